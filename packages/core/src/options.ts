@@ -1,0 +1,97 @@
+import type { Clock, DeepReadonly, KubeClient, Logger, Metrics, Node, Random, Taint } from "@virtual-kubelet/kube-client";
+import type { ProviderDefinition } from "./provider.ts";
+
+/** What the node object looks like; the provider's own description goes over the defaults, and these go over both. */
+export interface NodeOptions {
+  /** A DNS subdomain, unique in the cluster. */
+  readonly name: string;
+  readonly labels?: Readonly<Record<string, string>> | undefined;
+  readonly annotations?: Readonly<Record<string, string>> | undefined;
+  /** Default: none. The program's default is `virtual-kubelet.io/provider=<provider>:NoSchedule`. */
+  readonly taints?: readonly DeepReadonly<Taint>[] | undefined;
+  /** Reported as InternalIP. Default: the provider's addresses, else none. */
+  readonly address?: string | undefined;
+  /** Port of the kubelet's HTTPS server; 0 where there is none. Default 10250. */
+  readonly kubeletPort?: number | undefined;
+  /** Quantities that replace the provider's, by resource name. */
+  readonly capacity?: Readonly<Record<string, string>> | undefined;
+  readonly operatingSystem?: "linux" | "windows" | undefined;
+  readonly architecture?: string | undefined;
+  /** Reported kubelet version; must be a semantic version with a leading `v`. */
+  readonly kubeletVersion?: string | undefined;
+  /** Seconds; default 40. The lease is renewed every quarter of it. */
+  readonly leaseDurationSeconds?: number | undefined;
+  /** Milliseconds between pings; default 10,000. */
+  readonly pingIntervalMs?: number | undefined;
+  /** Deadline of one ping in milliseconds; default 10,000. */
+  readonly pingTimeoutMs?: number | undefined;
+  /** Milliseconds between full reports where nothing changed; default 300,000. Changes are written at once. */
+  readonly statusReportIntervalMs?: number | undefined;
+  /**
+   * What a back end that does not answer makes of the node. `notReady` (default): Ready=False with the provider's
+   * message; Kubernetes evicts the pods after 300 s. `condition`: the node stays Ready, with
+   * `ProviderAvailable=False` and a NoSchedule taint.
+   */
+  readonly onProviderDown?: "notReady" | "condition" | undefined;
+  /** What is done with the node at a graceful stop; default `keep`. */
+  readonly onShutdown?: "keep" | "cordon" | "drain" | "delete" | undefined;
+  /** Identity of this instance, stable across restarts; see {@link InstanceOptions}. */
+  readonly instance: InstanceOptions;
+}
+
+/** How one live instance a node is held. */
+export interface InstanceOptions {
+  /** Stable across restarts of the same installation: from the config, else the pod's or host's name. */
+  readonly identity: string;
+  /** Wait for the other instance to go instead of ending with {@link NodeHeldError}. Default `false`. */
+  readonly standby?: boolean | undefined;
+}
+
+/** How pods are run. */
+export interface PodOptions {
+  /** Provider calls at once; default 50. */
+  readonly workers?: number | undefined;
+  /** Deadline of one provider call in milliseconds; default 300,000. */
+  readonly providerTimeoutMs?: number | undefined;
+  /** Milliseconds between inventories of a provider that does not notify; default 5,000. One that does is still asked every 5 minutes. */
+  readonly pollIntervalMs?: number | undefined;
+  /** What becomes of a pod that needs more than the provider can do; default `wait` (Pending, `ProviderUnsupported`). */
+  readonly onUnsupported?: "wait" | "fail" | undefined;
+  /** Pods of DaemonSets: `run` (default) them, leave them Pending (`ignore`), or `reject` them as Failed. */
+  readonly daemonSets?: "run" | "ignore" | "reject" | undefined;
+  readonly orphans?: OrphanOptions | undefined;
+}
+
+/** How back-end objects without a pod are found and removed. */
+export interface OrphanOptions {
+  /** Default `true`; needs a cluster id. */
+  readonly enabled?: boolean | undefined;
+  /** Milliseconds an orphan must have been seen as one before it is removed; default 60,000. */
+  readonly graceMs?: number | undefined;
+  /** Milliseconds between sweeps; default 300,000. The first runs one grace age after start. */
+  readonly intervalMs?: number | undefined;
+  /** The brake: a sweep that would remove more than this many, and more than a fifth of the inventory, removes none. Default 10. */
+  readonly maxPerSweep?: number | undefined;
+}
+
+/** One virtual node: what it is called, what it talks to, who runs its pods. */
+export interface VirtualNodeOptions<Config = unknown> {
+  readonly client: KubeClient;
+  readonly provider: ProviderDefinition<Config>;
+  /** The provider's configuration as read; parsed with its schema before anything else happens. */
+  readonly providerConfig: unknown;
+  readonly node: NodeOptions;
+  readonly pods?: PodOptions | undefined;
+  /** Default: the UID of the namespace `kube-system`. */
+  readonly clusterId?: string | undefined;
+  /** Default `cluster.local`. */
+  readonly clusterDomain?: string | undefined;
+  readonly clock?: Clock | undefined;
+  readonly random?: Random | undefined;
+  readonly logger?: Logger | undefined;
+  readonly metrics?: Metrics | undefined;
+}
+
+
+/** The node object as last seen at the API server. */
+export type RegisteredNode = DeepReadonly<Node>;

@@ -1,0 +1,187 @@
+import type { Clock, ConfigMap, DeepReadonly, Logger, Metrics, Pod, PodStatus, Secret } from "@virtual-kubelet/kube-client";
+import type { Capabilities } from "./capabilities.ts";
+import type { ResolvedPod } from "./resolved-pod.ts";
+
+/** Names one pod. The UID is the identity; namespace and name are for people and for back ends that show names. */
+export interface PodRef {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+}
+
+/** Whose a back-end object is. A provider tags what it creates with this and the pod's UID, and reports the tag. */
+export interface Owner {
+  /** Id of the cluster; see {@link ProviderHost.clusterId}. */
+  readonly clusterId: string;
+  readonly nodeName: string;
+}
+
+/** A pod as the back end holds it. */
+export interface ProviderPod {
+  readonly ref: PodRef;
+  /** The tag found on the back-end object. */
+  readonly owner: Owner;
+  /** When the back end made it, RFC 3339; absent if it does not tell. */
+  readonly createdAt?: string | undefined;
+  readonly status: ProviderPodStatus;
+}
+
+/**
+ * What a provider says of a pod. It reports what it sees: phase, addresses and one container status for each
+ * container of the spec. Conditions, start time, host addresses and observedGeneration are the core's: it derives
+ * them, and ignores them here. Conditions of types the core does not own (readiness gates, say) are passed on.
+ */
+export type ProviderPodStatus = DeepReadonly<
+  Pick<PodStatus, "phase" | "reason" | "message" | "podIP" | "podIPs" | "containerStatuses" | "initContainerStatuses" | "ephemeralContainerStatuses"> & {
+    conditions?: PodStatus["conditions"] | undefined;
+  }
+>;
+
+/** The inventory of a provider. */
+export interface ProviderPodList {
+  readonly pods: readonly ProviderPod[];
+  /** Whether this is all there is. `false` (a page failed, a region did not answer) makes every missing pod unknown, never gone. */
+  readonly complete: boolean;
+}
+
+/** A provider's report on one pod: its status, or that the back end no longer holds it. */
+export type PodUpdate = { readonly ref: PodRef; readonly status: ProviderPodStatus } | { readonly ref: PodRef; readonly gone: true };
+
+/** Options of {@link PodLifecycleHandler.deletePod}. */
+export interface DeletePodOptions {
+  /** Seconds the containers have left to end by themselves, counted from now; 0 is at once. */
+  readonly gracePeriodSeconds: number;
+}
+
+/**
+ * The six methods every provider has. All of them may be called for different pods at once, never twice at once for
+ * one pod; `getPods`, `getPod` and `getPodStatus` at any time. Errors are matched by their errdefs code; an error
+ * without one is tried again with back-off. Every call has a deadline: `signal` aborts then, and at shutdown.
+ */
+export interface PodLifecycleHandler {
+  /**
+   * Makes the back end run the pod; returns when the back end has accepted it, without waiting for containers to run.
+   * Must be idempotent by UID: called again after an unclear outcome, it adopts what it finds. The pod is the
+   * controller's own object and must not be changed.
+   *
+   * @throws UnsupportedError to leave the pod Pending with its field named; InvalidInputError to leave it Pending;
+   * TerminalError to make it Failed.
+   */
+  createPod(pod: DeepReadonly<Pod>, resolved: ResolvedPod, signal: AbortSignal): Promise<void>;
+  /** Applies a changed spec, labels or annotations. A pod whose update fails keeps its phase. */
+  updatePod(pod: DeepReadonly<Pod>, resolved: ResolvedPod, signal: AbortSignal): Promise<void>;
+  /**
+   * Ends the pod's containers within the grace period and then frees what it used; returns when the back end has
+   * accepted that, without waiting for the containers. The end is reported as a status in which every container has
+   * terminated, or as `gone`. Called again with less grace, it shortens what is left. Must be idempotent.
+   *
+   * @throws NotFoundError when there is no such pod; that counts as done.
+   */
+  deletePod(ref: PodRef, options: DeletePodOptions, signal: AbortSignal): Promise<void>;
+  /** @throws NotFoundError when the back end holds no pod of that UID. Any other error means "unknown". */
+  getPod(ref: PodRef, signal: AbortSignal): Promise<ProviderPod>;
+  /** Like {@link getPod}, only the status. */
+  getPodStatus(ref: PodRef, signal: AbortSignal): Promise<ProviderPodStatus>;
+  /** All pods of this cluster and node. */
+  getPods(signal: AbortSignal): Promise<ProviderPodList>;
+}
+
+/** A provider that says by itself how its pods go. One that does not is polled with one `getPods` an interval. */
+export interface PodNotifier {
+  /**
+   * Called once, before any other method of {@link PodLifecycleHandler}. The listener returns at once, keeps only the
+   * latest report of each pod, and may be called at any time, also from inside another call.
+   */
+  notifyPods(listener: (update: PodUpdate) => void): void;
+}
+
+/** What a provider says of the node; what is absent stays as configured. */
+export interface NodeDescription {
+  /** Quantities by resource name: `cpu`, `memory`, `pods`, `ephemeral-storage`, `nvidia.com/gpu`, … */
+  readonly capacity?: Readonly<Record<string, string>> | undefined;
+  /** Default: the capacity. */
+  readonly allocatable?: Readonly<Record<string, string>> | undefined;
+  readonly addresses?: readonly { readonly type: string; readonly address: string }[] | undefined;
+  readonly operatingSystem?: "linux" | "windows" | undefined;
+  /** In Go's words: `amd64`, `arm64`, … */
+  readonly architecture?: string | undefined;
+  readonly labels?: Readonly<Record<string, string>> | undefined;
+  readonly annotations?: Readonly<Record<string, string>> | undefined;
+  /** Conditions besides Ready, such as MemoryPressure. */
+  readonly conditions?: readonly { readonly type: string; readonly status: "True" | "False" | "Unknown"; readonly reason: string; readonly message: string }[] | undefined;
+  readonly providerID?: string | undefined;
+  /** Such as `docker://28.2.2`. */
+  readonly containerRuntimeVersion?: string | undefined;
+}
+
+/** What a provider knows of its node. All methods are optional but {@link ping}. */
+export interface NodeProvider {
+  /** Whether the back end answers. Cheap; called every ping interval, never twice at once. @throws if it does not. */
+  ping(signal: AbortSignal): Promise<void>;
+  /** Describes the node. Called before registration, and again after each {@link notifyNodeStatus}. */
+  configureNode?(signal: AbortSignal): Promise<NodeDescription>;
+  /** Called once, before registration; the listener asks for a new {@link configureNode} soon. */
+  notifyNodeStatus?(listener: () => void): void;
+}
+
+/** A {@link NodeProvider} whose back end always answers. */
+export class NaiveNodeProvider implements NodeProvider {
+  ping(): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
+/** All a provider can do. What is optional and absent answers "not supported". */
+export interface Provider extends PodLifecycleHandler, Partial<PodNotifier>, Partial<NodeProvider>, Partial<AsyncDisposable> {}
+
+/**
+ * All that a provider gets of the cluster. There is no API client: a provider reads secrets and config maps by name,
+ * and sees only the pods it is handed.
+ */
+export interface ProviderHost {
+  /** Name of the node. */
+  readonly nodeName: string;
+  /**
+   * Id of the cluster, from the config, else the UID of the namespace `kube-system`; empty if neither can be had, and
+   * then orphans are never deleted.
+   */
+  readonly clusterId: string;
+  /** The node's own address, where it has one. */
+  readonly nodeAddress: string | undefined;
+  /** DNS domain of the cluster, such as `cluster.local`. */
+  readonly clusterDomain: string;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly clock: Clock;
+  /** @throws NotFoundError, ForbiddenError */
+  getSecret(namespace: string, name: string, signal: AbortSignal): Promise<DeepReadonly<Secret>>;
+  /** @throws NotFoundError, ForbiddenError */
+  getConfigMap(namespace: string, name: string, signal: AbortSignal): Promise<DeepReadonly<ConfigMap>>;
+}
+
+/**
+ * What a provider package exports as `provider`.
+ *
+ * @typeParam Config - the parsed configuration
+ */
+export interface ProviderDefinition<Config = unknown> {
+  /** The name `--provider` takes. */
+  readonly name: string;
+  /** Other names it takes. */
+  readonly aliases?: readonly string[] | undefined;
+  readonly capabilities: Capabilities;
+  /** Schema of the configuration; a zod schema is one. */
+  readonly configSchema: ConfigSchema<Config>;
+  /** @param config - what {@link configSchema} returned. Must not wait for the back end: that is `ping`'s business. */
+  create(host: ProviderHost, config: Config): Provider | Promise<Provider>;
+}
+
+/** The part of a zod schema the program uses. */
+export interface ConfigSchema<Config> {
+  safeParse(
+    input: unknown,
+  ):
+    | { readonly success: true; readonly data: Config }
+    | { readonly success: false; readonly error: { readonly issues: readonly { readonly path: readonly PropertyKey[]; readonly message: string; readonly code?: string | undefined }[] } };
+}
+

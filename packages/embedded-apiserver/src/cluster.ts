@@ -1,0 +1,24 @@
+import type { ApiObject, Kind } from "./kind.ts";
+
+/** What changed, as the watch cache tells it inside the process. `object` is the state after; for a deletion the last. */
+export interface ClusterEvent {
+  readonly type: "ADDED" | "MODIFIED" | "DELETED";
+  readonly object: Readonly<ApiObject>;
+}
+
+/**
+ * The server's own controllers see the cluster through this: the same rules as over HTTP (defaults, validation,
+ * preconditions, graceful deletion), without HTTP. Objects returned are shared and must not be changed.
+ */
+export interface Cluster {
+  get(kind: Kind, namespace: string | undefined, name: string): Readonly<ApiObject> | undefined;
+  list(kind: Kind, namespace?: string): Readonly<ApiObject>[];
+  /** @throws ApiStatusError */
+  create(kind: Kind, object: unknown): Readonly<ApiObject>;
+  /** Replaces what `change` returns for the current object; `undefined` leaves it. @throws ApiStatusError */
+  update(kind: Kind, namespace: string | undefined, name: string, change: (object: ApiObject) => ApiObject | undefined, subresource?: "status"): Readonly<ApiObject> | undefined;
+  /** @throws ApiStatusError; a missing object is no error */
+  delete(kind: Kind, namespace: string | undefined, name: string, options?: { gracePeriodSeconds?: number; uid?: string }): void;
+  /** Calls back on every later change of the kind, after it is stored. */
+  watch(kind: Kind, listener: (event: ClusterEvent) => void): Disposable;
+}

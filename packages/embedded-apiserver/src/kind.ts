@@ -1,0 +1,72 @@
+/** A Kubernetes object as JSON; its fields are narrowed where they are used. */
+export interface ApiObject {
+  apiVersion: string;
+  kind: string;
+  metadata: ApiMetadata;
+  // oxlint-disable-next-line typescript/no-explicit-any -- stored objects of every kind share this type
+  [field: string]: any;
+}
+
+/** Metadata of a stored object. */
+export interface ApiMetadata {
+  name: string;
+  generateName?: string;
+  namespace?: string;
+  uid: string;
+  resourceVersion: string;
+  generation?: number;
+  creationTimestamp: string;
+  deletionTimestamp?: string;
+  deletionGracePeriodSeconds?: number;
+  labels?: Record<string, string>;
+  annotations?: Record<string, string>;
+  finalizers?: string[];
+  ownerReferences?: { apiVersion: string; kind: string; name: string; uid: string; controller?: boolean; blockOwnerDeletion?: boolean }[];
+}
+
+/** One thing wrong with an object, as the API server words it in a 422. */
+export interface FieldError {
+  /** Such as `spec.containers[0].name`. */
+  readonly field: string;
+  readonly reason: "FieldValueRequired" | "FieldValueInvalid" | "FieldValueNotSupported" | "FieldValueForbidden" | "FieldValueDuplicate";
+  /** Such as `Required value: must be specified`. */
+  readonly message: string;
+}
+
+/** A column of `kubectl get`. */
+export interface Column {
+  readonly name: string;
+  readonly type: "string" | "integer" | "date";
+  readonly description: string;
+  /** Shown only with `-o wide`. */
+  readonly wide?: boolean;
+  /** The cell; ages are reckoned from `nowMs`, milliseconds since the epoch. */
+  cell(object: ApiObject, nowMs: number): string | number | boolean | null;
+}
+
+/** All the server knows of one kind: where it is found, what makes an object valid, how it is shown. */
+export interface Kind {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  readonly plural: string;
+  readonly singular: string;
+  readonly shortNames?: readonly string[];
+  readonly categories?: readonly string[];
+  readonly namespaced: boolean;
+  /** Whether there is a `status` subresource; then writes to the object leave its status, and writes to the status all else. */
+  readonly hasStatus?: boolean;
+  /** Whether there is a `scale` subresource. */
+  readonly hasScale?: boolean;
+  /** Seconds of grace a deletion gives if the caller does not say; absent where objects go at once. */
+  readonly gracePeriodSeconds?: (object: ApiObject) => number;
+  /** Fills what the caller left out; works on a fresh object. */
+  readonly applyDefaults?: (object: ApiObject) => void;
+  /** What is wrong with it. `old` is there for an update. Metadata is checked for every kind elsewhere. */
+  readonly validate?: (object: ApiObject, old: ApiObject | undefined) => FieldError[];
+  /** Extra work on creation after defaults: initial status, allocated addresses. */
+  readonly prepareForCreate?: (object: ApiObject) => void;
+  /** Field selectors besides `metadata.name` and `metadata.namespace`. */
+  readonly fieldSelectors?: Readonly<Record<string, (object: ApiObject) => string>>;
+  readonly columns?: readonly Column[];
+}

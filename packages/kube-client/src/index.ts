@@ -1,0 +1,43 @@
+/**
+ * A Kubernetes client for controllers: transport, typed REST, reflector, work queue, event recorder.
+ *
+ * @packageDocumentation
+ */
+export type { CallOptions, DeleteQuery, KubeClient, ListQuery, ObjectList, ObjectName, Patch, WatchEvent, WatchQuery } from "./client.ts";
+export type { Clock, Random } from "./clock.ts";
+export { silentLogger, type LogFields, type Logger } from "./logger.ts";
+export { noMetrics, type MetricLabels, type Metrics } from "./metrics.ts";
+export type {
+  ConfigMap,
+  Container,
+  ContainerState,
+  ContainerStatus,
+  CoreEvent,
+  DeepReadonly,
+  Deployment,
+  EnvVar,
+  KubernetesObject,
+  Lease,
+  Namespace,
+  Node,
+  NodeAddress,
+  NodeCondition,
+  NodeSpec,
+  NodeStatus,
+  ObjectMeta,
+  ObjectReference,
+  OwnerReference,
+  Pod,
+  PodCondition,
+  PodSpec,
+  PodStatus,
+  Secret,
+  Service,
+  Status,
+  Taint,
+  Wire,
+} from "./objects.ts";
+export { resource, resources, type Resource } from "./resources.ts";
+export type { Store, StoreChange } from "./store.ts";
+export { systemClock, systemRandom } from "./system-clock.ts";
+export type { Transport, TransportPool, TransportRequest, TransportResponse } from "./transport.ts";

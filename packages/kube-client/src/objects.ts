@@ -1,0 +1,60 @@
+import type * as k8s from "@kubernetes/client-node";
+
+type IsOptional<T, K extends keyof T> = {} extends Pick<T, K> ? true : false;
+
+/**
+ * The API's JSON for a client-node model: its `Date`s are RFC 3339 strings, its `_continue` is `continue`, and an
+ * optional field may be `undefined`.
+ */
+export type Wire<T> = T extends Date
+  ? string
+  : T extends string | number | boolean | undefined | null
+    ? T
+    : T extends readonly (infer Item)[]
+      ? Wire<Item>[]
+      : T extends object
+        ? { [K in keyof T as K extends `_${infer Name}` ? Name : K]: IsOptional<T, K> extends true ? Wire<T[K]> | undefined : Wire<T[K]> }
+        : T;
+
+/** The same shape, with nothing in it to be changed: what a {@link Store} hands out. */
+export type DeepReadonly<T> = T extends string | number | boolean | undefined | null
+  ? T
+  : T extends readonly (infer Item)[]
+    ? readonly DeepReadonly<Item>[]
+    : { readonly [K in keyof T]: DeepReadonly<T[K]> };
+
+/** What every Kubernetes object has. */
+export interface KubernetesObject {
+  apiVersion?: string | undefined;
+  kind?: string | undefined;
+  metadata?: ObjectMeta | undefined;
+}
+
+export interface ObjectMeta extends Wire<k8s.V1ObjectMeta> {}
+export interface OwnerReference extends Wire<k8s.V1OwnerReference> {}
+export interface ObjectReference extends Wire<k8s.V1ObjectReference> {}
+export interface Status extends Wire<k8s.V1Status> {}
+
+export interface Pod extends Wire<k8s.V1Pod> {}
+export interface PodSpec extends Wire<k8s.V1PodSpec> {}
+export interface PodStatus extends Wire<k8s.V1PodStatus> {}
+export interface PodCondition extends Wire<k8s.V1PodCondition> {}
+export interface Container extends Wire<k8s.V1Container> {}
+export interface ContainerStatus extends Wire<k8s.V1ContainerStatus> {}
+export interface ContainerState extends Wire<k8s.V1ContainerState> {}
+export interface EnvVar extends Wire<k8s.V1EnvVar> {}
+
+export interface Node extends Wire<k8s.V1Node> {}
+export interface NodeSpec extends Wire<k8s.V1NodeSpec> {}
+export interface NodeStatus extends Wire<k8s.V1NodeStatus> {}
+export interface NodeCondition extends Wire<k8s.V1NodeCondition> {}
+export interface NodeAddress extends Wire<k8s.V1NodeAddress> {}
+export interface Taint extends Wire<k8s.V1Taint> {}
+export interface Lease extends Wire<k8s.V1Lease> {}
+
+export interface ConfigMap extends Wire<k8s.V1ConfigMap> {}
+export interface Secret extends Wire<k8s.V1Secret> {}
+export interface Service extends Wire<k8s.V1Service> {}
+export interface Namespace extends Wire<k8s.V1Namespace> {}
+export interface CoreEvent extends Wire<k8s.CoreV1Event> {}
+export interface Deployment extends Wire<k8s.V1Deployment> {}

@@ -1,0 +1,42 @@
+import type { ConfigMap, CoreEvent, Deployment, KubernetesObject, Lease, Namespace, Node, Pod, Secret, Service } from "./objects.ts";
+
+/** A kind of object the API server stores, and where it is found. */
+export interface Resource<T extends KubernetesObject> {
+  /** API group; empty for the core group. */
+  readonly group: string;
+  readonly version: string;
+  /** Plural name, as in the URL. */
+  readonly plural: string;
+  readonly kind: string;
+  readonly namespaced: boolean;
+  /** Never set: it only carries the object's type. */
+  readonly type?: T;
+}
+
+/** Describes a resource; the built-in ones are in {@link resources}. */
+export function resource<T extends KubernetesObject>(description: Omit<Resource<T>, "type">): Resource<T> {
+  return description;
+}
+
+/** The built-in resources the project uses. */
+export const resources: {
+  readonly pods: Resource<Pod>;
+  readonly nodes: Resource<Node>;
+  readonly namespaces: Resource<Namespace>;
+  readonly configMaps: Resource<ConfigMap>;
+  readonly secrets: Resource<Secret>;
+  readonly services: Resource<Service>;
+  readonly events: Resource<CoreEvent>;
+  readonly leases: Resource<Lease>;
+  readonly deployments: Resource<Deployment>;
+} = {
+  pods: { group: "", version: "v1", plural: "pods", kind: "Pod", namespaced: true },
+  nodes: { group: "", version: "v1", plural: "nodes", kind: "Node", namespaced: false },
+  namespaces: { group: "", version: "v1", plural: "namespaces", kind: "Namespace", namespaced: false },
+  configMaps: { group: "", version: "v1", plural: "configmaps", kind: "ConfigMap", namespaced: true },
+  secrets: { group: "", version: "v1", plural: "secrets", kind: "Secret", namespaced: true },
+  services: { group: "", version: "v1", plural: "services", kind: "Service", namespaced: true },
+  events: { group: "", version: "v1", plural: "events", kind: "Event", namespaced: true },
+  leases: { group: "coordination.k8s.io", version: "v1", plural: "leases", kind: "Lease", namespaced: true },
+  deployments: { group: "apps", version: "v1", plural: "deployments", kind: "Deployment", namespaced: true },
+};

@@ -1,0 +1,24 @@
+import { defaultServerConditions } from "vite";
+import { defineConfig, type ViteUserConfig } from "vitest/config";
+
+// Tests run on sources: workspace packages resolve through this export condition, so no build comes first.
+const conditions = ["@virtual-kubelet/source", ...defaultServerConditions];
+
+const config: ViteUserConfig = defineConfig({
+  ssr: { resolve: { conditions } },
+  test: {
+    projects: [
+      {
+        extends: true,
+        test: { name: "unit", include: ["packages/*/src/**/*.test.ts", "providers/*/src/**/*.test.ts", "tools/**/*.test.ts"], testTimeout: 5_000 },
+      },
+      { extends: true, test: { name: "embedded", include: ["e2e/embedded/**/*.test.ts"], testTimeout: 60_000 } },
+      {
+        extends: true,
+        test: { name: "control-plane", include: ["e2e/control-plane/**/*.test.ts"], testTimeout: 120_000, hookTimeout: 600_000, fileParallelism: false },
+      },
+    ],
+  },
+});
+
+export default config;
