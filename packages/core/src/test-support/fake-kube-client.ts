@@ -1,0 +1,373 @@
+import { ConflictError, NotFoundError } from "@virtual-kubelet/errdefs";
+import type {
+  CallOptions,
+  Clock,
+  DeleteQuery,
+  KubeClient,
+  KubernetesObject,
+  ListQuery,
+  ObjectList,
+  ObjectMeta,
+  ObjectName,
+  Patch,
+  Random,
+  Resource,
+  WatchEvent,
+  WatchQuery,
+} from "@virtual-kubelet/kube-client";
+import { SeededRandom } from "@virtual-kubelet/kube-client/testing";
+import { applyPatch } from "./apply-patch.ts";
+
+/** One request as the fake saw it. */
+export interface FakeCall {
+  readonly verb: "get" | "list" | "create" | "replace" | "patch" | "delete" | "watch" | "raw";
+  /** Plural name; of a raw request the method and path. */
+  readonly resource: string;
+  readonly subresource: string | undefined;
+  readonly namespace: string | undefined;
+  readonly name: string | undefined;
+  /** What was sent: the object, the patch, the query. */
+  readonly body: unknown;
+  readonly options: CallOptions;
+}
+
+interface Change {
+  readonly plural: string;
+  readonly version: number;
+  readonly type: "ADDED" | "MODIFIED" | "DELETED";
+  readonly object: KubernetesObject;
+}
+
+/** Kinds whose status is written through its sub-resource only. */
+const withStatus = new Set(["pods", "nodes"]);
+
+/**
+ * A Kubernetes API in memory, as far as the controllers here use it: identity, resource versions, preconditions,
+ * sub-resources, graceful deletion and finalizers of pods, selectors on names and nodes, watches. It checks no fields.
+ */
+export class FakeKubeClient implements KubeClient {
+  /** Every request, in order. */
+  readonly calls: FakeCall[] = [];
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #objects = new Map<string, KubernetesObject>();
+  readonly #changes: Change[] = [];
+  readonly #interceptors = new Set<(call: FakeCall) => void | Promise<void>>();
+  readonly #rawHandlers = new Set<(call: FakeCall) => unknown>();
+  #wakers: (() => void)[] = [];
+  #version = 100;
+
+  constructor(clock: Clock, random: Random = new SeededRandom(1)) {
+    this.#clock = clock;
+    this.#random = random;
+  }
+
+  /**
+   * Runs before each request is carried out: throw to make it fail, wait to make it hang (the request's signal ends
+   * the wait). @returns a handle that takes the interceptor away
+   */
+  intercept(interceptor: (call: FakeCall) => void | Promise<void>): Disposable {
+    this.#interceptors.add(interceptor);
+    return { [Symbol.dispose]: () => void this.#interceptors.delete(interceptor) };
+  }
+
+  /** Answers raw requests; the first handler that returns anything but `undefined` wins. */
+  onRaw(handler: (call: FakeCall) => unknown): Disposable {
+    this.#rawHandlers.add(handler);
+    return { [Symbol.dispose]: () => void this.#rawHandlers.delete(handler) };
+  }
+
+  /** The calls of one verb on one resource. */
+  callsOf(verb: FakeCall["verb"], resource: string, subresource?: string): FakeCall[] {
+    return this.calls.filter((call) => call.verb === verb && call.resource === resource && call.subresource === subresource);
+  }
+
+  /** What is stored, without a request. */
+  peek<T extends KubernetesObject>(resource: Resource<T>, name: string, namespace?: string): T | undefined {
+    const found = this.#objects.get(keyOf(resource, namespace, name));
+    return found && (structuredClone(found) as T);
+  }
+
+  /** Stores an object whole, as somebody else might: UID and times are made up where it has none. */
+  put<T extends KubernetesObject>(resource: Resource<T>, object: T): T {
+    const key = keyOf(resource, object.metadata?.namespace, nameOf(object));
+    const previous = this.#objects.get(key);
+    const metadata: ObjectMeta = {
+      ...object.metadata,
+      uid: object.metadata?.uid ?? previous?.metadata?.uid ?? this.#random.uuid(),
+      creationTimestamp: object.metadata?.creationTimestamp ?? previous?.metadata?.creationTimestamp ?? this.#timestamp(),
+    };
+    return this.#store(resource, key, { ...object, metadata }, previous ? "MODIFIED" : "ADDED");
+  }
+
+  /** Changes what is stored, as somebody else might. */
+  edit<T extends KubernetesObject>(resource: Resource<T>, name: string, change: (object: T) => void, namespace?: string): T {
+    const object = this.#find(resource, namespace, name);
+    change(object);
+    return this.#store(resource, keyOf(resource, namespace, name), object, "MODIFIED");
+  }
+
+  /** Takes an object away at once, as somebody else might with a forced deletion. */
+  remove<T extends KubernetesObject>(resource: Resource<T>, name: string, namespace?: string): void {
+    const object = this.#find(resource, namespace, name);
+    this.#objects.delete(keyOf(resource, namespace, name));
+    this.#note(resource, "DELETED", { ...object, metadata: { ...object.metadata, resourceVersion: String(++this.#version) } });
+  }
+
+  async get<T extends KubernetesObject>(resource: Resource<T>, name: ObjectName, options: CallOptions): Promise<T> {
+    await this.#begin("get", resource, name, undefined, options);
+    return this.#find(resource, name.namespace, name.name);
+  }
+
+  async list<T extends KubernetesObject>(resource: Resource<T>, query: ListQuery, options: CallOptions): Promise<ObjectList<T>> {
+    await this.#begin("list", resource, { namespace: query.namespace, name: undefined }, query, options);
+    return { items: this.#select(resource, query), resourceVersion: String(this.#version) };
+  }
+
+  async create<T extends KubernetesObject>(resource: Resource<T>, object: T, options: CallOptions): Promise<T> {
+    const { namespace } = object.metadata ?? {};
+    const name = object.metadata?.name ?? `${object.metadata?.generateName ?? ""}${this.#random.uuid().slice(0, 5)}`;
+    await this.#begin("create", resource, { namespace, name }, object, options);
+    if (this.#objects.has(keyOf(resource, namespace, name))) throw new ConflictError(`${resource.plural} "${name}" already exists`);
+    const { uid: _uid, creationTimestamp: _created, resourceVersion: _version, ...metadata } = object.metadata ?? {};
+    return this.put(resource, { ...object, metadata: { ...metadata, name } });
+  }
+
+  async replace<T extends KubernetesObject>(resource: Resource<T>, object: T, options: CallOptions): Promise<T> {
+    const { namespace } = object.metadata ?? {};
+    const name = nameOf(object);
+    await this.#begin("replace", resource, { namespace, name }, object, options);
+    return this.#update(resource, { namespace, name }, () => object, options.subresource);
+  }
+
+  async patch<T extends KubernetesObject>(resource: Resource<T>, name: ObjectName, patch: Patch, options: CallOptions): Promise<T> {
+    await this.#begin("patch", resource, name, patch, options);
+    return this.#update(resource, name, (current) => applyPatch(current, patch), options.subresource);
+  }
+
+  async delete<T extends KubernetesObject>(
+    resource: Resource<T>,
+    name: ObjectName,
+    query: DeleteQuery,
+    options: CallOptions,
+  ): Promise<void> {
+    await this.#begin("delete", resource, name, query, options);
+    const object = this.#find(resource, name.namespace, name.name);
+    this.#checkPreconditions(object, query.preconditions ?? {});
+    const metadata = object.metadata ?? {};
+    const bound = resource.plural === "pods" && (object as { spec?: { nodeName?: string } }).spec?.nodeName !== undefined;
+    const graceSeconds = bound ? (query.gracePeriodSeconds ?? 30) : 0;
+    if (graceSeconds === 0 && !metadata.finalizers?.length) return this.remove(resource, name.name, name.namespace);
+    const deletionTimestamp = new Date(this.#clock.now() + graceSeconds * 1000).toISOString().replace(/\.\d+Z$/, "Z");
+    const shorter = metadata.deletionGracePeriodSeconds === undefined || graceSeconds < metadata.deletionGracePeriodSeconds;
+    if (!shorter) return;
+    this.#store(
+      resource,
+      keyOf(resource, name.namespace, name.name),
+      { ...object, metadata: { ...metadata, deletionTimestamp, deletionGracePeriodSeconds: graceSeconds } },
+      "MODIFIED",
+    );
+  }
+
+  async watch<T extends KubernetesObject>(
+    resource: Resource<T>,
+    query: WatchQuery,
+    options: CallOptions,
+  ): Promise<AsyncIterable<WatchEvent<T>>> {
+    await this.#begin("watch", resource, { namespace: query.namespace, name: undefined }, query, options);
+    return this.#watch(resource, query, options.signal);
+  }
+
+  async raw(method: "GET" | "POST" | "PUT" | "DELETE", path: string, body: unknown, options: CallOptions): Promise<unknown> {
+    const call = await this.#begin("raw", { plural: `${method} ${path}` }, { namespace: undefined, name: undefined }, body, options);
+    for (const handler of this.#rawHandlers) {
+      const answer: unknown = await handler(call);
+      if (answer !== undefined) return answer;
+    }
+    throw new NotFoundError(`the server could not find the requested resource: ${method} ${path}`);
+  }
+
+  async *#watch<T extends KubernetesObject>(resource: Resource<T>, query: WatchQuery, signal: AbortSignal): AsyncGenerator<WatchEvent<T>> {
+    let position = this.#changes.length;
+    if (query.resourceVersion) {
+      position = this.#changes.findIndex((change) => change.version > Number(query.resourceVersion));
+      if (position < 0) position = this.#changes.length;
+    } else for (const object of this.#select(resource, query)) yield { type: "ADDED", object };
+    for (;;) {
+      const change = this.#changes[position];
+      if (!change) {
+        await this.#nextChange(signal);
+        continue;
+      }
+      position++;
+      if (change.plural !== resource.plural || !matches(change.object, query)) continue;
+      yield { type: change.type, object: structuredClone(change.object) as T };
+    }
+  }
+
+  #nextChange(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (signal.aborted) return reject(signal.reason);
+      const onAbort = (): void => reject(signal.reason);
+      signal.addEventListener("abort", onAbort, { once: true });
+      this.#wakers.push(() => {
+        signal.removeEventListener("abort", onAbort);
+        resolve();
+      });
+    });
+  }
+
+  async #begin(
+    verb: FakeCall["verb"],
+    resource: { readonly plural: string },
+    name: { readonly namespace?: string | undefined; readonly name: string | undefined },
+    body: unknown,
+    options: CallOptions,
+  ): Promise<FakeCall> {
+    options.signal.throwIfAborted();
+    const call: FakeCall = {
+      verb,
+      resource: resource.plural,
+      subresource: options.subresource,
+      namespace: name.namespace,
+      name: name.name,
+      body: body === undefined ? undefined : JSON.parse(JSON.stringify(body)),
+      options,
+    };
+    this.calls.push(call);
+    // A request takes a turn of the event loop, as on a wire: nothing may count on its outcome before.
+    await Promise.resolve();
+    for (const interceptor of this.#interceptors) await untilAborted(interceptor(call), options.signal);
+    options.signal.throwIfAborted();
+    return call;
+  }
+
+  #update<T extends KubernetesObject>(
+    resource: Resource<T>,
+    name: ObjectName,
+    change: (current: T) => T,
+    subresource: string | undefined,
+  ): T {
+    const key = keyOf(resource, name.namespace, name.name);
+    const current = this.#find(resource, name.namespace, name.name);
+    const changed = change(structuredClone(current));
+    this.#checkPreconditions(current, changed.metadata ?? {});
+    const { uid, creationTimestamp, deletionTimestamp, deletionGracePeriodSeconds } = current.metadata ?? {};
+    const metadata: ObjectMeta = { ...changed.metadata, uid, creationTimestamp, deletionTimestamp, deletionGracePeriodSeconds };
+    const kept = !withStatus.has(resource.plural) ? {} : subresource === "status" ? pick(current, "spec") : pick(current, "status");
+    const next = normalized({ ...changed, ...kept, metadata });
+    if (JSON.stringify(sorted(next)) === JSON.stringify(sorted(current))) return current;
+    const stored = this.#store(resource, key, next, "MODIFIED");
+    if (deletionTimestamp !== undefined && deletionGracePeriodSeconds === 0 && !metadata.finalizers?.length)
+      this.remove(resource, name.name, name.namespace);
+    return stored;
+  }
+
+  #store<T extends KubernetesObject>(resource: Resource<T>, key: string, object: T, type: Change["type"]): T {
+    const apiVersion = resource.group === "" ? resource.version : `${resource.group}/${resource.version}`;
+    const stored = normalized({
+      ...object,
+      apiVersion,
+      kind: resource.kind,
+      metadata: { ...object.metadata, resourceVersion: String(++this.#version) },
+    });
+    this.#objects.set(key, stored);
+    this.#note(resource, type, stored);
+    return structuredClone(stored);
+  }
+
+  #note(resource: { readonly plural: string }, type: Change["type"], object: KubernetesObject): void {
+    this.#changes.push({ plural: resource.plural, version: this.#version, type, object: structuredClone(object) });
+    const wakers = this.#wakers;
+    this.#wakers = [];
+    for (const wake of wakers) wake();
+  }
+
+  #find<T extends KubernetesObject>(resource: Resource<T>, namespace: string | undefined, name: string): T {
+    const found = this.peek(resource, name, namespace);
+    if (!found) throw new NotFoundError(`${resource.plural} "${name}" not found`);
+    return found;
+  }
+
+  #select<T extends KubernetesObject>(resource: Resource<T>, query: ListQuery): T[] {
+    return [...this.#objects]
+      .filter(([key, object]) => key.startsWith(`${resource.plural}/`) && matches(object, query))
+      .map(([, object]) => structuredClone(object) as T);
+  }
+
+  #checkPreconditions(
+    object: KubernetesObject,
+    preconditions: { readonly uid?: string | undefined; readonly resourceVersion?: string | undefined },
+  ): void {
+    for (const field of ["uid", "resourceVersion"] as const) {
+      const [expected, actual] = [preconditions[field], object.metadata?.[field]];
+      if (expected !== undefined && expected !== "" && expected !== actual) {
+        throw new ConflictError(`Precondition failed: ${field} in precondition: ${expected}, ${field} in object meta: ${String(actual)}`);
+      }
+    }
+  }
+
+  #timestamp(): string {
+    return new Date(this.#clock.now()).toISOString().replace(/\.\d+Z$/, "Z");
+  }
+}
+
+function keyOf(resource: { readonly plural: string; readonly namespaced: boolean }, namespace: string | undefined, name: string): string {
+  if (resource.namespaced && !namespace) throw new TypeError(`${resource.plural} "${name}" needs a namespace`);
+  return `${resource.plural}/${resource.namespaced ? namespace : ""}/${name}`;
+}
+
+function nameOf(object: KubernetesObject): string {
+  if (!object.metadata?.name) throw new TypeError("an object needs metadata.name");
+  return object.metadata.name;
+}
+
+/** Field selectors on `metadata.name`, `metadata.namespace` and `spec.nodeName`, label selectors of equality. */
+function matches(object: KubernetesObject, query: ListQuery): boolean {
+  const { metadata, spec } = object as KubernetesObject & { spec?: { nodeName?: string } };
+  const fields: Record<string, string | undefined> = {
+    "metadata.name": metadata?.name,
+    "metadata.namespace": metadata?.namespace,
+    "spec.nodeName": spec?.nodeName,
+  };
+  if (query.namespace !== undefined && query.namespace !== "" && metadata?.namespace !== query.namespace) return false;
+  return selects(query.fieldSelector, fields) && selects(query.labelSelector, metadata?.labels ?? {});
+}
+
+function selects(selector: string | undefined, values: Readonly<Record<string, string | undefined>>): boolean {
+  if (!selector) return true;
+  return selector.split(",").every((term) => {
+    const [, key = "", operator, value = ""] = /^(.*?)(!=|==|=)(.*)$/.exec(term) ?? [];
+    if (operator === undefined) throw new TypeError(`the fake knows no selector "${term}"`);
+    return ((values[key] ?? "") === value) === (operator !== "!=");
+  });
+}
+
+function pick<T extends object, K extends string>(object: T, key: K): Partial<T> {
+  return { [key]: (object as Record<string, unknown>)[key] } as Partial<T>;
+}
+
+/** What JSON makes of it: no `undefined`, nothing shared. */
+function normalized<T>(value: T): T {
+  return JSON.parse(JSON.stringify(value)) as T;
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([key, item]) => [key, sorted(item)]),
+  );
+}
+
+/** The promise, or the signal's reason if that comes first. */
+async function untilAborted(pending: void | Promise<void>, signal: AbortSignal): Promise<void> {
+  if (!pending) return;
+  await new Promise<void>((resolve, reject) => {
+    const onAbort = (): void => reject(signal.reason);
+    signal.addEventListener("abort", onAbort, { once: true });
+    pending.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
+  });
+}
