@@ -1,3 +1,6 @@
+import type { Random } from "./clock.ts";
+import type { Cluster } from "./cluster.ts";
+
 /** A Kubernetes object as JSON; its fields are narrowed where they are used. */
 export interface ApiObject {
   apiVersion: string;
@@ -28,7 +31,16 @@ export interface ApiMetadata {
 export interface FieldError {
   /** Such as `spec.containers[0].name`. */
   readonly field: string;
-  readonly reason: "FieldValueRequired" | "FieldValueInvalid" | "FieldValueNotSupported" | "FieldValueForbidden" | "FieldValueDuplicate";
+  readonly reason:
+    | "FieldValueRequired"
+    | "FieldValueInvalid"
+    | "FieldValueNotSupported"
+    | "FieldValueForbidden"
+    | "FieldValueDuplicate"
+    | "FieldValueNotFound"
+    | "FieldValueTooLong"
+    | "FieldValueTooMany"
+    | "FieldValueTypeInvalid";
   /** Such as `Required value: must be specified`. */
   readonly message: string;
 }
@@ -44,6 +56,14 @@ export interface Column {
   cell(object: ApiObject, nowMs: number): string | number | boolean | null;
 }
 
+/** What creation may look at besides the object itself. */
+export interface CreateContext {
+  /** Name suffixes and addresses come from it. */
+  readonly random: Random;
+  /** The objects there are; read only. */
+  readonly cluster: Pick<Cluster, "get" | "list">;
+}
+
 /** All the server knows of one kind: where it is found, what makes an object valid, how it is shown. */
 export interface Kind {
   readonly group: string;
@@ -54,18 +74,32 @@ export interface Kind {
   readonly shortNames?: readonly string[];
   readonly categories?: readonly string[];
   readonly namespaced: boolean;
+  /** Its definition in the OpenAPI document, such as `io.k8s.api.core.v1.Pod`. */
+  readonly schema: string;
+  /** What is wrong with a name, worded as the API server does; absent: a DNS subdomain (RFC 1123). */
+  readonly nameProblems?: (name: string) => string[];
+  /** Whether `metadata.generation` counts the changes of `spec`. */
+  readonly hasGeneration?: boolean;
   /** Whether there is a `status` subresource; then writes to the object leave its status, and writes to the status all else. */
   readonly hasStatus?: boolean;
   /** Whether there is a `scale` subresource. */
   readonly hasScale?: boolean;
   /** Seconds of grace a deletion gives if the caller does not say; absent where objects go at once. */
   readonly gracePeriodSeconds?: (object: ApiObject) => number;
-  /** Fills what the caller left out; works on a fresh object. */
+  /** Fills what the caller left out; works on a fresh object, at every write, before anything else looks at it. */
   readonly applyDefaults?: (object: ApiObject) => void;
-  /** What is wrong with it. `old` is there for an update. Metadata is checked for every kind elsewhere. */
+  /**
+   * What is wrong with it. `old` is there for an update, of the object or of its status: what a subresource may not
+   * change is already as it was. Metadata is checked for every kind elsewhere.
+   */
   readonly validate?: (object: ApiObject, old: ApiObject | undefined) => FieldError[];
-  /** Extra work on creation after defaults: initial status, allocated addresses. */
-  readonly prepareForCreate?: (object: ApiObject) => void;
+  /**
+   * Extra work on creation, after defaults and before validation: initial status, allocated addresses, what admission
+   * adds. @throws ApiStatusError if admission refuses
+   */
+  readonly prepareForCreate?: (object: ApiObject, context: CreateContext) => void;
+  /** Extra work on an update of the object or its status, after defaults and before validation: what the server keeps. */
+  readonly prepareForUpdate?: (object: ApiObject, old: Readonly<ApiObject>) => void;
   /** Field selectors besides `metadata.name` and `metadata.namespace`. */
   readonly fieldSelectors?: Readonly<Record<string, (object: ApiObject) => string>>;
   readonly columns?: readonly Column[];
