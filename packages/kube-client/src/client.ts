@@ -70,8 +70,9 @@ export interface DeleteQuery {
  * The Kubernetes API in the wire's own form: what is returned is the server's JSON, parsed and nothing else.
  *
  * Every method throws `signal.reason` when aborted, and otherwise an error of errdefs by what the server said:
- * 404 NotFoundError, 409 ConflictError, 400 and 422 InvalidInputError, 401 UnauthorizedError, 403 ForbiddenError,
- * 429 and 5xx UnavailableError (with Retry-After). The message is the server's; the `Status` is on {@link ApiError}.
+ * 404 NotFoundError, 409 ConflictError, 401 UnauthorizedError, 403 ForbiddenError, 408, 429 and 5xx UnavailableError
+ * (with Retry-After), any other 4xx InvalidInputError. The message is the server's behind the operation's; reason, code
+ * and details are had by {@link statusOf}, "too old" by {@link isGone}.
  */
 export interface KubeClient {
   get<T extends KubernetesObject>(resource: Resource<T>, name: ObjectName, options: CallOptions): Promise<T>;
@@ -85,6 +86,6 @@ export interface KubeClient {
    * line cannot be read. Leaving it frees the connection.
    */
   watch<T extends KubernetesObject>(resource: Resource<T>, query: WatchQuery, options: CallOptions): Promise<AsyncIterable<WatchEvent<T>>>;
-  /** A request to any path, its JSON answer parsed; for `/version`, subresources with other bodies and the like. */
+  /** A request to any path, its JSON answer parsed, a `text/plain` one as it is; for `/version`, `/readyz` and the like. */
   raw(method: "GET" | "POST" | "PUT" | "DELETE", path: string, body: unknown, options: CallOptions): Promise<unknown>;
 }

@@ -3,10 +3,13 @@
  *
  * @packageDocumentation
  */
+export { ApiError, isGone, statusOf } from "./api-error.ts";
 export type { CallOptions, DeleteQuery, KubeClient, ListQuery, ObjectList, ObjectName, Patch, WatchEvent, WatchQuery } from "./client.ts";
 export type { Clock, Random } from "./clock.ts";
+export { DecodeError, isDecodeError } from "./decode-error.ts";
 export { silentLogger, type LogFields, type Logger } from "./logger.ts";
 export { noMetrics, type MetricLabels, type Metrics } from "./metrics.ts";
+export { microTime, rfc3339 } from "./micro-time.ts";
 export type {
   ConfigMap,
   Container,
@@ -38,6 +41,7 @@ export type {
   Wire,
 } from "./objects.ts";
 export { resource, resources, type Resource } from "./resources.ts";
+export { createKubeClient, type KubeClientOptions } from "./rest-client.ts";
 export type { Store, StoreChange } from "./store.ts";
 export { systemClock, systemRandom } from "./system-clock.ts";
 export type { Transport, TransportPool, TransportRequest, TransportResponse } from "./transport.ts";

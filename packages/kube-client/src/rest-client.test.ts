@@ -1,0 +1,199 @@
+import { isInvalidInput, isNotFound, isUnavailable } from "@virtual-kubelet/errdefs";
+import { describe, expect, test } from "vitest";
+import type { CallOptions, WatchEvent } from "./client.ts";
+import { isDecodeError } from "./decode-error.ts";
+import { FakeClock } from "./fake-clock.ts";
+import type { Metrics } from "./metrics.ts";
+import type { Pod } from "./objects.ts";
+import { resources } from "./resources.ts";
+import { createKubeClient } from "./rest-client.ts";
+import { OpenBody, ScriptedTransport, type ScriptedAnswer } from "./scripted-transport.ts";
+
+const { pods } = resources;
+const web = { namespace: "default", name: "web" };
+const options: CallOptions = { signal: new AbortController().signal };
+
+describe("KubeClient", () => {
+  test("get returns the server's JSON as it is", async () => {
+    const pod = { metadata: { ...web, creationTimestamp: "2026-01-01T00:00:00Z" }, future: { field: 1 } };
+    const { client, transport } = answering({ body: pod });
+
+    expect(await client.get(pods, web, options)).toEqual(pod);
+    expect(transport.requests[0]).toMatchObject({ method: "GET", path: "/api/v1/namespaces/default/pods/web", pool: "short" });
+    expect(transport.requests[0]?.headers).toEqual({ accept: "application/json", "user-agent": "virtual-kubelet" });
+  });
+
+  test("list returns the page, where the next one is, and an empty array for Go's null", async () => {
+    const { client, transport } = answering({ body: { items: null, metadata: { resourceVersion: "7", continue: "more" } } }, { body: { items: [{}], metadata: { resourceVersion: "7", continue: "" } } });
+
+    expect(await client.list(pods, { fieldSelector: "spec.nodeName=vk", limit: 500 }, options)).toEqual({ items: [], resourceVersion: "7", continue: "more" });
+    expect(await client.list(pods, { namespace: "default" }, options)).toEqual({ items: [{}], resourceVersion: "7", continue: undefined });
+    expect(transport.requests.map((request) => request.path)).toEqual(["/api/v1/pods?fieldSelector=spec.nodeName%3Dvk&limit=500", "/api/v1/namespaces/default/pods"]);
+  });
+
+  test("create posts to the collection, and a subresource to its object", async () => {
+    const { client, transport } = answering({ status: 201, body: {} }, { status: 201, body: {} });
+    const pod: Pod = { metadata: web };
+
+    await client.create(pods, pod, options);
+    await client.create(pods, pod, { ...options, subresource: "binding" });
+
+    expect(transport.requests.map((request) => request.path)).toEqual(["/api/v1/namespaces/default/pods", "/api/v1/namespaces/default/pods/web/binding"]);
+    expect(transport.requests[0]).toMatchObject({ method: "POST", body: JSON.stringify(pod), headers: { "content-type": "application/json" } });
+  });
+
+  test("what cannot be sent is refused before anything is", async () => {
+    const { client, transport } = answering();
+
+    await expect(client.create(pods, { metadata: { name: "web" } }, options)).rejects.toSatisfy(isInvalidInput);
+    await expect(client.replace(pods, { metadata: { namespace: "default" } }, options)).rejects.toThrow("metadata.name is missing");
+    await expect(client.get(pods, { name: "web" }, options)).rejects.toSatisfy(isInvalidInput);
+    expect(transport.requests).toEqual([]);
+  });
+
+  test.each([
+    ["json", "application/json-patch+json"],
+    ["merge", "application/merge-patch+json"],
+    ["strategic", "application/strategic-merge-patch+json"],
+  ] as const)("a %s patch is sent as %s", async (type, contentType) => {
+    const { client, transport } = answering({ body: {} });
+
+    await client.patch(pods, web, { type, body: { status: { phase: "Running" } } }, { ...options, subresource: "status" });
+
+    expect(transport.requests[0]).toMatchObject({
+      method: "PATCH",
+      path: "/api/v1/namespaces/default/pods/web/status",
+      headers: { "content-type": contentType },
+      body: '{"status":{"phase":"Running"}}',
+    });
+  });
+
+  test("delete sends grace and preconditions", async () => {
+    const { client, transport } = answering({ body: { kind: "Status", status: "Success" } });
+
+    await client.delete(pods, web, { gracePeriodSeconds: 0, preconditions: { uid: "u1" } }, options);
+
+    expect(JSON.parse(String(transport.requests[0]?.body))).toEqual({ apiVersion: "v1", kind: "DeleteOptions", gracePeriodSeconds: 0, preconditions: { uid: "u1" } });
+  });
+
+  test("a refusal is thrown with the operation, the server's words and its Retry-After", async () => {
+    const { client } = answering(
+      { status: 404, body: { kind: "Status", message: 'pods "web" not found' } },
+      { status: 429, body: "slow down", headers: { "retry-after": "3" } },
+    );
+
+    await expect(client.patch(pods, web, { type: "merge", body: {} }, { ...options, subresource: "status" })).rejects.toSatisfy(isNotFound);
+    await expect(client.list(pods, {}, options)).rejects.toMatchObject({ retryAfterMs: 3000, message: "list pods: the server answered 429: slow down" });
+  });
+
+  test("an answer that is no JSON is an error that quotes nothing of it", async () => {
+    const { client } = answering({ body: '{"data":{"password":"aHVudGVyMg=="' });
+
+    const error: unknown = await client.get(resources.secrets, web, options).catch((thrown: unknown) => thrown);
+
+    expect(error).toSatisfy(isUnavailable);
+    expect(error).toSatisfy(isDecodeError);
+    expect(String(error) + String((error as Error).cause)).not.toContain("aHV");
+  });
+
+  test("raw parses JSON and leaves plain text", async () => {
+    const { client } = answering({ body: { major: "1" } }, { headers: { "content-type": "text/plain; charset=utf-8" }, body: "ok" });
+
+    expect(await client.raw("GET", "/version", undefined, options)).toEqual({ major: "1" });
+    expect(await client.raw("GET", "/readyz", undefined, options)).toBe("ok");
+  });
+
+  test("an aborted call throws the signal's reason and sends nothing", async () => {
+    const { client, transport } = answering();
+
+    await expect(client.get(pods, web, { signal: AbortSignal.abort(new Error("stopping")) })).rejects.toThrow("stopping");
+    expect(transport.requests).toEqual([]);
+  });
+
+  test("requests are counted by code and method, those without an answer too", async () => {
+    const counted: string[] = [];
+    const metrics: Metrics = {
+      count: (name, labels) => void counted.push(`${name} ${labels?.["method"]} ${labels?.["code"]}`),
+      gauge() {},
+      observe: (name, value, labels) => void counted.push(`${name} ${labels?.["method"]} ${value}`),
+    };
+    const clock = new FakeClock();
+    const transport = new ScriptedTransport(async (_, index) => {
+      if (index === 1) throw new Error("refused");
+      await clock.sleep(250);
+      return { body: {} };
+    });
+    const client = createKubeClient(transport, { metrics, clock });
+
+    const get = client.get(pods, web, options);
+    await clock.advance(250);
+    await get;
+    await expect(client.get(pods, web, options)).rejects.toThrow("refused");
+
+    expect(counted).toEqual(["rest_client_requests_total GET 200", "rest_client_request_duration_seconds GET 0.25", "rest_client_requests_total GET <error>"]);
+  });
+});
+
+describe("KubeClient.watch", () => {
+  test("yields events as they come, on the long pool, and ends with the server", async () => {
+    const body = new OpenBody().lines(event("ADDED", "1"), event("MODIFIED", "2")).end();
+    const { client, transport } = answering({ body });
+
+    const events = await collect(await client.watch(pods, { resourceVersion: "0", allowWatchBookmarks: true }, options));
+
+    expect(events).toEqual([event("ADDED", "1"), event("MODIFIED", "2")]);
+    expect(transport.requests[0]).toMatchObject({ pool: "long", path: "/api/v1/pods?watch=true&resourceVersion=0&allowWatchBookmarks=true" });
+  });
+
+  test("hands out what came whole, and throws for a line cut in the middle", async () => {
+    const { client } = answering({ body: new OpenBody().lines(event("ADDED", "1")).text('{"type":"MODIFIED","obj').end() });
+    const seen: unknown[] = [];
+
+    const read = async (): Promise<void> => {
+      for await (const each of await client.watch(pods, {}, options)) seen.push(each);
+    };
+
+    await expect(read()).rejects.toSatisfy(isDecodeError);
+    expect(seen).toEqual([event("ADDED", "1")]);
+  });
+
+  test("frees the connection when it is left", async () => {
+    const body = new OpenBody().lines(event("ADDED", "1"));
+    const { client } = answering({ body });
+
+    for await (const _ of await client.watch(pods, {}, options)) break;
+
+    expect(body.left).toBe(true);
+  });
+
+  test("throws the signal's reason when aborted while waiting", async () => {
+    const abort = new AbortController();
+    const body = new OpenBody();
+    const { client } = answering({ body });
+
+    const reading = collect(await client.watch(pods, {}, { signal: abort.signal }));
+    abort.abort(new Error("stopping"));
+
+    await expect(reading).rejects.toThrow("stopping");
+    expect(body.left).toBe(true);
+  });
+});
+
+function event(type: "ADDED" | "MODIFIED", resourceVersion: string): WatchEvent<Pod> {
+  return { type, object: { metadata: { ...web, resourceVersion } } };
+}
+
+function answering(...answers: ScriptedAnswer[]): { client: ReturnType<typeof createKubeClient>; transport: ScriptedTransport } {
+  const transport = new ScriptedTransport((_, index) => {
+    const answer = answers[index];
+    if (!answer) throw new Error(`request ${index} is one too many`);
+    return answer;
+  });
+  return { client: createKubeClient(transport), transport };
+}
+
+async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = [];
+  for await (const item of items) all.push(item);
+  return all;
+}

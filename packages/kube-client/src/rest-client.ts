@@ -1,0 +1,187 @@
+import { InvalidInputError, UnavailableError } from "@virtual-kubelet/errdefs";
+import { apiError } from "./api-error.ts";
+import type { CallOptions, DeleteQuery, KubeClient, ListQuery, ObjectList, ObjectName, Patch, WatchEvent, WatchQuery } from "./client.ts";
+import type { Clock } from "./clock.ts";
+import { DecodeError } from "./decode-error.ts";
+import { decodeLines } from "./line-decoder.ts";
+import { noMetrics, type Metrics } from "./metrics.ts";
+import type { KubernetesObject } from "./objects.ts";
+import type { Resource } from "./resources.ts";
+import { systemClock } from "./system-clock.ts";
+import type { Transport, TransportRequest, TransportResponse } from "./transport.ts";
+import { listQueryString, resourcePath } from "./url.ts";
+
+/** Options of {@link createKubeClient}. */
+export interface KubeClientOptions {
+  /** Default `virtual-kubelet`. Up to the first `/` it is also the field manager of what is written. */
+  readonly userAgent?: string | undefined;
+  /** Counts `rest_client_requests_total` (by `code` and `method`), observes `rest_client_request_duration_seconds` (by `method`) until the answer's headers. */
+  readonly metrics?: Metrics | undefined;
+  /** Default: the system's. */
+  readonly clock?: Clock | undefined;
+}
+
+/** A {@link KubeClient} that speaks JSON over a transport. The transport stays the caller's, who disposes of it. */
+export function createKubeClient(transport: Transport, options: KubeClientOptions = {}): KubeClient {
+  return new RestClient(transport, options);
+}
+
+const patchTypes: Readonly<Record<Patch["type"], string>> = {
+  json: "application/json-patch+json",
+  merge: "application/merge-patch+json",
+  strategic: "application/strategic-merge-patch+json",
+};
+
+interface Call {
+  readonly method: TransportRequest["method"];
+  readonly path: string;
+  /** For error messages: `get pods default/web`. */
+  readonly operation: string;
+  readonly body?: unknown;
+  readonly contentType?: string;
+}
+
+class RestClient implements KubeClient {
+  readonly #transport: Transport;
+  readonly #userAgent: string;
+  readonly #metrics: Metrics;
+  readonly #clock: Clock;
+
+  constructor(transport: Transport, { userAgent = "virtual-kubelet", metrics = noMetrics, clock = systemClock }: KubeClientOptions) {
+    this.#transport = transport;
+    this.#userAgent = userAgent;
+    this.#metrics = metrics;
+    this.#clock = clock;
+  }
+
+  async get<T extends KubernetesObject>(resource: Resource<T>, name: ObjectName, options: CallOptions): Promise<T> {
+    return (await this.#json({ method: "GET", ...target("get", resource, name, options) }, options)) as T;
+  }
+
+  async list<T extends KubernetesObject>(resource: Resource<T>, query: ListQuery, options: CallOptions): Promise<ObjectList<T>> {
+    const { path, operation } = target("list", resource, { namespace: query.namespace }, options);
+    const answer = await this.#json({ method: "GET", path: path + listQueryString(query), operation }, options);
+    const { items, metadata } = answer as { items?: T[] | null; metadata?: { resourceVersion?: string; continue?: string } };
+    return { items: items ?? [], resourceVersion: metadata?.resourceVersion ?? "", continue: metadata?.continue || undefined };
+  }
+
+  async create<T extends KubernetesObject>(resource: Resource<T>, object: T, options: CallOptions): Promise<T> {
+    const { namespace, name } = object.metadata ?? {};
+    if (resource.namespaced && namespace === undefined) throw new InvalidInputError(`create ${resource.plural} "${name ?? ""}": metadata.namespace is missing`);
+    // A subresource hangs on an object that exists; a new object's name is in its body only.
+    const parts = options.subresource === undefined ? { namespace } : { namespace, name: named(resource, object) };
+    return (await this.#json({ method: "POST", ...target("create", resource, parts, options), body: object }, options)) as T;
+  }
+
+  async replace<T extends KubernetesObject>(resource: Resource<T>, object: T, options: CallOptions): Promise<T> {
+    const parts = { namespace: object.metadata?.namespace, name: named(resource, object) };
+    return (await this.#json({ method: "PUT", ...target("replace", resource, parts, options), body: object }, options)) as T;
+  }
+
+  async patch<T extends KubernetesObject>(resource: Resource<T>, name: ObjectName, patch: Patch, options: CallOptions): Promise<T> {
+    const call: Call = { method: "PATCH", ...target("patch", resource, name, options), body: patch.body, contentType: patchTypes[patch.type] };
+    return (await this.#json(call, options)) as T;
+  }
+
+  async delete<T extends KubernetesObject>(resource: Resource<T>, name: ObjectName, query: DeleteQuery, options: CallOptions): Promise<void> {
+    const body = { apiVersion: "v1", kind: "DeleteOptions", ...query };
+    const call: Call = { method: "DELETE", ...target("delete", resource, name, options), body };
+    const response = await this.#send(call, options);
+    for await (const _ of response.body) continue;
+  }
+
+  async watch<T extends KubernetesObject>(resource: Resource<T>, query: WatchQuery, options: CallOptions): Promise<AsyncIterable<WatchEvent<T>>> {
+    const { path, operation } = target("watch", resource, { namespace: query.namespace }, options);
+    const call: Call = { method: "GET", path: path + listQueryString(query, { watch: "true" }), operation };
+    const response = await this.#send(call, { pool: "long", ...options });
+    return watchEvents<T>(operation, response.body);
+  }
+
+  async raw(method: "GET" | "POST" | "PUT" | "DELETE", path: string, body: unknown, options: CallOptions): Promise<unknown> {
+    const response = await this.#send({ method, path, operation: `${method} ${path}`, body }, options);
+    const text = await readAll(response.body);
+    return response.headers["content-type"]?.startsWith("text/plain") ? text : parseJson(`${method} ${path}`, text);
+  }
+
+  async #json(call: Call, options: CallOptions): Promise<unknown> {
+    const response = await this.#send(call, options);
+    return parseJson(call.operation, await readAll(response.body));
+  }
+
+  /** Sends the request; an answer of 300 and above is thrown. */
+  async #send(call: Call, options: CallOptions): Promise<TransportResponse> {
+    options.signal.throwIfAborted();
+    const startMs = this.#clock.monotonic();
+    const headers: Record<string, string> = { accept: "application/json", "user-agent": this.#userAgent };
+    if (call.body !== undefined) headers["content-type"] = call.contentType ?? "application/json";
+    const response = await this.#transport
+      .request({
+        method: call.method,
+        path: call.path,
+        headers,
+        ...(call.body !== undefined && { body: JSON.stringify(call.body) }),
+        pool: options.pool ?? "short",
+        signal: options.signal,
+      })
+      .catch((error: unknown) => {
+        if (!options.signal.aborted) this.#metrics.count("rest_client_requests_total", { code: "<error>", method: call.method });
+        throw error;
+      });
+    this.#metrics.count("rest_client_requests_total", { code: String(response.status), method: call.method });
+    this.#metrics.observe("rest_client_request_duration_seconds", (this.#clock.monotonic() - startMs) / 1000, { method: call.method });
+    if (response.status < 300) return response;
+    const text = await readAll(response.body);
+    throw apiError({ operation: call.operation, code: response.status, body: tryJson(text), retryAfter: response.headers["retry-after"] });
+  }
+}
+
+function target(
+  verb: string,
+  resource: Resource<object>,
+  parts: { readonly namespace?: string | undefined; readonly name?: string | undefined },
+  { subresource }: CallOptions,
+): { readonly path: string; readonly operation: string } {
+  const what = subresource === undefined ? resource.plural : `${resource.plural}/${subresource}`;
+  const whose = [parts.namespace, parts.name].filter((part) => part !== undefined).join("/");
+  return { path: resourcePath(resource, { ...parts, subresource }), operation: `${verb} ${what}${whose && ` ${whose}`}` };
+}
+
+function named(resource: Resource<object>, object: KubernetesObject): string {
+  const name = object.metadata?.name;
+  if (name === undefined) throw new InvalidInputError(`write ${resource.plural}: metadata.name is missing`);
+  return name;
+}
+
+async function* watchEvents<T>(operation: string, body: AsyncIterable<Uint8Array>): AsyncGenerator<WatchEvent<T>, void> {
+  for await (const line of decodeLines(body)) {
+    const event = tryJson(line);
+    if (typeof event !== "object" || event === null || !("type" in event) || !("object" in event)) {
+      throw new DecodeError(`${operation}: a line of ${line.length} characters is no watch event`);
+    }
+    yield event as WatchEvent<T>;
+  }
+}
+
+function parseJson(operation: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The parser's own error quotes the text, which may hold a secret.
+    const cause = new DecodeError("not JSON");
+    throw new UnavailableError(`${operation}: the answer, ${text.length} characters, is not JSON; does the server's address lead to a Kubernetes API server?`, { cause });
+  }
+}
+
+function tryJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+async function readAll(body: AsyncIterable<Uint8Array>): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of body) chunks.push(chunk);
+  return Buffer.concat(chunks).toString("utf8");
+}
