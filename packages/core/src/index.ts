@@ -23,3 +23,24 @@ export {
   type ProviderPodStatus,
 } from "./provider.ts";
 export type { ResolvedEnvVar, ResolvedPod } from "./resolved-pod.ts";
+
+// What a provider needs of the client, so that it depends on core alone.
+export type {
+  Clock,
+  ConfigMap,
+  Container,
+  ContainerState,
+  ContainerStatus,
+  DeepReadonly,
+  EnvVar,
+  LogFields,
+  Logger,
+  MetricLabels,
+  Metrics,
+  Pod,
+  PodCondition,
+  PodSpec,
+  PodStatus,
+  Random,
+  Secret,
+} from "@virtual-kubelet/kube-client";
