@@ -1,0 +1,28 @@
+/** What one check found. */
+export interface CheckResult {
+  /** What was checked, in a few words. */
+  readonly name: string;
+  /** One line for each thing that is wrong; empty if all is well. */
+  readonly problems: readonly string[];
+}
+
+/** Prints a line for each check, with its problems, and returns how many passed and failed. */
+export function printChecks(results: readonly CheckResult[]): { passed: number; failed: number } {
+  const failed = results.filter(({ problems }) => problems.length > 0);
+  for (const { name, problems } of results) {
+    console.log(`${problems.length === 0 ? "ok  " : "FAIL"} ${name}`);
+    for (const problem of problems) console.log(`     ${problem.trimEnd().replaceAll("\n", "\n     ")}`);
+  }
+  return { passed: results.length - failed.length, failed: failed.length };
+}
+
+/** Runs the checks when the module is the program itself, and sets the exit code. */
+export async function runAsProgram(
+  meta: ImportMeta,
+  checks: () => Promise<readonly CheckResult[]> | readonly CheckResult[],
+): Promise<void> {
+  if (!meta.main) return;
+  const { passed, failed } = printChecks(await checks());
+  console.log(`${passed} passed, ${failed} failed`);
+  if (failed > 0) process.exitCode = 1;
+}

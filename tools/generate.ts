@@ -1,0 +1,63 @@
+import { existsSync, globSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { printChecks, type CheckResult } from "./check.ts";
+import { replaceRegion } from "./marked-region.ts";
+import { folderProblems, parseProviderList, renderProviderList } from "./provider-list.ts";
+import { root } from "./workspace.ts";
+
+/** A page with a region that is made from something else. */
+interface GeneratedRegion {
+  readonly page: string;
+  readonly region: string;
+  content(): Promise<string> | string;
+}
+
+function providerTable(toTop: string): string {
+  return renderProviderList(parseProviderList(readFileSync(join(root, "provider.yaml"), "utf8")), toTop);
+}
+
+const regions: readonly GeneratedRegion[] = [
+  { page: "README.md", region: "providers", content: () => providerTable("") },
+  { page: "docs/guides/providers.md", region: "providers", content: () => providerTable("../../") },
+];
+
+/** What is wrong between provider.yaml and the folders under providers/. */
+function providerProblems(): string[] {
+  const folders = globSync("providers/*/package.json", { cwd: root }).map((path) => path.split("/")[1] ?? "");
+  return folderProblems(parseProviderList(readFileSync(join(root, "provider.yaml"), "utf8")), folders.sort());
+}
+
+/** The problems that `find` returns or throws, in lines. */
+async function problemsOf(find: () => Promise<readonly string[]> | readonly string[]): Promise<readonly string[]> {
+  try {
+    return await find();
+  } catch (error) {
+    return [error instanceof Error ? error.message : String(error)];
+  }
+}
+
+/** Writes every generated region, or with `check` says which are out of date. */
+export async function generate(options: { readonly check: boolean }): Promise<CheckResult[]> {
+  const results: CheckResult[] = [
+    { name: "provider.yaml names the folders under providers/", problems: await problemsOf(providerProblems) },
+  ];
+  for (const { page, region, content } of regions) {
+    const problems = await problemsOf(async () => {
+      const path = join(root, page);
+      if (!existsSync(path)) return [`${page} is missing`];
+      const before = readFileSync(path, "utf8");
+      const after = replaceRegion(before, region, await content());
+      if (after === before) return [];
+      if (options.check) return [`${page}: the region "${region}" is out of date; run \`make generate\` and commit the result`];
+      writeFileSync(path, after);
+      return [];
+    });
+    results.push({ name: `${page}: ${region}`, problems });
+  }
+  return results;
+}
+
+if (import.meta.main) {
+  const { failed } = printChecks(await generate({ check: process.argv.includes("--check") }));
+  if (failed > 0) process.exitCode = 1;
+}

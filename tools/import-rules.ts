@@ -1,0 +1,196 @@
+import { posix } from "node:path";
+import ts from "typescript";
+import { scope } from "./scope.ts";
+import type { WorkspacePackage } from "./workspace.ts";
+
+/**
+ * Which workspace packages each package may import, by folder. A package that is not listed may import all of them:
+ * private ones, which nobody can import in turn.
+ */
+const allowedImports: Readonly<Record<string, readonly string[]>> = {
+  "packages/errdefs": [],
+  "packages/kube-client": ["errdefs"],
+  "packages/core": ["errdefs", "kube-client"],
+  "packages/streaming": ["errdefs"],
+  "packages/metrics": ["errdefs", "kube-client", "core"],
+  "packages/kubelet-api": ["errdefs", "kube-client", "core", "streaming", "metrics"],
+  "packages/pod-runtime": ["errdefs", "kube-client", "core"],
+  "packages/embedded-apiserver": ["errdefs", "streaming"],
+  "packages/testing": ["errdefs", "kube-client", "core", "streaming", "metrics", "kubelet-api", "pod-runtime", "embedded-apiserver"],
+};
+
+/** What a provider may import; the Kubernetes types and `Clock` and `Logger` come through core. */
+const providerImports: readonly string[] = ["errdefs", "core", "pod-runtime", "streaming"];
+
+/** What a provider's unit tests may import besides: fake time. */
+const providerTestImports: readonly string[] = ["kube-client"];
+
+/** A source file, with its path relative to the top. */
+export interface SourceFile {
+  readonly path: string;
+  readonly text: string;
+}
+
+/** One import, export-from, `import()` or `import("…").Type`. */
+interface ImportSite {
+  readonly line: number;
+  readonly specifier: string;
+}
+
+/** What {@link readSource} finds in a file. */
+export interface FileFacts {
+  readonly path: string;
+  readonly imports: readonly ImportSite[];
+  /** Lines of `export *`. */
+  readonly starExports: readonly number[];
+  /** Lines of `new Date()` without arguments, which reads the real clock. */
+  readonly clockReads: readonly number[];
+}
+
+/** Reads what the rules need out of a TypeScript file. */
+export function readSource(file: SourceFile): FileFacts {
+  const source = ts.createSourceFile(file.path, file.text, ts.ScriptTarget.Latest, true);
+  const imports: ImportSite[] = [];
+  const starExports: number[] = [];
+  const clockReads: number[] = [];
+  const lineOf = (node: ts.Node): number => source.getLineAndCharacterOfPosition(node.getStart(source)).line + 1;
+  const addImport = (node: ts.Node, specifier: ts.Node | undefined): void => {
+    if (specifier !== undefined && ts.isStringLiteralLike(specifier)) imports.push({ line: lineOf(node), specifier: specifier.text });
+  };
+  const visit = (node: ts.Node): void => {
+    if (ts.isImportDeclaration(node)) addImport(node, node.moduleSpecifier);
+    else if (ts.isExportDeclaration(node)) {
+      addImport(node, node.moduleSpecifier);
+      if (node.moduleSpecifier !== undefined && node.exportClause === undefined) starExports.push(lineOf(node));
+    } else if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword) addImport(node, node.arguments[0]);
+    else if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument)) addImport(node, node.argument.literal);
+    else if (ts.isNewExpression(node) && node.expression.getText(source) === "Date" && (node.arguments?.length ?? 0) === 0)
+      clockReads.push(lineOf(node));
+    ts.forEachChild(node, visit);
+  };
+  visit(source);
+  return { path: file.path, imports, starExports, clockReads };
+}
+
+/** Name of the package an import names, or `undefined` for relative paths and Node's own modules. */
+export function packageOf(specifier: string): string | undefined {
+  if (specifier.startsWith(".") || specifier.startsWith("node:") || specifier.startsWith("#")) return undefined;
+  const parts = specifier.split("/");
+  return specifier.startsWith("@") ? parts.slice(0, 2).join("/") : parts[0];
+}
+
+/** Whether the file is a test, which may use what the root's devDependencies hold. */
+function isTest(path: string): boolean {
+  return path.endsWith(".test.ts");
+}
+
+/** Whether the file may read the real clock. */
+function mayReadClock(path: string): boolean {
+  return isTest(path) || path.endsWith("/system-clock.ts") || !/^(packages|providers)\//.test(path) || path.startsWith("packages/cli/");
+}
+
+/** Short names of the workspace packages that the file may import; `undefined` for all. */
+function allowedFor(folder: string, path: string): readonly string[] | undefined {
+  if (folder.startsWith("providers/")) return isTest(path) ? [...providerImports, ...providerTestImports] : providerImports;
+  return allowedImports[folder];
+}
+
+/** What a package may use, worked out once for all its files. */
+interface ImportContext {
+  readonly owner: WorkspacePackage;
+  /** Short names of the workspace's packages by full name. */
+  readonly internal: ReadonlyMap<string, string>;
+  /** Names of the manifest's runtime dependencies. */
+  readonly runtime: ReadonlySet<string>;
+  /** Names of its development dependencies. */
+  readonly development: ReadonlySet<string>;
+  /** Names in the top package.json that tests may use. */
+  readonly rootDependencies: ReadonlySet<string>;
+}
+
+/** What is wrong with one import: a path that leaves the package, a direction, a missing declaration. */
+function siteProblems(path: string, { line, specifier }: ImportSite, context: ImportContext): string[] {
+  const { folder, manifest } = context.owner;
+  const where = `${path}:${line} imports`;
+  if (specifier.startsWith(".")) {
+    const inside = posix.join(posix.dirname(path), specifier).startsWith(`${folder}/`);
+    return inside ? [] : [`${where} ${specifier}, a file of another package; import that package by its name`];
+  }
+  const name = packageOf(specifier);
+  if (name === undefined || name === manifest.name) return [];
+  const problems: string[] = [];
+  const short = context.internal.get(name);
+  const allowed = allowedFor(folder, path);
+  if (short !== undefined && allowed !== undefined && !allowed.includes(short)) {
+    const list = allowed.length === 0 ? "no package" : allowed.map((each) => `${scope}/${each}`).join(", ");
+    problems.push(`${where} ${name}; ${folder} may import ${list}`);
+  }
+  const devOnly = manifest.private === true || isTest(path);
+  const declared = context.runtime.has(name) || (devOnly && (context.development.has(name) || context.rootDependencies.has(name)));
+  if (!declared)
+    problems.push(`${where} ${name}, which ${folder}/package.json does not list in ${devOnly ? "devDependencies" : "dependencies"}`);
+  return problems;
+}
+
+/**
+ * What is wrong with a package's files: imports against the direction of design, imports the manifest does not declare,
+ * dependencies nothing imports, paths that leave the package, `export *`, and `new Date()`.
+ *
+ * @param rootDependencies - names in the top package.json that tests may use
+ */
+export function importProblems(
+  owner: WorkspacePackage,
+  files: readonly FileFacts[],
+  workspace: readonly WorkspacePackage[],
+  rootDependencies: ReadonlySet<string>,
+): string[] {
+  const { manifest, folder } = owner;
+  const context: ImportContext = {
+    owner,
+    internal: new Map(workspace.map((each) => [each.manifest.name, each.folder.split("/").at(-1) ?? ""])),
+    runtime: new Set(Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies, ...manifest.optionalDependencies })),
+    development: new Set(Object.keys(manifest.devDependencies ?? {})),
+    rootDependencies,
+  };
+  const used = new Set(files.flatMap(({ imports }) => imports.map(({ specifier }) => packageOf(specifier))));
+  const unused = [...context.runtime, ...context.development].filter((name) => !used.has(name) && !name.startsWith("@types/"));
+  return [
+    ...files.flatMap((file) => [
+      ...file.imports.flatMap((site) => siteProblems(file.path, site, context)),
+      ...file.starExports.map((line) => `${file.path}:${line} has \`export *\`; name each export`),
+      ...(mayReadClock(file.path) ? [] : file.clockReads).map(
+        (line) => `${file.path}:${line} has \`new Date()\`; time comes from an injected Clock`,
+      ),
+    ]),
+    ...unused.map((name) => `${folder}/package.json lists ${name}, which nothing in it imports`),
+  ];
+}
+
+/** The first cycle among the workspace's packages, as one line, or nothing. */
+export function packageCycle(workspace: readonly WorkspacePackage[]): string | undefined {
+  const names = new Set(workspace.map(({ manifest }) => manifest.name));
+  const edges = new Map(
+    workspace.map(({ manifest }) => [
+      manifest.name,
+      Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies, ...manifest.devDependencies }).filter((name) =>
+        names.has(name),
+      ),
+    ]),
+  );
+  const done = new Set<string>();
+  const walk = (name: string, path: readonly string[]): string | undefined => {
+    if (path.includes(name)) return [...path.slice(path.indexOf(name)), name].join(" → ");
+    if (done.has(name)) return undefined;
+    for (const next of edges.get(name) ?? []) {
+      const cycle = walk(next, [...path, name]);
+      if (cycle !== undefined) return cycle;
+    }
+    done.add(name);
+    return undefined;
+  };
+  for (const name of names) {
+    const cycle = walk(name, []);
+    if (cycle !== undefined) return cycle;
+  }
+  return undefined;
+}

@@ -1,0 +1,57 @@
+import { existsSync, globSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+
+/** The repository's top folder. */
+export const root: string = dirname(import.meta.dirname);
+
+/** An entry of a manifest's `exports`: a path, or paths by condition. */
+export type ExportEntry = string | Readonly<Record<string, string>>;
+
+/** The part of a package.json that the tools look at. */
+export interface Manifest {
+  readonly name: string;
+  readonly version: string;
+  readonly private?: boolean;
+  readonly description?: string;
+  readonly license?: string;
+  readonly type?: string;
+  readonly sideEffects?: unknown;
+  readonly bin?: string | Readonly<Record<string, string>>;
+  readonly files?: readonly string[];
+  readonly repository?: { readonly type?: string; readonly url?: string; readonly directory?: string };
+  readonly engines?: { readonly node?: string };
+  readonly exports?: Readonly<Record<string, ExportEntry>>;
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly peerDependencies?: Readonly<Record<string, string>>;
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
+  readonly devDependencies?: Readonly<Record<string, string>>;
+  readonly publishConfig?: {
+    readonly access?: string;
+    readonly bin?: string | Readonly<Record<string, string>>;
+    readonly exports?: Readonly<Record<string, ExportEntry>>;
+  };
+}
+
+/** A package of the workspace. */
+export interface WorkspacePackage {
+  /** Folder relative to the top, with forward slashes: `packages/core`. */
+  readonly folder: string;
+  readonly manifest: Manifest;
+}
+
+/** The folders that hold packages, as in pnpm-workspace.yaml. */
+const packageFolders = ["packages/*", "providers/*", "e2e", "bench", "tools"] as const;
+
+/** All packages of the workspace under `top`, private ones too, by folder. */
+export function workspacePackages(top: string = root): WorkspacePackage[] {
+  return packageFolders
+    .flatMap((pattern) => globSync(pattern, { cwd: top }))
+    .filter((folder) => existsSync(join(top, folder, "package.json")))
+    .sort()
+    .map((folder) => ({ folder, manifest: JSON.parse(readFileSync(join(top, folder, "package.json"), "utf8")) as Manifest }));
+}
+
+/** The packages that go to the registry. */
+export function publishedPackages(top: string = root): WorkspacePackage[] {
+  return workspacePackages(top).filter(({ manifest }) => manifest.private !== true);
+}
