@@ -74,7 +74,10 @@ export interface Kind {
   readonly shortNames?: readonly string[];
   readonly categories?: readonly string[];
   readonly namespaced: boolean;
-  /** Its definition in the OpenAPI document, such as `io.k8s.api.core.v1.Pod`. */
+  /**
+   * Its definition in the OpenAPI document, such as `io.k8s.api.core.v1.Pod`. Every write is read through `decode` of
+   * kinds/schema/decode.ts with it first; the functions below rely on the types that gives.
+   */
   readonly schema: string;
   /** What is wrong with a name, worded as the API server does; absent: a DNS subdomain (RFC 1123). */
   readonly nameProblems?: (name: string) => string[];

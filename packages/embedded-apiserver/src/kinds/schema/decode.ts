@@ -1,0 +1,247 @@
+import { type FieldSchema, structSchema, type StructSchema, type TypeSchema } from "./schema.ts";
+import { formatQuantity, quantityFormatProblem, tryParseQuantity } from "./quantity.ts";
+import { canonicalMicroTime, canonicalTime } from "./time.ts";
+
+/** What came of a decoding. */
+export interface Decoded {
+  /** A fresh object as the server would write it: unknown fields, nulls and empty values are gone, quantities canonical. */
+  readonly object: Record<string, unknown>;
+  /** Paths of fields the type does not have, such as `spec.containers[0].Image`, in order. */
+  readonly unknownFields: readonly string[];
+}
+
+/** The object does not have the shape of its type. The message is the one of Go's JSON decoder. */
+export class DecodeError extends Error {
+  /** @param message - such as `json: cannot unmarshal number into Go struct field Container.spec.containers.name of type string` */
+  constructor(message: string) {
+    super(message);
+    this.name = "DecodeError";
+  }
+}
+
+/**
+ * Reads a JSON value as the API server does, into the form it stores and sends.
+ *
+ * @param definition - such as `io.k8s.api.core.v1.Pod`
+ * @throws DecodeError if a field has the wrong type
+ */
+export function decode(definition: string, value: unknown): Decoded {
+  const decoder = new Decoder();
+  const schema = structSchema(definition);
+  const place: Place = { struct: undefined, goPath: "", path: "" };
+  if (!isObject(value)) throw new DecodeError(wrongType(schema, value, place));
+  const object = decoder.struct(schema, value, place);
+  // Go's decoder goes on after a wrong type and reports the first, but stops at a text it cannot read.
+  if (decoder.typeProblem !== undefined) throw new DecodeError(decoder.typeProblem);
+  return { object, unknownFields: decoder.unknownFields };
+}
+
+interface Place {
+  /** The struct whose field is read. */
+  readonly struct: StructSchema | undefined;
+  /** Without indices, as Go's errors have it. */
+  readonly goPath: string;
+  /** With indices. */
+  readonly path: string;
+}
+
+class Decoder {
+  readonly unknownFields: string[] = [];
+  typeProblem: string | undefined;
+
+  #value(schema: TypeSchema, value: unknown, place: Place): unknown {
+    switch (schema.type) {
+      case "struct":
+        return isObject(value) ? this.struct(schema, value, place) : this.#wrongType(schema, value, place);
+      case "map":
+        return isObject(value) ? this.#map(schema.values, value, place) : this.#wrongType(schema, value, place);
+      case "array":
+        return Array.isArray(value) ? this.#array(schema.items, value, place) : this.#wrongType(schema, value, place);
+      default:
+        return this.#scalar(schema, value, place);
+    }
+  }
+
+  #scalar(schema: Exclude<TypeSchema, { type: "struct" | "map" | "array" }>, value: unknown, place: Place): unknown {
+    switch (schema.type) {
+      case "integer": {
+        const limit = schema.bits === 32 ? 2 ** 31 : 2 ** 63;
+        return Number.isInteger(value) && Number(value) >= -limit && Number(value) < limit ? value : this.#wrongType(schema, value, place);
+      }
+      case "intOrString":
+        return typeof value === "string" || (Number.isInteger(value) && Math.abs(Number(value)) < 2 ** 31) ? value : this.#wrongType(schema, value, place);
+      case "string":
+      case "number":
+      case "boolean":
+        return typeof value === schema.type ? value : this.#wrongType(schema, value, place);
+      case "bytes":
+        return typeof value === "string" ? canonicalBase64(value) : this.#wrongType(schema, value, place);
+      case "time":
+        return typeof value === "string" ? orThrow(canonicalTime(value)) : this.#wrongType(schema, value, place);
+      case "microTime":
+        return typeof value === "string" ? orThrow(canonicalMicroTime(value)) : this.#wrongType(schema, value, place);
+      case "quantity":
+        return canonicalQuantity(value);
+      case "any":
+        return structuredClone(value);
+    }
+  }
+
+  struct(schema: StructSchema, value: Record<string, unknown>, place: Place): Record<string, unknown> {
+    const result: Record<string, unknown> = {};
+    for (const [name, child] of Object.entries(value)) {
+      const field = schema.fields.get(name);
+      const path = place.path === "" ? name : `${place.path}.${name}`;
+      if (field === undefined) {
+        this.unknownFields.push(path);
+        continue;
+      }
+      if (child === null) continue;
+      const decoded = this.#value(field.schema, child, { struct: schema, goPath: place.goPath === "" ? name : `${place.goPath}.${name}`, path });
+      if (decoded !== undefined && (field.isPointer || field.isAlwaysWritten || !isEmpty(decoded))) result[name] = decoded;
+    }
+    for (const [name, field] of schema.fields) {
+      if (field.isAlwaysWritten && result[name] === undefined) result[name] = this.#emptyValue(field, place);
+    }
+    return result;
+  }
+
+  /** What Go writes for a field that was not given. */
+  #emptyValue({ schema, isPointer }: FieldSchema, place: Place): unknown {
+    if (isPointer) return null;
+    switch (schema.type) {
+      case "struct":
+        return this.struct(schema, {}, place);
+      case "string":
+        return "";
+      case "integer":
+      case "number":
+      case "intOrString":
+        return 0;
+      case "boolean":
+        return false;
+      case "quantity":
+        return "0";
+      default:
+        return null;
+    }
+  }
+
+  #map(values: TypeSchema, value: Record<string, unknown>, place: Place): Record<string, unknown> {
+    const result: Record<string, unknown> = {};
+    for (const [key, child] of Object.entries(value)) {
+      const decoded = child === null ? nullItem(values) : this.#value(values, child, { ...place, path: `${place.path}.${key}` });
+      // A plain assignment would change the prototype for this one key.
+      if (key === "__proto__") Object.defineProperty(result, key, { value: decoded, enumerable: true, configurable: true, writable: true });
+      else result[key] = decoded;
+    }
+    return result;
+  }
+
+  #array(items: TypeSchema, value: readonly unknown[], place: Place): unknown[] {
+    return value.map((child, index) => this.#value(items, child ?? nullItem(items), { ...place, path: `${place.path}[${index}]` }));
+  }
+
+  #wrongType(schema: TypeSchema, value: unknown, place: Place): undefined {
+    this.typeProblem ??= wrongType(schema, value, place);
+    return undefined;
+  }
+}
+
+function wrongType(schema: TypeSchema, value: unknown, { struct, goPath }: Place): string {
+  const goType = goTypeName(schema);
+  const target = struct === undefined ? `value of type ${goType}` : `struct field ${shortName(struct.definition)}.${goPath} of type ${goType}`;
+  return `json: cannot unmarshal ${jsonTypeName(schema, value)} into Go ${target}`;
+}
+
+function nullItem(schema: TypeSchema): unknown {
+  switch (schema.type) {
+    case "struct":
+    case "map":
+      return {};
+    case "string":
+    case "bytes":
+      return "";
+    case "integer":
+    case "number":
+    case "intOrString":
+      return 0;
+    case "boolean":
+      return false;
+    case "quantity":
+      return "0";
+    case "array":
+      return [];
+    default:
+      return null;
+  }
+}
+
+function canonicalQuantity(value: unknown): string {
+  if (typeof value !== "string" && typeof value !== "number") throw new DecodeError(quantityFormatProblem);
+  const quantity = tryParseQuantity(String(value).trim());
+  if (typeof quantity === "string") throw new DecodeError(quantity);
+  return formatQuantity(quantity);
+}
+
+function canonicalBase64(text: string): string {
+  const compact = text.replaceAll(/[\r\n]/g, "");
+  const wrongAt = compact.search(/[^A-Za-z0-9+/=]/);
+  if (wrongAt >= 0) throw new DecodeError(`illegal base64 data at input byte ${wrongAt}`);
+  const bytes = Buffer.from(compact, "base64");
+  if (compact.length % 4 !== 0 || bytes.toString("base64").length !== compact.length) throw new DecodeError(`illegal base64 data at input byte ${compact.length - (compact.length % 4)}`);
+  return bytes.toString("base64");
+}
+
+function orThrow(text: { text: string } | { problem: string }): string {
+  if ("problem" in text) throw new DecodeError(text.problem);
+  return text.text;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Go leaves out what has its type's zero value; structs are never that. */
+function isEmpty(value: unknown): boolean {
+  if (value === "" || value === 0 || value === false) return true;
+  return typeof value === "object" && value !== null && Object.keys(value).length === 0;
+}
+
+function shortName(definition: string): string {
+  return definition.slice(definition.lastIndexOf(".") + 1);
+}
+
+function goTypeName(schema: TypeSchema): string {
+  switch (schema.type) {
+    case "struct":
+      return `v1.${shortName(schema.definition)}`;
+    case "map":
+      return `map[string]${goTypeName(schema.values)}`;
+    case "array":
+      return `[]${goTypeName(schema.items)}`;
+    case "integer":
+      return `int${schema.bits}`;
+    case "intOrString":
+      return "int32";
+    case "boolean":
+      return "bool";
+    case "number":
+      return "float64";
+    case "bytes":
+      return "[]uint8";
+    case "time":
+    case "microTime":
+    case "quantity":
+    case "string":
+    case "any":
+      return "string";
+  }
+}
+
+function jsonTypeName(schema: TypeSchema, value: unknown): string {
+  if (Array.isArray(value)) return "array";
+  if (typeof value === "boolean") return "bool";
+  if (typeof value === "number" && (schema.type === "integer" || schema.type === "intOrString")) return `number ${value}`;
+  return typeof value;
+}

@@ -1,0 +1,134 @@
+import { readFileSync } from "node:fs";
+
+/** A type of the API, as the wire has it: what an object's JSON may hold, and how lists in it are merged. */
+export type TypeSchema =
+  | StructSchema
+  | { readonly type: "map"; readonly values: TypeSchema }
+  | { readonly type: "array"; readonly items: TypeSchema }
+  | { readonly type: "integer"; readonly bits: 32 | 64 }
+  | { readonly type: "string" | "boolean" | "number" | "bytes" | "time" | "microTime" | "quantity" | "intOrString" | "any" };
+
+/** An object with named fields. */
+export interface StructSchema {
+  readonly type: "struct";
+  /** Its definition in the OpenAPI document, such as `io.k8s.api.core.v1.PodSpec`. */
+  readonly definition: string;
+  readonly fields: ReadonlyMap<string, FieldSchema>;
+}
+
+/** A field of an object. */
+export interface FieldSchema {
+  readonly schema: TypeSchema;
+  /** Whether the server tells an empty value from an absent one. */
+  readonly isPointer: boolean;
+  /** Whether the server writes the field even if it is empty. */
+  readonly isAlwaysWritten: boolean;
+  /** What a strategic merge patch does with the field: `merge`, `replace`, `retainKeys`; empty: replace. */
+  readonly patchStrategies: readonly string[];
+  /** The field that tells the items of a merged list apart. */
+  readonly patchMergeKey: string | undefined;
+}
+
+/** A schema as the OpenAPI document has it. */
+export interface OpenApiSchema {
+  readonly type?: string;
+  readonly format?: string;
+  readonly description?: string;
+  readonly properties?: Readonly<Record<string, OpenApiSchema>>;
+  readonly additionalProperties?: OpenApiSchema;
+  readonly items?: OpenApiSchema;
+  readonly allOf?: readonly OpenApiSchema[];
+  readonly $ref?: string;
+  readonly "x-kubernetes-patch-strategy"?: string;
+  readonly "x-kubernetes-patch-merge-key"?: string;
+}
+
+interface SchemaFile {
+  readonly schemas: Readonly<Record<string, OpenApiSchema>>;
+  readonly wire: Readonly<Record<string, { readonly pointer?: readonly string[]; readonly always?: readonly string[] }>>;
+}
+
+/** The file is read when a schema is first asked for, so that a server starts without it. */
+const schemaFile = once((): SchemaFile => JSON.parse(readFileSync(new URL("../../../data/openapi-schemas.json", import.meta.url), "utf8")));
+const structs = new Map<string, StructSchema>();
+
+/** All definitions, as the OpenAPI documents have them. */
+export function openApiDefinitions(): Readonly<Record<string, OpenApiSchema>> {
+  return schemaFile().schemas;
+}
+
+/**
+ * The schema of a definition such as `io.k8s.api.core.v1.Pod`.
+ *
+ * @throws RangeError if there is no such definition
+ */
+export function structSchema(definition: string): StructSchema {
+  const known = structs.get(definition);
+  if (known !== undefined) return known;
+  const openApi = openApiDefinitions()[definition];
+  if (openApi === undefined) throw new RangeError(`look up the schema of ${definition}: the data file has none; add it to tools/openapi-schemas.ts`);
+  const fields = once(() => fieldsOf(definition, openApi));
+  const struct: StructSchema = {
+    type: "struct",
+    definition,
+    get fields() {
+      return fields();
+    },
+  };
+  structs.set(definition, struct);
+  return struct;
+}
+
+function fieldsOf(definition: string, openApi: OpenApiSchema): ReadonlyMap<string, FieldSchema> {
+  const { pointer = [], always = [] } = schemaFile().wire[definition] ?? {};
+  return new Map(
+    Object.entries(openApi.properties ?? {}).map(([name, property]) => [
+      name,
+      {
+        schema: typeOf(property),
+        isPointer: pointer.includes(name),
+        isAlwaysWritten: always.includes(name),
+        patchStrategies: property["x-kubernetes-patch-strategy"]?.split(",") ?? [],
+        patchMergeKey: property["x-kubernetes-patch-merge-key"],
+      },
+    ]),
+  );
+}
+
+const quantityDefinition = "io.k8s.apimachinery.pkg.api.resource.Quantity";
+const namedTypes: Readonly<Record<string, TypeSchema>> = {
+  [quantityDefinition]: { type: "quantity" },
+  "io.k8s.apimachinery.pkg.util.intstr.IntOrString": { type: "intOrString" },
+  "io.k8s.apimachinery.pkg.apis.meta.v1.Time": { type: "time" },
+  "io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime": { type: "microTime" },
+  "io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1": { type: "any" },
+  "io.k8s.apimachinery.pkg.runtime.RawExtension": { type: "any" },
+};
+
+function typeOf(openApi: OpenApiSchema): TypeSchema {
+  const reference = openApi.$ref ?? openApi.allOf?.[0]?.$ref;
+  if (reference !== undefined) {
+    const definition = reference.slice(reference.lastIndexOf("/") + 1);
+    return namedTypes[definition] ?? structSchema(definition);
+  }
+  switch (openApi.type) {
+    case "object":
+      return openApi.additionalProperties === undefined ? { type: "any" } : { type: "map", values: typeOf(openApi.additionalProperties) };
+    case "array":
+      return { type: "array", items: typeOf(openApi.items ?? {}) };
+    case "integer":
+      return { type: "integer", bits: openApi.format === "int32" ? 32 : 64 };
+    case "string":
+      return { type: openApi.format === "byte" ? "bytes" : "string" };
+    case "boolean":
+    case "number":
+      return { type: openApi.type };
+    default:
+      return { type: "any" };
+  }
+}
+
+function once<Value>(make: () => Value): () => Value {
+  let made: { value: Value } | undefined;
+  return () => (made ??= { value: make() }).value;
+}

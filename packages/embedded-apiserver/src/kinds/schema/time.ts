@@ -1,0 +1,31 @@
+/** Either the time as the server writes it, or what Go's parser says of the text. */
+export type CanonicalTime = { readonly text: string } | { readonly problem: string };
+
+const rfc3339 = /^(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2}:\d{2})(\.\d+)?(Z|[+-]\d{2}:\d{2})$/;
+
+/** Reads a `metav1.Time`; what is smaller than a second is dropped, the zone becomes UTC. */
+export function canonicalTime(text: string): CanonicalTime {
+  const epochMs = rfc3339.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(epochMs)) return { problem: parseProblem(text, "2006-01-02T15:04:05Z07:00", "2006") };
+  return { text: `${new Date(Math.floor(epochMs / 1000) * 1000).toISOString().slice(0, 19)}Z` };
+}
+
+/** Reads a `metav1.MicroTime`, which has exactly six fractional digits. */
+export function canonicalMicroTime(text: string): CanonicalTime {
+  const layout = "2006-01-02T15:04:05.000000Z07:00";
+  const match = rfc3339.exec(text);
+  if (match === null) return { problem: parseProblem(text, layout, "2006") };
+  const [, date, time, fraction = "", zone] = match;
+  if (fraction.length !== 7) {
+    const rest = fraction === "" ? zone : `${fraction}${zone}`;
+    return { problem: `parsing time ${JSON.stringify(text)} as ${JSON.stringify(layout)}: cannot parse ${JSON.stringify(rest)} as ".000000"` };
+  }
+  const epochMs = Date.parse(`${date}T${time}${zone}`);
+  if (Number.isNaN(epochMs)) return { problem: parseProblem(text, layout, "2006") };
+  return { text: `${new Date(epochMs).toISOString().slice(0, 19)}${fraction}Z` };
+}
+
+function parseProblem(text: string, layout: string, element: string): string {
+  const quoted = JSON.stringify(text);
+  return `parsing time ${quoted} as ${JSON.stringify(layout)}: cannot parse ${quoted} as ${JSON.stringify(element)}`;
+}

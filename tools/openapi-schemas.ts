@@ -1,0 +1,161 @@
+/**
+ * Writes packages/embedded-apiserver/data/openapi-schemas.json: what the embedded API server needs to know of the API's
+ * types. The schemas come from the OpenAPI v3 documents in Kubernetes' source tree, the wire facts that OpenAPI leaves
+ * out (pointers, `omitempty`) from the Go types. Both are Apache-2.0, by The Kubernetes Authors.
+ *
+ *   node tools/openapi-schemas.ts "$(go env GOMODCACHE)/k8s.io" 1.36.3
+ */
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+type Schema = { [key: string]: Json; properties?: Record<string, Json> };
+
+const groups = ["", "apps", "authentication.k8s.io", "autoscaling", "coordination.k8s.io", "events.k8s.io", "policy"];
+
+/** The kinds that are stored, and the bodies of sub-resources; all they refer to comes along. */
+const roots = [
+  ...["Namespace", "Node", "Pod", "ConfigMap", "Secret", "ServiceAccount", "Service", "Event", "Binding"].map(
+    (kind) => `io.k8s.api.core.v1.${kind}`,
+  ),
+  "io.k8s.api.apps.v1.Deployment",
+  "io.k8s.api.apps.v1.ReplicaSet",
+  "io.k8s.api.authentication.v1.TokenRequest",
+  "io.k8s.api.autoscaling.v1.Scale",
+  "io.k8s.api.coordination.v1.Lease",
+  "io.k8s.api.events.v1.Event",
+  "io.k8s.api.policy.v1.Eviction",
+  "io.k8s.apimachinery.pkg.apis.meta.v1.Status",
+];
+
+const gvkKey = "x-kubernetes-group-version-kind";
+
+function readSchemas(kubernetesDirectory: string): Record<string, Schema> {
+  const all: Record<string, Schema> = {};
+  for (const group of groups) {
+    const file = group === "" ? "api__v1_openapi.json" : `apis__${group}__v1_openapi.json`;
+    const text = readFileSync(join(kubernetesDirectory, "api/openapi-spec/v3", file), "utf8");
+    Object.assign(all, (JSON.parse(text) as { components: { schemas: Record<string, Schema> } }).components.schemas);
+  }
+  return all;
+}
+
+function* references(value: Json): Generator<string> {
+  if (typeof value !== "object" || value === null) return;
+  for (const [key, child] of Object.entries(value)) {
+    if (key === "$ref" && typeof child === "string") yield child.slice(child.lastIndexOf("/") + 1);
+    else yield* references(child);
+  }
+}
+
+function closure(all: Record<string, Schema>): [name: string, schema: Schema][] {
+  const found = new Map<string, Schema>();
+  const open = [...roots];
+  for (let name = open.pop(); name !== undefined; name = open.pop()) {
+    if (found.has(name)) continue;
+    const schema = all[name];
+    if (schema === undefined) throw new Error(`schema ${name} is in none of the OpenAPI documents`);
+    found.set(name, onlyOurGroups(schema));
+    open.push(...references(schema));
+  }
+  return [...found].toSorted(([a], [b]) => (a < b ? -1 : 1));
+}
+
+/** Some schemas, such as DeleteOptions, list every group of Kubernetes. */
+function onlyOurGroups(schema: Schema): Schema {
+  const kinds = schema[gvkKey];
+  if (!Array.isArray(kinds)) return schema;
+  return {
+    ...schema,
+    [gvkKey]: kinds.filter((kind) => groups.includes((kind as { group: string }).group) && (kind as { version: string }).version === "v1"),
+  };
+}
+
+interface GoField {
+  readonly type: string;
+  readonly options: readonly string[];
+}
+type GoStructs = Map<string, { fields: Map<string, GoField>; embedded: string[] }>;
+
+/** Reads the structs of a Go file whose fields carry `json` tags; regular enough for the API's own files. */
+function readGoStructs(file: string): GoStructs {
+  const structs: GoStructs = new Map();
+  for (const [, name = "", body = ""] of readFileSync(file, "utf8").matchAll(/^type (\w+) struct \{\n([\s\S]*?)^\}/gm)) {
+    const fields = new Map<string, GoField>();
+    const embedded: string[] = [];
+    for (const [, type = "", tag = ""] of body.matchAll(/^\t(?:\w+[ \t]+)?([\w.*[\]]+)[ \t]+`json:"([^"]*)"/gm)) {
+      const [json = "", ...options] = tag.split(",");
+      if (options.includes("inline") || json === "") embedded.push(type.slice(type.lastIndexOf(".") + 1));
+      else fields.set(json, { type, options });
+    }
+    structs.set(name, { fields, embedded });
+  }
+  return structs;
+}
+
+/** `io.k8s.api.core.v1.Pod` is found in `api@v0.36.3/core/v1/types.go`. */
+function goFileOf(definition: string, modules: string, minorPatch: string): string | undefined {
+  const api = /^io\.k8s\.api\.(\w+)\.v1\.\w+$/.exec(definition);
+  if (api) return join(modules, `api@v0.${minorPatch}`, api[1] ?? "", "v1/types.go");
+  if (definition.startsWith("io.k8s.apimachinery.pkg.apis.meta.v1."))
+    return join(modules, `apimachinery@v0.${minorPatch}/pkg/apis/meta/v1/types.go`);
+  return undefined;
+}
+
+function allFields(structs: GoStructs, name: string): Map<string, GoField> {
+  const struct = structs.get(name);
+  if (struct === undefined) return new Map();
+  return new Map([...struct.embedded.flatMap((embedded) => [...allFields(structs, embedded)]), ...struct.fields]);
+}
+
+/** Fields that keep a zero value (pointers), and fields that are always written. */
+function wireFacts(
+  schemas: [string, Schema][],
+  modules: string,
+  minorPatch: string,
+): Record<string, { pointer?: string[]; always?: string[] }> {
+  const files = new Map<string, GoStructs>();
+  const facts: Record<string, { pointer?: string[]; always?: string[] }> = {};
+  for (const [definition, schema] of schemas) {
+    const file = goFileOf(definition, modules, minorPatch);
+    if (file === undefined || schema.properties === undefined) continue;
+    const structs = files.get(file) ?? readGoStructs(file);
+    files.set(file, structs);
+    const fields = allFields(structs, definition.slice(definition.lastIndexOf(".") + 1));
+    const pointer: string[] = [];
+    const always: string[] = [];
+    for (const [property, propertySchema] of Object.entries(schema.properties)) {
+      if (property === "apiVersion" || (property === "kind" && !fields.has(property))) continue;
+      const field = fields.get(property);
+      if (field === undefined) {
+        if (property !== "kind") throw new Error(`${definition}.${property} is not in ${file}`);
+        continue;
+      }
+      const isStruct =
+        !field.type.startsWith("*") && !field.type.startsWith("[]") && isReference(propertySchema) && !field.type.endsWith("FieldsV1");
+      if (field.type.startsWith("*")) pointer.push(property);
+      if (!field.options.includes("omitempty") || (isStruct && !field.options.includes("omitzero"))) always.push(property);
+    }
+    if (pointer.length + always.length > 0)
+      facts[definition] = { ...(pointer.length > 0 ? { pointer } : {}), ...(always.length > 0 ? { always } : {}) };
+  }
+  return facts;
+}
+
+function isReference(schema: Json): boolean {
+  return typeof schema === "object" && schema !== null && ("allOf" in schema || "$ref" in schema);
+}
+
+function lines(entries: [string, unknown][]): string {
+  return entries.map(([name, value]) => `    ${JSON.stringify(name)}: ${JSON.stringify(value)}`).join(",\n");
+}
+
+const [modules, version] = process.argv.slice(2);
+if (modules === undefined || version === undefined)
+  throw new Error("usage: node tools/openapi-schemas.ts <Go module cache>/k8s.io <Kubernetes version, such as 1.36.3>");
+const schemas = closure(readSchemas(join(modules, `kubernetes@v${version}`)));
+const wire = Object.entries(wireFacts(schemas, modules, version.slice(2)));
+const source = `Kubernetes v${version}, api/openapi-spec/v3 and the Go types (Apache-2.0, The Kubernetes Authors); cut down by tools/openapi-schemas.ts`;
+const text = `{\n  "source": ${JSON.stringify(source)},\n  "schemas": {\n${lines(schemas)}\n  },\n  "wire": {\n${lines(wire)}\n  }\n}\n`;
+writeFileSync(new URL("../packages/embedded-apiserver/data/openapi-schemas.json", import.meta.url), text);
+console.log(`${schemas.length} schemas, ${text.length} bytes`);
