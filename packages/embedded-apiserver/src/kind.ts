@@ -56,8 +56,8 @@ export interface Column {
   cell(object: ApiObject, nowMs: number): string | number | boolean | null;
 }
 
-/** What creation may look at besides the object itself. */
-export interface CreateContext {
+/** What a write may look at besides the object itself. */
+export interface WriteContext {
   /** Name suffixes and addresses come from it. */
   readonly random: Random;
   /** The objects there are; read only. */
@@ -100,9 +100,9 @@ export interface Kind {
    * Extra work on creation, after defaults and before validation: initial status, allocated addresses, what admission
    * adds. @throws ApiStatusError if admission refuses
    */
-  readonly prepareForCreate?: (object: ApiObject, context: CreateContext) => void;
+  readonly prepareForCreate?: (object: ApiObject, context: WriteContext) => void;
   /** Extra work on an update of the object or its status, after defaults and before validation: what the server keeps. */
-  readonly prepareForUpdate?: (object: ApiObject, old: Readonly<ApiObject>) => void;
+  readonly prepareForUpdate?: (object: ApiObject, old: Readonly<ApiObject>, context: WriteContext) => void;
   /** Field selectors besides `metadata.name` and `metadata.namespace`. */
   readonly fieldSelectors?: Readonly<Record<string, (object: ApiObject) => string>>;
   readonly columns?: readonly Column[];
