@@ -4,6 +4,7 @@
  * @packageDocumentation
  */
 export type { Capabilities } from "./capabilities.ts";
+export { tryDurationMs } from "./duration.ts";
 export {
   NaiveNodeProvider,
   type ConfigSchema,

@@ -178,6 +178,8 @@ export interface ProviderDefinition<Config = unknown> {
 
 /** The part of a zod schema the program uses. */
 export interface ConfigSchema<Config> {
+  /** JSON Schema of the input, for documents and for naming the nearest right key; every zod 4 schema has it. */
+  toJSONSchema?(options?: { io?: "input" | "output" }): object;
   safeParse(
     input: unknown,
   ):

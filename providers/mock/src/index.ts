@@ -1,1 +1,17 @@
-export {};
+/**
+ * A provider that runs no containers: pods are played in memory, by script.
+ *
+ * @packageDocumentation
+ */
+export {
+  mockConfigSchema,
+  nodeConfigOf,
+  type MockConfig,
+  type MockNodeConfig,
+  type MockStage,
+  type MockStageMatch,
+  type ResolvedMockNodeConfig,
+} from "./config.ts";
+export { MockProvider, type MockHost } from "./mock-provider.ts";
+export { provider } from "./provider.ts";
+export type { MockFailure, MockScriptSettings } from "./script-fields.ts";

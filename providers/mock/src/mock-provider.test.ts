@@ -1,0 +1,170 @@
+import { isNotFound } from "@virtual-kubelet/errdefs";
+import { expect, test } from "vitest";
+import { MockRig, podOf, refOf } from "./test-support/mock-rig.ts";
+
+test("a pod without a script runs and is ready when createPod returns, reported once, with no timer left", async () => {
+  const rig = new MockRig();
+
+  await rig.create(
+    podOf({
+      containers: [
+        { name: "a", image: "x" },
+        { name: "b", image: "y" },
+      ],
+    }),
+  );
+
+  expect(rig.shown).toBe("Running: running ready, running ready");
+  expect(rig.last.containerStatuses?.[0]).toEqual({
+    name: "a",
+    image: "x",
+    imageID: "x",
+    containerID: "mock://uid-web/a/0",
+    ready: true,
+    started: true,
+    restartCount: 0,
+    state: { running: { startedAt: "2026-01-01T00:00:00Z" } },
+    lastState: {},
+  });
+  expect(rig.updates).toHaveLength(1);
+  expect(rig.clock.pending).toBe(0);
+});
+
+test("a second createPod of one UID changes nothing", async () => {
+  const rig = new MockRig();
+
+  await rig.create(podOf());
+  await rig.create(podOf());
+
+  expect(rig.updates).toHaveLength(1);
+  expect((await rig.provider.getPods()).pods).toHaveLength(1);
+});
+
+test("two pods of one name are two pods", async () => {
+  const rig = new MockRig();
+
+  await rig.create(podOf({ uid: "old" }));
+  await rig.create(podOf({ uid: "new" }));
+  await rig.provider.deletePod(refOf(podOf({ uid: "old" })), { gracePeriodSeconds: 30 });
+
+  const { pods, complete } = await rig.provider.getPods();
+  expect(complete).toBe(true);
+  expect(pods.map(({ ref, owner }) => ({ uid: ref.uid, owner }))).toEqual([{ uid: "new", owner: { clusterId: "c", nodeName: "vk" } }]);
+});
+
+test("a deleted pod ends at once, in upstream's words, and is forgotten", async () => {
+  const rig = new MockRig();
+  const ref = await rig.create(podOf());
+
+  await rig.provider.deletePod(ref, { gracePeriodSeconds: 30 });
+
+  expect(rig.last).toMatchObject({ phase: "Succeeded", reason: "MockProviderPodDeleted" });
+  expect(rig.last.containerStatuses?.[0]).toMatchObject({
+    ready: false,
+    state: {
+      terminated: { exitCode: 0, reason: "MockProviderPodContainerDeleted", message: "Mock provider terminated container upon deletion" },
+    },
+  });
+  await expect(rig.provider.getPodStatus(ref)).rejects.toSatisfy(isNotFound);
+  await expect(rig.provider.deletePod(ref, { gracePeriodSeconds: 0 })).rejects.toSatisfy(isNotFound);
+});
+
+test("every pod has an address of its own, which is the last to be used again", async () => {
+  const rig = new MockRig({ podCIDR: "10.1.2.0/29" });
+  const ips: (string | undefined)[] = [];
+
+  for (const name of ["a", "b", "c"]) {
+    await rig.create(podOf({ name }));
+    ips.push(rig.last.podIP);
+  }
+  await rig.provider.deletePod(refOf(podOf({ name: "a" })), { gracePeriodSeconds: 0 });
+  for (const name of ["d", "e", "f", "g"]) {
+    await rig.create(podOf({ name }));
+    ips.push(rig.last.podIP);
+  }
+
+  expect(ips).toEqual(["10.1.2.1", "10.1.2.2", "10.1.2.3", "10.1.2.4", "10.1.2.5", "10.1.2.6", "10.1.2.1"]);
+  await expect(rig.create(podOf({ name: "h" }))).rejects.toThrow("all 6 pod addresses of 10.1.2.0/29 are in use: set a larger podCIDR");
+});
+
+test("a pod on the host's network has the node's address", async () => {
+  const rig = new MockRig();
+
+  await rig.create(podOf({ hostNetwork: true }));
+
+  expect(rig.last.podIPs).toEqual([{ ip: "192.0.2.1" }]);
+});
+
+test("only containers that name secrets or config maps have their environment resolved", async () => {
+  const rig = new MockRig();
+
+  await rig.create(
+    podOf({
+      containers: [
+        { name: "plain", env: [{ name: "A", value: "b" }] },
+        { name: "from", env: [{ name: "A", valueFrom: { secretKeyRef: { name: "s", key: "k" } } }] },
+        { name: "all", envFrom: [{ configMapRef: { name: "c" } }] },
+      ],
+    }),
+  );
+
+  expect(rig.environments).toEqual(["from", "all"]);
+});
+
+test("init containers have ended and sidecars run when the pod runs", async () => {
+  const rig = new MockRig();
+
+  await rig.create(
+    podOf({
+      initContainers: [
+        { name: "setup", image: "a" },
+        { name: "proxy", image: "b", restartPolicy: "Always" },
+      ],
+    }),
+  );
+
+  expect(rig.shown).toBe("Running: exit 0 ready, running ready, running ready");
+});
+
+test("a changed image restarts its container, a new ephemeral container runs", async () => {
+  const rig = new MockRig();
+  const pod = podOf();
+  await rig.create(pod);
+
+  await rig.provider.updatePod({
+    ...pod,
+    spec: { ...pod.spec, containers: [{ name: "main", image: "nginx:2" }], ephemeralContainers: [{ name: "debug", image: "sh" }] },
+  });
+
+  expect(rig.shown).toBe("Running: running ready #1, running");
+  expect(rig.last.containerStatuses?.[0]).toMatchObject({ image: "nginx:2", lastState: { terminated: { exitCode: 0 } } });
+});
+
+test("an update that changes nothing here is not reported", async () => {
+  const rig = new MockRig();
+  const pod = podOf();
+  await rig.create(pod);
+
+  await rig.provider.updatePod({ ...pod, metadata: { ...pod.metadata, labels: { a: "b" } } });
+
+  expect(rig.updates).toHaveLength(1);
+});
+
+test("the node's description comes from the configuration", async () => {
+  const rig = new MockRig({ cpu: 8, pods: "500", others: { "nvidia.com/gpu": 2 }, providerID: "mock://vk" });
+
+  expect(await rig.provider.configureNode()).toMatchObject({
+    capacity: { cpu: "8", memory: "100Gi", pods: "500", "ephemeral-storage": "100Gi", "nvidia.com/gpu": "2" },
+    providerID: "mock://vk",
+  });
+});
+
+test("disposing of it frees every timer", async () => {
+  const rig = new MockRig();
+  await rig.create(podOf({ script: { "exit-after": "1h" } }));
+  expect(rig.clock.pending).toBe(1);
+
+  await rig.provider[Symbol.asyncDispose]();
+
+  expect(rig.clock.pending).toBe(0);
+});

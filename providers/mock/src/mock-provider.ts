@@ -1,0 +1,197 @@
+import type {
+  DeletePodOptions,
+  NodeDescription,
+  PodRef,
+  PodUpdate,
+  Provider,
+  ProviderHost,
+  ProviderPod,
+  ProviderPodList,
+  ProviderPodStatus,
+  ResolvedPod,
+} from "@virtual-kubelet/core";
+import { NotFoundError, TerminalError, UnavailableError } from "@virtual-kubelet/errdefs";
+import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
+import { nodeConfigOf, type MockConfig, type ResolvedMockNodeConfig } from "./config.ts";
+import type { Instant } from "./container-state.ts";
+import { PodAddresses } from "./pod-addresses.ts";
+import { hasStopped, newPodModel, podDueMs, settle, stopPod, updatePodModel, type PodModel } from "./pod-model.ts";
+import { toPodStatus } from "./pod-status.ts";
+import { annotationDomain, scriptOf, type PodScript } from "./script.ts";
+
+interface MockPod {
+  readonly ref: PodRef;
+  readonly createdAt: string;
+  /** Of this pod alone; a pod on the host's network has the node's. */
+  readonly ownIP: string | undefined;
+  model: PodModel;
+  deleted: boolean;
+  timer: Disposable | undefined;
+}
+
+/** The parts of {@link ProviderHost} the mock uses. */
+export type MockHost = Pick<ProviderHost, "nodeName" | "clusterId" | "nodeAddress" | "clock" | "logger">;
+
+/**
+ * Plays pods in memory: no container runs, nothing outlives the process. A pod without a script is running when
+ * `createPod` returns, and has ended when `deletePod` does; nothing is kept for it but its state, and no timer.
+ */
+export class MockProvider implements Provider, AsyncDisposable {
+  readonly #host: MockHost;
+  readonly #config: MockConfig;
+  readonly #node: ResolvedMockNodeConfig;
+  readonly #addresses: PodAddresses;
+  readonly #pods = new Map<string, MockPod>();
+  #listener: ((update: PodUpdate) => void) | undefined;
+  #now: Instant = { ms: -1, time: "" };
+  #second = -1;
+
+  constructor(host: MockHost, config: MockConfig) {
+    this.#host = host;
+    this.#config = config;
+    this.#node = nodeConfigOf(config, host.nodeName);
+    this.#addresses = new PodAddresses(this.#node.podCIDR);
+  }
+
+  /**
+   * Starts the pod's script. Secrets and config maps that the environment names are asked for, so that a pod waits for
+   * them as on any node; a pod that names none costs no call.
+   */
+  async createPod(pod: DeepReadonly<Pod>, resolved: ResolvedPod, signal: AbortSignal): Promise<void> {
+    const ref = refOf(pod);
+    if (this.#pods.has(ref.uid)) return;
+    const script = scriptOf(pod, this.#config.stages);
+    failAsScripted(script);
+    for (const container of [...(pod.spec?.initContainers ?? []), ...(pod.spec?.containers ?? [])]) {
+      if (readsReferences(container)) await resolved.environment(container.name, signal);
+    }
+    const now = this.#instant();
+    const ownIP = pod.spec?.hostNetwork ? undefined : this.#addresses.take();
+    const entry: MockPod = { ref, createdAt: now.time, ownIP, model: newPodModel(pod, script, now), deleted: false, timer: undefined };
+    this.#pods.set(ref.uid, entry);
+    this.#report(entry);
+    this.#arm(entry, now);
+  }
+
+  async updatePod(pod: DeepReadonly<Pod>): Promise<void> {
+    const entry = this.#find(refOf(pod));
+    const script = scriptOf(pod, this.#config.stages);
+    const now = this.#instant();
+    this.#become(entry, updatePodModel(entry.model, pod, script, now), now);
+  }
+
+  async deletePod(ref: PodRef, { gracePeriodSeconds }: DeletePodOptions): Promise<void> {
+    const entry = this.#find(ref);
+    const now = this.#instant();
+    entry.deleted = true;
+    this.#become(entry, stopPod(entry.model, now.ms + gracePeriodSeconds * 1000, now), now);
+  }
+
+  async getPod(ref: PodRef): Promise<ProviderPod> {
+    return this.#describe(this.#find(ref));
+  }
+
+  async getPodStatus(ref: PodRef): Promise<ProviderPodStatus> {
+    return this.#statusOf(this.#find(ref));
+  }
+
+  async getPods(): Promise<ProviderPodList> {
+    return { pods: Array.from(this.#pods.values(), (entry) => this.#describe(entry)), complete: true };
+  }
+
+  notifyPods(listener: (update: PodUpdate) => void): void {
+    this.#listener = listener;
+  }
+
+  /** Always answers. */
+  async ping(): Promise<void> {}
+
+  async configureNode(): Promise<NodeDescription> {
+    const { cpu, memory, pods, ephemeralStorage, others, providerID } = this.#node;
+    return {
+      capacity: { cpu, memory, pods, "ephemeral-storage": ephemeralStorage, ...others },
+      containerRuntimeVersion: "mock://0",
+      ...(providerID !== undefined && { providerID }),
+    };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const { timer } of this.#pods.values()) timer?.[Symbol.dispose]();
+    this.#pods.clear();
+  }
+
+  #find(ref: PodRef): MockPod {
+    const entry = this.#pods.get(ref.uid);
+    if (!entry) throw new NotFoundError(`pod ${ref.namespace}/${ref.name} (${ref.uid}) is not known to the mock provider`);
+    return entry;
+  }
+
+  /** Goes on to the next state, tells of it if there is something to tell, and forgets a pod that was deleted and has ended. */
+  #become(entry: MockPod, model: PodModel, now: Instant): void {
+    const changed = model !== entry.model;
+    entry.model = model;
+    entry.timer?.[Symbol.dispose]();
+    entry.timer = undefined;
+    const gone = entry.deleted && hasStopped(model);
+    if (gone) this.#forget(entry);
+    if (changed || gone) this.#report(entry);
+    if (!gone) this.#arm(entry, now);
+  }
+
+  #forget(entry: MockPod): void {
+    this.#pods.delete(entry.ref.uid);
+    if (entry.ownIP !== undefined) this.#addresses.giveBack(entry.ownIP);
+  }
+
+  /** Wakes the pod when its script goes on. */
+  #arm(entry: MockPod, now: Instant): void {
+    const due = podDueMs(entry.model);
+    if (due === undefined) return;
+    entry.timer = this.#host.clock.setTimer(Math.max(0, due - now.ms), () => {
+      const then = this.#instant(due);
+      this.#become(entry, settle(entry.model, then), then);
+    });
+  }
+
+  #report(entry: MockPod): void {
+    this.#listener?.({ ref: entry.ref, status: this.#statusOf(entry) });
+  }
+
+  #describe(entry: MockPod): ProviderPod {
+    const { clusterId, nodeName } = this.#host;
+    return { ref: entry.ref, owner: { clusterId, nodeName }, createdAt: entry.createdAt, status: this.#statusOf(entry) };
+  }
+
+  #statusOf({ ref, model, ownIP, deleted }: MockPod): ProviderPodStatus {
+    return toPodStatus(model, { ref, deleted, podIP: ownIP ?? this.#host.nodeAddress });
+  }
+
+  /** Now; no earlier than `atLeastMs`, for timers may fire a little early. The text is made once a second. */
+  #instant(atLeastMs: number = 0): Instant {
+    const { clock } = this.#host;
+    const second = Math.floor(clock.now() / 1000);
+    const time = second === this.#second ? this.#now.time : `${new Date(second * 1000).toISOString().slice(0, 19)}Z`;
+    this.#second = second;
+    this.#now = { ms: Math.max(atLeastMs, clock.monotonic()), time };
+    return this.#now;
+  }
+}
+
+function failAsScripted({ fail }: PodScript): void {
+  if (fail === "provider-error") throw new UnavailableError(`the mock back end is unavailable, as ${annotationDomain}/fail says`);
+  if (fail === "terminal-error") throw new TerminalError(`the mock back end refuses the pod for good, as ${annotationDomain}/fail says`);
+}
+
+function readsReferences({
+  env,
+  envFrom,
+}: {
+  env?: readonly { valueFrom?: unknown }[] | undefined;
+  envFrom?: readonly unknown[] | undefined;
+}): boolean {
+  return (envFrom?.length ?? 0) > 0 || (env?.some(({ valueFrom }) => valueFrom !== undefined) ?? false);
+}
+
+function refOf({ metadata }: DeepReadonly<Pod>): PodRef {
+  return { namespace: metadata?.namespace ?? "default", name: metadata?.name ?? "", uid: metadata?.uid ?? "" };
+}

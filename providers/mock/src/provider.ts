@@ -1,0 +1,63 @@
+import type { Capabilities, ProviderDefinition } from "@virtual-kubelet/core";
+import { mockConfigSchema, type MockConfig } from "./config.ts";
+import { MockProvider } from "./mock-provider.ts";
+
+/** All of a pod's fields are taken; none of them runs anything. */
+const capabilities: Capabilities = {
+  initContainers: true,
+  sidecarContainers: true,
+  ephemeralContainers: true,
+  multipleContainers: true,
+  env: true,
+  probes: true,
+  lifecycleHooks: true,
+  restarts: true,
+  hostNetwork: true,
+  hostPorts: true,
+  sharedNamespaces: true,
+  securityContext: true,
+  privileged: true,
+  gpus: true,
+  volumes: [
+    "awsElasticBlockStore",
+    "azureDisk",
+    "azureFile",
+    "cephfs",
+    "cinder",
+    "configMap",
+    "csi",
+    "downwardAPI",
+    "emptyDir",
+    "ephemeral",
+    "fc",
+    "flexVolume",
+    "flocker",
+    "gcePersistentDisk",
+    "gitRepo",
+    "glusterfs",
+    "hostPath",
+    "image",
+    "iscsi",
+    "nfs",
+    "persistentVolumeClaim",
+    "photonPersistentDisk",
+    "portworxVolume",
+    "projected",
+    "quobyte",
+    "rbd",
+    "scaleIO",
+    "secret",
+    "storageos",
+    "vsphereVolume",
+  ],
+  operatingSystems: ["linux", "windows"],
+  resize: true,
+};
+
+/** The mock provider, as the program and {@link "@virtual-kubelet/core"!VirtualNode} take it. */
+export const provider: ProviderDefinition<MockConfig> = {
+  name: "mock",
+  capabilities,
+  configSchema: mockConfigSchema,
+  create: (host, config) => new MockProvider(host, config),
+};

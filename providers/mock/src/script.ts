@@ -1,0 +1,161 @@
+import { InvalidInputError } from "@virtual-kubelet/errdefs";
+import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
+import type { MockStage, MockStageMatch } from "./config.ts";
+import { scriptFields, scriptKeys, type MockScriptSettings } from "./script-fields.ts";
+
+/** Prefix of the annotations that script a pod; `NAME.` before it scripts one container. */
+export const annotationDomain = "mock.virtual-kubelet.io";
+
+/** What one container does. */
+export interface ContainerScript {
+  readonly startDelayMs: number;
+  readonly readyAfterMs: number;
+  readonly flipReadyEveryMs: number | undefined;
+  /** Absent: it runs until the pod is deleted. */
+  readonly exitAfterMs: number | undefined;
+  readonly exitCode: number;
+  readonly fail: "image-pull-error" | "create-error" | undefined;
+  readonly stopDelayMs: number;
+}
+
+/** What a pod does. */
+export interface PodScript {
+  /** How the provider's own call ends. */
+  readonly fail: "provider-error" | "terminal-error" | undefined;
+  /** The script of every app container without one of its own. */
+  readonly container: ContainerScript;
+  /** Scripts of single containers; those of init containers, sidecars and ephemeral containers are only here. */
+  readonly containers: ReadonlyMap<string, ContainerScript>;
+}
+
+/** Runs at once, is ready at once, runs until it is deleted, and then ends at once. */
+export const plainContainer: ContainerScript = {
+  startDelayMs: 0,
+  readyAfterMs: 0,
+  flipReadyEveryMs: undefined,
+  exitAfterMs: undefined,
+  exitCode: 0,
+  fail: undefined,
+  stopDelayMs: 0,
+};
+
+/** Runs and ends well at once: an init container's default. */
+export const plainInitContainer: ContainerScript = { ...plainContainer, exitAfterMs: 0 };
+
+const noScript: PodScript = { fail: undefined, container: plainContainer, containers: new Map() };
+const keyByAnnotation: ReadonlyMap<string, keyof MockScriptSettings> = new Map(
+  scriptKeys.map((key) => [scriptFields[key].annotation, key]),
+);
+
+/**
+ * The script of a pod: that of the first stage that matches it, and over it the pod's annotations.
+ *
+ * @throws InvalidInputError naming the annotation, its value, and what was expected
+ */
+export function scriptOf(pod: DeepReadonly<Pod>, stages: readonly MockStage[]): PodScript {
+  const stage = stages.length > 0 ? stages.find(({ match }) => matches(match, pod)) : undefined;
+  const annotations = scriptAnnotations(pod);
+  if (!stage && annotations.length === 0) return noScript;
+
+  const roles = containerRoles(pod);
+  const own = readAnnotations(annotations, [...roles.keys()]);
+  const podSettings = { ...stage?.script, ...own.get(undefined) };
+  const containers = new Map<string, ContainerScript>();
+  for (const [name, role] of roles) {
+    const settings = { ...stage?.containers[name], ...own.get(name) };
+    if (Object.keys(settings).length === 0) continue;
+    const inherited = role === "app" ? podSettings : {};
+    containers.set(name, toContainerScript({ ...inherited, ...settings }, role === "init" ? plainInitContainer : plainContainer));
+  }
+  return { fail: ownFailure(podSettings), container: toContainerScript(podSettings, plainContainer), containers };
+}
+
+function matches({ namespace, name, labels }: MockStageMatch, { metadata }: DeepReadonly<Pod>): boolean {
+  if (namespace !== undefined && namespace !== metadata?.namespace) return false;
+  if (name !== undefined && name !== metadata?.name) return false;
+  return Object.entries(labels ?? {}).every(([label, value]) => metadata?.labels?.[label] === value);
+}
+
+/** `[annotation, container, field, value]` of each annotation that is for us; the container is absent for the whole pod. */
+function scriptAnnotations(pod: DeepReadonly<Pod>): [annotation: string, container: string | undefined, field: string, value: string][] {
+  const found: [string, string | undefined, string, string][] = [];
+  const annotations = pod.metadata?.annotations;
+  for (const annotation in annotations) {
+    if (!annotation.includes(annotationDomain)) continue;
+    const slash = annotation.indexOf("/");
+    const domain = annotation.slice(0, slash);
+    if (!domain.endsWith(annotationDomain)) continue;
+    const container = domain.slice(0, -annotationDomain.length);
+    if (container !== "" && !container.endsWith(".")) continue;
+    found.push([
+      annotation,
+      container === "" ? undefined : container.slice(0, -1),
+      annotation.slice(slash + 1),
+      annotations[annotation] ?? "",
+    ]);
+  }
+  return found;
+}
+
+/** What a container is in its pod. A sidecar is an init container that keeps running. */
+export type ContainerRole = "init" | "sidecar" | "app" | "ephemeral";
+
+/** The role of every container of the pod, by name, in the order they start. */
+export function containerRoles({ spec }: DeepReadonly<Pod>): Map<string, ContainerRole> {
+  const roles = new Map<string, ContainerRole>();
+  for (const { name, restartPolicy } of spec?.initContainers ?? []) roles.set(name, restartPolicy === "Always" ? "sidecar" : "init");
+  for (const { name } of spec?.containers ?? []) roles.set(name, "app");
+  for (const { name } of spec?.ephemeralContainers ?? []) roles.set(name, "ephemeral");
+  return roles;
+}
+
+function readAnnotations(
+  annotations: ReturnType<typeof scriptAnnotations>,
+  names: readonly string[],
+): Map<string | undefined, MockScriptSettings> {
+  const settings = new Map<string | undefined, MockScriptSettings>();
+  for (const [annotation, container, name, text] of annotations) {
+    if (container !== undefined && !names.includes(container)) {
+      throw new InvalidInputError(
+        `annotation ${annotation}: the pod has no container ${JSON.stringify(container)}, it has ${names.join(", ")}`,
+      );
+    }
+    const key = keyByAnnotation.get(name);
+    if (!key)
+      throw new InvalidInputError(
+        `annotation ${annotation}: unknown, expected one of ${[...keyByAnnotation.keys()].join(", ")} after the slash`,
+      );
+    const { expected, parse } = scriptFields[key];
+    const value = parse(text);
+    if (value === undefined) throw new InvalidInputError(`annotation ${annotation}: ${JSON.stringify(text)}: expected ${expected}`);
+    if (container !== undefined && isOwnFailure(value)) {
+      throw new InvalidInputError(
+        `annotation ${annotation}: ${JSON.stringify(text)}: only for a whole pod, expected image-pull-error or create-error`,
+      );
+    }
+    settings.set(container, { ...settings.get(container), [key]: value });
+  }
+  return settings;
+}
+
+function toContainerScript(settings: MockScriptSettings, defaults: ContainerScript): ContainerScript {
+  const { crashLoop, fail } = settings;
+  const exitAfterMs = settings.exitAfterMs ?? (crashLoop ? 1_000 : undefined);
+  return {
+    startDelayMs: settings.startDelayMs ?? defaults.startDelayMs,
+    readyAfterMs: settings.readyAfterMs ?? defaults.readyAfterMs,
+    flipReadyEveryMs: settings.flipReadyEveryMs,
+    exitAfterMs: exitAfterMs ?? defaults.exitAfterMs,
+    exitCode: settings.exitCode ?? (crashLoop ? 1 : 0),
+    fail: fail === "image-pull-error" || fail === "create-error" ? fail : undefined,
+    stopDelayMs: settings.stopDelayMs ?? defaults.stopDelayMs,
+  };
+}
+
+function ownFailure({ fail }: MockScriptSettings): PodScript["fail"] {
+  return isOwnFailure(fail) ? fail : undefined;
+}
+
+function isOwnFailure(value: unknown): value is "provider-error" | "terminal-error" {
+  return value === "provider-error" || value === "terminal-error";
+}
