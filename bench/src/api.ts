@@ -1,0 +1,102 @@
+import { readFileSync } from "node:fs";
+import { Agent, type Dispatcher } from "undici";
+
+/** How a benchmark's program reaches the API server; read from a JSON file, so that it costs no YAML parser. */
+export interface ApiAccess {
+  readonly server: string;
+  readonly caPem: string;
+  readonly certPem: string;
+  readonly keyPem: string;
+}
+
+/** Reads an {@link ApiAccess} from a file. */
+export function readAccess(file: string): ApiAccess {
+  return JSON.parse(readFileSync(file, "utf8"));
+}
+
+/** The plainest client: undici, JSON, no retries. */
+export class Api {
+  readonly #server: string;
+  readonly #agent: Agent;
+
+  constructor(access: ApiAccess, options: { readonly connections: number; readonly http2?: boolean }) {
+    this.#server = access.server;
+    this.#agent = new Agent({
+      connections: options.connections,
+      allowH2: options.http2 ?? false,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      keepAliveTimeout: 60_000,
+      connect: { ca: access.caPem, cert: access.certPem, key: access.keyPem },
+    });
+  }
+
+  /** Sends a request and reads its answer. @throws on a status of 400 and above */
+  async send(method: Dispatcher.HttpMethod, path: string, body?: unknown, contentType = "application/json"): Promise<string> {
+    const response = await this.#request(method, path, body, contentType);
+    const text = await response.body.text();
+    if (response.statusCode >= 400) throw new Error(`${method} ${path}: ${response.statusCode} ${text.slice(0, 300)}`);
+    return text;
+  }
+
+  /** Opens a watch and calls back with each line, until the server ends it. */
+  async watch(path: string, onLine: (line: string) => void): Promise<void> {
+    const response = await this.#request("GET", path, undefined, "application/json");
+    if (response.statusCode >= 400) throw new Error(`GET ${path}: ${response.statusCode} ${await response.body.text()}`);
+    let rest = "";
+    response.body.setEncoding("utf8");
+    for await (const chunk of response.body) {
+      rest += chunk;
+      let start = 0;
+      for (let end = rest.indexOf("\n"); end >= 0; end = rest.indexOf("\n", start)) {
+        onLine(rest.slice(start, end));
+        start = end + 1;
+      }
+      rest = rest.slice(start);
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#agent.destroy();
+  }
+
+  #request(method: Dispatcher.HttpMethod, path: string, body: unknown, contentType: string): Promise<Dispatcher.ResponseData> {
+    return this.#agent.request({
+      origin: this.#server,
+      method,
+      path,
+      headers: { accept: "application/json", "content-type": contentType },
+      body: body === undefined ? null : JSON.stringify(body),
+    });
+  }
+}
+
+/**
+ * Lists, then watches pods from there, for ever; resumes when the server ends a watch.
+ *
+ * @param query - the selection, as in a URL
+ */
+export async function followPods(api: Api, query: string, onEvent: (type: string, pod: WatchedPod) => void): Promise<void> {
+  const list = JSON.parse(await api.send("GET", `/api/v1/pods?${query}`)) as { metadata: { resourceVersion: string }; items: WatchedPod[] };
+  let resourceVersion = list.metadata.resourceVersion;
+  for (const pod of list.items) onEvent("ADDED", pod);
+  for (;;) {
+    try {
+      await api.watch(`/api/v1/pods?${query}&watch=1&allowWatchBookmarks=true&resourceVersion=${resourceVersion}`, (line) => {
+        const event = JSON.parse(line) as { type: string; object: WatchedPod };
+        resourceVersion = event.object.metadata.resourceVersion;
+        if (event.type !== "BOOKMARK") onEvent(event.type, event.object);
+      });
+    } catch (error) {
+      process.stderr.write(`watch: ${String(error)}\n`);
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  }
+}
+
+/** As much of a pod as the benchmarks look at. */
+export interface WatchedPod {
+  readonly metadata: { readonly name: string; readonly namespace: string; readonly uid: string; readonly resourceVersion: string; readonly deletionTimestamp?: string };
+  readonly spec: { readonly containers: readonly { readonly name: string; readonly image: string }[] };
+  readonly status?: { readonly phase?: string };
+}

@@ -1,0 +1,40 @@
+import { readFileSync, readdirSync } from "node:fs";
+
+/** Linux counts processor time in ticks of a hundredth of a second. */
+const ticksPerSecond = 100;
+const pageBytes = 4096;
+
+/** Processor time of a process and its live descendants, user and system, in seconds. 0 once it is gone. */
+export function cpuSeconds(pid: number): number {
+  const stat = tryRead(`/proc/${pid}/stat`);
+  if (stat === undefined) return 0;
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  const own = (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
+  return childrenOf(pid).reduce((sum, child) => sum + cpuSeconds(child), own);
+}
+
+/** Resident memory of a process and its live descendants, in MiB. 0 once it is gone. */
+export function residentMiB(pid: number): number {
+  const statm = tryRead(`/proc/${pid}/statm`);
+  if (statm === undefined) return 0;
+  const own = (Number(statm.split(" ")[1]) * pageBytes) / 2 ** 20;
+  return childrenOf(pid).reduce((sum, child) => sum + residentMiB(child), own);
+}
+
+function childrenOf(pid: number): number[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`).flatMap((thread) =>
+      (tryRead(`/proc/${pid}/task/${thread}/children`) ?? "").split(" ").filter(Boolean).map(Number),
+    );
+  } catch {
+    return [];
+  }
+}
+
+function tryRead(file: string): string | undefined {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return undefined;
+  }
+}
