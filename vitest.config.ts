@@ -5,17 +5,29 @@ import { defineConfig, type ViteUserConfig } from "vitest/config";
 const conditions = ["@virtual-kubelet/source", ...defaultServerConditions];
 
 const config: ViteUserConfig = defineConfig({
+  environments: { __vitest__: { resolve: { conditions } } },
   ssr: { resolve: { conditions } },
   test: {
     projects: [
       {
         extends: true,
-        test: { name: "unit", include: ["packages/*/src/**/*.test.ts", "providers/*/src/**/*.test.ts", "tools/**/*.test.ts"], testTimeout: 5_000 },
+        test: {
+          name: "unit",
+          include: ["packages/*/src/**/*.test.ts", "providers/*/src/**/*.test.ts", "tools/**/*.test.ts"],
+          testTimeout: 5_000,
+        },
       },
       { extends: true, test: { name: "embedded", include: ["e2e/embedded/**/*.test.ts"], testTimeout: 60_000 } },
       {
         extends: true,
-        test: { name: "control-plane", include: ["e2e/control-plane/**/*.test.ts"], testTimeout: 120_000, hookTimeout: 600_000, fileParallelism: false },
+        test: {
+          name: "control-plane",
+          include: ["e2e/control-plane/**/*.test.ts"],
+          globalSetup: ["e2e/control-plane/support/global-setup.ts"],
+          testTimeout: 120_000,
+          hookTimeout: 600_000,
+          fileParallelism: false,
+        },
       },
     ],
   },

@@ -1,1 +1,30 @@
-export {};
+/**
+ * What tests of Virtual Kubelet and of its providers stand on: a real Kubernetes control plane, a proxy that injects
+ * faults, providers that record and outlive, and time that obeys.
+ *
+ * @packageDocumentation
+ */
+export { FakeClock, SeededRandom } from "@virtual-kubelet/kube-client/testing";
+export {
+  createCertificateAuthority,
+  openCertificateAuthority,
+  type CertificateAndKey,
+  type CertificateAuthority,
+  type CertificateRequest,
+} from "./certificates/certificate-authority.ts";
+export { apiRequest, type ApiAnswer, type ApiServerTarget } from "./control-plane/api-request.ts";
+export { ensureControlPlane, type EnsureControlPlaneOptions } from "./control-plane/build-control-plane.ts";
+export type { ComponentFlags, ControlPlaneComponent } from "./control-plane/component-flags.ts";
+export { openControlPlane, type AuditEvent, type ControlPlaneAccess, type KubeconfigFile } from "./control-plane/control-plane-access.ts";
+export {
+  findControlPlane,
+  type ControlPlaneLookup,
+  type ControlPlaneProgram,
+  type ControlPlaneSource,
+  type FindControlPlaneOptions,
+} from "./control-plane/find-control-plane.ts";
+export { kubeconfigText, type ClientCredentials, type KubeconfigOptions } from "./control-plane/kubeconfig.ts";
+export type { KubectlOptions, KubectlResult } from "./control-plane/kubectl.ts";
+export { startControlPlane, type ControlPlane, type StartControlPlaneOptions } from "./control-plane/start-control-plane.ts";
+export { eventually, type EventuallyOptions } from "./eventually.ts";
+export type { ManagedProcess, ProcessExit } from "./processes/managed-process.ts";

@@ -1,0 +1,129 @@
+import { createHash } from "node:crypto";
+import { accessSync, constants, readFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { delimiter, join, resolve } from "node:path";
+
+/** A program of the control plane; kwok is there for the benchmarks. */
+export type ControlPlaneProgram = "etcd" | "kube-apiserver" | "kube-controller-manager" | "kube-scheduler" | "kubectl" | "kwok";
+
+/** The Go module that the programs are built from. */
+export interface ControlPlaneSource {
+  /** Folder with `go.mod` and `go.sum`. */
+  readonly moduleDirectory: string;
+  /** Path of the `go` command. */
+  readonly go: string;
+  /** Version of Kubernetes that `go.mod` asks for, such as `v1.36.3`. */
+  readonly kubernetesVersion: string;
+  /** Folder the programs are to be kept in; it does not exist yet. */
+  readonly directory: string;
+}
+
+/**
+ * Where a control plane can be had. `how` is for people: where it was found, what a build takes, or what was looked
+ * for and how to get it.
+ */
+export type ControlPlaneLookup =
+  | { readonly status: "found"; readonly how: string; readonly directory: string }
+  | { readonly status: "buildable"; readonly how: string; readonly source: ControlPlaneSource }
+  | { readonly status: "missing"; readonly how: string };
+
+/** What to look for, and where. */
+export interface FindControlPlaneOptions {
+  /** Default: etcd, kube-apiserver, kube-controller-manager, kube-scheduler and kubectl. */
+  readonly programs?: readonly ControlPlaneProgram[] | undefined;
+  /** Read for `KUBEBUILDER_ASSETS`, `XDG_CACHE_HOME`, `HOME` and `PATH`; default: the process's. */
+  readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
+  /** Folder of the Go module; default: `tools/control-plane` of the repository this file is in. */
+  readonly moduleDirectory?: string | undefined;
+}
+
+/** What a test needs. */
+export const defaultPrograms: readonly ControlPlaneProgram[] = [
+  "etcd",
+  "kube-apiserver",
+  "kube-controller-manager",
+  "kube-scheduler",
+  "kubectl",
+];
+
+/**
+ * Looks for the programs of a control plane, all in one folder: `KUBEBUILDER_ASSETS` (envtest's convention), then the
+ * cache of what was built before, then whether they can be built with Go. Starts nothing and builds nothing.
+ */
+export function findControlPlane(options: FindControlPlaneOptions = {}): ControlPlaneLookup {
+  const programs = options.programs ?? defaultPrograms;
+  // oxlint-disable-next-line node/no-process-env -- tests have no composition root; the option is there for those that do
+  const environment = options.environment ?? process.env;
+  const passedOver: string[] = [];
+
+  const assets = environment["KUBEBUILDER_ASSETS"];
+  if (assets !== undefined && assets !== "") {
+    const lacking = missingPrograms(assets, programs);
+    if (lacking.length === 0) return { status: "found", directory: resolve(assets), how: `KUBEBUILDER_ASSETS=${assets}` };
+    passedOver.push(`KUBEBUILDER_ASSETS=${assets} has no ${lacking.join(", ")}`);
+  }
+
+  const moduleDirectory = options.moduleDirectory ?? join(import.meta.dirname, "../../../../tools/control-plane");
+  const version = requiredKubernetes(moduleDirectory);
+  if (version === undefined) {
+    return missing(passedOver, "the sources to build them from are only in the project's repository (tools/control-plane)", programs);
+  }
+  const directory = join(cacheDirectory(environment), moduleHash(moduleDirectory));
+  if (missingPrograms(directory, programs).length === 0) {
+    return { status: "found", directory, how: [...passedOver, `built before, in ${directory}`].join("; ") };
+  }
+  const go = onPath("go", environment["PATH"] ?? "");
+  if (go === undefined)
+    return missing(passedOver, "there is no Go on the PATH to build them with (https://go.dev/dl, 1.26 or newer)", programs);
+  return {
+    status: "buildable",
+    source: { moduleDirectory, go, kubernetesVersion: version, directory },
+    how: [
+      ...passedOver,
+      `Kubernetes ${version} is built once with ${go} into ${directory}: some minutes and 2 GB of module and build cache`,
+    ].join("; "),
+  };
+}
+
+function missing(passedOver: readonly string[], reason: string, programs: readonly ControlPlaneProgram[]): ControlPlaneLookup {
+  const remedy = `set KUBEBUILDER_ASSETS to a folder that holds ${programs.join(", ")}`;
+  return { status: "missing", how: [...passedOver, reason, remedy].join("; ") };
+}
+
+function missingPrograms(directory: string, programs: readonly ControlPlaneProgram[]): ControlPlaneProgram[] {
+  return programs.filter((program) => !isExecutable(join(directory, program)));
+}
+
+function onPath(command: string, path: string): string | undefined {
+  const directories = path.split(delimiter).filter((directory) => directory !== "");
+  return directories.map((directory) => join(directory, command)).find(isExecutable);
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function cacheDirectory(environment: Readonly<Record<string, string | undefined>>): string {
+  const base = environment["XDG_CACHE_HOME"] || join(environment["HOME"] || homedir(), ".cache");
+  return join(base, "virtual-kubelet", "control-plane");
+}
+
+function requiredKubernetes(moduleDirectory: string): string | undefined {
+  try {
+    return /^(?:require)?[ \t]+k8s\.io\/kubernetes (v\S+)/m.exec(readFileSync(join(moduleDirectory, "go.mod"), "utf8"))?.[1];
+  } catch {
+    return undefined;
+  }
+}
+
+/** Names the build: `go.mod` and `go.sum` fix every source that goes into it. */
+function moduleHash(moduleDirectory: string): string {
+  const hash = createHash("sha256");
+  for (const file of ["go.mod", "go.sum"]) hash.update(readFileSync(join(moduleDirectory, file)));
+  return hash.digest("hex").slice(0, 16);
+}

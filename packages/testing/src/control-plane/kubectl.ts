@@ -1,0 +1,67 @@
+import { spawn } from "node:child_process";
+import { DeadlineExceededError, UnavailableError } from "@virtual-kubelet/errdefs";
+
+/** How kubectl is called. */
+export interface KubectlOptions {
+  /** What it reads, for `-f -`. */
+  readonly stdin?: string | undefined;
+  /** Path of another kubeconfig than the administrator's. */
+  readonly kubeconfig?: string | undefined;
+  /** Milliseconds it may take; default 60,000. */
+  readonly timeoutMs?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** What kubectl answered. A code other than 0 is an answer, not an error. */
+export interface KubectlResult {
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly code: number;
+}
+
+/** The program, and what it needs besides. */
+export interface KubectlProgram {
+  /** Path of kubectl. */
+  readonly program: string;
+  /** Path of the kubeconfig. */
+  readonly kubeconfig: string;
+  /** Folder for its discovery cache. */
+  readonly cacheDirectory: string;
+}
+
+/**
+ * Runs kubectl to its end, with nothing of the user's own configuration.
+ *
+ * @throws UnavailableError if it cannot be run; DeadlineExceededError if it took too long; `signal.reason`
+ */
+export async function runKubectl(kubectl: KubectlProgram, args: readonly string[], options: KubectlOptions = {}): Promise<KubectlResult> {
+  const timeoutMs = options.timeoutMs ?? 60_000;
+  options.signal?.throwIfAborted();
+  const child = spawn(
+    kubectl.program,
+    [`--kubeconfig=${options.kubeconfig ?? kubectl.kubeconfig}`, `--cache-dir=${kubectl.cacheDirectory}`, ...args],
+    {
+      env: { PATH: "/usr/local/bin:/usr/bin:/bin", HOME: kubectl.cacheDirectory, KUBECTL_KUBERC: "false" },
+      stdio: ["pipe", "pipe", "pipe"],
+      timeout: timeoutMs,
+      killSignal: "SIGKILL",
+      ...(options.signal === undefined ? {} : { signal: options.signal }),
+    },
+  );
+  const output = { stdout: "", stderr: "" };
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (output.stdout += text));
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (output.stderr += text));
+  // It may end without reading all of it.
+  child.stdin.on("error", () => undefined);
+  child.stdin.end(options.stdin ?? "");
+  return await new Promise((resolve, reject) => {
+    child.once("error", (cause) =>
+      reject(options.signal?.aborted ? options.signal.reason : new UnavailableError(`run ${kubectl.program}`, { cause })),
+    );
+    child.once("close", (code) => {
+      if (code === null)
+        reject(new DeadlineExceededError(`kubectl ${args.join(" ")}: killed after ${String(timeoutMs)} ms: ${output.stderr}`));
+      else resolve({ ...output, code });
+    });
+  });
+}

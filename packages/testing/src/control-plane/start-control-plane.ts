@@ -1,0 +1,244 @@
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { InvalidInputError, UnavailableError } from "@virtual-kubelet/errdefs";
+import { systemClock, type Clock } from "@virtual-kubelet/kube-client";
+import { eventually } from "../eventually.ts";
+import { freePort } from "../processes/free-port.ts";
+import { logTail, startProcess, type ManagedProcess } from "../processes/managed-process.ts";
+import { startReaper, type Reaper } from "../processes/reaper.ts";
+import { apiRequest, type ApiServerTarget } from "./api-request.ts";
+import { ensureControlPlane, type EnsureControlPlaneOptions } from "./build-control-plane.ts";
+import {
+  apiServerFlags,
+  commandLine,
+  controllerManagerFlags,
+  controlPlaneFiles,
+  etcdFlags,
+  schedulerFlags,
+  type ComponentFlags,
+  type ControlPlaneComponent,
+  type ControlPlaneFiles,
+} from "./component-flags.ts";
+import { openControlPlane, writeKubeconfig, type ControlPlaneAccess, type ControlPlaneDescription } from "./control-plane-access.ts";
+import { kubeconfigText } from "./kubeconfig.ts";
+import { writePki } from "./pki.ts";
+
+/** How a control plane is started. */
+export interface StartControlPlaneOptions extends Omit<EnsureControlPlaneOptions, "programs"> {
+  /** What runs besides etcd and kube-apiserver; default: both. */
+  readonly components?: readonly ("kube-controller-manager" | "kube-scheduler")[] | undefined;
+  /** Flags over the launcher's own, such as `{ "kube-controller-manager": { "node-monitor-grace-period": "20s" } }`. */
+  readonly flags?: Readonly<Partial<Record<ControlPlaneComponent, ComponentFlags>>> | undefined;
+  /** Writes the audit log, at this level; default: none. */
+  readonly audit?: "Metadata" | "Request" | "RequestResponse" | undefined;
+  /** Folder for data, logs and keys, which is kept; must be new or empty. Default: a temporary one, removed at the end. */
+  readonly dataDir?: string | undefined;
+  /** Milliseconds each process has until it answers; default 120,000. */
+  readonly startTimeoutMs?: number | undefined;
+  readonly clock?: Clock | undefined;
+}
+
+/** A Kubernetes control plane of real processes on 127.0.0.1. They end with the object, and with the process that started them. */
+export interface ControlPlane extends ControlPlaneAccess, AsyncDisposable {
+  /** The processes that run, or ran last. */
+  readonly processes: Readonly<Partial<Record<ControlPlaneComponent, ManagedProcess>>>;
+  /** Kills kube-apiserver (SIGKILL); returns when it is gone. */
+  killApiServer(): Promise<void>;
+  /** Starts kube-apiserver again, on its port and data; returns when it is ready. */
+  startApiServer(): Promise<void>;
+  /** Ends kube-apiserver with SIGTERM and starts it again. */
+  restartApiServer(): Promise<void>;
+  /** Ends all processes and removes the temporary folder. Disposing does the same. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts etcd, kube-apiserver and what else is asked for; returns when the API server is ready and service accounts
+ * are handed out.
+ *
+ * @throws UnavailableError if the programs cannot be had, or one of them does not come up (the message holds the end
+ * of its log); `signal.reason`
+ */
+export async function startControlPlane(options: StartControlPlaneOptions = {}): Promise<ControlPlane> {
+  const components = options.components ?? ["kube-controller-manager", "kube-scheduler"];
+  const programs = await ensureControlPlane({ ...options, programs: ["etcd", "kube-apiserver", "kubectl", ...components] });
+  const directory = options.dataDir === undefined ? await mkdtemp(join(tmpdir(), "control-plane-")) : resolve(options.dataDir);
+  const launcher = new Launcher({ ...options, components }, programs, controlPlaneFiles(directory));
+  try {
+    return await launcher.start();
+  } catch (error) {
+    await launcher.stop();
+    throw error;
+  }
+}
+
+class Launcher {
+  readonly #options: StartControlPlaneOptions & { readonly components: readonly ControlPlaneComponent[] };
+  readonly #programs: string;
+  readonly #files: ControlPlaneFiles;
+  readonly #clock: Clock;
+  readonly #reaper: Reaper;
+  readonly #processes: Partial<Record<ControlPlaneComponent, ManagedProcess>> = {};
+  #port = 0;
+  #target: ApiServerTarget = { server: "" };
+
+  constructor(
+    options: StartControlPlaneOptions & { readonly components: readonly ControlPlaneComponent[] },
+    programs: string,
+    files: ControlPlaneFiles,
+  ) {
+    this.#options = options;
+    this.#programs = programs;
+    this.#files = files;
+    this.#clock = options.clock ?? systemClock;
+    this.#reaper = startReaper(options.dataDir === undefined ? files.directory : undefined);
+  }
+
+  async start(): Promise<ControlPlane> {
+    await this.#prepareFiles();
+    const pki = writePki(this.#files.pki, this.#clock);
+    const etcd = await this.#run("etcd", etcdFlags(this.#files));
+    for (let attempt = 1; ; attempt++) {
+      this.#port = await freePort();
+      this.#target = {
+        server: `https://127.0.0.1:${String(this.#port)}`,
+        caCertificate: pki.authority.certificate,
+        credentials: pki.admin,
+      };
+      try {
+        await this.#startApiServer();
+        break;
+      } catch (error) {
+        // Something else may take the port between our look and the server's.
+        const log = await logTail(join(this.#files.logs, "kube-apiserver.log"));
+        if (attempt === 3 || etcd.exit !== undefined || !log.includes("address already in use")) throw error;
+      }
+    }
+    this.#writeKubeconfigs(pki);
+    await Promise.all(this.#options.components.map((component) => this.#startController(component)));
+    await this.#writeDescription();
+    return this.#controlPlane();
+  }
+
+  async stop(): Promise<void> {
+    const {
+      etcd,
+      "kube-apiserver": apiServer,
+      "kube-controller-manager": controllerManager,
+      "kube-scheduler": scheduler,
+    } = this.#processes;
+    await Promise.all([controllerManager?.stop(2000), scheduler?.stop(2000)]);
+    // It would wait for open watches to end.
+    await apiServer?.stop(2000);
+    await etcd?.stop();
+    this.#reaper[Symbol.dispose]();
+    if (this.#options.dataDir === undefined) await rm(this.#files.directory, { recursive: true, force: true });
+  }
+
+  #controlPlane(): ControlPlane {
+    return {
+      ...openControlPlane(this.#files.directory),
+      processes: this.#processes,
+      killApiServer: async () => await this.#processes["kube-apiserver"]?.kill(),
+      startApiServer: () => this.#startApiServer(),
+      restartApiServer: async () => {
+        await this.#processes["kube-apiserver"]?.stop();
+        await this.#startApiServer();
+      },
+      stop: () => this.stop(),
+      [Symbol.asyncDispose]: () => this.stop(),
+    };
+  }
+
+  async #prepareFiles(): Promise<void> {
+    const { directory, etcdPeerSocket, logs, auditPolicy } = this.#files;
+    // sun_path holds 108 bytes, with a NUL at the end; on macOS 104.
+    if (Buffer.byteLength(etcdPeerSocket) > 103)
+      throw new InvalidInputError(`start a control plane in ${directory}: the path is too long for a Unix socket; name a shorter dataDir`);
+    await mkdir(logs, { recursive: true, mode: 0o700 });
+    if (this.#options.audit !== undefined) {
+      await writeFile(
+        auditPolicy,
+        JSON.stringify({
+          apiVersion: "audit.k8s.io/v1",
+          kind: "Policy",
+          omitStages: ["RequestReceived"],
+          rules: [{ level: this.#options.audit }],
+        }),
+      );
+    }
+  }
+
+  #writeKubeconfigs(pki: ReturnType<typeof writePki>): void {
+    const identities = { admin: pki.admin, "kube-controller-manager": pki.controllerManager, "kube-scheduler": pki.scheduler };
+    for (const [name, credentials] of Object.entries(identities)) {
+      writeKubeconfig(join(this.#files.kubeconfigs, `${name}.json`), kubeconfigText({ ...this.#target, credentials }));
+    }
+  }
+
+  async #startApiServer(): Promise<void> {
+    const { audit, components } = this.#options;
+    const serviceAccounts = components.includes("kube-controller-manager");
+    const server = await this.#run(
+      "kube-apiserver",
+      apiServerFlags({ files: this.#files, port: this.#port, audit: audit !== undefined, serviceAccounts }),
+    );
+    await this.#answers(server, "/readyz");
+  }
+
+  async #startController(component: ControlPlaneComponent): Promise<void> {
+    if (component === "kube-scheduler") return void (await this.#run(component, schedulerFlags(this.#files)));
+    const manager = await this.#run(component, controllerManagerFlags(this.#files));
+    // Its controllers work once this one does; a pod created earlier is refused.
+    await this.#answers(manager, "/api/v1/namespaces/default/serviceaccounts/default");
+  }
+
+  async #run(component: ControlPlaneComponent, flags: ComponentFlags): Promise<ManagedProcess> {
+    const process = await startProcess(
+      {
+        name: component,
+        program: join(this.#programs, component),
+        args: commandLine(flags, this.#options.flags?.[component] ?? {}),
+        environment: { PATH: "/usr/local/bin:/usr/bin:/bin", HOME: this.#files.directory },
+        logFile: join(this.#files.logs, `${component}.log`),
+      },
+      { reaper: this.#reaper, clock: this.#clock },
+    );
+    this.#processes[component] = process;
+    return process;
+  }
+
+  /** Waits until the API server answers the path with 200, as long as the process lives. */
+  async #answers(process: ManagedProcess, path: string): Promise<void> {
+    const ended = new AbortController();
+    void process.exited.then((exit) => ended.abort(new UnavailableError(`it ended with ${exit.signal ?? `code ${String(exit.code)}`}`)));
+    const signal = this.#options.signal === undefined ? ended.signal : AbortSignal.any([ended.signal, this.#options.signal]);
+    const check = async (checkSignal: AbortSignal): Promise<void> => {
+      const answer = await apiRequest(this.#target, "GET", path, { signal: checkSignal });
+      if (answer.status !== 200) throw new UnavailableError(`GET ${path}: ${String(answer.status)} ${answer.body.slice(0, 500)}`);
+    };
+    try {
+      await eventually(check, {
+        describe: `${process.name} to come up`,
+        timeoutMs: this.#options.startTimeoutMs ?? 120_000,
+        intervalMs: 100,
+        signal,
+        clock: this.#clock,
+      });
+    } catch (cause) {
+      this.#options.signal?.throwIfAborted();
+      throw new UnavailableError(
+        `start ${process.name}: it did not come up; the end of ${process.logFile}:\n${await logTail(process.logFile)}`,
+        { cause },
+      );
+    }
+  }
+
+  async #writeDescription(): Promise<void> {
+    const answer = await apiRequest(this.#target, "GET", "/version", { signal: this.#options.signal });
+    const { gitVersion } = JSON.parse(answer.body) as { readonly gitVersion: string };
+    const description: ControlPlaneDescription = { server: this.#target.server, version: gitVersion, programs: this.#programs };
+    await writeFile(join(this.#files.directory, "control-plane.json"), JSON.stringify(description));
+  }
+}
