@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { delimiter, join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import { root } from "./workspace.ts";
 
 /** How a command ended. */
@@ -14,27 +14,21 @@ export interface Ended {
 /** Options of {@link run}. */
 export interface RunOptions {
   readonly cwd?: string;
+  /** Variables besides our own; a `PATH` is looked through after the workspace's tools. */
   readonly env?: Readonly<Record<string, string>>;
   /** Show the output as it comes instead of collecting it. */
   readonly show?: boolean;
 }
 
-/** The environment in which the workspace's own Node.js and tools come first. */
-export function toolEnvironment(extra: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
-  return {
-    ...process.env,
-    PATH: `${join(root, "node_modules/.bin")}${delimiter}${process.env["PATH"] ?? ""}`,
-    TURBO_TELEMETRY_DISABLED: "1",
-    ...extra,
-  };
-}
-
-/** Runs a command and waits for its end. @throws if it cannot be started */
+/** Runs a command, with the workspace's own Node.js and tools first in the path, and waits for its end. @throws if it cannot be started */
 export function run(command: string, args: readonly string[], options: RunOptions = {}): Promise<Ended> {
+  const path = [join(root, "node_modules/.bin"), options.env?.["PATH"], process.env["PATH"]]
+    .filter((part) => part !== undefined)
+    .join(delimiter);
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, {
       cwd: options.cwd ?? root,
-      env: toolEnvironment(options.env),
+      env: { ...process.env, TURBO_TELEMETRY_DISABLED: "1", ...options.env, PATH: path },
       stdio: options.show === true ? "inherit" : ["ignore", "pipe", "pipe"],
     });
     let output = "";
@@ -51,16 +45,13 @@ export async function mustRun(command: string, args: readonly string[], options:
   return output;
 }
 
-let pnpm: Promise<string> | undefined;
-
-/** Path of the pnpm that package.json names, fetched through npx once; a global pnpm is not used. */
-export function pnpmPath(): Promise<string> {
-  pnpm ??= (async (): Promise<string> => {
-    const { packageManager } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { packageManager: string };
-    return (
-      (await mustRun("npx", ["--yes", "--package", packageManager, "--", "sh", "-c", "command -v pnpm"])).trim().split("\n").at(-1) ??
-      "pnpm"
-    );
-  })();
-  return pnpm;
+/**
+ * A runner of the pnpm that package.json names, fetched through npx; a global pnpm is not used. What it starts finds
+ * the same pnpm.
+ */
+export async function findPnpm(): Promise<(args: readonly string[], cwd?: string) => Promise<Ended>> {
+  const { packageManager } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { packageManager: string };
+  const output = await mustRun("npx", ["--yes", "--package", packageManager, "--", "sh", "-c", "command -v pnpm"]);
+  const pnpm = output.trim().split("\n").at(-1) ?? "";
+  return (args, cwd = root) => run(pnpm, args, { cwd, env: { PATH: dirname(pnpm) } });
 }

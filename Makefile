@@ -1,0 +1,47 @@
+# Needs Node.js 20 or newer, npm, make and git; all else, pnpm and Node.js 24 among it, comes from npm into node_modules.
+.DEFAULT_GOAL := help
+.PHONY: help demo test bench docs lint fix build generate clean
+
+PNPM := npx --yes $(shell sed -n 's/.*"packageManager": "\(.*\)".*/\1/p' package.json)
+# The workspace's own Node.js and tools come first.
+BIN := PATH="$(CURDIR)/node_modules/.bin:$$PATH"
+INSTALLED := node_modules/.installed
+
+export TURBO_TELEMETRY_DISABLED := 1
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+# Runs only if a manifest or the lockfile changed.
+$(INSTALLED): pnpm-lock.yaml pnpm-workspace.yaml package.json $(wildcard packages/*/package.json providers/*/package.json e2e/package.json bench/package.json tools/package.json)
+	@$(PNPM) install --frozen-lockfile --reporter=append-only
+	@touch $@
+
+demo: $(INSTALLED) ## Kubernetes API, node and three pods on this machine (ONCE=1: check and end)
+	@$(BIN) node --conditions=@virtual-kubelet/source packages/cli/src/main.ts demo $(if $(ONCE),--once)
+
+test: $(INSTALLED) ## Every level of CI (LEVEL=unit: only that; REQUIRE_ALL=1: leave nothing out)
+	@$(BIN) node --conditions=@virtual-kubelet/source tools/test.ts $(LEVEL)
+
+bench: $(INSTALLED) ## Benchmark against a real control plane; minutes, not part of CI
+	@$(BIN) node --conditions=@virtual-kubelet/source bench/main.ts
+
+docs: $(INSTALLED) ## Documentation site into docs/site
+	@$(BIN) typedoc
+
+lint: $(INSTALLED) ## Lint, format, direction of imports, generated pages
+	@$(BIN) node --run lint
+	@$(BIN) node tools/generate.ts --check
+
+fix: $(INSTALLED) ## Mend what lint and format can mend by themselves
+	@$(BIN) oxlint --fix
+	@$(BIN) oxfmt
+
+generate: $(INSTALLED) ## Write the generated parts of README.md and docs/
+	@$(BIN) node --conditions=@virtual-kubelet/source tools/generate.ts
+
+build: $(INSTALLED) ## Compile every package to its dist/
+	@$(PNPM) --silent build
+
+clean: ## Remove what was built; the installation stays
+	@rm -rf packages/*/dist providers/*/dist docs/site .turbo packages/*/.turbo providers/*/.turbo .reports

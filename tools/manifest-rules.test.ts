@@ -1,0 +1,78 @@
+import { describe, expect, test } from "vitest";
+import { manifestProblems, type ManifestContext } from "./manifest-rules.ts";
+import type { Manifest } from "./workspace.ts";
+
+const entry = { "@virtual-kubelet/source": "./src/index.ts", types: "./dist/index.d.ts", default: "./dist/index.js" };
+
+const manifest: Manifest = {
+  name: "@virtual-kubelet/errdefs",
+  version: "0.0.0",
+  description: "Typed errors",
+  license: "Apache-2.0",
+  type: "module",
+  repository: { type: "git", url: "git+https://github.com/virtual-kubelet/virtual-kubelet-ts.git", directory: "packages/errdefs" },
+  engines: { node: ">=24.11" },
+  files: ["dist"],
+  exports: { ".": entry, "./package.json": "./package.json" },
+  dependencies: { yaml: "catalog:" },
+  publishConfig: {
+    access: "public",
+    exports: { ".": { types: "./dist/index.d.ts", default: "./dist/index.js" }, "./package.json": "./package.json" },
+  },
+};
+
+const context: ManifestContext = {
+  engine: ">=24.11",
+  readme: "# @virtual-kubelet/errdefs\n\n    npm install @virtual-kubelet/errdefs\n\n- `yaml` reads configuration.\n",
+  exists: (path) => path === "src/index.ts",
+};
+
+function problems(change: Partial<Manifest>, contextChange: Partial<ManifestContext> = {}, folder = "packages/errdefs"): string[] {
+  return manifestProblems({ folder, manifest: { ...manifest, ...change } }, { ...context, ...contextChange });
+}
+
+describe("manifestProblems", () => {
+  test("accepts a manifest in order", () => {
+    expect(problems({})).toEqual([]);
+  });
+
+  test.each([
+    ["a name outside of the scope", { name: "errdefs" }, 'packages/errdefs: name is "errdefs"; expected "@virtual-kubelet/errdefs"'],
+    ["another licence", { license: "MIT" }, 'packages/errdefs: license is "MIT"; expected "Apache-2.0"'],
+    ["other engines", { engines: { node: ">=18" } }, 'packages/errdefs: engines.node is ">=18"; expected ">=24.11"'],
+    ["files without dist", { files: ["src"] }, "packages/errdefs: files must include dist"],
+    [
+      "an undocumented dependency",
+      { dependencies: { yaml: "1", zod: "1" } },
+      "packages/errdefs: README.md must list the dependency `zod` and say why it is needed",
+    ],
+    ["no description", { description: "" }, "packages/errdefs: description is missing"],
+  ])("refuses %s", (_what, change, problem) => {
+    expect(problems(change)).toContain(problem);
+  });
+
+  test("refuses a source condition that would be published", () => {
+    const [problem] = problems({ publishConfig: { access: "public", exports: { ".": entry, "./package.json": "./package.json" } } });
+
+    expect(problem).toMatch(/^packages\/errdefs: publishConfig\.exports is .+; expected \{"\.":\{"types"/);
+  });
+
+  test("refuses an export whose built file is another module than its source", () => {
+    const [problem] = problems({ exports: { ".": { ...entry, default: "./dist/main.js" }, "./package.json": "./package.json" } });
+
+    expect(problem).toMatch(/^packages\/errdefs: exports\["\."\] must be /);
+  });
+
+  test("refuses an export whose source does not exist", () => {
+    expect(problems({}, { exists: () => false })).toEqual(['packages/errdefs: exports["."] names src/index.ts, which does not exist']);
+  });
+
+  test("refuses a package without a README", () => {
+    expect(problems({}, { readme: undefined })).toEqual(["packages/errdefs: README.md is missing"]);
+  });
+
+  test("gives providers their own names, and the program one without a scope", () => {
+    expect(problems({}, {}, "providers/mock")[0]).toContain('expected "@virtual-kubelet/provider-mock"');
+    expect(problems({}, {}, "packages/cli")[0]).toContain('expected "virtual-kubelet"');
+  });
+});

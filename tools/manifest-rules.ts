@@ -1,0 +1,84 @@
+import { isDeepStrictEqual } from "node:util";
+import { programName, scope, sourceCondition } from "./scope.ts";
+import type { ExportEntry, WorkspacePackage } from "./workspace.ts";
+
+/** What the rules need to know of the workspace. */
+export interface ManifestContext {
+  /** `engines.node` of the top package.json. */
+  readonly engine: string;
+  /** The package's README.md; `undefined` if there is none. */
+  readonly readme: string | undefined;
+  /** Whether a file exists in the package, by its path in it. */
+  exists(path: string): boolean;
+}
+
+const repositoryUrl = "git+https://github.com/virtual-kubelet/virtual-kubelet-ts.git";
+
+/** The name a package must have, by its folder. */
+function expectedName(folder: string): string {
+  const [parent, name = ""] = folder.split("/");
+  if (folder === "packages/cli") return programName;
+  return parent === "providers" ? `${scope}/provider-${name}` : `${scope}/${name}`;
+}
+
+/** An entry of `exports` as it is published: without the condition for sources. */
+function published(entry: ExportEntry): ExportEntry {
+  return typeof entry === "string"
+    ? entry
+    : Object.fromEntries(Object.entries(entry).filter(([condition]) => condition !== sourceCondition));
+}
+
+/** The three paths of one export, which name the same module. */
+function exportProblems(path: string, entry: ExportEntry, context: ManifestContext): string[] {
+  if (path === "./package.json") return entry === "./package.json" ? [] : [`exports["./package.json"] must be "./package.json"`];
+  const source = typeof entry === "string" ? undefined : entry[sourceCondition];
+  const stem = source === undefined ? undefined : /^\.\/src\/(.+)\.ts$/.exec(source)?.[1];
+  if (stem === undefined) return [`exports["${path}"]["${sourceCondition}"] must name a file under ./src`];
+  const wanted = { [sourceCondition]: `./src/${stem}.ts`, types: `./dist/${stem}.d.ts`, default: `./dist/${stem}.js` };
+  return [
+    ...(isDeepStrictEqual(Object.entries(entry), Object.entries(wanted)) ? [] : [`exports["${path}"] must be ${JSON.stringify(wanted)}`]),
+    ...(context.exists(`src/${stem}.ts`) ? [] : [`exports["${path}"] names src/${stem}.ts, which does not exist`]),
+  ];
+}
+
+/** What is wrong with a README.md: no title, no install line, a dependency it does not explain. */
+function readmeProblems({ manifest }: WorkspacePackage, readme: string | undefined): string[] {
+  if (readme === undefined) return ["README.md is missing"];
+  const lines = readme.split("\n");
+  const explained = (name: string): boolean => lines.some((line) => /^\s*[-*|]/.test(line) && line.includes(`\`${name}\``));
+  const runtime = Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies, ...manifest.optionalDependencies });
+  return [
+    ...(lines[0]?.includes(manifest.name) === true ? [] : [`README.md must start with a title that holds ${manifest.name}`]),
+    ...(/\b(npm install|npx)\b/.test(readme) && readme.includes(manifest.name)
+      ? []
+      : [`README.md must say how to install: npm install ${manifest.name}`]),
+    ...runtime.filter((name) => !explained(name)).map((name) => `README.md must list the dependency \`${name}\` and say why it is needed`),
+  ];
+}
+
+/** What keeps a package's manifest and README from being published as they should be; each a line. */
+export function manifestProblems(owner: WorkspacePackage, context: ManifestContext): string[] {
+  const { folder, manifest } = owner;
+  const problems: string[] = [];
+  const expect = (field: string, actual: unknown, wanted: unknown): void => {
+    if (!isDeepStrictEqual(actual, wanted)) problems.push(`${field} is ${JSON.stringify(actual)}; expected ${JSON.stringify(wanted)}`);
+  };
+  expect("name", manifest.name, expectedName(folder));
+  if ((manifest.description ?? "") === "") problems.push("description is missing");
+  expect("license", manifest.license, "Apache-2.0");
+  expect("type", manifest.type, "module");
+  expect("repository", manifest.repository, { type: "git", url: repositoryUrl, directory: folder });
+  expect("engines.node", manifest.engines?.node, context.engine);
+  if (manifest.files?.includes("dist") !== true) problems.push("files must include dist");
+  expect("publishConfig.access", manifest.publishConfig?.access, "public");
+  const exported = Object.entries(manifest.exports ?? {});
+  if (!exported.some(([path]) => path === "./package.json")) problems.push('exports must have "./package.json"');
+  problems.push(...exported.flatMap(([path, entry]) => exportProblems(path, entry, context)));
+  expect(
+    "publishConfig.exports",
+    manifest.publishConfig?.exports,
+    Object.fromEntries(exported.map(([path, entry]) => [path, published(entry)])),
+  );
+  problems.push(...readmeProblems(owner, context.readme));
+  return problems.map((problem) => `${folder}: ${problem}`);
+}
