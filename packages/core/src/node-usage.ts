@@ -1,0 +1,55 @@
+import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
+import { isTerminalPhase } from "./pod-phase.ts";
+import { podRequests, type ResourceAmounts } from "./pod-requests.ts";
+
+/**
+ * What the pods admitted to a node use of it, kept as they come and go: asking costs the same however many there are.
+ * Only admitted pods belong in it; were those that wait for admission counted too, a burst would refuse itself.
+ */
+export class NodeUsage {
+  readonly #requests = new Map<string, ResourceAmounts>();
+  readonly #totals = new Map<string, bigint>();
+
+  /**
+   * Counts a pod, or counts it anew if it changed. A pod that has Succeeded or Failed uses nothing, and is taken out.
+   * One whose quantities cannot be read counts as a pod that asks for nothing.
+   */
+  add(pod: DeepReadonly<Pod>): void {
+    const uid = pod.metadata?.uid ?? "";
+    this.remove(uid);
+    if (isTerminalPhase(pod.status?.phase)) return;
+    const requests = tryPodRequests(pod);
+    this.#requests.set(uid, requests);
+    this.#change(requests, 1n);
+  }
+
+  /** Counts a pod no more. A pod that was not counted is no fault. */
+  remove(uid: string): void {
+    const requests = this.#requests.get(uid);
+    if (!requests) return;
+    this.#requests.delete(uid);
+    this.#change(requests, -1n);
+  }
+
+  /** How many pods are counted, but for this one. */
+  podsBeside(uid: string): number {
+    return this.#requests.size - (this.#requests.has(uid) ? 1 : 0);
+  }
+
+  /** How much of a resource is used, but by this pod; units as in {@link ResourceAmounts}. */
+  usedBeside(uid: string, resource: string): bigint {
+    return (this.#totals.get(resource) ?? 0n) - (this.#requests.get(uid)?.get(resource) ?? 0n);
+  }
+
+  #change(requests: ResourceAmounts, sign: bigint): void {
+    for (const [name, amount] of requests) this.#totals.set(name, (this.#totals.get(name) ?? 0n) + sign * amount);
+  }
+}
+
+function tryPodRequests(pod: DeepReadonly<Pod>): ResourceAmounts {
+  try {
+    return podRequests(pod);
+  } catch {
+    return new Map();
+  }
+}
