@@ -1,0 +1,32 @@
+import type { Kind } from "../kind.ts";
+import { configMapKind } from "./config-map.ts";
+import { eventKind } from "./event.ts";
+import { leaseKind } from "./lease.ts";
+import { namespaceKind } from "./namespace.ts";
+import { nodeKind } from "./node/node.ts";
+import { podKind } from "./pod/pod.ts";
+import { secretKind } from "./secret.ts";
+import { serviceAccountKind } from "./service-account.ts";
+import { serviceKind } from "./service/service.ts";
+import { deploymentKind } from "./workload/deployment.ts";
+import { replicaSetKind } from "./workload/replica-set.ts";
+
+/** Every kind the server keeps. */
+export const kinds: readonly Kind[] = [
+  configMapKind,
+  eventKind,
+  namespaceKind,
+  nodeKind,
+  podKind,
+  secretKind,
+  serviceAccountKind,
+  serviceKind,
+  deploymentKind,
+  replicaSetKind,
+  leaseKind,
+];
+
+/** The kind behind a part of a URL, such as `apps`, `v1`, `deployments`; `undefined` if there is none. */
+export function kindFor(group: string, version: string, plural: string): Kind | undefined {
+  return kinds.find((kind) => kind.group === group && kind.version === version && kind.plural === plural);
+}

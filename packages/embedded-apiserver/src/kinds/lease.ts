@@ -1,0 +1,12 @@
+import type { Kind } from "../kind.ts";
+
+/** Source: Kubernetes v1.36.3 pkg/registry/coordination/lease/strategy.go. */
+export const leaseKind: Kind = {
+  group: "coordination.k8s.io",
+  version: "v1",
+  kind: "Lease",
+  plural: "leases",
+  singular: "lease",
+  namespaced: true,
+  schema: "io.k8s.api.coordination.v1.Lease",
+};

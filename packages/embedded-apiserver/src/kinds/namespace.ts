@@ -1,0 +1,38 @@
+import type { ApiObject, Kind } from "../kind.ts";
+
+/** Marks a namespace whose objects the server removes before the namespace itself. */
+export const kubernetesFinalizer = "kubernetes";
+
+const nameLabel = "kubernetes.io/metadata.name";
+
+/** Source: Kubernetes v1.36.3 pkg/registry/core/namespace/strategy.go. */
+export const namespaceKind: Kind = {
+  group: "",
+  version: "v1",
+  kind: "Namespace",
+  plural: "namespaces",
+  singular: "namespace",
+  shortNames: ["ns"],
+  namespaced: false,
+  schema: "io.k8s.api.core.v1.Namespace",
+  hasStatus: true,
+  applyDefaults(namespace) {
+    if (namespace.metadata.name) namespace.metadata.labels = { ...namespace.metadata.labels, [nameLabel]: namespace.metadata.name };
+    namespace["status"].phase ??= "Active";
+  },
+  prepareForCreate(namespace) {
+    const finalizers: string[] = namespace["spec"].finalizers ?? [];
+    namespace["spec"].finalizers = finalizers.includes(kubernetesFinalizer) ? finalizers : [...finalizers, kubernetesFinalizer];
+    namespace["status"] = { phase: "Active" };
+    // The name of one with generateName is known only now.
+    namespace.metadata.labels = { ...namespace.metadata.labels, [nameLabel]: namespace.metadata.name };
+  },
+  prepareForUpdate(namespace, old) {
+    namespace["spec"].finalizers = old["spec"].finalizers;
+  },
+  fieldSelectors: { name: (namespace) => namespace.metadata.name, "status.phase": phaseOf },
+};
+
+function phaseOf(namespace: ApiObject): string {
+  return namespace["status"].phase ?? "";
+}

@@ -1,0 +1,38 @@
+import type { ResourceList } from "../pod/pod-fields.ts";
+
+/** A mark on a node that keeps pods away. */
+export interface Taint {
+  key: string;
+  value?: string;
+  effect: string;
+  timeAdded?: string;
+}
+
+/** The spec of a node. */
+export interface NodeSpec {
+  podCIDR?: string;
+  podCIDRs?: string[];
+  providerID?: string;
+  unschedulable?: boolean;
+  taints?: Taint[];
+}
+
+/** A condition of a node. */
+export interface NodeCondition {
+  type: string;
+  status: string;
+  lastHeartbeatTime?: string | null;
+  lastTransitionTime?: string | null;
+  reason?: string;
+  message?: string;
+}
+
+/** The status of a node. */
+export interface NodeStatus {
+  capacity?: ResourceList;
+  allocatable?: ResourceList;
+  phase?: string;
+  conditions?: NodeCondition[];
+  addresses?: { type: string; address: string }[];
+  nodeInfo: { kernelVersion?: string; osImage?: string; containerRuntimeVersion?: string; kubeletVersion?: string; operatingSystem?: string; architecture?: string };
+}

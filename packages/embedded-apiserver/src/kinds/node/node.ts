@@ -1,0 +1,37 @@
+import type { Kind } from "../../kind.ts";
+import { roundResources } from "../pod/pod-spec-defaults.ts";
+import type { NodeSpec, NodeStatus } from "./node-fields.ts";
+
+/** Key of the taint of a node that is not ready. */
+export const notReadyTaint = "node.kubernetes.io/not-ready";
+
+/**
+ * Source: Kubernetes v1.36.3 pkg/registry/core/node/strategy.go, pkg/apis/core/v1/defaults.go and
+ * plugin/pkg/admission/nodetaint. The real nodetaint taints only what a kubelet creates; here every new node is.
+ */
+export const nodeKind: Kind = {
+  group: "",
+  version: "v1",
+  kind: "Node",
+  plural: "nodes",
+  singular: "node",
+  shortNames: ["no"],
+  namespaced: false,
+  schema: "io.k8s.api.core.v1.Node",
+  hasStatus: true,
+  applyDefaults(node) {
+    const spec: NodeSpec = node["spec"];
+    const status: NodeStatus = node["status"];
+    roundResources(status.capacity);
+    roundResources(status.allocatable);
+    if (status.capacity !== undefined) status.allocatable ??= { ...status.capacity };
+    if (spec.podCIDR !== undefined && spec.podCIDRs?.[0] !== spec.podCIDR) spec.podCIDRs = [spec.podCIDR];
+    else if (spec.podCIDRs?.[0] !== undefined) spec.podCIDR = spec.podCIDRs[0];
+  },
+  prepareForCreate(node) {
+    const spec: NodeSpec = node["spec"];
+    if (spec.taints?.some(({ key, effect }) => key === notReadyTaint && effect === "NoSchedule")) return;
+    spec.taints = [...(spec.taints ?? []), { key: notReadyTaint, effect: "NoSchedule" }];
+  },
+  fieldSelectors: { "spec.unschedulable": (node) => String(node["spec"].unschedulable ?? false) },
+};

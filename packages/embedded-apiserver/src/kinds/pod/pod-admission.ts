@@ -1,0 +1,91 @@
+import { forbidden } from "../../api-status-error.ts";
+import type { ApiObject, WriteContext } from "../../kind.ts";
+import { randomSuffix } from "../random-suffix.ts";
+import { serviceAccountKind } from "../service-account.ts";
+import type { PodSpec, Toleration, Volume } from "./pod-fields.ts";
+
+const podResource = { group: "", plural: "pods" };
+const tokenMountPath = "/var/run/secrets/kubernetes.io/serviceaccount";
+const mirrorAnnotation = "kubernetes.io/config.mirror";
+
+/**
+ * What the real server's admission adds to a new pod: its service account with the token volume, a priority, and
+ * tolerations for a node that is away.
+ *
+ * Source: Kubernetes v1.36.3 plugin/pkg/admission/{serviceaccount,priority,defaulttolerationseconds}.
+ *
+ * @throws ApiStatusError 403 if the service account or the priority class does not exist
+ */
+export function admitPod(pod: ApiObject, context: WriteContext): void {
+  const spec: PodSpec = pod["spec"];
+  admitPriority(pod.metadata.name, spec);
+  if (pod.metadata.annotations?.[mirrorAnnotation] === undefined) admitServiceAccount(pod, spec, context);
+  admitTolerations(spec);
+}
+
+/** Priorities of the two classes every cluster has. */
+const systemPriorities: Readonly<Record<string, number>> = { "system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000 };
+
+function admitPriority(name: string, spec: PodSpec): void {
+  const className = spec.priorityClassName;
+  const priority = className === undefined ? 0 : systemPriorities[className];
+  if (priority === undefined) throw forbidden(podResource, name, `no PriorityClass with name ${className} was found`);
+  if (spec.priority !== undefined && spec.priority !== priority) {
+    throw forbidden(
+      podResource,
+      name,
+      `the integer value of priority (${spec.priority}) must not be provided in pod spec; priority admission controller computed ${priority} from the given PriorityClass name`,
+    );
+  }
+  spec.priority = priority;
+  spec.preemptionPolicy ??= "PreemptLowerPriority";
+}
+
+function admitServiceAccount(pod: ApiObject, spec: PodSpec, { cluster, random }: WriteContext): void {
+  const namespace = pod.metadata.namespace ?? "";
+  const name = spec.serviceAccountName ?? "default";
+  spec.serviceAccountName = spec.serviceAccount = name;
+  const account = cluster.get(serviceAccountKind, namespace, name);
+  if (account === undefined) {
+    throw forbidden(podResource, pod.metadata.name, `error looking up service account ${namespace}/${name}: serviceaccount "${name}" not found`);
+  }
+  const mountsToken: boolean = spec.automountServiceAccountToken ?? account["automountServiceAccountToken"] ?? true;
+  if (mountsToken) mountToken(spec, () => `kube-api-access-${randomSuffix(random)}`);
+  const pullSecrets: { name?: string }[] = account["imagePullSecrets"] ?? [];
+  if (spec.imagePullSecrets === undefined && pullSecrets.length > 0) spec.imagePullSecrets = pullSecrets.map(({ name: secret = "" }) => ({ name: secret }));
+}
+
+function mountToken(spec: PodSpec, newName: () => string): void {
+  const existing = spec.volumes?.find((volume) => volume.name.startsWith("kube-api-access-"));
+  const name = existing?.name ?? newName();
+  let isMounted = false;
+  for (const container of [...(spec.initContainers ?? []), ...(spec.containers ?? [])]) {
+    if (container.volumeMounts?.some((mount) => mount.mountPath === tokenMountPath)) continue;
+    container.volumeMounts = [...(container.volumeMounts ?? []), { name, readOnly: true, mountPath: tokenMountPath }];
+    isMounted = true;
+  }
+  if (existing === undefined && isMounted) spec.volumes = [...(spec.volumes ?? []), tokenVolume(name)];
+}
+
+function tokenVolume(name: string): Volume {
+  return {
+    name,
+    projected: {
+      defaultMode: 0o644,
+      sources: [
+        { serviceAccountToken: { expirationSeconds: 3607, path: "token" } },
+        { configMap: { name: "kube-root-ca.crt", items: [{ key: "ca.crt", path: "ca.crt" }] } },
+        { downwardAPI: { items: [{ path: "namespace", fieldRef: { apiVersion: "v1", fieldPath: "metadata.namespace" } }] } },
+      ],
+    },
+  };
+}
+
+function admitTolerations(spec: PodSpec): void {
+  for (const key of ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"]) {
+    const tolerates = (toleration: Toleration): boolean =>
+      (toleration.key === undefined || toleration.key === key) && (toleration.effect === undefined || toleration.effect === "NoExecute");
+    if (spec.tolerations?.some(tolerates)) continue;
+    spec.tolerations = [...(spec.tolerations ?? []), { key, operator: "Exists", effect: "NoExecute", tolerationSeconds: 300 }];
+  }
+}

@@ -1,0 +1,117 @@
+import { internalError, invalid } from "../../api-status-error.ts";
+import type { Random } from "../../clock.ts";
+import type { ApiObject } from "../../kind.ts";
+import { invalidValue } from "../validation/field-errors.ts";
+import { needsClusterIp, needsHealthCheckPort, needsNodePorts, type ServiceSpec } from "./service-fields.ts";
+
+const qualifiedKind = { group: "", kind: "Service" };
+/** The range cluster addresses come from, 10.96.0.0/12; single-stack IPv4, as kubeadm sets clusters up. */
+const range = { base: (10 << 24) | (96 << 16), size: 1 << 20 };
+/** The lower part is left to those who choose an address themselves. Source: KEP 3070. */
+const reservedAddresses = 256;
+/** Kubernetes' default range of node ports. */
+const nodePortRange = { from: 30_000, to: 32_767 };
+/** So many misses in a row, in ranges this wide, mean that the range is full. */
+const attempts = 10_000;
+
+/**
+ * Gives a service the addresses and node ports it needs and does not have.
+ *
+ * @param services - all there are; the service itself may be among them
+ *
+ * Source: Kubernetes v1.36.3 pkg/registry/core/service/storage/alloc.go.
+ *
+ * @throws ApiStatusError 422 if what the service asks for is taken or out of range
+ */
+export function allocateService(service: ApiObject, services: readonly Readonly<ApiObject>[], random: Random): void {
+  const spec: ServiceSpec = service["spec"];
+  const others = services.filter((other) => other.metadata.uid !== service.metadata.uid);
+  if (needsClusterIp(spec)) {
+    setIpFamilies(spec);
+    allocateClusterIp(service, spec, others, random);
+  }
+  const taken = new Set(others.flatMap((other) => usedNodePorts(other["spec"])));
+  if (spec.type === "NodePort" || spec.type === "LoadBalancer") allocateNodePorts(service, spec, taken, random);
+  if (needsHealthCheckPort(spec)) spec.healthCheckNodePort ??= freeNodePort(taken, random);
+}
+
+function setIpFamilies(spec: ServiceSpec): void {
+  const isHeadlessWithoutSelector = spec.clusterIP === "None" && spec.selector === undefined;
+  spec.ipFamilyPolicy ??= isHeadlessWithoutSelector ? "RequireDualStack" : "SingleStack";
+  spec.ipFamilies ??= ["IPv4"];
+  if (isHeadlessWithoutSelector && spec.ipFamilies.length === 1 && spec.ipFamilyPolicy !== "SingleStack") {
+    spec.ipFamilies = [...spec.ipFamilies, spec.ipFamilies[0] === "IPv4" ? "IPv6" : "IPv4"];
+  }
+}
+
+function allocateClusterIp(service: ApiObject, spec: ServiceSpec, others: readonly ApiObject[], random: Random): void {
+  if (spec.clusterIP === "None") {
+    spec.clusterIPs ??= ["None"];
+    return;
+  }
+  const taken = new Set(others.map((other) => other["spec"].clusterIP));
+  const wanted = spec.clusterIP;
+  if (wanted === undefined) {
+    spec.clusterIP = freeAddress(taken, random);
+    spec.clusterIPs = [spec.clusterIP];
+    return;
+  }
+  const refuse = (problem: string): never => {
+    throw invalid(qualifiedKind, service.metadata.name, [invalidValue("spec.clusterIPs", spec.clusterIPs ?? [wanted], `failed to allocate IP ${wanted}: ${problem}`)]);
+  };
+  const offset = addressOffset(wanted);
+  if (offset === undefined) return;
+  if (offset < 1 || offset >= range.size - 1) refuse("the provided IP is not in the valid range. The range of valid IPs is 10.96.0.0/12");
+  if (taken.has(wanted)) refuse("provided IP is already allocated");
+}
+
+function freeAddress(taken: ReadonlySet<string>, random: Random): string {
+  for (let attempt = 0; attempt < attempts; attempt++) {
+    const address = toAddress(reservedAddresses + Math.floor(random.next() * (range.size - reservedAddresses - 1)));
+    if (!taken.has(address)) return address;
+  }
+  throw internalError("failed to allocate a serviceIP: range is full");
+}
+
+function toAddress(offset: number): string {
+  const value = range.base + offset;
+  return [24, 16, 8, 0].map((shift) => (value >>> shift) & 255).join(".");
+}
+
+/** @returns undefined for what is no IPv4 address; validation says so */
+function addressOffset(address: string): number | undefined {
+  const parts = address.split(".").map(Number);
+  if (parts.length !== 4 || parts.some((part) => !Number.isInteger(part) || part < 0 || part > 255)) return undefined;
+  return parts.reduce((value, part) => value * 256 + part, 0) - range.base;
+}
+
+function usedNodePorts(spec: ServiceSpec): number[] {
+  return [spec.healthCheckNodePort ?? 0, ...(spec.ports ?? []).map((port) => port.nodePort ?? 0)].filter((port) => port !== 0);
+}
+
+function allocateNodePorts(service: ApiObject, spec: ServiceSpec, taken: Set<number>, random: Random): void {
+  for (const [index, port] of (spec.ports ?? []).entries()) {
+    const wanted = port.nodePort;
+    if (wanted === undefined || wanted === 0) {
+      // The same port over another protocol shares its node port.
+      const sibling = spec.ports?.find((other) => other.port === port.port && (other.nodePort ?? 0) !== 0)?.nodePort;
+      if (needsNodePorts(spec)) port.nodePort = sibling ?? freeNodePort(taken, random);
+      continue;
+    }
+    const refuse = (problem: string): never => {
+      throw invalid(qualifiedKind, service.metadata.name, [invalidValue(`spec.ports[${index}].nodePort`, wanted, problem)]);
+    };
+    if (wanted < nodePortRange.from || wanted > nodePortRange.to) refuse(`provided port is not in the valid range. The range of valid ports is ${nodePortRange.from}-${nodePortRange.to}`);
+    if (taken.has(wanted)) refuse("provided port is already allocated");
+  }
+}
+
+function freeNodePort(taken: Set<number>, random: Random): number {
+  for (let attempt = 0; attempt < attempts; attempt++) {
+    const port = nodePortRange.from + Math.floor(random.next() * (nodePortRange.to - nodePortRange.from + 1));
+    if (taken.has(port)) continue;
+    taken.add(port);
+    return port;
+  }
+  throw internalError("failed to allocate a nodePort: range is full");
+}

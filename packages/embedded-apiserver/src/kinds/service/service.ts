@@ -1,0 +1,87 @@
+import { equalJson } from "../../json-value.ts";
+import type { Kind } from "../../kind.ts";
+import { allocateService } from "./service-allocation.ts";
+import { isExternallyAccessible, needsClusterIp, needsHealthCheckPort, needsNodePorts, type ServiceSpec, type ServiceStatus } from "./service-fields.ts";
+
+/** Source: Kubernetes v1.36.3 pkg/apis/core/v1/defaults.go and pkg/registry/core/service/{strategy.go,storage}. */
+export const serviceKind: Kind = {
+  group: "",
+  version: "v1",
+  kind: "Service",
+  plural: "services",
+  singular: "service",
+  shortNames: ["svc"],
+  categories: ["all"],
+  namespaced: true,
+  schema: "io.k8s.api.core.v1.Service",
+  hasStatus: true,
+  applyDefaults(service) {
+    const status: ServiceStatus = service["status"];
+    applySpecDefaults(service["spec"]);
+    if (service["spec"].type === "LoadBalancer") for (const ingress of status.loadBalancer.ingress ?? []) if (ingress.ip !== undefined) ingress.ipMode ??= "VIP";
+  },
+  prepareForCreate(service, { cluster, random }) {
+    const spec: ServiceSpec = service["spec"];
+    service["status"] = { loadBalancer: {} };
+    if (spec.clusterIP !== undefined) spec.clusterIPs ??= [spec.clusterIP];
+    allocateService(service, cluster.list(serviceKind), random);
+  },
+  prepareForUpdate(service, old, { cluster, random }) {
+    const spec: ServiceSpec = service["spec"];
+    const oldSpec: ServiceSpec = old["spec"];
+    dropWhatTheTypeLacks(spec, oldSpec);
+    if (spec.type !== "LoadBalancer") service["status"] = { ...service["status"], loadBalancer: {} };
+    keepAllocated(spec, oldSpec);
+    allocateService(service, cluster.list(serviceKind), random);
+  },
+  fieldSelectors: { "spec.clusterIP": (service) => service["spec"].clusterIP ?? "", "spec.type": (service) => service["spec"].type ?? "" },
+};
+
+function applySpecDefaults(spec: ServiceSpec): void {
+  spec.sessionAffinity ??= "None";
+  if (spec.sessionAffinity === "None") delete spec.sessionAffinityConfig;
+  if (spec.sessionAffinity === "ClientIP" && spec.sessionAffinityConfig?.clientIP?.timeoutSeconds === undefined) {
+    spec.sessionAffinityConfig = { clientIP: { timeoutSeconds: 10_800 } };
+  }
+  spec.type ??= "ClusterIP";
+  for (const port of spec.ports ?? []) {
+    port.protocol ??= "TCP";
+    if (port.targetPort === undefined || port.targetPort === 0 || port.targetPort === "") port.targetPort = port.port;
+  }
+  if (isExternallyAccessible(spec)) spec.externalTrafficPolicy ??= "Cluster";
+  if (needsClusterIp(spec)) spec.internalTrafficPolicy ??= "Cluster";
+  if (spec.type === "LoadBalancer") spec.allocateLoadBalancerNodePorts ??= true;
+}
+
+/** Clears what belonged to the old type and was not changed by the caller as well. */
+function dropWhatTheTypeLacks(spec: ServiceSpec, old: ServiceSpec): void {
+  const dropIfSame = (field: keyof ServiceSpec): void => {
+    if (equalJson(spec[field], old[field])) delete spec[field];
+  };
+  if (needsClusterIp(old) && !needsClusterIp(spec)) for (const field of ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy"] as const) dropIfSame(field);
+  if (needsNodePorts(old) && !needsNodePorts(spec) && equalJson(nodePorts(spec), nodePorts(old))) for (const port of spec.ports ?? []) delete port.nodePort;
+  if (needsHealthCheckPort(old) && !needsHealthCheckPort(spec)) dropIfSame("healthCheckNodePort");
+  if (old.type === "LoadBalancer" && spec.type !== "LoadBalancer") for (const field of ["allocateLoadBalancerNodePorts", "loadBalancerClass"] as const) dropIfSame(field);
+  if (isExternallyAccessible(old) && !isExternallyAccessible(spec)) dropIfSame("externalTrafficPolicy");
+}
+
+function nodePorts(spec: ServiceSpec): number[] {
+  return (spec.ports ?? []).map((port) => port.nodePort ?? 0);
+}
+
+/** A caller who sends the service again as first written keeps what was allocated. */
+function keepAllocated(spec: ServiceSpec, old: ServiceSpec): void {
+  if (needsClusterIp(old) && needsClusterIp(spec)) {
+    if (old.clusterIP !== undefined) spec.clusterIP ??= old.clusterIP;
+    if (old.clusterIPs !== undefined) spec.clusterIPs ??= old.clusterIPs;
+    if (spec.clusterIP !== old.clusterIP && spec.clusterIP !== undefined && equalJson(spec.clusterIPs, old.clusterIPs)) spec.clusterIPs = [spec.clusterIP];
+  }
+  if (needsNodePorts(old) && needsNodePorts(spec)) {
+    const taken = new Set(nodePorts(spec));
+    for (const port of spec.ports ?? []) {
+      const before = old.ports?.find(({ name }) => name === port.name)?.nodePort;
+      if (port.nodePort === undefined && before !== undefined && !taken.has(before)) port.nodePort = before;
+    }
+  }
+  if (needsHealthCheckPort(old) && needsHealthCheckPort(spec) && old.healthCheckNodePort !== undefined) spec.healthCheckNodePort ??= old.healthCheckNodePort;
+}

@@ -1,0 +1,62 @@
+import type { ApiMetadata } from "../../kind.ts";
+import type { LabelSelectorField, PodSpec } from "../pod/pod-fields.ts";
+
+/** What a new pod is made from. */
+export interface PodTemplate {
+  metadata: Partial<Pick<ApiMetadata, "name" | "labels" | "annotations" | "finalizers">>;
+  spec: PodSpec;
+}
+
+/** The spec of a Deployment. */
+export interface DeploymentSpec {
+  replicas?: number;
+  selector: LabelSelectorField | null;
+  template: PodTemplate;
+  strategy: { type?: string; rollingUpdate?: { maxUnavailable?: number | string; maxSurge?: number | string } };
+  minReadySeconds?: number;
+  revisionHistoryLimit?: number;
+  paused?: boolean;
+  progressDeadlineSeconds?: number;
+}
+
+/** A condition of a Deployment or a ReplicaSet. */
+export interface WorkloadCondition {
+  type: string;
+  status: string;
+  lastUpdateTime?: string | null;
+  lastTransitionTime?: string | null;
+  reason?: string;
+  message?: string;
+}
+
+/** The status of a Deployment. */
+export interface DeploymentStatus {
+  observedGeneration?: number;
+  replicas?: number;
+  updatedReplicas?: number;
+  readyReplicas?: number;
+  availableReplicas?: number;
+  unavailableReplicas?: number;
+  terminatingReplicas?: number;
+  conditions?: WorkloadCondition[];
+  collisionCount?: number;
+}
+
+/** The spec of a ReplicaSet. */
+export interface ReplicaSetSpec {
+  replicas?: number;
+  minReadySeconds?: number;
+  selector: LabelSelectorField | null;
+  template: PodTemplate;
+}
+
+/** The status of a ReplicaSet. */
+export interface ReplicaSetStatus {
+  replicas: number;
+  fullyLabeledReplicas?: number;
+  readyReplicas?: number;
+  availableReplicas?: number;
+  terminatingReplicas?: number;
+  observedGeneration?: number;
+  conditions?: WorkloadCondition[];
+}
