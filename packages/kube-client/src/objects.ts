@@ -1,6 +1,7 @@
 import type * as k8s from "@kubernetes/client-node";
 
-type IsOptional<T, K extends keyof T> = {} extends Pick<T, K> ? true : false;
+/** An index signature is not optional, though `{}` fits it. */
+type IsOptional<T, K extends keyof T> = string extends K ? false : {} extends Pick<T, K> ? true : false;
 
 /**
  * The API's JSON for a client-node model: its `Date`s are RFC 3339 strings, its `_continue` is `continue`, and an
