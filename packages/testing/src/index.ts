@@ -27,4 +27,8 @@ export { kubeconfigText, type ClientCredentials, type KubeconfigOptions } from "
 export type { KubectlOptions, KubectlResult } from "./control-plane/kubectl.ts";
 export { startControlPlane, type ControlPlane, type StartControlPlaneOptions } from "./control-plane/start-control-plane.ts";
 export { eventually, type EventuallyOptions } from "./eventually.ts";
+export type { FaultRule } from "./fault-proxy/fault-rules.ts";
+export type { BodyFault, CutOff, Fault, MatchableRequest, RequestFault, RequestMatch } from "./fault-proxy/faults.ts";
+export type { ProxiedRequest } from "./fault-proxy/request-log.ts";
+export { startFaultProxy, type FaultProxy, type FaultProxyOptions } from "./fault-proxy/start-fault-proxy.ts";
 export type { ManagedProcess, ProcessExit } from "./processes/managed-process.ts";
