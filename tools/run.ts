@@ -18,6 +18,8 @@ export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Show the output as it comes instead of collecting it. */
   readonly show?: boolean;
+  /** Ends it with SIGTERM after that long; default: never. */
+  readonly timeoutMs?: number;
 }
 
 /** Runs a command, with the workspace's own Node.js and tools first in the path, and waits for its end. @throws if it cannot be started */
@@ -29,6 +31,7 @@ export function run(command: string, args: readonly string[], options: RunOption
     const child = spawn(command, args, {
       cwd: options.cwd ?? root,
       env: { ...process.env, TURBO_TELEMETRY_DISABLED: "1", ...options.env, PATH: path },
+      ...(options.timeoutMs === undefined ? {} : { timeout: options.timeoutMs }),
       stdio: options.show === true ? "inherit" : ["ignore", "pipe", "pipe"],
     });
     let output = "";

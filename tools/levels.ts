@@ -1,0 +1,99 @@
+import { ensureControlPlane, findControlPlane } from "@virtual-kubelet/testing";
+import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { printChecks, type CheckResult } from "./check.ts";
+import { checkImports } from "./check-imports.ts";
+import { checkPackages } from "./check-packages.ts";
+import { generate } from "./generate.ts";
+import { run } from "./run.ts";
+import { countReport, type Counts, type VitestReport } from "./vitest-report.ts";
+import { root } from "./workspace.ts";
+
+/** A kind of check that `make test` runs. */
+export interface Level {
+  readonly name: string;
+  readonly about: string;
+  /** What keeps it from running here and how to get it; `undefined` if it can run. */
+  missing?(): string | undefined;
+  run(): Promise<Counts>;
+}
+
+const reports = join(root, ".reports");
+
+/** Runs a command as a check: it passes if it ends with 0, and its output is the problem otherwise. */
+async function command(name: string, program: string, args: readonly string[] = [], timeoutMs = 600_000): Promise<CheckResult> {
+  const { code, output } = await run(program, args, { timeoutMs });
+  return { name, problems: code === 0 ? [] : [output] };
+}
+
+/** Prints the checks' results and counts them. */
+function counted(results: readonly CheckResult[]): Counts {
+  return { ...printChecks(results), skipped: 0 };
+}
+
+/** Runs one project of vitest.config.ts, shows its output, and counts its JSON report. */
+async function vitest(project: string, env: Readonly<Record<string, string>> = {}): Promise<Counts> {
+  const file = join(reports, `${project}.json`);
+  rmSync(file, { force: true });
+  mkdirSync(reports, { recursive: true });
+  const { code } = await run(
+    "vitest",
+    ["run", "--project", project, "--reporter=default", "--reporter=json", `--outputFile.json=${file}`],
+    { env, show: true },
+  );
+  return countReport(existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as VitestReport) : undefined, code);
+}
+
+/** The environment in which tests find etcd, kube-apiserver and kubectl, built first if they have to be; empty if they cannot be had. */
+async function controlPlaneEnvironment(): Promise<Record<string, string>> {
+  if (findControlPlane().status === "missing") return {};
+  const directory = await ensureControlPlane({ onBuild: (how) => console.log(how) });
+  return { KUBEBUILDER_ASSETS: directory };
+}
+
+/** Why there is no control plane, if there is none. */
+function missingControlPlane(): string | undefined {
+  const lookup = findControlPlane();
+  return lookup.status === "missing" ? lookup.how : undefined;
+}
+
+/** The levels of CI, in the order in which they run: what fails soonest comes first. */
+export const levels: readonly Level[] = [
+  {
+    name: "static",
+    about: "lint, format, imports, types under both compilers, generated pages",
+    run: async () =>
+      counted([
+        await command("lint", "oxlint", ["--quiet"]),
+        await command("format", "oxfmt", ["--check"]),
+        ...checkImports(),
+        await command("types (TypeScript 7)", "tsc", ["-p", "tsconfig.json"]),
+        await command("types (TypeScript 6)", "tsc6", ["-p", "tsconfig.json"]),
+        ...(await generate({ check: true })),
+      ]),
+  },
+  { name: "unit", about: "tests beside the code, without network and real time", run: () => vitest("unit") },
+  { name: "embedded", about: "tests on the embedded API server", run: async () => vitest("embedded", await controlPlaneEnvironment()) },
+  {
+    name: "control-plane",
+    about: "tests on a real kube-apiserver",
+    missing: missingControlPlane,
+    run: async () => vitest("control-plane", await controlPlaneEnvironment()),
+  },
+  {
+    name: "packages",
+    about: "every package packed, installed, imported and type-checked",
+    run: async () => counted(await checkPackages()),
+  },
+  { name: "docs", about: "the documentation site, warnings as errors", run: async () => counted([await command("typedoc", "typedoc")]) },
+  {
+    name: "demo",
+    about: "make demo ONCE=1",
+    run: async () => counted([await command("demo", "node", ["--run", "vk", "--", "demo", "--once"], 120_000)]),
+  },
+];
+
+/** What `make` offers besides, that CI does not run. */
+export const otherLevels: readonly { readonly command: string; readonly about: string }[] = [
+  { command: "make bench", about: "benchmark against a real control plane" },
+];
