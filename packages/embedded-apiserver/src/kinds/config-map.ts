@@ -1,4 +1,5 @@
 import type { Kind } from "../kind.ts";
+import { ageColumn, nameColumn } from "./columns.ts";
 
 /** Source: Kubernetes v1.36.3 pkg/apis/core/v1/defaults.go. */
 export const configMapKind: Kind = {
@@ -10,4 +11,14 @@ export const configMapKind: Kind = {
   shortNames: ["cm"],
   namespaced: true,
   schema: "io.k8s.api.core.v1.ConfigMap",
+  columns: [
+    nameColumn,
+    {
+      name: "Data",
+      type: "string",
+      description: "Data contains the configuration data.",
+      cell: (configMap) => Object.keys(configMap["data"] ?? {}).length + Object.keys(configMap["binaryData"] ?? {}).length,
+    },
+    ageColumn,
+  ],
 };

@@ -1,38 +1,6 @@
 import type { ApiObject, Kind } from "../kind.ts";
-
-/** The object an event is about. */
-export interface ObjectReference {
-  kind?: string;
-  namespace?: string;
-  name?: string;
-  uid?: string;
-  apiVersion?: string;
-  resourceVersion?: string;
-  fieldPath?: string;
-}
-
-/** An event as core/v1 has it. */
-export interface EventFields {
-  involvedObject: ObjectReference;
-  reason?: string;
-  message?: string;
-  source: { component?: string; host?: string };
-  firstTimestamp?: string | null;
-  lastTimestamp?: string | null;
-  count?: number;
-  type?: string;
-  eventTime?: string | null;
-  series?: { count?: number; lastObservedTime?: string | null };
-  action?: string;
-  reportingComponent: string;
-  reportingInstance: string;
-}
-
-/** The fields of an event. */
-export function eventFields(event: Readonly<ApiObject>): EventFields {
-  // Every stored event has been read through the schema of its kind.
-  return event as unknown as EventFields;
-}
+import { eventColumns } from "./event-columns.ts";
+import { eventFields, type ObjectReference } from "./event-fields.ts";
 
 function involved(field: keyof ObjectReference): (event: ApiObject) => string {
   return (event) => eventFields(event).involvedObject[field] ?? "";
@@ -61,4 +29,5 @@ export const eventKind: Kind = {
     source: (event) => eventFields(event).source.component || eventFields(event).reportingComponent,
     type: (event) => eventFields(event).type ?? "",
   },
+  columns: eventColumns,
 };

@@ -1,4 +1,5 @@
 import type { Kind } from "../kind.ts";
+import { ageColumn, nameColumn } from "./columns.ts";
 
 /** Source: Kubernetes v1.36.3 pkg/registry/coordination/lease/strategy.go. */
 export const leaseKind: Kind = {
@@ -9,4 +10,14 @@ export const leaseKind: Kind = {
   singular: "lease",
   namespaced: true,
   schema: "io.k8s.api.coordination.v1.Lease",
+  columns: [
+    nameColumn,
+    {
+      name: "Holder",
+      type: "string",
+      description: "holderIdentity contains the identity of the holder of a current lease.",
+      cell: (lease) => lease["spec"].holderIdentity ?? "",
+    },
+    ageColumn,
+  ],
 };

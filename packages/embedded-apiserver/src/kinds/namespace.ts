@@ -1,4 +1,5 @@
 import type { ApiObject, Kind } from "../kind.ts";
+import { ageColumn, nameColumn } from "./columns.ts";
 
 /** Marks a namespace whose objects the server removes before the namespace itself. */
 export const kubernetesFinalizer = "kubernetes";
@@ -31,6 +32,7 @@ export const namespaceKind: Kind = {
     namespace["spec"].finalizers = old["spec"].finalizers;
   },
   fieldSelectors: { name: (namespace) => namespace.metadata.name, "status.phase": phaseOf },
+  columns: [nameColumn, { name: "Status", type: "string", description: "The status of the namespace", cell: phaseOf }, ageColumn],
 };
 
 function phaseOf(namespace: ApiObject): string {

@@ -1,4 +1,5 @@
 import type { Kind } from "../kind.ts";
+import { ageColumn, nameColumn } from "./columns.ts";
 
 /** Source: Kubernetes v1.36.3 pkg/apis/core/v1/{defaults,conversion}.go. */
 export const secretKind: Kind = {
@@ -18,4 +19,20 @@ export const secretKind: Kind = {
     delete secret["stringData"];
   },
   fieldSelectors: { type: (secret) => secret["type"] ?? "" },
+  columns: [
+    nameColumn,
+    {
+      name: "Type",
+      type: "string",
+      description: "Used to facilitate programmatic handling of secret data.",
+      cell: (secret) => secret["type"] ?? "",
+    },
+    {
+      name: "Data",
+      type: "string",
+      description: "Data contains the secret data.",
+      cell: (secret) => Object.keys(secret["data"] ?? {}).length,
+    },
+    ageColumn,
+  ],
 };

@@ -1,4 +1,5 @@
 import type { Kind } from "../kind.ts";
+import { ageColumn, nameColumn } from "./columns.ts";
 
 /** Source: Kubernetes v1.36.3 pkg/registry/core/serviceaccount/strategy.go. */
 export const serviceAccountKind: Kind = {
@@ -10,4 +11,5 @@ export const serviceAccountKind: Kind = {
   shortNames: ["sa"],
   namespaced: true,
   schema: "io.k8s.api.core.v1.ServiceAccount",
+  columns: [nameColumn, ageColumn],
 };

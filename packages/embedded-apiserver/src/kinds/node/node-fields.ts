@@ -34,5 +34,12 @@ export interface NodeStatus {
   phase?: string;
   conditions?: NodeCondition[];
   addresses?: { type: string; address: string }[];
-  nodeInfo: { kernelVersion?: string; osImage?: string; containerRuntimeVersion?: string; kubeletVersion?: string; operatingSystem?: string; architecture?: string };
+  nodeInfo: {
+    kernelVersion?: string;
+    osImage?: string;
+    containerRuntimeVersion?: string;
+    kubeletVersion?: string;
+    operatingSystem?: string;
+    architecture?: string;
+  };
 }

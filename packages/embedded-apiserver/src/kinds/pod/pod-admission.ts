@@ -24,7 +24,10 @@ export function admitPod(pod: ApiObject, context: WriteContext): void {
 }
 
 /** Priorities of the two classes every cluster has. */
-const systemPriorities: Readonly<Record<string, number>> = { "system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000 };
+const systemPriorities: Readonly<Record<string, number>> = {
+  "system-node-critical": 2_000_001_000,
+  "system-cluster-critical": 2_000_000_000,
+};
 
 function admitPriority(name: string, spec: PodSpec): void {
   const className = spec.priorityClassName;
@@ -47,12 +50,17 @@ function admitServiceAccount(pod: ApiObject, spec: PodSpec, { cluster, random }:
   spec.serviceAccountName = spec.serviceAccount = name;
   const account = cluster.get(serviceAccountKind, namespace, name);
   if (account === undefined) {
-    throw forbidden(podResource, pod.metadata.name, `error looking up service account ${namespace}/${name}: serviceaccount "${name}" not found`);
+    throw forbidden(
+      podResource,
+      pod.metadata.name,
+      `error looking up service account ${namespace}/${name}: serviceaccount "${name}" not found`,
+    );
   }
   const mountsToken: boolean = spec.automountServiceAccountToken ?? account["automountServiceAccountToken"] ?? true;
   if (mountsToken) mountToken(spec, () => `kube-api-access-${randomSuffix(random)}`);
   const pullSecrets: { name?: string }[] = account["imagePullSecrets"] ?? [];
-  if (spec.imagePullSecrets === undefined && pullSecrets.length > 0) spec.imagePullSecrets = pullSecrets.map(({ name: secret = "" }) => ({ name: secret }));
+  if (spec.imagePullSecrets === undefined && pullSecrets.length > 0)
+    spec.imagePullSecrets = pullSecrets.map(({ name: secret = "" }) => ({ name: secret }));
 }
 
 function mountToken(spec: PodSpec, newName: () => string): void {

@@ -34,7 +34,10 @@ function raise(total: Amounts, least: Amounts): void {
  *
  * Source: k8s.io/component-helpers v0.36.3 resource/helpers.go, AggregateContainerRequests.
  */
-export function containerRequests(spec: PodSpec, of: (container: Container) => ResourceList | undefined = (container) => container.resources.requests): Amounts {
+export function containerRequests(
+  spec: PodSpec,
+  of: (container: Container) => ResourceList | undefined = (container) => container.resources.requests,
+): Amounts {
   const total: Amounts = new Map();
   for (const container of spec.containers ?? []) add(total, toAmounts(of(container)));
   const sidecars: Amounts = new Map();

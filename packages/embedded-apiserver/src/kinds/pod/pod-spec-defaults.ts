@@ -57,8 +57,10 @@ function applyContainerDefaults(container: Container): void {
   container.terminationMessagePolicy ??= "File";
   for (const port of container.ports ?? []) port.protocol ??= "TCP";
   for (const { valueFrom } of container.env ?? []) if (valueFrom?.fieldRef !== undefined) valueFrom.fieldRef.apiVersion ??= "v1";
-  for (const probe of [container.livenessProbe, container.readinessProbe, container.startupProbe]) if (probe !== undefined) applyProbeDefaults(probe);
-  for (const handler of [container.lifecycle?.postStart, container.lifecycle?.preStop]) if (handler !== undefined) applyHandlerDefaults(handler);
+  for (const probe of [container.livenessProbe, container.readinessProbe, container.startupProbe])
+    if (probe !== undefined) applyProbeDefaults(probe);
+  for (const handler of [container.lifecycle?.postStart, container.lifecycle?.preStop])
+    if (handler !== undefined) applyHandlerDefaults(handler);
   roundRequirements(container.resources);
 }
 
@@ -79,7 +81,8 @@ function applyHandlerDefaults({ httpGet }: Handler): void {
 function applyVolumeDefaults(volume: Volume): void {
   // A volume without a source is an empty directory; its only field is then the name.
   if (Object.keys(volume).every((key) => key === "name")) volume.emptyDir = {};
-  for (const source of [volume.secret, volume.configMap, volume.downwardAPI, volume.projected]) if (source !== undefined) source.defaultMode ??= defaultFileMode;
+  for (const source of [volume.secret, volume.configMap, volume.downwardAPI, volume.projected])
+    if (source !== undefined) source.defaultMode ??= defaultFileMode;
   if (volume.hostPath !== undefined) volume.hostPath.type ??= "";
   if (volume.image !== undefined) volume.image.pullPolicy ??= defaultPullPolicy(volume.image.reference ?? "");
   applyFileDefaults(volume.downwardAPI?.items);
@@ -101,5 +104,6 @@ function roundRequirements(resources: ResourceRequirements | undefined): void {
 /** Resources are kept in thousandths. */
 export function roundResources(list: ResourceList | undefined): void {
   if (list === undefined) return;
-  for (const [name, text] of Object.entries(list)) if (/[nu]|e-/.test(text)) list[name] = formatQuantity(roundUpToMilli(parseQuantity(text)));
+  for (const [name, text] of Object.entries(list))
+    if (/[nu]|e-/.test(text)) list[name] = formatQuantity(roundUpToMilli(parseQuantity(text)));
 }

@@ -3,6 +3,7 @@ import { admitPod } from "./pod-admission.ts";
 import type { PodCondition, PodSpec, PodStatus } from "./pod-fields.ts";
 import { applyPodDefaults, applyPodSpecDefaults } from "./pod-spec-defaults.ts";
 import { qosClass } from "./qos.ts";
+import { podColumns } from "./pod-columns.ts";
 
 /** Source: Kubernetes v1.36.3 pkg/registry/core/pod/strategy.go. */
 export const podKind: Kind = {
@@ -54,6 +55,7 @@ export const podKind: Kind = {
     "status.podIPs": (pod) => pod["status"].podIP ?? "",
     "status.nominatedNodeName": (pod) => pod["status"].nominatedNodeName ?? "",
   },
+  columns: podColumns,
 };
 
 /** `podIP` and the first of `podIPs` are one; where they differ, the single one is right. */

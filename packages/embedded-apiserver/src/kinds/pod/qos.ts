@@ -7,7 +7,9 @@ import { type Amounts, toAmounts } from "./pod-resources.ts";
  */
 export function qosClass(spec: PodSpec): "Guaranteed" | "Burstable" | "BestEffort" {
   const holders: ResourceRequirements[] =
-    spec.resources !== undefined ? [spec.resources] : [...(spec.containers ?? []), ...(spec.initContainers ?? [])].map((container) => container.resources);
+    spec.resources !== undefined
+      ? [spec.resources]
+      : [...(spec.containers ?? []), ...(spec.initContainers ?? [])].map((container) => container.resources);
   const requests = new Map<string, bigint>();
   const limits = new Map<string, bigint>();
   let allLimited = true;

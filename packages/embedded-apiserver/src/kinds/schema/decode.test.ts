@@ -2,28 +2,54 @@ import { describe, expect, test } from "vitest";
 import { decode } from "./decode.ts";
 
 const pod = "io.k8s.api.core.v1.Pod";
-const podWith = (spec: unknown, metadata: object = {}): unknown => ({ apiVersion: "v1", kind: "Pod", metadata: { name: "a", ...metadata }, spec });
+const podWith = (spec: unknown, metadata: object = {}): unknown => ({
+  apiVersion: "v1",
+  kind: "Pod",
+  metadata: { name: "a", ...metadata },
+  spec,
+});
 
 describe("decode", () => {
   test("drops unknown fields, nulls and empty values, and names the unknown fields", () => {
-    const value = podWith({ nodeName: "", y: 1, nodeSelector: {}, tolerations: null, containers: [{ name: "a", Image: "b", stdin: false }] }, { x: 1, labels: {} });
+    const value = podWith(
+      { nodeName: "", y: 1, nodeSelector: {}, tolerations: null, containers: [{ name: "a", Image: "b", stdin: false }] },
+      { x: 1, labels: {} },
+    );
 
     const { object, unknownFields } = decode(pod, value);
 
-    expect(object).toEqual({ apiVersion: "v1", kind: "Pod", metadata: { name: "a" }, spec: { containers: [{ name: "a", resources: {} }] }, status: {} });
+    expect(object).toEqual({
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name: "a" },
+      spec: { containers: [{ name: "a", resources: {} }] },
+      status: {},
+    });
     expect(unknownFields).toEqual(["metadata.x", "spec.y", "spec.containers[0].Image"]);
   });
 
   test("keeps an empty value where the type tells it from an absent one", () => {
-    const { object } = decode(pod, podWith({ terminationGracePeriodSeconds: 0, enableServiceLinks: false, securityContext: {}, containers: [] }));
+    const { object } = decode(
+      pod,
+      podWith({ terminationGracePeriodSeconds: 0, enableServiceLinks: false, securityContext: {}, containers: [] }),
+    );
 
     expect(object["spec"]).toEqual({ terminationGracePeriodSeconds: 0, enableServiceLinks: false, securityContext: {}, containers: [] });
   });
 
   test("writes quantities and times in their canonical form", () => {
-    const { object } = decode(pod, podWith({ containers: [{ name: "a", resources: { limits: { cpu: 0.5, memory: "1024Mi" } } }] }, { creationTimestamp: "2026-01-01T01:00:00.5+01:00" }));
+    const { object } = decode(
+      pod,
+      podWith(
+        { containers: [{ name: "a", resources: { limits: { cpu: 0.5, memory: "1024Mi" } } }] },
+        { creationTimestamp: "2026-01-01T01:00:00.5+01:00" },
+      ),
+    );
 
-    expect(object).toMatchObject({ metadata: { creationTimestamp: "2026-01-01T00:00:00Z" }, spec: { containers: [{ resources: { limits: { cpu: "500m", memory: "1Gi" } } }] } });
+    expect(object).toMatchObject({
+      metadata: { creationTimestamp: "2026-01-01T00:00:00Z" },
+      spec: { containers: [{ resources: { limits: { cpu: "500m", memory: "1Gi" } } }] },
+    });
   });
 
   test("keeps a key that names the prototype an ordinary key", () => {
@@ -34,11 +60,17 @@ describe("decode", () => {
 
   // Recorded from kube-apiserver v1.36.3.
   test.each([
-    [{ terminationGracePeriodSeconds: "x", containers: [{ name: 3 }] }, "json: cannot unmarshal string into Go struct field PodSpec.spec.terminationGracePeriodSeconds of type int64"],
+    [
+      { terminationGracePeriodSeconds: "x", containers: [{ name: 3 }] },
+      "json: cannot unmarshal string into Go struct field PodSpec.spec.terminationGracePeriodSeconds of type int64",
+    ],
     [{ containers: [{ name: 3 }] }, "json: cannot unmarshal number into Go struct field Container.spec.containers.name of type string"],
     [{ containers: {} }, "json: cannot unmarshal object into Go struct field PodSpec.spec.containers of type []v1.Container"],
     [[], "json: cannot unmarshal array into Go struct field Pod.spec of type v1.PodSpec"],
-    [{ terminationGracePeriodSeconds: 1.5 }, "json: cannot unmarshal number 1.5 into Go struct field PodSpec.spec.terminationGracePeriodSeconds of type int64"],
+    [
+      { terminationGracePeriodSeconds: 1.5 },
+      "json: cannot unmarshal number 1.5 into Go struct field PodSpec.spec.terminationGracePeriodSeconds of type int64",
+    ],
     [
       { containers: [{ ports: [{ containerPort: 99_999_999_999 }] }] },
       "json: cannot unmarshal number 99999999999 into Go struct field ContainerPort.spec.containers.ports.containerPort of type int32",
@@ -60,6 +92,8 @@ describe("decode", () => {
   });
 
   test("refuses text that is no base64", () => {
-    expect(() => decode("io.k8s.api.core.v1.Secret", { metadata: { name: "a" }, data: { a: "&&" } })).toThrow("illegal base64 data at input byte 0");
+    expect(() => decode("io.k8s.api.core.v1.Secret", { metadata: { name: "a" }, data: { a: "&&" } })).toThrow(
+      "illegal base64 data at input byte 0",
+    );
   });
 });

@@ -69,7 +69,9 @@ class Decoder {
         return Number.isInteger(value) && Number(value) >= -limit && Number(value) < limit ? value : this.#wrongType(schema, value, place);
       }
       case "intOrString":
-        return typeof value === "string" || (Number.isInteger(value) && Math.abs(Number(value)) < 2 ** 31) ? value : this.#wrongType(schema, value, place);
+        return typeof value === "string" || (Number.isInteger(value) && Math.abs(Number(value)) < 2 ** 31)
+          ? value
+          : this.#wrongType(schema, value, place);
       case "string":
       case "number":
       case "boolean":
@@ -97,7 +99,11 @@ class Decoder {
         continue;
       }
       if (child === null) continue;
-      const decoded = this.#value(field.schema, child, { struct: schema, goPath: place.goPath === "" ? name : `${place.goPath}.${name}`, path });
+      const decoded = this.#value(field.schema, child, {
+        struct: schema,
+        goPath: place.goPath === "" ? name : `${place.goPath}.${name}`,
+        path,
+      });
       if (decoded !== undefined && (field.isPointer || field.isAlwaysWritten || !isEmpty(decoded))) result[name] = decoded;
     }
     for (const [name, field] of schema.fields) {
@@ -150,7 +156,8 @@ class Decoder {
 
 function wrongType(schema: TypeSchema, value: unknown, { struct, goPath }: Place): string {
   const goType = goTypeName(schema);
-  const target = struct === undefined ? `value of type ${goType}` : `struct field ${shortName(struct.definition)}.${goPath} of type ${goType}`;
+  const target =
+    struct === undefined ? `value of type ${goType}` : `struct field ${shortName(struct.definition)}.${goPath} of type ${goType}`;
   return `json: cannot unmarshal ${jsonTypeName(schema, value)} into Go ${target}`;
 }
 
@@ -189,7 +196,8 @@ function canonicalBase64(text: string): string {
   const wrongAt = compact.search(/[^A-Za-z0-9+/=]/);
   if (wrongAt >= 0) throw new DecodeError(`illegal base64 data at input byte ${wrongAt}`);
   const bytes = Buffer.from(compact, "base64");
-  if (compact.length % 4 !== 0 || bytes.toString("base64").length !== compact.length) throw new DecodeError(`illegal base64 data at input byte ${compact.length - (compact.length % 4)}`);
+  if (compact.length % 4 !== 0 || bytes.toString("base64").length !== compact.length)
+    throw new DecodeError(`illegal base64 data at input byte ${compact.length - (compact.length % 4)}`);
   return bytes.toString("base64");
 }
 

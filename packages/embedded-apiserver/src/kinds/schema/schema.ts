@@ -66,7 +66,8 @@ export function structSchema(definition: string): StructSchema {
   const known = structs.get(definition);
   if (known !== undefined) return known;
   const openApi = openApiDefinitions()[definition];
-  if (openApi === undefined) throw new RangeError(`look up the schema of ${definition}: the data file has none; add it to tools/openapi-schemas.ts`);
+  if (openApi === undefined)
+    throw new RangeError(`look up the schema of ${definition}: the data file has none; add it to tools/openapi-schemas.ts`);
   const fields = once(() => fieldsOf(definition, openApi));
   const struct: StructSchema = {
     type: "struct",

@@ -18,7 +18,9 @@ export function canonicalMicroTime(text: string): CanonicalTime {
   const [, date, time, fraction = "", zone] = match;
   if (fraction.length !== 7) {
     const rest = fraction === "" ? zone : `${fraction}${zone}`;
-    return { problem: `parsing time ${JSON.stringify(text)} as ${JSON.stringify(layout)}: cannot parse ${JSON.stringify(rest)} as ".000000"` };
+    return {
+      problem: `parsing time ${JSON.stringify(text)} as ${JSON.stringify(layout)}: cannot parse ${JSON.stringify(rest)} as ".000000"`,
+    };
   }
   const epochMs = Date.parse(`${date}T${time}${zone}`);
   if (Number.isNaN(epochMs)) return { problem: parseProblem(text, layout, "2006") };

@@ -57,7 +57,9 @@ function allocateClusterIp(service: ApiObject, spec: ServiceSpec, others: readon
     return;
   }
   const refuse = (problem: string): never => {
-    throw invalid(qualifiedKind, service.metadata.name, [invalidValue("spec.clusterIPs", spec.clusterIPs ?? [wanted], `failed to allocate IP ${wanted}: ${problem}`)]);
+    throw invalid(qualifiedKind, service.metadata.name, [
+      invalidValue("spec.clusterIPs", spec.clusterIPs ?? [wanted], `failed to allocate IP ${wanted}: ${problem}`),
+    ]);
   };
   const offset = addressOffset(wanted);
   if (offset === undefined) return;
@@ -101,7 +103,8 @@ function allocateNodePorts(service: ApiObject, spec: ServiceSpec, taken: Set<num
     const refuse = (problem: string): never => {
       throw invalid(qualifiedKind, service.metadata.name, [invalidValue(`spec.ports[${index}].nodePort`, wanted, problem)]);
     };
-    if (wanted < nodePortRange.from || wanted > nodePortRange.to) refuse(`provided port is not in the valid range. The range of valid ports is ${nodePortRange.from}-${nodePortRange.to}`);
+    if (wanted < nodePortRange.from || wanted > nodePortRange.to)
+      refuse(`provided port is not in the valid range. The range of valid ports is ${nodePortRange.from}-${nodePortRange.to}`);
     if (taken.has(wanted)) refuse("provided port is already allocated");
   }
 }

@@ -1,7 +1,15 @@
 import { equalJson } from "../../json-value.ts";
 import type { Kind } from "../../kind.ts";
 import { allocateService } from "./service-allocation.ts";
-import { isExternallyAccessible, needsClusterIp, needsHealthCheckPort, needsNodePorts, type ServiceSpec, type ServiceStatus } from "./service-fields.ts";
+import {
+  isExternallyAccessible,
+  needsClusterIp,
+  needsHealthCheckPort,
+  needsNodePorts,
+  type ServiceSpec,
+  type ServiceStatus,
+} from "./service-fields.ts";
+import { serviceColumns } from "./service-columns.ts";
 
 /** Source: Kubernetes v1.36.3 pkg/apis/core/v1/defaults.go and pkg/registry/core/service/{strategy.go,storage}. */
 export const serviceKind: Kind = {
@@ -18,7 +26,8 @@ export const serviceKind: Kind = {
   applyDefaults(service) {
     const status: ServiceStatus = service["status"];
     applySpecDefaults(service["spec"]);
-    if (service["spec"].type === "LoadBalancer") for (const ingress of status.loadBalancer.ingress ?? []) if (ingress.ip !== undefined) ingress.ipMode ??= "VIP";
+    if (service["spec"].type === "LoadBalancer")
+      for (const ingress of status.loadBalancer.ingress ?? []) if (ingress.ip !== undefined) ingress.ipMode ??= "VIP";
   },
   prepareForCreate(service, { cluster, random }) {
     const spec: ServiceSpec = service["spec"];
@@ -35,6 +44,7 @@ export const serviceKind: Kind = {
     allocateService(service, cluster.list(serviceKind), random);
   },
   fieldSelectors: { "spec.clusterIP": (service) => service["spec"].clusterIP ?? "", "spec.type": (service) => service["spec"].type ?? "" },
+  columns: serviceColumns,
 };
 
 function applySpecDefaults(spec: ServiceSpec): void {
@@ -58,10 +68,13 @@ function dropWhatTheTypeLacks(spec: ServiceSpec, old: ServiceSpec): void {
   const dropIfSame = (field: keyof ServiceSpec): void => {
     if (equalJson(spec[field], old[field])) delete spec[field];
   };
-  if (needsClusterIp(old) && !needsClusterIp(spec)) for (const field of ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy"] as const) dropIfSame(field);
-  if (needsNodePorts(old) && !needsNodePorts(spec) && equalJson(nodePorts(spec), nodePorts(old))) for (const port of spec.ports ?? []) delete port.nodePort;
+  if (needsClusterIp(old) && !needsClusterIp(spec))
+    for (const field of ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy"] as const) dropIfSame(field);
+  if (needsNodePorts(old) && !needsNodePorts(spec) && equalJson(nodePorts(spec), nodePorts(old)))
+    for (const port of spec.ports ?? []) delete port.nodePort;
   if (needsHealthCheckPort(old) && !needsHealthCheckPort(spec)) dropIfSame("healthCheckNodePort");
-  if (old.type === "LoadBalancer" && spec.type !== "LoadBalancer") for (const field of ["allocateLoadBalancerNodePorts", "loadBalancerClass"] as const) dropIfSame(field);
+  if (old.type === "LoadBalancer" && spec.type !== "LoadBalancer")
+    for (const field of ["allocateLoadBalancerNodePorts", "loadBalancerClass"] as const) dropIfSame(field);
   if (isExternallyAccessible(old) && !isExternallyAccessible(spec)) dropIfSame("externalTrafficPolicy");
 }
 
@@ -74,7 +87,8 @@ function keepAllocated(spec: ServiceSpec, old: ServiceSpec): void {
   if (needsClusterIp(old) && needsClusterIp(spec)) {
     if (old.clusterIP !== undefined) spec.clusterIP ??= old.clusterIP;
     if (old.clusterIPs !== undefined) spec.clusterIPs ??= old.clusterIPs;
-    if (spec.clusterIP !== old.clusterIP && spec.clusterIP !== undefined && equalJson(spec.clusterIPs, old.clusterIPs)) spec.clusterIPs = [spec.clusterIP];
+    if (spec.clusterIP !== old.clusterIP && spec.clusterIP !== undefined && equalJson(spec.clusterIPs, old.clusterIPs))
+      spec.clusterIPs = [spec.clusterIP];
   }
   if (needsNodePorts(old) && needsNodePorts(spec)) {
     const taken = new Set(nodePorts(spec));
@@ -83,5 +97,6 @@ function keepAllocated(spec: ServiceSpec, old: ServiceSpec): void {
       if (port.nodePort === undefined && before !== undefined && !taken.has(before)) port.nodePort = before;
     }
   }
-  if (needsHealthCheckPort(old) && needsHealthCheckPort(spec) && old.healthCheckNodePort !== undefined) spec.healthCheckNodePort ??= old.healthCheckNodePort;
+  if (needsHealthCheckPort(old) && needsHealthCheckPort(spec) && old.healthCheckNodePort !== undefined)
+    spec.healthCheckNodePort ??= old.healthCheckNodePort;
 }

@@ -15,7 +15,11 @@ export function invalidValue(field: string, value: unknown, detail: string): Fie
 /** A value that is none of those there are. */
 export function notSupported(field: string, value: unknown, supported: readonly string[]): FieldError {
   const list = supported.map((one) => JSON.stringify(one)).join(", ");
-  return { field, reason: "FieldValueNotSupported", message: withDetail(`Unsupported value: ${shown(value)}`, list === "" ? "" : `supported values: ${list}`) };
+  return {
+    field,
+    reason: "FieldValueNotSupported",
+    message: withDetail(`Unsupported value: ${shown(value)}`, list === "" ? "" : `supported values: ${list}`),
+  };
 }
 
 /** A value that may not be here now. */

@@ -2,6 +2,7 @@ import type { Kind } from "../../kind.ts";
 import { equalJson } from "../../json-value.ts";
 import { applyPodSpecDefaults } from "../pod/pod-spec-defaults.ts";
 import type { DeploymentSpec } from "./workload-fields.ts";
+import { deploymentColumns } from "./workload-columns.ts";
 
 /** Source: Kubernetes v1.36.3 pkg/apis/apps/v1/defaults.go and pkg/registry/apps/deployment/strategy.go. */
 export const deploymentKind: Kind = {
@@ -36,6 +37,8 @@ export const deploymentKind: Kind = {
   },
   prepareForUpdate(deployment, old) {
     // Annotations count as well: the controller copies them to its ReplicaSets.
-    if (!equalJson(deployment.metadata.annotations, old.metadata.annotations)) deployment.metadata.generation = (old.metadata.generation ?? 0) + 1;
+    if (!equalJson(deployment.metadata.annotations, old.metadata.annotations))
+      deployment.metadata.generation = (old.metadata.generation ?? 0) + 1;
   },
+  columns: deploymentColumns,
 };

@@ -1,0 +1,196 @@
+import type { ApiObject, Column } from "../../kind.ts";
+import { ageColumn, nameColumn } from "../columns.ts";
+import { humanDuration } from "../human-duration.ts";
+import type { Container, ContainerState, ContainerStatus, PodSpec, PodStatus } from "./pod-fields.ts";
+
+/** What `kubectl get pods` says of a pod. */
+export interface PodSummary {
+  /** Containers that are ready, sidecars included. */
+  readonly ready: number;
+  /** Containers there are, sidecars included. */
+  readonly total: number;
+  /** Such as `Running`, `CrashLoopBackOff`, `Init:0/1`. */
+  readonly status: string;
+  /** Of containers and sidecars; during initialization of init containers. */
+  readonly restarts: number;
+  /** When the last restarted container ended; milliseconds since the epoch, 0 if unknown. */
+  readonly lastRestartMs: number;
+}
+
+/** Restarts as they are counted up. */
+class Restarts {
+  count = 0;
+  lastMs = 0;
+
+  add({ restartCount, lastState }: ContainerStatus): void {
+    this.count += restartCount;
+    const finishedAt = lastState.terminated?.finishedAt;
+    if (finishedAt) this.lastMs = Math.max(this.lastMs, Date.parse(finishedAt));
+  }
+}
+
+/** Source: Kubernetes v1.36.3 pkg/printers/internalversion/printers.go, printPod. */
+export function summarizePod(pod: ApiObject): PodSummary {
+  const spec: PodSpec = pod["spec"];
+  const status: PodStatus = pod["status"];
+  const sidecars = (spec.initContainers ?? []).filter((container) => container.restartPolicy === "Always");
+  const init = summarizeInit(spec, status, sidecars);
+  const isGated = status.conditions?.some(({ type, reason }) => type === "PodScheduled" && reason === "SchedulingGated");
+  let text = init.reason ?? (isGated ? "SchedulingGated" : (status.reason ?? status.phase ?? ""));
+  let restarts = init.restarts;
+  let ready = init.ready;
+  const isInitialized = status.conditions?.some(({ type, status: value }) => type === "Initialized" && value === "True") ?? false;
+  if (init.reason === undefined || isInitialized) {
+    restarts = init.sidecarRestarts;
+    const main = summarizeContainers(status, text, restarts);
+    text = main.reason;
+    ready += main.ready;
+  }
+  if (pod.metadata.deletionTimestamp !== undefined) {
+    if (status.reason === "NodeLost") text = "Unknown";
+    else if (status.phase !== "Failed" && status.phase !== "Succeeded") text = "Terminating";
+  }
+  return {
+    ready,
+    total: (spec.containers ?? []).length + sidecars.length,
+    status: text,
+    restarts: restarts.count,
+    lastRestartMs: restarts.lastMs,
+  };
+}
+
+interface InitSummary {
+  /** Set while the pod is initializing. */
+  readonly reason: string | undefined;
+  readonly ready: number;
+  readonly restarts: Restarts;
+  readonly sidecarRestarts: Restarts;
+}
+
+function summarizeInit(spec: PodSpec, status: PodStatus, sidecars: readonly Container[]): InitSummary {
+  const restarts = new Restarts();
+  const sidecarRestarts = new Restarts();
+  let ready = 0;
+  for (const [index, container] of (status.initContainerStatuses ?? []).entries()) {
+    const isSidecar = sidecars.some(({ name }) => name === container.name);
+    restarts.add(container);
+    if (isSidecar) sidecarRestarts.add(container);
+    if (container.state.terminated?.exitCode === 0) continue;
+    if (isSidecar && container.started) {
+      if (container.ready) ready++;
+      continue;
+    }
+    return {
+      reason: `Init:${initReason(container.state) ?? `${index}/${(spec.initContainers ?? []).length}`}`,
+      ready,
+      restarts,
+      sidecarRestarts,
+    };
+  }
+  return { reason: undefined, ready, restarts, sidecarRestarts };
+}
+
+function initReason({ terminated, waiting }: ContainerState): string | undefined {
+  if (terminated !== undefined) return endReason(terminated);
+  return waiting?.reason !== undefined && waiting.reason !== "PodInitializing" ? waiting.reason : undefined;
+}
+
+function endReason({ reason, signal, exitCode }: NonNullable<ContainerState["terminated"]>): string {
+  if (reason !== undefined) return reason;
+  return signal !== undefined && signal !== 0 ? `Signal:${signal}` : `ExitCode:${exitCode}`;
+}
+
+function summarizeContainers(status: PodStatus, phase: string, restarts: Restarts): { reason: string; ready: number } {
+  let reason = phase;
+  let ready = 0;
+  let errorReason: string | undefined;
+  let hasRunning = false;
+  for (const container of (status.containerStatuses ?? []).toReversed()) {
+    const { waiting, terminated, running } = container.state;
+    restarts.add(container);
+    if (waiting?.reason !== undefined) reason = waiting.reason;
+    else if (terminated !== undefined) {
+      reason = endReason(terminated);
+      if (terminated.exitCode !== 0) errorReason = reason;
+    } else if (container.ready && running !== undefined) {
+      hasRunning = true;
+      ready++;
+    }
+  }
+  if (reason === "Completed") {
+    const isReady = status.conditions?.some(({ type, status: value }) => type === "Ready" && value === "True");
+    if (hasRunning && isReady) reason = "Running";
+    else if (errorReason !== undefined) reason = errorReason;
+    else if (hasRunning) reason = "NotReady";
+  }
+  return { reason, ready };
+}
+
+function restartsCell(pod: ApiObject, nowMs: number): string {
+  const { restarts, lastRestartMs } = summarizePod(pod);
+  return restarts !== 0 && lastRestartMs !== 0 ? `${restarts} (${humanDuration(nowMs - lastRestartMs)} ago)` : String(restarts);
+}
+
+function gatesCell(pod: ApiObject): string {
+  const { readinessGates = [] }: PodSpec = pod["spec"];
+  const { conditions = [] }: PodStatus = pod["status"];
+  if (readinessGates.length === 0) return "<none>";
+  const open = readinessGates.filter(({ conditionType }) => conditions.find(({ type }) => type === conditionType)?.status === "True");
+  return `${open.length}/${readinessGates.length}`;
+}
+
+/** Columns of `kubectl get pods`. */
+export const podColumns: readonly Column[] = [
+  nameColumn,
+  {
+    name: "Ready",
+    type: "string",
+    description: "The aggregate readiness state of this pod for accepting traffic.",
+    cell(pod) {
+      const { ready, total } = summarizePod(pod);
+      return `${ready}/${total}`;
+    },
+  },
+  {
+    name: "Status",
+    type: "string",
+    description: "The aggregate status of the containers in this pod.",
+    cell: (pod) => summarizePod(pod).status,
+  },
+  {
+    name: "Restarts",
+    type: "string",
+    description:
+      "The number of times the containers in this pod have been restarted and when the last container in this pod has restarted.",
+    cell: restartsCell,
+  },
+  ageColumn,
+  {
+    name: "IP",
+    type: "string",
+    description: "podIP address allocated to the pod.",
+    wide: true,
+    cell: (pod) => pod["status"].podIPs?.[0]?.ip ?? "<none>",
+  },
+  {
+    name: "Node",
+    type: "string",
+    description: "NodeName indicates in which node this pod is scheduled.",
+    wide: true,
+    cell: (pod) => pod["spec"].nodeName ?? "<none>",
+  },
+  {
+    name: "Nominated Node",
+    type: "string",
+    description: "nominatedNodeName is set only when this pod preempts other pods on the node, but it cannot be scheduled right away.",
+    wide: true,
+    cell: (pod) => pod["status"].nominatedNodeName ?? "<none>",
+  },
+  {
+    name: "Readiness Gates",
+    type: "string",
+    description: "If specified, all readiness gates will be evaluated for pod readiness.",
+    wide: true,
+    cell: gatesCell,
+  },
+];
