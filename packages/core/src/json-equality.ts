@@ -1,3 +1,4 @@
+import { ownValue } from "./own-value.ts";
 import { toEpochMs } from "./rfc3339.ts";
 
 /**
@@ -8,8 +9,8 @@ export function isSameJson(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (Array.isArray(a) && Array.isArray(b)) return a.length === b.length && a.every((item, index) => isSameJson(item, b[index]));
   if (isJsonObject(a) && isJsonObject(b)) {
-    for (const key in a) if (!isSameJson(a[key], b[key])) return false;
-    for (const key in b) if (!(key in a) && !isEmptyJson(b[key])) return false;
+    for (const key in a) if (!isSameJson(a[key], ownValue(b, key))) return false;
+    for (const key in b) if (!Object.hasOwn(a, key) && !isEmptyJson(b[key])) return false;
     return true;
   }
   if (typeof a === "string" && typeof b === "string") return isTime(a) && isTime(b) && toEpochMs(a) === toEpochMs(b);

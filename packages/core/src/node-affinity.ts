@@ -1,4 +1,5 @@
 import type { DeepReadonly, Node, Pod, PodSpec } from "@virtual-kubelet/kube-client";
+import { ownValue } from "./own-value.ts";
 
 type NodeAffinity = NonNullable<NonNullable<PodSpec["affinity"]>["nodeAffinity"]>;
 type Term = DeepReadonly<NonNullable<NodeAffinity["requiredDuringSchedulingIgnoredDuringExecution"]>["nodeSelectorTerms"][number]>;
@@ -13,7 +14,7 @@ type Values = Readonly<Record<string, string | undefined>>;
 export function matchesNodeAffinity(pod: DeepReadonly<Pod>, node: DeepReadonly<Node>): boolean {
   const labels: Values = node.metadata?.labels ?? {};
   const selector: Values = pod.spec?.nodeSelector ?? {};
-  if (!Object.entries(selector).every(([key, value]) => labels[key] === value)) return false;
+  if (!Object.entries(selector).every(([key, value]) => ownValue(labels, key) === value)) return false;
   const required = pod.spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
   return !required || required.nodeSelectorTerms.some((term) => matchesTerm(term, node));
 }
@@ -26,7 +27,7 @@ function matchesTerm({ matchExpressions = [], matchFields = [] }: Term, node: De
 }
 
 function matchesLabel({ key, operator, values = [] }: Requirement, labels: Values): boolean {
-  const value = labels[key];
+  const value = ownValue(labels, key);
   switch (operator) {
     case "In":
       return value !== undefined && values.includes(value);
@@ -49,7 +50,7 @@ function matchesLabel({ key, operator, values = [] }: Requirement, labels: Value
 
 function matchesField({ key, operator, values = [] }: Requirement, fields: Values): boolean {
   if (values.length !== 1) return false;
-  const isEqual = (fields[key] ?? "") === values[0];
+  const isEqual = (ownValue(fields, key) ?? "") === values[0];
   return operator === "In" ? isEqual : operator === "NotIn" && !isEqual;
 }
 

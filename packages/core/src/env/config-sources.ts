@@ -1,0 +1,101 @@
+import { isNotFound } from "@virtual-kubelet/errdefs";
+import type { ConfigMap, DeepReadonly, Secret } from "@virtual-kubelet/kube-client";
+import { missingConfig, unreadableConfig } from "./config-error.ts";
+import { Memo } from "./memo.ts";
+
+/** Which config map or secret a pod refers to, and how badly it needs it. */
+export interface ConfigReference {
+  readonly kind: "ConfigMap" | "Secret";
+  readonly name: string;
+  /** Whether the pod can do without. */
+  readonly optional: boolean;
+  /** The environment variable that refers to one key; absent where all keys are meant. */
+  readonly variable?: string | undefined;
+}
+
+/** What {@link ConfigSources} reads with. */
+export interface ConfigSourcesDeps {
+  readonly namespace: string;
+  /** @throws NotFoundError if there is none */
+  getSecret(namespace: string, name: string, signal: AbortSignal): Promise<DeepReadonly<Secret>>;
+  /** @throws NotFoundError if there is none */
+  getConfigMap(namespace: string, name: string, signal: AbortSignal): Promise<DeepReadonly<ConfigMap>>;
+  /** Told of everything that is missing or left out, as an event on the pod. */
+  onEvent(type: "Warning", reason: string, message: string): void;
+}
+
+type Values = Readonly<Record<string, string>>;
+
+/**
+ * The config maps and secrets one pod refers to, each read once. What is missing is told as an event with virtual-kubelet's
+ * reasons, and, where it is mandatory, thrown with a kubelet's message.
+ */
+export class ConfigSources {
+  readonly #deps: ConfigSourcesDeps;
+  readonly #memo = new Memo<Values | undefined>();
+
+  constructor(deps: ConfigSourcesDeps) {
+    this.#deps = deps;
+  }
+
+  /** All values of a config map or secret; none if it is optional and missing. */
+  async readAll(reference: ConfigReference, signal: AbortSignal): Promise<Values> {
+    return (await this.#read(reference, signal)) ?? {};
+  }
+
+  /** One value; `undefined` if it is optional and missing. */
+  async readKey(reference: ConfigReference, key: string, signal: AbortSignal): Promise<string | undefined> {
+    const values = await this.#read(reference, signal);
+    if (!values) return undefined;
+    if (Object.hasOwn(values, key)) return values[key];
+    const { kind, name } = reference;
+    const missing = `key "${key}" does not exist in ${kind.toLowerCase()} "${name}"`;
+    this.#tell(reference, `${urgency(reference)}${kind}KeyNotFound`, missing);
+    if (reference.optional) return undefined;
+    throw missingConfig(`couldn't find key ${key} in ${kind} ${this.#deps.namespace}/${name}`);
+  }
+
+  /** Tells that keys of a config map or secret cannot be names of variables, and were left out. */
+  reportInvalidNames(kind: ConfigReference["kind"], name: string, keys: readonly string[]): void {
+    const where = `${kind.toLowerCase()} ${this.#deps.namespace}/${name}`;
+    const message = `keys [${keys.join(", ")}] from ${where} were skipped since they are invalid as environment variable names`;
+    this.#deps.onEvent("Warning", "InvalidEnvironmentVariableNames", message);
+  }
+
+  async #read(reference: ConfigReference, signal: AbortSignal): Promise<Values | undefined> {
+    const { kind, name } = reference;
+    const noun = kind.toLowerCase();
+    try {
+      const values = await this.#memo.get(`${kind}/${name}`, (inner) => this.#load(kind, name, inner), signal);
+      if (values) return values;
+    } catch (error) {
+      signal.throwIfAborted();
+      this.#tell(reference, `FailedToRead${urgency(reference)}${kind}`, `failed to read ${noun} "${name}"`);
+      throw unreadableConfig(`failed to read ${noun} "${name}"`, error);
+    }
+    this.#tell(reference, `${urgency(reference)}${kind}NotFound`, `${noun} "${name}" not found`);
+    if (reference.optional) return undefined;
+    throw missingConfig(`${noun} "${name}" not found`);
+  }
+
+  async #load(kind: ConfigReference["kind"], name: string, signal: AbortSignal): Promise<Values | undefined> {
+    const { namespace } = this.#deps;
+    try {
+      if (kind === "ConfigMap") return (await this.#deps.getConfigMap(namespace, name, signal)).data ?? {};
+      const { data = {} } = await this.#deps.getSecret(namespace, name, signal);
+      return Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value, "base64").toString("utf8")]));
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  #tell({ optional, variable }: ConfigReference, reason: string, message: string): void {
+    const text = optional && variable !== undefined ? `skipping optional envvar "${variable}": ${message}` : message;
+    this.#deps.onEvent("Warning", reason, text);
+  }
+}
+
+function urgency({ optional }: ConfigReference): "Optional" | "Mandatory" {
+  return optional ? "Optional" : "Mandatory";
+}

@@ -1,0 +1,104 @@
+import { InvalidInputError } from "@virtual-kubelet/errdefs";
+import type { ConfigMap, Container, DeepReadonly, Node, Pod, Secret, Service } from "@virtual-kubelet/kube-client";
+import type { KnownOfPod, ResolvedEnvVar, ResolvedPod } from "../resolved-pod.ts";
+import { resolveCommandLine } from "./command-line.ts";
+import { unreadableConfig, waitingReasonOf } from "./config-error.ts";
+import { ConfigSources } from "./config-sources.ts";
+import { resolveEnvironment } from "./environment.ts";
+import { Memo } from "./memo.ts";
+import { serviceVariables } from "./service-variables.ts";
+
+export { waitingReasonOf } from "./config-error.ts";
+
+/** What {@link createPodResolver} reads with. */
+export interface PodResolverDeps {
+  /** @throws NotFoundError if there is none */
+  getSecret(namespace: string, name: string, signal: AbortSignal): Promise<DeepReadonly<Secret>>;
+  /** @throws NotFoundError if there is none */
+  getConfigMap(namespace: string, name: string, signal: AbortSignal): Promise<DeepReadonly<ConfigMap>>;
+  /** The services of a namespace; waits until they are known. */
+  listServices(namespace: string, signal: AbortSignal): Promise<readonly DeepReadonly<Service>[]>;
+  /** The registered node; absent before it is registered. */
+  node(): DeepReadonly<Node> | undefined;
+  /** The node's addresses, its main one first. */
+  hostIPs(): readonly string[];
+  /** Where events on pods go. */
+  readonly recorder: {
+    event(
+      regarding: { readonly apiVersion: string; readonly kind: string; readonly namespace: string; readonly name: string; readonly uid: string },
+      type: "Warning",
+      reason: string,
+      message: string,
+    ): void;
+  };
+}
+
+/**
+ * Makes what resolves a pod's references. Each pod it returns reads lazily, everything at most once, and for good: ask
+ * for a new one to see what has changed since, and to try again what was missing.
+ */
+export function createPodResolver(deps: PodResolverDeps): (pod: DeepReadonly<Pod>) => ResolvedPod {
+  return (pod) => new LazyResolvedPod(pod, deps);
+}
+
+class LazyResolvedPod implements ResolvedPod {
+  readonly #pod: DeepReadonly<Pod>;
+  readonly #deps: PodResolverDeps;
+  readonly #config: ConfigSources;
+  readonly #services = new Memo<readonly ResolvedEnvVar[]>();
+  readonly #environments = new Memo<readonly ResolvedEnvVar[]>();
+
+  constructor(pod: DeepReadonly<Pod>, deps: PodResolverDeps) {
+    const { namespace = "default", name = "", uid = "" } = pod.metadata ?? {};
+    this.#pod = pod;
+    this.#deps = deps;
+    this.#config = new ConfigSources({
+      namespace,
+      getSecret: (...call) => deps.getSecret(...call),
+      getConfigMap: (...call) => deps.getConfigMap(...call),
+      onEvent: (type, reason, message) => deps.recorder.event({ apiVersion: "v1", kind: "Pod", namespace, name, uid }, type, reason, message),
+    });
+  }
+
+  environment(name: string, signal: AbortSignal, known: KnownOfPod = {}): Promise<readonly ResolvedEnvVar[]> {
+    const key = [name, ...(known.podIPs ?? [])].join(" ");
+    return this.#environments.get(key, (inner) => this.#resolve(name, known, inner), signal);
+  }
+
+  async commandLine(name: string, signal: AbortSignal, known: KnownOfPod = {}): Promise<{ readonly command: readonly string[]; readonly args: readonly string[] }> {
+    return resolveCommandLine(this.#container(name), await this.environment(name, signal, known));
+  }
+
+  async #resolve(name: string, known: KnownOfPod, signal: AbortSignal): Promise<readonly ResolvedEnvVar[]> {
+    const sources = {
+      config: this.#config,
+      node: this.#deps.node(),
+      hostIPs: this.#deps.hostIPs(),
+      podIPs: known.podIPs,
+      services: (inner: AbortSignal) => this.#services.get("", (innermost) => this.#serviceVariables(innermost), inner),
+    };
+    return resolveEnvironment({ pod: this.#pod, container: this.#container(name), sources }, signal);
+  }
+
+  async #serviceVariables(signal: AbortSignal): Promise<readonly ResolvedEnvVar[]> {
+    const { metadata, spec } = this.#pod;
+    try {
+      const ofDefault = await this.#deps.listServices("default", signal);
+      const wantsOwn = spec?.enableServiceLinks !== false;
+      const ofOwn = wantsOwn ? await this.#deps.listServices(metadata?.namespace ?? "default", signal) : [];
+      return serviceVariables({ ofDefault, ofOwn });
+    } catch (error) {
+      signal.throwIfAborted();
+      throw waitingReasonOf(error) ? error : unreadableConfig("failed to list services when setting up env vars", error);
+    }
+  }
+
+  #container(name: string): DeepReadonly<Container> {
+    const { containers = [], initContainers = [], ephemeralContainers = [] } = this.#pod.spec ?? {};
+    const all = [...initContainers, ...containers, ...ephemeralContainers];
+    const container = all.find((candidate) => candidate.name === name);
+    if (container) return container;
+    const names = all.map((candidate) => candidate.name).join(", ");
+    throw new InvalidInputError(`resolve container "${name}" of pod ${this.#pod.metadata?.name}: there is none, expected one of ${names}`);
+  }
+}

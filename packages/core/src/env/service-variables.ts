@@ -1,0 +1,53 @@
+import type { DeepReadonly, Service } from "@virtual-kubelet/kube-client";
+import type { ResolvedEnvVar } from "../resolved-pod.ts";
+
+/** Services whose variables a pod may get. */
+export interface ServiceChoice {
+  /** The services of the namespace `default`; of them, `kubernetes` is given to every pod. */
+  readonly ofDefault: readonly DeepReadonly<Service>[];
+  /** The services of the pod's own namespace; empty if the pod wants none (`enableServiceLinks: false`). */
+  readonly ofOwn: readonly DeepReadonly<Service>[];
+}
+
+/**
+ * The variables that tell a pod where services are, sorted by the service's name. Services without a cluster IP have
+ * none; a service named `kubernetes` in the pod's namespace takes the place of the API server's.
+ * Source: getServiceEnvVarMap and pkg/kubelet/envvars in kubernetes v1.36.3.
+ */
+export function serviceVariables({ ofDefault, ofOwn }: ServiceChoice): ResolvedEnvVar[] {
+  const master = ofDefault.filter((service) => service.metadata?.name === "kubernetes");
+  const byName = new Map([...master, ...ofOwn].filter(hasClusterIP).map((service) => [service.metadata?.name ?? "", service]));
+  const names = [...byName.keys()].sort();
+  return names.flatMap((name) => variablesOf(name, byName.get(name)?.spec ?? {}));
+}
+
+function variablesOf(serviceName: string, { clusterIP = "", ports = [] }: DeepReadonly<NonNullable<Service["spec"]>>): ResolvedEnvVar[] {
+  const prefix = variableName(serviceName);
+  const variables: ResolvedEnvVar[] = [{ name: `${prefix}_SERVICE_HOST`, value: clusterIP }];
+  const [first] = ports;
+  if (first) variables.push({ name: `${prefix}_SERVICE_PORT`, value: `${first.port}` });
+  for (const { name, port } of ports) {
+    if (name) variables.push({ name: `${prefix}_SERVICE_PORT_${variableName(name)}`, value: `${port}` });
+  }
+  for (const [index, { port, protocol }] of ports.entries()) {
+    const scheme = (protocol || "TCP").toLowerCase();
+    const url = `${scheme}://${clusterIP.includes(":") ? `[${clusterIP}]` : clusterIP}:${port}`;
+    const portPrefix = `${prefix}_PORT_${port}_${scheme.toUpperCase()}`;
+    if (index === 0) variables.push({ name: `${prefix}_PORT`, value: url });
+    variables.push(
+      { name: portPrefix, value: url },
+      { name: `${portPrefix}_PROTO`, value: scheme },
+      { name: `${portPrefix}_PORT`, value: `${port}` },
+      { name: `${portPrefix}_ADDR`, value: clusterIP },
+    );
+  }
+  return variables;
+}
+
+function hasClusterIP({ spec }: DeepReadonly<Service>): boolean {
+  return Boolean(spec?.clusterIP) && spec?.clusterIP !== "None";
+}
+
+function variableName(name: string): string {
+  return name.replaceAll("-", "_").toUpperCase();
+}
