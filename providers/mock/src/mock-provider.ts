@@ -8,10 +8,9 @@ import type {
   ProviderPod,
   ProviderPodList,
   ProviderPodStatus,
-  ResolvedPod,
+  ResolvedPod,DeepReadonly,Pod
 } from "@virtual-kubelet/core";
 import { NotFoundError, TerminalError, UnavailableError } from "@virtual-kubelet/errdefs";
-import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
 import { nodeConfigOf, type MockConfig, type ResolvedMockNodeConfig } from "./config.ts";
 import type { Instant } from "./container-state.ts";
 import { PodAddresses } from "./pod-addresses.ts";
@@ -30,7 +29,7 @@ interface MockPod {
 }
 
 /** The parts of {@link ProviderHost} the mock uses. */
-export type MockHost = Pick<ProviderHost, "nodeName" | "clusterId" | "nodeAddress" | "clock" | "logger">;
+export type MockHost = Pick<ProviderHost, "nodeName" | "clusterId" | "nodeAddress" | "clock">;
 
 /**
  * Plays pods in memory: no container runs, nothing outlives the process. A pod without a script is running when

@@ -1,4 +1,4 @@
-import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
+import type { DeepReadonly, Pod } from "@virtual-kubelet/core";
 import { isDeepStrictEqual } from "node:util";
 import type { Container, Instant } from "./container-state.ts";
 import { dueMs, replaceContainer, startContainer, stepContainer, stopContainer } from "./container-step.ts";

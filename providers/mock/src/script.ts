@@ -1,5 +1,5 @@
 import { InvalidInputError } from "@virtual-kubelet/errdefs";
-import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
+import type { DeepReadonly, Pod } from "@virtual-kubelet/core";
 import type { MockStage, MockStageMatch } from "./config.ts";
 import { scriptFields, scriptKeys, type MockScriptSettings } from "./script-fields.ts";
 

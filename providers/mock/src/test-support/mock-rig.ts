@@ -1,6 +1,4 @@
-import type { PodRef, PodUpdate, ProviderPodStatus, ResolvedPod } from "@virtual-kubelet/core";
-import { silentLogger, type Container, type Pod } from "@virtual-kubelet/kube-client";
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
+import type { Clock, Container, Pod, PodRef, PodUpdate, ProviderPodStatus, ResolvedPod } from "@virtual-kubelet/core";
 import { mockConfigSchema } from "../config.ts";
 import { MockProvider } from "../mock-provider.ts";
 
@@ -43,20 +41,18 @@ export function refOf({ metadata }: Pod): PodRef {
 }
 
 /** A mock provider on a clock that obeys, with every report it makes. */
-export class MockRig {
-  readonly clock: FakeClock = new FakeClock();
+export class MockRig<TestClock extends Clock> {
+  readonly clock: TestClock;
   readonly updates: PodUpdate[] = [];
   readonly environments: string[] = [];
   readonly provider: MockProvider;
   readonly signal: AbortSignal = new AbortController().signal;
 
-  constructor(config: unknown = {}) {
+  constructor(clock: TestClock, config: unknown = {}) {
+    this.clock = clock;
     const parsed = mockConfigSchema.safeParse(config);
     if (!parsed.success) throw new Error(parsed.error.issues.map(({ message }) => message).join());
-    this.provider = new MockProvider(
-      { nodeName: "vk", clusterId: "c", nodeAddress: "192.0.2.1", clock: this.clock, logger: silentLogger },
-      parsed.data,
-    );
+    this.provider = new MockProvider({ nodeName: "vk", clusterId: "c", nodeAddress: "192.0.2.1", clock }, parsed.data);
     this.provider.notifyPods((update) => this.updates.push(update));
   }
 
