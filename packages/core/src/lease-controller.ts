@@ -1,0 +1,272 @@
+import { isConflict, isNotFound, messageOf } from "@virtual-kubelet/errdefs";
+import {
+  microTime,
+  resources,
+  type Clock,
+  type KubeClient,
+  type Lease,
+  type Logger,
+  type Metrics,
+  type OwnerReference,
+  type Random,
+} from "@virtual-kubelet/kube-client";
+import { withDeadline } from "./deadline.ts";
+import {
+  decideClaim,
+  instanceAnnotation,
+  isOurs,
+  leaseNamespace,
+  NodeHeldError,
+  startIdAnnotation,
+  type Instance,
+  type Observation,
+} from "./instance.ts";
+import { retryDelayMs } from "./retry-delay.ts";
+import { Wake } from "./wake.ts";
+
+/** Tries that follow each other at once before the back-off sets in. Source: component-helpers v0.36.3 apimachinery/lease. */
+const immediateTries = 5;
+
+/** How much longer than the interval a renewal may wait, by chance. Source: as above. */
+const jitter = 0.04;
+
+/** How often another instance's Lease is looked at: often enough to see a renewal soon, and no more. */
+const watchIntervalMs = 2_000;
+
+/** A wall clock that runs this far ahead of the monotonic one says that the machine slept. */
+const suspendedMs = 2_000;
+
+/** Of failures in a row every tenth is logged, and the first. */
+const logEvery = 10;
+
+/** What {@link LeaseController} needs. */
+export interface LeaseControllerDeps {
+  readonly client: KubeClient;
+  readonly instance: Instance;
+  /** Wait for another instance to go instead of failing. */
+  readonly standby: boolean;
+  /** Seconds; renewed every quarter of it. */
+  readonly durationSeconds: number;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+/**
+ * Holds the node's Lease: it tells the cluster that the node is alive, and other instances that the node is taken.
+ * Every write carries the resourceVersion of what was read, so that of two instances that want the Lease one fails.
+ */
+export class LeaseController {
+  readonly #deps: LeaseControllerDeps;
+  readonly #durationMs: number;
+  readonly #intervalMs: number;
+  readonly #wake = new Wake();
+  #lease: Lease | undefined;
+  #nodeUid: string | undefined;
+  #renewedMs: number | undefined;
+
+  constructor(deps: LeaseControllerDeps) {
+    this.#deps = deps;
+    this.#durationMs = deps.durationSeconds * 1000;
+    this.#intervalMs = this.#durationMs / 4;
+  }
+
+  /** When the Lease was last renewed, on the monotonic clock; absent before it is held. */
+  get renewedMs(): number | undefined {
+    return this.#renewedMs;
+  }
+
+  /** Makes the node the Lease's owner, so that it goes with it; renews at once if it was another one. */
+  setNodeUid(uid: string | undefined): void {
+    if (uid === this.#nodeUid) return;
+    this.#nodeUid = uid;
+    if (uid !== undefined) this.#wake.call();
+  }
+
+  /**
+   * Takes the Lease, and with it the node. An API server that does not answer is waited for.
+   *
+   * @throws NodeHeldError if another instance renews it, unless standing by; `signal.reason` when aborted
+   */
+  async claim(signal: AbortSignal): Promise<void> {
+    const { clock, instance, logger, random, standby } = this.#deps;
+    let previous: Observation | undefined;
+    for (let failures = 0; ;) {
+      let waitMs: number;
+      try {
+        const lease = await this.#get(signal);
+        const claim = decideClaim({ lease, instance, previous, nowMs: clock.monotonic(), durationMs: this.#durationMs });
+        if (claim.kind === "create" || claim.kind === "take") {
+          this.#lease = await this.#write(lease, true, signal);
+          this.#renewedMs = clock.monotonic();
+          logger.info({ identity: instance.identity, took: claim.kind === "take" }, "lease is held");
+          return;
+        }
+        if (claim.kind === "held" && !standby && lease) throw new NodeHeldError(instance, lease, "it renewed the lease while we watched");
+        if (!previous)
+          logger.info(
+            { holder: lease?.metadata?.annotations?.[instanceAnnotation], standby },
+            "another instance's lease; watching whether it is renewed",
+          );
+        previous = claim.observation;
+        failures = 0;
+        waitMs = Math.min(watchIntervalMs, claim.kind === "watch" ? claim.remainingMs : watchIntervalMs);
+      } catch (error) {
+        signal.throwIfAborted();
+        if (error instanceof NodeHeldError) throw error;
+        failures++;
+        // While nobody reaches the API server the other one cannot renew either: what was seen so far proves nothing.
+        if (previous && !isConflict(error)) previous = { ...previous, sinceMs: clock.monotonic() };
+        waitMs = isConflict(error) && failures < immediateTries ? 0 : retryDelayMs(failures, random);
+        if (!isConflict(error) && failures % logEvery === 1)
+          logger.warn({ err: messageOf(error), attempt: failures, delayMs: Math.round(waitMs) }, "cannot take the lease; trying again");
+      }
+      if (waitMs > 0) await clock.sleep(waitMs, signal);
+    }
+  }
+
+  /**
+   * Renews the Lease until aborted, and throws `signal.reason` then. A Lease that was deleted is made again, one that
+   * was edited is put right.
+   *
+   * @throws NodeHeldError if another instance has taken it
+   */
+  async run(signal: AbortSignal): Promise<never> {
+    const { clock, random } = this.#deps;
+    for (;;) {
+      const dueMs = (this.#renewedMs ?? clock.monotonic()) + this.#intervalMs * (1 + jitter * random.next());
+      const isEarly = await this.#waitUntil(dueMs, signal);
+      await this.#renew(isEarly ? clock.monotonic() : dueMs, signal);
+    }
+  }
+
+  /** Deletes the Lease if it is still ours. */
+  async release(signal: AbortSignal): Promise<void> {
+    const { client, instance } = this.#deps;
+    const lease = await this.#get(signal);
+    if (!lease || !isOurs(lease, instance)) return;
+    const { uid, resourceVersion } = lease.metadata ?? {};
+    const name = { namespace: leaseNamespace, name: instance.nodeName };
+    await client.delete(resources.leases, name, { preconditions: { uid, resourceVersion } }, { signal, pool: "lease" });
+    this.#lease = undefined;
+  }
+
+  /** Waits for a time on the monotonic clock; ends early, with `true`, when woken or when the machine has slept. */
+  async #waitUntil(dueMs: number, signal: AbortSignal): Promise<boolean> {
+    const { clock, logger } = this.#deps;
+    for (;;) {
+      const leftMs = dueMs - clock.monotonic();
+      if (leftMs <= 0) return false;
+      const [wallMs, monotonicMs] = [clock.now(), clock.monotonic()];
+      if (await this.#wake.wait(Math.min(leftMs, this.#intervalMs / 5), clock, signal)) return true;
+      const pausedMs = clock.now() - wallMs - (clock.monotonic() - monotonicMs);
+      if (pausedMs < suspendedMs) continue;
+      logger.info({ pausedMs: Math.round(pausedMs) }, "the wall clock jumped ahead; renewing the lease at once");
+      return true;
+    }
+  }
+
+  async #renew(dueMs: number, signal: AbortSignal): Promise<void> {
+    const { clock, instance, logger, metrics, random } = this.#deps;
+    for (let failures = 0; ;) {
+      try {
+        this.#lease = await this.#write(this.#lease, false, signal);
+        this.#renewedMs = clock.monotonic();
+        metrics.count("vk_lease_renewals_total", { result: "ok" });
+        metrics.observe("vk_lease_renew_lateness_seconds", Math.max(0, this.#renewedMs - dueMs) / 1000);
+        return;
+      } catch (error) {
+        signal.throwIfAborted();
+        failures++;
+        metrics.count("vk_lease_renewals_total", { result: "error" });
+        if (isNotFound(error) && this.#lease) {
+          this.#lease = undefined;
+          logger.warn({}, "the lease was deleted; making it again");
+        } else if (isConflict(error)) {
+          await this.#reread(signal);
+        } else if (failures % logEvery === 1) {
+          logger.warn({ err: messageOf(error), attempt: failures }, "cannot renew the lease; trying again");
+        }
+        if (failures >= immediateTries) await clock.sleep(retryDelayMs(failures - immediateTries + 1, random), signal);
+      }
+    }
+  }
+
+  /** After a conflict: somebody else wrote the Lease. */
+  async #reread(signal: AbortSignal): Promise<void> {
+    const { instance, logger } = this.#deps;
+    let lease: Lease | undefined;
+    try {
+      lease = await this.#get(signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      logger.warn({ err: messageOf(error) }, "cannot read the lease; trying again");
+      return;
+    }
+    if (lease && !isOurs(lease, instance)) throw new NodeHeldError(instance, lease, "it took the lease from us");
+    this.#lease = lease;
+  }
+
+  async #get(signal: AbortSignal): Promise<Lease | undefined> {
+    const { client, instance } = this.#deps;
+    try {
+      const name = { namespace: leaseNamespace, name: instance.nodeName };
+      return await this.#withDeadline("get", signal, (inner) => client.get(resources.leases, name, { signal: inner, pool: "lease" }));
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  async #write(base: Lease | undefined, isClaim: boolean, signal: AbortSignal): Promise<Lease> {
+    const { client } = this.#deps;
+    const lease = this.#wanted(base, isClaim);
+    const write = (inner: AbortSignal): Promise<Lease> =>
+      base
+        ? client.replace(resources.leases, lease, { signal: inner, pool: "lease" })
+        : client.create(resources.leases, lease, { signal: inner, pool: "lease" });
+    return this.#withDeadline(base ? "renew" : "create", signal, write);
+  }
+
+  #wanted(base: Lease | undefined, isClaim: boolean): Lease {
+    const { clock, durationSeconds, instance } = this.#deps;
+    const renewTime = microTime(clock.now());
+    const { managedFields: _, ...metadata } = base?.metadata ?? {};
+    return {
+      apiVersion: "coordination.k8s.io/v1",
+      kind: "Lease",
+      metadata: {
+        ...metadata,
+        namespace: leaseNamespace,
+        name: instance.nodeName,
+        annotations: { ...metadata.annotations, [instanceAnnotation]: instance.identity, [startIdAnnotation]: instance.startId },
+        ownerReferences: this.#owners(metadata.ownerReferences ?? []),
+      },
+      spec: {
+        ...base?.spec,
+        holderIdentity: instance.nodeName,
+        leaseDurationSeconds: durationSeconds,
+        renewTime,
+        ...((isClaim || !base) && { acquireTime: renewTime }),
+      },
+    };
+  }
+
+  /**
+   * The node as it is now owns the Lease. A reference to a node that is gone would have the garbage collector delete the
+   * Lease, so until the node is known there is none.
+   */
+  #owners(present: readonly OwnerReference[]): OwnerReference[] | undefined {
+    const { instance } = this.#deps;
+    const others = present.filter(({ kind, name }) => kind !== "Node" || name !== instance.nodeName);
+    const owners =
+      this.#nodeUid === undefined ? others : [...others, { apiVersion: "v1", kind: "Node", name: instance.nodeName, uid: this.#nodeUid }];
+    return owners.length > 0 ? owners : undefined;
+  }
+
+  #withDeadline<T>(what: string, signal: AbortSignal, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const { clock, instance } = this.#deps;
+    return withDeadline({ clock, timeoutMs: this.#intervalMs, what: `${what} lease ${leaseNamespace}/${instance.nodeName}` }, signal, call);
+  }
+}
