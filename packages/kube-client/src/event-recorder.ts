@@ -1,0 +1,192 @@
+import { isNotFound, messageOf } from "@virtual-kubelet/errdefs";
+import type { KubeClient } from "./client.ts";
+import type { Clock, Random } from "./clock.ts";
+import type { Logger } from "./logger.ts";
+import type { Metrics } from "./metrics.ts";
+import { rfc3339 } from "./micro-time.ts";
+import type { CoreEvent, ObjectReference } from "./objects.ts";
+import { resources } from "./resources.ts";
+
+/** Source: the kubelet's EventRecordQPS and EventBurst. */
+const perSecond = 50;
+const burst = 100;
+const maxQueued = 1_000;
+/** How long the same event again counts up the one before. Source: client-go's EventCorrelator. */
+const aggregateMs = 600_000;
+const maxRemembered = 4_096;
+/** The API server's limit. */
+const maxMessageLength = 1_024;
+const flushMs = 2_000;
+
+/** What {@link createEventRecorder} needs. */
+export interface EventRecorderOptions {
+  readonly client: KubeClient;
+  /** Shown as the event's source, such as `virtual-kubelet`. */
+  readonly component: string;
+  /** Shown as the source's host: the node's name. */
+  readonly host: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+/** Tells people what happens to an object. */
+export interface EventRecorder {
+  /**
+   * Records an event; returns at once and never throws. What exceeds the budget (50 a second, bursts of 100, a thousand
+   * waiting) is dropped and counted in `vk_events_dropped_total`. The same event again within ten minutes counts up the
+   * first. A message over 1,024 characters is cut.
+   */
+  event(object: ObjectReference, type: "Normal" | "Warning", reason: string, message: string): void;
+  /** Sends what was recorded, until aborted; then what is left, for two seconds at most. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+/** Records events at the API server, in the kubelet's budget. */
+export function createEventRecorder(options: EventRecorderOptions): EventRecorder {
+  return new ApiEventRecorder(options);
+}
+
+interface Pending {
+  readonly key: string;
+  readonly object: ObjectReference;
+  readonly type: "Normal" | "Warning";
+  readonly reason: string;
+  readonly message: string;
+  readonly atMs: number;
+}
+
+interface Sent {
+  readonly name: string;
+  readonly namespace: string;
+  readonly atMs: number;
+  count: number;
+}
+
+class ApiEventRecorder implements EventRecorder {
+  readonly #options: EventRecorderOptions;
+  readonly #queue: Pending[] = [];
+  /** Events sent lately, in the order they were first sent. */
+  readonly #sent = new Map<string, Sent>();
+  #tokens = burst;
+  #tokensAtMs: number;
+  #wake: () => void = () => {};
+
+  constructor(options: EventRecorderOptions) {
+    this.#options = options;
+    this.#tokensAtMs = options.clock.monotonic();
+  }
+
+  event(object: ObjectReference, type: "Normal" | "Warning", reason: string, message: string): void {
+    const { clock, metrics } = this.#options;
+    if (this.#queue.length >= maxQueued) {
+      metrics.count("vk_events_dropped_total");
+      return;
+    }
+    const text = message.length > maxMessageLength ? `${message.slice(0, maxMessageLength - 1)}…` : message;
+    const key = [object.kind, object.namespace, object.name, object.uid, type, reason, text].join("\0");
+    this.#queue.push({ key, object, type, reason, message: text, atMs: clock.now() });
+    this.#wake();
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const next = this.#queue[0];
+      if (!next) {
+        await this.#nextEvent(signal);
+        continue;
+      }
+      const waitMs = this.#waitForTokenMs();
+      if (waitMs > 0) {
+        await this.#options.clock.sleep(waitMs, signal).catch(() => {});
+        continue;
+      }
+      this.#queue.shift();
+      await this.#send(next, signal);
+    }
+    await this.#flush();
+  }
+
+  async #flush(): Promise<void> {
+    const { clock, metrics } = this.#options;
+    const limit = new AbortController();
+    using _timer = clock.setTimer(flushMs, () => limit.abort(new Error("the time to send the last events is over")));
+    for (let next = this.#queue.shift(); next && !limit.signal.aborted; next = this.#queue.shift()) await this.#send(next, limit.signal);
+    metrics.count("vk_events_dropped_total", {}, this.#queue.length);
+    this.#queue.length = 0;
+  }
+
+  #nextEvent(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const done = (): void => {
+        signal.removeEventListener("abort", done);
+        this.#wake = () => {};
+        resolve();
+      };
+      this.#wake = done;
+      signal.addEventListener("abort", done, { once: true });
+    });
+  }
+
+  /** Takes a token. @returns 0, or the milliseconds until there is one */
+  #waitForTokenMs(): number {
+    const nowMs = this.#options.clock.monotonic();
+    this.#tokens = Math.min(burst, this.#tokens + ((nowMs - this.#tokensAtMs) / 1000) * perSecond);
+    this.#tokensAtMs = nowMs;
+    if (this.#tokens < 1) return Math.ceil(((1 - this.#tokens) / perSecond) * 1000);
+    this.#tokens--;
+    return 0;
+  }
+
+  async #send(pending: Pending, signal: AbortSignal): Promise<void> {
+    const { logger, metrics } = this.#options;
+    try {
+      const sent = this.#sent.get(pending.key);
+      if (sent && pending.atMs - sent.atMs < aggregateMs && (await this.#countUp(sent, pending, signal))) return;
+      await this.#create(pending, signal);
+    } catch (error) {
+      if (signal.aborted) return;
+      metrics.count("vk_events_failed_total");
+      logger.debug({ reason: pending.reason, err: messageOf(error) }, "event could not be recorded");
+    }
+  }
+
+  /** @returns whether the first event was still there */
+  async #countUp(sent: Sent, { atMs }: Pending, signal: AbortSignal): Promise<boolean> {
+    const body = { count: sent.count + 1, lastTimestamp: rfc3339(atMs) };
+    try {
+      await this.#options.client.patch(resources.events, sent, { type: "merge", body }, { signal });
+    } catch (error) {
+      if (isNotFound(error)) return false;
+      throw error;
+    }
+    sent.count++;
+    return true;
+  }
+
+  async #create({ key, object, type, reason, message, atMs }: Pending, signal: AbortSignal): Promise<void> {
+    const { client, component, host, random } = this.#options;
+    const namespace = object.namespace ?? "default";
+    const name = `${object.name}.${random.uuid().replaceAll("-", "").slice(0, 16)}`;
+    const time = rfc3339(atMs);
+    const event: CoreEvent = {
+      metadata: { name, namespace },
+      involvedObject: object,
+      type,
+      reason,
+      message,
+      source: { component, host },
+      reportingComponent: component,
+      reportingInstance: host,
+      firstTimestamp: time,
+      lastTimestamp: time,
+      count: 1,
+    };
+    await client.create(resources.events, event, { signal });
+    this.#sent.delete(key);
+    this.#sent.set(key, { name, namespace, atMs, count: 1 });
+    const [oldest] = this.#sent.keys();
+    if (this.#sent.size > maxRemembered && oldest !== undefined) this.#sent.delete(oldest);
+  }
+}
