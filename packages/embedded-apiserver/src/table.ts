@@ -2,20 +2,20 @@ import type { ApiMetadata, ApiObject, Column, Kind } from "./kind.ts";
 import { nameColumn } from "./kinds/columns.ts";
 
 /** A `meta.k8s.io/v1` Table, what `kubectl get` prints. */
-export interface Table {
+export type Table = {
   readonly kind: "Table";
   readonly apiVersion: "meta.k8s.io/v1";
   readonly metadata: TableMetadata;
   /** `null` where {@link TableOptions.noHeaders} asks for it. */
   readonly columnDefinitions: readonly TableColumn[] | null;
   readonly rows: readonly TableRow[];
-}
+};
 
 /** Metadata of the list the table stands for; of the object, for a single one. */
 export interface TableMetadata {
-  readonly resourceVersion?: string;
-  readonly continue?: string;
-  readonly remainingItemCount?: number;
+  readonly resourceVersion?: string | undefined;
+  readonly continue?: string | undefined;
+  readonly remainingItemCount?: number | undefined;
 }
 
 /** One column. */

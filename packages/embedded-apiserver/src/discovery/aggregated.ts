@@ -1,0 +1,52 @@
+import { type ApiResource, apiResources, type BodyKind, type GroupVersion, groupVersions } from "./api-resources.ts";
+
+/** Versions of the aggregated form. */
+export type AggregatedVersion = "v2" | "v2beta1";
+
+/**
+ * Everything under `/api`, or under `/apis`, in one `apidiscovery.k8s.io` document.
+ *
+ * @param isCore - whether for `/api`
+ */
+export function aggregatedDiscovery(isCore: boolean, version: AggregatedVersion): unknown {
+  const items = groupVersions()
+    .filter(({ group }) => (group === "") === isCore)
+    .map((groupVersion) => ({
+      metadata: groupVersion.group === "" ? {} : { name: groupVersion.group },
+      versions: [
+        {
+          version: groupVersion.version,
+          resources: apiResources(groupVersion).map((resource) => entry(resource, groupVersion)),
+          freshness: "Current",
+        },
+      ],
+    }));
+  return { kind: "APIGroupDiscoveryList", apiVersion: `apidiscovery.k8s.io/${version}`, metadata: {}, items };
+}
+
+function entry({ kind, verbs, subresources }: ApiResource, groupVersion: GroupVersion): object {
+  return {
+    resource: kind.plural,
+    responseKind: responseKind({ ...groupVersion, kind: kind.kind }, groupVersion),
+    scope: kind.namespaced ? "Namespaced" : "Cluster",
+    singularResource: kind.singular,
+    verbs,
+    ...(kind.shortNames === undefined ? {} : { shortNames: kind.shortNames }),
+    ...(kind.categories === undefined ? {} : { categories: kind.categories }),
+    ...(subresources.length === 0
+      ? {}
+      : {
+          subresources: subresources.map(({ name, body, verbs: subVerbs }) => ({
+            subresource: name,
+            responseKind: responseKind(body, groupVersion),
+            verbs: subVerbs,
+          })),
+        }),
+  };
+}
+
+/** Group and version are left out where they are those of the list. */
+function responseKind({ group, version, kind }: BodyKind, list: GroupVersion): object {
+  const isSame = group === list.group && version === list.version;
+  return { group: isSame ? "" : group, version: isSame ? "" : version, kind };
+}

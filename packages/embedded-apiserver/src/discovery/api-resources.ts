@@ -1,0 +1,76 @@
+import type { Kind } from "../kind.ts";
+import { kinds } from "../kinds/index.ts";
+
+/** A group and version of the API, such as `apps/v1`; the group of core is empty. */
+export interface GroupVersion {
+  readonly group: string;
+  readonly version: string;
+}
+
+/** The kind of body a sub-resource takes. */
+export interface BodyKind extends GroupVersion {
+  readonly kind: string;
+}
+
+/** A sub-resource such as `pods/binding`. */
+export interface Subresource {
+  readonly name: string;
+  readonly body: BodyKind;
+  readonly verbs: readonly string[];
+}
+
+/** What can be done with a kind. */
+export interface ApiResource {
+  readonly kind: Kind;
+  readonly verbs: readonly string[];
+  readonly subresources: readonly Subresource[];
+}
+
+const allVerbs = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
+const statusVerbs = ["get", "patch", "update"];
+const connectVerbs = ["create", "get"];
+
+const core = (kind: string): BodyKind => ({ group: "", version: "v1", kind });
+
+/** Sub-resources besides `status` and `scale`. */
+const ownSubresources: Readonly<Record<string, readonly Subresource[]>> = {
+  namespaces: [{ name: "finalize", body: core("Namespace"), verbs: ["update"] }],
+  pods: [
+    { name: "attach", body: core("PodAttachOptions"), verbs: connectVerbs },
+    { name: "binding", body: core("Binding"), verbs: ["create"] },
+    { name: "eviction", body: { group: "policy", version: "v1", kind: "Eviction" }, verbs: ["create"] },
+    { name: "exec", body: core("PodExecOptions"), verbs: connectVerbs },
+    { name: "log", body: core("Pod"), verbs: ["get"] },
+    { name: "portforward", body: core("PodPortForwardOptions"), verbs: connectVerbs },
+  ],
+  serviceaccounts: [{ name: "token", body: { group: "authentication.k8s.io", version: "v1", kind: "TokenRequest" }, verbs: ["create"] }],
+};
+
+/** The groups and versions the server has, core first. */
+export function groupVersions(): GroupVersion[] {
+  const known: GroupVersion[] = [];
+  for (const { group, version } of kinds)
+    if (!known.some((one) => one.group === group && one.version === version)) known.push({ group, version });
+  return known;
+}
+
+/** What there is in a group and version, sorted by name. */
+export function apiResources({ group, version }: GroupVersion): ApiResource[] {
+  return kinds
+    .filter((kind) => kind.group === group && kind.version === version)
+    .toSorted((a, b) => (a.plural < b.plural ? -1 : 1))
+    .map((kind) => ({ kind, verbs: allVerbs, subresources: subresourcesOf(kind) }));
+}
+
+function subresourcesOf(kind: Kind): Subresource[] {
+  const { group, version } = kind;
+  const found = group === "" ? [...(ownSubresources[kind.plural] ?? [])] : [];
+  if (kind.hasScale) found.push({ name: "scale", body: { group: "autoscaling", version: "v1", kind: "Scale" }, verbs: statusVerbs });
+  if (kind.hasStatus) found.push({ name: "status", body: { group, version, kind: kind.kind }, verbs: statusVerbs });
+  return found.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** `v1`, or `apps/v1`. */
+export function groupVersionName({ group, version }: GroupVersion): string {
+  return group === "" ? version : `${group}/${version}`;
+}

@@ -1,0 +1,117 @@
+import { describe, expect, test } from "vitest";
+import { type DiscoveryResponse, discoveryResponse } from "./index.ts";
+
+const v2 = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+const v2beta1 = "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList";
+
+function ask(path: string, accept?: string): DiscoveryResponse | undefined {
+  const url = new URL(path, "http://server");
+  return discoveryResponse(url.pathname, url.searchParams, accept);
+}
+
+function body(response: DiscoveryResponse | undefined): unknown {
+  return response === undefined ? undefined : JSON.parse(Buffer.from(response.body).toString());
+}
+
+describe("discovery", () => {
+  test("names the versions and groups", () => {
+    expect(body(ask("/api"))).toMatchObject({ kind: "APIVersions", versions: ["v1"] });
+    expect(body(ask("/apis"))).toMatchObject({ kind: "APIGroupList", groups: [{ name: "apps" }, { name: "coordination.k8s.io" }] });
+    expect(body(ask("/apis/apps"))).toMatchObject({
+      kind: "APIGroup",
+      name: "apps",
+      preferredVersion: { groupVersion: "apps/v1", version: "v1" },
+    });
+  });
+
+  test("names the resources of a group and version", () => {
+    const list = body(ask("/api/v1")) as { resources: { name: string }[] };
+
+    expect(list.resources.find(({ name }) => name === "pods")).toMatchObject({
+      kind: "Pod",
+      namespaced: true,
+      shortNames: ["po"],
+      categories: ["all"],
+      singularName: "pod",
+    });
+    expect(list.resources.find(({ name }) => name === "pods/eviction")).toEqual({
+      name: "pods/eviction",
+      singularName: "",
+      namespaced: true,
+      group: "policy",
+      version: "v1",
+      kind: "Eviction",
+      verbs: ["create"],
+    });
+    expect(body(ask("/apis/apps/v1"))).toMatchObject({ groupVersion: "apps/v1" });
+  });
+
+  test.each([
+    [`${v2},${v2beta1},application/json`, "v2"],
+    [`${v2beta1},application/json`, "v2beta1"],
+  ])("answers %s in one document", (accept, version) => {
+    const response = ask("/apis", accept);
+
+    expect(response?.headers["content-type"]).toBe(`application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`);
+    expect(body(response)).toMatchObject({
+      kind: "APIGroupDiscoveryList",
+      apiVersion: `apidiscovery.k8s.io/${version}`,
+      items: [
+        { metadata: { name: "apps" }, versions: [{ version: "v1", freshness: "Current" }] },
+        { metadata: { name: "coordination.k8s.io" } },
+      ],
+    });
+  });
+
+  test("leaves group and version of a kind out where the list has them", () => {
+    const list = body(ask("/apis", v2)) as { items: { versions: { resources: { resource: string; subresources: unknown[] }[] }[] }[] };
+    const deployments = list.items[0]?.versions[0]?.resources.find(({ resource }) => resource === "deployments");
+
+    expect(deployments).toMatchObject({ responseKind: { group: "", version: "", kind: "Deployment" } });
+    expect(deployments?.subresources[0]).toMatchObject({
+      subresource: "scale",
+      responseKind: { group: "autoscaling", version: "v1", kind: "Scale" },
+    });
+  });
+
+  test.each([undefined, "*/*", "application/json", `application/json,${v2}`])("answers Accept: %s plainly", (accept) => {
+    expect(body(ask("/apis", accept))).toMatchObject({ kind: "APIGroupList" });
+  });
+
+  test.each(["/", "/api/v2", "/apis/none", "/apis/apps/v2", "/api/v1/pods", "/openapi/v2", "/openapi/v3/apis/none/v1", "/version"])(
+    "leaves %s to others",
+    (path) => {
+      expect(ask(path)).toBeUndefined();
+    },
+  );
+});
+
+describe("OpenAPI", () => {
+  test("is found through the index, under a hash that may be kept", () => {
+    const index = body(ask("/openapi/v3")) as { paths: Record<string, { serverRelativeURL: string }> };
+    const url = index.paths["apis/apps/v1"]?.serverRelativeURL ?? "";
+
+    expect(Object.keys(index.paths)).toEqual(["api/v1", "apis/apps/v1", "apis/coordination.k8s.io/v1"]);
+    expect(ask(url)?.headers["cache-control"]).toContain("immutable");
+    expect(ask("/openapi/v3/apis/apps/v1")?.headers["cache-control"]).toBe("no-cache, private");
+  });
+
+  test("says that every kind takes fieldValidation", () => {
+    const document = body(ask("/openapi/v3/api/v1")) as {
+      paths: Record<string, { patch?: { parameters: { name: string }[]; "x-kubernetes-group-version-kind": unknown } }>;
+    };
+    const patch = document.paths["/api/v1/namespaces/{namespace}/pods/{name}"]?.patch;
+
+    expect(patch?.["x-kubernetes-group-version-kind"]).toEqual({ group: "", version: "v1", kind: "Pod" });
+    expect(patch?.parameters.map(({ name }) => name)).toContain("fieldValidation");
+  });
+
+  test("has every schema it refers to", () => {
+    const text = Buffer.from(ask("/openapi/v3/apis/apps/v1")?.body ?? []).toString();
+    const { components } = JSON.parse(text) as { components: { schemas: object } };
+    const referred = new Set(Array.from(text.matchAll(/"#\/components\/schemas\/([^"]+)"/g), ([, name]) => name));
+
+    expect([...referred].filter((name) => name === undefined || !(name in components.schemas))).toEqual([]);
+    expect(Object.keys(components.schemas)).toContain("io.k8s.api.autoscaling.v1.Scale");
+  });
+});

@@ -1,0 +1,93 @@
+import { aggregatedDiscovery, type AggregatedVersion } from "./aggregated.ts";
+import type { GroupVersion } from "./api-resources.ts";
+import { coreVersions, groupDocument, groupList, resourceList } from "./group-documents.ts";
+import { openApiDocument, openApiIndex } from "./openapi.ts";
+
+/** An answer to a question about the API itself. */
+export interface DiscoveryResponse {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+}
+
+/**
+ * Answers the questions clients ask about the API itself: `/api`, `/apis` (plain and aggregated), `/api/v1`,
+ * `/apis/GROUP`, `/apis/GROUP/VERSION`, `/openapi/v3` and the documents below it.
+ *
+ * The first question about OpenAPI reads the schema file, a few milliseconds of work.
+ *
+ * @param path - of the URL, such as `/apis/apps/v1`
+ * @param accept - the `Accept` header
+ * @returns `undefined` for every other path, and for groups and versions there are none of
+ */
+export function discoveryResponse(path: string, query: URLSearchParams, accept: string | undefined): DiscoveryResponse | undefined {
+  const [root, ...rest] = path.split("/").filter((segment) => segment !== "");
+  switch (root) {
+    case "api":
+      if (rest.length === 0) return rootDocument(true, accept);
+      return rest.length === 1 ? found(resourceList({ group: "", version: rest[0] ?? "" })) : undefined;
+    case "apis":
+      return groupResponse(rest, accept);
+    case "openapi":
+      return rest[0] === "v3" ? openApiResponse(rest.slice(1), query) : undefined;
+    default:
+      return undefined;
+  }
+}
+
+function groupResponse([group, version, ...surplus]: readonly string[], accept: string | undefined): DiscoveryResponse | undefined {
+  if (group === undefined) return rootDocument(false, accept);
+  if (surplus.length > 0) return undefined;
+  return found(version === undefined ? groupDocument(group) : group === "" ? undefined : resourceList({ group, version }));
+}
+
+function rootDocument(isCore: boolean, accept: string | undefined): DiscoveryResponse {
+  const version = acceptedAggregation(accept);
+  if (version === undefined) return json(isCore ? coreVersions() : groupList());
+  const response = json(aggregatedDiscovery(isCore, version));
+  const contentType = `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`;
+  return { ...response, headers: { ...response.headers, "content-type": contentType, "cache-control": "public", vary: "Accept" } };
+}
+
+/** Clients name the forms they take in order of liking. */
+function acceptedAggregation(accept: string | undefined): AggregatedVersion | undefined {
+  for (const range of (accept ?? "").split(",")) {
+    const [type = "", ...parameters] = range.split(";").map((part) => part.trim());
+    if (type !== "application/json" && type !== "*/*") continue;
+    if (!parameters.includes("as=APIGroupDiscoveryList")) return undefined;
+    const version = parameters.find((parameter) => parameter.startsWith("v="))?.slice(2);
+    if (parameters.includes("g=apidiscovery.k8s.io") && (version === "v2" || version === "v2beta1")) return version;
+  }
+  return undefined;
+}
+
+function openApiResponse(path: readonly string[], query: URLSearchParams): DiscoveryResponse | undefined {
+  if (path.length === 0) return json(openApiIndex());
+  const groupVersion = documentGroupVersion(path);
+  const document = groupVersion === undefined ? undefined : openApiDocument(groupVersion);
+  if (document === undefined) return undefined;
+  const cacheControl = query.get("hash") === document.hash ? "public, immutable, max-age=31536000" : "no-cache, private";
+  return {
+    status: 200,
+    headers: { "content-type": "application/json", etag: `"${document.hash}"`, "cache-control": cacheControl },
+    body: document.body,
+  };
+}
+
+function documentGroupVersion(path: readonly string[]): GroupVersion | undefined {
+  if (path.length === 2 && path[0] === "api") return { group: "", version: path[1] ?? "" };
+  return path.length === 3 && path[0] === "apis" ? { group: path[1] ?? "", version: path[2] ?? "" } : undefined;
+}
+
+function found(document: unknown): DiscoveryResponse | undefined {
+  return document === undefined ? undefined : json(document);
+}
+
+function json(document: unknown): DiscoveryResponse {
+  return {
+    status: 200,
+    headers: { "cache-control": "no-cache, private", "content-type": "application/json" },
+    body: Buffer.from(JSON.stringify(document)),
+  };
+}
