@@ -18,7 +18,7 @@ export function readStatus(status: Partial<DeepReadonly<ContainerStatus>> & { re
     ready: status.ready === true,
     started: typeof status.started === "boolean" ? status.started : undefined,
     restartCount: Math.max(0, toInt32(status.restartCount) ?? 0),
-    state: readState(status.state, messageBytes),
+    state: stateOrWaiting(readState(status.state, messageBytes)),
     lastState: { terminated: readState(status.lastState, messageBytes).terminated },
     resources: readResources(status.resources),
     allocatedResources: readQuantities(status.allocatedResources),
@@ -49,6 +49,11 @@ export function readState(state: DeepReadonly<ContainerState> | null | undefined
   if (running) return { running: { startedAt: toSeconds(running.startedAt) } };
   if (waiting) return { waiting: { reason: statusText(waiting.reason), message: statusText(waiting.message, messageBytes) } };
   return {};
+}
+
+/** The API takes a status without a state as one of a container that waits. */
+function stateOrWaiting(state: ContainerState): ContainerState {
+  return state.terminated || state.running || state.waiting ? state : { waiting: {} };
 }
 
 function readResources(resources: DeepReadonly<ContainerStatus>["resources"]): ContainerStatus["resources"] {

@@ -144,15 +144,16 @@ function stateOf(view: ContainerView, status: ContainerStatus): ContainerState {
   return { waiting: { ...waiting, reason: waiting?.reason ?? defaultWaitingReason(input.pod) } };
 }
 
-/** How a container ends whose pod has ended; `undefined` if it goes on waiting. */
+/** How a container ends whose pod has ended: as its last run, if it is between two; `undefined` if it goes on waiting. */
 function endedState({ kind, reported, now }: ContainerView, status: ContainerStatus, ending: ContainerEnding): DeepReadonly<ContainerState> | undefined {
   const { exitCode, reason, message } = ending;
   const { running } = status.state ?? {};
   const last = status.lastState?.terminated;
-  if (running) return { terminated: { exitCode, reason, message, startedAt: running.startedAt, finishedAt: now, containerID: status.containerID } };
-  if (last) return { terminated: last };
+  const isOver = { finishedAt: now, containerID: status.containerID };
+  if (running) return { terminated: { ...isOver, exitCode, reason, message, startedAt: running.startedAt } };
+  if (last) return { terminated: { ...last, finishedAt: last.finishedAt ?? now, containerID: last.containerID ?? status.containerID } };
   const ends = ending.neverStarted === "end" || (ending.neverStarted === "endUnreported" && !reported);
-  return ends && kind !== "ephemeral" ? { terminated: { exitCode, reason, message, finishedAt: now } } : undefined;
+  return ends && kind !== "ephemeral" ? { terminated: { ...isOver, exitCode, reason, message } } : undefined;
 }
 
 /** What the run before this one ended with: as reported, else as far as the stored status tells. */
