@@ -67,7 +67,11 @@ test("isGone holds for 410 only, and trying the same call again is no use", () =
 });
 
 test("isTooLargeResourceVersion looks at the cause the server names", () => {
-  const body = { kind: "Status", reason: "Timeout", details: { retryAfterSeconds: 1, causes: [{ reason: "ResourceVersionTooLarge", message: "Too large resource version" }] } };
+  const body = {
+    kind: "Status",
+    reason: "Timeout",
+    details: { retryAfterSeconds: 1, causes: [{ reason: "ResourceVersionTooLarge", message: "Too large resource version" }] },
+  };
 
   expect(isTooLargeResourceVersion(apiError({ operation, code: 504, body }))).toBe(true);
   expect(isTooLargeResourceVersion(apiError({ operation, code: 504, body: { kind: "Status", reason: "Timeout" } }))).toBe(false);

@@ -1,4 +1,12 @@
-import { ConflictError, ForbiddenError, InvalidInputError, NotFoundError, UnauthorizedError, UnavailableError, type VirtualKubeletError } from "@virtual-kubelet/errdefs";
+import {
+  ConflictError,
+  ForbiddenError,
+  InvalidInputError,
+  NotFoundError,
+  UnauthorizedError,
+  UnavailableError,
+  type VirtualKubeletError,
+} from "@virtual-kubelet/errdefs";
 import type { Status } from "./objects.ts";
 
 /**

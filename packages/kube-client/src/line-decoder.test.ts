@@ -8,17 +8,23 @@ describe("decodeLines", () => {
     const line = fc.string({ unit: "binary", maxLength: 20 }).map((text) => text.replaceAll("\n", " "));
 
     await fc.assert(
-      fc.asyncProperty(fc.array(line), fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1 }), fc.boolean(), async (lines, sizes, ended) => {
-        const bytes = Buffer.from(lines.join("\n") + (ended ? "\n" : ""));
-        expect(await collect(decodeLines(cut(bytes, sizes)))).toEqual(lines.filter((text) => text !== ""));
-      }),
+      fc.asyncProperty(
+        fc.array(line),
+        fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1 }),
+        fc.boolean(),
+        async (lines, sizes, ended) => {
+          const bytes = Buffer.from(lines.join("\n") + (ended ? "\n" : ""));
+          expect(await collect(decodeLines(cut(bytes, sizes)))).toEqual(lines.filter((text) => text !== ""));
+        },
+      ),
     );
   });
 
   test("hands out the lines before one that is not UTF-8, and then throws", async () => {
     const lines: string[] = [];
     const read = async (): Promise<void> => {
-      for await (const line of decodeLines(cut(Buffer.concat([Buffer.from("one\n"), Buffer.from([0xc3, 0x28, 0x0a])]), [3]))) lines.push(line);
+      for await (const line of decodeLines(cut(Buffer.concat([Buffer.from("one\n"), Buffer.from([0xc3, 0x28, 0x0a])]), [3])))
+        lines.push(line);
     };
 
     await expect(read()).rejects.toThrow(new DecodeError("a line is not UTF-8"));

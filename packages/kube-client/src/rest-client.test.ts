@@ -24,11 +24,21 @@ describe("KubeClient", () => {
   });
 
   test("list returns the page, where the next one is, and an empty array for Go's null", async () => {
-    const { client, transport } = answering({ body: { items: null, metadata: { resourceVersion: "7", continue: "more" } } }, { body: { items: [{}], metadata: { resourceVersion: "7", continue: "" } } });
+    const { client, transport } = answering(
+      { body: { items: null, metadata: { resourceVersion: "7", continue: "more" } } },
+      { body: { items: [{}], metadata: { resourceVersion: "7", continue: "" } } },
+    );
 
-    expect(await client.list(pods, { fieldSelector: "spec.nodeName=vk", limit: 500 }, options)).toEqual({ items: [], resourceVersion: "7", continue: "more" });
+    expect(await client.list(pods, { fieldSelector: "spec.nodeName=vk", limit: 500 }, options)).toEqual({
+      items: [],
+      resourceVersion: "7",
+      continue: "more",
+    });
     expect(await client.list(pods, { namespace: "default" }, options)).toEqual({ items: [{}], resourceVersion: "7", continue: undefined });
-    expect(transport.requests.map((request) => request.path)).toEqual(["/api/v1/pods?fieldSelector=spec.nodeName%3Dvk&limit=500", "/api/v1/namespaces/default/pods"]);
+    expect(transport.requests.map((request) => request.path)).toEqual([
+      "/api/v1/pods?fieldSelector=spec.nodeName%3Dvk&limit=500",
+      "/api/v1/namespaces/default/pods",
+    ]);
   });
 
   test("create posts to the collection, and a subresource to its object", async () => {
@@ -38,8 +48,15 @@ describe("KubeClient", () => {
     await client.create(pods, pod, options);
     await client.create(pods, pod, { ...options, subresource: "binding" });
 
-    expect(transport.requests.map((request) => request.path)).toEqual(["/api/v1/namespaces/default/pods", "/api/v1/namespaces/default/pods/web/binding"]);
-    expect(transport.requests[0]).toMatchObject({ method: "POST", body: JSON.stringify(pod), headers: { "content-type": "application/json" } });
+    expect(transport.requests.map((request) => request.path)).toEqual([
+      "/api/v1/namespaces/default/pods",
+      "/api/v1/namespaces/default/pods/web/binding",
+    ]);
+    expect(transport.requests[0]).toMatchObject({
+      method: "POST",
+      body: JSON.stringify(pod),
+      headers: { "content-type": "application/json" },
+    });
   });
 
   test("what cannot be sent is refused before anything is", async () => {
@@ -73,7 +90,12 @@ describe("KubeClient", () => {
 
     await client.delete(pods, web, { gracePeriodSeconds: 0, preconditions: { uid: "u1" } }, options);
 
-    expect(JSON.parse(String(transport.requests[0]?.body))).toEqual({ apiVersion: "v1", kind: "DeleteOptions", gracePeriodSeconds: 0, preconditions: { uid: "u1" } });
+    expect(JSON.parse(String(transport.requests[0]?.body))).toEqual({
+      apiVersion: "v1",
+      kind: "DeleteOptions",
+      gracePeriodSeconds: 0,
+      preconditions: { uid: "u1" },
+    });
   });
 
   test("a refusal is thrown with the operation, the server's words and its Retry-After", async () => {
@@ -83,7 +105,10 @@ describe("KubeClient", () => {
     );
 
     await expect(client.patch(pods, web, { type: "merge", body: {} }, { ...options, subresource: "status" })).rejects.toSatisfy(isNotFound);
-    await expect(client.list(pods, {}, options)).rejects.toMatchObject({ retryAfterMs: 3000, message: "list pods: the server answered 429: slow down" });
+    await expect(client.list(pods, {}, options)).rejects.toMatchObject({
+      retryAfterMs: 3000,
+      message: "list pods: the server answered 429: slow down",
+    });
   });
 
   test("an answer that is no JSON is an error that quotes nothing of it", async () => {
@@ -130,7 +155,11 @@ describe("KubeClient", () => {
     await get;
     await expect(client.get(pods, web, options)).rejects.toThrow("refused");
 
-    expect(counted).toEqual(["rest_client_requests_total GET 200", "rest_client_request_duration_seconds GET 0.25", "rest_client_requests_total GET <error>"]);
+    expect(counted).toEqual([
+      "rest_client_requests_total GET 200",
+      "rest_client_request_duration_seconds GET 0.25",
+      "rest_client_requests_total GET <error>",
+    ]);
   });
 });
 
@@ -142,7 +171,10 @@ describe("KubeClient.watch", () => {
     const events = await collect(await client.watch(pods, { resourceVersion: "0", allowWatchBookmarks: true }, options));
 
     expect(events).toEqual([event("ADDED", "1"), event("MODIFIED", "2")]);
-    expect(transport.requests[0]).toMatchObject({ pool: "long", path: "/api/v1/pods?watch=true&resourceVersion=0&allowWatchBookmarks=true" });
+    expect(transport.requests[0]).toMatchObject({
+      pool: "long",
+      path: "/api/v1/pods?watch=true&resourceVersion=0&allowWatchBookmarks=true",
+    });
   });
 
   test("hands out what came whole, and throws for a line cut in the middle", async () => {

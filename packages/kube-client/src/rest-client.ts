@@ -67,7 +67,8 @@ class RestClient implements KubeClient {
 
   async create<T extends KubernetesObject>(resource: Resource<T>, object: T, options: CallOptions): Promise<T> {
     const { namespace, name } = object.metadata ?? {};
-    if (resource.namespaced && namespace === undefined) throw new InvalidInputError(`create ${resource.plural} "${name ?? ""}": metadata.namespace is missing`);
+    if (resource.namespaced && namespace === undefined)
+      throw new InvalidInputError(`create ${resource.plural} "${name ?? ""}": metadata.namespace is missing`);
     // A subresource hangs on an object that exists; a new object's name is in its body only.
     const parts = options.subresource === undefined ? { namespace } : { namespace, name: named(resource, object) };
     return (await this.#json({ method: "POST", ...target("create", resource, parts, options), body: object }, options)) as T;
@@ -79,18 +80,32 @@ class RestClient implements KubeClient {
   }
 
   async patch<T extends KubernetesObject>(resource: Resource<T>, name: ObjectName, patch: Patch, options: CallOptions): Promise<T> {
-    const call: Call = { method: "PATCH", ...target("patch", resource, name, options), body: patch.body, contentType: patchTypes[patch.type] };
+    const call: Call = {
+      method: "PATCH",
+      ...target("patch", resource, name, options),
+      body: patch.body,
+      contentType: patchTypes[patch.type],
+    };
     return (await this.#json(call, options)) as T;
   }
 
-  async delete<T extends KubernetesObject>(resource: Resource<T>, name: ObjectName, query: DeleteQuery, options: CallOptions): Promise<void> {
+  async delete<T extends KubernetesObject>(
+    resource: Resource<T>,
+    name: ObjectName,
+    query: DeleteQuery,
+    options: CallOptions,
+  ): Promise<void> {
     const body = { apiVersion: "v1", kind: "DeleteOptions", ...query };
     const call: Call = { method: "DELETE", ...target("delete", resource, name, options), body };
     const response = await this.#send(call, options);
     for await (const _ of response.body) continue;
   }
 
-  async watch<T extends KubernetesObject>(resource: Resource<T>, query: WatchQuery, options: CallOptions): Promise<AsyncIterable<WatchEvent<T>>> {
+  async watch<T extends KubernetesObject>(
+    resource: Resource<T>,
+    query: WatchQuery,
+    options: CallOptions,
+  ): Promise<AsyncIterable<WatchEvent<T>>> {
     const { path, operation } = target("watch", resource, { namespace: query.namespace }, options);
     const call: Call = { method: "GET", path: path + listQueryString(query, { watch: "true" }), operation };
     const response = await this.#send(call, { pool: "long", ...options });
@@ -168,7 +183,10 @@ function parseJson(operation: string, text: string): unknown {
   } catch {
     // The parser's own error quotes the text, which may hold a secret.
     const cause = new DecodeError("not JSON");
-    throw new UnavailableError(`${operation}: the answer, ${text.length} characters, is not JSON; does the server's address lead to a Kubernetes API server?`, { cause });
+    throw new UnavailableError(
+      `${operation}: the answer, ${text.length} characters, is not JSON; does the server's address lead to a Kubernetes API server?`,
+      { cause },
+    );
   }
 }
 

@@ -3,11 +3,15 @@ import { resources } from "./resources.ts";
 import { listQueryString, resourcePath } from "./url.ts";
 
 test("resourcePath names objects, collections and subresources of core and other groups", () => {
-  expect(resourcePath(resources.pods, { namespace: "default", name: "web", subresource: "status" })).toBe("/api/v1/namespaces/default/pods/web/status");
+  expect(resourcePath(resources.pods, { namespace: "default", name: "web", subresource: "status" })).toBe(
+    "/api/v1/namespaces/default/pods/web/status",
+  );
   expect(resourcePath(resources.pods, { namespace: "default" })).toBe("/api/v1/namespaces/default/pods");
   expect(resourcePath(resources.pods, {})).toBe("/api/v1/pods");
   expect(resourcePath(resources.nodes, { name: "vk" })).toBe("/api/v1/nodes/vk");
-  expect(resourcePath(resources.leases, { namespace: "kube-node-lease", name: "vk" })).toBe("/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/vk");
+  expect(resourcePath(resources.leases, { namespace: "kube-node-lease", name: "vk" })).toBe(
+    "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/vk",
+  );
 });
 
 test("a namespace given for a resource that has none is not part of the path", () => {

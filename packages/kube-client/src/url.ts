@@ -40,7 +40,9 @@ export function listQueryString(query: ListQuery | WatchQuery, more: Readonly<Re
 function segment(plural: string, what: string, value: string): string {
   // Source: apimachinery `api/validation/path/name.go`.
   if (value === "" || value === "." || value === ".." || /[/%]/.test(value)) {
-    throw new InvalidInputError(`path of ${plural}: ${what} "${value}" cannot be part of a path; it must not be empty, ".", "..", or contain "/" or "%"`);
+    throw new InvalidInputError(
+      `path of ${plural}: ${what} "${value}" cannot be part of a path; it must not be empty, ".", "..", or contain "/" or "%"`,
+    );
   }
   return encodeURIComponent(value);
 }

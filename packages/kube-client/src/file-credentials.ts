@@ -1,0 +1,97 @@
+import { readFile } from "node:fs/promises";
+import { InvalidInputError, messageOf } from "@virtual-kubelet/errdefs";
+import type { Clock } from "./clock.ts";
+import type { Credentials, Identity, TlsMaterial } from "./credentials.ts";
+import type { ExecCredential } from "./exec-credential.ts";
+
+/** How old what was read may be. Source: client-go re-reads a token file every minute. */
+const maxAgeMs = 60_000;
+
+/** A text given as it is, or the file that holds it. */
+export type TextSource = { readonly text: string } | { readonly file: string };
+
+/** What {@link FileCredentials} are made of. */
+export interface FileCredentialsOptions {
+  readonly server: string;
+  readonly ca?: TextSource | undefined;
+  readonly certificate?: TextSource | undefined;
+  readonly key?: TextSource | undefined;
+  readonly token?: TextSource | undefined;
+  readonly basic?: { readonly username: string; readonly password: string } | undefined;
+  /** A command that hands out a token or a certificate; goes before {@link token}. */
+  readonly exec?: ExecCredential | undefined;
+  readonly serverName?: string | undefined;
+  readonly insecureSkipVerify?: boolean | undefined;
+  readonly clock: Clock;
+}
+
+/** Credentials from texts, files and a command; files are read again every minute, and when the server refuses them. */
+export class FileCredentials implements Credentials {
+  readonly server: string;
+  readonly #options: FileCredentialsOptions;
+  #identity: Identity | undefined;
+  #readMs = 0;
+  #reading: Promise<Identity> | undefined;
+
+  constructor(options: FileCredentialsOptions) {
+    this.server = options.server.replace(/\/+$/, "");
+    this.#options = options;
+  }
+
+  async current(signal: AbortSignal): Promise<Identity> {
+    signal.throwIfAborted();
+    const { clock, exec } = this.#options;
+    const isFresh = this.#identity && clock.monotonic() - this.#readMs < maxAgeMs && !exec?.isDue;
+    return isFresh && this.#identity ? this.#identity : this.#read(signal);
+  }
+
+  async refresh(signal: AbortSignal): Promise<void> {
+    this.#options.exec?.expire();
+    await this.#read(signal);
+  }
+
+  /** One read serves all who wait for it. What cannot be read again is kept: files are replaced one after the other. */
+  async #read(signal: AbortSignal): Promise<Identity> {
+    this.#reading ??= this.#readAll(signal).finally(() => (this.#reading = undefined));
+    try {
+      return await this.#reading;
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!this.#identity || this.#options.exec) throw error;
+      return this.#identity;
+    }
+  }
+
+  async #readAll(signal: AbortSignal): Promise<Identity> {
+    const { ca, certificate, key, token, basic, exec, serverName, insecureSkipVerify, clock } = this.#options;
+    const executed = await exec?.current(signal);
+    const tls: TlsMaterial = {
+      ca: await textOf(ca),
+      certificate: executed?.certificate ?? (await textOf(certificate)),
+      key: executed?.key ?? (await textOf(key)),
+      serverName,
+      insecureSkipVerify,
+    };
+    const bearer = executed?.token ?? (await textOf(token))?.trim();
+    const authorization = bearer ? `Bearer ${bearer}` : basic && `Basic ${Buffer.from(`${basic.username}:${basic.password}`).toString("base64")}`;
+    this.#readMs = clock.monotonic();
+    this.#identity = { tls: sameTls(this.#identity?.tls, tls), authorization };
+    return this.#identity;
+  }
+}
+
+/** The material before, if it says the same: then connections are kept. */
+function sameTls(before: TlsMaterial | undefined, after: TlsMaterial): TlsMaterial {
+  const isSame = before && before.ca === after.ca && before.certificate === after.certificate && before.key === after.key;
+  return isSame ? before : after;
+}
+
+async function textOf(source: TextSource | undefined): Promise<string | undefined> {
+  if (!source) return undefined;
+  if ("text" in source) return source.text;
+  try {
+    return await readFile(source.file, "utf8");
+  } catch (error) {
+    throw new InvalidInputError(`read credentials: ${messageOf(error)}`, { cause: error });
+  }
+}
