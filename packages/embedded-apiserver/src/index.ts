@@ -1,1 +1,12 @@
-export {};
+/**
+ * A Kubernetes API server in memory, for demos and for tests.
+ *
+ * @packageDocumentation
+ */
+export { ApiStatusError, type ApiStatus, type StatusDetails } from "./api-status-error.ts";
+export type { Clock, Random } from "./clock.ts";
+export type { Cluster, ClusterEvent } from "./cluster.ts";
+export type { InProcessRequest, InProcessResponse, InProcessTransport } from "./in-process.ts";
+export type { ApiMetadata, ApiObject, Column, FieldError, Kind, WriteContext } from "./kind.ts";
+export { kinds, kindFor } from "./kinds/index.ts";
+export { startApiServer, type ApiServer, type ApiServerOptions } from "./start-api-server.ts";

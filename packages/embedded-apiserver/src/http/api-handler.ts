@@ -1,0 +1,75 @@
+import { ApiStatusError, internalError, methodNotAllowed, tooLarge, unauthorized } from "../api-status-error.ts";
+import { bodyLimitBytes, type ApiRequest, type ApiResponse, type UserInfo } from "./api-request.ts";
+import { authenticate, type AuthenticationDeps } from "./authentication.ts";
+import { parseResourcePath } from "./request-target.ts";
+import type { ResourceDeps } from "./resource-call.ts";
+import { handleResource } from "./resource-handler.ts";
+import { failure, json, text } from "./respond.ts";
+import { handleReview, isReview } from "./reviews.ts";
+
+/** A discovery document; its body is JSON. */
+export interface DiscoveryResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | Uint8Array;
+}
+
+/** What answers requests. */
+export interface ApiHandlerDeps extends ResourceDeps, AuthenticationDeps {
+  /** Serves `/api`, `/apis` and `/openapi`; `undefined` for paths that are none of its documents. */
+  readonly discovery: (path: string, query: URLSearchParams, accept: string | undefined) => DiscoveryResponse | undefined;
+  /** What `/version` says. */
+  readonly version: Readonly<Record<string, string>>;
+}
+
+/** Paths that answer without credentials, as a cluster's `system:public-info-viewer` has it. */
+const publicPath = /^\/(healthz|livez|readyz|version)(\/|$)/;
+
+/** Answers a request. Never throws: whatever goes wrong is an answer. */
+export function handleRequest(deps: ApiHandlerDeps, request: ApiRequest): ApiResponse {
+  try {
+    return pretty(request, route(deps, request));
+  } catch (error) {
+    return pretty(request, failure(error instanceof ApiStatusError ? error : internalError(error instanceof Error ? error.message : String(error))));
+  }
+}
+
+function route(deps: ApiHandlerDeps, request: ApiRequest): ApiResponse {
+  const { path, query } = splitUrl(request.url);
+  const user = authenticate(deps, request);
+  if (user === undefined && !(publicPath.test(path) && request.headers["authorization"] === undefined)) throw unauthorized();
+  if (request.body.length > bodyLimitBytes) throw tooLarge(bodyLimitBytes);
+  return publicPath.test(path) ? publicResponse(deps, request, path) : privateResponse(deps, request, { path, query, user: user ?? nobody });
+}
+
+const nobody: UserInfo = { username: "system:anonymous", groups: ["system:unauthenticated"] };
+
+function splitUrl(url: string): { path: string; query: URLSearchParams } {
+  const mark = url.indexOf("?");
+  const path = mark < 0 ? url : url.slice(0, mark);
+  return { path: path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path, query: new URLSearchParams(mark < 0 ? "" : url.slice(mark + 1)) };
+}
+
+function publicResponse(deps: ApiHandlerDeps, request: ApiRequest, path: string): ApiResponse {
+  if (request.method !== "GET" && request.method !== "HEAD") throw methodNotAllowed();
+  return path === "/version" ? json(200, deps.version) : text(200, "ok");
+}
+
+function privateResponse(deps: ApiHandlerDeps, request: ApiRequest, { path, query, user }: { path: string; query: URLSearchParams; user: UserInfo }): ApiResponse {
+  if (request.method === "GET") {
+    const document = deps.discovery(path, query, request.headers["accept"]);
+    if (document !== undefined) return { ...document, body: typeof document.body === "string" ? Buffer.from(document.body) : document.body };
+  }
+  const target = parseResourcePath(path);
+  const response = target === undefined ? undefined : isReview(target) ? handleReview(deps, request, { target, user }) : handleResource(deps, request, { target, query, user });
+  return response ?? text(404, "404 page not found\n");
+}
+
+/** People read JSON in lines: `?pretty=true`, and what is known to be a person's tool. */
+function pretty(request: ApiRequest, response: ApiResponse): ApiResponse {
+  if (!(response.body instanceof Uint8Array) || response.headers["content-type"] !== "application/json") return response;
+  const asked = new URLSearchParams(request.url.slice(request.url.indexOf("?") + 1)).get("pretty");
+  const isPerson = /^(curl|Wget|Mozilla\/5\.0)/.test(request.headers["user-agent"] ?? "");
+  if (asked === null ? !isPerson : asked === "0" || asked === "false") return response;
+  return { ...response, body: Buffer.from(JSON.stringify(JSON.parse(Buffer.from(response.body).toString()), undefined, 2)) };
+}

@@ -1,0 +1,32 @@
+/** A request as every way into the server hands it over. */
+export interface ApiRequest {
+  /** In upper case. */
+  readonly method: string;
+  /** Path and query, starting with `/`. */
+  readonly url: string;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  /** Empty if there is none. */
+  readonly body: Uint8Array;
+  /** The subject of the client certificate that was verified, if there was one. */
+  readonly certificate?: { readonly commonName: string; readonly organizations: readonly string[] } | undefined;
+}
+
+/** An answer. A body of chunks is a watch: leaving it, or returning its iterator, ends it. */
+export interface ApiResponse {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array | AsyncIterable<Uint8Array>;
+}
+
+/** Who sends a request. */
+export interface UserInfo {
+  readonly username: string;
+  readonly uid?: string;
+  readonly groups: readonly string[];
+  readonly extra?: Readonly<Record<string, readonly string[]>>;
+}
+
+/** Request bodies may be as large as this; source: k8s.io/apiserver v0.36.3 pkg/server/config.go, `MaxRequestBodyBytes`. */
+export const bodyLimitBytes: number = 3 * 1024 * 1024;

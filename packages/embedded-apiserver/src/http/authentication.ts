@@ -1,0 +1,81 @@
+import { timingSafeEqual, createHash } from "node:crypto";
+import { collectionOf, findKind, type RestContext } from "../rest/rest-context.ts";
+import { tokenIssuer, type ServiceAccountTokens, type TokenClaims } from "../service-account-token.ts";
+import type { ApiRequest, UserInfo } from "./api-request.ts";
+
+/** What callers are known by. */
+export interface AuthenticationDeps {
+  readonly context: RestContext;
+  readonly tokens: ServiceAccountTokens;
+  /** The administrator's bearer token. */
+  readonly adminToken: string;
+}
+
+const adminUser: UserInfo = { username: "kubernetes-admin", groups: ["system:masters", "system:authenticated"] };
+
+/**
+ * Who sends a request: the administrator, a service account, or the holder of a client certificate.
+ *
+ * @returns `undefined` for a caller without valid credentials
+ */
+export function authenticate(deps: AuthenticationDeps, request: ApiRequest): UserInfo | undefined {
+  const { certificate } = request;
+  if (certificate !== undefined) return { username: certificate.commonName, groups: [...certificate.organizations, "system:authenticated"] };
+  const token = bearerToken(request.headers["authorization"]);
+  return token === undefined ? undefined : authenticateToken(deps, token, [tokenIssuer]);
+}
+
+/**
+ * Whose token this is.
+ *
+ * @param audiences - the token must be meant for one of them
+ * @returns `undefined` if it is nobody's, has expired, or what it is bound to is gone
+ */
+export function authenticateToken(deps: AuthenticationDeps, token: string, audiences: readonly string[]): UserInfo | undefined {
+  if (equalSecrets(token, deps.adminToken)) return adminUser;
+  const claims = deps.tokens.verify(token);
+  if (claims === undefined || !claims.aud.some((audience) => audiences.includes(audience))) return undefined;
+  return isBoundToLiving(deps.context, claims) ? serviceAccountUser(claims) : undefined;
+}
+
+function bearerToken(authorization: string | undefined): string | undefined {
+  return /^bearer +(\S+)$/i.exec(authorization ?? "")?.[1];
+}
+
+/** Compares in constant time, whatever the lengths. */
+function equalSecrets(a: string, b: string): boolean {
+  return timingSafeEqual(digest(a), digest(b));
+}
+
+function digest(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
+}
+
+/** Source: pkg/serviceaccount/claims.go of Kubernetes v1.36.3, `Validate`. */
+function isBoundToLiving(context: RestContext, claims: TokenClaims): boolean {
+  const { namespace, serviceaccount, pod, node, secret } = claims["kubernetes.io"];
+  if (!lives(context, "serviceaccounts", { namespace, ...serviceaccount })) return false;
+  if (pod !== undefined) return lives(context, "pods", { namespace, ...pod });
+  if (secret !== undefined) return lives(context, "secrets", { namespace, ...secret });
+  return node === undefined || lives(context, "nodes", { namespace: "", ...node });
+}
+
+function lives(context: RestContext, plural: string, { namespace, name, uid }: { namespace: string; name: string; uid: string }): boolean {
+  const kind = findKind(context, "", plural);
+  return kind !== undefined && collectionOf(context, kind).get(namespace, name)?.object.metadata.uid === uid;
+}
+
+/** Source: pkg/serviceaccount/util.go of Kubernetes v1.36.3, `UserInfo`. */
+function serviceAccountUser(claims: TokenClaims): UserInfo {
+  const { namespace, serviceaccount, pod, node } = claims["kubernetes.io"];
+  return {
+    username: claims.sub,
+    uid: serviceaccount.uid,
+    groups: ["system:serviceaccounts", `system:serviceaccounts:${namespace}`, "system:authenticated"],
+    extra: {
+      "authentication.kubernetes.io/credential-id": [`JTI=${claims.jti}`],
+      ...(node === undefined ? {} : { "authentication.kubernetes.io/node-name": [node.name], ...(node.uid === "" ? {} : { "authentication.kubernetes.io/node-uid": [node.uid] }) }),
+      ...(pod === undefined ? {} : { "authentication.kubernetes.io/pod-name": [pod.name], "authentication.kubernetes.io/pod-uid": [pod.uid] }),
+    },
+  };
+}

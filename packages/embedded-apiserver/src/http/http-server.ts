@@ -1,0 +1,152 @@
+import { createSecureServer, type Http2SecureServer, type Http2ServerRequest, type Http2ServerResponse } from "node:http2";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import { TLSSocket } from "node:tls";
+import { once } from "node:events";
+import { tooLarge } from "../api-status-error.ts";
+import type { CertifiedKey } from "../certificates/certificate.ts";
+import { bodyLimitBytes, type ApiRequest, type ApiResponse } from "./api-request.ts";
+import { failure } from "./respond.ts";
+
+/** What the server listens on and answers with. */
+export interface HttpServerOptions {
+  readonly host: string;
+  /** 0: any free one. */
+  readonly port: number;
+  readonly serving: CertifiedKey;
+  /** PEM of the authority whose client certificates are taken. */
+  readonly clientCaPem: string;
+  readonly handle: (request: ApiRequest) => ApiResponse;
+}
+
+/** A listening HTTPS server. */
+export interface HttpServer extends AsyncDisposable {
+  readonly port: number;
+  /** Stops listening and cuts every connection. */
+  close(): Promise<void>;
+}
+
+type Request = IncomingMessage | Http2ServerRequest;
+type Response = ServerResponse | Http2ServerResponse;
+
+/** Header names that HTTP/2 does not have. */
+const connectionHeaders: ReadonlySet<string> = new Set(["connection", "transfer-encoding", "keep-alive"]);
+
+/**
+ * Listens on HTTPS, for HTTP/2 and HTTP/1.1.
+ *
+ * @throws Error of node, such as EADDRINUSE
+ */
+export async function openHttpServer(options: HttpServerOptions): Promise<HttpServer> {
+  const server = createSecureServer({
+    allowHTTP1: true,
+    cert: options.serving.certificatePem,
+    key: options.serving.privateKeyPem,
+    ca: options.clientCaPem,
+    requestCert: true,
+    rejectUnauthorized: false,
+    settings: { maxConcurrentStreams: 1000 },
+  });
+  const sockets = new Set<Socket>();
+  server.on("secureConnection", (socket: Socket) => {
+    sockets.add(socket);
+    socket.on("error", () => {});
+    socket.once("close", () => sockets.delete(socket));
+  });
+  server.on("request", (request: Request, response: Response) => {
+    answer(options, request, response).catch(() => response.destroy());
+  });
+  await listen(server, options);
+  const { port } = server.address() as AddressInfo;
+  const close = async (): Promise<void> => {
+    if (!server.listening) return;
+    server.close();
+    for (const socket of sockets) socket.destroy();
+    await once(server, "close");
+  };
+  return { port, close, [Symbol.asyncDispose]: close };
+}
+
+async function listen(server: Http2SecureServer, { host, port }: HttpServerOptions): Promise<void> {
+  server.listen(port, host);
+  await once(server, "listening");
+}
+
+async function answer(options: HttpServerOptions, request: Request, response: Response): Promise<void> {
+  response.on("error", () => {});
+  const body = await readBody(request);
+  const result = body === undefined ? failure(tooLarge(bodyLimitBytes)) : options.handle(toApiRequest(request, body));
+  await send(request, response, result);
+  if (body === undefined) request.destroy();
+}
+
+function toApiRequest(request: Request, body: Uint8Array): ApiRequest {
+  return {
+    method: request.method ?? "GET",
+    url: request.url ?? "/",
+    headers: request.headers as Readonly<Record<string, string | undefined>>,
+    body,
+    certificate: clientCertificate(request.socket),
+  };
+}
+
+function clientCertificate(socket: Socket): ApiRequest["certificate"] {
+  if (!(socket instanceof TLSSocket) || !socket.authorized) return undefined;
+  const { subject } = socket.getPeerCertificate();
+  if (subject === undefined) return undefined;
+  return { commonName: String(subject.CN), organizations: [subject.O ?? []].flat() };
+}
+
+/** The whole body; `undefined` for one beyond the limit. */
+async function readBody(request: Request): Promise<Uint8Array | undefined> {
+  if (request.method === "GET") return emptyBody;
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > bodyLimitBytes) return undefined;
+    chunks.push(chunk);
+  }
+  return chunks.length === 1 ? chunks[0] : Buffer.concat(chunks);
+}
+
+const emptyBody = new Uint8Array(0);
+
+async function send(request: Request, response: Response, { status, headers, body }: ApiResponse): Promise<void> {
+  if (body instanceof Uint8Array) {
+    writeHead(response, status, { ...headers, "content-length": String(body.length) });
+    if (request.method === "HEAD") response.end();
+    else response.end(body);
+    return;
+  }
+  writeHead(response, status, headers);
+  flush(response);
+  const chunks = body[Symbol.asyncIterator]();
+  (response as ServerResponse).once("close", () => void chunks.return?.());
+  for (let chunk = await chunks.next(); chunk.done !== true; chunk = await chunks.next()) {
+    if (!(response as ServerResponse).write(chunk.value)) await drained(response);
+  }
+  response.end();
+}
+
+function writeHead(response: Response, status: number, headers: Readonly<Record<string, string>>): void {
+  response.statusCode = status;
+  for (const [name, value] of Object.entries(headers)) if (!connectionHeaders.has(name)) response.setHeader(name, value);
+}
+
+/** A watch's headers go out at once; its first change may be far. */
+function flush(response: Response): void {
+  if ("flushHeaders" in response) response.flushHeaders();
+}
+
+async function drained(response: Response): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const done = (): void => {
+      response.off("drain", done);
+      response.off("close", done);
+      resolve();
+    };
+    response.once("drain", done);
+    response.once("close", done);
+  });
+}

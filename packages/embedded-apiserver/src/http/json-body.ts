@@ -1,0 +1,20 @@
+import { badRequest } from "../api-status-error.ts";
+import type { JsonValue } from "../json-value.ts";
+
+const decoder = new TextDecoder("utf-8", { ignoreBOM: false });
+
+/**
+ * Reads a request's body.
+ *
+ * @param expected - names what it should be in the error, such as `Pod`
+ * @throws ApiStatusError 400 if it is no JSON
+ */
+export function parseJsonBody(body: Uint8Array, expected: string): JsonValue {
+  const text = decoder.decode(body);
+  try {
+    return JSON.parse(text) as JsonValue;
+  } catch (error) {
+    const problem = error instanceof Error ? error.message : String(error);
+    throw badRequest(`the object provided is unrecognized (must be of type ${expected}): couldn't get version/kind; json parse error: ${problem}`);
+  }
+}

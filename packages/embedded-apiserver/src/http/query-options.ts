@@ -1,0 +1,119 @@
+import { badRequest, invalid } from "../api-status-error.ts";
+import type { FieldError } from "../kind.ts";
+import type { FieldValidation } from "../rest/rest-context.ts";
+
+/** What a list or a watch asks for, read from the query. */
+export interface ListOptions {
+  readonly watch: boolean;
+  readonly labelSelector: string;
+  readonly fieldSelector: string;
+  /** As it was given; `""` if it was not. */
+  readonly resourceVersion: string;
+  readonly resourceVersionMatch: string;
+  /** 0: no limit. */
+  readonly limit: number;
+  readonly continueToken: string;
+  readonly sendInitialEvents: boolean | undefined;
+  readonly allowWatchBookmarks: boolean;
+  readonly timeoutSeconds: number | undefined;
+}
+
+/**
+ * Reads the options of a list or watch.
+ *
+ * @throws ApiStatusError 400 for a value of the wrong type, 422 for options that contradict each other
+ */
+export function parseListOptions(query: URLSearchParams): ListOptions {
+  const options: ListOptions = {
+    watch: booleanOf(query, "watch") ?? false,
+    labelSelector: query.get("labelSelector") ?? "",
+    fieldSelector: query.get("fieldSelector") ?? "",
+    resourceVersion: query.get("resourceVersion") ?? "",
+    resourceVersionMatch: query.get("resourceVersionMatch") ?? "",
+    limit: integerOf(query, "limit") ?? 0,
+    continueToken: query.get("continue") ?? "",
+    sendInitialEvents: booleanOf(query, "sendInitialEvents"),
+    allowWatchBookmarks: booleanOf(query, "allowWatchBookmarks") ?? false,
+    timeoutSeconds: integerOf(query, "timeoutSeconds"),
+  };
+  const errors = options.watch ? watchErrors(options) : listErrors(options);
+  if (errors.length > 0) throw invalid({ group: "meta.k8s.io", kind: "ListOptions" }, "", errors);
+  return options;
+}
+
+/** Source: k8s.io/apimachinery v0.36.3 pkg/apis/meta/internalversion/validation/validation.go. */
+function listErrors({ resourceVersion, resourceVersionMatch: match, continueToken, sendInitialEvents }: ListOptions): FieldError[] {
+  const errors: FieldError[] = [];
+  if (match !== "") {
+    if (resourceVersion === "") errors.push(matchForbidden("resourceVersionMatch is forbidden unless resourceVersion is provided"));
+    if (continueToken !== "") errors.push(matchForbidden("resourceVersionMatch is forbidden when continue is provided"));
+    if (match !== "Exact" && match !== "NotOlderThan") errors.push(matchNotSupported(match, '"Exact", "NotOlderThan", ""'));
+    if (match === "Exact" && resourceVersion === "0") errors.push(matchForbidden('resourceVersionMatch "exact" is forbidden for resourceVersion "0"'));
+  }
+  if (sendInitialEvents !== undefined) errors.push(forbiddenField("sendInitialEvents", "sendInitialEvents is forbidden for list"));
+  return errors;
+}
+
+function watchErrors({ resourceVersionMatch: match, continueToken, sendInitialEvents }: ListOptions): FieldError[] {
+  const errors: FieldError[] = [];
+  if (sendInitialEvents !== undefined && match !== "NotOlderThan") errors.push(matchForbidden("sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"));
+  if (match !== "") {
+    if (sendInitialEvents === undefined) errors.push(matchForbidden("resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"));
+    if (match !== "NotOlderThan") errors.push(matchNotSupported(match, '"NotOlderThan"'));
+    if (continueToken !== "") errors.push(matchForbidden("resourceVersionMatch is forbidden when continue is provided"));
+  }
+  return errors;
+}
+
+function matchForbidden(problem: string): FieldError {
+  return forbiddenField("resourceVersionMatch", problem);
+}
+
+function matchNotSupported(value: string, supported: string): FieldError {
+  return { field: "resourceVersionMatch", reason: "FieldValueNotSupported", message: `Unsupported value: ${JSON.stringify(value)}: supported values: ${supported}` };
+}
+
+function forbiddenField(field: string, problem: string): FieldError {
+  return { field, reason: "FieldValueForbidden", message: `Forbidden: ${problem}` };
+}
+
+/** What a write asks for, read from the query. */
+export interface WriteQuery {
+  readonly dryRun: boolean;
+  readonly fieldValidation: FieldValidation;
+}
+
+/**
+ * Reads the options of a write.
+ *
+ * @param optionsKind - names the options in the error, such as `CreateOptions`
+ * @throws ApiStatusError 422
+ */
+export function parseWriteQuery(query: URLSearchParams, optionsKind: string): WriteQuery {
+  const errors: FieldError[] = [];
+  const dryRun = query.getAll("dryRun").filter((value) => value !== "");
+  const fieldValidation = query.get("fieldValidation") ?? "";
+  for (const value of dryRun) {
+    if (value !== "All") errors.push({ field: "dryRun", reason: "FieldValueNotSupported", message: `Unsupported value: ${JSON.stringify(dryRun)}: supported values: "All"` });
+  }
+  if (!["", "Ignore", "Warn", "Strict"].includes(fieldValidation)) {
+    errors.push({ field: "fieldValidation", reason: "FieldValueNotSupported", message: `Unsupported value: ${JSON.stringify(fieldValidation)}: supported values: "Ignore", "Strict", "Warn"` });
+  }
+  if (errors.length > 0) throw invalid({ group: "meta.k8s.io", kind: optionsKind }, "", errors);
+  return { dryRun: dryRun.length > 0, fieldValidation: fieldValidation === "" ? "Warn" : (fieldValidation as FieldValidation) };
+}
+
+/** An integer of the query. @throws ApiStatusError 400 */
+export function integerOf(query: URLSearchParams, name: string): number | undefined {
+  const text = query.get(name);
+  if (text === null || text === "") return undefined;
+  if (!/^[+-]?\d+$/.test(text)) throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
+  return Number(text);
+}
+
+/** As Kubernetes reads booleans of a query: anything but `0` and `false`, even nothing, is true. */
+function booleanOf(query: URLSearchParams, name: string): boolean | undefined {
+  const text = query.get(name);
+  if (text === null) return undefined;
+  return text !== "0" && text.toLowerCase() !== "false";
+}

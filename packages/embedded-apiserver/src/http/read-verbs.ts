@@ -1,0 +1,97 @@
+import { badRequest, notFound, tooLargeResourceVersion } from "../api-status-error.ts";
+import { parseFieldSelector } from "../field-selector.ts";
+import type { ApiObject } from "../kind.ts";
+import { parseLabelSelector } from "../label-selector.ts";
+import { listObjects, parseVersion } from "../rest/list.ts";
+import { collectionOf } from "../rest/rest-context.ts";
+import { WatchStream, type WatchOptions } from "../watch.ts";
+import type { ApiResponse } from "./api-request.ts";
+import { parseListOptions, type ListOptions } from "./query-options.ts";
+import { addressOf, objectResponse, tableOf, type ResourceCall, type ResourceDeps } from "./resource-call.ts";
+import { json, jsonBytes, listBytes, listMetadata, partialMetadata, stream } from "./respond.ts";
+
+/** Source: k8s.io/apiserver v0.36.3 pkg/server/config.go, `MinRequestTimeout`; a watch lasts one to two times that. */
+const minWatchMs = 1_800_000;
+
+/** GET of an object; with `watch`, of its changes. */
+export function getVerb(deps: ResourceDeps, call: ResourceCall): ApiResponse {
+  const watch = call.query.get("watch");
+  if (watch !== null && watch !== "0" && watch !== "false") return listVerb(deps, call);
+  const { kind, namespace, name } = addressOf(call);
+  const wanted = parseVersion(call.query.get("resourceVersion") ?? "");
+  const latest = deps.context.storage.resourceVersion;
+  if (wanted > latest) throw tooLargeResourceVersion(wanted, latest);
+  const stored = collectionOf(deps.context, kind).get(namespace, name);
+  if (stored === undefined) throw notFound(kind, name);
+  return objectResponse(deps, call, 200, stored);
+}
+
+/** GET of a collection, or of its changes. */
+export function listVerb(deps: ResourceDeps, call: ResourceCall): ApiResponse {
+  const options = parseListOptions(call.query);
+  const selects = parseSelection(call, options);
+  if (options.watch) return watchVerb(deps, call, { options, selects });
+  const page = listObjects(deps.context, call.kind, { ...options, namespace: call.target.namespace, selects });
+  switch (call.form) {
+    case "object":
+      return jsonBytes(200, listBytes(call.kind, page));
+    case "metadata":
+      return json(200, {
+        kind: "PartialObjectMetadataList",
+        apiVersion: "meta.k8s.io/v1",
+        metadata: listMetadata(page),
+        items: page.items.map(({ object }) => partialMetadata(object)),
+      });
+    case "table":
+      return json(200, tableOf(deps, call, { objects: page.items.map(({ object }) => object), metadata: listMetadata(page) }));
+    default:
+      return call.form satisfies never;
+  }
+}
+
+/** What the selectors, and the name in the path, select. */
+export function parseSelection(call: ResourceCall, options: Pick<ListOptions, "labelSelector" | "fieldSelector">): ((object: Readonly<ApiObject>) => boolean) | undefined {
+  const { kind, target } = call;
+  const labels = parseLabelSelector(options.labelSelector);
+  const fields = parseFieldSelector(options.fieldSelector, kind);
+  const { name } = target;
+  if (labels === undefined && fields === undefined && name === undefined) return undefined;
+  return (object) =>
+    (name === undefined || object.metadata.name === name) && (fields === undefined || fields(object)) && (labels === undefined || labels(object.metadata.labels ?? {}));
+}
+
+function watchVerb(deps: ResourceDeps, call: ResourceCall, { options, selects }: { options: ListOptions; selects: WatchOptions["selects"] }): ApiResponse {
+  if (options.resourceVersion !== "" && !/^\d+$/.test(options.resourceVersion)) throw badRequest(`Invalid resource version: ${options.resourceVersion}`);
+  const watch = new WatchStream(
+    {
+      clock: deps.clock,
+      collection: collectionOf(deps.context, call.kind),
+      latestVersion: () => deps.context.storage.resourceVersion,
+      bufferLimit: deps.watchBufferLimit,
+    },
+    {
+      namespace: call.target.namespace,
+      selects,
+      resourceVersion: options.resourceVersion === "" ? undefined : parseVersion(options.resourceVersion),
+      sendInitialEvents: options.sendInitialEvents,
+      allowBookmarks: options.allowWatchBookmarks,
+      timeoutMs: options.timeoutSeconds !== undefined && options.timeoutSeconds > 0 ? options.timeoutSeconds * 1000 : minWatchMs * (1 + deps.random.next()),
+      transform: watchTransform(deps, call),
+    },
+  ).start();
+  deps.watches.add(watch);
+  watch.onClose(() => deps.watches.delete(watch));
+  return stream(watch);
+}
+
+function watchTransform(deps: ResourceDeps, call: ResourceCall): WatchOptions["transform"] {
+  if (call.form === "object") return undefined;
+  if (call.form === "metadata") return partialMetadata;
+  let isFirst = true;
+  return (object) => {
+    // Only a watch's first table describes its columns.
+    const table = tableOf(deps, call, { objects: [object], metadata: { resourceVersion: object.metadata.resourceVersion }, noHeaders: !isFirst });
+    isFirst = false;
+    return table;
+  };
+}

@@ -1,0 +1,45 @@
+/** The resource a path names. */
+export interface ResourceTarget {
+  readonly group: string;
+  readonly version: string;
+  /** The resource's plural name. */
+  readonly plural: string;
+  /** Absent: cluster-scoped, or all namespaces. */
+  readonly namespace: string | undefined;
+  /** Absent: the collection. */
+  readonly name: string | undefined;
+  readonly subresource: string | undefined;
+}
+
+/**
+ * Takes an API path apart: `/api/v1/…` or `/apis/GROUP/VERSION/…`.
+ *
+ * Source: k8s.io/apiserver v0.36.3 pkg/endpoints/request/requestinfo.go.
+ *
+ * @returns `undefined` for a path that names no resource, such as a discovery document's
+ */
+export function parseResourcePath(path: string): ResourceTarget | undefined {
+  const segments = path.split("/").slice(1).map(tryDecode);
+  const isCore = segments[0] === "api";
+  if (!isCore && segments[0] !== "apis") return undefined;
+  const [group = "", version = "", ...rest] = isCore ? ["", ...segments.slice(1)] : segments.slice(1);
+  const { namespace, parts } = splitNamespace(rest);
+  const [plural = "", name, subresource, ...surplus] = parts;
+  if (plural === "" || version === "" || surplus.length > 0) return undefined;
+  return { group, version, plural, namespace, name: name === "" ? undefined : name, subresource };
+}
+
+/** `namespaces/x/pods` is about pods, `namespaces/x` and `namespaces/x/status` about the namespace. */
+function splitNamespace(parts: readonly string[]): { namespace: string | undefined; parts: readonly string[] } {
+  const [first, namespace, resource] = parts;
+  if (first !== "namespaces" || resource === undefined || resource === "" || resource === "status" || resource === "finalize") return { namespace: undefined, parts };
+  return { namespace, parts: parts.slice(2) };
+}
+
+function tryDecode(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}

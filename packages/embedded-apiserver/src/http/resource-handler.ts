@@ -1,0 +1,46 @@
+import { noSuchResource } from "../api-status-error.ts";
+import type { Kind } from "../kind.ts";
+import { findKind } from "../rest/rest-context.ts";
+import type { ApiRequest, ApiResponse, UserInfo } from "./api-request.ts";
+import { negotiateOutput } from "./negotiation.ts";
+import { getVerb, listVerb } from "./read-verbs.ts";
+import type { ResourceTarget } from "./request-target.ts";
+import type { ResourceCall, ResourceDeps } from "./resource-call.ts";
+import { withWarnings } from "./respond.ts";
+import { bindingVerb, runVerb, subresourceVerbs } from "./subresources.ts";
+import { createVerb, deleteCollectionVerb, deleteVerb, patchVerb, replaceVerb } from "./write-verbs.ts";
+
+const objectVerbs = { GET: getVerb, PUT: replaceVerb, PATCH: patchVerb, DELETE: deleteVerb } as const;
+const collectionVerbs = { GET: listVerb, POST: createVerb, DELETE: deleteCollectionVerb } as const;
+const allNamespacesVerbs = { GET: listVerb } as const;
+
+/**
+ * Answers a request for a resource.
+ *
+ * @returns `undefined` if there is no API group and version of that name
+ * @throws ApiStatusError
+ */
+export function handleResource(deps: ResourceDeps, request: ApiRequest, { target, query, user }: { target: ResourceTarget; query: URLSearchParams; user: UserInfo }): ApiResponse | undefined {
+  const { kinds } = deps.context;
+  if (!kinds.some(({ group, version }) => group === target.group && version === target.version)) return undefined;
+  const isBindings = target.group === "" && target.plural === "bindings" && target.name === undefined && request.method === "POST";
+  const kind = isBindings ? findKind(deps.context, "", "pods") : kindOf(kinds, target);
+  if (kind === undefined) throw noSuchResource();
+  const call: ResourceCall = { request, query, target, kind, user, form: negotiateOutput(request.headers["accept"]), warnings: [] };
+  const response = isBindings ? bindingVerb(deps, call) : runVerb(verbsOf(call), deps, call);
+  return withWarnings(response, call.warnings);
+}
+
+function kindOf(kinds: readonly Kind[], target: ResourceTarget): Kind | undefined {
+  return kinds.find(({ group, version, plural }) => group === target.group && version === target.version && plural === target.plural);
+}
+
+function verbsOf({ kind, target }: ResourceCall): Readonly<Record<string, (deps: ResourceDeps, call: ResourceCall) => ApiResponse>> {
+  if (target.namespace !== undefined && !kind.namespaced) throw noSuchResource();
+  if (target.name === undefined) return kind.namespaced && target.namespace === undefined ? allNamespacesVerbs : collectionVerbs;
+  if (kind.namespaced && target.namespace === undefined) throw noSuchResource();
+  if (target.subresource === undefined) return objectVerbs;
+  const verbs = subresourceVerbs(kind, target.subresource);
+  if (verbs === undefined) throw noSuchResource();
+  return verbs;
+}

@@ -1,0 +1,155 @@
+import { ApiStatusError, badRequest, methodNotAllowed, notFound } from "../api-status-error.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../json-value.ts";
+import type { ApiObject, Kind } from "../kind.ts";
+import { decodeObject, decodePatched } from "../rest/decode-object.ts";
+import { bindPod } from "../rest/pod-binding.ts";
+import { evictPod } from "../rest/pod-eviction.ts";
+import { resizePod, updateEphemeralContainers } from "../rest/pod-spec-subresources.ts";
+import { collectionOf } from "../rest/rest-context.ts";
+import { scaleOf, updateScale } from "../rest/scale.ts";
+import { requestToken } from "../rest/token-request.ts";
+import { updateObject } from "../rest/update.ts";
+import type { StoredObject } from "../storage.ts";
+import { applyJsonPatch } from "../patch/json-patch.ts";
+import { applyMergePatch } from "../patch/merge-patch.ts";
+import type { ApiResponse } from "./api-request.ts";
+import { parseDeleteOptions } from "./delete-options.ts";
+import { parseJsonBody } from "./json-body.ts";
+import { checkJsonBody, patchTypeOf } from "./negotiation.ts";
+import { getVerb } from "./read-verbs.ts";
+import { addressOf, objectResponse, type ResourceCall, type ResourceDeps } from "./resource-call.ts";
+import { json } from "./respond.ts";
+import { jsonBodyOf, parsePatch, patchVerb, replaceVerb, writeOptionsOf } from "./write-verbs.ts";
+
+type Verb = (deps: ResourceDeps, call: ResourceCall) => ApiResponse;
+type Verbs = Readonly<Record<string, Verb>>;
+
+const statusVerbs: Verbs = {
+  GET: getVerb,
+  PUT: (deps, call) => replaceVerb(deps, call, "status"),
+  PATCH: (deps, call) => patchVerb(deps, call, "status"),
+};
+
+const scaleVerbs: Verbs = { GET: getScale, PUT: replaceScale, PATCH: patchScale };
+
+const specialVerbs: Readonly<Record<string, Verbs>> = {
+  "pods/binding": { POST: bindingVerb },
+  "pods/eviction": { POST: evictionVerb },
+  "pods/ephemeralcontainers": specVerbs(updateEphemeralContainers),
+  "pods/resize": specVerbs(resizePod),
+  "serviceaccounts/token": { POST: tokenVerb },
+  "namespaces/finalize": { PUT: finalizeVerb },
+};
+
+/** Subresources that would need a way to the kubelet. */
+const unservedSubresources: ReadonlySet<string> = new Set(["pods/log", "pods/exec", "pods/attach", "pods/portforward", "pods/proxy", "nodes/proxy", "services/proxy"]);
+
+/**
+ * The verbs of a subresource, by HTTP method; `undefined` if the kind has no such subresource.
+ *
+ * @throws ApiStatusError 501 for those the embedded server leaves out
+ */
+export function subresourceVerbs(kind: Kind, subresource: string): Verbs | undefined {
+  if (subresource === "status") return kind.hasStatus === true ? statusVerbs : undefined;
+  if (subresource === "scale") return kind.hasScale === true ? scaleVerbs : undefined;
+  if (kind.group !== "") return undefined;
+  const path = `${kind.plural}/${subresource}`;
+  if (unservedSubresources.has(path)) throw new ApiStatusError({ code: 501, reason: "NotImplemented", message: `${path} is not served by the embedded API server: it has no connection to a kubelet` });
+  return specialVerbs[path];
+}
+
+/** POST of a Binding: to the pod's subresource, or to the collection `bindings`. */
+export function bindingVerb(deps: ResourceDeps, call: ResourceCall): ApiResponse {
+  const { namespace = "", name } = call.target;
+  bindPod(deps.context, { pods: call.kind, namespace, name }, bodyOf(call, "Binding"), writeOptionsOf(call, "CreateOptions").dryRun === true);
+  return success();
+}
+
+function evictionVerb(deps: ResourceDeps, call: ResourceCall): ApiResponse {
+  const body = bodyOf(call, "Eviction");
+  if (!isJsonObject(body)) throw badRequest("not a Eviction object");
+  const metadata = isJsonObject(body["metadata"]) ? body["metadata"] : {};
+  const options = parseDeleteOptions({ ...call.request, body: Buffer.from(JSON.stringify(body["deleteOptions"] ?? {})) }, call.query);
+  const isDryRun = writeOptionsOf(call, "CreateOptions").dryRun === true || options.dryRun === true;
+  evictPod(deps.context, addressOf(call), String(metadata["name"] ?? ""), { ...options, dryRun: isDryRun });
+  return success();
+}
+
+function tokenVerb(deps: ResourceDeps, call: ResourceCall): ApiResponse {
+  return json(201, requestToken(deps.context, deps.tokens, addressOf(call), bodyOf(call, "TokenRequest")));
+}
+
+function finalizeVerb(deps: ResourceDeps, call: ResourceCall): ApiResponse {
+  const options = writeOptionsOf(call, "UpdateOptions");
+  const wanted = decodeObject(call.kind, jsonBodyOf(call), options);
+  const uid = wanted.metadata.uid as string | undefined;
+  const change = (object: Readonly<ApiObject>): ApiObject => finalized(object, wanted);
+  return objectResponse(deps, call, 200, updateObject(deps.context, addressOf(call), change, { ...options, scope: "all", uid }));
+}
+
+/** Source: pkg/registry/core/namespace/strategy.go of Kubernetes v1.36.3, `namespaceFinalizeStrategy`: the status is kept. */
+function finalized(object: Readonly<ApiObject>, wanted: ApiObject): ApiObject {
+  const { finalizers: _old, ...spec } = object["spec"] ?? {};
+  const finalizers: string[] = wanted["spec"]?.finalizers ?? [];
+  const metadata = { ...object.metadata, resourceVersion: wanted.metadata.resourceVersion };
+  return { ...object, metadata, spec: { ...spec, ...(finalizers.length === 0 ? {} : { finalizers }) } } as ApiObject;
+}
+
+function specVerbs(update: typeof resizePod): Verbs {
+  return {
+    GET: getVerb,
+    PUT: (deps, call) => {
+      const options = writeOptionsOf(call, "UpdateOptions");
+      const object = decodeObject(call.kind, jsonBodyOf(call), options);
+      const uid = object.metadata.uid as string | undefined;
+      return objectResponse(deps, call, 200, update(deps.context, addressOf(call), () => object, { ...options, uid }));
+    },
+    PATCH: (deps, call) => {
+      const patch = parsePatch(call);
+      const options = writeOptionsOf(call, "PatchOptions");
+      return objectResponse(deps, call, 200, update(deps.context, addressOf(call), (object) => decodePatched(call.kind, patch(object), options), options));
+    },
+  };
+}
+
+function getScale(deps: ResourceDeps, call: ResourceCall): ApiResponse {
+  return json(200, scaleOf(storedOf(deps, call).object));
+}
+
+function replaceScale(deps: ResourceDeps, call: ResourceCall): ApiResponse {
+  const options = writeOptionsOf(call, "UpdateOptions");
+  const body = bodyOf(call, "Scale");
+  return json(200, scaleOf(updateScale(deps.context, addressOf(call), () => body, options)));
+}
+
+function patchScale(deps: ResourceDeps, call: ResourceCall): ApiResponse {
+  const type = patchTypeOf(call.request.headers["content-type"]);
+  const options = writeOptionsOf(call, "PatchOptions");
+  const patch = parseJsonBody(call.request.body, "Scale");
+  // A Scale has no lists that are merged, so a strategic merge patch is a plain one.
+  const change = (scale: JsonObject): JsonValue => (type === "json" ? applyJsonPatch(scale, patch) : applyMergePatch(scale, patch));
+  return json(200, scaleOf(updateScale(deps.context, addressOf(call), change, options)));
+}
+
+function storedOf(deps: ResourceDeps, call: ResourceCall): StoredObject {
+  const { kind, namespace, name } = addressOf(call);
+  const stored = collectionOf(deps.context, kind).get(namespace, name);
+  if (stored === undefined) throw notFound(kind, name);
+  return stored;
+}
+
+function bodyOf({ request }: ResourceCall, expected: string): JsonValue {
+  checkJsonBody(request.headers["content-type"]);
+  return parseJsonBody(request.body, expected);
+}
+
+function success(): ApiResponse {
+  return json(201, { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: 201 });
+}
+
+/** Runs the verb of a method. @throws ApiStatusError 405 */
+export function runVerb(verbs: Verbs, deps: ResourceDeps, call: ResourceCall): ApiResponse {
+  const verb = verbs[call.request.method];
+  if (verb === undefined) throw methodNotAllowed();
+  return verb(deps, call);
+}

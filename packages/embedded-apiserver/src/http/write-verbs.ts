@@ -1,0 +1,181 @@
+import { ApiStatusError, badRequest } from "../api-status-error.ts";
+import type { ApiObject } from "../kind.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../json-value.ts";
+import { structSchema } from "../kinds/schema/schema.ts";
+import { applyJsonPatch } from "../patch/json-patch.ts";
+import { applyMergePatch } from "../patch/merge-patch.ts";
+import { applyStrategicMergePatch } from "../patch/strategic-merge-patch.ts";
+import { createObject } from "../rest/create.ts";
+import { decodeObject, decodePatched } from "../rest/decode-object.ts";
+import { deleteObject, type Deletion } from "../rest/delete.ts";
+import { listObjects } from "../rest/list.ts";
+import { collectionOf, type WriteOptions } from "../rest/rest-context.ts";
+import { updateObject, type UpdateOptions } from "../rest/update.ts";
+import type { ApiResponse } from "./api-request.ts";
+import { parseDeleteOptions } from "./delete-options.ts";
+import { parseJsonBody } from "./json-body.ts";
+import { checkJsonBody, patchTypeOf } from "./negotiation.ts";
+import { parseListOptions, parseWriteQuery } from "./query-options.ts";
+import { parseSelection } from "./read-verbs.ts";
+import { addressOf, objectResponse, tableOf, type ResourceCall, type ResourceDeps } from "./resource-call.ts";
+import { json, listMetadata } from "./respond.ts";
+
+/** The request's body, which must be JSON. */
+export function jsonBodyOf({ request, kind }: ResourceCall): JsonValue {
+  checkJsonBody(request.headers["content-type"]);
+  return parseJsonBody(request.body, kind.kind);
+}
+
+/** The options of the request's write. @param optionsKind - such as `CreateOptions` */
+export function writeOptionsOf({ query, warnings }: ResourceCall, optionsKind: string): WriteOptions {
+  return { ...parseWriteQuery(query, optionsKind), warn: (message) => warnings.push(message) };
+}
+
+/** POST to a collection. */
+export function createVerb(deps: ResourceDeps, call: ResourceCall): ApiResponse {
+  const options = writeOptionsOf(call, "CreateOptions");
+  return objectResponse(deps, call, 201, createObject(deps.context, call.kind, call.target.namespace ?? "", jsonBodyOf(call), options));
+}
+
+/** Kinds that PUT creates where they are not; source: `AllowCreateOnUpdate` under pkg/registry of Kubernetes v1.36.3. */
+const createdByUpdate: ReadonlySet<string> = new Set([
+  "leases.coordination.k8s.io",
+  "limitranges.",
+  "events.",
+  "services.",
+  "endpoints.",
+  "runtimeclasses.node.k8s.io",
+  "roles.rbac.authorization.k8s.io",
+  "rolebindings.rbac.authorization.k8s.io",
+  "clusterroles.rbac.authorization.k8s.io",
+  "clusterrolebindings.rbac.authorization.k8s.io",
+]);
+
+/** PUT of an object, or of its status. */
+export function replaceVerb(deps: ResourceDeps, call: ResourceCall, scope?: "status"): ApiResponse {
+  const options = writeOptionsOf(call, "UpdateOptions");
+  const address = addressOf(call);
+  const body = jsonBodyOf(call);
+  const { kind, namespace, name } = address;
+  const isMissing = collectionOf(deps.context, kind).get(namespace, name) === undefined;
+  if (scope === undefined && isMissing && createdByUpdate.has(`${kind.plural}.${kind.group}`)) {
+    return objectResponse(deps, call, 201, createObject(deps.context, kind, namespace, namedBody(body, name), options));
+  }
+  const object = decodeObject(kind, body, options);
+  const uid = object.metadata.uid as string | undefined;
+  return objectResponse(deps, call, 200, updateObject(deps.context, address, () => object, { ...options, ...scopeOf(scope), uid }));
+}
+
+function namedBody(body: JsonValue, name: string): JsonValue {
+  if (!isJsonObject(body)) return body;
+  const metadata = isJsonObject(body["metadata"]) ? body["metadata"] : {};
+  const given = metadata["name"];
+  if (typeof given === "string" && given !== "" && given !== name) throw badRequest(`the name of the object (${given}) does not match the name on the URL (${name})`);
+  return { ...body, metadata: { ...metadata, name } };
+}
+
+function scopeOf(scope: "status" | undefined): Pick<UpdateOptions, "scope"> {
+  return scope === undefined ? {} : { scope };
+}
+
+/** PATCH of an object, or of its status. */
+export function patchVerb(deps: ResourceDeps, call: ResourceCall, scope?: "status"): ApiResponse {
+  const patch = parsePatch(call);
+  const options = writeOptionsOf(call, "PatchOptions");
+  const stored = updateObject(deps.context, addressOf(call), (object) => decodePatched(call.kind, patch(object), options), { ...options, ...scopeOf(scope) });
+  return objectResponse(deps, call, 200, stored);
+}
+
+/**
+ * Reads the request's patch.
+ *
+ * @returns a function that applies it without changing its argument
+ * @throws ApiStatusError 400 or 415
+ */
+export function parsePatch({ request, kind }: ResourceCall): (object: Readonly<ApiObject>) => JsonValue {
+  const type = patchTypeOf(request.headers["content-type"]);
+  const patch = parsePatchBody(request.body);
+  switch (type) {
+    case "json":
+      return (object) => applyJsonPatch(asJson(object), patch);
+    case "merge":
+      return (object) => applyMergePatch(asJson(object), requirePatchObject(patch));
+    case "strategic":
+      return (object) => applyStrategicMergePatch(asJson(object), requirePatchObject(patch), structSchema(kind.schema));
+    default:
+      return type satisfies never;
+  }
+}
+
+function parsePatchBody(body: Uint8Array): JsonValue {
+  try {
+    return JSON.parse(Buffer.from(body).toString()) as JsonValue;
+  } catch (error) {
+    throw badRequest(`error decoding patch: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+function requirePatchObject(patch: JsonValue): JsonObject {
+  if (!isJsonObject(patch)) throw badRequest("error decoding patch: json: cannot unmarshal into Go value of type map[string]interface {}");
+  return patch;
+}
+
+/** Stored objects are JSON; only their type says less. */
+function asJson(object: Readonly<ApiObject>): JsonObject {
+  return object as unknown as JsonObject;
+}
+
+/** Kinds whose DELETE answers with the object; source: `ReturnDeletedObject` under pkg/registry of Kubernetes v1.36.3. */
+const returnsDeleted: ReadonlySet<string> = new Set([
+  "pods.",
+  "services.",
+  "namespaces.",
+  "serviceaccounts.",
+  "resourcequotas.",
+  "persistentvolumes.",
+  "persistentvolumeclaims.",
+  "podtemplates.",
+  "storageclasses.storage.k8s.io",
+  "csidrivers.storage.k8s.io",
+  "csinodes.storage.k8s.io",
+  "volumeattachments.storage.k8s.io",
+]);
+
+/** DELETE of an object. */
+export function deleteVerb(deps: ResourceDeps, call: ResourceCall): ApiResponse {
+  const options = parseDeleteOptions(call.request, call.query);
+  const deletion = deleteObject(deps.context, addressOf(call), options);
+  const status = !deletion.isGone && options.acceptedIfPending ? 202 : 200;
+  return deletionResponse(deps, call, { status, deletion });
+}
+
+function deletionResponse(deps: ResourceDeps, call: ResourceCall, { status, deletion }: { status: number; deletion: Deletion }): ApiResponse {
+  const { group, plural } = call.kind;
+  if (!deletion.isGone || returnsDeleted.has(`${plural}.${group}`)) return objectResponse(deps, call, status, deletion.stored);
+  const { name, uid } = deletion.stored.object.metadata;
+  const details = { name, ...(group === "" ? {} : { group }), kind: plural, uid };
+  return json(status, { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", details });
+}
+
+/** DELETE of a collection. */
+export function deleteCollectionVerb(deps: ResourceDeps, call: ResourceCall): ApiResponse {
+  const list = parseListOptions(call.query);
+  const options = parseDeleteOptions(call.request, call.query);
+  const page = listObjects(deps.context, call.kind, { ...list, namespace: call.target.namespace, selects: parseSelection(call, list) });
+  for (const { object } of page.items) {
+    const { namespace = "", name } = object.metadata;
+    ignoreNotFound(() => deleteObject(deps.context, { kind: call.kind, namespace, name }, options));
+  }
+  if (call.form === "table") return json(200, tableOf(deps, call, { objects: page.items.map(({ object }) => object), metadata: listMetadata(page) }));
+  const { kind, group, version } = call.kind;
+  const apiVersion = group === "" ? version : `${group}/${version}`;
+  return json(200, { kind: `${kind}List`, apiVersion, metadata: listMetadata(page), items: page.items.map(({ object: { kind: _kind, apiVersion: _version, ...item } }) => item) });
+}
+
+function ignoreNotFound(action: () => unknown): void {
+  try {
+    action();
+  } catch (error) {
+    if (!(error instanceof ApiStatusError && error.status.code === 404)) throw error;
+  }
+}

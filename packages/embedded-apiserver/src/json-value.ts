@@ -1,0 +1,55 @@
+/** Any JSON value. */
+export type JsonValue = null | boolean | number | string | JsonValue[] | JsonObject;
+
+/** A JSON object. */
+export interface JsonObject {
+  [key: string]: JsonValue;
+}
+
+/** Whether a value is a JSON object: neither null nor an array. */
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** A deep copy of a JSON value. Keys whose value is `undefined` are left out. */
+export function cloneJson<T>(value: T): T;
+export function cloneJson(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map(cloneJson);
+  const copy: Record<string, unknown> = {};
+  for (const key in value) {
+    const member: unknown = (value as Record<string, unknown>)[key];
+    if (member !== undefined) copy[key] = cloneJson(member);
+  }
+  return copy;
+}
+
+/** Whether two JSON values say the same; the order of keys does not matter, `undefined` counts as absent. */
+export function equalJson(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
+  if (Array.isArray(a)) return Array.isArray(b) && a.length === b.length && a.every((item, index) => equalJson(item, b[index]));
+  if (Array.isArray(b)) return false;
+  return equalMembers(a as Record<string, unknown>, b as Record<string, unknown>);
+}
+
+function equalMembers(a: Record<string, unknown>, b: Record<string, unknown>): boolean {
+  for (const key in a) if (a[key] !== undefined && !equalJson(a[key], b[key])) return false;
+  for (const key in b) if (b[key] !== undefined && a[key] === undefined) return false;
+  return true;
+}
+
+/** Removes members that are null, at every depth: to Kubernetes, null and absent are the same. Changes the value. */
+export function dropNulls(value: unknown): void {
+  if (Array.isArray(value)) {
+    for (const item of value) dropNulls(item);
+    return;
+  }
+  if (typeof value !== "object" || value === null) return;
+  const members = value as Record<string, unknown>;
+  for (const key in members) {
+    const member = members[key];
+    if (member === null || member === undefined) delete members[key];
+    else if (typeof member === "object") dropNulls(member);
+  }
+}

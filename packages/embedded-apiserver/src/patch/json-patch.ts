@@ -1,0 +1,102 @@
+import { badRequest, unprocessable } from "../api-status-error.ts";
+import { cloneJson, equalJson, isJsonObject, type JsonObject, type JsonValue } from "../json-value.ts";
+
+type Container = JsonObject | JsonValue[];
+
+/**
+ * Applies a JSON patch (RFC 6902). The document is not changed.
+ *
+ * @throws ApiStatusError 400 if the patch is none, 422 if it cannot be applied
+ */
+export function applyJsonPatch(document: JsonValue, patch: JsonValue): JsonValue {
+  if (!Array.isArray(patch)) throw badRequest("error decoding patch: json: cannot unmarshal object into Go value of type jsonpatch.Patch");
+  // A root above the document makes replacing the whole document an ordinary operation.
+  const root: JsonObject = { document: cloneJson(document) };
+  for (const operation of patch) applyOperation(root, operation);
+  return root["document"] ?? null;
+}
+
+function applyOperation(root: JsonObject, operation: JsonValue): void {
+  if (!isJsonObject(operation)) throw badRequest("error decoding patch: json: cannot unmarshal into Go value of type jsonpatch.Operation");
+  const { op, value } = operation;
+  const path = segmentsOf(operation["path"]);
+  switch (op) {
+    case "add":
+      return add(root, path, value ?? null);
+    case "remove":
+      return void remove(root, path);
+    case "replace":
+      read(root, path);
+      return write(root, path, value ?? null);
+    case "move":
+      return add(root, path, remove(root, segmentsOf(operation["from"])));
+    case "copy":
+      return add(root, path, cloneJson(read(root, segmentsOf(operation["from"]))));
+    case "test":
+      if (!equalJson(tryRead(root, path) ?? null, value ?? null)) throw unprocessable();
+      return;
+    default:
+      throw unprocessable();
+  }
+}
+
+/** The path's segments below the root that holds the document. */
+function segmentsOf(pointer: JsonValue | undefined): string[] {
+  if (typeof pointer !== "string" || (pointer !== "" && !pointer.startsWith("/"))) throw unprocessable();
+  return ["document", ...pointer.split("/").slice(1).map((segment) => segment.replaceAll("~1", "/").replaceAll("~0", "~"))];
+}
+
+function add(root: JsonObject, path: readonly string[], value: JsonValue): void {
+  const { parent, key } = locate(root, path);
+  if (!Array.isArray(parent)) {
+    parent[key] = value;
+    return;
+  }
+  const index = key === "-" ? parent.length : arrayIndex(parent, key, parent.length);
+  parent.splice(index, 0, value);
+}
+
+function remove(root: JsonObject, path: readonly string[]): JsonValue {
+  const value = read(root, path);
+  const { parent, key } = locate(root, path);
+  if (Array.isArray(parent)) parent.splice(arrayIndex(parent, key, parent.length - 1), 1);
+  else delete parent[key];
+  return value;
+}
+
+function write(root: JsonObject, path: readonly string[], value: JsonValue): void {
+  const { parent, key } = locate(root, path);
+  if (Array.isArray(parent)) parent[arrayIndex(parent, key, parent.length - 1)] = value;
+  else parent[key] = value;
+}
+
+function read(root: JsonObject, path: readonly string[]): JsonValue {
+  const value = tryRead(root, path);
+  if (value === undefined) throw unprocessable();
+  return value;
+}
+
+function tryRead(root: JsonObject, path: readonly string[]): JsonValue | undefined {
+  const { parent, key } = locate(root, path);
+  if (Array.isArray(parent)) return parent[arrayIndex(parent, key, parent.length - 1)];
+  return Object.hasOwn(parent, key) ? parent[key] : undefined;
+}
+
+function locate(root: JsonObject, path: readonly string[]): { parent: Container; key: string } {
+  let parent: Container = root;
+  for (const segment of path.slice(0, -1)) {
+    const child: JsonValue | undefined = Array.isArray(parent) ? parent[arrayIndex(parent, segment, parent.length - 1)] : parent[segment];
+    if (typeof child !== "object" || child === null) throw unprocessable();
+    parent = child;
+  }
+  return { parent, key: path.at(-1) ?? "" };
+}
+
+function arrayIndex(array: readonly JsonValue[], segment: string, last: number): number {
+  if (!/^-?(0|[1-9]\d*)$/.test(segment)) throw unprocessable();
+  const number = Number(segment);
+  // The server's library takes negative indices as counted from the end.
+  const index = number < 0 ? number + array.length : number;
+  if (index < 0 || index > last) throw unprocessable();
+  return index;
+}

@@ -1,0 +1,70 @@
+import { badRequest, invalid } from "../api-status-error.ts";
+import { isJsonObject, type JsonValue } from "../json-value.ts";
+import type { ApiObject, Kind } from "../kind.ts";
+import { decode, DecodeError, type Decoded } from "../kinds/schema/decode.ts";
+import { apiVersionOf, type WriteOptions } from "./rest-context.ts";
+
+/**
+ * Reads a request's object: as its kind's schema has it, with defaults, `kind`, `apiVersion` and `metadata` first.
+ *
+ * @returns a fresh object
+ * @throws ApiStatusError 400 if it is no object of the kind
+ */
+export function decodeObject(kind: Kind, body: unknown, options: WriteOptions): ApiObject {
+  if (!isJsonObject(body)) throw badRequest(`the object provided is unrecognized (must be of type ${kind.kind}): expected a JSON object`);
+  checkType(kind, body["kind"], body["apiVersion"]);
+  return complete(kind, decodeFields(kind, body, options, (problem) => badRequest(unhandled(kind, kind.kind, kind.version, problem))));
+}
+
+/**
+ * Reads what a patch has made of an object, like {@link decodeObject}.
+ *
+ * @throws ApiStatusError 422 if it is no longer an object of the kind
+ */
+export function decodePatched(kind: Kind, patched: JsonValue, options: WriteOptions): ApiObject {
+  const asProblem = (problem: string): Error => {
+    const message = `Invalid value: ${JSON.stringify(JSON.stringify(patched))}: ${problem}`;
+    return invalid({ group: "", kind: "" }, "", [{ field: "patch", reason: "FieldValueInvalid", message }]);
+  };
+  if (!isJsonObject(patched)) throw asProblem(`json: cannot unmarshal ${Array.isArray(patched) ? "array" : typeof patched} into Go value of type v1.${kind.kind}`);
+  checkType(kind, patched["kind"], patched["apiVersion"]);
+  return complete(kind, decodeFields(kind, patched, options, asProblem));
+}
+
+function decodeFields(kind: Kind, body: Readonly<Record<string, JsonValue>>, options: WriteOptions, asProblem: (problem: string) => Error): Record<string, unknown> {
+  const { object, unknownFields } = tryDecode(kind, body, asProblem);
+  const problems = unknownFields.map((path) => `unknown field ${JSON.stringify(path)}`);
+  if (problems.length > 0 && options.fieldValidation === "Strict") throw asProblem(`strict decoding error: ${problems.join(", ")}`);
+  if (options.fieldValidation !== "Ignore") for (const problem of problems) options.warn?.(problem);
+  return object;
+}
+
+function tryDecode(kind: Kind, body: Readonly<Record<string, JsonValue>>, asProblem: (problem: string) => Error): Decoded {
+  try {
+    return decode(kind.schema, body);
+  } catch (error) {
+    throw error instanceof DecodeError ? asProblem(error.message) : error;
+  }
+}
+
+function complete(kind: Kind, decoded: Record<string, unknown>): ApiObject {
+  const { kind: _kind, apiVersion: _apiVersion, metadata, ...rest } = decoded;
+  const object = { kind: kind.kind, apiVersion: apiVersionOf(kind), metadata: metadata ?? {}, ...rest } as ApiObject & { metadata: { managedFields?: unknown; selfLink?: unknown } };
+  delete object.metadata.managedFields;
+  delete object.metadata.selfLink;
+  kind.applyDefaults?.(object);
+  return object;
+}
+
+/** A missing kind or version is the one of the URL. */
+function checkType(kind: Kind, kindName: JsonValue | undefined, apiVersion: JsonValue | undefined): void {
+  const givenKind = typeof kindName === "string" && kindName !== "" ? kindName : kind.kind;
+  const givenVersion = typeof apiVersion === "string" && apiVersion !== "" ? apiVersion : apiVersionOf(kind);
+  if (givenKind === kind.kind && givenVersion === apiVersionOf(kind)) return;
+  const problem = `no kind ${JSON.stringify(givenKind)} is registered for version ${JSON.stringify(givenVersion)} in scheme "pkg/runtime/scheme.go:111"`;
+  throw badRequest(unhandled(kind, givenKind, givenVersion.slice(givenVersion.indexOf("/") + 1), problem));
+}
+
+function unhandled(kind: Kind, givenKind: string, givenVersion: string, problem: string): string {
+  return `${givenKind} in version ${JSON.stringify(givenVersion)} cannot be handled as a ${kind.kind}: ${problem}`;
+}

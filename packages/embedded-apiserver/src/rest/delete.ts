@@ -1,0 +1,147 @@
+import { conflict, forbidden, invalid, notFound, uidConflict } from "../api-status-error.ts";
+import { toTimestamp } from "../clock.ts";
+import type { ApiObject, Kind } from "../kind.ts";
+import { StoredObject } from "../storage.ts";
+import { collectionOf, type ObjectAddress, type RestContext } from "./rest-context.ts";
+
+/** Kubernetes' `DeleteOptions`. */
+export interface DeleteOptions {
+  readonly gracePeriodSeconds?: number | undefined;
+  readonly uid?: string | undefined;
+  readonly resourceVersion?: string | undefined;
+  readonly propagationPolicy?: "Orphan" | "Background" | "Foreground" | undefined;
+  readonly dryRun?: boolean | undefined;
+}
+
+/** What a deletion came to. */
+export interface Deletion {
+  /** The object as it is then; of one that is gone, its last state. */
+  readonly stored: StoredObject;
+  /** Whether the object is gone. */
+  readonly isGone: boolean;
+}
+
+/** What the request has an object become. */
+type Plan = { readonly kind: "remove" } | { readonly kind: "keep" } | { readonly kind: "mark"; readonly metadata: ApiObject["metadata"]; readonly thenRemove: boolean };
+
+/** Source: k8s.io/apiserver v0.36.3 pkg/admission/plugin/namespace/lifecycle/admission.go. */
+const immortalNamespaces: ReadonlySet<string> = new Set(["default", "kube-system", "kube-public"]);
+
+/**
+ * Deletes an object, or begins to: one with a grace period or with finalizers stays, marked.
+ *
+ * Source: k8s.io/apiserver v0.36.3 pkg/registry/generic/registry/store.go `Delete` and pkg/registry/rest/delete.go
+ * `BeforeDelete`; for namespaces pkg/registry/core/namespace/storage/storage.go of Kubernetes v1.36.3.
+ *
+ * @throws ApiStatusError 403, 404, 409 or 422
+ */
+export function deleteObject(context: RestContext, { kind, namespace, name }: ObjectAddress, options: DeleteOptions = {}): Deletion {
+  const collection = collectionOf(context, kind);
+  const stored = collection.get(namespace, name);
+  if (stored === undefined) throw notFound(kind, name);
+  const isNamespace = kind.group === "" && kind.plural === "namespaces";
+  if (isNamespace && immortalNamespaces.has(name)) throw forbidden(kind, name, "this namespace may not be deleted");
+  checkOptions(options);
+  checkPreconditions(kind, stored, options);
+  const now = context.clock.now();
+  const plan = isNamespace ? planNamespace(stored, options, now) : planDeletion(kind, stored, options, now);
+  if (plan.kind === "keep") return { stored, isGone: false };
+  let current = stored;
+  if (plan.kind === "mark") {
+    const object = { ...stored.object, ...(isNamespace ? { status: { ...stored.object["status"], phase: "Terminating" } } : {}), metadata: plan.metadata } as ApiObject;
+    current = options.dryRun === true ? new StoredObject(object, stored.resourceVersion) : collection.put(object);
+    if (!plan.thenRemove) return { stored: current, isGone: false };
+  }
+  return { stored: options.dryRun === true ? current : collection.remove(current), isGone: true };
+}
+
+function checkOptions({ propagationPolicy }: DeleteOptions): void {
+  if (propagationPolicy === undefined || ["Orphan", "Background", "Foreground"].includes(propagationPolicy)) return;
+  const message = `Unsupported value: ${JSON.stringify(propagationPolicy)}: supported values: "Foreground", "Background", "Orphan", "nil"`;
+  throw invalid({ group: "meta.k8s.io", kind: "DeleteOptions" }, "", [{ field: "propagationPolicy", reason: "FieldValueNotSupported", message }]);
+}
+
+function checkPreconditions(kind: Kind, { object }: StoredObject, { uid, resourceVersion }: DeleteOptions): void {
+  const { name, uid: actualUid, resourceVersion: actualVersion } = object.metadata;
+  // The real server names the kind here, where other conflicts name the resource.
+  const subject = { group: kind.group, plural: kind.kind };
+  if (uid !== undefined && uid !== actualUid) {
+    if (kind.kind === "Namespace" && kind.group === "") throw uidConflict(kind, name, uid, actualUid);
+    throw conflict(subject, name, `the UID in the precondition (${uid}) does not match the UID in record (${actualUid}). The object might have been deleted and then recreated`);
+  }
+  if (resourceVersion !== undefined && resourceVersion !== actualVersion) {
+    throw conflict(subject, name, `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record (${actualVersion}). The object might have been modified`);
+  }
+}
+
+/** A namespace is marked first, then emptied; its `spec.finalizers` say whether it has been. */
+function planNamespace({ object }: StoredObject, options: DeleteOptions, now: number): Plan {
+  const { metadata } = object;
+  if (metadata.deletionTimestamp === undefined) {
+    return { kind: "mark", metadata: { ...withFinalizers(metadata, options), deletionTimestamp: toTimestamp(now) }, thenRemove: false };
+  }
+  const isHeld = (object["spec"]?.finalizers?.length ?? 0) > 0 || (metadata.finalizers?.length ?? 0) > 0;
+  return isHeld ? { kind: "keep" } : { kind: "remove" };
+}
+
+function planDeletion(kind: Kind, { object }: StoredObject, options: DeleteOptions, now: number): Plan {
+  const grace = planGrace(kind, object as ApiObject, options, now);
+  if (grace === "pending") return { kind: "keep" };
+  const metadata = withFinalizers(grace === "none" ? object.metadata : grace, options);
+  const isHeld = (metadata.finalizers?.length ?? 0) > 0;
+  if (grace !== "none") return { kind: "mark", metadata, thenRemove: !isHeld && metadata.deletionGracePeriodSeconds === 0 };
+  return isHeld ? { kind: "mark", metadata: markedNow(metadata, now), thenRemove: false } : { kind: "remove" };
+}
+
+/** The metadata a graceful deletion gives the object; `pending` if one is under way already, `none` if there is none to be. */
+function planGrace(kind: Kind, object: ApiObject, options: DeleteOptions, now: number): ApiObject["metadata"] | "pending" | "none" {
+  if (kind.gracePeriodSeconds === undefined) return "none";
+  const { metadata } = object;
+  const asked = options.gracePeriodSeconds !== undefined && options.gracePeriodSeconds < 0 ? 1 : options.gracePeriodSeconds;
+  if (metadata.deletionTimestamp !== undefined) return shortenGrace(metadata, asked, now);
+  const seconds = mayTakeTime(object) ? Math.trunc(asked ?? kind.gracePeriodSeconds(object)) : 0;
+  const grace = seconds < 0 ? 1 : seconds;
+  return {
+    ...metadata,
+    ...(metadata.generation === undefined ? {} : { generation: metadata.generation + 1 }),
+    deletionTimestamp: toTimestamp(now + grace * 1000),
+    deletionGracePeriodSeconds: grace,
+  };
+}
+
+/** Nobody has to be waited for if the pod runs nowhere, or no longer. Source: pkg/registry/core/pod/strategy.go `CheckGracefulDelete`. */
+function mayTakeTime(object: ApiObject): boolean {
+  const phase: unknown = object["status"]?.phase;
+  return Boolean(object["spec"]?.nodeName) && phase !== "Failed" && phase !== "Succeeded";
+}
+
+/** A deletion under way can only be made shorter. */
+function shortenGrace(metadata: ApiObject["metadata"], asked: number | undefined, now: number): ApiObject["metadata"] | "pending" | "none" {
+  const { deletionGracePeriodSeconds: current = 0, deletionTimestamp = "" } = metadata;
+  if (current === 0) return "none";
+  if (asked === undefined || asked >= current) return "pending";
+  const due = Date.parse(deletionTimestamp) + (asked - current) * 1000;
+  if (due >= now) return { ...metadata, deletionTimestamp: toTimestamp(due), deletionGracePeriodSeconds: asked };
+  // Of a graceful deletion whose time is up already, one second stays: somebody else has to see it and to end it.
+  return { ...metadata, deletionTimestamp: toTimestamp(now), deletionGracePeriodSeconds: asked === 0 ? 0 : 1 };
+}
+
+function markedNow(metadata: ApiObject["metadata"], now: number): ApiObject["metadata"] {
+  const isFirst = metadata.deletionTimestamp === undefined;
+  const isLater = isFirst || Date.parse(metadata.deletionTimestamp ?? "") > now;
+  return {
+    ...metadata,
+    ...(isFirst && metadata.generation !== undefined ? { generation: metadata.generation + 1 } : {}),
+    ...(isLater ? { deletionTimestamp: toTimestamp(now) } : {}),
+    deletionGracePeriodSeconds: 0,
+  };
+}
+
+/** What is to become of dependents is told to the garbage collector through finalizers. */
+function withFinalizers(metadata: ApiObject["metadata"], { propagationPolicy }: DeleteOptions): ApiObject["metadata"] {
+  if (propagationPolicy === undefined) return metadata;
+  const { finalizers = [], ...rest } = metadata;
+  const others = finalizers.filter((finalizer) => finalizer !== "orphan" && finalizer !== "foregroundDeletion");
+  const added = propagationPolicy === "Orphan" ? ["orphan"] : propagationPolicy === "Foreground" ? ["foregroundDeletion"] : [];
+  return others.length + added.length === 0 ? rest : { ...rest, finalizers: [...others, ...added] };
+}

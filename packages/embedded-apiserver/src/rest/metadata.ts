@@ -1,0 +1,136 @@
+import { badRequest } from "../api-status-error.ts";
+import { equalJson } from "../json-value.ts";
+import type { ApiMetadata, ApiObject, FieldError, Kind } from "../kind.ts";
+import { labelKeyProblems, labelValueProblems } from "../label-syntax.ts";
+
+/** Source: k8s.io/apimachinery v0.36.3 pkg/api/validation/objectmeta.go, `TotalAnnotationSizeLimitB`. */
+const annotationsLimitBytes = 256 * 1024;
+
+/**
+ * Makes the object's namespace the request's.
+ *
+ * @throws ApiStatusError 400 if the object names another one
+ */
+export function setNamespace(kind: Kind, metadata: ApiMetadata, namespace: string): void {
+  if (!kind.namespaced) {
+    delete metadata.namespace;
+  } else if (metadata.namespace === undefined || metadata.namespace === "") {
+    metadata.namespace = namespace;
+  } else if (metadata.namespace !== namespace) {
+    throw badRequest("the namespace of the provided object does not match the namespace sent on the request");
+  }
+}
+
+/**
+ * What is wrong with an object's metadata.
+ *
+ * Source: k8s.io/apimachinery v0.36.3 pkg/api/validation/objectmeta.go, `ValidateObjectMetaAccessor`.
+ */
+export function metadataErrors(kind: Kind, metadata: ApiMetadata): FieldError[] {
+  return [...nameErrors(kind, metadata), ...labelErrors(metadata), ...annotationErrors(metadata), ...ownerErrors(metadata), ...finalizerErrors(metadata)];
+}
+
+function nameErrors(kind: Kind, { name, namespace }: ApiMetadata): FieldError[] {
+  if (name === undefined || name === "") return [{ field: "metadata.name", reason: "FieldValueRequired", message: "Required value: name or generateName is required" }];
+  const problems = (kind.nameProblems ?? subdomainProblems)(name);
+  const errors = problems.map((problem) => invalidValue("metadata.name", name, problem));
+  if (kind.namespaced && namespace === undefined) errors.push({ field: "metadata.namespace", reason: "FieldValueRequired", message: "Required value" });
+  return errors;
+}
+
+const subdomainPattern = "[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*";
+const subdomain = new RegExp(`^${subdomainPattern}$`);
+
+function subdomainProblems(name: string): string[] {
+  const problems = name.length > 253 ? ["must be no more than 253 bytes"] : [];
+  if (!subdomain.test(name)) {
+    problems.push(
+      "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an " +
+        `alphanumeric character (e.g. 'example.com', regex used for validation is '${subdomainPattern}')`,
+    );
+  }
+  return problems;
+}
+
+function labelErrors({ labels = {} }: ApiMetadata): FieldError[] {
+  return Object.entries(labels).flatMap(([key, value]) => [
+    ...labelKeyProblems(key).map((problem) => invalidValue("metadata.labels", key, problem)),
+    ...labelValueProblems(value).map((problem) => invalidValue("metadata.labels", value, problem)),
+  ]);
+}
+
+function annotationErrors({ annotations = {} }: ApiMetadata): FieldError[] {
+  const errors: FieldError[] = [];
+  let bytes = 0;
+  for (const [key, value] of Object.entries(annotations)) {
+    bytes += key.length + value.length;
+    for (const problem of labelKeyProblems(key.toLowerCase())) errors.push(invalidValue("metadata.annotations", key, problem));
+  }
+  if (bytes > annotationsLimitBytes) {
+    errors.push({ field: "metadata.annotations", reason: "FieldValueTooLong", message: `Too long: may not be more than ${annotationsLimitBytes} bytes` });
+  }
+  return errors;
+}
+
+function ownerErrors({ ownerReferences = [] }: ApiMetadata): FieldError[] {
+  const field = "metadata.ownerReferences";
+  const errors: FieldError[] = [];
+  let controller: string | undefined;
+  for (const owner of ownerReferences) {
+    if (!owner.apiVersion) errors.push(invalidValue(`${field}.apiVersion`, owner.apiVersion ?? "", "version must not be empty"));
+    if (!owner.kind) errors.push(invalidValue(`${field}.kind`, owner.kind ?? "", "must not be empty"));
+    if (!owner.name) errors.push(invalidValue(`${field}.name`, owner.name ?? "", "must not be empty"));
+    if (!owner.uid) errors.push(invalidValue(`${field}.uid`, owner.uid ?? "", "must not be empty"));
+    if (owner.controller !== true) continue;
+    const name = `${owner.kind}/${owner.name}`;
+    if (controller === undefined) controller = name;
+    else {
+      const problem = `Only one reference can have Controller set to true. Found "true" in references for ${controller} and ${name}`;
+      errors.push({ field, reason: "FieldValueInvalid", message: `Invalid value: ${JSON.stringify(ownerReferences)}: ${problem}` });
+    }
+  }
+  return errors;
+}
+
+function finalizerErrors({ finalizers = [] }: ApiMetadata): FieldError[] {
+  const errors = finalizers.flatMap((finalizer) => labelKeyProblems(finalizer).map((problem) => invalidValue("metadata.finalizers", finalizer, problem)));
+  if (finalizers.includes("orphan") && finalizers.includes("foregroundDeletion")) {
+    const problem = "finalizer orphan and foregroundDeletion cannot be both set";
+    errors.push({ field: "metadata.finalizers", reason: "FieldValueInvalid", message: `Invalid value: ${JSON.stringify(finalizers)}: ${problem}` });
+  }
+  return errors;
+}
+
+/**
+ * What an update may not do to metadata.
+ *
+ * Source: the same file, `ValidateObjectMetaAccessorUpdate`.
+ */
+export function metadataUpdateErrors(metadata: ApiMetadata, old: Readonly<ApiMetadata>): FieldError[] {
+  const errors: FieldError[] = [];
+  if (old.deletionTimestamp !== undefined) {
+    const added = (metadata.finalizers ?? []).filter((finalizer) => !old.finalizers?.includes(finalizer)).toSorted();
+    if (added.length > 0) {
+      const list = added.map((finalizer) => JSON.stringify(finalizer)).join(", ");
+      const problem = `no new finalizers can be added if the object is being deleted, found new finalizers []string{${list}}`;
+      errors.push({ field: "metadata.finalizers", reason: "FieldValueForbidden", message: `Forbidden: ${problem}` });
+    }
+  }
+  for (const field of ["name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"] as const) {
+    if (!equalJson(metadata[field], old[field])) errors.push(invalidValue(`metadata.${field}`, metadata[field] ?? null, "field is immutable"));
+  }
+  return errors;
+}
+
+/** Leaves out repeated owner references. Changes the object. @returns whether there were any */
+export function dropDuplicateOwners(object: ApiObject): boolean {
+  const owners = object.metadata.ownerReferences;
+  if (owners === undefined) return false;
+  const unique = owners.filter((owner, index) => owners.findIndex((other) => equalJson(other, owner)) === index);
+  object.metadata.ownerReferences = unique;
+  return unique.length < owners.length;
+}
+
+function invalidValue(field: string, value: unknown, problem: string): FieldError {
+  return { field, reason: "FieldValueInvalid", message: `Invalid value: ${JSON.stringify(value)}: ${problem}` };
+}

@@ -1,0 +1,33 @@
+import { badRequest, notFound } from "../api-status-error.ts";
+import { toTimestamp } from "../clock.ts";
+import type { ApiObject } from "../kind.ts";
+import { deleteObject, type DeleteOptions } from "./delete.ts";
+import { withCondition } from "./pod-conditions.ts";
+import { collectionOf, type ObjectAddress, type RestContext } from "./rest-context.ts";
+import { updateObject } from "./update.ts";
+
+/**
+ * Evicts a pod: marks it as disrupted and deletes it. There are no disruption budgets.
+ *
+ * Source: pkg/registry/core/pod/storage/eviction.go of Kubernetes v1.36.3.
+ *
+ * @param evictionName - the name in the `Eviction`, which must be the pod's
+ * @throws ApiStatusError 400, 404 or 409
+ */
+export function evictPod(context: RestContext, pod: ObjectAddress, evictionName: string, options: DeleteOptions): void {
+  if (evictionName !== pod.name) throw badRequest("name in URL does not match name in Eviction object");
+  const stored = collectionOf(context, pod.kind).get(pod.namespace, pod.name);
+  if (stored === undefined) throw notFound(pod.kind, pod.name);
+  const mark = (object: Readonly<ApiObject>): ApiObject =>
+    withCondition(object, {
+      type: "DisruptionTarget",
+      status: "True",
+      reason: "EvictionByEvictionAPI",
+      message: "Eviction API: evicting",
+      lastTransitionTime: toTimestamp(context.clock.now()),
+    });
+  const isMet = (options.uid ?? stored.object.metadata.uid) === stored.object.metadata.uid && (options.resourceVersion ?? stored.object.metadata.resourceVersion) === stored.object.metadata.resourceVersion;
+  const { resourceVersion: _met, ...rest } = options;
+  if (isMet && options.dryRun !== true) updateObject(context, pod, mark, { scope: "all" });
+  deleteObject(context, pod, isMet ? rest : options);
+}

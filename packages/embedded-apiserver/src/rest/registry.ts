@@ -1,0 +1,62 @@
+import { ApiStatusError } from "../api-status-error.ts";
+import type { Clock, Random } from "../clock.ts";
+import type { Cluster, ClusterEvent } from "../cluster.ts";
+import { cloneJson, type JsonValue } from "../json-value.ts";
+import type { ApiObject, Kind } from "../kind.ts";
+import type { Storage } from "../storage.ts";
+import { createObject } from "./create.ts";
+import { decodePatched } from "./decode-object.ts";
+import { deleteObject } from "./delete.ts";
+import { collectionOf, type RestContext } from "./rest-context.ts";
+import { updateObject } from "./update.ts";
+
+/** What a {@link Registry} works with. */
+export interface RegistryDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly storage: Storage;
+  readonly kinds: readonly Kind[];
+}
+
+/** The cluster as the server's own controllers see it, over the same verbs as HTTP's. */
+export class Registry implements Cluster {
+  /** What the verbs take. */
+  readonly context: RestContext;
+
+  constructor(deps: RegistryDeps) {
+    this.context = { ...deps, cluster: this };
+  }
+
+  get(kind: Kind, namespace: string | undefined, name: string): Readonly<ApiObject> | undefined {
+    return collectionOf(this.context, kind).get(namespace ?? "", name)?.object;
+  }
+
+  list(kind: Kind, namespace?: string): Readonly<ApiObject>[] {
+    return collectionOf(this.context, kind).list(namespace).map(({ object }) => object);
+  }
+
+  create(kind: Kind, object: unknown): Readonly<ApiObject> {
+    const namespace = kind.namespaced ? ((object as Partial<ApiObject>).metadata?.namespace ?? "default") : "";
+    return createObject(this.context, kind, namespace, object).object;
+  }
+
+  update(kind: Kind, namespace: string | undefined, name: string, change: (object: ApiObject) => ApiObject | undefined, subresource?: "status"): Readonly<ApiObject> | undefined {
+    const current = this.get(kind, namespace, name);
+    const changed = current === undefined ? undefined : change(cloneJson(current) as ApiObject);
+    if (changed === undefined) return current;
+    const decoded = decodePatched(kind, changed as unknown as JsonValue, {});
+    return updateObject(this.context, { kind, namespace: namespace ?? "", name }, () => decoded, subresource === undefined ? {} : { scope: subresource }).object;
+  }
+
+  delete(kind: Kind, namespace: string | undefined, name: string, options: { gracePeriodSeconds?: number; uid?: string } = {}): void {
+    try {
+      deleteObject(this.context, { kind, namespace: namespace ?? "", name }, options);
+    } catch (error) {
+      if (!(error instanceof ApiStatusError && error.status.code === 404)) throw error;
+    }
+  }
+
+  watch(kind: Kind, listener: (event: ClusterEvent) => void): Disposable {
+    return collectionOf(this.context, kind).subscribe(({ type, current }) => listener({ type, object: current.object }));
+  }
+}

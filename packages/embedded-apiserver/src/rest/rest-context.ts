@@ -1,0 +1,50 @@
+import type { Clock, Random } from "../clock.ts";
+import type { Cluster } from "../cluster.ts";
+import type { Kind } from "../kind.ts";
+import type { Collection, Storage } from "../storage.ts";
+
+/** What the verbs work with. */
+export interface RestContext {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly storage: Storage;
+  /** All kinds the server knows. */
+  readonly kinds: readonly Kind[];
+  /** The same objects, for the hooks of a kind. */
+  readonly cluster: Cluster;
+}
+
+/** What an unknown field of a request's object leads to; source: Kubernetes' `fieldValidation` parameter. */
+export type FieldValidation = "Ignore" | "Warn" | "Strict";
+
+/** Options every write takes. */
+export interface WriteOptions {
+  /** Everything but the storing. */
+  readonly dryRun?: boolean;
+  /** Default: `Warn`. */
+  readonly fieldValidation?: FieldValidation;
+  /** Told what the caller should be warned of. */
+  readonly warn?: (message: string) => void;
+}
+
+/** Names an object of a kind; `namespace` is `""` where the kind has none. */
+export interface ObjectAddress {
+  readonly kind: Kind;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** The stored objects of the kind. */
+export function collectionOf(context: RestContext, kind: Kind): Collection {
+  return context.storage.collection(kind);
+}
+
+/** The kind of that group and plural name, in any version; `undefined` if there is none. */
+export function findKind(context: RestContext, group: string, plural: string): Kind | undefined {
+  return context.kinds.find((kind) => kind.group === group && kind.plural === plural);
+}
+
+/** `v1`, or `apps/v1`. */
+export function apiVersionOf(kind: Kind): string {
+  return kind.group === "" ? kind.version : `${kind.group}/${kind.version}`;
+}

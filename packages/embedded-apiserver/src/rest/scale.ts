@@ -1,0 +1,76 @@
+import { badRequest, invalid } from "../api-status-error.ts";
+import { cloneJson, isJsonObject, type JsonObject, type JsonValue } from "../json-value.ts";
+import type { ApiObject } from "../kind.ts";
+import type { ObjectAddress, RestContext } from "./rest-context.ts";
+import { updateObject, type UpdateOptions } from "./update.ts";
+
+/** The `autoscaling/v1` Scale of an object. */
+export function scaleOf({ metadata, spec, status }: Readonly<ApiObject>): JsonObject {
+  const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
+  const selector = selectorText(spec?.selector);
+  return {
+    kind: "Scale",
+    apiVersion: "autoscaling/v1",
+    metadata: { name, ...(namespace === undefined ? {} : { namespace }), uid, resourceVersion, creationTimestamp },
+    spec: typeof spec?.replicas === "number" && spec.replicas !== 0 ? { replicas: spec.replicas } : {},
+    status: { replicas: typeof status?.replicas === "number" ? status.replicas : 0, ...(selector === "" ? {} : { selector }) },
+  };
+}
+
+/** A label selector as text, as clients put it into queries. */
+function selectorText(selector: unknown): string {
+  if (!isJsonObject(selector)) return "";
+  const labels = isJsonObject(selector["matchLabels"]) ? Object.entries(selector["matchLabels"]).map(([key, value]) => `${key}=${String(value)}`) : [];
+  const expressions = Array.isArray(selector["matchExpressions"]) ? selector["matchExpressions"].filter(isJsonObject).map(expressionText) : [];
+  return [...labels, ...expressions].toSorted().join(",");
+}
+
+function expressionText(expression: JsonObject): string {
+  const key = String(expression["key"]);
+  const values = Array.isArray(expression["values"]) ? expression["values"].map(String).toSorted().join(",") : "";
+  switch (expression["operator"]) {
+    case "In":
+      return `${key} in (${values})`;
+    case "NotIn":
+      return `${key} notin (${values})`;
+    case "DoesNotExist":
+      return `!${key}`;
+    default:
+      return key;
+  }
+}
+
+/**
+ * Writes the `scale` subresource.
+ *
+ * @param change - gets the present Scale, returns the wanted one
+ * @throws ApiStatusError 400, 404, 409 or 422
+ */
+export function updateScale(context: RestContext, address: ObjectAddress, change: (scale: JsonObject) => JsonValue, options: UpdateOptions): Readonly<ApiObject> {
+  const stored = updateObject(
+    context,
+    address,
+    (object) => {
+      const scale = change(scaleOf(object));
+      if (!isJsonObject(scale)) throw badRequest("the object provided is unrecognized (must be of type Scale): expected a JSON object");
+      const wanted = cloneJson(object) as ApiObject;
+      wanted["spec"].replicas = replicasOf(address, scale);
+      const { resourceVersion, uid } = isJsonObject(scale["metadata"]) ? scale["metadata"] : {};
+      wanted.metadata.resourceVersion = typeof resourceVersion === "string" ? resourceVersion : "";
+      if (typeof uid === "string" && uid !== "") wanted.metadata.uid = uid;
+      return wanted;
+    },
+    options,
+  );
+  return stored.object;
+}
+
+function replicasOf({ name }: ObjectAddress, scale: JsonObject): number {
+  const replicas = (isJsonObject(scale["spec"]) ? scale["spec"]["replicas"] : undefined) ?? 0;
+  if (typeof replicas !== "number" || !Number.isInteger(replicas)) throw badRequest(`Scale in version "v1" cannot be handled as a Scale: json: cannot unmarshal ${typeof replicas} into Go struct field ScaleSpec.spec.replicas of type int32`);
+  if (replicas < 0) {
+    const message = `Invalid value: ${replicas}: must be greater than or equal to 0`;
+    throw invalid({ group: "autoscaling", kind: "Scale" }, name, [{ field: "spec.replicas", reason: "FieldValueInvalid", message }]);
+  }
+  return replicas;
+}

@@ -1,0 +1,89 @@
+import { badRequest, conflict, invalid, notFound } from "../api-status-error.ts";
+import { toTimestamp } from "../clock.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../json-value.ts";
+import type { ApiObject, FieldError } from "../kind.ts";
+import { tokenIssuer, type BoundObject, type ServiceAccountTokens, type TokenSpec } from "../service-account-token.ts";
+import { collectionOf, findKind, type ObjectAddress, type RestContext } from "./rest-context.ts";
+
+const defaultExpirationSeconds = 3600;
+const minExpirationSeconds = 600;
+
+/**
+ * Answers a `TokenRequest` for a service account.
+ *
+ * Source: pkg/registry/core/serviceaccount/storage/token.go of Kubernetes v1.36.3.
+ *
+ * @returns the request, with the token in its status
+ * @throws ApiStatusError 400, 404, 409 or 422
+ */
+export function requestToken(context: RestContext, tokens: ServiceAccountTokens, account: ObjectAddress, body: JsonValue): JsonObject {
+  if (!isJsonObject(body)) throw badRequest("the object provided is unrecognized (must be of type TokenRequest): expected a JSON object");
+  const stored = collectionOf(context, account.kind).get(account.namespace, account.name);
+  if (stored === undefined) throw notFound(account.kind, account.name);
+  const { uid } = stored.object.metadata;
+  const spec = isJsonObject(body["spec"]) ? body["spec"] : {};
+  const metadata = isJsonObject(body["metadata"]) ? body["metadata"] : {};
+  if (metadata["uid"] && metadata["uid"] !== uid) {
+    throw conflict({ group: "authentication.k8s.io", plural: "TokenRequest" }, account.name, `the UID in the token request (${String(metadata["uid"])}) does not match the UID of the service account (${uid})`);
+  }
+  const expirationSeconds = spec["expirationSeconds"] ?? defaultExpirationSeconds;
+  const errors = expirationErrors(expirationSeconds);
+  if (errors.length > 0) throw invalid({ group: "authentication.k8s.io", kind: "TokenRequest" }, "", errors);
+  const given = Array.isArray(spec["audiences"]) ? spec["audiences"].map(String) : [];
+  const audiences = given.length === 0 ? [tokenIssuer] : given;
+  const bound = isJsonObject(spec["boundObjectRef"]) ? boundObjects(context, account, spec["boundObjectRef"]) : undefined;
+  const issued = tokens.issue({ namespace: account.namespace, serviceAccount: { name: account.name, uid }, audiences, expirationSeconds: Number(expirationSeconds), bound });
+  return {
+    kind: "TokenRequest",
+    apiVersion: "authentication.k8s.io/v1",
+    metadata: { name: account.name, namespace: account.namespace, uid, creationTimestamp: toTimestamp(context.clock.now()) },
+    spec: { audiences, expirationSeconds, boundObjectRef: spec["boundObjectRef"] ?? null },
+    status: { token: issued.token, expirationTimestamp: toTimestamp(issued.expiresAtSeconds * 1000) },
+  };
+}
+
+function expirationErrors(seconds: JsonValue): FieldError[] {
+  const field = "spec.expirationSeconds";
+  const value = `Invalid value: ${JSON.stringify(seconds)}`;
+  if (typeof seconds !== "number" || seconds < minExpirationSeconds) return [{ field, reason: "FieldValueInvalid", message: `${value}: may not specify a duration less than 10 minutes` }];
+  if (seconds > 2 ** 32) return [{ field, reason: "FieldValueInvalid", message: `${value}: may not specify a duration larger than 2^32 seconds` }];
+  return [];
+}
+
+/** The object the token is bound to, and the node of a pod. */
+function boundObjects(context: RestContext, account: ObjectAddress, reference: JsonObject): TokenSpec["bound"] {
+  const { kind: kindName, apiVersion, name, uid } = reference;
+  const plural = apiVersion === "v1" ? boundKinds[String(kindName)] : undefined;
+  if (plural === undefined) throw badRequest(`cannot bind token to object of type ${String(apiVersion)}, Kind=${String(kindName)}`);
+  const object = find(context, plural, { namespace: account.namespace, name: String(name) });
+  if (plural === "pods" && object["spec"]?.serviceAccountName !== account.name) {
+    throw badRequest(`cannot bind token for serviceaccount ${JSON.stringify(account.name)} to pod running with different serviceaccount name.`);
+  }
+  if (typeof uid === "string" && uid !== "" && uid !== object.metadata.uid) {
+    throw conflict({ group: "", plural: String(kindName) }, String(name), `the UID in the bound object reference (${uid}) does not match the UID in record. The object might have been deleted and then recreated`);
+  }
+  const bound = identityOf(object);
+  if (plural === "nodes") return { node: bound };
+  if (plural === "secrets") return { secret: bound };
+  const nodeName: unknown = object["spec"]?.nodeName;
+  return typeof nodeName === "string" && nodeName !== "" ? { pod: bound, node: nodeIdentity(context, nodeName) } : { pod: bound };
+}
+
+const boundKinds: Readonly<Record<string, "pods" | "nodes" | "secrets">> = { Pod: "pods", Node: "nodes", Secret: "secrets" };
+
+function find(context: RestContext, plural: string, { namespace, name }: { namespace: string; name: string }): Readonly<ApiObject> {
+  const kind = findKind(context, "", plural);
+  const stored = kind === undefined ? undefined : collectionOf(context, kind).get(kind.namespaced ? namespace : "", name);
+  if (stored === undefined) throw notFound({ group: "", plural }, name);
+  return stored.object;
+}
+
+function nodeIdentity(context: RestContext, name: string): BoundObject {
+  const nodes = findKind(context, "", "nodes");
+  const stored = nodes === undefined ? undefined : collectionOf(context, nodes).get("", name);
+  return stored === undefined ? { name, uid: "" } : identityOf(stored.object);
+}
+
+function identityOf({ metadata }: Readonly<ApiObject>): BoundObject {
+  return { name: metadata.name, uid: metadata.uid };
+}

@@ -1,0 +1,131 @@
+import { ApiStatusError, badRequest, invalid, modifiedConflict, notFound, uidConflict } from "../api-status-error.ts";
+import { equalJson } from "../json-value.ts";
+import type { ApiObject, Kind } from "../kind.ts";
+import { StoredObject } from "../storage.ts";
+import { dropDuplicateOwners, metadataErrors, metadataUpdateErrors, setNamespace } from "./metadata.ts";
+import { collectionOf, type ObjectAddress, type RestContext, type WriteOptions } from "./rest-context.ts";
+
+/** How an update is made. */
+export interface UpdateOptions extends WriteOptions {
+  /**
+   * `status` writes the status and leaves all else; absent: the other way round. `all` is for the server itself: it
+   * writes what it is given, without the checks for callers.
+   */
+  readonly scope?: "status" | "all";
+  /** The UID the object must have, as far as the caller says. */
+  readonly uid?: string | undefined;
+}
+
+/**
+ * Updates an object to what `change` makes of it.
+ *
+ * Source: k8s.io/apiserver v0.36.3 pkg/registry/generic/registry/store.go `Update` and pkg/registry/rest/update.go
+ * `BeforeUpdate`.
+ *
+ * @param change - gets the stored object, which it must not change; returns a fresh, decoded one
+ * @returns the object as it is then; an update that changes nothing stores nothing
+ * @throws ApiStatusError 400, 404, 409 or 422
+ */
+export function updateObject(context: RestContext, address: ObjectAddress, change: (object: Readonly<ApiObject>) => ApiObject, options: UpdateOptions = {}): StoredObject {
+  const { kind, namespace, name } = address;
+  const collection = collectionOf(context, kind);
+  const stored = collection.get(namespace, name);
+  if (stored === undefined) throw notFound(kind, name);
+  const old = stored.object;
+  if (options.uid !== undefined && options.uid !== old.metadata.uid) throw uidConflict(kind, name, options.uid, old.metadata.uid);
+  const object = change(old);
+  checkName(address, object);
+  setNamespace(kind, object.metadata, namespace);
+  checkVersion(kind, object, stored);
+  if (dropDuplicateOwners(object)) options.warn?.(".metadata.ownerReferences contains duplicate entries");
+  keepMetadata(object, old);
+  keepScope(kind, object, old, options.scope);
+  if (options.scope !== "all") kind.prepareForUpdate?.(object, old, context);
+  shareUnchanged(object, old);
+  if (options.scope !== "all") finishUpdate(kind, object, old as ApiObject);
+  if (equalJson(object, old)) return stored;
+  if (isDeletedByUpdate(object, old)) {
+    if (options.dryRun !== true) collection.remove(stored);
+    return new StoredObject(object, stored.resourceVersion);
+  }
+  return options.dryRun === true ? new StoredObject(object, stored.resourceVersion) : collection.put(object);
+}
+
+/** Counts a change of the spec, and checks the outcome. */
+function finishUpdate(kind: Kind, object: ApiObject, old: ApiObject): void {
+  if (kind.hasGeneration === true && object["spec"] !== old["spec"]) object.metadata.generation = (old.metadata.generation ?? 0) + 1;
+  const errors = [...metadataErrors(kind, object.metadata), ...metadataUpdateErrors(object.metadata, old.metadata), ...(kind.validate?.(object, old) ?? [])];
+  if (errors.length > 0) throw invalid(kind, old.metadata.name, errors);
+}
+
+/** Kinds whose updates must name a resourceVersion; source: `AllowUnconditionalUpdate` under pkg/registry of Kubernetes v1.36.3. */
+const conditionalOnly: ReadonlySet<string> = new Set(["leases.coordination.k8s.io", "poddisruptionbudgets.policy", "runtimeclasses.node.k8s.io", "csidrivers.storage.k8s.io", "csinodes.storage.k8s.io", "volumeattachments.storage.k8s.io"]);
+
+function checkVersion(kind: Kind, object: ApiObject, stored: StoredObject): void {
+  const given = object.metadata.resourceVersion ?? "";
+  const { name } = stored.object.metadata;
+  if (given === "" || given === "0") {
+    if (conditionalOnly.has(`${kind.plural}.${kind.group}`)) {
+      const message = "Invalid value: 0: must be specified for an update";
+      throw invalid({ group: kind.group, kind: kind.plural }, name, [{ field: "metadata.resourceVersion", reason: "FieldValueInvalid", message }]);
+    }
+  } else if (!/^\d+$/.test(given)) {
+    throw new ApiStatusError({ code: 500, message: `resourceVersion: Invalid value: ${JSON.stringify(given)}: strconv.ParseUint: parsing ${JSON.stringify(given)}: invalid syntax` });
+  } else if (Number(given) !== stored.resourceVersion) {
+    throw modifiedConflict(kind, name);
+  }
+  object.metadata.resourceVersion = String(stored.resourceVersion);
+}
+
+function checkName({ name }: ObjectAddress, object: ApiObject): void {
+  const given = object.metadata.name;
+  if (given === undefined || given === "") object.metadata.name = name;
+  else if (given !== name) throw badRequest(`the name of the object (${given}) does not match the name on the URL (${name})`);
+}
+
+/** What no update changes. */
+function keepMetadata({ metadata }: ApiObject, { metadata: old }: Readonly<ApiObject>): void {
+  if (old.generation === undefined) delete metadata.generation;
+  else metadata.generation = old.generation;
+  metadata.uid ??= old.uid;
+  metadata.creationTimestamp = old.creationTimestamp;
+  if (old.deletionTimestamp !== undefined) metadata.deletionTimestamp = old.deletionTimestamp;
+  if (old.deletionGracePeriodSeconds !== undefined) metadata.deletionGracePeriodSeconds ??= old.deletionGracePeriodSeconds;
+}
+
+/** The status is written through its own subresource, and only the status. */
+function keepScope(kind: Kind, object: ApiObject, old: Readonly<ApiObject>, scope: UpdateOptions["scope"]): void {
+  if (scope === "all") return;
+  if (scope === undefined) {
+    if (kind.hasStatus === true) keepField(object, old, "status");
+    return;
+  }
+  for (const field of new Set([...Object.keys(object), ...Object.keys(old)])) {
+    if (field !== "metadata" && field !== "status") keepField(object, old, field);
+  }
+  // Labels, annotations and finalizers may be written through pods/status, owners may not: pkg/registry/core/pod/strategy.go.
+  if (kind.group === "" && kind.kind === "Pod") {
+    if (old.metadata.deletionTimestamp === undefined) delete object.metadata.deletionTimestamp;
+    if (old.metadata.ownerReferences === undefined) delete object.metadata.ownerReferences;
+    else object.metadata.ownerReferences = old.metadata.ownerReferences;
+  }
+}
+
+function keepField(object: ApiObject, old: Readonly<ApiObject>, field: string): void {
+  if (old[field] === undefined) delete object[field];
+  else object[field] = old[field];
+}
+
+/** Versions share what is the same in both: a status update costs the memory of a status. */
+function shareUnchanged(object: ApiObject, old: Readonly<ApiObject>): void {
+  for (const field of Object.keys(object)) {
+    if (field !== "metadata" && object[field] !== old[field] && equalJson(object[field], old[field])) object[field] = old[field];
+  }
+}
+
+/** The last finalizer is gone, and nothing else holds an object that is to be deleted. */
+function isDeletedByUpdate(object: Readonly<ApiObject>, old: Readonly<ApiObject>): boolean {
+  if ((object.metadata.finalizers?.length ?? 0) > 0 || old.metadata.deletionTimestamp === undefined) return false;
+  if (object.kind === "Namespace" && object.apiVersion === "v1" && (object["spec"]?.finalizers?.length ?? 0) > 0) return false;
+  return (old.metadata.deletionGracePeriodSeconds ?? 0) === 0;
+}

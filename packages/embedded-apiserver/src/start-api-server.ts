@@ -1,0 +1,132 @@
+import { bootstrap, maintainNamespaceDefaults } from "./bootstrap.ts";
+import { createServerCredentials } from "./certificates/server-credentials.ts";
+import type { Clock, Random } from "./clock.ts";
+import type { Cluster } from "./cluster.ts";
+import { discoveryResponse } from "./discovery/index.ts";
+import type { ApiRequest, ApiResponse } from "./http/api-request.ts";
+import { handleRequest, type ApiHandlerDeps } from "./http/api-handler.ts";
+import { openHttpServer } from "./http/http-server.ts";
+import { createInProcessTransport, type InProcessTransport } from "./in-process.ts";
+import { toKubeconfig } from "./kubeconfig.ts";
+import { kinds } from "./kinds/index.ts";
+import { runNamespaceDeletion } from "./namespace-deletion.ts";
+import { Registry } from "./rest/registry.ts";
+import { ServiceAccountTokens } from "./service-account-token.ts";
+import { Storage } from "./storage.ts";
+import { systemClock, systemRandom } from "./system-clock.ts";
+import type { WatchStream } from "./watch.ts";
+
+/** How the server is started. Everything has a default that fits a test. */
+export interface ApiServerOptions {
+  /** Default: 0, any free port. */
+  readonly port?: number;
+  /** The address to listen on; default: 127.0.0.1. */
+  readonly host?: string;
+  /** Further names and addresses the serving certificate is valid for. */
+  readonly certificateHosts?: readonly string[];
+  /** Default: the machine's. */
+  readonly clock?: Clock;
+  /** Default: the machine's. The keys and certificates never come from it. */
+  readonly random?: Random;
+  /** The administrator's bearer token; default: a random one. */
+  readonly token?: string;
+  /** Name of cluster, user and context in the kubeconfig; default: `embedded`. */
+  readonly contextName?: string;
+  /** Whether the server's own controllers run; default: true. Without them it is a bare API server. */
+  readonly controllers?: boolean;
+  /** Whether HTTPS is served; without it only {@link ApiServer.transport} leads in. Default: true. */
+  readonly listen?: boolean;
+  /** Changes of each kind that are kept for watches to resume from; default: 4096. */
+  readonly watchHistory?: number;
+  /** Changes that may wait for a slow reader of a watch before it is closed; default: 10,000. */
+  readonly watchBuffer?: number;
+}
+
+/** A running API server. */
+export interface ApiServer extends AsyncDisposable {
+  /** Such as `https://127.0.0.1:34567`. */
+  readonly url: string;
+  /** The authority of its serving certificate, PEM. */
+  readonly caPem: string;
+  /** The administrator's bearer token. */
+  readonly token: string;
+  /** The public key that service-account tokens can be checked with, PEM. */
+  readonly serviceAccountKeyPem: string;
+  /** The objects, with the server's rules, without HTTP. */
+  readonly cluster: Cluster;
+  /** The Kubernetes version it speaks, as `/version` says it. */
+  readonly version: string;
+  /** A kubeconfig for the administrator, JSON, which is YAML too. It holds the token: keep it private. */
+  kubeconfig(): string;
+  /** A way to the server without sockets, as the administrator; the same shape as kube-client's `Transport`. */
+  transport(): InProcessTransport;
+  /** Ends the watches and stops listening. Objects are gone with the server. */
+  close(): Promise<void>;
+}
+
+const historyDefault = 4096;
+const bufferDefault = 10_000;
+
+/** The Kubernetes version whose behaviour is copied. */
+const gitVersion = "v1.36.3-embedded";
+
+/**
+ * Starts a Kubernetes API server in this process. Its objects are in memory.
+ *
+ * @throws Error of node if it cannot listen, such as EADDRINUSE
+ */
+export async function startApiServer(options: ApiServerOptions = {}): Promise<ApiServer> {
+  const { clock = systemClock, random = systemRandom, host = "127.0.0.1" } = options;
+  const credentials = createServerCredentials({ clock, random: systemRandom, hosts: [...new Set([host, "localhost", "127.0.0.1", "kubernetes", "kubernetes.default", "kubernetes.default.svc", ...(options.certificateHosts ?? [])])] });
+  const caPem = credentials.authority.certificatePem;
+  const token = options.token ?? systemRandom.uuid();
+  const storage = new Storage({ historyLimit: options.watchHistory ?? historyDefault });
+  const registry = new Registry({ clock, random, storage, kinds });
+  const tokens = new ServiceAccountTokens({ clock, random });
+  const watches = new Set<WatchStream>();
+  const deps: ApiHandlerDeps = {
+    context: registry.context,
+    clock,
+    random,
+    tokens,
+    adminToken: token,
+    watches,
+    watchBufferLimit: options.watchBuffer ?? bufferDefault,
+    discovery: discoveryResponse,
+    version: versionInfo,
+  };
+  const handle = (request: ApiRequest): ApiResponse => handleRequest(deps, request);
+  await using resources = new AsyncDisposableStack();
+  resources.defer(() => watches.forEach((watch) => watch.close()));
+  const server = options.listen === false ? undefined : resources.use(await openHttpServer({ host, port: options.port ?? 0, serving: credentials.serving, clientCaPem: caPem, handle }));
+  const port = server?.port ?? options.port ?? 443;
+  bootstrap(registry.context, registry, { port });
+  resources.use(maintainNamespaceDefaults(registry.context, registry, caPem));
+  if (options.controllers !== false) resources.use(runNamespaceDeletion(registry.context, registry));
+  const owned = resources.move();
+  const url = `https://${host.includes(":") ? `[${host}]` : host}:${port}`;
+  return {
+    url,
+    caPem,
+    token,
+    serviceAccountKeyPem: tokens.publicKeyPem,
+    cluster: registry,
+    version: gitVersion,
+    kubeconfig: () => toKubeconfig({ server: url, caPem, token, name: options.contextName ?? "embedded" }),
+    transport: () => createInProcessTransport(handle, token),
+    close: () => owned.disposeAsync(),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+const versionInfo = {
+  major: "1",
+  minor: "36",
+  gitVersion,
+  gitCommit: "",
+  gitTreeState: "clean",
+  buildDate: "1970-01-01T00:00:00Z",
+  goVersion: "",
+  compiler: "node",
+  platform: "node/javascript",
+};
