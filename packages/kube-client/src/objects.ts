@@ -1,11 +1,8 @@
 import type * as k8s from "@kubernetes/client-node";
 
-/** An index signature is not optional, though `{}` fits it. */
-type IsOptional<T, K extends keyof T> = string extends K ? false : {} extends Pick<T, K> ? true : false;
-
 /**
  * The API's JSON for a client-node model: its `Date`s are RFC 3339 strings, its `_continue` is `continue`, and an
- * optional field may be `undefined`.
+ * optional field may be `undefined`. (`{}` fits an index signature too, which is not optional.)
  */
 export type Wire<T> = T extends Date
   ? string
@@ -14,15 +11,20 @@ export type Wire<T> = T extends Date
     : T extends readonly (infer Item)[]
       ? Wire<Item>[]
       : T extends object
-        ? { [K in keyof T as K extends `_${infer Name}` ? Name : K]: IsOptional<T, K> extends true ? Wire<T[K]> | undefined : Wire<T[K]> }
+        ? {
+            [K in keyof T as K extends `_${infer Name}` ? Name : K]: string extends K
+              ? Wire<T[K]>
+              : {} extends Pick<T, K>
+                ? Wire<T[K]> | undefined
+                : Wire<T[K]>;
+          }
         : T;
 
-/** The same shape, with nothing in it to be changed: what a {@link Store} hands out. */
-export type DeepReadonly<T> = T extends string | number | boolean | undefined | null
-  ? T
-  : T extends readonly (infer Item)[]
-    ? readonly DeepReadonly<Item>[]
-    : { readonly [K in keyof T]: DeepReadonly<T[K]> };
+/**
+ * The same shape, with nothing in it to be changed: what a {@link Store} hands out. A mapped type keeps primitives and
+ * lists as they are, and its name in editors and documentation.
+ */
+export type DeepReadonly<T> = { readonly [K in keyof T]: DeepReadonly<T[K]> };
 
 /** What every Kubernetes object has. */
 export interface KubernetesObject {
