@@ -13,6 +13,7 @@ export type { Backoff } from "./backoff.ts";
 export { DecodeError, isDecodeError } from "./decode-error.ts";
 export { silentLogger, type LogFields, type Logger } from "./logger.ts";
 export { noMetrics, type MetricLabels, type Metrics } from "./metrics.ts";
+export { inClusterCredentials, loadCredentials, type LoadCredentialsOptions } from "./load-credentials.ts";
 export { microTime, rfc3339 } from "./micro-time.ts";
 export type {
   ConfigMap,

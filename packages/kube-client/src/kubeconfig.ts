@@ -1,0 +1,110 @@
+import { readFile } from "node:fs/promises";
+import { dirname, isAbsolute, resolve } from "node:path";
+import type { Cluster, Context, User } from "@kubernetes/client-node/dist/config_types.js";
+import { InvalidInputError, messageOf } from "@virtual-kubelet/errdefs";
+import type { Clock } from "./clock.ts";
+import { ExecCredential } from "./exec-credential.ts";
+import { FileCredentials, type TextSource } from "./file-credentials.ts";
+
+/** How a kubeconfig is read. */
+export interface KubeconfigOptions {
+  /** Files, as in `KUBECONFIG`: of entries with one name the first counts. */
+  readonly files: readonly string[];
+  /** Default: `current-context`. */
+  readonly context?: string | undefined;
+  /** The environment credential commands get. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly clock: Clock;
+}
+
+/** What a kubeconfig's user says besides what client-node reads of it. */
+interface MoreOfUser {
+  readonly name: string;
+  readonly user?: { readonly tokenFile?: string };
+}
+
+interface Merged {
+  readonly clusters: Map<string, Cluster & { readonly folder: string }>;
+  readonly users: Map<string, User & { readonly tokenFile: string | undefined; readonly folder: string }>;
+  readonly contexts: Map<string, Context>;
+  currentContext: string | undefined;
+}
+
+/**
+ * Reads credentials from kubeconfig files, as kubectl does: files are merged, relative paths are the file's.
+ *
+ * @throws InvalidInputError naming the file and what is wrong with it
+ */
+export async function readKubeconfig(options: KubeconfigOptions): Promise<FileCredentials> {
+  const { clock, env } = options;
+  const merged = await readFiles(options.files);
+  const where = `kubeconfig ${options.files.join(", ")}`;
+  const name = options.context ?? merged.currentContext;
+  if (!name) throw new InvalidInputError(`${where}: current-context is not set; name a context: ${listOf(merged.contexts)}`);
+  const context = merged.contexts.get(name);
+  if (!context) throw new InvalidInputError(`${where}: there is no context "${name}", expected one of ${listOf(merged.contexts)}`);
+  const cluster = merged.clusters.get(context.cluster);
+  if (!cluster) throw new InvalidInputError(`${where}: context "${name}" names cluster "${context.cluster}", expected one of ${listOf(merged.clusters)}`);
+  const user = merged.users.get(context.user);
+  if (!user && context.user) throw new InvalidInputError(`${where}: context "${name}" names user "${context.user}", expected one of ${listOf(merged.users)}`);
+  refuseUnsupported(where, cluster, user);
+  return new FileCredentials({
+    server: cluster.server,
+    ca: sourceOf(cluster.caData, cluster.caFile, cluster.folder),
+    serverName: cluster.tlsServerName,
+    insecureSkipVerify: cluster.skipTLSVerify,
+    certificate: user && sourceOf(user.certData, user.certFile, user.folder),
+    key: user && sourceOf(user.keyData, user.keyFile, user.folder),
+    token: user && (user.token ? { text: user.token } : sourceOf(undefined, user.tokenFile, user.folder)),
+    basic: user?.username ? { username: user.username, password: user.password ?? "" } : undefined,
+    exec: user?.exec && new ExecCredential({ ...user.exec, cluster: { server: cluster.server }, processEnv: env, clock }),
+    clock,
+  });
+}
+
+async function readFiles(files: readonly string[]): Promise<Merged> {
+  // client-node's own KubeConfig class brings all generated models with it, 80 MB; this part of it is 6.
+  const { newClusters, newContexts, newUsers } = await import("@kubernetes/client-node/dist/config_types.js");
+  const { parse } = await import("yaml");
+  const merged: Merged = { clusters: new Map(), users: new Map(), contexts: new Map(), currentContext: undefined };
+  for (const file of files) {
+    const folder = dirname(resolve(file));
+    try {
+      const raw: unknown = parse(await readFile(file, "utf8"));
+      if (typeof raw !== "object" || raw === null) throw new InvalidInputError("it is empty, expected a kubeconfig");
+      const config = raw as { clusters?: unknown; users?: readonly MoreOfUser[]; contexts?: unknown; "current-context"?: string };
+      for (const cluster of newClusters(config.clusters)) addFirst(merged.clusters, cluster.name, { ...cluster, folder });
+      for (const user of newUsers(config.users)) {
+        const tokenFile = config.users?.find(({ name }) => name === user.name)?.user?.tokenFile;
+        addFirst(merged.users, user.name, { ...user, tokenFile, folder });
+      }
+      for (const context of newContexts(config.contexts)) addFirst(merged.contexts, context.name, context);
+      merged.currentContext ??= config["current-context"] || undefined;
+    } catch (error) {
+      throw new InvalidInputError(`kubeconfig ${file}: ${messageOf(error)}`, { cause: error });
+    }
+  }
+  return merged;
+}
+
+/** What would be passed over in silence is refused: it would look like a wrong password, or go round a proxy. */
+function refuseUnsupported(where: string, cluster: Cluster, user: User | undefined): void {
+  if (cluster.proxyUrl) throw new InvalidInputError(`${where}: cluster "${cluster.name}" has proxy-url, which is not supported: name an API server that is reached directly`);
+  if (user?.authProvider) {
+    throw new InvalidInputError(`${where}: user "${user.name}" has auth-provider, which Kubernetes removed in 1.26: use exec, a token or a client certificate`);
+  }
+  if (user?.impersonateUser) throw new InvalidInputError(`${where}: user "${user.name}" has as, which is not supported: use credentials of that user`);
+}
+
+function sourceOf(base64: string | undefined, file: string | undefined, folder: string): TextSource | undefined {
+  if (base64) return { text: Buffer.from(base64, "base64").toString() };
+  return file ? { file: isAbsolute(file) ? file : resolve(folder, file) } : undefined;
+}
+
+function addFirst<T>(map: Map<string, T>, name: string, value: T): void {
+  if (!map.has(name)) map.set(name, value);
+}
+
+function listOf(map: ReadonlyMap<string, unknown>): string {
+  return [...map.keys()].map((name) => `"${name}"`).join(", ") || "none, as there is none";
+}
