@@ -21,7 +21,7 @@ export type Wire<T> = T extends Date
         : T;
 
 /**
- * The same shape, with nothing in it to be changed: what a {@link Store} hands out. A mapped type keeps primitives and
+ * The same shape, with nothing in it to be changed: what a store hands out. A mapped type keeps primitives and
  * lists as they are, and its name in editors and documentation.
  */
 export type DeepReadonly<T> = { readonly [K in keyof T]: DeepReadonly<T[K]> };
