@@ -78,7 +78,7 @@ describe("discovery", () => {
     expect(body(ask("/apis", accept))).toMatchObject({ kind: "APIGroupList" });
   });
 
-  test.each(["/", "/api/v2", "/apis/none", "/apis/apps/v2", "/api/v1/pods", "/openapi/v2", "/openapi/v3/apis/none/v1", "/version"])(
+  test.each(["/", "/api/v2", "/apis/none", "/apis/apps/v2", "/api/v1/pods", "/openapi/v3/apis/none/v1", "/version"])(
     "leaves %s to others",
     (path) => {
       expect(ask(path)).toBeUndefined();
@@ -113,5 +113,12 @@ describe("OpenAPI", () => {
 
     expect([...referred].filter((name) => name === undefined || !(name in components.schemas))).toEqual([]);
     expect(Object.keys(components.schemas)).toContain("io.k8s.api.autoscaling.v1.Scale");
+  });
+
+  test("of version 2 is an empty document, also in protobuf", () => {
+    const inProtobuf = ask("/openapi/v2", "application/com.github.proto-openapi.spec.v2@v1.0+protobuf");
+
+    expect(body(ask("/openapi/v2"))).toMatchObject({ swagger: "2.0", definitions: {} });
+    expect(Buffer.from(inProtobuf?.body ?? []).toString("latin1")).toBe("\n\x032.0");
   });
 });

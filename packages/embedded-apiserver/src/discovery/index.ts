@@ -13,7 +13,7 @@ export interface DiscoveryResponse {
 
 /**
  * Answers the questions clients ask about the API itself: `/api`, `/apis` (plain and aggregated), `/api/v1`,
- * `/apis/GROUP`, `/apis/GROUP/VERSION`, `/openapi/v3` and the documents below it.
+ * `/apis/GROUP`, `/apis/GROUP/VERSION`, `/openapi/v3` and the documents below it. `/openapi/v2` is there, but empty.
  *
  * The first question about OpenAPI reads the schema file, a few milliseconds of work.
  *
@@ -30,6 +30,7 @@ export function discoveryResponse(path: string, query: URLSearchParams, accept: 
     case "apis":
       return groupResponse(rest, accept);
     case "openapi":
+      if (rest[0] === "v2" && rest.length === 1) return openApiV2Response(accept);
       return rest[0] === "v3" ? openApiResponse(rest.slice(1), query) : undefined;
     default:
       return undefined;
@@ -73,6 +74,17 @@ function openApiResponse(path: readonly string[], query: URLSearchParams): Disco
     headers: { "content-type": "application/json", etag: `"${document.hash}"`, "cache-control": cacheControl },
     body: document.body,
   };
+}
+
+const openApiV2 = { swagger: "2.0", info: { title: "Kubernetes", version: "unversioned" }, paths: {}, definitions: {} };
+const openApiV2Type = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+
+/** kubectl before 1.30 asks for this in protobuf, and gives up without; all it wants to know it then finds in version 3. */
+function openApiV2Response(accept: string | undefined): DiscoveryResponse {
+  if (accept?.includes("proto-openapi.spec.v2") !== true) return json(openApiV2);
+  // Field 1 of the message is `swagger`.
+  const body = Buffer.concat([Buffer.from([0x0a, openApiV2.swagger.length]), Buffer.from(openApiV2.swagger)]);
+  return { status: 200, headers: { "cache-control": "no-cache, private", "content-type": openApiV2Type }, body };
 }
 
 function documentGroupVersion(path: readonly string[]): GroupVersion | undefined {
