@@ -1,0 +1,189 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import { isUnavailable } from "@virtual-kubelet/errdefs";
+import { expect, test } from "vitest";
+import type { Credentials } from "./credentials.ts";
+import { createHttpTransport } from "./http-transport.ts";
+import type { Transport, TransportRequest, TransportResponse } from "./transport.ts";
+
+const tls = {};
+const idle = new AbortController().signal;
+
+/** A server on loopback, the connections it has seen, and a transport to it. */
+class Rig implements AsyncDisposable {
+  readonly sockets = new Set<Socket>();
+  opened = 0;
+  token = "first";
+  refreshed = 0;
+  readonly transport: Transport;
+  readonly #server: Server;
+
+  private constructor(server: Server) {
+    this.#server = server;
+    const credentials: Credentials = {
+      server: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+      current: async () => ({ tls, authorization: `Bearer ${this.token}` }),
+      refresh: async () => {
+        this.refreshed++;
+        this.token = "second";
+      },
+    };
+    this.transport = createHttpTransport({ credentials });
+    server.on("connection", (socket) => {
+      this.opened++;
+      this.sockets.add(socket);
+      socket.on("close", () => this.sockets.delete(socket));
+    });
+  }
+
+  static async start(handler: (request: IncomingMessage, response: ServerResponse) => void): Promise<Rig> {
+    const server = createServer(handler);
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    return new Rig(server);
+  }
+
+  get(path: string, changes: Partial<TransportRequest> = {}): Promise<TransportResponse> {
+    return this.transport.request({ method: "GET", path, pool: "short", signal: idle, ...changes });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.transport[Symbol.asyncDispose]();
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+}
+
+async function textOf({ body }: TransportResponse): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of body) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
+}
+
+/** Waits until something outside this process's own turn has come about. */
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setImmediate(resolve));
+}
+
+test("five hundred requests share the pool's connections", async () => {
+  await using rig = await Rig.start((_request, response) => response.end("ok"));
+
+  await Promise.all(Array.from({ length: 500 }, async (_, index) => textOf(await rig.get(`/${index}`))));
+
+  expect(rig.opened).toBeLessThanOrEqual(32);
+});
+
+test("open watches starve neither requests nor the lease", async () => {
+  await using rig = await Rig.start((request, response) => {
+    if (request.url === "/watch") response.write("{}\n");
+    else response.end("ok");
+  });
+  const watches = await Promise.all(Array.from({ length: 60 }, () => rig.get("/watch", { pool: "long" })));
+
+  expect(await textOf(await rig.get("/short"))).toBe("ok");
+  expect(await textOf(await rig.get("/lease", { pool: "lease" }))).toBe("ok");
+  for (const { body } of watches) for await (const _ of body) break;
+});
+
+test("a watch that is left frees its connection", async () => {
+  await using rig = await Rig.start((_request, response) => void response.write("{}\n"));
+  const { body } = await rig.get("/watch", { pool: "long" });
+
+  for await (const _ of body) break;
+
+  await until(() => rig.sockets.size === 0);
+});
+
+test("an aborted request rejects with the signal's reason and frees its connection", async () => {
+  await using rig = await Rig.start(() => {});
+  const abort = new AbortController();
+
+  const request = rig.get("/never", { signal: abort.signal });
+  await until(() => rig.sockets.size === 1);
+  abort.abort(new Error("enough"));
+
+  await expect(request).rejects.toThrow("enough");
+  await until(() => rig.sockets.size === 0);
+});
+
+test("an abort while the body is read ends the reading with the signal's reason", async () => {
+  await using rig = await Rig.start((_request, response) => void response.write("{}\n"));
+  const abort = new AbortController();
+  const { body } = await rig.get("/watch", { pool: "long", signal: abort.signal });
+
+  const reading = (async () => {
+    for await (const _ of body) abort.abort(new Error("enough"));
+  })();
+
+  await expect(reading).rejects.toThrow("enough");
+});
+
+test("a refused identity is read anew, once", async () => {
+  await using rig = await Rig.start((request, response) => {
+    response.statusCode = request.headers.authorization === "Bearer second" ? 200 : 401;
+    response.end("body");
+  });
+
+  expect((await rig.get("/")).status).toBe(200);
+  expect(rig.refreshed).toBe(1);
+});
+
+test("an identity that is refused again is the caller's to see", async () => {
+  await using rig = await Rig.start((_request, response) => {
+    response.statusCode = 401;
+    response.end("no");
+  });
+
+  expect((await rig.get("/")).status).toBe(401);
+  expect(rig.refreshed).toBe(1);
+});
+
+test("an error status is an answer", async () => {
+  await using rig = await Rig.start((_request, response) => {
+    response.writeHead(503, { "Retry-After": "7" });
+    response.end("busy");
+  });
+
+  const response = await rig.get("/");
+
+  expect(response.status).toBe(503);
+  expect(response.headers["retry-after"]).toBe("7");
+  expect(await textOf(response)).toBe("busy");
+});
+
+test("a read is put on another connection when the server closes a kept one", async () => {
+  let requests = 0;
+  await using rig = await Rig.start((request, response) => {
+    if (requests++ === 0) request.socket.destroy();
+    else response.end("ok");
+  });
+
+  expect(await textOf(await rig.get("/"))).toBe("ok");
+});
+
+test("a write that got no answer is not sent twice", async () => {
+  let requests = 0;
+  await using rig = await Rig.start((request) => {
+    requests++;
+    request.socket.destroy();
+  });
+
+  await expect(rig.get("/", { method: "POST", body: "{}" })).rejects.toSatisfy(isUnavailable);
+  expect(requests).toBe(1);
+});
+
+test("an answer that breaks off says so", async () => {
+  await using rig = await Rig.start((request, response) => {
+    response.write("{}\n", () => request.socket.destroy());
+  });
+
+  const response = await rig.get("/watch", { pool: "long" });
+
+  await expect(textOf(response)).rejects.toThrow(/^GET \/watch: the answer broke off/);
+});
+
+test("a server that cannot be reached is named", async () => {
+  const rig = await Rig.start(() => {});
+  await rig[Symbol.asyncDispose]();
+
+  await expect(rig.get("/api")).rejects.toThrow(/^GET \/api: no answer from the API server at http:\/\/127\.0\.0\.1:/);
+});
