@@ -32,7 +32,10 @@ export interface ProviderPod {
  * them, and ignores them here. Conditions of types the core does not own (readiness gates, say) are passed on.
  */
 export type ProviderPodStatus = DeepReadonly<
-  Pick<PodStatus, "phase" | "reason" | "message" | "podIP" | "podIPs" | "containerStatuses" | "initContainerStatuses" | "ephemeralContainerStatuses"> & {
+  Pick<
+    PodStatus,
+    "phase" | "reason" | "message" | "podIP" | "podIPs" | "containerStatuses" | "initContainerStatuses" | "ephemeralContainerStatuses"
+  > & {
     conditions?: PodStatus["conditions"] | undefined;
   }
 >;
@@ -108,7 +111,9 @@ export interface NodeDescription {
   readonly labels?: Readonly<Record<string, string>> | undefined;
   readonly annotations?: Readonly<Record<string, string>> | undefined;
   /** Conditions besides Ready, such as MemoryPressure. */
-  readonly conditions?: readonly { readonly type: string; readonly status: "True" | "False" | "Unknown"; readonly reason: string; readonly message: string }[] | undefined;
+  readonly conditions?:
+    | readonly { readonly type: string; readonly status: "True" | "False" | "Unknown"; readonly reason: string; readonly message: string }[]
+    | undefined;
   readonly providerID?: string | undefined;
   /** Such as `docker://28.2.2`. */
   readonly containerRuntimeVersion?: string | undefined;
@@ -172,7 +177,11 @@ export interface ProviderDefinition<Config = unknown> {
   readonly capabilities: Capabilities;
   /** Schema of the configuration; a zod schema is one. */
   readonly configSchema: ConfigSchema<Config>;
-  /** @param config - what {@link configSchema} returned. Must not wait for the back end: that is `ping`'s business. */
+  /**
+   * Makes the provider of one node. Must not wait for the back end: that is `ping`'s business.
+   *
+   * @param config - what {@link configSchema} returned
+   */
   create(host: ProviderHost, config: Config): Provider | Promise<Provider>;
 }
 
@@ -180,10 +189,19 @@ export interface ProviderDefinition<Config = unknown> {
 export interface ConfigSchema<Config> {
   /** JSON Schema of the input, for documents and for naming the nearest right key; every zod 4 schema has it. */
   toJSONSchema?(options?: { io?: "input" | "output" }): object;
+  /** Parses the input without throwing; each issue names its field by path. */
   safeParse(
     input: unknown,
   ):
     | { readonly success: true; readonly data: Config }
-    | { readonly success: false; readonly error: { readonly issues: readonly { readonly path: readonly PropertyKey[]; readonly message: string; readonly code?: string | undefined }[] } };
+    | {
+        readonly success: false;
+        readonly error: {
+          readonly issues: readonly {
+            readonly path: readonly PropertyKey[];
+            readonly message: string;
+            readonly code?: string | undefined;
+          }[];
+        };
+      };
 }
-

@@ -11,12 +11,20 @@ export interface ClusterEvent {
  * preconditions, graceful deletion), without HTTP. Objects returned are shared and must not be changed.
  */
 export interface Cluster {
+  /** The object of that name, if there is one. */
   get(kind: Kind, namespace: string | undefined, name: string): Readonly<ApiObject> | undefined;
+  /** All objects of the kind, in one namespace or in all. */
   list(kind: Kind, namespace?: string): Readonly<ApiObject>[];
   /** @throws ApiStatusError */
   create(kind: Kind, object: unknown): Readonly<ApiObject>;
   /** Replaces what `change` returns for the current object; `undefined` leaves it. @throws ApiStatusError */
-  update(kind: Kind, namespace: string | undefined, name: string, change: (object: ApiObject) => ApiObject | undefined, subresource?: "status"): Readonly<ApiObject> | undefined;
+  update(
+    kind: Kind,
+    namespace: string | undefined,
+    name: string,
+    change: (object: ApiObject) => ApiObject | undefined,
+    subresource?: "status",
+  ): Readonly<ApiObject> | undefined;
   /** @throws ApiStatusError; a missing object is no error */
   delete(kind: Kind, namespace: string | undefined, name: string, options?: { gracePeriodSeconds?: number; uid?: string }): void;
   /** Calls back on every later change of the kind, after it is stored. */

@@ -75,11 +75,17 @@ export interface DeleteQuery {
  * and details are had by {@link statusOf}, "too old" by {@link isGone}.
  */
 export interface KubeClient {
+  /** Reads one object. @throws NotFoundError */
   get<T extends KubernetesObject>(resource: Resource<T>, name: ObjectName, options: CallOptions): Promise<T>;
+  /** Reads one page of a list; without `limit` that is all of it. */
   list<T extends KubernetesObject>(resource: Resource<T>, query: ListQuery, options: CallOptions): Promise<ObjectList<T>>;
+  /** Creates the object, in the namespace its metadata names, and returns it as stored. @throws ConflictError where one of its name exists */
   create<T extends KubernetesObject>(resource: Resource<T>, object: T, options: CallOptions): Promise<T>;
+  /** Replaces the object as a whole and returns it as stored. @throws ConflictError where its `resourceVersion` is not the latest */
   replace<T extends KubernetesObject>(resource: Resource<T>, object: T, options: CallOptions): Promise<T>;
+  /** Patches one object and returns it as stored. @throws ConflictError where the patch names a UID or `resourceVersion` that is not its */
   patch<T extends KubernetesObject>(resource: Resource<T>, name: ObjectName, patch: Patch, options: CallOptions): Promise<T>;
+  /** Deletes one object, or begins to where it has grace or finalizers. @throws NotFoundError; ConflictError where a precondition fails */
   delete<T extends KubernetesObject>(resource: Resource<T>, name: ObjectName, query: DeleteQuery, options: CallOptions): Promise<void>;
   /**
    * Opens a watch. The iterable ends when the server ends the watch, and throws where the connection breaks or a

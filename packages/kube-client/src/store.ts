@@ -11,10 +11,13 @@ export type StoreChange<T> =
  * its name is two objects, also where the deletion itself was missed. Objects are shared and must not be changed.
  */
 export interface Store<T extends KubernetesObject> {
+  /** How many objects it holds. */
   readonly size: number;
+  /** The object of that UID, if there is one. */
   get(uid: string): DeepReadonly<T> | undefined;
   /** The object of that name; for objects without a namespace, `namespace` is undefined. */
   getByName(namespace: string | undefined, name: string): DeepReadonly<T> | undefined;
+  /** All objects, in no order. The iterator sees changes made while it runs. */
   list(): IterableIterator<DeepReadonly<T>>;
   /**
    * Calls back on every change, after the store holds it, in the order of the changes. The listener must return at
