@@ -1,6 +1,6 @@
 # Needs Node.js 20 or newer, npm, make and git; all else, pnpm and Node.js 24 among it, comes from npm into node_modules.
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench docs lint fix build generate version clean
+.PHONY: help demo test bench docs lint fix build generate changeset version clean
 
 PNPM := npx --yes $(shell sed -n 's/.*"packageManager": "\(.*\)".*/\1/p' package.json)
 # The workspace's own Node.js and tools come first.
@@ -42,6 +42,9 @@ generate: $(INSTALLED) ## Write the generated parts of README.md and docs/
 
 build: $(INSTALLED) ## Compile every package to its dist/
 	@$(PNPM) --silent build
+
+changeset: $(INSTALLED) ## Say what a change means to users, for the change logs
+	@$(PNPM) --silent changeset
 
 version: $(INSTALLED) ## Turn the changesets into versions and change logs
 	@$(PNPM) --silent version-packages

@@ -1,6 +1,7 @@
 import { existsSync, globSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { printChecks, type CheckResult } from "./check.ts";
+import { renderExitCodes, renderFlags, renderObsolete } from "./config-reference.ts";
 import { replaceRegion } from "./marked-region.ts";
 import { folderProblems, parseProviderList, renderProviderList } from "./provider-list.ts";
 import { root } from "./workspace.ts";
@@ -19,6 +20,9 @@ function providerTable(toTop: string): string {
 const regions: readonly GeneratedRegion[] = [
   { page: "README.md", region: "providers", content: () => providerTable("") },
   { page: "docs/guides/providers.md", region: "providers", content: () => providerTable("../../") },
+  { page: "docs/guides/configuration.md", region: "flags", content: () => renderFlags() },
+  { page: "docs/guides/configuration.md", region: "obsolete", content: () => renderObsolete() },
+  { page: "docs/guides/configuration.md", region: "exit-codes", content: () => renderExitCodes() },
 ];
 
 /** What is wrong between provider.yaml and the folders under providers/. */

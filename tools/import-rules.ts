@@ -113,7 +113,8 @@ function siteProblems(path: string, { line, specifier }: ImportSite, context: Im
   const { folder, manifest } = context.owner;
   const where = `${path}:${line} imports`;
   if (specifier.startsWith(".")) {
-    const inside = posix.join(posix.dirname(path), specifier).startsWith(`${folder}/`);
+    // The tools describe the packages, so they may look inside.
+    const inside = folder === "tools" || posix.join(posix.dirname(path), specifier).startsWith(`${folder}/`);
     return inside ? [] : [`${where} ${specifier}, a file of another package; import that package by its name`];
   }
   const name = packageOf(specifier);

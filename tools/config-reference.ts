@@ -1,0 +1,59 @@
+import { exitCodes } from "../packages/cli/src/exit-codes.ts";
+import { envNamesOf, flags, obsoleteEnv, type Flag } from "../packages/cli/src/flags.ts";
+
+/** A Markdown table; `|` in a cell is escaped. */
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]): string => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
+  return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
+}
+
+function code(text: string): string {
+  return `\`${text}\``;
+}
+
+function usage({ name, short, value }: Flag): string {
+  const long = value === undefined ? `--${name}` : `--${name}=${value}`;
+  return code(short === undefined ? long : `-${short}, ${long}`);
+}
+
+function meaning({ help, choices, default: standard, commands }: Flag): string {
+  const parts = [help];
+  if (choices !== undefined) parts.push(`one of ${choices.map(code).join(", ")}`);
+  if (standard !== undefined) parts.push(`default: ${standard}`);
+  if (!commands.includes("run")) parts.push(`only of ${commands.map(code).join(", ")}`);
+  return parts.join("; ");
+}
+
+/** The flags that do something, with their places in the configuration file and their environment variables. */
+export function renderFlags(all: readonly Flag[] = flags): string {
+  const live = all.filter((flag) => flag.obsolete === undefined && flag.insteadUse === undefined && flag.name !== "help");
+  return table(
+    ["Flag", "In the file", "Environment", "What it sets"],
+    live.map((flag) => [usage(flag), flag.path === undefined ? "" : code(flag.path), envNamesOf(flag).map(code).join(", "), meaning(flag)]),
+  );
+}
+
+/** What is taken for the sake of scripts written for upstream, and what to use. */
+export function renderObsolete(all: readonly Flag[] = flags, environment: Readonly<Record<string, string>> = obsoleteEnv): string {
+  const renamed = all.flatMap((flag) =>
+    flag.insteadUse === undefined ? [] : [[code(`--${flag.name}`), `the same as ${code(flag.insteadUse)}, which is the one to use`]],
+  );
+  const reasons = new Map<string, string[]>();
+  for (const { name, obsolete } of all)
+    if (obsolete !== undefined) reasons.set(obsolete, [...(reasons.get(obsolete) ?? []), code(`--${name}`)]);
+  for (const [name, why] of Object.entries(environment)) reasons.set(why, [...(reasons.get(why) ?? []), code(name)]);
+  return table(
+    ["Flag or variable", "What becomes of it"],
+    [...renamed, ...[...reasons].map(([why, names]) => [names.join(", "), `does nothing: ${why}`])],
+  );
+}
+
+/** The program's exit codes. */
+export function renderExitCodes(
+  codes: Readonly<Record<string, { readonly code: number; readonly meaning: string }>> = { ...exitCodes },
+): string {
+  return table(
+    ["Exit code", "What it says"],
+    Object.values(codes).map(({ code: number, meaning: text }) => [String(number), text]),
+  );
+}
