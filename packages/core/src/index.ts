@@ -5,6 +5,10 @@
  */
 export type { Capabilities } from "./capabilities.ts";
 export { tryDurationMs } from "./duration.ts";
+export { NodeHeldError, type Instance } from "./instance.ts";
+export { kubernetesVersion } from "./node-object.ts";
+export { previewNode, type NodePreview } from "./node-preview.ts";
+export type { InstanceOptions, NodeOptions, OrphanOptions, PodOptions, RegisteredNode, VirtualNodeOptions } from "./options.ts";
 export {
   NaiveNodeProvider,
   type ConfigSchema,

@@ -56,7 +56,9 @@ export const providerAvailableCondition = "ProviderAvailable";
 export const defaultCapacity: Readonly<Record<string, string>> = { cpu: "20", memory: "100Gi", "ephemeral-storage": "100Gi", pods: "110" };
 
 const defaultKubeletPort = 10250;
-const defaultKubeletVersion = "v1.36.3";
+
+/** The Kubernetes release whose API types and kubelet behaviour these packages follow; a node's default kubelet version. */
+export const kubernetesVersion = "v1.36.3";
 
 /** The longest value a label may have. */
 const maxLabelValueLength = 63;
@@ -99,7 +101,7 @@ export function wantedNode(options: NodeOptions, description: NodeDescription, s
       kernelVersion: "",
       osImage: "",
       containerRuntimeVersion: description.containerRuntimeVersion ?? "",
-      kubeletVersion: options.kubeletVersion ?? defaultKubeletVersion,
+      kubeletVersion: options.kubeletVersion ?? kubernetesVersion,
       kubeProxyVersion: "",
       operatingSystem,
       architecture,

@@ -1,0 +1,71 @@
+import { messageOf } from "@virtual-kubelet/errdefs";
+import { commandNames, findCommand, type Command } from "./commands.ts";
+import type { Context } from "./context.ts";
+import { exitCodes } from "./exit-codes.ts";
+import { isOn, parseFlags } from "./flag-parser.ts";
+import { didYouMean } from "./nearest.ts";
+import { ProgramError, UsageError } from "./program-error.ts";
+
+/**
+ * Runs the program.
+ *
+ * @param words - the command line without node and program
+ * @returns the exit code, one of {@link exitCodes}; what went wrong has been printed
+ */
+export async function runProgram(words: readonly string[], context: Context): Promise<number> {
+  try {
+    const { command, rest } = chooseCommand(words);
+    const line = parseFlags(command.name, rest);
+    if (isOn(line, "help")) {
+      const { commandHelp } = await import("./help-text.ts");
+      context.stdout.write(commandHelp(command.name));
+      return exitCodes.ok.code;
+    }
+    checkArguments(command, line.args);
+    const module = await command.load();
+    return await module.execute(line, context);
+  } catch (error) {
+    return report(error, context);
+  }
+}
+
+function chooseCommand(words: readonly string[]): { command: Command; rest: readonly string[] } {
+  const [first, ...rest] = words;
+  if (first === "--version") return { command: required("version"), rest };
+  if (first === undefined || first.startsWith("-")) return { command: required("run"), rest: words };
+  const command = findCommand(first);
+  if (command) return { command, rest };
+  throw new UsageError(
+    `${JSON.stringify(first)}: unknown command, expected one of ${commandNames.join(", ")}${didYouMean(first, commandNames)}`,
+  );
+}
+
+function required(name: string): Command {
+  const command = findCommand(name);
+  if (!command) throw new RangeError(`no command ${name}`);
+  return command;
+}
+
+function checkArguments({ name, args, words }: Command, given: readonly string[]): void {
+  const [first, second] = given;
+  const surplus = args === undefined ? first : second;
+  if (surplus !== undefined) {
+    const hint = findCommand(surplus) ? `; a command comes first: virtual-kubelet ${surplus}` : "";
+    throw new UsageError(`${JSON.stringify(surplus)}: unexpected argument of "${name}"${hint}`);
+  }
+  if (!words || (first !== undefined && words.includes(first))) return;
+  if (first === undefined) throw new UsageError(`${name}: no argument, expected one of ${words.join(", ")}`);
+  throw new UsageError(
+    `${JSON.stringify(first)}: unknown argument of "${name}", expected one of ${words.join(", ")}${didYouMean(first, words)}`,
+  );
+}
+
+function report(error: unknown, { stderr, signal }: Context): number {
+  if (error instanceof ProgramError) {
+    for (const line of error.message.split("\n")) stderr.write(`virtual-kubelet: ${line}\n`);
+    return error.exitCode;
+  }
+  if (signal.aborted && error === signal.reason) return exitCodes.ok.code;
+  stderr.write(`virtual-kubelet: fault in the program: ${messageOf(error)}\n${error instanceof Error ? `${error.stack ?? ""}\n` : ""}`);
+  return exitCodes.internal.code;
+}

@@ -1,0 +1,39 @@
+import { effectiveSettings } from "../config/effective.ts";
+import { loadSettings } from "../config/load-settings.ts";
+import { toConfigJson, toConfigYaml } from "../config/print.ts";
+import { configJsonSchema } from "../config/schema.ts";
+import type { Context } from "../context.ts";
+import { exitCodes } from "../exit-codes.ts";
+import { choiceOf, type CommandLine } from "../flag-parser.ts";
+import { redact } from "../logging/redact.ts";
+import { setUpProvider } from "../providers/provider-setup.ts";
+
+/** `config validate`, `config print` and `config schema`; the first two take all of run's flags. */
+export async function execute(line: CommandLine, context: Context): Promise<number> {
+  const { stdout, stderr, cwd } = context;
+  const format = choiceOf(line, "output", "yaml");
+  if (line.args[0] === "schema") {
+    stdout.write(await print(configJsonSchema(), line.flags.some(({ flag }) => flag.name === "output") ? format : "json"));
+    return exitCodes.ok.code;
+  }
+  const loaded = await loadSettings(line, context);
+  for (const index of loaded.settings.nodes.keys()) await setUpProvider(loaded, index, cwd);
+  for (const warning of loaded.warnings) stderr.write(`virtual-kubelet: ${warning}\n`);
+  if (line.args[0] === "validate") {
+    const nodes = loaded.settings.nodes.map(({ name, provider }) => `${name} (${provider})`);
+    stdout.write(`configuration is valid: ${nodes.length === 1 ? "node" : "nodes"} ${nodes.join(", ")}\n`);
+    return exitCodes.ok.code;
+  }
+  const effective = effectiveSettings(loaded.merged).map((setting) => ({
+    ...setting,
+    value: redact(setting.value, String(setting.path.at(-1))),
+  }));
+  stdout.write(format === "json" ? await print(toConfigJson(effective), "json") : await toConfigYaml(effective));
+  return exitCodes.ok.code;
+}
+
+async function print(value: unknown, format: string): Promise<string> {
+  if (format === "json") return `${JSON.stringify(value, undefined, 2)}\n`;
+  const { stringify } = await import("yaml");
+  return stringify(value, { lineWidth: 0 });
+}

@@ -1,0 +1,154 @@
+import { VirtualNode } from "@virtual-kubelet/core";
+import { startApiServer, type ApiServer } from "@virtual-kubelet/embedded-apiserver";
+import { messageOf } from "@virtual-kubelet/errdefs";
+import { createKubeClient, resources, type KubeClient, type Logger } from "@virtual-kubelet/kube-client";
+import { provider } from "@virtual-kubelet/provider-mock";
+import { chmod, mkdir, writeFile } from "node:fs/promises";
+import { dirname, relative, resolve } from "node:path";
+import { defaults } from "../config/defaults.ts";
+import type { Context } from "../context.ts";
+import { demoDeployment, demoDeploymentObject, demoNodeName } from "../demo/demo-workload.ts";
+import { DemoScreen } from "../demo/demo-screen.ts";
+import { watchPods } from "../demo/watch-pods.ts";
+import { exitCodes } from "../exit-codes.ts";
+import { isOn, valueOf, type CommandLine } from "../flag-parser.ts";
+import { createProgramLogger } from "../logging/program-logger.ts";
+import { ConfigError, ProgramError } from "../program-error.ts";
+import { runNodes } from "../run-nodes.ts";
+import { defaultKubeletVersion, versionInfo } from "../version-info.ts";
+
+/** How long all of it may take. */
+const patienceMs = 60_000;
+const shutdownTimeoutMs = 10_000;
+
+/** `demo`: a cluster and a virtual node in this process, a Deployment on them, and a kubeconfig to go on with. */
+export async function execute(line: CommandLine, context: Context): Promise<number> {
+  const screen = new DemoScreen(context);
+  const kubeconfig = resolve(context.cwd, valueOf(line, "kubeconfig") ?? defaults.demoKubeconfig);
+  await using server = await openServer(line, context);
+  await writeKubeconfig(kubeconfig, server);
+  screen.done(`Kubernetes API server on ${server.url} (in memory)`);
+
+  const client = createKubeClient(server.transport());
+  const logger = createProgramLogger({ level: "warn", format: "text" }, context);
+  const end = new AbortController();
+  const node = newNode(client, context, logger);
+  const running = runNodes({
+    nodes: [{ name: demoNodeName, node }],
+    signal: AbortSignal.any([context.signal, end.signal]),
+    startupTimeoutMs: patienceMs,
+    shutdownTimeoutMs,
+    clock: context.clock,
+    logger,
+  });
+  const once = isOn(line, "once");
+  const story = tell({ client, node, screen, context, kubeconfig, once }, AbortSignal.any([context.signal, end.signal]));
+  try {
+    await Promise.race([story, running.then((code) => failIfEarly(code, context.signal))]);
+  } catch (error) {
+    if (!context.signal.aborted) throw error;
+    return once ? exitCodes.failure.code : exitCodes.ok.code;
+  } finally {
+    end.abort(new Error("the demo is over"));
+    await Promise.allSettled([story, running]);
+  }
+  return exitCodes.ok.code;
+}
+
+interface Stage {
+  readonly client: KubeClient;
+  readonly node: VirtualNode;
+  readonly screen: DemoScreen;
+  readonly context: Context;
+  readonly kubeconfig: string;
+  readonly once: boolean;
+}
+
+/** All that is seen. With `--once` it ends when the pods run; otherwise it goes on until aborted. */
+async function tell(stage: Stage, signal: AbortSignal): Promise<void> {
+  const { client, node, screen, context, once } = stage;
+  const late = new AbortController();
+  const patience = context.clock.setTimer(patienceMs, () => {
+    late.abort(new ProgramError(`demo: ${demoDeployment.replicas} pods do not run after ${patienceMs / 1000} s`, exitCodes.failure.code));
+  });
+  using _patience = patience;
+  const bounded = AbortSignal.any([signal, late.signal]);
+  await node.ready;
+  screen.done(`Node ${demoNodeName} is Ready`);
+  await client.create(resources.deployments, demoDeploymentObject(), { signal: bounded });
+  screen.done(`Deployment ${demoDeployment.name} is created, ${demoDeployment.replicas} pods wanted`);
+
+  const run = new Set<string>();
+  let isTold = false;
+  for await (const pod of watchPods(client, bounded)) {
+    screen.seen(`pod ${pod.name}  ${pod.state}${pod.state === "Running" ? `  ${pod.podIP ?? ""} on ${pod.node ?? ""}` : ""}`);
+    if (pod.state !== "Running") continue;
+    run.add(pod.name);
+    if (run.size === 1 && !isTold) screen.done(`first pod is Running after ${screen.elapsed}`);
+    if (run.size < demoDeployment.replicas || isTold) continue;
+    isTold = true;
+    patience[Symbol.dispose]();
+    screen.done(`all ${demoDeployment.replicas} pods are Running`);
+    sayNext(stage);
+    if (once) return;
+  }
+}
+
+function sayNext({ screen, context, kubeconfig, once }: Stage): void {
+  const file = relative(context.cwd, kubeconfig);
+  const kubectl = `kubectl --kubeconfig ${file.startsWith("..") ? kubeconfig : file}`;
+  const { name } = demoDeployment;
+  screen.say("");
+  screen.say(once ? "Without --once the cluster stays, and you can type:" : "Now type, in another terminal (Ctrl-C here ends it):");
+  screen.say(`  ${screen.strong(`${kubectl} get nodes,pods -o wide`)}`);
+  screen.say(`  ${screen.strong(`${kubectl} scale deployment ${name} --replicas 10`)}`);
+  screen.say(`  ${screen.strong(`${kubectl} delete deployment ${name}`)}`);
+}
+
+function newNode(client: KubeClient, { clock, random, hostName }: Context, logger: Logger): VirtualNode {
+  return new VirtualNode({
+    client,
+    provider,
+    providerConfig: { pods: "500" },
+    node: {
+      name: demoNodeName,
+      taints: [{ key: defaults.taintKey, value: provider.name, effect: defaults.taintEffect }],
+      address: "127.0.0.1",
+      kubeletPort: 0,
+      kubeletVersion: defaultKubeletVersion(versionInfo()),
+      instance: { identity: hostName },
+    },
+    clock,
+    random,
+    logger,
+  });
+}
+
+async function openServer(line: CommandLine, { clock, random }: Context): Promise<ApiServer> {
+  const text = valueOf(line, "port") ?? "0";
+  if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535)
+    throw new ConfigError(`--port: ${JSON.stringify(text)}: expected a port from 0 to 65535`);
+  try {
+    return await startApiServer({ port: Number(text), clock, random, contextName: "demo" });
+  } catch (error) {
+    throw new ProgramError(`demo: cannot serve on 127.0.0.1:${text}: ${messageOf(error)}; choose another --port`, exitCodes.failure.code, {
+      cause: error,
+    });
+  }
+}
+
+/** It holds the administrator's token, so that only its owner may read it. */
+async function writeKubeconfig(file: string, server: ApiServer): Promise<void> {
+  try {
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, server.kubeconfig(), { mode: 0o600 });
+    await chmod(file, 0o600);
+  } catch (error) {
+    throw new ConfigError(`--kubeconfig: ${JSON.stringify(file)}: cannot be written: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+function failIfEarly(code: number, signal: AbortSignal): void {
+  if (!signal.aborted)
+    throw new ProgramError("demo: the node ended; see above", code === exitCodes.ok.code ? exitCodes.failure.code : code);
+}

@@ -1,0 +1,117 @@
+import { kubernetesVersion, VirtualNode, type NodeOptions, type PodOptions } from "@virtual-kubelet/core";
+import { messageOf } from "@virtual-kubelet/errdefs";
+import type { Logger } from "@virtual-kubelet/kube-client";
+import { loadSettings, type LoadedSettings } from "../config/load-settings.ts";
+import { ms, toNodeOptions, toPodOptions } from "../config/node-options.ts";
+import { parseHostPort } from "../config/schema.ts";
+import { connect } from "../connect.ts";
+import type { Context } from "../context.ts";
+import { dryRunYaml } from "../dry-run/dry-run.ts";
+import { exitCodes } from "../exit-codes.ts";
+import { isOn, type CommandLine } from "../flag-parser.ts";
+import { startHealthServer, type HealthCheck } from "../health/health-server.ts";
+import { createProgramLogger } from "../logging/program-logger.ts";
+import { ConfigError } from "../program-error.ts";
+import { setUpProvider, type ProviderSetup } from "../providers/provider-setup.ts";
+import { runNodes } from "../run-nodes.ts";
+import { defaultKubeletVersion, versionInfo } from "../version-info.ts";
+
+/** One node, ready to be made. */
+interface PlannedNode {
+  readonly setup: ProviderSetup;
+  readonly options: NodeOptions;
+  readonly pods: PodOptions;
+}
+
+/** `run`, which is also what happens without a command. */
+export async function execute(line: CommandLine, context: Context): Promise<number> {
+  const loaded = await loadSettings(line, context);
+  const planned = await planNodes(loaded, context);
+  if (isOn(line, "dry-run")) {
+    context.stdout.write(await dryRunYaml(planned, loaded.settings, context));
+    return exitCodes.ok.code;
+  }
+  const logger = createProgramLogger(loaded.settings.log, context);
+  for (const warning of loaded.warnings) logger.warn({}, warning);
+  return runPlanned(planned, loaded, context, logger);
+}
+
+/** Checks all that can be checked before anything happens. */
+async function planNodes(loaded: LoadedSettings, { cwd, hostName }: Context): Promise<PlannedNode[]> {
+  const { settings } = loaded;
+  const planned: PlannedNode[] = [];
+  for (const [index, node] of settings.nodes.entries()) {
+    const setup = await setUpProvider(loaded, index, cwd);
+    const options = toNodeOptions(node, settings, { provider: setup.definition, hostName });
+    planned.push({
+      setup,
+      options: { ...options, kubeletVersion: options.kubeletVersion ?? defaultKubeletVersion(versionInfo()) },
+      pods: toPodOptions(node),
+    });
+  }
+  return planned;
+}
+
+async function runPlanned(planned: readonly PlannedNode[], loaded: LoadedSettings, context: Context, logger: Logger): Promise<number> {
+  const { settings } = loaded;
+  const { clock, random, signal } = context;
+  await using connection = await connect(loaded, context);
+  const nodes = planned.map(({ setup, options, pods }) => ({
+    name: options.name,
+    node: new VirtualNode({
+      client: connection.client,
+      provider: setup.definition,
+      providerConfig: setup.config,
+      node: options,
+      pods,
+      clusterId: settings.cluster.id,
+      clusterDomain: settings.cluster.domain,
+      clock,
+      random,
+      logger,
+    }),
+  }));
+  const { virtualKubelet } = versionInfo();
+  const names = planned.map(({ options, setup }) => `${options.name} (${setup.definition.name})`).join(", ");
+  logger.info({ version: virtualKubelet, kubernetes: kubernetesVersion, server: connection.server, nodes: names }, "starting");
+
+  await using _health = await openHealth(loaded, logger, () => nodes.flatMap(({ name, node }) => checksOf(name, node)));
+  return runNodes({
+    nodes,
+    signal,
+    startupTimeoutMs: ms(settings.startupTimeout) ?? 0,
+    shutdownTimeoutMs: ms(settings.shutdownTimeout) ?? 0,
+    clock,
+    logger,
+  });
+}
+
+function checksOf(name: string, { health }: VirtualNode): HealthCheck[] {
+  return [
+    { name: `node/${name}`, problem: health.ready ? undefined : "not registered, or its pods are not known yet" },
+    { name: `provider/${name}`, problem: health.providerUp ? undefined : "the back end does not answer" },
+  ];
+}
+
+/** The default address may be taken, by a kubelet or another copy of the program, and that is no reason not to run. */
+async function openHealth(
+  loaded: LoadedSettings,
+  logger: Logger,
+  readiness: () => readonly HealthCheck[],
+): Promise<AsyncDisposable | undefined> {
+  const { address } = loaded.settings.health;
+  const hostPort = parseHostPort(address);
+  if (address === "off" || !hostPort) return undefined;
+  const path = ["health", "address"];
+  try {
+    return await startHealthServer(hostPort, readiness);
+  } catch (error) {
+    if (loaded.merged.sourceOf(path).kind !== "default") {
+      throw new ConfigError(`${loaded.nameOf(path)}: ${JSON.stringify(address)}: cannot listen there: ${messageOf(error)}`, {
+        cause: error,
+      });
+    }
+    logger.warn({ address, err: error }, "health is not served; choose another --health-addr");
+    return undefined;
+  }
+}

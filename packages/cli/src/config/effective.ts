@@ -1,0 +1,50 @@
+import { configJsonSchema } from "./schema.ts";
+import { valueAt, type ConfigPath, type Merged, type Source } from "./layers.ts";
+
+/** One setting that has a value, and where that comes from. */
+export interface EffectiveSetting {
+  readonly path: ConfigPath;
+  readonly value: unknown;
+  readonly source: Source;
+}
+
+/** Every setting that has a value, defaults among them, in the order of the schema. Values are as they would be written in a file. */
+export function effectiveSettings(merged: Merged): EffectiveSetting[] {
+  const found: EffectiveSetting[] = [];
+  walk(configJsonSchema(), [], merged, found);
+  return found;
+}
+
+/** A source as people read it. */
+export function formatSource(source: Source): string {
+  switch (source.kind) {
+    case "flag":
+      return `--${source.name}`;
+    case "env":
+      return `$${source.name}`;
+    case "file":
+      return source.file;
+    case "default":
+      return "default";
+    default:
+      return source satisfies never;
+  }
+}
+
+function walk(schema: unknown, path: ConfigPath, merged: Merged, found: EffectiveSetting[]): void {
+  const value = valueAt(merged.value, path);
+  const properties = valueAt(schema, ["properties"]);
+  if (typeof properties === "object" && properties !== null) {
+    // An optional object that nobody wrote has no settings; one with a default has those of its fields.
+    if (value === undefined && path.length > 0 && valueAt(schema, ["default"]) === undefined) return;
+    for (const [key, child] of Object.entries(properties)) walk(child, [...path, key], merged, found);
+  } else if (Array.isArray(value) && path.length === 1 && path[0] === "nodes") {
+    for (const index of value.keys()) walk(valueAt(schema, ["items"]), [...path, index], merged, found);
+  } else if (typeof value === "object" && value !== null && !Array.isArray(value) && Object.keys(value).length > 0) {
+    for (const [key, entry] of Object.entries(value))
+      found.push({ path: [...path, key], value: entry, source: merged.sourceOf([...path, key]) });
+  } else {
+    const effective = value ?? valueAt(schema, ["default"]);
+    if (effective !== undefined) found.push({ path, value: effective, source: merged.sourceOf(path) });
+  }
+}

@@ -1,0 +1,226 @@
+import { FakeClock } from "@virtual-kubelet/kube-client/testing";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { parseFlags } from "../flag-parser.ts";
+import { testContext } from "../test-support/test-context.ts";
+import { effectiveSettings, formatSource } from "./effective.ts";
+import { formatPath } from "./layers.ts";
+import { loadSettings, type LoadedSettings } from "./load-settings.ts";
+
+let folder: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "vk-settings-"));
+});
+afterEach(async () => {
+  await rm(folder, { recursive: true });
+});
+
+interface Given {
+  readonly file?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly words?: readonly string[];
+}
+
+const head = "apiVersion: virtual-kubelet.io/v1alpha1\nkind: VirtualKubelet\n";
+
+async function load({ file, env = {}, words = [] }: Given): Promise<LoadedSettings> {
+  if (file !== undefined) await writeFile(join(folder, "vk.yaml"), file);
+  const line = parseFlags("run", [...(file === undefined ? [] : ["--config", "vk.yaml"]), ...words]);
+  return loadSettings(line, testContext(new FakeClock(), { env, cwd: folder }));
+}
+
+test("without a word said there is one node with upstream's name, and no provider", async () => {
+  await expect(load({})).rejects.toThrow("--provider: not set: expected a provider's name, such as mock");
+  expect((await load({ words: ["--provider", "mock"] })).settings).toMatchObject({
+    cluster: { domain: "cluster.local" },
+    health: { address: "127.0.0.1:10248" },
+    shutdownTimeout: "30s",
+    nodes: [
+      {
+        name: "virtual-kubelet",
+        provider: "mock",
+        workers: 50,
+        onShutdown: "keep",
+        taint: { key: "virtual-kubelet.io/provider", effect: "NoSchedule", disable: false },
+      },
+    ],
+  });
+});
+
+test("a flag goes over an environment variable, that over the file, that over the default", async () => {
+  const file = `${head}nodes:\n- { provider: mock, name: from-file, kubeletPort: 1, workers: 7 }\n`;
+  const env = { DEFAULT_NODE_NAME: "from-env", KUBELET_PORT: "2" };
+  const { merged, settings } = await load({ file, env, words: ["--nodename", "from-flag"] });
+
+  expect(settings.nodes[0]).toMatchObject({ name: "from-flag", kubeletPort: 2, workers: 7, daemonSets: "run" });
+  const sources = Object.fromEntries(effectiveSettings(merged).map(({ path, source }) => [formatPath(path), formatSource(source)]));
+  expect(sources).toMatchObject({
+    "nodes[0].name": "--nodename",
+    "nodes[0].kubeletPort": "$KUBELET_PORT",
+    "nodes[0].workers": "vk.yaml",
+    "nodes[0].daemonSets": "default",
+  });
+});
+
+test("our own variable goes over the one of another program", async () => {
+  const { settings } = await load({ env: { VKUBELET_NODENAME: "ours", DEFAULT_NODE_NAME: "theirs", VKUBELET_PROVIDER: "mock" } });
+
+  expect(settings.nodes[0]?.name).toBe("ours");
+});
+
+test("an empty variable says nothing, but that the taint has no value", async () => {
+  const { settings } = await load({
+    env: { VKUBELET_PROVIDER: "mock", DEFAULT_NODE_NAME: "", VKUBELET_POD_IP: "", VKUBELET_TAINT_VALUE: "" },
+  });
+
+  expect(settings.nodes[0]).toMatchObject({ name: "virtual-kubelet", taint: { value: "" } });
+  expect(settings.nodes[0]?.address).toBeUndefined();
+});
+
+test("upstream's taint variables and its --taint make the taint", async () => {
+  const env = { VKUBELET_TAINT_VALUE: "azure", VKUBELET_TAINT_EFFECT: "NoExecute" };
+  const { settings, warnings } = await load({ env, words: ["--provider", "mock", "--taint", "example.com/taint"] });
+
+  expect(settings.nodes[0]?.taint).toEqual({ disable: false, key: "example.com/taint", value: "azure", effect: "NoExecute" });
+  expect(warnings).toEqual(["--taint is deprecated: use --taint-key"]);
+});
+
+test("labels of flags join those of the file", async () => {
+  const file = `${head}nodes: [{ provider: mock, labels: { a: file, b: file } }]`;
+  const { settings } = await load({ file, words: ["--label", "b=flag", "--label", "c=x=y"] });
+
+  expect(settings.nodes[0]?.labels).toEqual({ a: "file", b: "flag", c: "x=y" });
+});
+
+test("a flag of a node counts for all nodes, its name only where there is one", async () => {
+  const file = `${head}nodes: [{ name: a, provider: mock }, { name: b, provider: mock }]`;
+
+  expect((await load({ file, words: ["--daemon-sets", "reject"] })).settings.nodes).toMatchObject([
+    { daemonSets: "reject" },
+    { daemonSets: "reject" },
+  ]);
+  await expect(load({ file, words: ["--nodename", "x"] })).rejects.toThrow(
+    '--nodename: "x": expected a configuration with one node, it has 2; name them there',
+  );
+  expect((await load({ file, env: { DEFAULT_NODE_NAME: "x" } })).warnings).toEqual([
+    "DEFAULT_NODE_NAME has no effect: the configuration has 2 nodes",
+  ]);
+});
+
+test("upstream's log levels are taken", async () => {
+  const level = async (text: string): Promise<string> =>
+    (await load({ words: ["--provider", "mock", "--log-level", text] })).settings.log.level;
+
+  expect(await level("WARNING")).toBe("warn");
+  expect(await level("trace")).toBe("debug");
+  expect(await level("fatal")).toBe("error");
+});
+
+test("obsolete flags and variables cost a warning each, and nothing else", async () => {
+  const { warnings } = await load({
+    words: ["--provider", "mock", "--namespace", "x", "--namespace=y", "--klog.v", "5"],
+    env: { APISERVER_CERT_LOCATION: "/x" },
+  });
+
+  expect(warnings).toEqual([
+    "--namespace has no effect: a node takes the pods that are bound to it, of all namespaces",
+    "--klog.v has no effect: use --log-level and --log-format",
+    "APISERVER_CERT_LOCATION has no effect: this version has no server for the kubelet's API yet",
+  ]);
+});
+
+test("paths in the file start at the file, paths of flags where the program was started, ~ at home", async () => {
+  const file = `${head}cluster: { kubeconfig: conf/kube }\nnodes: [{ provider: mock }]`;
+  const { resolvePath, settings } = await load({ file, words: ["--provider-config", "~/x.toml"] });
+
+  expect(resolvePath(["cluster", "kubeconfig"], settings.cluster.kubeconfig ?? "")).toBe(join(folder, "conf/kube"));
+  expect(resolvePath(["nodes", 0, "providerConfigFile"], settings.nodes[0]?.providerConfigFile ?? "")).toBe("/home/me/x.toml");
+});
+
+test.for<[string, Given, string]>([
+  [
+    "a value of a flag",
+    { words: ["--provider", "mock", "--os", "lnux"] },
+    '--os: "lnux": expected one of linux, windows; did you mean linux?',
+  ],
+  ["a number of a flag", { words: ["--provider", "mock", "--pod-sync-workers", "0"] }, "--pod-sync-workers: 0: expected a number >=1"],
+  [
+    "a text where a number is wanted",
+    { words: ["--provider", "mock", "--kubelet-port", "https"] },
+    '--kubelet-port: "https": expected number',
+  ],
+  ["a port", { words: ["--provider", "mock"], env: { KUBELET_PORT: "99999" } }, "KUBELET_PORT: 99999: expected a number <=65535"],
+  [
+    "a duration",
+    { words: ["--provider", "mock", "--startup-timeout", "2 min"] },
+    '--startup-timeout: "2 min": expected a duration such as 500ms, 30s or 1h30m',
+  ],
+  [
+    "an address",
+    { words: ["--provider", "mock"], env: { VKUBELET_POD_IP: "localhost" } },
+    'VKUBELET_POD_IP: "localhost": expected an IP address',
+  ],
+  [
+    "a health address",
+    { words: ["--provider", "mock", "--health-addr", "10248"] },
+    '--health-addr: "10248": expected HOST:PORT, such as 127.0.0.1:10248, or off',
+  ],
+  ["a label", { words: ["--provider", "mock", "--label", "x"] }, '--label: "x": expected KEY=VALUE'],
+  [
+    "a node's name",
+    { words: ["--provider", "mock", "--nodename", "My_Node"] },
+    `--nodename: "My_Node": expected lower-case letters, digits, '-' and '.', beginning and ending with a letter or digit`,
+  ],
+  [
+    "a field of the file",
+    { file: `${head}nodes: [{ provider: mock, taintz: [] }]` },
+    "vk.yaml: nodes[0].taintz: unknown field; did you mean taint?",
+  ],
+  ["a field at the top", { file: `${head}loging: {}\nnodes: [{ provider: mock }]` }, "vk.yaml: loging: unknown field; did you mean log?"],
+  [
+    "a value of the file",
+    { file: `${head}log: { level: inf }\nnodes: [{ provider: mock }]` },
+    'vk.yaml: log.level: "inf": expected one of debug, info, warn, error; did you mean info?',
+  ],
+  [
+    "a missing kind",
+    { file: "apiVersion: virtual-kubelet.io/v1alpha1\nnodes: [{ provider: mock }]" },
+    "vk.yaml: kind: not set: expected VirtualKubelet",
+  ],
+  [
+    "another apiVersion",
+    { file: "apiVersion: v1\nkind: VirtualKubelet\nnodes: [{ provider: mock }]" },
+    'vk.yaml: apiVersion: "v1": expected virtual-kubelet.io/v1alpha1',
+  ],
+  ["no nodes", { file: `${head}nodes: []` }, "vk.yaml: nodes: a list: expected at least one node"],
+  ["nodes that are none", { file: `${head}nodes: 3` }, "vk.yaml: nodes: 3: expected array"],
+  [
+    "two nodes of one name",
+    { file: `${head}nodes: [{ name: a, provider: mock }, { name: a, provider: mock }]` },
+    'vk.yaml: nodes[1].name: "a": expected a name that no other node here has',
+  ],
+  [
+    "two provider configurations",
+    { file: `${head}nodes: [{ provider: mock, providerConfig: {}, providerConfigFile: x.json }]` },
+    'vk.yaml: nodes[0].providerConfigFile: "x.json": expected either this or providerConfig, not both',
+  ],
+  [
+    "a file that is no object",
+    { file: "just text" },
+    "vk.yaml: expected an object with apiVersion: virtual-kubelet.io/v1alpha1 and kind: VirtualKubelet",
+  ],
+  ["a file that cannot be parsed", { file: "a: [" }, "vk.yaml: Flow sequence in block collection must be sufficiently indented"],
+  ["a file that is not there", { words: ["--config", "no.yaml"] }, '--config: "no.yaml": not there, expected a file that can be read'],
+  [
+    "the same by a variable",
+    { env: { VKUBELET_CONFIG: "no.yaml" } },
+    'VKUBELET_CONFIG: "no.yaml": not there, expected a file that can be read',
+  ],
+])("%s that is wrong costs a line that names it", async ([, given, message]) => {
+  const error: unknown = await load(given).catch((caught: unknown) => caught);
+
+  expect(error).toMatchObject({ exitCode: 78, message: expect.stringContaining(message) });
+});

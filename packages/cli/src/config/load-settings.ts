@@ -1,0 +1,72 @@
+import { resolve } from "node:path";
+import type { Context } from "../context.ts";
+import { valueOf, type CommandLine } from "../flag-parser.ts";
+import { ConfigError } from "../program-error.ts";
+import { mergeLayers, valueAt, type ConfigPath, type Merged, type Source } from "./layers.ts";
+import { describeProblems, nameBySource } from "./problems.ts";
+import { readConfigFile, type ConfigFile } from "./read-file.ts";
+import { configApiVersion, configJsonSchema, configKind, settingsSchema } from "./schema.ts";
+import { envEntries, flagEntries, settingWarnings } from "./setting-entries.ts";
+import type { Settings } from "./settings.ts";
+
+/** The configuration, and how it came about. */
+export interface LoadedSettings {
+  readonly settings: Settings;
+  /** As merged, before defaults. */
+  readonly merged: Merged;
+  /** What the person should know of deprecated and obsolete settings, one line each. */
+  readonly warnings: readonly string[];
+  /** What names a place to the person who set it. */
+  nameOf(path: ConfigPath): string;
+  /** A path that a setting names, made absolute: from the file's folder if the file has it, else from the working directory. */
+  resolvePath(path: ConfigPath, value: string): string;
+}
+
+/**
+ * Reads the configuration: a flag goes over an environment variable, that over the file, that over the default.
+ *
+ * @throws ConfigError with one line for each problem
+ */
+export async function loadSettings(line: CommandLine, context: Context): Promise<LoadedSettings> {
+  const file = configFileOf(line, context);
+  const base = file ? await readSettingsFile(file) : { apiVersion: configApiVersion, kind: configKind, nodes: [{}] };
+  const baseSource: Source = file ? { kind: "file", file: file.shown } : { kind: "default" };
+  const nodes = valueAt(base, ["nodes"]);
+  const nodeCount = Array.isArray(nodes) ? nodes.length : 0;
+
+  const entries = [...envEntries(context.env, nodeCount), ...flagEntries(line.flags, nodeCount)];
+  const merged = mergeLayers(base, baseSource, entries);
+  const nameOf = nameBySource(merged.sourceOf, file?.shown);
+  const parsed = settingsSchema.safeParse(merged.value);
+  if (!parsed.success) {
+    throw new ConfigError(
+      describeProblems(parsed.error.issues, { input: merged.value, jsonSchema: configJsonSchema(), nameOf }).join("\n"),
+    );
+  }
+  return {
+    settings: parsed.data,
+    merged,
+    warnings: settingWarnings(line.flags, context.env, nodeCount),
+    nameOf,
+    resolvePath: (path, value) => {
+      const folder = file && merged.sourceOf(path).kind === "file" ? resolve(file.path, "..") : context.cwd;
+      return resolve(folder, value.replace(/^~(?=\/|$)/, context.homeDir));
+    },
+  };
+}
+
+function configFileOf(line: CommandLine, { env, cwd }: Context): ConfigFile | undefined {
+  const given = valueOf(line, "config");
+  const shown = given ?? env["VKUBELET_CONFIG"];
+  if (shown === undefined || shown === "") return undefined;
+  return { path: resolve(cwd, shown), shown, setting: given === undefined ? "VKUBELET_CONFIG" : "--config" };
+}
+
+/** The file's object; one without nodes has one, so that flags can say all there is to say of it. */
+async function readSettingsFile(file: ConfigFile): Promise<object> {
+  const content = await readConfigFile(file);
+  if (typeof content !== "object" || content === null || Array.isArray(content)) {
+    throw new ConfigError(`${file.shown}: expected an object with apiVersion: ${configApiVersion} and kind: ${configKind}`);
+  }
+  return { nodes: [{}], ...content };
+}

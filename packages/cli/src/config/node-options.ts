@@ -1,0 +1,60 @@
+import { tryDurationMs, type NodeOptions, type PodOptions, type ProviderDefinition } from "@virtual-kubelet/core";
+import type { NodeSettings, Settings } from "./settings.ts";
+
+/** The options core has for a node, as far as the settings say. */
+export function toNodeOptions(
+  node: NodeSettings,
+  settings: Settings,
+  instance: { readonly provider: ProviderDefinition; readonly hostName: string },
+): NodeOptions {
+  const leaseMs = ms(node.leaseDuration);
+  return {
+    name: node.name,
+    labels: node.labels,
+    annotations: node.annotations,
+    taints: [...ownTaint(node, instance.provider), ...(node.taints ?? [])],
+    address: node.address,
+    kubeletPort: node.kubeletPort,
+    capacity: node.capacity,
+    operatingSystem: node.operatingSystem,
+    architecture: node.architecture,
+    kubeletVersion: node.kubeletVersion,
+    leaseDurationSeconds: leaseMs === undefined ? undefined : Math.round(leaseMs / 1000),
+    pingIntervalMs: ms(node.pingInterval),
+    pingTimeoutMs: ms(node.pingTimeout),
+    statusReportIntervalMs: ms(node.statusInterval),
+    onProviderDown: node.onProviderDown,
+    onShutdown: node.onShutdown,
+    instance: { identity: settings.instance.identity ?? instance.hostName, standby: settings.instance.standby },
+  };
+}
+
+/** The options core has for a node's pods, as far as the settings say. */
+export function toPodOptions({ workers, providerTimeout, pollInterval, onUnsupported, daemonSets, orphans }: NodeSettings): PodOptions {
+  return {
+    workers,
+    providerTimeoutMs: ms(providerTimeout),
+    pollIntervalMs: ms(pollInterval),
+    onUnsupported,
+    daemonSets,
+    orphans: {
+      enabled: orphans?.enabled,
+      graceMs: ms(orphans?.grace),
+      intervalMs: ms(orphans?.interval),
+      maxPerSweep: orphans?.maxPerSweep,
+    },
+  };
+}
+
+/** Milliseconds of a duration that the schema has passed. */
+export function ms(duration: string | undefined): number | undefined {
+  return duration === undefined ? undefined : tryDurationMs(duration);
+}
+
+/** Source: virtual-kubelet v1.13 cmd/virtual-kubelet/internal/commands/root/node.go, getTaint (7b1385b). */
+function ownTaint({ taint, provider }: NodeSettings, definition: ProviderDefinition): NonNullable<NodeOptions["taints"]> {
+  if (taint.disable) return [];
+  // An alias is kept, so that tolerations written for upstream's provider of that name still hold.
+  const name = definition.aliases?.includes(provider) ? provider : definition.name;
+  return [{ key: taint.key, value: taint.value ?? name, effect: taint.effect }];
+}

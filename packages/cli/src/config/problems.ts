@@ -1,0 +1,87 @@
+import { flags } from "../flags.ts";
+import { didYouMean } from "../nearest.ts";
+import { formatPath, valueAt, type ConfigPath, type Source } from "./layers.ts";
+
+/** What a schema says is wrong with one place: the part of a zod issue that is used. */
+export interface SchemaIssue {
+  readonly path: readonly PropertyKey[];
+  readonly message: string;
+  readonly code?: string | undefined;
+}
+
+/** What is needed to say where a wrong value comes from, and what would be right. */
+export interface ProblemContext {
+  /** The whole input. */
+  readonly input: unknown;
+  /** JSON Schema of the input, where there is one; for the names of fields. */
+  readonly jsonSchema: object | undefined;
+  /** What names a place to the person who set it: `--os`, `DEFAULT_NODE_NAME`, `vk.yaml: nodes[0].os`. */
+  nameOf(path: ConfigPath): string;
+}
+
+/** One line for each problem: the place, the value, what was expected, and the nearest right name. */
+export function describeProblems(issues: readonly SchemaIssue[], context: ProblemContext): string[] {
+  return issues.flatMap((issue) => describeProblem(issue, context));
+}
+
+/** Names a place by what set it; without a configuration file, by the flag that could have. */
+export function nameBySource(sourceOf: (path: ConfigPath) => Source, file: string | undefined): (path: ConfigPath) => string {
+  return (path) => {
+    const source = sourceOf(path);
+    if (source.kind === "flag") return `--${source.name}`;
+    if (source.kind === "env") return source.name;
+    const flag = file === undefined ? flagAt(path) : undefined;
+    if (flag !== undefined) return `--${flag}`;
+    return [file, formatPath(path)].filter((part) => part !== undefined && part !== "").join(": ") || "configuration";
+  };
+}
+
+function flagAt(path: ConfigPath): string | undefined {
+  const written = formatPath(path).replace(/\[\d+\]/, "[]");
+  return flags.find((flag) => flag.path === written)?.name;
+}
+
+function describeProblem(issue: SchemaIssue, context: ProblemContext): string[] {
+  const path = issue.path.map((key) => (typeof key === "number" ? key : String(key)));
+  const { keys, values } = issue as { keys?: unknown; values?: unknown };
+  if (Array.isArray(keys)) {
+    const known = propertiesAt(context.jsonSchema, path);
+    return keys.map((key) => {
+      const hint =
+        didYouMean(String(key), known) || (known.length > 0 && known.length <= 12 ? `; expected one of ${known.join(", ")}` : "");
+      return `${context.nameOf([...path, String(key)])}: unknown field${hint}`;
+    });
+  }
+  const value = valueAt(context.input, path);
+  const choices = Array.isArray(values) ? values.map(String) : [];
+  const hint = typeof value === "string" && choices.length > 1 ? didYouMean(value, choices) : "";
+  return [`${context.nameOf(path)}: ${shown(value)}: ${expectation(issue.message, choices)}${hint}`];
+}
+
+function shown(value: unknown): string {
+  if (value === undefined || value === null) return "not set";
+  if (Array.isArray(value)) return "a list";
+  if (typeof value === "object") return "an object";
+  const text = JSON.stringify(value);
+  return text.length > 100 ? `${text.slice(0, 100)}…` : text;
+}
+
+function expectation(message: string, choices: readonly string[]): string {
+  if (choices.length > 0) return `expected ${choices.length === 1 ? "" : "one of "}${choices.join(", ")}`;
+  const at = message.indexOf("expected ");
+  const said = at >= 0 ? message.slice(at) : message;
+  return said.replace(/, received .*$/, "").replace("expected number to be ", "expected a number ");
+}
+
+/** Names of the fields that may stand at a place. */
+function propertiesAt(schema: unknown, path: ConfigPath): string[] {
+  let current = schema;
+  for (const key of path) {
+    current =
+      typeof key === "number"
+        ? valueAt(current, ["items"])
+        : (valueAt(current, ["properties", key]) ?? valueAt(current, ["additionalProperties"]));
+  }
+  const properties = valueAt(current, ["properties"]);
+  return typeof properties === "object" && properties !== null ? Object.keys(properties) : [];
+}

@@ -1,0 +1,184 @@
+import { tryDurationMs } from "@virtual-kubelet/core";
+import { isIP } from "node:net";
+import { z } from "zod";
+import { helpOf } from "../flags.ts";
+import { defaults } from "./defaults.ts";
+import type { NodeSettings, Settings } from "./settings.ts";
+
+/** The configuration file's `apiVersion`. */
+export const configApiVersion = "virtual-kubelet.io/v1alpha1";
+
+/** The configuration file's `kind`. */
+export const configKind = "VirtualKubelet";
+
+const subdomain = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+const quantity = /^(\d+\.?\d*|\.\d+)(m|k|[MGTPE]|[KMGTPE]i|[eE][+-]?\d+)?$/;
+const kubeletVersion = /^v\d+\.\d+\.\d+([-+].*)?$/;
+const effects = ["NoSchedule", "PreferNoSchedule", "NoExecute"] as const;
+
+const text = (): z.ZodString => z.string().min(1, { error: "expected some text" });
+const duration = (): z.ZodString =>
+  z.string().refine((value) => tryDurationMs(value) !== undefined, { error: "expected a duration such as 500ms, 30s or 1h30m" });
+const positiveDuration = (): z.ZodString =>
+  z.string().refine((value) => (tryDurationMs(value) ?? 0) > 0, { error: "expected a duration above 0, such as 500ms, 30s or 1h30m" });
+const textMap = (): z.ZodRecord<z.ZodString, z.ZodString> => z.record(z.string(), z.string());
+const quantities = z.record(
+  z.string(),
+  z
+    .union([z.string().regex(quantity), z.number().nonnegative()], { error: "expected a quantity such as 20, 500m or 100Gi" })
+    .transform(String),
+);
+
+const nodeSchema = z
+  .strictObject({
+    name: z
+      .string()
+      .max(253, { error: "expected at most 253 characters" })
+      .regex(subdomain, { error: "expected lower-case letters, digits, '-' and '.', beginning and ending with a letter or digit" })
+      .default(defaults.nodeName)
+      .describe(helpOf("nodes[].name")),
+    provider: z
+      .string({ error: "expected a provider's name, such as mock" })
+      .min(1, { error: "expected a provider's name, such as mock" })
+      .describe(helpOf("nodes[].provider")),
+    providerConfig: z.unknown().optional().describe("the provider's configuration itself"),
+    providerConfigFile: text()
+      .optional()
+      .describe(`${helpOf("nodes[].providerConfigFile")}; relative to this file`),
+    labels: textMap().optional().describe("labels of the node"),
+    annotations: textMap().optional().describe("annotations of the node"),
+    taint: z
+      .strictObject({
+        disable: z.boolean().default(false).describe(helpOf("nodes[].taint.disable")),
+        key: text().default(defaults.taintKey).describe(helpOf("nodes[].taint.key")),
+        value: z.string().optional().describe(helpOf("nodes[].taint.value")),
+        effect: z.enum(effects).default(defaults.taintEffect).describe(helpOf("nodes[].taint.effect")),
+      })
+      .prefault({})
+      .describe("the taint that keeps ordinary pods away"),
+    taints: z
+      .array(z.strictObject({ key: text(), value: z.string().optional(), effect: z.enum(effects) }))
+      .optional()
+      .describe("further taints"),
+    address: z
+      .string()
+      .refine((value) => isIP(value) !== 0, { error: "expected an IP address" })
+      .optional()
+      .describe(helpOf("nodes[].address")),
+    kubeletPort: z.int().min(0).max(65_535).default(defaults.kubeletPort).describe(helpOf("nodes[].kubeletPort")),
+    capacity: quantities.optional().describe("amounts by resource name, over those of the provider"),
+    operatingSystem: z.enum(["linux", "windows"]).optional().describe(helpOf("nodes[].operatingSystem")),
+    architecture: text().optional().describe("architecture the node reports, in Go's words"),
+    kubeletVersion: z
+      .string()
+      .regex(kubeletVersion, { error: "expected a version such as v1.36.0" })
+      .optional()
+      .describe("kubelet version the node reports"),
+    leaseDuration: z
+      .string()
+      .refine((value) => (tryDurationMs(value) ?? 0) >= 4_000, { error: "expected a duration of at least 4s" })
+      .optional()
+      .describe("how long the lease holds without a renewal; default 40s"),
+    pingInterval: positiveDuration().optional().describe("between pings of the back end; default 10s"),
+    pingTimeout: positiveDuration().optional().describe("of one ping; default 10s"),
+    statusInterval: positiveDuration().optional().describe("between full reports where nothing changed; default 5m"),
+    onProviderDown: z.enum(["notReady", "condition"]).default(defaults.onProviderDown).describe(helpOf("nodes[].onProviderDown")),
+    onShutdown: z.enum(["keep", "cordon", "drain", "delete"]).default(defaults.onShutdown).describe(helpOf("nodes[].onShutdown")),
+    onUnsupported: z.enum(["wait", "fail"]).default(defaults.onUnsupported).describe(helpOf("nodes[].onUnsupported")),
+    daemonSets: z.enum(["run", "ignore", "reject"]).default(defaults.daemonSets).describe(helpOf("nodes[].daemonSets")),
+    workers: z.int().min(1).default(defaults.workers).describe(helpOf("nodes[].workers")),
+    providerTimeout: positiveDuration().optional().describe("of one call to the provider; default 5m"),
+    pollInterval: positiveDuration().optional().describe("between inventories of a provider that does not notify; default 5s"),
+    orphans: z
+      .strictObject({
+        enabled: z.boolean().optional().describe("default true; needs the cluster's id"),
+        grace: duration().optional().describe("how long an orphan must have been one; default 1m"),
+        interval: positiveDuration().optional().describe("between sweeps; default 5m"),
+        maxPerSweep: z.int().min(0).optional().describe("a larger sweep removes nothing; default 10"),
+      })
+      .optional()
+      .describe("how objects at the back end that no pod belongs to are removed"),
+  })
+  .refine(({ providerConfig, providerConfigFile }) => providerConfig === undefined || providerConfigFile === undefined, {
+    path: ["providerConfigFile"],
+    error: "expected either this or providerConfig, not both",
+  });
+
+const fileSchema = z.strictObject({
+  apiVersion: z.literal(configApiVersion),
+  kind: z.literal(configKind),
+  cluster: z
+    .strictObject({
+      kubeconfig: text()
+        .optional()
+        .describe(`${helpOf("cluster.kubeconfig")}; relative to this file`),
+      context: text().optional().describe(helpOf("cluster.context")),
+      id: text().optional().describe(helpOf("cluster.id")),
+      domain: z
+        .string()
+        .regex(subdomain, { error: "expected a DNS domain such as cluster.local" })
+        .default(defaults.clusterDomain)
+        .describe(helpOf("cluster.domain")),
+    })
+    .prefault({})
+    .describe("the cluster to join"),
+  log: z
+    .strictObject({
+      level: z.enum(["debug", "info", "warn", "error"]).default(defaults.logLevel).describe(helpOf("log.level")),
+      format: z.enum(["auto", "text", "json"]).default(defaults.logFormat).describe(helpOf("log.format")),
+    })
+    .prefault({})
+    .describe("what is logged, and how"),
+  health: z
+    .strictObject({
+      address: z
+        .string()
+        .refine(isHealthAddress, { error: "expected HOST:PORT, such as 127.0.0.1:10248, or off" })
+        .default(defaults.healthAddress)
+        .describe(helpOf("health.address")),
+    })
+    .prefault({})
+    .describe("the program's health"),
+  instance: z
+    .strictObject({
+      identity: text().optional().describe(helpOf("instance.identity")),
+      standby: z.boolean().default(false).describe(helpOf("instance.standby")),
+    })
+    .prefault({})
+    .describe("which of several copies of the program this is"),
+  startupTimeout: duration().default(defaults.startupTimeout).describe(helpOf("startupTimeout")),
+  shutdownTimeout: duration().default(defaults.shutdownTimeout).describe(helpOf("shutdownTimeout")),
+  nodes: z
+    .array(nodeSchema)
+    .min(1, { error: "expected at least one node" })
+    .superRefine((nodes, context) => {
+      for (const [index, { name }] of nodes.entries()) {
+        if (nodes.findIndex((other) => other.name === name) === index) continue;
+        context.addIssue({ code: "custom", path: [index, "name"], message: "expected a name that no other node here has", input: name });
+      }
+    })
+    .describe("the nodes this program is; a flag for a node counts for all of them"),
+});
+
+/** What a merged configuration must look like. */
+export const settingsSchema: z.ZodType<Settings> = fileSchema;
+
+/** The configuration file as JSON Schema. */
+export function configJsonSchema(): object {
+  return { title: `${configKind} ${configApiVersion}`, ...z.toJSONSchema(fileSchema, { io: "input" }) };
+}
+
+/** Splits `HOST:PORT`; `undefined` if it is none. An empty host is every address, as in Go. */
+export function parseHostPort(address: string): { host: string; port: number } | undefined {
+  const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]]*)):(\d{1,5})$/.exec(address);
+  const port = Number(match?.[3]);
+  if (!match || port > 65_535) return undefined;
+  return { host: match[1] ?? match[2] ?? "", port };
+}
+
+function isHealthAddress(address: string): boolean {
+  return address === "off" || parseHostPort(address) !== undefined;
+}
+
+// The schema's own type and the documented one must not drift apart.
+type _Checked = z.output<typeof nodeSchema> extends NodeSettings ? true : never;

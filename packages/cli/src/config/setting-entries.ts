@@ -1,0 +1,99 @@
+import { parseBoolean, type GivenFlag } from "../flag-parser.ts";
+import { envNamesOf, flags, obsoleteEnv, type Flag } from "../flags.ts";
+import { ConfigError } from "../program-error.ts";
+import type { ConfigPath, LayerEntry, Source } from "./layers.ts";
+
+/** Words of upstream's --log-level that mean one of ours. Source: sirupsen/logrus, ParseLevel. */
+const logLevels: Readonly<Record<string, string>> = { trace: "debug", warning: "warn", fatal: "error", panic: "error" };
+
+const nodeNamePath = "nodes[].name";
+
+/**
+ * What the environment says, the weaker first. An empty variable says nothing, but for the taint's value.
+ *
+ * @param nodeCount - how many nodes the configuration has; what is said of a node counts for all of them
+ * @throws ConfigError for a label that is none
+ */
+export function envEntries(env: Readonly<Record<string, string | undefined>>, nodeCount: number): LayerEntry[] {
+  return flags.flatMap((flag) => {
+    if (flag.path === nodeNamePath && nodeCount > 1) return [];
+    return envNamesOf(flag)
+      .toReversed()
+      .flatMap((name) => {
+        const text = env[name];
+        if (text === undefined || (text === "" && flag.name !== "taint-value")) return [];
+        const texts = flag.type === "labels" ? text.split(",") : [text];
+        return texts.flatMap((entry) => entriesOf(flag, entry, { kind: "env", name }, nodeCount));
+      });
+  });
+}
+
+/**
+ * What the command line says, the weaker first.
+ *
+ * @param nodeCount - how many nodes the configuration has
+ * @throws ConfigError for a label that is none, and for the name of one node where there are several
+ */
+export function flagEntries(given: readonly GivenFlag[], nodeCount: number): LayerEntry[] {
+  return given.flatMap(({ flag, text }) => {
+    if (flag.path === nodeNamePath && nodeCount > 1) {
+      throw new ConfigError(
+        `--${flag.name}: ${JSON.stringify(text)}: expected a configuration with one node, it has ${nodeCount}; name them there`,
+      );
+    }
+    return entriesOf(flag, text, { kind: "flag", name: flag.name }, nodeCount);
+  });
+}
+
+/** One line for each deprecated or obsolete setting that was made. */
+export function settingWarnings(
+  given: readonly GivenFlag[],
+  env: Readonly<Record<string, string | undefined>>,
+  nodeCount: number,
+): string[] {
+  const warnings = new Set<string>();
+  for (const { flag } of given) {
+    if (flag.insteadUse !== undefined) warnings.add(`--${flag.name} is deprecated: use ${flag.insteadUse}`);
+    if (flag.obsolete !== undefined) warnings.add(`--${flag.name} has no effect: ${flag.obsolete}`);
+  }
+  for (const [name, why] of Object.entries(obsoleteEnv)) if (env[name]) warnings.add(`${name} has no effect: ${why}`);
+  if (nodeCount > 1 && env["DEFAULT_NODE_NAME"]) warnings.add(`DEFAULT_NODE_NAME has no effect: the configuration has ${nodeCount} nodes`);
+  return [...warnings];
+}
+
+function entriesOf(flag: Flag, text: string, source: Source & { readonly name: string }, nodeCount: number): LayerEntry[] {
+  if (flag.path === undefined) return [];
+  const { key, value } = typed(flag, text, source);
+  return placesOf(flag.path, nodeCount).map((path) => ({ path: key === undefined ? path : [...path, key], value, source }));
+}
+
+/** What cannot be read stays text, for the schema to refuse. */
+function typed(
+  flag: Flag,
+  text: string,
+  source: { readonly kind: string; readonly name: string },
+): { readonly key?: string; readonly value: unknown } {
+  switch (flag.type) {
+    case "boolean":
+      return { value: parseBoolean(text) ?? text };
+    case "integer":
+      return { value: /^-?\d+$/.test(text) ? Number(text) : text };
+    case "labels": {
+      const equals = text.indexOf("=");
+      if (equals > 0) return { key: text.slice(0, equals), value: text.slice(equals + 1) };
+      throw new ConfigError(`${source.kind === "flag" ? "--" : ""}${source.name}: ${JSON.stringify(text)}: expected KEY=VALUE`);
+    }
+    case "string":
+      if (flag.name !== "log-level") return { value: text };
+      return { value: logLevels[text.toLowerCase()] ?? text.toLowerCase() };
+    default:
+      return flag.type satisfies never;
+  }
+}
+
+/** `nodes[].taint.key` is a place in each node. */
+function placesOf(path: string, nodeCount: number): ConfigPath[] {
+  const [first = "", ...rest] = path.split(".");
+  if (first !== "nodes[]") return [[first, ...rest]];
+  return Array.from({ length: nodeCount }, (_, index) => ["nodes", index, ...rest]);
+}

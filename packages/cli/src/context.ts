@@ -1,0 +1,24 @@
+import type { Clock, Random } from "@virtual-kubelet/kube-client";
+
+/** Where text goes. */
+export interface Output {
+  write(text: string): void;
+  /** Whether a person is likely to look at it. */
+  readonly isTTY: boolean;
+}
+
+/** All the program takes from the process it runs in. */
+export interface Context {
+  readonly stdout: Output;
+  readonly stderr: Output;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Relative paths start here. */
+  readonly cwd: string;
+  readonly homeDir: string;
+  /** Also a pod's name, inside one. */
+  readonly hostName: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Aborts at the first SIGINT or SIGTERM. */
+  readonly signal: AbortSignal;
+}

@@ -1,0 +1,47 @@
+import type { Context } from "../context.ts";
+
+/** Prints what the demo does, a line for each thing, with the time since its start. */
+export class DemoScreen {
+  readonly #context: Pick<Context, "stdout" | "env" | "clock">;
+  readonly #startedMs: number;
+  readonly #coloured: boolean;
+
+  constructor(context: Pick<Context, "stdout" | "env" | "clock">) {
+    this.#context = context;
+    this.#startedMs = context.clock.monotonic();
+    this.#coloured = context.stdout.isTTY && !context.env["NO_COLOR"] && context.env["TERM"] !== "dumb";
+  }
+
+  /** Seconds since the start, such as `1.24 s`. */
+  get elapsed(): string {
+    return `${((this.#context.clock.monotonic() - this.#startedMs) / 1000).toFixed(2)} s`;
+  }
+
+  /** A step that is done. */
+  done(text: string): void {
+    this.#line(this.#paint("32", "✓"), text);
+  }
+
+  /** Something that changed by itself. */
+  seen(text: string): void {
+    this.#line(this.#paint("36", "·"), text);
+  }
+
+  /** Text without a time. */
+  say(text: string): void {
+    this.#context.stdout.write(`${text}\n`);
+  }
+
+  /** Text that stands out, where that can be shown. */
+  strong(text: string): string {
+    return this.#paint("1", text);
+  }
+
+  #line(mark: string, text: string): void {
+    this.#context.stdout.write(`${this.#paint("2", this.elapsed.padStart(8))}  ${mark} ${text}\n`);
+  }
+
+  #paint(code: string, text: string): string {
+    return this.#coloured ? `\u001b[${code}m${text}\u001b[0m` : text;
+  }
+}

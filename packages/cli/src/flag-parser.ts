@@ -1,0 +1,81 @@
+import { flagsOf, type CommandName, type Flag } from "./flags.ts";
+import { didYouMean } from "./nearest.ts";
+import { UsageError } from "./program-error.ts";
+
+/** One flag as it was given. */
+export interface GivenFlag {
+  readonly flag: Flag;
+  /** As written; `true` for a boolean without a value. */
+  readonly text: string;
+}
+
+/** A command line, taken apart. */
+export interface CommandLine {
+  readonly flags: readonly GivenFlag[];
+  /** What is not a flag. */
+  readonly args: readonly string[];
+}
+
+/**
+ * Reads a command's flags the way Go's pflag does: `--name value`, `--name=value`, `-n value`, `--bool`,
+ * `--bool=false`, flags and arguments in any order, only arguments after `--`.
+ *
+ * @throws UsageError naming the flag, and the nearest one
+ */
+export function parseFlags(command: CommandName, words: readonly string[]): CommandLine {
+  const known = flagsOf(command);
+  const given: GivenFlag[] = [];
+  const args: string[] = [];
+  for (let index = 0; index < words.length; index++) {
+    const word = words[index] ?? "";
+    if (word === "--") {
+      args.push(...words.slice(index + 1));
+      break;
+    }
+    if (!word.startsWith("-") || word === "-") {
+      args.push(word);
+      continue;
+    }
+    const equals = word.indexOf("=");
+    const written = equals < 0 ? word : word.slice(0, equals);
+    const flag = known.find(({ name, short }) => written === `--${name}` || (short !== undefined && written === `-${short}`));
+    if (!flag) throw unknownFlag(command, written, known);
+    const inline = equals < 0 ? undefined : word.slice(equals + 1);
+    const text = inline ?? (flag.type === "boolean" ? "true" : words[++index]);
+    if (text === undefined) throw new UsageError(`${written}: no value, expected ${written} ${flag.value ?? "VALUE"}`);
+    given.push({ flag, text });
+  }
+  return { flags: given, args };
+}
+
+/** The last value given for a flag, or `undefined`. */
+export function valueOf({ flags }: CommandLine, name: string): string | undefined {
+  return flags.findLast(({ flag }) => flag.name === name)?.text;
+}
+
+/** Whether a boolean flag is on. @throws UsageError for anything but a boolean */
+export function isOn(line: CommandLine, name: string): boolean {
+  const text = valueOf(line, name) ?? "false";
+  const value = parseBoolean(text);
+  if (value === undefined) throw new UsageError(`--${name}: ${JSON.stringify(text)}: expected true or false`);
+  return value;
+}
+
+/** The value of a flag that has few. @throws UsageError for any other */
+export function choiceOf(line: CommandLine, name: string, fallback: string): string {
+  const given = line.flags.findLast(({ flag }) => flag.name === name);
+  const choices = given?.flag.choices ?? [];
+  if (!given || choices.includes(given.text)) return given?.text ?? fallback;
+  throw new UsageError(`--${name}: ${JSON.stringify(given.text)}: expected ${choices.join(" or ")}${didYouMean(given.text, choices)}`);
+}
+
+/** Source of the words: Go's strconv.ParseBool. */
+export function parseBoolean(text: string): boolean | undefined {
+  if (/^(1|t|true)$/i.test(text)) return true;
+  return /^(0|f|false)$/i.test(text) ? false : undefined;
+}
+
+function unknownFlag(command: CommandName, written: string, known: readonly Flag[]): UsageError {
+  const names = known.filter(({ obsolete }) => obsolete === undefined).map(({ name }) => `--${name}`);
+  return new UsageError(`${written}: unknown flag of "${command}"${didYouMean(written, names) || `; see virtual-kubelet help ${command}`}`);
+}

@@ -1,0 +1,414 @@
+import { defaults } from "./config/defaults.ts";
+
+/** Names of the program's commands. */
+export type CommandName = "run" | "demo" | "version" | "providers" | "config" | "completion" | "help";
+
+/** How a flag's value is read. `labels` is `KEY=VALUE`, and may be given many times. */
+export type FlagType = "string" | "boolean" | "integer" | "labels";
+
+/** One flag: all that parsing, help, completion, the configuration and its schema need to know of it. */
+export interface Flag {
+  /** Without dashes. */
+  readonly name: string;
+  /** One letter. */
+  readonly short?: string;
+  readonly type: FlagType;
+  readonly commands: readonly CommandName[];
+  readonly help: string;
+  /** What stands for the value in help. */
+  readonly value?: string;
+  /** Values it takes, where they are few. */
+  readonly choices?: readonly string[];
+  /** Its place in the configuration file; `nodes[]` is every node there. Absent: the command line only. */
+  readonly path?: string;
+  /** Environment variables of other programs that set it, besides {@link envNamesOf}'s own. */
+  readonly env?: readonly string[];
+  /** As help shows it. */
+  readonly default?: string;
+  /** A flag that does the same, and is the one to use. */
+  readonly insteadUse?: string;
+  /** It does nothing any more, because of this. */
+  readonly obsolete?: string;
+}
+
+const run: readonly CommandName[] = ["run"];
+const settings: readonly CommandName[] = ["run", "config"];
+const noServer = "this version has no server for the kubelet's API yet";
+const noTracing = "this version sends no traces";
+const klog = "use --log-level and --log-format";
+
+const live: readonly Flag[] = [
+  { name: "config", type: "string", value: "FILE", commands: settings, help: "configuration file, YAML or JSON" },
+  {
+    name: "provider",
+    type: "string",
+    value: "NAME",
+    commands: settings,
+    path: "nodes[].provider",
+    help: "who runs the pods: a built-in provider, an npm package, or a path to a module",
+  },
+  {
+    name: "provider-config",
+    type: "string",
+    value: "FILE",
+    commands: settings,
+    path: "nodes[].providerConfigFile",
+    help: "the provider's configuration file: JSON, YAML or TOML, by its suffix",
+  },
+  {
+    name: "nodename",
+    type: "string",
+    value: "NAME",
+    commands: settings,
+    path: "nodes[].name",
+    env: ["DEFAULT_NODE_NAME"],
+    default: defaults.nodeName,
+    help: "name of the node",
+  },
+  {
+    name: "kubeconfig",
+    type: "string",
+    value: "FILE",
+    commands: settings,
+    path: "cluster.kubeconfig",
+    env: ["KUBECONFIG"],
+    default: "~/.kube/config, else the pod's service account",
+    help: "kubeconfig of the cluster to join",
+  },
+  {
+    name: "context",
+    type: "string",
+    value: "NAME",
+    commands: settings,
+    path: "cluster.context",
+    default: "the kubeconfig's own",
+    help: "context of the kubeconfig",
+  },
+  {
+    name: "cluster-id",
+    type: "string",
+    value: "ID",
+    commands: settings,
+    path: "cluster.id",
+    default: "the UID of the namespace kube-system",
+    help: "what marks objects at the back end as this cluster's",
+  },
+  {
+    name: "cluster-domain",
+    type: "string",
+    value: "DOMAIN",
+    commands: settings,
+    path: "cluster.domain",
+    default: defaults.clusterDomain,
+    help: "the cluster's DNS domain",
+  },
+  {
+    name: "os",
+    type: "string",
+    value: "OS",
+    choices: ["linux", "windows"],
+    commands: settings,
+    path: "nodes[].operatingSystem",
+    default: "the provider's, else linux",
+    help: "operating system the node reports",
+  },
+  {
+    name: "node-ip",
+    type: "string",
+    value: "IP",
+    commands: settings,
+    path: "nodes[].address",
+    env: ["VKUBELET_POD_IP"],
+    default: "the provider's",
+    help: "the node's internal address",
+  },
+  {
+    name: "kubelet-port",
+    type: "integer",
+    value: "PORT",
+    commands: settings,
+    path: "nodes[].kubeletPort",
+    env: ["KUBELET_PORT"],
+    default: String(defaults.kubeletPort),
+    help: "port the node reports for the kubelet's API; 0 for none",
+  },
+  {
+    name: "label",
+    type: "labels",
+    value: "KEY=VALUE",
+    commands: settings,
+    path: "nodes[].labels",
+    help: "label of the node; may be given many times",
+  },
+  {
+    name: "disable-taint",
+    type: "boolean",
+    commands: settings,
+    path: "nodes[].taint.disable",
+    default: "false",
+    help: "leave out the taint that keeps ordinary pods away",
+  },
+  {
+    name: "taint-key",
+    type: "string",
+    value: "KEY",
+    commands: settings,
+    path: "nodes[].taint.key",
+    default: defaults.taintKey,
+    help: "key of that taint",
+  },
+  {
+    name: "taint-value",
+    type: "string",
+    value: "VALUE",
+    commands: settings,
+    path: "nodes[].taint.value",
+    default: "the provider's name",
+    help: "value of that taint",
+  },
+  {
+    name: "taint-effect",
+    type: "string",
+    value: "EFFECT",
+    choices: ["NoSchedule", "PreferNoSchedule", "NoExecute"],
+    commands: settings,
+    path: "nodes[].taint.effect",
+    default: defaults.taintEffect,
+    help: "effect of that taint",
+  },
+  {
+    name: "pod-sync-workers",
+    type: "integer",
+    value: "N",
+    commands: settings,
+    path: "nodes[].workers",
+    default: String(defaults.workers),
+    help: "how many calls to the provider run at once",
+  },
+  {
+    name: "on-provider-down",
+    type: "string",
+    value: "POLICY",
+    choices: ["notReady", "condition"],
+    commands: settings,
+    path: "nodes[].onProviderDown",
+    default: defaults.onProviderDown,
+    help: "what a back end that does not answer makes of the node",
+  },
+  {
+    name: "on-shutdown",
+    type: "string",
+    value: "POLICY",
+    choices: ["keep", "cordon", "drain", "delete"],
+    commands: settings,
+    path: "nodes[].onShutdown",
+    default: defaults.onShutdown,
+    help: "what is done with the node at a graceful stop",
+  },
+  {
+    name: "on-unsupported",
+    type: "string",
+    value: "POLICY",
+    choices: ["wait", "fail"],
+    commands: settings,
+    path: "nodes[].onUnsupported",
+    default: defaults.onUnsupported,
+    help: "what becomes of a pod that needs more than the provider can do",
+  },
+  {
+    name: "daemon-sets",
+    type: "string",
+    value: "POLICY",
+    choices: ["run", "ignore", "reject"],
+    commands: settings,
+    path: "nodes[].daemonSets",
+    default: defaults.daemonSets,
+    help: "what is done with pods of DaemonSets",
+  },
+  {
+    name: "identity",
+    type: "string",
+    value: "NAME",
+    commands: settings,
+    path: "instance.identity",
+    default: "the host's name",
+    help: "this instance's name, the same after a restart; in a Deployment, set it",
+  },
+  {
+    name: "standby",
+    type: "boolean",
+    commands: settings,
+    path: "instance.standby",
+    default: "false",
+    help: "wait while another instance runs the node, instead of ending",
+  },
+  {
+    name: "startup-timeout",
+    type: "string",
+    value: "DURATION",
+    commands: settings,
+    path: "startupTimeout",
+    default: `${defaults.startupTimeout}, for ever`,
+    help: "how long the node may take to be ready",
+  },
+  {
+    name: "shutdown-timeout",
+    type: "string",
+    value: "DURATION",
+    commands: settings,
+    path: "shutdownTimeout",
+    default: defaults.shutdownTimeout,
+    help: "how long a graceful stop may take",
+  },
+  {
+    name: "health-addr",
+    type: "string",
+    value: "HOST:PORT",
+    commands: settings,
+    path: "health.address",
+    default: defaults.healthAddress,
+    help: "where /healthz, /livez and /readyz are served; off for nowhere",
+  },
+  {
+    name: "log-level",
+    type: "string",
+    value: "LEVEL",
+    choices: ["debug", "info", "warn", "error"],
+    commands: settings,
+    path: "log.level",
+    default: defaults.logLevel,
+    help: "the least important records that are logged",
+  },
+  {
+    name: "log-format",
+    type: "string",
+    value: "FORMAT",
+    choices: ["auto", "text", "json"],
+    commands: settings,
+    path: "log.format",
+    default: defaults.logFormat,
+    help: "auto is text on a terminal and JSON lines elsewhere",
+  },
+  {
+    name: "dry-run",
+    type: "boolean",
+    commands: run,
+    help: "print the Node, its Lease and the access rights it needs as YAML, and change nothing",
+  },
+
+  { name: "once", type: "boolean", commands: ["demo"], help: "end as soon as the Deployment's pods run" },
+  {
+    name: "kubeconfig",
+    type: "string",
+    value: "FILE",
+    commands: ["demo"],
+    default: defaults.demoKubeconfig,
+    help: "where the demo's kubeconfig is written",
+  },
+  {
+    name: "port",
+    type: "integer",
+    value: "PORT",
+    commands: ["demo"],
+    default: "a free one",
+    help: "port of the demo's API server on 127.0.0.1",
+  },
+
+  {
+    name: "output",
+    short: "o",
+    type: "string",
+    value: "FORMAT",
+    choices: ["text", "json"],
+    commands: ["version", "providers"],
+    default: "text",
+    help: "how the result is printed",
+  },
+  {
+    name: "output",
+    short: "o",
+    type: "string",
+    value: "FORMAT",
+    choices: ["yaml", "json"],
+    commands: ["config"],
+    default: "yaml",
+    help: "how the configuration is printed",
+  },
+  {
+    name: "help",
+    short: "h",
+    type: "boolean",
+    commands: ["run", "demo", "version", "providers", "config", "completion", "help"],
+    help: "show this help",
+  },
+];
+
+/** Upstream's flags that have another name here. Source: virtual-kubelet v1.13 cmd/virtual-kubelet/internal/commands/root/flag.go (7b1385b). */
+const renamed: readonly Flag[] = [
+  {
+    name: "taint",
+    type: "string",
+    value: "KEY",
+    commands: run,
+    path: "nodes[].taint.key",
+    help: "key of the taint",
+    insteadUse: "--taint-key",
+  },
+];
+
+/** Upstream's flags that have nothing to do here any more. Source: as above. */
+const obsolete: readonly Flag[] = [
+  obsoleteFlag("namespace", "string", "a node takes the pods that are bound to it, of all namespaces"),
+  obsoleteFlag("enable-node-lease", "boolean", "the lease is always there"),
+  obsoleteFlag("full-resync-period", "string", "nothing has to be looked at again at intervals"),
+  obsoleteFlag("metrics-addr", "string", noServer),
+  obsoleteFlag("stream-idle-timeout", "string", noServer),
+  obsoleteFlag("stream-creation-timeout", "string", noServer),
+  obsoleteFlag("trace-exporter", "string", noTracing),
+  obsoleteFlag("trace-service-name", "string", noTracing),
+  obsoleteFlag("trace-tag", "string", noTracing),
+  obsoleteFlag("trace-sample-rate", "string", noTracing),
+  ...["add_dir_header", "alsologtostderr", "logtostderr", "one_output", "skip_headers", "skip_log_headers"].map((name) =>
+    obsoleteFlag(`klog.${name}`, "boolean", klog),
+  ),
+  ...["log_backtrace_at", "log_dir", "log_file", "log_file_max_size", "stderrthreshold", "v", "vmodule"].map((name) =>
+    obsoleteFlag(`klog.${name}`, "string", klog),
+  ),
+];
+
+/** Every flag of the program. */
+export const flags: readonly Flag[] = [...live, ...renamed, ...obsolete];
+
+/** Upstream's environment variables that have nothing to do here, and why. */
+export const obsoleteEnv: Readonly<Record<string, string>> = {
+  APISERVER_CERT_LOCATION: noServer,
+  APISERVER_KEY_LOCATION: noServer,
+  APISERVER_CA_CERT_LOCATION: noServer,
+  JAEGER_COLLECTOR_ENDPOINT: noTracing,
+  JAEGER_AGENT_ENDPOINT: noTracing,
+  OCAGENT_ENDPOINT: noTracing,
+  ZPAGES_PORT: noTracing,
+};
+
+/** The flags of a command, obsolete ones too. */
+export function flagsOf(command: CommandName): readonly Flag[] {
+  return flags.filter(({ commands }) => commands.includes(command));
+}
+
+/**
+ * The environment variables that set a flag, the strongest first: `VKUBELET_` and its name, then those other programs
+ * know. (`VIRTUAL_KUBELET_` would clash with what Kubernetes sets for a service of that name.)
+ */
+export function envNamesOf({ name, path, env, insteadUse }: Flag): readonly string[] {
+  if (insteadUse !== undefined || (path === undefined && name !== "config")) return [];
+  return [...new Set([`VKUBELET_${name.toUpperCase().replaceAll("-", "_")}`, ...(env ?? [])])];
+}
+
+/** What a place in the configuration is for, in the words of its flag. */
+export function helpOf(path: string): string {
+  return flags.find((flag) => flag.path === path)?.help ?? "";
+}
+
+function obsoleteFlag(name: string, type: FlagType, why: string): Flag {
+  return { name, type, commands: run, help: "does nothing", obsolete: why, ...(type === "string" && { value: "VALUE" }) };
+}

@@ -1,0 +1,73 @@
+import { createServer, type Server, type ServerResponse } from "node:http";
+import { once } from "node:events";
+
+/** One thing that must be right for the program to be ready. */
+export interface HealthCheck {
+  readonly name: string;
+  /** What is wrong; `undefined` if nothing is. */
+  readonly problem: string | undefined;
+}
+
+/** A running health server. */
+export interface HealthServer extends AsyncDisposable {
+  /** Where it listens. */
+  readonly port: number;
+}
+
+/**
+ * Serves `/healthz` and `/livez`, which answer as long as the process does, and `/readyz`, which fails with 500 while a
+ * check does. `?verbose` lists the checks in the words of Kubernetes's own components. Plain HTTP, GET and HEAD only.
+ *
+ * @param readiness - asked at each request
+ * @throws the system's error if the address cannot be had
+ */
+export async function startHealthServer(
+  address: { readonly host: string; readonly port: number },
+  readiness: () => readonly HealthCheck[],
+): Promise<HealthServer> {
+  const server = createServer({ requestTimeout: 10_000, headersTimeout: 10_000 }, (request, response) => {
+    if (request.method !== "GET" && request.method !== "HEAD") return reply(response, 405, "method not allowed\n");
+    const url = new URL(request.url ?? "/", "http://localhost");
+    const verbose = url.searchParams.has("verbose");
+    switch (url.pathname) {
+      case "/healthz":
+      case "/livez":
+        return answer(response, url.pathname, [{ name: "ping", problem: undefined }], verbose);
+      case "/readyz":
+        return answer(response, url.pathname, readiness(), verbose);
+      default:
+        return reply(response, 404, "not found\n");
+    }
+  });
+  server.maxConnections = 64;
+  server.listen(address.port, address.host === "" ? undefined : address.host);
+  await once(server, "listening");
+  server.unref();
+  return { port: portOf(server), [Symbol.asyncDispose]: () => close(server) };
+}
+
+function answer(response: ServerResponse, path: string, checks: readonly HealthCheck[], verbose: boolean): void {
+  const failed = checks.some(({ problem }) => problem !== undefined);
+  const lines = checks.map(({ name, problem }) => (problem === undefined ? `[+]${name} ok\n` : `[-]${name} failed: ${problem}\n`));
+  const result = `${path.slice(1)} check ${failed ? "failed" : "passed"}\n`;
+  reply(response, failed ? 500 : 200, failed || verbose ? lines.join("") + result : "ok");
+}
+
+function reply(response: ServerResponse, status: number, text: string): void {
+  response.writeHead(status, {
+    "content-type": "text/plain; charset=utf-8",
+    "x-content-type-options": "nosniff",
+    "cache-control": "no-cache",
+  });
+  response.end(text);
+}
+
+function portOf(server: Server): number {
+  const address = server.address();
+  return typeof address === "object" && address !== null ? address.port : 0;
+}
+
+async function close(server: Server): Promise<void> {
+  server.closeAllConnections();
+  await new Promise<void>((resolve) => server.close(() => resolve()));
+}

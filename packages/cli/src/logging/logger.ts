@@ -1,0 +1,64 @@
+import { codeOf, messageOf } from "@virtual-kubelet/errdefs";
+import type { Clock, LogFields, Logger } from "@virtual-kubelet/kube-client";
+import type { LogLevel } from "../config/settings.ts";
+import type { Output } from "../context.ts";
+import { redact } from "./redact.ts";
+
+/** One record, redacted and ready to be written. */
+export interface LogRecord {
+  readonly level: LogLevel;
+  /** Milliseconds since the epoch. */
+  readonly timeMs: number;
+  readonly message: string;
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+/** What {@link createLogger} needs. */
+export interface LoggerOptions {
+  /** The least important records that are written. */
+  readonly level: LogLevel;
+  readonly output: Output;
+  readonly clock: Clock;
+  /** One line, without its end. */
+  format(record: LogRecord): string;
+}
+
+const levels: readonly LogLevel[] = ["debug", "info", "warn", "error"];
+
+/**
+ * A logger that writes each record as one line. Secrets are taken out of every field, errors are written as their
+ * messages, and with level `debug` with their stacks.
+ */
+export function createLogger(options: LoggerOptions, bound: LogFields = {}): Logger {
+  const least = levels.indexOf(options.level);
+  const log = (level: LogLevel) => {
+    if (levels.indexOf(level) < least) return () => {};
+    return (fields: LogFields, message: string): void => {
+      const record = { level, timeMs: options.clock.now(), message, fields: toPlainFields({ ...bound, ...fields }, least === 0) };
+      options.output.write(`${options.format(record)}\n`);
+    };
+  };
+  return {
+    debug: log("debug"),
+    info: log("info"),
+    warn: log("warn"),
+    error: log("error"),
+    child: (fields) => createLogger(options, { ...bound, ...fields }),
+  };
+}
+
+function toPlainFields(fields: LogFields, withStacks: boolean): Record<string, unknown> {
+  const plain: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(fields)) {
+    if (value === undefined) continue;
+    if (!(value instanceof Error)) {
+      plain[name] = redact(value, name);
+      continue;
+    }
+    plain[name] = redact(messageOf(value));
+    const code = codeOf(value);
+    if (code !== undefined) plain["code"] ??= code;
+    if (withStacks && value.stack !== undefined) plain["stack"] ??= redact(value.stack);
+  }
+  return plain;
+}

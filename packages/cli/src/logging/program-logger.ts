@@ -1,0 +1,16 @@
+import type { Logger } from "@virtual-kubelet/kube-client";
+import type { Settings } from "../config/settings.ts";
+import type { Context } from "../context.ts";
+import { formatJson, formatText } from "./formats.ts";
+import { createLogger } from "./logger.ts";
+
+/** The program's logger: standard error, text on a terminal and JSON elsewhere unless the settings say. */
+export function createProgramLogger({ level, format }: Settings["log"], { stderr, clock, env }: Context): Logger {
+  const isText = format === "text" || (format === "auto" && stderr.isTTY);
+  return createLogger({ level, output: stderr, clock, format: isText ? formatText(isColoured({ stderr, env })) : formatJson });
+}
+
+/** Whether colours are wanted. Source: no-color.org, and the common TERM=dumb. */
+function isColoured({ stderr, env }: Pick<Context, "stderr" | "env">): boolean {
+  return stderr.isTTY && !env["NO_COLOR"] && env["TERM"] !== "dumb";
+}

@@ -1,0 +1,29 @@
+/** Names of fields whose values are secret. A reference to a secret, such as its name, is none. */
+const secretName =
+  /token|passw(or)?d|authorization|cookie|credential|private[-_]?key|access[-_]?key|api[-_]?key|client[-_]?secret|secret[-_]?(key|value)|^secret$/i;
+
+/** Texts that are secret wherever they stand. */
+const secretTexts: readonly [pattern: RegExp, replacement: string][] = [
+  [/\b(Bearer|Basic)\s+[\w.~+/=-]{6,}/gi, "$1 [redacted]"],
+  [/\beyJ[\w-]{6,}\.[\w-]{6,}\.[\w-]*/g, "[redacted]"],
+  [/(:\/\/)[^\s/@]+@/g, "$1[redacted]@"],
+  [/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(-----END [A-Z ]*PRIVATE KEY-----|$)/g, "[redacted]"],
+];
+
+/** The text without tokens, passwords in URLs, and private keys. */
+export function redactText(text: string): string {
+  let redacted = text;
+  for (const [pattern, replacement] of secretTexts) redacted = redacted.replace(pattern, replacement);
+  return redacted;
+}
+
+/** A copy of JSON data without what is secret by its field's name or by its looks. */
+export function redact(value: unknown, name: string = ""): unknown {
+  if (value === undefined || value === null) return value;
+  if (typeof value === "object") {
+    if (Array.isArray(value)) return value.map((entry) => redact(entry, name));
+    return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, redact(entry, key)]));
+  }
+  if (secretName.test(name)) return "[redacted]";
+  return typeof value === "string" ? redactText(value) : value;
+}

@@ -1,0 +1,38 @@
+/**
+ * The name most like what was written, if one is near enough to have been meant: at most a third of its letters may
+ * be added, missing, wrong or swapped with their neighbour.
+ */
+export function nearest(written: string, names: readonly string[]): string | undefined {
+  const lowered = written.toLowerCase();
+  let best: string | undefined;
+  let bestDistance = Infinity;
+  for (const name of names) {
+    const distance = editDistance(lowered, name.toLowerCase());
+    if (distance < bestDistance) [best, bestDistance] = [name, distance];
+  }
+  return best !== undefined && bestDistance <= Math.max(1, Math.floor(best.length / 3)) ? best : undefined;
+}
+
+/** `; did you mean X?` for the nearest name, or nothing. */
+export function didYouMean(written: string, names: readonly string[], prefix: string = ""): string {
+  const name = nearest(written, names);
+  return name === undefined ? "" : `; did you mean ${prefix}${name}?`;
+}
+
+/** Source: the optimal string alignment distance, as in Wagner and Fischer with transpositions. */
+function editDistance(a: string, b: string): number {
+  let beforePrevious: number[] = [];
+  let previous = Array.from({ length: b.length + 1 }, (_, column) => column);
+  for (let row = 1; row <= a.length; row++) {
+    const current = [row];
+    for (let column = 1; column <= b.length; column++) {
+      const isSame = a[row - 1] === b[column - 1];
+      const isSwap = row > 1 && column > 1 && a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1];
+      const candidates = [(previous[column] ?? 0) + 1, (current[column - 1] ?? 0) + 1, (previous[column - 1] ?? 0) + (isSame ? 0 : 1)];
+      if (isSwap) candidates.push((beforePrevious[column - 2] ?? 0) + 1);
+      current.push(Math.min(...candidates));
+    }
+    [beforePrevious, previous] = [previous, current];
+  }
+  return previous[b.length] ?? 0;
+}

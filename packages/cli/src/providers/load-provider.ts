@@ -1,0 +1,112 @@
+import type { ProviderDefinition } from "@virtual-kubelet/core";
+import { messageOf } from "@virtual-kubelet/errdefs";
+import { existsSync, readFileSync } from "node:fs";
+import { createRequire, findPackageJSON } from "node:module";
+import { dirname, isAbsolute, join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { didYouMean } from "../nearest.ts";
+import { ConfigError } from "../program-error.ts";
+import { builtInProvider, builtInProviders, packageScope } from "./registry.ts";
+
+/** Where a provider is looked for. */
+export interface ProviderLookup {
+  /** Relative paths, and the `node_modules` that are searched, start here. */
+  readonly cwd: string;
+  /** What names the setting to the person who made it, such as `--provider`. */
+  readonly setting: string;
+}
+
+/**
+ * Finds a provider: a built-in one by name or alias, else an npm package installed where the program was started, else
+ * one installed beside the program; or a module by its path.
+ *
+ * @throws ConfigError on one line
+ */
+export async function loadProvider(name: string, lookup: ProviderLookup): Promise<ProviderDefinition> {
+  const builtIn = builtInProvider(name);
+  if (builtIn) return builtIn.load();
+  const url = isPath(name) ? moduleAt(name, lookup) : packageUrl(name, lookup.cwd);
+  if (url === undefined) throw notFound(name, lookup);
+
+  let module: Record<string, unknown>;
+  try {
+    module = (await import(url)) as Record<string, unknown>;
+  } catch (error) {
+    throw new ConfigError(`${lookup.setting}: ${JSON.stringify(name)}: cannot be loaded: ${messageOf(error).split("\n", 1)[0]}`, {
+      cause: error,
+    });
+  }
+  const { provider } = module;
+  if (isProvider(provider)) return provider;
+  throw new ConfigError(
+    `${lookup.setting}: ${JSON.stringify(name)}: expected a module that exports "provider" with name, capabilities, configSchema and create`,
+  );
+}
+
+function isPath(name: string): boolean {
+  return name.startsWith(".") || isAbsolute(name);
+}
+
+function moduleAt(name: string, { cwd, setting }: ProviderLookup): string {
+  const path = resolve(cwd, name);
+  if (!existsSync(path)) throw new ConfigError(`${setting}: ${JSON.stringify(name)}: not there, expected the path of a module`);
+  return pathToFileURL(path).href;
+}
+
+function packageUrl(name: string, cwd: string): string | undefined {
+  const names = /^[\w-]+$/.test(name) ? [`${packageScope}/provider-${name}`, name] : [name];
+  const bases = [pathToFileURL(join(cwd, "package.json")).href, import.meta.url];
+  for (const candidate of names) {
+    for (const base of bases) {
+      const url = tryResolve(candidate, base);
+      if (url !== undefined) return url;
+    }
+  }
+  return undefined;
+}
+
+function tryResolve(name: string, base: string): string | undefined {
+  try {
+    const file = createRequire(base).resolve(name);
+    // A bare name may also be one of Node's own modules, which are no providers.
+    return isAbsolute(file) ? pathToFileURL(file).href : undefined;
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    return code === "ERR_PACKAGE_PATH_NOT_EXPORTED" ? importOnlyUrl(name, base) : undefined;
+  }
+}
+
+/** A package whose exports know only the condition `import`, which `require.resolve` does not take. */
+function importOnlyUrl(name: string, base: string): string | undefined {
+  const manifest = findPackageJSON(name, base);
+  if (manifest === undefined) return undefined;
+  const { exports } = JSON.parse(readFileSync(manifest, "utf8")) as { exports?: unknown };
+  const target = importTarget(exports);
+  return target === undefined ? undefined : pathToFileURL(join(dirname(manifest), target)).href;
+}
+
+function importTarget(exports: unknown): string | undefined {
+  if (typeof exports === "string") return exports;
+  if (typeof exports !== "object" || exports === null) return undefined;
+  const conditions = exports as Record<string, unknown>;
+  return importTarget(conditions["."] ?? conditions["node"] ?? conditions["import"] ?? conditions["default"]);
+}
+
+function isProvider(value: unknown): value is ProviderDefinition {
+  if (typeof value !== "object" || value === null) return false;
+  const { name, capabilities, configSchema, create } = value as Record<string, unknown>;
+  return (
+    typeof name === "string" &&
+    typeof capabilities === "object" &&
+    typeof create === "function" &&
+    typeof (configSchema as { safeParse?: unknown } | undefined)?.safeParse === "function"
+  );
+}
+
+function notFound(name: string, { setting }: ProviderLookup): ConfigError {
+  const names = builtInProviders.flatMap((provider) => [provider.name, ...provider.aliases]);
+  const hint = didYouMean(name, names);
+  return new ConfigError(
+    `${setting}: ${JSON.stringify(name)}: expected a built-in provider (${names.join(", ")}), an installed npm package, or the path of a module${hint}`,
+  );
+}

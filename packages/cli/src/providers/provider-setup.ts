@@ -1,0 +1,46 @@
+import type { ProviderDefinition } from "@virtual-kubelet/core";
+import type { LoadedSettings } from "../config/load-settings.ts";
+import { describeProblems } from "../config/problems.ts";
+import { formatPath } from "../config/layers.ts";
+import { readConfigFile } from "../config/read-file.ts";
+import type { NodeSettings } from "../config/settings.ts";
+import { ConfigError } from "../program-error.ts";
+import { loadProvider } from "./load-provider.ts";
+
+/** A node's provider, and its configuration as read; it fits the provider's schema. */
+export interface ProviderSetup {
+  readonly definition: ProviderDefinition;
+  readonly config: unknown;
+}
+
+/**
+ * Loads the provider of one node and checks its configuration.
+ *
+ * @param index - the node's number in the settings
+ * @throws ConfigError with one line for each problem
+ */
+export async function setUpProvider(loaded: LoadedSettings, index: number, cwd: string): Promise<ProviderSetup> {
+  const node = loaded.settings.nodes[index];
+  if (!node) throw new RangeError(`the settings have no node ${index}`);
+  const definition = await loadProvider(node.provider, { cwd, setting: loaded.nameOf(["nodes", index, "provider"]) });
+  const { config, nameOf } = await readProviderConfig(loaded, node, index);
+  const parsed = definition.configSchema.safeParse(config);
+  if (parsed.success) return { definition, config };
+  const jsonSchema = definition.configSchema.toJSONSchema?.({ io: "input" });
+  throw new ConfigError(describeProblems(parsed.error.issues, { input: config, jsonSchema, nameOf }).join("\n"));
+}
+
+async function readProviderConfig(
+  loaded: LoadedSettings,
+  { providerConfig, providerConfigFile }: NodeSettings,
+  index: number,
+): Promise<{ config: unknown; nameOf: (path: readonly (string | number)[]) => string }> {
+  if (providerConfigFile === undefined) {
+    const place = ["nodes", index, "providerConfig"];
+    return { config: providerConfig ?? {}, nameOf: (path) => loaded.nameOf([...place, ...path]) };
+  }
+  const place = ["nodes", index, "providerConfigFile"];
+  const file = { path: loaded.resolvePath(place, providerConfigFile), shown: providerConfigFile, setting: loaded.nameOf(place) };
+  const config = (await readConfigFile(file)) ?? {};
+  return { config, nameOf: (path) => (path.length > 0 ? `${providerConfigFile}: ${formatPath(path)}` : providerConfigFile) };
+}

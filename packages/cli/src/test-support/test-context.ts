@@ -1,0 +1,41 @@
+import { systemRandom, type Clock } from "@virtual-kubelet/kube-client";
+import type { Context, Output } from "../context.ts";
+
+/** Keeps what is written. */
+export class TextOutput implements Output {
+  readonly isTTY: boolean;
+  text = "";
+
+  constructor(isTTY: boolean = false) {
+    this.isTTY = isTTY;
+  }
+
+  write(text: string): void {
+    this.text += text;
+  }
+}
+
+/** A context without a process: nothing of this machine is in it. */
+export interface TestContext extends Context {
+  readonly stdout: TextOutput;
+  readonly stderr: TextOutput;
+}
+
+/** A {@link TestContext}; what it is given goes over what it has. */
+export function testContext(
+  clock: Clock,
+  given: { readonly env?: Readonly<Record<string, string>>; readonly cwd?: string; readonly signal?: AbortSignal } = {},
+): TestContext {
+  return {
+    stdout: new TextOutput(),
+    stderr: new TextOutput(),
+    env: {},
+    cwd: "/nowhere",
+    homeDir: "/home/me",
+    hostName: "host-1",
+    clock,
+    random: systemRandom,
+    signal: new AbortController().signal,
+    ...given,
+  };
+}
