@@ -1,17 +1,31 @@
 import { readFileSync } from "node:fs";
 import { Agent, type Dispatcher } from "undici";
 
-/** How a benchmark's program reaches the API server; read from a JSON file, so that it costs no YAML parser. */
+/** How a benchmark's program reaches the API server. */
 export interface ApiAccess {
   readonly server: string;
-  readonly caPem: string;
-  readonly certPem: string;
-  readonly keyPem: string;
+  readonly ca: string;
+  readonly cert: string;
+  readonly key: string;
 }
 
-/** Reads an {@link ApiAccess} from a file. */
-export function readAccess(file: string): ApiAccess {
-  return JSON.parse(readFileSync(file, "utf8"));
+interface Kubeconfig {
+  readonly clusters: readonly [{ readonly cluster: { readonly server: string; readonly "certificate-authority-data": string } }];
+  readonly users: readonly [{ readonly user: { readonly "client-certificate-data": string; readonly "client-key-data": string } }];
+}
+
+/** Reads the launcher's kubeconfig, which is JSON: so the bare loop costs no YAML parser. */
+export function readAccess(kubeconfigFile: string): ApiAccess {
+  const { clusters, users } = JSON.parse(readFileSync(kubeconfigFile, "utf8")) as Kubeconfig;
+  const decode = (base64: string): string => Buffer.from(base64, "base64").toString();
+  const { cluster } = clusters[0];
+  const { user } = users[0];
+  return {
+    server: cluster.server,
+    ca: decode(cluster["certificate-authority-data"]),
+    cert: decode(user["client-certificate-data"]),
+    key: decode(user["client-key-data"]),
+  };
 }
 
 /** The plainest client: undici, JSON, no retries. */
@@ -27,7 +41,7 @@ export class Api {
       headersTimeout: 0,
       bodyTimeout: 0,
       keepAliveTimeout: 60_000,
-      connect: { ca: access.caPem, cert: access.certPem, key: access.keyPem },
+      connect: { ca: access.ca, cert: access.cert, key: access.key },
     });
   }
 

@@ -2,12 +2,12 @@
  * The least that can run pods: a watch, and the three writes our node makes for each pod, without a controller around
  * them. It is what the node is measured against.
  *
- * Usage: bare-loop.ts ACCESS.json NODE
+ * Usage: bare-loop.ts KUBECONFIG NODE
  */
 import { Api, followPods, readAccess, type WatchedPod } from "./api.ts";
 
-const [accessFile = "", node = ""] = process.argv.slice(2);
-const access = readAccess(accessFile);
+const [kubeconfig = "", node = ""] = process.argv.slice(2);
+const access = readAccess(kubeconfig);
 const short = new Api(access, { connections: 32 });
 const long = new Api(access, { connections: 1 });
 const seen = new Set<string>();

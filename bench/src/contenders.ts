@@ -1,0 +1,75 @@
+import { spawn, execFileSync, type ChildProcess } from "node:child_process";
+import { mkdirSync, openSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+const root = join(import.meta.dirname, "../..");
+
+/** Where a contender runs. */
+export interface Site {
+  readonly kubeconfig: string;
+  /** Folder for configuration and logs. */
+  readonly directory: string;
+  /** Folder with the kwok program. */
+  readonly programs: string;
+}
+
+/** What is measured, and how it is started. */
+export interface Contender {
+  readonly name: string;
+  readonly start: (site: Site) => ChildProcess;
+  /** Whether it registers its node itself; else pods may be bound to the name at once. */
+  readonly registersNode: boolean;
+}
+
+/** Our node: the program as published, with the mock provider. */
+export const ours: Contender = {
+  name: "ours",
+  registersNode: true,
+  start: (site) => {
+    const config = join(site.directory, "mock.json");
+    writeFileSync(config, JSON.stringify({ ours: { cpu: "10k", memory: "100Ti", pods: "5000" } }));
+    const main = join(root, "packages/cli/dist/main.js");
+    const flags = ["--kubeconfig", site.kubeconfig, "--nodename", "ours", "--provider", "mock", "--provider-config", config];
+    return launch(site, "ours", process.execPath, [main, ...flags, "--log-level", "warn", "--health-addr", "127.0.0.1:0"]);
+  },
+};
+
+/** The least that could do it. */
+export const bareLoop: Contender = {
+  name: "bare loop",
+  registersNode: false,
+  start: (site) => launch(site, "bare-loop", process.execPath, [join(import.meta.dirname, "bare-loop.ts"), site.kubeconfig, "bare"]),
+};
+
+/** kwok with its own fast stages: no delays, heartbeats by lease. */
+export const kwok: Contender = {
+  name: "kwok",
+  registersNode: false,
+  start: (site) => {
+    const config = join(site.directory, "kwok.yaml");
+    writeFileSync(config, kwokStages());
+    const flags = ["--kubeconfig", site.kubeconfig, "--config", config, "--manage-single-node", "kwok", "--node-lease-duration-seconds", "40"];
+    return launch(site, "kwok", join(site.programs, "kwok"), flags);
+  },
+};
+
+/** The node a contender's pods are bound to. */
+export function nodeOf(contender: Contender): string {
+  return contender.name === "bare loop" ? "bare" : contender.name;
+}
+
+function kwokStages(): string {
+  const module = execFileSync("go", ["list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/kwok"], { cwd: join(root, "tools/control-plane"), encoding: "utf8" });
+  const stages = join(module.trim(), "kustomize/stage");
+  return ["node/fast", "node/heartbeat-with-lease", "pod/fast"]
+    .flatMap((folder) => readdirSync(join(stages, folder)).map((file) => join(stages, folder, file)))
+    .filter((file) => file.endsWith(".yaml") && !file.endsWith("kustomization.yaml"))
+    .map((file) => readFileSync(file, "utf8"))
+    .join("\n---\n");
+}
+
+function launch(site: Site, name: string, program: string, args: readonly string[]): ChildProcess {
+  mkdirSync(site.directory, { recursive: true });
+  const log = openSync(join(site.directory, `${name}.log`), "a");
+  return spawn(program, args, { stdio: ["ignore", log, log] });
+}

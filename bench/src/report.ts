@@ -1,0 +1,87 @@
+import { readFileSync, writeFileSync } from "node:fs";
+
+/** Medians of one contender in one phase. */
+export interface Side {
+  readonly podsPerSecond: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly cpuSeconds: number;
+  readonly peakRssMiB: number;
+}
+
+/** Medians of one contender. */
+export interface Row {
+  readonly name: string;
+  readonly up: Side;
+  readonly down: Side;
+  /** API requests of the first round. */
+  readonly requests: { readonly up: Readonly<Record<string, number>>; readonly down: Readonly<Record<string, number>> };
+}
+
+/** All that a run found. */
+export interface Report {
+  readonly date: string;
+  readonly machine: string;
+  readonly kubernetes: string;
+  readonly pods: number;
+  readonly rounds: number;
+  readonly rows: readonly Row[];
+  /** Share of one processor. */
+  readonly idleCpuShare: number;
+}
+
+const begin = "<!-- begin measured -->";
+const end = "<!-- end measured -->";
+
+/** Writes the figures between the guide's marks. */
+export function writeGuide(file: string, report: Report): void {
+  const text = readFileSync(file, "utf8");
+  const [from, to] = [text.indexOf(begin), text.indexOf(end)];
+  if (from < 0 || to < from) throw new Error(`${file}: expected the marks ${begin} and ${end}, in this order`);
+  writeFileSync(file, `${text.slice(0, from + begin.length)}\n\n${markdown(report)}\n${text.slice(to)}`);
+}
+
+function markdown(report: Report): string {
+  const [ours] = report.rows;
+  const bare = report.rows.find(({ name }) => name === "bare loop");
+  const kwok = report.rows.find(({ name }) => name === "kwok");
+  const lines = [
+    `${report.date}, ${report.machine}, kube-apiserver ${report.kubernetes}; ${report.pods} pods, ${report.rounds} rounds, medians.`,
+    "",
+    "| | up pods/s | create→Running p50 / p99 | CPU s | peak RSS MiB | down pods/s | delete→gone p50 / p99 | CPU s | peak RSS MiB |",
+    "|---|---|---|---|---|---|---|---|---|",
+    ...report.rows.map(({ name, up, down }) => `| ${name} | ${cells(up)} | ${cells(down)} |`),
+    "",
+  ];
+  if (ours && bare && kwok) {
+    lines.push(
+      "| ratio | aim | measured |",
+      "|---|---|---|",
+      `| pods/s up, to the bare loop | ≥ 0.9 | ${ratio(ours.up.podsPerSecond, bare.up.podsPerSecond)} |`,
+      `| pods/s down, to the bare loop | ≥ 0.9 | ${ratio(ours.down.podsPerSecond, bare.down.podsPerSecond)} |`,
+      `| create→Running p50, to kwok | ≤ 0.33 | ${ratio(ours.up.p50Ms, kwok.up.p50Ms)} |`,
+      `| create→Running p99, to kwok | ≤ 0.33 | ${ratio(ours.up.p99Ms, kwok.up.p99Ms)} |`,
+      `| CPU seconds up, to kwok | ≤ 1 | ${ratio(ours.up.cpuSeconds, kwok.up.cpuSeconds)} |`,
+      `| peak RSS, to the bare loop | ≤ 1.4 | ${ratio(Math.max(ours.up.peakRssMiB, ours.down.peakRssMiB), Math.max(bare.up.peakRssMiB, bare.down.peakRssMiB))} |`,
+      `| idle node, share of a core | < 1 % | ${(report.idleCpuShare * 100).toFixed(2)} % |`,
+      `| status patches a pod | 2 | ${perPod(ours, "PATCH pods/status", report.pods)} |`,
+      `| deletes a pod (ours; the load's own is the other) | 1 | ${perPod(ours, "DELETE pods", report.pods) - 1} |`,
+      "",
+    );
+  }
+  return lines.join("\n");
+}
+
+function cells(side: Side): string {
+  const { podsPerSecond, p50Ms, p99Ms, cpuSeconds, peakRssMiB } = side;
+  return `${Math.round(podsPerSecond)} | ${Math.round(p50Ms)} ms / ${Math.round(p99Ms)} ms | ${cpuSeconds.toFixed(2)} | ${Math.round(peakRssMiB)}`;
+}
+
+function ratio(a: number, b: number): string {
+  return (a / b).toFixed(2);
+}
+
+function perPod(row: Row, request: string, pods: number): number {
+  const count = (row.requests.up[request] ?? 0) + (row.requests.down[request] ?? 0);
+  return Math.round((count / pods) * 1000) / 1000;
+}

@@ -1,0 +1,124 @@
+/**
+ * Measures our node against a bare loop and kwok on a real API server, and writes the figures to the guide.
+ *
+ * Usage: run.ts [--pods 2000] [--rounds 3] [--no-guide]
+ */
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { cpus, tmpdir, totalmem } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { ensureControlPlane, startControlPlane, type ControlPlane } from "@virtual-kubelet/testing";
+import { Api, readAccess } from "./api.ts";
+import { bareLoop, kwok, nodeOf, ours, type Contender, type Site } from "./contenders.ts";
+import { runLoad, type LoadResult, type Phase } from "./load.ts";
+import { cpuSeconds } from "./process-stats.ts";
+import { writeGuide, type Report, type Row } from "./report.ts";
+
+const root = join(import.meta.dirname, "../..");
+const { values } = parseArgs({
+  options: { pods: { type: "string", default: "2000" }, rounds: { type: "string", default: "3" }, "no-guide": { type: "boolean", default: false } },
+});
+const pods = Number(values.pods);
+const rounds = Number(values.rounds);
+const contenders = [ours, bareLoop, kwok];
+
+const programs = await ensureControlPlane({ programs: ["etcd", "kube-apiserver", "kubectl", "kwok"] });
+await using controlPlane = await startControlPlane({
+  components: [],
+  // Without a controller manager nobody makes the service account that this plugin waits for.
+  flags: { "kube-apiserver": { "disable-admission-plugins": "ServiceAccount" } },
+});
+const site: Site = { kubeconfig: controlPlane.kubeconfig.path, directory: mkdtempSync(join(tmpdir(), "bench-")), programs };
+
+const results = new Map<string, LoadResult[]>(contenders.map(({ name }) => [name, []]));
+let idleCpuShare: number | undefined;
+for (let round = 0; round < rounds; round++) {
+  // Each round begins with another contender, so that nobody always has the freshest server.
+  for (const contender of contenders.map((_, index) => contenders[(index + round) % contenders.length] ?? ours)) {
+    const result = await measure(contender);
+    results.get(contender.name)?.push(result);
+    process.stderr.write(`round ${round + 1} ${contender.name}: up ${summary(result.up)}; down ${result.down ? summary(result.down) : "-"}\n`);
+  }
+}
+
+const report: Report = {
+  date: new Date().toISOString().slice(0, 10),
+  machine: `${cpus().length} × ${cpus()[0]?.model ?? "unknown"}, ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${process.versions.node}`,
+  kubernetes: controlPlane.version,
+  pods,
+  rounds,
+  rows: contenders.map(({ name }) => rowOf(name, results.get(name) ?? [])),
+  idleCpuShare: idleCpuShare ?? Number.NaN,
+};
+mkdirSync(join(root, ".reports"), { recursive: true });
+writeFileSync(join(root, ".reports/bench.json"), JSON.stringify({ report, results: Object.fromEntries(results) }, undefined, 2));
+if (!values["no-guide"]) writeGuide(join(root, "docs/guides/performance.md"), report);
+process.stdout.write(`${JSON.stringify(report, undefined, 2)}\n`);
+
+async function measure(contender: Contender): Promise<LoadResult> {
+  const access = readAccess(site.kubeconfig);
+  const api = new Api(access, { connections: 4 });
+  if (contender === kwok) await createNode(api, nodeOf(kwok));
+  const child = contender.start(site);
+  try {
+    if (contender !== bareLoop) await waitForReady(api, nodeOf(contender));
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    if (contender === ours && idleCpuShare === undefined) idleCpuShare = await idleShare(child.pid ?? 0);
+    return await runLoad({ access, node: nodeOf(contender), pods, processes: { [contender.name]: child.pid ?? 0, apiserver: apiServerPid(controlPlane) } });
+  } finally {
+    const ended = new Promise((resolve) => child.once("exit", resolve));
+    child.kill("SIGTERM");
+    await ended;
+    await api.send("DELETE", `/api/v1/nodes/${nodeOf(contender)}`).catch(() => {});
+    await api.close();
+  }
+}
+
+/** The share of one processor a node takes that has nothing to do, over half a minute. */
+async function idleShare(pid: number): Promise<number> {
+  const before = cpuSeconds(pid);
+  await new Promise((resolve) => setTimeout(resolve, 30_000));
+  return (cpuSeconds(pid) - before) / 30;
+}
+
+function apiServerPid(plane: ControlPlane): number {
+  return plane.processes["kube-apiserver"]?.pid ?? 0;
+}
+
+async function createNode(api: Api, name: string): Promise<void> {
+  const resources = { cpu: "10k", memory: "100Ti", pods: "5000" };
+  await api.send("POST", "/api/v1/nodes", { metadata: { name, labels: { "kubernetes.io/hostname": name } }, status: { capacity: resources, allocatable: resources } });
+}
+
+async function waitForReady(api: Api, name: string): Promise<void> {
+  for (let tries = 0; tries < 300; tries++) {
+    const text = await api.send("GET", `/api/v1/nodes/${name}`).catch(() => "{}");
+    const node = JSON.parse(text) as { status?: { conditions?: { type: string; status: string }[] } };
+    if (node.status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True")) return;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  throw new Error(`node ${name} did not become Ready within 30 s; its log is in ${site.directory}`);
+}
+
+function rowOf(name: string, runs: readonly LoadResult[]): Row {
+  const of = (phase: "up" | "down", pick: (phase: Phase) => number): number => median(runs.map((run) => (run[phase] ? pick(run[phase]) : Number.NaN)));
+  const requests = runs[0] ? { up: runs[0].up.apiRequests, down: runs[0].down?.apiRequests ?? {} } : { up: {}, down: {} };
+  const side = (phase: "up" | "down"): Row["up"] => ({
+    podsPerSecond: of(phase, (it) => it.podsPerSecond),
+    p50Ms: of(phase, (it) => it.latencyMs.p50),
+    p99Ms: of(phase, (it) => it.latencyMs.p99),
+    cpuSeconds: of(phase, (it) => it.cpuSeconds[name] ?? Number.NaN),
+    peakRssMiB: of(phase, (it) => it.peakRssMiB[name] ?? Number.NaN),
+  });
+  return { name, up: side("up"), down: side("down"), requests };
+}
+
+function median(numbers: readonly number[]): number {
+  const sorted = numbers.toSorted((a, b) => a - b);
+  const middle = sorted.length / 2;
+  return sorted.length % 2 === 1 ? (sorted[Math.floor(middle)] ?? Number.NaN) : ((sorted[middle - 1] ?? 0) + (sorted[middle] ?? 0)) / 2;
+}
+
+function summary(phase: Phase): string {
+  return `${phase.podsPerSecond}/s p50 ${phase.latencyMs.p50} ms p99 ${phase.latencyMs.p99} ms cpu ${JSON.stringify(phase.cpuSeconds)} rss ${JSON.stringify(phase.peakRssMiB)} missing ${phase.missing}`;
+}
