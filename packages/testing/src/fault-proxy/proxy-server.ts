@@ -36,6 +36,8 @@ export class ProxyServer {
   readonly log: RequestLog = new RequestLog();
   /** Stands for the target's credentials. */
   readonly token: string = randomBytes(24).toString("base64url");
+  /** How many connections were ever accepted. */
+  connections = 0;
   readonly #target: ApiServerTarget;
   readonly #clock: Clock;
   readonly #bodies = new Map<FaultyBody, MatchableRequest>();
@@ -66,6 +68,7 @@ export class ProxyServer {
         ? createHttpServer(settings, handle)
         : createHttpsServer({ ...settings, cert: serving.certificate, key: serving.key }, handle);
     server.on("connection", (socket: Socket) => {
+      this.connections++;
       this.#sockets.add(socket);
       socket.once("close", () => this.#sockets.delete(socket));
     });

@@ -49,6 +49,8 @@ export interface FaultProxy extends AsyncDisposable {
   readonly requests: readonly ProxiedRequest[];
   /** How many requests match. */
   count(match: RequestMatch): number;
+  /** How many connections were ever made to the proxy. */
+  readonly connections: number;
   /** How many answers that match are under way. */
   open(match: RequestMatch): number;
 }
@@ -75,6 +77,9 @@ export async function startFaultProxy(options: FaultProxyOptions): Promise<Fault
     clear: () => proxy.rules.clear(),
     requests: proxy.log.entries,
     count: (match) => proxy.log.count(match),
+    get connections() {
+      return proxy.connections;
+    },
     open: (match) => proxy.matchingBodies(match).length,
     async [Symbol.asyncDispose]() {
       await proxy.close();
