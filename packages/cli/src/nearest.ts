@@ -1,6 +1,6 @@
 /**
  * The name most like what was written, if one is near enough to have been meant: at most a third of its letters may
- * be added, missing, wrong or swapped with their neighbour.
+ * be added, missing, wrong or swapped with their neighbour, or one begins with the other.
  */
 export function nearest(written: string, names: readonly string[]): string | undefined {
   const lowered = written.toLowerCase();
@@ -10,13 +10,19 @@ export function nearest(written: string, names: readonly string[]): string | und
     const distance = editDistance(lowered, name.toLowerCase());
     if (distance < bestDistance) [best, bestDistance] = [name, distance];
   }
-  return best !== undefined && bestDistance <= Math.max(1, Math.floor(best.length / 3)) ? best : undefined;
+  if (best === undefined) return undefined;
+  const isNear = bestDistance <= Math.max(1, Math.floor(best.length / 3));
+  return isNear || isBeginning(lowered, best.toLowerCase()) || isBeginning(best.toLowerCase(), lowered) ? best : undefined;
 }
 
 /** `; did you mean X?` for the nearest name, or nothing. */
 export function didYouMean(written: string, names: readonly string[], prefix: string = ""): string {
   const name = nearest(written, names);
   return name === undefined ? "" : `; did you mean ${prefix}${name}?`;
+}
+
+function isBeginning(short: string, long: string): boolean {
+  return short.length >= 3 && long.startsWith(short);
 }
 
 /** Source: the optimal string alignment distance, as in Wagner and Fischer with transpositions. */

@@ -90,5 +90,5 @@ function aborted(signal: AbortSignal): Promise<void> {
 async function endsWithin(work: Promise<unknown>, limitMs: number, clock: Clock): Promise<boolean> {
   const expired = Promise.withResolvers<boolean>();
   using _timer = clock.setTimer(limitMs, () => expired.resolve(false));
-  return Promise.race([work.then(() => true), expired.promise]);
+  return await Promise.race([work.then(() => true), expired.promise]);
 }

@@ -1,0 +1,197 @@
+import { kubernetesVersion } from "@virtual-kubelet/core";
+import { FakeClock } from "@virtual-kubelet/kube-client/testing";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { parseAllDocuments } from "yaml";
+import { runProgram } from "./cli.ts";
+import { testContext } from "./test-support/test-context.ts";
+
+let folder: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "vk-cli-"));
+});
+afterEach(async () => {
+  await rm(folder, { recursive: true });
+});
+
+async function program(line: string, env: Readonly<Record<string, string>> = {}): Promise<{ code: number; out: string; err: string }> {
+  const context = testContext(new FakeClock(), { env, cwd: folder });
+  const code = await runProgram(line.split(" ").filter(Boolean), context);
+  return { code, out: context.stdout.text, err: context.stderr.text };
+}
+
+test("help names every command and every exit code", async () => {
+  const { code, out } = await program("help");
+
+  expect(code).toBe(0);
+  for (const word of ["run", "demo", "providers", "config", "completion", "version", "64", "69", "70", "78", "130"])
+    expect(out).toContain(`  ${word}`);
+});
+
+test("--help of a command shows its flags, whatever else is said", async () => {
+  const { code, out } = await program("demo --once --help");
+
+  expect(code).toBe(0);
+  expect(out).toContain("Usage: virtual-kubelet demo [FLAGS]");
+  expect(out).toContain("--kubeconfig FILE");
+  expect(out).not.toContain("--provider ");
+  expect((await program("help demo")).out).toBe(out);
+});
+
+test("no line of help is longer than 110 columns", async () => {
+  const { out } = await program("help run");
+
+  expect(out.split("\n").filter((line) => line.length > 110)).toEqual([]);
+});
+
+test("version says what the program is made of", async () => {
+  expect((await program("version")).out).toMatch(
+    /^virtual-kubelet \d+\.\d+\.\d+\S* \(Kubernetes v1\.\d+\.\d+, Node\.js v24\.\d+\.\d+\)\n$/,
+  );
+  expect((await program("--version")).out).toBe((await program("version")).out);
+  expect(JSON.parse((await program("version -o json")).out)).toMatchObject({ kubernetes: kubernetesVersion, node: process.version });
+});
+
+test("providers are listed, and looked up by name", async () => {
+  expect(await program("providers")).toMatchObject({ code: 0, out: "mock\n" });
+  expect(await program("providers mock")).toMatchObject({ code: 0, out: "mock\n" });
+  expect(await program("providers mok")).toEqual({ code: 1, out: "", err: "virtual-kubelet: no such provider mok; did you mean mock?\n" });
+  expect(JSON.parse((await program("providers -o json")).out)).toMatchObject([
+    { name: "mock", aliases: [], capabilities: { initContainers: true } },
+  ]);
+});
+
+test.for<[line: string, code: number, message: string]>([
+  ["rum", 64, '"rum": unknown command, expected one of run, demo, providers, config, completion, version, help; did you mean run?'],
+  ["help rum", 64, '"rum": unknown command, expected one of run, demo, providers, config, completion, version, help; did you mean run?'],
+  ["--provder mock", 64, '--provder: unknown flag of "run"; did you mean --provider?'],
+  ["run extra", 64, '"extra": unexpected argument of "run"'],
+  ["--log-level info version", 64, '"version": unexpected argument of "run"; a command comes first: virtual-kubelet version'],
+  ["config", 64, "config: no argument, expected one of validate, print, schema"],
+  ["config prnt", 64, '"prnt": unknown argument of "config", expected one of validate, print, schema; did you mean print?'],
+  ["version -o yml", 64, '--output: "yml": expected text or json'],
+  ["run", 78, "--provider: not set: expected a provider's name, such as mock"],
+  [
+    "run --provider mok",
+    78,
+    '--provider: "mok": expected a built-in provider (mock), an installed npm package, or the path of a module; did you mean mock?',
+  ],
+  ["run --provider ./no.ts", 78, '--provider: "./no.ts": not there, expected the path of a module'],
+  ["run --provider mock --provider-config no.json", 78, '--provider-config: "no.json": not there, expected a file that can be read'],
+  ["run --provider mock --kubeconfig no-such-file", 78, "there is no file"],
+  ["demo --port http", 78, '--port: "http": expected a port from 0 to 65535'],
+])("virtual-kubelet %s ends with %d and one line", async ([line, code, message]) => {
+  const result = await program(line);
+
+  const lines = result.err.split("\n").filter((text) => text !== "" && !text.startsWith("{"));
+  expect({ ...result, err: lines }).toEqual({ code, out: "", err: [expect.stringContaining(message)] });
+});
+
+test("a wrong value in the provider's configuration is named with file, field and value", async () => {
+  await writeFile(join(folder, "mock.toml"), 'cpu = "many"\nmemroy = "1Gi"\n[[stages]]\nexitAfter = "soon"\n');
+
+  const { code, err } = await program("config validate --provider mock --provider-config mock.toml");
+
+  expect(code).toBe(78);
+  expect(err.split("\n").filter(Boolean).sort()).toEqual([
+    'virtual-kubelet: mock.toml: cpu: "many": expected a quantity such as 20, 500m or 100Gi',
+    "virtual-kubelet: mock.toml: memroy: unknown field; did you mean memory?",
+    'virtual-kubelet: mock.toml: stages[0].exitAfter: "soon": expected a duration such as 500ms, 2s or 1m30s',
+  ]);
+});
+
+test("config validate says what would run", async () => {
+  await writeFile(
+    join(folder, "vk.yaml"),
+    "apiVersion: virtual-kubelet.io/v1alpha1\nkind: VirtualKubelet\nnodes:\n- { name: a, provider: mock }\n- { name: b, provider: mock, providerConfig: { pods: 5 } }\n",
+  );
+
+  expect(await program("config validate --config vk.yaml")).toEqual({
+    code: 0,
+    out: "configuration is valid: nodes a (mock), b (mock)\n",
+    err: "",
+  });
+});
+
+test("config print is a configuration file again, with the source of each value and no secrets", async () => {
+  await writeFile(
+    join(folder, "vk.yaml"),
+    "apiVersion: virtual-kubelet.io/v1alpha1\nkind: VirtualKubelet\nnodes:\n- { provider: ./provider.mjs, providerConfig: { region: eu, token: hunter22 }, labels: { a: b } }\n",
+  );
+  await writeFile(
+    join(folder, "provider.mjs"),
+    "export const provider = { name: 'own', capabilities: {}, configSchema: { safeParse: (data) => ({ success: true, data }) }, create() {} };",
+  );
+
+  const { code, out } = await program("config print --config vk.yaml --log-level debug", { KUBELET_PORT: "10250" });
+
+  expect(code).toBe(0);
+  expect(out).toContain("level: debug # --log-level");
+  expect(out).toContain("kubeletPort: 10250 # $KUBELET_PORT");
+  expect(out).toContain("region: eu # vk.yaml");
+  expect(out).toContain('token: "[redacted]" # vk.yaml');
+  expect(out).toContain("workers: 50 # default");
+  expect(out).not.toContain("hunter22");
+  await writeFile(join(folder, "again.yaml"), out);
+  expect((await program("config validate --config again.yaml")).code).toBe(0);
+  expect(JSON.parse((await program("config print --config again.yaml -o json")).out)).toMatchObject({
+    config: { nodes: [{ labels: { a: "b" }, workers: 50 }] },
+    sources: { "nodes[0].workers": "again.yaml" },
+  });
+});
+
+test("config schema is a JSON Schema", async () => {
+  expect(JSON.parse((await program("config schema")).out)).toMatchObject({
+    $schema: expect.stringContaining("json-schema.org"),
+    required: ["apiVersion", "kind", "nodes"],
+  });
+});
+
+test("a dry run prints the node, its lease and its rights, and needs no cluster", async () => {
+  const { code, out, err } = await program(
+    "--provider mock --nodename vk --node-ip 192.0.2.7 --label zone=a --identity one --on-shutdown drain --dry-run",
+  );
+
+  expect({ code, err }).toEqual({ code: 0, err: "" });
+  const objects = parseAllDocuments(out).map(
+    (document) => document.toJS() as { kind: string; metadata: { name: string; namespace?: string } },
+  );
+  expect(objects.map(({ kind, metadata }) => [kind, metadata.namespace, metadata.name].filter(Boolean).join(" "))).toEqual([
+    "Node vk",
+    "Lease kube-node-lease vk",
+    "ServiceAccount kube-system virtual-kubelet",
+    "ClusterRole virtual-kubelet",
+    "ClusterRoleBinding virtual-kubelet",
+    "Role kube-node-lease virtual-kubelet",
+    "RoleBinding kube-node-lease virtual-kubelet",
+    "RoleBinding kube-system virtual-kubelet-authentication-reader",
+    "ClusterRole virtual-kubelet-node",
+    "ClusterRoleBinding virtual-kubelet-node",
+  ]);
+  expect(objects[0]).toMatchObject({
+    metadata: { labels: { zone: "a", type: "virtual-kubelet" } },
+    spec: { taints: [{ key: "virtual-kubelet.io/provider", value: "mock", effect: "NoSchedule" }] },
+    status: {
+      capacity: { cpu: "20", memory: "100Gi", pods: "20" },
+      addresses: [{ type: "InternalIP", address: "192.0.2.7" }],
+      nodeInfo: { kubeletVersion: expect.stringMatching(/^v1\.\d+\.\d+-vk-\d/) },
+    },
+  });
+  expect(objects[1]).toMatchObject({ metadata: { annotations: { "virtual-kubelet.io/instance": "one" } }, spec: { holderIdentity: "vk" } });
+});
+
+test("a dry run of a back end that does not answer says so, and prints the rest", async () => {
+  await writeFile(
+    join(folder, "away.mjs"),
+    `export const provider = { name: "away", capabilities: {}, configSchema: { safeParse: (data) => ({ success: true, data }) },
+       create: () => ({ configureNode: async () => { throw new Error("connect ECONNREFUSED"); } }) };`,
+  );
+
+  const { code, out } = await program("--provider ./away.mjs --dry-run");
+
+  expect(code).toBe(0);
+  expect(out).toMatch(/^# the node; the provider could not describe it: connect ECONNREFUSED\napiVersion: v1\nkind: Node\n/);
+});

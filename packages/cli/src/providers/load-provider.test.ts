@@ -1,0 +1,70 @@
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { loadProvider } from "./load-provider.ts";
+
+let cwd: string;
+
+beforeEach(async () => {
+  cwd = await mkdtemp(join(tmpdir(), "vk-provider-"));
+});
+afterEach(async () => {
+  await rm(cwd, { recursive: true });
+});
+
+async function put(path: string, text: string): Promise<void> {
+  await mkdir(dirname(join(cwd, path)), { recursive: true });
+  await writeFile(join(cwd, path), text);
+}
+
+const source = (name: string): string =>
+  `export const provider = { name: "${name}", capabilities: {}, configSchema: { safeParse: (data) => ({ success: true, data }) }, create() {} };`;
+
+const load = async (name: string): Promise<string> => (await loadProvider(name, { cwd, setting: "--provider" })).name;
+
+test("a built-in provider is found by its name", async () => {
+  expect(await load("mock")).toBe("mock");
+});
+
+test("a module is found by its path, JavaScript or TypeScript", async () => {
+  await put("own.mjs", source("own"));
+  await put("typed.ts", `interface Shape { a: string }\n${source("typed")}`);
+
+  expect(await load("./own.mjs")).toBe("own");
+  expect(await load(join(cwd, "typed.ts"))).toBe("typed");
+});
+
+test.for([
+  ["a plain main", { main: "index.mjs" }],
+  ["exports for everything", { exports: "./index.mjs" }],
+  ["exports for import only", { exports: { ".": { import: { types: "./x.d.ts", default: "./index.mjs" } } } }],
+] as const)("a package installed where the program was started is found, with %s", async ([, entry]) => {
+  await put("node_modules/@me/vk/package.json", JSON.stringify({ name: "@me/vk", type: "module", ...entry }));
+  await put("node_modules/@me/vk/index.mjs", source("mine"));
+
+  expect(await load("@me/vk")).toBe("mine");
+});
+
+test("a short name also finds the project's package of that name", async () => {
+  await put(
+    "node_modules/@virtual-kubelet/provider-far/package.json",
+    JSON.stringify({ name: "@virtual-kubelet/provider-far", main: "index.mjs" }),
+  );
+  await put("node_modules/@virtual-kubelet/provider-far/index.mjs", source("far"));
+
+  expect(await load("far")).toBe("far");
+});
+
+test.for([
+  ["fs", "fs", undefined],
+  ["a module that fails", "./broken.mjs", "throw new Error('no luck\\nat all');"],
+  ["a module without a provider", "./empty.mjs", "export const other = 1;"],
+  ["a module with half a provider", "./half.mjs", "export const provider = { name: 'half' };"],
+] as const)("%s is refused in one line", async ([, name, text]) => {
+  if (text !== undefined) await put(name, text);
+
+  const error: unknown = await load(name).catch((caught: unknown) => caught);
+
+  expect(error).toMatchObject({ exitCode: 78, message: expect.stringMatching(/^--provider: "[^\n]+$/) });
+});
