@@ -26,7 +26,9 @@ export interface AdmissionContext {
  */
 export function admitPod(pod: DeepReadonly<Pod>, context: AdmissionContext): Admission {
   try {
-    return checkOperatingSystem(pod, context.node) ?? checkResources(pod, context) ?? checkPlacement(pod, context.node) ?? { admitted: true };
+    return (
+      checkOperatingSystem(pod, context.node) ?? checkResources(pod, context) ?? checkPlacement(pod, context.node) ?? { admitted: true }
+    );
   } catch (error) {
     return refuse("UnexpectedAdmissionError", `Update plugin resources failed due to ${messageOf(error)}, which is unexpected.`);
   }

@@ -9,7 +9,10 @@ import { statusText } from "./status-text.ts";
  *
  * @param messageBytes - longest message, in bytes
  */
-export function readStatus(status: Partial<DeepReadonly<ContainerStatus>> & { readonly name: string }, messageBytes: number): ContainerStatus {
+export function readStatus(
+  status: Partial<DeepReadonly<ContainerStatus>> & { readonly name: string },
+  messageBytes: number,
+): ContainerStatus {
   return {
     name: status.name,
     image: statusText(status.image) ?? "",

@@ -69,7 +69,12 @@ export function containerStatuses(input: ContainerStatusesInput): ContainerStatu
   return {
     initContainerStatuses: list("init", spec.initContainers, reported.initContainerStatuses, status.initContainerStatuses),
     containerStatuses: list("main", spec.containers, reported.containerStatuses, status.containerStatuses),
-    ephemeralContainerStatuses: list("ephemeral", spec.ephemeralContainers, reported.ephemeralContainerStatuses, status.ephemeralContainerStatuses),
+    ephemeralContainerStatuses: list(
+      "ephemeral",
+      spec.ephemeralContainers,
+      reported.ephemeralContainerStatuses,
+      status.ephemeralContainerStatuses,
+    ),
   };
 }
 
@@ -77,7 +82,11 @@ function statusOf(view: ContainerView): ContainerStatus {
   const { container, stored, messageBytes } = view;
   const source = believed(view) ?? { ...waitingAgain(view), name: container.name };
   const read = readStatus(source, messageBytes);
-  const base = { ...read, image: read.image || container.image || "", restartCount: Math.max(read.restartCount, stored?.restartCount ?? 0) };
+  const base = {
+    ...read,
+    image: read.image || container.image || "",
+    restartCount: Math.max(read.restartCount, stored?.restartCount ?? 0),
+  };
   const state = stateOf(view, base);
   // A wait that ends with the pod ends as the run before it did, which is then no longer the last one but this.
   const isLastRun = state.terminated !== undefined && base.state?.waiting !== undefined;
@@ -128,32 +137,43 @@ function waitingAgain({ stored }: ContainerView): Pick<ContainerStatus, "restart
 
 /** Exactly one of running, terminated and waiting, with all its fields. */
 function stateOf(view: ContainerView, status: ContainerStatus): ContainerState {
-  const { input, stored, now } = view;
-  const isSameRun = stored !== undefined && !isNewRun(stored, status);
-  const heldState = isSameRun ? stored.state : undefined;
-  const { running, terminated, waiting } = status.state ?? {};
-  if (terminated) {
-    const startedAt = terminated.startedAt ?? heldState?.terminated?.startedAt ?? heldState?.running?.startedAt;
-    const finishedAt = terminated.finishedAt ?? heldState?.terminated?.finishedAt ?? now;
-    const state = { ...terminated, startedAt, finishedAt, containerID: terminated.containerID ?? status.containerID };
-    return readState({ terminated: state }, view.messageBytes);
-  }
-  const ending = input.ending && endedState(view, status, input.ending);
-  if (ending) return readState(ending, view.messageBytes);
-  if (running) return readState({ running: { startedAt: running.startedAt ?? heldState?.running?.startedAt ?? now } }, view.messageBytes);
+  const { input, stored, messageBytes } = view;
+  // What the stored status tells of this very run fills in what the report leaves out.
+  const held = stored && !isNewRun(stored, status) ? stored.state : undefined;
+  const { running, waiting } = status.state ?? {};
+  const terminated = terminatedState(view, status, held);
+  if (terminated) return readState({ terminated }, messageBytes);
+  if (running) return readState({ running: { startedAt: running.startedAt ?? held?.running?.startedAt ?? view.now } }, messageBytes);
   return { waiting: { ...waiting, reason: waiting?.reason ?? defaultWaitingReason(input.pod) } };
 }
 
+type Terminated = DeepReadonly<NonNullable<ContainerState["terminated"]>>;
+
+function terminatedState(
+  view: ContainerView,
+  status: ContainerStatus,
+  held: DeepReadonly<ContainerState> | undefined,
+): Terminated | undefined {
+  const { terminated } = status.state ?? {};
+  if (!terminated) return view.input.ending && endedState(view, status, view.input.ending);
+  return {
+    ...terminated,
+    startedAt: terminated.startedAt ?? (held?.terminated ?? held?.running)?.startedAt,
+    finishedAt: terminated.finishedAt ?? held?.terminated?.finishedAt ?? view.now,
+    containerID: terminated.containerID ?? status.containerID,
+  };
+}
+
 /** How a container ends whose pod has ended: as its last run, if it is between two; `undefined` if it goes on waiting. */
-function endedState({ kind, reported, now }: ContainerView, status: ContainerStatus, ending: ContainerEnding): DeepReadonly<ContainerState> | undefined {
+function endedState({ kind, reported, now }: ContainerView, status: ContainerStatus, ending: ContainerEnding): Terminated | undefined {
   const { exitCode, reason, message } = ending;
   const { running } = status.state ?? {};
   const last = status.lastState?.terminated;
   const isOver = { finishedAt: now, containerID: status.containerID };
-  if (running) return { terminated: { ...isOver, exitCode, reason, message, startedAt: running.startedAt } };
-  if (last) return { terminated: { ...last, finishedAt: last.finishedAt ?? now, containerID: last.containerID ?? status.containerID } };
+  if (running) return { ...isOver, exitCode, reason, message, startedAt: running.startedAt };
+  if (last) return { ...last, finishedAt: last.finishedAt ?? now, containerID: last.containerID ?? status.containerID };
   const ends = ending.neverStarted === "end" || (ending.neverStarted === "endUnreported" && !reported);
-  return ends && kind !== "ephemeral" ? { terminated: { ...isOver, exitCode, reason, message } } : undefined;
+  return ends && kind !== "ephemeral" ? { ...isOver, exitCode, reason, message } : undefined;
 }
 
 /** What the run before this one ended with: as reported, else as far as the stored status tells. */
@@ -171,7 +191,11 @@ function isNewRun(stored: DeepReadonly<ContainerStatus>, status: ContainerStatus
 }
 
 /** Source: UpdatePodStatus in kubernetes v1.36.3 pkg/kubelet/prober/prober_manager.go. */
-function readiness({ kind, container }: ContainerView, base: ContainerStatus, state: ContainerState): Pick<ContainerStatus, "ready" | "started"> {
+function readiness(
+  { kind, container }: ContainerView,
+  base: ContainerStatus,
+  state: ContainerState,
+): Pick<ContainerStatus, "ready" | "started"> {
   const isRunning = state.running !== undefined;
   if (kind === "ephemeral") return { ready: false, started: undefined };
   if (kind === "init" && !isSidecar(container)) return { ready: state.terminated?.exitCode === 0, started: isRunning };

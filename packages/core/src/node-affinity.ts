@@ -23,7 +23,10 @@ function matchesTerm({ matchExpressions = [], matchFields = [] }: Term, node: De
   if (matchExpressions.length === 0 && matchFields.length === 0) return false;
   const labels: Values = node.metadata?.labels ?? {};
   const fields: Values = { "metadata.name": node.metadata?.name };
-  return matchExpressions.every((requirement) => matchesLabel(requirement, labels)) && matchFields.every((requirement) => matchesField(requirement, fields));
+  return (
+    matchExpressions.every((requirement) => matchesLabel(requirement, labels)) &&
+    matchFields.every((requirement) => matchesField(requirement, fields))
+  );
 }
 
 function matchesLabel({ key, operator, values = [] }: Requirement, labels: Values): boolean {

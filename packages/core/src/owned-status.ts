@@ -18,13 +18,24 @@ export const ownedStatusFields: readonly (keyof PodStatus)[] = [
 ];
 
 /** Conditions the core derives from the container statuses, in the order a kubelet writes them. */
-export const derivedConditionTypes: readonly string[] = ["PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled"];
+export const derivedConditionTypes: readonly string[] = [
+  "PodReadyToStartContainers",
+  "Initialized",
+  "Ready",
+  "ContainersReady",
+  "PodScheduled",
+];
 
 /**
  * Conditions that exist only while the provider or the pod controller asserts them, and are removed after that. All
  * condition types but these and {@link derivedConditionTypes} are somebody else's.
  */
-export const assertedConditionTypes: readonly string[] = ["PodResizePending", "PodResizeInProgress", "AllContainersRestarting", "ProviderUpdateFailed"];
+export const assertedConditionTypes: readonly string[] = [
+  "PodResizePending",
+  "PodResizeInProgress",
+  "AllContainersRestarting",
+  "ProviderUpdateFailed",
+];
 
 /** Whether the core alone writes, and removes, conditions of this type. */
 export function isOwnedCondition(type: string): boolean {

@@ -67,7 +67,10 @@ function assertedCondition(condition: DeepReadonly<PodCondition>, input: PodCond
 /** What the API server would take: it refuses the whole status for one malformed condition. */
 function isWritable({ type, status }: DeepReadonly<PodCondition>): boolean {
   if (derivedConditionTypes.includes(type)) return false;
-  return /^([a-z0-9][a-z0-9.-]{0,252}\/)?[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$/.test(type) && ["True", "False", "Unknown"].includes(status);
+  return (
+    /^([a-z0-9][a-z0-9.-]{0,252}\/)?[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$/.test(type) &&
+    ["True", "False", "Unknown"].includes(status)
+  );
 }
 
 /** The condition with what the stored one passes on: the time of its last transition, and a generation never lower. */

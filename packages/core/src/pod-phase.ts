@@ -48,7 +48,10 @@ function countInitContainers(spec: DeepReadonly<PodSpec>, statuses: StatusByName
   return { pending, failed };
 }
 
-function countSidecars(spec: DeepReadonly<PodSpec>, statuses: StatusByName): { pending: boolean; running: number; waiting: number; unknown: number } {
+function countSidecars(
+  spec: DeepReadonly<PodSpec>,
+  statuses: StatusByName,
+): { pending: boolean; running: number; waiting: number; unknown: number } {
   const count = { pending: false, running: 0, waiting: 0, unknown: 0 };
   for (const container of spec.initContainers ?? []) {
     if (!isSidecar(container)) continue;

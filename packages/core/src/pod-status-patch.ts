@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
-import type { DeepReadonly, Pod, PodCondition, PodStatus } from "@virtual-kubelet/kube-client";
+import { isConflict } from "@virtual-kubelet/errdefs";
+import { statusOf, type DeepReadonly, type Pod, type PodCondition, type PodStatus } from "@virtual-kubelet/kube-client";
 import { isEmptyJson, isSameJson } from "./json-equality.ts";
 import { isOwnedCondition, ownedStatusFields } from "./owned-status.ts";
 
@@ -8,7 +9,7 @@ type JsonObject = Record<string, unknown>;
 /**
  * The strategic merge patch that makes the stored status the wanted one, for the `status` subresource. It holds only
  * what differs in fields the core owns, `null` for those that vanished, and the pod's UID, so that the server refuses
- * it (409) for a pod that was created again under the name. Conditions of others are never in it.
+ * it for a pod that was created again under the name; see {@link isOtherPod}. Conditions of others are never in it.
  *
  * @param stored - the API server's object
  * @param wanted - as `derivePodStatus` and its siblings return it
@@ -19,10 +20,19 @@ export function podStatusPatch(stored: DeepReadonly<Pod>, wanted: DeepReadonly<P
   const status: JsonObject = {};
   for (const field of ownedStatusFields) {
     if (field === "conditions") Object.assign(status, conditionsPatch(held.conditions ?? [], wanted.conditions ?? []));
-    else if (field === "podIPs" || field === "hostIPs") Object.assign(status, addressesPatch(field, held[field] ?? [], wanted[field] ?? []));
+    else if (field === "podIPs" || field === "hostIPs")
+      Object.assign(status, addressesPatch(field, held[field] ?? [], wanted[field] ?? []));
     else if (!isSameJson(held[field], wanted[field])) status[field] = isEmptyJson(wanted[field]) ? null : wanted[field];
   }
   return Object.keys(status).length === 0 ? undefined : { metadata: { uid: stored.metadata?.uid }, status };
+}
+
+/**
+ * Whether the API server refused a patch because the pod of that name is another one than the patch is for. It says so
+ * with 422 on `metadata.uid` (seen on 1.36.3), or with 409 where it takes the UID for a precondition.
+ */
+export function isOtherPod(error: unknown): boolean {
+  return isConflict(error) || (statusOf(error)?.details?.causes?.some(({ field }) => field === "metadata.uid") ?? false);
 }
 
 /** Conditions merge by type: changed ones with `null` for what vanished in them, and a deletion for vanished ones of ours. */
@@ -43,7 +53,13 @@ function conditionsPatch(held: readonly DeepReadonly<PodCondition>[], wanted: re
 /** Addresses merge by themselves: without a deletion the old ones would stay beside the new, and be refused. */
 function addressesPatch(field: string, held: readonly { readonly ip: string }[], wanted: readonly { readonly ip: string }[]): JsonObject {
   const ips = wanted.map(({ ip }) => ip);
-  if (isDeepStrictEqual(held.map(({ ip }) => ip), ips)) return {};
+  if (
+    isDeepStrictEqual(
+      held.map(({ ip }) => ip),
+      ips,
+    )
+  )
+    return {};
   if (ips.length === 0) return { [field]: null };
   const added = ips.filter((ip) => !held.some((entry) => entry.ip === ip)).map((ip) => ({ ip }));
   const removed = held.filter(({ ip }) => !ips.includes(ip)).map(({ ip }) => ({ $patch: "delete", ip }));

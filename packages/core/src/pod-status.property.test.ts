@@ -15,7 +15,10 @@ import { newPod, report } from "./test-support/pod-arbitraries.ts";
 const startMs = Date.parse("2026-05-01T12:00:00.750Z");
 
 /** What comes to pass for a pod: a report, or something the core has to say. */
-type Step = { readonly hostIPs: string[] } & ({ readonly kind: "report"; readonly reported: ProviderPodStatus } | { readonly kind: "wait" | "end" | "reject" });
+type Step = { readonly hostIPs: readonly string[] } & (
+  | { readonly kind: "report"; readonly reported: ProviderPodStatus }
+  | { readonly kind: "wait" | "end" | "reject" }
+);
 
 const hostIPs = fc.constantFrom(["192.0.2.1"], ["192.0.2.1", "2001:db8::1"], ["2001:DB8::1", "192.0.2.1"], []);
 const step: fc.Arbitrary<Step> = fc.oneof(
@@ -48,7 +51,7 @@ function replay(pod: Pod, steps: readonly Step[], check: (before: Pod, wanted: P
     const after = body ? applyStatusPatch(stored, body) : stored;
     check(stored, wanted, after);
     const again = podStatusPatch(after, statusAfter(after, step, nowMs + 30_000));
-    expect(again, "a second patch").toBeUndefined();
+    expect(again).toBeUndefined();
     stored = after;
   }
 }
@@ -76,10 +79,12 @@ describe("whatever is reported, in whatever order", () => {
         replay(pod, steps, (_, wanted, after) => {
           for (const field of ownedStatusFields) {
             if (field === "conditions") {
-              const byType = (status: PodStatus): object => Object.fromEntries((status.conditions ?? []).map((condition) => [condition.type, condition]));
-              expect(isSameJson(byType(after.status ?? {}), byType(wanted)), "conditions").toBe(true);
-            } else if (field === "podIPs" || field === "hostIPs") expect(new Set(after.status?.[field]?.map(({ ip }) => ip))).toEqual(new Set(wanted[field]?.map(({ ip }) => ip)));
-            else expect(isSameJson(after.status?.[field], wanted[field]), field).toBe(true);
+              const byType = (status: PodStatus): object =>
+                Object.fromEntries((status.conditions ?? []).map((condition) => [condition.type, condition]));
+              expect(isSameJson(byType(after.status ?? {}), byType(wanted))).toBe(true);
+            } else if (field === "podIPs" || field === "hostIPs")
+              expect(new Set(after.status?.[field]?.map(({ ip }) => ip))).toEqual(new Set(wanted[field]?.map(({ ip }) => ip)));
+            else expect(isSameJson(after.status?.[field], wanted[field])).toBe(true);
           }
         }),
       ),
@@ -119,7 +124,10 @@ describe("whatever is reported, in whatever order", () => {
     fc.assert(
       fc.property(newPod, history, (pod, steps) =>
         replay(pod, steps, (before, wanted) => {
-          for (const [single, list] of [[wanted.podIP, wanted.podIPs], [wanted.hostIP, wanted.hostIPs]] as const) {
+          for (const [single, list] of [
+            [wanted.podIP, wanted.podIPs],
+            [wanted.hostIP, wanted.hostIPs],
+          ] as const) {
             expect(list?.[0]?.ip).toBe(single);
             expect(new Set(list?.map(({ ip }) => isIPv4(ip))).size).toBe(list?.length ?? 0);
           }

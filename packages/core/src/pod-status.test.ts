@@ -26,7 +26,15 @@ function running(name: string, more: Partial<ContainerStatus> = {}): ContainerSt
 }
 
 function exited(name: string, exitCode: number, more: Partial<ContainerStatus> = {}): ContainerStatus {
-  return { name, image: `${name}:1`, imageID: "", ready: false, restartCount: 0, state: { terminated: { exitCode, finishedAt: earlier } }, ...more };
+  return {
+    name,
+    image: `${name}:1`,
+    imageID: "",
+    ready: false,
+    restartCount: 0,
+    state: { terminated: { exitCode, finishedAt: earlier } },
+    ...more,
+  };
 }
 
 function derive(pod: Pod, reported: ProviderPodStatus): PodStatus {
@@ -56,7 +64,17 @@ describe("derivePodStatus", () => {
       hostIPs: [{ ip: "192.0.2.1" }],
       conditions: ["PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled"].map(condition),
       containerStatuses: [
-        { name: "app", image: "app:1", imageID: "", containerID: "vk://1", ready: true, started: true, restartCount: 0, state: { running: { startedAt: earlier } }, lastState: {} },
+        {
+          name: "app",
+          image: "app:1",
+          imageID: "",
+          containerID: "vk://1",
+          ready: true,
+          started: true,
+          restartCount: 0,
+          state: { running: { startedAt: earlier } },
+          lastState: {},
+        },
       ],
     });
   });
@@ -71,7 +89,11 @@ describe("derivePodStatus", () => {
       ["a", { waiting: { reason: "ContainerCreating" } }],
       ["b", { running: { startedAt: earlier } }],
     ]);
-    expect(conditionOf(status, "Ready")).toEqual({ status: "False", reason: "ContainersNotReady", message: "containers with unready status: [a]" });
+    expect(conditionOf(status, "Ready")).toEqual({
+      status: "False",
+      reason: "ContainersNotReady",
+      message: "containers with unready status: [a]",
+    });
   });
 
   test("drops the statuses of containers the spec does not have", () => {
@@ -85,10 +107,17 @@ describe("derivePodStatus", () => {
 
     const status = derive(pod, { initContainerStatuses: [running("b", { ready: false }), exited("z", 0)] });
 
-    expect(status.initContainerStatuses?.map(({ name, ready }) => [name, ready])).toEqual([["z", true], ["b", false]]);
+    expect(status.initContainerStatuses?.map(({ name, ready }) => [name, ready])).toEqual([
+      ["z", true],
+      ["b", false],
+    ]);
     expect(status.containerStatuses?.[0]?.state).toEqual({ waiting: { reason: "PodInitializing" } });
     expect(status.phase).toBe("Pending");
-    expect(conditionOf(status, "Initialized")).toEqual({ status: "False", reason: "ContainersNotInitialized", message: "containers with incomplete status: [b]" });
+    expect(conditionOf(status, "Initialized")).toEqual({
+      status: "False",
+      reason: "ContainersNotInitialized",
+      message: "containers with incomplete status: [b]",
+    });
   });
 
   test.each([
@@ -99,18 +128,29 @@ describe("derivePodStatus", () => {
     ["Never", 0, "Succeeded"],
     ["Never", 1, "Failed"],
   ])("with restart policy %s and exit code %i gives phase %s", (restartPolicy, exitCode, phase) => {
-    const status = derive(newPod({ spec: { restartPolicy, containers: [container("app")] } }), { containerStatuses: [exited("app", exitCode)] });
+    const status = derive(newPod({ spec: { restartPolicy, containers: [container("app")] } }), {
+      containerStatuses: [exited("app", exitCode)],
+    });
 
     expect(status.phase).toBe(phase);
   });
 
   test("keeps a pod between two runs of its container Running", () => {
-    const crashing = running("app", { ready: false, restartCount: 2, state: { waiting: { reason: "CrashLoopBackOff" } }, lastState: { terminated: { exitCode: 1 } } });
+    const crashing = running("app", {
+      ready: false,
+      restartCount: 2,
+      state: { waiting: { reason: "CrashLoopBackOff" } },
+      lastState: { terminated: { exitCode: 1 } },
+    });
 
     const status = derive(newPod(), { podIP: "10.0.0.7", containerStatuses: [crashing] });
 
     expect(status.phase).toBe("Running");
-    expect(status.containerStatuses?.[0]).toMatchObject({ restartCount: 2, state: { waiting: { reason: "CrashLoopBackOff" } }, lastState: { terminated: { exitCode: 1, reason: "Error" } } });
+    expect(status.containerStatuses?.[0]).toMatchObject({
+      restartCount: 2,
+      state: { waiting: { reason: "CrashLoopBackOff" } },
+      lastState: { terminated: { exitCode: 1, reason: "Error" } },
+    });
   });
 
   test("ends a deleted pod whose containers have all ended, whatever its restart policy and the phase reported", () => {
@@ -122,7 +162,13 @@ describe("derivePodStatus", () => {
   });
 
   test("holds a computed end back while a sidecar runs", () => {
-    const pod = newPod({ spec: { restartPolicy: "Never", initContainers: [container("proxy", { restartPolicy: "Always" }), container("setup")], containers: [container("app")] } });
+    const pod = newPod({
+      spec: {
+        restartPolicy: "Never",
+        initContainers: [container("proxy", { restartPolicy: "Always" }), container("setup")],
+        containers: [container("app")],
+      },
+    });
     const reported = { initContainerStatuses: [running("proxy"), exited("setup", 1)] };
 
     expect(derive(pod, reported).phase).toBe("Pending");
@@ -130,7 +176,12 @@ describe("derivePodStatus", () => {
   });
 
   test("ends the containers of a pod that the provider calls Failed or Succeeded while it shows them running", () => {
-    const failed = derive(newPod(), { phase: "Failed", reason: "Evicted", message: "no room", containerStatuses: [running("app", { containerID: "vk://1" })] });
+    const failed = derive(newPod(), {
+      phase: "Failed",
+      reason: "Evicted",
+      message: "no room",
+      containerStatuses: [running("app", { containerID: "vk://1" })],
+    });
     const succeeded = derive(newPod(), { phase: "Succeeded" });
 
     expect(failed).toMatchObject({ phase: "Failed", reason: "Evicted", message: "no room" });
@@ -169,7 +220,10 @@ describe("derivePodStatus", () => {
   });
 
   test("keeps a container that may not run again terminated", () => {
-    const pod = newPod({ spec: { restartPolicy: "Never", containers: [container("app")] }, status: { phase: "Running", containerStatuses: [exited("app", 1)] } });
+    const pod = newPod({
+      spec: { restartPolicy: "Never", containers: [container("app")] },
+      status: { phase: "Running", containerStatuses: [exited("app", 1)] },
+    });
 
     const status = derive(pod, { containerStatuses: [running("app")] });
 
@@ -178,7 +232,10 @@ describe("derivePodStatus", () => {
   });
 
   test("does not declare a container dead that may not run again, because a report lacks it", () => {
-    const pod = newPod({ spec: { restartPolicy: "Never", containers: [container("app")] }, status: { phase: "Running", containerStatuses: [running("app")] } });
+    const pod = newPod({
+      spec: { restartPolicy: "Never", containers: [container("app")] },
+      status: { phase: "Running", containerStatuses: [running("app")] },
+    });
 
     const status = derive(pod, {});
 
@@ -189,14 +246,22 @@ describe("derivePodStatus", () => {
   test("keeps what the last run ended with, and never lowers the restart count", () => {
     const pod = newPod({ status: { phase: "Running", containerStatuses: [exited("app", 3, { restartCount: 4, containerID: "vk://1" })] } });
 
-    const [status] = derive(pod, { containerStatuses: [running("app", { restartCount: 1, containerID: "vk://2" })] }).containerStatuses ?? [];
+    const [status] =
+      derive(pod, { containerStatuses: [running("app", { restartCount: 1, containerID: "vk://2" })] }).containerStatuses ?? [];
 
     expect(status?.restartCount).toBe(4);
     expect(status?.lastState).toMatchObject({ terminated: { exitCode: 3 } });
   });
 
   test("keeps the transition time of a condition whose status stays", () => {
-    const pod = newPod({ status: { conditions: [{ type: "Ready", status: "True", lastTransitionTime: earlier }, { type: "ContainersReady", status: "False", lastTransitionTime: earlier }] } });
+    const pod = newPod({
+      status: {
+        conditions: [
+          { type: "Ready", status: "True", lastTransitionTime: earlier },
+          { type: "ContainersReady", status: "False", lastTransitionTime: earlier },
+        ],
+      },
+    });
 
     const { conditions } = derive(pod, { containerStatuses: [running("app")] });
 
@@ -213,7 +278,13 @@ describe("derivePodStatus", () => {
     const containers = [running("app")];
 
     const without = derive(pod, { containerStatuses: containers });
-    const withGate = derive(pod, { containerStatuses: containers, conditions: [{ type: gate, status: "True" }, { type: "Ready", status: "False" }] });
+    const withGate = derive(pod, {
+      containerStatuses: containers,
+      conditions: [
+        { type: gate, status: "True" },
+        { type: "Ready", status: "False" },
+      ],
+    });
 
     expect(conditionOf(without, "Ready")).toEqual({
       status: "False",
@@ -236,7 +307,12 @@ describe("derivePodStatus", () => {
 
   test("gives a pod on the host's network the node's address, and no pod one the node does not have", () => {
     const onHost = derive(newPod({ spec: { containers: [container("app")], hostNetwork: true } }), { containerStatuses: [running("app")] });
-    const nowhere = derivePodStatus({ pod: newPod({ status: { hostIP: "192.0.2.9", hostIPs: [{ ip: "192.0.2.9" }] } }), reported: {}, hostIPs: [], nowMs });
+    const nowhere = derivePodStatus({
+      pod: newPod({ status: { hostIP: "192.0.2.9", hostIPs: [{ ip: "192.0.2.9" }] } }),
+      reported: {},
+      hostIPs: [],
+      nowMs,
+    });
 
     expect(onHost).toMatchObject({ podIP: "192.0.2.1", podIPs: [{ ip: "192.0.2.1" }] });
     expect(nowhere.hostIP).toBeUndefined();
@@ -244,7 +320,10 @@ describe("derivePodStatus", () => {
   });
 
   test("writes one address a family, the pod's own first, in the shortest form", () => {
-    const reported = { podIP: "2001:DB8:0::7", podIPs: [{ ip: "10.0.0.1" }, { ip: "10.0.0.2" }, { ip: "2001:db8::7" }, { ip: "nonsense" }] };
+    const reported = {
+      podIP: "2001:DB8:0::7",
+      podIPs: [{ ip: "10.0.0.1" }, { ip: "10.0.0.2" }, { ip: "2001:db8::7" }, { ip: "nonsense" }],
+    };
 
     const status = derive(newPod(), reported);
 
@@ -260,7 +339,9 @@ describe("derivePodStatus", () => {
   });
 
   test("cuts times to seconds and messages to what a kubelet writes", () => {
-    const ended = exited("app", 1, { state: { terminated: { exitCode: 1, message: "é".repeat(4000), finishedAt: "2026-05-01T13:00:00.999+01:00" } } });
+    const ended = exited("app", 1, {
+      state: { terminated: { exitCode: 1, message: "é".repeat(4000), finishedAt: "2026-05-01T13:00:00.999+01:00" } },
+    });
 
     const status = derive(newPod(), { phase: "Failed", message: "x".repeat(10_000), containerStatuses: [ended] });
 
@@ -308,11 +389,24 @@ describe("waitingStatus", () => {
 
 describe("rejectedStatus", () => {
   test("is Failed with the reason, without the conditions of a pod that ran", () => {
-    const pod = newPod({ status: { conditions: [{ type: "PodScheduled", status: "True" }, { type: "example.com/x", status: "True" }] } });
+    const pod = newPod({
+      status: {
+        conditions: [
+          { type: "PodScheduled", status: "True" },
+          { type: "example.com/x", status: "True" },
+        ],
+      },
+    });
 
     const status = rejectedStatus(pod, { reason: "OutOfpods", message: "Pod was rejected: full", nowMs });
 
-    expect(status).toMatchObject({ phase: "Failed", reason: "OutOfpods", message: "Pod was rejected: full", startTime: now, observedGeneration: 3 });
+    expect(status).toMatchObject({
+      phase: "Failed",
+      reason: "OutOfpods",
+      message: "Pod was rejected: full",
+      startTime: now,
+      observedGeneration: 3,
+    });
     expect(status.conditions?.map(({ type }) => type)).toEqual(["example.com/x"]);
     expect(status.containerStatuses).toBeUndefined();
   });
@@ -320,7 +414,10 @@ describe("rejectedStatus", () => {
 
 describe("endedStatus", () => {
   test("fails a pod whose running containers are gone, and tells which never started", () => {
-    const pod = newPod({ spec: { containers: [container("app"), container("late")] }, status: { phase: "Running", containerStatuses: [running("app")] } });
+    const pod = newPod({
+      spec: { containers: [container("app"), container("late")] },
+      status: { phase: "Running", containerStatuses: [running("app")] },
+    });
 
     const status = endedStatus(pod, { reason: "ProviderLost", message: "last seen at noon", hostIPs, nowMs });
 
@@ -332,7 +429,11 @@ describe("endedStatus", () => {
   });
 
   test("ends a container between two runs as its last run ended", () => {
-    const crashing = running("app", { ready: false, state: { waiting: { reason: "CrashLoopBackOff" } }, lastState: { terminated: { exitCode: 3, finishedAt: earlier } } });
+    const crashing = running("app", {
+      ready: false,
+      state: { waiting: { reason: "CrashLoopBackOff" } },
+      lastState: { terminated: { exitCode: 3, finishedAt: earlier } },
+    });
 
     const status = endedStatus(newPod({ status: { phase: "Running", containerStatuses: [crashing] } }), { hostIPs, nowMs });
 
@@ -347,7 +448,9 @@ describe("endedStatus", () => {
   });
 
   test("comes out the same when derived from what was written", () => {
-    const pod = newPod({ status: { phase: "Running", podIP: "10.0.0.7", podIPs: [{ ip: "10.0.0.7" }], containerStatuses: [running("app")] } });
+    const pod = newPod({
+      status: { phase: "Running", podIP: "10.0.0.7", podIPs: [{ ip: "10.0.0.7" }], containerStatuses: [running("app")] },
+    });
     const written = endedStatus(pod, { hostIPs, nowMs });
 
     const again = endedStatus({ ...pod, status: JSON.parse(JSON.stringify(written)) }, { hostIPs, nowMs: nowMs + 60_000 });

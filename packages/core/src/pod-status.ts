@@ -104,7 +104,13 @@ export interface EndedReason extends StatusContext {
  * that never started go on waiting. The pod has Succeeded if all its containers had ended with exit code 0, else Failed.
  */
 export function endedStatus(pod: DeepReadonly<Pod>, why: EndedReason): PodStatus {
-  const { initContainerStatuses, containerStatuses: mainStatuses, ephemeralContainerStatuses, podIP, podIPs } = why.reported ?? pod.status ?? {};
+  const {
+    initContainerStatuses,
+    containerStatuses: mainStatuses,
+    ephemeralContainerStatuses,
+    podIP,
+    podIPs,
+  } = why.reported ?? pod.status ?? {};
   const reported: ProviderPodStatus = { initContainerStatuses, containerStatuses: mainStatuses, ephemeralContainerStatuses, podIP, podIPs };
   const ending: ContainerEnding = {
     exitCode: 137,
@@ -115,7 +121,10 @@ export function endedStatus(pod: DeepReadonly<Pod>, why: EndedReason): PodStatus
   const lists = containerStatuses({ pod, reported, ending, nowMs: why.nowMs });
   const hasSucceeded = (lists.containerStatuses ?? []).every((status) => status.state?.terminated?.exitCode === 0);
   const phase = hasSucceeded ? "Succeeded" : "Failed";
-  return assemble({ ...why, pod, reported: { ...reported, phase, ...(why.reason ? { reason: why.reason, message: why.message } : {}) } }, lists);
+  return assemble(
+    { ...why, pod, reported: { ...reported, phase, ...(why.reason ? { reason: why.reason, message: why.message } : {}) } },
+    lists,
+  );
 }
 
 /** How containers end that a provider still calls running, or says nothing of, in a pod it says has ended. */

@@ -30,5 +30,9 @@ export interface ResolvedPod {
    */
   environment(container: string, signal: AbortSignal, known?: KnownOfPod): Promise<readonly ResolvedEnvVar[]>;
   /** The container's command and arguments with `$(VAR)` expanded from its {@link environment}. */
-  commandLine(container: string, signal: AbortSignal, known?: KnownOfPod): Promise<{ readonly command: readonly string[]; readonly args: readonly string[] }>;
+  commandLine(
+    container: string,
+    signal: AbortSignal,
+    known?: KnownOfPod,
+  ): Promise<{ readonly command: readonly string[]; readonly args: readonly string[] }>;
 }

@@ -58,14 +58,19 @@ function supportedContainers(spec: DeepReadonly<PodSpec>, capabilities: Capabili
   return [...init, ...place("containers", spec.containers), ...ephemeral];
 }
 
-function unsupportedInContainer({ path, container }: PlacedContainer, spec: DeepReadonly<PodSpec>, capabilities: Capabilities): UnsupportedField[] {
+function unsupportedInContainer(
+  { path, container }: PlacedContainer,
+  spec: DeepReadonly<PodSpec>,
+  capabilities: Capabilities,
+): UnsupportedField[] {
   const fields: UnsupportedField[] = [];
   const check = (isAsked: boolean, isSupported: boolean | undefined, field: string, message: string): void => {
     if (isAsked && !isSupported) fields.push({ fieldPath: `${path}.${field}`, message });
   };
   check(isSet(container.env), capabilities.env, "env", "environment variables");
   check(isSet(container.envFrom), capabilities.env, "envFrom", "environment variables");
-  for (const probe of ["startupProbe", "readinessProbe", "livenessProbe"] as const) check(isSet(container[probe]), capabilities.probes, probe, "probes");
+  for (const probe of ["startupProbe", "readinessProbe", "livenessProbe"] as const)
+    check(isSet(container[probe]), capabilities.probes, probe, "probes");
   check(isSet(container.lifecycle), capabilities.lifecycleHooks, "lifecycle", "lifecycle hooks");
   // On the host's network every port is a host port, and the API server writes it so.
   for (const [index, { hostPort }] of (spec.hostNetwork ? [] : (container.ports ?? [])).entries()) {
@@ -92,7 +97,12 @@ function unsupportedInSpec(spec: DeepReadonly<PodSpec>, capabilities: Capabiliti
   check(isSet(spec.securityContext), capabilities.securityContext, "securityContext", "security contexts");
   const systems = capabilities.operatingSystems;
   const system = spec.os?.name;
-  check(system !== undefined && systems !== undefined, systems?.some((name) => name === system), "os.name", `operating system ${system}`);
+  check(
+    system !== undefined && systems !== undefined,
+    systems?.some((name) => name === system),
+    "os.name",
+    `operating system ${system}`,
+  );
   return fields;
 }
 

@@ -12,7 +12,10 @@ export interface CommandLine {
  * The container's command and arguments with `$(NAME)` expanded from its environment.
  * Source: ExpandContainerCommandAndArgs in kubernetes v1.36.3 pkg/kubelet/container/helpers.go.
  */
-export function resolveCommandLine({ command = [], args = [] }: DeepReadonly<Container>, environment: readonly ResolvedEnvVar[]): CommandLine {
+export function resolveCommandLine(
+  { command = [], args = [] }: DeepReadonly<Container>,
+  environment: readonly ResolvedEnvVar[],
+): CommandLine {
   const values = new Map(environment.map(({ name, value }) => [name, value]));
   const expandAll = (words: readonly string[]): string[] => words.map((word) => expand(word, (name) => values.get(name)));
   return { command: expandAll(command), args: expandAll(args) };

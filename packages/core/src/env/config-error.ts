@@ -1,4 +1,12 @@
-import { ForbiddenError, InvalidInputError, UnauthorizedError, UnavailableError, codeOf, messageOf, type VirtualKubeletError } from "@virtual-kubelet/errdefs";
+import {
+  ForbiddenError,
+  InvalidInputError,
+  UnauthorizedError,
+  UnavailableError,
+  codeOf,
+  messageOf,
+  type VirtualKubeletError,
+} from "@virtual-kubelet/errdefs";
 
 /** The reason a kubelet gives containers whose configuration cannot be put together. */
 const configErrorReason = "CreateContainerConfigError";

@@ -50,7 +50,12 @@ export async function resolveEnvironment(input: EnvironmentInput, signal: AbortS
 
 type EnvFrom = DeepReadonly<NonNullable<Container["envFrom"]>[number]>;
 
-async function addAllFrom(values: Map<string, string>, { configMapRef, secretRef, prefix = "" }: EnvFrom, config: ConfigSources, signal: AbortSignal): Promise<void> {
+async function addAllFrom(
+  values: Map<string, string>,
+  { configMapRef, secretRef, prefix = "" }: EnvFrom,
+  config: ConfigSources,
+  signal: AbortSignal,
+): Promise<void> {
   const reference = configMapRef ?? secretRef;
   if (!reference) return;
   const kind = configMapRef ? "ConfigMap" : "Secret";
@@ -64,7 +69,11 @@ async function addAllFrom(values: Map<string, string>, { configMapRef, secretRef
 }
 
 /** The value a variable refers to, empty if it refers to nothing; `undefined` if it is optional and not there. */
-async function referredValue({ name, valueFrom }: DeepReadonly<EnvVar>, input: EnvironmentInput, signal: AbortSignal): Promise<string | undefined> {
+async function referredValue(
+  { name, valueFrom }: DeepReadonly<EnvVar>,
+  input: EnvironmentInput,
+  signal: AbortSignal,
+): Promise<string | undefined> {
   const { pod, container, sources } = input;
   if (!valueFrom) return "";
   const { configMapKeyRef, secretKeyRef, fieldRef, resourceFieldRef, fileKeyRef } = valueFrom;

@@ -23,35 +23,25 @@ export interface PodPlace {
 export function resolveFieldRef(fieldPath: string, pod: DeepReadonly<Pod>, place: PodPlace): string {
   const [, path = "", key = ""] = /^(.+?)\['(.*)'\]$/s.exec(fieldPath) ?? [];
   if (path) return mapEntry(fieldPath, path, key, pod);
-  const { metadata, spec } = pod;
-  switch (fieldPath) {
-    case "metadata.name":
-      return metadata?.name ?? "";
-    case "metadata.namespace":
-      return metadata?.namespace ?? "";
-    case "metadata.uid":
-      return metadata?.uid ?? "";
-    case "metadata.labels":
-      return formatMap(metadata?.labels ?? {});
-    case "metadata.annotations":
-      return formatMap(metadata?.annotations ?? {});
-    case "spec.nodeName":
-    case "spec.host":
-      return spec?.nodeName ?? "";
-    case "spec.serviceAccountName":
-      return spec?.serviceAccountName ?? "";
-    case "status.hostIP":
-      return nodeAddresses(place)[0] ?? "";
-    case "status.hostIPs":
-      return nodeAddresses(place).join(",");
-    case "status.podIP":
-      return podAddresses(fieldPath, pod, place)[0] ?? "";
-    case "status.podIPs":
-      return podAddresses(fieldPath, pod, place).join(",");
-    default:
-      throw missingConfig(`unsupported fieldPath: ${fieldPath}`);
-  }
+  if (!Object.hasOwn(fields, fieldPath)) throw missingConfig(`unsupported fieldPath: ${fieldPath}`);
+  return fields[fieldPath]?.(pod, place) ?? "";
 }
+
+/** What each path means; an absent value is the empty text. */
+const fields: Readonly<Record<string, (pod: DeepReadonly<Pod>, place: PodPlace) => string | undefined>> = {
+  "metadata.name": ({ metadata }) => metadata?.name,
+  "metadata.namespace": ({ metadata }) => metadata?.namespace,
+  "metadata.uid": ({ metadata }) => metadata?.uid,
+  "metadata.labels": ({ metadata }) => formatMap(metadata?.labels ?? {}),
+  "metadata.annotations": ({ metadata }) => formatMap(metadata?.annotations ?? {}),
+  "spec.nodeName": ({ spec }) => spec?.nodeName,
+  "spec.host": ({ spec }) => spec?.nodeName,
+  "spec.serviceAccountName": ({ spec }) => spec?.serviceAccountName,
+  "status.hostIP": (_, place) => nodeAddresses(place)[0],
+  "status.hostIPs": (_, place) => nodeAddresses(place).join(","),
+  "status.podIP": (pod, place) => podAddresses("status.podIP", pod, place)[0],
+  "status.podIPs": (pod, place) => podAddresses("status.podIPs", pod, place).join(","),
+};
 
 /** A map as the downward API writes it: one `key="value"` a line, sorted by key. */
 export function formatMap(map: Readonly<Record<string, string>>): string {
@@ -60,9 +50,11 @@ export function formatMap(map: Readonly<Record<string, string>>): string {
 }
 
 function mapEntry(fieldPath: string, path: string, key: string, { metadata }: DeepReadonly<Pod>): string {
-  if (path !== "metadata.labels" && path !== "metadata.annotations") throw missingConfig(`fieldPath "${fieldPath}" does not support subscript`);
+  if (path !== "metadata.labels" && path !== "metadata.annotations")
+    throw missingConfig(`fieldPath "${fieldPath}" does not support subscript`);
   const isQualified = /^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?\/)?[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$/;
-  if (!isQualified.test(path === "metadata.annotations" ? key.toLowerCase() : key)) throw missingConfig(`invalid key subscript in ${fieldPath}`);
+  if (!isQualified.test(path === "metadata.annotations" ? key.toLowerCase() : key))
+    throw missingConfig(`invalid key subscript in ${fieldPath}`);
   const map = path === "metadata.labels" ? metadata?.labels : metadata?.annotations;
   return ownValue(map, key) ?? "";
 }

@@ -25,7 +25,13 @@ export interface PodResolverDeps {
   /** Where events on pods go. */
   readonly recorder: {
     event(
-      regarding: { readonly apiVersion: string; readonly kind: string; readonly namespace: string; readonly name: string; readonly uid: string },
+      regarding: {
+        readonly apiVersion: string;
+        readonly kind: string;
+        readonly namespace: string;
+        readonly name: string;
+        readonly uid: string;
+      },
       type: "Warning",
       reason: string,
       message: string,
@@ -56,7 +62,8 @@ class LazyResolvedPod implements ResolvedPod {
       namespace,
       getSecret: (...call) => deps.getSecret(...call),
       getConfigMap: (...call) => deps.getConfigMap(...call),
-      onEvent: (type, reason, message) => deps.recorder.event({ apiVersion: "v1", kind: "Pod", namespace, name, uid }, type, reason, message),
+      onEvent: (type, reason, message) =>
+        deps.recorder.event({ apiVersion: "v1", kind: "Pod", namespace, name, uid }, type, reason, message),
     });
   }
 
@@ -65,7 +72,11 @@ class LazyResolvedPod implements ResolvedPod {
     return this.#environments.get(key, (inner) => this.#resolve(name, known, inner), signal);
   }
 
-  async commandLine(name: string, signal: AbortSignal, known: KnownOfPod = {}): Promise<{ readonly command: readonly string[]; readonly args: readonly string[] }> {
+  async commandLine(
+    name: string,
+    signal: AbortSignal,
+    known: KnownOfPod = {},
+  ): Promise<{ readonly command: readonly string[]; readonly args: readonly string[] }> {
     return resolveCommandLine(this.#container(name), await this.environment(name, signal, known));
   }
 

@@ -18,7 +18,11 @@ type Quantities = Readonly<Record<string, string>> | undefined;
  */
 export function resolveResourceFieldRef(
   reference: ResourceFieldRef,
-  { pod, container, allocatable }: { readonly pod: DeepReadonly<Pod>; readonly container: DeepReadonly<Container>; readonly allocatable: Quantities },
+  {
+    pod,
+    container,
+    allocatable,
+  }: { readonly pod: DeepReadonly<Pod>; readonly container: DeepReadonly<Container>; readonly allocatable: Quantities },
 ): string {
   const { resource, containerName } = reference;
   const target = containerName ? findContainer(pod, containerName) : container;

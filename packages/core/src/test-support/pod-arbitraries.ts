@@ -7,18 +7,34 @@ const optional = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> => fc.
 
 /** Times as providers write them: with fractions, in other zones, and now and then nonsense. */
 const time: fc.Arbitrary<string> = fc.oneof(
-  { weight: 8, arbitrary: fc.date({ min: new Date("2026-01-01"), max: new Date("2026-12-31"), noInvalidDate: true }).map((date) => date.toISOString()) },
+  {
+    weight: 8,
+    arbitrary: fc.date({ min: new Date("2026-01-01"), max: new Date("2026-12-31"), noInvalidDate: true }).map((date) => date.toISOString()),
+  },
   fc.constantFrom("2026-03-01T10:00:00+02:00", "2026-03-01T10:00:00.123456789Z", "soon"),
 );
 
 const address: fc.Arbitrary<string> = fc.constantFrom("10.0.0.1", "10.0.0.2", "fd00::1", "FD00:0::2", "::ffff:10.0.0.9", "nonsense", "");
 
 const state: fc.Arbitrary<ContainerState> = fc.oneof(
-  fc.record({ waiting: fc.record({ reason: fc.constantFrom("CrashLoopBackOff", "ErrImagePull", ""), message: fc.string({ unit: "binary", maxLength: 40 }) }, { requiredKeys: [] }) }),
+  fc.record({
+    waiting: fc.record(
+      { reason: fc.constantFrom("CrashLoopBackOff", "ErrImagePull", ""), message: fc.string({ unit: "binary", maxLength: 40 }) },
+      { requiredKeys: [] },
+    ),
+  }),
   fc.record({ running: fc.record({ startedAt: time }, { requiredKeys: [] }) }),
   fc.record({
     terminated: fc.record(
-      { exitCode: fc.constantFrom(0, 1, 137, 3221225786), signal: fc.constantFrom(0, 9), reason: fc.constantFrom("", "OOMKilled"), message: fc.constantFrom("", "é".repeat(5000)), startedAt: time, finishedAt: time, containerID: fc.constantFrom("vk://1", "vk://2") },
+      {
+        exitCode: fc.constantFrom(0, 1, 137, 3221225786),
+        signal: fc.constantFrom(0, 9),
+        reason: fc.constantFrom("", "OOMKilled"),
+        message: fc.constantFrom("", "é".repeat(5000)),
+        startedAt: time,
+        finishedAt: time,
+        containerID: fc.constantFrom("vk://1", "vk://2"),
+      },
       { requiredKeys: ["exitCode"] },
     ),
   }),
@@ -39,14 +55,26 @@ const status: fc.Arbitrary<ContainerStatus> = fc.record(
     lastState: state,
     resources: fc.constantFrom({}, { limits: { cpu: "1000m", memory: "1024Mi" }, requests: { cpu: "0.5" } }),
     allocatedResources: fc.constantFrom({}, { cpu: "0.10", memory: "1e3" }),
-    volumeMounts: fc.constantFrom([], [{ name: "v", mountPath: "/v", readOnly: false }, { name: "w", mountPath: "/w", readOnly: true, recursiveReadOnly: "Disabled" }]),
+    volumeMounts: fc.constantFrom(
+      [],
+      [
+        { name: "v", mountPath: "/v", readOnly: false },
+        { name: "w", mountPath: "/w", readOnly: true, recursiveReadOnly: "Disabled" },
+      ],
+    ),
     user: fc.constantFrom(undefined, { linux: { uid: 0, gid: 0, supplementalGroups: [] } }),
   },
   { requiredKeys: ["name", "image", "imageID", "ready", "restartCount"] },
 );
 
 const condition: fc.Arbitrary<PodCondition> = fc.record(
-  { type: fc.constantFrom("example.com/gate", "Ready", "PodResizePending", "not a type"), status: fc.constantFrom("True", "False", "Perhaps"), reason: fc.constantFrom("", "Because"), message: fc.constantFrom("", "as it is"), lastTransitionTime: time },
+  {
+    type: fc.constantFrom("example.com/gate", "Ready", "PodResizePending", "not a type"),
+    status: fc.constantFrom("True", "False", "Perhaps"),
+    reason: fc.constantFrom("", "Because"),
+    message: fc.constantFrom("", "as it is"),
+    lastTransitionTime: time,
+  },
   { requiredKeys: ["type", "status"] },
 );
 
@@ -57,7 +85,10 @@ export const report: fc.Arbitrary<ProviderPodStatus> = fc.record(
     reason: fc.constantFrom("", "Evicted"),
     message: fc.constantFrom("", "no room", "\ud800"),
     podIP: address,
-    podIPs: fc.array(address.map((ip) => ({ ip })), { maxLength: 4 }),
+    podIPs: fc.array(
+      address.map((ip) => ({ ip })),
+      { maxLength: 4 },
+    ),
     conditions: fc.array(condition, { maxLength: 2 }),
     containerStatuses: fc.array(status, { maxLength: 4 }),
     initContainerStatuses: fc.array(status, { maxLength: 3 }),
@@ -77,4 +108,10 @@ export const newPod: fc.Arbitrary<Pod> = fc
     hostNetwork: fc.constantFrom(undefined, true),
     readinessGates: optional(fc.constant([{ conditionType: "example.com/gate" }])),
   })
-  .map((spec) => ({ apiVersion: "v1", kind: "Pod", metadata: { name: "web", namespace: "default", uid: "uid-1", generation: 1 }, spec: { nodeName: "vk", ...spec }, status: { phase: "Pending", qosClass: "BestEffort" } }));
+  .map((spec) => ({
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name: "web", namespace: "default", uid: "uid-1", generation: 1 },
+    spec: { nodeName: "vk", ...spec },
+    status: { phase: "Pending", qosClass: "BestEffort" },
+  }));

@@ -1,0 +1,176 @@
+import { createHttpTransport, createKubeClient, resources, type KubeClient, type Pod, type PodStatus } from "@virtual-kubelet/kube-client";
+import { openControlPlane } from "@virtual-kubelet/testing";
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { isOtherPod, podStatusPatch } from "../../packages/core/src/pod-status-patch.ts";
+import { derivePodStatus, endedStatus, rejectedStatus } from "../../packages/core/src/pod-status.ts";
+import type { ProviderPodStatus } from "../../packages/core/src/provider.ts";
+import { newPod, report } from "../../packages/core/src/test-support/pod-arbitraries.ts";
+
+const { signal } = new AbortController();
+const startMs = Date.parse("2026-05-01T12:00:00.750Z");
+const hostIPs = ["192.0.2.1"];
+
+const shared = openControlPlane(inject("controlPlane"));
+const { credentials: pair } = shared.target;
+if (!pair || !("certificate" in pair)) throw new Error("the administrator is expected to have a certificate");
+const tls = { ca: shared.caCertificate, certificate: pair.certificate, key: pair.key };
+const transport = createHttpTransport({ credentials: { server: shared.server, current: async () => ({ tls }), refresh: async () => {} } });
+const client: KubeClient = createKubeClient(transport);
+let count = 0;
+
+beforeAll(async () => {
+  await shared.kubectl(["create", "namespace", "pod-status"]);
+  await shared.kubectl(["create", "serviceaccount", "default", "-n", "pod-status"]);
+});
+afterAll(() => transport[Symbol.asyncDispose]());
+
+/** Creates a pod bound to a node that nobody runs. */
+async function createPod(spec: Partial<NonNullable<Pod["spec"]>> = {}): Promise<Pod> {
+  const metadata = { name: `pod-${count++}`, namespace: "pod-status" };
+  const pod: Pod = {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata,
+    spec: { nodeName: "nobody", containers: [{ name: "app", image: "app:1" }], ...spec },
+  };
+  return client.create(resources.pods, pod, { signal });
+}
+
+/** Writes the status if it differs; returns the server's object. */
+async function write(pod: Pod, wanted: PodStatus): Promise<Pod> {
+  const body = podStatusPatch(pod, wanted);
+  if (!body) return pod;
+  const name = { namespace: "pod-status", name: pod.metadata?.name ?? "" };
+  return client.patch(resources.pods, name, { type: "strategic", body }, { subresource: "status", signal });
+}
+
+function derive(pod: Pod, reported: ProviderPodStatus, nowMs: number = startMs): PodStatus {
+  return derivePodStatus({ pod, reported, hostIPs, nowMs });
+}
+
+const running = {
+  name: "app",
+  image: "app:1",
+  imageID: "",
+  ready: true,
+  restartCount: 0,
+  state: { running: { startedAt: "2026-05-01T11:00:00.5Z" } },
+};
+
+describe("a pod's status on a real API server", () => {
+  test("comes out as wanted, conditions in a kubelet's order, and needs no second patch", async () => {
+    const pod = await createPod();
+
+    const written = await write(pod, derive(pod, { podIP: "10.0.0.1", containerStatuses: [running] }));
+
+    expect(written.status).toMatchObject({
+      phase: "Running",
+      podIP: "10.0.0.1",
+      hostIP: "192.0.2.1",
+      observedGeneration: 1,
+      qosClass: "BestEffort",
+    });
+    expect(written.status?.conditions?.map(({ type, status }) => [type, status])).toEqual([
+      ["PodReadyToStartContainers", "True"],
+      ["Initialized", "True"],
+      ["Ready", "True"],
+      ["ContainersReady", "True"],
+      ["PodScheduled", "True"],
+    ]);
+    expect(podStatusPatch(written, derive(written, { podIP: "10.0.0.1", containerStatuses: [running] }, startMs + 60_000))).toBeUndefined();
+  });
+
+  test("changes its addresses, their order, and loses them", async () => {
+    let pod = await createPod();
+    for (const ips of [["10.0.0.1", "fd00::1"], ["fd00::1", "10.0.0.1"], ["fd00::2", "10.0.0.1"], ["10.0.0.2"], []]) {
+      const [podIP] = ips;
+      pod = await write(pod, derive(pod, { podIP, podIPs: ips.map((ip) => ({ ip })), containerStatuses: [running] }));
+
+      expect(pod.status?.podIPs?.map(({ ip }) => ip) ?? []).toEqual(ips);
+      expect(pod.status?.podIP).toBe(podIP);
+    }
+  });
+
+  test("leaves conditions of others alone, and drops its own when they are asserted no more", async () => {
+    const pod = await createPod();
+    const body = { status: { conditions: [{ type: "example.com/theirs", status: "True", lastTransitionTime: "2026-05-01T10:00:00Z" }] } };
+    const theirs = await client.patch(
+      resources.pods,
+      { namespace: "pod-status", name: pod.metadata?.name ?? "" },
+      { type: "strategic", body },
+      { subresource: "status", signal },
+    );
+    const failed = { type: "ProviderUpdateFailed", status: "True", reason: "NoRoom", message: "no room" };
+    const input = { reported: { containerStatuses: [running] }, hostIPs, nowMs: startMs };
+
+    // Derived from the pod as it was before: the patch must not take away what came meanwhile.
+    const asserted = await write(pod, derivePodStatus({ ...input, pod, conditions: [failed] }));
+    const dropped = await write(asserted, derivePodStatus({ ...input, pod: asserted }));
+
+    expect(theirs.status?.conditions?.map(({ type }) => type)).toContain("example.com/theirs");
+    expect(asserted.status?.conditions?.map(({ type }) => type)).toEqual(
+      expect.arrayContaining(["example.com/theirs", "ProviderUpdateFailed", "Ready"]),
+    );
+    expect(dropped.status?.conditions?.map(({ type }) => type)).toEqual([
+      "example.com/theirs",
+      "PodReadyToStartContainers",
+      "Initialized",
+      "Ready",
+      "ContainersReady",
+      "PodScheduled",
+    ]);
+  });
+
+  test("is refused for a pod that was created again under the name", async () => {
+    const pod = await createPod();
+    const stale = { ...pod, metadata: { ...pod.metadata, uid: "00000000-0000-4000-8000-000000000000" } };
+
+    const refused: unknown = await write(stale, derive(stale, { containerStatuses: [running] })).catch((error: unknown) => error);
+
+    expect(isOtherPod(refused)).toBe(true);
+  });
+
+  test("ends, also from running, and stays", async () => {
+    const pod = await createPod({ restartPolicy: "Never" });
+    const up = await write(pod, derive(pod, { podIP: "10.0.0.1", containerStatuses: [running] }));
+
+    const ended = await write(up, endedStatus(up, { reason: "ProviderLost", message: "gone", hostIPs, nowMs: startMs }));
+
+    expect(ended.status).toMatchObject({
+      phase: "Failed",
+      reason: "ProviderLost",
+      podIP: "10.0.0.1",
+      containerStatuses: [{ state: { terminated: { exitCode: 137 } } }],
+    });
+    expect(podStatusPatch(ended, derive(ended, { containerStatuses: [running] }, startMs + 60_000))).toBeUndefined();
+  });
+
+  test("says why a pod was rejected, and nothing else", async () => {
+    const pod = await createPod();
+
+    const rejected = await write(pod, rejectedStatus(pod, { reason: "OutOfpods", message: "Pod was rejected: full", nowMs: startMs }));
+
+    expect(rejected.status).toEqual({
+      phase: "Failed",
+      reason: "OutOfpods",
+      message: "Pod was rejected: full",
+      qosClass: "BestEffort",
+      startTime: "2026-05-01T12:00:00Z",
+      observedGeneration: 1,
+    });
+  });
+
+  test("is accepted, and needs no second patch, whatever is reported in whatever order", async () => {
+    const histories = fc.sample(fc.tuple(newPod, fc.array(report, { minLength: 2, maxLength: 4 })), { numRuns: 40, seed: 1 });
+    for (const [template, reports] of histories) {
+      let pod = await createPod(template.spec);
+      for (const [index, reported] of reports.entries()) {
+        const nowMs = startMs + index * 61_234;
+        pod = await write(pod, derive(pod, reported, nowMs));
+
+        expect(podStatusPatch(pod, derive(pod, reported, nowMs + 30_000))).toBeUndefined();
+      }
+    }
+  });
+});

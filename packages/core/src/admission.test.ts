@@ -1,0 +1,191 @@
+import type { Container, Node, Pod } from "@virtual-kubelet/kube-client";
+import { describe, expect, test } from "vitest";
+import { admitPod, type Admission } from "./admission.ts";
+import { NodeUsage } from "./node-usage.ts";
+
+let count = 0;
+
+function newNode(overrides: { labels?: Record<string, string>; spec?: Node["spec"]; allocatable?: Record<string, string> } = {}): Node {
+  return {
+    metadata: { name: "vk", labels: { "kubernetes.io/os": "linux", zone: "a", size: "10", ...overrides.labels } },
+    spec: overrides.spec ?? {},
+    status: {
+      allocatable: { pods: "110", cpu: "4", memory: "8Gi", "ephemeral-storage": "100G", "nvidia.com/gpu": "2", ...overrides.allocatable },
+    },
+  };
+}
+
+function newPod(spec: Partial<NonNullable<Pod["spec"]>> = {}, metadata: Pod["metadata"] = {}): Pod {
+  return {
+    metadata: { name: "web", uid: `uid-${count++}`, ...metadata },
+    spec: { nodeName: "vk", containers: [{ name: "app" }], ...spec },
+  };
+}
+
+function asking(requests: Record<string, string>, more: Partial<Container> = {}): Container {
+  return { name: "app", resources: { requests }, ...more };
+}
+
+function admit(pod: Pod, node: Node = newNode(), others: readonly Pod[] = []): Admission {
+  const usage = new NodeUsage();
+  for (const other of others) usage.add(other);
+  return admitPod(pod, { node, usage });
+}
+
+function refusal(reason: string, message: string): Admission {
+  return { admitted: false, reason, message: `Pod was rejected: ${message}` };
+}
+
+test("a pod that fits is admitted", () => {
+  expect(admit(newPod({ containers: [asking({ cpu: "4", memory: "8Gi", "nvidia.com/gpu": "2" })] }))).toEqual({ admitted: true });
+});
+
+describe("resources", () => {
+  test("one pod too many is refused in a kubelet's words", () => {
+    const others = Array.from({ length: 110 }, () => newPod());
+
+    expect(admit(newPod(), newNode(), others)).toEqual(
+      refusal("OutOfpods", "Node didn't have enough resource: pods, requested: 1, used: 110, capacity: 110"),
+    );
+  });
+
+  test.each([
+    ["cpu", "3501m", "OutOfcpu", "cpu, requested: 3501, used: 500, capacity: 4000"],
+    ["memory", "7.5Gi", "OutOfmemory", "memory, requested: 8053063680, used: 1073741824, capacity: 8589934592"],
+    ["ephemeral-storage", "101G", "OutOfephemeral-storage", "ephemeral-storage, requested: 101000000000, used: 0, capacity: 100000000000"],
+    ["nvidia.com/gpu", "2", "OutOfnvidia.com/gpu", "nvidia.com/gpu, requested: 2, used: 1, capacity: 2"],
+    ["hugepages-2Mi", "2Mi", "OutOfhugepages-2Mi", "hugepages-2Mi, requested: 2097152, used: 0, capacity: 0"],
+  ])("too much %s is refused", (resource, amount, reason, message) => {
+    const other = newPod({ containers: [asking({ cpu: "500m", memory: "1Gi", "nvidia.com/gpu": "1" })] });
+
+    expect(admit(newPod({ containers: [asking({ [resource]: amount })] }), newNode(), [other])).toEqual(
+      refusal(reason, `Node didn't have enough resource: ${message}`),
+    );
+  });
+
+  test("an extended resource the node does not know is left to the cluster", () => {
+    expect(admit(newPod({ containers: [asking({ "example.com/licence": "1" })] }))).toEqual({ admitted: true });
+  });
+
+  test("pods that have ended use nothing, and a pod does not stand in its own way", () => {
+    const pod = newPod({ containers: [asking({ cpu: "4" })] });
+    const ended = { ...newPod({ containers: [asking({ cpu: "4" })] }), status: { phase: "Succeeded" } };
+
+    expect(admit(pod, newNode({ allocatable: { pods: "1" } }), [ended, pod])).toEqual({ admitted: true });
+  });
+
+  test("init containers count by their peak, sidecars all the time, and overhead on top", () => {
+    const init = [asking({ cpu: "1" }, { name: "side", restartPolicy: "Always" }), asking({ cpu: "3" }, { name: "setup" })];
+    const pod = newPod({ initContainers: init, containers: [asking({ cpu: "1" })], overhead: { cpu: "100m" } });
+
+    expect(admit(pod)).toEqual(refusal("OutOfcpu", "Node didn't have enough resource: cpu, requested: 4100, used: 0, capacity: 4000"));
+  });
+
+  test("what a pod asks for as a whole takes the place of its containers' sum", () => {
+    expect(admit(newPod({ containers: [asking({ cpu: "9" })], resources: { requests: { cpu: "1" } } }))).toEqual({ admitted: true });
+  });
+
+  test("an unreadable quantity is an unexpected error, not a crash", () => {
+    expect(admit(newPod({ containers: [asking({ cpu: "lots" })] }))).toMatchObject({
+      reason: "UnexpectedAdmissionError",
+      message: expect.stringContaining('read quantity "lots"'),
+    });
+  });
+});
+
+describe("operating system", () => {
+  test("a pod for another one is refused by its field, or by its label", () => {
+    expect(admit(newPod({ os: { name: "windows" } }))).toEqual(
+      refusal("PodOSNotSupported", "Failed to admit pod as the OS field doesn't match node OS"),
+    );
+    expect(admit(newPod({}, { labels: { "kubernetes.io/os": "windows" } }))).toEqual(
+      refusal("PodOSSelectorNodeLabelDoesNotMatch", "Failed to admit pod as the `kubernetes.io/os` label doesn't match node label"),
+    );
+  });
+
+  test("a pod for the node's own is taken", () => {
+    expect(admit(newPod({ os: { name: "windows" } }), newNode({ labels: { "kubernetes.io/os": "windows" } }))).toEqual({ admitted: true });
+  });
+});
+
+describe("node affinity", () => {
+  const refused = refusal("NodeAffinity", "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector");
+  const required = (...nodeSelectorTerms: object[]): Pod =>
+    newPod({ affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } } } });
+  const expression = (key: string, operator: string, ...values: string[]): object => ({ matchExpressions: [{ key, operator, values }] });
+
+  test("a node selector must match in full", () => {
+    expect(admit(newPod({ nodeSelector: { zone: "a" } }))).toEqual({ admitted: true });
+    expect(admit(newPod({ nodeSelector: { zone: "a", disk: "ssd" } }))).toEqual(refused);
+  });
+
+  test.each([
+    ["In", expression("zone", "In", "b", "a"), expression("zone", "In", "b")],
+    ["NotIn", expression("zone", "NotIn", "b"), expression("zone", "NotIn", "a", "b")],
+    ["NotIn, label absent", expression("none", "NotIn", "b"), expression("none", "NotIn")],
+    ["Exists", expression("zone", "Exists"), expression("constructor", "Exists")],
+    ["DoesNotExist", expression("none", "DoesNotExist"), expression("zone", "DoesNotExist")],
+    ["Gt", expression("size", "Gt", "9"), expression("size", "Gt", "10")],
+    ["Lt", expression("size", "Lt", "11"), expression("zone", "Lt", "11")],
+    [
+      "matchFields",
+      { matchFields: [{ key: "metadata.name", operator: "In", values: ["vk"] }] },
+      { matchFields: [{ key: "metadata.name", operator: "NotIn", values: ["vk"] }] },
+    ],
+    ["an operator nobody knows", expression("zone", "Exists"), expression("zone", "Like", "a")],
+  ])("%s", (_, matching, differing) => {
+    expect(admit(required(matching))).toEqual({ admitted: true });
+    expect(admit(required(differing))).toEqual(refused);
+  });
+
+  test("one term of several is enough, an empty one matches nothing", () => {
+    expect(admit(required(expression("zone", "In", "b"), expression("zone", "In", "a")))).toEqual({ admitted: true });
+    expect(admit(required({}))).toEqual(refused);
+    expect(admit(required())).toEqual(refused);
+  });
+});
+
+describe("taints", () => {
+  const node = newNode({
+    spec: {
+      taints: [
+        { key: "down", value: "yes", effect: "NoExecute" },
+        { key: "vk", effect: "NoSchedule" },
+      ],
+    },
+  });
+
+  test("a NoExecute taint refuses pods that do not tolerate it; NoSchedule is the scheduler's", () => {
+    expect(admit(newPod(), node)).toEqual(
+      refusal("TaintToleration", "Predicate TaintToleration failed: node(s) had taints that the pod didn't tolerate"),
+    );
+  });
+
+  test.each([{ operator: "Exists" }, { key: "down", operator: "Exists", effect: "NoExecute" }, { key: "down", value: "yes" }])(
+    "%j tolerates it",
+    (toleration) => {
+      expect(admit(newPod({ tolerations: [toleration] }), node)).toEqual({ admitted: true });
+    },
+  );
+
+  test.each([
+    { key: "down", value: "no" },
+    { key: "down", operator: "Exists", effect: "NoSchedule" },
+    { key: "up", operator: "Exists" },
+  ])("%j does not", (toleration) => {
+    expect(admit(newPod({ tolerations: [toleration] }), node)).toMatchObject({ reason: "TaintToleration" });
+  });
+});
+
+test("NodeUsage counts a changed pod anew, and forgets what is removed", () => {
+  const usage = new NodeUsage();
+  const pod = newPod({ containers: [asking({ cpu: "1" })] });
+
+  usage.add(pod);
+  usage.add({ ...pod, spec: { containers: [asking({ cpu: "2" })] } });
+  expect([usage.podsBeside("another"), usage.usedBeside("another", "cpu")]).toEqual([1, 2000n]);
+
+  usage.remove(pod.metadata?.uid ?? "");
+  usage.remove("unknown");
+  expect([usage.podsBeside("another"), usage.usedBeside("another", "cpu")]).toEqual([0, 0n]);
+});

@@ -1,0 +1,110 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { addQuantities, compareQuantities, formatQuantity, milliUnits, parseQuantity, tryParseQuantity, wholeUnits } from "./quantity.ts";
+
+/** From k8s.io/apimachinery v0.36.3 pkg/api/resource/quantity_test.go. */
+describe("a quantity is written in its canonical form", () => {
+  test.each([
+    ["0", "0"],
+    ["0n", "0"],
+    ["0Ki", "0"],
+    ["-0", "0"],
+    ["1", "1"],
+    ["1000", "1k"],
+    ["1.5", "1500m"],
+    ["0.5", "500m"],
+    ["100m", "100m"],
+    ["1000m", "1"],
+    ["1500m", "1500m"],
+    ["0.1", "100m"],
+    [".5", "500m"],
+    ["5.", "5"],
+    ["+2", "2"],
+    ["-1.5", "-1500m"],
+    ["10", "10"],
+    ["12345", "12345"],
+    ["1000k", "1M"],
+    ["1E", "1E"],
+    ["1000P", "1E"],
+    ["1000E", "1000E"],
+    ["1024Ki", "1Mi"],
+    ["1Mi", "1Mi"],
+    ["1000Mi", "1000Mi"],
+    ["0.5Gi", "512Mi"],
+    ["0.5Ki", "512"],
+    ["1.5Gi", "1536Mi"],
+    ["0.0005Ki", "512m"],
+    ["1e3", "1e3"],
+    ["12e6", "12e6"],
+    ["100e4", "1e6"],
+    ["1e-3", "1e-3"],
+    ["1E3", "1e3"],
+    ["1.1E-1", "110e-3"],
+    ["10e-1", "1"],
+    ["1n", "1n"],
+    ["0.1n", "1n"],
+    ["1u", "1u"],
+    ["1000n", "1u"],
+    ["0.0000000001", "1n"],
+    ["-0.0000000001", "-1n"],
+    ["9223372036854775807", "9223372036854775807"],
+    ["9223372036854775808", "9223372036854775808"],
+    ["8Ei", "9223372036854775807"],
+    ["100Ei", "9223372036854775807"],
+  ])("%s is %s", (text, canonical) => {
+    expect(formatQuantity(parseQuantity(text))).toBe(canonical);
+  });
+});
+
+test.each([
+  "",
+  ".",
+  "-",
+  "1 ",
+  " 1",
+  "1.1.M",
+  "1+1.0M",
+  "0.1mi",
+  "0.1am",
+  "aoeu",
+  ".5i",
+  "1i",
+  "1M1",
+  "1e",
+  "1e3m",
+  "1e1000",
+  "NaN",
+  "1_000",
+])("%j is no quantity, and the message says so", (text) => {
+  expect(tryParseQuantity(text)).toBeUndefined();
+  expect(() => parseQuantity(text)).toThrow(`read quantity "${text}": expected a number with an optional suffix`);
+});
+
+test("quantities compare by amount, however they are written", () => {
+  expect(compareQuantities(parseQuantity("1"), parseQuantity("1000m"))).toBe(0);
+  expect(compareQuantities(parseQuantity("1Gi"), parseQuantity("1G"))).toBe(1);
+  expect(compareQuantities(parseQuantity("0.1n"), parseQuantity("2n"))).toBe(-1);
+});
+
+test("a sum is exact and keeps the first summand's format", () => {
+  expect(formatQuantity(addQuantities(parseQuantity("0.1"), parseQuantity("0.2")))).toBe("300m");
+  expect(formatQuantity(addQuantities(parseQuantity("0"), parseQuantity("512Mi")))).toBe("512Mi");
+});
+
+test("whole units and thousandths are rounded away from zero", () => {
+  expect([wholeUnits(parseQuantity("1.1")), wholeUnits(parseQuantity("-1.1")), wholeUnits(parseQuantity("2"))]).toEqual([2n, -2n, 2n]);
+  expect([milliUnits(parseQuantity("1.0001")), milliUnits(parseQuantity("1n"))]).toEqual([1001n, 1n]);
+});
+
+test("what is written is read as the same amount, and written the same again", () => {
+  const suffix = fc.constantFrom("", "n", "u", "m", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "e3", "E-3", "e12");
+  const text = fc.tuple(fc.constantFrom("", "-", "+"), fc.nat(), fc.option(fc.nat({ max: 999_999 }), { nil: undefined }), suffix);
+  fc.assert(
+    fc.property(text, ([sign, whole, fraction, unit]) => {
+      const quantity = parseQuantity(`${sign}${whole}${fraction === undefined ? "" : `.${fraction}`}${unit}`);
+      const written = formatQuantity(quantity);
+      expect(parseQuantity(written).nano).toBe(quantity.nano);
+      expect(formatQuantity(parseQuantity(written))).toBe(written);
+    }),
+  );
+});
