@@ -66,7 +66,7 @@ test("colours are around the level only", () => {
 
   logger.error({}, "broken");
 
-  expect(output.text).toMatch(/^\u001b\[31mE\u001b\[0m\d{4} [\d:.]+ broken\n$/);
+  expect(output.text.replaceAll("\u001b", "<esc>")).toMatch(/^<esc>\[31mE<esc>\[0m\d{4} [\d:.]+ broken\n$/);
 });
 
 test.for([
