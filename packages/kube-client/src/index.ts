@@ -46,6 +46,7 @@ export type {
   Wire,
 } from "./objects.ts";
 export { resource, resources, type Resource } from "./resources.ts";
+export { Reflector, type ReflectorOptions } from "./reflector.ts";
 export { createKubeClient, type KubeClientOptions } from "./rest-client.ts";
 export type { Store, StoreChange } from "./store.ts";
 export { systemClock, systemRandom } from "./system-clock.ts";

@@ -48,7 +48,12 @@ export class OpenBody {
 
   /** Sends text as it is. */
   text(text: string): this {
-    return this.#push(Buffer.from(text));
+    return this.bytes(Buffer.from(text));
+  }
+
+  /** Sends bytes as they are. */
+  bytes(bytes: Uint8Array): this {
+    return this.#push(bytes);
   }
 
   /** Ends it as a server does that has no more to say. */

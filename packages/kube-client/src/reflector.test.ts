@@ -1,0 +1,394 @@
+import { describe, expect, onTestFinished, test } from "vitest";
+import { FakeClock } from "./fake-clock.ts";
+import { silentLogger } from "./logger.ts";
+import type { Metrics } from "./metrics.ts";
+import type { Pod } from "./objects.ts";
+import { Reflector } from "./reflector.ts";
+import { resources } from "./resources.ts";
+import { createKubeClient } from "./rest-client.ts";
+import { OpenBody, ScriptedTransport, type ScriptedAnswer } from "./scripted-transport.ts";
+import type { StoreChange } from "./store.ts";
+import type { TransportRequest } from "./transport.ts";
+
+const noJitter = { next: () => 0, uuid: () => "" };
+const secondMs = 1_000;
+
+describe("Reflector's first list", () => {
+  test("is streamed, and is in the store all at once when its bookmark comes", async () => {
+    const { reflector, watches, clock, changes, requests } = start();
+    await clock.advance(0);
+    expect(requests[0]?.path).toBe(
+      "/api/v1/pods?watch=true&fieldSelector=spec.nodeName%3Dvk&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&timeoutSeconds=300",
+    );
+
+    watches[0]?.lines(added(pod("u1", "a", "1")), added(pod("u2", "b", "2")));
+    await clock.advance(0);
+    expect(reflector.store.size).toBe(0);
+
+    watches[0]?.lines(initialEventsEnd("9"));
+    await reflector.synced;
+    expect(changes.map((change) => `${change.type} ${change.uid}`)).toEqual(["added u1", "added u2"]);
+  });
+
+  test("goes on as a watch on the same connection", async () => {
+    const { watches, clock, changes, requests } = await started();
+
+    watches[0]?.lines(modified(pod("u1", "a", "10")));
+    await clock.advance(0);
+
+    expect(changes).toMatchObject([{ type: "updated", uid: "u1" }]);
+    expect(requests.length).toBe(1);
+  });
+
+  test("is fetched in pages of 500 where the server refuses to stream it, with the version of the list to watch from", async () => {
+    const { reflector, clock, requests } = start({
+      answer: (request, watch) => {
+        const query = queryOf(request);
+        if (query.has("sendInitialEvents")) return { status: 422, body: { kind: "Status" } };
+        if (query.has("watch")) return watch();
+        if (query.has("continue")) return page("50", [pod("u2", "b", "2")]);
+        return page("50", [pod("u1", "a", "1")], "next");
+      },
+    });
+
+    await reflector.synced;
+    await clock.advance(0);
+
+    expect([...reflector.store.list()].map((each) => each.metadata?.uid)).toEqual(["u1", "u2"]);
+    expect(requests.map((request) => Object.fromEntries(queryOf(request)))).toMatchObject([
+      { sendInitialEvents: "true" },
+      { limit: "500", fieldSelector: "spec.nodeName=vk" },
+      { limit: "500", continue: "next" },
+      { watch: "true", resourceVersion: "50", allowWatchBookmarks: "true" },
+    ]);
+  });
+
+  test("without its bookmark is given up after 30 s, and after three of them fetched in pages", async () => {
+    const { reflector, watches, clock, requests } = start({
+      answer: (request, watch) => (queryOf(request).has("watch") ? watch() : page("50", [pod("u1", "a", "1")])),
+    });
+    for (let round = 0; round < 3; round++) {
+      await clock.advance(0);
+      expect(queryOf(requests[round]).has("sendInitialEvents")).toBe(true);
+      watches[round]?.lines(added(pod("u1", "a", "1")));
+      await clock.advance(32 * secondMs);
+      expect(watches[round]?.left).toBe(true);
+    }
+
+    await reflector.synced;
+    expect(queryOf(requests[3]).get("limit")).toBe("500");
+  });
+
+  test("that cannot be had is asked for again until it can", async () => {
+    const { reflector, clock, requests, watches } = start({
+      answer: (_, watch, index) => {
+        if (index < 4) throw new Error("connection refused");
+        return watch();
+      },
+    });
+
+    await clock.advance(10 * secondMs);
+    watches[0]?.lines(initialEventsEnd("1"));
+    await reflector.synced;
+
+    expect(requests.length).toBe(5);
+  });
+});
+
+describe("Reflector's objects", () => {
+  test("have no managed fields, and name their version and kind, listed or watched", async () => {
+    const { reflector, watches, clock } = start({
+      answer: (request, watch) => {
+        if (queryOf(request).has("sendInitialEvents")) return { status: 400, body: {} };
+        if (queryOf(request).has("watch")) return watch();
+        return page("5", [pod("u1", "a", "1", { managedFields: [{ manager: "kubectl" }] })]);
+      },
+    });
+    await reflector.synced;
+    await clock.advance(0);
+    watches[0]?.lines(added(pod("u2", "b", "6", { managedFields: [{ manager: "kubectl" }] })));
+    await clock.advance(0);
+
+    for (const each of reflector.store.list()) {
+      expect(each).toMatchObject({ apiVersion: "v1", kind: "Pod" });
+      expect(JSON.stringify(each)).not.toContain("managedFields");
+    }
+    expect(reflector.store.size).toBe(2);
+  });
+
+  test("are frozen if so wished", async () => {
+    const { reflector } = await started({ freeze: true });
+
+    const labels = reflector.store.get("u1")?.metadata as { name: string };
+    expect(() => (labels.name = "other")).toThrow(TypeError);
+  });
+});
+
+describe("Reflector's watch", () => {
+  test("resumes at once from the last version, of an event or a bookmark, when the server ends it", async () => {
+    const { watches, clock, requests } = await started();
+
+    watches[0]?.lines(modified(pod("u1", "a", "12"))).end();
+    await clock.advance(0);
+    watches[1]?.lines(bookmark("40")).end();
+    await clock.advance(0);
+
+    expect(requests.slice(1).map((request) => queryOf(request).get("resourceVersion"))).toEqual(["12", "40"]);
+    expect(clock.monotonic()).toBe(0);
+  });
+
+  test("cut by a loaded server forty times misses nothing and lists nothing anew", async () => {
+    const { reflector, watches, clock, requests, metrics } = await started();
+
+    for (let round = 0; round < 40; round++) {
+      watches[round]?.lines(modified(pod("u1", "a", String(100 + round)))).end();
+      await clock.advance(0);
+    }
+
+    expect(reflector.store.get("u1")?.metadata?.resourceVersion).toBe("139");
+    expect(requests.length).toBe(41);
+    expect(clock.monotonic()).toBe(0);
+    expect(metrics.get("vk_reflector_lists_total streamed")).toBe(1);
+    expect(metrics.get("vk_reflector_watches_total ended")).toBe(40);
+  });
+
+  test("cut in the middle of a line keeps what came whole, counts the rest, and resumes", async () => {
+    const { reflector, watches, clock, requests, metrics } = await started();
+
+    watches[0]
+      ?.lines(modified(pod("u1", "a", "12")))
+      .text('{"type":"MODIFIED","object":{"meta')
+      .end();
+    await clock.advance(secondMs);
+
+    expect(reflector.store.get("u1")?.metadata?.resourceVersion).toBe("12");
+    expect(queryOf(requests[1]).get("resourceVersion")).toBe("12");
+    expect(metrics.get("vk_reflector_decode_errors_total")).toBe(1);
+  });
+
+  test("keeps its version over broken connections, and waits longer each time", async () => {
+    const { watches, clock, requests } = await started({
+      answer: (_, watch, index) => {
+        if (index > 0 && index < 4) throw new Error("connection refused");
+        return watch();
+      },
+    });
+
+    watches[0]?.fail(new Error("connection reset"));
+    for (const delayMs of [400, 800, 1_600, 3_200]) {
+      const before = requests.length;
+      await clock.advance(delayMs - 1);
+      expect(requests.length).toBe(before);
+      await clock.advance(1);
+      expect(queryOf(requests[before]).get("resourceVersion")).toBe("9");
+    }
+  });
+
+  test.each([
+    ["as an answer", (watch: OpenBody) => void watch.end()],
+    [
+      "as an event, though the connection stays open",
+      (watch: OpenBody) => void watch.lines({ type: "ERROR", object: { kind: "Status", code: 410, reason: "Expired" } }),
+    ],
+  ])("too old, %s, leads to a new list, and to the differences since", async (_, expire) => {
+    let expired = false;
+    const { reflector, watches, clock, changes, metrics } = await started({
+      answer: (request, watch) => {
+        if (expired && queryOf(request).get("resourceVersion") === "9") return { status: 410, body: { kind: "Status", reason: "Expired" } };
+        return watch();
+      },
+    });
+    expired = true;
+
+    const first = watches[0];
+    if (first) expire(first);
+    await clock.advance(secondMs);
+    expect(first?.left).toBe(true);
+    watches[1]?.lines(added(pod("u2", "b", "20")), added(pod("u3", "a", "21")), initialEventsEnd("25"));
+    await clock.advance(0);
+
+    expect(changes.map((change) => `${change.type} ${change.uid}`)).toEqual(["deleted u1", "updated u2", "added u3"]);
+    expect(reflector.store.getByName("default", "a")?.metadata?.uid).toBe("u3");
+    expect(metrics.get("vk_reflector_relist_missed_events_total")).toBe(3);
+  });
+
+  test("refused with 429 comes back no earlier than the server asked, from the same version", async () => {
+    const { watches, clock, requests } = await started({
+      answer: (_, watch, index) => (index === 1 ? { status: 429, headers: { "retry-after": "7" }, body: {} } : watch()),
+    });
+
+    watches[0]?.end();
+    await clock.advance(0);
+    expect(requests.length).toBe(2);
+    await clock.advance(6_999);
+    expect(requests.length).toBe(2);
+    await clock.advance(1);
+
+    expect(queryOf(requests[2]).get("resourceVersion")).toBe("9");
+  });
+
+  test("of a connection that is dead but open is broken off after three silent minutes", async () => {
+    const { watches, clock, requests } = await started();
+
+    await clock.advance(100 * secondMs);
+    watches[0]?.lines(bookmark("30"));
+    await clock.advance(179 * secondMs);
+    expect(requests.length).toBe(1);
+
+    await clock.advance(2 * secondMs);
+    expect(watches[0]?.left).toBe(true);
+    expect(queryOf(requests[1]).get("resourceVersion")).toBe("30");
+  });
+
+  test("whose end does not come is broken off five seconds after it was due", async () => {
+    const { watches, clock, requests } = await started();
+
+    for (let minute = 1; minute <= 5; minute++) {
+      await clock.advance(60 * secondMs);
+      watches[0]?.lines(bookmark(String(30 + minute)));
+    }
+    await clock.advance(4 * secondMs);
+    expect(requests.length).toBe(1);
+
+    await clock.advance(2 * secondMs);
+    expect(queryOf(requests[1]).get("resourceVersion")).toBe("35");
+  });
+
+  test("with an object that has no UID is an error, not a surprise", async () => {
+    const { watches, clock, metrics } = await started();
+
+    watches[0]?.lines({ type: "ADDED", object: { metadata: { name: "x", resourceVersion: "10" } } });
+    await clock.advance(secondMs);
+
+    expect(metrics.get("vk_reflector_decode_errors_total")).toBe(1);
+  });
+});
+
+describe("Reflector.run", () => {
+  test("resolves when aborted, in every phase, and leaves neither connection nor timer", async () => {
+    const answers: Record<string, (request: TransportRequest, watch: () => ScriptedAnswer) => ScriptedAnswer | Promise<ScriptedAnswer>> = {
+      opening: (request) =>
+        new Promise((_, reject) => request.signal.addEventListener("abort", () => reject(request.signal.reason as Error))),
+      streaming: (_, watch) => watch(),
+      waiting: () => ({ status: 503, body: {} }),
+    };
+    for (const answer of Object.values(answers)) {
+      const { running, abort, watches, clock, reflector } = start({ answer });
+      await clock.advance(0);
+
+      abort.abort(new Error("stopping"));
+      await running;
+
+      expect(clock.pending).toBe(0);
+      expect(watches.every((watch) => watch.left)).toBe(true);
+      await expect(reflector.synced).rejects.toThrow("stopping");
+    }
+  });
+
+  test("tells when it last heard from the server", async () => {
+    const { reflector, clock, watches } = start();
+    expect(reflector.lastContactMs).toBeUndefined();
+    await clock.advance(5 * secondMs);
+    expect(reflector.lastContactMs).toBe(0);
+
+    watches[0]?.lines(initialEventsEnd("1"));
+    await clock.advance(0);
+    expect(reflector.lastContactMs).toBe(5 * secondMs);
+  });
+});
+
+type Answer = (request: TransportRequest, watch: () => ScriptedAnswer, index: number) => ScriptedAnswer | Promise<ScriptedAnswer>;
+
+interface Started {
+  readonly reflector: Reflector<Pod>;
+  readonly running: Promise<void>;
+  readonly abort: AbortController;
+  readonly clock: FakeClock;
+  readonly watches: OpenBody[];
+  readonly requests: readonly TransportRequest[];
+  readonly changes: StoreChange<Pod>[];
+  readonly metrics: Map<string, number>;
+}
+
+function start({ answer = (_, watch) => watch(), freeze = false }: { answer?: Answer; freeze?: boolean } = {}): Started {
+  const clock = new FakeClock();
+  const watches: OpenBody[] = [];
+  const watch = (): ScriptedAnswer => {
+    const body = new OpenBody();
+    watches.push(body);
+    return { body };
+  };
+  const transport = new ScriptedTransport((request, index) => answer(request, watch, index));
+  const counts = new Map<string, number>();
+  const metrics: Metrics = {
+    count: (name, labels = {}, value = 1) => {
+      const key = [name, labels["list"] ?? labels["end_reason"]].filter(Boolean).join(" ");
+      counts.set(key, (counts.get(key) ?? 0) + value);
+    },
+    gauge() {},
+    observe() {},
+  };
+  const client = createKubeClient(transport, { clock });
+  const query = { fieldSelector: "spec.nodeName=vk" };
+  const reflector = new Reflector({
+    client,
+    resource: resources.pods,
+    query,
+    clock,
+    random: noJitter,
+    logger: silentLogger,
+    metrics,
+    freeze,
+  });
+  const changes: StoreChange<Pod>[] = [];
+  reflector.store.subscribe((change) => void changes.push(change));
+  const abort = new AbortController();
+  const running = reflector.run(abort.signal);
+  onTestFinished(async () => {
+    abort.abort();
+    await running;
+  });
+  return { reflector, running, abort, clock, watches, requests: transport.requests, changes, metrics: counts };
+}
+
+/** A reflector that holds pods `u1` (name `a`) and `u2` (name `b`) at version 9. */
+async function started(options: Parameters<typeof start>[0] = {}): Promise<Started> {
+  const all = start(options);
+  await all.clock.advance(0);
+  all.watches[0]?.lines(added(pod("u1", "a", "1")), added(pod("u2", "b", "2")), initialEventsEnd("9"));
+  await all.reflector.synced;
+  await all.clock.advance(0);
+  all.changes.length = 0;
+  return all;
+}
+
+function pod(uid: string, name: string, resourceVersion: string, metadata: object = {}): Pod {
+  return { metadata: { uid, name, namespace: "default", resourceVersion, ...metadata } };
+}
+
+function added(object: Pod): object {
+  return { type: "ADDED", object };
+}
+
+function modified(object: Pod): object {
+  return { type: "MODIFIED", object };
+}
+
+function bookmark(resourceVersion: string): object {
+  return {
+    type: "BOOKMARK",
+    object: { kind: "Pod", apiVersion: "v1", metadata: { resourceVersion }, spec: { containers: null }, status: {} },
+  };
+}
+
+function initialEventsEnd(resourceVersion: string): object {
+  return { type: "BOOKMARK", object: { kind: "Pod", metadata: { resourceVersion, annotations: { "k8s.io/initial-events-end": "true" } } } };
+}
+
+function page(resourceVersion: string, items: readonly Pod[], next = ""): ScriptedAnswer {
+  return { body: { kind: "PodList", metadata: { resourceVersion, continue: next }, items } };
+}
+
+function queryOf(request: TransportRequest | undefined): URLSearchParams {
+  return new URL(request?.path ?? "/", "http://server").searchParams;
+}
