@@ -1,6 +1,6 @@
 import type { ContainerState, ContainerStatus, DeepReadonly } from "@virtual-kubelet/kube-client";
 import { formatQuantity, tryParseQuantity } from "./quantity.ts";
-import { toSeconds } from "./rfc3339.ts";
+import { toSeconds } from "./api-time.ts";
 import { statusText } from "./status-text.ts";
 
 /**

@@ -4,7 +4,6 @@ import { isTerminalPhase } from "./pod-phase.ts";
 import type { ProviderPodStatus } from "./provider.ts";
 import { isSidecar, shouldRestart } from "./restart-policy.ts";
 import { containerMessageBytes } from "./status-text.ts";
-import { formatTime } from "./rfc3339.ts";
 
 /** The three lists of a pod's status. */
 export type ContainerStatusLists = Pick<PodStatus, "initContainerStatuses" | "containerStatuses" | "ephemeralContainerStatuses">;
@@ -24,7 +23,8 @@ export interface ContainerStatusesInput {
   readonly reported: ProviderPodStatus;
   /** The pod has ended, whatever the report says of single containers. */
   readonly ending?: ContainerEnding | undefined;
-  readonly nowMs: number;
+  /** The time, as the API writes it. */
+  readonly now: string;
 }
 
 type ListKind = "init" | "main" | "ephemeral";
@@ -51,7 +51,7 @@ export function containerStatuses(input: ContainerStatusesInput): ContainerStatu
   const spec = pod.spec ?? { containers: [] };
   const status = pod.status ?? {};
   const count = spec.containers.length + (spec.initContainers?.length ?? 0) + (spec.ephemeralContainers?.length ?? 0);
-  const shared = { input, now: formatTime(input.nowMs), messageBytes: containerMessageBytes(count) };
+  const shared = { input, now: input.now, messageBytes: containerMessageBytes(count) };
 
   const list = (
     kind: ListKind,
@@ -101,8 +101,9 @@ function believed(view: ContainerView): DeepReadonly<ContainerStatus> | undefine
     return reported && mayLeaveTerminated(view, stored.state.terminated.exitCode) ? reported : stored;
   }
   if (reported) return reported;
-  // It ran, and must not run twice: that a report lacks it does not make it dead.
-  if (stored?.state?.running && !mayLeaveTerminated(view, 137)) return { ...stored, ready: false };
+  // It ran, and will not be started again: that a report lacks it does not make it dead.
+  const isLast = view.input.pod.metadata?.deletionTimestamp !== undefined || !mayLeaveTerminated(view, 137);
+  if (stored?.state?.running && isLast) return { ...stored, ready: false };
   return undefined;
 }
 

@@ -1,5 +1,5 @@
 import { ownValue } from "./own-value.ts";
-import { toEpochMs } from "./rfc3339.ts";
+import { toEpochMs } from "./api-time.ts";
 
 /**
  * Whether two values are the same to the API server: absent, `null`, an empty list and an empty map are alike, and so

@@ -2,7 +2,7 @@ import type { ContainerStatus, DeepReadonly, Pod, PodCondition } from "@virtual-
 import { derivedConditionTypes, isOwnedCondition } from "./owned-status.ts";
 import { isTerminalPhase, type PodPhase, type StatusByName } from "./pod-phase.ts";
 import { isSidecar } from "./restart-policy.ts";
-import { formatTime, toSeconds } from "./rfc3339.ts";
+import { toSeconds } from "./api-time.ts";
 import { statusText } from "./status-text.ts";
 
 /** What {@link podConditions} looks at. */
@@ -16,7 +16,8 @@ export interface PodConditionsInput {
   readonly asserted: readonly DeepReadonly<PodCondition>[];
   /** Generation of the spec acted on; absent where the API server counts none. */
   readonly observedGeneration: number | undefined;
-  readonly nowMs: number;
+  /** The time, as the API writes it. */
+  readonly now: string;
 }
 
 type ConditionVerdict = Pick<PodCondition, "status" | "reason" | "message">;
@@ -74,13 +75,13 @@ function isWritable({ type, status }: DeepReadonly<PodCondition>): boolean {
 }
 
 /** The condition with what the stored one passes on: the time of its last transition, and a generation never lower. */
-function withHistory(condition: PodCondition, { pod, nowMs }: PodConditionsInput, observedGeneration: number | undefined): PodCondition {
+function withHistory(condition: PodCondition, { pod, now }: PodConditionsInput, observedGeneration: number | undefined): PodCondition {
   const stored = storedCondition(pod, condition.type);
   const since = stored?.status === condition.status ? toSeconds(stored.lastTransitionTime) : undefined;
   return {
     ...condition,
     observedGeneration: latestGeneration(stored?.observedGeneration, observedGeneration),
-    lastTransitionTime: since ?? toSeconds(condition.lastTransitionTime) ?? formatTime(nowMs),
+    lastTransitionTime: since ?? toSeconds(condition.lastTransitionTime) ?? now,
   };
 }
 

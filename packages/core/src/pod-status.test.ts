@@ -161,6 +161,16 @@ describe("derivePodStatus", () => {
     expect(derive(pod, { phase: "Running", containerStatuses: [running("app")] }).phase).toBe("Running");
   });
 
+  test("does not end a deleted pod because a report lacks a container that ran", () => {
+    const pod = newPod({
+      metadata: { name: "web", uid: "uid-1", deletionTimestamp: now },
+      spec: { containers: [container("app"), container("b")] },
+      status: { phase: "Running", containerStatuses: [running("app"), running("b")] },
+    });
+
+    expect(derive(pod, { containerStatuses: [exited("app", 0)] }).phase).toBe("Running");
+  });
+
   test("holds a computed end back while a sidecar runs", () => {
     const pod = newPod({
       spec: {

@@ -1,11 +1,19 @@
-import type { ContainerStatus, DeepReadonly, Pod, PodCondition, PodStatus } from "@virtual-kubelet/kube-client";
+import {
+  rfc3339,
+  type ContainerStatus,
+  type DeepReadonly,
+  type Pod,
+  type PodCondition,
+  type PodStatus,
+} from "@virtual-kubelet/kube-client";
+import { toSeconds } from "./api-time.ts";
 import { containerStatuses, type ContainerEnding, type ContainerStatusLists } from "./container-statuses.ts";
 import { ownedStatusFields } from "./owned-status.ts";
 import { ipsOf, podAddresses } from "./pod-addresses.ts";
 import { foreignConditions, latestGeneration, podConditions } from "./pod-conditions.ts";
 import { computePhase, isTerminalPhase, type PodPhase } from "./pod-phase.ts";
 import type { ProviderPodStatus } from "./provider.ts";
-import { formatTime, toSeconds } from "./rfc3339.ts";
+
 import { statusText } from "./status-text.ts";
 
 /** What every status follows from, besides the pod. */
@@ -48,7 +56,8 @@ export interface StatusReason {
 export function derivePodStatus(input: DerivePodStatusInput): PodStatus {
   const { pod, reported } = input;
   const ending = isTerminalPhase(reported.phase) ? endingOf(reported.phase) : undefined;
-  return assemble(input, containerStatuses({ pod, reported, ending, nowMs: input.nowMs }));
+  const now = rfc3339(input.nowMs);
+  return assemble(input, containerStatuses({ pod, reported, ending, now }), now);
 }
 
 /**
@@ -83,7 +92,7 @@ export function rejectedStatus(pod: DeepReadonly<Pod>, why: StatusReason & Pick<
     phase: isTerminal ? stored.phase : "Failed",
     reason: isTerminal ? stored.reason : statusText(why.reason),
     message: isTerminal ? stored.message : statusText(why.message),
-    startTime: startTime(stored, why.nowMs),
+    startTime: toSeconds(stored.startTime) ?? rfc3339(why.nowMs),
     observedGeneration: observedGeneration(pod, why.observedGeneration),
     conditions: foreignConditions(pod),
   };
@@ -118,12 +127,14 @@ export function endedStatus(pod: DeepReadonly<Pod>, why: EndedReason): PodStatus
     message: why.message ?? "The container could not be located when the pod was terminated",
     neverStarted: "wait",
   };
-  const lists = containerStatuses({ pod, reported, ending, nowMs: why.nowMs });
+  const now = rfc3339(why.nowMs);
+  const lists = containerStatuses({ pod, reported, ending, now });
   const hasSucceeded = (lists.containerStatuses ?? []).every((status) => status.state?.terminated?.exitCode === 0);
   const phase = hasSucceeded ? "Succeeded" : "Failed";
   return assemble(
     { ...why, pod, reported: { ...reported, phase, ...(why.reason ? { reason: why.reason, message: why.message } : {}) } },
     lists,
+    now,
   );
 }
 
@@ -139,8 +150,8 @@ function endingOf(phase: "Succeeded" | "Failed"): ContainerEnding {
       };
 }
 
-function assemble(input: DerivePodStatusInput, lists: ContainerStatusLists): PodStatus {
-  const { pod, reported, hostIPs, nowMs } = input;
+function assemble(input: DerivePodStatusInput, lists: ContainerStatusLists, now: string): PodStatus {
+  const { pod, reported, hostIPs } = input;
   const stored = pod.status ?? {};
   const all = [...(lists.initContainerStatuses ?? []), ...(lists.containerStatuses ?? [])];
   const statuses = new Map(all.map((status) => [status.name, status]));
@@ -156,7 +167,7 @@ function assemble(input: DerivePodStatusInput, lists: ContainerStatusLists): Pod
     phase,
     reason: keeps ? stored.reason : statusText(reported.reason),
     message: keeps ? stored.message : statusText(reported.message),
-    startTime: startTime(stored, nowMs),
+    startTime: toSeconds(stored.startTime) ?? now,
     observedGeneration: generation,
     ...addresses,
     conditions: podConditions({
@@ -166,7 +177,7 @@ function assemble(input: DerivePodStatusInput, lists: ContainerStatusLists): Pod
       hasSandbox: hasAddress || hasRun,
       asserted: [...(reported.conditions ?? []), ...(input.conditions ?? [])],
       observedGeneration: generation,
-      nowMs,
+      now,
     }),
     ...lists,
   };
@@ -186,14 +197,11 @@ function phaseOf({ pod, reported }: DerivePodStatusInput, statuses: ReadonlyMap<
   return computed;
 }
 
+const owned: ReadonlySet<string> = new Set(ownedStatusFields);
+
 /** The fields of the status that belong to others. */
 function foreignFields(stored: DeepReadonly<PodStatus>): PodStatus {
-  const owned: ReadonlySet<string> = new Set(ownedStatusFields);
   return Object.fromEntries(Object.entries(stored).filter(([field]) => !owned.has(field)));
-}
-
-function startTime(stored: DeepReadonly<PodStatus>, nowMs: number): string {
-  return toSeconds(stored.startTime) ?? formatTime(nowMs);
 }
 
 /** Only servers that count a pod's generations take one in its status. */

@@ -2,7 +2,7 @@ import type { Container, ContainerState, ContainerStatus, Pod, PodCondition } fr
 import fc from "fast-check";
 import type { ProviderPodStatus } from "../provider.ts";
 
-const names = ["app", "b", "side", "setup"] as const;
+const names = ["app", "b", "side", "setup", "debug"] as const;
 const optional = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> => fc.option(value, { nil: undefined });
 
 /** Times as providers write them: with fractions, in other zones, and now and then nonsense. */
@@ -103,8 +103,13 @@ const container = (name: string, more: Partial<Container> = {}): Container => ({
 export const newPod: fc.Arbitrary<Pod> = fc
   .record({
     restartPolicy: fc.constantFrom("Always", "OnFailure", "Never"),
-    containers: fc.constantFrom([container("app")], [container("b"), container("app")]),
-    initContainers: fc.constantFrom(undefined, [container("setup")], [container("side", { restartPolicy: "Always" }), container("setup")]),
+    containers: fc.constantFrom<Container[]>([container("app")], [container("b"), container("app")]),
+    initContainers: fc.constantFrom<Container[] | undefined>(
+      undefined,
+      [container("setup")],
+      [container("side", { restartPolicy: "Always" }), container("setup")],
+    ),
+    ephemeralContainers: fc.constantFrom<Container[] | undefined>(undefined, [container("debug")]),
     hostNetwork: fc.constantFrom(undefined, true),
     readinessGates: optional(fc.constant([{ conditionType: "example.com/gate" }])),
   })
