@@ -27,6 +27,8 @@ export interface Cluster {
   ): Readonly<ApiObject> | undefined;
   /** @throws ApiStatusError; a missing object is no error */
   delete(kind: Kind, namespace: string | undefined, name: string, options?: { gracePeriodSeconds?: number; uid?: string }): void;
+  /** Binds a pod to a node, as a POST to `pods/binding` does. @throws ApiStatusError */
+  bind(namespace: string, pod: string, node: string): void;
   /** Calls back on every later change of the kind, after it is stored. */
   watch(kind: Kind, listener: (event: ClusterEvent) => void): Disposable;
 }

@@ -2,6 +2,7 @@ import { bootstrap, maintainNamespaceDefaults } from "./bootstrap.ts";
 import { createServerCredentials } from "./certificates/server-credentials.ts";
 import type { Clock, Random } from "./clock.ts";
 import type { Cluster } from "./cluster.ts";
+import { startControllers } from "./controllers/index.ts";
 import { discoveryResponse } from "./discovery/index.ts";
 import type { ApiRequest, ApiResponse } from "./http/api-request.ts";
 import { handleRequest, type ApiHandlerDeps } from "./http/api-handler.ts";
@@ -102,7 +103,10 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
   const port = server?.port ?? options.port ?? 443;
   bootstrap(registry.context, registry, { port });
   resources.use(maintainNamespaceDefaults(registry.context, registry, caPem));
-  if (options.controllers !== false) resources.use(runNamespaceDeletion(registry.context, registry));
+  if (options.controllers !== false) {
+    resources.use(runNamespaceDeletion(registry.context, registry));
+    resources.use(startControllers(registry, { clock, random }));
+  }
   const owned = resources.move();
   const url = `https://${host.includes(":") ? `[${host}]` : host}:${port}`;
   return {
@@ -122,6 +126,10 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
 const versionInfo = {
   major: "1",
   minor: "36",
+  emulationMajor: "1",
+  emulationMinor: "36",
+  minCompatibilityMajor: "1",
+  minCompatibilityMinor: "35",
   gitVersion,
   gitCommit: "",
   gitTreeState: "clean",

@@ -7,7 +7,8 @@ import type { Storage } from "../storage.ts";
 import { createObject } from "./create.ts";
 import { decodePatched } from "./decode-object.ts";
 import { deleteObject } from "./delete.ts";
-import { collectionOf, type RestContext } from "./rest-context.ts";
+import { bindPod } from "./pod-binding.ts";
+import { collectionOf, findKind, type RestContext } from "./rest-context.ts";
 import { updateObject } from "./update.ts";
 
 /** What a {@link Registry} works with. */
@@ -54,6 +55,12 @@ export class Registry implements Cluster {
     } catch (error) {
       if (!(error instanceof ApiStatusError && error.status.code === 404)) throw error;
     }
+  }
+
+  bind(namespace: string, pod: string, node: string): void {
+    const pods = findKind(this.context, "", "pods");
+    if (pods === undefined) throw new RangeError("bind a pod: the table of kinds has no pods");
+    bindPod(this.context, { pods, namespace, name: pod }, { metadata: { name: pod }, target: { kind: "Node", name: node } }, false);
   }
 
   watch(kind: Kind, listener: (event: ClusterEvent) => void): Disposable {

@@ -98,7 +98,7 @@ class Decoder {
         this.unknownFields.push(path);
         continue;
       }
-      if (child === null) continue;
+      if (child === null || child === undefined) continue;
       const decoded = this.#value(field.schema, child, {
         struct: schema,
         goPath: place.goPath === "" ? name : `${place.goPath}.${name}`,

@@ -1,4 +1,4 @@
-import type { Kind } from "../../kind.ts";
+import type { ApiObject, Kind } from "../../kind.ts";
 import { equalJson } from "../../json-value.ts";
 import { applyPodSpecDefaults } from "../pod/pod-spec-defaults.ts";
 import type { DeploymentSpec } from "./workload-fields.ts";
@@ -42,3 +42,8 @@ export const deploymentKind: Kind = {
   },
   columns: deploymentColumns,
 };
+
+function copiedAnnotations({ metadata }: Readonly<ApiObject>): Record<string, string> {
+  const { "deployment.kubernetes.io/revision": _revision, ...annotations } = metadata.annotations ?? {};
+  return annotations;
+}

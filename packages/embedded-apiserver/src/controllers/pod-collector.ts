@@ -1,0 +1,62 @@
+import { toTimestamp } from "../clock.ts";
+import type { ApiObject } from "../kind.ts";
+import { nodeKind } from "../kinds/node/node.ts";
+import { podKind } from "../kinds/pod/pod.ts";
+import type { ControllerDeps } from "./controller-deps.ts";
+import { ObjectIndex } from "./object-index.ts";
+import { withPodCondition } from "./pod-condition-change.ts";
+import { isTerminal } from "./pod-facts.ts";
+import { createWorkLoop } from "./work-loop.ts";
+
+/** How long a node may be missing before its pods go. Source: Kubernetes v1.36.3 pkg/controller/podgc, `quarantineTime`. */
+const quarantineMs = 40_000;
+
+/** Removes the pods of nodes that are gone, by force: nobody is left to end them. */
+export function startPodCollector(deps: ControllerDeps): Disposable {
+  const { cluster, clock } = deps;
+  const resources = new DisposableStack();
+  const pods = resources.use(
+    new ObjectIndex(cluster, podKind, (pod) => (pod["spec"].nodeName === undefined ? [] : [pod["spec"].nodeName])),
+  );
+  const missingSince = new Map<string, number>();
+  const loop = resources.use(createWorkLoop({ ...deps, process: sync }));
+  resources.use(cluster.watch(nodeKind, ({ object }) => loop.add(object.metadata.name)));
+  resources.use(cluster.watch(podKind, ({ type, object }) => type !== "DELETED" && look(object)));
+  for (const pod of cluster.list(podKind)) look(pod);
+  return resources;
+
+  function look(pod: Readonly<ApiObject>): void {
+    const node: string | undefined = pod["spec"].nodeName;
+    if (node !== undefined && !missingSince.has(node) && cluster.get(nodeKind, undefined, node) === undefined) loop.add(node);
+  }
+
+  function sync(node: string): number | undefined {
+    const orphans = pods.get(node);
+    if (orphans.length === 0 || cluster.get(nodeKind, undefined, node) !== undefined) {
+      missingSince.delete(node);
+      return undefined;
+    }
+    const now = clock.monotonic();
+    const since = missingSince.get(node) ?? now;
+    missingSince.set(node, since);
+    if (now - since < quarantineMs) return since + quarantineMs - now;
+    orphans.forEach(remove);
+    missingSince.delete(node);
+    return undefined;
+  }
+
+  function remove(pod: Readonly<ApiObject>): void {
+    const { namespace, name, uid } = pod.metadata;
+    if (!isTerminal(pod)) {
+      const condition = { type: "DisruptionTarget", status: "True", reason: "DeletionByPodGC", message: "PodGC: node no longer exists" };
+      cluster.update(
+        podKind,
+        namespace,
+        name,
+        (object) => withPodCondition({ ...object, status: { ...object["status"], phase: "Failed" } }, condition, toTimestamp(clock.now())),
+        "status",
+      );
+    }
+    cluster.delete(podKind, namespace, name, { gracePeriodSeconds: 0, uid });
+  }
+}

@@ -1,0 +1,152 @@
+import { ApiStatusError } from "../api-status-error.ts";
+import { equalJson } from "../json-value.ts";
+import type { ApiObject } from "../kind.ts";
+import { podKind } from "../kinds/pod/pod.ts";
+import { replicaSetKind } from "../kinds/workload/replica-set.ts";
+import type { ReplicaSetSpec, ReplicaSetStatus } from "../kinds/workload/workload-fields.ts";
+import type { ControllerDeps } from "./controller-deps.ts";
+import { ObjectIndex } from "./object-index.ts";
+import { keyOf, parseKey } from "./object-key.ts";
+import { controllerOf, controllerReference, withOwner, withoutOwners } from "./ownership.ts";
+import { isActive, isTerminating } from "./pod-facts.ts";
+import { podsToDelete } from "./pod-deletion-order.ts";
+import { replicaSetStatus } from "./replica-set-status.ts";
+import { matchesSelector } from "./selector-match.ts";
+import { createWorkLoop } from "./work-loop.ts";
+
+const component = "replicaset-controller";
+/** So many pods are created or deleted before others have their turn. Source of the idea: `BurstReplicas`. */
+const burst = 100;
+
+const orphansOf = (namespace: string | undefined): string => `orphans/${namespace ?? ""}`;
+
+/**
+ * Keeps as many pods of each ReplicaSet as it wants.
+ * Source: Kubernetes v1.36.3 pkg/controller/replicaset.
+ */
+export function startReplicaSetController(deps: ControllerDeps): Disposable {
+  const { cluster, clock, events } = deps;
+  const resources = new DisposableStack();
+  const pods = resources.use(new ObjectIndex(cluster, podKind, (pod) => [controllerOf(pod)?.uid ?? orphansOf(pod.metadata.namespace)]));
+  const byUid = resources.use(
+    new ObjectIndex(cluster, replicaSetKind, (replicaSet) => [replicaSet.metadata.uid, `in/${replicaSet.metadata.namespace}`]),
+  );
+  const loop = resources.use(createWorkLoop({ ...deps, process: sync }));
+  resources.use(cluster.watch(replicaSetKind, ({ type, object }) => type !== "DELETED" && loop.add(keyOf(object))));
+  resources.use(cluster.watch(podKind, ({ object }) => wake(object)));
+  for (const replicaSet of cluster.list(replicaSetKind)) loop.add(keyOf(replicaSet));
+  return resources;
+
+  /** A pod concerns its ReplicaSet; one without a controller all that would take it. */
+  function wake(pod: Readonly<ApiObject>): void {
+    const owner = controllerOf(pod);
+    const candidates = owner === undefined ? byUid.get(`in/${pod.metadata.namespace}`) : byUid.get(owner.uid);
+    for (const replicaSet of candidates)
+      if (owner !== undefined || matchesSelector(replicaSet["spec"].selector, pod.metadata.labels)) loop.add(keyOf(replicaSet));
+  }
+
+  function sync(key: string): number | undefined {
+    const { namespace, name } = parseKey(key);
+    const replicaSet = cluster.get(replicaSetKind, namespace, name);
+    if (replicaSet === undefined) return undefined;
+    const { active, terminating } = claim(replicaSet);
+    let failure: unknown;
+    let isDone = true;
+    if (replicaSet.metadata.deletionTimestamp === undefined) {
+      try {
+        isDone = scale(replicaSet, active);
+      } catch (error) {
+        failure = error;
+      }
+    }
+    const { status, nextAvailableMs } = replicaSetStatus(replicaSet, { active, terminating, failure, nowMs: clock.now() });
+    writeStatus(replicaSet, status);
+    if (failure !== undefined && !isNamespaceTerminating(failure)) throw failure;
+    return isDone ? nextAvailableMs : 0;
+  }
+
+  /** The pods of the set; takes in those that match and have no controller, lets go those that no longer match. */
+  function claim(replicaSet: Readonly<ApiObject>): { active: Readonly<ApiObject>[]; terminating: Readonly<ApiObject>[] } {
+    const { selector }: ReplicaSetSpec = replicaSet["spec"];
+    const { namespace, uid, deletionTimestamp } = replicaSet.metadata;
+    const owned = pods.get(uid);
+    const mine = owned.filter((pod) => matchesSelector(selector, pod.metadata.labels));
+    if (deletionTimestamp === undefined) {
+      for (const pod of owned)
+        if (!mine.includes(pod) && isActive(pod))
+          cluster.update(podKind, namespace, pod.metadata.name, (object) => withoutOwners(object, (owner) => owner.uid === uid));
+      for (const orphan of pods.get(orphansOf(namespace))) {
+        if (!isActive(orphan) || !matchesSelector(selector, orphan.metadata.labels)) continue;
+        const adopted = cluster.update(podKind, namespace, orphan.metadata.name, (object) =>
+          withOwner(object, controllerReference(replicaSetKind, replicaSet)),
+        );
+        if (adopted !== undefined) mine.push(adopted);
+      }
+    }
+    return { active: mine.filter(isActive), terminating: mine.filter(isTerminating) };
+  }
+
+  /** @returns whether nothing is left to do */
+  function scale(replicaSet: Readonly<ApiObject>, active: readonly Readonly<ApiObject>[]): boolean {
+    const { replicas = 1 }: ReplicaSetSpec = replicaSet["spec"];
+    const missing = replicas - active.length;
+    for (let index = 0; index < Math.min(missing, burst); index++) createPod(replicaSet);
+    for (const pod of podsToDelete(active, relatedPods(replicaSet), { count: Math.min(-missing, burst), nowMs: clock.now() })) {
+      cluster.delete(podKind, pod.metadata.namespace, pod.metadata.name, { uid: pod.metadata.uid });
+      events.record(component, replicaSet, { type: "Normal", reason: "SuccessfulDelete", message: `Deleted pod: ${pod.metadata.name}` });
+    }
+    return Math.abs(missing) <= burst;
+  }
+
+  function createPod(replicaSet: Readonly<ApiObject>): void {
+    const { template }: ReplicaSetSpec = replicaSet["spec"];
+    const { labels, annotations, finalizers } = template.metadata;
+    const { namespace, name } = replicaSet.metadata;
+    try {
+      const pod = cluster.create(podKind, {
+        metadata: {
+          generateName: `${name}-`,
+          namespace,
+          labels,
+          annotations,
+          finalizers,
+          ownerReferences: [controllerReference(replicaSetKind, replicaSet)],
+        },
+        spec: template.spec,
+      });
+      events.record(component, replicaSet, { type: "Normal", reason: "SuccessfulCreate", message: `Created pod: ${pod.metadata.name}` });
+    } catch (error) {
+      const message = `Error creating: ${error instanceof Error ? error.message : String(error)}`;
+      if (!isNamespaceTerminating(error)) events.record(component, replicaSet, { type: "Warning", reason: "FailedCreate", message });
+      throw error;
+    }
+  }
+
+  /** The pods of all sets of the same owner, which is the Deployment. */
+  function relatedPods(replicaSet: Readonly<ApiObject>): Readonly<ApiObject>[] {
+    const owner = controllerOf(replicaSet)?.uid;
+    const siblings =
+      owner === undefined
+        ? [replicaSet]
+        : byUid.get(`in/${replicaSet.metadata.namespace}`).filter((other) => controllerOf(other)?.uid === owner);
+    return siblings.flatMap((sibling) => pods.get(sibling.metadata.uid));
+  }
+
+  function writeStatus(replicaSet: Readonly<ApiObject>, status: ReplicaSetStatus): void {
+    const { namespace, name, uid } = replicaSet.metadata;
+    if (equalJson(replicaSet["status"], status)) return;
+    cluster.update(
+      replicaSetKind,
+      namespace,
+      name,
+      (object) => (object.metadata.uid === uid ? { ...object, status } : undefined),
+      "status",
+    );
+  }
+}
+
+function isNamespaceTerminating(error: unknown): boolean {
+  return (
+    error instanceof ApiStatusError && (error.status.details?.causes?.some(({ reason }) => reason === "NamespaceTerminating") ?? false)
+  );
+}
