@@ -17,9 +17,17 @@ function providerTable(toTop: string): string {
   return renderProviderList(parseProviderList(readFileSync(join(root, "provider.yaml"), "utf8")), toTop);
 }
 
+/** A tested file of the repository as a code block. */
+function codeFile(path: string): string {
+  return `\`\`\`ts\n${readFileSync(join(root, path), "utf8").trim()}\n\`\`\``;
+}
+
 const regions: readonly GeneratedRegion[] = [
   { page: "README.md", region: "providers", content: () => providerTable("") },
   { page: "docs/guides/providers.md", region: "providers", content: () => providerTable("../../") },
+  { page: "README.md", region: "embed-a-node", content: () => codeFile("examples/embed-a-node/src/main.ts") },
+  { page: "README.md", region: "embedded-test", content: () => codeFile("e2e/embedded/readme.test.ts") },
+  { page: "docs/guides/writing-a-provider.md", region: "provider", content: () => codeFile("examples/process-provider/src/provider.ts") },
   { page: "docs/guides/configuration.md", region: "flags", content: () => renderFlags() },
   { page: "docs/guides/configuration.md", region: "obsolete", content: () => renderObsolete() },
   { page: "docs/guides/configuration.md", region: "exit-codes", content: () => renderExitCodes() },

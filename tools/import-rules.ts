@@ -91,7 +91,7 @@ function mayReadClock(path: string): boolean {
 
 /** Short names of the workspace packages that the file may import; `undefined` for all. */
 function allowedFor(folder: string, path: string): readonly string[] | undefined {
-  if (folder.startsWith("providers/")) return isTest(path) ? [...providerImports, ...providerTestImports] : providerImports;
+  if (/^(providers|examples)\//.test(folder)) return isTest(path) ? [...providerImports, ...providerTestImports] : providerImports;
   return allowedImports[folder];
 }
 

@@ -40,7 +40,7 @@ export interface WorkspacePackage {
 }
 
 /** The folders that hold packages, as in pnpm-workspace.yaml. */
-const packageFolders = ["packages/*", "providers/*", "e2e", "bench", "tools"] as const;
+const packageFolders = ["packages/*", "providers/*", "examples/*", "e2e", "bench", "tools"] as const;
 
 /** All packages of the workspace under `top`, private ones too, by folder. */
 export function workspacePackages(top: string = root): WorkspacePackage[] {
