@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { systemClock, systemRandom } from "@virtual-kubelet/kube-client";
+import { systemClock, systemRandom } from "@virtual-kubelet/kube-client/system-clock";
 import { homedir, hostname } from "node:os";
 import { runProgram } from "./cli.ts";
 import { exitCodes } from "./exit-codes.ts";

@@ -8,7 +8,9 @@ import type {
   ProviderPod,
   ProviderPodList,
   ProviderPodStatus,
-  ResolvedPod,DeepReadonly,Pod
+  ResolvedPod,
+  DeepReadonly,
+  Pod,
 } from "@virtual-kubelet/core";
 import { NotFoundError, TerminalError, UnavailableError } from "@virtual-kubelet/errdefs";
 import { nodeConfigOf, type MockConfig, type ResolvedMockNodeConfig } from "./config.ts";

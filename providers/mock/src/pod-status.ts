@@ -1,4 +1,4 @@
-import type { PodRef, ProviderPodStatus,ContainerState as ApiState,ContainerStatus } from "@virtual-kubelet/core";
+import type { PodRef, ProviderPodStatus, ContainerState as ApiState, ContainerStatus } from "@virtual-kubelet/core";
 import type { Container, FinishedRun } from "./container-state.ts";
 import { hasStopped, phaseOf, type PodModel } from "./pod-model.ts";
 

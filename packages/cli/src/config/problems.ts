@@ -1,4 +1,5 @@
 import { flags } from "../flags.ts";
+import { redact } from "../logging/redact.ts";
 import { didYouMean } from "../nearest.ts";
 import { formatPath, valueAt, type ConfigPath, type Source } from "./layers.ts";
 
@@ -52,10 +53,10 @@ function describeProblem(issue: SchemaIssue, context: ProblemContext): string[] 
       return `${context.nameOf([...path, String(key)])}: unknown field${hint}`;
     });
   }
-  const value = valueAt(context.input, path);
+  const value = redact(valueAt(context.input, path), String(path.at(-1) ?? ""));
   const choices = Array.isArray(values) ? values.map(String) : [];
   const hint = typeof value === "string" && choices.length > 1 ? didYouMean(value, choices) : "";
-  return [`${context.nameOf(path)}: ${shown(value)}: ${expectation(issue.message, choices)}${hint}`];
+  return [`${context.nameOf(path)}: ${shown(value)}: ${choices.length > 0 ? oneOf(choices) : expectation(issue)}${hint}`];
 }
 
 function shown(value: unknown): string {
@@ -66,11 +67,20 @@ function shown(value: unknown): string {
   return text.length > 100 ? `${text.slice(0, 100)}…` : text;
 }
 
-function expectation(message: string, choices: readonly string[]): string {
-  if (choices.length > 0) return `expected ${choices.length === 1 ? "" : "one of "}${choices.join(", ")}`;
+function oneOf(choices: readonly string[]): string {
+  return `expected ${choices.length === 1 ? "" : "one of "}${choices.join(", ")}`;
+}
+
+function expectation(issue: SchemaIssue): string {
+  const { errors } = issue as { errors?: unknown };
+  // A union says "invalid input", and what each of its members expected.
+  if (Array.isArray(errors) && !issue.message.includes("expected ")) {
+    const members = (errors.flat() as SchemaIssue[]).map((member) => expectation(member).replace(/^expected /, ""));
+    return `expected ${[...new Set(members)].join(" or ")}`;
+  }
+  const { message } = issue;
   const at = message.indexOf("expected ");
-  const said = at >= 0 ? message.slice(at) : message;
-  return said.replace(/, received .*$/, "").replace("expected number to be ", "expected a number ");
+  return (at >= 0 ? message.slice(at) : message).replace(/, received .*$/, "").replace("expected number to be ", "expected a number ");
 }
 
 /** Names of the fields that may stand at a place. */
