@@ -28,6 +28,7 @@ export {
   type ProviderPodStatus,
 } from "./provider.ts";
 export type { ResolvedEnvVar, ResolvedPod } from "./resolved-pod.ts";
+export { VirtualNode, type RunOptions, type VirtualNodeHealth } from "./virtual-node.ts";
 
 // What a provider needs of the client, so that it depends on core alone.
 export type {

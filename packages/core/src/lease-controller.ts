@@ -13,11 +13,13 @@ import {
 import { withDeadline } from "./deadline.ts";
 import {
   decideClaim,
+  holderOf,
   instanceAnnotation,
   isOurs,
   leaseNamespace,
   NodeHeldError,
   startIdAnnotation,
+  type Claim,
   type Instance,
   type Observation,
 } from "./instance.ts";
@@ -90,25 +92,13 @@ export class LeaseController {
    * @throws NodeHeldError if another instance renews it, unless standing by; `signal.reason` when aborted
    */
   async claim(signal: AbortSignal): Promise<void> {
-    const { clock, instance, logger, random, standby } = this.#deps;
+    const { clock, logger, random } = this.#deps;
     let previous: Observation | undefined;
     for (let failures = 0; ;) {
       let waitMs: number;
       try {
-        const lease = await this.#get(signal);
-        const claim = decideClaim({ lease, instance, previous, nowMs: clock.monotonic(), durationMs: this.#durationMs });
-        if (claim.kind === "create" || claim.kind === "take") {
-          this.#lease = await this.#write(lease, true, signal);
-          this.#renewedMs = clock.monotonic();
-          logger.info({ identity: instance.identity, took: claim.kind === "take" }, "lease is held");
-          return;
-        }
-        if (claim.kind === "held" && !standby && lease) throw new NodeHeldError(instance, lease, "it renewed the lease while we watched");
-        if (!previous)
-          logger.info(
-            { holder: lease?.metadata?.annotations?.[instanceAnnotation], standby },
-            "another instance's lease; watching whether it is renewed",
-          );
+        const claim = await this.#tryClaim(previous, signal);
+        if (claim === "done") return;
         previous = claim.observation;
         failures = 0;
         waitMs = Math.min(watchIntervalMs, claim.kind === "watch" ? claim.remainingMs : watchIntervalMs);
@@ -116,13 +106,15 @@ export class LeaseController {
         signal.throwIfAborted();
         if (error instanceof NodeHeldError) throw error;
         failures++;
+        waitMs = retryDelayMs(failures, random);
+        if (isConflict(error) && failures < immediateTries) continue;
         // While nobody reaches the API server the other one cannot renew either: what was seen so far proves nothing.
-        if (previous && !isConflict(error)) previous = { ...previous, sinceMs: clock.monotonic() };
-        waitMs = isConflict(error) && failures < immediateTries ? 0 : retryDelayMs(failures, random);
-        if (!isConflict(error) && failures % logEvery === 1)
+        if (previous) previous = { ...previous, sinceMs: clock.monotonic() };
+        if (failures % logEvery === 1) {
           logger.warn({ err: messageOf(error), attempt: failures, delayMs: Math.round(waitMs) }, "cannot take the lease; trying again");
+        }
       }
-      if (waitMs > 0) await clock.sleep(waitMs, signal);
+      await clock.sleep(waitMs, signal);
     }
   }
 
@@ -152,6 +144,24 @@ export class LeaseController {
     this.#lease = undefined;
   }
 
+  async #tryClaim(
+    previous: Observation | undefined,
+    signal: AbortSignal,
+  ): Promise<"done" | Extract<Claim, { readonly observation: Observation }>> {
+    const { clock, instance, logger, standby } = this.#deps;
+    const lease = await this.#get(signal);
+    const claim = decideClaim({ lease, instance, previous, nowMs: clock.monotonic(), durationMs: this.#durationMs });
+    if (claim.kind === "create" || claim.kind === "take") {
+      this.#lease = await this.#write(lease, true, signal);
+      this.#renewedMs = clock.monotonic();
+      logger.info({ identity: instance.identity, took: claim.kind === "take" }, "lease is held");
+      return "done";
+    }
+    if (claim.kind === "held" && !standby && lease) throw new NodeHeldError(instance, lease, "it renewed the lease while we watched");
+    if (!previous) logger.info({ holder: lease && holderOf(lease), standby }, "another instance's lease; watching whether it is renewed");
+    return claim;
+  }
+
   /** Waits for a time on the monotonic clock; ends early, with `true`, when woken or when the machine has slept. */
   async #waitUntil(dueMs: number, signal: AbortSignal): Promise<boolean> {
     const { clock, logger } = this.#deps;
@@ -168,7 +178,7 @@ export class LeaseController {
   }
 
   async #renew(dueMs: number, signal: AbortSignal): Promise<void> {
-    const { clock, instance, logger, metrics, random } = this.#deps;
+    const { clock, logger, metrics, random } = this.#deps;
     for (let failures = 0; ;) {
       try {
         this.#lease = await this.#write(this.#lease, false, signal);

@@ -125,12 +125,9 @@ function statusPatch(wanted: WantedNode, current: DeepReadonly<Node>, before: Ow
 }
 
 /** What of the status is written as a whole. The API's `Port` is `port` in client-node's types. */
-function statusOnTheWire(wanted: WantedNode): NodeStatus {
-  const onTheWire: Body = {
-    nodeInfo: wanted.nodeInfo,
-    ...(wanted.kubeletPort !== 0 && { daemonEndpoints: { kubeletEndpoint: { Port: wanted.kubeletPort } } }),
-  };
-  return onTheWire as NodeStatus;
+function statusOnTheWire(wanted: WantedNode): object {
+  const daemonEndpoints = { kubeletEndpoint: { Port: wanted.kubeletPort } };
+  return { nodeInfo: { ...wanted.nodeInfo }, ...(wanted.kubeletPort !== 0 && { daemonEndpoints }) };
 }
 
 function statusChanges(wanted: WantedNode, current: DeepReadonly<Node>): Body {

@@ -189,10 +189,17 @@ export class FakeKubeClient implements KubeClient {
 
   async *#watch<T extends KubernetesObject>(resource: Resource<T>, query: WatchQuery, signal: AbortSignal): AsyncGenerator<WatchEvent<T>> {
     let position = this.#changes.length;
-    if (query.resourceVersion) {
+    if (query.resourceVersion && !query.sendInitialEvents) {
       position = this.#changes.findIndex((change) => change.version > Number(query.resourceVersion));
       if (position < 0) position = this.#changes.length;
-    } else for (const object of this.#select(resource, query)) yield { type: "ADDED", object };
+    } else {
+      const resourceVersion = String(this.#version);
+      for (const object of this.#select(resource, query)) yield { type: "ADDED", object };
+      if (query.sendInitialEvents) {
+        const metadata = { resourceVersion, annotations: { "k8s.io/initial-events-end": "true" } };
+        yield { type: "BOOKMARK", object: { kind: resource.kind, metadata } as T };
+      }
+    }
     for (;;) {
       const change = this.#changes[position];
       if (!change) {
@@ -203,6 +210,11 @@ export class FakeKubeClient implements KubeClient {
       if (change.plural !== resource.plural || !matches(change.object, query)) continue;
       yield { type: change.type, object: structuredClone(change.object) as T };
     }
+  }
+
+  #initialEventsEnd<T extends KubernetesObject>(): T {
+    const metadata = { resourceVersion: String(this.#version), annotations: { "k8s.io/initial-events-end": "true" } };
+    return { metadata } as KubernetesObject as T;
   }
 
   #nextChange(signal: AbortSignal): Promise<void> {

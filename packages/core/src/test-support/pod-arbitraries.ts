@@ -111,7 +111,7 @@ export const newPod: fc.Arbitrary<Pod> = fc
     ),
     ephemeralContainers: fc.constantFrom<Container[] | undefined>(undefined, [container("debug")]),
     hostNetwork: fc.constantFrom(undefined, true),
-    readinessGates: optional(fc.constant([{ conditionType: "example.com/gate" }])),
+    readinessGates: fc.constantFrom<{ conditionType: string }[] | undefined>(undefined, [{ conditionType: "example.com/gate" }]),
   })
   .map((spec) => ({
     apiVersion: "v1",

@@ -1,0 +1,29 @@
+import { isForbidden, isNotFound, messageOf } from "@virtual-kubelet/errdefs";
+import { resources, type Clock, type KubeClient, type Logger, type Random } from "@virtual-kubelet/kube-client";
+
+/**
+ * The id a cluster is told from others by: the UID of its namespace `kube-system`. Waits for an API server that does
+ * not answer yet.
+ *
+ * @returns the empty string if the namespace may not be read
+ */
+export async function readClusterId(
+  client: KubeClient,
+  deps: { readonly clock: Clock; readonly random: Random; readonly logger: Logger },
+  signal: AbortSignal,
+): Promise<string> {
+  for (let delayMs = 500; ; delayMs = Math.min(delayMs * 2, 30_000)) {
+    try {
+      const namespace = await client.get(resources.namespaces, { name: "kube-system" }, { signal });
+      return namespace.metadata?.uid ?? "";
+    } catch (error) {
+      signal.throwIfAborted();
+      if (isForbidden(error) || isNotFound(error)) {
+        deps.logger.warn({ err: messageOf(error) }, "no cluster id: allow get on namespace kube-system, or set clusterId; orphans are not deleted without");
+        return "";
+      }
+      deps.logger.warn({ err: messageOf(error), delayMs }, "the API server does not answer; trying again");
+      await deps.clock.sleep(delayMs * (1 + deps.random.next() / 2), signal);
+    }
+  }
+}

@@ -1,0 +1,143 @@
+import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
+import { describe, expect, test } from "vitest";
+import { deletionDeadline, planPod } from "./pod-plan.ts";
+import { newPodRecord, type Backend, type PodRecord } from "./pod-record.ts";
+
+const ref = { namespace: "default", name: "web", uid: "u1" };
+
+function pod(changes: { image?: string; phase?: string } = {}): DeepReadonly<Pod> {
+  return {
+    metadata: { ...ref },
+    spec: { containers: [{ name: "main", image: changes.image ?? "busybox" }] },
+    status: { phase: changes.phase ?? "Pending" },
+  };
+}
+
+function record(backend: Backend, changes: Partial<PodRecord> = {}): PodRecord {
+  return { ...newPodRecord(ref, 0), backend, ...changes };
+}
+
+const backends = {
+  unknown: { kind: "unknown" },
+  absent: { kind: "absent" },
+  present: { kind: "present", applied: pod(), sinceMs: 0 },
+  ending: { kind: "ending", deadlineMs: 30_000, lookAtMs: 32_000 },
+  gone: { kind: "gone" },
+} as const satisfies Record<string, Backend>;
+
+describe("a live pod", () => {
+  test("is looked for at the provider while its state there is unknown", () => {
+    expect(planPod(pod(), record(backends.unknown), 0)).toEqual({ kind: "inspect" });
+  });
+
+  test("is started where the provider lacks it", () => {
+    expect(planPod(pod(), record(backends.absent), 0)).toEqual({ kind: "start" });
+  });
+
+  test("is left alone while it runs as it was applied", () => {
+    expect(planPod(pod(), record(backends.present), 0)).toEqual({ kind: "nothing" });
+  });
+
+  test("is updated when its spec changed since", () => {
+    expect(planPod(pod({ image: "busybox:2" }), record(backends.present), 0)).toEqual({ kind: "update" });
+  });
+
+  test.each(["rejected", "lost"] as const)("is never started once it was %s", (kind) => {
+    expect(planPod(pod(), record(backends.absent, { verdict: { kind, reason: "R", message: "" } }), 0)).toEqual({ kind: "nothing" });
+  });
+
+  test("is tried again while it only waits", () => {
+    const waiting = record(backends.absent, { verdict: { kind: "waiting", reason: "R", message: "" } });
+
+    expect(planPod(pod(), waiting, 0)).toEqual({ kind: "start" });
+  });
+
+  test.each(["Succeeded", "Failed"])("is never touched again after it %s", (phase) => {
+    for (const backend of Object.values(backends)) expect(planPod(pod({ phase }), record(backend), 0)).toEqual({ kind: "nothing" });
+  });
+});
+
+describe("a pod being deleted", () => {
+  const deletion = { graceSeconds: 30, deadlineMs: 30_000 };
+
+  test.each(["unknown", "present"] as const)("is deleted at the provider first, with the grace that is left, when %s there", (kind) => {
+    const plan = planPod(pod(), record(backends[kind], { deletion }), 10_000);
+
+    expect(plan).toEqual({ kind: "delete", gracePeriodSeconds: 20, overdue: false });
+  });
+
+  test.each(["absent", "gone"] as const)("is finished when %s at the provider", (kind) => {
+    expect(planPod(pod(), record(backends[kind], { deletion }), 10_000)).toEqual({ kind: "finish" });
+  });
+
+  test("is waited for while it ends", () => {
+    expect(planPod(pod(), record(backends.ending, { deletion }), 10_000)).toEqual({ kind: "wait", ms: 22_000 });
+  });
+
+  test("is told again when a second deletion left it less grace", () => {
+    const shorter = { graceSeconds: 5, deadlineMs: 5_000 };
+
+    expect(planPod(pod(), record(backends.ending, { deletion: shorter }), 2_000)).toEqual({
+      kind: "delete",
+      gracePeriodSeconds: 3,
+      overdue: false,
+    });
+  });
+
+  test("is asked after when its grace is over, and ended at once when it still runs ten seconds later", () => {
+    const ending = record(backends.ending, { deletion });
+
+    expect(planPod(pod(), ending, 32_000)).toEqual({ kind: "inspect" });
+    expect(planPod(pod(), ending, 40_000)).toEqual({ kind: "delete", gracePeriodSeconds: 0, overdue: true });
+  });
+
+  test("has no grace below zero left", () => {
+    expect(planPod(pod(), record(backends.present, { deletion }), 99_000)).toMatchObject({ gracePeriodSeconds: 0 });
+  });
+});
+
+describe("a pod that is gone from the API server", () => {
+  test.each(["unknown", "present", "ending"] as const)("is deleted at the provider at once when %s there", (kind) => {
+    expect(planPod(undefined, record(backends[kind]), 0)).toEqual({ kind: "delete", gracePeriodSeconds: 0, overdue: false });
+  });
+
+  test.each(["absent", "gone"] as const)("is forgotten when %s there", (kind) => {
+    expect(planPod(undefined, record(backends[kind]), 0)).toEqual({ kind: "forget" });
+  });
+});
+
+describe("deletionDeadline", () => {
+  const wallMs = Date.UTC(2026, 0, 1, 12, 0, 0);
+  const deleted = (graceSeconds: number, endsInMs: number): DeepReadonly<Pod> => ({
+    metadata: { ...ref, deletionTimestamp: new Date(wallMs + endsInMs).toISOString(), deletionGracePeriodSeconds: graceSeconds },
+  });
+
+  test("is absent for a pod that is not being deleted", () => {
+    expect(deletionDeadline(pod(), undefined, true, { nowMs: 0, wallMs })).toBeUndefined();
+  });
+
+  test("counts the whole grace from now for a deletion seen as it happens, whatever the server's clock says", () => {
+    const hourAhead = deleted(30, 3_600_000);
+
+    expect(deletionDeadline(hourAhead, undefined, true, { nowMs: 1_000, wallMs })).toEqual({ graceSeconds: 30, deadlineMs: 31_000 });
+  });
+
+  test("counts what is left for a deletion found at the start, between nothing and the whole grace", () => {
+    expect(deletionDeadline(deleted(30, 12_000), undefined, false, { nowMs: 1_000, wallMs })?.deadlineMs).toBe(13_000);
+    expect(deletionDeadline(deleted(30, -5_000), undefined, false, { nowMs: 1_000, wallMs })?.deadlineMs).toBe(1_000);
+    expect(deletionDeadline(deleted(30, 3_600_000), undefined, false, { nowMs: 1_000, wallMs })?.deadlineMs).toBe(31_000);
+  });
+
+  test("moves forward by what a second deletion's grace is shorter, never into the past", () => {
+    const known = { graceSeconds: 30, deadlineMs: 30_000 };
+
+    expect(deletionDeadline(deleted(10, 0), known, true, { nowMs: 4_000, wallMs })).toEqual({ graceSeconds: 10, deadlineMs: 10_000 });
+    expect(deletionDeadline(deleted(0, 0), known, true, { nowMs: 4_000, wallMs })).toEqual({ graceSeconds: 0, deadlineMs: 4_000 });
+  });
+
+  test("stays when seen again", () => {
+    const known = { graceSeconds: 30, deadlineMs: 30_000 };
+
+    expect(deletionDeadline(deleted(30, 0), known, true, { nowMs: 20_000, wallMs })).toBe(known);
+  });
+});

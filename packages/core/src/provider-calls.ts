@@ -1,0 +1,113 @@
+import { codeOf, DeadlineExceededError } from "@virtual-kubelet/errdefs";
+import type { Clock, DeepReadonly, Logger, Metrics, Pod } from "@virtual-kubelet/kube-client";
+import type { DeletePodOptions, PodLifecycleHandler, PodRef, ProviderPod, ProviderPodList, ProviderPodStatus } from "./provider.ts";
+import { checkPod, checkPodList, checkStatus } from "./provider-output.ts";
+import type { ResolvedPod } from "./resolved-pod.ts";
+
+/** How long an aborted call may take to come back before it is left to itself. */
+const abortGraceMs = 5_000;
+
+/** What {@link ProviderCalls} needs. */
+export interface ProviderCallsDeps {
+  readonly provider: PodLifecycleHandler;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  /** Deadline of one call in milliseconds. */
+  readonly timeoutMs: number;
+  /** Told when a call that had been given up on ends after all: what it did must be looked at. */
+  readonly onLateEnd: (ref: PodRef) => void;
+}
+
+/**
+ * Calls a provider safely: each call has a deadline, what it returns is checked, what it throws becomes a rejection,
+ * and a provider that ignores its signal holds nobody up for longer than five seconds.
+ */
+export class ProviderCalls {
+  readonly #deps: ProviderCallsDeps;
+
+  constructor(deps: ProviderCallsDeps) {
+    this.#deps = deps;
+  }
+
+  createPod(pod: DeepReadonly<Pod>, resolved: ResolvedPod, ref: PodRef, signal: AbortSignal): Promise<void> {
+    return this.#call("createPod", ref, signal, (inner) => this.#deps.provider.createPod(pod, resolved, inner));
+  }
+
+  updatePod(pod: DeepReadonly<Pod>, resolved: ResolvedPod, ref: PodRef, signal: AbortSignal): Promise<void> {
+    return this.#call("updatePod", ref, signal, (inner) => this.#deps.provider.updatePod(pod, resolved, inner));
+  }
+
+  deletePod(ref: PodRef, options: DeletePodOptions, signal: AbortSignal): Promise<void> {
+    return this.#call("deletePod", ref, signal, (inner) => this.#deps.provider.deletePod(ref, options, inner));
+  }
+
+  async getPod(ref: PodRef, signal: AbortSignal): Promise<ProviderPod> {
+    return checkPod(await this.#call("getPod", ref, signal, (inner) => this.#deps.provider.getPod(ref, inner)), "getPod");
+  }
+
+  async getPodStatus(ref: PodRef, signal: AbortSignal): Promise<ProviderPodStatus> {
+    return checkStatus(await this.#call("getPodStatus", ref, signal, (inner) => this.#deps.provider.getPodStatus(ref, inner)), "getPodStatus");
+  }
+
+  async getPods(signal: AbortSignal): Promise<ProviderPodList> {
+    return checkPodList(await this.#call("getPods", undefined, signal, (inner) => this.#deps.provider.getPods(inner)));
+  }
+
+  async #call<T>(method: string, ref: PodRef | undefined, signal: AbortSignal, start: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const { clock, metrics } = this.#deps;
+    signal.throwIfAborted();
+    const startedMs = clock.monotonic();
+    let code = "OK";
+    try {
+      return await this.#race(method, ref, signal, start);
+    } catch (error) {
+      code = codeOf(error) ?? "UNKNOWN";
+      throw error;
+    } finally {
+      metrics.count("vk_provider_calls_total", { method, code });
+      metrics.observe("vk_provider_call_duration_seconds", (clock.monotonic() - startedMs) / 1000, { method });
+    }
+  }
+
+  async #race<T>(method: string, ref: PodRef | undefined, outer: AbortSignal, start: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const { clock, timeoutMs, logger, metrics, onLateEnd } = this.#deps;
+    const what = ref ? `${method} of pod ${ref.namespace}/${ref.name}` : method;
+    const inner = new AbortController();
+    const given = Promise.withResolvers<never>();
+    // Whoever loses the race must not become an unhandled rejection.
+    given.promise.catch(() => {});
+    let grace: Disposable | undefined;
+    let ended = false;
+    const giveUp = (reason: unknown): void => {
+      if (inner.signal.aborted) return;
+      inner.abort(reason);
+      grace = clock.setTimer(abortGraceMs, () => given.reject(reason));
+    };
+    const onAbort = (): void => giveUp(outer.reason);
+    const onEnd = (): void => {
+      ended = true;
+    };
+    outer.addEventListener("abort", onAbort, { once: true });
+    using _deadline = clock.setTimer(timeoutMs, () => giveUp(new DeadlineExceededError(`${what}: no answer within ${timeoutMs / 1000} s`)));
+    const work = (async () => start(inner.signal))();
+    work.then(onEnd, onEnd);
+    try {
+      return await Promise.race([work, given.promise]);
+    } catch (error) {
+      if (!inner.signal.aborted) throw error;
+      if (!ended) {
+        logger.warn({ method, pod: ref && `${ref.namespace}/${ref.name}` }, "provider ignores its abort signal; the call is left to itself");
+        metrics.count("vk_provider_abandoned_calls_total", { method });
+        const onLate = (): void => {
+          if (ref) onLateEnd(ref);
+        };
+        work.then(onLate, onLate);
+      }
+      throw inner.signal.reason;
+    } finally {
+      grace?.[Symbol.dispose]();
+      outer.removeEventListener("abort", onAbort);
+    }
+  }
+}

@@ -1,0 +1,57 @@
+import { Reflector, resources, type Clock, type DeepReadonly, type KubeClient, type Logger, type Metrics, type Random, type Service } from "@virtual-kubelet/kube-client";
+
+/** What {@link ServiceLister} needs. */
+export interface ServiceListerDeps {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+/**
+ * The cluster's services, for the variables pods get of them. Watched from the first time anybody asks: a provider
+ * that never asks for an environment costs no watch.
+ */
+export class ServiceLister {
+  readonly #deps: ServiceListerDeps;
+  readonly #stop = new AbortController();
+  #reflector: Reflector<Service> | undefined;
+  #running: Promise<void> | undefined;
+
+  constructor(deps: ServiceListerDeps) {
+    this.#deps = deps;
+  }
+
+  /** All services of a namespace, once they are known. */
+  async list(namespace: string, signal: AbortSignal): Promise<readonly DeepReadonly<Service>[]> {
+    this.#reflector ??= this.#start();
+    await abortable(this.#reflector.synced, signal);
+    return [...this.#reflector.store.list()].filter((service) => service.metadata?.namespace === namespace);
+  }
+
+  /** Ends the watch, if there is one. */
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+  }
+
+  #start(): Reflector<Service> {
+    const reflector = new Reflector<Service>({ ...this.#deps, resource: resources.services, query: {} });
+    this.#running = reflector.run(this.#stop.signal);
+    return reflector;
+  }
+}
+
+/** Waits for a promise that may take for ever, no longer than the signal lets. */
+async function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted();
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = (): void => aborted.reject(signal.reason);
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    return await Promise.race([promise, aborted.promise]);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+}

@@ -1,0 +1,188 @@
+import { isConflict, isInvalidInput, isNotFound, messageOf } from "@virtual-kubelet/errdefs";
+import { resources, WorkQueue, type Clock, type DeepReadonly, type KubeClient, type Logger, type Metrics, type Pod, type PodStatus, type Random, type Store } from "@virtual-kubelet/kube-client";
+import { isTerminalPhase } from "./pod-phase.ts";
+import type { PodRecord } from "./pod-record.ts";
+import { podStatusPatch } from "./pod-status-patch.ts";
+
+/** Patches of one pod that may be sent at once; then one a second. A phase change and an end are never held back. */
+const burst = 10;
+const refillMs = 1_000;
+
+/** Pods written at once; the connections, not this, are the limit. */
+const concurrency = 64;
+
+/** What {@link StatusWriter} needs. */
+export interface StatusWriterDeps {
+  readonly client: KubeClient;
+  readonly store: Store<Pod>;
+  /** What is known of a pod; absent if nothing. */
+  readonly record: (uid: string) => PodRecord | undefined;
+  /** The status the pod should have; absent if there is nothing to say yet. */
+  readonly wanted: (pod: DeepReadonly<Pod>, record: PodRecord) => PodStatus | undefined;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+/** What was last sent for a pod. */
+interface Written {
+  readonly body: string;
+  /** The server's answer; newer than the store's object until the watch catches up. */
+  readonly pod: DeepReadonly<Pod>;
+}
+
+interface Budget {
+  tokens: number;
+  atMs: number;
+}
+
+/**
+ * Keeps the API server's pods at the status they should have, and removes a deleted pod once its end is written.
+ *
+ * It compares with the object the server holds, not with what it sent: a status that somebody else overwrote is put
+ * right. It writes nothing but the status, and each write names the pod's UID.
+ */
+export class StatusWriter {
+  readonly #deps: StatusWriterDeps;
+  readonly #queue: WorkQueue;
+  readonly #written = new Map<string, Written>();
+  readonly #removed = new Set<string>();
+  readonly #budgets = new Map<string, Budget>();
+
+  constructor(deps: StatusWriterDeps) {
+    this.#deps = deps;
+    this.#queue = new WorkQueue({ name: "pod-status", clock: deps.clock, random: deps.random, metrics: deps.metrics });
+  }
+
+  /** Asks for a look at the pod: something changed on either side. */
+  mark(uid: string): void {
+    this.#queue.add(uid);
+  }
+
+  /** Asks for a look at the pod after `ms` milliseconds. */
+  markAfter(uid: string, ms: number): void {
+    this.#queue.addAfter(uid, ms);
+  }
+
+  /** The pod is gone; drops what is kept for it. */
+  forget(uid: string): void {
+    this.#queue.forget(uid);
+    this.#written.delete(uid);
+    this.#removed.delete(uid);
+    this.#budgets.delete(uid);
+  }
+
+  /** Pods that wait for a look, or are being written. */
+  get pending(): number {
+    return this.#queue.size + this.#queue.working;
+  }
+
+  /** Writes until aborted. */
+  run(signal: AbortSignal): Promise<void> {
+    return this.#queue.run({ concurrency, signal, logger: this.#deps.logger, handler: (uid, inner) => this.#sync(uid, inner) });
+  }
+
+  async #sync(uid: string, signal: AbortSignal): Promise<{ requeueAfterMs?: number } | void> {
+    const { store, record: recordOf, wanted: wantedOf } = this.#deps;
+    const stored = store.get(uid);
+    const record = recordOf(uid);
+    if (!stored || !record) return;
+    const pod = this.#freshest(uid, stored);
+    const wanted = wantedOf(pod, record);
+    if (wanted) {
+      const body = podStatusPatch(pod, wanted);
+      // The store has it: nothing of the answer needs to be kept.
+      if (!body && pod === stored) this.#written.delete(uid);
+      if (body) {
+        const outcome = await this.#write(uid, pod, wanted, body, signal);
+        if (outcome !== "written") return outcome;
+      }
+    }
+    if (!this.#removed.has(uid) && mayRemove(pod, record, wanted)) await this.#remove(pod, record, signal);
+  }
+
+  /** Sends the patch. @returns `written`, or what the queue is to do instead */
+  async #write(
+    uid: string,
+    pod: DeepReadonly<Pod>,
+    wanted: PodStatus,
+    body: Record<string, unknown>,
+    signal: AbortSignal,
+  ): Promise<"written" | { requeueAfterMs: number } | void> {
+    const { client, logger, metrics, clock } = this.#deps;
+    const text = JSON.stringify(body);
+    const last = this.#written.get(uid);
+    if (last?.body === text && last.pod.metadata?.resourceVersion === pod.metadata?.resourceVersion) {
+      // The server took the patch and left the object as it was: it does not know a field, or refuses the change.
+      metrics.count("vk_status_patches_ignored_total");
+      return "written";
+    }
+    const delayMs = wanted.phase === pod.status?.phase ? this.#spend(uid) : 0;
+    if (delayMs > 0) return { requeueAfterMs: delayMs };
+    const name = { namespace: pod.metadata?.namespace, name: pod.metadata?.name ?? "" };
+    const startedMs = clock.monotonic();
+    try {
+      const answer = await client.patch(resources.pods, name, { type: "strategic", body }, { subresource: "status", signal });
+      this.#written.set(uid, { body: text, pod: answer });
+      metrics.observe("kubelet_pod_status_sync_duration_seconds", (clock.monotonic() - startedMs) / 1000);
+      return "written";
+    } catch (error) {
+      signal.throwIfAborted();
+      // The pod is gone or was replaced: the watch will say so.
+      if (isNotFound(error) || isConflict(error)) return undefined;
+      if (isInvalidInput(error)) {
+        logger.error({ pod: `${name.namespace}/${name.name}`, uid, err: messageOf(error) }, "the API server refuses the pod's status");
+      }
+      throw error;
+    }
+  }
+
+  /** The end is written: removes the API server's object, and only this very one. */
+  async #remove(pod: DeepReadonly<Pod>, record: PodRecord, signal: AbortSignal): Promise<void> {
+    const { client, metrics } = this.#deps;
+    try {
+      await client.delete(resources.pods, record.ref, { gracePeriodSeconds: 0, preconditions: { uid: record.ref.uid } }, { signal });
+      metrics.count("vk_pods_removed_total");
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!isNotFound(error) && !isConflict(error)) throw error;
+    }
+    this.#removed.add(record.ref.uid);
+  }
+
+  /** The newer of the store's object and the answer to our last write. */
+  #freshest(uid: string, stored: DeepReadonly<Pod>): DeepReadonly<Pod> {
+    const written = this.#written.get(uid);
+    if (!written) return stored;
+    return isNewer(written.pod.metadata?.resourceVersion, stored.metadata?.resourceVersion) ? written.pod : stored;
+  }
+
+  /** Takes a token. @returns how long to wait for one, in milliseconds; 0 if there was one */
+  #spend(uid: string): number {
+    const nowMs = this.#deps.clock.monotonic();
+    const budget = this.#budgets.get(uid) ?? { tokens: burst, atMs: nowMs };
+    const tokens = Math.min(burst, budget.tokens + (nowMs - budget.atMs) / refillMs);
+    const taken = tokens >= 1;
+    this.#budgets.set(uid, { tokens: taken ? tokens - 1 : tokens, atMs: nowMs });
+    return taken ? 0 : Math.ceil((1 - tokens) * refillMs);
+  }
+}
+
+/**
+ * Whether one resource version is later than another. Kubernetes 1.35 made them comparable numbers for all built-in
+ * kinds, which etcd's revisions always were; where they are not numbers, the store is believed.
+ */
+function isNewer(a: string | undefined, b: string | undefined): boolean {
+  if (!a || !b || !/^\d+$/.test(a) || !/^\d+$/.test(b)) return false;
+  return a.length === b.length ? a > b : a.length > b.length;
+}
+
+/** Whether nothing keeps the object of a deleted pod: it has ended, its end is written, and it was not removed before. */
+function mayRemove(pod: DeepReadonly<Pod>, { backend }: PodRecord, wanted: PodStatus | undefined): boolean {
+  if (!pod.metadata?.deletionTimestamp) return false;
+  if (backend.kind !== "gone" && backend.kind !== "absent") return false;
+  if (!isTerminalPhase(wanted?.phase ?? pod.status?.phase)) return false;
+  const waitsForFinalizers = pod.metadata.deletionGracePeriodSeconds === 0 && (pod.metadata.finalizers?.length ?? 0) > 0;
+  return !waitsForFinalizers;
+}

@@ -1,0 +1,271 @@
+import { InvalidInputError, messageOf } from "@virtual-kubelet/errdefs";
+import {
+  createEventRecorder,
+  noMetrics,
+  Reflector,
+  resources,
+  silentLogger,
+  systemClock,
+  systemRandom,
+  type Clock,
+  type EventRecorder,
+  type Logger,
+  type Metrics,
+  type Pod,
+  type Random,
+} from "@virtual-kubelet/kube-client";
+import { readClusterId } from "./cluster-id.ts";
+import { createPodResolver } from "./env/pod-resolver.ts";
+import { Inventory } from "./inventory.ts";
+import { NodeController } from "./node-controller.ts";
+import type { RegisteredNode, VirtualNodeOptions } from "./options.ts";
+import { OrphanSweep } from "./orphan-sweep.ts";
+import { PodController } from "./pod-controller.ts";
+import type { Owner, Provider, ProviderHost, ProviderPodList } from "./provider.ts";
+import { ServiceLister } from "./service-lister.ts";
+
+/** Where the kubelet's own nodes put what they need a default for. */
+const defaultClusterDomain = "cluster.local";
+
+/** How long a graceful stop may take by default. */
+const defaultShutdownTimeoutMs = 30_000;
+
+/** Options of {@link VirtualNode.run}. */
+export interface RunOptions {
+  /** How long the shutdown policy and the calls under way may take after the abort, in milliseconds; default 30,000. */
+  readonly shutdownTimeoutMs?: number | undefined;
+}
+
+/** What is known of a running node's health. */
+export interface VirtualNodeHealth {
+  /** Whether the node is registered and the first inventory is in. */
+  readonly ready: boolean;
+  /** Whether the provider answered its last ping. */
+  readonly providerUp: boolean;
+  /** Milliseconds since the API server was last heard of through the pods' watch; absent before the first time. */
+  readonly lastContactAgeMs: number | undefined;
+  /** Pods that wait for a worker or a status write. */
+  readonly pendingPods: number;
+}
+
+/**
+ * One node of a cluster whose pods a provider runs.
+ *
+ * @example
+ * ```ts
+ * const node = new VirtualNode({ client, provider, providerConfig: {}, node: { name: "demo", instance: { identity: "demo" } } });
+ * const running = node.run(signal);
+ * await node.ready;
+ * ```
+ *
+ * Nothing is global: many nodes run in one process, each with its own controllers, on one client.
+ */
+export class VirtualNode {
+  readonly #options: VirtualNodeOptions;
+  readonly #config: unknown;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #logger: Logger;
+  readonly #metrics: Metrics;
+  readonly #ready = Promise.withResolvers<void>();
+  #isReady = false;
+  #node: NodeController | undefined;
+  #pods: PodController | undefined;
+  #reflector: Reflector<Pod> | undefined;
+
+  /** @throws InvalidInputError if the provider's configuration does not fit its schema; names each field. */
+  constructor(options: VirtualNodeOptions) {
+    this.#options = options;
+    this.#config = parseProviderConfig(options);
+    this.#clock = options.clock ?? systemClock;
+    this.#random = options.random ?? systemRandom;
+    this.#logger = (options.logger ?? silentLogger).child({ node: options.node.name });
+    this.#metrics = options.metrics ?? noMetrics;
+    // A caller that only awaits run() learns of a failure there.
+    this.#ready.promise.catch(() => {});
+  }
+
+  /** Resolves when the node is registered and the provider's first inventory is in; rejects if {@link run} ends before. */
+  get ready(): Promise<void> {
+    return this.#ready.promise;
+  }
+
+  /** The node as last seen at the API server. */
+  get node(): RegisteredNode | undefined {
+    return this.#node?.node;
+  }
+
+  /** How the node is. */
+  get health(): VirtualNodeHealth {
+    const contactMs = this.#reflector?.lastContactMs;
+    return {
+      ready: this.#isReady,
+      providerUp: this.#node?.providerUp ?? false,
+      lastContactAgeMs: contactMs === undefined ? undefined : this.#clock.monotonic() - contactMs,
+      pendingPods: this.#pods?.pending ?? 0,
+    };
+  }
+
+  /**
+   * Runs the node until aborted; may be called once. On abort no new work is begun, the node's `onShutdown` policy is
+   * carried out, calls under way end or are ended, and what is known is written. Pods keep running at the back end.
+   *
+   * @throws NodeHeldError if another instance runs this node, at the start or later.
+   */
+  async run(signal: AbortSignal, options: RunOptions = {}): Promise<void> {
+    const shutdownTimeoutMs = options.shutdownTimeoutMs ?? defaultShutdownTimeoutMs;
+    const hard = new AbortController();
+    let timer: Disposable | undefined;
+    const onAbort = (): void => {
+      timer = this.#clock.setTimer(shutdownTimeoutMs, () => hard.abort(signal.reason));
+    };
+    signal.addEventListener("abort", onAbort, { once: true });
+    try {
+      await this.#run(signal, hard.signal, shutdownTimeoutMs);
+      this.#ready.reject(signal.reason ?? new Error("the node was stopped before it was ready"));
+    } catch (error) {
+      this.#ready.reject(error);
+      if (!signal.aborted || error !== signal.reason) throw error;
+    } finally {
+      this.#isReady = false;
+      signal.removeEventListener("abort", onAbort);
+      timer?.[Symbol.dispose]();
+    }
+  }
+
+  async #run(signal: AbortSignal, hardSignal: AbortSignal, shutdownTimeoutMs: number): Promise<void> {
+    const { client, node: nodeOptions, provider: definition } = this.#options;
+    const common = { client, clock: this.#clock, random: this.#random, logger: this.#logger, metrics: this.#metrics };
+    const clusterId = this.#options.clusterId ?? (await readClusterId(client, common, signal));
+    const owner: Owner = { clusterId, nodeName: nodeOptions.name };
+    await using cleanup = new AsyncDisposableStack();
+
+    const recorder = createEventRecorder({ ...common, component: "virtual-kubelet", host: nodeOptions.name });
+    const recorderEnd = new AbortController();
+    const recording = recorder.run(recorderEnd.signal);
+    cleanup.defer(async () => {
+      recorderEnd.abort();
+      await recording;
+    });
+
+    const provider = await definition.create(this.#host(owner), this.#config);
+    cleanup.defer(async () => {
+      await provider[Symbol.asyncDispose]?.();
+    });
+
+    const node = new NodeController({ ...common, provider: bindNodeProvider(provider), options: nodeOptions, recorder });
+    this.#node = node;
+    const podsEnd = new AbortController();
+    const running = node.run(signal, { shutdownTimeoutMs }).finally(() => podsEnd.abort(signal.reason));
+    // The pods' side below is awaited first; a failure of the node's side ends it through podsEnd.
+    running.catch(() => {});
+    try {
+      await Promise.race([node.registered, running]);
+      if (!signal.aborted) await this.#runPods({ provider, owner, recorder, node, signal: podsEnd.signal, hardSignal });
+    } catch (error) {
+      if (!podsEnd.signal.aborted) {
+        this.#logger.error({ err: messageOf(error) }, "the node stops");
+        throw error;
+      }
+    }
+    await running;
+  }
+
+  async #runPods(parts: {
+    readonly provider: Provider;
+    readonly owner: Owner;
+    readonly recorder: EventRecorder;
+    readonly node: NodeController;
+    readonly signal: AbortSignal;
+    readonly hardSignal: AbortSignal;
+  }): Promise<void> {
+    const { provider, owner, recorder, node, signal, hardSignal } = parts;
+    const { client, provider: definition, pods: podOptions = {} } = this.#options;
+    const common = { client, clock: this.#clock, random: this.#random, logger: this.#logger, metrics: this.#metrics };
+    const services = new ServiceLister(common);
+    const reflector = new Reflector<Pod>({ ...common, resource: resources.pods, query: { fieldSelector: `spec.nodeName=${owner.nodeName}` } });
+    this.#reflector = reflector;
+    const pods = new PodController({
+      ...common,
+      store: reflector.store,
+      provider,
+      providerName: definition.name,
+      capabilities: definition.capabilities,
+      owner,
+      resolve: createPodResolver({
+        getSecret: (namespace, name, inner) => client.get(resources.secrets, { namespace, name }, { signal: inner }),
+        getConfigMap: (namespace, name, inner) => client.get(resources.configMaps, { namespace, name }, { signal: inner }),
+        listServices: (namespace, inner) => services.list(namespace, inner),
+        node: () => node.node,
+        hostIPs: () => node.hostIPs,
+        recorder,
+      }),
+      node: () => node.node,
+      hostIPs: () => node.hostIPs,
+      recorder,
+      options: podOptions,
+    });
+    this.#pods = pods;
+    const orphans = new OrphanSweep({ ...common, provider: pods.calls, owner, isKnown: (uid) => pods.knows(uid), recorder, options: podOptions.orphans ?? {} });
+    const inventory = new Inventory({
+      ...common,
+      getPods: (inner) => pods.calls.getPods(inner),
+      onList: (list: ProviderPodList, startedMs) => {
+        pods.loadInventory(list, startedMs);
+        orphans.observe(list);
+      },
+      intervalMs: podOptions.pollIntervalMs ?? (provider.notifyPods ? 300_000 : 5_000),
+    });
+
+    const reflecting = reflector.run(signal);
+    const tasks: Promise<void>[] = [reflecting];
+    try {
+      await Promise.race([reflector.synced, reflecting]);
+      using _following = pods.follow();
+      await inventory.load(signal);
+      node.markInventoryLoaded();
+      using _recovery = node.onProviderRecovered(() => pods.retryNow());
+      this.#isReady = true;
+      this.#ready.resolve();
+      tasks.push(inventory.run(signal), orphans.run(signal));
+      await pods.run(signal, hardSignal);
+    } finally {
+      await Promise.allSettled(tasks);
+      await services.close();
+    }
+  }
+
+  #host(owner: Owner): ProviderHost {
+    const { client, node, clusterDomain } = this.#options;
+    return {
+      ...owner,
+      nodeAddress: node.address,
+      clusterDomain: clusterDomain ?? defaultClusterDomain,
+      logger: this.#logger.child({ provider: this.#options.provider.name }),
+      metrics: this.#metrics,
+      clock: this.#clock,
+      getSecret: (namespace, name, signal) => client.get(resources.secrets, { namespace, name }, { signal }),
+      getConfigMap: (namespace, name, signal) => client.get(resources.configMaps, { namespace, name }, { signal }),
+    };
+  }
+}
+
+/** A provider that says nothing of its node has one that always answers. */
+function bindNodeProvider(provider: Provider): {
+  ping: (signal: AbortSignal) => Promise<void>;
+  configureNode?: NonNullable<Provider["configureNode"]>;
+  notifyNodeStatus?: NonNullable<Provider["notifyNodeStatus"]>;
+} {
+  return {
+    ping: async (signal) => provider.ping?.(signal),
+    ...(provider.configureNode && { configureNode: provider.configureNode.bind(provider) }),
+    ...(provider.notifyNodeStatus && { notifyNodeStatus: provider.notifyNodeStatus.bind(provider) }),
+  };
+}
+
+function parseProviderConfig({ provider, providerConfig }: VirtualNodeOptions): unknown {
+  const parsed = provider.configSchema.safeParse(providerConfig);
+  if (parsed.success) return parsed.data;
+  const issues = parsed.error.issues.map(({ path, message }) => (path.length > 0 ? `${path.join(".")}: ${message}` : message));
+  throw new InvalidInputError(`configuration of provider ${provider.name}: ${issues.join("; ")}`);
+}
