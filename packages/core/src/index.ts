@@ -27,7 +27,8 @@ export {
   type ProviderPodList,
   type ProviderPodStatus,
 } from "./provider.ts";
-export type { ResolvedEnvVar, ResolvedPod } from "./resolved-pod.ts";
+export { formatQuantity, milliUnits, parseQuantity, wholeUnits, type Quantity, type QuantityFormat } from "./quantity.ts";
+export type { KnownOfPod, ResolvedEnvVar, ResolvedPod } from "./resolved-pod.ts";
 export { VirtualNode, type RunOptions, type VirtualNodeHealth } from "./virtual-node.ts";
 
 // What a provider needs of the client, so that it depends on core alone.

@@ -3,7 +3,6 @@ import fc from "fast-check";
 import type { ProviderPodStatus } from "../provider.ts";
 
 const names = ["app", "b", "side", "setup", "debug"] as const;
-const optional = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> => fc.option(value, { nil: undefined });
 
 /** Times as providers write them: with fractions, in other zones, and now and then nonsense. */
 const time: fc.Arbitrary<string> = fc.oneof(
