@@ -123,6 +123,13 @@ export function uidConflict(resource: ResourceName, name: string, demanded: stri
   return conflict(resource, name, `Precondition failed: UID in precondition: ${demanded}, UID in object meta: ${actual}`);
 }
 
+/** 409 for an update that names another UID; the real server lets its storage's words through. */
+export function uidConflictOnUpdate(resource: ResourceName, { namespace, name }: { namespace: string; name: string }, demanded: string, actual: string): ApiStatusError {
+  const key = ["", "registry", resource.plural, ...(namespace === "" ? [] : [namespace]), name].join("/");
+  const problem = `Precondition failed: UID in precondition: ${demanded}, UID in object meta: ${actual}`;
+  return conflict(resource, name, `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: ${problem}`);
+}
+
 /** 422: `Pod "x" is invalid: spec.containers: Required value`. */
 export function invalid(kind: Pick<Kind, "group" | "kind">, name: string, errors: readonly FieldError[]): ApiStatusError {
   const qualifiedKind = kind.group === "" ? kind.kind : `${kind.kind}.${kind.group}`;
@@ -135,7 +142,7 @@ export function invalid(kind: Pick<Kind, "group" | "kind">, name: string, errors
     details: {
       ...(name === "" ? {} : { name }),
       ...(kind.group === "" ? {} : { group: kind.group }),
-      kind: kind.kind,
+      ...(kind.kind === "" ? {} : { kind: kind.kind }),
       causes: errors.map(({ reason, message, field }) => ({ reason, message, field })),
     },
   });
@@ -175,8 +182,8 @@ export function methodNotAllowed(): ApiStatusError {
 
 /** 406; names what would be accepted. */
 export function notAcceptable(accepted: readonly string[]): ApiStatusError {
-  const message = `only the following media types are accepted: ${accepted.join(", ")}`;
-  return new ApiStatusError({ code: 406, reason: "NotAcceptable", message });
+  const message = `406: Not Acceptable\n\nAvailable representations: ${accepted.join(", ")}`;
+  return new ApiStatusError({ code: 406, reason: "NotAcceptable", message, details: {} });
 }
 
 /** 410: what was asked for is older than the history that is kept. */

@@ -191,8 +191,12 @@ class VersionCounter {
   }
 }
 
+/** In memory of its own: a share of a pool would keep the whole pool for as long as the object lives. */
 function toJson(object: Readonly<ApiObject>): Buffer {
-  return Buffer.from(JSON.stringify(object));
+  const text = JSON.stringify(object);
+  const json = Buffer.allocUnsafeSlow(Buffer.byteLength(text));
+  json.write(text);
+  return json;
 }
 
 function keyOf(object: Readonly<ApiObject>): string {

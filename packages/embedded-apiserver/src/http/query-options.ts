@@ -97,7 +97,7 @@ export function parseWriteQuery(query: URLSearchParams, optionsKind: string): Wr
     if (value !== "All") errors.push({ field: "dryRun", reason: "FieldValueNotSupported", message: `Unsupported value: ${JSON.stringify(dryRun)}: supported values: "All"` });
   }
   if (!["", "Ignore", "Warn", "Strict"].includes(fieldValidation)) {
-    errors.push({ field: "fieldValidation", reason: "FieldValueNotSupported", message: `Unsupported value: ${JSON.stringify(fieldValidation)}: supported values: "Ignore", "Strict", "Warn"` });
+    errors.push({ field: "fieldValidation", reason: "FieldValueNotSupported", message: `Unsupported value: ${JSON.stringify(fieldValidation)}: supported values: "", "Ignore", "Strict", "Warn"` });
   }
   if (errors.length > 0) throw invalid({ group: "meta.k8s.io", kind: optionsKind }, "", errors);
   return { dryRun: dryRun.length > 0, fieldValidation: fieldValidation === "" ? "Warn" : (fieldValidation as FieldValidation) };

@@ -1,4 +1,4 @@
-import { badRequest, notFound, tooLargeResourceVersion } from "../api-status-error.ts";
+import { ApiStatusError, notFound, tooLargeResourceVersion } from "../api-status-error.ts";
 import { parseFieldSelector } from "../field-selector.ts";
 import type { ApiObject } from "../kind.ts";
 import { parseLabelSelector } from "../label-selector.ts";
@@ -13,10 +13,8 @@ import { json, jsonBytes, listBytes, listMetadata, partialMetadata, stream } fro
 /** Source: k8s.io/apiserver v0.36.3 pkg/server/config.go, `MinRequestTimeout`; a watch lasts one to two times that. */
 const minWatchMs = 1_800_000;
 
-/** GET of an object; with `watch`, of its changes. */
+/** GET of an object. */
 export function getVerb(deps: ResourceDeps, call: ResourceCall): ApiResponse {
-  const watch = call.query.get("watch");
-  if (watch !== null && watch !== "0" && watch !== "false") return listVerb(deps, call);
   const { kind, namespace, name } = addressOf(call);
   const wanted = parseVersion(call.query.get("resourceVersion") ?? "");
   const latest = deps.context.storage.resourceVersion;
@@ -49,19 +47,16 @@ export function listVerb(deps: ResourceDeps, call: ResourceCall): ApiResponse {
   }
 }
 
-/** What the selectors, and the name in the path, select. */
-export function parseSelection(call: ResourceCall, options: Pick<ListOptions, "labelSelector" | "fieldSelector">): ((object: Readonly<ApiObject>) => boolean) | undefined {
-  const { kind, target } = call;
+/** What the selectors select; `undefined` if there are none. */
+export function parseSelection({ kind }: ResourceCall, options: Pick<ListOptions, "labelSelector" | "fieldSelector">): ((object: Readonly<ApiObject>) => boolean) | undefined {
   const labels = parseLabelSelector(options.labelSelector);
   const fields = parseFieldSelector(options.fieldSelector, kind);
-  const { name } = target;
-  if (labels === undefined && fields === undefined && name === undefined) return undefined;
-  return (object) =>
-    (name === undefined || object.metadata.name === name) && (fields === undefined || fields(object)) && (labels === undefined || labels(object.metadata.labels ?? {}));
+  if (labels === undefined && fields === undefined) return undefined;
+  return (object) => (fields === undefined || fields(object)) && (labels === undefined || labels(object.metadata.labels ?? {}));
 }
 
 function watchVerb(deps: ResourceDeps, call: ResourceCall, { options, selects }: { options: ListOptions; selects: WatchOptions["selects"] }): ApiResponse {
-  if (options.resourceVersion !== "" && !/^\d+$/.test(options.resourceVersion)) throw badRequest(`Invalid resource version: ${options.resourceVersion}`);
+  checkWatchVersion(options.resourceVersion);
   const watch = new WatchStream(
     {
       clock: deps.clock,
@@ -82,6 +77,13 @@ function watchVerb(deps: ResourceDeps, call: ResourceCall, { options, selects }:
   deps.watches.add(watch);
   watch.onClose(() => deps.watches.delete(watch));
   return stream(watch);
+}
+
+/** The real server has no reason of its own for this one. */
+function checkWatchVersion(text: string): void {
+  if (/^\d*$/.test(text)) return;
+  const given = JSON.stringify(text);
+  throw new ApiStatusError({ code: 500, message: `resourceVersion: Invalid value: ${given}: strconv.ParseUint: parsing ${given}: invalid syntax` });
 }
 
 function watchTransform(deps: ResourceDeps, call: ResourceCall): WatchOptions["transform"] {

@@ -116,7 +116,7 @@ function parsePatchBody(body: Uint8Array): JsonValue {
 }
 
 function requirePatchObject(patch: JsonValue): JsonObject {
-  if (!isJsonObject(patch)) throw badRequest("error decoding patch: json: cannot unmarshal into Go value of type map[string]interface {}");
+  if (!isJsonObject(patch)) throw badRequest(`error decoding patch: json: cannot unmarshal ${Array.isArray(patch) ? "array" : typeof patch} into Go value of type map[string]interface {}`);
   return patch;
 }
 

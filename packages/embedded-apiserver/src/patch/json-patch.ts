@@ -9,7 +9,7 @@ type Container = JsonObject | JsonValue[];
  * @throws ApiStatusError 400 if the patch is none, 422 if it cannot be applied
  */
 export function applyJsonPatch(document: JsonValue, patch: JsonValue): JsonValue {
-  if (!Array.isArray(patch)) throw badRequest("error decoding patch: json: cannot unmarshal object into Go value of type jsonpatch.Patch");
+  if (!Array.isArray(patch)) throw badRequest("error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp");
   // A root above the document makes replacing the whole document an ordinary operation.
   const root: JsonObject = { document: cloneJson(document) };
   for (const operation of patch) applyOperation(root, operation);

@@ -36,7 +36,7 @@ function applyDirective(patch: JsonObject): JsonObject {
   const { [directive]: action, ...rest } = patch;
   if (action === "replace") return rest;
   if (action === "delete") return {};
-  throw unexpected(`unknown patch type: ${String(action)} in map: ${JSON.stringify(patch)}`);
+  throw unexpected(`unknown patch type: ${String(action)} in map: ${goText(patch)}`);
 }
 
 /** A copy without the fields that `$retainKeys`, if there is one, does not list. */
@@ -94,7 +94,7 @@ function applyListDirectives(current: readonly JsonValue[], patch: readonly Json
     if (action === "replace") replaces = true;
     else if (action === "delete") kept = kept.filter((other) => keyOf(other, mergeKey) !== requiredKey(item, mergeKey));
     else if (action === "merge") throw unexpected("merging lists cannot yet be specified in the patch");
-    else throw unexpected(`unknown patch type: ${String(action)} in map: ${JSON.stringify(item)}`);
+    else throw unexpected(`unknown patch type: ${String(action)} in map: ${goText(item)}`);
   }
   return replaces ? { kept: changes, changes: [] } : { kept, changes };
 }
@@ -147,7 +147,7 @@ function checkOrder(patch: readonly JsonValue[], order: readonly JsonValue[], me
   for (const item of patch) {
     if (isJsonObject(item) && Object.hasOwn(item, directive)) continue;
     const found = order.findIndex((other, index) => index >= next && keyOf(other, mergeKey) === keyOf(item, mergeKey));
-    if (found < 0) throw unexpected(`The order in patch list:\n${JSON.stringify(patch)}\n doesn't match $setElementOrder list:\n${JSON.stringify(order)}\n`);
+    if (found < 0) throw unexpected(`The order in patch list:\n${goText([...patch])}\n doesn't match $setElementOrder list:\n${goText([...order])}\n`);
     next = found + 1;
   }
 }
@@ -189,12 +189,20 @@ function withMergeKey(item: JsonValue, mergeKey: string): JsonObject {
 
 function requiredKey(item: JsonObject, mergeKey: string): JsonValue {
   const key = item[mergeKey];
-  if (key === undefined) throw unexpected(`map: ${JSON.stringify(item)} does not contain declared merge key: ${mergeKey}`);
+  if (key === undefined) throw unexpected(`map: ${goText(item)} does not contain declared merge key: ${mergeKey}`);
   return key;
 }
 
 function keyOf(item: JsonValue | undefined, mergeKey: string | undefined): JsonValue | undefined {
   return mergeKey !== undefined && isJsonObject(item) ? item[mergeKey] : item;
+}
+
+/** A value as Go prints it. */
+function goText(value: JsonValue): string {
+  if (Array.isArray(value)) return `[${value.map(goText).join(" ")}]`;
+  if (!isJsonObject(value)) return value === null ? "<nil>" : String(value);
+  const members = Object.keys(value).toSorted().map((key) => `${key}:${goText(value[key] ?? null)}`);
+  return `map[${members.join(" ")}]`;
 }
 
 /** Errors for which the API server has no reason of its own. */

@@ -22,7 +22,7 @@ const nameAttempts = 8;
 export function createObject(context: RestContext, kind: Kind, namespace: string, body: unknown, options: WriteOptions = {}): StoredObject {
   const object = decodeObject(kind, body, options);
   const { metadata } = object;
-  for (const field of ["uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation"] as const) delete (metadata as Partial<typeof metadata>)[field];
+  for (const field of ["uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"] as const) delete (metadata as Partial<typeof metadata>)[field];
   setNamespace(kind, metadata, namespace);
   checkNamespace(context, object, kind);
   if (dropDuplicateOwners(object)) options.warn?.(".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed");
@@ -44,7 +44,9 @@ export function createObject(context: RestContext, kind: Kind, namespace: string
     throw isGenerated ? generateNameConflict(kind, metadata.name) : alreadyExists(kind, metadata.name);
   }
   const ordered = orderMetadata(object);
-  return options.dryRun === true ? new StoredObject(ordered, 0) : collection.put(ordered);
+  if (options.dryRun !== true) return collection.put(ordered);
+  delete (ordered.metadata as Partial<typeof metadata>).resourceVersion;
+  return new StoredObject(ordered, 0);
 }
 
 function freeName(context: RestContext, kind: Kind, namespace: string, prefix: string): string {

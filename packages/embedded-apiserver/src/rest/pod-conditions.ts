@@ -18,7 +18,8 @@ export function withCondition(pod: Readonly<ApiObject>, condition: PodCondition)
   const conditions: readonly PodCondition[] = pod["status"]?.conditions ?? [];
   const old = conditions.find(({ type }) => type === condition.type);
   const lastTransitionTime = old?.status === condition.status ? old.lastTransitionTime : condition.lastTransitionTime;
-  const updated = { ...old, ...condition, lastTransitionTime };
+  // Go writes the time of the last probe even where there is none.
+  const updated = { lastProbeTime: null, ...old, ...condition, lastTransitionTime };
   const others = old === undefined ? [...conditions, updated] : conditions.map((other) => (other === old ? updated : other));
   return { ...pod, metadata: { ...pod.metadata }, status: { ...pod["status"], conditions: others } } as ApiObject;
 }

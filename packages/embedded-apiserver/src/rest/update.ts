@@ -1,4 +1,4 @@
-import { ApiStatusError, badRequest, invalid, modifiedConflict, notFound, uidConflict } from "../api-status-error.ts";
+import { ApiStatusError, badRequest, invalid, modifiedConflict, notFound, uidConflictOnUpdate } from "../api-status-error.ts";
 import { equalJson } from "../json-value.ts";
 import type { ApiObject, Kind } from "../kind.ts";
 import { StoredObject } from "../storage.ts";
@@ -32,17 +32,17 @@ export function updateObject(context: RestContext, address: ObjectAddress, chang
   const stored = collection.get(namespace, name);
   if (stored === undefined) throw notFound(kind, name);
   const old = stored.object;
-  if (options.uid !== undefined && options.uid !== old.metadata.uid) throw uidConflict(kind, name, options.uid, old.metadata.uid);
+  if (options.uid !== undefined && options.uid !== old.metadata.uid) throw uidConflictOnUpdate(kind, address, options.uid, old.metadata.uid);
   const object = change(old);
   checkName(address, object);
   setNamespace(kind, object.metadata, namespace);
   checkVersion(kind, object, stored);
   if (dropDuplicateOwners(object)) options.warn?.(".metadata.ownerReferences contains duplicate entries");
-  keepMetadata(object, old);
+  keepMetadata(object, old, options.scope);
   keepScope(kind, object, old, options.scope);
   if (options.scope !== "all") kind.prepareForUpdate?.(object, old, context);
   shareUnchanged(object, old);
-  if (options.scope !== "all") finishUpdate(kind, object, old as ApiObject);
+  if (options.scope !== "all") finishUpdate(kind, object, old as ApiObject, options.scope);
   if (equalJson(object, old)) return stored;
   if (isDeletedByUpdate(object, old)) {
     if (options.dryRun !== true) collection.remove(stored);
@@ -52,10 +52,16 @@ export function updateObject(context: RestContext, address: ObjectAddress, chang
 }
 
 /** Counts a change of the spec, and checks the outcome. */
-function finishUpdate(kind: Kind, object: ApiObject, old: ApiObject): void {
-  if (kind.hasGeneration === true && object["spec"] !== old["spec"]) object.metadata.generation = (old.metadata.generation ?? 0) + 1;
+function finishUpdate(kind: Kind, object: ApiObject, old: ApiObject, scope: "status" | undefined): void {
+  if (kind.hasGeneration === true) countSpecChange(object, old, scope);
   const errors = [...metadataErrors(kind, object.metadata), ...metadataUpdateErrors(object.metadata, old.metadata), ...(kind.validate?.(object, old) ?? [])];
   if (errors.length > 0) throw invalid(kind, old.metadata.name, errors);
+}
+
+function countSpecChange(object: ApiObject, old: ApiObject, scope: "status" | undefined): void {
+  const { generation = 0 } = old.metadata;
+  if (scope === "status") object.metadata.generation = generation;
+  else if (object["spec"] !== old["spec"]) object.metadata.generation = generation + 1;
 }
 
 /** Kinds whose updates must name a resourceVersion; source: `AllowUnconditionalUpdate` under pkg/registry of Kubernetes v1.36.3. */
@@ -84,9 +90,11 @@ function checkName({ name }: ObjectAddress, object: ApiObject): void {
 }
 
 /** What no update changes. */
-function keepMetadata({ metadata }: ApiObject, { metadata: old }: Readonly<ApiObject>): void {
-  if (old.generation === undefined) delete metadata.generation;
-  else metadata.generation = old.generation;
+function keepMetadata({ metadata }: ApiObject, { metadata: old }: Readonly<ApiObject>, scope: UpdateOptions["scope"]): void {
+  if (scope !== "all") {
+    if (old.generation === undefined) delete metadata.generation;
+    else metadata.generation = old.generation;
+  }
   metadata.uid ??= old.uid;
   metadata.creationTimestamp = old.creationTimestamp;
   if (old.deletionTimestamp !== undefined) metadata.deletionTimestamp = old.deletionTimestamp;
@@ -103,11 +111,19 @@ function keepScope(kind: Kind, object: ApiObject, old: Readonly<ApiObject>, scop
   for (const field of new Set([...Object.keys(object), ...Object.keys(old)])) {
     if (field !== "metadata" && field !== "status") keepField(object, old, field);
   }
-  // Labels, annotations and finalizers may be written through pods/status, owners may not: pkg/registry/core/pod/strategy.go.
-  if (kind.group === "" && kind.kind === "Pod") {
-    if (old.metadata.deletionTimestamp === undefined) delete object.metadata.deletionTimestamp;
-    if (old.metadata.ownerReferences === undefined) delete object.metadata.ownerReferences;
-    else object.metadata.ownerReferences = old.metadata.ownerReferences;
+  keepStatusMetadata(kind, object.metadata, old.metadata);
+}
+
+/** What a write to the status may not do to metadata; source: the strategies under pkg/registry of Kubernetes v1.36.3. */
+function keepStatusMetadata(kind: Kind, metadata: ApiObject["metadata"], old: Readonly<ApiObject>["metadata"]): void {
+  if (kind.kind === "Pod" && kind.group === "") {
+    if (old.deletionTimestamp === undefined) delete metadata.deletionTimestamp;
+    if (old.ownerReferences === undefined) delete metadata.ownerReferences;
+    else metadata.ownerReferences = old.ownerReferences;
+  }
+  if (kind.kind === "Deployment") {
+    if (old.labels === undefined) delete metadata.labels;
+    else metadata.labels = old.labels;
   }
 }
 

@@ -1,0 +1,112 @@
+import type { InProcessResponse } from "../in-process.ts";
+import { startApiServer, type ApiServer, type ApiServerOptions } from "../start-api-server.ts";
+import { ManualClock, seededRandom } from "./manual-clock.ts";
+
+/** An answer of the server under test; `body` is its JSON, or its text. */
+export interface TestResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers of every kind
+  readonly body: any;
+}
+
+/** A server under test, on a clock of its own, without sockets. */
+export interface TestServer extends AsyncDisposable {
+  readonly server: ApiServer;
+  readonly clock: ManualClock;
+  /** @param contentType - default: `application/json` */
+  request(method: Method, path: string, body?: unknown, contentType?: string): Promise<TestResponse>;
+  /** A GET with an `Accept` header. */
+  getAs(path: string, accept: string): Promise<TestResponse>;
+  /** Opens a watch; `next` gives its lines one by one, `undefined` at its end. */
+  watch(path: string): Promise<TestWatch>;
+}
+
+type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+
+/** A watch under test. */
+export interface TestWatch {
+  readonly status: number;
+  // oxlint-disable-next-line typescript/no-explicit-any -- the same
+  next(): Promise<{ type: string; object: any } | undefined>;
+  /** The types of the next lines, with the names of their objects, such as `ADDED a`. */
+  take(count: number): Promise<string[]>;
+  stop(): void;
+}
+
+/** Content types of patches. */
+export const patches = {
+  json: "application/json-patch+json",
+  merge: "application/merge-patch+json",
+  strategic: "application/strategic-merge-patch+json",
+} as const;
+
+/** Starts a server for a test. Its controllers do not run unless asked for. */
+export async function startTestServer(options: ApiServerOptions = {}): Promise<TestServer> {
+  const clock = new ManualClock();
+  const server = await startApiServer({ clock, random: seededRandom(), listen: false, controllers: false, token: "admin-token", ...options });
+  const transport = server.transport();
+  const send = async (method: Method, path: string, extra: { body?: string; headers?: Record<string, string> } = {}): Promise<TestResponse> => {
+    const response = await transport.request({ method, path, pool: "short", signal: new AbortController().signal, ...extra });
+    return { status: response.status, headers: response.headers, body: await readBody(response) };
+  };
+  return {
+    server,
+    clock,
+    request: (method, path, body, contentType = "application/json") =>
+      body === undefined ? send(method, path) : send(method, path, { body: typeof body === "string" ? body : JSON.stringify(body), headers: { "content-type": contentType } }),
+    getAs: (path, accept) => send("GET", path, { headers: { accept } }),
+    watch: async (path) => {
+      const abort = new AbortController();
+      return testWatch(await transport.request({ method: "GET", path, pool: "long", signal: abort.signal }), abort);
+    },
+    [Symbol.asyncDispose]: () => server.close(),
+  };
+}
+
+async function readBody(response: InProcessResponse): Promise<unknown> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of response.body) chunks.push(chunk);
+  const text = Buffer.concat(chunks).toString();
+  return response.headers["content-type"]?.startsWith("application/json") ? JSON.parse(text) : text;
+}
+
+function testWatch(response: InProcessResponse, abort: AbortController): TestWatch {
+  const lines = linesOf(response.body);
+  const next: TestWatch["next"] = async () => {
+    const line = await lines.next();
+    return line.done === true ? undefined : (JSON.parse(line.value) as { type: string; object: unknown });
+  };
+  const take = async (count: number): Promise<string[]> => {
+    const taken: string[] = [];
+    while (taken.length < count) {
+      const event = await next();
+      if (event === undefined) return [...taken, "end"];
+      taken.push(`${event.type} ${event.object.metadata?.name ?? ""}`.trim());
+    }
+    return taken;
+  };
+  return { status: response.status, next, take, stop: () => abort.abort() };
+}
+
+async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  let rest = "";
+  for await (const chunk of body) {
+    const lines = (rest + Buffer.from(chunk).toString()).split("\n");
+    rest = lines.pop() ?? "";
+    yield* lines;
+  }
+}
+
+/** A pod that is bound to a node. */
+export function boundPod(name: string, spec: object = {}, metadata: object = {}): Record<string, unknown> {
+  return { apiVersion: "v1", kind: "Pod", metadata: { name, ...metadata }, spec: { nodeName: "n1", containers: [{ name: "c", image: "busybox" }], ...spec } };
+}
+
+/** The path of a pod in the namespace `default`. */
+export function podPath(name: string): string {
+  return `/api/v1/namespaces/default/pods/${name}`;
+}
+
+/** The path of the pods in the namespace `default`. */
+export const podsPath = "/api/v1/namespaces/default/pods";
