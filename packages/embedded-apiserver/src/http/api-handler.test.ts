@@ -1,0 +1,97 @@
+import { expect, test } from "vitest";
+import { boundPod, patches, podPath, podsPath, startTestServer } from "../test-support/test-server.ts";
+
+test.each([
+  ["an unknown API group", "GET", "/apis/foo/v1/bars", 404, "404 page not found\n"],
+  ["an unknown path", "GET", "/nothing", 404, "404 page not found\n"],
+] as const)("%s is answered with a plain 404", async (_name, method, path, status, text) => {
+  await using server = await startTestServer();
+
+  expect(await server.request(method, path)).toMatchObject({ status, body: text });
+});
+
+test.each([
+  ["an unknown resource of a known group", "GET", "/api/v1/foos", 404, "NotFound"],
+  ["an unknown subresource", "GET", `${podsPath}/a/foo`, 404, "NotFound"],
+  ["POST to an object", "POST", podPath("a"), 405, "MethodNotAllowed"],
+  ["POST to the pods of all namespaces", "POST", "/api/v1/pods", 405, "MethodNotAllowed"],
+  ["PUT to a collection", "PUT", podsPath, 405, "MethodNotAllowed"],
+  ["POST to a status", "POST", `${podPath("a")}/status`, 405, "MethodNotAllowed"],
+] as const)("%s is refused with %s", async (_name, method, path, status, reason) => {
+  await using server = await startTestServer();
+
+  expect(await server.request(method, path, method === "GET" ? undefined : {})).toMatchObject({ status, body: { kind: "Status", reason, details: {}, code: status } });
+});
+
+test("a protobuf body is refused with 415 that names JSON", async () => {
+  await using server = await startTestServer();
+
+  const { status, body } = await server.request("POST", podsPath, "k8s", "application/foo");
+
+  expect(status).toBe(415);
+  expect(body.message).toContain("accepted media types include: application/json");
+});
+
+test("a server-side apply is refused with 415 that says so", async () => {
+  await using server = await startTestServer();
+
+  const { status, body } = await server.request("PATCH", podPath("a"), "{}", "application/apply-patch+yaml");
+
+  expect(status).toBe(415);
+  expect(body.message).toContain("server-side apply is not supported");
+});
+
+test("broken JSON is refused with 400", async () => {
+  await using server = await startTestServer();
+  await server.request("POST", podsPath, boundPod("a"));
+
+  const create = await server.request("POST", podsPath, "{bad");
+  const patch = await server.request("PATCH", podPath("a"), "{bad", patches.merge);
+
+  expect(create).toMatchObject({ status: 400, body: { message: expect.stringContaining("couldn't get version/kind; json parse error") } });
+  expect(patch).toMatchObject({ status: 400, body: { message: expect.stringContaining("error decoding patch") } });
+});
+
+test("a body of more than 3 MiB is refused with 413", async () => {
+  await using server = await startTestServer();
+
+  const { status, body } = await server.request("POST", "/api/v1/namespaces/default/configmaps", { metadata: { name: "c" }, data: { a: "x".repeat(3 * 1024 * 1024) } });
+
+  expect(status).toBe(413);
+  expect(body.reason).toBe("RequestEntityTooLarge");
+});
+
+test("an answer nobody can read is not given: 406", async () => {
+  await using server = await startTestServer();
+
+  expect(await server.getAs(podsPath, "text/plain")).toMatchObject({ status: 406, body: { reason: "NotAcceptable" } });
+});
+
+test("callers without or with wrong credentials get 401; health and version are for everybody", async () => {
+  await using server = await startTestServer();
+  const transport = server.server.transport();
+  const statusOf = async (path: string, authorization: string): Promise<number> =>
+    (await transport.request({ method: "GET", path, headers: { authorization }, pool: "short", signal: new AbortController().signal })).status;
+
+  expect(await statusOf("/api/v1/pods", "")).toBe(401);
+  expect(await statusOf("/api/v1/pods", "Bearer wrong")).toBe(401);
+  expect(await statusOf("/api/v1/pods", "Bearer admin-token")).toBe(200);
+});
+
+test("health and version answer", async () => {
+  await using server = await startTestServer();
+
+  for (const path of ["/healthz", "/livez", "/readyz", "/readyz/ping"]) expect(await server.request("GET", path)).toMatchObject({ status: 200, body: "ok" });
+  expect((await server.request("GET", "/version")).body).toMatchObject({ major: "1", minor: "36", gitVersion: expect.stringMatching(/^v1\.36\./) });
+});
+
+test("?pretty=true gives JSON in lines", async () => {
+  await using server = await startTestServer();
+  const transport = server.server.transport();
+
+  const response = await transport.request({ method: "GET", path: "/version?pretty=true", pool: "short", signal: new AbortController().signal });
+
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of response.body) chunks.push(chunk);
+  expect(Buffer.concat(chunks).toString()).toContain('{\n  "major": "1",\n');
+});

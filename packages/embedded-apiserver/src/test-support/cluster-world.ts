@@ -1,0 +1,88 @@
+import type { Cluster } from "../cluster.ts";
+import { toMicroTimestamp, toTimestamp } from "../clock.ts";
+import type { ApiObject } from "../kind.ts";
+import { eventKind } from "../kinds/event.ts";
+import { leaseKind } from "../kinds/lease.ts";
+import { nodeKind } from "../kinds/node/node.ts";
+import { podKind } from "../kinds/pod/pod.ts";
+import type { ManualClock } from "./manual-clock.ts";
+import { startTestServer } from "./test-server.ts";
+
+/** A cluster with controllers, on a clock that is moved by hand, and a kubelet that does what a test tells it. */
+export interface World extends AsyncDisposable {
+  readonly cluster: Cluster;
+  readonly clock: ManualClock;
+  /** Lets everything happen that needs no time. */
+  settle(): Promise<void>;
+  /** Lets time pass, second by second. */
+  pass(seconds: number): Promise<void>;
+  /** Creates a node that is ready. */
+  addNode(name: string, fields?: { readonly labels?: Record<string, string>; readonly spec?: object; readonly allocatable?: Record<string, string> }): void;
+  /** Has the node renew its lease. */
+  renewLease(name: string): void;
+  /** Has every pod on a node run at once, and end when it is deleted. */
+  playKubelet(): void;
+  /** Writes a pod's phase and readiness, as a kubelet does. */
+  setPod(name: string, status: { readonly phase: string; readonly ready?: boolean }): void;
+  /** Pods of the namespace default, by name. */
+  pods(): Readonly<ApiObject>[];
+  /** Messages of the events of an object, in order. */
+  eventsOf(name: string): string[];
+}
+
+/** Starts a world without nodes. */
+export async function startWorld(): Promise<World> {
+  const { server, clock, [Symbol.asyncDispose]: dispose } = await startTestServer({ controllers: true });
+  const { cluster } = server;
+  const settle = async (): Promise<void> => {
+    for (let turn = 0; turn < 20; turn++) await new Promise<void>((resolve) => setImmediate(resolve));
+  };
+  const setPod: World["setPod"] = (name, { phase, ready = false }) => {
+    const change = (pod: ApiObject): ApiObject => ({
+      ...pod,
+      status: {
+        ...pod["status"],
+        phase,
+        conditions: [...(pod["status"].conditions ?? []).filter(({ type }: { type: string }) => type !== "Ready"), { type: "Ready", status: ready ? "True" : "False", lastTransitionTime: toTimestamp(clock.now()) }],
+      },
+    });
+    cluster.update(podKind, "default", name, change, "status");
+  };
+  return {
+    cluster,
+    clock,
+    settle,
+    setPod,
+    async pass(seconds) {
+      await settle();
+      for (let second = 0; second < seconds; second++) {
+        clock.advance(1000);
+        await settle();
+      }
+    },
+    addNode(name, { labels = {}, spec = {}, allocatable = { cpu: "4", memory: "8Gi", pods: "110" } } = {}) {
+      const now = toTimestamp(clock.now());
+      const conditions = [{ type: "Ready", status: "True", lastHeartbeatTime: now, lastTransitionTime: now, reason: "KubeletReady" }];
+      cluster.create(nodeKind, { metadata: { name, labels }, spec, status: { capacity: allocatable, allocatable, conditions, nodeInfo: {} } });
+    },
+    renewLease(name) {
+      const renewTime = toMicroTimestamp(clock.now());
+      const renewed = cluster.update(leaseKind, "kube-node-lease", name, (lease) => ({ ...lease, spec: { ...lease["spec"], renewTime } }));
+      if (renewed === undefined) cluster.create(leaseKind, { metadata: { name, namespace: "kube-node-lease" }, spec: { holderIdentity: name, renewTime } });
+    },
+    playKubelet() {
+      cluster.watch(podKind, ({ type, object }) => {
+        const { name, deletionTimestamp } = object.metadata;
+        if (type === "DELETED" || object["spec"].nodeName === undefined) return;
+        if (deletionTimestamp !== undefined) queueMicrotask(() => cluster.delete(podKind, "default", name, { gracePeriodSeconds: 0 }));
+        else if (object["status"].phase === "Pending") queueMicrotask(() => setPod(name, { phase: "Running", ready: true }));
+      });
+    },
+    pods: () => cluster.list(podKind, "default"),
+    eventsOf: (name) => {
+      const events = cluster.list(eventKind, "default").filter((event) => event["involvedObject"].name === name);
+      return events.map((event) => event["message"]);
+    },
+    [Symbol.asyncDispose]: dispose,
+  };
+}
