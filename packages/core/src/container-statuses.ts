@@ -36,7 +36,6 @@ interface ContainerView {
   readonly reported: DeepReadonly<ContainerStatus> | undefined;
   readonly stored: DeepReadonly<ContainerStatus> | undefined;
   readonly input: ContainerStatusesInput;
-  readonly now: string;
   readonly messageBytes: number;
 }
 
@@ -47,11 +46,11 @@ interface ContainerView {
  * Source: convertToAPIContainerStatuses in kubernetes v1.36.3 pkg/kubelet/kubelet_pods.go.
  */
 export function containerStatuses(input: ContainerStatusesInput): ContainerStatusLists {
-  const { pod, reported } = input;
+  const { pod } = input;
   const spec = pod.spec ?? { containers: [] };
   const status = pod.status ?? {};
   const count = spec.containers.length + (spec.initContainers?.length ?? 0) + (spec.ephemeralContainers?.length ?? 0);
-  const shared = { input, now: input.now, messageBytes: containerMessageBytes(count) };
+  const shared = { input, messageBytes: containerMessageBytes(count) };
 
   const list = (
     kind: ListKind,
@@ -60,22 +59,27 @@ export function containerStatuses(input: ContainerStatusesInput): ContainerStatu
     held: readonly DeepReadonly<ContainerStatus>[] | undefined,
   ): ContainerStatus[] | undefined => {
     if (!containers?.length) return undefined;
-    const statuses = containers.map((container) => {
-      const named = ({ name }: { name: string }): boolean => name === container.name;
-      return statusOf({ ...shared, kind, container, reported: reports?.find(named), stored: held?.find(named) });
-    });
+    const [reported, stored] = [byName(reports), byName(held)];
+    const statuses = containers.map((container) =>
+      statusOf({ ...shared, kind, container, reported: reported.get(container.name), stored: stored.get(container.name) }),
+    );
     return kind === "init" ? statuses : statuses.sort((a, b) => (a.name < b.name ? -1 : 1));
   };
   return {
-    initContainerStatuses: list("init", spec.initContainers, reported.initContainerStatuses, status.initContainerStatuses),
-    containerStatuses: list("main", spec.containers, reported.containerStatuses, status.containerStatuses),
+    initContainerStatuses: list("init", spec.initContainers, input.reported.initContainerStatuses, status.initContainerStatuses),
+    containerStatuses: list("main", spec.containers, input.reported.containerStatuses, status.containerStatuses),
     ephemeralContainerStatuses: list(
       "ephemeral",
       spec.ephemeralContainers,
-      reported.ephemeralContainerStatuses,
+      input.reported.ephemeralContainerStatuses,
       status.ephemeralContainerStatuses,
     ),
   };
+}
+
+/** Statuses by their container's name; of two, the first. */
+function byName(statuses: readonly DeepReadonly<ContainerStatus>[] | undefined): ReadonlyMap<string, DeepReadonly<ContainerStatus>> {
+  return new Map(statuses?.toReversed().map((status) => [status.name, status]));
 }
 
 function statusOf(view: ContainerView): ContainerStatus {
@@ -144,7 +148,7 @@ function stateOf(view: ContainerView, status: ContainerStatus): ContainerState {
   const { running, waiting } = status.state ?? {};
   const terminated = terminatedState(view, status, held);
   if (terminated) return readState({ terminated }, messageBytes);
-  if (running) return readState({ running: { startedAt: running.startedAt ?? held?.running?.startedAt ?? view.now } }, messageBytes);
+  if (running) return readState({ running: { startedAt: running.startedAt ?? held?.running?.startedAt ?? input.now } }, messageBytes);
   return { waiting: { ...waiting, reason: waiting?.reason ?? defaultWaitingReason(input.pod) } };
 }
 
@@ -160,13 +164,14 @@ function terminatedState(
   return {
     ...terminated,
     startedAt: terminated.startedAt ?? (held?.terminated ?? held?.running)?.startedAt,
-    finishedAt: terminated.finishedAt ?? held?.terminated?.finishedAt ?? view.now,
+    finishedAt: terminated.finishedAt ?? held?.terminated?.finishedAt ?? view.input.now,
     containerID: terminated.containerID ?? status.containerID,
   };
 }
 
 /** How a container ends whose pod has ended: as its last run, if it is between two; `undefined` if it goes on waiting. */
-function endedState({ kind, reported, now }: ContainerView, status: ContainerStatus, ending: ContainerEnding): Terminated | undefined {
+function endedState({ kind, reported, input }: ContainerView, status: ContainerStatus, ending: ContainerEnding): Terminated | undefined {
+  const { now } = input;
   const { exitCode, reason, message } = ending;
   const { running } = status.state ?? {};
   const last = status.lastState?.terminated;

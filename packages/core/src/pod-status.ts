@@ -13,7 +13,6 @@ import { ipsOf, podAddresses } from "./pod-addresses.ts";
 import { foreignConditions, latestGeneration, podConditions } from "./pod-conditions.ts";
 import { computePhase, isTerminalPhase, type PodPhase } from "./pod-phase.ts";
 import type { ProviderPodStatus } from "./provider.ts";
-
 import { statusText } from "./status-text.ts";
 
 /** What every status follows from, besides the pod. */
