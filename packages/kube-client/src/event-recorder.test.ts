@@ -38,7 +38,11 @@ class Rig implements AsyncDisposable {
       clock: this.clock,
       random: new SeededRandom(1),
       logger: silentLogger,
-      metrics: { count: (name, _labels, value = 1) => void this.counts.set(name, (this.counts.get(name) ?? 0) + value), gauge() {}, observe() {} },
+      metrics: {
+        count: (name, _labels, value = 1) => void this.counts.set(name, (this.counts.get(name) ?? 0) + value),
+        gauge() {},
+        observe() {},
+      },
     });
     this.#running = this.recorder.run(this.#stop.signal);
   }

@@ -13,9 +13,11 @@ export interface ExecCredentialOptions {
   readonly command: string;
   readonly args?: readonly string[] | undefined;
   readonly env?: readonly { readonly name: string; readonly value: string }[] | undefined;
+  /** `Always` is refused: there is no terminal. */
+  readonly interactiveMode?: string | undefined;
   /** Told to people when the command is missing. */
   readonly installHint?: string | undefined;
-  /** Passed to the command in `KUBERNETES_EXEC_INFO` if it asks for it. */
+  /** Passed to the command in `KUBERNETES_EXEC_INFO`; left out where the kubeconfig does not say `provideClusterInfo`. */
   readonly cluster?: Readonly<Record<string, unknown>> | undefined;
   /** The environment the command gets besides its own. */
   readonly processEnv: Readonly<Record<string, string | undefined>>;
@@ -43,7 +45,14 @@ export class ExecCredential {
   /** @throws InvalidInputError if the version is not one of v1 and v1beta1 */
   constructor(options: ExecCredentialOptions) {
     if (!versions.has(options.apiVersion)) {
-      throw new InvalidInputError(`kubeconfig: user.exec.apiVersion: "${options.apiVersion}" is not known, expected ${[...versions].join(" or ")}`);
+      throw new InvalidInputError(
+        `kubeconfig: user.exec.apiVersion: "${options.apiVersion}" is not known, expected ${[...versions].join(" or ")}`,
+      );
+    }
+    if (options.interactiveMode === "Always") {
+      throw new InvalidInputError(
+        `kubeconfig: user.exec.interactiveMode: ${options.command} must be asked at a terminal, and there is none: use credentials that need no questions`,
+      );
     }
     this.#options = options;
   }
@@ -60,26 +69,30 @@ export class ExecCredential {
   }
 
   /** The credential; runs the command if it is due. @throws UnauthorizedError if the command fails */
-  async current(signal: AbortSignal): Promise<ExecutedCredential> {
+  async current(): Promise<ExecutedCredential> {
     if (this.#credential && !this.isDue) return this.#credential;
-    const status = readStatus(await this.#execute(signal), this.#options);
+    const status = readStatus(await this.#execute(), this.#options);
     const { expirationTimestamp, token, clientCertificateData, clientKeyData } = status;
     this.#expiresMs = expirationTimestamp === undefined ? undefined : Date.parse(expirationTimestamp);
     this.#credential = { token, certificate: clientCertificateData, key: clientKeyData };
     return this.#credential;
   }
 
-  #execute(signal: AbortSignal): Promise<string> {
+  #execute(): Promise<string> {
     const { apiVersion, args = [], cluster, command, env = [], installHint, processEnv } = this.#options;
     const info = { apiVersion, kind: "ExecCredential", spec: { interactive: false, ...(cluster && { cluster }) } };
     const given = Object.fromEntries(env.map(({ name, value }) => [name, value]));
     const environment = { ...processEnv, ...given, KUBERNETES_EXEC_INFO: JSON.stringify(info) };
     return new Promise((resolve, reject) => {
-      const child = execFile(command, args, { env: environment, timeout: timeoutMs, maxBuffer: maxOutputBytes, signal }, (error, stdout, stderr) => {
-        if (signal.aborted) reject(signal.reason);
-        else if (error) reject(new UnauthorizedError(failureOf(command, error, stderr, installHint), { cause: error }));
-        else resolve(stdout);
-      });
+      const child = execFile(
+        command,
+        args,
+        { env: environment, timeout: timeoutMs, maxBuffer: maxOutputBytes },
+        (error, stdout, stderr) => {
+          if (error) reject(new UnauthorizedError(failureOf(command, error, stderr, installHint), { cause: error }));
+          else resolve(stdout);
+        },
+      );
       child.stdin?.end();
     });
   }
@@ -96,9 +109,9 @@ function readStatus(output: string, { command, apiVersion }: ExecCredentialOptio
   let answer: { readonly apiVersion?: unknown; readonly status?: ExecStatus };
   try {
     answer = JSON.parse(output) as typeof answer;
-  } catch (error) {
-    // The output may hold a token: it is not shown.
-    throw new UnauthorizedError(`credential command ${command}: its output is not JSON`, { cause: error });
+  } catch {
+    // The output may hold a token: neither it nor the parser's error, which quotes it, is shown.
+    throw new UnauthorizedError(`credential command ${command}: its output is not JSON`);
   }
   const { status } = answer;
   if (answer.apiVersion !== apiVersion) {

@@ -52,9 +52,10 @@ export class FileCredentials implements Credentials {
 
   /** One read serves all who wait for it. What cannot be read again is kept: files are replaced one after the other. */
   async #read(signal: AbortSignal): Promise<Identity> {
-    this.#reading ??= this.#readAll(signal).finally(() => (this.#reading = undefined));
+    // Who began it may give up, and the others still wait: it is nobody's to abort.
+    this.#reading ??= this.#readAll().finally(() => (this.#reading = undefined));
     try {
-      return await this.#reading;
+      return await unlessAborted(this.#reading, signal);
     } catch (error) {
       signal.throwIfAborted();
       if (!this.#identity || this.#options.exec) throw error;
@@ -62,9 +63,9 @@ export class FileCredentials implements Credentials {
     }
   }
 
-  async #readAll(signal: AbortSignal): Promise<Identity> {
+  async #readAll(): Promise<Identity> {
     const { ca, certificate, key, token, basic, exec, serverName, insecureSkipVerify, clock } = this.#options;
-    const executed = await exec?.current(signal);
+    const executed = await exec?.current();
     const tls: TlsMaterial = {
       ca: await textOf(ca),
       certificate: executed?.certificate ?? (await textOf(certificate)),
@@ -73,7 +74,9 @@ export class FileCredentials implements Credentials {
       insecureSkipVerify,
     };
     const bearer = executed?.token ?? (await textOf(token))?.trim();
-    const authorization = bearer ? `Bearer ${bearer}` : basic && `Basic ${Buffer.from(`${basic.username}:${basic.password}`).toString("base64")}`;
+    const authorization = bearer
+      ? `Bearer ${bearer}`
+      : basic && `Basic ${Buffer.from(`${basic.username}:${basic.password}`).toString("base64")}`;
     this.#readMs = clock.monotonic();
     this.#identity = { tls: sameTls(this.#identity?.tls, tls), authorization };
     return this.#identity;
@@ -84,6 +87,17 @@ export class FileCredentials implements Credentials {
 function sameTls(before: TlsMaterial | undefined, after: TlsMaterial): TlsMaterial {
   const isSame = before && before.ca === after.ca && before.certificate === after.certificate && before.key === after.key;
   return isSame ? before : after;
+}
+
+async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = (): void => aborted.reject(signal.reason);
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    return await Promise.race([promise, aborted.promise]);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
 }
 
 async function textOf(source: TextSource | undefined): Promise<string | undefined> {

@@ -2,19 +2,19 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from "node:net";
 import { isUnavailable } from "@virtual-kubelet/errdefs";
 import { expect, test } from "vitest";
-import type { Credentials } from "./credentials.ts";
+import type { Credentials, Identity } from "./credentials.ts";
 import { createHttpTransport } from "./http-transport.ts";
 import type { Transport, TransportRequest, TransportResponse } from "./transport.ts";
 
-const tls = {};
 const idle = new AbortController().signal;
 
 /** A server on loopback, the connections it has seen, and a transport to it. */
 class Rig implements AsyncDisposable {
   readonly sockets = new Set<Socket>();
   opened = 0;
-  token = "first";
+  identity: Identity = { tls: {}, authorization: "Bearer first" };
   refreshed = 0;
+  readonly credentials: Credentials;
   readonly transport: Transport;
   readonly #server: Server;
 
@@ -22,12 +22,13 @@ class Rig implements AsyncDisposable {
     this.#server = server;
     const credentials: Credentials = {
       server: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-      current: async () => ({ tls, authorization: `Bearer ${this.token}` }),
+      current: async () => this.identity,
       refresh: async () => {
         this.refreshed++;
-        this.token = "second";
+        this.identity = { tls: this.identity.tls, authorization: "Bearer second" };
       },
     };
+    this.credentials = credentials;
     this.transport = createHttpTransport({ credentials });
     server.on("connection", (socket) => {
       this.opened++;
@@ -127,6 +128,21 @@ test("a refused identity is read anew, once", async () => {
   expect(rig.refreshed).toBe(1);
 });
 
+test("of many who are refused at once, one reads the identity anew for all", async () => {
+  const refused: ServerResponse[] = [];
+  await using rig = await Rig.start((request, response) => {
+    if (request.headers.authorization === "Bearer second") return response.end("ok");
+    response.statusCode = 401;
+    refused.push(response);
+    if (refused.length === 20) for (const each of refused) each.end();
+  });
+
+  const answers = await Promise.all(Array.from({ length: 20 }, () => rig.get("/")));
+
+  expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 200));
+  expect(rig.refreshed).toBe(1);
+});
+
 test("an identity that is refused again is the caller's to see", async () => {
   await using rig = await Rig.start((_request, response) => {
     response.statusCode = 401;
@@ -135,6 +151,57 @@ test("an identity that is refused again is the caller's to see", async () => {
 
   expect((await rig.get("/")).status).toBe(401);
   expect(rig.refreshed).toBe(1);
+});
+
+test("another authority or certificate means other connections, while what is under way goes on", async () => {
+  await using rig = await Rig.start((request, response) => {
+    if (request.url === "/watch") response.write("{}\n");
+    else response.end("ok");
+  });
+  const watch = await rig.get("/watch", { pool: "long" });
+  await textOf(await rig.get("/"));
+  expect(rig.opened).toBe(2);
+
+  rig.identity = { ...rig.identity, tls: {} };
+  expect(await textOf(await rig.get("/"))).toBe("ok");
+
+  expect(rig.opened).toBe(3);
+  for await (const chunk of watch.body) {
+    expect(Buffer.from(chunk).toString()).toBe("{}\n");
+    break;
+  }
+  await until(() => rig.sockets.size === 1);
+});
+
+test("ends with what is under way on connections of an identity before", async () => {
+  await using rig = await Rig.start((_request, response) => void response.write("{}\n"));
+  const watch = await rig.get("/watch", { pool: "long" });
+  rig.identity = { ...rig.identity, tls: {} };
+  const other = await rig.get("/watch", { pool: "long" });
+
+  await rig.transport[Symbol.asyncDispose]();
+
+  await expect(textOf(watch)).rejects.toSatisfy(isUnavailable);
+  await expect(textOf(other)).rejects.toSatisfy(isUnavailable);
+});
+
+test("an answer that is left unread frees its connection", async () => {
+  await using rig = await Rig.start((_request, response) => void response.write("{}\n"));
+  const { body } = await rig.get("/watch", { pool: "long" });
+
+  await body[Symbol.asyncIterator]().return?.();
+
+  await until(() => rig.sockets.size === 0);
+});
+
+test("a server's address may have a path", async () => {
+  await using rig = await Rig.start((request, response) => response.end(request.url));
+  const credentials: Credentials = { ...rig.credentials, server: `${rig.credentials.server}/clusters/c1/` };
+  await using transport = createHttpTransport({ credentials });
+
+  const answer = await transport.request({ method: "GET", path: "/api/v1/pods?watch=true", pool: "short", signal: idle });
+
+  expect(await textOf(answer)).toBe("/clusters/c1/api/v1/pods?watch=true");
 });
 
 test("an error status is an answer", async () => {

@@ -1,11 +1,11 @@
 import { messageOf, UnavailableError } from "@virtual-kubelet/errdefs";
-import { Agent, errors, type Dispatcher } from "undici";
+import { errors, Pool, type Dispatcher } from "undici";
 import type { Credentials, Identity, TlsMaterial } from "./credentials.ts";
 import type { Transport, TransportPool, TransportRequest, TransportResponse } from "./transport.ts";
 
 const connectTimeoutMs = 10_000;
-/** Above the API server's own minute, so that a connection is not closed while a request is on its way to it. */
-const keepAliveMs = 90_000;
+/** Below the API server's own 90 s, so that it is we who close an idle connection. Source: apiserver `server/secure_serving.go`. */
+const keepAliveMs = 75_000;
 /** When the kernel begins to ask whether the other side of a silent connection is still there. */
 const tcpKeepAliveMs = 30_000;
 
@@ -17,13 +17,16 @@ export interface HttpPoolOptions {
   readonly http2: boolean;
   /** How long an answer's head may take, in milliseconds; 0 is for ever. */
   readonly headersTimeoutMs: number;
+  /** How long nothing may come of an answer's body, in milliseconds; 0 is for ever. */
+  readonly bodyTimeoutMs: number;
 }
 
 /** The pools of {@link createHttpTransport} unless told otherwise; docs/guides/performance.md says why. */
 export const defaultHttpPools: Readonly<Record<TransportPool, HttpPoolOptions>> = {
-  short: { connections: 32, http2: false, headersTimeoutMs: 30_000 },
-  long: { connections: null, http2: false, headersTimeoutMs: 30_000 },
-  lease: { connections: 1, http2: false, headersTimeoutMs: 10_000 },
+  short: { connections: 32, http2: false, headersTimeoutMs: 30_000, bodyTimeoutMs: 30_000 },
+  // A watch may be silent for long; who reads it has a deadline of its own.
+  long: { connections: null, http2: false, headersTimeoutMs: 30_000, bodyTimeoutMs: 0 },
+  lease: { connections: 1, http2: false, headersTimeoutMs: 10_000, bodyTimeoutMs: 10_000 },
 };
 
 /** Options of {@link createHttpTransport}. */
@@ -38,17 +41,23 @@ export function createHttpTransport(options: HttpTransportOptions): Transport {
   return new HttpTransport(options);
 }
 
-type Agents = Readonly<Record<TransportPool, Agent>>;
+type Pools = Readonly<Record<TransportPool, Pool>>;
 
 class HttpTransport implements Transport {
   readonly #credentials: Credentials;
-  readonly #pools: Readonly<Record<TransportPool, HttpPoolOptions>>;
-  readonly #retired = new Set<Promise<unknown>>();
-  #connected: { readonly tls: TlsMaterial; readonly agents: Agents } | undefined;
+  readonly #options: Readonly<Record<TransportPool, HttpPoolOptions>>;
+  readonly #origin: string;
+  readonly #pathPrefix: string;
+  /** Pools of an identity before, whose requests have not all ended. */
+  readonly #retired = new Set<Pool>();
+  #connected: { readonly tls: TlsMaterial; readonly pools: Pools } | undefined;
 
   constructor({ credentials, pools = {} }: HttpTransportOptions) {
+    const server = new URL(credentials.server);
     this.#credentials = credentials;
-    this.#pools = {
+    this.#origin = server.origin;
+    this.#pathPrefix = server.pathname.replace(/\/+$/, "");
+    this.#options = {
       short: { ...defaultHttpPools.short, ...pools.short },
       long: { ...defaultHttpPools.long, ...pools.long },
       lease: { ...defaultHttpPools.lease, ...pools.lease },
@@ -57,63 +66,63 @@ class HttpTransport implements Transport {
 
   async request(request: TransportRequest): Promise<TransportResponse> {
     const { signal } = request;
-    const response = await this.#send(request, await this.#credentials.current(signal));
+    const identity = await this.#credentials.current(signal);
+    const response = await this.#send(request, identity);
     if (response.statusCode !== 401) return answerOf(response, request);
     await response.body.dump();
-    await this.#credentials.refresh(signal);
+    // Of many who are refused at once, the first reads the identity anew for all.
+    if ((await this.#credentials.current(signal)) === identity) await this.#credentials.refresh(signal);
     return answerOf(await this.#send(request, await this.#credentials.current(signal)), request);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const agents = Object.values(this.#connected?.agents ?? {});
+    const pools = [...Object.values(this.#connected?.pools ?? {}), ...this.#retired];
     this.#connected = undefined;
-    await Promise.all([...agents.map((agent) => agent.destroy()), ...this.#retired]);
+    await Promise.all(pools.map((pool) => pool.destroy()));
   }
 
   async #send(request: TransportRequest, identity: Identity): Promise<Dispatcher.ResponseData> {
-    const { method, path, headers, body, pool, signal } = request;
-    const agent = this.#agents(identity.tls)[pool];
-    const options: Dispatcher.RequestOptions & { readonly origin: string } = {
-      origin: this.#credentials.server,
+    const { method, path, headers, body, signal } = request;
+    const pool = this.#pools(identity.tls)[request.pool];
+    const options: Dispatcher.RequestOptions = {
       method,
-      path,
+      path: this.#pathPrefix + path,
       headers: identity.authorization === undefined ? { ...headers } : { ...headers, authorization: identity.authorization },
       body: body ?? null,
       signal,
     };
     for (let attempt = 1; ; attempt++) {
       try {
-        return await agent.request(options);
+        return await pool.request(options);
       } catch (error) {
         signal.throwIfAborted();
         // The server may close a kept connection just as a request is put on it; a read is safe to put on another.
-        if (attempt === 1 && method === "GET" && error instanceof errors.SocketError) continue;
+        if (attempt === 1 && method === "GET" && isConnectionLost(error)) continue;
         throw unreachable(request, this.#credentials.server, error);
       }
     }
   }
 
-  #agents(tls: TlsMaterial): Agents {
+  #pools(tls: TlsMaterial): Pools {
     const connected = this.#connected;
-    if (connected?.tls === tls) return connected.agents;
-    if (connected) for (const agent of Object.values(connected.agents)) this.#retire(agent);
-    const agents: Agents = {
-      short: this.#agent(this.#pools.short, tls),
-      long: this.#agent(this.#pools.long, tls),
-      lease: this.#agent(this.#pools.lease, tls),
+    if (connected?.tls === tls) return connected.pools;
+    if (connected) for (const pool of Object.values(connected.pools)) this.#retire(pool);
+    const pools: Pools = {
+      short: this.#open(this.#options.short, tls),
+      long: this.#open(this.#options.long, tls),
+      lease: this.#open(this.#options.lease, tls),
     };
-    this.#connected = { tls, agents };
-    return agents;
+    this.#connected = { tls, pools };
+    return pools;
   }
 
-  #agent(pool: HttpPoolOptions, tls: TlsMaterial): Agent {
-    return new Agent({
-      connections: pool.connections,
-      allowH2: pool.http2,
-      pipelining: pool.http2 ? 100 : 1,
-      headersTimeout: pool.headersTimeoutMs,
-      // A watch may be silent for long; who reads it has a deadline of its own.
-      bodyTimeout: 0,
+  #open(options: HttpPoolOptions, tls: TlsMaterial): Pool {
+    return new Pool(this.#origin, {
+      connections: options.connections,
+      allowH2: options.http2,
+      pipelining: options.http2 ? 100 : 1,
+      headersTimeout: options.headersTimeoutMs,
+      bodyTimeout: options.bodyTimeoutMs,
       keepAliveTimeout: keepAliveMs,
       keepAliveMaxTimeout: keepAliveMs,
       connect: {
@@ -129,12 +138,19 @@ class HttpTransport implements Transport {
     });
   }
 
-  /** Lets an agent's requests end; new ones go to its successor. */
-  #retire(agent: Agent): void {
-    const closed = agent.close().catch(() => {});
-    this.#retired.add(closed);
-    void closed.then(() => this.#retired.delete(closed));
+  /** Lets what is under way in a pool end; what is new goes to its successor. */
+  #retire(pool: Pool): void {
+    this.#retired.add(pool);
+    void pool
+      .close()
+      .catch(() => {})
+      .then(() => this.#retired.delete(pool));
   }
+}
+
+function isConnectionLost(error: unknown): boolean {
+  if (error instanceof errors.SocketError) return true;
+  return error instanceof Error && "code" in error && (error.code === "ECONNRESET" || error.code === "EPIPE");
 }
 
 function answerOf(response: Dispatcher.ResponseData, request: TransportRequest): TransportResponse {
@@ -145,10 +161,25 @@ function answerOf(response: Dispatcher.ResponseData, request: TransportRequest):
   return { status: response.statusCode, headers, body: bodyOf(response, request) };
 }
 
-/** The body's chunks. Leaving early destroys the stream, and with it the connection. */
-async function* bodyOf(response: Dispatcher.ResponseData, request: TransportRequest): AsyncGenerator<Uint8Array> {
+/** The body's chunks. Leaving early destroys the stream, and with it the connection; also before the first chunk. */
+function bodyOf({ body }: Dispatcher.ResponseData, request: TransportRequest): AsyncIterable<Uint8Array> {
+  const chunks = chunksOf(body, request);
+  // A destroyed stream says so in an event as well.
+  body.on("error", () => {});
+  return {
+    [Symbol.asyncIterator]: () => ({
+      next: () => chunks.next(),
+      return: () => {
+        body.destroy();
+        return chunks.return();
+      },
+    }),
+  };
+}
+
+async function* chunksOf(body: AsyncIterable<Uint8Array>, request: TransportRequest): AsyncGenerator<Uint8Array, void> {
   try {
-    for await (const chunk of response.body) yield chunk;
+    for await (const chunk of body) yield chunk;
   } catch (error) {
     request.signal.throwIfAborted();
     throw new UnavailableError(`${request.method} ${request.path}: the answer broke off: ${messageOf(error)}`, { cause: error });

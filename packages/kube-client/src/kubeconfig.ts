@@ -3,7 +3,7 @@ import { dirname, isAbsolute, resolve } from "node:path";
 import type { Cluster, Context, User } from "@kubernetes/client-node/dist/config_types.js";
 import { InvalidInputError, messageOf } from "@virtual-kubelet/errdefs";
 import type { Clock } from "./clock.ts";
-import { ExecCredential } from "./exec-credential.ts";
+import { ExecCredential, type ExecCredentialOptions } from "./exec-credential.ts";
 import { FileCredentials, type TextSource } from "./file-credentials.ts";
 
 /** How a kubeconfig is read. */
@@ -23,6 +23,11 @@ interface MoreOfUser {
   readonly user?: { readonly tokenFile?: string };
 }
 
+/** A kubeconfig's `user.exec`, as far as it is used. */
+interface UserExec extends Pick<ExecCredentialOptions, "apiVersion" | "command" | "args" | "env" | "interactiveMode" | "installHint"> {
+  readonly provideClusterInfo?: boolean;
+}
+
 interface Merged {
   readonly clusters: Map<string, Cluster & { readonly folder: string }>;
   readonly users: Map<string, User & { readonly tokenFile: string | undefined; readonly folder: string }>;
@@ -36,7 +41,7 @@ interface Merged {
  * @throws InvalidInputError naming the file and what is wrong with it
  */
 export async function readKubeconfig(options: KubeconfigOptions): Promise<FileCredentials> {
-  const { clock, env } = options;
+  const { clock } = options;
   const merged = await readFiles(options.files);
   const where = `kubeconfig ${options.files.join(", ")}`;
   const name = options.context ?? merged.currentContext;
@@ -44,9 +49,13 @@ export async function readKubeconfig(options: KubeconfigOptions): Promise<FileCr
   const context = merged.contexts.get(name);
   if (!context) throw new InvalidInputError(`${where}: there is no context "${name}", expected one of ${listOf(merged.contexts)}`);
   const cluster = merged.clusters.get(context.cluster);
-  if (!cluster) throw new InvalidInputError(`${where}: context "${name}" names cluster "${context.cluster}", expected one of ${listOf(merged.clusters)}`);
+  if (!cluster)
+    throw new InvalidInputError(
+      `${where}: context "${name}" names cluster "${context.cluster}", expected one of ${listOf(merged.clusters)}`,
+    );
   const user = merged.users.get(context.user);
-  if (!user && context.user) throw new InvalidInputError(`${where}: context "${name}" names user "${context.user}", expected one of ${listOf(merged.users)}`);
+  if (!user && context.user)
+    throw new InvalidInputError(`${where}: context "${name}" names user "${context.user}", expected one of ${listOf(merged.users)}`);
   refuseUnsupported(where, cluster, user);
   return new FileCredentials({
     server: cluster.server,
@@ -55,11 +64,39 @@ export async function readKubeconfig(options: KubeconfigOptions): Promise<FileCr
     insecureSkipVerify: cluster.skipTLSVerify,
     certificate: user && sourceOf(user.certData, user.certFile, user.folder),
     key: user && sourceOf(user.keyData, user.keyFile, user.folder),
-    token: user && (user.token ? { text: user.token } : sourceOf(undefined, user.tokenFile, user.folder)),
+    token: user && (sourceOf(undefined, user.tokenFile, user.folder) ?? (user.token ? { text: user.token } : undefined)),
     basic: user?.username ? { username: user.username, password: user.password ?? "" } : undefined,
-    exec: user?.exec && new ExecCredential({ ...user.exec, cluster: { server: cluster.server }, processEnv: env, clock }),
+    exec: user?.exec ? await execCredential(user.exec as UserExec, user.folder, cluster, options) : undefined,
     clock,
   });
+}
+
+async function execCredential(
+  exec: UserExec,
+  folder: string,
+  cluster: Cluster & { readonly folder: string },
+  { env, clock }: KubeconfigOptions,
+): Promise<ExecCredential> {
+  // A bare name is looked for in PATH; a relative path is the file's. Source: client-go `tools/clientcmd/loader.go`.
+  const command = exec.command.includes("/") ? resolve(folder, exec.command) : exec.command;
+  return new ExecCredential({
+    ...exec,
+    command,
+    cluster: exec.provideClusterInfo ? await clusterInfo(cluster) : undefined,
+    processEnv: env,
+    clock,
+  });
+}
+
+/** What a credential command is told of the cluster. Source: client-go `pkg/apis/clientauthentication/v1`, `Cluster`. */
+async function clusterInfo(cluster: Cluster & { readonly folder: string }): Promise<Readonly<Record<string, unknown>>> {
+  const caFile = cluster.caFile && resolve(cluster.folder, cluster.caFile);
+  return {
+    server: cluster.server,
+    "tls-server-name": cluster.tlsServerName,
+    "insecure-skip-tls-verify": cluster.skipTLSVerify || undefined,
+    "certificate-authority-data": cluster.caData ?? (caFile && (await readFile(caFile, "base64"))),
+  };
 }
 
 async function readFiles(files: readonly string[]): Promise<Merged> {
@@ -70,7 +107,8 @@ async function readFiles(files: readonly string[]): Promise<Merged> {
   for (const file of files) {
     const folder = dirname(resolve(file));
     try {
-      const raw: unknown = parse(await readFile(file, "utf8"));
+      // A pretty error quotes the line, which may hold a token.
+      const raw: unknown = parse(await readFile(file, "utf8"), { prettyErrors: false });
       if (typeof raw !== "object" || raw === null) throw new InvalidInputError("it is empty, expected a kubeconfig");
       const config = raw as { clusters?: unknown; users?: readonly MoreOfUser[]; contexts?: unknown; "current-context"?: string };
       for (const cluster of newClusters(config.clusters)) addFirst(merged.clusters, cluster.name, { ...cluster, folder });
@@ -89,11 +127,22 @@ async function readFiles(files: readonly string[]): Promise<Merged> {
 
 /** What would be passed over in silence is refused: it would look like a wrong password, or go round a proxy. */
 function refuseUnsupported(where: string, cluster: Cluster, user: User | undefined): void {
-  if (cluster.proxyUrl) throw new InvalidInputError(`${where}: cluster "${cluster.name}" has proxy-url, which is not supported: name an API server that is reached directly`);
-  if (user?.authProvider) {
-    throw new InvalidInputError(`${where}: user "${user.name}" has auth-provider, which Kubernetes removed in 1.26: use exec, a token or a client certificate`);
+  if (!URL.canParse(cluster.server) || !/^https?:$/.test(new URL(cluster.server).protocol)) {
+    throw new InvalidInputError(
+      `${where}: cluster "${cluster.name}" has server "${cluster.server}", expected a URL such as https://10.0.0.1:6443`,
+    );
   }
-  if (user?.impersonateUser) throw new InvalidInputError(`${where}: user "${user.name}" has as, which is not supported: use credentials of that user`);
+  if (cluster.proxyUrl)
+    throw new InvalidInputError(
+      `${where}: cluster "${cluster.name}" has proxy-url, which is not supported: name an API server that is reached directly`,
+    );
+  if (user?.authProvider) {
+    throw new InvalidInputError(
+      `${where}: user "${user.name}" has auth-provider, which Kubernetes removed in 1.26: use exec, a token or a client certificate`,
+    );
+  }
+  if (user?.impersonateUser)
+    throw new InvalidInputError(`${where}: user "${user.name}" has as, which is not supported: use credentials of that user`);
 }
 
 function sourceOf(base64: string | undefined, file: string | undefined, folder: string): TextSource | undefined {

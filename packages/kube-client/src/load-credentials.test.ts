@@ -1,6 +1,7 @@
 import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
+import { inspect } from "node:util";
 import { isInvalidInput } from "@virtual-kubelet/errdefs";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Credentials, Identity } from "./credentials.ts";
@@ -77,7 +78,10 @@ describe("who", () => {
   test("a client certificate, from data or from files beside the kubeconfig", async () => {
     await writeFile(join(folder, "client.key"), "KEY");
 
-    const { tls } = await identityOf({ "client-certificate-data": base64("CERT"), "client-key": "client.key" }, { "certificate-authority-data": base64("CA") });
+    const { tls } = await identityOf(
+      { "client-certificate-data": base64("CERT"), "client-key": "client.key" },
+      { "certificate-authority-data": base64("CA") },
+    );
 
     expect(tls).toMatchObject({ ca: "CA", certificate: "CERT", key: "KEY" });
   });
@@ -178,11 +182,53 @@ describe("a credential command", () => {
     expect((await credentials.current(idle)).tls).toMatchObject({ certificate: "CERT", key: "KEY" });
   });
 
+  test("keeps running for the others when who asked first gives up", async () => {
+    const exec = await command('{"token":"run-$N"}');
+    const credentials = await load({ kubeconfig: await write("one", { user: { exec } }), env: { PATH: process.env["PATH"] ?? "" } });
+    const abort = new AbortController();
+
+    const first = credentials.current(abort.signal);
+    const second = credentials.current(idle);
+    abort.abort(new Error("enough"));
+
+    await expect(first).rejects.toThrow("enough");
+    expect((await second).authorization).toBe("Bearer run-1");
+  });
+
+  test("beside the kubeconfig is found there, and is told of the cluster if it asks", async () => {
+    const exec = {
+      ...(await command('{"token":"$(echo $KUBERNETES_EXEC_INFO | base64 | tr -d [:space:])"}')),
+      command: "./login",
+      provideClusterInfo: true,
+    };
+    const cluster = { "certificate-authority-data": base64("CA") };
+    const credentials = await load({
+      kubeconfig: await write("one", { user: { exec }, cluster }),
+      env: { PATH: process.env["PATH"] ?? "" },
+    });
+
+    const { authorization } = await credentials.current(idle);
+    const info: unknown = JSON.parse(Buffer.from(authorization?.slice("Bearer ".length) ?? "", "base64").toString());
+    expect(info).toMatchObject({
+      apiVersion: version,
+      kind: "ExecCredential",
+      spec: { interactive: false, cluster: { server: "https://one.example:6443", "certificate-authority-data": base64("CA") } },
+    });
+  });
+
+  test("that must ask somebody is refused before it is run", async () => {
+    const exec = { ...(await command("{}")), interactiveMode: "Always" };
+
+    await expect(load({ kubeconfig: await write("one", { user: { exec } }) })).rejects.toThrow("must be asked at a terminal");
+  });
+
   test("that is missing is named with the hint how to get it", async () => {
     const exec = { apiVersion: version, command: join(folder, "absent"), installHint: "install it from there" };
     const credentials = await load({ kubeconfig: await write("one", { user: { exec } }) });
 
-    await expect(credentials.current(idle)).rejects.toThrow(`credential command ${join(folder, "absent")}: not found; install it from there`);
+    await expect(credentials.current(idle)).rejects.toThrow(
+      `credential command ${join(folder, "absent")}: not found; install it from there`,
+    );
   });
 
   test("that answers with neither is refused, and what it printed is not shown", async () => {
@@ -197,8 +243,20 @@ describe("a credential command", () => {
   test("of an unknown version is refused before it is run", async () => {
     const exec = { ...(await command("{}")), apiVersion: "client.authentication.k8s.io/v1alpha1" };
 
-    await expect(load({ kubeconfig: await write("one", { user: { exec } }) })).rejects.toThrow('user.exec.apiVersion: "client.authentication.k8s.io/v1alpha1" is not known');
+    await expect(load({ kubeconfig: await write("one", { user: { exec } }) })).rejects.toThrow(
+      'user.exec.apiVersion: "client.authentication.k8s.io/v1alpha1" is not known',
+    );
   });
+});
+
+test("a kubeconfig that is no YAML is named, and nothing of it is shown", async () => {
+  const file = join(folder, "broken.yaml");
+  await writeFile(file, 'users:\n- name: "one\n  token: hidden\n');
+
+  const failure: unknown = await load({ kubeconfig: file }).catch((error: unknown) => error);
+  expect(isInvalidInput(failure)).toBe(true);
+  expect(String(failure)).toContain(file);
+  expect(inspect(failure, { depth: 9 })).not.toContain("hidden");
 });
 
 describe("bad input costs one error that names it", () => {
@@ -206,12 +264,33 @@ describe("bad input costs one error that names it", () => {
     ["a file that is not there", () => load({ kubeconfig: join(folder, "absent") }), "--kubeconfig: there is no file"],
     ["a KUBECONFIG of absent files", () => load({ env: { KUBECONFIG: join(folder, "absent") } }), "KUBECONFIG: none of"],
     ["nothing at all", () => load({ env: { HOME: folder } }), "no cluster to talk to"],
-    ["an unknown context", async () => load({ kubeconfig: await write("one"), context: "two" }), 'there is no context "two", expected one of "one"'],
+    [
+      "an unknown context",
+      async () => load({ kubeconfig: await write("one"), context: "two" }),
+      'there is no context "two", expected one of "one"',
+    ],
     ["no current context", async () => load({ kubeconfig: await write("one", {}, "") }), "current-context is not set"],
+    [
+      "a server that is no URL",
+      async () => load({ kubeconfig: await write("one", { cluster: { server: "localhost:8080" } }) }),
+      "expected a URL such as",
+    ],
     ["a proxy", async () => load({ kubeconfig: await write("one", { cluster: { "proxy-url": "http://p" } }) }), "proxy-url"],
-    ["an auth-provider", async () => load({ kubeconfig: await write("one", { user: { "auth-provider": { name: "gcp" } } }) }), "auth-provider"],
-    ["an impersonation", async () => load({ kubeconfig: await write("one", { user: { token: "t", as: "root" } }) }), "has as, which is not supported"],
-    ["a cluster without a server", async () => load({ kubeconfig: await write("one", { cluster: { server: "" } }) }), "clusters[0].cluster.server is missing"],
+    [
+      "an auth-provider",
+      async () => load({ kubeconfig: await write("one", { user: { "auth-provider": { name: "gcp" } } }) }),
+      "auth-provider",
+    ],
+    [
+      "an impersonation",
+      async () => load({ kubeconfig: await write("one", { user: { token: "t", as: "root" } }) }),
+      "has as, which is not supported",
+    ],
+    [
+      "a cluster without a server",
+      async () => load({ kubeconfig: await write("one", { cluster: { server: "" } }) }),
+      "clusters[0].cluster.server is missing",
+    ],
   ])("%s", async (_what, act, message) => {
     const failure: unknown = await act().catch((error: unknown) => error);
 

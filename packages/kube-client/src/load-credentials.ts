@@ -38,7 +38,9 @@ export async function loadCredentials(options: LoadCredentialsOptions): Promise<
   if (env["KUBERNETES_SERVICE_HOST"] && !context) return inClusterCredentials({ env, clock });
   const home = join(env["HOME"] ?? "", ".kube/config");
   if (existsSync(home)) return readKubeconfig({ files: [home], context, env, clock });
-  throw new InvalidInputError(`no cluster to talk to: name a kubeconfig with --kubeconfig or KUBECONFIG; there is none at ${home}, and this is no pod`);
+  throw new InvalidInputError(
+    `no cluster to talk to: name a kubeconfig with --kubeconfig or KUBECONFIG; there is none at ${home}, and this is no pod`,
+  );
 }
 
 /**
