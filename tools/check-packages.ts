@@ -22,6 +22,13 @@ function readIfThere(path: string): string | undefined {
   return existsSync(path) ? readFileSync(path, "utf8") : undefined;
 }
 
+/** The entry points of a package's own typedoc.json, else of the top one. */
+function documentedFiles(folder: string): readonly string[] {
+  const own = JSON.parse(readIfThere(join(folder, "typedoc.json")) ?? "{}") as { entryPoints?: string[] };
+  const { packageOptions } = JSON.parse(readFileSync(join(root, "typedoc.json"), "utf8")) as { packageOptions: { entryPoints: string[] } };
+  return own.entryPoints ?? packageOptions.entryPoints;
+}
+
 function checkManifest(owner: WorkspacePackage, engine: string): CheckResult {
   const folder = join(root, owner.folder);
   return {
@@ -29,6 +36,7 @@ function checkManifest(owner: WorkspacePackage, engine: string): CheckResult {
     problems: manifestProblems(owner, {
       engine,
       readme: readIfThere(join(folder, "README.md")),
+      documented: documentedFiles(folder),
       exists: (path) => existsSync(join(folder, path)),
     }),
   };
@@ -46,11 +54,15 @@ async function checkTarball({ owner, tarball }: Packed): Promise<CheckResult> {
   const data = readFileSync(tarball);
   const archive = data.buffer.slice(data.byteOffset, data.byteOffset + data.byteLength);
   const { messages, pkg } = await publint({ pack: { tarball: archive }, strict: true, level: "warning" });
-  const types = await checkPackage(createPackageFromTarballData(data));
+  const contents = createPackageFromTarballData(data);
+  const types = await checkPackage(contents);
+  const files = contents.listFiles().map((path) => path.replace(`/node_modules/${owner.manifest.name}/`, ""));
   const problems = types.types === false ? ["has no types"] : types.problems;
   return {
     name: `tarball of ${owner.manifest.name}`,
     problems: [
+      ...files.filter((path) => /\.test\.|(^|\/)test-support\//.test(path)).map((path) => `holds ${path}, which is for tests`),
+      ...(files.includes("LICENSE") ? [] : ["holds no LICENSE"]),
       ...messages.map((message) => formatMessage(message, pkg, { color: false }) ?? message.code),
       ...problems.flatMap((problem) => {
         if (typeof problem === "string") return [problem];

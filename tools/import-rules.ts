@@ -79,9 +79,9 @@ export function packageOf(specifier: string): string | undefined {
   return specifier.startsWith("@") ? parts.slice(0, 2).join("/") : parts[0];
 }
 
-/** Whether the file is a test, which may use what the root's devDependencies hold. */
+/** Whether the file is a test or stands by one; it is not published, and may use what the root's devDependencies hold. */
 function isTest(path: string): boolean {
-  return path.endsWith(".test.ts");
+  return path.endsWith(".test.ts") || path.includes("/test-support/");
 }
 
 /** Whether the file may read the real clock. */
@@ -91,7 +91,8 @@ function mayReadClock(path: string): boolean {
 
 /** Short names of the workspace packages that the file may import; `undefined` for all. */
 function allowedFor(folder: string, path: string): readonly string[] | undefined {
-  if (/^(providers|examples)\//.test(folder)) return isTest(path) ? [...providerImports, ...providerTestImports] : providerImports;
+  if (/^(providers\/|examples\/.+-provider$)/.test(folder))
+    return isTest(path) ? [...providerImports, ...providerTestImports] : providerImports;
   return allowedImports[folder];
 }
 
@@ -113,8 +114,8 @@ function siteProblems(path: string, { line, specifier }: ImportSite, context: Im
   const { folder, manifest } = context.owner;
   const where = `${path}:${line} imports`;
   if (specifier.startsWith(".")) {
-    // The tools describe the packages, so they may look inside.
-    const inside = folder === "tools" || posix.join(posix.dirname(path), specifier).startsWith(`${folder}/`);
+    // Tools describe the packages and e2e holds pure functions against real servers, so they may look inside.
+    const inside = folder === "tools" || folder === "e2e" || posix.join(posix.dirname(path), specifier).startsWith(`${folder}/`);
     return inside ? [] : [`${where} ${specifier}, a file of another package; import that package by its name`];
   }
   const name = packageOf(specifier);

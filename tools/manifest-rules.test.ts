@@ -24,6 +24,7 @@ const manifest: Manifest = {
 const context: ManifestContext = {
   engine: ">=24.11",
   readme: "# @virtual-kubelet/errdefs\n\n    npm install @virtual-kubelet/errdefs\n\n- `yaml` reads configuration.\n",
+  documented: ["src/index.ts"],
   exists: (path) => path === "src/index.ts",
 };
 
@@ -65,6 +66,10 @@ describe("manifestProblems", () => {
 
   test("refuses an export whose source does not exist", () => {
     expect(problems({}, { exists: () => false })).toEqual(['packages/errdefs: exports["."] names src/index.ts, which does not exist']);
+  });
+
+  test("refuses an export that the documentation leaves out", () => {
+    expect(problems({}, { documented: [] })).toEqual(['packages/errdefs: exports["."] is not among the entryPoints of typedoc.json']);
   });
 
   test("refuses a package without a README", () => {

@@ -8,6 +8,8 @@ export interface ManifestContext {
   readonly engine: string;
   /** The package's README.md; `undefined` if there is none. */
   readonly readme: string | undefined;
+  /** What TypeDoc documents: paths in the package. */
+  readonly documented: readonly string[];
   /** Whether a file exists in the package, by its path in it. */
   exists(path: string): boolean;
 }
@@ -37,22 +39,24 @@ function exportProblems(path: string, entry: ExportEntry, context: ManifestConte
   const wanted = { [sourceCondition]: `./src/${stem}.ts`, types: `./dist/${stem}.d.ts`, default: `./dist/${stem}.js` };
   return [
     ...(isDeepStrictEqual(Object.entries(entry), Object.entries(wanted)) ? [] : [`exports["${path}"] must be ${JSON.stringify(wanted)}`]),
+    ...(context.documented.includes(`src/${stem}.ts`) ? [] : [`exports["${path}"] is not among the entryPoints of typedoc.json`]),
     ...(context.exists(`src/${stem}.ts`) ? [] : [`exports["${path}"] names src/${stem}.ts, which does not exist`]),
   ];
 }
 
-/** What is wrong with a README.md: no title, no install line, a dependency it does not explain. */
+/** What is wrong with a README.md: no title, no install line, a dependency of others' that it does not explain. */
 function readmeProblems({ manifest }: WorkspacePackage, readme: string | undefined): string[] {
   if (readme === undefined) return ["README.md is missing"];
   const lines = readme.split("\n");
   const explained = (name: string): boolean => lines.some((line) => /^\s*[-*|]/.test(line) && line.includes(`\`${name}\``));
   const runtime = Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies, ...manifest.optionalDependencies });
+  const foreign = runtime.filter((name) => !name.startsWith(`${scope}/`));
   return [
     ...(lines[0]?.includes(manifest.name) === true ? [] : [`README.md must start with a title that holds ${manifest.name}`]),
     ...(/\b(npm install|npx)\b/.test(readme) && readme.includes(manifest.name)
       ? []
       : [`README.md must say how to install: npm install ${manifest.name}`]),
-    ...runtime.filter((name) => !explained(name)).map((name) => `README.md must list the dependency \`${name}\` and say why it is needed`),
+    ...foreign.filter((name) => !explained(name)).map((name) => `README.md must list the dependency \`${name}\` and say why it is needed`),
   ];
 }
 
