@@ -1,4 +1,4 @@
-import { NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
+import { ForbiddenError, NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
 import { expect, test } from "vitest";
 import type { KubeClient } from "./client.ts";
 import { createEventRecorder, type EventRecorder } from "./event-recorder.ts";
@@ -16,6 +16,7 @@ class Rig implements AsyncDisposable {
   readonly counts = new Map<string, number>();
   readonly recorder: EventRecorder;
   fail: ((verb: "create" | "patch") => void) | undefined;
+  hold: Promise<void> | undefined;
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
 
@@ -23,6 +24,7 @@ class Rig implements AsyncDisposable {
     const client = {
       create: async (_resource: unknown, event: CoreEvent) => {
         this.fail?.("create");
+        await this.hold;
         this.created.push(event);
         return event;
       },
@@ -136,10 +138,10 @@ test("more than a thousand waiting are dropped and counted", async () => {
   expect(rig.counts.get("vk_events_dropped_total")).toBe(500);
 });
 
-test("an API server that fails costs the event, nothing else", async () => {
+test("an event that is refused is lost, and nothing else", async () => {
   await using rig = new Rig();
   rig.fail = () => {
-    throw new UnavailableError("down");
+    throw new ForbiddenError("namespace is being terminated");
   };
   rig.recorder.event(pod, "Normal", "Created", "lost");
   await rig.clock.advance(0);
@@ -150,6 +152,60 @@ test("an API server that fails costs the event, nothing else", async () => {
 
   expect(rig.created.map(({ message }) => message)).toEqual(["kept"]);
   expect(rig.counts.get("vk_events_failed_total")).toBe(1);
+});
+
+test("events wait for an API server that is away, in their order", async () => {
+  await using rig = new Rig();
+  rig.fail = () => {
+    throw new UnavailableError("down");
+  };
+  rig.recorder.event(pod, "Normal", "Created", "first");
+  rig.recorder.event(pod, "Normal", "Created", "second");
+  await rig.clock.advance(60_000);
+  rig.fail = undefined;
+  await rig.clock.advance(10_000);
+
+  expect(rig.created.map(({ message }) => message)).toEqual(["first", "second"]);
+  expect(rig.counts.get("vk_events_failed_total")).toBeUndefined();
+});
+
+test("an event is given up after twelve tries", async () => {
+  await using rig = new Rig();
+  rig.fail = () => {
+    throw new UnavailableError("busy", { retryAfterMs: 1_000 });
+  };
+
+  rig.recorder.event(pod, "Normal", "Created", "first");
+  await rig.clock.advance(10_999);
+  expect(rig.counts.get("vk_events_failed_total")).toBeUndefined();
+  await rig.clock.advance(1);
+
+  expect(rig.counts.get("vk_events_failed_total")).toBe(1);
+});
+
+test("an object's name that leaves no room for more is not part of the event's", async () => {
+  await using rig = new Rig();
+
+  rig.recorder.event({ ...pod, name: "x".repeat(253) }, "Normal", "Created", "");
+  await rig.clock.advance(0);
+
+  expect(rig.created[0]?.metadata?.name).toMatch(/^[0-9a-f-]{36}$/);
+});
+
+test("an event under way at the end is sent, and no more than two seconds are spent on the rest", async () => {
+  const rig = new Rig();
+  const answer = Promise.withResolvers<void>();
+  rig.hold = answer.promise;
+  for (let index = 0; index < 3; index++) rig.recorder.event(pod, "Normal", "Created", `container ${index}`);
+  await rig.clock.advance(0);
+
+  const disposed = rig[Symbol.asyncDispose]();
+  await rig.clock.advance(2_000);
+  answer.resolve();
+  await disposed;
+
+  expect(rig.created.map(({ message }) => message)).toEqual(["container 0"]);
+  expect(rig.counts.get("vk_events_dropped_total")).toBe(2);
 });
 
 test("a long message is cut to what the API server takes", async () => {

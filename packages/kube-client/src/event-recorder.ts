@@ -1,4 +1,5 @@
-import { isNotFound, messageOf } from "@virtual-kubelet/errdefs";
+import { isNotFound, isUnavailable, messageOf } from "@virtual-kubelet/errdefs";
+import { retryAfterMsOf } from "./backoff.ts";
 import type { KubeClient } from "./client.ts";
 import type { Clock, Random } from "./clock.ts";
 import type { Logger } from "./logger.ts";
@@ -17,6 +18,10 @@ const maxRemembered = 4_096;
 /** The API server's limit. */
 const maxMessageLength = 1_024;
 const flushMs = 2_000;
+/** How often, and how long after, an event is tried again while the server is away. Source: client-go `tools/record/event.go`. */
+const maxTries = 12;
+const retryMs = 10_000;
+const maxNameLength = 253;
 
 /** What {@link createEventRecorder} needs. */
 export interface EventRecorderOptions {
@@ -36,7 +41,7 @@ export interface EventRecorder {
   /**
    * Records an event; returns at once and never throws. What exceeds the budget (50 a second, bursts of 100, a thousand
    * waiting) is dropped and counted in `vk_events_dropped_total`. The same event again within ten minutes counts up the
-   * first. A message over 1,024 characters is cut.
+   * first. A message over 1,024 characters is cut. While the server is away, events wait for up to two minutes.
    */
   event(object: ObjectReference, type: "Normal" | "Warning", reason: string, message: string): void;
   /** Sends what was recorded, until aborted; then what is left, for two seconds at most. */
@@ -55,6 +60,7 @@ interface Pending {
   readonly reason: string;
   readonly message: string;
   readonly atMs: number;
+  tries: number;
 }
 
 interface Sent {
@@ -86,35 +92,37 @@ class ApiEventRecorder implements EventRecorder {
     }
     const text = message.length > maxMessageLength ? `${message.slice(0, maxMessageLength - 1)}…` : message;
     const key = [object.kind, object.namespace, object.name, object.uid, type, reason, text].join("\0");
-    this.#queue.push({ key, object, type, reason, message: text, atMs: clock.now() });
+    this.#queue.push({ key, object, type, reason, message: text, atMs: clock.now(), tries: 0 });
     this.#wake();
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      const next = this.#queue[0];
-      if (!next) {
-        await this.#nextEvent(signal);
-        continue;
-      }
-      const waitMs = this.#waitForTokenMs();
-      if (waitMs > 0) {
-        await this.#options.clock.sleep(waitMs, signal).catch(() => {});
-        continue;
-      }
-      this.#queue.shift();
-      await this.#send(next, signal);
-    }
-    await this.#flush();
-  }
-
-  async #flush(): Promise<void> {
     const { clock, metrics } = this.#options;
+    // Requests may outlast the signal: what is under way when it aborts is not lost.
     const limit = new AbortController();
-    using _timer = clock.setTimer(flushMs, () => limit.abort(new Error("the time to send the last events is over")));
-    for (let next = this.#queue.shift(); next && !limit.signal.aborted; next = this.#queue.shift()) await this.#send(next, limit.signal);
+    using held = new DisposableStack();
+    const onAbort = (): void =>
+      void held.use(clock.setTimer(flushMs, () => limit.abort(new Error("the time to send the last events is over"))));
+    signal.addEventListener("abort", onAbort, { once: true });
+    held.defer(() => signal.removeEventListener("abort", onAbort));
+    if (signal.aborted) onAbort();
+    while (!signal.aborted) await this.#work(signal, limit.signal);
+    for (let next = this.#queue[0]; next && !limit.signal.aborted; next = this.#queue[0]) {
+      await this.#send(next, limit.signal);
+      this.#queue.shift();
+    }
     metrics.count("vk_events_dropped_total", {}, this.#queue.length);
     this.#queue.length = 0;
+  }
+
+  /** Sends the next event, or waits for one, for its turn, or for the API server. */
+  async #work(signal: AbortSignal, limit: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    const next = this.#queue[0];
+    if (!next) return this.#nextEvent(signal);
+    const waitMs = this.#waitForTokenMs() || (await this.#send(next, limit));
+    if (waitMs === undefined) this.#queue.shift();
+    else await clock.sleep(waitMs, signal).catch(() => {});
   }
 
   #nextEvent(signal: AbortSignal): Promise<void> {
@@ -139,16 +147,19 @@ class ApiEventRecorder implements EventRecorder {
     return 0;
   }
 
-  async #send(pending: Pending, signal: AbortSignal): Promise<void> {
+  /** @returns how long to wait before it is tried again; `undefined` if it is done with */
+  async #send(pending: Pending, signal: AbortSignal): Promise<number | undefined> {
     const { logger, metrics } = this.#options;
     try {
       const sent = this.#sent.get(pending.key);
-      if (sent && pending.atMs - sent.atMs < aggregateMs && (await this.#countUp(sent, pending, signal))) return;
-      await this.#create(pending, signal);
+      const isRepeated = sent && pending.atMs - sent.atMs < aggregateMs && (await this.#countUp(sent, pending, signal));
+      if (!isRepeated) await this.#create(pending, signal);
+      return undefined;
     } catch (error) {
-      if (signal.aborted) return;
+      if (isUnavailable(error) && ++pending.tries < maxTries) return retryAfterMsOf(error) ?? retryMs;
       metrics.count("vk_events_failed_total");
       logger.debug({ reason: pending.reason, err: messageOf(error) }, "event could not be recorded");
+      return undefined;
     }
   }
 
@@ -168,7 +179,8 @@ class ApiEventRecorder implements EventRecorder {
   async #create({ key, object, type, reason, message, atMs }: Pending, signal: AbortSignal): Promise<void> {
     const { client, component, host, random } = this.#options;
     const namespace = object.namespace ?? "default";
-    const name = `${object.name}.${random.uuid().replaceAll("-", "").slice(0, 16)}`;
+    const readable = `${object.name}.${random.uuid().replaceAll("-", "").slice(0, 16)}`;
+    const name = readable.length > maxNameLength ? random.uuid() : readable;
     const time = rfc3339(atMs);
     const event: CoreEvent = {
       metadata: { name, namespace },
