@@ -145,8 +145,11 @@ describe("registration", () => {
   test("becomes Ready at once when both are in, whichever comes first", async () => {
     const cluster = new Cluster();
     const { controller } = cluster.start();
+    let recovered = 0;
+    using _listening = controller.onProviderRecovered(() => void recovered++);
     await cluster.clock.advance(500);
     expect(cluster.ready()).toBe("False ProviderNotReady");
+    expect(recovered).toBe(0);
 
     controller.markInventoryLoaded();
     await cluster.clock.advance(0);

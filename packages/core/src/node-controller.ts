@@ -73,6 +73,7 @@ export class NodeController {
   readonly #keeper: NodeKeeper;
   readonly #recoveryListeners = new Set<() => void>();
   #isStarted = false;
+  #isRegistered = false;
   #hasAnswered = false;
   #inventoryLoaded = false;
   #readyHeldUntilMs: number | undefined;
@@ -232,7 +233,9 @@ export class NodeController {
     this.#deps.metrics.gauge("vk_node_ready", isNodeReady(node) ? 1 : 0, { node: this.#deps.options.name });
     if (!node) return;
     this.#registered.resolve();
-    if (!isDeepStrictEqual(whatPodsSee(node), whatPodsSee(previous))) this.#callListeners();
+    const isFirst = !this.#isRegistered;
+    this.#isRegistered = true;
+    if (!isFirst && !isDeepStrictEqual(whatPodsSee(node), whatPodsSee(previous))) this.#callListeners();
   }
 
   #onHealth(health: ProviderHealth, previous: ProviderHealth): void {

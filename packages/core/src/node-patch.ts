@@ -1,9 +1,16 @@
-import type { DeepReadonly, Node, NodeCondition, NodeStatus, Patch, Taint } from "@virtual-kubelet/kube-client";
+import {
+  rfc3339,
+  type DeepReadonly,
+  type Node,
+  type NodeCondition,
+  type NodeStatus,
+  type Patch,
+  type Taint,
+} from "@virtual-kubelet/kube-client";
 import { isDeepStrictEqual } from "node:util";
 import { providerAvailableCondition, providerUnavailableTaint, type WantedCondition, type WantedNode } from "./node-object.ts";
 import { formatOwnedKeys, joinKeys, ownedKeys, ownedKeysAnnotation, parseOwnedKeys, taintKey, type OwnedKeys } from "./node-owned-keys.ts";
 import { compareQuantities, tryParseQuantity } from "./quantity.ts";
-import { formatTime } from "./rfc3339.ts";
 
 /** Annotation of a node that our `onShutdown` policy cordoned: the next start undoes it, and only it. */
 export const cordonedAnnotation = "virtual-kubelet.io/cordoned-at-shutdown";
@@ -38,7 +45,7 @@ type Body = Record<string, unknown>;
 export function planNode(wanted: WantedNode, options: { readonly nowMs: number; readonly restrictedLabels: boolean }): Node {
   const labels = options.restrictedLabels ? pickLabels(wanted.labels) : wanted.labels;
   const owned = formatOwnedKeys(ownedKeys({ ...wanted, labels }));
-  const time = formatTime(options.nowMs);
+  const time = rfc3339(options.nowMs);
   const status: NodeStatus = {
     capacity: { ...wanted.capacity },
     allocatable: { ...wanted.allocatable },
@@ -158,7 +165,7 @@ function conditionChanges(
   before: OwnedKeys,
   nowMs: number,
 ): { readonly changed: boolean; readonly body: Body } {
-  const now = formatTime(nowMs);
+  const now = rfc3339(nowMs);
   const stale = [...before.conditions, providerAvailableCondition].filter(
     (type, index, all) =>
       type !== "Ready" &&

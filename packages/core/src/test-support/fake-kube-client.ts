@@ -196,8 +196,11 @@ export class FakeKubeClient implements KubeClient {
       const resourceVersion = String(this.#version);
       for (const object of this.#select(resource, query)) yield { type: "ADDED", object };
       if (query.sendInitialEvents) {
-        const metadata = { resourceVersion, annotations: { "k8s.io/initial-events-end": "true" } };
-        yield { type: "BOOKMARK", object: { kind: resource.kind, metadata } as T };
+        const bookmark: KubernetesObject = {
+          kind: resource.kind,
+          metadata: { resourceVersion, annotations: { "k8s.io/initial-events-end": "true" } },
+        };
+        yield { type: "BOOKMARK", object: bookmark as T };
       }
     }
     for (;;) {
@@ -210,11 +213,6 @@ export class FakeKubeClient implements KubeClient {
       if (change.plural !== resource.plural || !matches(change.object, query)) continue;
       yield { type: change.type, object: structuredClone(change.object) as T };
     }
-  }
-
-  #initialEventsEnd<T extends KubernetesObject>(): T {
-    const metadata = { resourceVersion: String(this.#version), annotations: { "k8s.io/initial-events-end": "true" } };
-    return { metadata } as KubernetesObject as T;
   }
 
   #nextChange(signal: AbortSignal): Promise<void> {
