@@ -33,8 +33,13 @@ export interface ApiServerOptions {
   readonly token?: string;
   /** Name of cluster, user and context in the kubeconfig; default: `embedded`. */
   readonly contextName?: string;
-  /** Whether the server's own controllers run; default: true. Without them it is a bare API server. */
+  /**
+   * Whether the server's own controllers run: Deployments, ReplicaSets, scheduler, garbage collection, node life cycle,
+   * deletion of namespaces. Default: true. Without them it is a bare API server.
+   */
   readonly controllers?: boolean;
+  /** Told of controllers' work that failed and is tried again; default: nobody is. */
+  readonly onControllerError?: (error: unknown) => void;
   /** Whether HTTPS is served; without it only {@link ApiServer.transport} leads in. Default: true. */
   readonly listen?: boolean;
   /** Changes of each kind that are kept for watches to resume from; default: 4096. */
@@ -105,7 +110,7 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
   resources.use(maintainNamespaceDefaults(registry.context, registry, caPem));
   if (options.controllers !== false) {
     resources.use(runNamespaceDeletion(registry.context, registry));
-    resources.use(startControllers(registry, { clock, random }));
+    resources.use(startControllers(registry, { clock, random, ...(options.onControllerError === undefined ? {} : { onError: options.onControllerError }) }));
   }
   const owned = resources.move();
   const url = `https://${host.includes(":") ? `[${host}]` : host}:${port}`;

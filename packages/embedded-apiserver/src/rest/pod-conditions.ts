@@ -19,7 +19,7 @@ export function withCondition(pod: Readonly<ApiObject>, condition: PodCondition)
   const old = conditions.find(({ type }) => type === condition.type);
   const lastTransitionTime = old?.status === condition.status ? old.lastTransitionTime : condition.lastTransitionTime;
   // Go writes the time of the last probe even where there is none.
-  const updated = { lastProbeTime: null, ...old, ...condition, lastTransitionTime };
+  const updated = { lastProbeTime: null, ...condition, lastTransitionTime };
   const others = old === undefined ? [...conditions, updated] : conditions.map((other) => (other === old ? updated : other));
   return { ...pod, metadata: { ...pod.metadata }, status: { ...pod["status"], conditions: others } } as ApiObject;
 }
