@@ -76,7 +76,7 @@ async function runPlanned(planned: readonly PlannedNode[], loaded: LoadedSetting
   logger.info({ version: virtualKubelet, kubernetes: kubernetesVersion, server: connection.server, nodes: names }, "starting");
 
   await using _health = await openHealth(loaded, logger, () => nodes.flatMap(({ name, node }) => checksOf(name, node)));
-  return runNodes({
+  return await runNodes({
     nodes,
     signal,
     startupTimeoutMs: ms(settings.startupTimeout) ?? 0,

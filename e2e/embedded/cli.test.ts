@@ -1,0 +1,222 @@
+import { startApiServer, type ApiServer } from "@virtual-kubelet/embedded-apiserver";
+import { createKubeClient, resources, type KubeClient, type Node, type Pod } from "@virtual-kubelet/kube-client";
+import { eventually } from "@virtual-kubelet/testing";
+import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { Program, type ProgramOptions } from "./support/program.ts";
+
+const signal = new AbortController().signal;
+
+/** An API server over HTTPS, and a folder with a kubeconfig for it. */
+class Rig implements AsyncDisposable {
+  readonly server: ApiServer;
+  readonly client: KubeClient;
+  readonly folder: string;
+
+  constructor(server: ApiServer, folder: string) {
+    this.server = server;
+    this.client = createKubeClient(server.transport());
+    this.folder = folder;
+  }
+
+  static async open(): Promise<Rig> {
+    const folder = await mkdtemp(join(tmpdir(), "vk-e2e-"));
+    const server = await startApiServer();
+    await writeFile(join(folder, "kubeconfig"), server.kubeconfig());
+    return new Rig(server, folder);
+  }
+
+  run(words: string, options: Partial<ProgramOptions> = {}): Program {
+    return new Program(["--kubeconfig", "kubeconfig", "--health-addr", "off", ...words.split(" ")], { cwd: this.folder, ...options });
+  }
+
+  node(name: string): Promise<Node> {
+    return this.client.get(resources.nodes, { name }, { signal });
+  }
+
+  async nodeIsReady(name: string): Promise<void> {
+    await eventually(async () => {
+      const ready = (await this.node(name)).status?.conditions?.find(({ type }) => type === "Ready");
+      if (ready?.status !== "True") throw new Error(`node ${name}: Ready is ${ready?.status}: ${ready?.message}`);
+    });
+  }
+
+  async createPod(name: string, nodeName: string, annotations: Record<string, string> = {}): Promise<void> {
+    const spec = { nodeName, containers: [{ name: "main", image: "nginx" }] };
+    await this.client.create(resources.pods, { metadata: { namespace: "default", name, annotations }, spec }, { signal });
+  }
+
+  pod(name: string): Promise<Pod> {
+    return this.client.get(resources.pods, { namespace: "default", name }, { signal });
+  }
+
+  async podIsRunning(name: string): Promise<void> {
+    await eventually(async () => {
+      const { status } = await this.pod(name);
+      if (status?.phase !== "Running") throw new Error(`pod ${name} is ${status?.phase}: ${status?.message}`);
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.server.close();
+    await rm(this.folder, { recursive: true });
+  }
+}
+
+test("the program joins with a kubeconfig, runs a pod, and ends with 0 on SIGTERM; the pod stays", async () => {
+  await using rig = await Rig.open();
+  await using program = rig.run("--provider mock --nodename vk-1 --log-level debug");
+
+  await rig.nodeIsReady("vk-1");
+  await rig.createPod("web", "vk-1");
+  await rig.podIsRunning("web");
+  program.kill("SIGTERM");
+
+  expect(await program.exit).toBe(0);
+  expect(program.stdout).toBe("");
+  expect(program.logs.map(({ msg }) => msg)).toEqual(expect.arrayContaining(["starting", "ready", "stopping"]));
+  expect(program.logs.filter(({ level }) => level === "warn" || level === "error")).toEqual([]);
+  expect(program.stderr).not.toContain(rig.server.token);
+  expect((await rig.pod("web")).status?.phase).toBe("Running");
+  const node = await rig.node("vk-1");
+  expect(node.spec?.taints).toEqual([{ key: "virtual-kubelet.io/provider", value: "mock", effect: "NoSchedule" }]);
+  expect(node.status?.nodeInfo?.kubeletVersion).toMatch(/^v1\.\d+\.\d+-vk-/);
+});
+
+test("an upstream command line works as it stands, and each obsolete word is one warning", async () => {
+  await using rig = await Rig.open();
+  await writeFile(join(rig.folder, "mock.json"), '{ "vkubelet-mock-0": { "cpu": "2", "memory": "32Gi", "pods": "128" } }');
+  const words = "--provider mock --provider-config mock.json --klog.v 2 --metrics-addr :10255 --disable-taint --full-resync-period 1m";
+  const env = {
+    DEFAULT_NODE_NAME: "vkubelet-mock-0",
+    KUBECONFIG: "kubeconfig",
+    KUBELET_PORT: "10250",
+    VKUBELET_POD_IP: "192.0.2.9",
+    APISERVER_CERT_LOCATION: "/cert",
+  };
+  await using program = new Program(["--health-addr", "off", ...words.split(" ")], { cwd: rig.folder, env });
+
+  await rig.nodeIsReady("vkubelet-mock-0");
+
+  const { spec, status } = await rig.node("vkubelet-mock-0");
+  expect(spec?.taints).toBeUndefined();
+  expect(status).toMatchObject({
+    capacity: { cpu: "2", memory: "32Gi", pods: "128" },
+    addresses: [{ type: "InternalIP", address: "192.0.2.9" }],
+    daemonEndpoints: { kubeletEndpoint: { Port: 10250 } },
+  });
+  const warnings = program.logs.filter(({ level }) => level === "warn").map(({ msg }) => String(msg).split(" ")[0]);
+  expect(warnings).toEqual(["--klog.v", "--metrics-addr", "--full-resync-period", "APISERVER_CERT_LOCATION"]);
+});
+
+test("several nodes of one configuration run in one process, and health says when they do", async () => {
+  await using rig = await Rig.open();
+  const nodes = ["a", "b", "c"].map((name) => `- { name: vk-${name}, provider: mock, providerConfig: { pods: 5 } }`).join("\n");
+  await writeFile(join(rig.folder, "vk.yaml"), `apiVersion: virtual-kubelet.io/v1alpha1\nkind: VirtualKubelet\nnodes:\n${nodes}\n`);
+  const port = 20_000 + (process.pid % 20_000);
+  await using program = rig.run(`--config vk.yaml --health-addr 127.0.0.1:${port}`);
+
+  await Promise.all(["vk-a", "vk-b", "vk-c"].map((name) => rig.nodeIsReady(name)));
+
+  await eventually(async () => {
+    const response = await fetch(`http://127.0.0.1:${port}/readyz?verbose`);
+    expect({ status: response.status, text: await response.text() }).toMatchObject({
+      status: 200,
+      text: expect.stringContaining("[+]node/vk-c ok"),
+    });
+  });
+  program.kill("SIGINT");
+  expect(await program.exit).toBe(0);
+});
+
+test("a second signal ends the program at once with 130", async () => {
+  await using rig = await Rig.open();
+  await using program = rig.run("--provider mock --nodename vk-1 --on-shutdown drain");
+  await rig.nodeIsReady("vk-1");
+  await rig.createPod("slow", "vk-1", { "mock.virtual-kubelet.io/stop-delay": "25s" });
+  await rig.podIsRunning("slow");
+
+  program.kill("SIGTERM");
+  await eventually(async () => expect((await rig.pod("slow")).metadata?.deletionTimestamp).toBeDefined());
+  program.kill("SIGTERM");
+
+  expect(await program.exit).toBe(130);
+});
+
+test("a second instance of a node ends with 78 and names the first; one with the same identity takes over", async () => {
+  await using rig = await Rig.open();
+  const file = `apiVersion: virtual-kubelet.io/v1alpha1\nkind: VirtualKubelet\nnodes: [{ name: vk-1, provider: mock, leaseDuration: 4s }]\n`;
+  await writeFile(join(rig.folder, "vk.yaml"), file);
+  await using first = rig.run("--config vk.yaml --identity first");
+  await rig.nodeIsReady("vk-1");
+
+  await using second = rig.run("--config vk.yaml --identity second");
+  expect(await second.exit).toBe(78);
+  expect(second.stderr).toContain('it is held by instance \\"first\\"');
+
+  await using successor = rig.run("--config vk.yaml --identity first");
+  expect(await first.exit).toBe(78);
+  successor.kill("SIGTERM");
+  expect(await successor.exit).toBe(0);
+});
+
+test("a cluster that cannot be reached is waited for, and given up after --startup-timeout with 69", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "vk-e2e-"));
+  const server = await startApiServer();
+  await writeFile(join(folder, "kubeconfig"), server.kubeconfig());
+  await server.close();
+  await using program = new Program("--kubeconfig kubeconfig --provider mock --startup-timeout 2s --health-addr off".split(" "), {
+    cwd: folder,
+  });
+
+  expect(await program.exit).toBe(69);
+  expect(program.logs.map(({ msg }) => msg)).toContain("start-up timed out; see --startup-timeout");
+  await rm(folder, { recursive: true });
+});
+
+test.for([
+  ["--provider mock --nodenme x", 64, 'virtual-kubelet: --nodenme: unknown flag of "run"; did you mean --nodename?\n'],
+  ["--provider mock --os lnux", 78, 'virtual-kubelet: --os: "lnux": expected one of linux, windows; did you mean linux?\n'],
+  ["--provider mock --pod-sync-workers 0", 78, "virtual-kubelet: --pod-sync-workers: 0: expected a number >=1\n"],
+] as const)("%s ends with %d and one line, before anything has happened", async ([words, code, line]) => {
+  await using rig = await Rig.open();
+  await using program = rig.run(words);
+
+  expect(await program.exit).toBe(code);
+  expect(program.stderr).toBe(line);
+  expect((await rig.client.list(resources.nodes, {}, { signal })).items).toEqual([]);
+});
+
+test("the demo, once, ends with 0 when all of it happened, within 5 s to the first pod", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "vk-e2e-"));
+  await using program = new Program(["demo", "--once"], { cwd: folder });
+
+  expect(await program.exit).toBe(0);
+
+  expect(program.stderr).toBe("");
+  expect(program.stdout).toMatch(
+    /Node virtual-node is Ready[^]*Deployment hello is created, 3 pods wanted[^]*first pod is Running after [0-4]\.\d\d s[^]*all 3 pods are Running/,
+  );
+  expect(program.stdout.match(/^ {2}kubectl --kubeconfig \.demo\/kubeconfig .*$/gm)).toHaveLength(3);
+  expect((await stat(join(folder, ".demo/kubeconfig"))).mode & 0o777).toBe(0o600);
+  await rm(folder, { recursive: true });
+});
+
+test("the demo stays until Ctrl-C, and its kubeconfig leads to its cluster", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "vk-e2e-"));
+  await using program = new Program(["demo", "--kubeconfig", "config.json"], { cwd: folder });
+  await eventually(() => expect(program.stdout).toContain("Now type"));
+
+  const { clusters } = JSON.parse(await readFile(join(folder, "config.json"), "utf8")) as { clusters: { cluster: { server: string } }[] };
+  await using second = new Program("--kubeconfig config.json --provider mock --nodename another --health-addr off".split(" "), {
+    cwd: folder,
+  });
+  await eventually(() => expect(second.logs.map(({ msg }) => msg)).toContain("ready"));
+  expect(clusters[0]?.cluster.server).toMatch(/^https:\/\/127\.0\.0\.1:\d+$/);
+  program.kill("SIGINT");
+
+  expect(await program.exit).toBe(0);
+  await rm(folder, { recursive: true });
+});

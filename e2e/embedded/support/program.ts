@@ -1,0 +1,55 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { stripVTControlCharacters } from "node:util";
+
+const main = fileURLToPath(new URL("../../../packages/cli/src/main.ts", import.meta.url));
+
+/** How the program is started. */
+export interface ProgramOptions {
+  readonly cwd: string;
+  /** Besides what Node.js itself needs; nothing of this process's environment is handed on. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** The real program in a process of its own, from sources. Disposing of it kills it. */
+export class Program implements AsyncDisposable {
+  readonly #child: ChildProcess;
+  readonly #exit: Promise<number | NodeJS.Signals>;
+  stdout = "";
+  stderr = "";
+
+  constructor(words: readonly string[], { cwd, env = {} }: ProgramOptions) {
+    const flags = ["--conditions=@virtual-kubelet/source", "--disable-warning=ExperimentalWarning"];
+    this.#child = spawn(process.execPath, [...flags, main, ...words], {
+      cwd,
+      env: { HOME: cwd, PATH: process.env["PATH"], ...env },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    this.#child.stdout?.setEncoding("utf8").on("data", (text: string) => (this.stdout += stripVTControlCharacters(text)));
+    this.#child.stderr?.setEncoding("utf8").on("data", (text: string) => (this.stderr += text));
+    this.#exit = once(this.#child, "close").then(([code, signal]) => (code ?? signal) as number | NodeJS.Signals);
+  }
+
+  /** Exit code, or the signal that ended it. */
+  get exit(): Promise<number | NodeJS.Signals> {
+    return this.#exit;
+  }
+
+  /** Every log record written so far; all of them must be JSON. */
+  get logs(): Record<string, unknown>[] {
+    return this.stderr
+      .split("\n")
+      .filter(Boolean)
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+  }
+
+  kill(signal: NodeJS.Signals): void {
+    this.#child.kill(signal);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#child.kill("SIGKILL");
+    await this.#exit;
+  }
+}
