@@ -4,7 +4,12 @@ import type { DeploymentSpec } from "../kinds/workload/workload-fields.ts";
 import { fenceposts, initialSize, planRollingUpdate, planScale, type SetSize } from "./deployment-plan.ts";
 
 function specOf(replicas: number, maxSurge: number | string, maxUnavailable: number | string): DeploymentSpec {
-  return { replicas, selector: null, template: { metadata: {}, spec: { containers: [] } }, strategy: { type: "RollingUpdate", rollingUpdate: { maxSurge, maxUnavailable } } };
+  return {
+    replicas,
+    selector: null,
+    template: { metadata: {}, spec: { containers: [] } },
+    strategy: { type: "RollingUpdate", rollingUpdate: { maxSurge, maxUnavailable } },
+  };
 }
 
 function set(name: string, wanted: number, more: Partial<SetSize> = {}): SetSize {
@@ -32,11 +37,18 @@ describe("a rolling update", () => {
 
     // 13 pods, 8 must be available, 5 new ones are not: nothing to spare.
     expect(sizes).toEqual(new Map());
-    expect(planRollingUpdate(specOf(10, 3, 2), set("new", 5, { available: 4 }), [set("old", 8, { available: 4 })])).toEqual(new Map([["old", 4]]));
+    expect(planRollingUpdate(specOf(10, 3, 2), set("new", 5, { available: 4 }), [set("old", 8, { available: 4 })])).toEqual(
+      new Map([["old", 4]]),
+    );
   });
 
   test("always ends, within its limits", () => {
-    const arbitrary = fc.record({ replicas: fc.integer({ min: 0, max: 20 }), surge: fc.integer({ min: 0, max: 5 }), unavailable: fc.integer({ min: 0, max: 5 }), old: fc.integer({ min: 0, max: 20 }) });
+    const arbitrary = fc.record({
+      replicas: fc.integer({ min: 0, max: 20 }),
+      surge: fc.integer({ min: 0, max: 5 }),
+      unavailable: fc.integer({ min: 0, max: 5 }),
+      old: fc.integer({ min: 0, max: 20 }),
+    });
     fc.assert(
       fc.property(arbitrary, ({ replicas, surge, unavailable, old }) => {
         const spec = specOf(replicas, surge, unavailable);
@@ -61,12 +73,22 @@ describe("scaling in the middle of a rollout", () => {
   test("spreads the change in proportion", () => {
     const sets = { current: set("new", 5, { mostThen: 13, desiredThen: 10 }), old: [set("old", 8, { mostThen: 13, desiredThen: 10 })] };
 
-    expect(planScale(specOf(20, 3, 2), sets, 13)).toEqual(new Map([["old", 14], ["new", 9]]));
+    expect(planScale(specOf(20, 3, 2), sets, 13)).toEqual(
+      new Map([
+        ["old", 14],
+        ["new", 9],
+      ]),
+    );
   });
 
   test("takes all to zero", () => {
     const sets = { current: set("new", 5, { mostThen: 13 }), old: [set("old", 8, { mostThen: 13 })] };
 
-    expect(planScale(specOf(0, 3, 2), sets, 13)).toEqual(new Map([["old", 0], ["new", 0]]));
+    expect(planScale(specOf(0, 3, 2), sets, 13)).toEqual(
+      new Map([
+        ["old", 0],
+        ["new", 0],
+      ]),
+    );
   });
 });

@@ -29,8 +29,17 @@ describe("ReplicaSet", () => {
 
     expect(world.pods()).toHaveLength(3);
     expect(first?.metadata.name).toMatch(/^web-[a-z0-9]{5}$/);
-    expect(first?.metadata.ownerReferences).toMatchObject([{ apiVersion: "apps/v1", kind: "ReplicaSet", name: "web", controller: true, blockOwnerDeletion: true }]);
-    expect(status(world)).toEqual({ replicas: 3, fullyLabeledReplicas: 3, readyReplicas: 1, availableReplicas: 1, terminatingReplicas: 0, observedGeneration: 1 });
+    expect(first?.metadata.ownerReferences).toMatchObject([
+      { apiVersion: "apps/v1", kind: "ReplicaSet", name: "web", controller: true, blockOwnerDeletion: true },
+    ]);
+    expect(status(world)).toEqual({
+      replicas: 3,
+      fullyLabeledReplicas: 3,
+      readyReplicas: 1,
+      availableReplicas: 1,
+      terminatingReplicas: 0,
+      observedGeneration: 1,
+    });
   });
 
   test("replaces pods that are deleted or have ended, and counts neither", async () => {
@@ -86,7 +95,14 @@ describe("ReplicaSet", () => {
     world.cluster.create(serviceAccountKind, { metadata: { name: "robot", namespace: "default" } });
     await world.pass(2);
 
-    expect(failing).toMatchObject([{ type: "ReplicaFailure", status: "True", reason: "FailedCreate", message: expect.stringContaining("error looking up service account default/robot") }]);
+    expect(failing).toMatchObject([
+      {
+        type: "ReplicaFailure",
+        status: "True",
+        reason: "FailedCreate",
+        message: expect.stringContaining("error looking up service account default/robot"),
+      },
+    ]);
     expect(status(world)).toMatchObject({ replicas: 3 });
     expect(status(world).conditions).toBeUndefined();
   });
@@ -105,10 +121,25 @@ describe("ReplicaSet", () => {
 
 describe("podsToDelete", () => {
   const nowMs = Date.UTC(2026, 0, 2);
-  const pod = (name: string, { node, phase = "Running", ready = true, cost, created = "2026-01-01T00:00:00Z" }: { node?: string; phase?: string; ready?: boolean; cost?: string; created?: string } = {}): ApiObject => ({
+  const pod = (
+    name: string,
+    {
+      node,
+      phase = "Running",
+      ready = true,
+      cost,
+      created = "2026-01-01T00:00:00Z",
+    }: { node?: string; phase?: string; ready?: boolean; cost?: string; created?: string } = {},
+  ): ApiObject => ({
     apiVersion: "v1",
     kind: "Pod",
-    metadata: { name, uid: name, resourceVersion: "1", creationTimestamp: created, ...(cost === undefined ? {} : { annotations: { "controller.kubernetes.io/pod-deletion-cost": cost } }) },
+    metadata: {
+      name,
+      uid: name,
+      resourceVersion: "1",
+      creationTimestamp: created,
+      ...(cost === undefined ? {} : { annotations: { "controller.kubernetes.io/pod-deletion-cost": cost } }),
+    },
     spec: node === undefined ? {} : { nodeName: node },
     status: { phase, conditions: [{ type: "Ready", status: ready ? "True" : "False", lastTransitionTime: created }] },
   });

@@ -4,7 +4,12 @@ import { createWorkLoop } from "./work-loop.ts";
 
 const tick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-function startLoop(process: (key: string) => number | undefined | void): { clock: ManualClock; worked: string[]; errors: unknown[]; loop: ReturnType<typeof createWorkLoop> } {
+function startLoop(process: (key: string) => number | undefined | void): {
+  clock: ManualClock;
+  worked: string[];
+  errors: unknown[];
+  loop: ReturnType<typeof createWorkLoop>;
+} {
   const clock = new ManualClock();
   const worked: string[] = [];
   const errors: unknown[] = [];

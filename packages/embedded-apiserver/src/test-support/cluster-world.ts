@@ -17,7 +17,10 @@ export interface World extends AsyncDisposable {
   /** Lets time pass, second by second. */
   pass(seconds: number): Promise<void>;
   /** Creates a node that is ready. */
-  addNode(name: string, fields?: { readonly labels?: Record<string, string>; readonly spec?: object; readonly allocatable?: Record<string, string> }): void;
+  addNode(
+    name: string,
+    fields?: { readonly labels?: Record<string, string>; readonly spec?: object; readonly allocatable?: Record<string, string> },
+  ): void;
   /** Has the node renew its lease. */
   renewLease(name: string): void;
   /** Has every pod on a node run at once, and end when it is deleted. */
@@ -43,7 +46,10 @@ export async function startWorld(): Promise<World> {
       status: {
         ...pod["status"],
         phase,
-        conditions: [...(pod["status"].conditions ?? []).filter(({ type }: { type: string }) => type !== "Ready"), { type: "Ready", status: ready ? "True" : "False", lastTransitionTime: toTimestamp(clock.now()) }],
+        conditions: [
+          ...(pod["status"].conditions ?? []).filter(({ type }: { type: string }) => type !== "Ready"),
+          { type: "Ready", status: ready ? "True" : "False", lastTransitionTime: toTimestamp(clock.now()) },
+        ],
       },
     });
     cluster.update(podKind, "default", name, change, "status");
@@ -63,12 +69,17 @@ export async function startWorld(): Promise<World> {
     addNode(name, { labels = {}, spec = {}, allocatable = { cpu: "4", memory: "8Gi", pods: "110" } } = {}) {
       const now = toTimestamp(clock.now());
       const conditions = [{ type: "Ready", status: "True", lastHeartbeatTime: now, lastTransitionTime: now, reason: "KubeletReady" }];
-      cluster.create(nodeKind, { metadata: { name, labels }, spec, status: { capacity: allocatable, allocatable, conditions, nodeInfo: {} } });
+      cluster.create(nodeKind, {
+        metadata: { name, labels },
+        spec,
+        status: { capacity: allocatable, allocatable, conditions, nodeInfo: {} },
+      });
     },
     renewLease(name) {
       const renewTime = toMicroTimestamp(clock.now());
       const renewed = cluster.update(leaseKind, "kube-node-lease", name, (lease) => ({ ...lease, spec: { ...lease["spec"], renewTime } }));
-      if (renewed === undefined) cluster.create(leaseKind, { metadata: { name, namespace: "kube-node-lease" }, spec: { holderIdentity: name, renewTime } });
+      if (renewed === undefined)
+        cluster.create(leaseKind, { metadata: { name, namespace: "kube-node-lease" }, spec: { holderIdentity: name, renewTime } });
     },
     playKubelet() {
       cluster.watch(podKind, ({ type, object }) => {

@@ -36,8 +36,8 @@ export const deploymentKind: Kind = {
     deployment["status"] = {};
   },
   prepareForUpdate(deployment, old) {
-    // Annotations count as well: the controller copies them to its ReplicaSets.
-    if (!equalJson(deployment.metadata.annotations, old.metadata.annotations))
+    // Annotations count as well: the controller copies them to its ReplicaSets. The one it writes itself does not.
+    if (!equalJson(copiedAnnotations(deployment), copiedAnnotations(old)))
       deployment.metadata.generation = (old.metadata.generation ?? 0) + 1;
   },
   columns: deploymentColumns,
