@@ -31,14 +31,14 @@ export interface ProviderPod {
  * container of the spec. Conditions, start time, host addresses and observedGeneration are the core's: it derives
  * them, and ignores them here. Conditions of types the core does not own (readiness gates, say) are passed on.
  */
-export type ProviderPodStatus = DeepReadonly<
+export interface ProviderPodStatus extends DeepReadonly<
   Pick<
     PodStatus,
     "phase" | "reason" | "message" | "podIP" | "podIPs" | "containerStatuses" | "initContainerStatuses" | "ephemeralContainerStatuses"
-  > & {
-    conditions?: PodStatus["conditions"] | undefined;
-  }
->;
+  >
+> {
+  readonly conditions?: DeepReadonly<PodStatus["conditions"]> | undefined;
+}
 
 /** The inventory of a provider. */
 export interface ProviderPodList {
@@ -190,9 +190,7 @@ export interface ConfigSchema<Config> {
   /** JSON Schema of the input, for documents and for naming the nearest right key; every zod 4 schema has it. */
   toJSONSchema?(options?: { io?: "input" | "output" }): object;
   /** Parses the input without throwing; each issue names its field by path. */
-  safeParse(
-    input: unknown,
-  ):
+  safeParse(input: unknown):
     | { readonly success: true; readonly data: Config }
     | {
         readonly success: false;
