@@ -104,7 +104,12 @@ export function alreadyExists(resource: ResourceName, name: string): ApiStatusEr
 /** 409 for a `generateName` that found no free name. */
 export function generateNameConflict(resource: ResourceName, name: string): ApiStatusError {
   const message = `${qualifiedResource(resource)} "${name}" already exists, the server was not able to generate a unique name for the object`;
-  return new ApiStatusError({ code: 409, reason: "AlreadyExists", message, details: { ...resourceDetails(resource, name), retryAfterSeconds: 1 } });
+  return new ApiStatusError({
+    code: 409,
+    reason: "AlreadyExists",
+    message,
+    details: { ...resourceDetails(resource, name), retryAfterSeconds: 1 },
+  });
 }
 
 /** 409: `Operation cannot be fulfilled on pods "x": …`. */
@@ -124,7 +129,12 @@ export function uidConflict(resource: ResourceName, name: string, demanded: stri
 }
 
 /** 409 for an update that names another UID; the real server lets its storage's words through. */
-export function uidConflictOnUpdate(resource: ResourceName, { namespace, name }: { namespace: string; name: string }, demanded: string, actual: string): ApiStatusError {
+export function uidConflictOnUpdate(
+  resource: ResourceName,
+  { namespace, name }: { namespace: string; name: string },
+  demanded: string,
+  actual: string,
+): ApiStatusError {
   const key = ["", "registry", resource.plural, ...(namespace === "" ? [] : [namespace]), name].join("/");
   const problem = `Precondition failed: UID in precondition: ${demanded}, UID in object meta: ${actual}`;
   return conflict(resource, name, `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: ${problem}`);
@@ -150,7 +160,12 @@ export function invalid(kind: Pick<Kind, "group" | "kind">, name: string, errors
 
 /** 422 without a kind, as a JSON patch that cannot be applied gets. */
 export function unprocessable(): ApiStatusError {
-  return new ApiStatusError({ code: 422, reason: "Invalid", message: "the server rejected our request due to an error in our request", details: {} });
+  return new ApiStatusError({
+    code: 422,
+    reason: "Invalid",
+    message: "the server rejected our request due to an error in our request",
+    details: {},
+  });
 }
 
 /** 400. */

@@ -6,7 +6,12 @@ test("a new cluster has its namespaces and the service kubernetes", async () => 
 
   const { body } = await server.request("GET", "/api/v1/namespaces");
 
-  expect(body.items.map((item: { metadata: { name: string } }) => item.metadata.name)).toEqual(["default", "kube-node-lease", "kube-public", "kube-system"]);
+  expect(body.items.map((item: { metadata: { name: string } }) => item.metadata.name)).toEqual([
+    "default",
+    "kube-node-lease",
+    "kube-public",
+    "kube-system",
+  ]);
   expect((await server.request("GET", "/api/v1/namespaces/default/services/kubernetes")).status).toBe(200);
 });
 

@@ -43,7 +43,8 @@ export function maintainNamespaceDefaults(context: RestContext, cluster: Cluster
       cluster.create(serviceAccounts, { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "default", namespace: name } });
     }
     if (cluster.get(configMaps, name, rootCaName) === undefined) {
-      const description = "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes clusters.";
+      const description =
+        "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes clusters.";
       cluster.create(configMaps, {
         apiVersion: "v1",
         kind: "ConfigMap",
@@ -55,7 +56,12 @@ export function maintainNamespaceDefaults(context: RestContext, cluster: Cluster
   const resources = new DisposableStack();
   resources.use(cluster.watch(namespaces, ({ type, object }) => type === "ADDED" && ensure(object)));
   for (const kind of [serviceAccounts, configMaps]) {
-    resources.use(cluster.watch(kind, ({ type, object }) => type === "DELETED" && ensure(cluster.get(namespaces, undefined, object.metadata.namespace ?? ""))));
+    resources.use(
+      cluster.watch(
+        kind,
+        ({ type, object }) => type === "DELETED" && ensure(cluster.get(namespaces, undefined, object.metadata.namespace ?? "")),
+      ),
+    );
   }
   for (const namespace of cluster.list(namespaces)) ensure(namespace);
   return resources;

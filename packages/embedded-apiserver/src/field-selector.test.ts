@@ -2,8 +2,22 @@ import { expect, test } from "vitest";
 import { parseFieldSelector } from "./field-selector.ts";
 import type { ApiObject, Kind } from "./kind.ts";
 
-const kind: Kind = { group: "", version: "v1", kind: "Pod", plural: "pods", singular: "pod", namespaced: true, schema: "", fieldSelectors: { "spec.nodeName": (object) => object["spec"]?.nodeName ?? "" } };
-const pod: ApiObject = { apiVersion: "v1", kind: "Pod", metadata: { name: "a,b", namespace: "ns", uid: "", resourceVersion: "", creationTimestamp: "" }, spec: { nodeName: "n1" } };
+const kind: Kind = {
+  group: "",
+  version: "v1",
+  kind: "Pod",
+  plural: "pods",
+  singular: "pod",
+  namespaced: true,
+  schema: "",
+  fieldSelectors: { "spec.nodeName": (object) => object["spec"]?.nodeName ?? "" },
+};
+const pod: ApiObject = {
+  apiVersion: "v1",
+  kind: "Pod",
+  metadata: { name: "a,b", namespace: "ns", uid: "", resourceVersion: "", creationTimestamp: "" },
+  spec: { nodeName: "n1" },
+};
 
 test.each([
   ["spec.nodeName=n1", true],

@@ -22,7 +22,9 @@ const operators = ["!=", "==", "="] as const;
  * @throws ApiStatusError 400 for one that cannot be read, or names a field the kind does not offer
  */
 export function parseFieldSelector(text: string, kind: Kind): FieldSelector | undefined {
-  const matchers = splitTerms(text).filter((term) => term !== "").map((term) => matcher(parseTerm(term, text), kind));
+  const matchers = splitTerms(text)
+    .filter((term) => term !== "")
+    .map((term) => matcher(parseTerm(term, text), kind));
   if (matchers.length === 0) return undefined;
   return (object) => matchers.every((matches) => matches(object));
 }
@@ -74,7 +76,8 @@ function unescapeValue(text: string): string {
       continue;
     }
     const escaped = text.charAt(++index);
-    if (escaped !== "\\" && escaped !== "," && escaped !== "=") throw badRequest(`invalid field selector: invalid escape sequence: \\${escaped}`);
+    if (escaped !== "\\" && escaped !== "," && escaped !== "=")
+      throw badRequest(`invalid field selector: invalid escape sequence: \\${escaped}`);
     value += escaped;
   }
   return value;

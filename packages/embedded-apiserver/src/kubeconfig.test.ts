@@ -7,7 +7,9 @@ test("a kubeconfig leads to the server, with its authority and the token", () =>
   expect(config).toMatchObject({
     kind: "Config",
     "current-context": "x",
-    clusters: [{ name: "x", cluster: { server: "https://127.0.0.1:1", "certificate-authority-data": Buffer.from("PEM").toString("base64") } }],
+    clusters: [
+      { name: "x", cluster: { server: "https://127.0.0.1:1", "certificate-authority-data": Buffer.from("PEM").toString("base64") } },
+    ],
     users: [{ name: "x", user: { token: "t" } }],
     contexts: [{ name: "x", context: { cluster: "x", user: "x" } }],
   });

@@ -36,7 +36,7 @@ test.each([
   ["a,", "found '', expected: identifier after ','"],
   ["a b", "unable to parse requirement: found 'b', expected: in, notin, =, ==, !=, gt, lt"],
   ["x in a", "unable to parse requirement: found 'a' expected: '('"],
-  ["a=-", "unable to parse requirement: values[0][a]: Invalid value: \"-\""],
+  ["a=-", 'unable to parse requirement: values[0][a]: Invalid value: "-"'],
 ])("%s is refused with the real server's words", (selector, message) => {
   expect(() => parseLabelSelector(selector)).toThrow(message);
 });

@@ -58,7 +58,8 @@ class Parser {
     const problems = labelKeyProblems(key);
     if (problems.length > 0) throw requirementError(`<nil>: Invalid value: ${JSON.stringify(key)}: ${problems.join("; ")}`);
     const following = this.#peek();
-    if (following.kind === "end" || following.text === ",") return negated ? (labels) => !Object.hasOwn(labels, key) : (labels) => Object.hasOwn(labels, key);
+    if (following.kind === "end" || following.text === ",")
+      return negated ? (labels) => !Object.hasOwn(labels, key) : (labels) => Object.hasOwn(labels, key);
     const operator = this.#operator();
     const values = operator === "in" || operator === "notin" ? this.#valueList() : [this.#value()];
     return requirement(key, operator, values);
@@ -114,7 +115,9 @@ function startsRequirement(token: Token): boolean {
 }
 
 function requirement(key: string, operator: Operator, values: readonly string[]): LabelSelector {
-  const problems = values.flatMap((value, index) => labelValueProblems(value).map((problem) => `values[${index}][${key}]: Invalid value: ${JSON.stringify(value)}: ${problem}`));
+  const problems = values.flatMap((value, index) =>
+    labelValueProblems(value).map((problem) => `values[${index}][${key}]: Invalid value: ${JSON.stringify(value)}: ${problem}`),
+  );
   if (problems.length > 0) throw requirementError(problems.join("; "));
   switch (operator) {
     case "in":
@@ -134,7 +137,8 @@ function requirement(key: string, operator: Operator, values: readonly string[])
 
 function numericRequirement(key: string, operator: ">" | "<", value: string): LabelSelector {
   const bound = tryInteger(value);
-  if (bound === undefined) throw requirementError(`values[0]: Invalid value: ${JSON.stringify(value)}: for 'Gt', 'Lt' operators, the value must be an integer`);
+  if (bound === undefined)
+    throw requirementError(`values[0]: Invalid value: ${JSON.stringify(value)}: for 'Gt', 'Lt' operators, the value must be an integer`);
   return (labels) => {
     const actual = tryInteger(labels[key] ?? "");
     return actual !== undefined && (operator === ">" ? actual > bound : actual < bound);

@@ -14,7 +14,8 @@ const subdomain = new RegExp(`^${subdomainPattern}$`);
 /** What is wrong with a label's key, an annotation's (in lower case) or a finalizer's name; empty if nothing is. */
 export function labelKeyProblems(key: string): string[] {
   const parts = key.split("/");
-  if (parts.length > 2) return [`a valid label key ${nameRule} ${nameExamples} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`];
+  if (parts.length > 2)
+    return [`a valid label key ${nameRule} ${nameExamples} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`];
   const problems = parts.length === 2 ? prefixProblems(parts[0] ?? "") : [];
   const local = parts.at(-1) ?? "";
   if (local === "") problems.push("name part must be non-empty");

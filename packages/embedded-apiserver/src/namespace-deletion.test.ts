@@ -16,7 +16,11 @@ test("a namespace that is deleted is Terminating first, then gone with all that 
   const { body } = await server.request("DELETE", path);
   server.clock.advance(0);
 
-  expect(body).toMatchObject({ kind: "Namespace", metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" }, status: { phase: "Terminating" } });
+  expect(body).toMatchObject({
+    kind: "Namespace",
+    metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" },
+    status: { phase: "Terminating" },
+  });
   expect((await server.request("GET", path)).status).toBe(404);
   expect((await server.request("GET", `${path}/configmaps`)).body.items).toEqual([]);
 });
@@ -52,5 +56,8 @@ test("without controllers a namespace stays until somebody finalizes it", async 
 test("the namespaces every cluster needs cannot be deleted", async () => {
   await using server = await startTestServer();
 
-  expect(await server.request("DELETE", "/api/v1/namespaces/kube-system")).toMatchObject({ status: 403, body: { message: 'namespaces "kube-system" is forbidden: this namespace may not be deleted' } });
+  expect(await server.request("DELETE", "/api/v1/namespaces/kube-system")).toMatchObject({
+    status: 403,
+    body: { message: 'namespaces "kube-system" is forbidden: this namespace may not be deleted' },
+  });
 });

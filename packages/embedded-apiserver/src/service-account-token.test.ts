@@ -10,7 +10,15 @@ async function podToken(server: TestServer): Promise<string> {
 }
 
 async function statusWith(server: TestServer, token: string): Promise<number> {
-  const response = await server.server.transport().request({ method: "GET", path: podsPath, headers: { authorization: `Bearer ${token}` }, pool: "short", signal: new AbortController().signal });
+  const response = await server.server
+    .transport()
+    .request({
+      method: "GET",
+      path: podsPath,
+      headers: { authorization: `Bearer ${token}` },
+      pool: "short",
+      signal: new AbortController().signal,
+    });
   return response.status;
 }
 
@@ -31,7 +39,12 @@ test("a token names its service account, pod and node, and lets its holder in", 
     aud: ["https://kubernetes.default.svc.cluster.local"],
     iat: Date.UTC(2026, 0, 1) / 1000,
     exp: Date.UTC(2026, 0, 1) / 1000 + 3600,
-    "kubernetes.io": { namespace: "default", serviceaccount: { name: "default" }, pod: { name: "a", uid: pod.metadata.uid }, node: { name: "n1" } },
+    "kubernetes.io": {
+      namespace: "default",
+      serviceaccount: { name: "default" },
+      pod: { name: "a", uid: pod.metadata.uid },
+      node: { name: "n1" },
+    },
   });
   expect(await statusWith(server, token)).toBe(200);
 });
@@ -60,7 +73,11 @@ test("a token for another audience does not open the API server, but its review 
   const other = await server.request("POST", reviewsPath, { spec: { token } });
 
   expect(await statusWith(server, token)).toBe(401);
-  expect(review.body.status).toMatchObject({ authenticated: true, audiences: ["vault"], user: { username: "system:serviceaccount:default:default", groups: expect.arrayContaining(["system:serviceaccounts"]) } });
+  expect(review.body.status).toMatchObject({
+    authenticated: true,
+    audiences: ["vault"],
+    user: { username: "system:serviceaccount:default:default", groups: expect.arrayContaining(["system:serviceaccounts"]) },
+  });
   expect(other.body.status.authenticated).toBeUndefined();
 });
 
@@ -68,7 +85,9 @@ test("a forged token is refused", async () => {
   await using server = await startTestServer();
   await server.request("POST", podsPath, boundPod("a"));
   const [header, payload, signature] = (await podToken(server)).split(".");
-  const forged = Buffer.from(JSON.stringify({ ...claimsOf(`.${payload}`), sub: "system:serviceaccount:kube-system:default" })).toString("base64url");
+  const forged = Buffer.from(JSON.stringify({ ...claimsOf(`.${payload}`), sub: "system:serviceaccount:kube-system:default" })).toString(
+    "base64url",
+  );
 
   expect(await statusWith(server, `${header}.${forged}.${signature}`)).toBe(401);
 });
@@ -91,7 +110,9 @@ test.each([
 test("access reviews allow everything", async () => {
   await using server = await startTestServer();
 
-  const { status, body } = await server.request("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", { spec: { user: "x", resourceAttributes: { verb: "get", resource: "pods" } } });
+  const { status, body } = await server.request("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", {
+    spec: { user: "x", resourceAttributes: { verb: "get", resource: "pods" } },
+  });
 
   expect(status).toBe(201);
   expect(body.status).toEqual({ allowed: true });

@@ -53,7 +53,10 @@ export class ServiceAccountTokens {
   constructor(deps: { readonly clock: Clock; readonly random: Random; readonly privateKeyPem?: string | undefined }) {
     this.#clock = deps.clock;
     this.#random = deps.random;
-    this.#privateKey = deps.privateKeyPem === undefined ? generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey : createPrivateKey(deps.privateKeyPem);
+    this.#privateKey =
+      deps.privateKeyPem === undefined
+        ? generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey
+        : createPrivateKey(deps.privateKeyPem);
     this.#publicKey = createPublicKey(this.#privateKey);
   }
 
@@ -85,7 +88,12 @@ export class ServiceAccountTokens {
   verify(token: string): TokenClaims | undefined {
     const [header = "", payload = "", signature = "", ...surplus] = token.split(".");
     if (signature === "" || surplus.length > 0) return undefined;
-    const isSigned = verify("sha256", Buffer.from(`${header}.${payload}`), { key: this.#publicKey, dsaEncoding: "ieee-p1363" }, Buffer.from(signature, "base64url"));
+    const isSigned = verify(
+      "sha256",
+      Buffer.from(`${header}.${payload}`),
+      { key: this.#publicKey, dsaEncoding: "ieee-p1363" },
+      Buffer.from(signature, "base64url"),
+    );
     if (!isSigned) return undefined;
     // Signed by this server, hence of the shape it gives them.
     const claims = JSON.parse(Buffer.from(payload, "base64url").toString()) as TokenClaims;

@@ -83,7 +83,21 @@ const gitVersion = "v1.36.3-embedded";
  */
 export async function startApiServer(options: ApiServerOptions = {}): Promise<ApiServer> {
   const { clock = systemClock, random = systemRandom, host = "127.0.0.1" } = options;
-  const credentials = createServerCredentials({ clock, random: systemRandom, hosts: [...new Set([host, "localhost", "127.0.0.1", "kubernetes", "kubernetes.default", "kubernetes.default.svc", ...(options.certificateHosts ?? [])])] });
+  const credentials = createServerCredentials({
+    clock,
+    random: systemRandom,
+    hosts: [
+      ...new Set([
+        host,
+        "localhost",
+        "127.0.0.1",
+        "kubernetes",
+        "kubernetes.default",
+        "kubernetes.default.svc",
+        ...(options.certificateHosts ?? []),
+      ]),
+    ],
+  });
   const caPem = credentials.authority.certificatePem;
   const token = options.token ?? systemRandom.uuid();
   const storage = new Storage({ historyLimit: options.watchHistory ?? historyDefault });
@@ -104,13 +118,22 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
   const handle = (request: ApiRequest): ApiResponse => handleRequest(deps, request);
   await using resources = new AsyncDisposableStack();
   resources.defer(() => watches.forEach((watch) => watch.close()));
-  const server = options.listen === false ? undefined : resources.use(await openHttpServer({ host, port: options.port ?? 0, serving: credentials.serving, clientCaPem: caPem, handle }));
+  const server =
+    options.listen === false
+      ? undefined
+      : resources.use(await openHttpServer({ host, port: options.port ?? 0, serving: credentials.serving, clientCaPem: caPem, handle }));
   const port = server?.port ?? options.port ?? 443;
   bootstrap(registry.context, registry, { port });
   resources.use(maintainNamespaceDefaults(registry.context, registry, caPem));
   if (options.controllers !== false) {
     resources.use(runNamespaceDeletion(registry.context, registry));
-    resources.use(startControllers(registry, { clock, random, ...(options.onControllerError === undefined ? {} : { onError: options.onControllerError }) }));
+    resources.use(
+      startControllers(registry, {
+        clock,
+        random,
+        ...(options.onControllerError === undefined ? {} : { onError: options.onControllerError }),
+      }),
+    );
   }
   const owned = resources.move();
   const url = `https://${host.includes(":") ? `[${host}]` : host}:${port}`;

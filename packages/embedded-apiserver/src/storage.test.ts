@@ -2,14 +2,27 @@ import { expect, test } from "vitest";
 import type { ApiObject, Kind } from "./kind.ts";
 import { Storage, type Collection } from "./storage.ts";
 
-const kind: Kind = { group: "", version: "v1", kind: "ConfigMap", plural: "configmaps", singular: "configmap", namespaced: true, schema: "" };
+const kind: Kind = {
+  group: "",
+  version: "v1",
+  kind: "ConfigMap",
+  plural: "configmaps",
+  singular: "configmap",
+  namespaced: true,
+  schema: "",
+};
 
 function collection(historyLimit = 100): Collection {
   return new Storage({ historyLimit }).collection(kind);
 }
 
 function object(name: string, value = "", namespace = "ns"): ApiObject {
-  return { apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace, uid: name, resourceVersion: "", creationTimestamp: "" }, data: { value } };
+  return {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name, namespace, uid: name, resourceVersion: "", creationTimestamp: "" },
+    data: { value },
+  };
 }
 
 function statesOf(stored: readonly { object: Readonly<ApiObject> }[]): string[] {
@@ -23,13 +36,22 @@ test("one counter numbers the changes of all kinds", () => {
   const first = storage.collection(kind).put(object("a"));
   const second = storage.collection(other).put(object("a"));
 
-  expect([second.resourceVersion - first.resourceVersion, second.object.metadata.resourceVersion]).toEqual([1, String(second.resourceVersion)]);
+  expect([second.resourceVersion - first.resourceVersion, second.object.metadata.resourceVersion]).toEqual([
+    1,
+    String(second.resourceVersion),
+  ]);
   expect(storage.resourceVersion).toBe(second.resourceVersion);
 });
 
 test("objects are ordered as etcd orders their keys", () => {
   const objects = collection();
-  for (const [namespace, name] of [["b", "a"], ["a", "z"], ["a-b", "x"], ["a", "B"]] as const) objects.put(object(name, "", namespace));
+  for (const [namespace, name] of [
+    ["b", "a"],
+    ["a", "z"],
+    ["a-b", "x"],
+    ["a", "B"],
+  ] as const)
+    objects.put(object(name, "", namespace));
 
   expect(statesOf(objects.list())).toEqual(["a-b/x=", "a/B=", "a/z=", "b/a="]);
 });
@@ -55,7 +77,9 @@ test("the history is bounded, and says so to who asks for more", () => {
   for (let index = 0; index < 50; index++) objects.put(object("a", String(index)));
 
   expect(() => objects.eventsSince(resourceVersion)).toThrow(/^too old resource version: \d+ \(\d+\)$/);
-  expect(objects.eventsSince(resourceVersion + 45).map(({ resourceVersion: version }) => version - resourceVersion)).toEqual([46, 47, 48, 49, 50]);
+  expect(objects.eventsSince(resourceVersion + 45).map(({ resourceVersion: version }) => version - resourceVersion)).toEqual([
+    46, 47, 48, 49, 50,
+  ]);
 });
 
 test("an object's JSON is made once while it is the latest", () => {

@@ -86,7 +86,9 @@ export class Collection {
       if (!undone.has(key)) undone.set(key, event.previous);
     }
     const unchanged = this.list(namespace).filter((stored) => !undone.has(keyOf(stored.object)));
-    const restored = [...undone.values()].filter((stored) => stored !== undefined && (namespace === undefined || stored.object.metadata.namespace === namespace));
+    const restored = [...undone.values()].filter(
+      (stored) => stored !== undefined && (namespace === undefined || stored.object.metadata.namespace === namespace),
+    );
     return [...unchanged, ...(restored as StoredObject[])].toSorted((a, b) => byCodeUnits(keyOf(a.object), keyOf(b.object)));
   }
 
@@ -108,7 +110,7 @@ export class Collection {
     const names = this.#objects.get(namespace);
     names?.delete(name);
     if (names?.size === 0) this.#objects.delete(namespace);
-    const current = this.#version({ ...stored.object, metadata: { ...stored.object.metadata } } as ApiObject);
+    const current = this.#version({ ...stored.object, metadata: { ...stored.object.metadata } });
     this.#publish({ type: "DELETED", resourceVersion: current.resourceVersion, current, previous: stored });
     return current;
   }

@@ -53,7 +53,13 @@ test("sendInitialEvents ends what is there with a bookmark that says so", async 
   expect(await watch.take(1)).toEqual(["ADDED a"]);
   expect(await watch.next()).toEqual({
     type: "BOOKMARK",
-    object: { kind: "Pod", apiVersion: "v1", metadata: { resourceVersion: version, annotations: { "k8s.io/initial-events-end": "true" } }, spec: { containers: null }, status: {} },
+    object: {
+      kind: "Pod",
+      apiVersion: "v1",
+      metadata: { resourceVersion: version, annotations: { "k8s.io/initial-events-end": "true" } },
+      spec: { containers: null },
+      status: {},
+    },
   });
   expect(await watch.take(1)).toEqual(["ADDED b"]);
 });
@@ -78,7 +84,10 @@ test("an object that comes to match is ADDED, one that ceases to is DELETED with
   const { body: last } = await server.request("PATCH", podPath("a"), { metadata: { labels: { app: "z" } } }, patches.merge);
 
   expect(await watch.take(2)).toEqual(["ADDED a", "MODIFIED a"]);
-  expect(await watch.next()).toMatchObject({ type: "DELETED", object: { metadata: { labels: { app: "y", more: "1" }, resourceVersion: last.metadata.resourceVersion } } });
+  expect(await watch.next()).toMatchObject({
+    type: "DELETED",
+    object: { metadata: { labels: { app: "y", more: "1" }, resourceVersion: last.metadata.resourceVersion } },
+  });
 });
 
 test("a field selector selects a node's pods, also once they are bound", async () => {
@@ -94,7 +103,9 @@ test("a field selector selects a node's pods, also once they are bound", async (
 
 test("a watch of one namespace sees nothing of another", async () => {
   await using server = await startTestServer();
-  const watch = await server.watch("/api/v1/namespaces/kube-system/configmaps?watch=1&sendInitialEvents=false&resourceVersionMatch=NotOlderThan");
+  const watch = await server.watch(
+    "/api/v1/namespaces/kube-system/configmaps?watch=1&sendInitialEvents=false&resourceVersionMatch=NotOlderThan",
+  );
 
   await server.request("POST", "/api/v1/namespaces/default/configmaps", { metadata: { name: "a" } });
   await server.request("POST", "/api/v1/namespaces/kube-system/configmaps", { metadata: { name: "b" } });
@@ -105,12 +116,16 @@ test("a watch of one namespace sees nothing of another", async () => {
 test("a watch from before the history gets a 410 as an event, and ends", async () => {
   await using server = await startTestServer({ watchHistory: 10 });
   const version = await createPod(server, "a");
-  for (let index = 0; index < 20; index++) await server.request("PATCH", podPath("a"), { metadata: { labels: { x: String(index) } } }, patches.merge);
+  for (let index = 0; index < 20; index++)
+    await server.request("PATCH", podPath("a"), { metadata: { labels: { x: String(index) } } }, patches.merge);
 
   const watch = await server.watch(`${podsPath}?watch=1&resourceVersion=${version}`);
 
   expect(watch.status).toBe(200);
-  expect(await watch.next()).toMatchObject({ type: "ERROR", object: { kind: "Status", code: 410, reason: "Expired", message: expect.stringMatching(/^too old resource version: \d+ \(\d+\)$/) } });
+  expect(await watch.next()).toMatchObject({
+    type: "ERROR",
+    object: { kind: "Status", code: 410, reason: "Expired", message: expect.stringMatching(/^too old resource version: \d+ \(\d+\)$/) },
+  });
   expect(await watch.next()).toBeUndefined();
 });
 
@@ -128,13 +143,18 @@ test("a watch from the future is silent until then", async () => {
 test("a bookmark comes every minute, with the latest resourceVersion of all kinds", async () => {
   await using server = await startTestServer();
   await createPod(server, "a");
-  const watch = await server.watch(`${podsPath}?watch=1&sendInitialEvents=false&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true`);
+  const watch = await server.watch(
+    `${podsPath}?watch=1&sendInitialEvents=false&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true`,
+  );
   const { body: node } = await server.request("POST", "/api/v1/nodes", { metadata: { name: "n" } });
 
   server.clock.advance(60_000);
   server.clock.advance(60_000);
 
-  expect(await watch.next()).toMatchObject({ type: "BOOKMARK", object: { kind: "Pod", metadata: { resourceVersion: node.metadata.resourceVersion } } });
+  expect(await watch.next()).toMatchObject({
+    type: "BOOKMARK",
+    object: { kind: "Pod", metadata: { resourceVersion: node.metadata.resourceVersion } },
+  });
   expect(await watch.take(1)).toEqual(["BOOKMARK"]);
 });
 
@@ -212,12 +232,22 @@ test("a watch as tables describes the columns once", async () => {
   await createPod(server, "a");
   await createPod(server, "b");
   const table = server.server.transport();
-  const response = await table.request({ method: "GET", path: `${podsPath}?watch=1&timeoutSeconds=5`, headers: { accept: "application/json;as=Table;v=v1;g=meta.k8s.io" }, pool: "long", signal: new AbortController().signal });
+  const response = await table.request({
+    method: "GET",
+    path: `${podsPath}?watch=1&timeoutSeconds=5`,
+    headers: { accept: "application/json;as=Table;v=v1;g=meta.k8s.io" },
+    pool: "long",
+    signal: new AbortController().signal,
+  });
   server.clock.advance(5_000);
 
   const chunks: Uint8Array[] = [];
   for await (const chunk of response.body) chunks.push(chunk);
-  const events = Buffer.concat(chunks).toString().trim().split("\n").map((line) => JSON.parse(line));
+  const events = Buffer.concat(chunks)
+    .toString()
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
 
   expect(events.map(({ object }) => [object.kind, object.columnDefinitions?.[0].name, object.rows[0].cells[0]])).toEqual([
     ["Table", "Name", "a"],

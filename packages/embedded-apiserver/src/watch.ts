@@ -47,7 +47,9 @@ const lineStarts: Readonly<Record<WatchEventType, Buffer>> = {
   ERROR: lineStart("ERROR"),
 };
 
-type Line = { readonly type: "ADDED" | "MODIFIED" | "DELETED"; readonly stored: StoredObject } | { readonly type: "BOOKMARK" | "ERROR"; readonly object: unknown };
+type Line =
+  | { readonly type: "ADDED" | "MODIFIED" | "DELETED"; readonly stored: StoredObject }
+  | { readonly type: "BOOKMARK" | "ERROR"; readonly object: unknown };
 
 /**
  * One watch: an iterable of chunks of JSON lines, for one reader.
@@ -135,8 +137,12 @@ export class WatchStream implements AsyncIterable<Uint8Array>, AsyncIterator<Uin
     const { resourceVersion = 0, sendInitialEvents } = this.#options;
     if (sendInitialEvents ?? resourceVersion === 0) {
       if (resourceVersion > latestVersion()) throw tooLargeResourceVersion(resourceVersion, latestVersion());
-      this.#initial = collection.list(this.#options.namespace).filter((stored) => this.#selects(stored)).map((stored) => ({ type: "ADDED", stored }));
-      if (sendInitialEvents === true && this.#options.allowBookmarks) this.#initial.push(this.#bookmark({ "k8s.io/initial-events-end": "true" }));
+      this.#initial = collection
+        .list(this.#options.namespace)
+        .filter((stored) => this.#selects(stored))
+        .map((stored) => ({ type: "ADDED", stored }));
+      if (sendInitialEvents === true && this.#options.allowBookmarks)
+        this.#initial.push(this.#bookmark({ "k8s.io/initial-events-end": "true" }));
     } else if (resourceVersion > 0) {
       for (const event of collection.eventsSince(resourceVersion)) this.#take(event, this.#initial);
     }

@@ -11,14 +11,19 @@ function specOf(change: Partial<CertificateSpec>): CertificateSpec {
 test("an authority signs a server's certificate, which names its hosts and addresses", () => {
   const authority = issueCertificate(specOf({ commonName: "ca", usage: "authority" }));
 
-  const { certificatePem } = issueCertificate(specOf({ commonName: "server", hosts: ["localhost", "127.0.0.1", "::1", "2001:db8::ff"] }), authority);
+  const { certificatePem } = issueCertificate(
+    specOf({ commonName: "server", hosts: ["localhost", "127.0.0.1", "::1", "2001:db8::ff"] }),
+    authority,
+  );
 
   const certificate = new X509Certificate(certificatePem);
   const ca = new X509Certificate(authority.certificatePem);
   expect(certificate.checkIssued(ca)).toBe(true);
   expect(certificate.verify(ca.publicKey)).toBe(true);
   expect([ca.ca, certificate.ca]).toEqual([true, false]);
-  expect(certificate.subjectAltName).toBe("DNS:localhost, IP Address:127.0.0.1, IP Address:0:0:0:0:0:0:0:1, IP Address:2001:DB8:0:0:0:0:0:FF");
+  expect(certificate.subjectAltName).toBe(
+    "DNS:localhost, IP Address:127.0.0.1, IP Address:0:0:0:0:0:0:0:1, IP Address:2001:DB8:0:0:0:0:0:FF",
+  );
   expect(certificate.checkHost("localhost")).toBe("localhost");
   expect(certificate.keyUsage).toEqual(["1.3.6.1.5.5.7.3.1"]);
   expect(certificate.serialNumber).toBe("FF01");

@@ -49,7 +49,12 @@ export function issueCertificate(spec: CertificateSpec, issuer?: CertifiedKey): 
     sequence(time(spec.notBeforeMs), time(spec.notAfterMs)),
     distinguishedName(spec),
     publicKey.export({ type: "spki", format: "der" }),
-    element(0xa3, sequence(...extensions(spec, { key: publicKey, authorityKey: issuer === undefined ? publicKey : createPublicKey(issuer.privateKey) }))),
+    element(
+      0xa3,
+      sequence(
+        ...extensions(spec, { key: publicKey, authorityKey: issuer === undefined ? publicKey : createPublicKey(issuer.privateKey) }),
+      ),
+    ),
   );
   const signature = sign("sha256", body, signingKey);
   const der = sequence(body, ecdsaWithSha256, bitString(signature));
@@ -83,7 +88,10 @@ function critical(id: string, value: Buffer): Buffer {
 }
 
 function keyIdentifier(key: KeyObject): Buffer {
-  return createHash("sha256").update(key.export({ type: "spki", format: "der" })).digest().subarray(0, 20);
+  return createHash("sha256")
+    .update(key.export({ type: "spki", format: "der" }))
+    .digest()
+    .subarray(0, 20);
 }
 
 function generalName(host: string): Buffer {

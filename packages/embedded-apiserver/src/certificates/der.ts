@@ -2,7 +2,17 @@
  * The few forms of DER (X.690) that a certificate needs.
  */
 
-const tags = { boolean: 0x01, integer: 0x02, bitString: 0x03, octetString: 0x04, oid: 0x06, utf8String: 0x0c, generalizedTime: 0x18, sequence: 0x30, set: 0x31 } as const;
+const tags = {
+  boolean: 0x01,
+  integer: 0x02,
+  bitString: 0x03,
+  octetString: 0x04,
+  oid: 0x06,
+  utf8String: 0x0c,
+  generalizedTime: 0x18,
+  sequence: 0x30,
+  set: 0x31,
+} as const;
 
 /** Tag, length, contents. */
 export function element(tag: number, ...contents: readonly Uint8Array[]): Buffer {

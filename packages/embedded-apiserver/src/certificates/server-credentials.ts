@@ -13,7 +13,15 @@ const validityMs = 365 * dayMs;
 const clockSkewMs = dayMs;
 
 /** Makes an authority and a serving certificate for these hosts. */
-export function createServerCredentials({ clock, random, hosts }: { readonly clock: Clock; readonly random: Random; readonly hosts: readonly string[] }): ServerCredentials {
+export function createServerCredentials({
+  clock,
+  random,
+  hosts,
+}: {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly hosts: readonly string[];
+}): ServerCredentials {
   const validity = { notBeforeMs: clock.now() - clockSkewMs, notAfterMs: clock.now() + validityMs };
   const serial = (): Buffer => Buffer.from(random.uuid().replaceAll("-", ""), "hex");
   const authority = issueCertificate({ commonName: "embedded-apiserver-ca", usage: "authority", ...validity, serial: serial() });

@@ -20,7 +20,10 @@ test.each([
 ] as const)("%s is refused with %s", async (_name, method, path, status, reason) => {
   await using server = await startTestServer();
 
-  expect(await server.request(method, path, method === "GET" ? undefined : {})).toMatchObject({ status, body: { kind: "Status", reason, details: {}, code: status } });
+  expect(await server.request(method, path, method === "GET" ? undefined : {})).toMatchObject({
+    status,
+    body: { kind: "Status", reason, details: {}, code: status },
+  });
 });
 
 test("a protobuf body is refused with 415 that names JSON", async () => {
@@ -55,7 +58,10 @@ test("broken JSON is refused with 400", async () => {
 test("a body of more than 3 MiB is refused with 413", async () => {
   await using server = await startTestServer();
 
-  const { status, body } = await server.request("POST", "/api/v1/namespaces/default/configmaps", { metadata: { name: "c" }, data: { a: "x".repeat(3 * 1024 * 1024) } });
+  const { status, body } = await server.request("POST", "/api/v1/namespaces/default/configmaps", {
+    metadata: { name: "c" },
+    data: { a: "x".repeat(3 * 1024 * 1024) },
+  });
 
   expect(status).toBe(413);
   expect(body.reason).toBe("RequestEntityTooLarge");
@@ -71,7 +77,8 @@ test("callers without or with wrong credentials get 401; health and version are 
   await using server = await startTestServer();
   const transport = server.server.transport();
   const statusOf = async (path: string, authorization: string): Promise<number> =>
-    (await transport.request({ method: "GET", path, headers: { authorization }, pool: "short", signal: new AbortController().signal })).status;
+    (await transport.request({ method: "GET", path, headers: { authorization }, pool: "short", signal: new AbortController().signal }))
+      .status;
 
   expect(await statusOf("/api/v1/pods", "")).toBe(401);
   expect(await statusOf("/api/v1/pods", "Bearer wrong")).toBe(401);
@@ -81,15 +88,25 @@ test("callers without or with wrong credentials get 401; health and version are 
 test("health and version answer", async () => {
   await using server = await startTestServer();
 
-  for (const path of ["/healthz", "/livez", "/readyz", "/readyz/ping"]) expect(await server.request("GET", path)).toMatchObject({ status: 200, body: "ok" });
-  expect((await server.request("GET", "/version")).body).toMatchObject({ major: "1", minor: "36", gitVersion: expect.stringMatching(/^v1\.36\./) });
+  for (const path of ["/healthz", "/livez", "/readyz", "/readyz/ping"])
+    expect(await server.request("GET", path)).toMatchObject({ status: 200, body: "ok" });
+  expect((await server.request("GET", "/version")).body).toMatchObject({
+    major: "1",
+    minor: "36",
+    gitVersion: expect.stringMatching(/^v1\.36\./),
+  });
 });
 
 test("?pretty=true gives JSON in lines", async () => {
   await using server = await startTestServer();
   const transport = server.server.transport();
 
-  const response = await transport.request({ method: "GET", path: "/version?pretty=true", pool: "short", signal: new AbortController().signal });
+  const response = await transport.request({
+    method: "GET",
+    path: "/version?pretty=true",
+    pool: "short",
+    signal: new AbortController().signal,
+  });
 
   const chunks: Uint8Array[] = [];
   for await (const chunk of response.body) chunks.push(chunk);

@@ -30,7 +30,10 @@ export function handleRequest(deps: ApiHandlerDeps, request: ApiRequest): ApiRes
   try {
     return pretty(request, route(deps, request));
   } catch (error) {
-    return pretty(request, failure(error instanceof ApiStatusError ? error : internalError(error instanceof Error ? error.message : String(error))));
+    return pretty(
+      request,
+      failure(error instanceof ApiStatusError ? error : internalError(error instanceof Error ? error.message : String(error))),
+    );
   }
 }
 
@@ -39,7 +42,9 @@ function route(deps: ApiHandlerDeps, request: ApiRequest): ApiResponse {
   const user = authenticate(deps, request);
   if (user === undefined && !(publicPath.test(path) && request.headers["authorization"] === undefined)) throw unauthorized();
   if (request.body.length > bodyLimitBytes) throw tooLarge(bodyLimitBytes);
-  return publicPath.test(path) ? publicResponse(deps, request, path) : privateResponse(deps, request, { path, query, user: user ?? nobody });
+  return publicPath.test(path)
+    ? publicResponse(deps, request, path)
+    : privateResponse(deps, request, { path, query, user: user ?? nobody });
 }
 
 const nobody: UserInfo = { username: "system:anonymous", groups: ["system:unauthenticated"] };
@@ -47,7 +52,10 @@ const nobody: UserInfo = { username: "system:anonymous", groups: ["system:unauth
 function splitUrl(url: string): { path: string; query: URLSearchParams } {
   const mark = url.indexOf("?");
   const path = mark < 0 ? url : url.slice(0, mark);
-  return { path: path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path, query: new URLSearchParams(mark < 0 ? "" : url.slice(mark + 1)) };
+  return {
+    path: path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path,
+    query: new URLSearchParams(mark < 0 ? "" : url.slice(mark + 1)),
+  };
 }
 
 function publicResponse(deps: ApiHandlerDeps, request: ApiRequest, path: string): ApiResponse {
@@ -55,13 +63,23 @@ function publicResponse(deps: ApiHandlerDeps, request: ApiRequest, path: string)
   return path === "/version" ? json(200, deps.version) : text(200, "ok");
 }
 
-function privateResponse(deps: ApiHandlerDeps, request: ApiRequest, { path, query, user }: { path: string; query: URLSearchParams; user: UserInfo }): ApiResponse {
+function privateResponse(
+  deps: ApiHandlerDeps,
+  request: ApiRequest,
+  { path, query, user }: { path: string; query: URLSearchParams; user: UserInfo },
+): ApiResponse {
   if (request.method === "GET") {
     const document = deps.discovery(path, query, request.headers["accept"]);
-    if (document !== undefined) return { ...document, body: typeof document.body === "string" ? Buffer.from(document.body) : document.body };
+    if (document !== undefined)
+      return { ...document, body: typeof document.body === "string" ? Buffer.from(document.body) : document.body };
   }
   const target = parseResourcePath(path);
-  const response = target === undefined ? undefined : isReview(target) ? handleReview(deps, request, { target, user }) : handleResource(deps, request, { target, query, user });
+  const response =
+    target === undefined
+      ? undefined
+      : isReview(target)
+        ? handleReview(deps, request, { target, user })
+        : handleResource(deps, request, { target, query, user });
   return response ?? text(404, "404 page not found\n");
 }
 

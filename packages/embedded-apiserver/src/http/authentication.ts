@@ -20,7 +20,8 @@ const adminUser: UserInfo = { username: "kubernetes-admin", groups: ["system:mas
  */
 export function authenticate(deps: AuthenticationDeps, request: ApiRequest): UserInfo | undefined {
   const { certificate } = request;
-  if (certificate !== undefined) return { username: certificate.commonName, groups: [...certificate.organizations, "system:authenticated"] };
+  if (certificate !== undefined)
+    return { username: certificate.commonName, groups: [...certificate.organizations, "system:authenticated"] };
   const token = bearerToken(request.headers["authorization"]);
   return token === undefined ? undefined : authenticateToken(deps, token, [tokenIssuer]);
 }
@@ -74,8 +75,15 @@ function serviceAccountUser(claims: TokenClaims): UserInfo {
     groups: ["system:serviceaccounts", `system:serviceaccounts:${namespace}`, "system:authenticated"],
     extra: {
       "authentication.kubernetes.io/credential-id": [`JTI=${claims.jti}`],
-      ...(node === undefined ? {} : { "authentication.kubernetes.io/node-name": [node.name], ...(node.uid === "" ? {} : { "authentication.kubernetes.io/node-uid": [node.uid] }) }),
-      ...(pod === undefined ? {} : { "authentication.kubernetes.io/pod-name": [pod.name], "authentication.kubernetes.io/pod-uid": [pod.uid] }),
+      ...(node === undefined
+        ? {}
+        : {
+            "authentication.kubernetes.io/node-name": [node.name],
+            ...(node.uid === "" ? {} : { "authentication.kubernetes.io/node-uid": [node.uid] }),
+          }),
+      ...(pod === undefined
+        ? {}
+        : { "authentication.kubernetes.io/pod-name": [pod.name], "authentication.kubernetes.io/pod-uid": [pod.uid] }),
     },
   };
 }

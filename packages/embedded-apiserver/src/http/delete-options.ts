@@ -24,7 +24,8 @@ export function parseDeleteOptions(request: ApiRequest, query: URLSearchParams):
 function bodyOptions(request: ApiRequest): JsonObject {
   checkJsonBody(request.headers["content-type"]);
   const body = parseJsonBody(request.body, "DeleteOptions");
-  if (!isJsonObject(body) || (body["kind"] !== undefined && body["kind"] !== "DeleteOptions")) throw badRequest("decoded object cannot be converted to DeleteOptions");
+  if (!isJsonObject(body) || (body["kind"] !== undefined && body["kind"] !== "DeleteOptions"))
+    throw badRequest("decoded object cannot be converted to DeleteOptions");
   return body;
 }
 
@@ -45,7 +46,9 @@ function toDeleteOptions(options: JsonObject): ParsedDeleteOptions {
   const { gracePeriodSeconds, orphanDependents, propagationPolicy, dryRun } = options;
   const preconditions = isJsonObject(options["preconditions"]) ? options["preconditions"] : {};
   if (gracePeriodSeconds !== undefined && gracePeriodSeconds !== null && !Number.isInteger(gracePeriodSeconds)) {
-    throw badRequest(`json: cannot unmarshal ${typeof gracePeriodSeconds} into Go struct field DeleteOptions.gracePeriodSeconds of type int64`);
+    throw badRequest(
+      `json: cannot unmarshal ${typeof gracePeriodSeconds} into Go struct field DeleteOptions.gracePeriodSeconds of type int64`,
+    );
   }
   checkOptions(options);
   const policy = typeof orphanDependents === "boolean" ? (orphanDependents ? "Orphan" : "Background") : propagationPolicy;
@@ -67,7 +70,11 @@ function checkOptions({ orphanDependents, propagationPolicy, dryRun }: JsonObjec
     errors.push({ field: "propagationPolicy", reason: "FieldValueInvalid", message });
   }
   if (Array.isArray(dryRun) && dryRun.some((value) => value !== "All")) {
-    errors.push({ field: "dryRun", reason: "FieldValueNotSupported", message: `Unsupported value: ${JSON.stringify(dryRun)}: supported values: "All"` });
+    errors.push({
+      field: "dryRun",
+      reason: "FieldValueNotSupported",
+      message: `Unsupported value: ${JSON.stringify(dryRun)}: supported values: "All"`,
+    });
   }
   if (errors.length > 0) throw invalid({ group: "meta.k8s.io", kind: "DeleteOptions" }, "", errors);
 }

@@ -10,15 +10,28 @@ interface Answer {
   readonly body: string;
 }
 
-async function overHttp1(server: ApiServer, path: string, options: { method?: string; body?: string; token?: string; ca?: string } = {}): Promise<Answer> {
+async function overHttp1(
+  server: ApiServer,
+  path: string,
+  options: { method?: string; body?: string; token?: string; ca?: string } = {},
+): Promise<Answer> {
   const { method = "GET", body, token = server.token, ca = server.caPem } = options;
-  const request = httpsRequest(`${server.url}${path}`, { method, ca, agent: false, headers: { authorization: `Bearer ${token}`, "content-type": "application/json" } });
+  const request = httpsRequest(`${server.url}${path}`, {
+    method,
+    ca,
+    agent: false,
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+  });
   request.end(body);
   const [response] = await once(request, "response");
   return { status: response.statusCode, body: await text(response) };
 }
 
-function open(session: ClientHttp2Session, server: ApiServer, path: string): { status: Promise<number>; stream: ReturnType<ClientHttp2Session["request"]> } {
+function open(
+  session: ClientHttp2Session,
+  server: ApiServer,
+  path: string,
+): { status: Promise<number>; stream: ReturnType<ClientHttp2Session["request"]> } {
   const stream = session.request({ [constants.HTTP2_HEADER_PATH]: path, authorization: `Bearer ${server.token}` });
   return { stream, status: once(stream, "response").then(([headers]) => Number(headers[constants.HTTP2_HEADER_STATUS])) };
 }
@@ -26,7 +39,10 @@ function open(session: ClientHttp2Session, server: ApiServer, path: string): { s
 test("HTTPS answers over HTTP/1.1, with a certificate of the server's authority", async () => {
   await using server = await startApiServer({ controllers: false });
 
-  const created = await overHttp1(server, "/api/v1/namespaces/default/configmaps", { method: "POST", body: JSON.stringify({ metadata: { name: "c" }, data: { a: "ü" } }) });
+  const created = await overHttp1(server, "/api/v1/namespaces/default/configmaps", {
+    method: "POST",
+    body: JSON.stringify({ metadata: { name: "c" }, data: { a: "ü" } }),
+  });
   const read = await overHttp1(server, "/api/v1/namespaces/default/configmaps/c");
 
   expect(created.status).toBe(201);
@@ -37,7 +53,11 @@ test("HTTPS answers over HTTP/1.1, with a certificate of the server's authority"
 test("HTTPS answers over HTTP/2, many at once, and streams a watch line by line", async () => {
   await using server = await startApiServer({ controllers: false });
   const session = connect(server.url, { ca: server.caPem });
-  const watch = open(session, server, "/api/v1/namespaces/default/configmaps?watch=1&sendInitialEvents=false&resourceVersionMatch=NotOlderThan");
+  const watch = open(
+    session,
+    server,
+    "/api/v1/namespaces/default/configmaps?watch=1&sendInitialEvents=false&resourceVersionMatch=NotOlderThan",
+  );
   expect(await watch.status).toBe(200);
 
   const lists = await Promise.all(Array.from({ length: 20 }, () => open(session, server, "/api/v1/pods").status));
@@ -53,7 +73,10 @@ test("a caller with a wrong token gets 401, a body beyond 3 MiB 413", async () =
   await using server = await startApiServer({ controllers: false });
 
   const unauthorized = await overHttp1(server, "/api/v1/pods", { token: "wrong" });
-  const tooLarge = await overHttp1(server, "/api/v1/namespaces/default/configmaps", { method: "POST", body: JSON.stringify({ data: "x".repeat(3 * 1024 * 1024) }) });
+  const tooLarge = await overHttp1(server, "/api/v1/namespaces/default/configmaps", {
+    method: "POST",
+    body: JSON.stringify({ data: "x".repeat(3 * 1024 * 1024) }),
+  });
 
   expect(unauthorized.status).toBe(401);
   expect(tooLarge.status).toBe(413);

@@ -15,6 +15,8 @@ export function parseJsonBody(body: Uint8Array, expected: string): JsonValue {
     return JSON.parse(text) as JsonValue;
   } catch (error) {
     const problem = error instanceof Error ? error.message : String(error);
-    throw badRequest(`the object provided is unrecognized (must be of type ${expected}): couldn't get version/kind; json parse error: ${problem}`);
+    throw badRequest(
+      `the object provided is unrecognized (must be of type ${expected}): couldn't get version/kind; json parse error: ${problem}`,
+    );
   }
 }

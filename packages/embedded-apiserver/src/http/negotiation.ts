@@ -37,7 +37,9 @@ function parseAccept(accept: string): Accepted[] {
     .split(",")
     .map((range) => {
       const [type = "", ...rest] = range.split(";").map((part) => part.trim());
-      const parameters = new Map(rest.map((parameter) => [parameter.slice(0, parameter.indexOf("=")), parameter.slice(parameter.indexOf("=") + 1)] as const));
+      const parameters = new Map(
+        rest.map((parameter) => [parameter.slice(0, parameter.indexOf("=")), parameter.slice(parameter.indexOf("=") + 1)] as const),
+      );
       return { type: type.toLowerCase(), parameters, quality: Number(parameters.get("q") ?? 1) };
     })
     .toSorted((a, b) => b.quality - a.quality);
@@ -51,7 +53,9 @@ function parseAccept(accept: string): Accepted[] {
 export function checkJsonBody(contentType: string | undefined): void {
   const type = mediaType(contentType);
   if (type === "" || type === "application/json") return;
-  throw unsupportedMediaType(`the body of the request was in an unknown format - accepted media types include: application/json; the embedded API server does not read ${type}`);
+  throw unsupportedMediaType(
+    `the body of the request was in an unknown format - accepted media types include: application/json; the embedded API server does not read ${type}`,
+  );
 }
 
 /** The kinds of patch. */
@@ -73,7 +77,8 @@ export function patchTypeOf(contentType: string | undefined): PatchType {
   const patchType = patchTypes[type];
   if (patchType !== undefined) return patchType;
   const accepted = Object.keys(patchTypes).join(", ");
-  if (type.startsWith("application/apply-patch+")) throw unsupportedMediaType(`server-side apply is not supported by the embedded API server - accepted media types include: ${accepted}`);
+  if (type.startsWith("application/apply-patch+"))
+    throw unsupportedMediaType(`server-side apply is not supported by the embedded API server - accepted media types include: ${accepted}`);
   throw unsupportedMediaType(`the body of the request was in an unknown format - accepted media types include: ${accepted}`);
 }
 

@@ -48,7 +48,8 @@ function listErrors({ resourceVersion, resourceVersionMatch: match, continueToke
     if (resourceVersion === "") errors.push(matchForbidden("resourceVersionMatch is forbidden unless resourceVersion is provided"));
     if (continueToken !== "") errors.push(matchForbidden("resourceVersionMatch is forbidden when continue is provided"));
     if (match !== "Exact" && match !== "NotOlderThan") errors.push(matchNotSupported(match, '"Exact", "NotOlderThan", ""'));
-    if (match === "Exact" && resourceVersion === "0") errors.push(matchForbidden('resourceVersionMatch "exact" is forbidden for resourceVersion "0"'));
+    if (match === "Exact" && resourceVersion === "0")
+      errors.push(matchForbidden('resourceVersionMatch "exact" is forbidden for resourceVersion "0"'));
   }
   if (sendInitialEvents !== undefined) errors.push(forbiddenField("sendInitialEvents", "sendInitialEvents is forbidden for list"));
   return errors;
@@ -56,9 +57,11 @@ function listErrors({ resourceVersion, resourceVersionMatch: match, continueToke
 
 function watchErrors({ resourceVersionMatch: match, continueToken, sendInitialEvents }: ListOptions): FieldError[] {
   const errors: FieldError[] = [];
-  if (sendInitialEvents !== undefined && match !== "NotOlderThan") errors.push(matchForbidden("sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"));
+  if (sendInitialEvents !== undefined && match !== "NotOlderThan")
+    errors.push(matchForbidden("sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"));
   if (match !== "") {
-    if (sendInitialEvents === undefined) errors.push(matchForbidden("resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"));
+    if (sendInitialEvents === undefined)
+      errors.push(matchForbidden("resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"));
     if (match !== "NotOlderThan") errors.push(matchNotSupported(match, '"NotOlderThan"'));
     if (continueToken !== "") errors.push(matchForbidden("resourceVersionMatch is forbidden when continue is provided"));
   }
@@ -70,7 +73,11 @@ function matchForbidden(problem: string): FieldError {
 }
 
 function matchNotSupported(value: string, supported: string): FieldError {
-  return { field: "resourceVersionMatch", reason: "FieldValueNotSupported", message: `Unsupported value: ${JSON.stringify(value)}: supported values: ${supported}` };
+  return {
+    field: "resourceVersionMatch",
+    reason: "FieldValueNotSupported",
+    message: `Unsupported value: ${JSON.stringify(value)}: supported values: ${supported}`,
+  };
 }
 
 function forbiddenField(field: string, problem: string): FieldError {
@@ -94,10 +101,19 @@ export function parseWriteQuery(query: URLSearchParams, optionsKind: string): Wr
   const dryRun = query.getAll("dryRun").filter((value) => value !== "");
   const fieldValidation = query.get("fieldValidation") ?? "";
   for (const value of dryRun) {
-    if (value !== "All") errors.push({ field: "dryRun", reason: "FieldValueNotSupported", message: `Unsupported value: ${JSON.stringify(dryRun)}: supported values: "All"` });
+    if (value !== "All")
+      errors.push({
+        field: "dryRun",
+        reason: "FieldValueNotSupported",
+        message: `Unsupported value: ${JSON.stringify(dryRun)}: supported values: "All"`,
+      });
   }
   if (!["", "Ignore", "Warn", "Strict"].includes(fieldValidation)) {
-    errors.push({ field: "fieldValidation", reason: "FieldValueNotSupported", message: `Unsupported value: ${JSON.stringify(fieldValidation)}: supported values: "", "Ignore", "Strict", "Warn"` });
+    errors.push({
+      field: "fieldValidation",
+      reason: "FieldValueNotSupported",
+      message: `Unsupported value: ${JSON.stringify(fieldValidation)}: supported values: "", "Ignore", "Strict", "Warn"`,
+    });
   }
   if (errors.length > 0) throw invalid({ group: "meta.k8s.io", kind: optionsKind }, "", errors);
   return { dryRun: dryRun.length > 0, fieldValidation: fieldValidation === "" ? "Warn" : (fieldValidation as FieldValidation) };

@@ -48,14 +48,21 @@ export function listVerb(deps: ResourceDeps, call: ResourceCall): ApiResponse {
 }
 
 /** What the selectors select; `undefined` if there are none. */
-export function parseSelection({ kind }: ResourceCall, options: Pick<ListOptions, "labelSelector" | "fieldSelector">): ((object: Readonly<ApiObject>) => boolean) | undefined {
+export function parseSelection(
+  { kind }: ResourceCall,
+  options: Pick<ListOptions, "labelSelector" | "fieldSelector">,
+): ((object: Readonly<ApiObject>) => boolean) | undefined {
   const labels = parseLabelSelector(options.labelSelector);
   const fields = parseFieldSelector(options.fieldSelector, kind);
   if (labels === undefined && fields === undefined) return undefined;
   return (object) => (fields === undefined || fields(object)) && (labels === undefined || labels(object.metadata.labels ?? {}));
 }
 
-function watchVerb(deps: ResourceDeps, call: ResourceCall, { options, selects }: { options: ListOptions; selects: WatchOptions["selects"] }): ApiResponse {
+function watchVerb(
+  deps: ResourceDeps,
+  call: ResourceCall,
+  { options, selects }: { options: ListOptions; selects: WatchOptions["selects"] },
+): ApiResponse {
   checkWatchVersion(options.resourceVersion);
   const watch = new WatchStream(
     {
@@ -70,7 +77,10 @@ function watchVerb(deps: ResourceDeps, call: ResourceCall, { options, selects }:
       resourceVersion: options.resourceVersion === "" ? undefined : parseVersion(options.resourceVersion),
       sendInitialEvents: options.sendInitialEvents,
       allowBookmarks: options.allowWatchBookmarks,
-      timeoutMs: options.timeoutSeconds !== undefined && options.timeoutSeconds > 0 ? options.timeoutSeconds * 1000 : minWatchMs * (1 + deps.random.next()),
+      timeoutMs:
+        options.timeoutSeconds !== undefined && options.timeoutSeconds > 0
+          ? options.timeoutSeconds * 1000
+          : minWatchMs * (1 + deps.random.next()),
       transform: watchTransform(deps, call),
     },
   ).start();
@@ -83,7 +93,10 @@ function watchVerb(deps: ResourceDeps, call: ResourceCall, { options, selects }:
 function checkWatchVersion(text: string): void {
   if (/^\d*$/.test(text)) return;
   const given = JSON.stringify(text);
-  throw new ApiStatusError({ code: 500, message: `resourceVersion: Invalid value: ${given}: strconv.ParseUint: parsing ${given}: invalid syntax` });
+  throw new ApiStatusError({
+    code: 500,
+    message: `resourceVersion: Invalid value: ${given}: strconv.ParseUint: parsing ${given}: invalid syntax`,
+  });
 }
 
 function watchTransform(deps: ResourceDeps, call: ResourceCall): WatchOptions["transform"] {
@@ -92,7 +105,11 @@ function watchTransform(deps: ResourceDeps, call: ResourceCall): WatchOptions["t
   let isFirst = true;
   return (object) => {
     // Only a watch's first table describes its columns.
-    const table = tableOf(deps, call, { objects: [object], metadata: { resourceVersion: object.metadata.resourceVersion }, noHeaders: !isFirst });
+    const table = tableOf(deps, call, {
+      objects: [object],
+      metadata: { resourceVersion: object.metadata.resourceVersion },
+      noHeaders: !isFirst,
+    });
     isFirst = false;
     return table;
   };

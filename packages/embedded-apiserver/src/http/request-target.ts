@@ -32,7 +32,8 @@ export function parseResourcePath(path: string): ResourceTarget | undefined {
 /** `namespaces/x/pods` is about pods, `namespaces/x` and `namespaces/x/status` about the namespace. */
 function splitNamespace(parts: readonly string[]): { namespace: string | undefined; parts: readonly string[] } {
   const [first, namespace, resource] = parts;
-  if (first !== "namespaces" || resource === undefined || resource === "" || resource === "status" || resource === "finalize") return { namespace: undefined, parts };
+  if (first !== "namespaces" || resource === undefined || resource === "" || resource === "status" || resource === "finalize")
+    return { namespace: undefined, parts };
   return { namespace, parts: parts.slice(2) };
 }
 

@@ -47,7 +47,10 @@ export function objectResponse(deps: ResourceDeps, call: ResourceCall, status: n
     case "metadata":
       return json(status, partialMetadata(stored.object));
     case "table":
-      return json(status, tableOf(deps, call, { objects: [stored.object], metadata: { resourceVersion: stored.object.metadata.resourceVersion } }));
+      return json(
+        status,
+        tableOf(deps, call, { objects: [stored.object], metadata: { resourceVersion: stored.object.metadata.resourceVersion } }),
+      );
     default:
       return call.form satisfies never;
   }

@@ -20,7 +20,11 @@ const allNamespacesVerbs = { GET: listVerb } as const;
  * @returns `undefined` if there is no API group and version of that name
  * @throws ApiStatusError
  */
-export function handleResource(deps: ResourceDeps, request: ApiRequest, { target, query, user }: { target: ResourceTarget; query: URLSearchParams; user: UserInfo }): ApiResponse | undefined {
+export function handleResource(
+  deps: ResourceDeps,
+  request: ApiRequest,
+  { target, query, user }: { target: ResourceTarget; query: URLSearchParams; user: UserInfo },
+): ApiResponse | undefined {
   const { kinds } = deps.context;
   if (!kinds.some(({ group, version }) => group === target.group && version === target.version)) return undefined;
   const isBindings = target.group === "" && target.plural === "bindings" && target.name === undefined && request.method === "POST";

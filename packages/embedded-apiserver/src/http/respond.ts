@@ -20,7 +20,11 @@ export function json(status: number, value: unknown): ApiResponse {
 
 /** An answer of plain text. */
 export function text(status: number, body: string): ApiResponse {
-  return { status, headers: { ...commonHeaders, "content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff" }, body: Buffer.from(body) };
+  return {
+    status,
+    headers: { ...commonHeaders, "content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff" },
+    body: Buffer.from(body),
+  };
 }
 
 /** An answer that refuses. */

@@ -21,7 +21,11 @@ export function isReview({ group, version }: ResourceTarget): boolean {
  *
  * @throws ApiStatusError
  */
-export function handleReview(deps: AuthenticationDeps, request: ApiRequest, { target, user }: { target: ResourceTarget; user: UserInfo }): ApiResponse {
+export function handleReview(
+  deps: AuthenticationDeps,
+  request: ApiRequest,
+  { target, user }: { target: ResourceTarget; user: UserInfo },
+): ApiResponse {
   const review = reviews[`${target.plural}.${target.group}`];
   if (review === undefined || target.name !== undefined) throw noSuchResource();
   if (request.method !== "POST") throw methodNotAllowed();
@@ -30,7 +34,13 @@ export function handleReview(deps: AuthenticationDeps, request: ApiRequest, { ta
   if (!isJsonObject(body)) throw badRequest(`the object provided is unrecognized (must be of type ${review.kind}): expected a JSON object`);
   const { spec, metadata = {} } = body;
   const status = review.answer(deps, isJsonObject(spec) ? spec : {}, user);
-  return json(201, { kind: review.kind, apiVersion: `${target.group}/${target.version}`, metadata, ...(spec === undefined ? {} : { spec }), status });
+  return json(201, {
+    kind: review.kind,
+    apiVersion: `${target.group}/${target.version}`,
+    metadata,
+    ...(spec === undefined ? {} : { spec }),
+    status,
+  });
 }
 
 interface Review {

@@ -42,7 +42,15 @@ const specialVerbs: Readonly<Record<string, Verbs>> = {
 };
 
 /** Subresources that would need a way to the kubelet. */
-const unservedSubresources: ReadonlySet<string> = new Set(["pods/log", "pods/exec", "pods/attach", "pods/portforward", "pods/proxy", "nodes/proxy", "services/proxy"]);
+const unservedSubresources: ReadonlySet<string> = new Set([
+  "pods/log",
+  "pods/exec",
+  "pods/attach",
+  "pods/portforward",
+  "pods/proxy",
+  "nodes/proxy",
+  "services/proxy",
+]);
 
 /**
  * The verbs of a subresource, by HTTP method; `undefined` if the kind has no such subresource.
@@ -54,14 +62,24 @@ export function subresourceVerbs(kind: Kind, subresource: string): Verbs | undef
   if (subresource === "scale") return kind.hasScale === true ? scaleVerbs : undefined;
   if (kind.group !== "") return undefined;
   const path = `${kind.plural}/${subresource}`;
-  if (unservedSubresources.has(path)) throw new ApiStatusError({ code: 501, reason: "NotImplemented", message: `${path} is not served by the embedded API server: it has no connection to a kubelet` });
+  if (unservedSubresources.has(path))
+    throw new ApiStatusError({
+      code: 501,
+      reason: "NotImplemented",
+      message: `${path} is not served by the embedded API server: it has no connection to a kubelet`,
+    });
   return specialVerbs[path];
 }
 
 /** POST of a Binding: to the pod's subresource, or to the collection `bindings`. */
 export function bindingVerb(deps: ResourceDeps, call: ResourceCall): ApiResponse {
   const { namespace = "", name } = call.target;
-  bindPod(deps.context, { pods: call.kind, namespace, name }, bodyOf(call, "Binding"), writeOptionsOf(call, "CreateOptions").dryRun === true);
+  bindPod(
+    deps.context,
+    { pods: call.kind, namespace, name },
+    bodyOf(call, "Binding"),
+    writeOptionsOf(call, "CreateOptions").dryRun === true,
+  );
   return success();
 }
 
@@ -92,7 +110,7 @@ function finalized(object: Readonly<ApiObject>, wanted: ApiObject): ApiObject {
   const { finalizers: _old, ...spec } = object["spec"] ?? {};
   const finalizers: string[] = wanted["spec"]?.finalizers ?? [];
   const metadata = { ...object.metadata, resourceVersion: wanted.metadata.resourceVersion };
-  return { ...object, metadata, spec: { ...spec, ...(finalizers.length === 0 ? {} : { finalizers }) } } as ApiObject;
+  return { ...object, metadata, spec: { ...spec, ...(finalizers.length === 0 ? {} : { finalizers }) } };
 }
 
 function specVerbs(update: typeof resizePod): Verbs {
@@ -102,12 +120,22 @@ function specVerbs(update: typeof resizePod): Verbs {
       const options = writeOptionsOf(call, "UpdateOptions");
       const object = decodeObject(call.kind, jsonBodyOf(call), options);
       const uid = object.metadata.uid as string | undefined;
-      return objectResponse(deps, call, 200, update(deps.context, addressOf(call), () => object, { ...options, uid }));
+      return objectResponse(
+        deps,
+        call,
+        200,
+        update(deps.context, addressOf(call), () => object, { ...options, uid }),
+      );
     },
     PATCH: (deps, call) => {
       const patch = parsePatch(call);
       const options = writeOptionsOf(call, "PatchOptions");
-      return objectResponse(deps, call, 200, update(deps.context, addressOf(call), (object) => decodePatched(call.kind, patch(object), options), options));
+      return objectResponse(
+        deps,
+        call,
+        200,
+        update(deps.context, addressOf(call), (object) => decodePatched(call.kind, patch(object), options), options),
+      );
     },
   };
 }

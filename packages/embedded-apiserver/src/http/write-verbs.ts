@@ -63,14 +63,20 @@ export function replaceVerb(deps: ResourceDeps, call: ResourceCall, scope?: "sta
   }
   const object = decodeObject(kind, body, options);
   const uid = object.metadata.uid as string | undefined;
-  return objectResponse(deps, call, 200, updateObject(deps.context, address, () => object, { ...options, ...scopeOf(scope), uid }));
+  return objectResponse(
+    deps,
+    call,
+    200,
+    updateObject(deps.context, address, () => object, { ...options, ...scopeOf(scope), uid }),
+  );
 }
 
 function namedBody(body: JsonValue, name: string): JsonValue {
   if (!isJsonObject(body)) return body;
   const metadata = isJsonObject(body["metadata"]) ? body["metadata"] : {};
   const given = metadata["name"];
-  if (typeof given === "string" && given !== "" && given !== name) throw badRequest(`the name of the object (${given}) does not match the name on the URL (${name})`);
+  if (typeof given === "string" && given !== "" && given !== name)
+    throw badRequest(`the name of the object (${given}) does not match the name on the URL (${name})`);
   return { ...body, metadata: { ...metadata, name } };
 }
 
@@ -82,7 +88,10 @@ function scopeOf(scope: "status" | undefined): Pick<UpdateOptions, "scope"> {
 export function patchVerb(deps: ResourceDeps, call: ResourceCall, scope?: "status"): ApiResponse {
   const patch = parsePatch(call);
   const options = writeOptionsOf(call, "PatchOptions");
-  const stored = updateObject(deps.context, addressOf(call), (object) => decodePatched(call.kind, patch(object), options), { ...options, ...scopeOf(scope) });
+  const stored = updateObject(deps.context, addressOf(call), (object) => decodePatched(call.kind, patch(object), options), {
+    ...options,
+    ...scopeOf(scope),
+  });
   return objectResponse(deps, call, 200, stored);
 }
 
@@ -116,13 +125,16 @@ function parsePatchBody(body: Uint8Array): JsonValue {
 }
 
 function requirePatchObject(patch: JsonValue): JsonObject {
-  if (!isJsonObject(patch)) throw badRequest(`error decoding patch: json: cannot unmarshal ${Array.isArray(patch) ? "array" : typeof patch} into Go value of type map[string]interface {}`);
+  if (!isJsonObject(patch))
+    throw badRequest(
+      `error decoding patch: json: cannot unmarshal ${Array.isArray(patch) ? "array" : typeof patch} into Go value of type map[string]interface {}`,
+    );
   return patch;
 }
 
 /** Stored objects are JSON; only their type says less. */
 function asJson(object: Readonly<ApiObject>): JsonObject {
-  return object as unknown as JsonObject;
+  return object;
 }
 
 /** Kinds whose DELETE answers with the object; source: `ReturnDeletedObject` under pkg/registry of Kubernetes v1.36.3. */
@@ -149,7 +161,11 @@ export function deleteVerb(deps: ResourceDeps, call: ResourceCall): ApiResponse 
   return deletionResponse(deps, call, { status, deletion });
 }
 
-function deletionResponse(deps: ResourceDeps, call: ResourceCall, { status, deletion }: { status: number; deletion: Deletion }): ApiResponse {
+function deletionResponse(
+  deps: ResourceDeps,
+  call: ResourceCall,
+  { status, deletion }: { status: number; deletion: Deletion },
+): ApiResponse {
   const { group, plural } = call.kind;
   if (!deletion.isGone || returnsDeleted.has(`${plural}.${group}`)) return objectResponse(deps, call, status, deletion.stored);
   const { name, uid } = deletion.stored.object.metadata;
@@ -166,10 +182,16 @@ export function deleteCollectionVerb(deps: ResourceDeps, call: ResourceCall): Ap
     const { namespace = "", name } = object.metadata;
     ignoreNotFound(() => deleteObject(deps.context, { kind: call.kind, namespace, name }, options));
   }
-  if (call.form === "table") return json(200, tableOf(deps, call, { objects: page.items.map(({ object }) => object), metadata: listMetadata(page) }));
+  if (call.form === "table")
+    return json(200, tableOf(deps, call, { objects: page.items.map(({ object }) => object), metadata: listMetadata(page) }));
   const { kind, group, version } = call.kind;
   const apiVersion = group === "" ? version : `${group}/${version}`;
-  return json(200, { kind: `${kind}List`, apiVersion, metadata: listMetadata(page), items: page.items.map(({ object: { kind: _kind, apiVersion: _version, ...item } }) => item) });
+  return json(200, {
+    kind: `${kind}List`,
+    apiVersion,
+    metadata: listMetadata(page),
+    items: page.items.map(({ object: { kind: _kind, apiVersion: _version, ...item } }) => item),
+  });
 }
 
 function ignoreNotFound(action: () => unknown): void {

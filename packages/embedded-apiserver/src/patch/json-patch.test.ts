@@ -11,9 +11,33 @@ test.each<[string, JsonValue, JsonValue, JsonValue]>([
   ["replaces", { a: { b: 1 } }, [{ op: "replace", path: "/a/b", value: 2 }], { a: { b: 2 } }],
   ["replaces the whole document", { a: 1 }, [{ op: "replace", path: "", value: [1] }], [1]],
   ["moves", { a: { b: 1 }, c: {} }, [{ op: "move", from: "/a/b", path: "/c/d" }], { a: {}, c: { d: 1 } }],
-  ["copies", { a: { b: 1 } }, [{ op: "copy", from: "/a", path: "/c" }, { op: "replace", path: "/c/b", value: 2 }], { a: { b: 1 }, c: { b: 2 } }],
-  ["goes on after a test that holds", { a: [1] }, [{ op: "test", path: "/a", value: [1] }, { op: "remove", path: "/a" }], {}],
-  ["reads ~1 as a slash and ~0 as a tilde", { "a/b": 1, "c~d": 2 }, [{ op: "remove", path: "/a~1b" }, { op: "remove", path: "/c~0d" }], {}],
+  [
+    "copies",
+    { a: { b: 1 } },
+    [
+      { op: "copy", from: "/a", path: "/c" },
+      { op: "replace", path: "/c/b", value: 2 },
+    ],
+    { a: { b: 1 }, c: { b: 2 } },
+  ],
+  [
+    "goes on after a test that holds",
+    { a: [1] },
+    [
+      { op: "test", path: "/a", value: [1] },
+      { op: "remove", path: "/a" },
+    ],
+    {},
+  ],
+  [
+    "reads ~1 as a slash and ~0 as a tilde",
+    { "a/b": 1, "c~d": 2 },
+    [
+      { op: "remove", path: "/a~1b" },
+      { op: "remove", path: "/c~0d" },
+    ],
+    {},
+  ],
 ])("a JSON patch %s", (_name, document, patch, expected) => {
   expect(applyJsonPatch(document, patch)).toEqual(expected);
 });
@@ -27,7 +51,9 @@ test.each<[string, JsonValue]>([
   ["a path below a scalar", [{ op: "add", path: "/a/b", value: 1 }]],
   ["an unknown operation", [{ op: "merge", path: "/a" }]],
 ])("a JSON patch is refused with 422 for %s", (_name, patch) => {
-  expect(() => applyJsonPatch({ a: 1, l: [1] }, patch)).toThrow(expect.objectContaining({ status: expect.objectContaining({ code: 422 }) }));
+  expect(() => applyJsonPatch({ a: 1, l: [1] }, patch)).toThrow(
+    expect.objectContaining({ status: expect.objectContaining({ code: 422 }) }),
+  );
 });
 
 test("a JSON patch that is no list is refused with 400", () => {

@@ -9,7 +9,8 @@ type Container = JsonObject | JsonValue[];
  * @throws ApiStatusError 400 if the patch is none, 422 if it cannot be applied
  */
 export function applyJsonPatch(document: JsonValue, patch: JsonValue): JsonValue {
-  if (!Array.isArray(patch)) throw badRequest("error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp");
+  if (!Array.isArray(patch))
+    throw badRequest("error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp");
   // A root above the document makes replacing the whole document an ordinary operation.
   const root: JsonObject = { document: cloneJson(document) };
   for (const operation of patch) applyOperation(root, operation);
@@ -43,7 +44,13 @@ function applyOperation(root: JsonObject, operation: JsonValue): void {
 /** The path's segments below the root that holds the document. */
 function segmentsOf(pointer: JsonValue | undefined): string[] {
   if (typeof pointer !== "string" || (pointer !== "" && !pointer.startsWith("/"))) throw unprocessable();
-  return ["document", ...pointer.split("/").slice(1).map((segment) => segment.replaceAll("~1", "/").replaceAll("~0", "~"))];
+  return [
+    "document",
+    ...pointer
+      .split("/")
+      .slice(1)
+      .map((segment) => segment.replaceAll("~1", "/").replaceAll("~0", "~")),
+  ];
 }
 
 function add(root: JsonObject, path: readonly string[], value: JsonValue): void {

@@ -16,16 +16,38 @@ function patchedStatus(status: JsonObject, patch: JsonObject): JsonValue | undef
 }
 
 test("containers are merged by name, and keep their order", () => {
-  const spec = { containers: [{ name: "a", image: "1" }, { name: "b", image: "1", command: ["x"] }] };
+  const spec = {
+    containers: [
+      { name: "a", image: "1" },
+      { name: "b", image: "1", command: ["x"] },
+    ],
+  };
 
   const result = patchedSpec(spec, { containers: [{ name: "b", image: "2" }] });
 
-  expect(result).toEqual({ containers: [{ name: "a", image: "1" }, { name: "b", image: "2", command: ["x"] }] });
+  expect(result).toEqual({
+    containers: [
+      { name: "a", image: "1" },
+      { name: "b", image: "2", command: ["x"] },
+    ],
+  });
 });
 
 test("env is merged by name, ports by containerPort, volumeMounts by mountPath, command replaced", () => {
-  const container = { name: "a", env: [{ name: "X", value: "1" }], ports: [{ containerPort: 80, name: "web" }], volumeMounts: [{ mountPath: "/a", name: "v" }], command: ["old", "x"] };
-  const change = { name: "a", env: [{ name: "Y", value: "2" }], ports: [{ containerPort: 80, protocol: "TCP" }], volumeMounts: [{ mountPath: "/a", readOnly: true }], command: ["new"] };
+  const container = {
+    name: "a",
+    env: [{ name: "X", value: "1" }],
+    ports: [{ containerPort: 80, name: "web" }],
+    volumeMounts: [{ mountPath: "/a", name: "v" }],
+    command: ["old", "x"],
+  };
+  const change = {
+    name: "a",
+    env: [{ name: "Y", value: "2" }],
+    ports: [{ containerPort: 80, protocol: "TCP" }],
+    volumeMounts: [{ mountPath: "/a", readOnly: true }],
+    command: ["new"],
+  };
 
   const result = patchedSpec({ containers: [container] }, { containers: [change] });
 
@@ -33,7 +55,10 @@ test("env is merged by name, ports by containerPort, volumeMounts by mountPath, 
     containers: [
       {
         name: "a",
-        env: [{ name: "Y", value: "2" }, { name: "X", value: "1" }],
+        env: [
+          { name: "Y", value: "2" },
+          { name: "X", value: "1" },
+        ],
         ports: [{ containerPort: 80, name: "web", protocol: "TCP" }],
         volumeMounts: [{ mountPath: "/a", name: "v", readOnly: true }],
         command: ["new"],
@@ -43,24 +68,44 @@ test("env is merged by name, ports by containerPort, volumeMounts by mountPath, 
 });
 
 test("tolerations have no merge key and are replaced", () => {
-  expect(patchedSpec({ tolerations: [{ key: "a" }, { key: "b" }] }, { tolerations: [{ key: "c" }] })).toEqual({ tolerations: [{ key: "c" }] });
+  expect(patchedSpec({ tolerations: [{ key: "a" }, { key: "b" }] }, { tolerations: [{ key: "c" }] })).toEqual({
+    tolerations: [{ key: "c" }],
+  });
 });
 
 test("conditions are merged by type; podIPs by ip, so that a second address is added to the first", () => {
   const status = { conditions: [{ type: "Ready", status: "False", reason: "x" }], podIPs: [{ ip: "10.0.0.1" }] };
 
-  const result = patchedStatus(status, { conditions: [{ type: "Ready", status: "True" }, { type: "New", status: "True" }], podIPs: [{ ip: "10.0.0.2" }] });
+  const result = patchedStatus(status, {
+    conditions: [
+      { type: "Ready", status: "True" },
+      { type: "New", status: "True" },
+    ],
+    podIPs: [{ ip: "10.0.0.2" }],
+  });
 
   expect(result).toEqual({
-    conditions: [{ type: "Ready", status: "True", reason: "x" }, { type: "New", status: "True" }],
+    conditions: [
+      { type: "Ready", status: "True", reason: "x" },
+      { type: "New", status: "True" },
+    ],
     podIPs: [{ ip: "10.0.0.2" }, { ip: "10.0.0.1" }],
   });
 });
 
 test("$patch: delete removes an item by its key", () => {
-  const status = { podIPs: [{ ip: "10.0.0.1" }], conditions: [{ type: "A", status: "True" }, { type: "B", status: "True" }] };
+  const status = {
+    podIPs: [{ ip: "10.0.0.1" }],
+    conditions: [
+      { type: "A", status: "True" },
+      { type: "B", status: "True" },
+    ],
+  };
 
-  const result = patchedStatus(status, { podIPs: [{ ip: "10.0.0.2" }, { $patch: "delete", ip: "10.0.0.1" }], conditions: [{ $patch: "delete", type: "A" }] });
+  const result = patchedStatus(status, {
+    podIPs: [{ ip: "10.0.0.2" }, { $patch: "delete", ip: "10.0.0.1" }],
+    conditions: [{ $patch: "delete", type: "A" }],
+  });
 
   expect(result).toEqual({ podIPs: [{ ip: "10.0.0.2" }], conditions: [{ type: "B", status: "True" }] });
 });
@@ -68,7 +113,10 @@ test("$patch: delete removes an item by its key", () => {
 test("$patch: replace in a list replaces the list, in a map the map", () => {
   const spec = { containers: [{ name: "a" }, { name: "b" }], nodeSelector: { a: "1" }, securityContext: { runAsUser: 1, fsGroup: 2 } };
 
-  const result = patchedSpec(spec, { containers: [{ name: "c" }, { $patch: "replace" }], securityContext: { $patch: "replace", runAsUser: 3 } });
+  const result = patchedSpec(spec, {
+    containers: [{ name: "c" }, { $patch: "replace" }],
+    securityContext: { $patch: "replace", runAsUser: 3 },
+  });
 
   expect(result).toEqual({ containers: [{ name: "c" }], nodeSelector: { a: "1" }, securityContext: { runAsUser: 3 } });
 });
@@ -92,7 +140,9 @@ test("$retainKeys drops the fields it does not name", () => {
 test("$retainKeys that does not name a field of the patch is refused with 400", () => {
   const patch = { spec: { strategy: { $retainKeys: ["type"], rollingUpdate: {} } } };
 
-  expect(() => applyStrategicMergePatch({ spec: { strategy: {} } }, patch, deploymentSchema)).toThrow(expect.objectContaining({ status: expect.objectContaining({ code: 400 }) }));
+  expect(() => applyStrategicMergePatch({ spec: { strategy: {} } }, patch, deploymentSchema)).toThrow(
+    expect.objectContaining({ status: expect.objectContaining({ code: 400 }) }),
+  );
 });
 
 test("finalizers are united, and $deleteFromPrimitiveList takes one out", () => {
@@ -108,7 +158,10 @@ test("finalizers are united, and $deleteFromPrimitiveList takes one out", () => 
 test("$setElementOrder decides the order; items it does not name stay before what they stood before", () => {
   const spec = { containers: [{ name: "a" }, { name: "sidecar" }, { name: "b" }] };
 
-  const result = patchedSpec(spec, { "$setElementOrder/containers": [{ name: "b" }, { name: "a" }], containers: [{ name: "a", image: "2" }] });
+  const result = patchedSpec(spec, {
+    "$setElementOrder/containers": [{ name: "b" }, { name: "a" }],
+    containers: [{ name: "a", image: "2" }],
+  });
 
   expect(result).toEqual({ containers: [{ name: "sidecar" }, { name: "b" }, { name: "a", image: "2" }] });
 });
@@ -122,11 +175,24 @@ test("node addresses are merged by type, which loses the second of two", () => {
 });
 
 test("an item without its merge key is refused with 500, as by the real server", () => {
-  expect(() => patchedSpec({ containers: [{ name: "a" }] }, { containers: [{ image: "x" }] })).toThrow("map: map[image:x] does not contain declared merge key: name");
+  expect(() => patchedSpec({ containers: [{ name: "a" }] }, { containers: [{ image: "x" }] })).toThrow(
+    "map: map[image:x] does not contain declared merge key: name",
+  );
 });
 
 test("nulls and directives mean nothing where there was no value", () => {
-  expect(patchedSpec({}, { nodeSelector: { a: null, b: "1" }, containers: [{ name: "a", image: null }, { $patch: "delete", name: "b" }] })).toEqual({
+  expect(
+    patchedSpec(
+      {},
+      {
+        nodeSelector: { a: null, b: "1" },
+        containers: [
+          { name: "a", image: null },
+          { $patch: "delete", name: "b" },
+        ],
+      },
+    ),
+  ).toEqual({
     nodeSelector: { b: "1" },
     containers: [{ name: "a" }],
   });
@@ -134,7 +200,15 @@ test("nulls and directives mean nothing where there was no value", () => {
 
 test("a strategic merge patch does not change its arguments", () => {
   const original = { spec: { containers: [{ name: "a", image: "1" }] } };
-  const patch = { spec: { "$setElementOrder/containers": [{ name: "b" }, { name: "a" }], containers: [{ name: "b", image: "2" }, { name: "a", image: null }] } };
+  const patch = {
+    spec: {
+      "$setElementOrder/containers": [{ name: "b" }, { name: "a" }],
+      containers: [
+        { name: "b", image: "2" },
+        { name: "a", image: null },
+      ],
+    },
+  };
   const before = structuredClone({ original, patch });
 
   applyStrategicMergePatch(original, patch, podSchema);

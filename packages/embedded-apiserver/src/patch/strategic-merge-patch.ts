@@ -44,7 +44,9 @@ function retainOnly(original: JsonObject, patch: JsonObject): JsonObject {
   const kept = patch[retainKeys];
   if (kept === undefined) return { ...original };
   if (!Array.isArray(kept)) throw badRequest("invalid patch format of retainKeys");
-  const stray = Object.entries(patch).some(([key, value]) => value !== null && key !== retainKeys && !isListDirective(key) && !kept.includes(key));
+  const stray = Object.entries(patch).some(
+    ([key, value]) => value !== null && key !== retainKeys && !isListDirective(key) && !kept.includes(key),
+  );
   if (stray) throw badRequest("invalid patch format of retainKeys");
   return Object.fromEntries(Object.entries(original).filter(([key]) => kept.includes(key)));
 }
@@ -84,7 +86,11 @@ function mergeLists(current: readonly JsonValue[], patch: readonly JsonValue[], 
 }
 
 /** Takes `$patch: delete` and `$patch: replace` out of the patch's items. */
-function applyListDirectives(current: readonly JsonValue[], patch: readonly JsonObject[], mergeKey: string): { kept: JsonValue[]; changes: JsonObject[] } {
+function applyListDirectives(
+  current: readonly JsonValue[],
+  patch: readonly JsonObject[],
+  mergeKey: string,
+): { kept: JsonValue[]; changes: JsonObject[] } {
   const changes = patch.filter((item) => !Object.hasOwn(item, directive));
   let kept = [...current];
   let replaces = false;
@@ -99,7 +105,12 @@ function applyListDirectives(current: readonly JsonValue[], patch: readonly Json
   return replaces ? { kept: changes, changes: [] } : { kept, changes };
 }
 
-function mergeItems(current: readonly JsonValue[], changes: readonly JsonObject[], mergeKey: string, schema: TypeSchema | undefined): JsonValue[] {
+function mergeItems(
+  current: readonly JsonValue[],
+  changes: readonly JsonObject[],
+  mergeKey: string,
+  schema: TypeSchema | undefined,
+): JsonValue[] {
   const merged = [...current];
   for (const change of changes) {
     const key = requiredKey(change, mergeKey);
@@ -120,7 +131,8 @@ function applyElementOrders(result: JsonObject, patch: JsonObject, schema: TypeS
     const field = fieldOf(schema, key);
     const current = result[key];
     const change = patch[key];
-    if (!Array.isArray(order) || !isListOrAbsent(current) || !isListOrAbsent(change)) throw badRequest("invalid patch format of setElementOrder list");
+    if (!Array.isArray(order) || !isListOrAbsent(current) || !isListOrAbsent(change))
+      throw badRequest("invalid patch format of setElementOrder list");
     checkOrder(change ?? [], order, field?.patchMergeKey);
     if (change === undefined && current === undefined) continue;
     done.add(key);
@@ -147,7 +159,8 @@ function checkOrder(patch: readonly JsonValue[], order: readonly JsonValue[], me
   for (const item of patch) {
     if (isJsonObject(item) && Object.hasOwn(item, directive)) continue;
     const found = order.findIndex((other, index) => index >= next && keyOf(other, mergeKey) === keyOf(item, mergeKey));
-    if (found < 0) throw unexpected(`The order in patch list:\n${goText([...patch])}\n doesn't match $setElementOrder list:\n${goText([...order])}\n`);
+    if (found < 0)
+      throw unexpected(`The order in patch list:\n${goText([...patch])}\n doesn't match $setElementOrder list:\n${goText([...order])}\n`);
     next = found + 1;
   }
 }
@@ -173,7 +186,8 @@ function withoutDirectives(value: JsonValue): JsonValue | undefined {
 
 function fieldOf(schema: TypeSchema | undefined, key: string): FieldSchema | undefined {
   if (schema?.type === "struct") return schema.fields.get(key);
-  if (schema?.type === "map") return { schema: schema.values, isPointer: false, isAlwaysWritten: false, patchStrategies: [], patchMergeKey: undefined };
+  if (schema?.type === "map")
+    return { schema: schema.values, isPointer: false, isAlwaysWritten: false, patchStrategies: [], patchMergeKey: undefined };
   return undefined;
 }
 
@@ -201,7 +215,9 @@ function keyOf(item: JsonValue | undefined, mergeKey: string | undefined): JsonV
 function goText(value: JsonValue): string {
   if (Array.isArray(value)) return `[${value.map(goText).join(" ")}]`;
   if (!isJsonObject(value)) return value === null ? "<nil>" : String(value);
-  const members = Object.keys(value).toSorted().map((key) => `${key}:${goText(value[key] ?? null)}`);
+  const members = Object.keys(value)
+    .toSorted()
+    .map((key) => `${key}:${goText(value[key] ?? null)}`);
   return `map[${members.join(" ")}]`;
 }
 

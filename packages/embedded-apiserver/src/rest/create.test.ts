@@ -15,7 +15,14 @@ test("a new object gets a UID, a resourceVersion, a generation and the time", as
 
 test("what only the server may set is ignored in a new object", async () => {
   await using server = await startTestServer();
-  const metadata = { uid: "mine", creationTimestamp: "2000-01-01T00:00:00Z", deletionTimestamp: "2000-01-01T00:00:00Z", deletionGracePeriodSeconds: 5, generation: 9, managedFields: [{ manager: "x" }] };
+  const metadata = {
+    uid: "mine",
+    creationTimestamp: "2000-01-01T00:00:00Z",
+    deletionTimestamp: "2000-01-01T00:00:00Z",
+    deletionGracePeriodSeconds: 5,
+    generation: 9,
+    managedFields: [{ manager: "x" }],
+  };
 
   const { body } = await server.request("POST", podsPath, boundPod("a", {}, metadata));
 
@@ -69,15 +76,29 @@ test("an object in a namespace that is being deleted is refused with 403", async
 
   expect(status).toBe(403);
   expect(body.message).toBe('pods "a" is forbidden: unable to create new content in namespace old because it is being terminated');
-  expect(body.details.causes).toEqual([{ reason: "NamespaceTerminating", message: "namespace old is being terminated", field: "metadata.namespace" }]);
+  expect(body.details.causes).toEqual([
+    { reason: "NamespaceTerminating", message: "namespace old is being terminated", field: "metadata.namespace" },
+  ]);
 });
 
 test.each([
-  [{ metadata: { name: "a", namespace: "other" } }, 400, "the namespace of the provided object does not match the namespace sent on the request"],
+  [
+    { metadata: { name: "a", namespace: "other" } },
+    400,
+    "the namespace of the provided object does not match the namespace sent on the request",
+  ],
   [{ metadata: { name: "a", resourceVersion: "5" } }, 500, "resourceVersion should not be set on objects to be created"],
-  [{ metadata: { name: "a", labels: { "bad key": "x" } } }, 422, 'ConfigMap "a" is invalid: metadata.labels: Invalid value: "bad key": name part must consist of'],
+  [
+    { metadata: { name: "a", labels: { "bad key": "x" } } },
+    422,
+    'ConfigMap "a" is invalid: metadata.labels: Invalid value: "bad key": name part must consist of',
+  ],
   [{ metadata: {} }, 422, "metadata.name: Required value: name or generateName is required"],
-  [{ metadata: { name: "a", ownerReferences: [{ apiVersion: "v1", kind: "Pod", name: "p", uid: "" }] } }, 422, 'metadata.ownerReferences.uid: Invalid value: "": must not be empty'],
+  [
+    { metadata: { name: "a", ownerReferences: [{ apiVersion: "v1", kind: "Pod", name: "p", uid: "" }] } },
+    422,
+    'metadata.ownerReferences.uid: Invalid value: "": must not be empty',
+  ],
   [{ kind: "Pod", apiVersion: "v1", metadata: { name: "a" } }, 400, "cannot be handled as a ConfigMap"],
   [{ metadata: { name: "a" }, data: { a: 1 } }, 400, "json: cannot unmarshal number into Go struct field ConfigMap.data of type string"],
 ])("%j is refused with %i", async (object, code, message) => {
@@ -111,7 +132,10 @@ test("an unknown field is dropped with a warning, refused if validation is stric
 
   expect(warned.body).not.toHaveProperty("dada");
   expect(warned.headers["warning"]).toBe('299 - "unknown field \\"dada\\""');
-  expect(refused).toMatchObject({ status: 400, body: { message: 'ConfigMap in version "v1" cannot be handled as a ConfigMap: strict decoding error: unknown field "dada"' } });
+  expect(refused).toMatchObject({
+    status: 400,
+    body: { message: 'ConfigMap in version "v1" cannot be handled as a ConfigMap: strict decoding error: unknown field "dada"' },
+  });
   expect(silent).toMatchObject({ status: 201 });
   expect(silent.headers).not.toHaveProperty("warning");
 });

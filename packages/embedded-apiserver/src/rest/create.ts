@@ -1,9 +1,9 @@
 import { alreadyExists, ApiStatusError, forbidden, generateNameConflict, invalid, notFound } from "../api-status-error.ts";
 import { toTimestamp } from "../clock.ts";
-import type { ApiObject, Kind } from "../kind.ts";
+import type { ApiMetadata, ApiObject, Kind } from "../kind.ts";
 import { StoredObject } from "../storage.ts";
 import { decodeObject } from "./decode-object.ts";
-import { dropDuplicateOwners, metadataErrors, setNamespace } from "./metadata.ts";
+import { dropDuplicateOwners, duplicateOwnersWarning, metadataErrors, setNamespace } from "./metadata.ts";
 import { collectionOf, findKind, type RestContext, type WriteOptions } from "./rest-context.ts";
 
 /** Source: k8s.io/apiserver v0.36.3 pkg/storage/names/generate.go. */
@@ -22,31 +22,44 @@ const nameAttempts = 8;
 export function createObject(context: RestContext, kind: Kind, namespace: string, body: unknown, options: WriteOptions = {}): StoredObject {
   const object = decodeObject(kind, body, options);
   const { metadata } = object;
-  for (const field of ["uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"] as const) delete (metadata as Partial<typeof metadata>)[field];
+  dropSystemFields(metadata);
   setNamespace(kind, metadata, namespace);
   checkNamespace(context, object, kind);
-  if (dropDuplicateOwners(object)) options.warn?.(".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed");
+  if (dropDuplicateOwners(object)) options.warn?.(duplicateOwnersWarning);
   metadata.uid = context.random.uuid();
   metadata.creationTimestamp = toTimestamp(context.clock.now());
   if (kind.hasGeneration === true) metadata.generation = 1;
-  const isGenerated = (metadata.name ?? "") === "" && metadata.generateName !== undefined;
+  const isGenerated = !metadata.name && Boolean(metadata.generateName);
   if (isGenerated) metadata.name = freeName(context, kind, namespace, metadata.generateName ?? "");
   kind.prepareForCreate?.(object, context);
-  const errors = kind.validate?.(object, undefined) ?? [];
-  if (errors.length > 0) throw invalid(kind, metadata.name ?? "", errors);
-  const metadataProblems = metadataErrors(kind, metadata);
-  if (metadataProblems.length > 0) throw invalid(kind, metadata.name ?? "", metadataProblems);
-  // The real server says so only here, when it stores, and without a reason of its own.
-  if ((metadata.resourceVersion ?? "") !== "" && metadata.resourceVersion !== "0") throw new ApiStatusError({ code: 500, message: "resourceVersion should not be set on objects to be created" });
-  delete (metadata as Partial<typeof metadata>).resourceVersion;
+  checkObject(kind, object);
   const collection = collectionOf(context, kind);
   if (collection.get(metadata.namespace ?? "", metadata.name) !== undefined) {
     throw isGenerated ? generateNameConflict(kind, metadata.name) : alreadyExists(kind, metadata.name);
   }
   const ordered = orderMetadata(object);
-  if (options.dryRun !== true) return collection.put(ordered);
-  delete (ordered.metadata as Partial<typeof metadata>).resourceVersion;
-  return new StoredObject(ordered, 0);
+  return options.dryRun === true ? dryRunResult(ordered) : collection.put(ordered);
+}
+
+function dropSystemFields(metadata: Partial<ApiMetadata>): void {
+  for (const field of ["uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"] as const) delete metadata[field];
+}
+
+/** The kind's own errors come alone: the real server looks at the metadata only once there are none. */
+function checkObject(kind: Kind, object: ApiObject): void {
+  const { metadata } = object;
+  const kindErrors = kind.validate?.(object, undefined) ?? [];
+  const errors = kindErrors.length > 0 ? kindErrors : metadataErrors(kind, metadata);
+  if (errors.length > 0) throw invalid(kind, metadata.name ?? "", errors);
+  // The real server says so only when it stores, and without a reason of its own.
+  if (metadata.resourceVersion && metadata.resourceVersion !== "0") {
+    throw new ApiStatusError({ code: 500, message: "resourceVersion should not be set on objects to be created" });
+  }
+}
+
+function dryRunResult(object: ApiObject): StoredObject {
+  const { resourceVersion: _none, ...metadata } = object.metadata;
+  return new StoredObject({ ...object, metadata } as ApiObject, 0);
 }
 
 function freeName(context: RestContext, kind: Kind, namespace: string, prefix: string): string {
@@ -72,9 +85,12 @@ function checkNamespace(context: RestContext, object: Readonly<ApiObject>, kind:
   const stored = collectionOf(context, namespaces).get("", namespace);
   if (stored === undefined) throw notFound(namespaces, namespace);
   if (stored.object.metadata.deletionTimestamp === undefined) return;
-  throw forbidden(kind, object.metadata.name ?? "", `unable to create new content in namespace ${namespace} because it is being terminated`, [
-    { reason: "NamespaceTerminating", message: `namespace ${namespace} is being terminated`, field: "metadata.namespace" },
-  ]);
+  throw forbidden(
+    kind,
+    object.metadata.name ?? "",
+    `unable to create new content in namespace ${namespace} because it is being terminated`,
+    [{ reason: "NamespaceTerminating", message: `namespace ${namespace} is being terminated`, field: "metadata.namespace" }],
+  );
 }
 
 /** Metadata in the order in which the API server writes it; so are two objects of one kind alike to read. */

@@ -13,7 +13,10 @@ import { apiVersionOf, type WriteOptions } from "./rest-context.ts";
 export function decodeObject(kind: Kind, body: unknown, options: WriteOptions): ApiObject {
   if (!isJsonObject(body)) throw badRequest(`the object provided is unrecognized (must be of type ${kind.kind}): expected a JSON object`);
   checkType(kind, body["kind"], body["apiVersion"]);
-  return complete(kind, decodeFields(kind, body, options, (problem) => badRequest(unhandled(kind, kind.kind, kind.version, problem))));
+  return complete(
+    kind,
+    decodeFields(kind, body, options, (problem) => badRequest(unhandled(kind, kind.kind, kind.version, problem))),
+  );
 }
 
 /**
@@ -26,12 +29,18 @@ export function decodePatched(kind: Kind, patched: JsonValue, options: WriteOpti
     const message = `Invalid value: ${JSON.stringify(JSON.stringify(patched))}: ${problem}`;
     return invalid({ group: "", kind: "" }, "", [{ field: "patch", reason: "FieldValueInvalid", message }]);
   };
-  if (!isJsonObject(patched)) throw asProblem(`json: cannot unmarshal ${Array.isArray(patched) ? "array" : typeof patched} into Go value of type v1.${kind.kind}`);
+  if (!isJsonObject(patched))
+    throw asProblem(`json: cannot unmarshal ${Array.isArray(patched) ? "array" : typeof patched} into Go value of type v1.${kind.kind}`);
   checkType(kind, patched["kind"], patched["apiVersion"]);
   return complete(kind, decodeFields(kind, patched, options, asProblem));
 }
 
-function decodeFields(kind: Kind, body: Readonly<Record<string, JsonValue>>, options: WriteOptions, asProblem: (problem: string) => Error): Record<string, unknown> {
+function decodeFields(
+  kind: Kind,
+  body: Readonly<Record<string, JsonValue>>,
+  options: WriteOptions,
+  asProblem: (problem: string) => Error,
+): Record<string, unknown> {
   const { object, unknownFields } = tryDecode(kind, body, asProblem);
   const problems = unknownFields.map((path) => `unknown field ${JSON.stringify(path)}`);
   if (problems.length > 0 && options.fieldValidation === "Strict") throw asProblem(`strict decoding error: ${problems.join(", ")}`);
@@ -49,7 +58,9 @@ function tryDecode(kind: Kind, body: Readonly<Record<string, JsonValue>>, asProb
 
 function complete(kind: Kind, decoded: Record<string, unknown>): ApiObject {
   const { kind: _kind, apiVersion: _apiVersion, metadata, ...rest } = decoded;
-  const object = { kind: kind.kind, apiVersion: apiVersionOf(kind), metadata: metadata ?? {}, ...rest } as ApiObject & { metadata: { managedFields?: unknown; selfLink?: unknown } };
+  const object = { kind: kind.kind, apiVersion: apiVersionOf(kind), metadata: metadata ?? {}, ...rest } as ApiObject & {
+    metadata: { managedFields?: unknown; selfLink?: unknown };
+  };
   delete object.metadata.managedFields;
   delete object.metadata.selfLink;
   kind.applyDefaults?.(object);

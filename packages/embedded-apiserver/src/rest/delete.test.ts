@@ -131,7 +131,13 @@ test("an object that goes at once is answered with a Status that names it", asyn
 
   const { body } = await server.request("DELETE", "/api/v1/nodes/n");
 
-  expect(body).toEqual({ kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", details: { name: "n", kind: "nodes", uid: node.metadata.uid } });
+  expect(body).toEqual({
+    kind: "Status",
+    apiVersion: "v1",
+    metadata: {},
+    status: "Success",
+    details: { name: "n", kind: "nodes", uid: node.metadata.uid },
+  });
 });
 
 test("preconditions on UID and resourceVersion are kept", async () => {
@@ -144,7 +150,9 @@ test("preconditions on UID and resourceVersion are kept", async () => {
 
   expect(otherUid).toMatchObject({
     status: 409,
-    body: { message: `Operation cannot be fulfilled on Pod "a": the UID in the precondition (other) does not match the UID in record (${uid}). The object might have been deleted and then recreated` },
+    body: {
+      message: `Operation cannot be fulfilled on Pod "a": the UID in the precondition (other) does not match the UID in record (${uid}). The object might have been deleted and then recreated`,
+    },
   });
   expect(otherVersion.status).toBe(409);
   expect(right.status).toBe(200);
@@ -169,7 +177,11 @@ test("a dry run of a deletion deletes nothing", async () => {
 
 test("a collection is deleted as far as it is selected", async () => {
   await using server = await startTestServer();
-  for (const [name, app] of [["a", "x"], ["b", "y"]] as const) await server.request("POST", podsPath, { ...boundPod(name, { nodeName: "" }), metadata: { name, labels: { app } } });
+  for (const [name, app] of [
+    ["a", "x"],
+    ["b", "y"],
+  ] as const)
+    await server.request("POST", podsPath, { ...boundPod(name, { nodeName: "" }), metadata: { name, labels: { app } } });
 
   const { status } = await server.request("DELETE", `${podsPath}?labelSelector=app%3Dx`);
 

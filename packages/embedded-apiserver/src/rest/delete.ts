@@ -22,7 +22,10 @@ export interface Deletion {
 }
 
 /** What the request has an object become. */
-type Plan = { readonly kind: "remove" } | { readonly kind: "keep" } | { readonly kind: "mark"; readonly metadata: ApiObject["metadata"]; readonly thenRemove: boolean };
+type Plan =
+  | { readonly kind: "remove" }
+  | { readonly kind: "keep" }
+  | { readonly kind: "mark"; readonly metadata: ApiObject["metadata"]; readonly thenRemove: boolean };
 
 /** Source: k8s.io/apiserver v0.36.3 pkg/admission/plugin/namespace/lifecycle/admission.go. */
 const immortalNamespaces: ReadonlySet<string> = new Set(["default", "kube-system", "kube-public"]);
@@ -48,7 +51,11 @@ export function deleteObject(context: RestContext, { kind, namespace, name }: Ob
   if (plan.kind === "keep") return { stored, isGone: false };
   let current = stored;
   if (plan.kind === "mark") {
-    const object = { ...stored.object, ...(isNamespace ? { status: { ...stored.object["status"], phase: "Terminating" } } : {}), metadata: plan.metadata } as ApiObject;
+    const object = {
+      ...stored.object,
+      ...(isNamespace ? { status: { ...stored.object["status"], phase: "Terminating" } } : {}),
+      metadata: plan.metadata,
+    } as ApiObject;
     current = options.dryRun === true ? new StoredObject(object, stored.resourceVersion) : collection.put(object);
     if (!plan.thenRemove) return { stored: current, isGone: false };
   }
@@ -58,7 +65,9 @@ export function deleteObject(context: RestContext, { kind, namespace, name }: Ob
 function checkOptions({ propagationPolicy }: DeleteOptions): void {
   if (propagationPolicy === undefined || ["Orphan", "Background", "Foreground"].includes(propagationPolicy)) return;
   const message = `Unsupported value: ${JSON.stringify(propagationPolicy)}: supported values: "Foreground", "Background", "Orphan", "nil"`;
-  throw invalid({ group: "meta.k8s.io", kind: "DeleteOptions" }, "", [{ field: "propagationPolicy", reason: "FieldValueNotSupported", message }]);
+  throw invalid({ group: "meta.k8s.io", kind: "DeleteOptions" }, "", [
+    { field: "propagationPolicy", reason: "FieldValueNotSupported", message },
+  ]);
 }
 
 function checkPreconditions(kind: Kind, { object }: StoredObject, { uid, resourceVersion }: DeleteOptions): void {
@@ -67,10 +76,18 @@ function checkPreconditions(kind: Kind, { object }: StoredObject, { uid, resourc
   const subject = { group: kind.group, plural: kind.kind };
   if (uid !== undefined && uid !== actualUid) {
     if (kind.kind === "Namespace" && kind.group === "") throw uidConflict(kind, name, uid, actualUid);
-    throw conflict(subject, name, `the UID in the precondition (${uid}) does not match the UID in record (${actualUid}). The object might have been deleted and then recreated`);
+    throw conflict(
+      subject,
+      name,
+      `the UID in the precondition (${uid}) does not match the UID in record (${actualUid}). The object might have been deleted and then recreated`,
+    );
   }
   if (resourceVersion !== undefined && resourceVersion !== actualVersion) {
-    throw conflict(subject, name, `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record (${actualVersion}). The object might have been modified`);
+    throw conflict(
+      subject,
+      name,
+      `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record (${actualVersion}). The object might have been modified`,
+    );
   }
 }
 
@@ -85,7 +102,7 @@ function planNamespace({ object }: StoredObject, options: DeleteOptions, now: nu
 }
 
 function planDeletion(kind: Kind, { object }: StoredObject, options: DeleteOptions, now: number): Plan {
-  const grace = planGrace(kind, object as ApiObject, options, now);
+  const grace = planGrace(kind, object, options, now);
   if (grace === "pending") return { kind: "keep" };
   const metadata = withFinalizers(grace === "none" ? object.metadata : grace, options);
   const isHeld = (metadata.finalizers?.length ?? 0) > 0;

@@ -41,7 +41,10 @@ test("pages show the state of the first, whatever happens between", async () => 
   await server.request("PATCH", podPath("e"), { metadata: { labels: { x: "1" } } }, patches.merge);
   const second = await server.request("GET", `${podsPath}?limit=2&continue=${first.body.metadata.continue}`);
 
-  expect([namesOf(first), namesOf(second)]).toEqual([["a", "b"], ["d", "e"]]);
+  expect([namesOf(first), namesOf(second)]).toEqual([
+    ["a", "b"],
+    ["d", "e"],
+  ]);
   expect(first.body.metadata.remainingItemCount).toBe(2);
   expect(second.body.metadata).toEqual({ resourceVersion: first.body.metadata.resourceVersion });
   expect(second.body.items[1].metadata).not.toHaveProperty("labels");
@@ -90,7 +93,10 @@ test("a version that is not reached yet is answered with 504 and a time to wait"
   const { status, body, headers } = await server.request("GET", `${podsPath}?resourceVersion=99999`);
 
   expect(status).toBe(504);
-  expect(body).toMatchObject({ reason: "Timeout", details: { causes: [{ reason: "ResourceVersionTooLarge", message: "Too large resource version" }], retryAfterSeconds: 1 } });
+  expect(body).toMatchObject({
+    reason: "Timeout",
+    details: { causes: [{ reason: "ResourceVersionTooLarge", message: "Too large resource version" }], retryAfterSeconds: 1 },
+  });
   expect(headers["retry-after"]).toBe("1");
 });
 
@@ -114,11 +120,23 @@ test("lists come as tables and as metadata alone where the caller likes them bes
   await using server = await startTestServer();
   await createPods(server, "a");
 
-  const table = await server.getAs(podsPath, "application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json");
-  const metadata = await server.getAs(podsPath, "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json");
+  const table = await server.getAs(
+    podsPath,
+    "application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json",
+  );
+  const metadata = await server.getAs(
+    podsPath,
+    "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json",
+  );
   const json = await server.getAs(podsPath, "application/vnd.kubernetes.protobuf,application/json");
 
-  expect(table.body).toMatchObject({ kind: "Table", rows: [{ cells: expect.arrayContaining(["a"]), object: { kind: "PartialObjectMetadata" } }] });
-  expect(metadata.body).toMatchObject({ kind: "PartialObjectMetadataList", items: [{ kind: "PartialObjectMetadata", metadata: { name: "a" } }] });
+  expect(table.body).toMatchObject({
+    kind: "Table",
+    rows: [{ cells: expect.arrayContaining(["a"]), object: { kind: "PartialObjectMetadata" } }],
+  });
+  expect(metadata.body).toMatchObject({
+    kind: "PartialObjectMetadataList",
+    items: [{ kind: "PartialObjectMetadata", metadata: { name: "a" } }],
+  });
   expect(json.body.kind).toBe("PodList");
 });

@@ -47,7 +47,8 @@ export function listObjects(context: RestContext, kind: Kind, query: ListQuery):
   const continuation = query.continueToken === "" ? undefined : parseContinueToken(query.continueToken);
   const exact = continuation?.rv ?? exactVersion(query, latest);
   const collection = collectionOf(context, kind);
-  const all = exact === undefined ? collection.list(query.namespace) : atVersion(() => collection.listAt(exact, query.namespace), continuation);
+  const all =
+    exact === undefined ? collection.list(query.namespace) : atVersion(() => collection.listAt(exact, query.namespace), continuation);
   const rest = continuation === undefined ? all : all.filter((stored) => keyOf(stored) > continuation.after);
   const { selects } = query;
   const selected = selects === undefined ? rest : rest.filter(({ object }) => selects(object));
@@ -79,7 +80,9 @@ function atVersion(list: () => StoredObject[], continuation: Continuation | unde
     return list();
   } catch (error) {
     if (continuation === undefined) throw error;
-    throw expired("The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter.");
+    throw expired(
+      "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter.",
+    );
   }
 }
 
@@ -90,7 +93,10 @@ function atVersion(list: () => StoredObject[], continuation: Continuation | unde
  */
 export function parseVersion(text: string): number {
   if (text === "") return 0;
-  if (!/^\d+$/.test(text)) throw badRequest(`invalid resource version: resourceVersion: Invalid value: ${JSON.stringify(text)}: strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`);
+  if (!/^\d+$/.test(text))
+    throw badRequest(
+      `invalid resource version: resourceVersion: Invalid value: ${JSON.stringify(text)}: strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`,
+    );
   return Number(text);
 }
 

@@ -27,14 +27,22 @@ export function setNamespace(kind: Kind, metadata: ApiMetadata, namespace: strin
  * Source: k8s.io/apimachinery v0.36.3 pkg/api/validation/objectmeta.go, `ValidateObjectMetaAccessor`.
  */
 export function metadataErrors(kind: Kind, metadata: ApiMetadata): FieldError[] {
-  return [...nameErrors(kind, metadata), ...labelErrors(metadata), ...annotationErrors(metadata), ...ownerErrors(metadata), ...finalizerErrors(metadata)];
+  return [
+    ...nameErrors(kind, metadata),
+    ...labelErrors(metadata),
+    ...annotationErrors(metadata),
+    ...ownerErrors(metadata),
+    ...finalizerErrors(metadata),
+  ];
 }
 
 function nameErrors(kind: Kind, { name, namespace }: ApiMetadata): FieldError[] {
-  if (name === undefined || name === "") return [{ field: "metadata.name", reason: "FieldValueRequired", message: "Required value: name or generateName is required" }];
+  if (name === undefined || name === "")
+    return [{ field: "metadata.name", reason: "FieldValueRequired", message: "Required value: name or generateName is required" }];
   const problems = (kind.nameProblems ?? subdomainProblems)(name);
   const errors = problems.map((problem) => invalidValue("metadata.name", name, problem));
-  if (kind.namespaced && namespace === undefined) errors.push({ field: "metadata.namespace", reason: "FieldValueRequired", message: "Required value" });
+  if (kind.namespaced && namespace === undefined)
+    errors.push({ field: "metadata.namespace", reason: "FieldValueRequired", message: "Required value" });
   return errors;
 }
 
@@ -67,7 +75,11 @@ function annotationErrors({ annotations = {} }: ApiMetadata): FieldError[] {
     for (const problem of labelKeyProblems(key.toLowerCase())) errors.push(invalidValue("metadata.annotations", key, problem));
   }
   if (bytes > annotationsLimitBytes) {
-    errors.push({ field: "metadata.annotations", reason: "FieldValueTooLong", message: `Too long: may not be more than ${annotationsLimitBytes} bytes` });
+    errors.push({
+      field: "metadata.annotations",
+      reason: "FieldValueTooLong",
+      message: `Too long: may not be more than ${annotationsLimitBytes} bytes`,
+    });
   }
   return errors;
 }
@@ -93,10 +105,16 @@ function ownerErrors({ ownerReferences = [] }: ApiMetadata): FieldError[] {
 }
 
 function finalizerErrors({ finalizers = [] }: ApiMetadata): FieldError[] {
-  const errors = finalizers.flatMap((finalizer) => labelKeyProblems(finalizer).map((problem) => invalidValue("metadata.finalizers", finalizer, problem)));
+  const errors = finalizers.flatMap((finalizer) =>
+    labelKeyProblems(finalizer).map((problem) => invalidValue("metadata.finalizers", finalizer, problem)),
+  );
   if (finalizers.includes("orphan") && finalizers.includes("foregroundDeletion")) {
     const problem = "finalizer orphan and foregroundDeletion cannot be both set";
-    errors.push({ field: "metadata.finalizers", reason: "FieldValueInvalid", message: `Invalid value: ${JSON.stringify(finalizers)}: ${problem}` });
+    errors.push({
+      field: "metadata.finalizers",
+      reason: "FieldValueInvalid",
+      message: `Invalid value: ${JSON.stringify(finalizers)}: ${problem}`,
+    });
   }
   return errors;
 }
@@ -117,10 +135,15 @@ export function metadataUpdateErrors(metadata: ApiMetadata, old: Readonly<ApiMet
     }
   }
   for (const field of ["name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"] as const) {
-    if (!equalJson(metadata[field], old[field])) errors.push(invalidValue(`metadata.${field}`, metadata[field] ?? null, "field is immutable"));
+    if (!equalJson(metadata[field], old[field]))
+      errors.push(invalidValue(`metadata.${field}`, metadata[field] ?? null, "field is immutable"));
   }
   return errors;
 }
+
+/** Source: k8s.io/apiserver v0.36.3 pkg/endpoints/handlers/create.go, `DuplicateOwnerReferencesWarningFormat`. */
+export const duplicateOwnersWarning =
+  ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests";
 
 /** Leaves out repeated owner references. Changes the object. @returns whether there were any */
 export function dropDuplicateOwners(object: ApiObject): boolean {

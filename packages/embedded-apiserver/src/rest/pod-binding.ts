@@ -37,11 +37,15 @@ export function bindPod(context: RestContext, { pods, namespace, name }: Binding
   if (stored === undefined) throw notFound(pods, binding.name);
   const { metadata } = stored.object;
   if (binding.uid !== undefined && binding.uid !== metadata.uid) throw uidConflict(pods, binding.name, binding.uid, metadata.uid);
-  if (binding.resourceVersion !== undefined && binding.resourceVersion !== metadata.resourceVersion) throw modifiedConflict(pods, binding.name);
+  if (binding.resourceVersion !== undefined && binding.resourceVersion !== metadata.resourceVersion)
+    throw modifiedConflict(pods, binding.name);
   const problem = bindingProblem(stored.object);
   if (problem !== undefined) throw conflict({ group: "", plural: "pods/binding" }, binding.name, problem);
   const condition = { type: "PodScheduled", status: "True" as const, lastTransitionTime: toTimestamp(context.clock.now()) };
-  updateObject(context, { kind: pods, namespace, name: binding.name }, (pod) => boundPod(withCondition(pod, condition), binding), { scope: "all", dryRun });
+  updateObject(context, { kind: pods, namespace, name: binding.name }, (pod) => boundPod(withCondition(pod, condition), binding), {
+    scope: "all",
+    dryRun,
+  });
 }
 
 function bindingProblem({ metadata, spec }: Readonly<ApiObject>): string | undefined {
@@ -65,9 +69,11 @@ function parseBinding(body: JsonValue): Binding {
   const target = isJsonObject(body["target"]) ? body["target"] : {};
   const { kind: targetKind = "", name: node } = target;
   const problems: string[] = [];
-  if (targetKind !== "" && targetKind !== "Node") problems.push(`target.kind: Unsupported value: ${JSON.stringify(targetKind)}: supported values: "Node", "<empty>"`);
+  if (targetKind !== "" && targetKind !== "Node")
+    problems.push(`target.kind: Unsupported value: ${JSON.stringify(targetKind)}: supported values: "Node", "<empty>"`);
   if (typeof node !== "string" || node === "") problems.push("target.name: Required value");
-  if (problems.length > 0) throw new ApiStatusError({ code: 500, message: problems.length === 1 ? (problems[0] ?? "") : `[${problems.join(", ")}]` });
+  if (problems.length > 0)
+    throw new ApiStatusError({ code: 500, message: problems.length === 1 ? (problems[0] ?? "") : `[${problems.join(", ")}]` });
   return {
     name: String(metadata["name"] ?? ""),
     node: String(node),

@@ -21,5 +21,5 @@ export function withCondition(pod: Readonly<ApiObject>, condition: PodCondition)
   // Go writes the time of the last probe even where there is none.
   const updated = { lastProbeTime: null, ...condition, lastTransitionTime };
   const others = old === undefined ? [...conditions, updated] : conditions.map((other) => (other === old ? updated : other));
-  return { ...pod, metadata: { ...pod.metadata }, status: { ...pod["status"], conditions: others } } as ApiObject;
+  return { ...pod, metadata: { ...pod.metadata }, status: { ...pod["status"], conditions: others } };
 }

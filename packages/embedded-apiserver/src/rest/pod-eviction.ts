@@ -26,7 +26,9 @@ export function evictPod(context: RestContext, pod: ObjectAddress, evictionName:
       message: "Eviction API: evicting",
       lastTransitionTime: toTimestamp(context.clock.now()),
     });
-  const isMet = (options.uid ?? stored.object.metadata.uid) === stored.object.metadata.uid && (options.resourceVersion ?? stored.object.metadata.resourceVersion) === stored.object.metadata.resourceVersion;
+  const isMet =
+    (options.uid ?? stored.object.metadata.uid) === stored.object.metadata.uid &&
+    (options.resourceVersion ?? stored.object.metadata.resourceVersion) === stored.object.metadata.resourceVersion;
   const { resourceVersion: _met, ...rest } = options;
   if (isMet && options.dryRun !== true) updateObject(context, pod, mark, { scope: "all" });
   deleteObject(context, pod, isMet ? rest : options);

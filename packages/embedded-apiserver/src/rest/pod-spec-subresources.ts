@@ -15,7 +15,12 @@ type Containers = { name: string; resources?: unknown; resizePolicy?: unknown }[
  *
  * @throws ApiStatusError 404, 409 or 422
  */
-export function updateEphemeralContainers(context: RestContext, pod: ObjectAddress, change: (object: Readonly<ApiObject>) => ApiObject, options: UpdateOptions): StoredObject {
+export function updateEphemeralContainers(
+  context: RestContext,
+  pod: ObjectAddress,
+  change: (object: Readonly<ApiObject>) => ApiObject,
+  options: UpdateOptions,
+): StoredObject {
   return updateSpec(context, pod, options, (old) => {
     const wanted = change(old);
     const containers: Containers = wanted["spec"]?.ephemeralContainers ?? [];
@@ -31,7 +36,13 @@ function ephemeralErrors(containers: Containers, old: Containers): FieldError[] 
     const same = containers.find(({ name }) => name === existing.name);
     if (same !== undefined && equalJson(same, existing)) return [];
     const verb = same === undefined ? "removed" : "changed";
-    return [{ field, reason: "FieldValueForbidden", message: `Forbidden: existing ephemeral containers ${JSON.stringify(existing.name)} may not be ${verb}\n` }];
+    return [
+      {
+        field,
+        reason: "FieldValueForbidden",
+        message: `Forbidden: existing ephemeral containers ${JSON.stringify(existing.name)} may not be ${verb}\n`,
+      },
+    ];
   });
 }
 
@@ -42,12 +53,18 @@ function ephemeralErrors(containers: Containers, old: Containers): FieldError[] 
  *
  * @throws ApiStatusError 404, 409 or 422
  */
-export function resizePod(context: RestContext, pod: ObjectAddress, change: (object: Readonly<ApiObject>) => ApiObject, options: UpdateOptions): StoredObject {
+export function resizePod(
+  context: RestContext,
+  pod: ObjectAddress,
+  change: (object: Readonly<ApiObject>) => ApiObject,
+  options: UpdateOptions,
+): StoredObject {
   return updateSpec(context, pod, options, (old) => {
     const wanted = change(old);
     const spec = { ...old["spec"] };
     for (const list of ["containers", "initContainers"] as const) {
-      if (spec[list] !== undefined || wanted["spec"]?.[list] !== undefined) spec[list] = resized(pod, list, { containers: wanted["spec"]?.[list] ?? [], old: spec[list] ?? [] });
+      if (spec[list] !== undefined || wanted["spec"]?.[list] !== undefined)
+        spec[list] = resized(pod, list, { containers: wanted["spec"]?.[list] ?? [], old: spec[list] ?? [] });
     }
     return { wanted, spec };
   });
@@ -64,12 +81,17 @@ function resized(pod: ObjectAddress, list: string, { containers, old }: { contai
   });
 }
 
-function updateSpec(context: RestContext, pod: ObjectAddress, options: UpdateOptions, change: (old: Readonly<ApiObject>) => { wanted: ApiObject; spec: unknown }): StoredObject {
+function updateSpec(
+  context: RestContext,
+  pod: ObjectAddress,
+  options: UpdateOptions,
+  change: (old: Readonly<ApiObject>) => { wanted: ApiObject; spec: unknown },
+): StoredObject {
   const changed = (old: Readonly<ApiObject>): ApiObject => {
     const { wanted, spec } = change(old);
     const generation = equalJson(spec, old["spec"]) ? old.metadata.generation : (old.metadata.generation ?? 0) + 1;
     const { resourceVersion, uid } = wanted.metadata;
-    return { ...old, metadata: { ...old.metadata, resourceVersion, uid, ...(generation === undefined ? {} : { generation }) }, spec } as ApiObject;
+    return { ...old, metadata: { ...old.metadata, resourceVersion, uid, ...(generation === undefined ? {} : { generation }) }, spec };
   };
   return updateObject(context, pod, changed, { ...options, scope: "all" });
 }

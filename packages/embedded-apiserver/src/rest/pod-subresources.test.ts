@@ -5,7 +5,12 @@ test("a binding gives a pod its node, and says that it is scheduled", async () =
   await using server = await startTestServer();
   await server.request("POST", podsPath, boundPod("a", { nodeName: "" }));
 
-  const { status, body } = await server.request("POST", `${podPath("a")}/binding`, { apiVersion: "v1", kind: "Binding", metadata: { name: "a", annotations: { by: "me" } }, target: { kind: "Node", name: "n2" } });
+  const { status, body } = await server.request("POST", `${podPath("a")}/binding`, {
+    apiVersion: "v1",
+    kind: "Binding",
+    metadata: { name: "a", annotations: { by: "me" } },
+    target: { kind: "Node", name: "n2" },
+  });
 
   expect(status).toBe(201);
   expect(body).toEqual({ kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: 201 });
@@ -21,7 +26,10 @@ test("a binding can be posted to the collection, too", async () => {
   await using server = await startTestServer();
   await server.request("POST", podsPath, boundPod("a", { nodeName: "" }));
 
-  const { status } = await server.request("POST", "/api/v1/namespaces/default/bindings", { metadata: { name: "a" }, target: { name: "n2" } });
+  const { status } = await server.request("POST", "/api/v1/namespaces/default/bindings", {
+    metadata: { name: "a" },
+    target: { name: "n2" },
+  });
 
   expect(status).toBe(201);
   expect((await server.request("GET", podPath("a"))).body.spec.nodeName).toBe("n2");
@@ -34,8 +42,14 @@ test("a pod is bound once, and not while it is deleted", async () => {
   await server.request("DELETE", podPath("b"));
   const bind = (name: string) => server.request("POST", `${podPath(name)}/binding`, { metadata: { name }, target: { name: "n2" } });
 
-  expect(await bind("a")).toMatchObject({ status: 409, body: { message: 'Operation cannot be fulfilled on pods/binding "a": pod a is already assigned to node "n1"' } });
-  expect(await bind("b")).toMatchObject({ status: 409, body: { message: 'Operation cannot be fulfilled on pods/binding "b": pod b is being deleted, cannot be assigned to a host' } });
+  expect(await bind("a")).toMatchObject({
+    status: 409,
+    body: { message: 'Operation cannot be fulfilled on pods/binding "a": pod a is already assigned to node "n1"' },
+  });
+  expect(await bind("b")).toMatchObject({
+    status: 409,
+    body: { message: 'Operation cannot be fulfilled on pods/binding "b": pod b is being deleted, cannot be assigned to a host' },
+  });
   expect(await bind("c")).toMatchObject({ status: 404, body: { message: 'pods "c" not found' } });
 });
 
@@ -43,7 +57,12 @@ test("an eviction marks the pod as disrupted and deletes it", async () => {
   await using server = await startTestServer();
   await server.request("POST", podsPath, boundPod("a"));
 
-  const { status } = await server.request("POST", `${podPath("a")}/eviction`, { apiVersion: "policy/v1", kind: "Eviction", metadata: { name: "a" }, deleteOptions: { gracePeriodSeconds: 7 } });
+  const { status } = await server.request("POST", `${podPath("a")}/eviction`, {
+    apiVersion: "policy/v1",
+    kind: "Eviction",
+    metadata: { name: "a" },
+    deleteOptions: { gracePeriodSeconds: 7 },
+  });
 
   expect(status).toBe(201);
   expect((await server.request("GET", podPath("a"))).body).toMatchObject({
@@ -62,24 +81,48 @@ test("ephemeral containers can be added, and then neither changed nor removed", 
   const changed = await server.request("PATCH", path, patch("other"), patches.strategic);
   const removed = await server.request("PATCH", path, { spec: { ephemeralContainers: null } }, patches.merge);
 
-  expect(added).toMatchObject({ status: 200, body: { metadata: { generation: 2 }, spec: { nodeName: "n1", ephemeralContainers: [{ name: "dbg", image: "busybox" }] } } });
-  expect(changed).toMatchObject({ status: 422, body: { message: expect.stringContaining('existing ephemeral containers "dbg" may not be changed') } });
-  expect(removed).toMatchObject({ status: 422, body: { message: expect.stringContaining('existing ephemeral containers "dbg" may not be removed') } });
+  expect(added).toMatchObject({
+    status: 200,
+    body: { metadata: { generation: 2 }, spec: { nodeName: "n1", ephemeralContainers: [{ name: "dbg", image: "busybox" }] } },
+  });
+  expect(changed).toMatchObject({
+    status: 422,
+    body: { message: expect.stringContaining('existing ephemeral containers "dbg" may not be changed') },
+  });
+  expect(removed).toMatchObject({
+    status: 422,
+    body: { message: expect.stringContaining('existing ephemeral containers "dbg" may not be removed') },
+  });
 });
 
 test("a resize changes the containers' resources, nothing else", async () => {
   await using server = await startTestServer();
-  await server.request("POST", podsPath, boundPod("a", { containers: [{ name: "c", image: "busybox", resources: { requests: { cpu: "100m" } } }] }));
+  await server.request(
+    "POST",
+    podsPath,
+    boundPod("a", { containers: [{ name: "c", image: "busybox", resources: { requests: { cpu: "100m" } } }] }),
+  );
 
-  const { status, body } = await server.request("PATCH", `${podPath("a")}/resize`, { spec: { containers: [{ name: "c", image: "other", resources: { requests: { cpu: "200m" } } }] } }, patches.strategic);
+  const { status, body } = await server.request(
+    "PATCH",
+    `${podPath("a")}/resize`,
+    { spec: { containers: [{ name: "c", image: "other", resources: { requests: { cpu: "200m" } } }] } },
+    patches.strategic,
+  );
 
   expect(status).toBe(200);
-  expect(body).toMatchObject({ metadata: { generation: 2 }, spec: { containers: [{ name: "c", image: "busybox", resources: { requests: { cpu: "200m" } } }] } });
+  expect(body).toMatchObject({
+    metadata: { generation: 2 },
+    spec: { containers: [{ name: "c", image: "busybox", resources: { requests: { cpu: "200m" } } }] },
+  });
 });
 
 test("logs and exec are not served, and say so", async () => {
   await using server = await startTestServer();
   await server.request("POST", podsPath, boundPod("a"));
 
-  expect(await server.request("GET", `${podPath("a")}/log`)).toMatchObject({ status: 501, body: { reason: "NotImplemented", message: expect.stringContaining("pods/log is not served") } });
+  expect(await server.request("GET", `${podPath("a")}/log`)).toMatchObject({
+    status: 501,
+    body: { reason: "NotImplemented", message: expect.stringContaining("pods/log is not served") },
+  });
 });

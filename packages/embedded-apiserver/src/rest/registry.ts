@@ -1,7 +1,7 @@
 import { ApiStatusError } from "../api-status-error.ts";
 import type { Clock, Random } from "../clock.ts";
 import type { Cluster, ClusterEvent } from "../cluster.ts";
-import { cloneJson, type JsonValue } from "../json-value.ts";
+import { cloneJson } from "../json-value.ts";
 import type { ApiObject, Kind } from "../kind.ts";
 import type { Storage } from "../storage.ts";
 import { createObject } from "./create.ts";
@@ -33,7 +33,9 @@ export class Registry implements Cluster {
   }
 
   list(kind: Kind, namespace?: string): Readonly<ApiObject>[] {
-    return collectionOf(this.context, kind).list(namespace).map(({ object }) => object);
+    return collectionOf(this.context, kind)
+      .list(namespace)
+      .map(({ object }) => object);
   }
 
   create(kind: Kind, object: unknown): Readonly<ApiObject> {
@@ -41,12 +43,23 @@ export class Registry implements Cluster {
     return createObject(this.context, kind, namespace, object).object;
   }
 
-  update(kind: Kind, namespace: string | undefined, name: string, change: (object: ApiObject) => ApiObject | undefined, subresource?: "status"): Readonly<ApiObject> | undefined {
+  update(
+    kind: Kind,
+    namespace: string | undefined,
+    name: string,
+    change: (object: ApiObject) => ApiObject | undefined,
+    subresource?: "status",
+  ): Readonly<ApiObject> | undefined {
     const current = this.get(kind, namespace, name);
     const changed = current === undefined ? undefined : change(cloneJson(current) as ApiObject);
     if (changed === undefined) return current;
-    const decoded = decodePatched(kind, changed as unknown as JsonValue, {});
-    return updateObject(this.context, { kind, namespace: namespace ?? "", name }, () => decoded, subresource === undefined ? {} : { scope: subresource }).object;
+    const decoded = decodePatched(kind, changed, {});
+    return updateObject(
+      this.context,
+      { kind, namespace: namespace ?? "", name },
+      () => decoded,
+      subresource === undefined ? {} : { scope: subresource },
+    ).object;
   }
 
   delete(kind: Kind, namespace: string | undefined, name: string, options: { gracePeriodSeconds?: number; uid?: string } = {}): void {

@@ -6,7 +6,11 @@ const path = "/apis/apps/v1/namespaces/default/deployments";
 async function createDeployment(server: TestServer): Promise<void> {
   await server.request("POST", path, {
     metadata: { name: "d" },
-    spec: { replicas: 2, selector: { matchLabels: { a: "b" } }, template: { metadata: { labels: { a: "b" } }, spec: { containers: [{ name: "c", image: "i" }] } } },
+    spec: {
+      replicas: 2,
+      selector: { matchLabels: { a: "b" } },
+      template: { metadata: { labels: { a: "b" } }, spec: { containers: [{ name: "c", image: "i" }] } },
+    },
   });
 }
 
@@ -18,7 +22,13 @@ test("scale reads and writes the number of replicas", async () => {
   const patched = await server.request("PATCH", `${path}/d/scale`, { spec: { replicas: 5 } }, patches.merge);
   const replaced = await server.request("PUT", `${path}/d/scale`, { metadata: { name: "d" }, spec: { replicas: 3 } });
 
-  expect(read.body).toMatchObject({ kind: "Scale", apiVersion: "autoscaling/v1", metadata: { name: "d" }, spec: { replicas: 2 }, status: { replicas: 0, selector: "a=b" } });
+  expect(read.body).toMatchObject({
+    kind: "Scale",
+    apiVersion: "autoscaling/v1",
+    metadata: { name: "d" },
+    spec: { replicas: 2 },
+    status: { replicas: 0, selector: "a=b" },
+  });
   expect([patched.body.spec, replaced.body.spec]).toEqual([{ replicas: 5 }, { replicas: 3 }]);
   expect((await server.request("GET", `${path}/d`)).body).toMatchObject({ metadata: { generation: 3 }, spec: { replicas: 3 } });
 });
@@ -37,7 +47,10 @@ test("a scale with an old resourceVersion is refused with 409", async () => {
   await using server = await startTestServer();
   await createDeployment(server);
 
-  const { status } = await server.request("PUT", `${path}/d/scale`, { metadata: { name: "d", resourceVersion: "1" }, spec: { replicas: 3 } });
+  const { status } = await server.request("PUT", `${path}/d/scale`, {
+    metadata: { name: "d", resourceVersion: "1" },
+    spec: { replicas: 3 },
+  });
 
   expect(status).toBe(409);
 });

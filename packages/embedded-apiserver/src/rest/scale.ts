@@ -20,8 +20,12 @@ export function scaleOf({ metadata, spec, status }: Readonly<ApiObject>): JsonOb
 /** A label selector as text, as clients put it into queries. */
 function selectorText(selector: unknown): string {
   if (!isJsonObject(selector)) return "";
-  const labels = isJsonObject(selector["matchLabels"]) ? Object.entries(selector["matchLabels"]).map(([key, value]) => `${key}=${String(value)}`) : [];
-  const expressions = Array.isArray(selector["matchExpressions"]) ? selector["matchExpressions"].filter(isJsonObject).map(expressionText) : [];
+  const labels = isJsonObject(selector["matchLabels"])
+    ? Object.entries(selector["matchLabels"]).map(([key, value]) => `${key}=${String(value)}`)
+    : [];
+  const expressions = Array.isArray(selector["matchExpressions"])
+    ? selector["matchExpressions"].filter(isJsonObject).map(expressionText)
+    : [];
   return [...labels, ...expressions].toSorted().join(",");
 }
 
@@ -46,7 +50,12 @@ function expressionText(expression: JsonObject): string {
  * @param change - gets the present Scale, returns the wanted one
  * @throws ApiStatusError 400, 404, 409 or 422
  */
-export function updateScale(context: RestContext, address: ObjectAddress, change: (scale: JsonObject) => JsonValue, options: UpdateOptions): Readonly<ApiObject> {
+export function updateScale(
+  context: RestContext,
+  address: ObjectAddress,
+  change: (scale: JsonObject) => JsonValue,
+  options: UpdateOptions,
+): Readonly<ApiObject> {
   const stored = updateObject(
     context,
     address,
@@ -67,7 +76,10 @@ export function updateScale(context: RestContext, address: ObjectAddress, change
 
 function replicasOf({ name }: ObjectAddress, scale: JsonObject): number {
   const replicas = (isJsonObject(scale["spec"]) ? scale["spec"]["replicas"] : undefined) ?? 0;
-  if (typeof replicas !== "number" || !Number.isInteger(replicas)) throw badRequest(`Scale in version "v1" cannot be handled as a Scale: json: cannot unmarshal ${typeof replicas} into Go struct field ScaleSpec.spec.replicas of type int32`);
+  if (typeof replicas !== "number" || !Number.isInteger(replicas))
+    throw badRequest(
+      `Scale in version "v1" cannot be handled as a Scale: json: cannot unmarshal ${typeof replicas} into Go struct field ScaleSpec.spec.replicas of type int32`,
+    );
   if (replicas < 0) {
     const message = `Invalid value: ${replicas}: must be greater than or equal to 0`;
     throw invalid({ group: "autoscaling", kind: "Scale" }, name, [{ field: "spec.replicas", reason: "FieldValueInvalid", message }]);

@@ -24,7 +24,11 @@ export function requestToken(context: RestContext, tokens: ServiceAccountTokens,
   const spec = isJsonObject(body["spec"]) ? body["spec"] : {};
   const metadata = isJsonObject(body["metadata"]) ? body["metadata"] : {};
   if (metadata["uid"] && metadata["uid"] !== uid) {
-    throw conflict({ group: "authentication.k8s.io", plural: "TokenRequest" }, account.name, `the UID in the token request (${String(metadata["uid"])}) does not match the UID of the service account (${uid})`);
+    throw conflict(
+      { group: "authentication.k8s.io", plural: "TokenRequest" },
+      account.name,
+      `the UID in the token request (${String(metadata["uid"])}) does not match the UID of the service account (${uid})`,
+    );
   }
   const expirationSeconds = spec["expirationSeconds"] ?? defaultExpirationSeconds;
   const errors = expirationErrors(expirationSeconds);
@@ -32,7 +36,13 @@ export function requestToken(context: RestContext, tokens: ServiceAccountTokens,
   const given = Array.isArray(spec["audiences"]) ? spec["audiences"].map(String) : [];
   const audiences = given.length === 0 ? [tokenIssuer] : given;
   const bound = isJsonObject(spec["boundObjectRef"]) ? boundObjects(context, account, spec["boundObjectRef"]) : undefined;
-  const issued = tokens.issue({ namespace: account.namespace, serviceAccount: { name: account.name, uid }, audiences, expirationSeconds: Number(expirationSeconds), bound });
+  const issued = tokens.issue({
+    namespace: account.namespace,
+    serviceAccount: { name: account.name, uid },
+    audiences,
+    expirationSeconds: Number(expirationSeconds),
+    bound,
+  });
   return {
     kind: "TokenRequest",
     apiVersion: "authentication.k8s.io/v1",
@@ -45,8 +55,10 @@ export function requestToken(context: RestContext, tokens: ServiceAccountTokens,
 function expirationErrors(seconds: JsonValue): FieldError[] {
   const field = "spec.expirationSeconds";
   const value = `Invalid value: ${JSON.stringify(seconds)}`;
-  if (typeof seconds !== "number" || seconds < minExpirationSeconds) return [{ field, reason: "FieldValueInvalid", message: `${value}: may not specify a duration less than 10 minutes` }];
-  if (seconds > 2 ** 32) return [{ field, reason: "FieldValueInvalid", message: `${value}: may not specify a duration larger than 2^32 seconds` }];
+  if (typeof seconds !== "number" || seconds < minExpirationSeconds)
+    return [{ field, reason: "FieldValueInvalid", message: `${value}: may not specify a duration less than 10 minutes` }];
+  if (seconds > 2 ** 32)
+    return [{ field, reason: "FieldValueInvalid", message: `${value}: may not specify a duration larger than 2^32 seconds` }];
   return [];
 }
 
@@ -57,10 +69,16 @@ function boundObjects(context: RestContext, account: ObjectAddress, reference: J
   if (plural === undefined) throw badRequest(`cannot bind token to object of type ${String(apiVersion)}, Kind=${String(kindName)}`);
   const object = find(context, plural, { namespace: account.namespace, name: String(name) });
   if (plural === "pods" && object["spec"]?.serviceAccountName !== account.name) {
-    throw badRequest(`cannot bind token for serviceaccount ${JSON.stringify(account.name)} to pod running with different serviceaccount name.`);
+    throw badRequest(
+      `cannot bind token for serviceaccount ${JSON.stringify(account.name)} to pod running with different serviceaccount name.`,
+    );
   }
   if (typeof uid === "string" && uid !== "" && uid !== object.metadata.uid) {
-    throw conflict({ group: "", plural: String(kindName) }, String(name), `the UID in the bound object reference (${uid}) does not match the UID in record. The object might have been deleted and then recreated`);
+    throw conflict(
+      { group: "", plural: String(kindName) },
+      String(name),
+      `the UID in the bound object reference (${uid}) does not match the UID in record. The object might have been deleted and then recreated`,
+    );
   }
   const bound = identityOf(object);
   if (plural === "nodes") return { node: bound };

@@ -13,7 +13,8 @@ test("an update with an old resourceVersion is refused with 409", async () => {
   expect(status).toBe(409);
   expect(body).toMatchObject({
     reason: "Conflict",
-    message: 'Operation cannot be fulfilled on pods "a": the object has been modified; please apply your changes to the latest version and try again',
+    message:
+      'Operation cannot be fulfilled on pods "a": the object has been modified; please apply your changes to the latest version and try again',
   });
 });
 
@@ -22,11 +23,19 @@ test("an update without a resourceVersion overwrites, but not a Lease", async ()
   await server.request("POST", podsPath, boundPod("a"));
   await server.request("POST", leasesPath, { metadata: { name: "l" }, spec: { holderIdentity: "x" } });
 
-  const pod = await server.request("PUT", podPath("a"), { metadata: { name: "a", labels: { x: "1" } }, spec: (await server.request("GET", podPath("a"))).body.spec });
+  const pod = await server.request("PUT", podPath("a"), {
+    metadata: { name: "a", labels: { x: "1" } },
+    spec: (await server.request("GET", podPath("a"))).body.spec,
+  });
   const lease = await server.request("PUT", `${leasesPath}/l`, { metadata: { name: "l" }, spec: { holderIdentity: "y" } });
 
   expect(pod).toMatchObject({ status: 200, body: { metadata: { labels: { x: "1" } } } });
-  expect(lease).toMatchObject({ status: 422, body: { message: 'leases.coordination.k8s.io "l" is invalid: metadata.resourceVersion: Invalid value: 0: must be specified for an update' } });
+  expect(lease).toMatchObject({
+    status: 422,
+    body: {
+      message: 'leases.coordination.k8s.io "l" is invalid: metadata.resourceVersion: Invalid value: 0: must be specified for an update',
+    },
+  });
 });
 
 test("PUT creates a Lease that is not there, but not a pod", async () => {
@@ -44,11 +53,19 @@ test("PUT with another UID is refused with 409, a patch with another UID with 42
   const { body: pod } = await server.request("POST", podsPath, boundPod("a"));
 
   const put = await server.request("PUT", podPath("a"), boundPod("a", {}, { uid: "other" }));
-  const patch = await server.request("PATCH", `${podPath("a")}/status`, { metadata: { uid: "other" }, status: { phase: "Running" } }, patches.strategic);
+  const patch = await server.request(
+    "PATCH",
+    `${podPath("a")}/status`,
+    { metadata: { uid: "other" }, status: { phase: "Running" } },
+    patches.strategic,
+  );
 
   expect(put.status).toBe(409);
   expect(put.body.message).toContain(`Precondition failed: UID in precondition: other, UID in object meta: ${pod.metadata.uid}`);
-  expect(patch).toMatchObject({ status: 422, body: { message: expect.stringContaining('metadata.uid: Invalid value: "other": field is immutable') } });
+  expect(patch).toMatchObject({
+    status: 422,
+    body: { message: expect.stringContaining('metadata.uid: Invalid value: "other": field is immutable') },
+  });
 });
 
 test("an update that changes nothing keeps the resourceVersion and tells no watcher", async () => {
@@ -67,8 +84,18 @@ test("the object leaves the status alone, and the status the object", async () =
   await using server = await startTestServer();
   await server.request("POST", podsPath, boundPod("a"));
 
-  const viaObject = await server.request("PATCH", podPath("a"), { status: { phase: "Running" }, metadata: { labels: { x: "1" } } }, patches.merge);
-  const viaStatus = await server.request("PATCH", `${podPath("a")}/status`, { status: { phase: "Running" }, spec: { nodeName: "n2" } }, patches.merge);
+  const viaObject = await server.request(
+    "PATCH",
+    podPath("a"),
+    { status: { phase: "Running" }, metadata: { labels: { x: "1" } } },
+    patches.merge,
+  );
+  const viaStatus = await server.request(
+    "PATCH",
+    `${podPath("a")}/status`,
+    { status: { phase: "Running" }, spec: { nodeName: "n2" } },
+    patches.merge,
+  );
 
   expect(viaObject.body).toMatchObject({ metadata: { labels: { x: "1" } }, status: { phase: "Pending" } });
   expect(viaStatus.body).toMatchObject({ status: { phase: "Running" }, spec: { nodeName: "n1" } });
@@ -79,7 +106,12 @@ test("labels, annotations and finalizers can be written through pods/status, own
   await server.request("POST", podsPath, boundPod("a"));
   const owner = { apiVersion: "v1", kind: "Pod", name: "x", uid: "u" };
 
-  const { body } = await server.request("PATCH", `${podPath("a")}/status`, { metadata: { labels: { l: "1" }, annotations: { a: "1" }, finalizers: ["x/y"], ownerReferences: [owner] } }, patches.merge);
+  const { body } = await server.request(
+    "PATCH",
+    `${podPath("a")}/status`,
+    { metadata: { labels: { l: "1" }, annotations: { a: "1" }, finalizers: ["x/y"], ownerReferences: [owner] } },
+    patches.merge,
+  );
 
   expect(body.metadata).toMatchObject({ labels: { l: "1" }, annotations: { a: "1" }, finalizers: ["x/y"] });
   expect(body.metadata).not.toHaveProperty("ownerReferences");
@@ -92,7 +124,12 @@ test("the generation counts changes of the spec, not of status or metadata", asy
   await server.request("PATCH", podPath("a"), { metadata: { labels: { x: "1" } } }, patches.merge);
   await server.request("PATCH", `${podPath("a")}/status`, { status: { phase: "Running" } }, patches.merge);
   const before = await server.request("GET", podPath("a"));
-  const after = await server.request("PATCH", podPath("a"), { spec: { containers: [{ name: "c", image: "busybox:2" }] } }, patches.strategic);
+  const after = await server.request(
+    "PATCH",
+    podPath("a"),
+    { spec: { containers: [{ name: "c", image: "busybox:2" }] } },
+    patches.strategic,
+  );
 
   expect(before.body.metadata.generation).toBe(1);
   expect(after.body.metadata.generation).toBe(2);
@@ -103,11 +140,23 @@ test("an update cannot take back a deletion, nor add finalizers to what is being
   await server.request("POST", podsPath, boundPod("a"));
   const { body: deleting } = await server.request("DELETE", podPath("a"));
 
-  const revived = await server.request("PATCH", podPath("a"), { metadata: { deletionTimestamp: null, deletionGracePeriodSeconds: null } }, patches.merge);
+  const revived = await server.request(
+    "PATCH",
+    podPath("a"),
+    { metadata: { deletionTimestamp: null, deletionGracePeriodSeconds: null } },
+    patches.merge,
+  );
   const held = await server.request("PATCH", podPath("a"), { metadata: { finalizers: ["x/y"] } }, patches.merge);
 
   expect(revived.body.metadata).toMatchObject({ deletionTimestamp: deleting.metadata.deletionTimestamp, deletionGracePeriodSeconds: 30 });
-  expect(held).toMatchObject({ status: 422, body: { message: expect.stringContaining('no new finalizers can be added if the object is being deleted, found new finalizers []string{"x/y"}') } });
+  expect(held).toMatchObject({
+    status: 422,
+    body: {
+      message: expect.stringContaining(
+        'no new finalizers can be added if the object is being deleted, found new finalizers []string{"x/y"}',
+      ),
+    },
+  });
 });
 
 test("a patch that names another object is refused with 400", async () => {

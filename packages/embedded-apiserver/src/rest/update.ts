@@ -2,7 +2,7 @@ import { ApiStatusError, badRequest, invalid, modifiedConflict, notFound, uidCon
 import { equalJson } from "../json-value.ts";
 import type { ApiObject, Kind } from "../kind.ts";
 import { StoredObject } from "../storage.ts";
-import { dropDuplicateOwners, metadataErrors, metadataUpdateErrors, setNamespace } from "./metadata.ts";
+import { dropDuplicateOwners, duplicateOwnersWarning, metadataErrors, metadataUpdateErrors, setNamespace } from "./metadata.ts";
 import { collectionOf, type ObjectAddress, type RestContext, type WriteOptions } from "./rest-context.ts";
 
 /** How an update is made. */
@@ -26,23 +26,29 @@ export interface UpdateOptions extends WriteOptions {
  * @returns the object as it is then; an update that changes nothing stores nothing
  * @throws ApiStatusError 400, 404, 409 or 422
  */
-export function updateObject(context: RestContext, address: ObjectAddress, change: (object: Readonly<ApiObject>) => ApiObject, options: UpdateOptions = {}): StoredObject {
+export function updateObject(
+  context: RestContext,
+  address: ObjectAddress,
+  change: (object: Readonly<ApiObject>) => ApiObject,
+  options: UpdateOptions = {},
+): StoredObject {
   const { kind, namespace, name } = address;
   const collection = collectionOf(context, kind);
   const stored = collection.get(namespace, name);
   if (stored === undefined) throw notFound(kind, name);
   const old = stored.object;
-  if (options.uid !== undefined && options.uid !== old.metadata.uid) throw uidConflictOnUpdate(kind, address, options.uid, old.metadata.uid);
+  if (options.uid !== undefined && options.uid !== old.metadata.uid)
+    throw uidConflictOnUpdate(kind, address, options.uid, old.metadata.uid);
   const object = change(old);
   checkName(address, object);
   setNamespace(kind, object.metadata, namespace);
   checkVersion(kind, object, stored);
-  if (dropDuplicateOwners(object)) options.warn?.(".metadata.ownerReferences contains duplicate entries");
+  if (dropDuplicateOwners(object)) options.warn?.(duplicateOwnersWarning);
   keepMetadata(object, old, options.scope);
   keepScope(kind, object, old, options.scope);
   if (options.scope !== "all") kind.prepareForUpdate?.(object, old, context);
   shareUnchanged(object, old);
-  if (options.scope !== "all") finishUpdate(kind, object, old as ApiObject, options.scope);
+  if (options.scope !== "all") finishUpdate(kind, object, old, options.scope);
   if (equalJson(object, old)) return stored;
   if (isDeletedByUpdate(object, old)) {
     if (options.dryRun !== true) collection.remove(stored);
@@ -52,20 +58,31 @@ export function updateObject(context: RestContext, address: ObjectAddress, chang
 }
 
 /** Counts a change of the spec, and checks the outcome. */
-function finishUpdate(kind: Kind, object: ApiObject, old: ApiObject, scope: "status" | undefined): void {
+function finishUpdate(kind: Kind, object: ApiObject, old: Readonly<ApiObject>, scope: "status" | undefined): void {
   if (kind.hasGeneration === true) countSpecChange(object, old, scope);
-  const errors = [...metadataErrors(kind, object.metadata), ...metadataUpdateErrors(object.metadata, old.metadata), ...(kind.validate?.(object, old) ?? [])];
+  const errors = [
+    ...metadataErrors(kind, object.metadata),
+    ...metadataUpdateErrors(object.metadata, old.metadata),
+    ...(kind.validate?.(object, old) ?? []),
+  ];
   if (errors.length > 0) throw invalid(kind, old.metadata.name, errors);
 }
 
-function countSpecChange(object: ApiObject, old: ApiObject, scope: "status" | undefined): void {
+function countSpecChange(object: ApiObject, old: Readonly<ApiObject>, scope: "status" | undefined): void {
   const { generation = 0 } = old.metadata;
   if (scope === "status") object.metadata.generation = generation;
   else if (object["spec"] !== old["spec"]) object.metadata.generation = generation + 1;
 }
 
 /** Kinds whose updates must name a resourceVersion; source: `AllowUnconditionalUpdate` under pkg/registry of Kubernetes v1.36.3. */
-const conditionalOnly: ReadonlySet<string> = new Set(["leases.coordination.k8s.io", "poddisruptionbudgets.policy", "runtimeclasses.node.k8s.io", "csidrivers.storage.k8s.io", "csinodes.storage.k8s.io", "volumeattachments.storage.k8s.io"]);
+const conditionalOnly: ReadonlySet<string> = new Set([
+  "leases.coordination.k8s.io",
+  "poddisruptionbudgets.policy",
+  "runtimeclasses.node.k8s.io",
+  "csidrivers.storage.k8s.io",
+  "csinodes.storage.k8s.io",
+  "volumeattachments.storage.k8s.io",
+]);
 
 function checkVersion(kind: Kind, object: ApiObject, stored: StoredObject): void {
   const given = object.metadata.resourceVersion ?? "";
@@ -73,10 +90,15 @@ function checkVersion(kind: Kind, object: ApiObject, stored: StoredObject): void
   if (given === "" || given === "0") {
     if (conditionalOnly.has(`${kind.plural}.${kind.group}`)) {
       const message = "Invalid value: 0: must be specified for an update";
-      throw invalid({ group: kind.group, kind: kind.plural }, name, [{ field: "metadata.resourceVersion", reason: "FieldValueInvalid", message }]);
+      throw invalid({ group: kind.group, kind: kind.plural }, name, [
+        { field: "metadata.resourceVersion", reason: "FieldValueInvalid", message },
+      ]);
     }
   } else if (!/^\d+$/.test(given)) {
-    throw new ApiStatusError({ code: 500, message: `resourceVersion: Invalid value: ${JSON.stringify(given)}: strconv.ParseUint: parsing ${JSON.stringify(given)}: invalid syntax` });
+    throw new ApiStatusError({
+      code: 500,
+      message: `resourceVersion: Invalid value: ${JSON.stringify(given)}: strconv.ParseUint: parsing ${JSON.stringify(given)}: invalid syntax`,
+    });
   } else if (Number(given) !== stored.resourceVersion) {
     throw modifiedConflict(kind, name);
   }

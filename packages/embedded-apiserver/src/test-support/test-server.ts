@@ -44,9 +44,20 @@ export const patches = {
 /** Starts a server for a test. Its controllers do not run unless asked for. */
 export async function startTestServer(options: ApiServerOptions = {}): Promise<TestServer> {
   const clock = new ManualClock();
-  const server = await startApiServer({ clock, random: seededRandom(), listen: false, controllers: false, token: "admin-token", ...options });
+  const server = await startApiServer({
+    clock,
+    random: seededRandom(),
+    listen: false,
+    controllers: false,
+    token: "admin-token",
+    ...options,
+  });
   const transport = server.transport();
-  const send = async (method: Method, path: string, extra: { body?: string; headers?: Record<string, string> } = {}): Promise<TestResponse> => {
+  const send = async (
+    method: Method,
+    path: string,
+    extra: { body?: string; headers?: Record<string, string> } = {},
+  ): Promise<TestResponse> => {
     const response = await transport.request({ method, path, pool: "short", signal: new AbortController().signal, ...extra });
     return { status: response.status, headers: response.headers, body: await readBody(response) };
   };
@@ -54,7 +65,9 @@ export async function startTestServer(options: ApiServerOptions = {}): Promise<T
     server,
     clock,
     request: (method, path, body, contentType = "application/json") =>
-      body === undefined ? send(method, path) : send(method, path, { body: typeof body === "string" ? body : JSON.stringify(body), headers: { "content-type": contentType } }),
+      body === undefined
+        ? send(method, path)
+        : send(method, path, { body: typeof body === "string" ? body : JSON.stringify(body), headers: { "content-type": contentType } }),
     getAs: (path, accept) => send("GET", path, { headers: { accept } }),
     watch: async (path) => {
       const abort = new AbortController();
@@ -100,7 +113,12 @@ async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string>
 
 /** A pod that is bound to a node. */
 export function boundPod(name: string, spec: object = {}, metadata: object = {}): Record<string, unknown> {
-  return { apiVersion: "v1", kind: "Pod", metadata: { name, ...metadata }, spec: { nodeName: "n1", containers: [{ name: "c", image: "busybox" }], ...spec } };
+  return {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name, ...metadata },
+    spec: { nodeName: "n1", containers: [{ name: "c", image: "busybox" }], ...spec },
+  };
 }
 
 /** The path of a pod in the namespace `default`. */
