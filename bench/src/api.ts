@@ -86,15 +86,20 @@ export class Api {
 }
 
 /**
- * Lists, then watches pods from there, for ever; resumes when the server ends a watch.
+ * Lists, then watches pods from there until aborted; resumes when the server ends a watch.
  *
  * @param query - the selection, as in a URL
  */
-export async function followPods(api: Api, query: string, onEvent: (type: string, pod: WatchedPod) => void): Promise<void> {
+export async function followPods(
+  api: Api,
+  query: string,
+  onEvent: (type: string, pod: WatchedPod) => void,
+  signal: AbortSignal,
+): Promise<void> {
   const list = JSON.parse(await api.send("GET", `/api/v1/pods?${query}`)) as { metadata: { resourceVersion: string }; items: WatchedPod[] };
   let resourceVersion = list.metadata.resourceVersion;
   for (const pod of list.items) onEvent("ADDED", pod);
-  for (;;) {
+  while (!signal.aborted) {
     try {
       await api.watch(`/api/v1/pods?${query}&watch=1&allowWatchBookmarks=true&resourceVersion=${resourceVersion}`, (line) => {
         const event = JSON.parse(line) as { type: string; object: WatchedPod };
@@ -102,6 +107,7 @@ export async function followPods(api: Api, query: string, onEvent: (type: string
         if (event.type !== "BOOKMARK") onEvent(event.type, event.object);
       });
     } catch (error) {
+      if (signal.aborted) return;
       process.stderr.write(`watch: ${String(error)}\n`);
       await new Promise((resolve) => setTimeout(resolve, 100));
     }

@@ -12,12 +12,16 @@ const short = new Api(access, { connections: 32 });
 const long = new Api(access, { connections: 1 });
 const seen = new Set<string>();
 
-await followPods(long, `fieldSelector=spec.nodeName%3D${node}`, (type, pod) => {
+const never = new AbortController().signal;
+const onEvent = (type: string, pod: WatchedPod): void => {
   const { uid, deletionTimestamp } = pod.metadata;
-  if (type === "DELETED") seen.delete(uid);
-  else if (deletionTimestamp) void once(`end ${uid}`, () => end(pod));
+  if (type === "DELETED") {
+    seen.delete(uid);
+    seen.delete(`end ${uid}`);
+  } else if (deletionTimestamp) void once(`end ${uid}`, () => end(pod));
   else void once(uid, () => start(pod));
-});
+};
+await followPods(long, `fieldSelector=spec.nodeName%3D${node}`, onEvent, never);
 
 async function once(key: string, act: () => Promise<void>): Promise<void> {
   if (seen.has(key)) return;
@@ -37,8 +41,6 @@ async function end(pod: WatchedPod): Promise<void> {
   const { namespace, name, uid } = pod.metadata;
   await patchStatus(pod, statusOf(pod, "Succeeded", (finishedAt) => ({ terminated: { exitCode: 0, reason: "Completed", finishedAt } })));
   await short.send("DELETE", `/api/v1/namespaces/${namespace}/pods/${name}`, { gracePeriodSeconds: 0, preconditions: { uid } });
-  seen.delete(uid);
-  seen.delete(`end ${uid}`);
 }
 
 async function patchStatus(pod: WatchedPod, status: unknown): Promise<void> {

@@ -1,4 +1,4 @@
-import { Api, followPods, type ApiAccess } from "./api.ts";
+import { Api, followPods, type ApiAccess, type WatchedPod } from "./api.ts";
 import { cpuSeconds, residentMiB } from "./process-stats.ts";
 
 /** What one load is. */
@@ -50,10 +50,12 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
   const run = `bench-${process.pid}-${Date.now() % 1e7}`;
   const running = new Arrivals();
   const gone = new Arrivals();
-  void followPods(watch, `labelSelector=bench%3D${run}`, (type, pod) => {
+  const stop = new AbortController();
+  const onEvent = (type: string, pod: WatchedPod): void => {
     if (type === "DELETED") gone.arrive(pod.metadata.name);
     else if (pod.status?.phase === "Running") running.arrive(pod.metadata.name);
-  }).catch(() => {});
+  };
+  const following = followPods(watch, `labelSelector=bench%3D${run}`, onEvent, stop.signal);
   try {
     const names = Array.from({ length: count }, (_, index) => `${run}-${index}`);
     const up = await measure(options, requests, running, names, (name) =>
@@ -70,7 +72,8 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
     const down = await measure(options, requests, gone, names, (name) => requests.send("DELETE", `/api/v1/namespaces/default/pods/${name}`));
     return { pods: count, up, down };
   } finally {
-    await Promise.all([requests.close(), watch.close()]);
+    stop.abort();
+    await Promise.all([requests.close(), watch.close(), following]);
   }
 }
 

@@ -15,6 +15,8 @@ test.each([
   ["Running", "status"],
   [{ phase: "running" }, "phase"],
   [{ containerStatuses: {} }, "containerStatuses"],
+  [{ podIPs: "10.0.0.1" }, "podIPs"],
+  [{ conditions: {} }, "conditions"],
   [{ containerStatuses: [null] }, "containerStatuses[0].name"],
   [{ initContainerStatuses: [{ name: "a" }, { name: "" }] }, "initContainerStatuses[1].name"],
 ])("%j is refused by naming %s", (status, field) => {

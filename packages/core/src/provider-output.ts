@@ -13,6 +13,10 @@ const statusLists = ["containerStatuses", "initContainerStatuses", "ephemeralCon
 export function checkStatus(status: unknown, source: string): ProviderPodStatus {
   if (!isObject(status)) throw malformed(source, "status", status, "an object");
   if (!phases.has(status["phase"])) throw malformed(source, "phase", status["phase"], "Pending, Running, Succeeded or Failed");
+  for (const list of ["podIPs", "conditions"] as const) {
+    const entries = status[list];
+    if (entries !== undefined && entries !== null && !Array.isArray(entries)) throw malformed(source, list, entries, "a list");
+  }
   for (const list of statusLists) {
     const statuses = status[list];
     if (statuses === undefined || statuses === null) continue;

@@ -2,7 +2,7 @@ import { isConflict, isInvalidInput, isNotFound, messageOf } from "@virtual-kube
 import { resources, WorkQueue, type Clock, type DeepReadonly, type KubeClient, type Logger, type Metrics, type Pod, type PodStatus, type Random, type Store } from "@virtual-kubelet/kube-client";
 import { isTerminalPhase } from "./pod-phase.ts";
 import type { PodRecord } from "./pod-record.ts";
-import { podStatusPatch } from "./pod-status-patch.ts";
+import { isOtherPod, podStatusPatch } from "./pod-status-patch.ts";
 
 /** Patches of one pod that may be sent at once; then one a second. A phase change and an end are never held back. */
 const burst = 10;
@@ -130,7 +130,7 @@ export class StatusWriter {
     } catch (error) {
       signal.throwIfAborted();
       // The pod is gone or was replaced: the watch will say so.
-      if (isNotFound(error) || isConflict(error)) return undefined;
+      if (isNotFound(error) || isOtherPod(error)) return undefined;
       if (isInvalidInput(error)) {
         logger.error({ pod: `${name.namespace}/${name.name}`, uid, err: messageOf(error) }, "the API server refuses the pod's status");
       }
