@@ -4,16 +4,16 @@
  * @packageDocumentation
  */
 export { ApiError, isGone, statusOf } from "./api-error.ts";
+export type { Backoff } from "./backoff.ts";
 export type { CallOptions, DeleteQuery, KubeClient, ListQuery, ObjectList, ObjectName, Patch, WatchEvent, WatchQuery } from "./client.ts";
 export type { Clock, Random } from "./clock.ts";
 export type { Credentials, Identity, TlsMaterial } from "./credentials.ts";
+export { DecodeError, isDecodeError } from "./decode-error.ts";
 export { createEventRecorder, type EventRecorder, type EventRecorderOptions } from "./event-recorder.ts";
 export { createHttpTransport, defaultHttpPools, type HttpPoolOptions, type HttpTransportOptions } from "./http-transport.ts";
-export type { Backoff } from "./backoff.ts";
-export { DecodeError, isDecodeError } from "./decode-error.ts";
+export { inClusterCredentials, loadCredentials, type LoadCredentialsOptions } from "./load-credentials.ts";
 export { silentLogger, type LogFields, type Logger } from "./logger.ts";
 export { noMetrics, type MetricLabels, type Metrics } from "./metrics.ts";
-export { inClusterCredentials, loadCredentials, type LoadCredentialsOptions } from "./load-credentials.ts";
 export { microTime, rfc3339 } from "./micro-time.ts";
 export type {
   ConfigMap,
@@ -45,10 +45,10 @@ export type {
   Taint,
   Wire,
 } from "./objects.ts";
-export { resource, resources, type Resource } from "./resources.ts";
 export { Reflector, type ReflectorOptions } from "./reflector.ts";
+export { resource, resources, type Resource } from "./resources.ts";
 export { createKubeClient, type KubeClientOptions } from "./rest-client.ts";
 export type { Store, StoreChange } from "./store.ts";
 export { systemClock, systemRandom } from "./system-clock.ts";
-export { WorkQueue, type WorkFailure, type WorkQueueOptions, type WorkQueueRun, type WorkResult } from "./work-queue.ts";
 export type { Transport, TransportPool, TransportRequest, TransportResponse } from "./transport.ts";
+export { WorkQueue, type WorkFailure, type WorkQueueOptions, type WorkQueueRun, type WorkResult } from "./work-queue.ts";

@@ -5,7 +5,8 @@ import { decodeLines } from "./line-decoder.ts";
 
 describe("decodeLines", () => {
   test("gives the same lines however the bytes are cut", async () => {
-    const line = fc.string({ unit: "binary", maxLength: 8 }).map((text) => text.replaceAll("\n", " "));
+    const character = fc.constantFrom("a", "é", "漢", "😀", " ", "\r", "\0", "\u2028", "\uFEFF");
+    const line = fc.array(character, { maxLength: 8 }).map((characters) => characters.join(""));
 
     await fc.assert(
       fc.asyncProperty(

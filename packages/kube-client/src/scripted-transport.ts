@@ -29,6 +29,7 @@ export class ScriptedTransport implements Transport {
     return { status, headers: { "content-type": "application/json", ...headers }, body: opened };
   }
 
+  /** Does nothing: there is no connection to close. */
   [Symbol.asyncDispose](): Promise<void> {
     return Promise.resolve();
   }
