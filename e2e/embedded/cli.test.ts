@@ -5,7 +5,8 @@ import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { Program, type ProgramOptions } from "./support/program.ts";
+import { exitCodes } from "virtual-kubelet";
+import { Program, type ProgramOptions } from "../support/program.ts";
 
 const signal = new AbortController().signal;
 
@@ -74,7 +75,7 @@ test("the program joins with a kubeconfig, runs a pod, and ends with 0 on SIGTER
   await rig.podIsRunning("web");
   program.kill("SIGTERM");
 
-  expect(await program.exit).toBe(0);
+  expect(await program.exit).toBe(exitCodes.ok.code);
   expect(program.stdout).toBe("");
   expect(program.logs.map(({ msg }) => msg)).toEqual(expect.arrayContaining(["starting", "ready", "stopping"]));
   expect(program.logs.filter(({ level }) => level === "warn" || level === "error")).toEqual([]);
@@ -128,7 +129,7 @@ test("several nodes of one configuration run in one process, and health says whe
     });
   });
   program.kill("SIGINT");
-  expect(await program.exit).toBe(0);
+  expect(await program.exit).toBe(exitCodes.ok.code);
 });
 
 test("a second signal ends the program at once with 130", async () => {
@@ -142,7 +143,7 @@ test("a second signal ends the program at once with 130", async () => {
   await eventually(async () => expect((await rig.pod("slow")).metadata?.deletionTimestamp).toBeDefined());
   program.kill("SIGTERM");
 
-  expect(await program.exit).toBe(130);
+  expect(await program.exit).toBe(exitCodes.killed.code);
 });
 
 test("a second instance of a node ends with 78 and names the first; one with the same identity takes over", async () => {
@@ -153,13 +154,13 @@ test("a second instance of a node ends with 78 and names the first; one with the
   await rig.nodeIsReady("vk-1");
 
   await using second = rig.run("--config vk.yaml --identity second");
-  expect(await second.exit).toBe(78);
+  expect(await second.exit).toBe(exitCodes.config.code);
   expect(second.stderr).toContain('it is held by instance \\"first\\"');
 
   await using successor = rig.run("--config vk.yaml --identity first");
-  expect(await first.exit).toBe(78);
+  expect(await first.exit).toBe(exitCodes.config.code);
   successor.kill("SIGTERM");
-  expect(await successor.exit).toBe(0);
+  expect(await successor.exit).toBe(exitCodes.ok.code);
 });
 
 test("a cluster that cannot be reached is waited for, and given up after --startup-timeout with 69", async () => {
@@ -171,7 +172,7 @@ test("a cluster that cannot be reached is waited for, and given up after --start
     cwd: folder,
   });
 
-  expect(await program.exit).toBe(69);
+  expect(await program.exit).toBe(exitCodes.unavailable.code);
   expect(program.logs.map(({ msg }) => msg)).toContain("start-up timed out; see --startup-timeout");
   await rm(folder, { recursive: true });
 });
@@ -193,7 +194,7 @@ test("the demo, once, ends with 0 when all of it happened, within 5 s to the fir
   const folder = await mkdtemp(join(tmpdir(), "vk-e2e-"));
   await using program = new Program(["demo", "--once"], { cwd: folder });
 
-  expect(await program.exit).toBe(0);
+  expect(await program.exit).toBe(exitCodes.ok.code);
 
   expect(program.stderr).toBe("");
   expect(program.stdout).toMatch(
@@ -217,6 +218,6 @@ test("the demo stays until Ctrl-C, and its kubeconfig leads to its cluster", asy
   expect(clusters[0]?.cluster.server).toMatch(/^https:\/\/127\.0\.0\.1:\d+$/);
   program.kill("SIGINT");
 
-  expect(await program.exit).toBe(0);
+  expect(await program.exit).toBe(exitCodes.ok.code);
   await rm(folder, { recursive: true });
 });

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { stripVTControlCharacters } from "node:util";
 
-const main = fileURLToPath(new URL("../../../packages/cli/src/main.ts", import.meta.url));
+const main = fileURLToPath(new URL("../../packages/cli/src/main.ts", import.meta.url));
 
 /** How the program is started. */
 export interface ProgramOptions {
