@@ -21,10 +21,10 @@ const flags: readonly Flag[] = [
 
 test("every live flag has a row with its place in the file, its variables and its default", () => {
   expect(renderFlags(flags).split("\n")).toEqual([
-    "| Flag | In the file | Environment | What it sets |",
-    "| --- | --- | --- | --- |",
-    "| `--nodename=NAME` | `nodes[].name` | `VKUBELET_NODENAME`, `DEFAULT_NODE_NAME` | name of the node; default: virtual-kubelet |",
-    "| `-o, --once` |  |  | end at once; only of `demo` |",
+    "| Flag; place in the file; variables | What it sets |",
+    "| --- | --- |",
+    "| **`--nodename=NAME`**<br>`nodes[].name`<br>`VKUBELET_NODENAME`<br>`DEFAULT_NODE_NAME` | name of the node; default: virtual-kubelet |",
+    "| **`-o, --once`** | end at once; only of `demo` |",
   ]);
 });
 

@@ -28,8 +28,11 @@ function meaning({ help, choices, default: standard, commands }: Flag): string {
 export function renderFlags(all: readonly Flag[] = flags): string {
   const live = all.filter((flag) => flag.obsolete === undefined && flag.insteadUse === undefined && flag.name !== "help");
   return table(
-    ["Flag", "In the file", "Environment", "What it sets"],
-    live.map((flag) => [usage(flag), flag.path === undefined ? "" : code(flag.path), envNamesOf(flag).map(code).join(", "), meaning(flag)]),
+    ["Flag; place in the file; variables", "What it sets"],
+    live.map((flag) => {
+      const names = [flag.path ?? "", ...envNamesOf(flag)].filter((name) => name !== "").map(code);
+      return [[`**${usage(flag)}**`, ...names].join("<br>"), meaning(flag)];
+    }),
   );
 }
 
