@@ -24,7 +24,7 @@ test: $(INSTALLED) ## Every level of CI (LEVEL=unit: only that; REQUIRE_ALL=1: l
 	@$(BIN) node --conditions=@virtual-kubelet/source tools/test.ts $(LEVEL)
 
 bench: $(INSTALLED) ## Benchmark against a real control plane; minutes, not part of CI
-	@$(BIN) node --conditions=@virtual-kubelet/source bench/main.ts
+	@$(BIN) node --conditions=@virtual-kubelet/source bench/src/run.ts $(ARGS)
 
 docs: $(INSTALLED) ## Documentation site into docs/site
 	@$(BIN) typedoc
