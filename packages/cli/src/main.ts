@@ -7,6 +7,12 @@ import { exitCodes } from "./exit-codes.ts";
 /** How long what is left open may keep the process once the program has ended. */
 const lingerMs = 2_000;
 
+const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+if (major < 24 || (major === 24 && minor < 11)) {
+  process.stderr.write(`virtual-kubelet: Node.js ${process.version}: expected 24.11 or later\n`);
+  process.exit(exitCodes.failure.code);
+}
+
 const stop = new AbortController();
 for (const name of ["SIGINT", "SIGTERM"] as const) {
   process.on(name, () => {
