@@ -14,7 +14,9 @@ help: ## Show this list
 
 # Runs only if a manifest or the lockfile changed.
 $(INSTALLED): pnpm-lock.yaml pnpm-workspace.yaml package.json $(wildcard packages/*/package.json providers/*/package.json examples/*/package.json e2e/package.json bench/package.json tools/package.json)
-	@$(PNPM) install --frozen-lockfile --reporter=append-only
+	@echo "installing from npm into node_modules; once, and after dependencies change"
+	@mkdir -p .reports
+	@$(PNPM) install --frozen-lockfile --reporter=append-only >.reports/install.log 2>&1 || { cat .reports/install.log; exit 1; }
 	@touch $@
 
 demo: $(INSTALLED) ## Kubernetes API, node and three pods on this machine (ONCE=1: check and end)
