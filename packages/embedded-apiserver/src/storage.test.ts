@@ -94,3 +94,17 @@ test("an object's JSON is made once while it is the latest", () => {
   expect(first.json).toEqual(json);
   expect(JSON.parse(json.toString())).toEqual(first.object);
 });
+
+test("a listener that writes in its turn does not let the others see the second change first", () => {
+  const objects = collection();
+  const seen: string[] = [];
+  objects.subscribe(({ type, current }) => {
+    if (type === "DELETED") objects.put(object("a", "again"));
+    seen.push(`early ${type} ${current.object["data"].value}`);
+  });
+  objects.subscribe(({ type, current }) => void seen.push(`late ${type} ${current.object["data"].value}`));
+
+  objects.remove(objects.put(object("a", "1")));
+
+  expect(seen.filter((line) => line.startsWith("late"))).toEqual(["late ADDED 1", "late DELETED 1", "late ADDED again"]);
+});

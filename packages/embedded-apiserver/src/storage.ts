@@ -51,6 +51,7 @@ export class Collection {
   /** By namespace, then by name. Cluster-scoped objects are in namespace `""`. */
   readonly #objects = new Map<string, Map<string, StoredObject>>();
   readonly #listeners = new Set<(event: StorageEvent) => void>();
+  #undelivered: StorageEvent[] = [];
   #history: StorageEvent[] = [];
   /** Everything after this version is in the history. */
   #historyStart = 0;
@@ -154,7 +155,20 @@ export class Collection {
       this.#historyStart = this.#history[cut - 1]?.resourceVersion ?? this.#historyStart;
       this.#history = this.#history.slice(cut);
     }
-    for (const listener of this.#listeners) listener(event);
+    this.#undelivered.push(event);
+    if (this.#undelivered.length === 1) this.#deliver();
+  }
+
+  /** A listener may write in its turn: all others see the first change before the second. */
+  #deliver(): void {
+    try {
+      for (let event = this.#undelivered[0]; event !== undefined; event = this.#undelivered[0]) {
+        for (const listener of this.#listeners) listener(event);
+        this.#undelivered.shift();
+      }
+    } finally {
+      this.#undelivered = [];
+    }
   }
 
   #lastVersion(): number {

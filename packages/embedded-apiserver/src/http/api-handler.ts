@@ -86,7 +86,7 @@ function privateResponse(
 /** People read JSON in lines: `?pretty=true`, and what is known to be a person's tool. */
 function pretty(request: ApiRequest, response: ApiResponse): ApiResponse {
   if (!(response.body instanceof Uint8Array) || response.headers["content-type"] !== "application/json") return response;
-  const asked = new URLSearchParams(request.url.slice(request.url.indexOf("?") + 1)).get("pretty");
+  const asked = request.url.includes("pretty") ? splitUrl(request.url).query.get("pretty") : null;
   const isPerson = /^(curl|Wget|Mozilla\/5\.0)/.test(request.headers["user-agent"] ?? "");
   if (asked === null ? !isPerson : asked === "0" || asked === "false") return response;
   return { ...response, body: Buffer.from(JSON.stringify(JSON.parse(Buffer.from(response.body).toString()), undefined, 2)) };

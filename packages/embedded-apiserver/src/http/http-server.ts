@@ -29,6 +29,9 @@ export interface HttpServer extends AsyncDisposable {
 type Request = IncomingMessage | Http2ServerRequest;
 type Response = ServerResponse | Http2ServerResponse;
 
+/** Source: k8s.io/apiserver v0.36.3 pkg/server/secure_serving.go, `IdleTimeout`. */
+const idleTimeoutMs = 90_000;
+
 /** Header names that HTTP/2 does not have. */
 const connectionHeaders: ReadonlySet<string> = new Set(["connection", "transfer-encoding", "keep-alive"]);
 
@@ -47,6 +50,8 @@ export async function openHttpServer(options: HttpServerOptions): Promise<HttpSe
     rejectUnauthorized: false,
     settings: { maxConcurrentStreams: 1000 },
   });
+  // Read by the HTTP/1.1 half of the server, of which the types do not know.
+  Object.assign(server, { keepAliveTimeout: idleTimeoutMs });
   const sockets = new Set<Socket>();
   server.on("secureConnection", (socket: Socket) => {
     sockets.add(socket);
