@@ -49,6 +49,8 @@ export interface LeaseControllerDeps {
   readonly standby: boolean;
   /** Seconds; renewed every quarter of it. */
   readonly durationSeconds: number;
+  /** Called when a renewal succeeds after others failed: the API server was away. Returns at once. */
+  readonly onRecovered?: (() => void) | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -185,6 +187,7 @@ export class LeaseController {
         this.#renewedMs = clock.monotonic();
         metrics.count("vk_lease_renewals_total", { result: "ok" });
         metrics.observe("vk_lease_renew_lateness_seconds", Math.max(0, this.#renewedMs - dueMs) / 1000);
+        if (failures > 0) this.#deps.onRecovered?.();
         return;
       } catch (error) {
         signal.throwIfAborted();

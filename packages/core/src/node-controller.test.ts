@@ -499,6 +499,26 @@ describe("keeping the node true", () => {
     expect(meanwhile).toBeLessThan(25);
     expect(cluster.ready()).toBe("True KubeletReady");
   });
+
+  test("sees after an outage what happens to the node although the watch is not back yet", async () => {
+    const cluster = new Cluster();
+    const { watch } = await cluster.startReady();
+    const away = cluster.client.intercept(outage);
+    watch.isHeld = true;
+    await cluster.clock.advance(60_000);
+    away[Symbol.dispose]();
+    await cluster.clock.advance(12_000);
+    cluster.client.edit(resources.nodes, "vk", (node) => {
+      for (const condition of node.status?.conditions ?? []) Object.assign(condition, { status: "Unknown" });
+    });
+
+    await cluster.clock.advance(5_000);
+
+    expect(cluster.ready()).toBe("True KubeletReady");
+    const reads = cluster.client.callsOf("get", "nodes").length;
+    await cluster.clock.advance(110_000);
+    expect(cluster.client.callsOf("get", "nodes").length - reads).toBeLessThan(12);
+  });
 });
 
 describe("a deleted node", () => {

@@ -91,6 +91,7 @@ export class NodeController {
       instance: { nodeName: options.name, identity: options.instance.identity, startId: random.uuid() },
       standby: options.instance.standby ?? false,
       durationSeconds: options.leaseDurationSeconds ?? defaultLeaseDurationSeconds,
+      onRecovered: () => this.#keeper.distrustWatch(),
     });
     this.#health = new HealthMonitor({
       ...common,

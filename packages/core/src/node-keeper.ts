@@ -9,6 +9,12 @@ import { Wake } from "./wake.ts";
 /** How often the node is looked at where nothing gives cause to. Source: kubelet's nodeStatusUpdateFrequency. */
 const syncIntervalMs = 10_000;
 
+/** For how long after an outage the watch is not relied on: it may come back late, and much happens to a node then. */
+const distrustMs = 60_000;
+
+/** How often the node is read meanwhile. */
+const distrustIntervalMs = 5_000;
+
 /** Somebody who changes the node back each time we write it is answered no more often than this. */
 const contestedIntervalMs = 1_000;
 
@@ -74,6 +80,7 @@ export class NodeKeeper {
   #uncordons = true;
   #isWatching = false;
   #mustRead = false;
+  #distrustUntilMs = 0;
   #registrations = 0;
   #registeredMs = 0;
   #writtenMs = Number.NEGATIVE_INFINITY;
@@ -89,8 +96,18 @@ export class NodeKeeper {
     return this.#node;
   }
 
+  get #isDistrustful(): boolean {
+    return this.#deps.clock.monotonic() < this.#distrustUntilMs;
+  }
+
   /** Says that something else may be wanted now. */
   refresh(): void {
+    this.#wake.call();
+  }
+
+  /** Says that the API server was away: for a minute the node is read, and not only followed. */
+  distrustWatch(): void {
+    this.#distrustUntilMs = this.#deps.clock.monotonic() + distrustMs;
     this.#wake.call();
   }
 
@@ -129,7 +146,8 @@ export class NodeKeeper {
       try {
         const validForMs = await this.#sync(signal);
         failures = 0;
-        await this.#wake.wait(Math.min(syncIntervalMs, this.#writer.reportDueInMs, validForMs ?? syncIntervalMs), clock, signal);
+        const intervalMs = this.#isDistrustful ? distrustIntervalMs : syncIntervalMs;
+        await this.#wake.wait(Math.min(intervalMs, this.#writer.reportDueInMs, validForMs ?? intervalMs), clock, signal);
       } catch (error) {
         signal.throwIfAborted();
         const uid = this.#node?.metadata?.uid;
@@ -157,7 +175,7 @@ export class NodeKeeper {
   /** @returns after how many milliseconds to look again */
   async #sync(signal: AbortSignal): Promise<number | undefined> {
     // The watch may be behind or refused: what is written now and then is compared with what is there.
-    const mayBeStale = this.#mustRead || !this.#isWatching || this.#writer.reportDueInMs === 0;
+    const mayBeStale = this.#mustRead || this.#isDistrustful || !this.#isWatching || this.#writer.reportDueInMs === 0;
     const current = mayBeStale ? await this.#writer.read(signal) : this.#node;
     this.#mustRead = false;
     if (!current) return this.#register(signal);

@@ -1,4 +1,4 @@
-import { isConflict, isForbidden, isNotFound, messageOf } from "@virtual-kubelet/errdefs";
+import { isForbidden, isNotFound, messageOf } from "@virtual-kubelet/errdefs";
 import {
   resources,
   type Clock,
@@ -15,6 +15,7 @@ import type { WantedNode } from "./node-object.ts";
 import { joinKeys, ownedKeys, ownedKeysAnnotation, parseOwnedKeys, type OwnedKeys } from "./node-owned-keys.ts";
 import { isKubeletsLabel, planNode, planNodePatches } from "./node-patch.ts";
 import type { RegisteredNode } from "./options.ts";
+import { isOtherObject } from "./other-object.ts";
 
 /** Deadline of one request. Source: kubelet, whose heartbeat client has its nodeStatusUpdateFrequency. */
 const requestTimeoutMs = 10_000;
@@ -101,7 +102,7 @@ export class NodeWriter {
         return await this.#write(wanted, current, options, signal);
       } catch (error) {
         signal.throwIfAborted();
-        const mayHelp = isConflict(error) || (isForbidden(error) && this.#restrictLabels(wanted, error));
+        const mayHelp = isOtherObject(error) || (isForbidden(error) && this.#restrictLabels(wanted, error));
         if (!mayHelp || tries >= maxTries) throw error;
         current = await this.#get(signal);
       }

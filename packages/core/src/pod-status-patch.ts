@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
-import { isConflict } from "@virtual-kubelet/errdefs";
-import { statusOf, type DeepReadonly, type Pod, type PodCondition, type PodStatus } from "@virtual-kubelet/kube-client";
+import type { DeepReadonly, Pod, PodCondition, PodStatus } from "@virtual-kubelet/kube-client";
 import { isEmptyJson, isSameJson } from "./json-equality.ts";
+import { isOtherObject } from "./other-object.ts";
 import { isOwnedCondition, ownedStatusFields } from "./owned-status.ts";
 
 type JsonObject = Record<string, unknown>;
@@ -27,12 +27,9 @@ export function podStatusPatch(stored: DeepReadonly<Pod>, wanted: DeepReadonly<P
   return Object.keys(status).length === 0 ? undefined : { metadata: { uid: stored.metadata?.uid }, status };
 }
 
-/**
- * Whether the API server refused a patch because the pod of that name is another one than the patch is for. It says so
- * with 422 on `metadata.uid` (seen on 1.36.3), or with 409 where it takes the UID for a precondition.
- */
+/** Whether the API server refused a patch because the pod of that name is another one than the patch is for. */
 export function isOtherPod(error: unknown): boolean {
-  return isConflict(error) || (statusOf(error)?.details?.causes?.some(({ field }) => field === "metadata.uid") ?? false);
+  return isOtherObject(error);
 }
 
 /** Conditions merge by type: changed ones with `null` for what vanished in them, and a deletion for vanished ones of ours. */

@@ -1,19 +1,20 @@
-import { ConflictError, NotFoundError } from "@virtual-kubelet/errdefs";
-import type {
-  CallOptions,
-  Clock,
-  DeleteQuery,
-  KubeClient,
-  KubernetesObject,
-  ListQuery,
-  ObjectList,
-  ObjectMeta,
-  ObjectName,
-  Patch,
-  Random,
-  Resource,
-  WatchEvent,
-  WatchQuery,
+import { ConflictError, InvalidInputError, NotFoundError } from "@virtual-kubelet/errdefs";
+import {
+  ApiError,
+  type CallOptions,
+  type Clock,
+  type DeleteQuery,
+  type KubeClient,
+  type KubernetesObject,
+  type ListQuery,
+  type ObjectList,
+  type ObjectMeta,
+  type ObjectName,
+  type Patch,
+  type Random,
+  type Resource,
+  type WatchEvent,
+  type WatchQuery,
 } from "@virtual-kubelet/kube-client";
 import { SeededRandom } from "@virtual-kubelet/kube-client/testing";
 import { applyPatch } from "./apply-patch.ts";
@@ -142,7 +143,12 @@ export class FakeKubeClient implements KubeClient {
 
   async patch<T extends KubernetesObject>(resource: Resource<T>, name: ObjectName, patch: Patch, options: CallOptions): Promise<T> {
     await this.#begin("patch", resource, name, patch, options);
-    return this.#update(resource, name, (current) => applyPatch(current, patch), options.subresource);
+    const changed = (current: T): T => {
+      const patched = applyPatch(current, patch);
+      if (patched.metadata?.uid !== current.metadata?.uid) throw immutableUid(resource, name);
+      return patched;
+    };
+    return this.#update(resource, name, changed, options.subresource);
   }
 
   async delete<T extends KubernetesObject>(
@@ -320,6 +326,13 @@ export class FakeKubeClient implements KubeClient {
   #timestamp(): string {
     return new Date(this.#clock.now()).toISOString().replace(/\.\d+Z$/, "Z");
   }
+}
+
+/** What a real API server answers to a patch with another UID; to a PUT it answers with a conflict. */
+function immutableUid(resource: { readonly kind: string }, { name }: ObjectName): InvalidInputError {
+  const message = `${resource.kind} "${name}" is invalid: metadata.uid: Invalid value: field is immutable`;
+  const cause = new ApiError({ code: 422, reason: "Invalid", message, details: { causes: [{ field: "metadata.uid" }] } });
+  return new InvalidInputError(message, { cause });
 }
 
 function keyOf(resource: { readonly plural: string; readonly namespaced: boolean }, namespace: string | undefined, name: string): string {
