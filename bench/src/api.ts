@@ -81,6 +81,7 @@ export class Api {
       path,
       headers: { accept: "application/json", "content-type": contentType },
       body: body === undefined ? null : JSON.stringify(body),
+      reset: false,
     });
   }
 }

@@ -73,6 +73,14 @@ test("five hundred requests share the pool's connections", async () => {
   expect(rig.opened).toBeLessThanOrEqual(32);
 });
 
+test("deletions with options keep their connection", async () => {
+  await using rig = await Rig.start((_request, response) => response.end("ok"));
+
+  for (let index = 0; index < 10; index++) await textOf(await rig.get(`/${index}`, { method: "DELETE", body: "{}" }));
+
+  expect(rig.opened).toBe(1);
+});
+
 test("open watches starve neither requests nor the lease", async () => {
   await using rig = await Rig.start((request, response) => {
     if (request.url === "/watch") response.write("{}\n");

@@ -89,6 +89,8 @@ class HttpTransport implements Transport {
       path: this.#pathPrefix + path,
       headers: identity.authorization === undefined ? { ...headers } : { ...headers, authorization: identity.authorization },
       body: body ?? null,
+      // undici gives up the connection after a DELETE with a body, unless told that the server keeps it.
+      reset: false,
       signal,
     };
     for (let attempt = 1; ; attempt++) {
