@@ -13,6 +13,8 @@ test("a new cluster has its namespaces and the service kubernetes", async () => 
     "kube-system",
   ]);
   expect((await server.request("GET", "/api/v1/namespaces/default/services/kubernetes")).status).toBe(200);
+  const authentication = await server.request("GET", "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication");
+  expect(authentication.body.data["client-ca-file"]).toBe(server.server.caPem);
 });
 
 test("each namespace has its default service account and the cluster's authority, and gets them back", async () => {

@@ -5,8 +5,19 @@ import { findKind, type RestContext } from "./rest/rest-context.ts";
 /** Source: pkg/controlplane of Kubernetes v1.36.3; the namespaces every cluster has. */
 const systemNamespaces = ["kube-system", "kube-public", "kube-node-lease", "default"] as const;
 
-/** Creates what every cluster has from its start: the namespaces and the service `kubernetes`. */
-export function bootstrap(context: RestContext, cluster: Cluster, { port }: { readonly port: number }): void {
+/** What the first objects tell. */
+export interface BootstrapFacts {
+  /** The port the server listens on. */
+  readonly port: number;
+  /** The authority of its certificates, and of its clients'. */
+  readonly caPem: string;
+}
+
+/**
+ * Creates what every cluster has from its start: the namespaces, the service `kubernetes`, and the config map that
+ * tells kubelets whose client certificates to trust.
+ */
+export function bootstrap(context: RestContext, cluster: Cluster, { port, caPem }: BootstrapFacts): void {
   const namespaces = requireKind(context, "namespaces");
   for (const name of systemNamespaces) cluster.create(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name } });
   cluster.create(requireKind(context, "services"), {
@@ -14,6 +25,12 @@ export function bootstrap(context: RestContext, cluster: Cluster, { port }: { re
     kind: "Service",
     metadata: { name: "kubernetes", namespace: "default", labels: { component: "apiserver", provider: "kubernetes" } },
     spec: { type: "ClusterIP", sessionAffinity: "None", ports: [{ name: "https", port: 443, protocol: "TCP", targetPort: port }] },
+  });
+  cluster.create(requireKind(context, "configmaps"), {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name: "extension-apiserver-authentication", namespace: "kube-system" },
+    data: { "client-ca-file": caPem },
   });
 }
 

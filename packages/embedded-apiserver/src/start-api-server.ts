@@ -58,6 +58,8 @@ export interface ApiServer extends AsyncDisposable {
   readonly token: string;
   /** The public key that service-account tokens can be checked with, PEM. */
   readonly serviceAccountKeyPem: string;
+  /** A client certificate for a user, such as `system:node:n1` of the group `system:nodes`; PEM. */
+  issueClientCertificate(user: string, groups?: readonly string[]): { readonly certificatePem: string; readonly privateKeyPem: string };
   /** The objects, with the server's rules, without HTTP. */
   readonly cluster: Cluster;
   /** The Kubernetes version it speaks, as `/version` says it. */
@@ -123,7 +125,7 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
       ? undefined
       : resources.use(await openHttpServer({ host, port: options.port ?? 0, serving: credentials.serving, clientCaPem: caPem, handle }));
   const port = server?.port ?? options.port ?? 443;
-  bootstrap(registry.context, registry, { port });
+  bootstrap(registry.context, registry, { port, caPem });
   resources.use(maintainNamespaceDefaults(registry.context, registry, caPem));
   if (options.controllers !== false) {
     resources.use(runNamespaceDeletion(registry.context, registry));
@@ -142,6 +144,10 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
     caPem,
     token,
     serviceAccountKeyPem: tokens.publicKeyPem,
+    issueClientCertificate: (user, groups = []) => {
+      const { certificatePem, privateKeyPem } = credentials.issueClient(user, groups);
+      return { certificatePem, privateKeyPem };
+    },
     cluster: registry,
     version: gitVersion,
     kubeconfig: () => toKubeconfig({ server: url, caPem, token, name: options.contextName ?? "embedded" }),

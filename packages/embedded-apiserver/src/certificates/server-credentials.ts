@@ -1,10 +1,12 @@
 import type { Clock, Random } from "../clock.ts";
 import { issueCertificate, type CertifiedKey } from "./certificate.ts";
 
-/** The certificates of one server: an authority of its own, and what it has signed. */
+/** The certificates of one server: an authority of its own, and what it signs. */
 export interface ServerCredentials {
   readonly authority: CertifiedKey;
   readonly serving: CertifiedKey;
+  /** Signs a certificate for a user; groups are its organizations. */
+  issueClient(user: string, groups: readonly string[]): CertifiedKey;
 }
 
 const dayMs = 86_400_000;
@@ -26,5 +28,10 @@ export function createServerCredentials({
   const serial = (): Buffer => Buffer.from(random.uuid().replaceAll("-", ""), "hex");
   const authority = issueCertificate({ commonName: "embedded-apiserver-ca", usage: "authority", ...validity, serial: serial() });
   const serving = issueCertificate({ commonName: "kube-apiserver", usage: "server", hosts, ...validity, serial: serial() }, authority);
-  return { authority, serving };
+  return {
+    authority,
+    serving,
+    issueClient: (user, groups) =>
+      issueCertificate({ commonName: user, organizations: groups, usage: "client", ...validity, serial: serial() }, authority),
+  };
 }

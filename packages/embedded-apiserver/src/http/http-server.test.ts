@@ -82,6 +82,32 @@ test("a caller with a wrong token gets 401, a body beyond 3 MiB 413", async () =
   expect(tooLarge.status).toBe(413);
 });
 
+test("a client certificate of the server's authority lets its user in, another's does not", async () => {
+  await using server = await startApiServer({ controllers: false });
+  await using other = await startApiServer({ controllers: false });
+  const whoAmI = async ({ certificatePem, privateKeyPem }: ReturnType<ApiServer["issueClientCertificate"]>): Promise<Answer> => {
+    const path = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
+    const headers = { "content-type": "application/json" };
+    const request = httpsRequest(`${server.url}${path}`, {
+      method: "POST",
+      ca: server.caPem,
+      cert: certificatePem,
+      key: privateKeyPem,
+      agent: false,
+      headers,
+    });
+    request.end("{}");
+    const [response] = await once(request, "response");
+    return { status: response.statusCode, body: await text(response) };
+  };
+
+  const own = await whoAmI(server.issueClientCertificate("system:node:n1", ["system:nodes"]));
+  const foreign = await whoAmI(other.issueClientCertificate("system:node:n1", ["system:nodes"]));
+
+  expect(JSON.parse(own.body).status.userInfo).toEqual({ username: "system:node:n1", groups: ["system:nodes", "system:authenticated"] });
+  expect(foreign.status).toBe(401);
+});
+
 test("closing the server cuts its watches and frees its port", async () => {
   const server = await startApiServer({ controllers: false });
   const session = connect(server.url, { ca: server.caPem });
