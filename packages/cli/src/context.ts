@@ -2,6 +2,7 @@ import type { Clock, Random } from "@virtual-kubelet/kube-client";
 
 /** Where text goes. */
 export interface Output {
+  /** Writes the text as it is; a line brings its own end. */
   write(text: string): void;
   /** Whether a person is likely to look at it. */
   readonly isTTY: boolean;

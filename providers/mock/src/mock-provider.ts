@@ -116,6 +116,7 @@ export class MockProvider implements Provider, AsyncDisposable {
     };
   }
 
+  /** Forgets all pods, and frees their timers. */
   async [Symbol.asyncDispose](): Promise<void> {
     for (const { timer } of this.#pods.values()) timer?.[Symbol.dispose]();
     this.#pods.clear();
