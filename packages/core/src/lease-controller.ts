@@ -1,5 +1,6 @@
 import { isConflict, isNotFound, messageOf } from "@virtual-kubelet/errdefs";
 import {
+  backoffMs,
   microTime,
   resources,
   type Clock,
@@ -23,7 +24,7 @@ import {
   type Instance,
   type Observation,
 } from "./instance.ts";
-import { retryDelayMs } from "./retry-delay.ts";
+import { kubeletBackoff } from "./kubelet-backoff.ts";
 import { Wake } from "./wake.ts";
 
 /** Tries that follow each other at once before the back-off sets in. Source: component-helpers v0.36.3 apimachinery/lease. */
@@ -108,7 +109,7 @@ export class LeaseController {
         signal.throwIfAborted();
         if (error instanceof NodeHeldError) throw error;
         failures++;
-        waitMs = retryDelayMs(failures, random);
+        waitMs = backoffMs(kubeletBackoff, failures, random);
         if (isConflict(error) && failures < immediateTries) continue;
         // While nobody reaches the API server the other one cannot renew either: what was seen so far proves nothing.
         if (previous) previous = { ...previous, sinceMs: clock.monotonic() };
@@ -201,7 +202,7 @@ export class LeaseController {
         } else if (failures % logEvery === 1) {
           logger.warn({ err: messageOf(error), attempt: failures }, "cannot renew the lease; trying again");
         }
-        if (failures >= immediateTries) await clock.sleep(retryDelayMs(failures - immediateTries + 1, random), signal);
+        if (failures >= immediateTries) await clock.sleep(backoffMs(kubeletBackoff, failures - immediateTries + 1, random), signal);
       }
     }
   }

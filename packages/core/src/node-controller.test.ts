@@ -207,6 +207,16 @@ describe("registration", () => {
     expect(cluster.ready()).toBe("True KubeletReady");
   });
 
+  test("survives a provider that throws where it is to take a listener", async () => {
+    const cluster = new Cluster();
+    cluster.provider.notifyNodeStatus = () => {
+      throw new Error("not today");
+    };
+    await cluster.startReady();
+
+    expect(cluster.warnings).toEqual(["provider does not say when its node changes"]);
+  });
+
   test("gives up on a request that hangs, and tries again", async () => {
     const cluster = new Cluster();
     const hang = cluster.client.intercept(({ resource, verb }) =>
@@ -480,6 +490,23 @@ describe("keeping the node true", () => {
     await cluster.clock.advance(1_000);
 
     expect(cluster.node().status?.capacity).toMatchObject({ cpu: "7" });
+  });
+
+  test("leaves an API server alone for as long as that asks for", async () => {
+    const cluster = new Cluster();
+    await cluster.startReady();
+    let times: number[] = [];
+    using _throttle = cluster.client.intercept(({ resource, verb }) => {
+      if (resource !== "nodes" || verb !== "patch") return;
+      times = [...times, cluster.clock.monotonic()];
+      throw new UnavailableError("too many requests", { retryAfterMs: 9_000 });
+    });
+    cluster.provider.description = { capacity: { cpu: "7" } };
+    cluster.provider.notify();
+
+    await cluster.clock.advance(30_000);
+
+    expect(times.length).toBe(4);
   });
 
   test("is Ready within 15 s of the end of an outage of the API server", async () => {

@@ -1,9 +1,8 @@
-import type { Clock, Logger, Metrics, Random } from "@virtual-kubelet/kube-client";
+import { backoffMs, type Clock, type Logger, type Metrics, type Random } from "@virtual-kubelet/kube-client";
 import { isDeepStrictEqual } from "node:util";
 import { checkDescription } from "./node-description.ts";
 import { providerMessage } from "./provider-message.ts";
 import type { NodeDescription, NodeProvider } from "./provider.ts";
-import { retryDelayMs } from "./retry-delay.ts";
 import { SoloCall } from "./solo-call.ts";
 import { Wake } from "./wake.ts";
 
@@ -11,7 +10,7 @@ import { Wake } from "./wake.ts";
 const minIntervalMs = 1_000;
 
 /** A description that cannot be had is asked for again within these bounds, besides when the provider comes back. */
-const retryBounds = { firstMs: 1_000, maxMs: 60_000 };
+const retryBounds = { initialMs: 1_000, maxMs: 60_000 };
 
 /** What {@link NodeDescriber} needs. */
 export interface NodeDescriberDeps {
@@ -56,7 +55,12 @@ export class NodeDescriber {
 
   /** Subscribes to the provider and asks it once, for as long as the deadline allows; a failure is logged and tried again by {@link run}. */
   async start(signal: AbortSignal): Promise<void> {
-    this.#deps.provider.notifyNodeStatus?.(() => this.refresh());
+    const { logger, provider } = this.#deps;
+    try {
+      provider.notifyNodeStatus?.(() => this.refresh());
+    } catch (error) {
+      logger.warn({ err: providerMessage(error) }, "provider does not say when its node changes");
+    }
     await this.#ask(signal);
   }
 
@@ -64,7 +68,7 @@ export class NodeDescriber {
   async run(signal: AbortSignal): Promise<never> {
     const { clock, random } = this.#deps;
     for (;;) {
-      const waitMs = this.#failures > 0 ? retryDelayMs(this.#failures, random, retryBounds) : Number.MAX_SAFE_INTEGER;
+      const waitMs = this.#failures > 0 ? backoffMs(retryBounds, this.#failures, random) : Number.MAX_SAFE_INTEGER;
       await this.#wake.wait(waitMs, clock, signal);
       await this.#ask(signal);
       await clock.sleep(minIntervalMs, signal);

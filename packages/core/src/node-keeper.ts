@@ -1,9 +1,20 @@
 import { isConflict, isInvalidInput, isNotFound, messageOf } from "@virtual-kubelet/errdefs";
-import type { Clock, KubeClient, Logger, Metrics, Node, ObjectReference, Random, Store } from "@virtual-kubelet/kube-client";
+import {
+  backoffMs,
+  retryAfterMsOf,
+  type Clock,
+  type KubeClient,
+  type Logger,
+  type Metrics,
+  type Node,
+  type ObjectReference,
+  type Random,
+  type Store,
+} from "@virtual-kubelet/kube-client";
 import { isNodeReady, type WantedNode } from "./node-object.ts";
 import { NodeWriter } from "./node-writer.ts";
 import type { RegisteredNode } from "./options.ts";
-import { retryDelayMs } from "./retry-delay.ts";
+import { kubeletBackoff } from "./kubelet-backoff.ts";
 import { Wake } from "./wake.ts";
 
 /** How often the node is looked at where nothing gives cause to. Source: kubelet's nodeStatusUpdateFrequency. */
@@ -19,13 +30,16 @@ const distrustIntervalMs = 5_000;
 const contestedIntervalMs = 1_000;
 
 /** Bounds for a node that somebody deletes again and again. */
-const reregisterRetry = { firstMs: 500, maxMs: 7_000 };
+const reregisterRetry = { initialMs: 500, maxMs: 7_000 };
 
 /** A node that stood this long is not being deleted again and again. */
 const settledMs = 120_000;
 
 /** How long to wait after the API server found the node itself wrong: the same again cannot succeed. */
 const invalidRetryMs = 60_000;
+
+/** An API server that asks to be left alone for longer than this is asked again all the same. */
+const maxRetryAfterMs = 60_000;
 
 /** Where the node's events go. */
 export interface NodeEventRecorder {
@@ -160,7 +174,8 @@ export class NodeKeeper {
   async #backOff(error: unknown, failures: number, signal: AbortSignal): Promise<void> {
     const { clock, logger, random } = this.#deps;
     const isInvalid = isInvalidInput(error);
-    const delayMs = isInvalid ? invalidRetryMs : retryDelayMs(failures, random);
+    const askedMs = Math.min(retryAfterMsOf(error) ?? 0, maxRetryAfterMs);
+    const delayMs = isInvalid ? invalidRetryMs : Math.max(askedMs, backoffMs(kubeletBackoff, failures, random));
     const fields = { err: messageOf(error), attempt: failures, delayMs: Math.round(delayMs) };
     if (isInvalid) {
       logger.error(fields, "the API server refuses the node as configured or described");
@@ -198,7 +213,7 @@ export class NodeKeeper {
     const isAgain = this.#registrations > 0;
     if (isAgain) {
       if (clock.monotonic() - this.#registeredMs > settledMs) this.#registrations = 1;
-      await clock.sleep(retryDelayMs(this.#registrations, random, reregisterRetry), signal);
+      await clock.sleep(backoffMs(reregisterRetry, this.#registrations, random), signal);
     }
     const { node: wanted, validForMs } = want(undefined);
     let node: RegisteredNode;

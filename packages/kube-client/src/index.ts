@@ -4,7 +4,7 @@
  * @packageDocumentation
  */
 export { ApiError, isGone, statusOf } from "./api-error.ts";
-export type { Backoff } from "./backoff.ts";
+export { backoffMs, retryAfterMsOf, type Backoff } from "./backoff.ts";
 export type { CallOptions, DeleteQuery, KubeClient, ListQuery, ObjectList, ObjectName, Patch, WatchEvent, WatchQuery } from "./client.ts";
 export type { Clock, Random } from "./clock.ts";
 export type { Credentials, Identity, TlsMaterial } from "./credentials.ts";
