@@ -97,6 +97,12 @@ test("health and version answer", async () => {
   });
 });
 
+test("the root lists the paths below it", async () => {
+  await using server = await startTestServer();
+
+  expect((await server.request("GET", "/")).body.paths).toEqual(expect.arrayContaining(["/api/v1", "/apis/apps/v1", "/version"]));
+});
+
 test("?pretty=true gives JSON in lines", async () => {
   await using server = await startTestServer();
   const transport = server.server.transport();

@@ -69,6 +69,7 @@ function privateResponse(
   { path, query, user }: { path: string; query: URLSearchParams; user: UserInfo },
 ): ApiResponse {
   if (request.method === "GET") {
+    if (path === "/") return json(200, { paths: rootPaths(deps) });
     const document = deps.discovery(path, query, request.headers["accept"]);
     if (document !== undefined)
       return { ...document, body: typeof document.body === "string" ? Buffer.from(document.body) : document.body };
@@ -81,6 +82,12 @@ function privateResponse(
         ? handleReview(deps, request, { target, user })
         : handleResource(deps, request, { target, query, user });
   return response ?? text(404, "404 page not found\n");
+}
+
+/** Where one can go from here. */
+function rootPaths({ context }: ApiHandlerDeps): string[] {
+  const groups = context.kinds.map((kind) => (kind.group === "" ? "/api/v1" : `/apis/${kind.group}/${kind.version}`));
+  return [...new Set(["/api", ...groups, "/apis", "/healthz", "/livez", "/openapi/v3", "/readyz", "/version"])].toSorted();
 }
 
 /** People read JSON in lines: `?pretty=true`, and what is known to be a person's tool. */
