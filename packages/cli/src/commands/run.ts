@@ -16,6 +16,9 @@ import { setUpProvider, type ProviderSetup } from "../providers/provider-setup.t
 import { runNodes } from "../run-nodes.ts";
 import { defaultKubeletVersion, versionInfo } from "../version-info.ts";
 
+/** How many nodes the first log record names. */
+const maxNamesLogged = 5;
+
 /** One node, ready to be made. */
 interface PlannedNode {
   readonly setup: ProviderSetup;
@@ -72,8 +75,12 @@ async function runPlanned(planned: readonly PlannedNode[], loaded: LoadedSetting
     }),
   }));
   const { virtualKubelet } = versionInfo();
-  const names = planned.map(({ options, setup }) => `${options.name} (${setup.definition.name})`).join(", ");
-  logger.info({ version: virtualKubelet, kubernetes: kubernetesVersion, server: connection.server, nodes: names }, "starting");
+  const names = planned.map(({ options, setup }) => `${options.name} (${setup.definition.name})`);
+  const shown =
+    names.length > maxNamesLogged
+      ? `${names.slice(0, maxNamesLogged).join(", ")} and ${names.length - maxNamesLogged} more`
+      : names.join(", ");
+  logger.info({ version: virtualKubelet, kubernetes: kubernetesVersion, server: connection.server, nodes: shown }, "starting");
 
   await using _health = await openHealth(loaded, logger, () => nodes.flatMap(({ name, node }) => checksOf(name, node)));
   return await runNodes({
