@@ -168,7 +168,8 @@ export class PodController {
         concurrency: options.workers ?? 50,
         signal,
         logger,
-        handler: (uid, inner) => this.#sync(uid, AbortSignal.any([inner, hardSignal])),
+        // What is under way at the end may go on until the hard end.
+        handler: (uid) => this.#sync(uid, hardSignal),
       });
     } finally {
       await this.#flushStatuses(hardSignal);
@@ -405,7 +406,7 @@ export class PodController {
     record.seen = false;
     record.reported = undefined;
     record.backend = { kind: "unknown" };
-    this.#statuses.markAfter(record.ref.uid, slowCreateMs + 1);
+    using _slow = clock.setTimer(slowCreateMs + 1, () => this.#statuses.mark(record.ref.uid));
     try {
       await this.#call("start", record, signal, (inner) => this.#calls.createPod(pod, this.#deps.resolve(pod), record.ref, inner));
     } catch (error) {

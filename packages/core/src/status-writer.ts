@@ -28,7 +28,7 @@ export interface StatusWriterDeps {
 /** What was last sent for a pod. */
 interface Written {
   readonly body: string;
-  /** The server's answer; newer than the store's object until the watch catches up. */
+  /** The pod as it should be at the server now; newer than the store's object until the watch catches up. */
   readonly pod: DeepReadonly<Pod>;
 }
 
@@ -58,11 +58,6 @@ export class StatusWriter {
   /** Asks for a look at the pod: something changed on either side. */
   mark(uid: string): void {
     this.#queue.add(uid);
-  }
-
-  /** Asks for a look at the pod after `ms` milliseconds. */
-  markAfter(uid: string, ms: number): void {
-    this.#queue.addAfter(uid, ms);
   }
 
   /** The pod is gone; drops what is kept for it. */
@@ -123,8 +118,9 @@ export class StatusWriter {
     const name = { namespace: pod.metadata?.namespace, name: pod.metadata?.name ?? "" };
     const startedMs = clock.monotonic();
     try {
-      const answer = await client.patch(resources.pods, name, { type: "strategic", body }, { subresource: "status", signal });
-      this.#written.set(uid, { body: text, pod: answer });
+      const options = { subresource: "status", answer: "metadata", signal } as const;
+      const { metadata } = await client.patch(resources.pods, name, { type: "strategic", body }, options);
+      this.#written.set(uid, { body: text, pod: { ...pod, metadata, status: wanted } });
       metrics.observe("kubelet_pod_status_sync_duration_seconds", (clock.monotonic() - startedMs) / 1000);
       return "written";
     } catch (error) {

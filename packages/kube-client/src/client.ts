@@ -16,6 +16,11 @@ export interface CallOptions {
   readonly pool?: TransportPool | undefined;
   /** Such as `status` or `binding`. */
   readonly subresource?: string | undefined;
+  /**
+   * What a write's answer holds: the whole `object` (default), or nothing but its `metadata`, which spares both sides
+   * the rest. A server may send the whole all the same.
+   */
+  readonly answer?: "object" | "metadata" | undefined;
 }
 
 /** What a list or watch selects. */

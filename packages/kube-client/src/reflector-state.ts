@@ -42,6 +42,8 @@ export interface ReflectorMemory {
   readonly failures: number;
   /** Monotonic time of the last one. */
   readonly failedMs: number;
+  /** Of what kind the last one was. A server that answers "gone" is there again: it is not waited for as one that is not. */
+  readonly failedKind: Failure["kind"] | undefined;
   /** Watches from the same version that brought something unreadable before anything else. */
   readonly unreadable: number;
 }
@@ -55,7 +57,7 @@ export interface ReflectorState {
 /** Where every reflector begins. */
 export const initialReflectorState: ReflectorState = {
   phase: { kind: "starting" },
-  memory: { streamsLost: 0, failures: 0, failedMs: 0, unreadable: 0 },
+  memory: { streamsLost: 0, failures: 0, failedMs: 0, failedKind: undefined, unreadable: 0 },
 };
 
 /** What happened in a phase. */

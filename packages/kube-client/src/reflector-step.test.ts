@@ -226,3 +226,18 @@ function endOfInitialEvents(resourceVersion: string): Pod {
 function refusal(code: number, status: object = {}): Error {
   return apiError({ operation: "watch pods", code, body: { kind: "Status", ...status } });
 }
+
+test("a server that is there again and says that the version is gone is listed without the wait for one that is away", () => {
+  const context = { nowMs: 0, random: { next: () => 1, uuid: () => "" } };
+  let state: ReflectorState = { ...initialReflectorState, phase: listed };
+  for (let failure = 0; failure < 8; failure++) {
+    state = step<Pod>(state, { kind: "failed", failure: failureOf(broken) }, context).state;
+    state = step<Pod>(state, { kind: "waited" }, context).state;
+  }
+
+  const first = step<Pod>(state, { kind: "failed", failure: failureOf(gone) }, context).state;
+  expect(first.phase).toMatchObject({ kind: "waiting", delayMs: 800, next: starting });
+
+  const second = step<Pod>({ ...first, phase: listed }, { kind: "failed", failure: failureOf(gone) }, context).state;
+  expect(second.phase).toMatchObject({ kind: "waiting", delayMs: 1_600 });
+});

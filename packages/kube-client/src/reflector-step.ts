@@ -151,12 +151,16 @@ function wait<T>(
   { nowMs, random }: StepContext,
   effects: readonly ReflectorEffect<T>[] = [],
 ): StepResult<T> {
-  const isAnotherTrouble = memory.failures === 0 || nowMs - memory.failedMs > healthyMs;
+  const isAnswered = failure.kind === "gone" && memory.failedKind !== "gone";
+  const isAnotherTrouble = memory.failures === 0 || isAnswered || nowMs - memory.failedMs > healthyMs;
   const failures = isAnotherTrouble ? 1 : memory.failures + 1;
   const askedMs = Math.min(failure.retryAfterMs ?? 0, maxRetryAfterMs) * (1 + 0.1 * random.next());
   const delayMs = Math.max(askedMs, backoffMs(backoff, failures, random));
   return {
-    state: { phase: { kind: "waiting", delayMs, attempt: failures, failure, next }, memory: { ...memory, failures, failedMs: nowMs } },
+    state: {
+      phase: { kind: "waiting", delayMs, attempt: failures, failure, next },
+      memory: { ...memory, failures, failedMs: nowMs, failedKind: failure.kind },
+    },
     effects,
   };
 }

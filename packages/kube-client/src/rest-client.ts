@@ -127,7 +127,8 @@ class RestClient implements KubeClient {
   async #send(call: Call, options: CallOptions): Promise<TransportResponse> {
     options.signal.throwIfAborted();
     const startMs = this.#clock.monotonic();
-    const headers: Record<string, string> = { accept: "application/json", "user-agent": this.#userAgent };
+    const accept = options.answer === "metadata" ? metadataOnly : "application/json";
+    const headers: Record<string, string> = { accept, "user-agent": this.#userAgent };
     if (call.body !== undefined) headers["content-type"] = call.contentType ?? "application/json";
     const response = await this.#transport
       .request({
@@ -149,6 +150,9 @@ class RestClient implements KubeClient {
     throw apiError({ operation: call.operation, code: response.status, body: tryJson(text), retryAfter: response.headers["retry-after"] });
   }
 }
+
+/** Source: kubernetes.io "API concepts", PartialObjectMetadata. */
+const metadataOnly = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
 
 function target(
   verb: string,
