@@ -49,7 +49,11 @@ export function replicasAnnotations(desired: number, most: number): Annotations 
  * The annotations of the current ReplicaSet: the Deployment's, and the rollout's number if that is higher than before.
  * Source: Kubernetes v1.36.3 pkg/controller/deployment/util/deployment_util.go, SetNewReplicaSetAnnotations.
  */
-export function newSetAnnotations(deployment: Annotations = {}, current: Annotations = {}, revision: number): Annotations {
+export function newSetAnnotations(
+  deployment: Annotations | undefined = {},
+  current: Annotations | undefined = {},
+  revision: number,
+): Annotations {
   const copied = Object.fromEntries(Object.entries(deployment).filter(([key]) => !notCopied.has(key)));
   const annotations = { ...current, ...copied };
   const before = revisionOf(current);

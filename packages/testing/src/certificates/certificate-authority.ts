@@ -32,6 +32,7 @@ export interface CertificateRequest {
 
 /** Signs certificates for tests, with ECDSA on P-256. */
 export interface CertificateAuthority extends CertificateAndKey {
+  /** Makes a key and signs a certificate for it. */
   issue(request: CertificateRequest): CertificateAndKey;
 }
 

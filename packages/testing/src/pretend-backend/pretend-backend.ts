@@ -18,7 +18,9 @@ export interface PretendBackendDeps {
   readonly clock: Clock;
   /** Names the next instance; never the same twice. */
   readonly nextInstanceId: () => string;
+  /** The next instance's address. */
   readonly nextPodIP: () => string;
+  /** Read when an instance is made and when it is stopped. */
   readonly timings: () => BackendTimings;
   /** Called after every change, in order, with the instance as it is then. */
   readonly onChange: (instance: Instance, change: InstanceChange) => void;
