@@ -25,7 +25,7 @@ demo: $(INSTALLED) ## Kubernetes API, node and three pods on this machine (ONCE=
 test: $(INSTALLED) ## Every level of CI (LEVEL=unit: only that; REQUIRE_ALL=1: leave nothing out)
 	@$(BIN) node --conditions=@virtual-kubelet/source tools/test.ts $(LEVEL)
 
-bench: $(INSTALLED) ## Benchmark against a real control plane; minutes, not part of CI
+bench: build ## Benchmark against a real control plane; minutes, not part of CI
 	@$(BIN) node --conditions=@virtual-kubelet/source bench/src/run.ts $(ARGS)
 
 docs: $(INSTALLED) ## Documentation site into docs/site
