@@ -28,6 +28,8 @@ for pid in $pids; do kill -KILL "$pid" 2>/dev/null; done
 `;
 
 /**
+ * Starts the reaper, a process that outlives this one by a moment.
+ *
  * @param directory - a folder to remove as well, once all processes are killed or the reaper is disposed
  */
 export function startReaper(directory?: string): Reaper {
