@@ -82,6 +82,15 @@ test("deletions with options keep their connection", async () => {
   expect(rig.opened).toBeLessThanOrEqual(2);
 });
 
+test("quiet watches do not wait for each other where the server speaks no HTTP/2", async () => {
+  await using rig = await Rig.start((_request, response) => void response.write("{}\n"));
+
+  const watches = await Promise.all(Array.from({ length: 40 }, () => rig.get("/watch", { pool: "quiet" })));
+
+  for (const { body } of watches) await body[Symbol.asyncIterator]().return?.();
+  expect(watches.map(({ status }) => status)).toEqual(watches.map(() => 200));
+});
+
 test("open watches starve neither requests nor the lease", async () => {
   await using rig = await Rig.start((request, response) => {
     if (request.url === "/watch") response.write("{}\n");

@@ -10,6 +10,7 @@ import { failureOf, initialReflectorState, type ReflectorEffect, type ReflectorI
 import { step } from "./reflector-step.ts";
 import type { Resource } from "./resources.ts";
 import type { Store } from "./store.ts";
+import type { TransportPool } from "./transport.ts";
 import { openWatch, type WatchConnection } from "./watch-connection.ts";
 
 /** Source: client-go `tools/pager`, `defaultPageSize`. */
@@ -25,6 +26,8 @@ export interface ReflectorOptions<T extends KubernetesObject> {
   readonly resource: Resource<T>;
   /** Default: all objects of the resource. */
   readonly query?: Pick<ListQuery, "namespace" | "labelSelector" | "fieldSelector"> | undefined;
+  /** Connections it uses; default `long`. `quiet` where one of very many, each for one object. */
+  readonly pool?: TransportPool | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -135,10 +138,10 @@ export class Reflector<T extends KubernetesObject> {
     how: Pick<ListQuery, "resourceVersion" | "resourceVersionMatch"> & { readonly sendInitialEvents?: boolean },
     signal: AbortSignal,
   ): Promise<ReflectorInput<T>> {
-    const { client, resource, query, clock, random } = this.#options;
+    const { client, resource, query, pool, clock, random } = this.#options;
     const timeoutSeconds = watchSeconds + Math.floor(random.next() * (watchSeconds + 1));
     const watch = { ...query, ...how, allowWatchBookmarks: true, timeoutSeconds };
-    this.#connection = await openWatch({ client, resource, query: watch, clock, signal });
+    this.#connection = await openWatch({ client, resource, query: watch, pool, clock, signal });
     if (how.sendInitialEvents) {
       this.#initialLimit = this.#connection.limit(initialEventsMs, `no k8s.io/initial-events-end in ${initialEventsMs / 1000} s`);
     }
@@ -155,9 +158,9 @@ export class Reflector<T extends KubernetesObject> {
   }
 
   async #list(phase: ReflectorPhase & { readonly kind: "listing" }, signal: AbortSignal): Promise<ReflectorInput<T>> {
-    const { client, resource, query } = this.#options;
+    const { client, resource, query, pool = "long" } = this.#options;
     const limit = phase.paged ? pageSize : undefined;
-    const page = await client.list(resource, { ...query, limit, continue: phase.continue }, { signal, pool: "long" });
+    const page = await client.list(resource, { ...query, limit, continue: phase.continue }, { signal, pool });
     this.#heard();
     for (const object of page.items) this.#prepare(object);
     return { kind: "page", objects: page.items, resourceVersion: page.resourceVersion, continue: page.continue };

@@ -1,8 +1,9 @@
 /**
  * Which connections a request may use. `long` ones (watches, followed logs) may never starve `short` ones, and the
- * lease's waits for nothing.
+ * lease's waits for nothing. `quiet` ones are watches of single objects: there may be very many, and little comes over
+ * each, so they share few connections.
  */
-export type TransportPool = "short" | "long" | "lease";
+export type TransportPool = "short" | "long" | "quiet" | "lease";
 
 /** One HTTP request to the API server. */
 export interface TransportRequest {

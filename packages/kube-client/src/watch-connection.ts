@@ -3,6 +3,7 @@ import type { KubeClient, WatchEvent, WatchQuery } from "./client.ts";
 import type { Clock } from "./clock.ts";
 import type { KubernetesObject } from "./objects.ts";
 import type { Resource } from "./resources.ts";
+import type { TransportPool } from "./transport.ts";
 
 /** How much longer than asked for a watch may last before the connection counts as dead. Source: kube-rs `watcher.rs`. */
 const endMarginMs = 5_000;
@@ -14,6 +15,8 @@ export interface WatchConnectionOptions<T extends KubernetesObject> {
   readonly client: KubeClient;
   readonly resource: Resource<T>;
   readonly query: WatchQuery & { readonly timeoutSeconds: number };
+  /** Default `long`. */
+  readonly pool?: TransportPool | undefined;
   readonly clock: Clock;
   readonly signal: AbortSignal;
 }
@@ -53,7 +56,7 @@ export class WatchConnection<T extends KubernetesObject> implements Disposable {
 
   /** Sends the request; resolves with the answer's head. To be called once. */
   async open(): Promise<void> {
-    const { client, resource, query, clock, signal } = this.#options;
+    const { client, resource, query, pool = "long", clock, signal } = this.#options;
     signal.throwIfAborted();
     const onAbort = (): void => this.#abort.abort(signal.reason);
     signal.addEventListener("abort", onAbort, { once: true });
@@ -61,7 +64,7 @@ export class WatchConnection<T extends KubernetesObject> implements Disposable {
     this.#heardMs = clock.monotonic();
     this.limit(query.timeoutSeconds * 1000 + endMarginMs, "its end is overdue");
     this.#watchSilence(maxSilenceMs);
-    const events = await client.watch(resource, query, { signal: this.#abort.signal });
+    const events = await client.watch(resource, query, { signal: this.#abort.signal, pool });
     this.#events = events[Symbol.asyncIterator]();
     this.#openedMs = this.#heardMs = clock.monotonic();
   }
