@@ -3,11 +3,11 @@
  *
  * @packageDocumentation
  */
-export type { Capabilities } from "./capabilities.ts";
-export { tryDurationMs } from "./duration.ts";
-export { NodeHeldError, type Instance } from "./instance.ts";
-export { kubernetesVersion } from "./node-object.ts";
-export { previewNode, type NodePreview } from "./node-preview.ts";
+export type { Capabilities } from "./provider/capabilities.ts";
+export { tryDurationMs } from "./provider/duration.ts";
+export { NodeHeldError, type Instance } from "./node/instance.ts";
+export { kubernetesVersion } from "./node/node-object.ts";
+export { previewNode, type NodePreview } from "./node/node-preview.ts";
 export type { InstanceOptions, NodeOptions, OrphanOptions, PodOptions, RegisteredNode, VirtualNodeOptions } from "./options.ts";
 export {
   NaiveNodeProvider,
@@ -26,9 +26,9 @@ export {
   type ProviderPod,
   type ProviderPodList,
   type ProviderPodStatus,
-} from "./provider.ts";
-export { formatQuantity, milliUnits, parseQuantity, wholeUnits, type Quantity, type QuantityFormat } from "./quantity.ts";
-export type { KnownOfPod, ResolvedEnvVar, ResolvedPod } from "./resolved-pod.ts";
+} from "./provider/provider.ts";
+export { formatQuantity, milliUnits, parseQuantity, wholeUnits, type Quantity, type QuantityFormat } from "./kubernetes/quantity.ts";
+export type { KnownOfPod, ResolvedEnvVar, ResolvedPod } from "./provider/resolved-pod.ts";
 export { VirtualNode, type RunOptions, type VirtualNodeHealth } from "./virtual-node.ts";
 
 // What a provider needs of the client, so that it depends on core alone.

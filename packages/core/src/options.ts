@@ -1,5 +1,5 @@
 import type { Clock, DeepReadonly, KubeClient, Logger, Metrics, Node, Random, Taint } from "@virtual-kubelet/kube-client";
-import type { ProviderDefinition } from "./provider.ts";
+import type { ProviderDefinition } from "./provider/provider.ts";
 
 /** What the node object looks like; the provider's own description goes over the defaults, and these go over both. */
 export interface NodeOptions {

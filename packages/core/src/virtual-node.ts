@@ -14,15 +14,15 @@ import {
   type Pod,
   type Random,
 } from "@virtual-kubelet/kube-client";
-import { readClusterId } from "./cluster-id.ts";
+import { readClusterId } from "./kubernetes/cluster-id.ts";
 import { createPodResolver } from "./env/pod-resolver.ts";
-import { Inventory } from "./inventory.ts";
-import { NodeController } from "./node-controller.ts";
+import { Inventory } from "./pod/inventory.ts";
+import { NodeController } from "./node/node-controller.ts";
 import type { RegisteredNode, VirtualNodeOptions } from "./options.ts";
-import { OrphanSweep } from "./orphan-sweep.ts";
-import { PodController } from "./pod-controller.ts";
-import type { Owner, Provider, ProviderHost, ProviderPodList } from "./provider.ts";
-import { ServiceLister } from "./service-lister.ts";
+import { OrphanSweep } from "./pod/orphan-sweep.ts";
+import { PodController } from "./pod/pod-controller.ts";
+import type { Owner, Provider, ProviderHost, ProviderPodList } from "./provider/provider.ts";
+import { ServiceLister } from "./kubernetes/service-lister.ts";
 
 /** Where the kubelet's own nodes put what they need a default for. */
 const defaultClusterDomain = "cluster.local";

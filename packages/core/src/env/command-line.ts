@@ -1,5 +1,5 @@
 import type { Container, DeepReadonly } from "@virtual-kubelet/kube-client";
-import type { ResolvedEnvVar } from "../resolved-pod.ts";
+import type { ResolvedEnvVar } from "../provider/resolved-pod.ts";
 import { expand } from "./expansion.ts";
 
 /** A container's command and arguments, as they are run; empty where the image's own are meant. */

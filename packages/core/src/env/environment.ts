@@ -1,6 +1,6 @@
 import { UnsupportedError } from "@virtual-kubelet/errdefs";
 import type { Container, DeepReadonly, EnvVar, Node, Pod } from "@virtual-kubelet/kube-client";
-import type { ResolvedEnvVar } from "../resolved-pod.ts";
+import type { ResolvedEnvVar } from "../provider/resolved-pod.ts";
 import { missingConfig } from "./config-error.ts";
 import type { ConfigSources } from "./config-sources.ts";
 import { expand } from "./expansion.ts";

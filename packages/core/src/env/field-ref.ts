@@ -1,6 +1,6 @@
 import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
-import { ownValue } from "../own-value.ts";
-import { ipsOf, onePerFamily } from "../pod-addresses.ts";
+import { ownValue } from "../kubernetes/own-value.ts";
+import { ipsOf, onePerFamily } from "../pod/pod-addresses.ts";
 import { missingConfig, unknownYet } from "./config-error.ts";
 import { goQuote } from "./go-quote.ts";
 

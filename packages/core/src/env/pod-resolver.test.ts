@@ -9,7 +9,7 @@ import {
 } from "@virtual-kubelet/errdefs";
 import type { Container, Pod, Service } from "@virtual-kubelet/kube-client";
 import { describe, expect, test } from "vitest";
-import type { ResolvedPod } from "../resolved-pod.ts";
+import type { ResolvedPod } from "../provider/resolved-pod.ts";
 import { createPodResolver, waitingReasonOf } from "./pod-resolver.ts";
 
 const { signal } = new AbortController();

@@ -1,6 +1,6 @@
 import { InvalidInputError } from "@virtual-kubelet/errdefs";
 import type { ConfigMap, Container, DeepReadonly, Node, Pod, Secret, Service } from "@virtual-kubelet/kube-client";
-import type { KnownOfPod, ResolvedEnvVar, ResolvedPod } from "../resolved-pod.ts";
+import type { KnownOfPod, ResolvedEnvVar, ResolvedPod } from "../provider/resolved-pod.ts";
 import { resolveCommandLine } from "./command-line.ts";
 import { unreadableConfig, waitingReasonOf } from "./config-error.ts";
 import { ConfigSources } from "./config-sources.ts";

@@ -1,5 +1,5 @@
 import type { DeepReadonly, Service } from "@virtual-kubelet/kube-client";
-import type { ResolvedEnvVar } from "../resolved-pod.ts";
+import type { ResolvedEnvVar } from "../provider/resolved-pod.ts";
 
 /** Services whose variables a pod may get. */
 export interface ServiceChoice {

@@ -1,5 +1,5 @@
 import { resources, type DeepReadonly, type KubeClient, type Node, type Store, type StoreChange } from "@virtual-kubelet/kube-client";
-import type { NodeWatch } from "../node-keeper.ts";
+import type { NodeWatch } from "../node/node-keeper.ts";
 
 /** A reflector's behaviour on one node, without its recovery; what it sees can be kept back. */
 export class FakeNodeWatch implements NodeWatch {

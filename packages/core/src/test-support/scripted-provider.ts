@@ -10,8 +10,8 @@ import type {
   ProviderPod,
   ProviderPodList,
   ProviderPodStatus,
-} from "../provider.ts";
-import type { ResolvedPod } from "../resolved-pod.ts";
+} from "../provider/provider.ts";
+import type { ResolvedPod } from "../provider/resolved-pod.ts";
 
 /** A method whose calls can be made to wait or fail. */
 export type ScriptedMethod = "createPod" | "updatePod" | "deletePod" | "getPod" | "getPods";

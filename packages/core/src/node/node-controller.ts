@@ -1,0 +1,275 @@
+import { messageOf } from "@virtual-kubelet/errdefs";
+import {
+  Reflector,
+  resources,
+  type Clock,
+  type KubeClient,
+  type Logger,
+  type Metrics,
+  type Node,
+  type Random,
+} from "@virtual-kubelet/kube-client";
+import { isDeepStrictEqual } from "node:util";
+import { LeaseController } from "./lease-controller.ts";
+import { rememberedDescription } from "./node-description.ts";
+import { NodeDescriber } from "./node-describer.ts";
+import { NodeKeeper, nodeReference, type NodeEventRecorder, type NodeWatch, type Want } from "./node-keeper.ts";
+import { hostIPsOf, isNodeReady, wantedNode, type ProviderHealth } from "./node-object.ts";
+import { deleteNode, quietNode } from "./node-shutdown.ts";
+import type { NodeOptions, RegisteredNode } from "../options.ts";
+import { HealthMonitor } from "./provider-health.ts";
+import type { NodeProvider } from "../provider/provider.ts";
+
+const defaultLeaseDurationSeconds = 40;
+const defaultPingIntervalMs = 10_000;
+const defaultPingTimeoutMs = 10_000;
+const defaultReportIntervalMs = 300_000;
+const defaultShutdownTimeoutMs = 30_000;
+
+/** What {@link NodeController} needs. */
+export interface NodeControllerDeps {
+  readonly client: KubeClient;
+  readonly provider: NodeProvider;
+  readonly options: NodeOptions;
+  readonly recorder: NodeEventRecorder;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  /** Default: a reflector on the node's name. */
+  readonly watch?: NodeWatch | undefined;
+}
+
+/** Options of {@link NodeController.run}. */
+export interface NodeRunOptions {
+  /** How long the `onShutdown` policy may take, in milliseconds; default 30,000. */
+  readonly shutdownTimeoutMs?: number | undefined;
+}
+
+interface Shutdown {
+  readonly stopTasks: () => Promise<void>;
+  readonly timeoutMs: number;
+  /** Rejects where the node is lost meanwhile. */
+  readonly failure: Promise<never>;
+}
+
+/**
+ * Keeps one node object, and its Lease, true: registered, adopted where it was there before, put right where somebody
+ * changed what is ours, registered again where it was deleted, and as ready as its provider is.
+ */
+export class NodeController {
+  /**
+   * Resolves when the node exists at the API server and this instance holds it. Rejects with what {@link run} rejects
+   * with, or with the abort's reason, if that comes first.
+   */
+  readonly registered: Promise<void>;
+
+  readonly #deps: NodeControllerDeps;
+  readonly #pingTimeoutMs: number;
+  readonly #registered = Promise.withResolvers<void>();
+  readonly #lease: LeaseController;
+  readonly #health: HealthMonitor;
+  readonly #describer: NodeDescriber;
+  readonly #keeper: NodeKeeper;
+  readonly #recoveryListeners = new Set<() => void>();
+  #isStarted = false;
+  #isRegistered = false;
+  #hasAnswered = false;
+  #inventoryLoaded = false;
+  #readyHeldUntilMs: number | undefined;
+
+  constructor(deps: NodeControllerDeps) {
+    const { client, clock, logger, metrics, options, provider, random, recorder } = deps;
+    const common = { client, nodeName: options.name, provider, clock, random, logger, metrics, recorder };
+    this.#deps = deps;
+    this.#pingTimeoutMs = options.pingTimeoutMs ?? defaultPingTimeoutMs;
+    this.registered = this.#registered.promise;
+    // Whoever only awaits run() learns of a failure there.
+    this.registered.catch(() => {});
+    this.#lease = new LeaseController({
+      ...common,
+      instance: { nodeName: options.name, identity: options.instance.identity, startId: random.uuid() },
+      standby: options.instance.standby ?? false,
+      durationSeconds: options.leaseDurationSeconds ?? defaultLeaseDurationSeconds,
+      onRecovered: () => this.#keeper.distrustWatch(),
+    });
+    this.#health = new HealthMonitor({
+      ...common,
+      intervalMs: options.pingIntervalMs ?? defaultPingIntervalMs,
+      timeoutMs: this.#pingTimeoutMs,
+      onChange: (health, previous) => this.#onHealth(health, previous),
+    });
+    this.#describer = new NodeDescriber({ ...common, timeoutMs: this.#pingTimeoutMs, onChange: () => this.#keeper.refresh() });
+    this.#keeper = new NodeKeeper({
+      ...common,
+      watch:
+        deps.watch ??
+        new Reflector<Node>({ ...common, resource: resources.nodes, query: { fieldSelector: `metadata.name=${options.name}` } }),
+      reportIntervalMs: options.statusReportIntervalMs ?? defaultReportIntervalMs,
+      want: (current) => this.#want(current),
+      onNode: (node, previous) => this.#onNode(node, previous),
+    });
+  }
+
+  /** The node as last seen at the API server; `undefined` before registration, and while it is gone. */
+  get node(): RegisteredNode | undefined {
+    return this.#keeper.node;
+  }
+
+  /** What pods report as their host's addresses: one, or one of each IP family; empty where the node has none. */
+  get hostIPs(): readonly string[] {
+    return hostIPsOf(this.node?.status?.addresses ?? []);
+  }
+
+  /** Whether the provider answered its last ping. */
+  get providerUp(): boolean {
+    return this.#health.health.kind === "up";
+  }
+
+  /** Milliseconds since the Lease was last renewed; absent before this instance holds it. */
+  get leaseAgeMs(): number | undefined {
+    const { renewedMs } = this.#lease;
+    return renewedMs === undefined ? undefined : this.#deps.clock.monotonic() - renewedMs;
+  }
+
+  /** Says that the provider's pods have been listed: the node may become Ready. */
+  markInventoryLoaded(): void {
+    this.#inventoryLoaded = true;
+    this.#keeper.refresh();
+  }
+
+  /**
+   * Calls back when the provider answers again after it had been away, and when the node was registered again or its
+   * labels, addresses or allocatable resources changed: what was refused or failed before may go now. The listener
+   * returns at once.
+   */
+  onProviderRecovered(listener: () => void): Disposable {
+    this.#recoveryListeners.add(listener);
+    return { [Symbol.dispose]: () => void this.#recoveryListeners.delete(listener) };
+  }
+
+  /**
+   * Holds the node, registers it and keeps it true until aborted; may be called once. Before the node is held, neither
+   * the node object nor the provider is touched. After the abort, and for as long as the policy takes, everything goes
+   * on, so that a drain's pods can end; resolves then.
+   *
+   * @throws NodeHeldError if another instance runs the node, at the start or later
+   */
+  async run(signal: AbortSignal, options: NodeRunOptions = {}): Promise<void> {
+    if (this.#isStarted) throw new Error(`run node ${this.#deps.options.name}: it was run before; make a new controller for each run`);
+    this.#isStarted = true;
+    try {
+      await this.#lease.claim(signal);
+      await this.#run(signal, options.shutdownTimeoutMs ?? defaultShutdownTimeoutMs);
+      this.#registered.reject(signal.reason);
+    } catch (error) {
+      this.#registered.reject(error);
+      if (!signal.aborted || error !== signal.reason) throw error;
+    }
+  }
+
+  async #run(signal: AbortSignal, timeoutMs: number): Promise<void> {
+    const end = new AbortController();
+    const { promise: failure, reject: fail } = Promise.withResolvers<never>();
+    const ended = [this.#lease.run(end.signal), this.#health.run(end.signal), this.#runNode(end.signal)].map((task) =>
+      task.catch((error: unknown) => {
+        if (!end.signal.aborted) fail(error);
+      }),
+    );
+    const stopTasks = async (): Promise<void> => {
+      end.abort(signal.reason);
+      await Promise.all(ended);
+    };
+    try {
+      await Promise.race([whenAborted(signal), failure]);
+      await Promise.race([this.#shutDown({ stopTasks, timeoutMs, failure }), failure]);
+    } finally {
+      await stopTasks();
+    }
+  }
+
+  async #runNode(signal: AbortSignal): Promise<void> {
+    await this.#describer.start(signal);
+    await Promise.all([this.#describer.run(signal), this.#keeper.run(signal)]);
+  }
+
+  async #shutDown({ stopTasks, timeoutMs, failure }: Shutdown): Promise<void> {
+    const { client, clock, logger, options } = this.#deps;
+    const policy = options.onShutdown ?? "keep";
+    const { node } = this;
+    if (!node || policy === "keep") return;
+    this.#keeper.leaveCordoned();
+    const limit = new AbortController();
+    const overdue = new Error(`the shutdown policy ${policy} took longer than ${timeoutMs / 1000} s`);
+    using _timer = clock.setTimer(timeoutMs, () => limit.abort(overdue));
+    failure.catch((error: unknown) => limit.abort(error));
+    const deps = { client, clock, logger, nodeName: options.name };
+    await quietNode(policy, deps, node, limit.signal);
+    if (policy !== "delete") return;
+    // Else the node would be registered, and the Lease made, again.
+    await stopTasks();
+    try {
+      await deleteNode(deps, node, limit.signal);
+      await this.#lease.release(limit.signal);
+    } catch (error) {
+      logger.warn({ err: messageOf(error) }, "the node could not be deleted");
+    }
+  }
+
+  #want(current: RegisteredNode | undefined): Want {
+    const { clock, options } = this.#deps;
+    const { health } = this.#health;
+    const state = { health, answered: this.#hasAnswered, inventoryLoaded: this.#inventoryLoaded };
+    const node = wantedNode(options, this.#describer.description ?? (current ? rememberedDescription(current) : {}), state);
+    // A node that was Ready stays so for as long as a first ping may take: a quick restart does not make it flap.
+    this.#readyHeldUntilMs ??= clock.monotonic() + (isNodeReady(current) ? this.#pingTimeoutMs : 0);
+    const heldMs = this.#readyHeldUntilMs - clock.monotonic();
+    const isStarting = health.kind !== "down" && !(state.answered && state.inventoryLoaded);
+    if (heldMs <= 0 || !isStarting || !isNodeReady(current)) return { node };
+    return { node: { ...node, conditions: node.conditions.filter(({ type }) => type !== "Ready") }, validForMs: heldMs };
+  }
+
+  #onNode(node: RegisteredNode | undefined, previous: RegisteredNode | undefined): void {
+    this.#lease.setNodeUid(node?.metadata?.uid);
+    this.#deps.metrics.gauge("vk_node_ready", isNodeReady(node) ? 1 : 0, { node: this.#deps.options.name });
+    if (!node) return;
+    this.#registered.resolve();
+    const isFirst = !this.#isRegistered;
+    this.#isRegistered = true;
+    if (!isFirst && !isDeepStrictEqual(whatPodsSee(node), whatPodsSee(previous))) this.#callListeners();
+  }
+
+  #onHealth(health: ProviderHealth, previous: ProviderHealth): void {
+    const { options, recorder } = this.#deps;
+    const { node } = this;
+    if (health.kind === "up") this.#hasAnswered = true;
+    this.#keeper.refresh();
+    if (node && health.kind === "down" && previous.kind !== "down") {
+      recorder.event(nodeReference(node), "Warning", "ProviderPingFailed", health.message);
+    }
+    if (health.kind !== "up" || previous.kind !== "down") return;
+    if (node) recorder.event(nodeReference(node), "Normal", "ProviderRecovered", `The provider of node ${options.name} answers again`);
+    this.#describer.refresh();
+    this.#callListeners();
+  }
+
+  #callListeners(): void {
+    for (const listener of this.#recoveryListeners) {
+      try {
+        listener();
+      } catch (error) {
+        this.#deps.logger.error({ err: messageOf(error) }, "a listener of the node failed");
+      }
+    }
+  }
+}
+
+/** What the admission and the status of pods depend on. */
+function whatPodsSee(node: RegisteredNode | undefined): unknown {
+  return [node?.metadata?.uid, node?.metadata?.labels, node?.status?.addresses, node?.status?.allocatable];
+}
+
+async function whenAborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+}

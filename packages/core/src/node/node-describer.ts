@@ -1,0 +1,100 @@
+import { backoffMs, type Clock, type Logger, type Metrics, type Random } from "@virtual-kubelet/kube-client";
+import { isDeepStrictEqual } from "node:util";
+import { checkDescription } from "./node-description.ts";
+import { providerMessage } from "../provider/provider-message.ts";
+import type { NodeDescription, NodeProvider } from "../provider/provider.ts";
+import { SoloCall } from "../provider/solo-call.ts";
+import { Wake } from "./wake.ts";
+
+/** A provider that asks all the time to be asked is asked this often. */
+const minIntervalMs = 1_000;
+
+/** A description that cannot be had is asked for again within these bounds, besides when the provider comes back. */
+const retryBounds = { initialMs: 1_000, maxMs: 60_000 };
+
+/** What {@link NodeDescriber} needs. */
+export interface NodeDescriberDeps {
+  readonly provider: NodeProvider;
+  /** Deadline of one call in milliseconds. */
+  readonly timeoutMs: number;
+  /** Called after each change of the description, and returns at once. */
+  readonly onChange: () => void;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+/** Knows what the provider says of its node, and asks again when it should. */
+export class NodeDescriber {
+  readonly #deps: NodeDescriberDeps;
+  readonly #configure: SoloCall<unknown> | undefined;
+  readonly #wake = new Wake();
+  #description: NodeDescription | undefined;
+  #problems = "";
+  #failures = 0;
+
+  constructor(deps: NodeDescriberDeps) {
+    const { clock, provider, timeoutMs } = deps;
+    this.#deps = deps;
+    if (!provider.configureNode) return;
+    this.#configure = new SoloCall({ clock, timeoutMs, what: "ask the provider for its node" }, async (signal) =>
+      provider.configureNode?.(signal),
+    );
+  }
+
+  /** What the provider said last; `undefined` if it was asked in vain so far. One that is never asked says nothing, `{}`. */
+  get description(): NodeDescription | undefined {
+    return this.#description;
+  }
+
+  /** Asks for a new description soon. */
+  refresh(): void {
+    this.#wake.call();
+  }
+
+  /** Subscribes to the provider and asks it once, for as long as the deadline allows; a failure is logged and tried again by {@link run}. */
+  async start(signal: AbortSignal): Promise<void> {
+    const { logger, provider } = this.#deps;
+    try {
+      provider.notifyNodeStatus?.(() => this.refresh());
+    } catch (error) {
+      logger.warn({ err: providerMessage(error) }, "provider does not say when its node changes");
+    }
+    await this.#ask(signal);
+  }
+
+  /** Asks when told to, and again after a failure; throws `signal.reason` when aborted, and nothing else ever. */
+  async run(signal: AbortSignal): Promise<never> {
+    const { clock, random } = this.#deps;
+    for (;;) {
+      const waitMs = this.#failures > 0 ? backoffMs(retryBounds, this.#failures, random) : Number.MAX_SAFE_INTEGER;
+      await this.#wake.wait(waitMs, clock, signal);
+      await this.#ask(signal);
+      await clock.sleep(minIntervalMs, signal);
+    }
+  }
+
+  async #ask(signal: AbortSignal): Promise<void> {
+    const { logger, metrics, onChange } = this.#deps;
+    let answer: unknown = {};
+    try {
+      if (this.#configure) answer = await this.#configure.run(signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      this.#failures++;
+      metrics.count("vk_provider_configure_failures_total");
+      logger.warn({ err: providerMessage(error), attempt: this.#failures }, "provider does not describe its node; trying again");
+      return;
+    }
+    this.#failures = 0;
+    const { description, problems } = checkDescription(answer);
+    const listed = problems.join("; ");
+    if (listed !== "" && listed !== this.#problems)
+      logger.warn({ problems }, "provider describes its node wrongly; what is wrong is left out");
+    this.#problems = listed;
+    const hasChanged = !isDeepStrictEqual(description, this.#description);
+    this.#description = description;
+    if (hasChanged) onChange();
+  }
+}

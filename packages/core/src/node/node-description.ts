@@ -1,0 +1,173 @@
+import type { DeepReadonly, Node } from "@virtual-kubelet/kube-client";
+import { defaultCapacity, providerAvailableCondition } from "./node-object.ts";
+import { ownedKeysAnnotation, parseOwnedKeys } from "./node-owned-keys.ts";
+import type { NodeDescription } from "../provider/provider.ts";
+import { tryParseQuantity } from "../kubernetes/quantity.ts";
+
+/** A description that the API server takes, and what had to be left out of it. */
+export interface CheckedDescription {
+  readonly description: NodeDescription;
+  /** One sentence for each part left out, naming the field and what was expected. */
+  readonly problems: readonly string[];
+}
+
+/** The longest message a condition is given. */
+const maxMessageLength = 1024;
+
+const maxNameLength = 63;
+const maxPrefixLength = 253;
+const namePattern = /^[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?$/;
+const subdomainPattern = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*$/;
+
+/**
+ * Copies what a provider said of its node, and leaves out what the API server would refuse: one bad label must not
+ * keep the node from being updated. Afterwards the provider may change its own.
+ *
+ * @param value - what `configureNode` returned; anything at all
+ */
+export function checkDescription(value: unknown): CheckedDescription {
+  if (!isRecord(value)) return { description: {}, problems: [`the description is ${describe(value)}, expected an object`] };
+  const problems: string[] = [];
+  const description: NodeDescription = {
+    capacity: checkMap("capacity", value["capacity"], isResource, "a resource name and a quantity of zero or more", problems),
+    allocatable: checkMap("allocatable", value["allocatable"], isResource, "a resource name and a quantity of zero or more", problems),
+    labels: checkMap(
+      "labels",
+      value["labels"],
+      (key, text) => isQualifiedName(key) && isLabelValue(text),
+      "a label's key and value",
+      problems,
+    ),
+    annotations: checkMap("annotations", value["annotations"], isQualifiedName, "an annotation's key and a string", problems),
+    addresses: checkList("addresses", value["addresses"], checkAddress, "a type and an address", problems),
+    conditions: checkList(
+      "conditions",
+      value["conditions"],
+      checkCondition,
+      "a type other than Ready, status True, False or Unknown, reason, message",
+      problems,
+    ),
+    operatingSystem: checkOperatingSystem(value["operatingSystem"], problems),
+    architecture: checkText("architecture", value["architecture"], problems),
+    providerID: checkText("providerID", value["providerID"], problems),
+    containerRuntimeVersion: checkText("containerRuntimeVersion", value["containerRuntimeVersion"], problems),
+  };
+  return { description, problems };
+}
+
+/**
+ * What an existing node says of itself: stands in for a provider that cannot be asked, so that a restart while the
+ * back end is away does not take away the node's capacity, addresses and labels.
+ */
+export function rememberedDescription(node: DeepReadonly<Node>): NodeDescription {
+  const { status, metadata, spec } = node;
+  const owned = parseOwnedKeys(metadata?.annotations?.[ownedKeysAnnotation]);
+  const resources = [...Object.keys(defaultCapacity), ...owned.resources];
+  const remembered = {
+    capacity: pick(status?.capacity, resources),
+    allocatable: pick(status?.allocatable, resources),
+    addresses: status?.addresses,
+    operatingSystem: status?.nodeInfo?.operatingSystem,
+    architecture: status?.nodeInfo?.architecture || undefined,
+    labels: pick(metadata?.labels, owned.labels),
+    annotations: pick(metadata?.annotations, owned.annotations),
+    conditions: status?.conditions?.filter(({ type }) => owned.conditions.includes(type) && type !== providerAvailableCondition),
+    providerID: spec?.providerID,
+    containerRuntimeVersion: status?.nodeInfo?.containerRuntimeVersion || undefined,
+  };
+  return checkDescription(remembered).description;
+}
+
+function checkMap(
+  field: string,
+  value: unknown,
+  isValid: (key: string, text: string) => boolean,
+  expected: string,
+  problems: string[],
+): Readonly<Record<string, string>> | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (!isRecord(value)) {
+    problems.push(`${field} is ${describe(value)}, expected an object`);
+    return undefined;
+  }
+  const entries: [string, string][] = [];
+  for (const [key, text] of Object.entries(value)) {
+    if (typeof text === "string" && isValid(key, text)) entries.push([key, text]);
+    else if (text !== undefined) problems.push(`${field}[${describe(key)}] is ${describe(text)}, expected ${expected}`);
+  }
+  return Object.fromEntries(entries);
+}
+
+function checkList<T>(
+  field: string,
+  value: unknown,
+  check: (entry: Record<string, unknown>) => T | undefined,
+  expected: string,
+  problems: string[],
+): T[] | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (!Array.isArray(value)) {
+    problems.push(`${field} is ${describe(value)}, expected a list`);
+    return undefined;
+  }
+  return value.flatMap((entry: unknown, index) => {
+    const checked = isRecord(entry) ? check(entry) : undefined;
+    if (checked === undefined) problems.push(`${field}[${index}] is ${describe(entry)}, expected ${expected}`);
+    return checked === undefined ? [] : [checked];
+  });
+}
+
+function checkAddress({ type, address }: Record<string, unknown>): { type: string; address: string } | undefined {
+  if (typeof type !== "string" || type === "" || typeof address !== "string" || address === "") return undefined;
+  return { type, address };
+}
+
+type Condition = NonNullable<NodeDescription["conditions"]>[number];
+
+function checkCondition({ type, status, reason, message }: Record<string, unknown>): Condition | undefined {
+  if (typeof type !== "string" || type === "" || type === "Ready") return undefined;
+  if (status !== "True" && status !== "False" && status !== "Unknown") return undefined;
+  const text = (value: unknown): string => (typeof value === "string" ? value.slice(0, maxMessageLength) : "");
+  return { type, status, reason: text(reason), message: text(message) };
+}
+
+function checkOperatingSystem(value: unknown, problems: string[]): NodeDescription["operatingSystem"] {
+  if (value === undefined || value === null || value === "linux" || value === "windows") return value ?? undefined;
+  problems.push(`operatingSystem is ${describe(value)}, expected linux or windows`);
+  return undefined;
+}
+
+function checkText(field: string, value: unknown, problems: string[]): string | undefined {
+  if (value === undefined || value === null || typeof value === "string") return value ?? undefined;
+  problems.push(`${field} is ${describe(value)}, expected a string`);
+  return undefined;
+}
+
+function isResource(key: string, text: string): boolean {
+  const quantity = tryParseQuantity(text);
+  return isQualifiedName(key) && quantity !== undefined && quantity.nano >= 0n;
+}
+
+/** Source: apimachinery v0.36.3 pkg/util/validation, IsQualifiedName. */
+function isQualifiedName(key: string): boolean {
+  const [name = "", prefix, ...rest] = key.split("/").toReversed();
+  if (rest.length > 0 || name.length > maxNameLength || !namePattern.test(name)) return false;
+  return prefix === undefined || (prefix.length <= maxPrefixLength && subdomainPattern.test(prefix));
+}
+
+function isLabelValue(text: string): boolean {
+  return text === "" || (text.length <= maxNameLength && namePattern.test(text));
+}
+
+function pick(map: Readonly<Record<string, string | undefined>> | undefined, keys: readonly string[]): Record<string, string | undefined> {
+  return Object.fromEntries(Object.entries(map ?? {}).filter(([key]) => keys.includes(key)));
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function describe(value: unknown): string {
+  if (typeof value === "string") return JSON.stringify(value.length > 100 ? `${value.slice(0, 100)}…` : value);
+  return value === null ? "null" : Array.isArray(value) ? "a list" : typeof value === "object" ? "an object" : String(value);
+}

@@ -1,0 +1,288 @@
+import { isConflict, isInvalidInput, isNotFound, messageOf } from "@virtual-kubelet/errdefs";
+import {
+  backoffMs,
+  retryAfterMsOf,
+  type Clock,
+  type KubeClient,
+  type Logger,
+  type Metrics,
+  type Node,
+  type ObjectReference,
+  type Random,
+  type Store,
+} from "@virtual-kubelet/kube-client";
+import { isNodeReady, type WantedNode } from "./node-object.ts";
+import { NodeWriter } from "./node-writer.ts";
+import type { RegisteredNode } from "../options.ts";
+import { kubeletBackoff } from "./kubelet-backoff.ts";
+import { Wake } from "./wake.ts";
+
+/** How often the node is looked at where nothing gives cause to. Source: kubelet's nodeStatusUpdateFrequency. */
+const syncIntervalMs = 10_000;
+
+/** For how long after an outage the watch is not relied on: it may come back late, and much happens to a node then. */
+const distrustMs = 60_000;
+
+/** How often the node is read meanwhile. */
+const distrustIntervalMs = 5_000;
+
+/** Somebody who changes the node back each time we write it is answered no more often than this. */
+const contestedIntervalMs = 1_000;
+
+/** Bounds for a node that somebody deletes again and again. */
+const reregisterRetry = { initialMs: 500, maxMs: 7_000 };
+
+/** A node that stood this long is not being deleted again and again. */
+const settledMs = 120_000;
+
+/** How long to wait after the API server found the node itself wrong: the same again cannot succeed. */
+const invalidRetryMs = 60_000;
+
+/** An API server that asks to be left alone for longer than this is asked again all the same. */
+const maxRetryAfterMs = 60_000;
+
+/** Where the node's events go. */
+export interface NodeEventRecorder {
+  /** Records an event on an object; returns at once. */
+  event(ref: ObjectReference, type: "Normal" | "Warning", reason: string, message: string): void;
+}
+
+/** Follows the node object; a `Reflector` is one. */
+export interface NodeWatch {
+  /** Holds the node, while there is one. */
+  readonly store: Store<Node>;
+  /** Resolves when the store holds what was there at the start. */
+  readonly synced: Promise<void>;
+  /** Follows until aborted. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+/** What the node is to be, for as long as nothing else happens. */
+export interface Want {
+  readonly node: WantedNode;
+  /** Milliseconds after which it is to be asked for again; absent: no need. */
+  readonly validForMs?: number | undefined;
+}
+
+/** What {@link NodeKeeper} needs. */
+export interface NodeKeeperDeps {
+  readonly client: KubeClient;
+  readonly nodeName: string;
+  readonly watch: NodeWatch;
+  /** Milliseconds between heartbeats where nothing changed. */
+  readonly reportIntervalMs: number;
+  /** What is wanted, given what is there. */
+  readonly want: (current: RegisteredNode | undefined) => Want;
+  /** Called with each newer state of the node, and with `undefined` when it is gone; returns at once. */
+  readonly onNode: (node: RegisteredNode | undefined, previous: RegisteredNode | undefined) => void;
+  readonly recorder: NodeEventRecorder;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+/**
+ * Keeps the node object what is wanted: makes it, or adopts what is there, follows it, and writes what differs, whether
+ * the wish changed or somebody changed the node.
+ */
+export class NodeKeeper {
+  readonly #deps: NodeKeeperDeps;
+  readonly #writer: NodeWriter;
+  readonly #wake = new Wake();
+  #node: RegisteredNode | undefined;
+  #uncordons = true;
+  #isWatching = false;
+  #mustRead = false;
+  #distrustUntilMs = 0;
+  #registrations = 0;
+  #registeredMs = 0;
+  #writtenMs = Number.NEGATIVE_INFINITY;
+  #contested: Disposable | undefined;
+
+  constructor(deps: NodeKeeperDeps) {
+    this.#deps = deps;
+    this.#writer = new NodeWriter(deps);
+  }
+
+  /** The node as last seen; `undefined` before the first time, and while it is gone. */
+  get node(): RegisteredNode | undefined {
+    return this.#node;
+  }
+
+  get #isDistrustful(): boolean {
+    return this.#deps.clock.monotonic() < this.#distrustUntilMs;
+  }
+
+  /** Says that something else may be wanted now. */
+  refresh(): void {
+    this.#wake.call();
+  }
+
+  /** Says that the API server was away: for a minute the node is read, and not only followed. */
+  distrustWatch(): void {
+    this.#distrustUntilMs = this.#deps.clock.monotonic() + distrustMs;
+    this.#wake.call();
+  }
+
+  /** From now on a cordon of ours stays. */
+  leaveCordoned(): void {
+    this.#uncordons = false;
+  }
+
+  /** Keeps the node until aborted, and throws `signal.reason` then. An API server that does not answer is waited for. */
+  async run(signal: AbortSignal): Promise<void> {
+    try {
+      await Promise.all([this.#follow(signal), this.#keep(signal)]);
+    } finally {
+      this.#contested?.[Symbol.dispose]();
+    }
+  }
+
+  /** Takes what the watch says of the node. */
+  async #follow(signal: AbortSignal): Promise<void> {
+    const { watch } = this.#deps;
+    using _changes = watch.store.subscribe((change) => {
+      if (change.type === "deleted") this.#onGone(change.uid);
+      else this.#onSeen(change.object);
+    });
+    const running = watch.run(signal);
+    await Promise.race([watch.synced, running]);
+    this.#isWatching = true;
+    await running;
+    this.#isWatching = false;
+    signal.throwIfAborted();
+  }
+
+  async #keep(signal: AbortSignal): Promise<never> {
+    const { clock } = this.#deps;
+    for (let failures = 0; ;) {
+      try {
+        const validForMs = await this.#sync(signal);
+        failures = 0;
+        const intervalMs = this.#isDistrustful ? distrustIntervalMs : syncIntervalMs;
+        await this.#wake.wait(Math.min(intervalMs, this.#writer.reportDueInMs, validForMs ?? intervalMs), clock, signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        const uid = this.#node?.metadata?.uid;
+        if (uid !== undefined && isNotFound(error)) this.#onGone(uid);
+        else await this.#backOff(error, ++failures, signal);
+      }
+    }
+  }
+
+  async #backOff(error: unknown, failures: number, signal: AbortSignal): Promise<void> {
+    const { clock, logger, random } = this.#deps;
+    const isInvalid = isInvalidInput(error);
+    const askedMs = Math.min(retryAfterMsOf(error) ?? 0, maxRetryAfterMs);
+    const delayMs = isInvalid ? invalidRetryMs : Math.max(askedMs, backoffMs(kubeletBackoff, failures, random));
+    const fields = { err: messageOf(error), attempt: failures, delayMs: Math.round(delayMs) };
+    if (isInvalid) {
+      logger.error(fields, "the API server refuses the node as configured or described");
+      // A better wish may follow.
+      await this.#wake.wait(delayMs, clock, signal);
+    } else {
+      logger.warn(fields, "cannot update the node; trying again");
+      await clock.sleep(delayMs, signal);
+    }
+  }
+
+  /** @returns after how many milliseconds to look again */
+  async #sync(signal: AbortSignal): Promise<number | undefined> {
+    // The watch may be behind or refused: what is written now and then is compared with what is there.
+    const mayBeStale = this.#mustRead || this.#isDistrustful || !this.#isWatching || this.#writer.reportDueInMs === 0;
+    const current = mayBeStale ? await this.#writer.read(signal) : this.#node;
+    this.#mustRead = false;
+    if (!current) return this.#register(signal);
+    if (this.#registrations === 0) {
+      this.#deps.logger.info({ uid: current.metadata?.uid }, "node was there before; adopting it");
+      this.#onRegistered();
+    }
+    this.#accept(current);
+    const { node: wanted, validForMs } = this.#deps.want(current);
+    const written = await this.#writer.write(wanted, current, { uncordon: this.#uncordons }, signal);
+    if (written === current) return validForMs;
+    this.#writtenMs = this.#deps.clock.monotonic();
+    this.#accept(written);
+    if (isNodeReady(written) !== isNodeReady(current)) this.#noteReadiness(written);
+    return validForMs;
+  }
+
+  async #register(signal: AbortSignal): Promise<number | undefined> {
+    const { clock, logger, nodeName, random, recorder, want } = this.#deps;
+    const isAgain = this.#registrations > 0;
+    if (isAgain) {
+      if (clock.monotonic() - this.#registeredMs > settledMs) this.#registrations = 1;
+      await clock.sleep(backoffMs(reregisterRetry, this.#registrations, random), signal);
+    }
+    const { node: wanted, validForMs } = want(undefined);
+    let node: RegisteredNode;
+    try {
+      node = await this.#writer.create(wanted, signal);
+    } catch (error) {
+      if (!isConflict(error)) throw error;
+      // Somebody was quicker: the next look adopts it.
+      this.#mustRead = true;
+      return 0;
+    }
+    this.#writtenMs = clock.monotonic();
+    logger.info({ uid: node.metadata?.uid, again: isAgain }, "node is registered");
+    this.#onRegistered();
+    this.#accept(node);
+    if (isAgain)
+      recorder.event(nodeReference(node), "Normal", "NodeReregistered", `Node ${nodeName} had been deleted and was registered again`);
+    else if (isNodeReady(node)) this.#noteReadiness(node);
+    return validForMs;
+  }
+
+  #onRegistered(): void {
+    this.#registrations++;
+    this.#registeredMs = this.#deps.clock.monotonic();
+  }
+
+  #onSeen(seen: RegisteredNode): void {
+    if (this.#registrations === 0 || seen.metadata?.resourceVersion === this.#node?.metadata?.resourceVersion) return;
+    this.#accept(seen);
+    const { clock } = this.#deps;
+    const waitMs = this.#writtenMs + contestedIntervalMs - clock.monotonic();
+    if (waitMs <= 0) return this.#wake.call();
+    this.#contested?.[Symbol.dispose]();
+    this.#contested = clock.setTimer(waitMs, () => this.#wake.call());
+  }
+
+  #onGone(uid: string): void {
+    const previous = this.#node;
+    if (previous?.metadata?.uid !== uid) return;
+    this.#deps.logger.warn({ uid }, "node was deleted; registering it again");
+    this.#node = undefined;
+    this.#deps.onNode(undefined, previous);
+    this.#wake.call();
+  }
+
+  /** Takes a newer state of the node; answers and watch events may overtake each other. */
+  #accept(node: RegisteredNode): void {
+    const previous = this.#node;
+    if (previous && previous.metadata?.uid === node.metadata?.uid && isOlder(node, previous)) return;
+    this.#node = node;
+    this.#deps.onNode(node, previous);
+  }
+
+  #noteReadiness(node: RegisteredNode): void {
+    const { logger, nodeName, recorder } = this.#deps;
+    const ready = isNodeReady(node);
+    const reason = ready ? "NodeReady" : "NodeNotReady";
+    recorder.event(nodeReference(node), "Normal", reason, `Node ${nodeName} status is now: ${reason}`);
+    logger.info({ ready }, "node changed its readiness");
+  }
+}
+
+/** What an event on the node refers to. */
+export function nodeReference(node: RegisteredNode): ObjectReference {
+  return { apiVersion: "v1", kind: "Node", name: node.metadata?.name, uid: node.metadata?.uid };
+}
+
+/** Resource versions of one resource are numbers that grow; what is no number cannot be told and counts as newer. */
+function isOlder(node: RegisteredNode, than: RegisteredNode): boolean {
+  const [a = "", b = ""] = [node.metadata?.resourceVersion, than.metadata?.resourceVersion];
+  return /^\d+$/.test(a) && /^\d+$/.test(b) && BigInt(a) < BigInt(b);
+}

@@ -1,0 +1,183 @@
+import type { DeepReadonly, Node, NodeAddress, Taint } from "@virtual-kubelet/kube-client";
+import { isIPv6 } from "node:net";
+import type { NodeOptions } from "../options.ts";
+import type { NodeDescription } from "../provider/provider.ts";
+
+/** Whether the back end answers, as far as the pings tell. */
+export type ProviderHealth =
+  /** No ping has ended yet. */
+  | { readonly kind: "unknown" }
+  | { readonly kind: "up" }
+  /** The last ping failed. `message` is the provider's, fit to be shown. */
+  | { readonly kind: "down"; readonly message: string };
+
+/** What a node's conditions and taints depend on, besides its options and description. */
+export interface NodeState {
+  readonly health: ProviderHealth;
+  /** Whether the provider has ever answered a ping. */
+  readonly answered: boolean;
+  /** Whether the provider's pods have been listed once. */
+  readonly inventoryLoaded: boolean;
+}
+
+/** A condition without its times. */
+export interface WantedCondition {
+  readonly type: string;
+  readonly status: "True" | "False" | "Unknown";
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** What is to be true of the node object. What others put there besides stays. */
+export interface WantedNode {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly taints: readonly DeepReadonly<Taint>[];
+  readonly providerID: string | undefined;
+  readonly capacity: Readonly<Record<string, string>>;
+  readonly allocatable: Readonly<Record<string, string>>;
+  /** Absent: whatever is there stays. */
+  readonly addresses: readonly DeepReadonly<NodeAddress>[] | undefined;
+  /** 0 where there is no server. */
+  readonly kubeletPort: number;
+  readonly nodeInfo: Readonly<Record<string, string>>;
+  /** Ready is the last one. */
+  readonly conditions: readonly WantedCondition[];
+}
+
+/** The taint of a node that stays Ready while its back end is away. */
+export const providerUnavailableTaint: DeepReadonly<Taint> = { key: "virtual-kubelet.io/provider-unavailable", effect: "NoSchedule" };
+
+/** The condition that says whether the back end answers; written with `onProviderDown: condition` only. */
+export const providerAvailableCondition = "ProviderAvailable";
+
+/** What a node has room for where neither its options nor its provider say; the pods are a kubelet's default. */
+export const defaultCapacity: Readonly<Record<string, string>> = { cpu: "20", memory: "100Gi", "ephemeral-storage": "100Gi", pods: "110" };
+
+const defaultKubeletPort = 10250;
+
+/** The Kubernetes release whose API types and kubelet behaviour these packages follow; a node's default kubelet version. */
+export const kubernetesVersion = "v1.36.3";
+
+/** The longest value a label may have. */
+const maxLabelValueLength = 63;
+
+/**
+ * Conditions of a healthy node besides Ready. Source: kubernetes v1.36.3 pkg/kubelet/nodestatus/setters.go;
+ * NetworkUnavailable, which a kubelet leaves to the network plugin, keeps cloud route controllers from tainting the node.
+ */
+const defaultConditions: readonly WantedCondition[] = [
+  { type: "MemoryPressure", status: "False", reason: "KubeletHasSufficientMemory", message: "kubelet has sufficient memory available" },
+  { type: "DiskPressure", status: "False", reason: "KubeletHasNoDiskPressure", message: "kubelet has no disk pressure" },
+  { type: "PIDPressure", status: "False", reason: "KubeletHasSufficientPID", message: "kubelet has sufficient PID available" },
+  { type: "NetworkUnavailable", status: "False", reason: "RouteCreated", message: "the provider connects its pods" },
+];
+
+/**
+ * What the node object is to look like: defaults, over them what the provider says, over both the options.
+ *
+ * @param description - what the provider said last; empty if it has not said anything
+ */
+export function wantedNode(options: NodeOptions, description: NodeDescription, state: NodeState): WantedNode {
+  const capacity = { ...defaultCapacity, ...description.capacity, ...options.capacity };
+  const operatingSystem = options.operatingSystem ?? description.operatingSystem ?? "linux";
+  const architecture = options.architecture ?? description.architecture ?? "amd64";
+  const isCut = options.onProviderDown === "condition" && state.health.kind === "down";
+  return {
+    name: options.name,
+    labels: { ...defaultLabels(options.name, operatingSystem, architecture), ...description.labels, ...options.labels },
+    annotations: { ...description.annotations, ...options.annotations },
+    taints: [...(options.taints ?? []), ...(isCut ? [providerUnavailableTaint] : [])],
+    providerID: description.providerID,
+    capacity,
+    allocatable: { ...capacity, ...description.allocatable, ...options.capacity },
+    addresses: wantedAddresses(options, description),
+    kubeletPort: options.kubeletPort ?? defaultKubeletPort,
+    nodeInfo: {
+      machineID: "",
+      systemUUID: "",
+      bootID: "",
+      kernelVersion: "",
+      osImage: "",
+      containerRuntimeVersion: description.containerRuntimeVersion ?? "",
+      kubeletVersion: options.kubeletVersion ?? kubernetesVersion,
+      kubeProxyVersion: "",
+      operatingSystem,
+      architecture,
+    },
+    conditions: wantedConditions(options, description, state),
+  };
+}
+
+/**
+ * The addresses that pods report as their host's: the first internal address, else the first external one, and the
+ * first of the other IP family. Source: kubernetes v1.36.3 pkg/util/node/node.go, GetNodeHostIPs.
+ */
+export function hostIPsOf(addresses: readonly DeepReadonly<NodeAddress>[]): readonly string[] {
+  const ofType = (type: string): string[] => addresses.filter((entry) => entry.type === type).map((entry) => entry.address);
+  const candidates = [...ofType("InternalIP"), ...ofType("ExternalIP")];
+  const [first] = candidates;
+  if (first === undefined) return [];
+  const second = candidates.find((address) => isIPv6(address) !== isIPv6(first));
+  return second === undefined ? [first] : [first, second];
+}
+
+/** Whether the node's Ready condition is True. */
+export function isNodeReady(node: DeepReadonly<Node> | undefined): boolean {
+  return node?.status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True") ?? false;
+}
+
+function defaultLabels(name: string, operatingSystem: string, architecture: string): Record<string, string> {
+  return {
+    ...(name.length <= maxLabelValueLength && { "kubernetes.io/hostname": name }),
+    "kubernetes.io/os": operatingSystem,
+    "kubernetes.io/arch": architecture,
+    "kubernetes.io/role": "agent",
+    type: "virtual-kubelet",
+    "node.kubernetes.io/exclude-from-external-load-balancers": "true",
+  };
+}
+
+function wantedAddresses(options: NodeOptions, description: NodeDescription): WantedNode["addresses"] {
+  const addresses = options.address === undefined ? description.addresses : [{ type: "InternalIP", address: options.address }];
+  // The API server refuses an address given twice.
+  return addresses?.filter(
+    (entry, index) => index === addresses.findIndex(({ type, address }) => type === entry.type && address === entry.address),
+  );
+}
+
+function wantedConditions(options: NodeOptions, description: NodeDescription, state: NodeState): WantedCondition[] {
+  const owned = new Map<string, WantedCondition>();
+  for (const condition of [...defaultConditions, ...(description.conditions ?? [])]) owned.set(condition.type, condition);
+  if (options.onProviderDown === "condition") owned.set(providerAvailableCondition, availableCondition(state.health));
+  owned.delete("Ready");
+  return [...owned.values(), readyCondition(options, state)];
+}
+
+function availableCondition(health: ProviderHealth): WantedCondition {
+  const type = providerAvailableCondition;
+  switch (health.kind) {
+    case "unknown":
+      return { type, status: "Unknown", reason: "ProviderNotPinged", message: "the provider has not answered its first ping yet" };
+    case "up":
+      return { type, status: "True", reason: "ProviderAnswers", message: "the provider answers" };
+    case "down":
+      return { type, status: "False", reason: "ProviderPingFailed", message: health.message };
+  }
+}
+
+function readyCondition(options: NodeOptions, state: NodeState): WantedCondition {
+  const type = "Ready";
+  const staysReady = options.onProviderDown === "condition" && state.answered;
+  if (state.health.kind === "down" && !staysReady) {
+    return { type, status: "False", reason: "ProviderPingFailed", message: state.health.message };
+  }
+  if (!state.answered) {
+    return { type, status: "False", reason: "ProviderNotReady", message: "the provider has not answered its first ping yet" };
+  }
+  if (!state.inventoryLoaded) {
+    return { type, status: "False", reason: "ProviderNotReady", message: "the provider's pods have not been listed yet" };
+  }
+  return { type, status: "True", reason: "KubeletReady", message: "kubelet is posting ready status" };
+}

@@ -1,0 +1,270 @@
+import {
+  rfc3339,
+  type DeepReadonly,
+  type Node,
+  type NodeCondition,
+  type NodeStatus,
+  type Patch,
+  type Taint,
+} from "@virtual-kubelet/kube-client";
+import { isDeepStrictEqual } from "node:util";
+import { providerAvailableCondition, providerUnavailableTaint, type WantedCondition, type WantedNode } from "./node-object.ts";
+import { formatOwnedKeys, joinKeys, ownedKeys, ownedKeysAnnotation, parseOwnedKeys, taintKey, type OwnedKeys } from "./node-owned-keys.ts";
+import { compareQuantities, tryParseQuantity } from "../kubernetes/quantity.ts";
+
+/** Annotation of a node that our `onShutdown` policy cordoned: the next start undoes it, and only it. */
+export const cordonedAnnotation = "virtual-kubelet.io/cordoned-at-shutdown";
+
+/** What {@link planNodePatches} looks at besides the wanted and the present node. */
+export interface NodePatchOptions {
+  /** Wall-clock time in milliseconds since the epoch. */
+  readonly nowMs: number;
+  /** Keys we are known to have put there, besides those the node's own annotation lists. */
+  readonly owned: OwnedKeys;
+  /** Whether the heartbeat is due although nothing else may have changed. */
+  readonly report: boolean;
+  /** Whether a cordon of ours is to be undone. */
+  readonly uncordon: boolean;
+  /** Whether only labels may be touched that a kubelet's own credentials are allowed to write. */
+  readonly restrictedLabels: boolean;
+  /** Whether taints are to be left alone. */
+  readonly keepTaints: boolean;
+}
+
+/** The requests that make a node what it should be; absent where nothing is to be done. */
+export interface NodePatches {
+  /** For `nodes`: taints, provider id, a cordon undone. Fails with a conflict if the node changed in between. */
+  readonly spec: Patch | undefined;
+  /** For `nodes/status`: status, labels and annotations. Fails with a conflict if the node is another one by now. */
+  readonly status: Patch | undefined;
+}
+
+type Body = Record<string, unknown>;
+
+/** The node object to create. The API server takes its status along. */
+export function planNode(wanted: WantedNode, options: { readonly nowMs: number; readonly restrictedLabels: boolean }): Node {
+  const labels = options.restrictedLabels ? pickLabels(wanted.labels) : wanted.labels;
+  const owned = formatOwnedKeys(ownedKeys({ ...wanted, labels }));
+  const time = rfc3339(options.nowMs);
+  const status: NodeStatus = {
+    capacity: { ...wanted.capacity },
+    allocatable: { ...wanted.allocatable },
+    addresses: wanted.addresses?.map((address) => ({ ...address })) ?? [],
+    conditions: wanted.conditions.map((condition) => ({ ...condition, lastHeartbeatTime: time, lastTransitionTime: time })),
+    ...statusOnTheWire(wanted),
+  };
+  return {
+    apiVersion: "v1",
+    kind: "Node",
+    metadata: {
+      name: wanted.name,
+      labels: { ...labels },
+      annotations: { ...wanted.annotations, ...(owned !== undefined && { [ownedKeysAnnotation]: owned }) },
+    },
+    spec: { taints: wanted.taints.map((taint) => ({ ...taint })), providerID: wanted.providerID },
+    status,
+  };
+}
+
+/**
+ * What has to be written so that the node is as wanted: what is missing or differs is set, what we once put there and
+ * no longer want is removed, all else stays. The status patch is a strategic merge, whose addresses are replaced as a
+ * whole: they merge by type, so that of two internal addresses one would be lost.
+ */
+export function planNodePatches(wanted: WantedNode, current: DeepReadonly<Node>, options: NodePatchOptions): NodePatches {
+  const before = joinKeys(options.owned, parseOwnedKeys(current.metadata?.annotations?.[ownedKeysAnnotation]));
+  return { spec: specPatch(wanted, current, before, options), status: statusPatch(wanted, current, before, options) };
+}
+
+function specPatch(wanted: WantedNode, current: DeepReadonly<Node>, before: OwnedKeys, options: NodePatchOptions): Patch | undefined {
+  const spec: Body = {};
+  const metadata: Body = {};
+  const present = current.spec?.taints ?? [];
+  const taints = mergeTaints(wanted.taints, present, before);
+  if (!options.keepTaints && !isDeepStrictEqual(taints, present)) spec["taints"] = taints;
+  // The API server lets it be set once and never changed.
+  if (wanted.providerID && !current.spec?.providerID) spec["providerID"] = wanted.providerID;
+  if (options.uncordon && current.metadata?.annotations?.[cordonedAnnotation] !== undefined) {
+    spec["unschedulable"] = null;
+    metadata["annotations"] = { [cordonedAnnotation]: null };
+  }
+  if (isEmpty(spec)) return undefined;
+  const { uid, resourceVersion } = current.metadata ?? {};
+  return { type: "merge", body: { metadata: { ...metadata, uid, resourceVersion }, spec } };
+}
+
+function mergeTaints(
+  wanted: readonly DeepReadonly<Taint>[],
+  present: readonly DeepReadonly<Taint>[],
+  before: OwnedKeys,
+): DeepReadonly<Taint>[] {
+  const stale = new Set([...before.taints, taintKey(providerUnavailableTaint)]);
+  const wantedByKey = new Map(wanted.map((taint) => [taintKey(taint), taint]));
+  const kept = present.flatMap((taint) => {
+    const ours = wantedByKey.get(taintKey(taint));
+    if (!ours) return stale.has(taintKey(taint)) ? [] : [taint];
+    wantedByKey.delete(taintKey(taint));
+    return [(ours.value ?? "") === (taint.value ?? "") ? taint : ours];
+  });
+  return [...kept, ...wantedByKey.values()];
+}
+
+function statusPatch(wanted: WantedNode, current: DeepReadonly<Node>, before: OwnedKeys, options: NodePatchOptions): Patch | undefined {
+  const { labels, annotations } = current.metadata ?? {};
+  const wantedLabels = options.restrictedLabels ? pickLabels(wanted.labels) : wanted.labels;
+  const staleLabels = options.restrictedLabels ? before.labels.filter(isKubeletsLabel) : before.labels;
+  const owned = formatOwnedKeys(ownedKeys({ ...wanted, labels: wantedLabels }));
+  const wantedAnnotations = { ...wanted.annotations, ...(owned !== undefined && { [ownedKeysAnnotation]: owned }) };
+  const metadata = withoutEmpty({
+    labels: mapChanges(wantedLabels, labels ?? {}, staleLabels),
+    annotations: mapChanges(wantedAnnotations, annotations ?? {}, [...before.annotations, ownedKeysAnnotation]),
+  });
+  const status: Body = withoutEmpty({
+    capacity: mapChanges(wanted.capacity, current.status?.capacity ?? {}, before.resources, isSameQuantity),
+    allocatable: mapChanges(wanted.allocatable, current.status?.allocatable ?? {}, before.resources, isSameQuantity),
+    addresses: addressChanges(wanted, current),
+    ...statusChanges(wanted, current),
+  });
+  const conditions = conditionChanges(wanted.conditions, current.status?.conditions ?? [], before, options.nowMs);
+  if (isEmpty(metadata) && isEmpty(status) && !conditions.changed && !options.report) return undefined;
+  // Each write is a heartbeat as well, as a kubelet's is.
+  return { type: "strategic", body: { metadata: { uid: current.metadata?.uid, ...metadata }, status: { ...status, ...conditions.body } } };
+}
+
+/** What of the status is written as a whole. The API's `Port` is `port` in client-node's types. */
+function statusOnTheWire(wanted: WantedNode): object {
+  const daemonEndpoints = { kubeletEndpoint: { Port: wanted.kubeletPort } };
+  return { nodeInfo: { ...wanted.nodeInfo }, ...(wanted.kubeletPort !== 0 && { daemonEndpoints }) };
+}
+
+function statusChanges(wanted: WantedNode, current: DeepReadonly<Node>): Body {
+  const present = current.status as
+    | DeepReadonly<{ nodeInfo?: Record<string, unknown>; daemonEndpoints?: { kubeletEndpoint?: { Port?: number } } }>
+    | undefined;
+  const nodeInfo = Object.fromEntries(Object.entries(wanted.nodeInfo).filter(([key, value]) => value !== (present?.nodeInfo?.[key] ?? "")));
+  const port = present?.daemonEndpoints?.kubeletEndpoint?.Port ?? 0;
+  return {
+    nodeInfo,
+    daemonEndpoints:
+      port === wanted.kubeletPort ? undefined : { kubeletEndpoint: wanted.kubeletPort === 0 ? null : { Port: wanted.kubeletPort } },
+  };
+}
+
+function addressChanges(wanted: WantedNode, current: DeepReadonly<Node>): unknown {
+  const present = current.status?.addresses ?? [];
+  const isSame =
+    wanted.addresses?.length === present.length &&
+    wanted.addresses.every(({ type, address }, index) => type === present[index]?.type && address === present[index]?.address);
+  if (wanted.addresses === undefined || isSame) return undefined;
+  return [{ $patch: "replace" }, ...wanted.addresses];
+}
+
+function conditionChanges(
+  wanted: readonly WantedCondition[],
+  present: readonly DeepReadonly<NodeCondition>[],
+  before: OwnedKeys,
+  nowMs: number,
+): { readonly changed: boolean; readonly body: Body } {
+  const now = rfc3339(nowMs);
+  const stale = [...before.conditions, providerAvailableCondition].filter(
+    (type, index, all) =>
+      type !== "Ready" &&
+      all.indexOf(type) === index &&
+      present.some((found) => found.type === type) &&
+      !wanted.some((ours) => ours.type === type),
+  );
+  let changed = stale.length > 0;
+  const written = wanted.map((condition) => {
+    const found = present.find(({ type }) => type === condition.type);
+    changed ||=
+      found?.status !== condition.status || (found.reason ?? "") !== condition.reason || (found.message ?? "") !== condition.message;
+    const lastTransitionTime = found?.status === condition.status ? (found.lastTransitionTime ?? now) : now;
+    return { ...condition, lastHeartbeatTime: now, lastTransitionTime };
+  });
+  return {
+    changed,
+    body: { ...conditionOrder(wanted, present, stale), conditions: [...written, ...stale.map((type) => ({ type, $patch: "delete" }))] },
+  };
+}
+
+/** Keeps Ready last: some readers take the last condition for it. */
+function conditionOrder(
+  wanted: readonly WantedCondition[],
+  present: readonly DeepReadonly<NodeCondition>[],
+  stale: readonly string[],
+): Body {
+  const types = present.map(({ type }) => type).filter((type) => !stale.includes(type));
+  const added = wanted.map(({ type }) => type).filter((type) => !types.includes(type));
+  const all = [...types, ...added];
+  if (!all.includes("Ready") || all.at(-1) === "Ready") return {};
+  // Of entries in the patch the order must be the patch's own, in which Ready comes last too.
+  const ours = wanted.map(({ type }) => type).filter((type) => type !== "Ready");
+  const others = all.filter((type) => type !== "Ready" && !ours.includes(type));
+  return { "$setElementOrder/conditions": [...ours, ...others, "Ready"].map((type) => ({ type })) };
+}
+
+/** The merge of one map: what differs is set, what is stale and still there is `null`. */
+function mapChanges(
+  wanted: Readonly<Record<string, string>>,
+  present: Readonly<Record<string, string | undefined>>,
+  stale: readonly string[],
+  isSame: (a: string, b: string) => boolean = (a, b) => a === b,
+): Body {
+  const changes: Body = {};
+  for (const [key, value] of Object.entries(wanted)) {
+    const found = present[key];
+    if (found === undefined || !isSame(found, value)) changes[key] = value;
+  }
+  for (const key of stale) if (Object.hasOwn(present, key) && !Object.hasOwn(wanted, key)) changes[key] = null;
+  return changes;
+}
+
+/** The server writes quantities its own way: `1024Mi` comes back as `1Gi`. */
+function isSameQuantity(a: string, b: string): boolean {
+  if (a === b) return true;
+  const [parsedA, parsedB] = [tryParseQuantity(a), tryParseQuantity(b)];
+  return parsedA !== undefined && parsedB !== undefined && compareQuantities(parsedA, parsedB) === 0;
+}
+
+const kubeletsLabels: ReadonlySet<string> = new Set([
+  "kubernetes.io/hostname",
+  "kubernetes.io/os",
+  "kubernetes.io/arch",
+  "topology.kubernetes.io/zone",
+  "topology.kubernetes.io/region",
+  "failure-domain.beta.kubernetes.io/zone",
+  "failure-domain.beta.kubernetes.io/region",
+  "node.kubernetes.io/instance-type",
+  "beta.kubernetes.io/instance-type",
+  "beta.kubernetes.io/os",
+  "beta.kubernetes.io/arch",
+]);
+
+/**
+ * Whether the NodeRestriction admission lets a kubelet's own credentials write the label.
+ * Source: kubernetes v1.36.3 plugin/pkg/admission/noderestriction/admission.go, getForbiddenLabels.
+ */
+export function isKubeletsLabel(key: string): boolean {
+  if (kubeletsLabels.has(key)) return true;
+  const namespace = key.includes("/") ? key.slice(0, key.indexOf("/")) : "";
+  const isWithin = (suffix: string): boolean => namespace === suffix || namespace.endsWith(`.${suffix}`);
+  if (isWithin("node-restriction.kubernetes.io")) return false;
+  if (isWithin("kubelet.kubernetes.io") || isWithin("node.kubernetes.io")) return true;
+  return !isWithin("kubernetes.io") && !isWithin("k8s.io");
+}
+
+function pickLabels(labels: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(labels).filter(([key]) => isKubeletsLabel(key)));
+}
+
+function withoutEmpty(body: Body): Body {
+  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined && !(isObject(value) && isEmpty(value))));
+}
+
+function isObject(value: unknown): value is Body {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function isEmpty(body: Body): boolean {
+  return Object.keys(body).length === 0;
+}

@@ -1,0 +1,119 @@
+import { isConflict, isNotFound, messageOf } from "@virtual-kubelet/errdefs";
+import { resources, type Clock, type DeepReadonly, type KubeClient, type Logger, type Pod } from "@virtual-kubelet/kube-client";
+import { cordonedAnnotation } from "./node-patch.ts";
+import type { NodeOptions, RegisteredNode } from "../options.ts";
+
+/** How often a drain looks again: refused evictions are repeated, ended pods noticed. */
+const drainIntervalMs = 1_000;
+
+/** Evictions under way at once. */
+const maxEvictions = 16;
+
+/** What the shutdown policies need. */
+export interface NodeShutdownDeps {
+  readonly client: KubeClient;
+  readonly nodeName: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** What a graceful stop does with the node; `keep` and absent: nothing. */
+export type ShutdownPolicy = NonNullable<NodeOptions["onShutdown"]>;
+
+/**
+ * Carries out the policies that need the node to go on meanwhile: `cordon` and `drain`. What fails is logged; a stop
+ * goes on.
+ *
+ * @param signal - ends the wait for pods that do not leave
+ */
+export async function quietNode(policy: ShutdownPolicy, deps: NodeShutdownDeps, node: RegisteredNode, signal: AbortSignal): Promise<void> {
+  if (policy !== "cordon" && policy !== "drain") return;
+  try {
+    await cordonNode(deps, node, signal);
+    if (policy === "drain") await drainNode(deps, signal);
+  } catch (error) {
+    deps.logger.warn({ err: messageOf(error), policy }, "the node's shutdown policy could not be carried out in full");
+  }
+}
+
+/** Keeps new pods away from the node. The annotation tells the next start that it was us, and may be undone. */
+async function cordonNode(deps: NodeShutdownDeps, node: RegisteredNode, signal: AbortSignal): Promise<void> {
+  if (node.spec?.unschedulable) return;
+  const body = { metadata: { uid: node.metadata?.uid, annotations: { [cordonedAnnotation]: "true" } }, spec: { unschedulable: true } };
+  await deps.client.patch(resources.nodes, { name: deps.nodeName }, { type: "merge", body }, { signal });
+  deps.logger.info({}, "node is cordoned");
+}
+
+/**
+ * Evicts the node's pods and waits until they are gone, as `kubectl drain` does: pods of DaemonSets, mirror pods and
+ * pods that have ended stay, disruption budgets are respected. Somebody must still be running the pods' deletions.
+ *
+ * @throws `signal.reason` when aborted
+ */
+async function drainNode(deps: NodeShutdownDeps, signal: AbortSignal): Promise<void> {
+  const { clock, logger, nodeName } = deps;
+  for (let round = 0; ; round++) {
+    const pods = await listPods(deps, signal).catch((error: unknown) => {
+      signal.throwIfAborted();
+      logger.warn({ err: messageOf(error) }, "cannot list the node's pods to drain it; trying again");
+      return undefined;
+    });
+    const leaving = pods?.filter(mustLeave);
+    if (leaving?.length === 0) break;
+    if (round === 0 && leaving) logger.info({ pods: leaving.length, node: nodeName }, "draining the node");
+    await evictAll(deps, leaving?.filter((pod) => pod.metadata?.deletionTimestamp === undefined) ?? [], signal);
+    await clock.sleep(drainIntervalMs, signal);
+  }
+  logger.info({}, "node is drained");
+}
+
+/** Deletes the node object if it is still the one we know. */
+export async function deleteNode(deps: NodeShutdownDeps, node: RegisteredNode, signal: AbortSignal): Promise<void> {
+  try {
+    const uid = node.metadata?.uid;
+    await deps.client.delete(resources.nodes, { name: deps.nodeName }, { preconditions: { uid } }, { signal });
+  } catch (error) {
+    if (!isNotFound(error) && !isConflict(error)) throw error;
+  }
+  deps.logger.info({}, "node is deleted");
+}
+
+async function listPods({ client, nodeName }: NodeShutdownDeps, signal: AbortSignal): Promise<Pod[]> {
+  const pods: Pod[] = [];
+  let page: string | undefined;
+  do {
+    const list = await client.list(resources.pods, { fieldSelector: `spec.nodeName=${nodeName}`, limit: 500, continue: page }, { signal });
+    pods.push(...list.items);
+    page = list.continue;
+  } while (page);
+  return pods;
+}
+
+function mustLeave(pod: DeepReadonly<Pod>): boolean {
+  const phase = pod.status?.phase;
+  if (phase === "Succeeded" || phase === "Failed") return false;
+  if (pod.metadata?.annotations?.["kubernetes.io/config.mirror"] !== undefined) return false;
+  return !pod.metadata?.ownerReferences?.some((owner) => owner.controller === true && owner.kind === "DaemonSet");
+}
+
+async function evictAll(deps: NodeShutdownDeps, pods: readonly DeepReadonly<Pod>[], signal: AbortSignal): Promise<void> {
+  const waiting = pods.values();
+  const work = async (): Promise<void> => {
+    for (const pod of waiting) await evict(deps, pod, signal);
+  };
+  await Promise.all(Array.from({ length: Math.min(maxEvictions, pods.length) }, work));
+}
+
+async function evict({ client, logger }: NodeShutdownDeps, pod: DeepReadonly<Pod>, signal: AbortSignal): Promise<void> {
+  const { namespace = "", name = "", uid } = pod.metadata ?? {};
+  const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(name)}/eviction`;
+  const body = { apiVersion: "policy/v1", kind: "Eviction", metadata: { namespace, name }, deleteOptions: { preconditions: { uid } } };
+  try {
+    await client.raw("POST", path, body, { signal });
+  } catch (error) {
+    signal.throwIfAborted();
+    // Gone, replaced, or held by a disruption budget: the next round sees.
+    if (!isNotFound(error) && !isConflict(error))
+      logger.debug({ pod: `${namespace}/${name}`, err: messageOf(error) }, "pod cannot be evicted yet; trying again");
+  }
+}

@@ -1,0 +1,200 @@
+import { isForbidden, isNotFound, messageOf } from "@virtual-kubelet/errdefs";
+import {
+  resources,
+  type Clock,
+  type DeepReadonly,
+  type KubeClient,
+  type Logger,
+  type Metrics,
+  type Node,
+  type Patch,
+  type Random,
+} from "@virtual-kubelet/kube-client";
+import { withDeadline } from "./deadline.ts";
+import type { WantedNode } from "./node-object.ts";
+import { joinKeys, ownedKeys, ownedKeysAnnotation, parseOwnedKeys, type OwnedKeys } from "./node-owned-keys.ts";
+import { isKubeletsLabel, planNode, planNodePatches } from "./node-patch.ts";
+import type { RegisteredNode } from "../options.ts";
+import { isOtherObject } from "../kubernetes/other-object.ts";
+
+/** Deadline of one request. Source: kubelet, whose heartbeat client has its nodeStatusUpdateFrequency. */
+const requestTimeoutMs = 10_000;
+
+/** Tries of one write that meets conflicts. Source: kubernetes v1.36.3 kubelet nodeStatusUpdateRetry. */
+const maxTries = 5;
+
+/** What {@link NodeWriter} needs. */
+export interface NodeWriterDeps {
+  readonly client: KubeClient;
+  readonly nodeName: string;
+  /** Milliseconds between heartbeats where nothing changed. */
+  readonly reportIntervalMs: number;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+/** How a {@link NodeWriter.write} is to be done. */
+export interface NodeWriteOptions {
+  /** Whether a cordon that our `onShutdown` policy left is undone. */
+  readonly uncordon: boolean;
+}
+
+/**
+ * Brings the node object to what it should be, with as few requests as that takes: none where nothing differs and no
+ * heartbeat is due. What the credentials do not allow is left out, and said once.
+ */
+export class NodeWriter {
+  readonly #deps: NodeWriterDeps;
+  readonly #warned = new Set<string>();
+  #owned: OwnedKeys = parseOwnedKeys(undefined);
+  #restrictedLabels = false;
+  #keepTaints = false;
+  #nextReportMs = 0;
+
+  constructor(deps: NodeWriterDeps) {
+    this.#deps = deps;
+  }
+
+  /** How long until the heartbeat is due, in milliseconds. */
+  get reportDueInMs(): number {
+    return Math.max(0, this.#nextReportMs - this.#deps.clock.monotonic());
+  }
+
+  /** The node at the API server; `undefined` if there is none. */
+  async read(signal: AbortSignal): Promise<RegisteredNode | undefined> {
+    try {
+      return await this.#get(signal);
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /** Creates the node. @throws ConflictError if there is one already */
+  async create(wanted: WantedNode, signal: AbortSignal): Promise<RegisteredNode> {
+    const { client, clock } = this.#deps;
+    for (;;) {
+      const restrictedLabels = this.#restrictedLabels;
+      try {
+        const node = planNode(wanted, { nowMs: clock.now(), restrictedLabels });
+        const created = await this.#request("create", signal, (inner) => client.create(resources.nodes, node, { signal: inner }));
+        this.#keepTaints = false;
+        this.#wrote(wanted, created, true);
+        return created;
+      } catch (error) {
+        if (!isForbidden(error) || !this.#restrictLabels(wanted, error)) throw error;
+      }
+    }
+  }
+
+  /**
+   * Patches what differs, starting from the node as last seen.
+   *
+   * @returns the node as it is then
+   * @throws NotFoundError if it is gone
+   */
+  async write(wanted: WantedNode, seen: RegisteredNode, options: NodeWriteOptions, signal: AbortSignal): Promise<RegisteredNode> {
+    let current = seen;
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.#write(wanted, current, options, signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        const mayHelp = isOtherObject(error) || (isForbidden(error) && this.#restrictLabels(wanted, error));
+        if (!mayHelp || tries >= maxTries) throw error;
+        current = await this.#get(signal);
+      }
+    }
+  }
+
+  async #write(wanted: WantedNode, seen: RegisteredNode, options: NodeWriteOptions, signal: AbortSignal): Promise<RegisteredNode> {
+    const { clock } = this.#deps;
+    const report = this.reportDueInMs === 0;
+    // Rights may have been given meanwhile; that is found out once in a while.
+    if (report) this.#keepTaints = false;
+    const planOptions = { nowMs: clock.now(), owned: this.#owned, report, restrictedLabels: this.#restrictedLabels, ...options };
+    const patches = planNodePatches(wanted, seen, { ...planOptions, keepTaints: this.#keepTaints });
+    let current = seen;
+    if (patches.spec)
+      current = await this.#writeSpec(
+        patches.spec,
+        seen,
+        () => planNodePatches(wanted, seen, { ...planOptions, keepTaints: true }).spec,
+        signal,
+      );
+    if (patches.status) {
+      current = await this.#patch(patches.status, "status", signal);
+      this.#wrote(wanted, current, !report);
+    }
+    return current;
+  }
+
+  /** Under NodeRestriction a kubelet may not touch its taints, but all else. */
+  async #writeSpec(
+    patch: Patch,
+    seen: RegisteredNode,
+    withoutTaints: () => Patch | undefined,
+    signal: AbortSignal,
+  ): Promise<RegisteredNode> {
+    try {
+      return await this.#patch(patch, undefined, signal);
+    } catch (error) {
+      if (!isForbidden(error)) throw error;
+      this.#keepTaints = true;
+      this.#warnOnce("taints", error, "the credentials do not allow to change the node's taints; they stay as they are");
+    }
+    const rest = withoutTaints();
+    if (!rest) return seen;
+    try {
+      return await this.#patch(rest, undefined, signal);
+    } catch (error) {
+      if (!isForbidden(error)) throw error;
+      this.#warnOnce("spec", error, "the credentials do not allow to change the node's spec; it stays as it is");
+      return seen;
+    }
+  }
+
+  async #patch(patch: Patch, subresource: "status" | undefined, signal: AbortSignal): Promise<DeepReadonly<Node>> {
+    const { client, metrics, nodeName } = this.#deps;
+    metrics.count("vk_node_patches_total", { subresource: subresource ?? "" });
+    return this.#request("patch", signal, (inner) =>
+      client.patch(resources.nodes, { name: nodeName }, patch, { signal: inner, subresource }),
+    );
+  }
+
+  #get(signal: AbortSignal): Promise<RegisteredNode> {
+    const { client, nodeName } = this.#deps;
+    return this.#request("get", signal, (inner) => client.get(resources.nodes, { name: nodeName }, { signal: inner }));
+  }
+
+  #request(verb: string, signal: AbortSignal, call: (signal: AbortSignal) => Promise<RegisteredNode>): Promise<RegisteredNode> {
+    const { clock, nodeName } = this.#deps;
+    return withDeadline({ clock, timeoutMs: requestTimeoutMs, what: `${verb} node ${nodeName}` }, signal, call);
+  }
+
+  #wrote(wanted: WantedNode, written: RegisteredNode, hasChanged: boolean): void {
+    const { clock, random, reportIntervalMs } = this.#deps;
+    const before = parseOwnedKeys(written.metadata?.annotations?.[ownedKeysAnnotation]);
+    this.#owned = joinKeys(ownedKeys(wanted), before);
+    // After a change the next heartbeat comes at a random time, so that nodes changed together part ways, as kubelets do.
+    const delayMs = hasChanged ? reportIntervalMs * (0.5 + random.next()) : reportIntervalMs;
+    this.#nextReportMs = clock.monotonic() + delayMs;
+  }
+
+  /** @returns whether that changes anything */
+  #restrictLabels(wanted: WantedNode, error: unknown): boolean {
+    const labels = Object.keys(wanted.labels).filter((key) => !isKubeletsLabel(key));
+    if (this.#restrictedLabels || labels.length === 0) return false;
+    this.#restrictedLabels = true;
+    this.#warnOnce("labels", error, "the credentials allow a kubelet's labels only; the others are left out", { labels });
+    return true;
+  }
+
+  #warnOnce(key: string, error: unknown, message: string, fields: Readonly<Record<string, unknown>> = {}): void {
+    if (this.#warned.has(key)) return;
+    this.#warned.add(key);
+    this.#deps.logger.warn({ ...fields, err: messageOf(error) }, message);
+  }
+}

@@ -1,0 +1,153 @@
+import { isNotFound, messageOf } from "@virtual-kubelet/errdefs";
+import { resources, type Clock, type EventRecorder, type KubeClient, type Logger, type Metrics } from "@virtual-kubelet/kube-client";
+import type { OrphanOptions } from "../options.ts";
+import type { Owner, PodLifecycleHandler, PodRef, ProviderPod, ProviderPodList } from "../provider/provider.ts";
+
+/** A back-end pod that no pod of this node stands behind. */
+interface Suspect {
+  readonly ref: PodRef;
+  /** Monotonic time at which it was first seen so. */
+  readonly sinceMs: number;
+}
+
+/** What {@link OrphanSweep} needs. */
+export interface OrphanSweepDeps {
+  readonly client: KubeClient;
+  readonly provider: Pick<PodLifecycleHandler, "deletePod">;
+  readonly owner: Owner;
+  /** Whether the pod controller knows a pod of that UID: then it is not an orphan. */
+  readonly isKnown: (uid: string) => boolean;
+  readonly recorder: Pick<EventRecorder, "event">;
+  readonly options: OrphanOptions;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+/**
+ * Removes what the back end holds for pods that are gone. It has to be sure: the tag is ours, the API server itself
+ * says that no pod of that UID lives, that has been so for a grace age, and a sweep that would take much of what there
+ * is takes nothing and says so.
+ */
+export class OrphanSweep {
+  readonly #deps: OrphanSweepDeps;
+  readonly #suspects = new Map<string, Suspect>();
+  #inventorySize = 0;
+
+  constructor(deps: OrphanSweepDeps) {
+    this.#deps = deps;
+  }
+
+  /** Whether orphans can be told from other clusters' pods, and are wanted gone. */
+  get enabled(): boolean {
+    return this.#deps.options.enabled !== false && this.#deps.owner.clusterId !== "";
+  }
+
+  /** Notes which pods of an inventory nobody stands behind. A partial inventory clears nobody. */
+  observe(list: ProviderPodList): void {
+    const { clock, isKnown, metrics } = this.#deps;
+    const nowMs = clock.monotonic();
+    const ours = list.pods.filter((pod) => this.#isOurs(pod));
+    const suspects = new Set<string>();
+    for (const { ref } of ours) {
+      if (isKnown(ref.uid)) continue;
+      suspects.add(ref.uid);
+      if (!this.#suspects.has(ref.uid)) this.#suspects.set(ref.uid, { ref, sinceMs: nowMs });
+    }
+    for (const uid of this.#suspects.keys()) {
+      if (isKnown(uid) || (list.complete && !suspects.has(uid))) this.#suspects.delete(uid);
+    }
+    if (list.complete) this.#inventorySize = ours.length;
+    metrics.gauge("vk_orphans", this.#suspects.size, { state: "suspected" });
+  }
+
+  /** Sweeps at intervals until aborted; the first time one grace age after the start. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, options, logger } = this.#deps;
+    if (!this.enabled) {
+      logger.warn({}, "orphans are never deleted: there is no cluster id, or orphan deletion is switched off");
+      return;
+    }
+    let delayMs = graceMsOf(options) + 1_000;
+    while (!signal.aborted) {
+      try {
+        await clock.sleep(delayMs, signal);
+        await this.sweep(signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        logger.warn({ err: messageOf(error) }, "orphan sweep failed; the next one tries again");
+      }
+      delayMs = options.intervalMs ?? 300_000;
+    }
+  }
+
+  /** Sweeps once. @returns the pods that were removed */
+  async sweep(signal: AbortSignal): Promise<readonly PodRef[]> {
+    const orphans = await this.orphans(signal);
+    const limit = this.#deps.options.maxPerSweep ?? 10;
+    if (orphans.length > limit && orphans.length * 5 > this.#inventorySize) {
+      this.#brake(orphans.length, limit);
+      return [];
+    }
+    const removed: PodRef[] = [];
+    for (const ref of orphans) if (await this.#remove(ref, signal)) removed.push(ref);
+    return removed;
+  }
+
+  /** The orphans a sweep would remove now; each one was looked up at the API server. */
+  async orphans(signal: AbortSignal): Promise<readonly PodRef[]> {
+    const { clock, isKnown, options } = this.#deps;
+    const nowMs = clock.monotonic();
+    const confirmed: PodRef[] = [];
+    for (const { ref, sinceMs } of this.#suspects.values()) {
+      if (isKnown(ref.uid) || nowMs - sinceMs < graceMsOf(options)) continue;
+      if (await this.#isGone(ref, signal)) confirmed.push(ref);
+    }
+    return confirmed;
+  }
+
+  #isOurs({ owner }: ProviderPod): boolean {
+    return owner.clusterId === this.#deps.owner.clusterId && owner.nodeName === this.#deps.owner.nodeName;
+  }
+
+  async #isGone(ref: PodRef, signal: AbortSignal): Promise<boolean> {
+    try {
+      const pod = await this.#deps.client.get(resources.pods, ref, { signal });
+      return pod.metadata?.uid !== ref.uid;
+    } catch (error) {
+      if (isNotFound(error)) return true;
+      throw error;
+    }
+  }
+
+  async #remove(ref: PodRef, signal: AbortSignal): Promise<boolean> {
+    const { provider, logger, metrics } = this.#deps;
+    const fields = { pod: `${ref.namespace}/${ref.name}`, uid: ref.uid };
+    try {
+      await provider.deletePod(ref, { gracePeriodSeconds: 0 }, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!isNotFound(error)) {
+        logger.warn({ ...fields, err: messageOf(error) }, "orphan could not be deleted; the next sweep tries again");
+        return false;
+      }
+    }
+    this.#suspects.delete(ref.uid);
+    metrics.count("kubelet_orphaned_runtime_pods_total");
+    logger.info(fields, "deleted orphan: no such pod at the API server");
+    return true;
+  }
+
+  #brake(count: number, limit: number): void {
+    const { recorder, logger, owner } = this.#deps;
+    const message =
+      `${count} of ${this.#inventorySize} pods at the provider have no pod in the cluster, more than ${limit} and more than a fifth: ` +
+      `none is deleted. If they are to go, raise orphans.maxPerSweep to ${count}`;
+    logger.error({ count, limit, inventory: this.#inventorySize }, "orphan sweep stopped by its brake");
+    recorder.event({ apiVersion: "v1", kind: "Node", name: owner.nodeName, uid: owner.nodeName }, "Warning", "MassLossSuspected", message);
+  }
+}
+
+function graceMsOf(options: OrphanOptions): number {
+  return options.graceMs ?? 60_000;
+}

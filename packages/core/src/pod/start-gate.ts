@@ -1,0 +1,54 @@
+import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
+import { admitPod, type NodeUsage } from "./admission.ts";
+import type { Capabilities } from "../provider/capabilities.ts";
+import type { PodOptions, RegisteredNode } from "../options.ts";
+import { unsupportedFields } from "../provider/unsupported.ts";
+
+/** Whether a pod may be started, and if not what becomes of it. */
+export type StartDecision =
+  | { readonly kind: "start" }
+  /** Not ours to run: left Pending without a word. */
+  | { readonly kind: "ignore" }
+  /** Pending, until its spec or the provider changes. */
+  | { readonly kind: "wait"; readonly reason: string; readonly message: string }
+  /** Failed. */
+  | { readonly kind: "reject"; readonly reason: string; readonly message: string };
+
+/** What {@link decideStart} looks at besides the pod. */
+export interface StartGate {
+  readonly node: RegisteredNode;
+  /** What the node's other pods use. */
+  readonly usage: NodeUsage;
+  readonly capabilities: Capabilities;
+  readonly providerName: string;
+  readonly options: PodOptions;
+  /** Whether the pod passed admission before. */
+  readonly admitted: boolean;
+}
+
+/**
+ * Decides whether a pod may be started: the node's policies first, then what a kubelet admits, then what the provider
+ * can do. An admitted pod is not asked again, as with a kubelet.
+ */
+export function decideStart(pod: DeepReadonly<Pod>, gate: StartGate): StartDecision {
+  const { options } = gate;
+  if (isDaemonSetPod(pod)) {
+    if (options.daemonSets === "ignore") return { kind: "ignore" };
+    if (options.daemonSets === "reject") {
+      return { kind: "reject", reason: "DaemonSetRejected", message: `Pod was rejected: node ${gate.node.metadata?.name} runs no pods of DaemonSets` };
+    }
+  }
+  if (!gate.admitted) {
+    const admission = admitPod(pod, { node: gate.node, usage: gate.usage });
+    if (!admission.admitted) return { kind: "reject", reason: admission.reason, message: admission.message };
+  }
+  const unsupported = unsupportedFields(pod, gate.capabilities);
+  if (unsupported.length === 0) return { kind: "start" };
+  const listed = unsupported.map(({ fieldPath, message }) => `${fieldPath}: ${message}`).join("; ");
+  const message = `provider ${gate.providerName} does not support ${listed}`;
+  return { kind: options.onUnsupported === "fail" ? "reject" : "wait", reason: "ProviderUnsupported", message };
+}
+
+function isDaemonSetPod(pod: DeepReadonly<Pod>): boolean {
+  return (pod.metadata?.ownerReferences ?? []).some((owner) => owner.controller === true && owner.kind === "DaemonSet");
+}

@@ -1,0 +1,42 @@
+interface Flight<T> {
+  readonly promise: Promise<T>;
+  readonly abort: AbortController;
+  waiters: number;
+}
+
+/**
+ * Calls by key, one at a time: who asks while one is under way waits for the same. It is aborted when nobody waits for
+ * it any more.
+ */
+export class SharedCalls<T> {
+  readonly #flights = new Map<string, Flight<T>>();
+
+  /** Calls, or joins the call under way. @throws what `call` throws, and `signal.reason` when aborted */
+  async run(key: string, call: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
+    signal.throwIfAborted();
+    const flight = this.#flights.get(key) ?? this.#start(key, call);
+    const { promise: aborted, reject } = Promise.withResolvers<never>();
+    const onAbort = (): void => reject(signal.reason);
+    signal.addEventListener("abort", onAbort, { once: true });
+    flight.waiters++;
+    try {
+      return await Promise.race([flight.promise, aborted]);
+    } finally {
+      signal.removeEventListener("abort", onAbort);
+      flight.waiters--;
+      if (flight.waiters === 0 && this.#flights.get(key) === flight) {
+        this.#flights.delete(key);
+        flight.abort.abort(signal.reason);
+      }
+    }
+  }
+
+  #start(key: string, call: (signal: AbortSignal) => Promise<T>): Flight<T> {
+    const abort = new AbortController();
+    const flight: Flight<T> = { promise: call(abort.signal), abort, waiters: 0 };
+    // A failure is for those who wait; here it only must not go unhandled.
+    flight.promise.catch(() => {});
+    this.#flights.set(key, flight);
+    return flight;
+  }
+}
