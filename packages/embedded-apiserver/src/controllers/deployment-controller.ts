@@ -36,7 +36,7 @@ import { ObjectIndex } from "./object-index.ts";
 import { keyOf, parseKey } from "./object-key.ts";
 import { controllerOf, controllerReference, withOwner, withoutOwners } from "./ownership.ts";
 import { isTerminal } from "./pod-facts.ts";
-import { matchesSelector, selectsEverything } from "./selector-match.ts";
+import { matchesSelector, selectsEverything } from "../kinds/selector-match.ts";
 import { hashLabel, isSameTemplate, templateHash } from "./template-hash.ts";
 import { createWorkLoop } from "./work-loop.ts";
 

@@ -11,7 +11,7 @@ import { controllerOf, controllerReference, withOwner, withoutOwners } from "./o
 import { isActive, isTerminating } from "./pod-facts.ts";
 import { podsToDelete } from "./pod-deletion-order.ts";
 import { replicaSetStatus } from "./replica-set-status.ts";
-import { matchesSelector } from "./selector-match.ts";
+import { matchesSelector } from "../kinds/selector-match.ts";
 import { createWorkLoop } from "./work-loop.ts";
 
 const component = "replicaset-controller";

@@ -1,5 +1,6 @@
 import type { Kind } from "../kind.ts";
 import { ageColumn, nameColumn } from "./columns.ts";
+import { configMapErrors } from "./validate-data.ts";
 
 /** Source: Kubernetes v1.36.3 pkg/apis/core/v1/defaults.go. */
 export const configMapKind: Kind = {
@@ -11,6 +12,7 @@ export const configMapKind: Kind = {
   shortNames: ["cm"],
   namespaced: true,
   schema: "io.k8s.api.core.v1.ConfigMap",
+  validate: configMapErrors,
   columns: [
     nameColumn,
     {

@@ -1,6 +1,7 @@
 import type { ApiObject, Kind } from "../kind.ts";
 import { eventColumns } from "./event-columns.ts";
 import { eventFields, type ObjectReference } from "./event-fields.ts";
+import { eventErrors } from "./validate-event.ts";
 
 function involved(field: keyof ObjectReference): (event: ApiObject) => string {
   return (event) => eventFields(event).involvedObject[field] ?? "";
@@ -29,5 +30,6 @@ export const eventKind: Kind = {
     source: (event) => eventFields(event).source.component || eventFields(event).reportingComponent,
     type: (event) => eventFields(event).type ?? "",
   },
+  validate: eventErrors,
   columns: eventColumns,
 };

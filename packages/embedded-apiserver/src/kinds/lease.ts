@@ -1,5 +1,6 @@
 import type { Kind } from "../kind.ts";
 import { ageColumn, nameColumn } from "./columns.ts";
+import { leaseErrors } from "./validate-lease.ts";
 
 /** Source: Kubernetes v1.36.3 pkg/registry/coordination/lease/strategy.go. */
 export const leaseKind: Kind = {
@@ -10,6 +11,7 @@ export const leaseKind: Kind = {
   singular: "lease",
   namespaced: true,
   schema: "io.k8s.api.coordination.v1.Lease",
+  validate: leaseErrors,
   columns: [
     nameColumn,
     {

@@ -1,5 +1,7 @@
-import type { ApiObject, Kind } from "../kind.ts";
+import type { ApiObject, FieldError, Kind } from "../kind.ts";
 import { ageColumn, nameColumn } from "./columns.ts";
+import { dnsLabelProblems } from "./validation/names.ts";
+import { invalidValue } from "./validation/field-errors.ts";
 
 /** Marks a namespace whose objects the server removes before the namespace itself. */
 export const kubernetesFinalizer = "kubernetes";
@@ -32,9 +34,21 @@ export const namespaceKind: Kind = {
     namespace["spec"].finalizers = old["spec"].finalizers;
   },
   fieldSelectors: { name: (namespace) => namespace.metadata.name, "status.phase": phaseOf },
+  nameProblems: dnsLabelProblems,
+  validate: namespaceErrors,
   columns: [nameColumn, { name: "Status", type: "string", description: "The status of the namespace", cell: phaseOf }, ageColumn],
 };
 
 function phaseOf(namespace: ApiObject): string {
   return namespace["status"].phase ?? "";
+}
+
+function namespaceErrors(namespace: ApiObject, old: ApiObject | undefined): FieldError[] {
+  const { phase }: { phase?: string } = namespace["status"];
+  if (old === undefined) return [];
+  const isDeleted = namespace.metadata.deletionTimestamp !== undefined;
+  const wanted = isDeleted ? "Terminating" : "Active";
+  return phase === wanted
+    ? []
+    : [invalidValue("status.Phase", phase, `may only be '${wanted}' if \`deletionTimestamp\` is ${isDeleted ? "not " : ""}empty`)];
 }

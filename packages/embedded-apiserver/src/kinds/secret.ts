@@ -1,5 +1,6 @@
 import type { Kind } from "../kind.ts";
 import { ageColumn, nameColumn } from "./columns.ts";
+import { secretErrors } from "./validate-data.ts";
 
 /** Source: Kubernetes v1.36.3 pkg/apis/core/v1/{defaults,conversion}.go. */
 export const secretKind: Kind = {
@@ -19,6 +20,7 @@ export const secretKind: Kind = {
     delete secret["stringData"];
   },
   fieldSelectors: { type: (secret) => secret["type"] ?? "" },
+  validate: secretErrors,
   columns: [
     nameColumn,
     {

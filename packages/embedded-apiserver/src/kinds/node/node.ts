@@ -2,6 +2,7 @@ import type { Kind } from "../../kind.ts";
 import { roundResources } from "../pod/pod-spec-defaults.ts";
 import type { NodeSpec, NodeStatus } from "./node-fields.ts";
 import { nodeColumns } from "./node-columns.ts";
+import { nodeErrors } from "./validate-node.ts";
 
 /** Key of the taint of a node that is not ready. */
 export const notReadyTaint = "node.kubernetes.io/not-ready";
@@ -35,5 +36,6 @@ export const nodeKind: Kind = {
     spec.taints = [...(spec.taints ?? []), { key: notReadyTaint, effect: "NoSchedule" }];
   },
   fieldSelectors: { "spec.unschedulable": (node) => String(node["spec"].unschedulable ?? false) },
+  validate: nodeErrors,
   columns: nodeColumns,
 };

@@ -4,6 +4,7 @@ import type { PodCondition, PodSpec, PodStatus } from "./pod-fields.ts";
 import { applyPodDefaults, applyPodSpecDefaults } from "./pod-spec-defaults.ts";
 import { qosClass } from "./qos.ts";
 import { podColumns } from "./pod-columns.ts";
+import { podErrors } from "./validate-pod.ts";
 
 /** Source: Kubernetes v1.36.3 pkg/registry/core/pod/strategy.go. */
 export const podKind: Kind = {
@@ -55,6 +56,7 @@ export const podKind: Kind = {
     "status.podIPs": (pod) => pod["status"].podIP ?? "",
     "status.nominatedNodeName": (pod) => pod["status"].nominatedNodeName ?? "",
   },
+  validate: podErrors,
   columns: podColumns,
 };
 

@@ -10,6 +10,8 @@ import {
   type ServiceStatus,
 } from "./service-fields.ts";
 import { serviceColumns } from "./service-columns.ts";
+import { dns1035LabelProblems } from "../validation/names.ts";
+import { serviceErrors } from "./validate-service.ts";
 
 /** Source: Kubernetes v1.36.3 pkg/apis/core/v1/defaults.go and pkg/registry/core/service/{strategy.go,storage}. */
 export const serviceKind: Kind = {
@@ -44,6 +46,8 @@ export const serviceKind: Kind = {
     allocateService(service, cluster.list(serviceKind), random);
   },
   fieldSelectors: { "spec.clusterIP": (service) => service["spec"].clusterIP ?? "", "spec.type": (service) => service["spec"].type ?? "" },
+  nameProblems: dns1035LabelProblems,
+  validate: serviceErrors,
   columns: serviceColumns,
 };
 

@@ -3,6 +3,7 @@ import { equalJson } from "../../json-value.ts";
 import { applyPodSpecDefaults } from "../pod/pod-spec-defaults.ts";
 import type { DeploymentSpec } from "./workload-fields.ts";
 import { deploymentColumns } from "./workload-columns.ts";
+import { deploymentErrors } from "./validate-workload.ts";
 
 /** Source: Kubernetes v1.36.3 pkg/apis/apps/v1/defaults.go and pkg/registry/apps/deployment/strategy.go. */
 export const deploymentKind: Kind = {
@@ -40,6 +41,7 @@ export const deploymentKind: Kind = {
     if (!equalJson(copiedAnnotations(deployment), copiedAnnotations(old)))
       deployment.metadata.generation = (old.metadata.generation ?? 0) + 1;
   },
+  validate: deploymentErrors,
   columns: deploymentColumns,
 };
 

@@ -2,6 +2,7 @@ import type { Kind } from "../../kind.ts";
 import { applyPodSpecDefaults } from "../pod/pod-spec-defaults.ts";
 import type { ReplicaSetSpec } from "./workload-fields.ts";
 import { replicaSetColumns } from "./workload-columns.ts";
+import { replicaSetErrors } from "./validate-workload.ts";
 
 /** Source: Kubernetes v1.36.3 pkg/apis/apps/v1/defaults.go and pkg/registry/apps/replicaset/strategy.go. */
 export const replicaSetKind: Kind = {
@@ -26,5 +27,6 @@ export const replicaSetKind: Kind = {
     replicaSet["status"] = { replicas: 0 };
   },
   fieldSelectors: { "status.replicas": (replicaSet) => String(replicaSet["status"].replicas ?? 0) },
+  validate: replicaSetErrors,
   columns: replicaSetColumns,
 };

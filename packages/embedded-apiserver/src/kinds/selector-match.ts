@@ -1,4 +1,4 @@
-import type { LabelSelectorField } from "../kinds/pod/pod-fields.ts";
+import type { LabelSelectorField } from "./pod/pod-fields.ts";
 
 /**
  * Whether labels meet a `metav1.LabelSelector`. An absent selector selects nothing, an empty one everything.

@@ -1,0 +1,157 @@
+import type { FieldError } from "../../kind.ts";
+import { labelKeyProblems } from "../../label-syntax.ts";
+import { parseQuantity } from "../schema/quantity.ts";
+import { forbiddenField, invalidValue, notFoundField, notSupported, required } from "../validation/field-errors.ts";
+import { each } from "../validation/labels.ts";
+import type { PodSpec, ResourceRequirements } from "./pod-fields.ts";
+import { containerRequests, isPodLevelResource, toResourceList } from "./pod-resources.ts";
+
+/** Source of this file: Kubernetes v1.36.3 pkg/apis/core/validation/validation.go, validateResourceRequirements. */
+
+const containerResources: ReadonlySet<string> = new Set(["cpu", "memory", "ephemeral-storage"]);
+const otherStandardResources: ReadonlySet<string> = new Set([
+  ...[
+    "storage",
+    "requests.cpu",
+    "requests.memory",
+    "requests.ephemeral-storage",
+    "limits.cpu",
+    "limits.memory",
+    "limits.ephemeral-storage",
+  ],
+  ...[
+    "pods",
+    "resourcequotas",
+    "services",
+    "replicationcontrollers",
+    "secrets",
+    "persistentvolumeclaims",
+    "configmaps",
+    "services.nodeports",
+    "services.loadbalancers",
+  ],
+]);
+const integerResources: ReadonlySet<string> = new Set(["pods", "services", "secrets", "configmaps", "persistentvolumeclaims"]);
+
+function isHugePages(name: string): boolean {
+  return name.startsWith("hugepages-");
+}
+
+function isNative(name: string): boolean {
+  return !name.includes("/") || name.includes("kubernetes.io/");
+}
+
+function isExtended(name: string): boolean {
+  return !isNative(name) && !name.startsWith("requests.") && labelKeyProblems(`requests.${name}`).length === 0;
+}
+
+function isOvercommitAllowed(name: string): boolean {
+  return isNative(name) && !isHugePages(name);
+}
+
+/** What is wrong with an amount of a resource. */
+export function amountErrors(name: string, text: string, field: string): FieldError[] {
+  const { nanos } = parseQuantity(text);
+  const errors = nanos < 0n ? [invalidValue(field, text, "must be greater than or equal to 0")] : [];
+  if ((integerResources.has(name) || isExtended(name)) && nanos % 1_000_000_000n !== 0n)
+    errors.push(invalidValue(field, text, "must be an integer"));
+  return errors;
+}
+
+/** What is wrong with what a container asks for. */
+export function containerResourceErrors(resources: ResourceRequirements, field: string): FieldError[] {
+  return requirementErrors(resources, field, containerResourceNameErrors);
+}
+
+/** What is wrong with what a pod as a whole asks for. */
+export function podResourceErrors(spec: PodSpec, field: string): FieldError[] {
+  const { resources } = spec;
+  if (resources === undefined) return [];
+  return [
+    ...(resources.claims === undefined ? [] : [forbiddenField(`${field}.claims`, "claims may not be set for Resources at pod-level")]),
+    ...requirementErrors(resources, field, podResourceNameErrors),
+    ...consistencyErrors(spec, resources, field),
+  ];
+}
+
+function resourceNameErrors(name: string, field: string): FieldError[] {
+  const errors = each(field, name, labelKeyProblems(name));
+  if (errors.length > 0) return errors;
+  const isStandard = containerResources.has(name) || otherStandardResources.has(name) || isHugePages(name);
+  return name.includes("/") || isStandard ? [] : [invalidValue(field, name, "must be a standard resource type or fully qualified")];
+}
+
+function containerResourceNameErrors(name: string, field: string): FieldError[] {
+  const errors = resourceNameErrors(name, field);
+  if (!name.includes("/"))
+    return containerResources.has(name) || isHugePages(name)
+      ? errors
+      : [...errors, invalidValue(field, name, "must be a standard resource for containers")];
+  return isNative(name) || isExtended(name)
+    ? errors
+    : [...errors, invalidValue(field, name, "doesn't follow extended resource name standard")];
+}
+
+function podResourceNameErrors(name: string, field: string): FieldError[] {
+  const errors = resourceNameErrors(name, field);
+  if (errors.length > 0 || isPodLevelResource(name)) return errors;
+  return [notSupported(field, name, ["cpu", "hugepages-", "memory"])];
+}
+
+function requirementErrors(
+  { limits = {}, requests = {}, claims = [] }: ResourceRequirements,
+  field: string,
+  nameErrors: typeof resourceNameErrors,
+): FieldError[] {
+  const errors: FieldError[] = [];
+  for (const [name, text] of Object.entries(limits)) {
+    const path = `${field}.limits[${name}]`;
+    errors.push(...nameErrors(name, path), ...amountErrors(name, text, path));
+  }
+  for (const [name, text] of Object.entries(requests)) {
+    const path = `${field}.requests[${name}]`;
+    errors.push(...nameErrors(name, path), ...amountErrors(name, text, path), ...limitErrors(name, text, { limit: limits[name], field }));
+  }
+  const names = [...Object.keys(limits), ...Object.keys(requests)];
+  if (names.some(isHugePages) && !names.includes("cpu") && !names.includes("memory"))
+    errors.push(forbiddenField(field, "HugePages require cpu or memory"));
+  for (const [index, { name }] of claims.entries())
+    errors.push(name === "" ? required(`${field}.claims[${index}]`) : notFoundField(`${field}.claims[${index}]`, name));
+  return errors;
+}
+
+function limitErrors(
+  name: string,
+  request: string,
+  { limit, field }: { readonly limit: string | undefined; readonly field: string },
+): FieldError[] {
+  if (limit === undefined)
+    return isOvercommitAllowed(name) ? [] : [required(`${field}.limits`, "Limit must be set for non overcommitable resources")];
+  const difference = parseQuantity(request).nanos - parseQuantity(limit).nanos;
+  if (difference !== 0n && !isOvercommitAllowed(name))
+    return [invalidValue(`${field}.requests`, request, `must be equal to ${name} limit of ${limit}`)];
+  return difference > 0n ? [invalidValue(`${field}.requests`, request, `must be less than or equal to ${name} limit of ${limit}`)] : [];
+}
+
+function consistencyErrors(spec: PodSpec, { requests = {}, limits = {} }: ResourceRequirements, field: string): FieldError[] {
+  const errors: FieldError[] = [];
+  for (const [name, text] of Object.entries(toResourceList(containerRequests(spec)))) {
+    const own = requests[name];
+    if (own !== undefined && parseQuantity(text).nanos > parseQuantity(own).nanos) {
+      errors.push(
+        invalidValue(`${field}.requests[${name}]`, own, `must be greater than or equal to aggregate container requests of ${text}`),
+      );
+    }
+  }
+  for (const [index, container] of (spec.containers ?? []).entries()) {
+    for (const [name, text] of Object.entries(container.resources.limits ?? {})) {
+      const own = limits[name];
+      if (own !== undefined && parseQuantity(text).nanos > parseQuantity(own).nanos) {
+        errors.push(
+          invalidValue(`${field}.containers[${index}][${name}].limits`, text, `must be less than or equal to pod limits of ${own}`),
+        );
+      }
+    }
+  }
+  return errors;
+}

@@ -1,0 +1,138 @@
+import { isIP } from "node:net";
+
+/**
+ * What names and numbers may look like, in the API server's words; each function gives what is wrong, nothing if
+ * nothing is. Source: k8s.io/apimachinery v0.36.3 pkg/util/validation and pkg/api/validate/content.
+ */
+
+const labelPattern = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
+const subdomainPattern = `${labelPattern}(\\.${labelPattern})*`;
+const label1035Pattern = "[a-z]([-a-z0-9]*[a-z0-9])?";
+const underscorePattern = "_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?";
+const underscoreSubdomainPattern = `${underscorePattern}(\\.${underscorePattern})*`;
+const keyPattern = "[-._a-zA-Z0-9]+";
+
+const whole = (pattern: string): RegExp => new RegExp(`^${pattern}$`);
+const labelRule = whole(labelPattern);
+const subdomainRule = whole(subdomainPattern);
+const label1035Rule = whole(label1035Pattern);
+const underscoreSubdomainRule = whole(underscoreSubdomainPattern);
+const keyRule = whole(keyPattern);
+
+function tooLong(value: string, limit: number): string[] {
+  return Buffer.byteLength(value) > limit ? [`must be no more than ${limit} bytes`] : [];
+}
+
+function ruleText(rule: string, pattern: string, examples: readonly string[]): string {
+  return `${rule} (e.g. ${examples.map((example) => `'${example}', `).join(" or ")} regex used for validation is '${pattern}')`;
+}
+
+/** A DNS label as RFC 1123 has it: the name of a container, of a namespace. */
+export function dnsLabelProblems(value: string): string[] {
+  const problems = tooLong(value, 63);
+  if (labelRule.test(value)) return problems;
+  if (subdomainRule.test(value)) return [...problems, "must not contain dots"];
+  const rule =
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character";
+  return [...problems, ruleText(rule, labelPattern, ["my-name", "123-abc"])];
+}
+
+/** A DNS subdomain: the name of most objects. */
+export function dnsSubdomainProblems(value: string): string[] {
+  const problems = tooLong(value, 253);
+  if (subdomainRule.test(value)) return problems;
+  const rule =
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character";
+  return [...problems, ruleText(rule, subdomainPattern, ["example.com"])];
+}
+
+/** A DNS subdomain whose labels may begin with an underscore: a search domain. */
+export function underscoreSubdomainProblems(value: string): string[] {
+  const problems = tooLong(value, 253);
+  if (underscoreSubdomainRule.test(value)) return problems;
+  const rule =
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and must start and end with an alphanumeric character";
+  return [...problems, ruleText(rule, underscoreSubdomainPattern, ["example.com"])];
+}
+
+/** A DNS label as RFC 1035 has it: the name of a service. */
+export function dns1035LabelProblems(value: string): string[] {
+  const problems = tooLong(value, 63);
+  if (label1035Rule.test(value)) return problems;
+  const rule =
+    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character";
+  return [...problems, ruleText(rule, label1035Pattern, ["my-name", "abc-123"])];
+}
+
+/** A key of a config map or a secret. */
+export function dataKeyProblems(value: string): string[] {
+  const problems = tooLong(value, 253);
+  if (!keyRule.test(value))
+    problems.push(
+      ruleText("a valid config key must consist of alphanumeric characters, '-', '_' or '.'", keyPattern, [
+        "key.name",
+        "KEY_NAME",
+        "key-name",
+      ]),
+    );
+  if (value === ".") problems.push("must not be '.'");
+  else if (value === "..") problems.push("must not be '..'");
+  else if (value.startsWith("..")) problems.push("must not start with '..'");
+  return problems;
+}
+
+/** The name of an environment variable. */
+export function envNameProblems(value: string): string[] {
+  if (value === "") return ["environment variable name must be non-empty"];
+  return /^[\x20-\x3c\x3e-\x7e]*$/.test(value)
+    ? []
+    : ["a valid environment variable name must consist only of printable ASCII characters other than '='"];
+}
+
+/** The number of a port. */
+export function portNumberProblems(port: number): string[] {
+  return port >= 1 && port <= 65_535 ? [] : [inclusiveRange(1, 65_535)];
+}
+
+/** The name of a port. */
+export function portNameProblems(name: string): string[] {
+  const problems = tooLong(name, 15);
+  if (!/^[-a-z0-9]+$/.test(name)) problems.push("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)");
+  if (!/[a-z]/.test(name)) problems.push("must contain at least one letter (a-z)");
+  if (name.includes("--")) problems.push("must not contain consecutive hyphens");
+  if (name.startsWith("-") || name.endsWith("-")) problems.push("must not begin or end with a hyphen");
+  return problems;
+}
+
+/** The name of an HTTP header. */
+export function headerNameProblems(name: string): string[] {
+  const pattern = "[-A-Za-z0-9]+";
+  return whole(pattern).test(name)
+    ? []
+    : [ruleText("a valid HTTP header must consist of alphanumeric characters or '-'", pattern, ["X-Header-Name"])];
+}
+
+/** A part of a whole. */
+export function percentProblems(text: string): string[] {
+  const pattern = "[0-9]+%";
+  return whole(pattern).test(text)
+    ? []
+    : [ruleText("a valid percent string must be a numeric string followed by an ending '%'", pattern, ["1%", "93%"])];
+}
+
+/** A user or a group of a system. */
+export function idProblems(id: number): string[] {
+  return id >= 0 && id <= 2 ** 31 - 1 ? [] : [inclusiveRange(0, 2 ** 31 - 1)];
+}
+
+/** An IP address, of either family. */
+export function ipProblems(address: string): string[] {
+  if (isIP(address) !== 0) return [];
+  const isPadded = /^\d{1,3}(\.\d{1,3}){3}$/.test(address) && address.split(".").every((part) => Number(part) <= 255);
+  return [isPadded ? "must not have leading 0s" : "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"];
+}
+
+/** `must be between 1 and 65535, inclusive`. */
+export function inclusiveRange(from: number, to: number): string {
+  return `must be between ${from} and ${to}, inclusive`;
+}

@@ -1,0 +1,123 @@
+import { equalJson } from "../../json-value.ts";
+import type { ApiObject, FieldError } from "../../kind.ts";
+import { labelKeyProblems } from "../../label-syntax.ts";
+import { matchesSelector } from "../selector-match.ts";
+import type { LabelSelectorField } from "../pod/pod-fields.ts";
+import { podSpecErrors } from "../pod/validate-pod-spec.ts";
+import { forbiddenField, invalidValue, notSupported, required } from "../validation/field-errors.ts";
+import { each, labelSelectorErrors, labelsErrors } from "../validation/labels.ts";
+import { percentProblems } from "../validation/names.ts";
+import { nonNegative } from "../validation/numbers.ts";
+import type { DeploymentSpec, DeploymentStatus, PodTemplate, ReplicaSetSpec, ReplicaSetStatus } from "./workload-fields.ts";
+
+/** Source of this file: Kubernetes v1.36.3 pkg/apis/apps/validation/validation.go. */
+
+/** What is wrong with a Deployment. */
+export function deploymentErrors(deployment: ApiObject, old: ApiObject | undefined): FieldError[] {
+  const spec: DeploymentSpec = deployment["spec"];
+  if (old !== undefined && old["spec"] === spec)
+    return statusErrors(deployment["status"], ["updatedReplicas", "readyReplicas", "availableReplicas"]);
+  const { progressDeadlineSeconds: deadline, minReadySeconds = 0 } = spec;
+  return [
+    ...nonNegative(spec.replicas, "spec.replicas"),
+    ...selectorErrors(spec.selector),
+    ...templateErrors(spec.template, spec.selector),
+    ...strategyErrors(spec.strategy, "spec.strategy"),
+    ...nonNegative(minReadySeconds, "spec.minReadySeconds"),
+    ...nonNegative(spec.revisionHistoryLimit, "spec.revisionHistoryLimit"),
+    ...nonNegative(deadline, "spec.progressDeadlineSeconds"),
+    ...(deadline !== undefined && deadline <= minReadySeconds
+      ? [invalidValue("spec.progressDeadlineSeconds", deadline, "must be greater than minReadySeconds")]
+      : []),
+    ...immutableSelector(spec.selector, old),
+  ];
+}
+
+/** What is wrong with a ReplicaSet. */
+export function replicaSetErrors(replicaSet: ApiObject, old: ApiObject | undefined): FieldError[] {
+  const spec: ReplicaSetSpec = replicaSet["spec"];
+  if (old !== undefined && old["spec"] === spec)
+    return statusErrors(replicaSet["status"], ["fullyLabeledReplicas", "readyReplicas", "availableReplicas"]);
+  return [
+    ...nonNegative(spec.replicas, "spec.replicas"),
+    ...nonNegative(spec.minReadySeconds, "spec.minReadySeconds"),
+    ...selectorErrors(spec.selector),
+    ...templateErrors(spec.template, spec.selector),
+    ...immutableSelector(spec.selector, old),
+  ];
+}
+
+function selectorErrors(selector: LabelSelectorField | null): FieldError[] {
+  if (selector === null) return [required("spec.selector")];
+  const isEmpty = Object.keys(selector.matchLabels ?? {}).length + (selector.matchExpressions ?? []).length === 0;
+  return [
+    ...labelSelectorErrors(selector, "spec.selector"),
+    ...(isEmpty ? [invalidValue("spec.selector", selector, "empty selector is invalid for deployment")] : []),
+  ];
+}
+
+function immutableSelector(selector: LabelSelectorField | null, old: ApiObject | undefined): FieldError[] {
+  return old === undefined || equalJson(selector, old["spec"].selector)
+    ? []
+    : [invalidValue("spec.selector", selector, "field is immutable")];
+}
+
+function templateErrors({ metadata, spec }: PodTemplate, selector: LabelSelectorField | null): FieldError[] {
+  const { labels, annotations = {} } = metadata;
+  const errors: FieldError[] = [];
+  if (selector !== null && !matchesSelector(selector, labels))
+    errors.push(invalidValue("spec.template.metadata.labels", labels ?? null, "`selector` does not match template `labels`"));
+  errors.push(...labelsErrors(labels, "spec.template.labels"));
+  for (const key of Object.keys(annotations)) errors.push(...each("spec.template.annotations", key, labelKeyProblems(key.toLowerCase())));
+  errors.push(...podSpecErrors(spec, "spec.template.spec", false));
+  if (spec.ephemeralContainers !== undefined)
+    errors.push(forbiddenField("spec.template.spec.ephemeralContainers", "ephemeral containers not allowed in pod template"));
+  if (spec.restartPolicy !== "Always") errors.push(notSupported("spec.template.spec.restartPolicy", spec.restartPolicy ?? "", ["Always"]));
+  if (spec.activeDeadlineSeconds !== undefined)
+    errors.push(forbiddenField("spec.template.spec.activeDeadlineSeconds", "activeDeadlineSeconds in ReplicaSet is not Supported"));
+  return errors;
+}
+
+function strategyErrors(strategy: DeploymentSpec["strategy"], field: string): FieldError[] {
+  const { type, rollingUpdate } = strategy;
+  if (type === "Recreate")
+    return rollingUpdate === undefined
+      ? []
+      : [forbiddenField(`${field}.rollingUpdate`, "may not be specified when strategy `type` is 'Recreate'")];
+  if (type !== "RollingUpdate") return [notSupported(field, { Type: type ?? "", RollingUpdate: null }, ["Recreate", "RollingUpdate"])];
+  const { maxUnavailable = 0, maxSurge = 0 } = rollingUpdate ?? {};
+  const path = `${field}.rollingUpdate`;
+  const isZero = (value: number | string): boolean => value === 0 || /^0+%$/.test(String(value));
+  return [
+    ...intOrPercentErrors(maxUnavailable, `${path}.maxUnavailable`),
+    ...intOrPercentErrors(maxSurge, `${path}.maxSurge`),
+    ...(isZero(maxUnavailable) && isZero(maxSurge)
+      ? [invalidValue(`${path}.maxUnavailable`, maxUnavailable, "may not be 0 when `maxSurge` is 0")]
+      : []),
+    ...(/^\d+%$/.test(String(maxUnavailable)) && Number.parseInt(String(maxUnavailable), 10) > 100
+      ? [invalidValue(`${path}.maxUnavailable`, maxUnavailable, "must not be greater than 100%")]
+      : []),
+  ];
+}
+
+function intOrPercentErrors(value: number | string, field: string): FieldError[] {
+  return typeof value === "number" ? nonNegative(value, field) : each(field, value, percentProblems(value));
+}
+
+function statusErrors(
+  status: DeploymentStatus & Partial<ReplicaSetStatus>,
+  parts: readonly ("updatedReplicas" | "fullyLabeledReplicas" | "readyReplicas" | "availableReplicas")[],
+): FieldError[] {
+  const { replicas = 0, readyReplicas = 0, availableReplicas = 0 } = status;
+  const counts = Object.entries(status).flatMap(([name, value]) => (typeof value === "number" ? nonNegative(value, `status.${name}`) : []));
+  const tooMany = parts.flatMap((name) =>
+    (status[name] ?? 0) > replicas ? [invalidValue(`status.${name}`, status[name], "cannot be greater than status.replicas")] : [],
+  );
+  return [
+    ...counts,
+    ...tooMany,
+    ...(availableReplicas > readyReplicas
+      ? [invalidValue("status.availableReplicas", availableReplicas, "cannot be greater than readyReplicas")]
+      : []),
+  ];
+}
