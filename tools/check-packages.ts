@@ -100,25 +100,44 @@ async function installProject(folder: string, packed: readonly Packed[], pnpm: P
   return { name: "install into an empty project", problems: code === 0 ? [] : [output] };
 }
 
-async function checkImport(folder: string, specifier: string): Promise<CheckResult> {
-  const program = `const module = await import(${JSON.stringify(specifier)}); if (module.default !== undefined) throw new Error("has a default export");`;
+/** A module as a user imports it, and the names of what it holds at run time. */
+interface Imported {
+  readonly specifier: string;
+  readonly names: readonly string[];
+  readonly result: CheckResult;
+}
+
+/** Imports a module under plain Node.js. */
+async function importModule(folder: string, specifier: string): Promise<Imported> {
+  const program = `console.log(JSON.stringify(Object.keys(await import(${JSON.stringify(specifier)}))));`;
   const { code, output } = await run("node", ["--input-type=module", "--eval", program], { cwd: folder });
-  return { name: `import ${specifier}`, problems: code === 0 ? [] : [output] };
+  const names = code === 0 ? (JSON.parse(output) as string[]) : [];
+  const problems = code !== 0 ? [output] : names.includes("default") ? ["has a default export"] : [];
+  return { specifier, names, result: { name: `import ${specifier}`, problems } };
+}
+
+/** A file that imports everything, and is wrong where the type of an export is `any`: where a declaration did not resolve. */
+function consumerSource(modules: readonly Imported[]): string {
+  const imports = modules.map(({ specifier }, index) => `import * as module${index} from ${JSON.stringify(specifier)};`);
+  const checks = modules.flatMap(({ names }, index) =>
+    names.map((name) => `const ${name}${index}: IsAny<typeof module${index}.${name}> = false;`),
+  );
+  return [...imports, "type IsAny<T> = 0 extends 1 & T ? true : false;", ...checks, "export {};"].join("\n");
 }
 
 /** Type-checks a file that imports everything, the packages' own declarations included. */
-async function checkTypes(folder: string, packages: readonly WorkspacePackage[], module: "nodenext" | "bundler"): Promise<CheckResult> {
-  const specifiers = packages.flatMap(specifiersOf);
-  const names = specifiers.map((specifier, index) => `import * as module${index} from ${JSON.stringify(specifier)};`);
-  writeFileSync(
-    join(folder, "everything.ts"),
-    `${names.join("\n")}\nexport const everything = [${specifiers.map((_, index) => `module${index}`).join(", ")}];\n`,
-  );
+async function checkTypes(
+  folder: string,
+  packages: readonly WorkspacePackage[],
+  modules: readonly Imported[],
+  moduleResolution: "nodenext" | "bundler",
+): Promise<CheckResult> {
+  writeFileSync(join(folder, "everything.ts"), consumerSource(modules));
   const compilerOptions = {
     target: "es2024",
     lib: ["es2024", "esnext.disposable", "esnext.error"],
-    module: module === "nodenext" ? "nodenext" : "esnext",
-    moduleResolution: module,
+    module: moduleResolution === "nodenext" ? "nodenext" : "esnext",
+    moduleResolution,
     strict: true,
     exactOptionalPropertyTypes: true,
     noUncheckedIndexedAccess: true,
@@ -126,13 +145,13 @@ async function checkTypes(folder: string, packages: readonly WorkspacePackage[],
     noEmit: true,
     types: ["node"],
   };
-  const config = join(folder, `tsconfig.${module}.json`);
+  const config = join(folder, `tsconfig.${moduleResolution}.json`);
   writeFileSync(config, JSON.stringify({ compilerOptions, files: ["everything.ts"] }));
   const { code, output } = await run("tsc", ["-p", config, "--pretty", "false"], { cwd: folder });
   const folders = packages.map(({ manifest }) => `/node_modules/${manifest.name}/`);
   const ours = output.split("\n").filter((line) => line.startsWith("everything.ts") || folders.some((each) => line.includes(each)));
   const broken = code !== 0 && !/^\S+\(\d+,\d+\): error/m.test(output);
-  return { name: `types resolve with moduleResolution ${module}`, problems: broken ? [output] : ours };
+  return { name: `types resolve with moduleResolution ${moduleResolution}`, problems: broken ? [output] : ours };
 }
 
 async function checkBins(folder: string, owner: WorkspacePackage): Promise<CheckResult[]> {
@@ -163,8 +182,10 @@ export async function checkPackages(): Promise<CheckResult[]> {
     const project = join(folder, "project");
     mkdirSync(project);
     results.push(await installProject(project, packed, pnpm));
-    for (const specifier of packages.flatMap(specifiersOf)) results.push(await checkImport(project, specifier));
-    for (const module of ["nodenext", "bundler"] as const) results.push(await checkTypes(project, packages, module));
+    const modules: Imported[] = [];
+    for (const specifier of packages.flatMap(specifiersOf)) modules.push(await importModule(project, specifier));
+    results.push(...modules.map(({ result }) => result));
+    for (const resolution of ["nodenext", "bundler"] as const) results.push(await checkTypes(project, packages, modules, resolution));
     for (const owner of packages) results.push(...(await checkBins(project, owner)));
   } finally {
     rmSync(folder, { recursive: true, force: true });
