@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { printChecks, type CheckResult } from "./check.ts";
 import { checkImports } from "./check-imports.ts";
+import { checkLinks } from "./check-links.ts";
 import { checkPackages } from "./check-packages.ts";
 import { generate } from "./generate.ts";
 import { run } from "./run.ts";
@@ -67,6 +68,7 @@ export const levels: readonly Level[] = [
         await command("lint", "oxlint", ["--quiet"]),
         await command("format", "oxfmt", ["--check"]),
         ...checkImports(),
+        ...checkLinks(),
         await command("types (TypeScript 7)", "tsc", ["-p", "tsconfig.json"]),
         await command("types (TypeScript 6)", "tsc6", ["-p", "tsconfig.json"]),
         ...(await generate({ check: true })),
