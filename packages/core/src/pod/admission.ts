@@ -5,8 +5,6 @@ import { NodeUsage } from "./node-usage.ts";
 import { podRequests, readAmounts, type ResourceAmounts } from "./pod-requests.ts";
 import { toleratesTaint } from "./tolerations.ts";
 
-export { NodeUsage } from "./node-usage.ts";
-
 /** Whether a node takes a pod; if not, the reason and message its status gets. */
 export type Admission = { readonly admitted: true } | { readonly admitted: false; readonly reason: string; readonly message: string };
 

@@ -1,5 +1,6 @@
 import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
-import { admitPod, type NodeUsage } from "./admission.ts";
+import { admitPod } from "./admission.ts";
+import type { NodeUsage } from "./node-usage.ts";
 import type { Capabilities } from "../provider/capabilities.ts";
 import type { PodOptions, RegisteredNode } from "../options.ts";
 import { unsupportedFields } from "../provider/unsupported.ts";
