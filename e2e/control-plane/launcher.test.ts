@@ -63,7 +63,17 @@ test("kubectl reads its standard input, and a failure is an answer with a code",
 test("controllers and scheduler work: a Deployment's pods appear, and wait for a node", async () => {
   const shared = openControlPlane(inject("controlPlane"));
   await shared.kubectl(["create", "namespace", "launcher"]);
-  await shared.kubectl(["create", "deployment", "web", "--image=web", "--replicas=2", "-n", "launcher"]);
+  const template = {
+    metadata: { labels: { app: "web" } },
+    spec: { nodeSelector: { "example.com/no": "such-node" }, containers: [{ name: "web", image: "web" }] },
+  };
+  const deployment = {
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: { name: "web", namespace: "launcher" },
+    spec: { replicas: 2, selector: { matchLabels: { app: "web" } }, template },
+  };
+  await shared.kubectl(["create", "-f", "-"], { stdin: JSON.stringify(deployment) });
 
   await eventually(
     async () => {

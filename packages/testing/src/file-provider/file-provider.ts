@@ -33,6 +33,7 @@ export const provider: ProviderDefinition<FileProviderConfig> = {
     initContainers: true,
     multipleContainers: true,
     env: true,
+    restarts: true,
     volumes: ["configMap", "downwardAPI", "emptyDir", "projected", "secret"],
     operatingSystems: ["linux"],
   },

@@ -34,6 +34,7 @@ const defaultCapabilities: Capabilities = {
   initContainers: true,
   multipleContainers: true,
   env: true,
+  restarts: true,
   volumes: ["configMap", "downwardAPI", "emptyDir", "projected", "secret"],
   operatingSystems: ["linux"],
 };
@@ -51,8 +52,7 @@ export class RecordingProvider {
   readonly #log: CallLog;
   readonly #scripts: CallScripts;
   readonly #listeners = new Set<(update: PodUpdate) => void>();
-  readonly #creates = new Map<string, number>();
-  readonly #deletes = new Map<string, number>();
+  readonly #changes: { readonly change: InstanceChange; readonly instance: Instance }[] = [];
   #options: RecordingProviderOptions;
   #nodeListener: (() => void) | undefined;
   #instances = 0;
@@ -96,14 +96,19 @@ export class RecordingProvider {
     return this.#log.violations;
   }
 
+  /** All that happened at the back end, oldest first. */
+  get changes(): readonly { readonly change: InstanceChange; readonly instance: Instance }[] {
+    return this.#changes;
+  }
+
   /** How many instances were made for the pod. */
   creates(uid: string): number {
-    return this.#creates.get(uid) ?? 0;
+    return this.#count("created", uid);
   }
 
   /** How many of the pod's instances are gone again. */
   deletes(uid: string): number {
-    return this.#deletes.get(uid) ?? 0;
+    return this.#count("removed", uid);
   }
 
   /** Changes how long the back end takes from now on. */
@@ -127,14 +132,17 @@ export class RecordingProvider {
     this.#nodeListener?.();
   }
 
+  #count(change: InstanceChange, uid: string): number {
+    return this.#changes.filter((entry) => entry.change === change && entry.instance.ref.uid === uid).length;
+  }
+
   #onChange(instance: Instance, change: InstanceChange): void {
     const { uid } = instance.ref;
+    this.#changes.push({ change, instance });
     if (change === "created") {
-      this.#creates.set(uid, this.creates(uid) + 1);
       const alive = this.backend.of(uid).filter(({ state }) => state.kind !== "ended");
       if (alive.length > 1) this.#log.violations.push(`pod ${uid} has ${String(alive.length)} live instances`);
     }
-    if (change === "removed") this.#deletes.set(uid, this.deletes(uid) + 1);
     this.report(toPodUpdate(instance, change));
   }
 

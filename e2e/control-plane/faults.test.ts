@@ -1,0 +1,248 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { resources, type KubeClient } from "@virtual-kubelet/kube-client";
+import { eventually, startFaultProxy, type FaultProxy } from "@virtual-kubelet/testing";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { createNamespace, openClient, sharedControlPlane, type OpenClient } from "./support/cluster.ts";
+import { programOutput } from "./support/program.ts";
+import { forgetNode, nodeToBe, readyCondition, startNode, uniqueName, type TestNode } from "./support/test-node.ts";
+import { podOn, Pods } from "./support/workload.ts";
+
+const { signal } = new AbortController();
+const controlPlane = sharedControlPlane();
+let opened: OpenClient;
+let client: KubeClient;
+let namespace = "";
+let pods: Pods;
+let proxy: FaultProxy;
+let node: TestNode;
+
+beforeAll(async () => {
+  opened = await openClient(controlPlane.kubeconfig);
+  ({ client } = opened);
+});
+
+beforeEach(async () => {
+  namespace = await createNamespace(client, "faults");
+  pods = new Pods(client, namespace);
+  proxy = await startFaultProxy({ target: controlPlane.target });
+  node = await startNode({ kubeconfig: proxy.kubeconfig });
+  await nodeToBe(client, node.name, "True");
+});
+
+afterEach(async () => {
+  proxy.clear();
+  await node.stop();
+  await forgetNode(controlPlane, node.name);
+  await proxy[Symbol.asyncDispose]();
+  expect(node.recording.violations).toEqual([]);
+});
+
+afterAll(async () => {
+  await opened[Symbol.asyncDispose]();
+});
+
+test.for(["close", "reset", "end"] as const)(
+  "pods of a node whose watch is cut in the middle of a line (%s) run, once each, and go",
+  async (cutOff) => {
+    const created: string[] = [];
+    for (let round = 0; round < 3; round++) {
+      await eventually(() => expect(proxy.disrupt({ watch: true, path: /\/pods\?/ }, { kind: "cut-line", cutOff })).toBe(1), {
+        timeoutMs: 20_000,
+      });
+      const pod = await pods.create(podOn(node.name, `cut-${String(round)}`, namespace));
+      created.push(pod.uid);
+      await pods.running(`cut-${String(round)}`, 30_000);
+    }
+    proxy.disrupt({ watch: true, path: /\/pods\?/ }, { kind: "cut-line", cutOff });
+    await pods.delete("cut-0");
+    await pods.gone("cut-0", 30_000);
+
+    expect(created.map((uid) => node.recording.creates(uid))).toEqual([1, 1, 1]);
+    expect(proxy.count({ path: /\/pods\?.*sendInitialEvents/ })).toBe(1);
+  },
+);
+
+test.for(["status", "event"] as const)("410 as %s: what happened meanwhile is seen, and no pod is made or ended twice", async (how) => {
+  const kept = await pods.create(podOn(node.name, "kept", namespace));
+  const dropped = await pods.create(podOn(node.name, "dropped", namespace));
+  await Promise.all([pods.running("kept"), pods.running("dropped")]);
+  const away = proxy.inject({ watch: true, path: /\/pods\?/ }, { kind: "status", status: 503 });
+  proxy.disrupt({ watch: true, path: /\/pods\?/ }, { kind: "truncate", afterBytes: 0 });
+  await eventually(() => expect(away.hits).toBeGreaterThan(0));
+
+  await pods.delete("dropped", 0);
+  await pods.gone("dropped");
+  const added = await pods.create(podOn(node.name, "added", namespace));
+  const gone = proxy.inject(
+    { watch: true, path: /\/pods\?.*[?&]resourceVersion=\d/, times: 1 },
+    how === "status" ? { kind: "status", status: 410 } : { kind: "error-event", code: 410 },
+  );
+  away[Symbol.dispose]();
+
+  await pods.running("added", 30_000);
+  await eventually(() => expect(node.recording.deletes(dropped.uid)).toBe(1));
+  expect(gone.hits).toBe(1);
+  expect([kept, dropped, added].map(({ uid }) => node.recording.creates(uid))).toEqual([1, 1, 1]);
+  expect(node.recording.callsOf("deletePod", kept.uid)).toEqual([]);
+});
+
+test("429 with Retry-After on status writes: they come later, and the lease does not wait for them", async () => {
+  const refused = proxy.inject(
+    { method: "PATCH", path: /\/pods\/.*\/status/, times: 3 },
+    { kind: "status", status: 429, retryAfterSeconds: 3 },
+  );
+
+  const pod = await pods.create(podOn(node.name, "web", namespace));
+  await pods.running("web", 40_000);
+
+  const writes = proxy.requests.filter(({ method, path }) => method === "PATCH" && path.includes("/pods/web/status"));
+  expect(refused.hits).toBe(3);
+  expect(writes.map(({ status }) => status)).toEqual([429, 429, 429, 200]);
+  const gaps = writes.slice(1).map(({ atMs }, index) => atMs - (writes[index]?.atMs ?? atMs));
+  expect(Math.min(...gaps)).toBeGreaterThanOrEqual(3_000);
+  expect(node.recording.creates(pod.uid)).toBe(1);
+  expectLeaseOnTime();
+});
+
+test("429 with Retry-After on everything but the lease: the node stays Ready", async () => {
+  proxy.inject({ path: /^(?!.*leases)/ }, { kind: "status", status: 429, retryAfterSeconds: 1 });
+  proxy.disrupt({ watch: true }, { kind: "truncate", afterBytes: 0 });
+
+  await new Promise((resolve) => setTimeout(resolve, 8_000));
+  expect((await readyCondition(client, node.name)).status).toBe("True");
+  expectLeaseOnTime();
+  proxy.clear();
+
+  await pods.create(podOn(node.name, "after", namespace));
+  await pods.running("after", 30_000);
+});
+
+test("409 on status writes and on the lease: both are read again and written", async () => {
+  const onStatus = proxy.inject({ method: "PATCH", path: /\/pods\/.*\/status/, times: 2 }, { kind: "status", status: 409 });
+  const onLease = proxy.inject({ method: "PUT", path: /\/leases\//, times: 2 }, { kind: "status", status: 409 });
+
+  const pod = await pods.create(podOn(node.name, "web", namespace));
+  await pods.running("web", 30_000);
+  await eventually(() => expect(onLease.hits).toBe(2), { timeoutMs: 15_000 });
+  const writtenBefore = proxy.requests.length;
+  await eventually(
+    () =>
+      expect(proxy.requests.slice(writtenBefore)).toContainEqual(
+        expect.objectContaining({ method: "PUT", path: expect.stringContaining("/leases/"), status: 200 }),
+      ),
+    { timeoutMs: 15_000 },
+  );
+
+  expect(onStatus.hits).toBe(2);
+  expect(node.recording.creates(pod.uid)).toBe(1);
+  expect((await readyCondition(client, node.name)).status).toBe("True");
+});
+
+test("409 on the last delete: the pod is deleted all the same", async () => {
+  const conflict = proxy.inject({ method: "DELETE", path: /\/pods\//, times: 2 }, { kind: "status", status: 409 });
+  const pod = await pods.create(podOn(node.name, "web", namespace));
+  await pods.running("web");
+
+  await pods.delete("web");
+  await pods.gone("web", 30_000);
+
+  expect(conflict.hits).toBe(2);
+  expect(node.recording.callsOf("deletePod", pod.uid)).toHaveLength(1);
+});
+
+test("an answer that got lost after the write: nothing is done twice", async () => {
+  proxy.inject({ method: "PATCH", path: /\/pods\/.*\/status/, times: 1 }, { kind: "reset", forward: true });
+  proxy.inject({ method: "DELETE", path: /\/pods\//, times: 1 }, { kind: "reset", forward: true });
+
+  const pod = await pods.create(podOn(node.name, "web", namespace));
+  await pods.running("web", 30_000);
+  await pods.delete("web");
+  await pods.gone("web", 30_000);
+
+  expect([node.recording.creates(pod.uid), node.recording.deletes(pod.uid)]).toEqual([1, 1]);
+});
+
+test("500 and 503 now and then: everything gets there in the end", async () => {
+  proxy.inject({ method: "PATCH", times: 4 }, { kind: "status", status: 500 });
+  proxy.inject({ method: "PUT", times: 2 }, { kind: "status", status: 503 });
+  proxy.inject({ method: "DELETE", times: 2 }, { kind: "status", status: 503 });
+
+  const names = Array.from({ length: 5 }, (_, index) => `many-${String(index)}`);
+  const created = await Promise.all(names.map((name) => pods.create(podOn(node.name, name, namespace))));
+  await Promise.all(names.map((name) => pods.running(name, 40_000)));
+  await Promise.all(names.map((name) => pods.delete(name)));
+  await Promise.all(names.map((name) => pods.gone(name, 40_000)));
+
+  expect(created.map(({ uid }) => [node.recording.creates(uid), node.recording.deletes(uid)])).toEqual(names.map(() => [1, 1]));
+});
+
+test("401 after a token's rotation: the node, with no more rights than the dry run asks for, reads the new token and goes on", async () => {
+  const name = uniqueName("rotating");
+  const rights = await programOutput([
+    "run",
+    "--dry-run",
+    "--provider",
+    "mock",
+    "--nodename",
+    name,
+    "--kubeconfig",
+    controlPlane.kubeconfig.path,
+  ]);
+  // All but the node and its lease, which the node makes itself.
+  const access = rights.split(/^---$/m).filter((document) => !/^kind: (?:Node|Lease)$/m.test(document));
+  expect(await controlPlane.kubectl(["apply", "-f", "-"], { stdin: access.join("---\n") })).toMatchObject({ code: 0 });
+  const tokenFile = join(controlPlane.directory, `token-${name}`);
+  const rotate = async (): Promise<void> => {
+    const { stdout } = await controlPlane.kubectl(["create", "token", "virtual-kubelet", "-n", "kube-system"]);
+    await writeFile(tokenFile, stdout.trim());
+  };
+  await rotate();
+  await using own = await startNode({ name, kubeconfig: proxy.kubeconfigWith({ tokenFile }) });
+  const before = await pods.create(podOn(name, "before", namespace));
+  await pods.running("before");
+
+  using expired = proxy.inject({}, { kind: "expired-credentials" });
+  proxy.disrupt({ watch: true }, { kind: "truncate", afterBytes: 0 });
+  await eventually(() => expect(expired.hits).toBeGreaterThan(2), { timeoutMs: 20_000 });
+  await rotate();
+  const after = await pods.create(podOn(name, "after", namespace));
+
+  await pods.running("after", 40_000);
+  await nodeToBe(client, name, "True");
+  expect([before, after].map(({ uid }) => own.recording.creates(uid))).toEqual([1, 1]);
+  expect(own.recording.callsOf("deletePod")).toEqual([]);
+  const forbidden = controlPlane
+    .auditEvents()
+    .filter(
+      ({ user, responseStatus }) => user.username === "system:serviceaccount:kube-system:virtual-kubelet" && responseStatus?.code === 403,
+    );
+  expect(forbidden.map(({ verb, requestURI }) => `${verb} ${requestURI}`)).toEqual([]);
+  await pods.delete("before");
+  await pods.gone("before");
+  await own.stop();
+  await forgetNode(controlPlane, name);
+});
+
+test("secrets that cannot be read for a while do not fail the pod", async () => {
+  await client.create(resources.secrets, { metadata: { name: "token", namespace }, stringData: { key: "value" } }, { signal });
+  proxy.inject({ path: /\/secrets\//, times: 3 }, { kind: "status", status: 503 });
+
+  await pods.create(
+    podOn(node.name, "reader", namespace, {
+      containers: [{ name: "main", image: "main:1", env: [{ name: "KEY", valueFrom: { secretKeyRef: { name: "token", key: "key" } } }] }],
+    }),
+  );
+
+  await pods.running("reader", 30_000);
+});
+
+/** The lease is due every three seconds. */
+function expectLeaseOnTime(): void {
+  const renewals = proxy.requests.filter(
+    ({ method, path, status }) => method === "PUT" && path.includes(`/leases/${node.name}`) && status === 200,
+  );
+  const gaps = renewals.slice(1).map(({ atMs }, index) => atMs - (renewals[index]?.atMs ?? atMs));
+  expect(gaps.length).toBeGreaterThanOrEqual(1);
+  expect(Math.max(...gaps)).toBeLessThan(5_000);
+}

@@ -1,0 +1,157 @@
+import { NodeHeldError } from "@virtual-kubelet/core";
+import { type KubeClient } from "@virtual-kubelet/kube-client";
+import { eventually, RecordingProvider, startFaultProxy } from "@virtual-kubelet/testing";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { createNamespace, openClient, sharedControlPlane, type OpenClient } from "./support/cluster.ts";
+import { startProgram } from "./support/program.ts";
+import { forgetNode, nodeToBe, startNode, uniqueName, type TestNode, type TestNodeOptions } from "./support/test-node.ts";
+import { podOn, Pods } from "./support/workload.ts";
+
+const controlPlane = sharedControlPlane();
+let opened: OpenClient;
+let client: KubeClient;
+let namespace = "";
+let pods: Pods;
+let started: TestNode[] = [];
+
+beforeAll(async () => {
+  opened = await openClient(controlPlane.kubeconfig);
+  ({ client } = opened);
+  namespace = await createNamespace(client, "instances");
+  pods = new Pods(client, namespace);
+});
+
+afterEach(async () => {
+  for (const node of started) {
+    await node.stop();
+    await forgetNode(controlPlane, node.name);
+    expect(node.recording.violations).toEqual([]);
+  }
+  started = [];
+});
+
+afterAll(async () => {
+  await opened[Symbol.asyncDispose]();
+});
+
+test("a second instance of a live node refuses, and names the first", async () => {
+  const first = await start("a");
+  const second = await start("b", { name: first.name, wait: false });
+
+  const refusal = await second.running.catch((error: unknown) => error);
+
+  expect(refusal).toBeInstanceOf(NodeHeldError);
+  expect(refusal).toMatchObject({ nodeName: first.name, holder: "a" });
+  await expect(second.node.ready).rejects.toBe(refusal);
+  expect(second.recording.calls.filter(({ method }) => method !== "configureNode" && method !== "ping")).toEqual([]);
+  await nodeToBe(client, first.name, "True");
+});
+
+test("the same instance, started again, takes over at once and restarts no pod", async () => {
+  const recording = new RecordingProvider();
+  const first = await start("a", { recording });
+  const pod = await pods.create(podOn(first.name, "taken", namespace));
+  await pods.running("taken");
+  await first.stop();
+  const stoppedMs = Date.now();
+
+  const second = await start("a", { name: first.name, recording });
+
+  expect(Date.now() - stoppedMs).toBeLessThan(3_000);
+  await nodeToBe(client, first.name, "True");
+  await pods.running("taken");
+  expect(recording.creates(pod.uid)).toBe(1);
+  await pods.delete("taken");
+  await pods.gone("taken");
+  expect(second.recording.deletes(pod.uid)).toBe(1);
+});
+
+test("another instance takes over a node whose lease nobody renews, once its time is over", async () => {
+  const recording = new RecordingProvider();
+  const first = await start("a", { recording });
+  const pod = await pods.create(podOn(first.name, "left", namespace));
+  await pods.running("left");
+  await first.stop();
+  const stoppedMs = Date.now();
+
+  await start("b", { name: first.name, recording });
+
+  const tookMs = Date.now() - stoppedMs;
+  expect(tookMs).toBeGreaterThan(9_000);
+  expect(tookMs).toBeLessThan(20_000);
+  await pods.running("left");
+  expect(recording.creates(pod.uid)).toBe(1);
+});
+
+test("an instance that stands by waits while the first lives, and takes over when it is gone", async () => {
+  const recording = new RecordingProvider();
+  const first = await start("a", { recording });
+  const standby = await start("b", { name: first.name, recording, wait: false, node: { instance: { identity: "b", standby: true } } });
+  const pod = await pods.create(podOn(first.name, "watched", namespace));
+  await pods.running("watched");
+
+  await new Promise((resolve) => setTimeout(resolve, 6_000));
+  expect(standby.node.health.ready).toBe(false);
+  await first.stop();
+  await eventually(() => expect(standby.node.health.ready).toBe(true), { timeoutMs: 25_000, describe: "the standby to take over" });
+
+  const next = await pods.create(podOn(first.name, "after", namespace));
+  await pods.running("after");
+  expect([pod, next].map(({ uid }) => recording.creates(uid))).toEqual([1, 1]);
+});
+
+test("of two copies with one identity the older ends, and only one is left", async () => {
+  const recording = new RecordingProvider();
+  const older = await start("same", { recording });
+
+  const newer = await start("same", { name: older.name, recording });
+
+  const end = await older.running.catch((error: unknown) => error);
+  expect(end).toBeInstanceOf(NodeHeldError);
+  expect(String(end)).toContain('another copy of "same"');
+  const pod = await pods.create(podOn(newer.name, "one", namespace));
+  await pods.running("one");
+  expect(recording.callsOf("createPod", pod.uid)).toHaveLength(1);
+});
+
+test("an instance that was cut off and replaced meanwhile ends when it is back", async () => {
+  await using proxy = await startFaultProxy({ target: controlPlane.target });
+  const recording = new RecordingProvider();
+  const cut = await start("a", { recording, kubeconfig: proxy.kubeconfig });
+  proxy.inject({}, { kind: "reset" });
+  proxy.disrupt({}, { kind: "truncate", afterBytes: 0, cutOff: "reset" });
+
+  const successor = await start("b", { name: cut.name, recording });
+  proxy.clear();
+
+  const end = await cut.running.catch((error: unknown) => error);
+  expect(end).toBeInstanceOf(NodeHeldError);
+  const pod = await pods.create(podOn(successor.name, "successors", namespace));
+  await pods.running("successors");
+  expect(recording.callsOf("createPod", pod.uid)).toHaveLength(1);
+});
+
+test("the program ends with code 78 and one line that names the holder", async () => {
+  const name = uniqueName("held");
+  await start("a", { name });
+
+  await using program = await startProgram([
+    "--provider",
+    "mock",
+    "--nodename",
+    name,
+    "--identity",
+    "b",
+    "--kubeconfig",
+    controlPlane.kubeconfig.path,
+  ]);
+
+  expect(await program.process.exited).toEqual({ code: 78, signal: null });
+  expect(await program.log()).toContain('held by instance \\"a\\"');
+});
+
+async function start(identity: string, options: Partial<TestNodeOptions> = {}): Promise<TestNode> {
+  const node = await startNode({ kubeconfig: controlPlane.kubeconfig, ...options, node: { instance: { identity }, ...options.node } });
+  started.push(node);
+  return node;
+}

@@ -1,0 +1,162 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { resources, type KubeClient, type Pod } from "@virtual-kubelet/kube-client";
+import { eventually, fileProviderPath, startFileBackend, type FileBackend } from "@virtual-kubelet/testing";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { createNamespace, openClient, sharedControlPlane, type OpenClient } from "./support/cluster.ts";
+import { startProgram, type Program } from "./support/program.ts";
+import { forgetNode, nodeToBe, uniqueName } from "./support/test-node.ts";
+import { deploymentOn, instanceIdOf, podOn, Pods } from "./support/workload.ts";
+
+const { signal } = new AbortController();
+const controlPlane = sharedControlPlane();
+let opened: OpenClient;
+let client: KubeClient;
+let namespace = "";
+let pods: Pods;
+
+beforeAll(async () => {
+  opened = await openClient(controlPlane.kubeconfig);
+  ({ client } = opened);
+});
+
+beforeEach(async () => {
+  namespace = await createNamespace(client, "program");
+  pods = new Pods(client, namespace);
+});
+
+afterAll(async () => {
+  await opened[Symbol.asyncDispose]();
+});
+
+test.for(["notify", "poll"] as const)(
+  "the program is killed and started again (%s): the same instances, none lost, none twice",
+  async (mode) => {
+    await using backend = await startFileBackend();
+    const name = uniqueName("killed");
+    await using killed = await start(name, backend, mode);
+    await nodeToBe(client, name, "True", 30_000);
+    await client.create(resources.deployments, deploymentOn(name, "web", namespace, 5), { signal });
+    const before = await pods.allReady("app=web", 5);
+
+    await killed.process.kill();
+    // A pod more and a pod less, which nobody sees to.
+    const added = await pods.create(podOn(name, "added", namespace));
+    const forced = before[0];
+    await pods.delete(forced?.metadata?.name ?? "", 0);
+    await using _restarted = await start(name, backend, mode);
+
+    await pods.running("added", 30_000);
+    const after = await pods.allReady("app=web", 5, 30_000);
+    const kept = before.slice(1);
+    const keptNow = after.filter(({ metadata }) => kept.some((pod) => pod.metadata?.uid === metadata?.uid));
+    expect(keptNow.map(instanceIdOf).toSorted()).toEqual(kept.map(instanceIdOf).toSorted());
+    expect(keptNow.map(({ status }) => status?.containerStatuses?.[0]?.restartCount)).toEqual([0, 0, 0, 0]);
+    await eventually(() => expect(backend.instances().map(({ ref }) => ref.uid)).not.toContain(forced?.metadata?.uid), {
+      // An orphan must have been one for a while before it is removed.
+      timeoutMs: 40_000,
+      describe: "the instance of the pod that was deleted meanwhile to be gone",
+    });
+    expectEachOnce(backend, [...before, ...after, added]);
+    expect(
+      backend
+        .instances()
+        .map(({ ref }) => ref.uid)
+        .toSorted(),
+    ).toEqual([...after, added].map(uidOf).toSorted());
+    await forgetNode(controlPlane, name);
+  },
+);
+
+test("the program is killed in the midst of creates: each pod is adopted or made, once", async () => {
+  await using backend = await startFileBackend({ control: { createDelayMs: 3_000, startDelayMs: 500 } });
+  const name = uniqueName("midst");
+  await using killed = await start(name, backend, "notify");
+  await nodeToBe(client, name, "True", 30_000);
+  const created = await Promise.all(Array.from({ length: 20 }, (_, index) => pods.create(podOn(name, `pod-${String(index)}`, namespace))));
+  await eventually(() => expect(backend.instances().length).toBeGreaterThan(3));
+
+  await killed.process.kill();
+  await using _restarted = await start(name, backend, "notify");
+
+  await Promise.all(created.map((pod) => pods.running(pod.metadata?.name ?? "", 60_000)));
+  expectEachOnce(backend, created);
+  expect(backend.instances()).toHaveLength(20);
+  await forgetNode(controlPlane, name);
+});
+
+test("a delete that was under way when the program was killed is finished with the grace that is left", async () => {
+  await using backend = await startFileBackend({ control: { stopDelayMs: 600_000 } });
+  const name = uniqueName("deleting");
+  await using killed = await start(name, backend, "notify");
+  await nodeToBe(client, name, "True", 30_000);
+  const seen = await pods.create(podOn(name, "seen", namespace, { terminationGracePeriodSeconds: 15 }));
+  const unseen = await pods.create(podOn(name, "unseen", namespace, { terminationGracePeriodSeconds: 15 }));
+  await Promise.all([pods.running("seen"), pods.running("unseen")]);
+  const deletedMs = Date.now();
+  await pods.delete("seen");
+  await eventually(() => expect(backend.journal()).toContainEqual(expect.objectContaining({ event: "delete", uid: seen.uid })));
+
+  await killed.process.kill();
+  await pods.delete("unseen");
+  await new Promise((resolve) => setTimeout(resolve, 4_000));
+  await using _restarted = await start(name, backend, "notify");
+
+  await Promise.all([pods.gone("seen", 40_000), pods.gone("unseen", 40_000)]);
+  const tookMs = Date.now() - deletedMs;
+  expect(tookMs).toBeGreaterThan(10_000);
+  // Fifteen seconds in all, not fifteen from the restart.
+  expect(tookMs).toBeLessThan(25_000);
+  expectEachOnce(backend, [seen, unseen]);
+  expect(backend.instances()).toEqual([]);
+  await forgetNode(controlPlane, name);
+});
+
+test("a graceful stop leaves the pods running, and ends with code 0", async () => {
+  await using backend = await startFileBackend();
+  const name = uniqueName("stopped");
+  await using program = await start(name, backend, "notify");
+  await nodeToBe(client, name, "True", 30_000);
+  const pod = await pods.create(podOn(name, "web", namespace));
+  await pods.running("web");
+
+  await program.process.stop(20_000);
+
+  expect(program.process.exit).toEqual({ code: 0, signal: null });
+  expect(backend.instances().map(({ ref }) => ref.uid)).toEqual([pod.uid]);
+  expect(backend.journal().filter(({ event }) => event === "delete")).toEqual([]);
+  await forgetNode(controlPlane, name);
+});
+
+async function start(name: string, backend: FileBackend, mode: "notify" | "poll"): Promise<Program> {
+  const config = join(backend.directory, "virtual-kubelet.json");
+  await writeFile(
+    config,
+    JSON.stringify({
+      apiVersion: "virtual-kubelet.io/v1alpha1",
+      kind: "VirtualKubelet",
+      cluster: { kubeconfig: controlPlane.kubeconfig.path },
+      instance: { identity: name },
+      nodes: [
+        {
+          name,
+          provider: fileProviderPath,
+          providerConfig: { directory: backend.directory, mode },
+          leaseDuration: "12s",
+          pollInterval: "500ms",
+          orphans: { grace: "3s", interval: "2s" },
+        },
+      ],
+    }),
+  );
+  return await startProgram(["--config", config]);
+}
+
+function expectEachOnce(backend: FileBackend, found: readonly Pod[]): void {
+  const uids = [...new Set(found.map(uidOf))];
+  expect(uids.map((uid) => [uid, backend.creates(uid)])).toEqual(uids.map((uid) => [uid, 1]));
+}
+
+function uidOf({ metadata }: Pod): string {
+  return metadata?.uid ?? "";
+}

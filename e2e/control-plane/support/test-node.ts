@@ -1,0 +1,102 @@
+import { randomBytes } from "node:crypto";
+import { VirtualNode, type NodeOptions, type PodOptions, type ProviderDefinition } from "@virtual-kubelet/core";
+import { resources, type KubeClient, type Node } from "@virtual-kubelet/kube-client";
+import { eventually, RecordingProvider, type ControlPlaneAccess, type KubeconfigFile } from "@virtual-kubelet/testing";
+import { expect, onTestFailed } from "vitest";
+import { openClient } from "./cluster.ts";
+import { LogBuffer } from "./log-buffer.ts";
+
+/** How {@link startNode} starts a node. */
+export interface TestNodeOptions {
+  readonly kubeconfig: KubeconfigFile;
+  /** Default: a name that no other test has. */
+  readonly name?: string | undefined;
+  /** Default: a new one. */
+  readonly recording?: RecordingProvider | undefined;
+  /** A provider other than a recording one. */
+  readonly provider?: { readonly definition: ProviderDefinition; readonly config: unknown } | undefined;
+  readonly node?: Partial<NodeOptions> | undefined;
+  readonly pods?: PodOptions | undefined;
+  /** Return without waiting until the node is ready. */
+  readonly wait?: boolean | undefined;
+}
+
+/** A virtual node in the test's own process. */
+export interface TestNode extends AsyncDisposable {
+  readonly name: string;
+  readonly node: VirtualNode;
+  readonly recording: RecordingProvider;
+  /** Settles when the node has ended; rejects with what ended it. */
+  readonly running: Promise<void>;
+  readonly log: LogBuffer;
+  /** Stops it gracefully; disposing does the same. */
+  stop(): Promise<void>;
+}
+
+/** A name that is used nowhere else. */
+export function uniqueName(prefix: string): string {
+  return `${prefix}-${randomBytes(3).toString("hex")}`;
+}
+
+/** Runs a node until it is disposed; returns when it is ready. Its lease is renewed every three seconds. */
+export async function startNode(options: TestNodeOptions): Promise<TestNode> {
+  const name = options.name ?? uniqueName("node");
+  const recording = options.recording ?? new RecordingProvider();
+  const opened = await openClient(options.kubeconfig, "virtual-kubelet");
+  const log = new LogBuffer();
+  onTestFailed(() => console.error(log.lines.slice(-80).join("\n")));
+  const node = new VirtualNode({
+    client: opened.client,
+    provider: options.provider?.definition ?? recording.definition,
+    providerConfig: options.provider?.config ?? {},
+    node: { name, kubeletPort: 0, leaseDurationSeconds: 12, pingIntervalMs: 500, instance: { identity: name }, ...options.node },
+    pods: options.pods,
+    logger: log,
+  });
+  const abort = new AbortController();
+  const running = runAndClose();
+  running.catch(() => undefined);
+  const stop = async (): Promise<void> => {
+    abort.abort(new Error("the test stops the node"));
+    await running.catch(() => undefined);
+  };
+  if (options.wait !== false) {
+    try {
+      await node.ready;
+    } catch (error) {
+      await stop();
+      throw error;
+    }
+  }
+  return { name, node, recording, running, log, stop, [Symbol.asyncDispose]: stop };
+
+  async function runAndClose(): Promise<void> {
+    await using _client = opened;
+    await node.run(abort.signal, { shutdownTimeoutMs: 5_000 });
+  }
+}
+
+/** Status and reason of a node's Ready condition. */
+export async function readyCondition(client: KubeClient, name: string): Promise<{ readonly status: string; readonly reason: string }> {
+  const node = await client.get(resources.nodes, { name }, { signal: new AbortController().signal });
+  const ready = node.status?.conditions?.find(({ type }) => type === "Ready");
+  return { status: ready?.status ?? "", reason: ready?.reason ?? "" };
+}
+
+/** Waits until the node's Ready condition is so. */
+export async function nodeToBe(client: KubeClient, name: string, status: "True" | "False" | "Unknown", timeoutMs = 15_000): Promise<void> {
+  await eventually(async () => expect((await readyCondition(client, name)).status).toBe(status), {
+    timeoutMs,
+    describe: `node ${name} with Ready=${status}`,
+  });
+}
+
+/** The node as the API server has it. */
+export async function getNode(client: KubeClient, name: string): Promise<Node> {
+  return await client.get(resources.nodes, { name }, { signal: new AbortController().signal });
+}
+
+/** Deletes the node, so that the control plane looks after it no longer. */
+export async function forgetNode(controlPlane: ControlPlaneAccess, name: string): Promise<void> {
+  await controlPlane.kubectl(["delete", "node", name, "--ignore-not-found", "--wait=false"]);
+}
