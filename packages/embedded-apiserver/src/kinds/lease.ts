@@ -1,4 +1,4 @@
-import type { Kind } from "../kind.ts";
+import type { ApiObject, Kind } from "../kind.ts";
 import { ageColumn, nameColumn } from "./columns.ts";
 import { leaseErrors } from "./validate-lease.ts";
 
@@ -11,6 +11,9 @@ export const leaseKind: Kind = {
   singular: "lease",
   namespaced: true,
   schema: "io.k8s.api.coordination.v1.Lease",
+  // Only servers with coordinated leader election, which is off by default, keep these.
+  prepareForCreate: dropCoordination,
+  prepareForUpdate: dropCoordination,
   validate: leaseErrors,
   columns: [
     nameColumn,
@@ -23,3 +26,8 @@ export const leaseKind: Kind = {
     ageColumn,
   ],
 };
+
+function dropCoordination(lease: ApiObject): void {
+  delete lease["spec"].strategy;
+  delete lease["spec"].preferredHolder;
+}

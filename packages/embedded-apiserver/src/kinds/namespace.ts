@@ -1,5 +1,7 @@
 import type { ApiObject, FieldError, Kind } from "../kind.ts";
 import { ageColumn, nameColumn } from "./columns.ts";
+import { labelKeyProblems } from "../label-syntax.ts";
+import { each } from "./validation/labels.ts";
 import { dnsLabelProblems } from "./validation/names.ts";
 import { invalidValue } from "./validation/field-errors.ts";
 
@@ -44,11 +46,21 @@ function phaseOf(namespace: ApiObject): string {
 }
 
 function namespaceErrors(namespace: ApiObject, old: ApiObject | undefined): FieldError[] {
+  if (old === undefined) return finalizerErrors(namespace["spec"].finalizers ?? []);
   const { phase }: { phase?: string } = namespace["status"];
-  if (old === undefined) return [];
   const isDeleted = namespace.metadata.deletionTimestamp !== undefined;
   const wanted = isDeleted ? "Terminating" : "Active";
   return phase === wanted
     ? []
     : [invalidValue("status.Phase", phase, `may only be '${wanted}' if \`deletionTimestamp\` is ${isDeleted ? "not " : ""}empty`)];
+}
+
+/** Source: Kubernetes v1.36.3 pkg/apis/core/validation/validation.go, ValidateFinalizerName. */
+function finalizerErrors(finalizers: readonly string[]): FieldError[] {
+  const field = "spec.finalizers";
+  return finalizers.flatMap((name) => {
+    const isStandard = name.includes("/") || ["kubernetes", "orphan", "foregroundDeletion"].includes(name);
+    const problem = "name is neither a standard finalizer name nor is it fully qualified";
+    return [...each(field, name, labelKeyProblems(name)), ...(isStandard ? [] : [invalidValue(field, name, problem)])];
+  });
 }

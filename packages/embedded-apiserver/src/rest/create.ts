@@ -45,11 +45,9 @@ function dropSystemFields(metadata: Partial<ApiMetadata>): void {
   for (const field of ["uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"] as const) delete metadata[field];
 }
 
-/** The kind's own errors come alone: the real server looks at the metadata only once there are none. */
 function checkObject(kind: Kind, object: ApiObject): void {
   const { metadata } = object;
-  const kindErrors = kind.validate?.(object, undefined) ?? [];
-  const errors = kindErrors.length > 0 ? kindErrors : metadataErrors(kind, metadata);
+  const errors = [...metadataErrors(kind, metadata), ...(kind.validate?.(object, undefined) ?? [])];
   if (errors.length > 0) throw invalid(kind, metadata.name ?? "", errors);
   // The real server says so only when it stores, and without a reason of its own.
   if (metadata.resourceVersion && metadata.resourceVersion !== "0") {

@@ -104,10 +104,15 @@ function ownerErrors({ ownerReferences = [] }: ApiMetadata): FieldError[] {
   return errors;
 }
 
+const standardFinalizers: ReadonlySet<string> = new Set(["kubernetes", "orphan", "foregroundDeletion"]);
+
 function finalizerErrors({ finalizers = [] }: ApiMetadata): FieldError[] {
-  const errors = finalizers.flatMap((finalizer) =>
-    labelKeyProblems(finalizer).map((problem) => invalidValue("metadata.finalizers", finalizer, problem)),
-  );
+  const errors = finalizers.flatMap((finalizer, index) => {
+    const problems = labelKeyProblems(finalizer).map((problem) => invalidValue("metadata.finalizers", finalizer, problem));
+    if (finalizer.includes("/") || standardFinalizers.has(finalizer)) return problems;
+    const unqualified = "name is neither a standard finalizer name nor is it fully qualified";
+    return [...problems, invalidValue(`metadata.finalizers[${index}]`, finalizer, unqualified)];
+  });
   if (finalizers.includes("orphan") && finalizers.includes("foregroundDeletion")) {
     const problem = "finalizer orphan and foregroundDeletion cannot be both set";
     errors.push({

@@ -19,9 +19,22 @@ const mirrorAnnotation = "kubernetes.io/config.mirror";
 export function admitPod(pod: ApiObject, context: WriteContext): void {
   const spec: PodSpec = pod["spec"];
   admitPriority(pod.metadata.name, spec);
+  if (spec.overhead !== undefined && spec.runtimeClassName === undefined) {
+    throw forbidden(podResource, pod.metadata.name, "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead");
+  }
   if (pod.metadata.annotations?.[mirrorAnnotation] === undefined) admitServiceAccount(pod, spec, context);
   admitTolerations(spec);
 }
+
+/** What the same admission adds to a pod that is written again. */
+export function admitPodUpdate(spec: PodSpec, old: PodSpec): void {
+  if (old.priority !== undefined) spec.priority ??= old.priority;
+  if (old.preemptionPolicy !== undefined) spec.preemptionPolicy ??= old.preemptionPolicy;
+  admitTolerations(spec);
+}
+
+/** Both classes every cluster has say so, and so does what goes without a class. */
+const preemptionPolicy = "PreemptLowerPriority";
 
 /** Priorities of the two classes every cluster has. */
 const systemPriorities: Readonly<Record<string, number>> = {
@@ -41,7 +54,14 @@ function admitPriority(name: string, spec: PodSpec): void {
     );
   }
   spec.priority = priority;
-  spec.preemptionPolicy ??= "PreemptLowerPriority";
+  if (spec.preemptionPolicy !== undefined && spec.preemptionPolicy !== preemptionPolicy) {
+    throw forbidden(
+      podResource,
+      name,
+      `the string value of PreemptionPolicy (${spec.preemptionPolicy}) must not be provided in pod spec; priority admission controller computed ${preemptionPolicy} from the given PriorityClass name`,
+    );
+  }
+  spec.preemptionPolicy = preemptionPolicy;
 }
 
 function admitServiceAccount(pod: ApiObject, spec: PodSpec, { cluster, random }: WriteContext): void {

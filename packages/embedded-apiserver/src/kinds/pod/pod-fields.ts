@@ -19,6 +19,7 @@ export interface PodSpec {
   initContainers?: Container[];
   containers: Container[] | null;
   ephemeralContainers?: (Container & { targetContainerName?: string })[];
+  resourceClaims?: { name: string }[];
   restartPolicy?: string;
   terminationGracePeriodSeconds?: number;
   activeDeadlineSeconds?: number;
@@ -102,6 +103,7 @@ export interface SecurityContext {
   runAsUser?: number;
   runAsGroup?: number;
   runAsNonRoot?: boolean;
+  readOnlyRootFilesystem?: boolean;
   allowPrivilegeEscalation?: boolean;
   procMount?: string;
   capabilities?: { add?: string[]; drop?: string[] };

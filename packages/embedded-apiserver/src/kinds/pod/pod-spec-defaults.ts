@@ -69,6 +69,7 @@ function applyProbeDefaults(probe: Probe): void {
   probe.periodSeconds ??= 10;
   probe.successThreshold ??= 1;
   probe.failureThreshold ??= 3;
+  if (probe.grpc !== undefined) probe.grpc.service ??= "";
   applyHandlerDefaults(probe);
 }
 

@@ -1,5 +1,5 @@
 import type { ApiObject, Kind } from "../../kind.ts";
-import { admitPod } from "./pod-admission.ts";
+import { admitPod, admitPodUpdate } from "./pod-admission.ts";
 import type { PodCondition, PodSpec, PodStatus } from "./pod-fields.ts";
 import { applyPodDefaults, applyPodSpecDefaults } from "./pod-spec-defaults.ts";
 import { qosClass } from "./qos.ts";
@@ -39,10 +39,7 @@ export const podKind: Kind = {
     pod["status"] = status;
   },
   prepareForUpdate(pod, old) {
-    const spec: PodSpec = pod["spec"];
-    const oldSpec: PodSpec = old["spec"];
-    if (oldSpec.priority !== undefined) spec.priority ??= oldSpec.priority;
-    if (oldSpec.preemptionPolicy !== undefined) spec.preemptionPolicy ??= oldSpec.preemptionPolicy;
+    admitPodUpdate(pod["spec"], old["spec"]);
     keepStatus(pod["status"], old["status"]);
   },
   fieldSelectors: {

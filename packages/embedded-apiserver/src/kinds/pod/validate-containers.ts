@@ -111,6 +111,7 @@ export function imageSpaceErrors(containers: readonly Container[], field: string
 }
 
 function commonErrors(container: Container, { spec, volumes }: ContainerScope, path: string): FieldError[] {
+  const podClaims = (spec.resourceClaims ?? []).map((claim) => claim.name);
   const { name, image, terminationMessagePolicy: messagePolicy = "", imagePullPolicy = "", ports = [], env = [], envFrom = [] } = container;
   return [
     ...(name === "" ? [required(`${path}.name`)] : each(`${path}.name`, name, dnsLabelProblems(name))),
@@ -124,7 +125,7 @@ function commonErrors(container: Container, { spec, volumes }: ContainerScope, p
     ...mountErrors(container, volumes, `${path}.volumeMounts`),
     ...deviceErrors(container, volumes, `${path}.volumeDevices`),
     ...(pullPolicies.includes(imagePullPolicy) ? [] : [notSupported(`${path}.imagePullPolicy`, imagePullPolicy, pullPolicies)]),
-    ...containerResourceErrors(container.resources, `${path}.resources`),
+    ...containerResourceErrors(container.resources, `${path}.resources`, podClaims),
     ...resizePolicyErrors(container, spec, `${path}.resizePolicy`),
     ...(container.securityContext === undefined
       ? []

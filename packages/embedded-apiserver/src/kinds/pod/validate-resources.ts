@@ -10,26 +10,22 @@ import { containerRequests, isPodLevelResource, toResourceList } from "./pod-res
 
 const containerResources: ReadonlySet<string> = new Set(["cpu", "memory", "ephemeral-storage"]);
 const otherStandardResources: ReadonlySet<string> = new Set([
-  ...[
-    "storage",
-    "requests.cpu",
-    "requests.memory",
-    "requests.ephemeral-storage",
-    "limits.cpu",
-    "limits.memory",
-    "limits.ephemeral-storage",
-  ],
-  ...[
-    "pods",
-    "resourcequotas",
-    "services",
-    "replicationcontrollers",
-    "secrets",
-    "persistentvolumeclaims",
-    "configmaps",
-    "services.nodeports",
-    "services.loadbalancers",
-  ],
+  "storage",
+  "requests.cpu",
+  "requests.memory",
+  "requests.ephemeral-storage",
+  "limits.cpu",
+  "limits.memory",
+  "limits.ephemeral-storage",
+  "pods",
+  "resourcequotas",
+  "services",
+  "replicationcontrollers",
+  "secrets",
+  "persistentvolumeclaims",
+  "configmaps",
+  "services.nodeports",
+  "services.loadbalancers",
 ]);
 const integerResources: ReadonlySet<string> = new Set(["pods", "services", "secrets", "configmaps", "persistentvolumeclaims"]);
 
@@ -58,9 +54,19 @@ export function amountErrors(name: string, text: string, field: string): FieldEr
   return errors;
 }
 
-/** What is wrong with what a container asks for. */
-export function containerResourceErrors(resources: ResourceRequirements, field: string): FieldError[] {
-  return requirementErrors(resources, field, containerResourceNameErrors);
+function hugePageErrors(name: string, text: string, field: string): FieldError[] {
+  if (!isHugePages(name)) return [];
+  const size = /^\d+[KMGT]i$/.exec(name.slice("hugepages-".length))?.[0];
+  const isMultiple = size !== undefined && parseQuantity(text).nanos % parseQuantity(size).nanos === 0n;
+  return isMultiple ? [] : [invalidValue(field, text, `${text} is not positive integer multiple of ${name}`)];
+}
+
+/** What is wrong with what a container asks for. @param podClaims - names of the pod's resource claims */
+export function containerResourceErrors(resources: ResourceRequirements, field: string, podClaims: readonly string[]): FieldError[] {
+  return [
+    ...requirementErrors(resources, field, containerResourceNameErrors),
+    ...claimErrors(resources.claims ?? [], `${field}.claims`, podClaims),
+  ];
 }
 
 /** What is wrong with what a pod as a whole asks for. */
@@ -99,25 +105,33 @@ function podResourceNameErrors(name: string, field: string): FieldError[] {
 }
 
 function requirementErrors(
-  { limits = {}, requests = {}, claims = [] }: ResourceRequirements,
+  { limits = {}, requests = {} }: ResourceRequirements,
   field: string,
   nameErrors: typeof resourceNameErrors,
 ): FieldError[] {
   const errors: FieldError[] = [];
   for (const [name, text] of Object.entries(limits)) {
     const path = `${field}.limits[${name}]`;
-    errors.push(...nameErrors(name, path), ...amountErrors(name, text, path));
+    errors.push(...nameErrors(name, path), ...amountErrors(name, text, path), ...hugePageErrors(name, text, path));
   }
   for (const [name, text] of Object.entries(requests)) {
     const path = `${field}.requests[${name}]`;
-    errors.push(...nameErrors(name, path), ...amountErrors(name, text, path), ...limitErrors(name, text, { limit: limits[name], field }));
+    errors.push(...nameErrors(name, path), ...amountErrors(name, text, path), ...hugePageErrors(name, text, path));
+    errors.push(...limitErrors(name, text, { limit: limits[name], field }));
   }
   const names = [...Object.keys(limits), ...Object.keys(requests)];
   if (names.some(isHugePages) && !names.includes("cpu") && !names.includes("memory"))
     errors.push(forbiddenField(field, "HugePages require cpu or memory"));
-  for (const [index, { name }] of claims.entries())
-    errors.push(name === "" ? required(`${field}.claims[${index}]`) : notFoundField(`${field}.claims[${index}]`, name));
   return errors;
+}
+
+function claimErrors(claims: readonly { readonly name: string }[], field: string, podClaims: readonly string[]): FieldError[] {
+  const known = podClaims.length === 0 ? " which is empty" : `: ${podClaims.toSorted().join(", ")}`;
+  return claims.flatMap(({ name }, index) => {
+    const path = `${field}[${index}]`;
+    if (name === "") return [required(path)];
+    return podClaims.includes(name) ? [] : [notFoundField(path, name, `must be one of the names in pod.spec.resourceClaims${known}`)];
+  });
 }
 
 function limitErrors(

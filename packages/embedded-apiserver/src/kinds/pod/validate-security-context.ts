@@ -9,8 +9,8 @@ import type { PodSpec, SecurityContext } from "./pod-fields.ts";
 
 const seccompTypes = ["Localhost", "RuntimeDefault", "Unconfined"];
 const procMounts = ["Default", "Unmasked"];
-const sysctlPattern = "[a-z0-9]([-_a-z0-9]*[a-z0-9])?([\\.\\/][a-z0-9]([-_a-z0-9]*[a-z0-9])?)*";
-const sysctlRule = new RegExp(`^${sysctlPattern}$`);
+const sysctlPattern = "^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$";
+const sysctlRule = new RegExp(sysctlPattern);
 
 /** What is wrong with the security settings of a container. @param hostUsers - whether the pod's users are the host's */
 export function containerSecurityErrors(context: SecurityContext, field: string, hostUsers: boolean): FieldError[] {
@@ -24,11 +24,32 @@ export function containerSecurityErrors(context: SecurityContext, field: string,
     errors.push(invalidValue(`${field}.procMount`, procMount, "`hostUsers` must be false to use `Unmasked`"));
   errors.push(...seccompErrors(seccompProfile, `${field}.seccompProfile`));
   if (allowPrivilegeEscalation === false) {
-    if (privileged) errors.push(invalidValue(field, context, "cannot set `allowPrivilegeEscalation` to false and `privileged` to true"));
+    const shown = internalForm(context);
+    if (privileged) errors.push(invalidValue(field, shown, "cannot set `allowPrivilegeEscalation` to false and `privileged` to true"));
     if (capabilities?.add?.includes("CAP_SYS_ADMIN"))
-      errors.push(invalidValue(field, context, "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN"));
+      errors.push(invalidValue(field, shown, "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN"));
   }
   return errors;
+}
+
+/** The real server shows its internal struct, whose fields have no JSON names. */
+function internalForm({ capabilities, seccompProfile, ...rest }: SecurityContext): unknown {
+  const { privileged, runAsUser, runAsGroup, runAsNonRoot, readOnlyRootFilesystem, allowPrivilegeEscalation, procMount } = rest;
+  return {
+    Capabilities: capabilities === undefined ? null : { Add: capabilities.add ?? null, Drop: capabilities.drop ?? null },
+    Privileged: privileged ?? null,
+    SELinuxOptions: null,
+    WindowsOptions: null,
+    RunAsUser: runAsUser ?? null,
+    RunAsGroup: runAsGroup ?? null,
+    RunAsNonRoot: runAsNonRoot ?? null,
+    ReadOnlyRootFilesystem: readOnlyRootFilesystem ?? null,
+    AllowPrivilegeEscalation: allowPrivilegeEscalation ?? null,
+    ProcMount: procMount ?? null,
+    SeccompProfile:
+      seccompProfile === undefined ? null : { Type: seccompProfile.type, LocalhostProfile: seccompProfile.localhostProfile ?? null },
+    AppArmorProfile: null,
+  };
 }
 
 /** What is wrong with the security settings of a pod. */
@@ -61,7 +82,7 @@ function sysctlErrors(sysctls: readonly { readonly name: string }[], field: stri
     const key = name.replaceAll("/", ".");
     if (name === "") return [required(path)];
     if (name.length > 253 || !sysctlRule.test(name))
-      return [invalidValue(path, name, `must have at most 253 characters and match regex ^${sysctlPattern}$`)];
+      return [invalidValue(path, name, `must have at most 253 characters and match regex ${sysctlPattern}`)];
     if (names.has(key)) return [duplicate(path, name)];
     names.add(key);
     return [];

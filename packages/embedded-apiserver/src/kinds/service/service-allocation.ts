@@ -27,7 +27,7 @@ export function allocateService(service: ApiObject, services: readonly Readonly<
   const spec: ServiceSpec = service["spec"];
   const others = services.filter((other) => other.metadata.uid !== service.metadata.uid);
   if (needsClusterIp(spec)) {
-    setIpFamilies(spec);
+    setIpFamilies(service.metadata.name, spec);
     allocateClusterIp(service, spec, others, random);
   }
   const taken = new Set(others.flatMap((other) => usedNodePorts(other["spec"])));
@@ -35,13 +35,22 @@ export function allocateService(service: ApiObject, services: readonly Readonly<
   if (needsHealthCheckPort(spec)) spec.healthCheckNodePort ??= freeNodePort(taken, random);
 }
 
-function setIpFamilies(spec: ServiceSpec): void {
+function setIpFamilies(name: string, spec: ServiceSpec): void {
   const isHeadlessWithoutSelector = spec.clusterIP === "None" && spec.selector === undefined;
   spec.ipFamilyPolicy ??= isHeadlessWithoutSelector ? "RequireDualStack" : "SingleStack";
   spec.ipFamilies ??= ["IPv4"];
   if (isHeadlessWithoutSelector && spec.ipFamilies.length === 1 && spec.ipFamilyPolicy !== "SingleStack") {
     spec.ipFamilies = [...spec.ipFamilies, spec.ipFamilies[0] === "IPv4" ? "IPv6" : "IPv4"];
   }
+  if (isHeadlessWithoutSelector) return;
+  const { ipFamilyPolicy } = spec;
+  const errors =
+    ipFamilyPolicy === "RequireDualStack"
+      ? [invalidValue("spec.ipFamilyPolicy", ipFamilyPolicy, "this cluster is not configured for dual-stack services")]
+      : [];
+  for (const [index, family] of spec.ipFamilies.entries())
+    if (family !== "IPv4") errors.push(invalidValue(`spec.ipFamilies[${index}]`, family, "not configured on this cluster"));
+  if (errors.length > 0) throw invalid(qualifiedKind, name, errors);
 }
 
 function allocateClusterIp(service: ApiObject, spec: ServiceSpec, others: readonly ApiObject[], random: Random): void {
@@ -63,7 +72,7 @@ function allocateClusterIp(service: ApiObject, spec: ServiceSpec, others: readon
   };
   const offset = addressOffset(wanted);
   if (offset === undefined) return;
-  if (offset < 1 || offset >= range.size - 1) refuse("the provided IP is not in the valid range. The range of valid IPs is 10.96.0.0/12");
+  if (offset < 1 || offset >= range.size - 1) refuse("the provided network does not match the current range");
   if (taken.has(wanted)) refuse("provided IP is already allocated");
 }
 

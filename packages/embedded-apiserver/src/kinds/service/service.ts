@@ -10,7 +10,7 @@ import {
   type ServiceStatus,
 } from "./service-fields.ts";
 import { serviceColumns } from "./service-columns.ts";
-import { dns1035LabelProblems } from "../validation/names.ts";
+import { dnsLabelProblems } from "../validation/names.ts";
 import { serviceErrors } from "./validate-service.ts";
 
 /** Source: Kubernetes v1.36.3 pkg/apis/core/v1/defaults.go and pkg/registry/core/service/{strategy.go,storage}. */
@@ -46,7 +46,7 @@ export const serviceKind: Kind = {
     allocateService(service, cluster.list(serviceKind), random);
   },
   fieldSelectors: { "spec.clusterIP": (service) => service["spec"].clusterIP ?? "", "spec.type": (service) => service["spec"].type ?? "" },
-  nameProblems: dns1035LabelProblems,
+  nameProblems: dnsLabelProblems,
   validate: serviceErrors,
   columns: serviceColumns,
 };

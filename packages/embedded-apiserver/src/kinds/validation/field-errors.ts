@@ -33,8 +33,8 @@ export function duplicate(field: string, value: unknown): FieldError {
 }
 
 /** A name that names nothing. */
-export function notFoundField(field: string, value: unknown): FieldError {
-  return { field, reason: "FieldValueNotFound", message: `Not found: ${shown(value)}` };
+export function notFoundField(field: string, value: unknown, detail: string = ""): FieldError {
+  return { field, reason: "FieldValueNotFound", message: withDetail(`Not found: ${shown(value)}`, detail) };
 }
 
 /** A text that is longer than it may be. */

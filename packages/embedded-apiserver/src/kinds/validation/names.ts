@@ -7,7 +7,6 @@ import { isIP } from "node:net";
 
 const labelPattern = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
 const subdomainPattern = `${labelPattern}(\\.${labelPattern})*`;
-const label1035Pattern = "[a-z]([-a-z0-9]*[a-z0-9])?";
 const underscorePattern = "_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?";
 const underscoreSubdomainPattern = `${underscorePattern}(\\.${underscorePattern})*`;
 const keyPattern = "[-._a-zA-Z0-9]+";
@@ -15,16 +14,16 @@ const keyPattern = "[-._a-zA-Z0-9]+";
 const whole = (pattern: string): RegExp => new RegExp(`^${pattern}$`);
 const labelRule = whole(labelPattern);
 const subdomainRule = whole(subdomainPattern);
-const label1035Rule = whole(label1035Pattern);
 const underscoreSubdomainRule = whole(underscoreSubdomainPattern);
 const keyRule = whole(keyPattern);
 
 function tooLong(value: string, limit: number): string[] {
-  return Buffer.byteLength(value) > limit ? [`must be no more than ${limit} bytes`] : [];
+  return Buffer.byteLength(value) > limit ? [`must be no more than ${limit} characters`] : [];
 }
 
 function ruleText(rule: string, pattern: string, examples: readonly string[]): string {
-  return `${rule} (e.g. ${examples.map((example) => `'${example}', `).join(" or ")} regex used for validation is '${pattern}')`;
+  const list = examples.map((example) => `'${example}', `).join(" or ");
+  return `${rule} (e.g. ${list}regex used for validation is '${pattern}')`;
 }
 
 /** A DNS label as RFC 1123 has it: the name of a container, of a namespace. */
@@ -53,15 +52,6 @@ export function underscoreSubdomainProblems(value: string): string[] {
   const rule =
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and must start and end with an alphanumeric character";
   return [...problems, ruleText(rule, underscoreSubdomainPattern, ["example.com"])];
-}
-
-/** A DNS label as RFC 1035 has it: the name of a service. */
-export function dns1035LabelProblems(value: string): string[] {
-  const problems = tooLong(value, 63);
-  if (label1035Rule.test(value)) return problems;
-  const rule =
-    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character";
-  return [...problems, ruleText(rule, label1035Pattern, ["my-name", "abc-123"])];
 }
 
 /** A key of a config map or a secret. */

@@ -52,8 +52,14 @@ function selectorErrors(selector: LabelSelectorField | null): FieldError[] {
   const isEmpty = Object.keys(selector.matchLabels ?? {}).length + (selector.matchExpressions ?? []).length === 0;
   return [
     ...labelSelectorErrors(selector, "spec.selector"),
+    ...(isUsable(selector) ? [] : [invalidValue("spec.selector", selector, "invalid label selector")]),
     ...(isEmpty ? [invalidValue("spec.selector", selector, "empty selector is invalid for deployment")] : []),
   ];
+}
+
+/** Whether the selector can be evaluated at all. */
+function isUsable(selector: LabelSelectorField): boolean {
+  return labelSelectorErrors(selector, "").length === 0;
 }
 
 function immutableSelector(selector: LabelSelectorField | null, old: ApiObject | undefined): FieldError[] {
@@ -65,7 +71,7 @@ function immutableSelector(selector: LabelSelectorField | null, old: ApiObject |
 function templateErrors({ metadata, spec }: PodTemplate, selector: LabelSelectorField | null): FieldError[] {
   const { labels, annotations = {} } = metadata;
   const errors: FieldError[] = [];
-  if (selector !== null && !matchesSelector(selector, labels))
+  if (selector === null || (isUsable(selector) && !matchesSelector(selector, labels)))
     errors.push(invalidValue("spec.template.metadata.labels", labels ?? null, "`selector` does not match template `labels`"));
   errors.push(...labelsErrors(labels, "spec.template.labels"));
   for (const key of Object.keys(annotations)) errors.push(...each("spec.template.annotations", key, labelKeyProblems(key.toLowerCase())));
