@@ -117,7 +117,13 @@ export async function followPods(
 
 /** As much of a pod as the benchmarks look at. */
 export interface WatchedPod {
-  readonly metadata: { readonly name: string; readonly namespace: string; readonly uid: string; readonly resourceVersion: string; readonly deletionTimestamp?: string };
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace: string;
+    readonly uid: string;
+    readonly resourceVersion: string;
+    readonly deletionTimestamp?: string;
+  };
   readonly spec: { readonly containers: readonly { readonly name: string; readonly image: string }[] };
   readonly status?: { readonly phase?: string };
 }

@@ -34,12 +34,18 @@ async function once(key: string, act: () => Promise<void>): Promise<void> {
 }
 
 async function start(pod: WatchedPod): Promise<void> {
-  await patchStatus(pod, statusOf(pod, "Running", (startedAt) => ({ running: { startedAt } })));
+  await patchStatus(
+    pod,
+    statusOf(pod, "Running", (startedAt) => ({ running: { startedAt } })),
+  );
 }
 
 async function end(pod: WatchedPod): Promise<void> {
   const { namespace, name, uid } = pod.metadata;
-  await patchStatus(pod, statusOf(pod, "Succeeded", (finishedAt) => ({ terminated: { exitCode: 0, reason: "Completed", finishedAt } })));
+  await patchStatus(
+    pod,
+    statusOf(pod, "Succeeded", (finishedAt) => ({ terminated: { exitCode: 0, reason: "Completed", finishedAt } })),
+  );
   await short.send("DELETE", `/api/v1/namespaces/${namespace}/pods/${name}`, { gracePeriodSeconds: 0, preconditions: { uid } });
 }
 

@@ -48,7 +48,16 @@ export const kwok: Contender = {
   start: (site) => {
     const config = join(site.directory, "kwok.yaml");
     writeFileSync(config, kwokStages());
-    const flags = ["--kubeconfig", site.kubeconfig, "--config", config, "--manage-single-node", "kwok", "--node-lease-duration-seconds", "40"];
+    const flags = [
+      "--kubeconfig",
+      site.kubeconfig,
+      "--config",
+      config,
+      "--manage-single-node",
+      "kwok",
+      "--node-lease-duration-seconds",
+      "40",
+    ];
     return launch(site, "kwok", join(site.programs, "kwok"), flags);
   },
 };
@@ -59,7 +68,10 @@ export function nodeOf(contender: Contender): string {
 }
 
 function kwokStages(): string {
-  const module = execFileSync("go", ["list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/kwok"], { cwd: join(root, "tools/control-plane"), encoding: "utf8" });
+  const module = execFileSync("go", ["list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/kwok"], {
+    cwd: join(root, "tools/control-plane"),
+    encoding: "utf8",
+  });
   const stages = join(module.trim(), "kustomize/stage");
   return ["node/fast", "node/heartbeat-with-lease", "pod/fast"]
     .flatMap((folder) => readdirSync(join(stages, folder)).map((file) => join(stages, folder, file)))

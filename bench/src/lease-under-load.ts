@@ -4,7 +4,16 @@
  *
  * Usage: lease-under-load.ts KUBECONFIG
  */
-import { createHttpTransport, createKubeClient, loadCredentials, microTime, resources, systemClock, type KubeClient, type Lease } from "@virtual-kubelet/kube-client";
+import {
+  createHttpTransport,
+  createKubeClient,
+  loadCredentials,
+  microTime,
+  resources,
+  systemClock,
+  type KubeClient,
+  type Lease,
+} from "@virtual-kubelet/kube-client";
 
 const [kubeconfig = ""] = process.argv.slice(2);
 const namespace = "default";
@@ -15,13 +24,22 @@ await using transport = createHttpTransport({ credentials });
 const client = createKubeClient(transport);
 
 const configMap = await client.create(resources.configMaps, { metadata: { name: `load-${process.pid}`, namespace } }, { signal });
-const lease = await client.create(resources.leases, { metadata: { name: `load-${process.pid}`, namespace }, spec: { renewTime: microTime(Date.now()) } }, { signal });
+const lease = await client.create(
+  resources.leases,
+  { metadata: { name: `load-${process.pid}`, namespace }, spec: { renewTime: microTime(Date.now()) } },
+  { signal },
+);
 const alone = await renewals(client, lease, 10);
 
 const watches = await Promise.all(Array.from({ length: 300 }, () => client.watch(resources.configMaps, { namespace }, { signal })));
 const watching = watches.map((events) => drain(events));
 const patches = Array.from({ length: 1_000 }, (_, index) =>
-  client.patch(resources.configMaps, { namespace, name: configMap.metadata?.name ?? "" }, { type: "merge", body: { data: { index: String(index) } } }, { signal }),
+  client.patch(
+    resources.configMaps,
+    { namespace, name: configMap.metadata?.name ?? "" },
+    { type: "merge", body: { data: { index: String(index) } } },
+    { signal },
+  ),
 );
 const loaded = await renewals(client, lease, 10);
 await Promise.all(patches);
@@ -34,7 +52,12 @@ async function renewals(api: KubeClient, held: Lease, count: number): Promise<nu
   const times: number[] = [];
   for (let index = 0; index < count; index++) {
     const startMs = performance.now();
-    await api.patch(resources.leases, name, { type: "merge", body: { spec: { renewTime: microTime(Date.now()) } } }, { signal, pool: "lease" });
+    await api.patch(
+      resources.leases,
+      name,
+      { type: "merge", body: { spec: { renewTime: microTime(Date.now()) } } },
+      { signal, pool: "lease" },
+    );
     times.push(Math.round((performance.now() - startMs) * 10) / 10);
   }
   return times;

@@ -69,7 +69,9 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
       }),
     );
     if (options.keep) return { pods: count, up };
-    const down = await measure(options, requests, gone, names, (name) => requests.send("DELETE", `/api/v1/namespaces/default/pods/${name}`));
+    const down = await measure(options, requests, gone, names, (name) =>
+      requests.send("DELETE", `/api/v1/namespaces/default/pods/${name}`),
+    );
     return { pods: count, up, down };
   } finally {
     stop.abort();

@@ -16,7 +16,11 @@ import { writeGuide, type Report, type Row } from "./report.ts";
 
 const root = join(import.meta.dirname, "../..");
 const { values } = parseArgs({
-  options: { pods: { type: "string", default: "2000" }, rounds: { type: "string", default: "3" }, "no-guide": { type: "boolean", default: false } },
+  options: {
+    pods: { type: "string", default: "2000" },
+    rounds: { type: "string", default: "3" },
+    "no-guide": { type: "boolean", default: false },
+  },
 });
 const pods = Number(values.pods);
 const rounds = Number(values.rounds);
@@ -37,7 +41,9 @@ for (let round = 0; round < rounds; round++) {
   for (const contender of contenders.map((_, index) => contenders[(index + round) % contenders.length] ?? ours)) {
     const result = await measure(contender);
     results.get(contender.name)?.push(result);
-    process.stderr.write(`round ${round + 1} ${contender.name}: up ${summary(result.up)}; down ${result.down ? summary(result.down) : "-"}\n`);
+    process.stderr.write(
+      `round ${round + 1} ${contender.name}: up ${summary(result.up)}; down ${result.down ? summary(result.down) : "-"}\n`,
+    );
   }
 }
 
@@ -64,7 +70,12 @@ async function measure(contender: Contender): Promise<LoadResult> {
     if (contender !== bareLoop) await waitForReady(api, nodeOf(contender));
     await new Promise((resolve) => setTimeout(resolve, 3_000));
     if (contender === ours && idleCpuShare === undefined) idleCpuShare = await idleShare(child.pid ?? 0);
-    return await runLoad({ access, node: nodeOf(contender), pods, processes: { [contender.name]: child.pid ?? 0, apiserver: apiServerPid(controlPlane) } });
+    return await runLoad({
+      access,
+      node: nodeOf(contender),
+      pods,
+      processes: { [contender.name]: child.pid ?? 0, apiserver: apiServerPid(controlPlane) },
+    });
   } finally {
     const ended = new Promise((resolve) => child.once("exit", resolve));
     child.kill("SIGTERM");
@@ -87,7 +98,10 @@ function apiServerPid(plane: ControlPlane): number {
 
 async function createNode(api: Api, name: string): Promise<void> {
   const resources = { cpu: "10k", memory: "100Ti", pods: "5000" };
-  await api.send("POST", "/api/v1/nodes", { metadata: { name, labels: { "kubernetes.io/hostname": name } }, status: { capacity: resources, allocatable: resources } });
+  await api.send("POST", "/api/v1/nodes", {
+    metadata: { name, labels: { "kubernetes.io/hostname": name } },
+    status: { capacity: resources, allocatable: resources },
+  });
 }
 
 async function waitForReady(api: Api, name: string): Promise<void> {
@@ -101,7 +115,8 @@ async function waitForReady(api: Api, name: string): Promise<void> {
 }
 
 function rowOf(name: string, runs: readonly LoadResult[]): Row {
-  const of = (phase: "up" | "down", pick: (phase: Phase) => number): number => median(runs.map((run) => (run[phase] ? pick(run[phase]) : Number.NaN)));
+  const of = (phase: "up" | "down", pick: (phase: Phase) => number): number =>
+    median(runs.map((run) => (run[phase] ? pick(run[phase]) : Number.NaN)));
   const requests = runs[0] ? { up: runs[0].up.apiRequests, down: runs[0].down?.apiRequests ?? {} } : { up: {}, down: {} };
   const side = (phase: "up" | "down"): Row["up"] => ({
     podsPerSecond: of(phase, (it) => it.podsPerSecond),

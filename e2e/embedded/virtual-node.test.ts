@@ -87,7 +87,12 @@ test("a Deployment scaled to nothing leaves no pod behind", async () => {
   await cluster.client.create(resources.deployments, deployment("web", 5), { signal: idle });
   await eventually(async () => expect((await cluster.pods("app=web")).filter(({ status }) => status?.phase === "Running")).toHaveLength(5));
 
-  await cluster.client.patch(resources.deployments, { namespace: "default", name: "web" }, { type: "merge", body: { spec: { replicas: 0 } } }, { signal: idle });
+  await cluster.client.patch(
+    resources.deployments,
+    { namespace: "default", name: "web" },
+    { type: "merge", body: { spec: { replicas: 0 } } },
+    { signal: idle },
+  );
 
   await eventually(async () => expect(await cluster.pods("app=web")).toEqual([]));
 });
@@ -99,10 +104,16 @@ test("500 pods at once are all Running, and all go again", async () => {
 
   await Promise.all(
     names.map((name) =>
-      cluster.client.create(resources.pods, { metadata: { name, namespace: "default" }, spec: { nodeName: "node-1", containers: [{ name: "main", image: "busybox" }] } }, { signal: idle }),
+      cluster.client.create(
+        resources.pods,
+        { metadata: { name, namespace: "default" }, spec: { nodeName: "node-1", containers: [{ name: "main", image: "busybox" }] } },
+        { signal: idle },
+      ),
     ),
   );
-  await eventually(async () => expect((await cluster.pods()).filter(({ status }) => status?.phase === "Running")).toHaveLength(500), { timeoutMs: 30_000 });
+  await eventually(async () => expect((await cluster.pods()).filter(({ status }) => status?.phase === "Running")).toHaveLength(500), {
+    timeoutMs: 30_000,
+  });
 
   await Promise.all(names.map((name) => cluster.client.delete(resources.pods, { namespace: "default", name }, {}, { signal: idle })));
   await eventually(async () => expect(await cluster.pods()).toEqual([]), { timeoutMs: 30_000 });
@@ -115,11 +126,20 @@ test("many nodes run in one process, each with its own pods", async () => {
 
   await Promise.all(
     names.map((nodeName) =>
-      cluster.client.create(resources.pods, { metadata: { name: `on-${nodeName}`, namespace: "default" }, spec: { nodeName, containers: [{ name: "main", image: "busybox" }] } }, { signal: idle }),
+      cluster.client.create(
+        resources.pods,
+        {
+          metadata: { name: `on-${nodeName}`, namespace: "default" },
+          spec: { nodeName, containers: [{ name: "main", image: "busybox" }] },
+        },
+        { signal: idle },
+      ),
     ),
   );
 
-  await eventually(async () => expect((await cluster.pods()).map(({ status }) => status?.phase)).toEqual(["Running", "Running", "Running"]));
+  await eventually(async () =>
+    expect((await cluster.pods()).map(({ status }) => status?.phase)).toEqual(["Running", "Running", "Running"]),
+  );
 });
 
 test("a pod that waits for a secret says so, and starts once it is there", async () => {
@@ -131,17 +151,26 @@ test("a pod that waits for a secret says so, and starts once it is there", async
       metadata: { name: "web", namespace: "default" },
       spec: {
         nodeName: "node-1",
-        containers: [{ name: "main", image: "busybox", env: [{ name: "TOKEN", valueFrom: { secretKeyRef: { name: "absent", key: "token" } } }] }],
+        containers: [
+          { name: "main", image: "busybox", env: [{ name: "TOKEN", valueFrom: { secretKeyRef: { name: "absent", key: "token" } } }] },
+        ],
       },
     },
     { signal: idle },
   );
   await eventually(async () => {
     const [pod] = await cluster.pods();
-    expect(pod?.status?.containerStatuses?.[0]?.state?.waiting).toMatchObject({ reason: "CreateContainerConfigError", message: expect.stringContaining('secret "absent" not found') });
+    expect(pod?.status?.containerStatuses?.[0]?.state?.waiting).toMatchObject({
+      reason: "CreateContainerConfigError",
+      message: expect.stringContaining('secret "absent" not found'),
+    });
   });
 
-  await cluster.client.create(resources.secrets, { metadata: { name: "absent", namespace: "default" }, data: { token: "c2VjcmV0" } }, { signal: idle });
+  await cluster.client.create(
+    resources.secrets,
+    { metadata: { name: "absent", namespace: "default" }, data: { token: "c2VjcmV0" } },
+    { signal: idle },
+  );
 
   await eventually(async () => expect((await cluster.pods())[0]?.status?.phase).toBe("Running"), { timeoutMs: 20_000 });
   expect(JSON.stringify(await cluster.pods())).not.toContain("c2VjcmV0");

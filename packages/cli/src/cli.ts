@@ -5,6 +5,7 @@ import { exitCodes } from "./exit-codes.ts";
 import { isOn, parseFlags } from "./flag-parser.ts";
 import { didYouMean } from "./nearest.ts";
 import { ProgramError, UsageError } from "./program-error.ts";
+import { loadCommand } from "./load-command.ts";
 
 /**
  * Runs the program.
@@ -22,7 +23,7 @@ export async function runProgram(words: readonly string[], context: Context): Pr
       return exitCodes.ok.code;
     }
     checkArguments(command, line.args);
-    const module = await command.load();
+    const module = await loadCommand(command.name);
     return await module.execute(line, context);
   } catch (error) {
     return report(error, context);

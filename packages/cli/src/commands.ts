@@ -1,14 +1,6 @@
-import type { Context } from "./context.ts";
-import type { CommandLine } from "./flag-parser.ts";
 import type { CommandName } from "./flags.ts";
 
-/** What carries out a command; its module is loaded when it is needed. */
-export interface CommandModule {
-  /** @returns the exit code; errors are printed by the caller */
-  execute(line: CommandLine, context: Context): Promise<number>;
-}
-
-/** One command: all that help, completion and dispatch need to know of it. */
+/** One command: all that help and completion need to know of it. */
 export interface Command {
   readonly name: CommandName;
   readonly summary: string;
@@ -16,38 +8,33 @@ export interface Command {
   readonly args?: string;
   /** Words its first argument may be, where they are few. */
   readonly words?: readonly string[];
-  load(): Promise<CommandModule>;
 }
 
 /** Every command, in the order help shows them. `run` is also what happens without one. */
 export const commands: readonly Command[] = [
-  { name: "run", summary: "join a cluster as a node, and run the pods bound to it", load: () => import("./commands/run.ts") },
+  { name: "run", summary: "join a cluster as a node, and run the pods bound to it" },
   {
     name: "demo",
     summary: "see a cluster with a virtual node, with nothing installed but Node.js",
-    load: () => import("./commands/demo.ts"),
   },
-  { name: "providers", summary: "list the built-in providers", args: "[NAME]", load: () => import("./commands/providers.ts") },
+  { name: "providers", summary: "list the built-in providers", args: "[NAME]" },
   {
     name: "config",
     summary: "check the configuration, print it with where each value comes from, or print its JSON Schema",
     args: "validate|print|schema",
     words: ["validate", "print", "schema"],
-    load: () => import("./commands/config.ts"),
   },
   {
     name: "completion",
     summary: "print the script that completes commands and flags in a shell",
     args: "bash|zsh|fish",
     words: ["bash", "zsh", "fish"],
-    load: () => import("./commands/completion.ts"),
   },
   {
     name: "version",
     summary: "print the versions of the program and of what it is made with",
-    load: () => import("./commands/version.ts"),
   },
-  { name: "help", summary: "show the help of a command", args: "[COMMAND]", load: () => import("./commands/help.ts") },
+  { name: "help", summary: "show the help of a command", args: "[COMMAND]" },
 ];
 
 /** The names of {@link commands}. */

@@ -92,6 +92,5 @@ export interface VirtualNodeOptions<Config = unknown> {
   readonly metrics?: Metrics | undefined;
 }
 
-
 /** The node object as last seen at the API server. */
 export type RegisteredNode = DeepReadonly<Node>;

@@ -183,7 +183,11 @@ export class VirtualNode {
     const { client, provider: definition, pods: podOptions = {} } = this.#options;
     const common = { client, clock: this.#clock, random: this.#random, logger: this.#logger, metrics: this.#metrics };
     const services = new ServiceLister(common);
-    const reflector = new Reflector<Pod>({ ...common, resource: resources.pods, query: { fieldSelector: `spec.nodeName=${owner.nodeName}` } });
+    const reflector = new Reflector<Pod>({
+      ...common,
+      resource: resources.pods,
+      query: { fieldSelector: `spec.nodeName=${owner.nodeName}` },
+    });
     this.#reflector = reflector;
     const pods = new PodController({
       ...common,
@@ -206,7 +210,14 @@ export class VirtualNode {
       options: podOptions,
     });
     this.#pods = pods;
-    const orphans = new OrphanSweep({ ...common, provider: pods.calls, owner, isKnown: (uid) => pods.knows(uid), recorder, options: podOptions.orphans ?? {} });
+    const orphans = new OrphanSweep({
+      ...common,
+      provider: pods.calls,
+      owner,
+      isKnown: (uid) => pods.knows(uid),
+      recorder,
+      options: podOptions.orphans ?? {},
+    });
     const inventory = new Inventory({
       ...common,
       getPods: (inner) => pods.calls.getPods(inner),

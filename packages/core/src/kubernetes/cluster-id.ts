@@ -19,7 +19,10 @@ export async function readClusterId(
     } catch (error) {
       signal.throwIfAborted();
       if (isForbidden(error) || isNotFound(error)) {
-        deps.logger.warn({ err: messageOf(error) }, "no cluster id: allow get on namespace kube-system, or set clusterId; orphans are not deleted without");
+        deps.logger.warn(
+          { err: messageOf(error) },
+          "no cluster id: allow get on namespace kube-system, or set clusterId; orphans are not deleted without",
+        );
         return "";
       }
       deps.logger.warn({ err: messageOf(error), delayMs }, "the API server does not answer; trying again");

@@ -1,4 +1,14 @@
-import { Reflector, resources, type Clock, type DeepReadonly, type KubeClient, type Logger, type Metrics, type Random, type Service } from "@virtual-kubelet/kube-client";
+import {
+  Reflector,
+  resources,
+  type Clock,
+  type DeepReadonly,
+  type KubeClient,
+  type Logger,
+  type Metrics,
+  type Random,
+  type Service,
+} from "@virtual-kubelet/kube-client";
 
 /** What {@link ServiceLister} needs. */
 export interface ServiceListerDeps {

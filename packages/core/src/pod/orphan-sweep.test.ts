@@ -63,14 +63,21 @@ describe("a back-end pod without a pod in the cluster", () => {
 
   test("is left alone where its tag names another node or another cluster", async () => {
     const it = rig();
-    await age(it, [backEndPod("a", { owner: { ...owner, nodeName: "node-2" } }), backEndPod("b", { owner: { ...owner, clusterId: "cluster-2" } })]);
+    await age(it, [
+      backEndPod("a", { owner: { ...owner, nodeName: "node-2" } }),
+      backEndPod("b", { owner: { ...owner, clusterId: "cluster-2" } }),
+    ]);
 
     expect(await it.sweep.sweep(never)).toEqual([]);
   });
 
   test("is left alone when the API server holds a pod of its UID after all", async () => {
     const it = rig();
-    const pod = await it.client.create(resources.pods, { metadata: { namespace: "default", name: "pod-a" }, spec: { containers: [] } }, { signal: never });
+    const pod = await it.client.create(
+      resources.pods,
+      { metadata: { namespace: "default", name: "pod-a" }, spec: { containers: [] } },
+      { signal: never },
+    );
     const uid = pod.metadata?.uid ?? "";
     await age(it, [backEndPod(uid, { ref: { namespace: "default", name: "pod-a", uid } })]);
 
@@ -79,7 +86,11 @@ describe("a back-end pod without a pod in the cluster", () => {
 
   test("is deleted when the API server's pod of that name is another one", async () => {
     const it = rig();
-    await it.client.create(resources.pods, { metadata: { namespace: "default", name: "pod-a" }, spec: { containers: [] } }, { signal: never });
+    await it.client.create(
+      resources.pods,
+      { metadata: { namespace: "default", name: "pod-a" }, spec: { containers: [] } },
+      { signal: never },
+    );
     await age(it, [backEndPod("a")]);
 
     expect(await it.sweep.sweep(never)).toEqual([backEndPod("a").ref]);

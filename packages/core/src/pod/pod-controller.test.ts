@@ -122,7 +122,12 @@ class Rig implements AsyncDisposable {
 
 /** An API server from before `status.hostIPs`: it takes the field and forgets it. */
 class ForgetfulClient extends FakeKubeClient {
-  override async patch<T extends KubernetesObject>(resource: Resource<T>, name: ObjectName, patch: Patch, options: CallOptions): Promise<T> {
+  override async patch<T extends KubernetesObject>(
+    resource: Resource<T>,
+    name: ObjectName,
+    patch: Patch,
+    options: CallOptions,
+  ): Promise<T> {
     const body = structuredClone(patch.body) as { status?: Record<string, unknown> };
     delete body.status?.["hostIPs"];
     return super.patch(resource, name, { ...patch, body }, options);
@@ -252,7 +257,10 @@ describe("deletion", () => {
   test("a creation under way is broken off, and what it made is deleted", async () => {
     await using rig = await new Rig().start();
     let aborted = false;
-    rig.provider.script("createPod", (_ref, signal) => new Promise((_, reject) => signal.addEventListener("abort", () => ((aborted = true), reject(signal.reason)))));
+    rig.provider.script(
+      "createPod",
+      (_ref, signal) => new Promise((_, reject) => signal.addEventListener("abort", () => ((aborted = true), reject(signal.reason)))),
+    );
 
     await rig.createPod("web");
     await rig.deletePod("web", 30);
@@ -445,7 +453,18 @@ describe("at the start", () => {
 
   test("a pod that ran is looked for once more before anybody believes it is gone", async () => {
     const rig = new Rig();
-    await rig.createPod("web", (pod) => void (pod.status = { phase: "Running", containerStatuses: [...(running(["main"]).containerStatuses ?? [])].map((status) => ({ ...status, state: { running: {} }, lastState: {} })) as never }));
+    await rig.createPod(
+      "web",
+      (pod) =>
+        void (pod.status = {
+          phase: "Running",
+          containerStatuses: [...(running(["main"]).containerStatuses ?? [])].map((status) => ({
+            ...status,
+            state: { running: {} },
+            lastState: {},
+          })) as never,
+        }),
+    );
 
     await using _started = await rig.start();
 
@@ -546,7 +565,13 @@ describe("admission", () => {
   ] as const)("of DaemonSet pods follows the policy %s", async (daemonSets, phase) => {
     await using rig = await new Rig({ daemonSets }).start();
 
-    await rig.createPod("web", (pod) => void ((pod.metadata ??= {}).ownerReferences = [{ apiVersion: "apps/v1", kind: "DaemonSet", name: "d", uid: "d", controller: true }]));
+    await rig.createPod(
+      "web",
+      (pod) =>
+        void ((pod.metadata ??= {}).ownerReferences = [
+          { apiVersion: "apps/v1", kind: "DaemonSet", name: "d", uid: "d", controller: true },
+        ]),
+    );
 
     expect(rig.pod("web")?.status?.phase).toBe(phase);
   });

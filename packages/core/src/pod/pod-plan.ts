@@ -55,7 +55,9 @@ export function planPod(pod: DeepReadonly<Pod> | undefined, record: Readonly<Pod
 
 /** A pod that was force-deleted or garbage-collected: whatever the back end holds of it has no more time. */
 function planVanished({ backend }: Readonly<PodRecord>): PodPlan {
-  return backend.kind === "absent" || backend.kind === "gone" ? { kind: "forget" } : { kind: "delete", gracePeriodSeconds: 0, overdue: false };
+  return backend.kind === "absent" || backend.kind === "gone"
+    ? { kind: "forget" }
+    : { kind: "delete", gracePeriodSeconds: 0, overdue: false };
 }
 
 function planDeleted({ backend }: Readonly<PodRecord>, { deadlineMs }: DeletionDeadline, nowMs: number): PodPlan {

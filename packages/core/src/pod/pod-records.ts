@@ -195,7 +195,8 @@ export class PodRecords {
       const pod = store.get(uid);
       if (backend.kind === "ending") this.setBackend(record, { ...backend, lookAtMs: nowMs });
       else if (backend.kind === "unknown" && !(pod && wasStarted(pod))) this.setBackend(record, { kind: "absent" });
-      else if (backend.kind === "present" && (record.seen || nowMs - backend.sinceMs > appearanceMs)) this.setBackend(record, { kind: "unknown" });
+      else if (backend.kind === "present" && (record.seen || nowMs - backend.sinceMs > appearanceMs))
+        this.setBackend(record, { kind: "unknown" });
     }
   }
 

@@ -223,7 +223,12 @@ export class PodWorker {
     const { clock } = this.#deps;
     const { gracePeriodSeconds } = plan;
     if (plan.overdue && pod) {
-      this.#event(pod, "Warning", "ProviderDeleteFailed", `Pod still runs ${overdueMs / 1000} s after its grace period; it is ended at once`);
+      this.#event(
+        pod,
+        "Warning",
+        "ProviderDeleteFailed",
+        `Pod still runs ${overdueMs / 1000} s after its grace period; it is ended at once`,
+      );
     }
     const nowMs = clock.monotonic();
     const deadlineMs = record.deletion?.deadlineMs ?? nowMs;
@@ -256,7 +261,12 @@ export class PodWorker {
   }
 
   /** Makes a call that ends early when the pod is deleted. */
-  async #call<T>(kind: ProviderCall["kind"], record: PodRecord, signal: AbortSignal, start: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  async #call<T>(
+    kind: ProviderCall["kind"],
+    record: PodRecord,
+    signal: AbortSignal,
+    start: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
     const abort = new AbortController();
     record.call = { kind, abort, startedMs: this.#deps.clock.monotonic() };
     try {

@@ -36,7 +36,11 @@ export function decideStart(pod: DeepReadonly<Pod>, gate: StartGate): StartDecis
   if (isDaemonSetPod(pod)) {
     if (options.daemonSets === "ignore") return { kind: "ignore" };
     if (options.daemonSets === "reject") {
-      return { kind: "reject", reason: "DaemonSetRejected", message: `Pod was rejected: node ${gate.node.metadata?.name} runs no pods of DaemonSets` };
+      return {
+        kind: "reject",
+        reason: "DaemonSetRejected",
+        message: `Pod was rejected: node ${gate.node.metadata?.name} runs no pods of DaemonSets`,
+      };
     }
   }
   if (!gate.admitted) {

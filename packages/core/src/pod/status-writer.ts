@@ -1,5 +1,17 @@
 import { isConflict, isInvalidInput, isNotFound, messageOf } from "@virtual-kubelet/errdefs";
-import { resources, WorkQueue, type Clock, type DeepReadonly, type KubeClient, type Logger, type Metrics, type Pod, type PodStatus, type Random, type Store } from "@virtual-kubelet/kube-client";
+import {
+  resources,
+  WorkQueue,
+  type Clock,
+  type DeepReadonly,
+  type KubeClient,
+  type Logger,
+  type Metrics,
+  type Pod,
+  type PodStatus,
+  type Random,
+  type Store,
+} from "@virtual-kubelet/kube-client";
 import { isTerminalPhase } from "./pod-phase.ts";
 import type { PodRecord } from "./pod-record.ts";
 import { isOtherPod, podStatusPatch } from "./pod-status-patch.ts";

@@ -15,7 +15,14 @@ function callsTo(deletePod: PodLifecycleHandler["deletePod"]): { calls: Provider
     throw new Error("not called in this test");
   };
   const provider = { createPod: unused, updatePod: unused, deletePod, getPod: unused, getPodStatus: unused, getPods: unused };
-  const calls = new ProviderCalls({ provider, clock, logger: silentLogger, metrics: noMetrics, timeoutMs: 60_000, onLateEnd: (to) => late.push(to) });
+  const calls = new ProviderCalls({
+    provider,
+    clock,
+    logger: silentLogger,
+    metrics: noMetrics,
+    timeoutMs: 60_000,
+    onLateEnd: (to) => late.push(to),
+  });
   return { calls, clock, late };
 }
 
@@ -38,7 +45,9 @@ test("a provider that throws before its first await rejects the call", async () 
 });
 
 test("a call past its deadline is aborted and fails with the deadline, naming method and pod", async () => {
-  const { calls, clock } = callsTo((_ref, _options, signal) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))));
+  const { calls, clock } = callsTo(
+    (_ref, _options, signal) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
+  );
 
   const call = calls.deletePod(ref, { gracePeriodSeconds: 0 }, never);
   call.catch(() => {});

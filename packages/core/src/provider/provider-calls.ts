@@ -47,7 +47,10 @@ export class ProviderCalls {
   }
 
   async getPodStatus(ref: PodRef, signal: AbortSignal): Promise<ProviderPodStatus> {
-    return checkStatus(await this.#call("getPodStatus", ref, signal, (inner) => this.#deps.provider.getPodStatus(ref, inner)), "getPodStatus");
+    return checkStatus(
+      await this.#call("getPodStatus", ref, signal, (inner) => this.#deps.provider.getPodStatus(ref, inner)),
+      "getPodStatus",
+    );
   }
 
   async getPods(signal: AbortSignal): Promise<ProviderPodList> {
@@ -97,7 +100,10 @@ export class ProviderCalls {
     } catch (error) {
       if (!inner.signal.aborted) throw error;
       if (!ended) {
-        logger.warn({ method, pod: ref && `${ref.namespace}/${ref.name}` }, "provider ignores its abort signal; the call is left to itself");
+        logger.warn(
+          { method, pod: ref && `${ref.namespace}/${ref.name}` },
+          "provider ignores its abort signal; the call is left to itself",
+        );
         metrics.count("vk_provider_abandoned_calls_total", { method });
         const onLate = (): void => {
           if (ref) onLateEnd(ref);
