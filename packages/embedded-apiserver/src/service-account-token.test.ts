@@ -10,15 +10,13 @@ async function podToken(server: TestServer): Promise<string> {
 }
 
 async function statusWith(server: TestServer, token: string): Promise<number> {
-  const response = await server.server
-    .transport()
-    .request({
-      method: "GET",
-      path: podsPath,
-      headers: { authorization: `Bearer ${token}` },
-      pool: "short",
-      signal: new AbortController().signal,
-    });
+  const response = await server.server.transport().request({
+    method: "GET",
+    path: podsPath,
+    headers: { authorization: `Bearer ${token}` },
+    pool: "short",
+    signal: new AbortController().signal,
+  });
   return response.status;
 }
 
