@@ -1,4 +1,5 @@
 import { badRequest, methodNotAllowed, noSuchResource } from "../api-status-error.ts";
+import { toTimestamp } from "../clock.ts";
 import { isJsonObject, type JsonObject } from "../json-value.ts";
 import { tokenIssuer } from "../service-account-token.ts";
 import type { ApiRequest, ApiResponse, UserInfo } from "./api-request.ts";
@@ -32,7 +33,8 @@ export function handleReview(
   checkJsonBody(request.headers["content-type"]);
   const body = parseJsonBody(request.body, review.kind);
   if (!isJsonObject(body)) throw badRequest(`the object provided is unrecognized (must be of type ${review.kind}): expected a JSON object`);
-  const { spec, metadata = {} } = body;
+  const { spec } = body;
+  const metadata = review.isDated === true ? { creationTimestamp: toTimestamp(deps.context.clock.now()) } : (body["metadata"] ?? {});
   const status = review.answer(deps, isJsonObject(spec) ? spec : {}, user);
   return json(201, {
     kind: review.kind,
@@ -45,12 +47,18 @@ export function handleReview(
 
 interface Review {
   readonly kind: string;
+  /** Whether the answer says when it was given. */
+  readonly isDated?: boolean;
   readonly answer: (deps: AuthenticationDeps, spec: JsonObject, user: UserInfo) => unknown;
 }
 
 const reviews: Readonly<Record<string, Review>> = {
   "tokenreviews.authentication.k8s.io": { kind: "TokenReview", answer: reviewToken },
-  "selfsubjectreviews.authentication.k8s.io": { kind: "SelfSubjectReview", answer: (_deps, _spec, user) => ({ userInfo: user }) },
+  "selfsubjectreviews.authentication.k8s.io": {
+    kind: "SelfSubjectReview",
+    isDated: true,
+    answer: (_deps, _spec, user) => ({ userInfo: user }),
+  },
   "subjectaccessreviews.authorization.k8s.io": { kind: "SubjectAccessReview", answer: allow },
   "localsubjectaccessreviews.authorization.k8s.io": { kind: "LocalSubjectAccessReview", answer: allow },
   "selfsubjectaccessreviews.authorization.k8s.io": { kind: "SelfSubjectAccessReview", answer: allow },

@@ -4,7 +4,9 @@ import type { ApiObject, Kind } from "../kind.ts";
 import { decodeObject, decodePatched } from "../rest/decode-object.ts";
 import { bindPod } from "../rest/pod-binding.ts";
 import { evictPod } from "../rest/pod-eviction.ts";
-import { resizePod, updateEphemeralContainers } from "../rest/pod-spec-subresources.ts";
+import { updateEphemeralContainers } from "../rest/ephemeral-containers.ts";
+import { resizePod } from "../rest/pod-resize.ts";
+import type { PodSpecUpdate } from "../rest/pod-spec-update.ts";
 import { collectionOf } from "../rest/rest-context.ts";
 import { scaleOf, updateScale } from "../rest/scale.ts";
 import { requestToken } from "../rest/token-request.ts";
@@ -113,7 +115,7 @@ function finalized(object: Readonly<ApiObject>, wanted: ApiObject): ApiObject {
   return { ...object, metadata, spec: { ...spec, ...(finalizers.length === 0 ? {} : { finalizers }) } };
 }
 
-function specVerbs(update: typeof resizePod): Verbs {
+function specVerbs(update: PodSpecUpdate): Verbs {
   return {
     GET: getVerb,
     PUT: (deps, call) => {

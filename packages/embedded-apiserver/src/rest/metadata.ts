@@ -1,7 +1,10 @@
 import { badRequest } from "../api-status-error.ts";
 import { equalJson } from "../json-value.ts";
 import type { ApiMetadata, ApiObject, FieldError, Kind } from "../kind.ts";
-import { labelKeyProblems, labelValueProblems } from "../label-syntax.ts";
+import { forbiddenField, invalidValue, required, tooLong } from "../kinds/validation/field-errors.ts";
+import { each, labelsErrors } from "../kinds/validation/labels.ts";
+import { dnsSubdomainProblems } from "../kinds/validation/names.ts";
+import { labelKeyProblems } from "../label-syntax.ts";
 
 /** Source: k8s.io/apimachinery v0.36.3 pkg/api/validation/objectmeta.go, `TotalAnnotationSizeLimitB`. */
 const annotationsLimitBytes = 256 * 1024;
@@ -29,7 +32,7 @@ export function setNamespace(kind: Kind, metadata: ApiMetadata, namespace: strin
 export function metadataErrors(kind: Kind, metadata: ApiMetadata): FieldError[] {
   return [
     ...nameErrors(kind, metadata),
-    ...labelErrors(metadata),
+    ...labelsErrors(metadata.labels, "metadata.labels"),
     ...annotationErrors(metadata),
     ...ownerErrors(metadata),
     ...finalizerErrors(metadata),
@@ -37,51 +40,17 @@ export function metadataErrors(kind: Kind, metadata: ApiMetadata): FieldError[] 
 }
 
 function nameErrors(kind: Kind, { name, namespace }: ApiMetadata): FieldError[] {
-  if (name === undefined || name === "")
-    return [{ field: "metadata.name", reason: "FieldValueRequired", message: "Required value: name or generateName is required" }];
-  const problems = (kind.nameProblems ?? subdomainProblems)(name);
-  const errors = problems.map((problem) => invalidValue("metadata.name", name, problem));
-  if (kind.namespaced && namespace === undefined)
-    errors.push({ field: "metadata.namespace", reason: "FieldValueRequired", message: "Required value" });
-  return errors;
-}
-
-const subdomainPattern = "[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*";
-const subdomain = new RegExp(`^${subdomainPattern}$`);
-
-function subdomainProblems(name: string): string[] {
-  const problems = name.length > 253 ? ["must be no more than 253 bytes"] : [];
-  if (!subdomain.test(name)) {
-    problems.push(
-      "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an " +
-        `alphanumeric character (e.g. 'example.com', regex used for validation is '${subdomainPattern}')`,
-    );
-  }
-  return problems;
-}
-
-function labelErrors({ labels = {} }: ApiMetadata): FieldError[] {
-  return Object.entries(labels).flatMap(([key, value]) => [
-    ...labelKeyProblems(key).map((problem) => invalidValue("metadata.labels", key, problem)),
-    ...labelValueProblems(value).map((problem) => invalidValue("metadata.labels", value, problem)),
-  ]);
+  if (!name) return [required("metadata.name", "name or generateName is required")];
+  const errors = each("metadata.name", name, (kind.nameProblems ?? dnsSubdomainProblems)(name));
+  return kind.namespaced && namespace === undefined ? [...errors, required("metadata.namespace")] : errors;
 }
 
 function annotationErrors({ annotations = {} }: ApiMetadata): FieldError[] {
-  const errors: FieldError[] = [];
-  let bytes = 0;
-  for (const [key, value] of Object.entries(annotations)) {
-    bytes += key.length + value.length;
-    for (const problem of labelKeyProblems(key.toLowerCase())) errors.push(invalidValue("metadata.annotations", key, problem));
-  }
-  if (bytes > annotationsLimitBytes) {
-    errors.push({
-      field: "metadata.annotations",
-      reason: "FieldValueTooLong",
-      message: `Too long: may not be more than ${annotationsLimitBytes} bytes`,
-    });
-  }
-  return errors;
+  const field = "metadata.annotations";
+  const entries = Object.entries(annotations);
+  const errors = entries.flatMap(([key]) => each(field, key, labelKeyProblems(key.toLowerCase())));
+  const bytes = entries.reduce((sum, [key, value]) => sum + key.length + value.length, 0);
+  return bytes > annotationsLimitBytes ? [...errors, tooLong(field, annotationsLimitBytes)] : errors;
 }
 
 function ownerErrors({ ownerReferences = [] }: ApiMetadata): FieldError[] {
@@ -98,7 +67,7 @@ function ownerErrors({ ownerReferences = [] }: ApiMetadata): FieldError[] {
     if (controller === undefined) controller = name;
     else {
       const problem = `Only one reference can have Controller set to true. Found "true" in references for ${controller} and ${name}`;
-      errors.push({ field, reason: "FieldValueInvalid", message: `Invalid value: ${JSON.stringify(ownerReferences)}: ${problem}` });
+      errors.push(invalidValue(field, ownerReferences, problem));
     }
   }
   return errors;
@@ -108,18 +77,13 @@ const standardFinalizers: ReadonlySet<string> = new Set(["kubernetes", "orphan",
 
 function finalizerErrors({ finalizers = [] }: ApiMetadata): FieldError[] {
   const errors = finalizers.flatMap((finalizer, index) => {
-    const problems = labelKeyProblems(finalizer).map((problem) => invalidValue("metadata.finalizers", finalizer, problem));
+    const problems = each("metadata.finalizers", finalizer, labelKeyProblems(finalizer));
     if (finalizer.includes("/") || standardFinalizers.has(finalizer)) return problems;
     const unqualified = "name is neither a standard finalizer name nor is it fully qualified";
     return [...problems, invalidValue(`metadata.finalizers[${index}]`, finalizer, unqualified)];
   });
   if (finalizers.includes("orphan") && finalizers.includes("foregroundDeletion")) {
-    const problem = "finalizer orphan and foregroundDeletion cannot be both set";
-    errors.push({
-      field: "metadata.finalizers",
-      reason: "FieldValueInvalid",
-      message: `Invalid value: ${JSON.stringify(finalizers)}: ${problem}`,
-    });
+    errors.push(invalidValue("metadata.finalizers", finalizers, "finalizer orphan and foregroundDeletion cannot be both set"));
   }
   return errors;
 }
@@ -136,7 +100,7 @@ export function metadataUpdateErrors(metadata: ApiMetadata, old: Readonly<ApiMet
     if (added.length > 0) {
       const list = added.map((finalizer) => JSON.stringify(finalizer)).join(", ");
       const problem = `no new finalizers can be added if the object is being deleted, found new finalizers []string{${list}}`;
-      errors.push({ field: "metadata.finalizers", reason: "FieldValueForbidden", message: `Forbidden: ${problem}` });
+      errors.push(forbiddenField("metadata.finalizers", problem));
     }
   }
   for (const field of ["name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"] as const) {
@@ -157,8 +121,4 @@ export function dropDuplicateOwners(object: ApiObject): boolean {
   const unique = owners.filter((owner, index) => owners.findIndex((other) => equalJson(other, owner)) === index);
   object.metadata.ownerReferences = unique;
   return unique.length < owners.length;
-}
-
-function invalidValue(field: string, value: unknown, problem: string): FieldError {
-  return { field, reason: "FieldValueInvalid", message: `Invalid value: ${JSON.stringify(value)}: ${problem}` };
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { boundPod, patches, podPath, podsPath, startTestServer } from "../test-support/test-server.ts";
+import { boundPod, patches, podPath, podsPath, startTestServer, type TestResponse, type TestServer } from "../test-support/test-server.ts";
 
 test("a binding gives a pod its node, and says that it is scheduled", async () => {
   await using server = await startTestServer();
@@ -95,26 +95,102 @@ test("ephemeral containers can be added, and then neither changed nor removed", 
   });
 });
 
-test("a resize changes the containers' resources, nothing else", async () => {
+test("an ephemeral container is checked like any other", async () => {
   await using server = await startTestServer();
-  await server.request(
-    "POST",
-    podsPath,
-    boundPod("a", { containers: [{ name: "c", image: "busybox", resources: { requests: { cpu: "100m" } } }] }),
-  );
+  await server.request("POST", podsPath, boundPod("a"));
 
   const { status, body } = await server.request(
     "PATCH",
-    `${podPath("a")}/resize`,
-    { spec: { containers: [{ name: "c", image: "other", resources: { requests: { cpu: "200m" } } }] } },
+    `${podPath("a")}/ephemeralcontainers`,
+    { spec: { ephemeralContainers: [{ name: "dbg" }] } },
     patches.strategic,
   );
+
+  expect(status).toBe(422);
+  expect(body.message).toBe('Pod "a" is invalid: spec.ephemeralContainers[0].image: Required value');
+});
+
+async function startWithResizablePod(): Promise<TestServer> {
+  const server = await startTestServer();
+  await server.request("POST", "/api/v1/nodes", { metadata: { name: "n1" }, status: { allocatable: { cpu: "2", memory: "1Gi" } } });
+  const resources = { requests: { cpu: "100m" }, limits: { cpu: "1" } };
+  await server.request("POST", podsPath, boundPod("a", { containers: [{ name: "c", image: "busybox", resources }] }));
+  return server;
+}
+
+function resize(server: TestServer, spec: object): Promise<TestResponse> {
+  return server.request("PATCH", `${podPath("a")}/resize`, { spec }, patches.strategic);
+}
+
+test("a resize changes the containers' CPU and memory, nothing else", async () => {
+  await using server = await startWithResizablePod();
+
+  const { status, body } = await resize(server, {
+    nodeName: "n2",
+    containers: [{ name: "c", image: "other", resources: { requests: { cpu: "200m" } } }],
+  });
 
   expect(status).toBe(200);
   expect(body).toMatchObject({
     metadata: { generation: 2 },
-    spec: { containers: [{ name: "c", image: "busybox", resources: { requests: { cpu: "200m" } } }] },
+    spec: { nodeName: "n1", containers: [{ name: "c", image: "busybox", resources: { requests: { cpu: "200m" }, limits: { cpu: "1" } } }] },
   });
+});
+
+test.each([
+  [
+    "more than the node has",
+    { containers: [{ name: "c", resources: { requests: { cpu: "3" }, limits: { cpu: "3" } } }] },
+    403,
+    'pods "a" is forbidden: node didn\'t have enough allocatable resources: cpu, requested: 3000, allocatable: 2000',
+  ],
+  [
+    "another quality of service",
+    { containers: [{ name: "c", resources: { requests: { cpu: "1", memory: "1Mi" }, limits: { cpu: "1", memory: "1Mi" } } }] },
+    422,
+    "Pod QOS Class may not change as a result of resizing",
+  ],
+  [
+    "another container",
+    { containers: [{ name: "d", image: "i" }] },
+    422,
+    "spec.containers: Forbidden: containers may not be added or removed on resize",
+  ],
+  [
+    "no limit any more",
+    { containers: [{ name: "c", resources: { limits: null } }] },
+    422,
+    "spec.containers[0].resources.limits: Forbidden: resource limits cannot be removed",
+  ],
+  [
+    "another resource",
+    { containers: [{ name: "c", resources: { requests: { "x.io/gpu": "1" }, limits: { "x.io/gpu": "1" } } }] },
+    422,
+    "spec: Forbidden: only cpu and memory resources are mutable",
+  ],
+  [
+    "a request above the limit",
+    { containers: [{ name: "c", resources: { requests: { cpu: "1500m" } } }] },
+    422,
+    "must be less than or equal to cpu limit of 1",
+  ],
+])("a resize to %s is refused", async (_name, spec, code, message) => {
+  await using server = await startWithResizablePod();
+
+  const { status, body } = await resize(server, spec);
+
+  expect(status).toBe(code);
+  expect(body.message).toContain(message);
+});
+
+test("a resize needs the pod's node", async () => {
+  await using server = await startWithResizablePod();
+  await server.request("DELETE", "/api/v1/nodes/n1");
+
+  const { status, body } = await resize(server, { containers: [{ name: "c", resources: { requests: { cpu: "200m" } } }] });
+
+  expect(status).toBe(403);
+  expect(body.message).toBe('pods "a" is forbidden: node "n1" not found');
 });
 
 test("logs and exec are not served, and say so", async () => {
