@@ -9,7 +9,7 @@ export interface InProcessRequest {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
   /** Means nothing here: there are no connections to share. */
-  readonly pool: "short" | "long" | "lease";
+  readonly pool: "short" | "long" | "quiet" | "lease";
   readonly signal: AbortSignal;
 }
 

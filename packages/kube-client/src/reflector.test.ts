@@ -184,6 +184,25 @@ describe("Reflector's watch", () => {
     }
   });
 
+  test("is asked for at once when woken, unless the server said how long to leave it alone", async () => {
+    const { reflector, watches, clock, requests } = await started({
+      answer: (_, watch, index) => {
+        if (index === 1) throw new Error("connection refused");
+        return index === 2 ? { status: 429, headers: { "retry-after": "7" }, body: {} } : watch();
+      },
+    });
+    watches[0]?.end();
+    await clock.advance(0);
+    expect(requests.length).toBe(2);
+
+    reflector.wake();
+    await clock.advance(0);
+    expect(requests.length).toBe(3);
+    reflector.wake();
+    await clock.advance(0);
+    expect(requests.length).toBe(3);
+  });
+
   test.each([
     ["as an answer", (watch: OpenBody) => void watch.end()],
     [

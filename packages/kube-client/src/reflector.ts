@@ -62,6 +62,7 @@ export class Reflector<T extends KubernetesObject> {
   #connection: WatchConnection<T> | undefined;
   #initialLimit: Disposable | undefined;
   #lastContactMs: number | undefined;
+  #wake: AbortController | undefined;
 
   constructor(options: ReflectorOptions<T>) {
     this.#options = options;
@@ -87,6 +88,14 @@ export class Reflector<T extends KubernetesObject> {
   /** Monotonic time of the last answer or line from the server; `undefined` before the first. For liveness checks. */
   get lastContactMs(): number | undefined {
     return this.#lastContactMs;
+  }
+
+  /**
+   * Ends the wait after a failure: the API server is known to answer again. A wait that the server itself asked for goes
+   * on.
+   */
+  wake(): void {
+    this.#wake?.abort();
   }
 
   /** Lists and watches until aborted. To be called once. */
@@ -123,7 +132,7 @@ export class Reflector<T extends KubernetesObject> {
         case "listing":
           return await this.#list(phase, signal);
         case "waiting":
-          await this.#options.clock.sleep(phase.delayMs, signal);
+          await this.#wait(phase.delayMs, phase.failure.retryAfterMs === undefined, signal);
           return { kind: "waited" };
         default:
           return phase satisfies never;
@@ -131,6 +140,18 @@ export class Reflector<T extends KubernetesObject> {
     } catch (error) {
       signal.throwIfAborted();
       return { kind: "failed", failure: failureOf(error) };
+    }
+  }
+
+  async #wait(ms: number, canWake: boolean, signal: AbortSignal): Promise<void> {
+    const wake = new AbortController();
+    if (canWake) this.#wake = wake;
+    try {
+      await this.#options.clock.sleep(ms, AbortSignal.any([signal, wake.signal]));
+    } catch (error) {
+      if (signal.aborted || !wake.signal.aborted) throw error;
+    } finally {
+      this.#wake = undefined;
     }
   }
 

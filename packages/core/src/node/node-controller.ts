@@ -72,6 +72,7 @@ export class NodeController {
   readonly #describer: NodeDescriber;
   readonly #keeper: NodeKeeper;
   readonly #recoveryListeners = new Set<() => void>();
+  readonly #apiServerListeners = new Set<() => void>();
   #isStarted = false;
   #isRegistered = false;
   #hasAnswered = false;
@@ -91,7 +92,7 @@ export class NodeController {
       instance: { nodeName: options.name, identity: options.instance.identity, startId: random.uuid() },
       standby: options.instance.standby ?? false,
       durationSeconds: options.leaseDurationSeconds ?? defaultLeaseDurationSeconds,
-      onRecovered: () => this.#keeper.distrustWatch(),
+      onRecovered: () => this.#onApiServerRecovered(),
     });
     this.#health = new HealthMonitor({
       ...common,
@@ -146,6 +147,15 @@ export class NodeController {
   onProviderRecovered(listener: () => void): Disposable {
     this.#recoveryListeners.add(listener);
     return { [Symbol.dispose]: () => void this.#recoveryListeners.delete(listener) };
+  }
+
+  /**
+   * Calls back when the API server takes the Lease again after it had not: whoever waits to try it again need not wait
+   * on. The listener returns at once.
+   */
+  onApiServerRecovered(listener: () => void): Disposable {
+    this.#apiServerListeners.add(listener);
+    return { [Symbol.dispose]: () => void this.#apiServerListeners.delete(listener) };
   }
 
   /**
@@ -236,7 +246,7 @@ export class NodeController {
     this.#registered.resolve();
     const isFirst = !this.#isRegistered;
     this.#isRegistered = true;
-    if (!isFirst && !isDeepStrictEqual(whatPodsSee(node), whatPodsSee(previous))) this.#callListeners();
+    if (!isFirst && !isDeepStrictEqual(whatPodsSee(node), whatPodsSee(previous))) this.#call(this.#recoveryListeners);
   }
 
   #onHealth(health: ProviderHealth, previous: ProviderHealth): void {
@@ -250,11 +260,16 @@ export class NodeController {
     if (health.kind !== "up" || previous.kind !== "down") return;
     if (node) recorder.event(nodeReference(node), "Normal", "ProviderRecovered", `The provider of node ${options.name} answers again`);
     this.#describer.refresh();
-    this.#callListeners();
+    this.#call(this.#recoveryListeners);
   }
 
-  #callListeners(): void {
-    for (const listener of this.#recoveryListeners) {
+  #onApiServerRecovered(): void {
+    this.#keeper.distrustWatch();
+    this.#call(this.#apiServerListeners);
+  }
+
+  #call(listeners: ReadonlySet<() => void>): void {
+    for (const listener of listeners) {
       try {
         listener();
       } catch (error) {

@@ -150,10 +150,17 @@ export class PodController {
     }
   }
 
-  /** The back end is there again: whatever waits for a retry is tried now. */
+  /** The back end or the API server is there again: whatever waits for a retry is tried now. */
   retryNow(): void {
     this.#queue.resetBackoff();
+    this.#statuses.retryNow();
     for (const { ref, verdict } of this.#records.values()) if (verdict?.kind === "waiting") this.#queue.add(ref.uid);
+  }
+
+  /** A secret or config map that the pod refers to has come, changed or gone: what waited for that is tried now. */
+  configChanged(uid: string): void {
+    const record = this.#records.get(uid);
+    if (record?.waitsForConfig || record?.call) this.#queue.add(uid);
   }
 
   async #flushStatuses(hardSignal: AbortSignal): Promise<void> {

@@ -1,4 +1,4 @@
-import { isConflict, isInvalidInput, isNotFound, messageOf } from "@virtual-kubelet/errdefs";
+import { isInvalidInput, isNotFound, messageOf } from "@virtual-kubelet/errdefs";
 import {
   resources,
   WorkQueue,
@@ -19,6 +19,9 @@ import { isOtherPod, podStatusPatch } from "./pod-status-patch.ts";
 /** Patches of one pod that may be sent at once; then one a second. A phase change and an end are never held back. */
 const burst = 10;
 const refillMs = 1_000;
+
+/** How soon a status is written again that met another pod, or none. */
+const replacedRetryMs = 1_000;
 
 /** Pods written at once; the connections, not this, are the limit. */
 const concurrency = 64;
@@ -72,6 +75,11 @@ export class StatusWriter {
     this.#queue.add(uid);
   }
 
+  /** The API server is there again: whatever waits for a retry is written now. */
+  retryNow(): void {
+    this.#queue.resetBackoff();
+  }
+
   /** The pod is gone; drops what is kept for it. */
   forget(uid: string): void {
     this.#queue.forget(uid);
@@ -116,7 +124,7 @@ export class StatusWriter {
     wanted: PodStatus,
     body: Record<string, unknown>,
     signal: AbortSignal,
-  ): Promise<"written" | { requeueAfterMs: number } | void> {
+  ): Promise<"written" | { requeueAfterMs: number }> {
     const { client, logger, metrics, clock } = this.#deps;
     const text = JSON.stringify(body);
     const last = this.#written.get(uid);
@@ -137,8 +145,8 @@ export class StatusWriter {
       return "written";
     } catch (error) {
       signal.throwIfAborted();
-      // The pod is gone or was replaced: the watch will say so.
-      if (isNotFound(error) || isOtherPod(error)) return undefined;
+      // The pod is gone or was replaced, and the watch will say so; should it not, this is tried again.
+      if (isNotFound(error) || isOtherPod(error)) return { requeueAfterMs: replacedRetryMs };
       if (isInvalidInput(error)) {
         logger.error({ pod: `${name.namespace}/${name.name}`, uid, err: messageOf(error) }, "the API server refuses the pod's status");
       }
@@ -154,7 +162,7 @@ export class StatusWriter {
       metrics.count("vk_pods_removed_total");
     } catch (error) {
       signal.throwIfAborted();
-      if (!isNotFound(error) && !isConflict(error)) throw error;
+      if (!isNotFound(error)) throw error;
     }
     this.#removed.add(record.ref.uid);
   }

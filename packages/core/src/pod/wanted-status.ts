@@ -24,7 +24,13 @@ export function wantedStatus(
   const isOver = record.deletion !== undefined && (backend.kind === "gone" || backend.kind === "absent");
   if (isOver && !(reported && hasEnded(reported))) return endedStatus(pod, { ...context, reported });
   if (verdict) return waitingStatus(pod, { ...verdict, ...context });
-  if (reported) return derivePodStatus({ pod, reported, ...context });
+  if (reported) return derivePodStatus({ pod, reported, ...context, observedGeneration: generationActedOn(pod, record) });
   const isSlow = call?.kind === "start" && monotonicMs - call.startedMs > slowStartMs;
   return isSlow ? waitingStatus(pod, { reason: "ContainerCreating", message: "", ...context }) : undefined;
+}
+
+/** A pod that is ending says what it last ran; its end, that the deletion was seen. Else each deletion cost a write more. */
+function generationActedOn(pod: DeepReadonly<Pod>, { backend, deletion, reported }: Readonly<PodRecord>): number | undefined {
+  if (deletion && !(reported && hasEnded(reported))) return pod.status?.observedGeneration;
+  return backend.kind === "present" ? backend.applied.metadata?.generation : undefined;
 }
