@@ -1,4 +1,5 @@
 import { notAcceptable, unsupportedMediaType } from "../api-status-error.ts";
+import { protobufMediaType } from "../kinds/schema/protobuf.ts";
 
 /** The form an answer takes. */
 export type OutputForm = "object" | "table" | "metadata";
@@ -46,15 +47,15 @@ function parseAccept(accept: string): Accepted[] {
 }
 
 /**
- * Checks that a request's body is JSON.
+ * Checks that a request's body is JSON or protobuf.
  *
  * @throws ApiStatusError 415
  */
 export function checkJsonBody(contentType: string | undefined): void {
   const type = mediaType(contentType);
-  if (type === "" || type === "application/json") return;
+  if (type === "" || type === "application/json" || type === protobufMediaType) return;
   throw unsupportedMediaType(
-    `the body of the request was in an unknown format - accepted media types include: application/json; the embedded API server does not read ${type}`,
+    `the body of the request was in an unknown format - accepted media types include: application/json, ${protobufMediaType}; the embedded API server does not read ${type}`,
   );
 }
 

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { once } from "./once.ts";
 
 /** A type of the API, as the wire has it: what an object's JSON may hold, and how lists in it are merged. */
 export type TypeSchema =
@@ -127,9 +128,4 @@ function typeOf(openApi: OpenApiSchema): TypeSchema {
     default:
       return { type: "any" };
   }
-}
-
-function once<Value>(make: () => Value): () => Value {
-  let made: { value: Value } | undefined;
-  return () => (made ??= { value: make() }).value;
 }

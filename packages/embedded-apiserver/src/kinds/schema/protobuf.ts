@@ -1,0 +1,193 @@
+import { readFileSync } from "node:fs";
+import { once } from "./once.ts";
+import { packedNumbers, ProtobufError, wireFields, type WireField } from "./protobuf-wire.ts";
+
+/** The media type of bodies {@link decodeProtobuf} reads. */
+export const protobufMediaType = "application/vnd.kubernetes.protobuf";
+
+const magic = Buffer.from("k8s\0");
+const decoder = new TextDecoder();
+
+/** Whether a body is one of Kubernetes' protobuf bodies; no JSON text begins like them. */
+export function isProtobuf(body: Uint8Array): boolean {
+  return magic.equals(body.subarray(0, magic.length));
+}
+
+/**
+ * Reads an object that a client sent as protobuf, into what it would have sent as JSON.
+ *
+ * Source: k8s.io/apimachinery v0.36.3 pkg/runtime/serializer/protobuf and pkg/runtime/generated.proto, `Unknown`.
+ *
+ * @throws ProtobufError if it cannot be read, or is of a kind that is not known here
+ */
+export function decodeProtobuf(body: Uint8Array): Record<string, unknown> {
+  if (!isProtobuf(body)) throw new ProtobufError("it does not begin with the four bytes that mark Kubernetes' protobuf");
+  let typeMeta: WireField["value"] = new Uint8Array();
+  let raw: WireField["value"] = new Uint8Array();
+  for (const { number, value } of wireFields(body.subarray(magic.length))) {
+    if (number === 1) typeMeta = value;
+    else if (number === 2) raw = value;
+  }
+  let apiVersion = "";
+  let kind = "";
+  for (const { number, value } of wireFields(bytesOf(typeMeta))) {
+    if (number === 1) apiVersion = textOf(value);
+    else if (number === 2) kind = textOf(value);
+  }
+  const name = kind === "DeleteOptions" ? "meta.v1.DeleteOptions" : messageFile().kinds[`${apiVersion} ${kind}`];
+  if (name === undefined) throw new ProtobufError(`the kind ${kind} of ${apiVersion} is read only as JSON`);
+  return { kind, apiVersion, ...readMessage(name, bytesOf(raw)) };
+}
+
+interface MessageFile {
+  readonly kinds: Readonly<Record<string, string>>;
+  /** Message to field to number and type, such as `2 []core.v1.Container`; `...` marks a field whose parts are the message's own. */
+  readonly messages: Readonly<Record<string, Readonly<Record<string, string>>>>;
+}
+
+/** The file is read when the first protobuf comes: most clients send JSON. */
+const messageFile = once((): MessageFile =>
+  JSON.parse(readFileSync(new URL("../../../data/protobuf-messages.json", import.meta.url), "utf8")),
+);
+
+interface MessageField {
+  /** Empty if the parts are the message's own. */
+  readonly name: string;
+  readonly shape: "one" | "list" | "map";
+  readonly type: string;
+}
+
+const parsed = new Map<string, ReadonlyMap<number, MessageField>>();
+
+function fieldsOf(message: string): ReadonlyMap<number, MessageField> {
+  let fields = parsed.get(message);
+  if (fields === undefined) {
+    fields = new Map(Object.entries(messageFile().messages[message] ?? {}).map(([name, text]) => parseField(name, text)));
+    parsed.set(message, fields);
+  }
+  return fields;
+}
+
+function parseField(name: string, text: string): [number, MessageField] {
+  const [, number = "", mark = "", type = ""] = /^(\d+) (\[\]|map )?(.+)$/.exec(text) ?? [];
+  const shape = mark === "" ? "one" : mark === "[]" ? "list" : "map";
+  return [Number(number), { name: name.startsWith("...") ? "" : name, shape, type }];
+}
+
+function readMessage(message: string, bytes: Uint8Array): Record<string, unknown> {
+  const result = new Map<string, unknown>();
+  const fields = fieldsOf(message);
+  for (const wire of wireFields(bytes)) {
+    const field = fields.get(wire.number);
+    // A newer client may send more than is known here.
+    if (field === undefined) continue;
+    const { name, shape, type } = field;
+    if (name === "") {
+      for (const [key, value] of Object.entries(readMessage(type, bytesOf(wire.value)))) result.set(key, value);
+    } else if (shape === "one") {
+      const value = readValue(type, wire.value);
+      if (value !== undefined) result.set(name, value);
+    } else if (shape === "list") {
+      const items = (result.get(name) ?? []) as unknown[];
+      items.push(...readItems(type, wire));
+      result.set(name, items);
+    } else {
+      const entries = (result.get(name) ?? new Map()) as Map<string, unknown>;
+      result.set(name, entries.set(...readEntry(type, bytesOf(wire.value))));
+    }
+  }
+  // Object.fromEntries takes any key as a property of its own, `__proto__` too.
+  const plain = [...result].map(([key, value]) => [key, value instanceof Map ? Object.fromEntries(value) : value] as const);
+  return Object.fromEntries(plain);
+}
+
+function readItems(type: string, wire: WireField): unknown[] {
+  if (type === "int32" || type === "int64") return Array.from(packedNumbers(wire), (number) => Number(BigInt.asIntN(64, number)));
+  return [readValue(type, wire.value)];
+}
+
+function readEntry(type: string, bytes: Uint8Array): [string, unknown] {
+  let key = "";
+  let value: unknown = emptyValue(type);
+  for (const field of wireFields(bytes)) {
+    if (field.number === 1) key = textOf(field.value);
+    else if (field.number === 2) value = readValue(type, field.value);
+  }
+  return [key, value];
+}
+
+function emptyValue(type: string): unknown {
+  return type === "string" || type === "bytes" ? "" : readValue(type, new Uint8Array());
+}
+
+function readValue(type: string, value: WireField["value"]): unknown {
+  switch (type) {
+    case "string":
+      return textOf(value);
+    case "bytes":
+      return Buffer.from(bytesOf(value)).toString("base64");
+    case "bool":
+      return numberOf(value) !== 0;
+    case "int32":
+    case "int64":
+      return numberOf(value);
+    case "meta.v1.Time":
+      return readTime(bytesOf(value), 3);
+    case "meta.v1.MicroTime":
+      return readTime(bytesOf(value), 6);
+    case "resource.Quantity":
+      return partOf(bytesOf(value), 1, textOf) ?? "0";
+    case "intstr.IntOrString":
+      return readIntOrString(bytesOf(value));
+    case "meta.v1.FieldsV1":
+      return readFieldSet(partOf(bytesOf(value), 1, textOf) ?? "{}");
+    case "authorization.v1.ExtraValue":
+    case "authentication.v1.ExtraValue":
+      return readMessage(type, bytesOf(value))["items"] ?? [];
+    default:
+      return readMessage(type, bytesOf(value));
+  }
+}
+
+function readFieldSet(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch (cause) {
+    throw new ProtobufError("a set of managed fields is no JSON", { cause });
+  }
+}
+
+/** @returns undefined for the time that is none */
+function readTime(bytes: Uint8Array, digits: 3 | 6): string | undefined {
+  const seconds = partOf(bytes, 1, numberOf) ?? 0;
+  const nanos = partOf(bytes, 2, numberOf) ?? 0;
+  if (seconds === 0 && nanos === 0) return undefined;
+  const date = new Date(seconds * 1000);
+  if (Number.isNaN(date.getTime())) throw new ProtobufError(`the time ${seconds} is out of range`);
+  const whole = date.toISOString().slice(0, 19);
+  return digits === 3 ? `${whole}Z` : `${whole}.${String(Math.floor(nanos / 1000)).padStart(6, "0")}Z`;
+}
+
+function readIntOrString(bytes: Uint8Array): number | string {
+  return partOf(bytes, 1, numberOf) === 1 ? (partOf(bytes, 3, textOf) ?? "") : (partOf(bytes, 2, numberOf) ?? 0);
+}
+
+function partOf<Part>(bytes: Uint8Array, wanted: number, read: (value: WireField["value"]) => Part): Part | undefined {
+  let part: Part | undefined;
+  for (const { number, value } of wireFields(bytes)) if (number === wanted) part = read(value);
+  return part;
+}
+
+function numberOf(value: WireField["value"]): number {
+  if (typeof value !== "bigint") throw new ProtobufError("a number is expected where bytes are");
+  return Number(BigInt.asIntN(64, value));
+}
+
+function bytesOf(value: WireField["value"]): Uint8Array {
+  if (typeof value === "bigint") throw new ProtobufError("bytes are expected where a number is");
+  return value;
+}
+
+function textOf(value: WireField["value"]): string {
+  return decoder.decode(bytesOf(value));
+}
