@@ -1,4 +1,4 @@
-import { ApiStatusError, badRequest } from "../api-status-error.ts";
+import { ApiStatusError, badRequest, uidConflictOnUpdate } from "../api-status-error.ts";
 import type { ApiObject } from "../kind.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json-value.ts";
 import { structSchema } from "../kinds/schema/schema.ts";
@@ -9,7 +9,7 @@ import { createObject } from "../rest/create.ts";
 import { decodeObject, decodePatched } from "../rest/decode-object.ts";
 import { deleteObject, type Deletion } from "../rest/delete.ts";
 import { listObjects } from "../rest/list.ts";
-import { collectionOf, type WriteOptions } from "../rest/rest-context.ts";
+import { collectionOf, type ObjectAddress, type WriteOptions } from "../rest/rest-context.ts";
 import { updateObject, type UpdateOptions } from "../rest/update.ts";
 import type { ApiResponse } from "./api-request.ts";
 import { parseDeleteOptions } from "./delete-options.ts";
@@ -59,7 +59,7 @@ export function replaceVerb(deps: ResourceDeps, call: ResourceCall, scope?: "sta
   const { kind, namespace, name } = address;
   const isMissing = collectionOf(deps.context, kind).get(namespace, name) === undefined;
   if (scope === undefined && isMissing && createdByUpdate.has(`${kind.plural}.${kind.group}`)) {
-    return objectResponse(deps, call, 201, createObject(deps.context, kind, namespace, namedBody(body, name), options));
+    return objectResponse(deps, call, 201, createObject(deps.context, kind, namespace, bodyToCreate(body, address), options));
   }
   const object = decodeObject(kind, body, options);
   const uid = object.metadata.uid as string | undefined;
@@ -71,13 +71,16 @@ export function replaceVerb(deps: ResourceDeps, call: ResourceCall, scope?: "sta
   );
 }
 
-function namedBody(body: JsonValue, name: string): JsonValue {
+/** What a PUT creates: the UID of an object that is gone is in its way, a resourceVersion is not. */
+function bodyToCreate(body: JsonValue, address: ObjectAddress): JsonValue {
   if (!isJsonObject(body)) return body;
-  const metadata = isJsonObject(body["metadata"]) ? body["metadata"] : {};
-  const given = metadata["name"];
-  if (typeof given === "string" && given !== "" && given !== name)
-    throw badRequest(`the name of the object (${given}) does not match the name on the URL (${name})`);
-  return { ...body, metadata: { ...metadata, name } };
+  const { name: addressed } = address;
+  const { resourceVersion: _none, ...metadata } = isJsonObject(body["metadata"]) ? body["metadata"] : {};
+  const { name, uid } = metadata;
+  if (typeof name === "string" && name !== "" && name !== addressed)
+    throw badRequest(`the name of the object (${name}) does not match the name on the URL (${addressed})`);
+  if (typeof uid === "string" && uid !== "") throw uidConflictOnUpdate(address.kind, address, uid, "");
+  return { ...body, metadata: { ...metadata, name: addressed } };
 }
 
 function scopeOf(scope: "status" | undefined): Pick<UpdateOptions, "scope"> {

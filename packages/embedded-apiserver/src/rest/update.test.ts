@@ -38,6 +38,18 @@ test("an update without a resourceVersion overwrites, but not a Lease", async ()
   });
 });
 
+test("PUT of a Lease that is gone creates it whatever its resourceVersion, but not with its old UID", async () => {
+  await using server = await startTestServer();
+  const lease = (metadata: object): object => ({ metadata: { name: "l", ...metadata }, spec: { holderIdentity: "y" } });
+
+  const refused = await server.request("PUT", `${leasesPath}/l`, lease({ uid: "u", resourceVersion: "5" }));
+  const created = await server.request("PUT", `${leasesPath}/l`, lease({ resourceVersion: "5" }));
+
+  expect([refused.status, refused.body.reason]).toEqual([409, "Conflict"]);
+  expect(refused.body.message).toContain("UID in precondition: u, UID in object meta: ");
+  expect(created.status).toBe(201);
+});
+
 test("PUT creates a Lease that is not there, but not a pod", async () => {
   await using server = await startTestServer();
 
