@@ -17,7 +17,7 @@ export interface Site {
 export interface Contender {
   readonly name: string;
   readonly start: (site: Site) => ChildProcess;
-  /** Whether it registers its node itself; else pods may be bound to the name at once. */
+  /** Whether it registers its node itself. */
   readonly registersNode: boolean;
 }
 
@@ -33,6 +33,25 @@ export const ours: Contender = {
     return launch(site, "ours", process.execPath, [main, ...flags, "--log-level", "warn", "--health-addr", "127.0.0.1:0"]);
   },
 };
+
+/** Our node from its sources, over one version of HTTP for everything but the lease. */
+export function oursOver(http: "HTTP/1.1" | "HTTP/2"): Contender {
+  const node = http === "HTTP/2" ? "ours-h2" : "ours-h1";
+  return {
+    name: node,
+    registersNode: true,
+    start: (site) => {
+      const flags = [
+        "--conditions=@virtual-kubelet/source",
+        "--expose-gc",
+        join(import.meta.dirname, "our-node.ts"),
+        site.kubeconfig,
+        node,
+      ];
+      return launch(site, node, process.execPath, http === "HTTP/2" ? [...flags, "--http2"] : flags);
+    },
+  };
+}
 
 /** The least that could do it. */
 export const bareLoop: Contender = {
@@ -83,5 +102,5 @@ function kwokStages(): string {
 function launch(site: Site, name: string, program: string, args: readonly string[]): ChildProcess {
   mkdirSync(site.directory, { recursive: true });
   const log = openSync(join(site.directory, `${name}.log`), "a");
-  return spawn(program, args, { stdio: ["ignore", log, log] });
+  return spawn(program, args, { stdio: ["ignore", "pipe", log] });
 }

@@ -20,7 +20,7 @@ process.on("SIGUSR2", () => {
 const credentials = await loadCredentials({ kubeconfig, env: {}, clock: systemClock });
 await using transport = createHttpTransport({
   credentials,
-  pools: http2 ? { short: { http2, connections: 1 }, long: { http2, connections: 1 } } : {},
+  pools: http2 ? { short: { http2, connections: 1 }, long: { http2, connections: 1 } } : { quiet: { http2 } },
 });
 const node = new VirtualNode({
   client: createKubeClient(transport),

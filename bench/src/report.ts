@@ -18,6 +18,12 @@ export interface Row {
   readonly requests: { readonly up: Readonly<Record<string, number>>; readonly down: Readonly<Record<string, number>> };
 }
 
+/** How long renewals of a lease took, in milliseconds: alone, and while 300 watches were open and 1,000 patches queued. */
+export interface LeaseTimes {
+  readonly aloneMs: readonly number[];
+  readonly underLoadMs: readonly number[];
+}
+
 /** All that a run found. */
 export interface Report {
   readonly date: string;
@@ -26,8 +32,12 @@ export interface Report {
   readonly pods: number;
   readonly rounds: number;
   readonly rows: readonly Row[];
+  /** Our node over each version of HTTP. */
+  readonly variants: readonly Row[];
   /** Share of one processor. */
   readonly idleCpuShare: number;
+  readonly heapBytesPerPod: number;
+  readonly lease: LeaseTimes;
 }
 
 const begin = "<!-- begin measured -->";
@@ -48,9 +58,7 @@ function markdown(report: Report): string {
   const lines = [
     `${report.date}, ${report.machine}, kube-apiserver ${report.kubernetes}; ${report.pods} pods, ${report.rounds} rounds, medians.`,
     "",
-    "| | up pods/s | create→Running p50 / p99 | CPU s | peak RSS MiB | down pods/s | delete→gone p50 / p99 | CPU s | peak RSS MiB |",
-    "|---|---|---|---|---|---|---|---|---|",
-    ...report.rows.map(({ name, up, down }) => `| ${name} | ${cells(up)} | ${cells(down)} |`),
+    ...table(report.rows),
     "",
   ];
   if (ours && bare && kwok) {
@@ -64,12 +72,31 @@ function markdown(report: Report): string {
       `| CPU seconds up, to kwok | ≤ 1 | ${ratio(ours.up.cpuSeconds, kwok.up.cpuSeconds)} |`,
       `| peak RSS, to the bare loop | ≤ 1.4 | ${ratio(Math.max(ours.up.peakRssMiB, ours.down.peakRssMiB), Math.max(bare.up.peakRssMiB, bare.down.peakRssMiB))} |`,
       `| idle node, share of a core | < 1 % | ${(report.idleCpuShare * 100).toFixed(2)} % |`,
+      `| heap a further pod | ≤ 10 KiB | ${(report.heapBytesPerPod / 1024).toFixed(1)} KiB |`,
       `| status patches a pod | 2 | ${perPod(ours, "PATCH pods/status", report.pods)} |`,
       `| deletes a pod (ours; the load's own is the other) | 1 | ${perPod(ours, "DELETE pods", report.pods) - 1} |`,
       "",
     );
   }
+  const { aloneMs, underLoadMs } = report.lease;
+  lines.push(
+    "Our node with short requests and watches over either version of HTTP:",
+    "",
+    ...table(report.variants),
+    "",
+    `A lease's renewal while 300 watches are open and 1,000 patches are queued took at most ${Math.max(...underLoadMs)} ms ` +
+      `(${Math.max(...aloneMs)} ms with nothing else going on); it is due every 10,000 ms.`,
+    "",
+  );
   return lines.join("\n");
+}
+
+function table(rows: readonly Row[]): string[] {
+  return [
+    "| | up pods/s | create→Running p50 / p99 | CPU s | peak RSS MiB | down pods/s | delete→gone p50 / p99 | CPU s | peak RSS MiB |",
+    "|---|---|---|---|---|---|---|---|---|",
+    ...rows.map(({ name, up, down }) => `| ${name} | ${cells(up)} | ${cells(down)} |`),
+  ];
 }
 
 function cells(side: Side): string {

@@ -3,16 +3,17 @@
  *
  * Usage: run.ts [--pods 2000] [--rounds 3] [--no-guide]
  */
+import { execFile, type ChildProcess } from "node:child_process";
 import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { cpus, tmpdir, totalmem } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
+import { parseArgs, promisify } from "node:util";
 import { ensureControlPlane, startControlPlane, type ControlPlane } from "@virtual-kubelet/testing";
 import { Api, readAccess } from "./api.ts";
-import { bareLoop, kwok, nodeOf, ours, type Contender, type Site } from "./contenders.ts";
+import { bareLoop, kwok, nodeOf, ours, oursOver, type Contender, type Site } from "./contenders.ts";
 import { runLoad, type LoadResult, type Phase } from "./load.ts";
 import { cpuSeconds } from "./process-stats.ts";
-import { writeGuide, type Report, type Row } from "./report.ts";
+import { writeGuide, type LeaseTimes, type Report, type Row } from "./report.ts";
 
 const root = join(import.meta.dirname, "../..");
 const { values } = parseArgs({
@@ -25,6 +26,7 @@ const { values } = parseArgs({
 const pods = Number(values.pods);
 const rounds = Number(values.rounds);
 const contenders = [ours, bareLoop, kwok];
+const variants = [oursOver("HTTP/1.1"), oursOver("HTTP/2")];
 
 const programs = await ensureControlPlane({ programs: ["etcd", "kube-apiserver", "kubectl", "kwok"] });
 await using controlPlane = await startControlPlane({
@@ -34,18 +36,11 @@ await using controlPlane = await startControlPlane({
 });
 const site: Site = { kubeconfig: controlPlane.kubeconfig.path, directory: mkdtempSync(join(tmpdir(), "bench-")), programs };
 
-const results = new Map<string, LoadResult[]>(contenders.map(({ name }) => [name, []]));
-let idleCpuShare: number | undefined;
-for (let round = 0; round < rounds; round++) {
-  // Each round begins with another contender, so that nobody always has the freshest server.
-  for (const contender of contenders.map((_, index) => contenders[(index + round) % contenders.length] ?? ours)) {
-    const result = await measure(contender);
-    results.get(contender.name)?.push(result);
-    process.stderr.write(
-      `round ${round + 1} ${contender.name}: up ${summary(result.up)}; down ${result.down ? summary(result.down) : "-"}\n`,
-    );
-  }
-}
+const idleCpuShare = await onceRunning(ours, (_api, child) => idleShare(child.pid ?? 0));
+const results = await inRounds(contenders);
+const overHttp = await inRounds(variants);
+const heapBytesPerPod = await onceRunning(oursOver("HTTP/1.1"), heapPerPod);
+const lease = await leaseUnderLoad();
 
 const report: Report = {
   date: new Date().toISOString().slice(0, 10),
@@ -54,28 +49,43 @@ const report: Report = {
   pods,
   rounds,
   rows: contenders.map(({ name }) => rowOf(name, results.get(name) ?? [])),
-  idleCpuShare: idleCpuShare ?? Number.NaN,
+  variants: variants.map(({ name }) => rowOf(name, overHttp.get(name) ?? [])),
+  idleCpuShare,
+  heapBytesPerPod,
+  lease,
 };
 mkdirSync(join(root, ".reports"), { recursive: true });
-writeFileSync(join(root, ".reports/bench.json"), JSON.stringify({ report, results: Object.fromEntries(results) }, undefined, 2));
+writeFileSync(
+  join(root, ".reports/bench.json"),
+  JSON.stringify({ report, results: Object.fromEntries([...results, ...overHttp]) }, undefined, 2),
+);
 if (!values["no-guide"]) writeGuide(join(root, "docs/guides/performance.md"), report);
 process.stdout.write(`${JSON.stringify(report, undefined, 2)}\n`);
 
-async function measure(contender: Contender): Promise<LoadResult> {
-  const access = readAccess(site.kubeconfig);
-  const api = new Api(access, { connections: 4 });
+async function inRounds(all: readonly Contender[]): Promise<Map<string, LoadResult[]>> {
+  const measured = new Map<string, LoadResult[]>(all.map(({ name }) => [name, []]));
+  for (let round = 0; round < rounds; round++) {
+    // Each round begins with another contender, so that nobody always has the freshest server.
+    const order = [...all.slice(round % all.length), ...all.slice(0, round % all.length)];
+    for (const contender of order) {
+      const result = await onceRunning(contender, (_api, child) => load(contender, child));
+      measured.get(contender.name)?.push(result);
+      const down = result.down ? summary(result.down) : "-";
+      process.stderr.write(`round ${round + 1} ${contender.name}: up ${summary(result.up)}; down ${down}\n`);
+    }
+  }
+  return measured;
+}
+
+/** Starts a contender, waits until its node is Ready, and ends it after `use`. */
+async function onceRunning<T>(contender: Contender, use: (api: Api, child: ChildProcess) => Promise<T>): Promise<T> {
+  const api = new Api(readAccess(site.kubeconfig), { connections: 4 });
   if (contender === kwok) await createNode(api, nodeOf(kwok));
   const child = contender.start(site);
   try {
     if (contender !== bareLoop) await waitForReady(api, nodeOf(contender));
     await new Promise((resolve) => setTimeout(resolve, 3_000));
-    if (contender === ours && idleCpuShare === undefined) idleCpuShare = await idleShare(child.pid ?? 0);
-    return await runLoad({
-      access,
-      node: nodeOf(contender),
-      pods,
-      processes: { [contender.name]: child.pid ?? 0, apiserver: apiServerPid(controlPlane) },
-    });
+    return await use(api, child);
   } finally {
     const ended = new Promise((resolve) => child.once("exit", resolve));
     child.kill("SIGTERM");
@@ -85,11 +95,47 @@ async function measure(contender: Contender): Promise<LoadResult> {
   }
 }
 
+function load(contender: Contender, child: ChildProcess): Promise<LoadResult> {
+  return runLoad({
+    access: readAccess(site.kubeconfig),
+    node: nodeOf(contender),
+    pods,
+    processes: { [contender.name]: child.pid ?? 0, apiserver: apiServerPid(controlPlane) },
+  });
+}
+
 /** The share of one processor a node takes that has nothing to do, over half a minute. */
 async function idleShare(pid: number): Promise<number> {
   const before = cpuSeconds(pid);
   await new Promise((resolve) => setTimeout(resolve, 30_000));
   return (cpuSeconds(pid) - before) / 30;
+}
+
+/** How much the heap grows, garbage collected, with each pod beyond the first few hundred. */
+async function heapPerPod(api: Api, child: ChildProcess): Promise<number> {
+  const access = readAccess(site.kubeconfig);
+  const node = nodeOf(oursOver("HTTP/1.1"));
+  const [few, many] = [500, 1_500];
+  await runLoad({ access, node, pods: few, processes: {}, keep: true });
+  const before = await heapOf(child);
+  await runLoad({ access, node, pods: many, processes: {}, keep: true });
+  const after = await heapOf(child);
+  await api.send("DELETE", "/api/v1/namespaces/default/pods");
+  return (after - before) / many;
+}
+
+async function heapOf(child: ChildProcess): Promise<number> {
+  // Events are still being written for a while, and hold on to what they name.
+  await new Promise((resolve) => setTimeout(resolve, 5_000));
+  const printed = new Promise<string>((resolve) => child.stdout?.once("data", (data: Buffer) => resolve(data.toString())));
+  child.kill("SIGUSR2");
+  return Number(await printed);
+}
+
+async function leaseUnderLoad(): Promise<LeaseTimes> {
+  const script = join(import.meta.dirname, "lease-under-load.ts");
+  const { stdout } = await promisify(execFile)(process.execPath, ["--conditions=@virtual-kubelet/source", script, site.kubeconfig]);
+  return JSON.parse(stdout) as LeaseTimes;
 }
 
 function apiServerPid(plane: ControlPlane): number {
@@ -135,5 +181,7 @@ function median(numbers: readonly number[]): number {
 }
 
 function summary(phase: Phase): string {
-  return `${phase.podsPerSecond}/s p50 ${phase.latencyMs.p50} ms p99 ${phase.latencyMs.p99} ms cpu ${JSON.stringify(phase.cpuSeconds)} rss ${JSON.stringify(phase.peakRssMiB)} missing ${phase.missing}`;
+  const { podsPerSecond, latencyMs, missing } = phase;
+  const cost = `cpu ${JSON.stringify(phase.cpuSeconds)} rss ${JSON.stringify(phase.peakRssMiB)}`;
+  return `${podsPerSecond}/s p50 ${latencyMs.p50} ms p99 ${latencyMs.p99} ms ${cost} missing ${missing}`;
 }
