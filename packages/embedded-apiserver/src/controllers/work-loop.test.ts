@@ -97,17 +97,16 @@ describe("work loop", () => {
   });
 
   test("lets others have their turn after a batch", async () => {
-    const { loop, worked } = startLoop(() => undefined);
+    const { loop, worked, clock } = startLoop(() => undefined);
     for (let index = 0; index < 120; index++) loop.add(String(index));
 
-    await Promise.resolve();
+    await tick();
     const inFirstTurn = worked.length;
-    await tick();
-    await tick();
-    await tick();
+    clock.advance(0);
 
     expect(inFirstTurn).toBe(50);
     expect(worked).toHaveLength(120);
+    expect(clock.pending).toBe(0);
   });
 
   test("does nothing any more once disposed", async () => {

@@ -29,6 +29,8 @@ export function createWorkLoop({ clock, process, onError }: WorkLoopOptions): Wo
   const failures = new Map<string, number>();
   let isScheduled = false;
   let isDisposed = false;
+  /** After a batch: requests have their turn. */
+  let pause: Disposable | undefined;
 
   function add(key: string): void {
     if (isDisposed) return;
@@ -42,7 +44,7 @@ export function createWorkLoop({ clock, process, onError }: WorkLoopOptions): Wo
     let worked = 0;
     for (const key of queue) {
       if (worked++ === batchSize) {
-        setImmediate(drain);
+        pause = clock.setTimer(0, drain);
         return;
       }
       queue.delete(key);
@@ -83,6 +85,7 @@ export function createWorkLoop({ clock, process, onError }: WorkLoopOptions): Wo
     addAfter,
     [Symbol.dispose]() {
       isDisposed = true;
+      pause?.[Symbol.dispose]();
       queue.clear();
       for (const { timer } of timers.values()) timer[Symbol.dispose]();
       timers.clear();
