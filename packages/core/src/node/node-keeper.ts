@@ -11,6 +11,7 @@ import {
   type Random,
   type Store,
 } from "@virtual-kubelet/kube-client";
+import { isNewer } from "../kubernetes/resource-version.ts";
 import { isNodeReady, type WantedNode } from "./node-object.ts";
 import { NodeWriter } from "./node-writer.ts";
 import type { RegisteredNode } from "../options.ts";
@@ -262,7 +263,7 @@ export class NodeKeeper {
   /** Takes a newer state of the node; answers and watch events may overtake each other. */
   #accept(node: RegisteredNode): void {
     const previous = this.#node;
-    if (previous && previous.metadata?.uid === node.metadata?.uid && isOlder(node, previous)) return;
+    if (previous && previous.metadata?.uid === node.metadata?.uid && isNewer(previous, node)) return;
     this.#node = node;
     this.#deps.onNode(node, previous);
   }
@@ -279,10 +280,4 @@ export class NodeKeeper {
 /** What an event on the node refers to. */
 export function nodeReference(node: RegisteredNode): ObjectReference {
   return { apiVersion: "v1", kind: "Node", name: node.metadata?.name, uid: node.metadata?.uid };
-}
-
-/** Resource versions of one resource are numbers that grow; what is no number cannot be told and counts as newer. */
-function isOlder(node: RegisteredNode, than: RegisteredNode): boolean {
-  const [a = "", b = ""] = [node.metadata?.resourceVersion, than.metadata?.resourceVersion];
-  return /^\d+$/.test(a) && /^\d+$/.test(b) && BigInt(a) < BigInt(b);
 }

@@ -14,6 +14,7 @@ import {
 } from "@virtual-kubelet/kube-client";
 import { isTerminalPhase } from "./pod-phase.ts";
 import type { PodRecord } from "./pod-record.ts";
+import { isNewer } from "../kubernetes/resource-version.ts";
 import { isOtherPod, podStatusPatch } from "./pod-status-patch.ts";
 
 /** Patches of one pod that may be sent at once; then one a second. A phase change and an end are never held back. */
@@ -171,7 +172,7 @@ export class StatusWriter {
   #freshest(uid: string, stored: DeepReadonly<Pod>): DeepReadonly<Pod> {
     const written = this.#written.get(uid);
     if (!written) return stored;
-    return isNewer(written.pod.metadata?.resourceVersion, stored.metadata?.resourceVersion) ? written.pod : stored;
+    return isNewer(written.pod, stored) ? written.pod : stored;
   }
 
   /** Takes a token. @returns how long to wait for one, in milliseconds; 0 if there was one */
@@ -183,15 +184,6 @@ export class StatusWriter {
     this.#budgets.set(uid, { tokens: taken ? tokens - 1 : tokens, atMs: nowMs });
     return taken ? 0 : Math.ceil((1 - tokens) * refillMs);
   }
-}
-
-/**
- * Whether one resource version is later than another. Kubernetes 1.35 made them comparable numbers for all built-in
- * kinds, which etcd's revisions always were; where they are not numbers, the store is believed.
- */
-function isNewer(a: string | undefined, b: string | undefined): boolean {
-  if (!a || !b || !/^\d+$/.test(a) || !/^\d+$/.test(b)) return false;
-  return a.length === b.length ? a > b : a.length > b.length;
 }
 
 /** Whether nothing keeps the object of a deleted pod: it has ended, its end is written, and it was not removed before. */
