@@ -15,7 +15,7 @@ describe("rewriteScope", () => {
     ["node_modules/.pnpm/@old+core@1", "node_modules/.pnpm/@new+core@1"],
     ['["@old/*"]', '["@new/*"]'],
     ['const scope = "@old";', 'const scope = "@new";'],
-    ["https://www.npmjs.com/package/@old/core", "https://www.npmjs.com/package/@new/core"],
+    ["https://example.org/package/@old/core", "https://example.org/package/@new/core"],
     ["@older/core and me@old/core and @old-er/core", "@older/core and me@old/core and @old-er/core"],
   ])("%s", (before, after) => {
     expect(rewriteScope(before, "@old", "@new")).toBe(after);
