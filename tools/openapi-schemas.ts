@@ -127,19 +127,20 @@ function wireFacts(
     for (const [property, propertySchema] of Object.entries(schema.properties)) {
       if (property === "apiVersion" || (property === "kind" && !fields.has(property))) continue;
       const field = fields.get(property);
-      if (field === undefined) {
-        if (property !== "kind") throw new Error(`${definition}.${property} is not in ${file}`);
-        continue;
-      }
-      const isStruct =
-        !field.type.startsWith("*") && !field.type.startsWith("[]") && isReference(propertySchema) && !field.type.endsWith("FieldsV1");
+      if (field === undefined) throw new Error(`${definition}.${property} is not in ${file}`);
       if (field.type.startsWith("*")) pointer.push(property);
-      if (!field.options.includes("omitempty") || (isStruct && !field.options.includes("omitzero"))) always.push(property);
+      if (isAlwaysWritten(field, propertySchema)) always.push(property);
     }
     if (pointer.length + always.length > 0)
       facts[definition] = { ...(pointer.length > 0 ? { pointer } : {}), ...(always.length > 0 ? { always } : {}) };
   }
   return facts;
+}
+
+function isAlwaysWritten({ type, options }: GoField, schema: Json): boolean {
+  if (!options.includes("omitempty")) return true;
+  const isStruct = isReference(schema) && !/^(\*|\[\])|FieldsV1$/.test(type);
+  return isStruct && !options.includes("omitzero");
 }
 
 function isReference(schema: Json): boolean {

@@ -4,10 +4,11 @@ import type { ApiObject } from "../kind.ts";
 import { podKind } from "../kinds/pod/pod.ts";
 import { replicaSetKind } from "../kinds/workload/replica-set.ts";
 import type { ReplicaSetSpec, ReplicaSetStatus } from "../kinds/workload/workload-fields.ts";
+import { claimObjects } from "./claim.ts";
 import type { ControllerDeps } from "./controller-deps.ts";
 import { ObjectIndex } from "./object-index.ts";
 import { keyOf, parseKey } from "./object-key.ts";
-import { controllerOf, controllerReference, withOwner, withoutOwners } from "./ownership.ts";
+import { controllerOf, controllerReference } from "./ownership.ts";
 import { isActive, isTerminating } from "./pod-facts.ts";
 import { podsToDelete } from "./pod-deletion-order.ts";
 import { replicaSetStatus } from "./replica-set-status.ts";
@@ -65,24 +66,15 @@ export function startReplicaSetController(deps: ControllerDeps): Disposable {
     return isDone ? nextAvailableMs : 0;
   }
 
-  /** The pods of the set; takes in those that match and have no controller, lets go those that no longer match. */
   function claim(replicaSet: Readonly<ApiObject>): { active: Readonly<ApiObject>[]; terminating: Readonly<ApiObject>[] } {
-    const { selector }: ReplicaSetSpec = replicaSet["spec"];
-    const { namespace, uid, deletionTimestamp } = replicaSet.metadata;
-    const owned = pods.get(uid);
-    const mine = owned.filter((pod) => matchesSelector(selector, pod.metadata.labels));
-    if (deletionTimestamp === undefined) {
-      for (const pod of owned)
-        if (!mine.includes(pod) && isActive(pod))
-          cluster.update(podKind, namespace, pod.metadata.name, (object) => withoutOwners(object, (owner) => owner.uid === uid));
-      for (const orphan of pods.get(orphansOf(namespace))) {
-        if (!isActive(orphan) || !matchesSelector(selector, orphan.metadata.labels)) continue;
-        const adopted = cluster.update(podKind, namespace, orphan.metadata.name, (object) =>
-          withOwner(object, controllerReference(replicaSetKind, replicaSet)),
-        );
-        if (adopted !== undefined) mine.push(adopted);
-      }
-    }
+    const mine = claimObjects(cluster, {
+      owner: replicaSet,
+      ownerKind: replicaSetKind,
+      kind: podKind,
+      owned: pods.get(replicaSet.metadata.uid),
+      orphans: pods.get(orphansOf(replicaSet.metadata.namespace)),
+      canChange: isActive,
+    });
     return { active: mine.filter(isActive), terminating: mine.filter(isTerminating) };
   }
 

@@ -62,30 +62,19 @@ class Decoder {
     }
   }
 
-  #scalar(schema: Exclude<TypeSchema, { type: "struct" | "map" | "array" }>, value: unknown, place: Place): unknown {
+  #scalar(schema: ScalarSchema, value: unknown, place: Place): unknown {
+    if (schema.type === "any") return structuredClone(value);
+    if (schema.type === "quantity") return canonicalQuantity(value);
+    if (!hasJsonType(schema, value)) return this.#wrongType(schema, value, place);
     switch (schema.type) {
-      case "integer": {
-        const limit = schema.bits === 32 ? 2 ** 31 : 2 ** 63;
-        return Number.isInteger(value) && Number(value) >= -limit && Number(value) < limit ? value : this.#wrongType(schema, value, place);
-      }
-      case "intOrString":
-        return typeof value === "string" || (Number.isInteger(value) && Math.abs(Number(value)) < 2 ** 31)
-          ? value
-          : this.#wrongType(schema, value, place);
-      case "string":
-      case "number":
-      case "boolean":
-        return typeof value === schema.type ? value : this.#wrongType(schema, value, place);
       case "bytes":
-        return typeof value === "string" ? canonicalBase64(value) : this.#wrongType(schema, value, place);
+        return canonicalBase64(String(value));
       case "time":
-        return typeof value === "string" ? orThrow(canonicalTime(value)) : this.#wrongType(schema, value, place);
+        return orThrow(canonicalTime(String(value)));
       case "microTime":
-        return typeof value === "string" ? orThrow(canonicalMicroTime(value)) : this.#wrongType(schema, value, place);
-      case "quantity":
-        return canonicalQuantity(value);
-      case "any":
-        return structuredClone(value);
+        return orThrow(canonicalMicroTime(String(value)));
+      default:
+        return value;
     }
   }
 
@@ -152,6 +141,27 @@ class Decoder {
     this.typeProblem ??= wrongType(schema, value, place);
     return undefined;
   }
+}
+
+type ScalarSchema = Exclude<TypeSchema, { type: "struct" | "map" | "array" }>;
+
+function hasJsonType(schema: ScalarSchema, value: unknown): boolean {
+  switch (schema.type) {
+    case "integer":
+      return isInteger(value, schema.bits);
+    case "intOrString":
+      return typeof value === "string" || isInteger(value, 32);
+    case "number":
+    case "boolean":
+      return typeof value === schema.type;
+    default:
+      return typeof value === "string";
+  }
+}
+
+function isInteger(value: unknown, bits: 32 | 64): boolean {
+  const limit = 2 ** (bits - 1);
+  return Number.isInteger(value) && Number(value) >= -limit && Number(value) < limit;
 }
 
 function wrongType(schema: TypeSchema, value: unknown, { struct, goPath }: Place): string {

@@ -88,19 +88,23 @@ function nodePorts(spec: ServiceSpec): number[] {
 
 /** A caller who sends the service again as first written keeps what was allocated. */
 function keepAllocated(spec: ServiceSpec, old: ServiceSpec): void {
-  if (needsClusterIp(old) && needsClusterIp(spec)) {
-    if (old.clusterIP !== undefined) spec.clusterIP ??= old.clusterIP;
-    if (old.clusterIPs !== undefined) spec.clusterIPs ??= old.clusterIPs;
-    if (spec.clusterIP !== old.clusterIP && spec.clusterIP !== undefined && equalJson(spec.clusterIPs, old.clusterIPs))
-      spec.clusterIPs = [spec.clusterIP];
-  }
-  if (needsNodePorts(old) && needsNodePorts(spec)) {
-    const taken = new Set(nodePorts(spec));
-    for (const port of spec.ports ?? []) {
-      const before = old.ports?.find(({ name }) => name === port.name)?.nodePort;
-      if (port.nodePort === undefined && before !== undefined && !taken.has(before)) port.nodePort = before;
-    }
-  }
+  if (needsClusterIp(old) && needsClusterIp(spec)) keepClusterIps(spec, old);
+  if (needsNodePorts(old) && needsNodePorts(spec)) keepNodePorts(spec, old);
   if (needsHealthCheckPort(old) && needsHealthCheckPort(spec) && old.healthCheckNodePort !== undefined)
     spec.healthCheckNodePort ??= old.healthCheckNodePort;
+}
+
+function keepClusterIps(spec: ServiceSpec, old: ServiceSpec): void {
+  if (old.clusterIP !== undefined) spec.clusterIP ??= old.clusterIP;
+  if (old.clusterIPs !== undefined) spec.clusterIPs ??= old.clusterIPs;
+  if (spec.clusterIP !== undefined && spec.clusterIP !== old.clusterIP && equalJson(spec.clusterIPs, old.clusterIPs))
+    spec.clusterIPs = [spec.clusterIP];
+}
+
+function keepNodePorts(spec: ServiceSpec, old: ServiceSpec): void {
+  const taken = new Set(nodePorts(spec));
+  for (const port of spec.ports ?? []) {
+    const before = old.ports?.find(({ name }) => name === port.name)?.nodePort;
+    if (port.nodePort === undefined && before !== undefined && !taken.has(before)) port.nodePort = before;
+  }
 }

@@ -210,27 +210,25 @@ function trafficErrors(spec: ServiceSpec): FieldError[] {
 function updateErrors(spec: ServiceSpec, old: ServiceSpec): FieldError[] {
   const errors: FieldError[] = [];
   const both = (test: (one: ServiceSpec) => boolean): boolean => test(spec) && test(old);
-  const { clusterIPs = [] } = spec;
-  const before = old.clusterIPs ?? [];
-  if (both(({ type }) => type !== "ExternalName") && !both(isHeadless)) {
-    if (clusterIPs.length === 0 && before.length > 0)
-      errors.push(invalidValue("spec.clusterIPs[0]", spec.clusterIPs ?? null, "primary clusterIP can not be unset"));
-    for (const [index, ip] of before.entries()) {
-      const now = clusterIPs[index];
-      if (now !== undefined && now !== ip) errors.push(invalidValue(`spec.clusterIPs[${index}]`, clusterIPs, "may not change once set"));
-    }
-  }
-  if (
-    both(({ type }) => type !== "ExternalName") &&
-    !isHeadless(spec) &&
-    !isHeadless(old) &&
-    spec.ipFamilies?.[0] !== old.ipFamilies?.[0]
-  ) {
-    errors.push(invalidValue("spec.ipFamilies[0]", spec.ipFamilies ?? null, "may not change once set"));
-  }
+  if (both(({ type }) => type !== "ExternalName")) errors.push(...addressUpdateErrors(spec, old));
   if (both(({ type }) => type === "LoadBalancer") && !equalJson(spec.loadBalancerClass, old.loadBalancerClass))
     errors.push(invalidValue("spec.loadBalancerClass", spec.loadBalancerClass ?? null, "may not change once set"));
   if (both(needsHealthCheckPort) && spec.healthCheckNodePort !== old.healthCheckNodePort)
     errors.push(forbiddenField("spec.healthCheckNodePort", "field is immutable"));
+  return errors;
+}
+
+function addressUpdateErrors(spec: ServiceSpec, old: ServiceSpec): FieldError[] {
+  if (isHeadless(spec) && isHeadless(old)) return [];
+  const { clusterIPs = [], ipFamilies } = spec;
+  const before = old.clusterIPs ?? [];
+  const isUnset = clusterIPs.length === 0 && before.length > 0;
+  const errors = isUnset ? [invalidValue("spec.clusterIPs[0]", spec.clusterIPs ?? null, "primary clusterIP can not be unset")] : [];
+  for (const [index, ip] of before.entries()) {
+    const now = clusterIPs[index];
+    if (now !== undefined && now !== ip) errors.push(invalidValue(`spec.clusterIPs[${index}]`, clusterIPs, "may not change once set"));
+  }
+  if (!isHeadless(spec) && !isHeadless(old) && ipFamilies?.[0] !== old.ipFamilies?.[0])
+    errors.push(invalidValue("spec.ipFamilies[0]", ipFamilies ?? null, "may not change once set"));
   return errors;
 }
