@@ -8,7 +8,15 @@ export { tryDurationMs } from "./provider/duration.ts";
 export { NodeHeldError, type Instance } from "./node/instance.ts";
 export { kubernetesVersion } from "./node/node-object.ts";
 export { previewNode, type NodePreview } from "./node/node-preview.ts";
-export type { InstanceOptions, NodeOptions, OrphanOptions, PodOptions, RegisteredNode, VirtualNodeOptions } from "./options.ts";
+export type {
+  ApiServerForPods,
+  InstanceOptions,
+  NodeOptions,
+  OrphanOptions,
+  PodOptions,
+  RegisteredNode,
+  VirtualNodeOptions,
+} from "./options.ts";
 export {
   NaiveNodeProvider,
   type ConfigSchema,
@@ -26,9 +34,12 @@ export {
   type ProviderPod,
   type ProviderPodList,
   type ProviderPodStatus,
+  type ServiceAccountToken,
+  type ServiceAccountTokenOptions,
 } from "./provider/provider.ts";
 export { formatQuantity, milliUnits, parseQuantity, wholeUnits, type Quantity, type QuantityFormat } from "./kubernetes/quantity.ts";
 export type { KnownOfPod, ResolvedEnvVar, ResolvedPod } from "./provider/resolved-pod.ts";
+export type { VolumeFile, VolumePayload } from "./volumes/volume-payload.ts";
 export { VirtualNode, type RunOptions, type VirtualNodeHealth } from "./virtual-node.ts";
 
 // What a provider needs of the client, so that it depends on core alone.

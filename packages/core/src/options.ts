@@ -59,6 +59,12 @@ export interface PodOptions {
   readonly onUnsupported?: "wait" | "fail" | undefined;
   /** Pods of DaemonSets: `run` (default) them, leave them Pending (`ignore`), or `reject` them as Failed. */
   readonly daemonSets?: "run" | "ignore" | "reject" | undefined;
+  /**
+   * What becomes of a pod whose service account's token is to be mounted, as it is by default, where the provider knows
+   * no projected volumes: `drop` (default) gives it to the provider without that volume and its mounts; with `require`
+   * it is unsupported.
+   */
+  readonly automountToken?: "drop" | "require" | undefined;
   readonly orphans?: OrphanOptions | undefined;
 }
 
@@ -74,6 +80,14 @@ export interface OrphanOptions {
   readonly maxPerSweep?: number | undefined;
 }
 
+/** An address of the API server. */
+export interface ApiServerForPods {
+  /** A DNS name or IP address. */
+  readonly host: string;
+  /** Default 443. */
+  readonly port?: number | undefined;
+}
+
 /** One virtual node: what it is called, what it talks to, who runs its pods. */
 export interface VirtualNodeOptions<Config = unknown> {
   readonly client: KubeClient;
@@ -86,6 +100,12 @@ export interface VirtualNodeOptions<Config = unknown> {
   readonly clusterId?: string | undefined;
   /** Default `cluster.local`. */
   readonly clusterDomain?: string | undefined;
+  /**
+   * Where pods reach the API server, for pods outside the cluster's network: it stands in the variables of the service
+   * `kubernetes` in place of its cluster IP. The server's certificate must be valid for the host. Default: the cluster
+   * IP.
+   */
+  readonly apiServerForPods?: ApiServerForPods | undefined;
   readonly clock?: Clock | undefined;
   readonly random?: Random | undefined;
   readonly logger?: Logger | undefined;

@@ -8,6 +8,7 @@ import {
   systemClock,
   systemRandom,
   type Clock,
+  type DeepReadonly,
   type EventRecorder,
   type Logger,
   type Metrics,
@@ -22,7 +23,11 @@ import type { RegisteredNode, VirtualNodeOptions } from "./options.ts";
 import { OrphanSweep } from "./pod/orphan-sweep.ts";
 import { PodController } from "./pod/pod-controller.ts";
 import type { Owner, Provider, ProviderHost, ProviderPodList } from "./provider/provider.ts";
+import type { ResolvedPod } from "./provider/resolved-pod.ts";
+import { podAccess } from "./provider/pod-access.ts";
 import { ServiceLister } from "./kubernetes/service-lister.ts";
+import { PodSources } from "./volumes/pod-sources.ts";
+import { PodVolumes } from "./volumes/pod-volumes.ts";
 
 /** Where the kubelet's own nodes put what they need a default for. */
 const defaultClusterDomain = "cluster.local";
@@ -148,7 +153,20 @@ export class VirtualNode {
       await recording;
     });
 
-    const provider = await definition.create(this.#host(owner), this.#config);
+    const reflector = new Reflector<Pod>({
+      ...common,
+      resource: resources.pods,
+      query: { fieldSelector: `spec.nodeName=${nodeOptions.name}` },
+    });
+    this.#reflector = reflector;
+    const services = new ServiceLister(common);
+    const sources = new PodSources({ ...common, store: reflector.store });
+    cleanup.defer(() => services.close());
+    cleanup.defer(() => sources.close());
+    const resolve = this.#resolver(sources, services, recorder);
+
+    const host = this.#host(owner, podAccess({ nodeName: nodeOptions.name, store: reflector.store, sources, resolve }));
+    const provider = await definition.create(host, this.#config);
     cleanup.defer(async () => {
       await provider[Symbol.asyncDispose]?.();
     });
@@ -161,7 +179,8 @@ export class VirtualNode {
     running.catch(() => {});
     try {
       await Promise.race([node.registered, running]);
-      if (!signal.aborted) await this.#runPods({ provider, owner, recorder, node, signal: podsEnd.signal, hardSignal });
+      if (!signal.aborted)
+        await this.#runPods({ provider, owner, recorder, node, reflector, sources, resolve, signal: podsEnd.signal, hardSignal });
     } catch (error) {
       if (!podsEnd.signal.aborted) {
         this.#logger.error({ err: messageOf(error) }, "the node stops");
@@ -176,19 +195,15 @@ export class VirtualNode {
     readonly owner: Owner;
     readonly recorder: EventRecorder;
     readonly node: NodeController;
+    readonly reflector: Reflector<Pod>;
+    readonly sources: PodSources;
+    readonly resolve: (pod: DeepReadonly<Pod>) => ResolvedPod;
     readonly signal: AbortSignal;
     readonly hardSignal: AbortSignal;
   }): Promise<void> {
-    const { provider, owner, recorder, node, signal, hardSignal } = parts;
+    const { provider, owner, recorder, node, reflector, sources, resolve, signal, hardSignal } = parts;
     const { client, provider: definition, pods: podOptions = {} } = this.#options;
     const common = { client, clock: this.#clock, random: this.#random, logger: this.#logger, metrics: this.#metrics };
-    const services = new ServiceLister(common);
-    const reflector = new Reflector<Pod>({
-      ...common,
-      resource: resources.pods,
-      query: { fieldSelector: `spec.nodeName=${owner.nodeName}` },
-    });
-    this.#reflector = reflector;
     const pods = new PodController({
       ...common,
       store: reflector.store,
@@ -196,14 +211,7 @@ export class VirtualNode {
       providerName: definition.name,
       capabilities: definition.capabilities,
       owner,
-      resolve: createPodResolver({
-        getSecret: (namespace, name, inner) => client.get(resources.secrets, { namespace, name }, { signal: inner }),
-        getConfigMap: (namespace, name, inner) => client.get(resources.configMaps, { namespace, name }, { signal: inner }),
-        listServices: (namespace, inner) => services.list(namespace, inner),
-        node: () => node.node,
-        hostIPs: () => node.hostIPs,
-        recorder,
-      }),
+      resolve,
       node: () => node.node,
       hostIPs: () => node.hostIPs,
       recorder,
@@ -232,31 +240,49 @@ export class VirtualNode {
     const tasks: Promise<void>[] = [reflecting];
     try {
       await Promise.race([reflector.synced, reflecting]);
+      using _sources = sources.follow();
       using _following = pods.follow();
+      using _config = sources.onConfigChanged((uid) => pods.configChanged(uid));
       await inventory.load(signal);
       node.markInventoryLoaded();
-      using _recovery = node.onProviderRecovered(() => pods.retryNow());
+      using _providerRecovery = node.onProviderRecovered(() => pods.retryNow());
+      using _apiServerRecovery = node.onApiServerRecovered(() => {
+        reflector.wake();
+        pods.retryNow();
+      });
       this.#isReady = true;
       this.#ready.resolve();
       tasks.push(inventory.run(signal), orphans.run(signal));
       await pods.run(signal, hardSignal);
     } finally {
       await Promise.allSettled(tasks);
-      await services.close();
     }
   }
 
-  #host(owner: Owner): ProviderHost {
-    const { client, node, clusterDomain } = this.#options;
+  #resolver(sources: PodSources, services: ServiceLister, recorder: EventRecorder): (pod: DeepReadonly<Pod>) => ResolvedPod {
+    const node = (): RegisteredNode | undefined => this.#node?.node;
+    return createPodResolver({
+      getSecret: (namespace, name, signal, uid) => sources.getSecret(namespace, name, signal, uid),
+      getConfigMap: (namespace, name, signal, uid) => sources.getConfigMap(namespace, name, signal, uid),
+      listServices: (namespace, signal) => services.list(namespace, signal),
+      volumesOf: (pod) => new PodVolumes(pod, { sources, node, recorder, clock: this.#clock, random: this.#random }),
+      apiServerForPods: this.#options.apiServerForPods,
+      node,
+      hostIPs: () => this.#node?.hostIPs ?? [],
+      recorder,
+    });
+  }
+
+  #host(owner: Owner, access: ReturnType<typeof podAccess>): ProviderHost {
+    const { node, clusterDomain } = this.#options;
     return {
       ...owner,
+      ...access,
       nodeAddress: node.address,
       clusterDomain: clusterDomain ?? defaultClusterDomain,
       logger: this.#logger.child({ provider: this.#options.provider.name }),
       metrics: this.#metrics,
       clock: this.#clock,
-      getSecret: (namespace, name, signal) => client.get(resources.secrets, { namespace, name }, { signal }),
-      getConfigMap: (namespace, name, signal) => client.get(resources.configMaps, { namespace, name }, { signal }),
     };
   }
 }

@@ -1,5 +1,5 @@
 import { previewNode, type NodeDescription, type NodeOptions, type Provider, type ProviderHost } from "@virtual-kubelet/core";
-import { messageOf, UnavailableError } from "@virtual-kubelet/errdefs";
+import { messageOf, NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
 import { noMetrics, silentLogger } from "@virtual-kubelet/kube-client";
 import type { Settings } from "../config/settings.ts";
 import type { Context } from "../context.ts";
@@ -73,6 +73,10 @@ function offlineHost(options: NodeOptions, settings: Settings, { clock }: Contex
     clock,
     getSecret: refuse,
     getConfigMap: refuse,
+    getServiceAccountToken: refuse,
+    resolvePod() {
+      throw new NotFoundError("a dry run has no pods");
+    },
   };
 }
 

@@ -15,6 +15,8 @@ import { createPodResolver, waitingReasonOf } from "./pod-resolver.ts";
 const { signal } = new AbortController();
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
+const noVolumes: Pick<ResolvedPod, "volume" | "watchVolume"> = { volume: async () => ({ files: [] }), async *watchVolume() {} };
+
 /** A cluster of config maps, secrets and services that counts what is read of it and collects events. */
 class FakeCluster {
   configMaps: Record<string, Record<string, string>> = {};
@@ -45,6 +47,7 @@ class FakeCluster {
     },
     node: () => ({ status: { allocatable: { cpu: "4" } } }),
     hostIPs: () => this.hostIPs,
+    volumesOf: () => noVolumes,
     recorder: { event: (regarding, type, reason, message) => void this.events.push(`${regarding.uid} ${type} ${reason}: ${message}`) },
   });
 
@@ -312,6 +315,7 @@ describe("reading", () => {
       listServices: async () => [],
       node: () => undefined,
       hostIPs: () => [],
+      volumesOf: () => noVolumes,
       recorder: { event() {} },
     };
   }

@@ -7,21 +7,27 @@ import { ConfigSources } from "./config-sources.ts";
 import { resolveEnvironment } from "./environment.ts";
 import { Memo } from "./memo.ts";
 import { serviceVariables } from "./service-variables.ts";
+import type { ApiServerForPods } from "../options.ts";
+import type { VolumePayload } from "../volumes/volume-payload.ts";
 
 export { waitingReasonOf } from "./config-error.ts";
 
 /** What {@link createPodResolver} reads with. */
 export interface PodResolverDeps {
-  /** @throws NotFoundError if there is none */
-  getSecret(namespace: string, name: string, signal: AbortSignal): Promise<DeepReadonly<Secret>>;
-  /** @throws NotFoundError if there is none */
-  getConfigMap(namespace: string, name: string, signal: AbortSignal): Promise<DeepReadonly<ConfigMap>>;
+  /** @param uid - of the pod that needs it. @throws NotFoundError if there is none */
+  getSecret(namespace: string, name: string, signal: AbortSignal, uid: string): Promise<DeepReadonly<Secret>>;
+  /** @param uid - of the pod that needs it. @throws NotFoundError if there is none */
+  getConfigMap(namespace: string, name: string, signal: AbortSignal, uid: string): Promise<DeepReadonly<ConfigMap>>;
   /** The services of a namespace; waits until they are known. */
   listServices(namespace: string, signal: AbortSignal): Promise<readonly DeepReadonly<Service>[]>;
   /** The registered node; absent before it is registered. */
   node(): DeepReadonly<Node> | undefined;
   /** The node's addresses, its main one first. */
   hostIPs(): readonly string[];
+  /** What resolves the pod's volumes. */
+  volumesOf(pod: DeepReadonly<Pod>): Pick<ResolvedPod, "volume" | "watchVolume">;
+  /** Where pods reach the API server; default: at the cluster IP of its service. */
+  readonly apiServerForPods?: ApiServerForPods | undefined;
   /** Where events on pods go. */
   readonly recorder: {
     event(
@@ -51,6 +57,7 @@ class LazyResolvedPod implements ResolvedPod {
   readonly #pod: DeepReadonly<Pod>;
   readonly #deps: PodResolverDeps;
   readonly #config: ConfigSources;
+  readonly #volumes: Pick<ResolvedPod, "volume" | "watchVolume">;
   readonly #services = new Memo<readonly ResolvedEnvVar[]>();
   readonly #environments = new Memo<readonly ResolvedEnvVar[]>();
 
@@ -58,10 +65,11 @@ class LazyResolvedPod implements ResolvedPod {
     const { namespace = "default", name = "", uid = "" } = pod.metadata ?? {};
     this.#pod = pod;
     this.#deps = deps;
+    this.#volumes = deps.volumesOf(pod);
     this.#config = new ConfigSources({
       namespace,
-      getSecret: (...call) => deps.getSecret(...call),
-      getConfigMap: (...call) => deps.getConfigMap(...call),
+      getSecret: (...call) => deps.getSecret(...call, uid),
+      getConfigMap: (...call) => deps.getConfigMap(...call, uid),
       onEvent: (type, reason, message) =>
         deps.recorder.event({ apiVersion: "v1", kind: "Pod", namespace, name, uid }, type, reason, message),
     });
@@ -80,6 +88,14 @@ class LazyResolvedPod implements ResolvedPod {
     return resolveCommandLine(this.#container(name), await this.environment(name, signal, known));
   }
 
+  volume(name: string, signal: AbortSignal): Promise<VolumePayload> {
+    return this.#volumes.volume(name, signal);
+  }
+
+  watchVolume(name: string, signal: AbortSignal): AsyncIterable<VolumePayload> {
+    return this.#volumes.watchVolume(name, signal);
+  }
+
   async #resolve(name: string, known: KnownOfPod, signal: AbortSignal): Promise<readonly ResolvedEnvVar[]> {
     const sources = {
       config: this.#config,
@@ -93,11 +109,12 @@ class LazyResolvedPod implements ResolvedPod {
 
   async #serviceVariables(signal: AbortSignal): Promise<readonly ResolvedEnvVar[]> {
     const { metadata, spec } = this.#pod;
+    const { apiServerForPods: apiServer, listServices } = this.#deps;
     try {
-      const ofDefault = await this.#deps.listServices("default", signal);
+      const ofDefault = apiServer ? [] : await listServices("default", signal);
       const wantsOwn = spec?.enableServiceLinks !== false;
-      const ofOwn = wantsOwn ? await this.#deps.listServices(metadata?.namespace ?? "default", signal) : [];
-      return serviceVariables({ ofDefault, ofOwn });
+      const ofOwn = wantsOwn ? await listServices(metadata?.namespace ?? "default", signal) : [];
+      return serviceVariables({ ofDefault, ofOwn, apiServer });
     } catch (error) {
       signal.throwIfAborted();
       throw waitingReasonOf(error) ? error : unreadableConfig("failed to list services when setting up env vars", error);

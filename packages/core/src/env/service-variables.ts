@@ -1,4 +1,5 @@
 import type { DeepReadonly, Service } from "@virtual-kubelet/kube-client";
+import type { ApiServerForPods } from "../options.ts";
 import type { ResolvedEnvVar } from "../provider/resolved-pod.ts";
 
 /** Services whose variables a pod may get. */
@@ -7,6 +8,8 @@ export interface ServiceChoice {
   readonly ofDefault: readonly DeepReadonly<Service>[];
   /** The services of the pod's own namespace; empty if the pod wants none (`enableServiceLinks: false`). */
   readonly ofOwn: readonly DeepReadonly<Service>[];
+  /** Stands in for the service `kubernetes`, whatever its namespace, where pods reach the API server in another way. */
+  readonly apiServer?: ApiServerForPods | undefined;
 }
 
 /**
@@ -14,9 +17,10 @@ export interface ServiceChoice {
  * none; a service named `kubernetes` in the pod's namespace takes the place of the API server's.
  * Source: getServiceEnvVarMap and pkg/kubelet/envvars in kubernetes v1.36.3.
  */
-export function serviceVariables({ ofDefault, ofOwn }: ServiceChoice): ResolvedEnvVar[] {
+export function serviceVariables({ ofDefault, ofOwn, apiServer }: ServiceChoice): ResolvedEnvVar[] {
   const master = ofDefault.filter((service) => service.metadata?.name === "kubernetes");
-  const byName = new Map([...master, ...ofOwn].filter(hasClusterIP).map((service) => [service.metadata?.name ?? "", service]));
+  const given = apiServer ? [serviceOf(apiServer)] : [];
+  const byName = new Map([...master, ...ofOwn, ...given].filter(hasClusterIP).map((service) => [service.metadata?.name ?? "", service]));
   const names = [...byName.keys()].sort();
   return names.flatMap((name) => variablesOf(name, byName.get(name)?.spec ?? {}));
 }
@@ -42,6 +46,10 @@ function variablesOf(serviceName: string, { clusterIP = "", ports = [] }: DeepRe
     );
   }
   return variables;
+}
+
+function serviceOf({ host, port = 443 }: ApiServerForPods): DeepReadonly<Service> {
+  return { metadata: { name: "kubernetes" }, spec: { clusterIP: host, ports: [{ name: "https", port, protocol: "TCP" }] } };
 }
 
 function hasClusterIP({ spec }: DeepReadonly<Service>): boolean {

@@ -49,7 +49,12 @@ class Rig implements AsyncDisposable {
       providerName: "scripted",
       capabilities,
       owner,
-      resolve: () => ({ environment: async () => [], commandLine: async () => ({ command: [], args: [] }) }),
+      resolve: () => ({
+        environment: async () => [],
+        commandLine: async () => ({ command: [], args: [] }),
+        volume: async () => ({ files: [] }),
+        async *watchVolume() {},
+      }),
       node: () => node,
       hostIPs: () => ["192.0.2.1"],
       recorder: { event: (_ref, _type, reason, message) => void this.events.push(`${reason}: ${message}`) },

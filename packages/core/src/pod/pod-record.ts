@@ -52,6 +52,8 @@ export interface PodRecord {
   seen: boolean;
   /** When the back end's state was last learned or changed; an inventory begun earlier says nothing against it. */
   touchedMs: number;
+  /** Whether the last call failed for something the pod refers to, such as a secret that is missing. */
+  waitsForConfig: boolean;
   /** The provider call that is under way, if there is one. */
   call: ProviderCall | undefined;
 }
@@ -67,6 +69,7 @@ export function newPodRecord(ref: PodRef, nowMs: number): PodRecord {
     admitted: false,
     seen: false,
     touchedMs: nowMs,
+    waitsForConfig: false,
     call: undefined,
   };
 }

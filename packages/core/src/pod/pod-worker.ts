@@ -9,18 +9,23 @@ import {
 } from "@virtual-kubelet/errdefs";
 import type { Clock, DeepReadonly, EventRecorder, Metrics, Pod, Store, WorkResult } from "@virtual-kubelet/kube-client";
 import { waitingReasonOf } from "../env/pod-resolver.ts";
+import { mountWaitingReason } from "../volumes/mount-error.ts";
 import type { PodOptions, RegisteredNode } from "../options.ts";
 import type { Capabilities } from "../provider/capabilities.ts";
 import type { ProviderCalls } from "../provider/provider-calls.ts";
 import type { ResolvedPod } from "../provider/resolved-pod.ts";
+import { withoutServiceAccountVolume } from "../provider/service-account-volume.ts";
 import { overdueMs, planPod, type PodPlan } from "./pod-plan.ts";
 import { hasEnded, podRef, wasStarted, type PodRecord, type ProviderCall } from "./pod-record.ts";
 import type { PodRecords } from "./pod-records.ts";
 import { decideStart } from "./start-gate.ts";
 import { slowStartMs } from "./wanted-status.ts";
 
-/** How soon a pod whose secret or config map is missing is tried again. */
-const configRetryMs = 10_000;
+/** How soon a pod is tried again whose secret or config map is missing. When that comes, it is tried at once. */
+const missingRetryMs = 60_000;
+
+/** How soon one is tried again for which something could not be read, or a token not be had. */
+const unreadableRetryMs = 10_000;
 
 /** How long after a deletion's deadline the provider is asked, if it did not say by itself that the pod has ended. */
 const lookAfterMs = 2_000;
@@ -152,7 +157,9 @@ export class PodWorker {
     record.backend = { kind: "unknown" };
     using _slow = clock.setTimer(slowStartMs + 1, () => this.#deps.onStatus(record.ref.uid));
     try {
-      await this.#call("start", record, signal, (inner) => this.#deps.calls.createPod(pod, this.#deps.resolve(pod), record.ref, inner));
+      await this.#call("start", record, signal, (inner) =>
+        this.#deps.calls.createPod(this.#given(pod), this.#deps.resolve(pod), record.ref, inner),
+      );
     } catch (error) {
       signal.throwIfAborted();
       return this.#onCreateError(record, pod, error);
@@ -176,8 +183,12 @@ export class PodWorker {
     const configReason = waitingReasonOf(error);
     if (configReason) {
       record.backend = { kind: "absent" };
-      this.#judge(record, pod, { kind: "waiting", reason: configReason, message });
-      return { requeueAfterMs: configRetryMs };
+      // A kubelet shows containers that wait for their volumes like any that are made; an event has told why.
+      const isOrdinary = configReason === mountWaitingReason;
+      if (isOrdinary) record.verdict = { kind: "waiting", reason: configReason, message: "" };
+      else this.#judge(record, pod, { kind: "waiting", reason: configReason, message });
+      this.#deps.onStatus(record.ref.uid);
+      return waitForConfig(record, error);
     }
     if (isTerminal(error) || (isUnsupported(error) && options.onUnsupported === "fail")) {
       record.backend = { kind: "absent" };
@@ -197,14 +208,17 @@ export class PodWorker {
     throw error;
   }
 
-  async #update(record: PodRecord, pod: DeepReadonly<Pod>, signal: AbortSignal): Promise<void> {
+  async #update(record: PodRecord, pod: DeepReadonly<Pod>, signal: AbortSignal): Promise<WorkResult | void> {
     const { clock } = this.#deps;
     try {
-      await this.#call("update", record, signal, (inner) => this.#deps.calls.updatePod(pod, this.#deps.resolve(pod), record.ref, inner));
+      await this.#call("update", record, signal, (inner) =>
+        this.#deps.calls.updatePod(this.#given(pod), this.#deps.resolve(pod), record.ref, inner),
+      );
     } catch (error) {
       signal.throwIfAborted();
       if (isNotFound(error)) return this.#deps.records.setBackend(record, { kind: "absent" });
       if (this.#deps.store.get(record.ref.uid) && !record.deletion) this.#event(pod, "Warning", "ProviderUpdateFailed", messageOf(error));
+      if (waitingReasonOf(error)) return waitForConfig(record, error);
       // What can never be applied is not tried again before the next change.
       if (!isUnsupported(error) && !isInvalidInput(error) && !isTerminal(error)) throw error;
       this.#deps.records.setBackend(record, { kind: "present", applied: pod, sinceMs: clock.monotonic() });
@@ -255,6 +269,11 @@ export class PodWorker {
     if (pod && !plan.overdue) this.#event(pod, "Normal", "ProviderDeleteSuccess", "Delete pod in provider successfully");
   }
 
+  /** The pod as the provider gets it. */
+  #given(pod: DeepReadonly<Pod>): DeepReadonly<Pod> {
+    return this.#deps.capabilities.volumes?.includes("projected") ? pod : withoutServiceAccountVolume(pod);
+  }
+
   /** A call of its own, since a report may have arrived while another call was awaited. */
   #isGone(record: PodRecord): boolean {
     return record.backend.kind === "gone";
@@ -268,6 +287,7 @@ export class PodWorker {
     start: (signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
     const abort = new AbortController();
+    record.waitsForConfig = false;
     record.call = { kind, abort, startedMs: this.#deps.clock.monotonic() };
     try {
       return await start(AbortSignal.any([signal, abort.signal]));
@@ -291,4 +311,10 @@ export class PodWorker {
     const { namespace, name, uid } = podRef(pod);
     this.#deps.recorder.event({ apiVersion: "v1", kind: "Pod", namespace, name, uid }, type, reason, message);
   }
+}
+
+/** The pod is tried again when what it refers to has changed, and at the latest after this. */
+function waitForConfig(record: PodRecord, error: unknown): WorkResult {
+  record.waitsForConfig = true;
+  return { requeueAfterMs: isInvalidInput(error) ? missingRetryMs : unreadableRetryMs };
 }

@@ -47,7 +47,7 @@ export function decideStart(pod: DeepReadonly<Pod>, gate: StartGate): StartDecis
     const admission = admitPod(pod, { node: gate.node, usage: gate.usage });
     if (!admission.admitted) return { kind: "reject", reason: admission.reason, message: admission.message };
   }
-  const unsupported = unsupportedFields(pod, gate.capabilities);
+  const unsupported = unsupportedFields(pod, gate.capabilities, { requireToken: options.automountToken === "require" });
   if (unsupported.length === 0) return { kind: "start" };
   const listed = unsupported.map(({ fieldPath, message }) => `${fieldPath}: ${message}`).join("; ");
   const message = `provider ${gate.providerName} does not support ${listed}`;

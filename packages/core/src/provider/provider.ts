@@ -162,6 +162,36 @@ export interface ProviderHost {
   getSecret(namespace: string, name: string, signal: AbortSignal): Promise<DeepReadonly<Secret>>;
   /** @throws NotFoundError, ForbiddenError */
   getConfigMap(namespace: string, name: string, signal: AbortSignal): Promise<DeepReadonly<ConfigMap>>;
+  /**
+   * A token of the pod's service account, bound to the pod: it ends with it. Kept, and requested anew before it expires;
+   * ask each time it is needed. Under the Node authorizer a token can only be had for an audience that the pod's own
+   * volumes name.
+   *
+   * @throws NotFoundError for a pod that is none of this node's or has ended; UnavailableError, ForbiddenError;
+   * InvalidInputError for an age under ten minutes
+   */
+  getServiceAccountToken(pod: PodRef, options: ServiceAccountTokenOptions, signal: AbortSignal): Promise<ServiceAccountToken>;
+  /**
+   * What the pod's references come to now. Each call makes a new one, that sees what has changed since the one before.
+   *
+   * @throws NotFoundError for a pod that is none of this node's
+   */
+  resolvePod(pod: PodRef): ResolvedPod;
+}
+
+/** What a token is wanted for. */
+export interface ServiceAccountTokenOptions {
+  /** Who is to accept it; default: the API server. */
+  readonly audience?: string | undefined;
+  /** How long it is to live; 600 at least, default 3600. The API server may change it. */
+  readonly expirationSeconds?: number | undefined;
+}
+
+/** A service account's token. It is a secret. */
+export interface ServiceAccountToken {
+  readonly token: string;
+  /** RFC 3339, by the API server's clock. */
+  readonly expirationTimestamp: string;
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { Container, DeepReadonly, Pod, PodSpec } from "@virtual-kubelet/kube-client";
 import type { Capabilities } from "./capabilities.ts";
+import { isServiceAccountVolume } from "./service-account-volume.ts";
 import { isSidecar } from "../pod/restart-policy.ts";
 
 /** A field of a pod that asks for more than the provider can do. */
@@ -19,15 +20,19 @@ interface PlacedContainer {
 /**
  * The fields of a pod that ask for more than the capabilities offer, in the order of the spec. Init and ephemeral
  * containers are named once by their own capability, and not looked into where it is missing. The `kube-api-access-*`
- * volume that the API server puts into every pod asks for nothing.
+ * volume that the API server puts into every pod asks for nothing, unless tokens are required.
  */
-export function unsupportedFields(pod: DeepReadonly<Pod>, capabilities: Capabilities): readonly UnsupportedField[] {
+export function unsupportedFields(
+  pod: DeepReadonly<Pod>,
+  capabilities: Capabilities,
+  { requireToken = false }: { readonly requireToken?: boolean } = {},
+): readonly UnsupportedField[] {
   const spec = pod.spec ?? { containers: [] };
   return [
     ...unsupportedContainerLists(spec, capabilities),
     ...supportedContainers(spec, capabilities).flatMap((placed) => unsupportedInContainer(placed, spec, capabilities)),
     ...unsupportedInSpec(spec, capabilities),
-    ...unsupportedVolumes(spec, capabilities),
+    ...unsupportedVolumes(spec, capabilities, requireToken),
   ];
 }
 
@@ -106,20 +111,15 @@ function unsupportedInSpec(spec: DeepReadonly<PodSpec>, capabilities: Capabiliti
   return fields;
 }
 
-function unsupportedVolumes(spec: DeepReadonly<PodSpec>, { volumes = [] }: Capabilities): UnsupportedField[] {
+function unsupportedVolumes(spec: DeepReadonly<PodSpec>, { volumes = [] }: Capabilities, requireToken: boolean): UnsupportedField[] {
   return (spec.volumes ?? []).flatMap((volume, index) => {
-    if (isServiceAccountVolume(volume)) return [];
+    if (!requireToken && isServiceAccountVolume(volume)) return [];
     const sources = Object.entries(volume).filter(([field, source]) => field !== "name" && source !== undefined && source !== null);
     // The API server takes a volume without a source as an emptyDir.
     const names = sources.length > 0 ? sources.map(([field]) => field) : ["emptyDir"];
     const missing = names.filter((name) => !volumes.includes(name));
     return missing.map((name) => ({ fieldPath: `spec.volumes[${index}].${name}`, message: `volumes of type ${name}` }));
   });
-}
-
-/** Whether a volume is the one that the API server's ServiceAccount admission adds to every pod. */
-export function isServiceAccountVolume(volume: DeepReadonly<NonNullable<PodSpec["volumes"]>[number]>): boolean {
-  return volume.name.startsWith("kube-api-access-") && volume.projected !== undefined;
 }
 
 /** Names of the GPU resources a container asks for. */

@@ -129,6 +129,7 @@ export class FakeKubeClient implements KubeClient {
     const { namespace } = object.metadata ?? {};
     const name = object.metadata?.name ?? `${object.metadata?.generateName ?? ""}${this.#random.uuid().slice(0, 5)}`;
     await this.#begin("create", resource, { namespace, name }, object, options);
+    if (options.subresource === "token") return this.#issueToken(object);
     if (this.#objects.has(keyOf(resource, namespace, name))) throw new ConflictError(`${resource.plural} "${name}" already exists`);
     const { uid: _uid, creationTimestamp: _created, resourceVersion: _version, ...metadata } = object.metadata ?? {};
     return this.put(resource, { ...object, metadata: { ...metadata, name } });
@@ -321,6 +322,15 @@ export class FakeKubeClient implements KubeClient {
         throw new ConflictError(`Precondition failed: ${field} in precondition: ${expected}, ${field} in object meta: ${String(actual)}`);
       }
     }
+  }
+
+  /** A token unlike any before, for what was asked for. */
+  #issueToken<T extends KubernetesObject>(object: T): T {
+    const { spec } = object as T & { spec: { expirationSeconds?: number } };
+    const { expirationSeconds = 3600 } = spec;
+    const expirationTimestamp = new Date(this.#clock.now() + expirationSeconds * 1000).toISOString().replace(/\.\d+Z$/, "Z");
+    const status = { token: `token-${this.#random.uuid()}`, expirationTimestamp };
+    return { ...object, spec: { ...spec, expirationSeconds }, status };
   }
 
   #timestamp(): string {

@@ -151,6 +151,8 @@ test("a configuration that does not fit is refused", () => {
 const unresolved: ResolvedPod = {
   environment: () => Promise.resolve([]),
   commandLine: () => Promise.resolve({ command: [], args: [] }),
+  volume: () => Promise.resolve({ files: [] }),
+  async *watchVolume() {},
 };
 
 async function open(
@@ -166,6 +168,8 @@ async function open(
     clock: systemClock,
     getSecret: () => Promise.reject(new Error("not used")),
     getConfigMap: () => Promise.reject(new Error("not used")),
+    getServiceAccountToken: () => Promise.reject(new Error("not used")),
+    resolvePod: () => unresolved,
   };
   const provider = await definition.create(host, { directory: options.directory ?? backend.directory, mode: options.mode ?? "notify" });
   opened.push(provider);

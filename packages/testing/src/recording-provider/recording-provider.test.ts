@@ -142,6 +142,8 @@ test("a changed description of the node is announced", async () => {
 const unresolved: ResolvedPod = {
   environment: () => Promise.resolve([]),
   commandLine: () => Promise.resolve({ command: [], args: [] }),
+  volume: () => Promise.resolve({ files: [] }),
+  async *watchVolume() {},
 };
 
 async function open(recording: RecordingProvider, nodeName = "node"): Promise<Provider> {
@@ -156,6 +158,8 @@ async function open(recording: RecordingProvider, nodeName = "node"): Promise<Pr
       clock,
       getSecret: () => Promise.reject(new Error("not used")),
       getConfigMap: () => Promise.reject(new Error("not used")),
+      getServiceAccountToken: () => Promise.reject(new Error("not used")),
+      resolvePod: () => unresolved,
     },
     {},
   );

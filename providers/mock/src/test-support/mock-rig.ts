@@ -64,6 +64,8 @@ export class MockRig<TestClock extends Clock> {
         return [];
       },
       commandLine: async () => ({ command: [], args: [] }),
+      volume: async () => ({ files: [] }),
+      async *watchVolume() {},
     };
     await this.provider.createPod(pod, resolved, this.signal);
     return refOf(pod);

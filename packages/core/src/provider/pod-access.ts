@@ -1,0 +1,45 @@
+import { InvalidInputError, NotFoundError } from "@virtual-kubelet/errdefs";
+import type { DeepReadonly, Pod, Store } from "@virtual-kubelet/kube-client";
+import type { PodSources } from "../volumes/pod-sources.ts";
+import type { ProviderHost } from "./provider.ts";
+import type { ResolvedPod } from "./resolved-pod.ts";
+
+/** Source: the API server's default, and its lower bound, for projected tokens. */
+const defaultTokenSeconds = 3_600;
+const minTokenSeconds = 600;
+
+/** What {@link podAccess} gives access to. */
+export interface PodAccessDeps {
+  readonly nodeName: string;
+  /** The node's pods. */
+  readonly store: Store<Pod>;
+  readonly sources: PodSources;
+  readonly resolve: (pod: DeepReadonly<Pod>) => ResolvedPod;
+}
+
+/** The part of a {@link ProviderHost} that concerns the cluster's objects: of pods, only the node's own. */
+export function podAccess({
+  nodeName,
+  store,
+  sources,
+  resolve,
+}: PodAccessDeps): Pick<ProviderHost, "getSecret" | "getConfigMap" | "getServiceAccountToken" | "resolvePod"> {
+  return {
+    getSecret: (namespace, name, signal) => sources.getSecret(namespace, name, signal),
+    getConfigMap: (namespace, name, signal) => sources.getConfigMap(namespace, name, signal),
+    async getServiceAccountToken({ namespace, name, uid }, { audience, expirationSeconds = defaultTokenSeconds }, signal) {
+      if (!(expirationSeconds >= minTokenSeconds)) {
+        throw new InvalidInputError(
+          `request a service account token for pod ${namespace}/${name}: expirationSeconds is ${expirationSeconds}, expected ${minTokenSeconds} or more`,
+        );
+      }
+      const { token, expirationTimestamp } = await sources.getToken(uid, { audience, expirationSeconds }, signal);
+      return { token, expirationTimestamp };
+    },
+    resolvePod({ namespace, name, uid }) {
+      const pod = store.get(uid);
+      if (pod) return resolve(pod);
+      throw new NotFoundError(`resolve pod ${namespace}/${name}: no pod of UID ${uid} is bound to node ${nodeName}`);
+    },
+  };
+}

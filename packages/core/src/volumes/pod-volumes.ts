@@ -1,0 +1,108 @@
+import { InvalidInputError, isUnsupported, messageOf } from "@virtual-kubelet/errdefs";
+import type { Clock, DeepReadonly, EventRecorder, Node, Pod, Random } from "@virtual-kubelet/kube-client";
+import { Memo } from "../env/memo.ts";
+import { Wake } from "../node/wake.ts";
+import type { ResolvedPod } from "../provider/resolved-pod.ts";
+import { mountError, mountEventReason } from "./mount-error.ts";
+import type { PodSources } from "./pod-sources.ts";
+import { hasPayload, readVolume, type Volume, type VolumeContent } from "./volume-content.ts";
+import { isSamePayload, type VolumePayload } from "./volume-payload.ts";
+
+/** A watched volume is looked at this often where nothing gives cause to, less a quarter by chance. Source: the kubelet's syncFrequency. */
+const resyncMs = 60_000;
+
+/** Nothing but a change makes it be looked at more often than this. */
+const minWaitMs = 1_000;
+
+/** What {@link PodVolumes} needs. */
+export interface PodVolumesDeps {
+  readonly sources: PodSources;
+  /** The registered node; absent before it is registered. */
+  node(): DeepReadonly<Node> | undefined;
+  /** Told why a volume could not be filled. */
+  readonly recorder: Pick<EventRecorder, "event">;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/** The contents of one pod's volumes. See {@link ResolvedPod}. */
+export class PodVolumes implements Pick<ResolvedPod, "volume" | "watchVolume"> {
+  readonly #pod: DeepReadonly<Pod>;
+  readonly #deps: PodVolumesDeps;
+  readonly #payloads = new Memo<VolumePayload>();
+
+  constructor(pod: DeepReadonly<Pod>, deps: PodVolumesDeps) {
+    this.#pod = pod;
+    this.#deps = deps;
+  }
+
+  volume(name: string, signal: AbortSignal): Promise<VolumePayload> {
+    return this.#payloads.get(name, async (inner) => (await this.#read(this.#pod, name, inner)).payload, signal);
+  }
+
+  async *watchVolume(name: string, signal: AbortSignal): AsyncGenerator<VolumePayload, void> {
+    const { sources, clock, random } = this.#deps;
+    const uid = this.#pod.metadata?.uid ?? "";
+    const wake = new Wake();
+    using _changes = sources.onPodChange(uid, () => wake.call());
+    let last: VolumePayload | undefined;
+    for (let pod = sources.livePod(uid); pod; pod = sources.livePod(uid)) {
+      const content = await this.#tryRead(pod, name, signal);
+      if (content && !(last && isSamePayload(last, content.payload))) {
+        last = content.payload;
+        yield last;
+      }
+      const untilResyncMs = resyncMs * (1 - 0.25 * random.next());
+      const untilRefreshMs = (content?.refreshAtMs ?? Infinity) - clock.monotonic();
+      await wake.wait(Math.max(minWaitMs, Math.min(untilResyncMs, untilRefreshMs)), clock, signal);
+    }
+  }
+
+  /** The content; `undefined` where it cannot be had now: what was written before stays then. */
+  async #tryRead(pod: DeepReadonly<Pod>, name: string, signal: AbortSignal): Promise<VolumeContent | undefined> {
+    this.#volume(pod, name);
+    try {
+      return await this.#read(pod, name, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (isUnsupported(error)) throw error;
+      return undefined;
+    }
+  }
+
+  async #read(pod: DeepReadonly<Pod>, name: string, signal: AbortSignal): Promise<VolumeContent> {
+    const volume = this.#volume(pod, name);
+    const { sources, node, recorder } = this.#deps;
+    const { namespace = "default", name: podName = "", uid = "" } = pod.metadata ?? {};
+    try {
+      return await readVolume(
+        volume,
+        pod,
+        {
+          getSecret: (object, inner) => sources.getSecret(namespace, object, inner, uid),
+          getConfigMap: (object, inner) => sources.getConfigMap(namespace, object, inner, uid),
+          getToken: (wish, inner) => sources.getToken(uid, wish, inner),
+          getTrustAnchors: (query, inner) => sources.getTrustAnchors(query, inner),
+          allocatable: node()?.status?.allocatable,
+        },
+        signal,
+      );
+    } catch (error) {
+      signal.throwIfAborted();
+      if (isUnsupported(error)) throw error;
+      const failure = mountError(name, error);
+      const regarding = { apiVersion: "v1", kind: "Pod", namespace, name: podName, uid };
+      recorder.event(regarding, "Warning", mountEventReason, messageOf(failure));
+      throw failure;
+    }
+  }
+
+  #volume({ metadata, spec }: DeepReadonly<Pod>, name: string): Volume {
+    const volume = spec?.volumes?.find((candidate) => candidate.name === name);
+    if (volume && hasPayload(volume)) return volume;
+    const names = (spec?.volumes ?? []).filter(hasPayload).map((candidate) => candidate.name);
+    const problem = volume ? "its content does not come from the API server" : "there is none";
+    const expected = names.length > 0 ? `one of ${names.join(", ")}` : "a pod with configMap, secret, downwardAPI or projected volumes";
+    throw new InvalidInputError(`read volume "${name}" of pod ${metadata?.name}: ${problem}, expected ${expected}`);
+  }
+}
