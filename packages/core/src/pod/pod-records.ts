@@ -16,7 +16,10 @@ export interface PodRecordsDeps {
   readonly store: Store<Pod>;
   /** The tag of what is ours at the back end. */
   readonly owner: Owner;
-  /** Called when another plan may be due for a pod; never before the first inventory. */
+  /**
+   * Called when another plan may be due for a pod; never before the first inventory. Not for what only confirms where a
+   * pod stands: a call that failed waits for its time, however often the provider is heard.
+   */
   readonly onPlan: (uid: string) => void;
   /** Called when another status may be due for a pod. */
   readonly onStatus: (uid: string) => void;
@@ -118,9 +121,14 @@ export class PodRecords {
 
   /** Notes where the pod stands at the back end, and has it looked at. */
   setBackend(record: PodRecord, backend: Backend): void {
+    this.#learn(record, backend);
+    if (this.#inventoryLoaded) this.#deps.onPlan(record.ref.uid);
+  }
+
+  /** Notes where a pod of unclear state stands. Its state is unclear only while work on it is due or under way. */
+  #learn(record: PodRecord, backend: Backend): void {
     record.backend = backend;
     record.touchedMs = this.#deps.clock.monotonic();
-    if (this.#inventoryLoaded) this.#deps.onPlan(record.ref.uid);
     this.#deps.onStatus(record.ref.uid);
   }
 
@@ -134,7 +142,7 @@ export class PodRecords {
         this.usage.remove(change.uid);
         const record = this.#records.get(change.uid);
         if (!record) return;
-        if (record.backend.kind !== "gone") record.call?.abort.abort(new Error("the pod was deleted"));
+        if (!this.#endsNow(record)) record.call?.abort.abort(new Error("the pod was deleted"));
         this.#deps.onPlan(change.uid);
         return;
       }
@@ -166,6 +174,11 @@ export class PodRecords {
     onStatus(ref.uid);
   }
 
+  /** Whether the provider has ended the pod, or was told to without any grace: there is nothing to hasten. */
+  #endsNow({ backend }: PodRecord): boolean {
+    return backend.kind === "gone" || (backend.kind === "ending" && backend.deadlineMs <= this.#deps.clock.monotonic());
+  }
+
   /** A back-end pod whose making was not seen: it is taken to run what the status says it was last told. */
   #adopt(record: PodRecord): void {
     const pod = this.#deps.store.get(record.ref.uid);
@@ -176,7 +189,7 @@ export class PodRecords {
     const generation = pod.metadata?.generation;
     const isCurrent = observed === undefined || generation === undefined || observed >= generation;
     const applied = isCurrent ? pod : { ...pod, spec: undefined };
-    this.setBackend(record, { kind: "present", applied, sinceMs: this.#deps.clock.monotonic() });
+    this.#learn(record, { kind: "present", applied, sinceMs: this.#deps.clock.monotonic() });
   }
 
   /** The back end says that it no longer holds the pod. */
@@ -194,7 +207,7 @@ export class PodRecords {
       const { backend } = record;
       const pod = store.get(uid);
       if (backend.kind === "ending") this.setBackend(record, { ...backend, lookAtMs: nowMs });
-      else if (backend.kind === "unknown" && !(pod && wasStarted(pod))) this.setBackend(record, { kind: "absent" });
+      else if (backend.kind === "unknown" && !(pod && wasStarted(pod))) this.#learn(record, { kind: "absent" });
       else if (backend.kind === "present" && (record.seen || nowMs - backend.sinceMs > appearanceMs))
         this.setBackend(record, { kind: "unknown" });
     }

@@ -1,0 +1,88 @@
+import { noMetrics, silentLogger, type Pod, type Store, type StoreChange } from "@virtual-kubelet/kube-client";
+import { FakeClock } from "@virtual-kubelet/kube-client/testing";
+import { beforeEach, expect, test } from "vitest";
+import type { Owner } from "../provider/provider.ts";
+import { running } from "../test-support/scripted-provider.ts";
+import { podRef, type PodRecord } from "./pod-record.ts";
+import { PodRecords } from "./pod-records.ts";
+
+const owner: Owner = { clusterId: "cluster-1", nodeName: "node-1" };
+const pod: Pod = { metadata: { namespace: "default", name: "web", uid: "u1" }, spec: { containers: [{ name: "main" }] } };
+const ref = podRef(pod);
+const everything = { pods: [{ ref, owner, status: running(["main"]) }], complete: true };
+const nothing = { pods: [], complete: true };
+
+let clock: FakeClock;
+let planned: string[];
+let change: (change: StoreChange<Pod>) => void;
+let records: PodRecords;
+
+beforeEach(() => {
+  clock = new FakeClock();
+  planned = [];
+  const pods = new Map([["u1", pod]]);
+  const store: Store<Pod> = {
+    size: 1,
+    get: (uid) => pods.get(uid),
+    getByName: () => undefined,
+    list: () => pods.values(),
+    subscribe: (listener) => {
+      change = listener;
+      return { [Symbol.dispose]() {} };
+    },
+  };
+  records = new PodRecords({
+    store,
+    owner,
+    onPlan: (uid) => planned.push(uid),
+    onStatus: () => {},
+    clock,
+    logger: silentLogger,
+    metrics: noMetrics,
+  });
+  records.follow();
+  records.onInventory(nothing, clock.monotonic());
+  planned.length = 0;
+});
+
+test("what a call left unclear is learned from inventories, and a call that failed is not tried again for it", async () => {
+  record().backend = { kind: "unknown" };
+  await clock.advance(5_000);
+
+  records.onInventory(nothing, clock.monotonic());
+  const missing = record().backend.kind;
+  record().backend = { kind: "unknown" };
+  records.onInventory(everything, clock.monotonic());
+
+  expect([missing, record().backend.kind]).toEqual(["absent", "present"]);
+  expect(planned).toEqual([]);
+});
+
+test("a pod that the back end has lost is looked for at once", async () => {
+  records.onInventory(everything, clock.monotonic());
+  await clock.advance(5_000);
+
+  records.onInventory(nothing, clock.monotonic());
+
+  expect(record().backend.kind).toBe("unknown");
+  expect(planned).toEqual(["u1"]);
+});
+
+test("a force deletion hastens a deletion under way, but not one without grace", () => {
+  const abort = new AbortController();
+  record().call = { kind: "delete", abort, startedMs: 0 };
+
+  record().backend = { kind: "ending", deadlineMs: clock.monotonic(), lookAtMs: 2_000 };
+  change({ type: "deleted", uid: "u1", object: pod });
+  const whileEndingNow = abort.signal.aborted;
+  record().backend = { kind: "ending", deadlineMs: clock.monotonic() + 30_000, lookAtMs: 32_000 };
+  change({ type: "deleted", uid: "u1", object: pod });
+
+  expect([whileEndingNow, abort.signal.aborted]).toEqual([false, true]);
+});
+
+function record(): PodRecord {
+  const found = records.get("u1");
+  if (!found) throw new Error("there is no record");
+  return found;
+}
