@@ -12,7 +12,7 @@ test("a new cluster has its namespaces and the service kubernetes", async () => 
     "kube-public",
     "kube-system",
   ]);
-  expect((await server.request("GET", "/api/v1/namespaces/default/services/kubernetes")).status).toBe(200);
+  expect((await server.request("GET", "/api/v1/namespaces/default/services/kubernetes")).body.spec.clusterIP).toBe("10.96.0.1");
   const authentication = await server.request("GET", "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication");
   expect(authentication.body.data["client-ca-file"]).toBe(server.server.caPem);
 });

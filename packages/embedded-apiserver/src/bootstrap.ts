@@ -24,7 +24,12 @@ export function bootstrap(context: RestContext, cluster: Cluster, { port, caPem 
     apiVersion: "v1",
     kind: "Service",
     metadata: { name: "kubernetes", namespace: "default", labels: { component: "apiserver", provider: "kubernetes" } },
-    spec: { type: "ClusterIP", sessionAffinity: "None", ports: [{ name: "https", port: 443, protocol: "TCP", targetPort: port }] },
+    spec: {
+      type: "ClusterIP",
+      clusterIP: "10.96.0.1",
+      sessionAffinity: "None",
+      ports: [{ name: "https", port: 443, protocol: "TCP", targetPort: port }],
+    },
   });
   cluster.create(requireKind(context, "configmaps"), {
     apiVersion: "v1",

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { eventKind } from "../kinds/event.ts";
 import { nodeKind } from "../kinds/node/node.ts";
 import type { NodeCondition, Taint } from "../kinds/node/node-fields.ts";
 import { podKind } from "../kinds/pod/pod.ts";
@@ -50,6 +51,16 @@ describe("node lifecycle", () => {
 
     expect(before).toEqual(["not-ready:NoSchedule"]);
     expect(taints(world)).toEqual([]);
+  });
+
+  test("tells of a new node", async () => {
+    await using world = await startWorld();
+
+    world.addNode("n1");
+    await world.settle();
+
+    const events = world.cluster.list(eventKind).map((event) => `${event["reason"]}: ${event["message"]}`);
+    expect(events).toEqual(["RegisteredNode: Node n1 event: Registered Node n1 in Controller"]);
   });
 
   test("leaves a node alone that renews its lease", async () => {

@@ -46,8 +46,13 @@ export function startNodeLifecycle(deps: ControllerDeps): Disposable {
   const loop = resources.use(createWorkLoop({ ...deps, process: sync }));
   resources.use(
     cluster.watch(nodeKind, ({ type, object }) => {
-      if (type === "DELETED") pulses.delete(object.metadata.name);
-      else loop.add(object.metadata.name);
+      const { name } = object.metadata;
+      if (type === "ADDED") {
+        const message = `Node ${name} event: Registered Node ${name} in Controller`;
+        events.record(component, object, { type: "Normal", reason: "RegisteredNode", message });
+      }
+      if (type === "DELETED") pulses.delete(name);
+      else loop.add(name);
     }),
   );
   resources.use(
