@@ -14,13 +14,14 @@ const nothing = { pods: [], complete: true };
 
 let clock: FakeClock;
 let planned: string[];
+let pods: Map<string, Pod>;
 let change: (change: StoreChange<Pod>) => void;
 let records: PodRecords;
 
 beforeEach(() => {
   clock = new FakeClock();
   planned = [];
-  const pods = new Map([["u1", pod]]);
+  pods = new Map([["u1", pod]]);
   const store: Store<Pod> = {
     size: 1,
     get: (uid) => pods.get(uid),
@@ -67,6 +68,30 @@ test("a pod that the back end has lost is looked for at once", async () => {
   expect(record().backend.kind).toBe("unknown");
   expect(planned).toEqual(["u1"]);
 });
+
+test.each([
+  { generation: undefined, observedGeneration: undefined, isCurrent: true },
+  { generation: 1, observedGeneration: undefined, isCurrent: true },
+  { generation: 2, observedGeneration: 2, isCurrent: true },
+  { generation: 2, observedGeneration: 1, isCurrent: false },
+  // Edited before its first status was written.
+  { generation: 2, observedGeneration: undefined, isCurrent: false },
+])(
+  "an adopted pod of generation $generation, whose status says $observedGeneration, runs its spec: $isCurrent",
+  ({ generation, observedGeneration, isCurrent }) => {
+    const adopted: Pod = {
+      ...pod,
+      metadata: { ...pod.metadata, ...(generation !== undefined && { generation }) },
+      ...(observedGeneration !== undefined && { status: { observedGeneration } }),
+    };
+    pods.set("u1", adopted);
+
+    records.onInventory(everything, clock.monotonic());
+
+    const { backend } = record();
+    expect(backend.kind === "present" && backend.applied.spec === adopted.spec).toBe(isCurrent);
+  },
+);
 
 test("a force deletion hastens a deletion under way, but not one without grace", () => {
   const abort = new AbortController();

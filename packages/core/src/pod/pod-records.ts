@@ -185,9 +185,9 @@ export class PodRecords {
     record.admitted = true;
     if (!pod) return;
     this.usage.add(pod);
-    const observed = pod.status?.observedGeneration;
-    const generation = pod.metadata?.generation;
-    const isCurrent = observed === undefined || generation === undefined || observed >= generation;
+    const { generation } = pod.metadata ?? {};
+    // Before its first status a pod can have been given to the provider as it was created, at most.
+    const isCurrent = generation === undefined || (pod.status?.observedGeneration ?? 1) >= generation;
     const applied = isCurrent ? pod : { ...pod, spec: undefined };
     this.#learn(record, { kind: "present", applied, sinceMs: this.#deps.clock.monotonic() });
   }
