@@ -25,6 +25,7 @@ import { PodController } from "./pod/pod-controller.ts";
 import type { Owner, Provider, ProviderHost, ProviderPodList } from "./provider/provider.ts";
 import type { ResolvedPod } from "./provider/resolved-pod.ts";
 import { podAccess } from "./provider/pod-access.ts";
+import { redactError } from "./provider/redact-error.ts";
 import { ServiceLister } from "./kubernetes/service-lister.ts";
 import { PodSources } from "./volumes/pod-sources.ts";
 import { PodVolumes } from "./volumes/pod-volumes.ts";
@@ -212,6 +213,7 @@ export class VirtualNode {
       capabilities: definition.capabilities,
       owner,
       resolve,
+      redact: (uid, error) => redactError(error, sources.secretsOf(uid)),
       node: () => node.node,
       hostIPs: () => node.hostIPs,
       recorder,

@@ -39,6 +39,8 @@ export interface PodControllerDeps {
   /** The tag of what is ours at the back end. */
   readonly owner: Owner;
   readonly resolve: (pod: DeepReadonly<Pod>) => ResolvedPod;
+  /** Takes the pod's secrets out of what the provider throws, which is shown to all who may read the pod. */
+  readonly redact?: ((uid: string, error: unknown) => unknown) | undefined;
   /** The node as registered; admission is decided against it. */
   readonly node: () => RegisteredNode | undefined;
   readonly hostIPs: () => readonly string[];
@@ -79,6 +81,7 @@ export class PodController {
       logger,
       metrics,
       timeoutMs: options.providerTimeoutMs ?? defaultProviderTimeoutMs,
+      redact: deps.redact,
       onLateEnd: (ref) => this.#records.onLateEnd(ref),
     });
     this.#worker = new PodWorker({

@@ -15,6 +15,8 @@ export interface ProviderCallsDeps {
   readonly metrics: Metrics;
   /** Deadline of one call in milliseconds. */
   readonly timeoutMs: number;
+  /** Takes the secrets of the pod of that UID out of what the provider throws; default: nothing is taken out. */
+  readonly redact?: ((uid: string, error: unknown) => unknown) | undefined;
   /** Told when a call that had been given up on ends after all: what it did must be looked at. */
   readonly onLateEnd: (ref: PodRef) => void;
 }
@@ -66,7 +68,7 @@ export class ProviderCalls {
       return await this.#race(method, ref, signal, start);
     } catch (error) {
       code = codeOf(error) ?? "UNKNOWN";
-      throw error;
+      throw ref && this.#deps.redact && error !== signal.reason ? this.#deps.redact(ref.uid, error) : error;
     } finally {
       metrics.count("vk_provider_calls_total", { method, code });
       metrics.observe("vk_provider_call_duration_seconds", (clock.monotonic() - startedMs) / 1000, { method });

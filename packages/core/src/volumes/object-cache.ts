@@ -103,6 +103,12 @@ export class ObjectCache<T extends KubernetesObject & { immutable?: boolean | un
     throw new NotFoundError(`${this.#deps.resource.kind.toLowerCase()} "${key.name}" not found`);
   }
 
+  /** What is known of the objects that the holder holds. */
+  heldBy(holder: string): DeepReadonly<T>[] {
+    const entries = [...(this.#held.get(holder) ?? [])].map((id) => this.#entries.get(id));
+    return entries.flatMap((entry) => entry?.known?.object ?? []);
+  }
+
   /** Lets go of all that the holder holds; what nobody else holds is not watched any more. */
   release(holder: string): void {
     for (const id of this.#held.get(holder) ?? []) {

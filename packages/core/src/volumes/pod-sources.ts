@@ -94,6 +94,12 @@ export class PodSources {
     return this.#trustBundles.anchors(query, signal);
   }
 
+  /** All secret values that are kept for the pod. */
+  secretsOf(uid: string): string[] {
+    const values = this.#secrets.heldBy(uid).flatMap(({ data = {} }) => Object.values(data));
+    return [...values.map((value) => Buffer.from(value, "base64").toString("utf8")), ...this.#tokens.heldBy(uid)];
+  }
+
   /** Calls back when anything that the pod has asked for may have changed, and when the pod has changed or is over. */
   onPodChange(uid: string, listener: () => void): Disposable {
     const listeners = this.#ofPods.get(uid) ?? new Set();

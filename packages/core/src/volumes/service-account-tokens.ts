@@ -85,6 +85,11 @@ export class ServiceAccountTokens {
     if (!this.#pods.has(uid)) this.#pods.set(uid, new Map());
   }
 
+  /** The tokens that are kept for the pod. */
+  heldBy(uid: string): string[] {
+    return Array.from(this.#pods.get(uid)?.values() ?? [], ({ token }) => token.token);
+  }
+
   /** Drops the pod's tokens: it is gone, and they with it. */
   release(uid: string): void {
     this.#pods.delete(uid);

@@ -1,0 +1,65 @@
+import { inspect } from "node:util";
+import { isUnsupported, messageOf, UnsupportedError } from "@virtual-kubelet/errdefs";
+import { expect, test } from "vitest";
+import { redactError } from "./redact-error.ts";
+
+const secret = 'pass"word';
+
+test("an error that shows no secret stays the same object", () => {
+  const error = Object.assign(new Error("no room", { cause: new Error("quota") }), { response: { status: 429 } });
+
+  expect(redactError(error, [secret])).toBe(error);
+  expect(redactError(error, [])).toBe(error);
+});
+
+test.each([
+  ["as it is", secret],
+  ["in base64", Buffer.from(secret).toString("base64")],
+  ["as JSON writes it", JSON.stringify({ env: secret })],
+])("a secret %s is replaced in message, stack and causes", (_, shown) => {
+  const error = new Error(`create container: ${shown}`, { cause: new Error(`body ${shown}`) });
+
+  const redacted = redactError(error, [secret]);
+
+  expect(messageOf(redacted)).toMatch(/^create container: .*\[redacted\].*: body .*\[redacted\]/);
+  expect(inspect(redacted, { depth: 10, showHidden: true })).not.toContain("word");
+  expect(error.message).toContain(shown);
+});
+
+test("what hangs on the error goes as a whole where it shows a secret", () => {
+  const error = Object.assign(new Error("failed"), { body: { env: [secret] }, status: { code: 500 }, line: `TOKEN=${secret}` });
+
+  expect(redactError(error, [secret])).toMatchObject({ body: "[redacted]", status: { code: 500 }, line: "TOKEN=[redacted]" });
+});
+
+test("the error stays what it is", () => {
+  const error = new UnsupportedError(`no ${secret}`, { fieldPath: "spec.x" });
+
+  const redacted = redactError(error, [secret]);
+
+  expect(redacted).toBeInstanceOf(UnsupportedError);
+  expect(isUnsupported(redacted)).toBe(true);
+  expect(redacted).toMatchObject({ fieldPath: "spec.x", message: "no [redacted]" });
+});
+
+test("errors of an AggregateError are looked into", () => {
+  const error = new AggregateError([new Error(secret), new Error("fine")], "both");
+
+  const redacted = redactError(error, [secret]) as AggregateError;
+
+  expect(redacted.errors.map(messageOf)).toEqual(["[redacted]", "fine"]);
+});
+
+test("values too short to tell from other words are left", () => {
+  const error = new Error("port 8080 is taken");
+
+  expect(redactError(error, ["8080"])).toBe(error);
+});
+
+test("a text is redacted, too, and a loop of causes has an end", () => {
+  const loop = new Error(secret);
+  loop.cause = loop;
+
+  expect(redactError(`x ${secret}`, [secret])).toBe("x [redacted]");
+  expect(messageOf(redactError(loop, [secret]))).not.toContain(secret);
+});

@@ -1,0 +1,254 @@
+import { isInvalidInput, isUnsupported } from "@virtual-kubelet/errdefs";
+import { noMetrics, Reflector, resources, silentLogger, type Pod, type PodSpec } from "@virtual-kubelet/kube-client";
+import { FakeClock, SeededRandom } from "@virtual-kubelet/kube-client/testing";
+import { describe, expect, test } from "vitest";
+import { waitingReasonOf } from "../env/pod-resolver.ts";
+import { FakeKubeClient } from "../test-support/fake-kube-client.ts";
+import { PodSources } from "./pod-sources.ts";
+import { PodVolumes } from "./pod-volumes.ts";
+import type { VolumePayload } from "./volume-payload.ts";
+
+const { signal } = new AbortController();
+const base64 = (text: string): string => Buffer.from(text).toString("base64");
+const volumes: NonNullable<PodSpec["volumes"]> = [
+  { name: "keys", secret: { secretName: "keys" } },
+  { name: "labels", downwardAPI: { items: [{ path: "labels", fieldRef: { fieldPath: "metadata.labels" } }] } },
+  { name: "token", projected: { sources: [{ serviceAccountToken: { path: "token", expirationSeconds: 600 } }] } },
+  { name: "certificate", projected: { sources: [{ podCertificate: { signerName: "example.com/s", keyType: "ED25519" } }] } },
+  { name: "scratch", emptyDir: {} },
+];
+
+/** The volumes of a pod on a Kubernetes API in memory, on a clock that stands still. */
+class Rig implements AsyncDisposable {
+  readonly clock = new FakeClock();
+  readonly client = new FakeKubeClient(this.clock);
+  readonly events: string[] = [];
+  readonly sources: PodSources;
+  readonly pod: Pod;
+  readonly volumes: PodVolumes;
+  readonly #stop = new AbortController();
+  readonly #reflector: Reflector<Pod>;
+  #following: Disposable | undefined;
+
+  constructor() {
+    const { client, clock } = this;
+    const random = { next: () => 0, uuid: () => "" };
+    const common = { client, clock, random, logger: silentLogger, metrics: noMetrics };
+    this.#reflector = new Reflector<Pod>({ ...common, random: new SeededRandom(1), resource: resources.pods });
+    this.sources = new PodSources({ ...common, store: this.#reflector.store });
+    this.pod = client.put(resources.pods, {
+      metadata: { namespace: "shop", name: "web", labels: { app: "1" } },
+      spec: { containers: [{ name: "app" }], volumes },
+    });
+    this.volumes = new PodVolumes(this.pod, {
+      sources: this.sources,
+      node: () => undefined,
+      recorder: { event: ({ uid }, type, reason, message) => void this.events.push(`${uid} ${type} ${reason} ${message}`) },
+      clock,
+      random,
+    });
+  }
+
+  async start(): Promise<this> {
+    void this.#reflector.run(this.#stop.signal);
+    await this.settle();
+    this.#following = this.sources.follow();
+    return this;
+  }
+
+  async settle(ms = 0): Promise<void> {
+    for (let turn = 0; turn < 5; turn++) await this.clock.advance(turn === 0 ? ms : 0);
+  }
+
+  putSecret(value: string): void {
+    this.client.put(resources.secrets, { metadata: { namespace: "shop", name: "keys" }, data: { key: base64(value) } });
+  }
+
+  editPod(change: (pod: Pod) => void): void {
+    this.client.edit(resources.pods, "web", change, "shop");
+  }
+
+  /** Follows a volume; what has come, as `path=content`, grows on. */
+  watch(name: string, until: AbortSignal = signal): { readonly seen: string[]; readonly ended: Promise<void> } {
+    const seen: string[] = [];
+    const follow = async (): Promise<void> => {
+      for await (const payload of this.volumes.watchVolume(name, until)) seen.push(shown(payload));
+    };
+    return { seen, ended: follow() };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#following?.[Symbol.dispose]();
+    this.#stop.abort();
+    await this.sources.close();
+  }
+}
+
+function shown({ files }: VolumePayload): string {
+  return files.map(({ path, content }) => `${path}=${Buffer.from(content).toString()}`).join(" ");
+}
+
+describe("a volume that is read", () => {
+  test("is fetched when it is asked for, and once", async () => {
+    await using rig = await new Rig().start();
+    rig.putSecret("one");
+    const before = rig.client.calls.length;
+    expect(rig.client.callsOf("get", "secrets")).toEqual([]);
+
+    const [first, second] = await Promise.all([rig.volumes.volume("keys", signal), rig.volumes.volume("keys", signal)]);
+    rig.putSecret("two");
+    await rig.settle();
+
+    expect([shown(first), shown(second), shown(await rig.volumes.volume("keys", signal))]).toEqual(["key=one", "key=one", "key=one"]);
+    expect(rig.client.callsOf("get", "secrets")).toHaveLength(1);
+    expect(before).toBe(rig.client.calls.length - 2);
+  });
+
+  test("and cannot be filled makes the pod wait as a kubelet does, and is read again the next time", async () => {
+    await using rig = await new Rig().start();
+
+    const error: unknown = await rig.volumes.volume("keys", signal).catch((thrown: unknown) => thrown);
+
+    expect(error).toMatchObject({ message: 'MountVolume.SetUp failed for volume "keys" : secret "keys" not found' });
+    expect(isInvalidInput(error)).toBe(true);
+    expect(waitingReasonOf(error)).toBe("ContainerCreating");
+    expect(rig.events).toEqual([
+      `${rig.pod.metadata?.uid} Warning FailedMount MountVolume.SetUp failed for volume "keys" : secret "keys" not found`,
+    ]);
+    rig.putSecret("one");
+    await rig.settle(1_000);
+    expect(shown(await rig.volumes.volume("keys", signal))).toBe("key=one");
+  });
+
+  test("and is none, or none of the API server's, is an error that names those that are", async () => {
+    await using rig = await new Rig().start();
+
+    await expect(rig.volumes.volume("nope", signal)).rejects.toThrow(
+      'read volume "nope" of pod web: there is none, expected one of keys, labels, token, certificate',
+    );
+    await expect(rig.volumes.volume("scratch", signal)).rejects.toThrow("its content does not come from the API server");
+    expect(rig.events).toEqual([]);
+  });
+
+  test("and is not supported says so, and is no failed mount", async () => {
+    await using rig = await new Rig().start();
+
+    const error: unknown = await rig.volumes.volume("certificate", signal).catch((thrown: unknown) => thrown);
+
+    expect([isUnsupported(error), waitingReasonOf(error), rig.events]).toEqual([true, undefined, []]);
+    await expect(rig.watch("certificate").ended).rejects.toSatisfy(isUnsupported);
+  });
+});
+
+describe("a volume that is watched", () => {
+  test("comes at once, and again when it has changed, but not when anything else has", async () => {
+    await using rig = await new Rig().start();
+    rig.putSecret("one");
+    const { seen } = rig.watch("keys");
+    await rig.settle();
+    expect(seen).toEqual(["key=one"]);
+
+    rig.client.edit(resources.secrets, "keys", (secret) => (secret.metadata = { ...secret.metadata, labels: { a: "b" } }), "shop");
+    rig.editPod((pod) => (pod.metadata = { ...pod.metadata, labels: { app: "2" } }));
+    await rig.settle();
+    expect(seen).toEqual(["key=one"]);
+
+    rig.putSecret("two");
+    await rig.settle();
+    expect(seen).toEqual(["key=one", "key=two"]);
+  });
+
+  test("comes as soon as it can be had, and stays as it was while it cannot", async () => {
+    await using rig = await new Rig().start();
+    const { seen } = rig.watch("keys");
+    await rig.settle();
+    expect([seen, rig.events.length]).toEqual([[], 1]);
+
+    rig.putSecret("one");
+    await rig.settle();
+    rig.client.remove(resources.secrets, "keys", "shop");
+    await rig.settle();
+    expect([seen, rig.events.length]).toEqual([["key=one"], 2]);
+
+    rig.putSecret("one");
+    await rig.settle();
+    rig.putSecret("two");
+    await rig.settle();
+    expect(seen).toEqual(["key=one", "key=two"]);
+  });
+
+  test("of the downward API follows the pod's labels", async () => {
+    await using rig = await new Rig().start();
+    const { seen } = rig.watch("labels");
+    await rig.settle();
+
+    rig.editPod((pod) => (pod.metadata = { ...pod.metadata, labels: { app: "2" } }));
+    await rig.settle();
+
+    expect(seen).toEqual(['labels=app="1"', 'labels=app="2"']);
+  });
+
+  test("gets a new token before the old one expires, and only then", async () => {
+    await using rig = await new Rig().start();
+    const { seen } = rig.watch("token");
+    await rig.settle();
+    for (let passed = 0; passed < 420_000; passed += 60_000) await rig.settle(60_000);
+    expect(seen).toHaveLength(1);
+
+    await rig.settle(60_000);
+
+    expect(seen).toHaveLength(2);
+    expect(seen[0]).not.toBe(seen[1]);
+    expect(rig.client.callsOf("create", "serviceaccounts", "token")).toHaveLength(2);
+  });
+
+  test("is refreshed within a minute also where nothing can be watched", async () => {
+    await using rig = await new Rig().start();
+    rig.putSecret("one");
+    using _deaf = rig.client.intercept((call) => {
+      if (call.resource === "secrets" && call.verb !== "get") throw new Error("watching is not allowed");
+    });
+    const { seen } = rig.watch("keys");
+    await rig.settle();
+
+    rig.putSecret("two");
+    await rig.settle(60_000);
+
+    expect(seen).toEqual(["key=one", "key=two"]);
+  });
+
+  test.each([
+    ["is gone", (rig: Rig) => rig.client.remove(resources.pods, "web", "shop")],
+    ["has ended", (rig: Rig) => rig.editPod((pod) => (pod.status = { phase: "Succeeded" }))],
+  ])("ends when the pod %s, and nothing of it is kept", async (_, end) => {
+    await using rig = await new Rig().start();
+    rig.putSecret("one");
+    const keys = rig.watch("keys");
+    const token = rig.watch("token");
+    await rig.settle();
+    expect(rig.sources.secretsOf(rig.pod.metadata?.uid ?? "")).toHaveLength(2);
+
+    end(rig);
+    await rig.settle();
+
+    await Promise.all([keys.ended, token.ended]);
+    expect(rig.sources.secretsOf(rig.pod.metadata?.uid ?? "")).toEqual([]);
+    await rig.settle(600_000);
+    expect(rig.client.callsOf("create", "serviceaccounts", "token")).toHaveLength(1);
+  });
+
+  test("ends with the signal's reason when aborted, and when it is left", async () => {
+    await using rig = await new Rig().start();
+    rig.putSecret("one");
+    const abort = new AbortController();
+    const watched = rig.watch("keys", abort.signal);
+    await rig.settle();
+    const timers = rig.clock.pending;
+
+    for await (const _ of rig.volumes.watchVolume("keys", signal)) break;
+    abort.abort(new Error("enough"));
+
+    await expect(watched.ended).rejects.toThrow("enough");
+    expect(rig.clock.pending).toBe(timers - 1);
+  });
+});
