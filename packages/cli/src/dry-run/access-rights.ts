@@ -71,7 +71,9 @@ function clusterRules({ nodes, readsClusterId }: AccessNeeds): Rule[] {
     { apiGroups: [""], resources: ["pods"], verbs: ["get", "list", "watch", "delete"] },
     { apiGroups: [""], resources: ["pods/status"], verbs: ["patch"] },
     ...(drains ? [{ apiGroups: [""], resources: ["pods/eviction"], verbs: ["create"] }] : []),
-    { apiGroups: [""], resources: ["secrets", "configmaps"], verbs: ["get"] },
+    // Each by its name only; a rule cannot say so, the Node authorizer does.
+    { apiGroups: [""], resources: ["secrets", "configmaps"], verbs: ["get", "list", "watch"] },
+    { apiGroups: [""], resources: ["serviceaccounts/token"], verbs: ["create"] },
     { apiGroups: [""], resources: ["services"], verbs: ["list", "watch"] },
     { apiGroups: [""], resources: ["events"], verbs: ["create", "patch"] },
     ...clusterIdRules(readsClusterId),
