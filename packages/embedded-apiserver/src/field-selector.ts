@@ -38,8 +38,12 @@ function fieldReader(field: string, kind: Kind): (object: ApiObject) => string {
   if (field === "metadata.name") return (object) => object.metadata.name;
   if (field === "metadata.namespace" && kind.namespaced) return (object) => object.metadata.namespace ?? "";
   const read = kind.fieldSelectors?.[field];
-  if (read === undefined) throw badRequest(`field label not supported: ${field}`);
-  return read;
+  if (read !== undefined) return read;
+  throw badRequest(
+    kind.fieldSelectors === undefined
+      ? `${JSON.stringify(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`
+      : `field label not supported: ${field}`,
+  );
 }
 
 function parseTerm(term: string, selector: string): Term {
@@ -70,7 +74,8 @@ function unescapeValue(text: string): string {
   let value = "";
   for (let index = 0; index < text.length; index++) {
     const character = text.charAt(index);
-    if (character === "," || character === "=") throw badRequest(`invalid field selector: unescaped character in value: ${character}`);
+    if (character === "," || character === "=")
+      throw badRequest(`invalid field selector: unescaped character in value: ${character.charCodeAt(0)}`);
     if (character !== "\\") {
       value += character;
       continue;

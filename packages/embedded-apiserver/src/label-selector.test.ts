@@ -33,6 +33,7 @@ test("an empty selector selects everything", () => {
 
 test.each([
   ["=b", "found '=', expected: !, identifier, or 'end of string'"],
+  ["!a=b", "found '=', expected: ',' or 'end of string'"],
   ["a,", "found '', expected: identifier after ','"],
   ["a b", "unable to parse requirement: found 'b', expected: in, notin, =, ==, !=, gt, lt"],
   ["x in a", "unable to parse requirement: found 'a' expected: '('"],

@@ -57,9 +57,9 @@ class Parser {
     const key = token.text;
     const problems = labelKeyProblems(key);
     if (problems.length > 0) throw requirementError(`<nil>: Invalid value: ${JSON.stringify(key)}: ${problems.join("; ")}`);
+    if (negated) return (labels) => !Object.hasOwn(labels, key);
     const following = this.#peek();
-    if (following.kind === "end" || following.text === ",")
-      return negated ? (labels) => !Object.hasOwn(labels, key) : (labels) => Object.hasOwn(labels, key);
+    if (following.kind === "end" || following.text === ",") return (labels) => Object.hasOwn(labels, key);
     const operator = this.#operator();
     const values = operator === "in" || operator === "notin" ? this.#valueList() : [this.#value()];
     return requirement(key, operator, values);

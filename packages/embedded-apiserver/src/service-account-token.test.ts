@@ -94,7 +94,7 @@ test.each([
   [{ spec: { expirationSeconds: 60 } }, 422, "may not specify a duration less than 10 minutes"],
   [{ spec: { boundObjectRef: { kind: "Pod", apiVersion: "v1", name: "nope" } } }, 404, 'pods "nope" not found'],
   [{ spec: { boundObjectRef: { kind: "Pod", apiVersion: "v1", name: "a", uid: "other" } } }, 409, "does not match the UID in record"],
-  [{ spec: { boundObjectRef: { kind: "Foo", apiVersion: "v1", name: "a" } } }, 400, "cannot bind token to object of type v1, Kind=Foo"],
+  [{ spec: { boundObjectRef: { kind: "Foo", apiVersion: "v1", name: "a" } } }, 400, "cannot bind token to object of type /v1, Kind=Foo"],
 ])("the token request %j is refused with %i", async (request, code, message) => {
   await using server = await startTestServer();
   await server.request("POST", podsPath, boundPod("a"));

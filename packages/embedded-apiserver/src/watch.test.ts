@@ -6,6 +6,16 @@ async function createPod(server: TestServer, name: string, spec: object = {}, me
   return body.metadata.resourceVersion as string;
 }
 
+test("the path /watch is a watch, of a collection or of one object", async () => {
+  await using server = await startTestServer();
+  await server.request("POST", podsPath, boundPod("a"));
+  await server.request("POST", podsPath, boundPod("b"));
+  const path = podsPath.replace("/api/v1/", "/api/v1/watch/");
+
+  expect(await (await server.watch(path)).take(2)).toEqual(["ADDED a", "ADDED b"]);
+  expect(await (await server.watch(`${path}/b`)).take(1)).toEqual(["ADDED b"]);
+});
+
 test("a watch from a resourceVersion begins with the change after it", async () => {
   await using server = await startTestServer();
   await createPod(server, "a");

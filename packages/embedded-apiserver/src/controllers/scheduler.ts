@@ -93,6 +93,7 @@ export function startScheduler(deps: ControllerDeps): Disposable {
     const condition: PodCondition = {
       type: "PodScheduled",
       status: "False",
+      observedGeneration: pod.metadata.generation ?? 0,
       lastProbeTime: null,
       lastTransitionTime,
       reason: "Unschedulable",

@@ -19,14 +19,21 @@ export interface Subresource {
   readonly verbs: readonly string[];
 }
 
+/** What discovery tells of a kind. */
+export type DescribedKind = Pick<
+  Kind,
+  "group" | "version" | "kind" | "plural" | "singular" | "namespaced" | "shortNames" | "categories" | "schema"
+>;
+
 /** What can be done with a kind. */
 export interface ApiResource {
-  readonly kind: Kind;
+  readonly kind: DescribedKind;
   readonly verbs: readonly string[];
   readonly subresources: readonly Subresource[];
 }
 
 const allVerbs = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
+const namespaceVerbs = allVerbs.filter((verb) => verb !== "deletecollection");
 const statusVerbs = ["get", "patch", "update"];
 const connectVerbs = ["create", "get"];
 
@@ -38,28 +45,52 @@ const ownSubresources: Readonly<Record<string, readonly Subresource[]>> = {
   pods: [
     { name: "attach", body: core("PodAttachOptions"), verbs: connectVerbs },
     { name: "binding", body: core("Binding"), verbs: ["create"] },
+    { name: "ephemeralcontainers", body: core("Pod"), verbs: statusVerbs },
     { name: "eviction", body: { group: "policy", version: "v1", kind: "Eviction" }, verbs: ["create"] },
     { name: "exec", body: core("PodExecOptions"), verbs: connectVerbs },
     { name: "log", body: core("Pod"), verbs: ["get"] },
     { name: "portforward", body: core("PodPortForwardOptions"), verbs: connectVerbs },
+    { name: "resize", body: core("Pod"), verbs: statusVerbs },
   ],
   serviceaccounts: [{ name: "token", body: { group: "authentication.k8s.io", version: "v1", kind: "TokenRequest" }, verbs: ["create"] }],
 };
 
+/** Kinds that are created to ask or to do something, and never stored. */
+const createOnly: readonly DescribedKind[] = [
+  actionKind({ group: "", version: "v1", kind: "Binding" }, true),
+  actionKind({ group: "authentication.k8s.io", version: "v1", kind: "SelfSubjectReview" }, false),
+  actionKind({ group: "authentication.k8s.io", version: "v1", kind: "TokenReview" }, false),
+  actionKind({ group: "authorization.k8s.io", version: "v1", kind: "LocalSubjectAccessReview" }, true),
+  actionKind({ group: "authorization.k8s.io", version: "v1", kind: "SelfSubjectAccessReview" }, false),
+  actionKind({ group: "authorization.k8s.io", version: "v1", kind: "SelfSubjectRulesReview" }, false),
+  actionKind({ group: "authorization.k8s.io", version: "v1", kind: "SubjectAccessReview" }, false),
+];
+
+function actionKind(body: BodyKind, namespaced: boolean): DescribedKind {
+  const singular = body.kind.toLowerCase();
+  const schema = `io.k8s.api.${body.group === "" ? "core" : body.group.replace(".k8s.io", "")}.${body.version}.${body.kind}`;
+  return { ...body, singular, plural: `${singular}s`, namespaced, schema };
+}
+
 /** The groups and versions the server has, core first. */
 export function groupVersions(): GroupVersion[] {
   const known: GroupVersion[] = [];
-  for (const { group, version } of kinds)
+  for (const { group, version } of [...kinds, ...createOnly])
     if (!known.some((one) => one.group === group && one.version === version)) known.push({ group, version });
   return known;
 }
 
 /** What there is in a group and version, sorted by name. */
 export function apiResources({ group, version }: GroupVersion): ApiResource[] {
-  return kinds
-    .filter((kind) => kind.group === group && kind.version === version)
-    .toSorted((a, b) => (a.plural < b.plural ? -1 : 1))
-    .map((kind) => ({ kind, verbs: allVerbs, subresources: subresourcesOf(kind) }));
+  const stored = kinds.map((kind) => ({
+    kind,
+    verbs: kind.plural === "namespaces" ? namespaceVerbs : allVerbs,
+    subresources: subresourcesOf(kind),
+  }));
+  const actions = createOnly.map((kind) => ({ kind, verbs: ["create"], subresources: [] }));
+  return [...stored, ...actions]
+    .filter(({ kind }) => kind.group === group && kind.version === version)
+    .toSorted((a, b) => (a.kind.plural < b.kind.plural ? -1 : 1));
 }
 
 function subresourcesOf(kind: Kind): Subresource[] {

@@ -16,7 +16,10 @@ function body(response: DiscoveryResponse | undefined): unknown {
 describe("discovery", () => {
   test("names the versions and groups", () => {
     expect(body(ask("/api"))).toMatchObject({ kind: "APIVersions", versions: ["v1"] });
-    expect(body(ask("/apis"))).toMatchObject({ kind: "APIGroupList", groups: [{ name: "apps" }, { name: "coordination.k8s.io" }] });
+    expect(body(ask("/apis"))).toMatchObject({
+      kind: "APIGroupList",
+      groups: [{ name: "apps" }, { name: "coordination.k8s.io" }, { name: "authentication.k8s.io" }, { name: "authorization.k8s.io" }],
+    });
     expect(body(ask("/apis/apps"))).toMatchObject({
       kind: "APIGroup",
       name: "apps",
@@ -46,6 +49,16 @@ describe("discovery", () => {
     expect(body(ask("/apis/apps/v1"))).toMatchObject({ groupVersion: "apps/v1" });
   });
 
+  test("names what can only be created: bindings and reviews", () => {
+    const list = body(ask("/apis/authorization.k8s.io/v1")) as { resources: { name: string; verbs: string[] }[] };
+    const core = body(ask("/api/v1")) as { resources: { name: string; verbs: string[] }[] };
+
+    expect(list.resources.map(({ name }) => name)).toContain("selfsubjectaccessreviews");
+    expect(core.resources.find(({ name }) => name === "bindings")?.verbs).toEqual(["create"]);
+    expect(core.resources.find(({ name }) => name === "namespaces")?.verbs).not.toContain("deletecollection");
+    expect(core.resources.map(({ name }) => name)).toEqual(expect.arrayContaining(["pods/ephemeralcontainers", "pods/resize"]));
+  });
+
   test.each([
     [`${v2},${v2beta1},application/json`, "v2"],
     [`${v2beta1},application/json`, "v2beta1"],
@@ -59,6 +72,8 @@ describe("discovery", () => {
       items: [
         { metadata: { name: "apps" }, versions: [{ version: "v1", freshness: "Current" }] },
         { metadata: { name: "coordination.k8s.io" } },
+        { metadata: { name: "authentication.k8s.io" } },
+        { metadata: { name: "authorization.k8s.io" } },
       ],
     });
   });
@@ -91,7 +106,13 @@ describe("OpenAPI", () => {
     const index = body(ask("/openapi/v3")) as { paths: Record<string, { serverRelativeURL: string }> };
     const url = index.paths["apis/apps/v1"]?.serverRelativeURL ?? "";
 
-    expect(Object.keys(index.paths)).toEqual(["api/v1", "apis/apps/v1", "apis/coordination.k8s.io/v1"]);
+    expect(Object.keys(index.paths)).toEqual([
+      "api/v1",
+      "apis/apps/v1",
+      "apis/coordination.k8s.io/v1",
+      "apis/authentication.k8s.io/v1",
+      "apis/authorization.k8s.io/v1",
+    ]);
     expect(ask(url)?.headers["cache-control"]).toContain("immutable");
     expect(ask("/openapi/v3/apis/apps/v1")?.headers["cache-control"]).toBe("no-cache, private");
   });

@@ -68,7 +68,7 @@ function openApiResponse(path: readonly string[], query: URLSearchParams): Disco
   const groupVersion = documentGroupVersion(path);
   const document = groupVersion === undefined ? undefined : openApiDocument(groupVersion);
   if (document === undefined) return undefined;
-  const cacheControl = query.get("hash") === document.hash ? "public, immutable, max-age=31536000" : "no-cache, private";
+  const cacheControl = query.get("hash") === document.hash ? "public, immutable" : "no-cache, private";
   return {
     status: 200,
     headers: { "content-type": "application/json", etag: `"${document.hash}"`, "cache-control": cacheControl },

@@ -80,11 +80,12 @@ const listParameters = [
   ),
 ];
 
-function pathItems({ kind, subresources }: ApiResource, root: string): [path: string, item: object][] {
+function pathItems({ kind, verbs, subresources }: ApiResource, root: string): [path: string, item: object][] {
   const own: BodyKind = { group: kind.group, version: kind.version, kind: kind.kind };
   const body = { $ref: `#/components/schemas/${kind.schema}` };
   const collection = kind.namespaced ? `${root}/namespaces/{namespace}/${kind.plural}` : `${root}/${kind.plural}`;
   const parameters = kind.namespaced ? [pathParameter("namespace")] : [];
+  if (!verbs.includes("get")) return [[collection, { post: operation("post", own, body, writeParameters), parameters }]];
   const list = operation("list", own, undefined, listParameters);
   const items: [string, object][] = [
     [

@@ -12,6 +12,10 @@ test.each([
 
 test.each([
   ["an unknown resource of a known group", "GET", "/api/v1/foos", 404, "NotFound"],
+  ["an unknown version", "GET", "/apis/apps/v7/deployments", 404, "NotFound"],
+  ["an unknown version's document", "GET", "/api/v7", 404, "NotFound"],
+  ["a path below a subresource", "GET", `${podsPath}/a/status/b`, 404, "NotFound"],
+  ["DELETE of all namespaces", "DELETE", "/api/v1/namespaces", 405, "MethodNotAllowed"],
   ["an unknown subresource", "GET", `${podsPath}/a/foo`, 404, "NotFound"],
   ["POST to an object", "POST", podPath("a"), 405, "MethodNotAllowed"],
   ["POST to the pods of all namespaces", "POST", "/api/v1/pods", 405, "MethodNotAllowed"],
@@ -33,6 +37,27 @@ test("a protobuf body is refused with 415 that names JSON", async () => {
 
   expect(status).toBe(415);
   expect(body.message).toContain("accepted media types include: application/json");
+});
+
+test("a patch of a type that there is none of is refused with 415", async () => {
+  await using server = await startTestServer();
+
+  expect(await server.request("PATCH", podPath("a"), {}, "application/json")).toMatchObject({
+    status: 415,
+    body: { message: "415: Unsupported Media Type", details: {} },
+  });
+});
+
+test("a body of another kind is refused with words for kinds there are, and for those there are not", async () => {
+  await using server = await startTestServer();
+  const path = "/api/v1/namespaces/default/configmaps";
+
+  expect((await server.request("POST", path, { apiVersion: "v1", kind: "Secret" })).body.message).toBe(
+    'Secret in version "v1" cannot be handled as a ConfigMap: converting (v1.Secret) to (core.ConfigMap): unknown conversion',
+  );
+  expect((await server.request("POST", path, { apiVersion: "v1", kind: "Wish" })).body.message).toBe(
+    'Wish in version "v1" cannot be handled as a ConfigMap: no kind "Wish" is registered for version "v1" in scheme "pkg/runtime/scheme.go:111"',
+  );
 });
 
 test("a server-side apply is refused with 415 that says so", async () => {

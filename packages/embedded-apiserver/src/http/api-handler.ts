@@ -1,11 +1,11 @@
-import { ApiStatusError, internalError, methodNotAllowed, tooLarge, unauthorized } from "../api-status-error.ts";
+import { ApiStatusError, internalError, methodNotAllowed, noSuchResource, tooLarge, unauthorized } from "../api-status-error.ts";
 import { bodyLimitBytes, type ApiRequest, type ApiResponse, type UserInfo } from "./api-request.ts";
 import { authenticate, type AuthenticationDeps } from "./authentication.ts";
 import { parseResourcePath } from "./request-target.ts";
 import type { ResourceDeps } from "./resource-call.ts";
 import { handleResource } from "./resource-handler.ts";
 import { failure, json, text } from "./respond.ts";
-import { handleReview, isReview } from "./reviews.ts";
+import { handleReview, isReview, reviewGroups } from "./reviews.ts";
 
 /** A discovery document; its body is JSON. */
 export interface DiscoveryResponse {
@@ -81,7 +81,15 @@ function privateResponse(
       : isReview(target)
         ? handleReview(deps, request, { target, user })
         : handleResource(deps, request, { target, query, user });
+  if (response === undefined && isUnderGroup(deps, path)) throw noSuchResource();
   return response ?? text(404, "404 page not found\n");
+}
+
+/** Below a group that there is, the real server answers for what there is not; elsewhere there is nobody to. */
+function isUnderGroup({ context }: ApiHandlerDeps, path: string): boolean {
+  const [, root, group = ""] = path.split("/");
+  if (root === "api") return group !== "";
+  return root === "apis" && group !== "" && (context.kinds.some((kind) => kind.group === group) || reviewGroups.includes(group));
 }
 
 /** Where one can go from here. */

@@ -2,6 +2,7 @@ import { badRequest, invalid } from "../api-status-error.ts";
 import { isJsonObject, type JsonObject } from "../json-value.ts";
 import type { FieldError } from "../kind.ts";
 import type { DeleteOptions } from "../rest/delete.ts";
+import { notRegistered } from "../rest/type-mismatch.ts";
 import type { ApiRequest } from "./api-request.ts";
 import { parseJsonBody } from "./json-body.ts";
 import { checkJsonBody } from "./negotiation.ts";
@@ -24,8 +25,9 @@ export function parseDeleteOptions(request: ApiRequest, query: URLSearchParams):
 function bodyOptions(request: ApiRequest): JsonObject {
   checkJsonBody(request.headers["content-type"]);
   const body = parseJsonBody(request.body, "DeleteOptions");
-  if (!isJsonObject(body) || (body["kind"] !== undefined && body["kind"] !== "DeleteOptions"))
-    throw badRequest("decoded object cannot be converted to DeleteOptions");
+  if (!isJsonObject(body)) throw badRequest("decoded object cannot be converted to DeleteOptions");
+  const { kind = "DeleteOptions", apiVersion = "v1" } = body;
+  if (kind !== "DeleteOptions") throw badRequest(notRegistered(String(kind), String(apiVersion)));
   return body;
 }
 

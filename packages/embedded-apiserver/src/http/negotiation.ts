@@ -1,4 +1,4 @@
-import { notAcceptable, unsupportedMediaType } from "../api-status-error.ts";
+import { ApiStatusError, notAcceptable, unsupportedMediaType } from "../api-status-error.ts";
 import { protobufMediaType } from "../kinds/schema/protobuf.ts";
 
 /** The form an answer takes. */
@@ -80,7 +80,8 @@ export function patchTypeOf(contentType: string | undefined): PatchType {
   const accepted = Object.keys(patchTypes).join(", ");
   if (type.startsWith("application/apply-patch+"))
     throw unsupportedMediaType(`server-side apply is not supported by the embedded API server - accepted media types include: ${accepted}`);
-  throw unsupportedMediaType(`the body of the request was in an unknown format - accepted media types include: ${accepted}`);
+  // The real server has no more words for this one.
+  throw new ApiStatusError({ code: 415, reason: "UnsupportedMediaType", message: "415: Unsupported Media Type", details: {} });
 }
 
 function mediaType(contentType: string | undefined): string {

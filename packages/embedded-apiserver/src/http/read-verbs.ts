@@ -16,7 +16,9 @@ const minWatchMs = 1_800_000;
 /** GET of an object. */
 export function getVerb(deps: ResourceDeps, call: ResourceCall): ApiResponse {
   const { kind, namespace, name } = addressOf(call);
-  const wanted = parseVersion(call.query.get("resourceVersion") ?? "");
+  const version = call.query.get("resourceVersion") ?? "";
+  checkVersionText(version);
+  const wanted = parseVersion(version);
   const latest = deps.context.storage.resourceVersion;
   if (wanted > latest) throw tooLargeResourceVersion(wanted, latest);
   const stored = collectionOf(deps.context, kind).get(namespace, name);
@@ -63,7 +65,7 @@ function watchVerb(
   call: ResourceCall,
   { options, selects }: { options: ListOptions; selects: WatchOptions["selects"] },
 ): ApiResponse {
-  checkWatchVersion(options.resourceVersion);
+  checkVersionText(options.resourceVersion);
   const watch = new WatchStream(
     {
       clock: deps.clock,
@@ -90,7 +92,7 @@ function watchVerb(
 }
 
 /** The real server has no reason of its own for this one. */
-function checkWatchVersion(text: string): void {
+function checkVersionText(text: string): void {
   if (/^\d*$/.test(text)) return;
   const given = JSON.stringify(text);
   throw new ApiStatusError({

@@ -9,6 +9,8 @@ export interface ResourceTarget {
   /** Absent: the collection. */
   readonly name: string | undefined;
   readonly subresource: string | undefined;
+  /** Whether the path is `/watch/…`, as it was before there was `?watch=true`. */
+  readonly isWatch: boolean;
 }
 
 /**
@@ -22,11 +24,12 @@ export function parseResourcePath(path: string): ResourceTarget | undefined {
   const segments = path.split("/").slice(1).map(tryDecode);
   const isCore = segments[0] === "api";
   if (!isCore && segments[0] !== "apis") return undefined;
-  const [group = "", version = "", ...rest] = isCore ? ["", ...segments.slice(1)] : segments.slice(1);
-  const { namespace, parts } = splitNamespace(rest);
+  const [group = "", version = "", ...below] = isCore ? ["", ...segments.slice(1)] : segments.slice(1);
+  const isWatch = below[0] === "watch" && below.length > 1;
+  const { namespace, parts } = splitNamespace(isWatch ? below.slice(1) : below);
   const [plural = "", name, subresource, ...surplus] = parts;
   if (plural === "" || version === "" || surplus.length > 0) return undefined;
-  return { group, version, plural, namespace, name: name === "" ? undefined : name, subresource };
+  return { group, version, plural, namespace, name: name === "" ? undefined : name, subresource, isWatch };
 }
 
 /** `namespaces/x/pods` is about pods, `namespaces/x` and `namespaces/x/status` about the namespace. */

@@ -1,4 +1,4 @@
-import { noSuchResource } from "../api-status-error.ts";
+import { methodNotAllowed, noSuchResource } from "../api-status-error.ts";
 import type { Kind } from "../kind.ts";
 import { findKind } from "../rest/rest-context.ts";
 import type { ApiRequest, ApiResponse, UserInfo } from "./api-request.ts";
@@ -13,6 +13,8 @@ import { createVerb, deleteCollectionVerb, deleteVerb, patchVerb, replaceVerb } 
 const objectVerbs = { GET: getVerb, PUT: replaceVerb, PATCH: patchVerb, DELETE: deleteVerb } as const;
 const collectionVerbs = { GET: listVerb, POST: createVerb, DELETE: deleteCollectionVerb } as const;
 const allNamespacesVerbs = { GET: listVerb } as const;
+/** Namespaces are deleted one by one. */
+const namespaceCollectionVerbs = { GET: listVerb, POST: createVerb } as const;
 
 /**
  * Answers a request for a resource.
@@ -27,10 +29,17 @@ export function handleResource(
 ): ApiResponse | undefined {
   const { kinds } = deps.context;
   if (!kinds.some(({ group, version }) => group === target.group && version === target.version)) return undefined;
+  const { isWatch } = target;
+  if (isWatch) {
+    if (request.method !== "GET") throw methodNotAllowed();
+    query.set("watch", "true");
+    if (target.name !== undefined) query.set("fieldSelector", `metadata.name=${target.name}`);
+  }
   const isBindings = target.group === "" && target.plural === "bindings" && target.name === undefined && request.method === "POST";
   const kind = isBindings ? findKind(deps.context, "", "pods") : kindOf(kinds, target);
   if (kind === undefined) throw noSuchResource();
-  const call: ResourceCall = { request, query, target, kind, user, form: negotiateOutput(request.headers["accept"]), warnings: [] };
+  const named = isWatch ? { ...target, name: undefined } : target;
+  const call: ResourceCall = { request, query, target: named, kind, user, form: negotiateOutput(request.headers["accept"]), warnings: [] };
   const response = isBindings ? bindingVerb(deps, call) : runVerb(verbsOf(call), deps, call);
   return withWarnings(response, call.warnings);
 }
@@ -39,9 +48,14 @@ function kindOf(kinds: readonly Kind[], target: ResourceTarget): Kind | undefine
   return kinds.find(({ group, version, plural }) => group === target.group && version === target.version && plural === target.plural);
 }
 
+function collectionVerbsOf({ group, plural, namespaced }: Kind, { namespace }: ResourceTarget): ReturnType<typeof verbsOf> {
+  if (namespaced && namespace === undefined) return allNamespacesVerbs;
+  return group === "" && plural === "namespaces" ? namespaceCollectionVerbs : collectionVerbs;
+}
+
 function verbsOf({ kind, target }: ResourceCall): Readonly<Record<string, (deps: ResourceDeps, call: ResourceCall) => ApiResponse>> {
   if (target.namespace !== undefined && !kind.namespaced) throw noSuchResource();
-  if (target.name === undefined) return kind.namespaced && target.namespace === undefined ? allNamespacesVerbs : collectionVerbs;
+  if (target.name === undefined) return collectionVerbsOf(kind, target);
   if (kind.namespaced && target.namespace === undefined) throw noSuchResource();
   if (target.subresource === undefined) return objectVerbs;
   const verbs = subresourceVerbs(kind, target.subresource);

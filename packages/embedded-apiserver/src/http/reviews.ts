@@ -9,11 +9,12 @@ import { checkJsonBody } from "./negotiation.ts";
 import type { ResourceTarget } from "./request-target.ts";
 import { json } from "./respond.ts";
 
-const groups: ReadonlySet<string> = new Set(["authentication.k8s.io", "authorization.k8s.io"]);
+/** The API groups of reviews. */
+export const reviewGroups: readonly string[] = ["authentication.k8s.io", "authorization.k8s.io"];
 
 /** Whether a path is about a review: something that is asked by creating it, and never stored. */
 export function isReview({ group, version }: ResourceTarget): boolean {
-  return groups.has(group) && version === "v1";
+  return reviewGroups.includes(group) && version === "v1";
 }
 
 /**

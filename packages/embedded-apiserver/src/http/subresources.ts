@@ -10,6 +10,7 @@ import type { PodSpecUpdate } from "../rest/pod-spec-update.ts";
 import { collectionOf } from "../rest/rest-context.ts";
 import { scaleOf, updateScale } from "../rest/scale.ts";
 import { requestToken } from "../rest/token-request.ts";
+import { checkBodyType, type BodyType } from "../rest/type-mismatch.ts";
 import { updateObject } from "../rest/update.ts";
 import type { StoredObject } from "../storage.ts";
 import { applyJsonPatch } from "../patch/json-patch.ts";
@@ -21,7 +22,7 @@ import { checkJsonBody, patchTypeOf } from "./negotiation.ts";
 import { getVerb } from "./read-verbs.ts";
 import { addressOf, objectResponse, type ResourceCall, type ResourceDeps } from "./resource-call.ts";
 import { json } from "./respond.ts";
-import { jsonBodyOf, parsePatch, patchVerb, replaceVerb, writeOptionsOf } from "./write-verbs.ts";
+import { checkBodyName, jsonBodyOf, parsePatch, patchVerb, replaceVerb, writeOptionsOf } from "./write-verbs.ts";
 
 type Verb = (deps: ResourceDeps, call: ResourceCall) => ApiResponse;
 type Verbs = Readonly<Record<string, Verb>>;
@@ -42,6 +43,11 @@ const specialVerbs: Readonly<Record<string, Verbs>> = {
   "serviceaccounts/token": { POST: tokenVerb },
   "namespaces/finalize": { PUT: finalizeVerb },
 };
+
+const bindingType: BodyType = { group: "", version: "v1", kind: "Binding" };
+const evictionType: BodyType = { group: "policy", version: "v1", kind: "Eviction" };
+const scaleType: BodyType = { group: "autoscaling", version: "v1", kind: "Scale" };
+const tokenRequestType: BodyType = { group: "authentication.k8s.io", version: "v1", kind: "TokenRequest" };
 
 /** Subresources that would need a way to the kubelet. */
 const unservedSubresources: ReadonlySet<string> = new Set([
@@ -79,14 +85,14 @@ export function bindingVerb(deps: ResourceDeps, call: ResourceCall): ApiResponse
   bindPod(
     deps.context,
     { pods: call.kind, namespace, name },
-    bodyOf(call, "Binding"),
+    bodyOf(call, bindingType),
     writeOptionsOf(call, "CreateOptions").dryRun === true,
   );
   return success();
 }
 
 function evictionVerb(deps: ResourceDeps, call: ResourceCall): ApiResponse {
-  const body = bodyOf(call, "Eviction");
+  const body = bodyOf(call, evictionType);
   if (!isJsonObject(body)) throw badRequest("not a Eviction object");
   const metadata = isJsonObject(body["metadata"]) ? body["metadata"] : {};
   const options = parseDeleteOptions({ ...call.request, body: Buffer.from(JSON.stringify(body["deleteOptions"] ?? {})) }, call.query);
@@ -96,7 +102,7 @@ function evictionVerb(deps: ResourceDeps, call: ResourceCall): ApiResponse {
 }
 
 function tokenVerb(deps: ResourceDeps, call: ResourceCall): ApiResponse {
-  return json(201, requestToken(deps.context, deps.tokens, addressOf(call), bodyOf(call, "TokenRequest")));
+  return json(201, requestToken(deps.context, deps.tokens, addressOf(call), bodyOf(call, tokenRequestType)));
 }
 
 function finalizeVerb(deps: ResourceDeps, call: ResourceCall): ApiResponse {
@@ -148,7 +154,8 @@ function getScale(deps: ResourceDeps, call: ResourceCall): ApiResponse {
 
 function replaceScale(deps: ResourceDeps, call: ResourceCall): ApiResponse {
   const options = writeOptionsOf(call, "UpdateOptions");
-  const body = bodyOf(call, "Scale");
+  const body = bodyOf(call, scaleType);
+  checkBodyName(body, call.target.name ?? "");
   return json(200, scaleOf(updateScale(deps.context, addressOf(call), () => body, options)));
 }
 
@@ -168,9 +175,11 @@ function storedOf(deps: ResourceDeps, call: ResourceCall): StoredObject {
   return stored;
 }
 
-function bodyOf({ request }: ResourceCall, expected: string): JsonValue {
+function bodyOf({ request }: ResourceCall, expected: BodyType): JsonValue {
   checkJsonBody(request.headers["content-type"]);
-  return parseJsonBody(request.body, expected);
+  const body = parseJsonBody(request.body, expected.kind);
+  checkBodyType(expected, body);
+  return body;
 }
 
 function success(): ApiResponse {

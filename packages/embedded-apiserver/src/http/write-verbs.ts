@@ -57,6 +57,7 @@ export function replaceVerb(deps: ResourceDeps, call: ResourceCall, scope?: "sta
   const address = addressOf(call);
   const body = jsonBodyOf(call);
   const { kind, namespace, name } = address;
+  checkBodyName(body, name);
   const isMissing = collectionOf(deps.context, kind).get(namespace, name) === undefined;
   if (scope === undefined && isMissing && createdByUpdate.has(`${kind.plural}.${kind.group}`)) {
     return objectResponse(deps, call, 201, createObject(deps.context, kind, namespace, bodyToCreate(body, address), options));
@@ -74,13 +75,19 @@ export function replaceVerb(deps: ResourceDeps, call: ResourceCall, scope?: "sta
 /** What a PUT creates: the UID of an object that is gone is in its way, a resourceVersion is not. */
 function bodyToCreate(body: JsonValue, address: ObjectAddress): JsonValue {
   if (!isJsonObject(body)) return body;
-  const { name: addressed } = address;
   const { resourceVersion: _none, ...metadata } = isJsonObject(body["metadata"]) ? body["metadata"] : {};
-  const { name, uid } = metadata;
-  if (typeof name === "string" && name !== "" && name !== addressed)
-    throw badRequest(`the name of the object (${name}) does not match the name on the URL (${addressed})`);
+  const { uid } = metadata;
   if (typeof uid === "string" && uid !== "") throw uidConflictOnUpdate(address.kind, address, uid, "");
-  return { ...body, metadata: { ...metadata, name: addressed } };
+  return { ...body, metadata };
+}
+
+/** Source: k8s.io/apiserver v0.36.3 pkg/endpoints/handlers/rest.go, `checkName`. @throws ApiStatusError 400 */
+export function checkBodyName(body: JsonValue, name: string): void {
+  if (!isJsonObject(body)) return;
+  const given = isJsonObject(body["metadata"]) ? (body["metadata"]["name"] ?? "") : "";
+  if (given === "") throw badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
+  if (typeof given === "string" && given !== name)
+    throw badRequest(`the name of the object (${given}) does not match the name on the URL (${name})`);
 }
 
 function scopeOf(scope: "status" | undefined): Pick<UpdateOptions, "scope"> {

@@ -22,7 +22,7 @@ export function configMapErrors(configMap: ApiObject, old: ApiObject | undefined
       ...(Object.hasOwn(binaryData, key) ? [invalidValue(`data[${key}]`, key, "duplicate of key present in binaryData")] : []),
     ]),
     ...Object.keys(binaryData).flatMap((key) => each(`binaryData[${key}]`, key, dataKeyProblems(key))),
-    ...(sizeBytes > sizeLimitBytes ? [tooLong("", sizeLimitBytes)] : []),
+    ...(sizeBytes > sizeLimitBytes ? [tooLong("[]", sizeLimitBytes)] : []),
   ];
 }
 

@@ -3,6 +3,7 @@ import { isJsonObject, type JsonValue } from "../json-value.ts";
 import type { ApiObject, Kind } from "../kind.ts";
 import { decode, DecodeError, type Decoded } from "../kinds/schema/decode.ts";
 import { apiVersionOf, type WriteOptions } from "./rest-context.ts";
+import { checkBodyType, unhandled } from "./type-mismatch.ts";
 
 /**
  * Reads a request's object: as its kind's schema has it, with defaults, `kind`, `apiVersion` and `metadata` first.
@@ -12,10 +13,10 @@ import { apiVersionOf, type WriteOptions } from "./rest-context.ts";
  */
 export function decodeObject(kind: Kind, body: unknown, options: WriteOptions): ApiObject {
   if (!isJsonObject(body)) throw badRequest(`the object provided is unrecognized (must be of type ${kind.kind}): expected a JSON object`);
-  checkType(kind, body["kind"], body["apiVersion"]);
+  checkBodyType(kind, body);
   return complete(
     kind,
-    decodeFields(kind, body, options, (problem) => badRequest(unhandled(kind, kind.kind, kind.version, problem))),
+    decodeFields(kind, body, options, (problem) => badRequest(unhandled(kind.kind, kind, problem))),
   );
 }
 
@@ -31,7 +32,7 @@ export function decodePatched(kind: Kind, patched: JsonValue, options: WriteOpti
   };
   if (!isJsonObject(patched))
     throw asProblem(`json: cannot unmarshal ${Array.isArray(patched) ? "array" : typeof patched} into Go value of type v1.${kind.kind}`);
-  checkType(kind, patched["kind"], patched["apiVersion"]);
+  checkBodyType(kind, patched);
   return complete(kind, decodeFields(kind, patched, options, asProblem));
 }
 
@@ -65,17 +66,4 @@ function complete(kind: Kind, decoded: Record<string, unknown>): ApiObject {
   delete object.metadata.selfLink;
   kind.applyDefaults?.(object);
   return object;
-}
-
-/** A missing kind or version is the one of the URL. */
-function checkType(kind: Kind, kindName: JsonValue | undefined, apiVersion: JsonValue | undefined): void {
-  const givenKind = typeof kindName === "string" && kindName !== "" ? kindName : kind.kind;
-  const givenVersion = typeof apiVersion === "string" && apiVersion !== "" ? apiVersion : apiVersionOf(kind);
-  if (givenKind === kind.kind && givenVersion === apiVersionOf(kind)) return;
-  const problem = `no kind ${JSON.stringify(givenKind)} is registered for version ${JSON.stringify(givenVersion)} in scheme "pkg/runtime/scheme.go:111"`;
-  throw badRequest(unhandled(kind, givenKind, givenVersion.slice(givenVersion.indexOf("/") + 1), problem));
-}
-
-function unhandled(kind: Kind, givenKind: string, givenVersion: string, problem: string): string {
-  return `${givenKind} in version ${JSON.stringify(givenVersion)} cannot be handled as a ${kind.kind}: ${problem}`;
 }

@@ -125,6 +125,16 @@ test("an object without grace period and with a finalizer is marked with grace 0
   expect(body).toMatchObject({ kind: "ConfigMap", metadata: { deletionTimestamp: "2026-01-01T00:00:00Z", deletionGracePeriodSeconds: 0 } });
 });
 
+test("a second deletion of an object that waits for its finalizers changes nothing", async () => {
+  await using server = await startTestServer();
+  const path = "/api/v1/namespaces/default/configmaps";
+  await server.request("POST", path, { metadata: { name: "c", finalizers: ["x/y"] } });
+
+  const first = await server.request("DELETE", `${path}/c`);
+
+  expect((await server.request("DELETE", `${path}/c`)).body).toEqual(first.body);
+});
+
 test("an object that goes at once is answered with a Status that names it", async () => {
   await using server = await startTestServer();
   const { body: node } = await server.request("POST", "/api/v1/nodes", { metadata: { name: "n" } });

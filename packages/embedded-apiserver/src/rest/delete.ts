@@ -1,5 +1,6 @@
 import { conflict, forbidden, invalid, notFound, uidConflict } from "../api-status-error.ts";
 import { toTimestamp } from "../clock.ts";
+import { equalJson } from "../json-value.ts";
 import type { ApiObject, Kind } from "../kind.ts";
 import { StoredObject } from "../storage.ts";
 import { collectionOf, type ObjectAddress, type RestContext } from "./rest-context.ts";
@@ -107,7 +108,9 @@ function planDeletion(kind: Kind, { object }: StoredObject, options: DeleteOptio
   const metadata = withFinalizers(grace === "none" ? object.metadata : grace, options);
   const isHeld = (metadata.finalizers?.length ?? 0) > 0;
   if (grace !== "none") return { kind: "mark", metadata, thenRemove: !isHeld && metadata.deletionGracePeriodSeconds === 0 };
-  return isHeld ? { kind: "mark", metadata: markedNow(metadata, now), thenRemove: false } : { kind: "remove" };
+  if (!isHeld) return { kind: "remove" };
+  const marked = markedNow(metadata, now);
+  return equalJson(marked, object.metadata) ? { kind: "keep" } : { kind: "mark", metadata: marked, thenRemove: false };
 }
 
 /** The metadata a graceful deletion gives the object; `pending` if one is under way already, `none` if there is none to be. */

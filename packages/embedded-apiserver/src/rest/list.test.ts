@@ -50,6 +50,19 @@ test("pages show the state of the first, whatever happens between", async () => 
   expect(second.body.items[1].metadata).not.toHaveProperty("labels");
 });
 
+test("a continue token has a version of its own: no other may be named", async () => {
+  await using server = await startTestServer();
+  await createPods(server, "a", "b");
+  const first = await server.request("GET", `${podsPath}?limit=1`);
+  const page = `${podsPath}?limit=1&continue=${first.body.metadata.continue}`;
+
+  expect(await server.request("GET", `${page}&resourceVersion=1`)).toMatchObject({
+    status: 400,
+    body: { message: "specifying resource version is not allowed when using continue" },
+  });
+  expect((await server.request("GET", `${page}&resourceVersion=0`)).status).toBe(200);
+});
+
 test("a page from before the history is refused with 410", async () => {
   await using server = await startTestServer({ watchHistory: 5 });
   await createPods(server, "a", "b");

@@ -44,6 +44,8 @@ interface Continuation {
  */
 export function listObjects(context: RestContext, kind: Kind, query: ListQuery): ListPage {
   const latest = context.storage.resourceVersion;
+  if (query.continueToken !== "" && query.resourceVersion !== "" && query.resourceVersion !== "0")
+    throw badRequest("specifying resource version is not allowed when using continue");
   const continuation = query.continueToken === "" ? undefined : parseContinueToken(query.continueToken);
   const exact = continuation?.rv ?? exactVersion(query, latest);
   const collection = collectionOf(context, kind);

@@ -62,6 +62,8 @@ function ownerErrors({ ownerReferences = [] }: ApiMetadata): FieldError[] {
     if (!owner.kind) errors.push(invalidValue(`${field}.kind`, owner.kind ?? "", "must not be empty"));
     if (!owner.name) errors.push(invalidValue(`${field}.name`, owner.name ?? "", "must not be empty"));
     if (!owner.uid) errors.push(invalidValue(`${field}.uid`, owner.uid ?? "", "must not be empty"));
+    if (owner.apiVersion === "v1" && owner.kind === "Event")
+      errors.push(invalidValue(field, owner, "/v1, Kind=Event is disallowed from being an owner"));
     if (owner.controller !== true) continue;
     const name = `${owner.kind}/${owner.name}`;
     if (controller === undefined) controller = name;

@@ -1,4 +1,4 @@
-import { ApiStatusError, badRequest, conflict, modifiedConflict, notFound, uidConflict } from "../api-status-error.ts";
+import { ApiStatusError, badRequest, conflict, modifiedConflict, notFound, uidConflictOnUpdate } from "../api-status-error.ts";
 import { toTimestamp } from "../clock.ts";
 import { isJsonObject, type JsonValue } from "../json-value.ts";
 import type { ApiObject, Kind } from "../kind.ts";
@@ -36,7 +36,8 @@ export function bindPod(context: RestContext, { pods, namespace, name }: Binding
   const stored = collectionOf(context, pods).get(namespace, binding.name);
   if (stored === undefined) throw notFound(pods, binding.name);
   const { metadata } = stored.object;
-  if (binding.uid !== undefined && binding.uid !== metadata.uid) throw uidConflict(pods, binding.name, binding.uid, metadata.uid);
+  if (binding.uid !== undefined && binding.uid !== metadata.uid)
+    throw uidConflictOnUpdate(pods, { namespace, name: binding.name }, binding.uid, metadata.uid);
   if (binding.resourceVersion !== undefined && binding.resourceVersion !== metadata.resourceVersion)
     throw modifiedConflict(pods, binding.name);
   const problem = bindingProblem(stored.object);

@@ -33,6 +33,18 @@ test("scale reads and writes the number of replicas", async () => {
   expect((await server.request("GET", `${path}/d`)).body).toMatchObject({ metadata: { generation: 3 }, spec: { replicas: 3 } });
 });
 
+test("a body that is no Scale, or another's, is refused with 400", async () => {
+  await using server = await startTestServer();
+  const path = "/apis/apps/v1/namespaces/default/deployments/web/scale";
+
+  expect((await server.request("PUT", path, { apiVersion: "v1", kind: "Pod", metadata: { name: "web" } })).body.message).toBe(
+    'Pod in version "v1" cannot be handled as a Scale: converting (v1.Pod) to (autoscaling.Scale): unknown conversion',
+  );
+  expect((await server.request("PUT", path, { metadata: { name: "other" }, spec: { replicas: 1 } })).body.message).toBe(
+    "the name of the object (other) does not match the name on the URL (web)",
+  );
+});
+
 test("a negative number of replicas is refused with 422", async () => {
   await using server = await startTestServer();
   await createDeployment(server);

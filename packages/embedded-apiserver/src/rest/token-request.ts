@@ -62,11 +62,17 @@ function expirationErrors(seconds: JsonValue): FieldError[] {
   return [];
 }
 
+/** As Go prints a group and version: of the core group `/v1`. */
+function groupVersionText(apiVersion: string): string {
+  return apiVersion.includes("/") ? apiVersion : `/${apiVersion}`;
+}
+
 /** The object the token is bound to, and the node of a pod. */
 function boundObjects(context: RestContext, account: ObjectAddress, reference: JsonObject): TokenSpec["bound"] {
   const { kind: kindName, apiVersion, name, uid } = reference;
   const plural = apiVersion === "v1" ? boundKinds[String(kindName)] : undefined;
-  if (plural === undefined) throw badRequest(`cannot bind token to object of type ${String(apiVersion)}, Kind=${String(kindName)}`);
+  if (plural === undefined)
+    throw badRequest(`cannot bind token to object of type ${groupVersionText(String(apiVersion))}, Kind=${String(kindName)}`);
   const object = find(context, plural, { namespace: account.namespace, name: String(name) });
   if (plural === "pods" && object["spec"]?.serviceAccountName !== account.name) {
     throw badRequest(

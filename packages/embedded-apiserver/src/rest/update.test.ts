@@ -181,6 +181,16 @@ test("a patch that names another object is refused with 400", async () => {
   expect(body.message).toBe("the name of the object (b) does not match the name on the URL (a)");
 });
 
+test("a PUT without a name is refused with 400", async () => {
+  await using server = await startTestServer();
+  await server.request("POST", podsPath, boundPod("a"));
+
+  expect(await server.request("PUT", podPath("a"), { metadata: {} })).toMatchObject({
+    status: 400,
+    body: { message: "the name of the object (a based on URL) was undeterminable: name must be provided" },
+  });
+});
+
 test("micro-times must have six fractional digits", async () => {
   await using server = await startTestServer();
   const lease = (renewTime: string): object => ({ metadata: { name: "l" }, spec: { renewTime } });

@@ -62,6 +62,8 @@ function finishUpdate(kind: Kind, object: ApiObject, old: Readonly<ApiObject>, s
   if (kind.hasGeneration === true) countSpecChange(object, old, scope);
   const errors = [
     ...metadataErrors(kind, object.metadata),
+    // The real server looks twice: for every kind, and again for each.
+    ...metadataUpdateErrors(object.metadata, old.metadata),
     ...metadataUpdateErrors(object.metadata, old.metadata),
     ...(kind.validate?.(object, old) ?? []),
   ];
@@ -97,7 +99,7 @@ function checkVersion(kind: Kind, object: ApiObject, stored: StoredObject): void
   } else if (!/^\d+$/.test(given)) {
     throw new ApiStatusError({
       code: 500,
-      message: `resourceVersion: Invalid value: ${JSON.stringify(given)}: strconv.ParseUint: parsing ${JSON.stringify(given)}: invalid syntax`,
+      message: `strconv.ParseUint: parsing ${JSON.stringify(given)}: invalid syntax`,
     });
   } else if (Number(given) !== stored.resourceVersion) {
     throw modifiedConflict(kind, name);

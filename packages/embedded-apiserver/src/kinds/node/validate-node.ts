@@ -4,7 +4,8 @@ import { labelValueProblems } from "../../label-syntax.ts";
 import { taintEffectErrors } from "../pod/validate-placement.ts";
 import { amountErrors } from "../pod/validate-resources.ts";
 import { duplicate, forbiddenField, invalidValue, required } from "../validation/field-errors.ts";
-import { labelNameErrors } from "../validation/labels.ts";
+import { each, labelNameErrors } from "../validation/labels.ts";
+import { cidrProblems } from "../validation/names.ts";
 import type { NodeSpec, NodeStatus, Taint } from "./node-fields.ts";
 
 /** What is wrong with a node. Source: Kubernetes v1.36.3 pkg/apis/core/validation/validation.go, ValidateNode and ValidateNodeUpdate. */
@@ -16,6 +17,7 @@ export function nodeErrors(node: ApiObject, old: ApiObject | undefined): FieldEr
     ...taintsErrors(spec.taints ?? [], "metadata.taints"),
     ...Object.entries(status.capacity ?? {}).flatMap(([name, text]) => amountErrors(name, text, `status.capacity.${name}`)),
     ...Object.entries(status.allocatable ?? {}).flatMap(([name, text]) => amountErrors(name, text, `status.allocatable.${name}`)),
+    ...(spec.podCIDRs ?? []).flatMap((range, index) => each(`spec.podCIDRs[${index}]`, range, cidrProblems(range))),
     ...((spec.podCIDRs ?? []).length > 2
       ? [invalidValue("spec.podCIDRs", spec.podCIDRs, "may specify no more than one CIDR for each IP family")]
       : []),

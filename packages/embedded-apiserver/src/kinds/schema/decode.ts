@@ -1,5 +1,5 @@
 import { type FieldSchema, structSchema, type StructSchema, type TypeSchema } from "./schema.ts";
-import { formatQuantity, quantityFormatProblem, tryParseQuantity } from "./quantity.ts";
+import { quantityFormatProblem, tryParseQuantity, writtenQuantity } from "./quantity.ts";
 import { canonicalMicroTime, canonicalTime } from "./time.ts";
 
 /** What came of a decoding. */
@@ -198,7 +198,7 @@ function canonicalQuantity(value: unknown): string {
   if (typeof value !== "string" && typeof value !== "number") throw new DecodeError(quantityFormatProblem);
   const quantity = tryParseQuantity(String(value).trim());
   if (typeof quantity === "string") throw new DecodeError(quantity);
-  return formatQuantity(quantity);
+  return writtenQuantity(String(value).trim(), quantity);
 }
 
 function canonicalBase64(text: string): string {

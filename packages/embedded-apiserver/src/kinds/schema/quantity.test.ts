@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { formatQuantity, parseQuantity, roundUpToMilli, toMilliValue, toValue, tryParseQuantity } from "./quantity.ts";
+import { formatQuantity, parseQuantity, roundUpToMilli, toMilliValue, toValue, tryParseQuantity, writtenQuantity } from "./quantity.ts";
 
 describe("quantities", () => {
   // What k8s.io/apimachinery v0.36.3 prints for the same texts.
@@ -31,6 +31,22 @@ describe("quantities", () => {
     ["1Kii", "unable to parse quantity's suffix"],
   ])("%j is refused in the server's words", (text, problem) => {
     expect(tryParseQuantity(text)).toBe(problem);
+  });
+
+  // Recorded from kube-apiserver v1.36.3.
+  test.each([
+    ["+5Mi", "+5Mi"],
+    ["05Mi", "05Mi"],
+    ["1E6", "1E6"],
+    ["1e0", "1e0"],
+    ["1e1", "10"],
+    ["1.0e3", "1e3"],
+    ["2000", "2k"],
+    ["1024Ki", "1Mi"],
+    ["00", "0"],
+    ["+0", "0"],
+  ])("%s is sent back as %s", (text, written) => {
+    expect(writtenQuantity(text, parseQuantity(text))).toBe(written);
   });
 
   test("values are rounded up", () => {

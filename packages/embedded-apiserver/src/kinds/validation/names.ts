@@ -122,6 +122,14 @@ export function ipProblems(address: string): string[] {
   return [isPadded ? "must not have leading 0s" : "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"];
 }
 
+/** A range of IP addresses, such as `10.9.8.0/24`. */
+export function cidrProblems(text: string): string[] {
+  const [address = "", bits = "", ...surplus] = text.split("/");
+  const family = isIP(address);
+  const isRange = family !== 0 && surplus.length === 0 && /^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128);
+  return isRange ? [] : ["must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"];
+}
+
 /** `must be between 1 and 65535, inclusive`. */
 export function inclusiveRange(from: number, to: number): string {
   return `must be between ${from} and ${to}, inclusive`;

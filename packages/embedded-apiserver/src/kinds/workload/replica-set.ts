@@ -26,7 +26,6 @@ export const replicaSetKind: Kind = {
   prepareForCreate(replicaSet) {
     replicaSet["status"] = { replicas: 0 };
   },
-  fieldSelectors: { "status.replicas": (replicaSet) => String(replicaSet["status"].replicas ?? 0) },
   validate: replicaSetErrors,
   columns: replicaSetColumns,
 };

@@ -1,0 +1,58 @@
+import { badRequest } from "../api-status-error.ts";
+import { isJsonObject, type JsonValue } from "../json-value.ts";
+import { kinds } from "../kinds/index.ts";
+
+/** A type as bodies name it. */
+export interface BodyType {
+  /** `""` for the core group. */
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+}
+
+/**
+ * Checks that a body is of the type wanted; kind and version may be missing.
+ *
+ * Source of the words: k8s.io/apimachinery v0.36.3 pkg/runtime/error.go and k8s.io/apiserver pkg/endpoints/handlers/create.go.
+ *
+ * @throws ApiStatusError 400
+ */
+export function checkBodyType(wanted: BodyType, body: JsonValue): void {
+  if (!isJsonObject(body)) return;
+  const wantedVersion = versionText(wanted);
+  const kind = textOr(body["kind"], wanted.kind);
+  const apiVersion = textOr(body["apiVersion"], wantedVersion);
+  if (kind === wanted.kind && apiVersion === wantedVersion) return;
+  const version = apiVersion.slice(apiVersion.indexOf("/") + 1);
+  const problem = isKnown(kind, apiVersion)
+    ? `converting (${version}.${kind}) to (${internalGroup(wanted.group)}.${wanted.kind}): unknown conversion`
+    : notRegistered(kind, apiVersion);
+  throw badRequest(unhandled(wanted.kind, { kind, version }, problem));
+}
+
+/** What is said of a body that cannot be used as the kind wanted. */
+export function unhandled(wanted: string, given: Pick<BodyType, "kind" | "version">, problem: string): string {
+  return `${given.kind} in version ${JSON.stringify(given.version)} cannot be handled as a ${wanted}: ${problem}`;
+}
+
+/** What is said of a kind that there is none of. */
+export function notRegistered(kind: string, apiVersion: string): string {
+  return `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)} in scheme "pkg/runtime/scheme.go:111"`;
+}
+
+function versionText({ group, version }: Pick<BodyType, "group" | "version">): string {
+  return group === "" ? version : `${group}/${version}`;
+}
+
+function isKnown(kind: string, apiVersion: string): boolean {
+  return kinds.some((one) => one.kind === kind && versionText(one) === apiVersion);
+}
+
+/** The package of the server's own types, such as `core` or `coordination`. */
+function internalGroup(group: string): string {
+  return group === "" ? "core" : (group.split(".", 1)[0] ?? "");
+}
+
+function textOr(value: JsonValue | undefined, missing: string): string {
+  return typeof value === "string" && value !== "" ? value : missing;
+}
