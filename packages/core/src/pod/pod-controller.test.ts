@@ -412,6 +412,30 @@ describe("a provider's error", () => {
     expect(rig.provider.calls.filter((call) => call === "createPod web")).toHaveLength(1);
   });
 
+  test("a pod edited while it is unclear what a creation did is updated once it is found", async () => {
+    await using rig = await new Rig().start();
+    rig.provider.script("createPod", async (ref) => {
+      const made = ref && { ref, owner, status: running(["main"]) };
+      if (made) rig.provider.held.set(ref.uid, made);
+      throw new UnavailableError("the connection broke");
+    });
+
+    await rig.createPod("web", (pod) => void (pod.metadata = { ...pod.metadata, generation: 1 }));
+    rig.client.edit(
+      resources.pods,
+      "web",
+      (pod) => {
+        pod.metadata = { ...pod.metadata, generation: 2 };
+        pod.spec = { ...pod.spec, containers: [{ name: "main", image: "busybox:2" }] };
+      },
+      "default",
+    );
+    await rig.pass(1_000);
+
+    expect(rig.provider.calls).toContain("updatePod web");
+    expect(rig.pod("web")?.status?.observedGeneration).toBe(2);
+  });
+
   test("a malformed report is refused and changes nothing", async () => {
     await using rig = await new Rig().start();
     const ref = await rig.createPod("web");

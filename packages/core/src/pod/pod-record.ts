@@ -44,6 +44,8 @@ export interface PodRecord {
   backend: Backend;
   /** The provider's last report; the core's own copy. */
   reported: ProviderPodStatus | undefined;
+  /** The pod as a creation was first given it whose outcome is unclear: the back end may run this, and nothing newer. */
+  unconfirmed: DeepReadonly<Pod> | undefined;
   verdict: Verdict | undefined;
   deletion: DeletionDeadline | undefined;
   /** Whether the pod passed admission; it is not asked twice. */
@@ -64,6 +66,7 @@ export function newPodRecord(ref: PodRef, nowMs: number): PodRecord {
     ref,
     backend: { kind: "unknown" },
     reported: undefined,
+    unconfirmed: undefined,
     verdict: undefined,
     deletion: undefined,
     admitted: false,

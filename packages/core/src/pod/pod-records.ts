@@ -179,16 +179,14 @@ export class PodRecords {
     return backend.kind === "gone" || (backend.kind === "ending" && backend.deadlineMs <= this.#deps.clock.monotonic());
   }
 
-  /** A back-end pod whose making was not seen: it is taken to run what the status says it was last told. */
+  /** A back-end pod whose making was not seen: it is taken to run what it may first have been given, or else what the status says. */
   #adopt(record: PodRecord): void {
     const pod = this.#deps.store.get(record.ref.uid);
     record.admitted = true;
     if (!pod) return;
     this.usage.add(pod);
-    const { generation } = pod.metadata ?? {};
-    // Before its first status a pod can have been given to the provider as it was created, at most.
-    const isCurrent = generation === undefined || (pod.status?.observedGeneration ?? 1) >= generation;
-    const applied = isCurrent ? pod : { ...pod, spec: undefined };
+    const applied = record.unconfirmed ?? lastTold(pod);
+    record.unconfirmed = undefined;
     this.#learn(record, { kind: "present", applied, sinceMs: this.#deps.clock.monotonic() });
   }
 
@@ -202,12 +200,15 @@ export class PodRecords {
   #onMissing(listed: ReadonlySet<string>, startedMs: number): void {
     const { store, clock } = this.#deps;
     const nowMs = clock.monotonic();
+    // Later the state of a pod is unknown only where a call had no clear outcome, which a list may be too old to tell.
+    const isUntouched = !this.#inventoryLoaded;
     for (const [uid, record] of this.#records) {
       if (listed.has(uid) || record.call || record.touchedMs > startedMs) continue;
       const { backend } = record;
       const pod = store.get(uid);
       if (backend.kind === "ending") this.setBackend(record, { ...backend, lookAtMs: nowMs });
-      else if (backend.kind === "unknown" && !(pod && wasStarted(pod))) this.#learn(record, { kind: "absent" });
+      else if (isUntouched && backend.kind === "unknown" && !record.deletion && pod && !wasStarted(pod))
+        this.#learn(record, { kind: "absent" });
       else if (backend.kind === "present" && (record.seen || nowMs - backend.sinceMs > appearanceMs))
         this.setBackend(record, { kind: "unknown" });
     }
@@ -217,4 +218,14 @@ export class PodRecords {
     const ours = this.#deps.owner;
     return owner.clusterId === ours.clusterId && owner.nodeName === ours.nodeName;
   }
+}
+
+/** The pod as the provider was last told of it, by its status; without a spec where that is not known. */
+function lastTold(pod: DeepReadonly<Pod>): DeepReadonly<Pod> {
+  const { generation } = pod.metadata ?? {};
+  // Before its first status a pod can have been given to the provider as it was created, at most.
+  const observed = pod.status?.observedGeneration ?? 1;
+  return generation === undefined || observed >= generation
+    ? pod
+    : { ...pod, metadata: { ...pod.metadata, generation: observed }, spec: undefined };
 }

@@ -155,6 +155,7 @@ export class PodWorker {
     record.seen = false;
     record.reported = undefined;
     record.backend = { kind: "unknown" };
+    record.unconfirmed ??= pod;
     using _slow = clock.setTimer(slowStartMs + 1, () => this.#deps.onStatus(record.ref.uid));
     try {
       await this.#call("start", record, signal, (inner) =>
@@ -167,7 +168,9 @@ export class PodWorker {
     metrics.observe("kubelet_pod_worker_duration_seconds", (clock.monotonic() - startedMs) / 1000, { operation_type: "create" });
     metrics.count("kubelet_started_pods_total");
     record.verdict = undefined;
-    this.#deps.records.setBackend(record, { kind: "present", applied: pod, sinceMs: clock.monotonic() });
+    // It may have adopted what an earlier call made of an earlier spec.
+    this.#deps.records.setBackend(record, { kind: "present", applied: record.unconfirmed, sinceMs: clock.monotonic() });
+    record.unconfirmed = undefined;
     this.#event(pod, "Normal", "ProviderCreateSuccess", "Create pod in provider successfully");
   }
 
@@ -182,7 +185,7 @@ export class PodWorker {
     const message = messageOf(error);
     const configReason = waitingReasonOf(error);
     if (configReason) {
-      record.backend = { kind: "absent" };
+      noteRefused(record, pod);
       // A kubelet shows containers that wait for their volumes like any that are made; an event has told why.
       const isOrdinary = configReason === mountWaitingReason;
       if (isOrdinary) record.verdict = { kind: "waiting", reason: configReason, message: "" };
@@ -191,16 +194,16 @@ export class PodWorker {
       return waitForConfig(record, error);
     }
     if (isTerminal(error) || (isUnsupported(error) && options.onUnsupported === "fail")) {
-      record.backend = { kind: "absent" };
+      noteRefused(record, pod);
       this.#judge(record, pod, { kind: "rejected", reason: isTerminal(error) ? "ProviderFailed" : "ProviderUnsupported", message });
       return;
     }
     if (isUnsupported(error)) {
-      record.backend = { kind: "absent" };
+      noteRefused(record, pod);
       this.#judge(record, pod, { kind: "waiting", reason: "ProviderUnsupported", message });
       return;
     }
-    if (isInvalidInput(error) || isQuotaExceeded(error)) record.backend = { kind: "absent" };
+    if (isInvalidInput(error) || isQuotaExceeded(error)) noteRefused(record, pod);
     const reason = isDeadlineExceeded(error) ? "ProviderTimeout" : "ProviderFailed";
     this.#event(pod, "Warning", "ProviderCreateFailed", message);
     record.verdict = { kind: "waiting", reason, message };
@@ -317,4 +320,10 @@ export class PodWorker {
 function waitForConfig(record: PodRecord, error: unknown): WorkResult {
   record.waitsForConfig = true;
   return { requeueAfterMs: isInvalidInput(error) ? missingRetryMs : unreadableRetryMs };
+}
+
+/** Of this creation nothing is left at the back end; of an earlier one there may be. */
+function noteRefused(record: PodRecord, pod: DeepReadonly<Pod>): void {
+  record.backend = { kind: "absent" };
+  if (record.unconfirmed === pod) record.unconfirmed = undefined;
 }

@@ -23,14 +23,18 @@ export function wantedStatus(
   if (verdict?.kind === "lost") return endedStatus(pod, { ...verdict, ...context });
   const isOver = record.deletion !== undefined && (backend.kind === "gone" || backend.kind === "absent");
   if (isOver && !(reported && hasEnded(reported))) return endedStatus(pod, { ...context, reported });
-  if (verdict) return waitingStatus(pod, { ...verdict, ...context });
-  if (reported) return derivePodStatus({ pod, reported, ...context, observedGeneration: generationActedOn(pod, record) });
+  const observedGeneration = generationActedOn(pod, record);
+  if (verdict) return waitingStatus(pod, { ...verdict, ...context, observedGeneration });
+  if (reported) return derivePodStatus({ pod, reported, ...context, observedGeneration });
   const isSlow = call?.kind === "start" && monotonicMs - call.startedMs > slowStartMs;
-  return isSlow ? waitingStatus(pod, { reason: "ContainerCreating", message: "", ...context }) : undefined;
+  return isSlow ? waitingStatus(pod, { reason: "ContainerCreating", message: "", ...context, observedGeneration }) : undefined;
 }
 
-/** A pod that is ending says what it last ran; its end, that the deletion was seen. Else each deletion cost a write more. */
-function generationActedOn(pod: DeepReadonly<Pod>, { backend, deletion, reported }: Readonly<PodRecord>): number | undefined {
+/**
+ * A pod that is ending says what it last ran; its end, that the deletion was seen. Else each deletion cost a write more.
+ * A newer spec is not acted on while it is unclear whether an earlier one is run: after a restart nothing else tells.
+ */
+function generationActedOn(pod: DeepReadonly<Pod>, { backend, deletion, reported, unconfirmed }: Readonly<PodRecord>): number | undefined {
   if (deletion && !(reported && hasEnded(reported))) return pod.status?.observedGeneration;
-  return backend.kind === "present" ? backend.applied.metadata?.generation : undefined;
+  return (backend.kind === "present" ? backend.applied : unconfirmed)?.metadata?.generation;
 }
