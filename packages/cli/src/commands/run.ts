@@ -69,6 +69,7 @@ async function runPlanned(planned: readonly PlannedNode[], loaded: LoadedSetting
       pods,
       clusterId: settings.cluster.id,
       clusterDomain: settings.cluster.domain,
+      apiServerForPods: settings.cluster.apiServerForPods,
       clock,
       random,
       logger,

@@ -10,6 +10,7 @@ export const defaults = {
   onShutdown: "keep",
   onUnsupported: "wait",
   daemonSets: "run",
+  apiAccessVolume: "drop",
   startupTimeout: "0s",
   shutdownTimeout: "30s",
   healthAddress: "127.0.0.1:10248",

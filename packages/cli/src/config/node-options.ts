@@ -30,13 +30,15 @@ export function toNodeOptions(
 }
 
 /** The options core has for a node's pods, as far as the settings say. */
-export function toPodOptions({ workers, providerTimeout, pollInterval, onUnsupported, daemonSets, orphans }: NodeSettings): PodOptions {
+export function toPodOptions(node: NodeSettings): PodOptions {
+  const { workers, providerTimeout, pollInterval, onUnsupported, daemonSets, apiAccessVolume, orphans } = node;
   return {
     workers,
     providerTimeoutMs: ms(providerTimeout),
     pollIntervalMs: ms(pollInterval),
     onUnsupported,
     daemonSets,
+    automountToken: apiAccessVolume,
     orphans: {
       enabled: orphans?.enabled,
       graceMs: ms(orphans?.grace),

@@ -86,6 +86,10 @@ const nodeSchema = z
     onShutdown: z.enum(["keep", "cordon", "drain", "delete"]).default(defaults.onShutdown).describe(helpOf("nodes[].onShutdown")),
     onUnsupported: z.enum(["wait", "fail"]).default(defaults.onUnsupported).describe(helpOf("nodes[].onUnsupported")),
     daemonSets: z.enum(["run", "ignore", "reject"]).default(defaults.daemonSets).describe(helpOf("nodes[].daemonSets")),
+    apiAccessVolume: z
+      .enum(["drop", "require"])
+      .default(defaults.apiAccessVolume)
+      .describe("what becomes of the kube-api-access volume of a pod where the provider has no such volumes: left out, or the pod waits"),
     workers: z.int().min(1).default(defaults.workers).describe(helpOf("nodes[].workers")),
     providerTimeout: positiveDuration().optional().describe("of one call to the provider; default 5m"),
     pollInterval: positiveDuration().optional().describe("between inventories of a provider that does not notify; default 5s"),
@@ -119,6 +123,13 @@ const fileSchema = z.strictObject({
         .regex(subdomain, { error: "expected a DNS domain such as cluster.local" })
         .default(defaults.clusterDomain)
         .describe(helpOf("cluster.domain")),
+      apiServerForPods: z
+        .strictObject({
+          host: text().describe("name or address that the API server's certificate is valid for"),
+          port: z.int().min(1).max(65_535).optional().describe("default 443"),
+        })
+        .optional()
+        .describe("where pods outside the cluster's network reach the API server; default: the service kubernetes"),
     })
     .prefault({})
     .describe("the cluster to join"),

@@ -48,6 +48,7 @@ export interface NodeSettings {
   readonly onShutdown: "keep" | "cordon" | "drain" | "delete";
   readonly onUnsupported: "wait" | "fail";
   readonly daemonSets: "run" | "ignore" | "reject";
+  readonly apiAccessVolume: "drop" | "require";
   readonly workers: number;
   readonly providerTimeout?: string | undefined;
   readonly pollInterval?: string | undefined;
@@ -64,6 +65,8 @@ export interface Settings {
     readonly context?: string | undefined;
     readonly id?: string | undefined;
     readonly domain: string;
+    /** Where pods outside the cluster's network reach the API server. */
+    readonly apiServerForPods?: { readonly host: string; readonly port?: number | undefined } | undefined;
   };
   readonly log: { readonly level: LogLevel; readonly format: "auto" | "text" | "json" };
   /** `off` is nowhere. */
