@@ -1,5 +1,6 @@
 import { isForbidden, isNotFound, messageOf } from "@virtual-kubelet/errdefs";
-import { resources, type Clock, type KubeClient, type Logger, type Random } from "@virtual-kubelet/kube-client";
+import { backoffMs, resources, type Clock, type KubeClient, type Logger, type Random } from "@virtual-kubelet/kube-client";
+import { kubeletBackoff } from "../node/kubelet-backoff.ts";
 
 /**
  * The id a cluster is told from others by: the UID of its namespace `kube-system`. Waits for an API server that does
@@ -12,7 +13,7 @@ export async function readClusterId(
   deps: { readonly clock: Clock; readonly random: Random; readonly logger: Logger },
   signal: AbortSignal,
 ): Promise<string> {
-  for (let delayMs = 500; ; delayMs = Math.min(delayMs * 2, 30_000)) {
+  for (let attempt = 1; ; attempt++) {
     try {
       const namespace = await client.get(resources.namespaces, { name: "kube-system" }, { signal });
       return namespace.metadata?.uid ?? "";
@@ -25,8 +26,9 @@ export async function readClusterId(
         );
         return "";
       }
-      deps.logger.warn({ err: messageOf(error), delayMs }, "the API server does not answer; trying again");
-      await deps.clock.sleep(delayMs * (1 + deps.random.next() / 2), signal);
+      const delayMs = backoffMs(kubeletBackoff, attempt, deps.random);
+      deps.logger.warn({ err: messageOf(error), attempt, delayMs: Math.round(delayMs) }, "the API server does not answer; trying again");
+      await deps.clock.sleep(delayMs, signal);
     }
   }
 }

@@ -1,6 +1,9 @@
 import { messageOf } from "@virtual-kubelet/errdefs";
-import type { Clock, Logger, Random } from "@virtual-kubelet/kube-client";
+import { backoffMs, type Backoff, type Clock, type Logger, type Random } from "@virtual-kubelet/kube-client";
 import type { ProviderPodList } from "../provider/provider.ts";
+
+/** Nothing goes on before the first inventory, so a back end that is back is not left waiting. */
+const loadRetry: Backoff = { initialMs: 1_000, maxMs: 10_000 };
 
 /** What {@link Inventory} needs. */
 export interface InventoryDeps {
@@ -25,13 +28,15 @@ export class Inventory {
   /** Takes the first inventory; tries until there is one. A partial one will do: what it lacks is unknown, not gone. */
   async load(signal: AbortSignal): Promise<void> {
     const { clock, random, logger } = this.#deps;
-    for (let delayMs = 1_000; ; delayMs = Math.min(delayMs * 2, 30_000)) {
+    for (let attempt = 1; ; attempt++) {
       try {
         return await this.#once(signal);
       } catch (error) {
         signal.throwIfAborted();
-        logger.warn({ err: messageOf(error), delayMs }, "provider gave no inventory; no pod is started or ended before it does");
-        await clock.sleep(delayMs * (1 + random.next() / 2), signal);
+        const delayMs = backoffMs(loadRetry, attempt, random);
+        const fields = { err: messageOf(error), attempt, delayMs: Math.round(delayMs) };
+        logger.warn(fields, "provider gave no inventory; no pod is started or ended before it does");
+        await clock.sleep(delayMs, signal);
       }
     }
   }

@@ -1,0 +1,30 @@
+import { UnavailableError } from "@virtual-kubelet/errdefs";
+import { resources, silentLogger } from "@virtual-kubelet/kube-client";
+import { FakeClock, SeededRandom } from "@virtual-kubelet/kube-client/testing";
+import { expect, test } from "vitest";
+import { FakeKubeClient } from "../test-support/fake-kube-client.ts";
+import { readClusterId } from "./cluster-id.ts";
+
+class AbsentServer extends FakeKubeClient {
+  isUp = false;
+
+  override get: FakeKubeClient["get"] = async (resource, name, options) => {
+    if (!this.isUp) throw new UnavailableError("connection refused");
+    return super.get(resource, name, options);
+  };
+}
+
+test("the cluster's id is known within seven seconds of the API server's return, however long it was away", async () => {
+  const clock = new FakeClock();
+  const client = new AbsentServer(clock);
+  const { metadata } = client.put(resources.namespaces, { metadata: { name: "kube-system" } });
+
+  let id: string | undefined;
+  const reading = readClusterId(client, { clock, random: new SeededRandom(1), logger: silentLogger }, new AbortController().signal);
+  void reading.then((read) => (id = read));
+  await clock.advance(600_000);
+  client.isUp = true;
+  await clock.advance(7_000);
+
+  expect(id).toBe(metadata?.uid);
+});
