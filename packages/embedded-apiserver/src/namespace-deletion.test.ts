@@ -36,6 +36,12 @@ test("a namespace waits for a pod's grace period", async () => {
   await server.request("DELETE", `${path}/pods/a`, { gracePeriodSeconds: 0 });
 
   expect(waiting.body.status.phase).toBe("Terminating");
+  expect(waiting.body.status.conditions).toHaveLength(5);
+  expect(waiting.body.status.conditions[3]).toMatchObject({
+    type: "NamespaceContentRemaining",
+    status: "True",
+    message: "Some resources are remaining: pods. has 1 resource instances",
+  });
   expect(pod.body.metadata.deletionGracePeriodSeconds).toBe(30);
   expect((await server.request("GET", path)).status).toBe(404);
 });

@@ -1,7 +1,8 @@
 import { ApiStatusError } from "./api-status-error.ts";
 import { requireKind } from "./bootstrap.ts";
+import { toTimestamp } from "./clock.ts";
 import type { Cluster } from "./cluster.ts";
-import type { ApiObject } from "./kind.ts";
+import type { ApiObject, Kind } from "./kind.ts";
 import type { RestContext } from "./rest/rest-context.ts";
 import { updateObject } from "./rest/update.ts";
 
@@ -36,12 +37,68 @@ export function runNamespaceDeletion(context: RestContext, cluster: Cluster): Di
       for (const object of cluster.list(kind, name)) cluster.delete(kind, name, object.metadata.name);
     }
     finish(name);
+    const remaining = contents.flatMap((kind) => cluster.list(kind, name).map((object) => ({ kind, object })));
+    if (remaining.length === 0) return;
+    const conditions = deletionConditions(remaining, toTimestamp(context.clock.now()));
+    const change = (namespace: Readonly<ApiObject>): ApiObject => ({
+      ...namespace,
+      metadata: { ...namespace.metadata },
+      status: { ...namespace["status"], conditions },
+    });
+    ignoreNotFound(() => updateObject(context, { kind: namespaces, namespace: "", name }, change, { scope: "all" }));
   }
 
   function finish(name: string): void {
     if (!terminating.has(name) || contents.some((kind) => cluster.list(kind, name).length > 0)) return;
     ignoreNotFound(() => updateObject(context, { kind: namespaces, namespace: "", name }, withoutFinalizer, { scope: "all" }));
   }
+}
+
+/** Source: pkg/controller/namespace/deletion/status_condition_utils.go of Kubernetes v1.36.3. */
+function deletionConditions(
+  remaining: readonly { readonly kind: Kind; readonly object: Readonly<ApiObject> }[],
+  lastTransitionTime: string,
+): readonly object[] {
+  const resources = countBy(
+    remaining.map(({ kind: { group, version, plural } }) => `${plural}.${group === "" ? "" : `${version}.${group}`}`),
+  );
+  const finalizers = countBy(remaining.flatMap(({ object }) => object.metadata.finalizers ?? []));
+  const condition = (type: string, isTrue: boolean, reason: string, message: string): object => ({
+    type,
+    status: isTrue ? "True" : "False",
+    lastTransitionTime,
+    reason,
+    message,
+  });
+  return [
+    condition("NamespaceDeletionDiscoveryFailure", false, "ResourcesDiscovered", "All resources successfully discovered"),
+    condition("NamespaceDeletionGroupVersionParsingFailure", false, "ParsedGroupVersions", "All legacy kube types successfully parsed"),
+    condition(
+      "NamespaceDeletionContentFailure",
+      false,
+      "ContentDeleted",
+      "All content successfully deleted, may be waiting on finalization",
+    ),
+    condition("NamespaceContentRemaining", true, "SomeResourcesRemain", `Some resources are remaining: ${counted(resources, "has")}`),
+    finalizers.length === 0
+      ? condition("NamespaceFinalizersRemaining", false, "ContentHasNoFinalizers", "All content-preserving finalizers finished")
+      : condition(
+          "NamespaceFinalizersRemaining",
+          true,
+          "SomeFinalizersRemain",
+          `Some content in the namespace has finalizers remaining: ${counted(finalizers, "in")}`,
+        ),
+  ];
+}
+
+function countBy(names: readonly string[]): (readonly [name: string, count: number])[] {
+  const counts = new Map<string, number>();
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return [...counts].toSorted(([a], [b]) => (a < b ? -1 : 1));
+}
+
+function counted(counts: readonly (readonly [name: string, count: number])[], verb: string): string {
+  return counts.map(([name, count]) => `${name} ${verb} ${count} resource instances`).join(", ");
 }
 
 function withoutFinalizer(namespace: Readonly<ApiObject>): ApiObject {

@@ -60,6 +60,19 @@ test("a body of another kind is refused with words for kinds there are, and for 
   );
 });
 
+test("fields that are there twice are warned of, refused or let be, as fieldValidation says", async () => {
+  await using server = await startTestServer();
+  const body = '{"metadata":{"name":"a"},"data":{"a":"1","a":"2"}}';
+  const create = (query: string): ReturnType<typeof server.request> =>
+    server.request("POST", `/api/v1/namespaces/default/configmaps${query}`, body);
+
+  expect((await create("?fieldValidation=Strict")).body.message).toBe(
+    'ConfigMap in version "v1" cannot be handled as a ConfigMap: strict decoding error: duplicate field "data.a"',
+  );
+  expect((await create("?dryRun=All")).headers["warning"]).toBe('299 - "duplicate field \\"data.a\\""');
+  expect((await create("?fieldValidation=Ignore")).headers["warning"]).toBeUndefined();
+});
+
 test("a server-side apply is refused with 415 that says so", async () => {
   await using server = await startTestServer();
 

@@ -22,7 +22,7 @@ import { checkJsonBody, patchTypeOf } from "./negotiation.ts";
 import { getVerb } from "./read-verbs.ts";
 import { addressOf, objectResponse, type ResourceCall, type ResourceDeps } from "./resource-call.ts";
 import { json } from "./respond.ts";
-import { checkBodyName, jsonBodyOf, parsePatch, patchVerb, replaceVerb, writeOptionsOf } from "./write-verbs.ts";
+import { checkBodyName, jsonBodyOf, parsePatch, parsePatchBody, patchVerb, replaceVerb, writeOptionsOf } from "./write-verbs.ts";
 
 type Verb = (deps: ResourceDeps, call: ResourceCall) => ApiResponse;
 type Verbs = Readonly<Record<string, Verb>>;
@@ -107,7 +107,7 @@ function tokenVerb(deps: ResourceDeps, call: ResourceCall): ApiResponse {
 
 function finalizeVerb(deps: ResourceDeps, call: ResourceCall): ApiResponse {
   const options = writeOptionsOf(call, "UpdateOptions");
-  const wanted = decodeObject(call.kind, jsonBodyOf(call), options);
+  const wanted = decodeObject(call.kind, jsonBodyOf(call, options), options);
   const uid = wanted.metadata.uid as string | undefined;
   const change = (object: Readonly<ApiObject>): ApiObject => finalized(object, wanted);
   return objectResponse(deps, call, 200, updateObject(deps.context, addressOf(call), change, { ...options, scope: "all", uid }));
@@ -126,7 +126,7 @@ function specVerbs(update: PodSpecUpdate): Verbs {
     GET: getVerb,
     PUT: (deps, call) => {
       const options = writeOptionsOf(call, "UpdateOptions");
-      const object = decodeObject(call.kind, jsonBodyOf(call), options);
+      const object = decodeObject(call.kind, jsonBodyOf(call, options), options);
       const uid = object.metadata.uid as string | undefined;
       return objectResponse(
         deps,
@@ -162,7 +162,7 @@ function replaceScale(deps: ResourceDeps, call: ResourceCall): ApiResponse {
 function patchScale(deps: ResourceDeps, call: ResourceCall): ApiResponse {
   const type = patchTypeOf(call.request.headers["content-type"]);
   const options = writeOptionsOf(call, "PatchOptions");
-  const patch = parseJsonBody(call.request.body, "Scale");
+  const patch = parsePatchBody(call.request.body);
   // A Scale has no lists that are merged, so a strategic merge patch is a plain one.
   const change = (scale: JsonObject): JsonValue => (type === "json" ? applyJsonPatch(scale, patch) : applyMergePatch(scale, patch));
   return json(200, scaleOf(updateScale(deps.context, addressOf(call), change, options)));

@@ -10,20 +10,27 @@ import { decodeObject, decodePatched } from "../rest/decode-object.ts";
 import { deleteObject, type Deletion } from "../rest/delete.ts";
 import { listObjects } from "../rest/list.ts";
 import { collectionOf, type ObjectAddress, type WriteOptions } from "../rest/rest-context.ts";
+import { checkBodyType, unhandled } from "../rest/type-mismatch.ts";
 import { updateObject, type UpdateOptions } from "../rest/update.ts";
 import type { ApiResponse } from "./api-request.ts";
 import { parseDeleteOptions } from "./delete-options.ts";
-import { parseJsonBody } from "./json-body.ts";
+import { duplicatesOf, parseJsonBody } from "./json-body.ts";
 import { checkJsonBody, patchTypeOf } from "./negotiation.ts";
 import { parseListOptions, parseWriteQuery } from "./query-options.ts";
 import { parseSelection } from "./read-verbs.ts";
 import { addressOf, objectResponse, tableOf, type ResourceCall, type ResourceDeps } from "./resource-call.ts";
 import { json, listMetadata } from "./respond.ts";
 
-/** The request's body, which must be JSON. */
-export function jsonBodyOf({ request, kind }: ResourceCall): JsonValue {
+/** The request's body, an object; of fields that are there twice the options decide. @throws ApiStatusError 400 or 415 */
+export function jsonBodyOf({ request, kind }: ResourceCall, { fieldValidation, warn }: WriteOptions): JsonValue {
   checkJsonBody(request.headers["content-type"]);
-  return parseJsonBody(request.body, kind.kind);
+  const body = parseJsonBody(request.body, kind.kind);
+  if (fieldValidation === "Ignore") return body;
+  const problems = duplicatesOf(request.body).map((path) => `duplicate field ${JSON.stringify(path)}`);
+  if (problems.length > 0 && fieldValidation === "Strict")
+    throw badRequest(unhandled(kind.kind, kind, `strict decoding error: ${problems.join(", ")}`));
+  for (const problem of problems) warn?.(problem);
+  return body;
 }
 
 /** The options of the request's write. @param optionsKind - such as `CreateOptions` */
@@ -34,7 +41,12 @@ export function writeOptionsOf({ query, warnings }: ResourceCall, optionsKind: s
 /** POST to a collection. */
 export function createVerb(deps: ResourceDeps, call: ResourceCall): ApiResponse {
   const options = writeOptionsOf(call, "CreateOptions");
-  return objectResponse(deps, call, 201, createObject(deps.context, call.kind, call.target.namespace ?? "", jsonBodyOf(call), options));
+  return objectResponse(
+    deps,
+    call,
+    201,
+    createObject(deps.context, call.kind, call.target.namespace ?? "", jsonBodyOf(call, options), options),
+  );
 }
 
 /** Kinds that PUT creates where they are not; source: `AllowCreateOnUpdate` under pkg/registry of Kubernetes v1.36.3. */
@@ -55,8 +67,9 @@ const createdByUpdate: ReadonlySet<string> = new Set([
 export function replaceVerb(deps: ResourceDeps, call: ResourceCall, scope?: "status"): ApiResponse {
   const options = writeOptionsOf(call, "UpdateOptions");
   const address = addressOf(call);
-  const body = jsonBodyOf(call);
+  const body = jsonBodyOf(call, options);
   const { kind, namespace, name } = address;
+  checkBodyType(kind, body);
   checkBodyName(body, name);
   const isMissing = collectionOf(deps.context, kind).get(namespace, name) === undefined;
   if (scope === undefined && isMissing && createdByUpdate.has(`${kind.plural}.${kind.group}`)) {
@@ -126,7 +139,8 @@ export function parsePatch({ request, kind }: ResourceCall): (object: Readonly<A
   }
 }
 
-function parsePatchBody(body: Uint8Array): JsonValue {
+/** A patch, of any kind. @throws ApiStatusError 400 */
+export function parsePatchBody(body: Uint8Array): JsonValue {
   try {
     return JSON.parse(Buffer.from(body).toString()) as JsonValue;
   } catch (error) {

@@ -1,0 +1,72 @@
+/**
+ * Paths of fields that an object in a JSON text has twice, such as `spec.containers[0].image`, in order. `JSON.parse`
+ * silently keeps the last; the API server warns, or refuses.
+ *
+ * @param text - must be JSON
+ */
+export function duplicateFields(text: string): string[] {
+  const found: string[] = [];
+  const open: OpenValue[] = [];
+  let key = "";
+  for (let at = 0; at < text.length; at++) {
+    const parent = open.at(-1);
+    switch (text[at]) {
+      case '"': {
+        const end = endOfString(text, at);
+        if (parent?.keys !== undefined && parent.expectsKey) {
+          key = JSON.parse(text.slice(at, end + 1)) as string;
+          if (parent.keys.has(key)) found.push(childPath(parent, key));
+          parent.keys.add(key);
+          parent.expectsKey = false;
+        }
+        at = end;
+        break;
+      }
+      case "{":
+        open.push({ path: childPath(parent, key), keys: new Set(), expectsKey: true, index: 0 });
+        break;
+      case "[":
+        open.push({ path: childPath(parent, key), keys: undefined, expectsKey: false, index: 0 });
+        break;
+      case "}":
+      case "]":
+        open.pop();
+        break;
+      case ",":
+        if (parent?.keys === undefined) {
+          if (parent !== undefined) parent.index++;
+        } else parent.expectsKey = true;
+        break;
+      default:
+    }
+  }
+  return found;
+}
+
+/** An object or a list that the reader is in. */
+interface OpenValue {
+  readonly path: string;
+  /** Of an object, the fields so far; absent for a list. */
+  readonly keys: Set<string> | undefined;
+  expectsKey: boolean;
+  /** Of a list, the element that comes. */
+  index: number;
+}
+
+function childPath(parent: OpenValue | undefined, key: string): string {
+  if (parent === undefined) return "";
+  if (parent.keys === undefined) return `${parent.path}[${parent.index}]`;
+  return parent.path === "" ? key : `${parent.path}.${key}`;
+}
+
+function endOfString(text: string, start: number): number {
+  let end = text.indexOf('"', start + 1);
+  while (isEscaped(text, end)) end = text.indexOf('"', end + 1);
+  return end;
+}
+
+function isEscaped(text: string, at: number): boolean {
+  let backslashes = 0;
+  while (text[at - 1 - backslashes] === "\\") backslashes++;
+  return backslashes % 2 === 1;
+}
