@@ -52,6 +52,8 @@ export interface VirtualNodeHealth {
   readonly lastContactAgeMs: number | undefined;
   /** Pods that wait for a worker or a status write. */
   readonly pendingPods: number;
+  /** Pods anything is kept of: those bound to the node, and those that are gone there and not yet ended. */
+  readonly knownPods: number;
 }
 
 /**
@@ -109,6 +111,7 @@ export class VirtualNode {
       providerUp: this.#node?.providerUp ?? false,
       lastContactAgeMs: contactMs === undefined ? undefined : this.#clock.monotonic() - contactMs,
       pendingPods: this.#pods?.pending ?? 0,
+      knownPods: this.#pods?.known ?? 0,
     };
   }
 

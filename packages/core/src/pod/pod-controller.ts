@@ -109,6 +109,11 @@ export class PodController {
     return this.#records.get(uid) !== undefined;
   }
 
+  /** Pods anything is kept of. */
+  get known(): number {
+    return Math.max(this.#records.size, this.#statuses.known);
+  }
+
   /** Pods that wait for a worker or a write. */
   get pending(): number {
     return this.#queue.size + this.#statuses.pending;

@@ -43,6 +43,11 @@ export class PodRecords {
     this.#deps = deps;
   }
 
+  /** Pods anything is known of. */
+  get size(): number {
+    return this.#records.size;
+  }
+
   get(uid: string): PodRecord | undefined {
     return this.#records.get(uid);
   }

@@ -89,6 +89,11 @@ export class StatusWriter {
     this.#budgets.delete(uid);
   }
 
+  /** Pods anything is kept of. */
+  get known(): number {
+    return Math.max(this.#written.size, this.#removed.size, this.#budgets.size);
+  }
+
   /** Pods that wait for a look, or are being written. */
   get pending(): number {
     return this.#queue.size + this.#queue.working;
