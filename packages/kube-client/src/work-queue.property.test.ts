@@ -110,6 +110,10 @@ class Model {
       entry.failures++;
       entry.notBeforeMs = this.nowMs + how.retryAfterMs;
       const waitMs = Math.max(how.retryAfterMs, Math.min(backoff.maxMs, backoff.initialMs * 2 ** (entry.failures - 1)) / 2);
+      if (entry.dueMs < entry.notBeforeMs) {
+        entry.dueMs = Infinity;
+        this.#due(name, entry.notBeforeMs);
+      }
       if (!again) this.#due(name, this.nowMs + waitMs);
     } else {
       entry.failures = 0;

@@ -180,6 +180,20 @@ describe("WorkQueue after a failure", () => {
     expect(started).toEqual(["a", "a"]);
   });
 
+  test("a wish from before a failure does not come before the time the other side asked for", async () => {
+    const { queue, started, fail, settle, clock } = start();
+    queue.add("a");
+    await settle();
+    queue.addAfter("a", 50);
+
+    await fail("a", new UnavailableError("busy", { retryAfterMs: 7_000 }));
+    await clock.advance(6_999);
+    expect(started).toEqual(["a"]);
+    await clock.advance(1);
+
+    expect(started).toEqual(["a", "a"]);
+  });
+
   test("runs all that wait for a retry when the back-off is reset, and nothing else", async () => {
     const { queue, started, fail, failures, settle } = start({ concurrency: 3 });
 

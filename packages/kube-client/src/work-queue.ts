@@ -325,6 +325,11 @@ export class WorkQueue {
     const retryAfterMs = retryAfterMsOf(error) ?? 0;
     const delayMs = Math.max(retryAfterMs, backoffMs(this.#backoff, entry.failures, this.#random));
     entry.notBeforeMs = nowMs + retryAfterMs;
+    // A wish from before the failure may not come before the time the other side asked for.
+    if (entry.heapIndex >= 0 && entry.dueMs < entry.notBeforeMs) {
+      this.#delayed.delete(entry);
+      this.#delay(entry, entry.notBeforeMs);
+    }
     this.#delay(entry, nowMs + delayMs);
     this.#metrics.count("workqueue_retries_total", this.#labels);
     const failure: WorkFailure = { key: entry.key, error, failures: entry.failures, delayMs };
