@@ -1,7 +1,9 @@
 import { expect, test } from "vitest";
 import { isNewer } from "./resource-version.ts";
 
-const at = (resourceVersion: string | undefined): { metadata: { resourceVersion?: string | undefined } } => ({ metadata: { resourceVersion } });
+const at = (resourceVersion: string | undefined): { metadata: { resourceVersion?: string | undefined } } => ({
+  metadata: { resourceVersion },
+});
 
 test.each([
   ["9", "10", false],
