@@ -4,6 +4,9 @@ import { defineConfig, type ViteUserConfig } from "vitest/config";
 // Tests run on sources: workspace packages resolve through this export condition, so no build comes first.
 const conditions = ["@virtual-kubelet/source", ...defaultServerConditions];
 
+/** Run on the embedded API server, and on the real one: what the two answer is compared. */
+const parityTests = "e2e/parity/**/*.test.ts";
+
 const config: ViteUserConfig = defineConfig({
   environments: { __vitest__: { resolve: { conditions } } },
   ssr: { resolve: { conditions } },
@@ -17,13 +20,23 @@ const config: ViteUserConfig = defineConfig({
           testTimeout: 5_000,
         },
       },
-      { extends: true, test: { name: "embedded", include: ["e2e/embedded/**/*.test.ts"], testTimeout: 60_000 } },
+      {
+        extends: true,
+        test: {
+          name: "embedded",
+          include: ["e2e/embedded/**/*.test.ts", parityTests],
+          globalSetup: ["e2e/parity/support/compare-only.ts"],
+          provide: { parityServer: "embedded" },
+          testTimeout: 60_000,
+        },
+      },
       {
         extends: true,
         test: {
           name: "control-plane",
-          include: ["e2e/control-plane/**/*.test.ts"],
+          include: ["e2e/control-plane/**/*.test.ts", parityTests],
           globalSetup: ["e2e/control-plane/support/global-setup.ts"],
+          provide: { parityServer: "kube-apiserver" },
           testTimeout: 120_000,
           hookTimeout: 600_000,
           fileParallelism: true,

@@ -3,7 +3,7 @@ import { isJsonObject, type JsonValue } from "../json-value.ts";
 import type { ApiObject, Kind } from "../kind.ts";
 import { decode, DecodeError, type Decoded } from "../kinds/schema/decode.ts";
 import { apiVersionOf, type WriteOptions } from "./rest-context.ts";
-import { checkBodyType, unhandled } from "./type-mismatch.ts";
+import { checkBodyType, typeMismatch, unhandled } from "./type-mismatch.ts";
 
 /**
  * Reads a request's object: as its kind's schema has it, with defaults, `kind`, `apiVersion` and `metadata` first.
@@ -32,7 +32,8 @@ export function decodePatched(kind: Kind, patched: JsonValue, options: WriteOpti
   };
   if (!isJsonObject(patched))
     throw asProblem(`json: cannot unmarshal ${Array.isArray(patched) ? "array" : typeof patched} into Go value of type v1.${kind.kind}`);
-  checkBodyType(kind, patched);
+  const mismatch = typeMismatch(kind, patched);
+  if (mismatch !== undefined) throw asProblem(mismatch.problem);
   return complete(kind, decodeFields(kind, patched, options, asProblem));
 }
 

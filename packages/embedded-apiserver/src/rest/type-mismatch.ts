@@ -10,6 +10,12 @@ export interface BodyType {
   readonly kind: string;
 }
 
+/** What a body is, and why that will not do. */
+export interface TypeMismatch {
+  readonly given: Pick<BodyType, "kind" | "version">;
+  readonly problem: string;
+}
+
 /**
  * Checks that a body is of the type wanted; kind and version may be missing.
  *
@@ -18,16 +24,22 @@ export interface BodyType {
  * @throws ApiStatusError 400
  */
 export function checkBodyType(wanted: BodyType, body: JsonValue): void {
-  if (!isJsonObject(body)) return;
+  const mismatch = typeMismatch(wanted, body);
+  if (mismatch !== undefined) throw badRequest(unhandled(wanted.kind, mismatch.given, mismatch.problem));
+}
+
+/** What is wrong with a body's type; `undefined` if it is the one wanted. */
+export function typeMismatch(wanted: BodyType, body: JsonValue): TypeMismatch | undefined {
+  if (!isJsonObject(body)) return undefined;
   const wantedVersion = versionText(wanted);
   const kind = textOr(body["kind"], wanted.kind);
   const apiVersion = textOr(body["apiVersion"], wantedVersion);
-  if (kind === wanted.kind && apiVersion === wantedVersion) return;
+  if (kind === wanted.kind && apiVersion === wantedVersion) return undefined;
   const version = apiVersion.slice(apiVersion.indexOf("/") + 1);
   const problem = isKnown(kind, apiVersion)
     ? `converting (${version}.${kind}) to (${internalGroup(wanted.group)}.${wanted.kind}): unknown conversion`
     : notRegistered(kind, apiVersion);
-  throw badRequest(unhandled(wanted.kind, { kind, version }, problem));
+  return { given: { kind, version }, problem };
 }
 
 /** What is said of a body that cannot be used as the kind wanted. */

@@ -191,6 +191,15 @@ test("a PUT without a name is refused with 400", async () => {
   });
 });
 
+test("a patch that makes another kind of an object is refused with 422", async () => {
+  await using server = await startTestServer();
+  await server.request("POST", podsPath, boundPod("a"));
+  const { status, body } = await server.request("PATCH", podPath("a"), { kind: "Secret" }, patches.merge);
+
+  expect(status).toBe(422);
+  expect(body.message).toMatch(/: converting \(v1\.Secret\) to \(core\.Pod\): unknown conversion$/);
+});
+
 test("micro-times must have six fractional digits", async () => {
   await using server = await startTestServer();
   const lease = (renewTime: string): object => ({ metadata: { name: "l" }, spec: { renewTime } });

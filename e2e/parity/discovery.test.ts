@@ -1,0 +1,194 @@
+import { expect } from "vitest";
+import type { Api } from "./support/api.ts";
+import { perServer, test } from "./support/parity-test.ts";
+
+interface Resource {
+  readonly name: string;
+  readonly verbs: readonly string[];
+}
+
+/** Groups that the embedded server has, with the resources it claims. */
+const claimed: Readonly<Record<string, readonly string[]>> = {
+  "/api/v1": [
+    "bindings",
+    "configmaps",
+    "events",
+    "namespaces",
+    "namespaces/finalize",
+    "namespaces/status",
+    "nodes",
+    "nodes/status",
+    "pods",
+    "pods/binding",
+    "pods/ephemeralcontainers",
+    "pods/eviction",
+    "pods/resize",
+    "pods/status",
+    "secrets",
+    "serviceaccounts",
+    "serviceaccounts/token",
+    "services",
+    "services/status",
+  ],
+  "/apis/apps/v1": ["deployments", "deployments/scale", "deployments/status", "replicasets", "replicasets/scale", "replicasets/status"],
+  "/apis/coordination.k8s.io/v1": ["leases"],
+};
+
+/** What the real server has beyond that in the same groups. */
+const realOnly: readonly string[] = [
+  ...["componentstatuses", "endpoints", "limitranges", "nodes/proxy", "persistentvolumeclaims", "persistentvolumeclaims/status"],
+  ...["persistentvolumes", "persistentvolumes/status", "pods/attach", "pods/exec", "pods/log", "pods/portforward", "pods/proxy"],
+  ...["podtemplates", "replicationcontrollers", "replicationcontrollers/scale", "replicationcontrollers/status", "resourcequotas"],
+  ...["resourcequotas/status", "services/proxy"],
+]
+  .map((name) => `/api/v1 ${name}`)
+  .concat(
+    ["controllerrevisions", "daemonsets", "daemonsets/status", "statefulsets", "statefulsets/scale", "statefulsets/status"].map(
+      (name) => `/apis/apps/v1 ${name}`,
+    ),
+  );
+
+async function resourcesOf(api: Api, path: string): Promise<readonly Resource[]> {
+  return (await api.get(path)).body.resources;
+}
+
+test("each claimed resource is described with its names, verbs and categories", async ({ api }) => {
+  for (const [path, names] of Object.entries(claimed)) {
+    const resources = await resourcesOf(api, path);
+    const described = names.map((name) => resources.find((resource) => resource.name === name) ?? `${name} is missing`);
+
+    // A hash of how the real server stores it says nothing of the API.
+    expect(described.map((each) => (typeof each === "string" ? each : { ...each, storageVersionHash: undefined }))).toMatchSnapshot(path);
+  }
+});
+
+test("nothing else is described, or it is a resource of the real server", async ({ api }) => {
+  const described = await Promise.all(
+    Object.keys(claimed).map(async (path) => (await resourcesOf(api, path)).map(({ name }) => `${path} ${name}`)),
+  );
+  const beyond = described
+    .flat()
+    .filter((entry) => !Object.entries(claimed).some(([path, names]) => names.some((name) => `${path} ${name}` === entry)));
+
+  expect(realOnly).toEqual(expect.arrayContaining(beyond));
+});
+
+test("a resource list has kind and version", async ({ api }) => {
+  const { resources: core, ...coreList } = (await api.get("/api/v1")).body;
+  const { resources: apps, ...appsList } = (await api.get("/apis/apps/v1")).body;
+
+  expect([coreList, appsList]).toMatchInlineSnapshot(
+    `[{groupVersion: "v1", kind: "APIResourceList"}, {apiVersion: "v1", groupVersion: "apps/v1", kind: "APIResourceList"}]`,
+  );
+  expect([core.length > 0, apps.length > 0]).toEqual([true, true]);
+});
+
+test("/api names the version v1", async ({ api }) => {
+  const { kind, versions, serverAddressByClientCIDRs } = (await api.get("/api")).body;
+
+  expect([kind, versions]).toEqual(["APIVersions", ["v1"]]);
+  expect(serverAddressByClientCIDRs).toHaveLength(perServer({ embedded: 0, "kube-apiserver": 1 }));
+});
+
+test("/apis names each group with its preferred version", async ({ api }) => {
+  const { groups, ...list } = (await api.get("/apis")).body;
+
+  expect(list).toMatchInlineSnapshot(`{apiVersion: "v1", kind: "APIGroupList"}`);
+  for (const name of ["apps", "coordination.k8s.io", "authentication.k8s.io", "authorization.k8s.io"])
+    expect(groups.find((group: { name: string }) => group.name === name)).toMatchSnapshot(name);
+});
+
+test("a group is described at its own path", async ({ api }) => {
+  expect(await api.get("/apis/apps")).toMatchInlineSnapshot(`
+    200 {
+      apiVersion: "v1",
+      kind: "APIGroup",
+      name: "apps",
+      preferredVersion: {groupVersion: "apps/v1", version: "v1"},
+      versions: [{groupVersion: "apps/v1", version: "v1"}],
+    }
+  `);
+  expect(await api.get("/apis/nothing.example.com")).toMatchInlineSnapshot(`404 "404 page not found\\nDIFFERENCE"`);
+});
+
+test("aggregated discovery describes the claimed resources the same way", async ({ api }) => {
+  const accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+  for (const root of ["/api", "/apis"]) {
+    const answer = await api.get(root, { accept });
+    expect(answer.headers["content-type"]).toBe(accept);
+    expect([answer.body.kind, answer.body.apiVersion]).toEqual(["APIGroupDiscoveryList", "apidiscovery.k8s.io/v2"]);
+    for (const group of answer.body.items) {
+      for (const version of group.versions) {
+        const path = root === "/api" ? `/api/${version.version}` : `/apis/${group.metadata.name}/${version.version}`;
+        const names = claimed[path];
+        if (names === undefined) continue;
+        const found = version.resources
+          .filter(({ resource }: { resource: string }) => names.includes(resource))
+          .map((resource: { subresources?: readonly { subresource: string }[]; resource: string }) => ({
+            ...resource,
+            subresources: resource.subresources
+              ?.filter(({ subresource }) => names.includes(`${resource.resource}/${subresource}`))
+              .toSorted((a, b) => (a.subresource < b.subresource ? -1 : 1)),
+          }))
+          .toSorted((a: { resource: string }, b: { resource: string }) => (a.resource < b.resource ? -1 : 1));
+
+        expect({ freshness: version.freshness, resources: found }).toMatchSnapshot(path);
+      }
+    }
+  }
+});
+
+test("OpenAPI v3 has an index with a hash for each group, and a document behind it", async ({ api }) => {
+  const { body } = await api.get("/openapi/v3");
+  for (const path of Object.keys(claimed)) {
+    const { serverRelativeURL } = body.paths[path.slice(1)];
+    expect(serverRelativeURL).toMatch(new RegExp(`^/openapi/v3${path}\\?hash=[0-9A-F]+$`));
+    const document = await api.get(serverRelativeURL);
+    expect(document.status).toBe(200);
+    expect(document.headers["cache-control"]).toBe("public, immutable");
+    expect(document.body.openapi).toBe("3.0.0");
+  }
+});
+
+test("OpenAPI v3 describes a pod with the fields and merge keys that kubectl needs", async ({ api }) => {
+  const { body } = await api.get("/openapi/v3/api/v1");
+  const { description: _text, ...containers } = body.components.schemas["io.k8s.api.core.v1.PodSpec"].properties.containers;
+
+  expect(containers).toMatchInlineSnapshot(`
+    {
+      items: {allOf: [{$ref: "#/components/schemas/io.k8s.api.core.v1.Container"}], default: {}},
+      type: "array",
+      x-kubernetes-list-map-keys: ["name"],
+      x-kubernetes-list-type: "map",
+      x-kubernetes-patch-merge-key: "name",
+      x-kubernetes-patch-strategy: "merge",
+    }
+  `);
+  expect(body.components.schemas["io.k8s.api.core.v1.Pod"]["x-kubernetes-group-version-kind"]).toEqual([
+    { group: "", kind: "Pod", version: "v1" },
+  ]);
+});
+
+test("the version tells what is spoken", async ({ api }) => {
+  const { body } = await api.get("/version");
+
+  expect([body.major, body.minor]).toEqual(["1", "36"]);
+  expect(Object.keys(body).toSorted()).toMatchInlineSnapshot(`
+    [
+      "buildDate",
+      "compiler",
+      "emulationMajor",
+      "emulationMinor",
+      "gitCommit",
+      "gitTreeState",
+      "gitVersion",
+      "goVersion",
+      "major",
+      "minCompatibilityMajor",
+      "minCompatibilityMinor",
+      "minor",
+      "platform",
+    ]
+  `);
+  expect(body.gitVersion).toMatch(perServer({ embedded: /^v1\.36\.\d+-embedded$/, "kube-apiserver": /^v1\.36\.\d+$/ }));
+});

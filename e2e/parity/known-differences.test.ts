@@ -1,0 +1,169 @@
+import { expect } from "vitest";
+import { configMapNamed, podNamed } from "./support/objects.ts";
+import { perServer, test } from "./support/parity-test.ts";
+
+// One test for each row of "Known differences" in packages/embedded-apiserver/README.md.
+
+test("server-side apply is not there", async ({ api, core }) => {
+  const answer = await api.request("PATCH", `${core}/configmaps/a?fieldManager=me`, {
+    body: configMapNamed("a"),
+    headers: { "content-type": "application/apply-patch+yaml" },
+  });
+
+  expect(answer.status).toBe(perServer({ embedded: 415, "kube-apiserver": 201 }));
+});
+
+test("nobody's fields are managed", async ({ api, core }) => {
+  const { metadata } = await api.create(`${core}/configmaps`, configMapNamed("a", { a: "1" }));
+
+  expect("managedFields" in metadata).toBe(perServer({ embedded: false, "kube-apiserver": true }));
+});
+
+test("YAML is neither read nor written", async ({ api, core }) => {
+  const posted = await api.request("POST", `${core}/configmaps`, {
+    body: "metadata: {name: a}",
+    headers: { "content-type": "application/yaml" },
+  });
+  const read = await api.get(`${core}/configmaps`, { accept: "application/yaml" });
+
+  expect(posted.status).toBe(perServer({ embedded: 415, "kube-apiserver": 201 }));
+  expect(read.status).toBe(perServer({ embedded: 406, "kube-apiserver": 200 }));
+});
+
+test("protobuf is not written", async ({ api, core }) => {
+  const { status } = await api.get(`${core}/configmaps`, { accept: "application/vnd.kubernetes.protobuf" });
+
+  expect(status).toBe(perServer({ embedded: 406, "kube-apiserver": 200 }));
+});
+
+test("whoever is authenticated may do everything", async ({ api, core }) => {
+  const { status } = await api.create(`${core}/serviceaccounts/default/token`, { spec: {} });
+  using robot = api.withToken(status.token);
+
+  expect((await robot.get(`${core}/secrets`)).status).toBe(perServer({ embedded: 200, "kube-apiserver": 403 }));
+});
+
+test("kubelets are not called: no logs, no exec", async ({ api, core }) => {
+  await api.create(`${core}/pods`, podNamed("web", { nodeName: "n1" }));
+
+  expect((await api.get(`${core}/pods/web/log`)).status).toBe(perServer({ embedded: 501, "kube-apiserver": 404 }));
+  expect((await api.post(`${core}/pods/web/exec?command=a&container=main`)).status).toBe(
+    perServer({ embedded: 501, "kube-apiserver": 404 }),
+  );
+});
+
+test("what there is no kind of is not there", async ({ api }) => {
+  for (const path of absent) {
+    expect((await api.get(path)).status, path).toBe(perServer({ embedded: 404, "kube-apiserver": 200 }));
+  }
+});
+
+/** Collections of the real server that the embedded one does not have. */
+const absent: readonly string[] = [
+  "/api/v1/endpoints",
+  "/api/v1/limitranges",
+  "/api/v1/persistentvolumeclaims",
+  "/api/v1/persistentvolumes",
+  "/api/v1/podtemplates",
+  "/api/v1/replicationcontrollers",
+  "/api/v1/resourcequotas",
+  "/apis/apps/v1/controllerrevisions",
+  "/apis/apps/v1/daemonsets",
+  "/apis/apps/v1/statefulsets",
+  "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
+  "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+  "/apis/apiregistration.k8s.io/v1/apiservices",
+  "/apis/autoscaling/v2/horizontalpodautoscalers",
+  "/apis/batch/v1/cronjobs",
+  "/apis/batch/v1/jobs",
+  "/apis/certificates.k8s.io/v1/certificatesigningrequests",
+  "/apis/discovery.k8s.io/v1/endpointslices",
+  "/apis/events.k8s.io/v1/events",
+  "/apis/networking.k8s.io/v1/ingresses",
+  "/apis/node.k8s.io/v1/runtimeclasses",
+  "/apis/policy/v1/poddisruptionbudgets",
+  "/apis/rbac.authorization.k8s.io/v1/roles",
+  "/apis/scheduling.k8s.io/v1/priorityclasses",
+  "/apis/storage.k8s.io/v1/storageclasses",
+];
+
+test("runtime classes are not looked for", async ({ api, core }) => {
+  const { status } = await api.post(`${core}/pods`, podNamed("web", { runtimeClassName: "nobody" }));
+
+  expect(status).toBe(perServer({ embedded: 201, "kube-apiserver": 403 }));
+});
+
+test("OpenAPI version 2 is there, but empty", async ({ api }) => {
+  const { status, body } = await api.get("/openapi/v2");
+
+  expect(status).toBe(200);
+  expect(Object.keys(body.definitions).length > 0).toBe(perServer({ embedded: false, "kube-apiserver": true }));
+});
+
+test("there are no metrics", async ({ api }) => {
+  expect((await api.get("/metrics")).status).toBe(perServer({ embedded: 404, "kube-apiserver": 200 }));
+});
+
+test("a method that Node.js does not know is no request at all", async ({ api, core }) => {
+  expect((await api.request("SPARKLE", `${core}/configmaps`)).status).toBe(perServer({ embedded: 400, "kube-apiserver": 405 }));
+});
+
+test("answers carry no ids for the audit log and for flow control", async ({ api, core }) => {
+  const { headers } = await api.get(`${core}/configmaps`);
+  const ours = Object.keys(headers).filter((name) => name === "audit-id" || name.startsWith("x-kubernetes-pf-"));
+
+  expect(ours).toHaveLength(perServer({ embedded: 0, "kube-apiserver": 3 }));
+});
+
+test("a version of the future is refused at once", async ({ api, core }) => {
+  const startedMs = Date.now();
+  const { status } = await api.get(`${core}/secrets?resourceVersion=999999999`);
+
+  expect(status).toBe(504);
+  expect(Date.now() - startedMs > 2500).toBe(perServer({ embedded: false, "kube-apiserver": true }));
+});
+
+test("the words of the JSON parser are those of Node.js", async ({ api, core }) => {
+  const { body } = await api.post(`${core}/configmaps`, "");
+
+  expect(body.message).toMatch(
+    perServer({ embedded: /: Unexpected end of JSON input$/, "kube-apiserver": /: unexpected end of JSON input \(<empty>\)$/ }),
+  );
+});
+
+test("a refused strategic merge patch is quoted as the object it made", async ({ api, core }) => {
+  await api.create(`${core}/configmaps`, configMapNamed("a"));
+  const { body } = await api.patch("strategic", `${core}/configmaps/a`, { data: "text" });
+
+  expect(body.message).toMatch(
+    perServer({ embedded: /: json: cannot unmarshal string into Go struct field/, "kube-apiserver": /: cannot restore map from string$/ }),
+  );
+});
+
+test("a refused change of a pod is shown as a difference of JSON", async ({ api, core }) => {
+  const pod = await api.create(`${core}/pods`, podNamed("web"));
+  const { body } = await api.put(`${core}/pods/web`, {
+    ...pod,
+    spec: { ...pod.spec, containers: [{ ...pod.spec.containers[0], command: ["sh"] }] },
+  });
+
+  expect(body.message).toMatch(perServer({ embedded: /\n\+ {3}"command": \[\n/, "kube-apiserver": /\n\+ {3}"Command": \[\n/ }));
+});
+
+test("columns are described in fewer words", async ({ api, core }) => {
+  const { body } = await api.get(`${core}/configmaps`, { accept: "application/json;as=Table;v=v1;g=meta.k8s.io" });
+
+  expect(body.columnDefinitions[0].description.length < 60).toBe(perServer({ embedded: true, "kube-apiserver": false }));
+});
+
+test("a token is believed no longer than it is good", async ({ api, core }) => {
+  const pod = await api.create(`${core}/pods`, podNamed("web"));
+  const boundObjectRef = { apiVersion: "v1", kind: "Pod", name: "web", uid: pod.metadata.uid };
+  const { status } = await api.create(`${core}/serviceaccounts/default/token`, { spec: { boundObjectRef } });
+  using robot = api.withToken(status.token);
+  expect((await robot.get("/version")).status).toBe(200);
+  await api.delete(`${core}/pods/web`, { gracePeriodSeconds: 0 });
+
+  // The real server keeps what it thinks of a token for ten seconds.
+  expect((await robot.get("/version")).status).toBe(perServer({ embedded: 401, "kube-apiserver": 200 }));
+});

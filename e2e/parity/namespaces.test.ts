@@ -1,0 +1,160 @@
+import { eventually } from "@virtual-kubelet/testing";
+import { expect } from "vitest";
+import { configMapNamed, podNamed } from "./support/objects.ts";
+import { test } from "./support/parity-test.ts";
+
+test("a namespace that is deleted is marked, and phase Terminating", async ({ api, core, namespace }) => {
+  await api.create(`${core}/configmaps`, configMapNamed("held", {}, { finalizers: ["example.com/a"] }));
+  const answer = await api.delete(`/api/v1/namespaces/${namespace}`);
+
+  expect(answer).toMatchInlineSnapshot(`
+    200 {
+      apiVersion: "v1",
+      kind: "Namespace",
+      metadata: {
+        creationTimestamp: "TIME",
+        deletionTimestamp: "TIME",
+        labels: {kubernetes.io/metadata.name: "NAMESPACE"},
+        name: "NAMESPACE",
+        resourceVersion: VERSION,
+        uid: "UID",
+      },
+      spec: {finalizers: ["kubernetes"]},
+      status: {phase: "Terminating"},
+    }
+  `);
+  await api.patch("merge", `${core}/configmaps/held`, { metadata: { finalizers: null } });
+});
+
+test("a namespace that ends takes nothing new, but lets what is there be changed", async ({ api, core, namespace }) => {
+  await api.create(`${core}/configmaps`, configMapNamed("held", {}, { finalizers: ["example.com/a"] }));
+  await api.delete(`/api/v1/namespaces/${namespace}`);
+
+  // The real server's admission learns of it a moment later.
+  await eventually(async () => expect((await api.post(`${core}/configmaps?dryRun=All`, configMapNamed("new"))).status).toBe(403));
+  expect(await api.post(`${core}/configmaps`, configMapNamed("new"))).toMatchInlineSnapshot(`
+    403 Failure {
+      details: {
+        causes: [{field: "metadata.namespace", message: "namespace NAMESPACE is being terminated", reason: "NamespaceTerminating"}],
+        kind: "configmaps",
+        name: "new",
+      },
+      message: 'configmaps "new" is forbidden: unable to create new content in namespace NAMESPACE because it is being terminated',
+      reason: "Forbidden",
+    }
+  `);
+  expect(await api.post(`${core}/pods`, podNamed("new"))).toMatchInlineSnapshot(`
+    403 Failure {
+      details: {
+        causes: [{field: "metadata.namespace", message: "namespace NAMESPACE is being terminated", reason: "NamespaceTerminating"}],
+        kind: "pods",
+        name: "new",
+      },
+      message: 'pods "new" is forbidden: unable to create new content in namespace NAMESPACE because it is being terminated',
+      reason: "Forbidden",
+    }
+  `);
+  expect((await api.patch("merge", `${core}/configmaps/held`, { data: { a: "1" } })).status).toBe(200);
+  await api.patch("merge", `${core}/configmaps/held`, { metadata: { finalizers: null } });
+});
+
+test("a namespace's contents go first, then the namespace", async ({ api, core, apps, namespace }) => {
+  await api.create(`${core}/configmaps`, configMapNamed("settings"));
+  await api.create(`${core}/pods`, podNamed("web"));
+  await api.create(`${core}/services`, { metadata: { name: "web" }, spec: { ports: [{ port: 80 }] } });
+  await api.create(`${apps}/deployments`, {
+    metadata: { name: "web" },
+    spec: {
+      replicas: 0,
+      selector: { matchLabels: { a: "b" } },
+      template: { metadata: { labels: { a: "b" } }, spec: { containers: [{ name: "a", image: "a" }] } },
+    },
+  });
+  await api.delete(`/api/v1/namespaces/${namespace}`);
+
+  await eventually(async () => expect((await api.get(`/api/v1/namespaces/${namespace}`)).status).toBe(404), { timeoutMs: 40_000 });
+  for (const path of [`${core}/configmaps`, `${core}/pods`, `${core}/services`, `${apps}/deployments`, `${core}/serviceaccounts`])
+    expect((await api.get(path)).body.items, path).toEqual([]);
+});
+
+test("a namespace waits for finalizers of its contents, and says so in its conditions", async ({ api, core, namespace }) => {
+  await api.create(`${core}/configmaps`, configMapNamed("held", {}, { finalizers: ["example.com/a"] }));
+  await api.delete(`/api/v1/namespaces/${namespace}`);
+  const conditions = await eventually(
+    async () => {
+      const { status } = (await api.get(`/api/v1/namespaces/${namespace}`)).body;
+      expect(status.conditions).toHaveLength(5);
+      return status.conditions;
+    },
+    { timeoutMs: 30_000 },
+  );
+
+  expect(conditions).toMatchInlineSnapshot(`
+    [
+      {
+        lastTransitionTime: "TIME",
+        message: "All resources successfully discovered",
+        reason: "ResourcesDiscovered",
+        status: "False",
+        type: "NamespaceDeletionDiscoveryFailure",
+      },
+      {
+        lastTransitionTime: "TIME",
+        message: "All legacy kube types successfully parsed",
+        reason: "ParsedGroupVersions",
+        status: "False",
+        type: "NamespaceDeletionGroupVersionParsingFailure",
+      },
+      {
+        lastTransitionTime: "TIME",
+        message: "All content successfully deleted, may be waiting on finalization",
+        reason: "ContentDeleted",
+        status: "False",
+        type: "NamespaceDeletionContentFailure",
+      },
+      {
+        lastTransitionTime: "TIME",
+        message: "Some resources are remaining: configmaps. has 1 resource instances",
+        reason: "SomeResourcesRemain",
+        status: "True",
+        type: "NamespaceContentRemaining",
+      },
+      {
+        lastTransitionTime: "TIME",
+        message: "Some content in the namespace has finalizers remaining: example.com/a in 1 resource instances",
+        reason: "SomeFinalizersRemain",
+        status: "True",
+        type: "NamespaceFinalizersRemaining",
+      },
+    ]
+  `);
+  await api.patch("merge", `${core}/configmaps/held`, { metadata: { finalizers: null } });
+  await eventually(async () => expect((await api.get(`/api/v1/namespaces/${namespace}`)).status).toBe(404), { timeoutMs: 40_000 });
+});
+
+test("the service account and the authority's config map come back when they are deleted", async ({ api, core }) => {
+  const { metadata } = (await api.get(`${core}/serviceaccounts/default`)).body;
+  await api.delete(`${core}/serviceaccounts/default`);
+  await api.delete(`${core}/configmaps/kube-root-ca.crt`);
+
+  await eventually(async () => {
+    const again = await api.get(`${core}/serviceaccounts/default`);
+    expect(again.status).toBe(200);
+    expect(again.body.metadata.uid).not.toBe(metadata.uid);
+    expect((await api.get(`${core}/configmaps/kube-root-ca.crt`)).status).toBe(200);
+  });
+});
+
+test("without its own finalizers a namespace goes at the second deletion, for who empties it has nothing to do", async ({
+  api,
+  namespace,
+}) => {
+  const path = `/api/v1/namespaces/${namespace}-x`;
+  const created = await api.create("/api/v1/namespaces", { metadata: { name: `${namespace}-x` } });
+
+  expect((await api.put(`${path}/finalize`, { ...created, spec: {} })).body.spec).toEqual({});
+  expect((await api.delete(path)).body.status.phase).toBe("Terminating");
+  expect((await api.get(path)).status).toBe(200);
+  expect((await api.delete(path)).status).toBe(200);
+  expect((await api.get(path)).status).toBe(404);
+});

@@ -1,0 +1,197 @@
+import { request as httpsRequest, Agent, type RequestOptions } from "node:https";
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
+
+/** An API server and how to get in. */
+export interface ApiTarget {
+  /** Such as `https://127.0.0.1:6443`. */
+  readonly server: string;
+  /** PEM of what signed its certificate. */
+  readonly ca: string;
+  readonly credentials: { readonly cert: string; readonly key: string } | { readonly token: string } | undefined;
+}
+
+/** What a request has besides its method and path. */
+export interface RequestInit {
+  /** Sent as JSON; text is sent as it is. */
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** An answer, whole. */
+export class Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  /** The body if it is JSON, else its text. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- answers of every kind are looked into
+  readonly body: any;
+
+  constructor(status: number, headers: IncomingHttpHeaders, body: unknown) {
+    this.status = status;
+    this.headers = headers;
+    this.body = body;
+  }
+}
+
+/** A line of a watch. */
+export class WatchEvent {
+  readonly type: string;
+  // oxlint-disable-next-line typescript/no-explicit-any -- the same
+  readonly object: any;
+
+  constructor({ type, object }: { readonly type: string; readonly object: unknown }) {
+    this.type = type;
+    this.object = object;
+  }
+}
+
+/** An open watch. */
+export interface Watch extends Disposable {
+  readonly status: number;
+  /** The next event; `undefined` once the server has ended the watch. */
+  next(): Promise<WatchEvent | undefined>;
+  /** So many events. @throws Error if the watch ends before */
+  take(count: number): Promise<WatchEvent[]>;
+  /** All events until the server ends the watch. */
+  rest(): Promise<WatchEvent[]>;
+}
+
+const patchTypes = {
+  json: "application/json-patch+json",
+  merge: "application/merge-patch+json",
+  strategic: "application/strategic-merge-patch+json",
+} as const;
+
+/** Speaks plain HTTP and JSON to an API server: no retries, no opinions, so that answers can be compared as they are. */
+export class Api implements Disposable {
+  readonly #target: ApiTarget;
+  readonly #agent: Agent;
+
+  constructor(target: ApiTarget) {
+    this.#target = target;
+    const { credentials } = target;
+    this.#agent = new Agent({ keepAlive: true, ca: target.ca, ...(credentials !== undefined && "cert" in credentials ? credentials : {}) });
+  }
+
+  /** A client of the same server that does not say who it is. */
+  anonymous(): Api {
+    return new Api({ ...this.#target, credentials: undefined });
+  }
+
+  /** A client of the same server with a bearer token. */
+  withToken(token: string): Api {
+    return new Api({ ...this.#target, credentials: { token } });
+  }
+
+  async request(method: string, path: string, init: RequestInit = {}): Promise<Answer> {
+    const response = await this.#open(method, path, init);
+    const text = await readText(response);
+    return new Answer(response.statusCode ?? 0, response.headers, tryJson(text));
+  }
+
+  get(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
+    return this.request("GET", path, { headers });
+  }
+
+  post(path: string, body?: unknown): Promise<Answer> {
+    return this.request("POST", path, { body });
+  }
+
+  put(path: string, body?: unknown): Promise<Answer> {
+    return this.request("PUT", path, { body });
+  }
+
+  patch(type: keyof typeof patchTypes, path: string, body: unknown): Promise<Answer> {
+    return this.request("PATCH", path, { body, headers: { "content-type": patchTypes[type] } });
+  }
+
+  delete(path: string, body?: unknown): Promise<Answer> {
+    return this.request("DELETE", path, { body });
+  }
+
+  /** POSTs what has to be there. @throws Error if it is refused */
+  async create(path: string, body: unknown): Promise<Answer["body"]> {
+    const answer = await this.post(path, body);
+    if (answer.status >= 300) throw new Error(`POST ${path}: ${String(answer.status)} ${JSON.stringify(answer.body)}`);
+    return answer.body;
+  }
+
+  /** Opens a watch. @param path - with its query, without `watch` */
+  async watch(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Watch> {
+    const response = await this.#open("GET", `${path}${path.includes("?") ? "&" : "?"}watch=true`, { headers });
+    const events = readEvents(response);
+    const next = async (): Promise<WatchEvent | undefined> => {
+      const result = await events.next();
+      return result.done === true ? undefined : result.value;
+    };
+    const take = async (count: number): Promise<WatchEvent[]> => {
+      const taken: WatchEvent[] = [];
+      while (taken.length < count) {
+        const event = await next();
+        if (event === undefined) throw new Error(`watch ${path}: it ended after ${String(taken.length)} of ${String(count)} events`);
+        taken.push(event);
+      }
+      return taken;
+    };
+    return {
+      status: response.statusCode ?? 0,
+      next,
+      take,
+      rest: async () => {
+        const all: WatchEvent[] = [];
+        for await (const event of events) all.push(event);
+        return all;
+      },
+      [Symbol.dispose]: () => response.destroy(),
+    };
+  }
+
+  [Symbol.dispose](): void {
+    this.#agent.destroy();
+  }
+
+  #open(method: string, path: string, { body, headers = {} }: RequestInit): Promise<IncomingMessage> {
+    const { server, credentials } = this.#target;
+    const text = body === undefined || typeof body === "string" ? body : JSON.stringify(body);
+    const options: RequestOptions = {
+      method,
+      agent: this.#agent,
+      headers: {
+        ...(credentials !== undefined && "token" in credentials ? { authorization: `Bearer ${credentials.token}` } : {}),
+        // Of itself Node.js gives the body of a DELETE no length.
+        ...(text === undefined ? {} : { "content-type": "application/json", "content-length": String(Buffer.byteLength(text)) }),
+        ...headers,
+      },
+    };
+    return new Promise((resolve, reject) => {
+      const request = httpsRequest(new URL(path, server), options, resolve);
+      request.on("error", reject);
+      request.end(text);
+    });
+  }
+}
+
+async function readText(response: IncomingMessage): Promise<string> {
+  response.setEncoding("utf8");
+  let text = "";
+  for await (const chunk of response as AsyncIterable<string>) text += chunk;
+  return text;
+}
+
+function tryJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+async function* readEvents(response: IncomingMessage): AsyncGenerator<WatchEvent, undefined> {
+  response.setEncoding("utf8");
+  let rest = "";
+  for await (const chunk of response as AsyncIterable<string>) {
+    const lines = (rest + chunk).split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) yield new WatchEvent(JSON.parse(line) as { type: string; object: unknown });
+  }
+  return undefined;
+}

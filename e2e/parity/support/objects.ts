@@ -1,0 +1,20 @@
+/** A pod that nobody schedules, so that it stays as it is written. */
+// oxlint-disable-next-line typescript/no-explicit-any -- tests add fields of every kind, wrong ones too
+export function podNamed(name: string, spec: Readonly<Record<string, any>> = {}, metadata: Readonly<Record<string, unknown>> = {}): any {
+  return {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name, ...metadata },
+    spec: { schedulerName: "nobody", containers: [{ name: "main", image: "main:1" }], automountServiceAccountToken: false, ...spec },
+  };
+}
+
+/** A config map. */
+export function configMapNamed(
+  name: string,
+  data: Readonly<Record<string, string>> = {},
+  metadata: Readonly<Record<string, unknown>> = {},
+  // oxlint-disable-next-line typescript/no-explicit-any -- the same
+): any {
+  return { apiVersion: "v1", kind: "ConfigMap", metadata: { name, ...metadata }, data };
+}

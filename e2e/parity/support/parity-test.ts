@@ -1,0 +1,100 @@
+import { randomBytes } from "node:crypto";
+import { startApiServer } from "@virtual-kubelet/embedded-apiserver";
+import { eventually, openControlPlane } from "@virtual-kubelet/testing";
+import { expect, inject, test as base, type TestAPI } from "vitest";
+import { Api, WatchEvent } from "./api.ts";
+import { recorded } from "./recording.ts";
+
+/** The servers that every test runs on, each in a vitest project. */
+export type ServerName = "embedded" | "kube-apiserver";
+
+declare module "vitest" {
+  export interface ProvidedContext {
+    /** The server that the project runs the tests on. */
+    parityServer: ServerName;
+  }
+}
+
+/** What a test is given. */
+export interface ParityFixtures {
+  /** The server, as its administrator. */
+  readonly api: Api;
+  /** A new namespace in which pods can be created. */
+  readonly namespace: string;
+  /** URL of the namespace's objects of the core group, such as `/api/v1/namespaces/parity-0a1b2c3d`. */
+  readonly core: string;
+  /** URL of its objects of the group apps. */
+  readonly apps: string;
+}
+
+/** A behaviour that both servers have. */
+export const test: TestAPI<ParityFixtures> = base.extend<ParityFixtures>({
+  api: [
+    // oxlint-disable-next-line eslint/no-empty-pattern -- vitest reads from the pattern what a fixture needs
+    async ({}, use) => {
+      await using server = await openServer();
+      await use(server.api);
+    },
+    { scope: "worker" },
+  ],
+  namespace: async ({ api }, use) => {
+    const name = `parity-${randomBytes(4).toString("hex")}`;
+    await api.create("/api/v1/namespaces", { metadata: { name } });
+    // A pod is refused until its service account is there.
+    await eventually(async () => expect((await api.get(`/api/v1/namespaces/${name}/serviceaccounts/default`)).status).toBe(200));
+    await use(name);
+    await api.delete(`/api/v1/namespaces/${name}`);
+  },
+  core: async ({ namespace }, use) => await use(`/api/v1/namespaces/${namespace}`),
+  apps: async ({ namespace }, use) => await use(`/apis/apps/v1/namespaces/${namespace}`),
+});
+
+/** What is expected where the servers knowingly differ; each difference is in the embedded server's README. */
+export function perServer<T>(expected: Readonly<Record<ServerName, T>>): T {
+  return expected[inject("parityServer")];
+}
+
+/** Changes that the embedded server keeps per kind: few, so that a test can outlive them. */
+export const embeddedWatchHistory = 200;
+
+interface OpenServer extends AsyncDisposable {
+  readonly api: Api;
+}
+
+async function openServer(): Promise<OpenServer> {
+  const name = inject("parityServer");
+  switch (name) {
+    case "embedded":
+      return await openEmbedded();
+    case "kube-apiserver":
+      return openReal();
+    default:
+      return name satisfies never;
+  }
+}
+
+async function openEmbedded(): Promise<OpenServer> {
+  const server = await startApiServer({ watchHistory: embeddedWatchHistory });
+  const api = new Api({ server: server.url, ca: server.caPem, credentials: { token: server.token } });
+  return {
+    api,
+    [Symbol.asyncDispose]: async () => {
+      api[Symbol.dispose]();
+      await server.close();
+    },
+  };
+}
+
+function openReal(): OpenServer {
+  const { server, caCertificate, target } = openControlPlane(inject("controlPlane"));
+  const { credentials } = target;
+  if (credentials === undefined || !("certificate" in credentials))
+    throw new TypeError("the control plane's administrator has no certificate");
+  const api = new Api({ server, ca: caCertificate, credentials: { cert: credentials.certificate, key: credentials.key } });
+  return { api, [Symbol.asyncDispose]: () => Promise.resolve(api[Symbol.dispose]()) };
+}
+
+expect.addSnapshotSerializer({
+  test: (value) => typeof value === "object" && value !== null,
+  serialize: (value) => (Array.isArray(value) && value[0] instanceof WatchEvent ? value.map(recorded).join("\n") : recorded(value)),
+});
