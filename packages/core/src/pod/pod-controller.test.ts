@@ -152,7 +152,24 @@ describe("a pod's life", () => {
     expect(rig.provider.calls).toEqual(["getPods", "createPod web", "deletePod web 30"]);
     expect(rig.patches).toBe(2);
     expect(rig.deletes).toBe(1);
-    expect(rig.controller.knows("web")).toBe(false);
+    expect(rig.controller.known).toBe(0);
+  });
+
+  test("leaves nothing behind where the watch is quicker than the answer to the delete", async () => {
+    class LateAnswers extends FakeKubeClient {
+      override async delete(...args: Parameters<FakeKubeClient["delete"]>): Promise<void> {
+        await super.delete(...args);
+        await rig.clock.sleep(100);
+      }
+    }
+    await using rig = await new Rig({}, everything, LateAnswers).start();
+    const ref = await rig.createPod("web");
+
+    void rig.client.delete(resources.pods, ref, { gracePeriodSeconds: 30 }, { signal: idle });
+    await rig.pass(1_000);
+
+    expect(rig.pod("web")).toBeUndefined();
+    expect(rig.controller.known).toBe(0);
   });
 
   test("is reported with the conditions, addresses and container statuses a kubelet writes", async () => {

@@ -146,7 +146,7 @@ export class StatusWriter {
     try {
       const options = { subresource: "status", answer: "metadata", signal } as const;
       const { metadata } = await client.patch(resources.pods, name, { type: "strategic", body }, options);
-      this.#written.set(uid, { body: text, pod: { ...pod, metadata, status: wanted } });
+      if (this.#isKnown(uid)) this.#written.set(uid, { body: text, pod: { ...pod, metadata, status: wanted } });
       metrics.observe("kubelet_pod_status_sync_duration_seconds", (clock.monotonic() - startedMs) / 1000);
       return "written";
     } catch (error) {
@@ -170,7 +170,12 @@ export class StatusWriter {
       signal.throwIfAborted();
       if (!isNotFound(error)) throw error;
     }
-    this.#removed.add(record.ref.uid);
+    if (this.#isKnown(record.ref.uid)) this.#removed.add(record.ref.uid);
+  }
+
+  /** Whether the pod was not forgotten meanwhile: the watch may be quicker than the answer to a write. */
+  #isKnown(uid: string): boolean {
+    return this.#deps.record(uid) !== undefined;
   }
 
   /** The newer of the store's object and the answer to our last write. */
