@@ -21,6 +21,12 @@ export function residentMiB(pid: number): number {
   return childrenOf(pid).reduce((sum, child) => sum + residentMiB(child), own);
 }
 
+/** The most memory a process has had resident, in MiB. 0 once it is gone. */
+export function peakResidentMiB(pid: number): number {
+  const kibibytes = /^VmHWM:\s+(\d+) kB$/m.exec(tryRead(`/proc/${pid}/status`) ?? "")?.[1];
+  return Number(kibibytes ?? 0) / 1024;
+}
+
 function childrenOf(pid: number): number[] {
   try {
     return readdirSync(`/proc/${pid}/task`).flatMap((thread) =>

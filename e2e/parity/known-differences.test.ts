@@ -1,3 +1,4 @@
+import { eventually } from "@virtual-kubelet/testing";
 import { expect } from "vitest";
 import { configMapNamed, podNamed } from "./support/objects.ts";
 import { perServer, test } from "./support/parity-test.ts";
@@ -155,6 +156,27 @@ test("columns are described in fewer words", async ({ api, core }) => {
 
   expect(body.columnDefinitions[0].description.length < 60).toBe(perServer({ embedded: true, "kube-apiserver": false }));
 });
+
+test("the hash in the names of ReplicaSets is another one", async ({ api, apps }) => {
+  await api.create(`${apps}/deployments`, {
+    metadata: { name: "web" },
+    spec: {
+      replicas: 0,
+      selector: { matchLabels: { app: "web" } },
+      template: { metadata: { labels: { app: "web" } }, spec: { containers: [{ name: "main", image: "main:1" }] } },
+    },
+  });
+  const hash = await eventually(async () => {
+    const [replicaSet] = (await api.get(`${apps}/replicasets`)).body.items;
+    return replicaSet.metadata.labels["pod-template-hash"];
+  });
+
+  expect(hash).toMatch(/^[bcdfghjklmnpqrstvwxz2456789]{6,10}$/);
+  expect(hash === hashOfRealServer).toBe(perServer({ embedded: false, "kube-apiserver": true }));
+});
+
+/** What kube-controller-manager v1.36.3 makes of the template above. */
+const hashOfRealServer = "7b8b74dc79";
 
 test("a token is believed no longer than it is good", async ({ api, core }) => {
   const pod = await api.create(`${core}/pods`, podNamed("web"));

@@ -1,0 +1,185 @@
+/**
+ * Measures the embedded API server beside kube-apiserver with etcd: pods per second, start, memory. Prints figures and
+ * their ratios.
+ *
+ * Usage: api-server.ts [--pods 400] [--rounds 3] [--held 2000]
+ */
+import { spawn, type ChildProcess } from "node:child_process";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { startControlPlane } from "@virtual-kubelet/testing";
+import { Api, readAccess, type ApiAccess } from "./api.ts";
+import type { EmbeddedServerLine } from "./embedded-server.ts";
+import { peakResidentMiB } from "./process-stats.ts";
+
+/** Callers at once. */
+const concurrency = 32;
+const { values } = parseArgs({
+  options: {
+    pods: { type: "string", default: "400" },
+    rounds: { type: "string", default: "3" },
+    held: { type: "string", default: "2000" },
+  },
+});
+const pods = Number(values.pods);
+
+/** A server to measure. */
+interface Contender {
+  readonly name: string;
+  readonly access: ApiAccess;
+  /** Its processes. */
+  readonly pids: readonly number[];
+}
+
+await using controlPlane = await startControlPlane({ components: [] });
+await using embedded = await startEmbedded();
+const { etcd, "kube-apiserver": apiServer } = controlPlane.processes;
+const contenders: readonly [Contender, Contender] = [
+  { name: "embedded", access: embedded.line.access, pids: [embedded.process.pid ?? 0] },
+  { name: "real", access: readAccess(controlPlane.kubeconfig.path), pids: [etcd?.pid ?? 0, apiServer?.pid ?? 0] },
+];
+
+for (const { access } of contenders) await createNode(access);
+const peakMiB: number[] = [];
+for (const contender of contenders) {
+  await hold(contender.access, Number(values.held));
+  peakMiB.push(contender.pids.reduce((sum, pid) => sum + peakResidentMiB(pid), 0));
+}
+// The first round of each warms it up.
+for (const { access } of contenders) await podsPerSecond(access);
+const rates: [number[], number[]] = [[], []];
+for (let round = 0; round < Number(values.rounds); round++) {
+  for (const index of round % 2 === 0 ? ([0, 1] as const) : ([1, 0] as const))
+    rates[index].push(await podsPerSecond(contenders[index].access));
+}
+
+const [embeddedRate, realRate] = [median(rates[0]), median(rates[1])];
+const [embeddedMiB = Number.NaN, realMiB = Number.NaN] = peakMiB;
+const startMs = median(embedded.line.startMs);
+print("pods/s (create, 2 status patches, delete)", embeddedRate, realRate, "at least 1");
+print(`peak MiB holding ${values.held} pods`, embeddedMiB, realMiB, "at most 0.33");
+process.stdout.write(
+  `start to first 200: ${startMs.toFixed(1)} ms (${embedded.line.startMs.map((ms) => ms.toFixed(0)).join(", ")}); aim: within 100 ms\n`,
+);
+
+/** Starts the embedded server, and ends it when disposed. */
+async function startEmbedded(): Promise<AsyncDisposable & { readonly process: ChildProcess; readonly line: EmbeddedServerLine }> {
+  const script = join(import.meta.dirname, "embedded-server.ts");
+  const child = spawn(process.execPath, ["--conditions=@virtual-kubelet/source", script], { stdio: ["ignore", "pipe", "inherit"] });
+  const ended = new Promise((resolve) => child.once("exit", resolve));
+  const text = await new Promise<string>((resolve, reject) => {
+    let printed = "";
+    child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
+      printed += chunk;
+      if (printed.endsWith("\n")) resolve(printed);
+    });
+    child.once("exit", (code) => reject(new Error(`the embedded server ended with code ${String(code)} before it said where it is`)));
+  });
+  return {
+    process: child,
+    line: JSON.parse(text) as EmbeddedServerLine,
+    [Symbol.asyncDispose]: async () => {
+      child.kill("SIGTERM");
+      await ended;
+    },
+  };
+}
+
+/** How many pods a second live and die, as a kubelet has them do, while somebody watches. */
+async function podsPerSecond(access: ApiAccess): Promise<number> {
+  const api = new Api(access, { connections: concurrency + 1 });
+  const list = JSON.parse(await api.send("GET", "/api/v1/pods?limit=1")) as { metadata: { resourceVersion: string } };
+  let deleted = 0;
+  const allDeleted = Promise.withResolvers<void>();
+  const watch = api
+    .watch(
+      `/api/v1/namespaces/default/pods?watch=true&labelSelector=bench=churn&resourceVersion=${list.metadata.resourceVersion}`,
+      (line) => {
+        if (line.startsWith('{"type":"DELETED"') && ++deleted === pods) allDeleted.resolve();
+      },
+    )
+    .catch(() => undefined);
+  const began = performance.now();
+  await atOnce(pods, async (index) => {
+    const path = await createRunning(api, `churn-${String(index)}`, "churn");
+    await api.send("DELETE", path, { gracePeriodSeconds: 0 });
+  });
+  await allDeleted.promise;
+  const seconds = (performance.now() - began) / 1000;
+  await api.close();
+  await watch;
+  return pods / seconds;
+}
+
+/** Creates so many running pods, and keeps them. */
+async function hold(access: ApiAccess, count: number): Promise<void> {
+  const api = new Api(access, { connections: concurrency });
+  await atOnce(count, (index) => createRunning(api, `held-${String(index)}`, "held"));
+  await api.close();
+}
+
+/** Creates a pod on the node and writes its status twice. @returns its path */
+async function createRunning(api: Api, name: string, label: string): Promise<string> {
+  const collection = "/api/v1/namespaces/default/pods";
+  const containers = [{ name: "main", image: "main:1", resources: { requests: { cpu: "10m", memory: "16Mi" } } }];
+  const metadata = { name, labels: { bench: label, app: name } };
+  await api.send("POST", collection, { metadata, spec: { nodeName: "bench", automountServiceAccountToken: false, containers } });
+  for (const isReady of [false, true]) {
+    await api.send("PATCH", `${collection}/${name}/status`, { status: statusOf(isReady) }, "application/strategic-merge-patch+json");
+  }
+  return `${collection}/${name}`;
+}
+
+function statusOf(isReady: boolean): object {
+  const time = "2026-01-01T00:00:00Z";
+  const status = isReady ? "True" : "False";
+  return {
+    phase: isReady ? "Running" : "Pending",
+    startTime: time,
+    ...(isReady ? { hostIP: "192.168.0.1", podIP: "192.168.1.1", podIPs: [{ ip: "192.168.1.1" }] } : {}),
+    conditions: ["PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled"].map((type) => ({
+      type,
+      status,
+      lastTransitionTime: time,
+    })),
+    containerStatuses: [
+      {
+        name: "main",
+        image: "main:1",
+        imageID: "",
+        ready: isReady,
+        started: isReady,
+        restartCount: 0,
+        state: isReady ? { running: { startedAt: time } } : { waiting: { reason: "ContainerCreating" } },
+      },
+    ],
+  };
+}
+
+async function createNode(access: ApiAccess): Promise<void> {
+  const api = new Api(access, { connections: 1 });
+  const capacity = { cpu: "10k", memory: "100Ti", pods: "10000" };
+  await api.send("POST", "/api/v1/nodes", { metadata: { name: "bench" }, status: { capacity } });
+  await api.close();
+}
+
+/** Runs the task for each number below `count`, a fixed number of them at once. */
+async function atOnce(count: number, task: (index: number) => Promise<unknown>): Promise<void> {
+  let next = 0;
+  await Promise.all(
+    Array.from({ length: concurrency }, async () => {
+      while (next < count) await task(next++);
+    }),
+  );
+}
+
+function median(numbers: readonly number[]): number {
+  const sorted = numbers.toSorted((a, b) => a - b);
+  return ((sorted[Math.floor((sorted.length - 1) / 2)] ?? Number.NaN) + (sorted[Math.ceil((sorted.length - 1) / 2)] ?? Number.NaN)) / 2;
+}
+
+function print(what: string, ours: number, theirs: number, aim: string): void {
+  process.stdout.write(
+    `${what}: embedded ${ours.toFixed(0)}, kube-apiserver with etcd ${theirs.toFixed(0)}; ratio ${(ours / theirs).toFixed(2)}, aim: ${aim}\n`,
+  );
+}
