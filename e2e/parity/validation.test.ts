@@ -337,7 +337,9 @@ test("a Deployment's selector cannot change", async ({ api, apps }) => {
     },
   });
 
-  expect(await api.patch("merge", `${apps}/deployments/web`, { spec: { selector: { matchLabels: { c: "d" } } } })).toMatchSnapshot("deployments");
+  expect(await api.patch("merge", `${apps}/deployments/web`, { spec: { selector: { matchLabels: { c: "d" } } } })).toMatchSnapshot(
+    "deployments",
+  );
 });
 
 test("services that make no sense are refused", async ({ api, core }) => {
@@ -376,7 +378,9 @@ test("a cluster IP and a node port have to be of the server's ranges", async ({ 
   const service = (spec: object): object => ({ metadata: { name: "a" }, spec: { ports: [{ port: 80 }], ...spec } });
 
   expect(await api.post(`${core}/services`, service({ clusterIP: "192.168.0.1" }))).toMatchSnapshot("services");
-  expect(await api.post(`${core}/services`, service({ type: "NodePort", ports: [{ port: 80, nodePort: 80 }] }))).toMatchSnapshot("services");
+  expect(await api.post(`${core}/services`, service({ type: "NodePort", ports: [{ port: 80, nodePort: 80 }] }))).toMatchSnapshot(
+    "services",
+  );
 });
 
 test("nodes, leases, events and namespaces that make no sense are refused", async ({ api, core, namespace }) => {

@@ -1,4 +1,5 @@
-import { expect } from "vitest";
+import { eventually } from "@virtual-kubelet/testing";
+import { expect, onTestFinished } from "vitest";
 import type { Api, Watch, WatchEvent } from "./support/api.ts";
 import { configMapNamed, podNamed } from "./support/objects.ts";
 import { embeddedWatchHistory, perServer, test } from "./support/parity-test.ts";
@@ -222,14 +223,9 @@ test("options of a watch that contradict each other are refused", async ({ api, 
   );
 });
 
-test("a watch from a version that is no longer kept ends with an ERROR event of 410", async ({ api, core }) => {
-  await api.create(`${core}/secrets`, secret("a"));
-  // What the real server kept began with its start.
-  const changes = perServer({ embedded: 2 * embeddedWatchHistory, "kube-apiserver": 0 });
-  for (let change = 0; change < changes; change++) {
-    await api.patch("merge", `${core}/secrets/a`, { metadata: { labels: { change: String(change) } } });
-  }
-  using watch = await api.watch(`${core}/secrets?resourceVersion=1`);
+test("a watch from a version that is no longer kept ends with an ERROR event of 410", async ({ api, core, namespace }) => {
+  const forgetful = perServer({ embedded: outliveHistory, "kube-apiserver": defineKind });
+  using watch = await api.watch(`${await forgetful(api, core, namespace)}?resourceVersion=1`);
 
   expect(watch.status).toBe(200);
   expect((await watch.rest()).map((event) => ({ ...event.object, message: event.object.message.replace(/\d+ \(\d+\)/, "1 (VERSION)") })))
@@ -307,3 +303,26 @@ test("the old way to watch, with the path /watch, is served", async ({ api, core
   expect(watch.status).toBe(200);
   expect(await take(watch, 1)).toEqual(["ADDED settings"]);
 });
+
+/** A collection with more changes than the embedded server keeps. */
+async function outliveHistory(api: Api, core: string): Promise<string> {
+  await api.create(`${core}/secrets`, secret("a"));
+  for (let change = 0; change < 2 * embeddedWatchHistory; change++) {
+    await api.patch("merge", `${core}/secrets/a`, { metadata: { labels: { change: String(change) } } });
+  }
+  return `${core}/secrets`;
+}
+
+/** A collection of a kind that is new: the real server, which keeps more than a test can write, knows nothing before it. */
+async function defineKind(api: Api, _core: string, namespace: string): Promise<string> {
+  const group = `${namespace}.example.com`;
+  const names = { plural: "wishes", singular: "wish", kind: "Wish" };
+  const schema = { openAPIV3Schema: { type: "object" } };
+  const spec = { group, scope: "Cluster", names, versions: [{ name: "v1", served: true, storage: true, schema }] };
+  const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+  await api.create(definitions, { metadata: { name: `wishes.${group}` }, spec });
+  onTestFinished(async () => void (await api.delete(`${definitions}/wishes.${group}`)));
+  const collection = `/apis/${group}/v1/wishes`;
+  await eventually(async () => expect((await api.get(collection)).status).toBe(200), { timeoutMs: 30_000 });
+  return collection;
+}
