@@ -1,3 +1,4 @@
+import { env } from "node:process";
 import { defaultServerConditions } from "vite";
 import { defineConfig, type ViteUserConfig } from "vitest/config";
 
@@ -18,6 +19,18 @@ const config: ViteUserConfig = defineConfig({
           name: "unit",
           include: ["packages/*/src/**/*.test.ts", "providers/*/src/**/*.test.ts", "tools/**/*.test.ts"],
           testTimeout: 5_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "simulation",
+          include: ["e2e/simulation/**/*.test.ts"],
+          provide: {
+            simulation: { seeds: Number(env["SEEDS"] ?? 1000), seed: env["SEED"] === undefined ? undefined : Number(env["SEED"]) },
+          },
+          testTimeout: 1_200_000,
+          fileParallelism: false,
         },
       },
       {

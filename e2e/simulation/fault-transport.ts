@@ -1,0 +1,168 @@
+import { UnavailableError } from "@virtual-kubelet/errdefs";
+import type { Clock, Transport, TransportRequest, TransportResponse } from "@virtual-kubelet/kube-client";
+import type { Network, RequestFault } from "./network.ts";
+
+/** How long an answer is waited for before the connection counts as dead. */
+const answerTimeoutMs = 30_000;
+
+const encoder = new TextEncoder();
+
+/**
+ * The connections of one program to the API server: requests take their time, and go wrong as the network has it.
+ * When the program is killed, nothing comes back over them any more.
+ */
+export class FaultTransport implements Transport {
+  readonly #network: Network;
+  readonly #clock: Clock;
+  readonly #watches = new Set<AbortController>();
+  #isDead = false;
+  #underWay = 0;
+
+  /** @param clock - the program's: what waits on it ends when the program is killed */
+  constructor(network: Network, clock: Clock) {
+    this.#network = network;
+    this.#clock = clock;
+  }
+
+  /** Requests without an answer, and open watches. */
+  get underWay(): number {
+    return this.#underWay + this.#watches.size;
+  }
+
+  /** The program is killed: what was sent may yet be done, what is answered nobody hears. */
+  kill(): void {
+    this.#isDead = true;
+    for (const watch of this.#watches) watch.abort(new Error("the program was killed"));
+  }
+
+  async request(request: TransportRequest): Promise<TransportResponse> {
+    request.signal.throwIfAborted();
+    this.#underWay++;
+    try {
+      return await this.#send(request);
+    } finally {
+      this.#underWay--;
+    }
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return Promise.resolve();
+  }
+
+  async #send(request: TransportRequest): Promise<TransportResponse> {
+    const { signal } = request;
+    const { trace, chance } = this.#network.deps;
+    const isWatch = request.method === "GET" && request.path.includes("watch=true");
+    const fault = this.#network.draw(request);
+    if (fault !== "none") trace.add("network:", fault, request.method, request.path);
+    await this.#travel(signal);
+    if (!this.#network.isUp) throw new UnavailableError("connect: connection refused");
+    if (fault === "error") throw new UnavailableError("write: connection reset by peer");
+    if (fault === "slow") await this.#clock.sleep(chance.between(1_000, 15_000), signal);
+    if (fault === "hang" && chance.happens(0.5)) await this.#timeOut(signal);
+    const early = earlyAnswer(fault, () => chance.whole(1, 10)) ?? (isWatch ? this.#expiry(request) : undefined);
+    if (early) {
+      await this.#travel(signal);
+      return early;
+    }
+    if (isWatch) return this.#openWatch(request);
+    this.#network.deps.onRequest(request);
+    const response = await this.#network.inner.request(request);
+    const body = await readAll(response.body);
+    if (fault === "hang") await this.#timeOut(signal);
+    await this.#travel(signal);
+    if (fault === "lost" || !this.#network.isUp) throw new UnavailableError("read: connection reset by peer");
+    if (fault === "gatewayTimeout") return failure(504, "Timeout");
+    return { ...response, body: once(body) };
+  }
+
+  async #timeOut(signal: AbortSignal): Promise<never> {
+    await this.#clock.sleep(answerTimeoutMs, signal);
+    throw new UnavailableError(`no answer within ${answerTimeoutMs / 1000} s`);
+  }
+
+  async #travel(signal: AbortSignal): Promise<void> {
+    const { chance, profile } = this.#network.deps;
+    await this.#clock.sleep(chance.between(profile.latencyMs / 10, profile.latencyMs), signal);
+  }
+
+  #expiry({ path }: TransportRequest): TransportResponse | undefined {
+    const version = Number(new URLSearchParams(path.slice(path.indexOf("?"))).get("resourceVersion") ?? 0);
+    return version > 0 && this.#network.hasExpired(version) ? failure(410, "Expired") : undefined;
+  }
+
+  async #openWatch(request: TransportRequest): Promise<TransportResponse> {
+    const watch = new AbortController();
+    const onAbort = (): void => watch.abort(request.signal.reason);
+    request.signal.addEventListener("abort", onAbort, { once: true });
+    const response = await this.#network.inner.request({ ...request, signal: watch.signal });
+    const held = new DisposableStack();
+    held.defer(() => request.signal.removeEventListener("abort", onAbort));
+    held.defer(() => this.#watches.delete(watch));
+    held.use(this.#network.addWatch(watch));
+    this.#watches.add(watch);
+    // Also a watch that nobody reads has an end.
+    watch.signal.addEventListener("abort", () => held.dispose(), { once: true });
+    await this.#travel(watch.signal);
+    return { ...response, body: this.#read(response.body, watch, held) };
+  }
+
+  /** What comes over a watch: late, cut, or not at all. */
+  async *#read(body: AsyncIterable<Uint8Array>, watch: AbortController, held: DisposableStack): AsyncGenerator<Uint8Array, void> {
+    try {
+      for await (const chunk of body) {
+        await this.#travel(watch.signal);
+        if (this.#network.happens("deadWatch")) await untilAborted(watch.signal);
+        if (this.#network.happens("expired")) {
+          yield encoder.encode(`${JSON.stringify({ type: "ERROR", object: statusBody(410, "Expired") })}\n`);
+          await untilAborted(watch.signal);
+        }
+        if (this.#network.happens("cutWatch")) {
+          yield chunk.subarray(0, this.#network.deps.chance.whole(0, chunk.length - 1));
+          throw new UnavailableError("read: connection reset by peer");
+        }
+        yield chunk;
+      }
+    } catch (error) {
+      if (this.#isDead) await new Promise<never>(() => {});
+      throw error;
+    } finally {
+      held.dispose();
+    }
+  }
+}
+
+function earlyAnswer(fault: RequestFault, retryAfterSeconds: () => number): TransportResponse | undefined {
+  if (fault === "serverError") return failure(500, "InternalError");
+  if (fault !== "tooMany") return undefined;
+  const answer = failure(429, "TooManyRequests");
+  return { ...answer, headers: { ...answer.headers, "retry-after": String(retryAfterSeconds()) } };
+}
+
+function failure(code: number, reason: string): TransportResponse {
+  return {
+    status: code,
+    headers: { "content-type": "application/json" },
+    body: once(encoder.encode(JSON.stringify(statusBody(code, reason)))),
+  };
+}
+
+function statusBody(code: number, reason: string): object {
+  return { kind: "Status", apiVersion: "v1", status: "Failure", code, reason, message: `simulated ${reason}` };
+}
+
+/** Waits until the signal aborts, and throws its reason. */
+async function untilAborted(signal: AbortSignal): Promise<never> {
+  if (!signal.aborted) await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+  throw signal.reason;
+}
+
+async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array, void> {
+  if (bytes.length > 0) yield bytes;
+}
+
+async function readAll(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of body) chunks.push(chunk);
+  return chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);
+}

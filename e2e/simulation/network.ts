@@ -1,0 +1,151 @@
+import { kinds, type ApiServer, type InProcessTransport } from "@virtual-kubelet/embedded-apiserver";
+import { UnavailableError } from "@virtual-kubelet/errdefs";
+import type { Clock, TransportRequest } from "@virtual-kubelet/kube-client";
+import type { Chance } from "./chance.ts";
+import { FaultTransport } from "./fault-transport.ts";
+import type { SimulatedClock } from "./simulated-clock.ts";
+import type { Trace } from "./trace.ts";
+
+/** How requests to the API server go. `latencyMs` is in milliseconds, all else are shares of the requests. */
+export interface NetworkProfile {
+  /** Longest way there, and back. */
+  readonly latencyMs: number;
+  /** The connection breaks before the server has read the request. */
+  readonly error: number;
+  /** The server does it, and the answer is lost. */
+  readonly lost: number;
+  /** 429 with Retry-After. */
+  readonly tooMany: number;
+  /** 500; the server did nothing. */
+  readonly serverError: number;
+  /** 504; the server did it. */
+  readonly gatewayTimeout: number;
+  /** It takes seconds. */
+  readonly slow: number;
+  /** No answer comes before the connection counts as dead. */
+  readonly hang: number;
+  /** Of the chunks of watches: the stream breaks, at a line's end or within it. */
+  readonly cutWatch: number;
+  /** Of the chunks of watches: nothing comes any more, not even an end. */
+  readonly deadWatch: number;
+  /** Of the watches that resume: the server says 410, at once or in the stream. */
+  readonly expired: number;
+}
+
+/** What can become of a request. */
+export type RequestFault = "none" | "error" | "lost" | "tooMany" | "serverError" | "gatewayTimeout" | "slow" | "hang";
+
+/** What a {@link Network} stands on. */
+export interface NetworkDeps {
+  readonly server: ApiServer;
+  readonly clock: SimulatedClock;
+  readonly chance: Chance;
+  readonly trace: Trace;
+  readonly profile: NetworkProfile;
+  /** Called with each request just before the server does what it asks for. */
+  readonly onRequest: (request: TransportRequest) => void;
+}
+
+/** What lies between the program and the API server. It goes on when the program is killed. */
+export class Network implements Disposable {
+  readonly deps: NetworkDeps;
+  readonly inner: InProcessTransport;
+  readonly #resources = new DisposableStack();
+  readonly #watches = new Set<AbortController>();
+  #latestVersion = 0;
+  #expiredVersion = 0;
+  #isUp = true;
+  #hasFaults = false;
+  #leaseTroubleMs = 0;
+
+  constructor(deps: NetworkDeps) {
+    this.deps = deps;
+    this.inner = deps.server.transport();
+    for (const kind of kinds) {
+      const onEvent = ({ object }: { readonly object: { readonly metadata: { readonly resourceVersion?: string | undefined } } }): void => {
+        this.#latestVersion = Math.max(this.#latestVersion, Number(object.metadata.resourceVersion));
+      };
+      this.#resources.use(deps.server.cluster.watch(kind, onEvent));
+    }
+  }
+
+  /** Whether the API server answers. */
+  get isUp(): boolean {
+    return this.#isUp;
+  }
+
+  /** Watches that are open. */
+  get openWatches(): number {
+    return this.#watches.size;
+  }
+
+  /** When the Lease could last not be renewed, for a reason outside the program; monotonic milliseconds. */
+  get leaseTroubleMs(): number {
+    return this.#isUp ? this.#leaseTroubleMs : this.deps.clock.monotonic();
+  }
+
+  /** Whether requests go wrong as the profile says. */
+  set hasFaults(hasFaults: boolean) {
+    this.#hasFaults = hasFaults;
+  }
+
+  /** The API server goes away, and with it all connections. */
+  goDown(): void {
+    this.#isUp = false;
+    this.cutWatches();
+  }
+
+  /** The API server is there again. @param forgets - whether it lost what watches could resume from */
+  comeUp(forgets: boolean): void {
+    this.#isUp = true;
+    this.#leaseTroubleMs = this.deps.clock.monotonic();
+    if (forgets) this.expireVersions();
+  }
+
+  /** No watch can resume from a version of before. */
+  expireVersions(): void {
+    this.#expiredVersion = this.#latestVersion;
+  }
+
+  /** All watches break. */
+  cutWatches(): void {
+    for (const watch of this.#watches) watch.abort(new UnavailableError("read: connection reset by peer"));
+  }
+
+  /** The connections of one program. @param clock - the program's */
+  connect(clock: Clock): FaultTransport {
+    return new FaultTransport(this, clock);
+  }
+
+  /** What becomes of a request. */
+  draw({ pool }: TransportRequest): RequestFault {
+    if (!this.#hasFaults) return "none";
+    const { chance, clock, profile } = this.deps;
+    const kinds = ["error", "lost", "tooMany", "serverError", "gatewayTimeout", "slow", "hang"] as const;
+    let left = chance.next();
+    const fault = kinds.find((kind) => (left -= profile[kind]) < 0) ?? "none";
+    // A lost request can cost the renewal as long as its dead connection is waited for.
+    if (fault !== "none" && pool === "lease") this.#leaseTroubleMs = clock.monotonic() + 10_000;
+    return fault;
+  }
+
+  /** Whether a watch cannot resume from a version. */
+  hasExpired(version: number): boolean {
+    return version <= this.#expiredVersion || this.happens("expired");
+  }
+
+  /** Whether a fault of watches happens. */
+  happens(fault: "cutWatch" | "deadWatch" | "expired"): boolean {
+    return this.#hasFaults && this.deps.chance.happens(this.deps.profile[fault]);
+  }
+
+  /** Notes a watch that is open. @returns what notes its end */
+  addWatch(watch: AbortController): Disposable {
+    this.#watches.add(watch);
+    return { [Symbol.dispose]: () => void this.#watches.delete(watch) };
+  }
+
+  [Symbol.dispose](): void {
+    this.#resources.dispose();
+  }
+}

@@ -1,0 +1,84 @@
+import type { BackEndTimings } from "./back-end.ts";
+import type { Chance } from "./chance.ts";
+import type { ProviderProfile } from "./model-provider.ts";
+import type { NetworkProfile } from "./network.ts";
+
+/** What kind of world a seed is. */
+export type WorldKind =
+  /** A bit of everything. */
+  | "mixed"
+  /** 500 pods at once, in a world without faults at first. */
+  | "burst"
+  /** One kind of call or request fails for more than an hour. */
+  | "long"
+  /** At the end the back end is away for minutes, and all hangs on what happens when it is back. */
+  | "recovery";
+
+/** What a seed has the world be. */
+export interface Profile {
+  readonly kind: WorldKind;
+  readonly steps: number;
+  readonly network: NetworkProfile;
+  readonly provider: ProviderProfile;
+  readonly backEnd: BackEndTimings;
+  /** Whether the back end has idempotency tokens. */
+  readonly isIdempotent: boolean;
+  readonly workers: number;
+  /** How far the program's wall clock is ahead of the cluster's, in milliseconds. */
+  readonly skewMs: number;
+}
+
+/** How often the kinds come up. */
+const kinds: Readonly<Record<WorldKind, number>> = { mixed: 85, recovery: 9, burst: 3, long: 3 };
+
+/** Draws a world. */
+export function drawProfile(chance: Chance): Profile {
+  const kind = chance.weighted(kinds);
+  const trouble = chance.pick([0, 0.2, 1, 1]);
+  return {
+    kind,
+    steps: kind === "burst" ? chance.whole(3, 8) : chance.whole(8, 30),
+    network: drawNetwork(chance, trouble),
+    provider: drawProvider(chance, { trouble: chance.pick([0, 0.5, 1]), isImmediate: kind === "burst" }),
+    backEnd: kind === "burst" ? { startMs: 0, stopMs: 0, keepEndedMs: 0 } : drawTimings(chance),
+    isIdempotent: chance.happens(0.7),
+    workers: chance.pick([50, 50, 8]),
+    skewMs: chance.pick([0, 0, 0, -300_000, 300_000]),
+  };
+}
+
+function drawNetwork(chance: Chance, trouble: number): NetworkProfile {
+  return {
+    latencyMs: chance.pick([2, 5, 50]),
+    error: 0.02 * trouble,
+    lost: 0.02 * trouble,
+    tooMany: 0.02 * trouble,
+    serverError: 0.01 * trouble,
+    gatewayTimeout: 0.01 * trouble,
+    slow: 0.01 * trouble,
+    hang: 0.003 * trouble,
+    cutWatch: 0.03 * trouble,
+    deadWatch: 0.002 * trouble,
+    expired: 0.02 * trouble,
+  };
+}
+
+function drawProvider(
+  chance: Chance,
+  { trouble, isImmediate }: { readonly trouble: number; readonly isImmediate: boolean },
+): ProviderProfile {
+  return {
+    notifies: chance.happens(0.5),
+    latencyMs: isImmediate ? 0 : chance.pick([0, 20, 2_000]),
+    listLagMs: isImmediate ? 0 : chance.pick([0, 0, 3_000]),
+    errors: 0.1 * trouble,
+    lostAnswers: 0.05 * trouble,
+    hangs: 0.04 * trouble,
+    heedsSignal: 0.6,
+    partialLists: 0.3 * trouble,
+  };
+}
+
+function drawTimings(chance: Chance): BackEndTimings {
+  return { startMs: chance.pick([0, 500, 10_000]), stopMs: chance.pick([0, 2_000, 60_000]), keepEndedMs: chance.pick([0, 0, 20_000]) };
+}

@@ -1,0 +1,121 @@
+import { VirtualNode, type PodOptions, type ProviderDefinition } from "@virtual-kubelet/core";
+import { createKubeClient, type LogFields, type Logger } from "@virtual-kubelet/kube-client";
+import type { Chance } from "./chance.ts";
+import type { FaultTransport } from "./fault-transport.ts";
+import { capabilities, ModelProvider, type ModelProviderDeps } from "./model-provider.ts";
+import type { Network } from "./network.ts";
+import { ProcessClock, type SimulatedClock } from "./simulated-clock.ts";
+import type { Trace } from "./trace.ts";
+
+/** The node that is simulated. */
+export const nodeName = "sim";
+
+/** What a {@link Program} stands on. */
+export interface ProgramDeps {
+  readonly clock: SimulatedClock;
+  readonly chance: Chance;
+  readonly trace: Trace;
+  readonly network: Network;
+  readonly provider: Omit<ModelProviderDeps, "clock" | "libraryClock" | "owner">;
+  readonly pods: PodOptions;
+  /** How far its wall clock is ahead of the cluster's, in milliseconds. */
+  readonly skewMs: number;
+  /** Called with each log line. */
+  readonly onLog: (fields: LogFields, message: string) => void;
+}
+
+/** One run of the program, from its start until it is stopped or killed. */
+export class Program {
+  readonly node: VirtualNode;
+  readonly startedMs: number;
+  readonly #deps: ProgramDeps;
+  readonly #clock: ProcessClock;
+  readonly #libraryClock: ProcessClock;
+  readonly #transport: FaultTransport;
+  readonly #stop = new AbortController();
+  #provider: ModelProvider | undefined;
+  #end: { readonly error: unknown } | "stopped" | undefined;
+  #isDead = false;
+
+  /** Starts it. */
+  constructor(deps: ProgramDeps) {
+    this.#deps = deps;
+    this.startedMs = deps.clock.monotonic();
+    this.#clock = new ProcessClock(deps.clock, deps.skewMs);
+    this.#libraryClock = new ProcessClock(deps.clock, deps.skewMs);
+    this.#transport = deps.network.connect(this.#clock);
+    this.node = new VirtualNode({
+      client: createKubeClient(this.#transport, { clock: this.#clock }),
+      provider: this.#definition(),
+      providerConfig: {},
+      node: { name: nodeName, instance: { identity: nodeName } },
+      pods: deps.pods,
+      clock: this.#clock,
+      random: deps.chance,
+      logger: traceLogger(deps),
+    });
+    deps.trace.add("program: starts");
+    this.node.run(this.#stop.signal).then(
+      () => (this.#end = "stopped"),
+      (error: unknown) => (this.#end = { error }),
+    );
+  }
+
+  /** How it ended by itself or by {@link stop}; `undefined` while it runs. */
+  get end(): { readonly error: unknown } | "stopped" | undefined {
+    return this.#end;
+  }
+
+  /** What it has not let go of: timers, requests and watches. */
+  get held(): { readonly timers: number; readonly requests: number } {
+    return { timers: this.#clock.pending, requests: this.#transport.underWay };
+  }
+
+  /** The provider; absent before it is made, and when the program is dead. */
+  get provider(): ModelProvider | undefined {
+    return this.#isDead || this.#end ? undefined : this.#provider;
+  }
+
+  /** Asks it to stop, as SIGTERM does. */
+  stop(): void {
+    this.#deps.trace.add("program: is told to stop");
+    this.#stop.abort(new Error("the program is told to stop"));
+  }
+
+  /** Kills it: whatever was under way is dropped where it was. */
+  kill(): void {
+    this.#deps.trace.add("program: is killed");
+    this.#isDead = true;
+    this.#transport.kill();
+    this.#clock.kill();
+    this.#libraryClock.kill();
+  }
+
+  #definition(): ProviderDefinition {
+    return {
+      name: "model",
+      capabilities,
+      configSchema: { safeParse: (input: unknown) => ({ success: true, data: input }) },
+      create: ({ clusterId, nodeName: name }) => {
+        this.#provider = new ModelProvider({
+          ...this.#deps.provider,
+          clock: this.#clock,
+          libraryClock: this.#libraryClock,
+          owner: { clusterId, nodeName: name },
+        });
+        return this.#provider;
+      },
+    };
+  }
+}
+
+function traceLogger({ trace, onLog }: ProgramDeps): Logger {
+  const log =
+    (level: string) =>
+    (fields: LogFields, message: string): void => {
+      trace.add("log:", level, message, fields);
+      onLog(fields, message);
+    };
+  const logger: Logger = { debug: log("debug"), info: log("info"), warn: log("warn"), error: log("error"), child: () => logger };
+  return logger;
+}

@@ -1,0 +1,104 @@
+import type { Node, Pod } from "@virtual-kubelet/kube-client";
+import type { ApiServer } from "@virtual-kubelet/embedded-apiserver";
+import { isLive, type BackEnd, type Instance } from "./back-end.ts";
+import { isTerminal, nodeKind, podKind, toPod } from "./invariants.ts";
+import { nodeName } from "./program.ts";
+
+/** Label of a pod that cannot be run: the reason it waits for. */
+export const waitsLabel = "simulation/waits";
+
+/** Label of a pod that the node has to refuse: the reason it fails for. */
+export const failsLabel = "simulation/fails";
+
+/** What is looked at. */
+interface RestingWorld {
+  readonly server: ApiServer;
+  readonly backEnd: BackEnd;
+  /** UIDs of the pods that the back end has lost. */
+  readonly lost: ReadonlySet<string>;
+}
+
+/** What keeps a world from being at rest, one sentence for each problem. */
+export interface Unrest {
+  /** What is wrong with the node and its pods. */
+  readonly pods: readonly string[];
+  /** What the back end holds for nobody. */
+  readonly orphans: readonly string[];
+}
+
+/**
+ * Looks whether a world is at rest: each pod runs and says so, or has ended, or waits for what it cannot have; and
+ * nothing runs that nobody wants.
+ */
+export function unrestOf({ server, backEnd, lost }: RestingWorld): Unrest {
+  const pods = server.cluster.list(podKind).map(toPod);
+  const byUid = new Map(pods.map((pod) => [pod.metadata?.uid ?? "", pod]));
+  return {
+    pods: [
+      ...nodeProblems(server.cluster.get(nodeKind, undefined, nodeName)),
+      ...pods.flatMap((pod) => {
+        const { name, uid = "" } = pod.metadata ?? {};
+        return podProblems(pod, backEnd.of(uid), lost.has(uid)).map((problem) => `pod ${name} ${problem}`);
+      }),
+    ],
+    orphans: backEnd.list().flatMap(({ id, ref }) => (byUid.has(ref.uid) ? [] : [`${id} is there for pod ${ref.name}, which is gone`])),
+  };
+}
+
+function nodeProblems(node: Node | undefined): string[] {
+  if (!node) return ["the node is gone"];
+  const ready = node.status?.conditions?.find(({ type }) => type === "Ready");
+  if (ready?.status !== "True") return [`the node is not ready: ${ready?.reason}`];
+  return (node.spec?.taints ?? []).map(({ key }) => `the node is tainted ${key}`);
+}
+
+function podProblems(pod: Pod, instances: readonly Instance[], isLost: boolean): string[] {
+  const { deletionTimestamp, finalizers = [] } = pod.metadata ?? {};
+  const isHeld = deletionTimestamp !== undefined && finalizers.length > 0;
+  if (!pod.spec?.nodeName) return isHeld ? [] : ["is not scheduled"];
+  if (deletionTimestamp && !isHeld) return ["is deleted and still there"];
+  const phase = pod.status?.phase;
+  const isEnded = isTerminal(phase);
+  if ((isHeld || isEnded) && instances.some(isLive)) return [`is ${isHeld ? "deleted" : phase} and runs`];
+  if (isHeld) return isEnded ? [] : [`has ended and is ${phase}`];
+  const [instance] = instances;
+  if (isEnded) return endProblems(pod, instance, isLost);
+  return instance ? runProblems(pod, instance) : waitProblems(pod);
+}
+
+function waitProblems({ metadata, status }: Pod): string[] {
+  const waits = metadata?.labels?.[waitsLabel];
+  if (!waits) return [`is ${status?.phase} and runs nowhere`];
+  const reason = status?.containerStatuses?.[0]?.state?.waiting?.reason;
+  return status?.phase === "Pending" && reason === waits ? [] : [`is ${status?.phase} and waits for ${reason}, not for ${waits}`];
+}
+
+function endProblems(pod: Pod, instance: Instance | undefined, isLost: boolean): string[] {
+  if (instance?.state.kind !== "ended") {
+    const fails = pod.metadata?.labels?.[failsLabel];
+    return isLost || (fails !== undefined && fails === pod.status?.reason) ? [] : [`is ${pod.status?.phase} for ${pod.status?.reason}`];
+  }
+  const expected = instance.state.exitCode === 0 ? "Succeeded" : "Failed";
+  return pod.status?.phase === expected ? [] : [`is ${pod.status?.phase}, its containers ${expected}`];
+}
+
+function runProblems({ status, spec }: Pod, instance: Instance): string[] {
+  if (instance.state.kind !== "running") return [`is ${status?.phase}, its instance ${instance.state.kind}`];
+  const [container] = status?.containerStatuses ?? [];
+  const ready = status?.conditions?.find(({ type }) => type === "Ready");
+  return differences([
+    ["phase", status?.phase, "Running"],
+    ["Ready", ready?.status, "True"],
+    ["address", status?.podIP, instance.podIP],
+    ["container", container?.containerID, `sim://${instance.id}`],
+    // A pod that was lost and made again has restarted, too.
+    ["restarts", Math.min(container?.restartCount ?? 0, instance.restarts), instance.restarts],
+    ["image at the back end", instance.applied.spec?.containers?.[0]?.image, spec?.containers?.[0]?.image],
+  ]);
+}
+
+function differences(table: readonly (readonly [what: string, is: unknown, ought: unknown])[]): string[] {
+  return table
+    .filter(([, is, ought]) => is !== ought)
+    .map(([what, is, ought]) => `runs; its ${what} is ${String(is)}, not ${String(ought)}`);
+}

@@ -1,0 +1,83 @@
+import { availableParallelism } from "node:os";
+import { Worker } from "node:worker_threads";
+import type { SeedResult } from "./simulate.ts";
+
+/** What is to be run. */
+export interface SeedRun {
+  /** Seeds, in the order in which they are begun. */
+  readonly seeds: Iterable<number>;
+  /** Name of a bug that is put back first; see `mutations.ts`. */
+  readonly mutation?: string | undefined;
+  /** Whether the first seed that fails ends the run. Default `true`. */
+  readonly stopsAtFirst?: boolean | undefined;
+  /** Whether all of each trace is kept, also where nothing failed. */
+  readonly keepsTrace?: boolean | undefined;
+}
+
+/** What a worker is told at its start. */
+export interface WorkerInput {
+  readonly mutation: string | undefined;
+  readonly keepsTrace: boolean;
+}
+
+/** How long one seed may take in real time: one that never ends must not go without its name. */
+const seedTimeoutMs = 180_000;
+
+/**
+ * Lives through seeds, each on its own, as many at a time as there are processors.
+ *
+ * @returns how they went, in the order of their seeds; where the run stops at a failure, all seeds before it are there
+ * @throws Error if a seed does not end, or its worker breaks
+ */
+export async function runSeeds(run: SeedRun): Promise<SeedResult[]> {
+  const seeds = run.seeds[Symbol.iterator]();
+  const results: SeedResult[] = [];
+  let isOver = false;
+  const work = async (): Promise<void> => {
+    await using worker = new SeedWorker({ mutation: run.mutation, keepsTrace: run.keepsTrace === true });
+    while (!isOver) {
+      const next = seeds.next();
+      if (next.done === true) return;
+      const result = await worker.live(next.value);
+      results.push(result);
+      if (result.violation && run.stopsAtFirst !== false) isOver = true;
+    }
+  };
+  await Promise.all(Array.from({ length: availableParallelism() }, work));
+  return results.toSorted((a, b) => a.seed - b.seed);
+}
+
+/** A thread that lives through one seed at a time. */
+class SeedWorker implements AsyncDisposable {
+  readonly #worker: Worker;
+
+  constructor(input: WorkerInput) {
+    this.#worker = new Worker(new URL("worker.ts", import.meta.url), {
+      workerData: input,
+      execArgv: ["--conditions=@virtual-kubelet/source"],
+    });
+  }
+
+  live(seed: number): Promise<SeedResult> {
+    const worker = this.#worker;
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(
+        () => end(() => reject(new Error(`seed ${seed} has not ended within ${seedTimeoutMs / 1000} s`))),
+        seedTimeoutMs,
+      );
+      const onMessage = (result: SeedResult): void => end(() => resolve(result));
+      const onError = (cause: unknown): void => end(() => reject(new Error(`seed ${seed} broke its worker`, { cause })));
+      const end = (settle: () => void): void => {
+        clearTimeout(timer);
+        worker.off("message", onMessage).off("error", onError);
+        settle();
+      };
+      worker.once("message", onMessage).once("error", onError);
+      worker.postMessage(seed);
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#worker.terminate();
+  }
+}

@@ -1,0 +1,165 @@
+import { createPods, deleteAll, drawAction } from "./actions.ts";
+import { Chance } from "./chance.ts";
+import { invariants, type Violation } from "./invariants.ts";
+import { drawProfile, type WorldKind } from "./profile.ts";
+import { unrestOf } from "./rest-state.ts";
+import { World } from "./world.ts";
+
+/** How a seed went. */
+export interface SeedResult {
+  readonly seed: number;
+  readonly kind: WorldKind;
+  /** What did not hold; absent if all did. */
+  readonly violation: Violation | undefined;
+  /** Milliseconds from the end of the faults until the world was at rest. */
+  readonly restMs: number;
+  /** Virtual milliseconds the world lived. */
+  readonly livedMs: number;
+  /** The last events. */
+  readonly trace: readonly string[];
+}
+
+/** How long pods in a burst may take until all run, in milliseconds. */
+const burstMs = 5_000;
+
+/** How long a world may take to come to rest: the longest back-off, an inventory, a sweep. */
+const restBoundMs = 900_000;
+
+/** How long one kind of call fails, in minutes. */
+const longMinutes = 100;
+
+/** How often a pod's call that fails may be tried meanwhile: seldom more than every 150 s, which the wait has grown to. */
+const callsInLongTrouble = 60;
+
+/** And after the back end was away: what it takes to hear of it, and to run what waits. */
+const recoveryBoundMs = 60_000;
+
+/** Lives through the world of a seed. @param traceLimit - events that are kept of it */
+export async function simulate(seed: number, traceLimit = 2_000): Promise<SeedResult> {
+  await using world = await World.create(seed, traceLimit);
+  world.trace.add("seed", String(seed), world.profile);
+  let restMs = 0;
+  if (await go(world)) {
+    restMs = await rest(world);
+    if (!world.invariants.violation) await world.stop();
+  }
+  const { violation } = world.invariants;
+  return {
+    seed,
+    kind: world.profile.kind,
+    violation,
+    restMs,
+    livedMs: world.clock.monotonic(),
+    trace: violation || traceLimit === Infinity ? world.trace.lines() : [],
+  };
+}
+
+/** Which kind of world a seed is, without living through it. */
+export function kindOf(seed: number): WorldKind {
+  return drawProfile(new Chance(seed, "profile")).kind;
+}
+
+/** How a violation is told. */
+export function describeResult({ seed, kind, violation, trace }: SeedResult): string {
+  if (!violation) return `seed ${seed} (${kind}): every invariant held`;
+  const { invariant, problem, atMs } = violation;
+  return [
+    `seed ${seed} (${kind}): ${invariant}, ${invariants[invariant]}: ${problem} (at ${(atMs / 1000).toFixed(3)} s)`,
+    "the last events:",
+    ...trace.slice(-60).map((line) => `  ${line}`),
+    `replay: SEED=${seed} npx vitest run --project simulation`,
+  ].join("\n");
+}
+
+/** What happens while there are faults. @returns whether all held */
+async function go(world: World): Promise<boolean> {
+  const { chance, profile, network, reachability, invariants: watched } = world;
+  world.start();
+  if (profile.kind === "burst") await burst(world);
+  network.hasFaults = true;
+  reachability.hasFaults = true;
+  for (let step = 0; step < profile.steps && !watched.violation; step++) {
+    await drawAction(chance)(world);
+    await world.pass(chance.pick([0, 5, 200, 1_000, 5_000, 20_000]));
+  }
+  if (profile.kind === "long") await longTrouble(world);
+  return !watched.violation;
+}
+
+/** 500 pods at once, in a world without faults. */
+async function burst(world: World): Promise<void> {
+  await world.pass(30_000);
+  const startMs = world.clock.monotonic();
+  world.trace.add("user: creates 500 pods");
+  await createPods(world, 500);
+  await world.pass(burstMs - (world.clock.monotonic() - startMs));
+  const running = world.pods.filter(({ status }) => status?.phase === "Running").length;
+  if (running < 500) world.invariants.report("I5", `of 500 pods ${running} were Running after ${burstMs / 1000} s`);
+}
+
+/** One kind of call fails for more than an hour, while all else works. */
+async function longTrouble(world: World): Promise<void> {
+  const { chance, network, reachability, trace, invariants: watched } = world;
+  const method = chance.pick(["createPod", "deletePod"] as const);
+  network.hasFaults = false;
+  reachability.hasFaults = false;
+  trace.add("back end: refuses every", method);
+  reachability.refused.add(method);
+  await createPods(world, 3);
+  if (method === "deletePod") await deleteAll(world);
+  await world.pass(60_000);
+  watched.countCalls();
+  for (let minutes = 0; minutes < longMinutes; minutes++) await world.pass(60_000);
+  watched.checkCalls(callsInLongTrouble);
+  reachability.refused.clear();
+  trace.add("back end: takes", method, "again");
+}
+
+/** The faults end, and the world has to come to rest. @returns how long that took */
+async function rest(world: World): Promise<number> {
+  const { profile, network, reachability, trace, invariants: watched } = world;
+  network.hasFaults = false;
+  reachability.hasFaults = false;
+  world.start();
+  trace.add("the faults end");
+  if (profile.kind === "recovery") await recovery(world);
+  const boundMs = profile.kind === "recovery" ? recoveryBoundMs : restBoundMs;
+  const startMs = world.clock.monotonic();
+  for (;;) {
+    const { pods, orphans } = unrestOf(world);
+    const tookMs = world.clock.monotonic() - startMs;
+    if (pods.length + orphans.length === 0) {
+      await stayAtRest(world);
+      return tookMs;
+    }
+    if (pods.length > 0 && tookMs > boundMs) watched.report("I5", `not at rest after ${boundMs / 1000} s: ${pods.slice(0, 5).join("; ")}`);
+    if (orphans.length > 0 && tookMs > restBoundMs)
+      watched.report("I1", `still there after ${restBoundMs / 1000} s: ${orphans.slice(0, 5).join("; ")}`);
+    if (watched.violation) return tookMs;
+    await world.pass(tookMs < 20_000 ? 1_000 : 5_000);
+  }
+}
+
+/** A world at rest stays so, and the program has forgotten what is gone. */
+async function stayAtRest(world: World): Promise<void> {
+  await world.pass(10_000);
+  const { pods, orphans } = unrestOf(world);
+  if (pods.length + orphans.length > 0) world.invariants.report("I5", `was at rest, and is no more: ${[...pods, ...orphans].join("; ")}`);
+  const known = (): number => world.program?.node.health.knownPods ?? 0;
+  for (let waitedMs = 0; known() > world.pods.length && waitedMs < restBoundMs; waitedMs += 10_000) await world.pass(10_000);
+  if (known() > world.pods.length) world.invariants.report("I10", `${known()} pods are known, and there are ${world.pods.length}`);
+}
+
+/** With the rest of the world in order, the back end is away for minutes, while pods wait for it. */
+async function recovery(world: World): Promise<void> {
+  const { chance, reachability, trace } = world;
+  for (let waited = 0; waited < 120 && unrestOf(world).pods.length > 0; waited++) await world.pass(10_000);
+  trace.add("back end: away");
+  reachability.isUp = false;
+  await createPods(world, chance.whole(1, 5));
+  if (chance.happens(0.3)) world.kill();
+  world.start();
+  await world.pass(chance.between(150_000, 280_000));
+  trace.add("back end: back");
+  reachability.isUp = true;
+}
