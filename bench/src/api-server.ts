@@ -1,15 +1,14 @@
 /**
  * Measures the embedded API server beside kube-apiserver with etcd: pods per second, start, memory. Prints figures and
- * their ratios.
+ * their ratios. The embedded server runs as published: build it first.
  *
  * Usage: api-server.ts [--pods 400] [--rounds 3] [--held 2000]
  */
-import { spawn, type ChildProcess } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { startControlPlane } from "@virtual-kubelet/testing";
 import { Api, readAccess, type ApiAccess } from "./api.ts";
-import type { EmbeddedServerLine } from "./embedded-server.ts";
 import { peakResidentMiB } from "./process-stats.ts";
 
 /** Callers at once. */
@@ -22,6 +21,7 @@ const { values } = parseArgs({
   },
 });
 const pods = Number(values.pods);
+const embeddedServer = join(import.meta.dirname, "embedded-server.mjs");
 
 /** A server to measure. */
 interface Contender {
@@ -35,7 +35,7 @@ await using controlPlane = await startControlPlane({ components: [] });
 await using embedded = await startEmbedded();
 const { etcd, "kube-apiserver": apiServer } = controlPlane.processes;
 const contenders: readonly [Contender, Contender] = [
-  { name: "embedded", access: embedded.line.access, pids: [embedded.process.pid ?? 0] },
+  { name: "embedded", access: embedded.access, pids: [embedded.pid] },
   { name: "real", access: readAccess(controlPlane.kubeconfig.path), pids: [etcd?.pid ?? 0, apiServer?.pid ?? 0] },
 ];
 
@@ -55,19 +55,21 @@ for (let round = 0; round < Number(values.rounds); round++) {
 
 const [embeddedRate, realRate] = [median(rates[0]), median(rates[1])];
 const [embeddedMiB = Number.NaN, realMiB = Number.NaN] = peakMiB;
-const startMs = median(embedded.line.startMs);
+// The first start loads and compiles: not what a test suite pays for each of its servers.
+const [firstMs = Number.NaN, ...startMs] = JSON.parse(
+  execFileSync(process.execPath, [embeddedServer, "11"], { encoding: "utf8" }),
+) as number[];
 print("pods/s (create, 2 status patches, delete)", embeddedRate, realRate, "at least 1");
 print(`peak MiB holding ${values.held} pods`, embeddedMiB, realMiB, "at most 0.33");
 process.stdout.write(
-  `start to first 200: ${startMs.toFixed(1)} ms (${embedded.line.startMs.map((ms) => ms.toFixed(0)).join(", ")}); aim: within 100 ms\n`,
+  `start to first 200: ${median(startMs).toFixed(1)} ms, the process's first ${firstMs.toFixed(0)} ms; aim: within 100 ms\n`,
 );
 
 /** Starts the embedded server, and ends it when disposed. */
-async function startEmbedded(): Promise<AsyncDisposable & { readonly process: ChildProcess; readonly line: EmbeddedServerLine }> {
-  const script = join(import.meta.dirname, "embedded-server.ts");
-  const child = spawn(process.execPath, ["--conditions=@virtual-kubelet/source", script], { stdio: ["ignore", "pipe", "inherit"] });
+async function startEmbedded(): Promise<AsyncDisposable & { readonly pid: number; readonly access: ApiAccess }> {
+  const child = spawn(process.execPath, [embeddedServer], { stdio: ["ignore", "pipe", "inherit"] });
   const ended = new Promise((resolve) => child.once("exit", resolve));
-  const text = await new Promise<string>((resolve, reject) => {
+  const line = await new Promise<string>((resolve, reject) => {
     let printed = "";
     child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
       printed += chunk;
@@ -76,8 +78,8 @@ async function startEmbedded(): Promise<AsyncDisposable & { readonly process: Ch
     child.once("exit", (code) => reject(new Error(`the embedded server ended with code ${String(code)} before it said where it is`)));
   });
   return {
-    process: child,
-    line: JSON.parse(text) as EmbeddedServerLine,
+    pid: child.pid ?? 0,
+    access: JSON.parse(line) as ApiAccess,
     [Symbol.asyncDispose]: async () => {
       child.kill("SIGTERM");
       await ended;
