@@ -6,7 +6,7 @@ import { root, workspacePackages, type Manifest, type WorkspacePackage } from ".
 
 /** The TypeScript files of a package; configuration and built files are not among them. */
 function sourceFiles(owner: WorkspacePackage): string[] {
-  return globSync("**/*.ts", { cwd: join(root, owner.folder), exclude: (path) => /(^|\/)(node_modules|dist|fixtures)$/.test(path) })
+  return globSync("**/*.{ts,mjs}", { cwd: join(root, owner.folder), exclude: (path) => /(^|\/)(node_modules|dist|fixtures)$/.test(path) })
     .sort()
     .map((file) => `${owner.folder}/${file}`);
 }

@@ -98,4 +98,5 @@ export const levels: readonly Level[] = [
 /** What `make` offers besides, that CI does not run. */
 export const otherLevels: readonly { readonly command: string; readonly about: string }[] = [
   { command: "make bench", about: "benchmark against a real control plane" },
+  { command: "npx vitest run --project simulation", about: "seeded simulation of the whole system; SEEDS=100 for fewer" },
 ];
