@@ -62,7 +62,12 @@ describe("scheduler", () => {
     world.addNode("n1");
     await world.settle();
 
-    expect(alone).toMatchObject({ status: "False", reason: "Unschedulable", message: "no nodes available to schedule pods" });
+    expect(alone).toMatchObject({
+      status: "False",
+      observedGeneration: 1,
+      reason: "Unschedulable",
+      message: "no nodes available to schedule pods",
+    });
     expect(full).toMatchObject({ message: "0/1 nodes are available: 1 Too many pods." });
     expect(nodeOf(world, "a")).toBe("n1");
     expect(world.eventsOf("a")).toContain("0/1 nodes are available: 1 Too many pods.");

@@ -139,3 +139,20 @@ test("an unknown field is dropped with a warning, refused if validation is stric
   expect(silent).toMatchObject({ status: 201 });
   expect(silent.headers).not.toHaveProperty("warning");
 });
+
+test("an event owns nothing, and a node's pods live in ranges of addresses", async () => {
+  await using server = await startTestServer();
+  const ownerReferences = [{ apiVersion: "v1", kind: "Event", name: "a", uid: "u" }];
+  const owned = await server.request("POST", "/api/v1/namespaces/default/configmaps", { metadata: { name: "a", ownerReferences } });
+  const node = await server.request("POST", "/api/v1/nodes", { metadata: { name: "a" }, spec: { podCIDRs: ["10.0.0.0/33"] } });
+
+  expect(owned).toMatchObject({ status: 422, body: { details: { causes: [{ field: "metadata.ownerReferences" }] } } });
+  expect(owned.body.message).toContain("/v1, Kind=Event is disallowed from being an owner");
+  expect(node.body.details.causes).toEqual([
+    {
+      field: "spec.podCIDRs[0]",
+      reason: "FieldValueInvalid",
+      message: 'Invalid value: "10.0.0.0/33": must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)',
+    },
+  ]);
+});

@@ -51,6 +51,10 @@ test("a pod is bound once, and not while it is deleted", async () => {
     body: { message: 'Operation cannot be fulfilled on pods/binding "b": pod b is being deleted, cannot be assigned to a host' },
   });
   expect(await bind("c")).toMatchObject({ status: 404, body: { message: 'pods "c" not found' } });
+  const another = { metadata: { name: "a", uid: "other" }, target: { name: "n2" } };
+  expect((await server.request("POST", `${podPath("a")}/binding`, another)).body.message).toMatch(
+    /^Operation cannot be fulfilled on pods "a": StorageError: invalid object, Code: 4, Key: \/registry\/pods\/default\/a, .*UID in precondition: other,/,
+  );
 });
 
 test("an eviction marks the pod as disrupted and deletes it", async () => {
