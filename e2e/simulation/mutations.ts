@@ -50,7 +50,10 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   "API delete before the provider's": {
     about: "a deleted pod is removed from the API server while it still runs",
-    edits: [{ file: statuses, find: 'if (backend.kind !== "gone" && backend.kind !== "absent") return false;', replace: "" }],
+    edits: [
+      { file: statuses, find: 'if (backend.kind !== "gone" && backend.kind !== "absent") return false;', replace: "" },
+      { file: statuses, find: "if (!isTerminalPhase(wanted?.phase ?? pod.status?.phase)) return false;", replace: "" },
+    ],
   },
   "partial list taken as empty": {
     about: "what a list lacks is gone, whether or not the list is complete",
