@@ -75,11 +75,6 @@ export const levels: readonly Level[] = [
       ]),
   },
   { name: "unit", about: "tests beside the code, without network and real time", run: () => vitest("unit") },
-  {
-    name: "simulation",
-    about: "the whole system on a seeded schedule, SEEDS worlds (1000) without sockets and real time, and bugs it has to find",
-    run: () => vitest("simulation"),
-  },
   { name: "embedded", about: "tests on the embedded API server", run: async () => vitest("embedded", await controlPlaneEnvironment()) },
   {
     name: "control-plane",
