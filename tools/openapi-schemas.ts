@@ -11,20 +11,34 @@ import { join } from "node:path";
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 type Schema = { [key: string]: Json; properties?: Record<string, Json> };
 
-const groups = ["", "apps", "authentication.k8s.io", "autoscaling", "coordination.k8s.io", "events.k8s.io", "policy"];
+const groups = [
+  "",
+  "apps",
+  "authentication.k8s.io",
+  "autoscaling",
+  "batch",
+  "coordination.k8s.io",
+  "events.k8s.io",
+  "policy",
+  "storage.k8s.io",
+];
 
 /** The kinds that are stored, and the bodies of sub-resources; all they refer to comes along. */
 const roots = [
   ...["Namespace", "Node", "Pod", "ConfigMap", "Secret", "ServiceAccount", "Service", "Event", "Binding"].map(
     (kind) => `io.k8s.api.core.v1.${kind}`,
   ),
-  "io.k8s.api.apps.v1.Deployment",
-  "io.k8s.api.apps.v1.ReplicaSet",
+  ...["PersistentVolume", "PersistentVolumeClaim", "PodTemplate", "ReplicationController"].map((kind) => `io.k8s.api.core.v1.${kind}`),
+  ...["ControllerRevision", "DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"].map((kind) => `io.k8s.api.apps.v1.${kind}`),
   "io.k8s.api.authentication.v1.TokenRequest",
   "io.k8s.api.autoscaling.v1.Scale",
+  "io.k8s.api.batch.v1.CronJob",
+  "io.k8s.api.batch.v1.Job",
   "io.k8s.api.coordination.v1.Lease",
   "io.k8s.api.events.v1.Event",
   "io.k8s.api.policy.v1.Eviction",
+  "io.k8s.api.policy.v1.PodDisruptionBudget",
+  "io.k8s.api.storage.v1.StorageClass",
   "io.k8s.apimachinery.pkg.apis.meta.v1.Status",
 ];
 

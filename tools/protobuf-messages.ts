@@ -10,13 +10,29 @@ import { join } from "node:path";
 
 /** By apiVersion, the kinds that are sent; all they hold comes along. */
 const kinds: Readonly<Record<string, readonly string[]>> = {
-  v1: ["Namespace", "Node", "Pod", "ConfigMap", "Secret", "ServiceAccount", "Service", "Event", "Binding"],
-  "apps/v1": ["Deployment", "ReplicaSet"],
+  v1: [
+    "Namespace",
+    "Node",
+    "Pod",
+    "ConfigMap",
+    "Secret",
+    "ServiceAccount",
+    "Service",
+    "Event",
+    "Binding",
+    "PersistentVolume",
+    "PersistentVolumeClaim",
+    "PodTemplate",
+    "ReplicationController",
+  ],
+  "apps/v1": ["DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"],
   "authentication.k8s.io/v1": ["TokenRequest", "TokenReview", "SelfSubjectReview"],
   "authorization.k8s.io/v1": ["SubjectAccessReview", "LocalSubjectAccessReview", "SelfSubjectAccessReview", "SelfSubjectRulesReview"],
   "autoscaling/v1": ["Scale"],
+  "batch/v1": ["CronJob", "Job"],
   "coordination.k8s.io/v1": ["Lease"],
-  "policy/v1": ["Eviction"],
+  "policy/v1": ["Eviction", "PodDisruptionBudget"],
+  "storage.k8s.io/v1": ["StorageClass"],
 };
 
 /** Messages the reader knows by itself. */
