@@ -4,7 +4,17 @@
  * @packageDocumentation
  */
 export type { Capabilities } from "./provider/capabilities.ts";
+export type {
+  AppliedLogOption,
+  AttachIO,
+  ContainerAccess,
+  ContainerLogOptions,
+  ContainerLogs,
+  ExecResult,
+  TerminalSize,
+} from "./provider/container-access.ts";
 export { tryDurationMs } from "./provider/duration.ts";
+export { NodeAccess, type NodeAccessOptions, type RunningNode } from "./node-access.ts";
 export { NodeHeldError, type Instance } from "./node/instance.ts";
 export { kubernetesVersion } from "./node/node-object.ts";
 export { previewNode, type NodePreview } from "./node/node-preview.ts";
@@ -17,6 +27,22 @@ export type {
   RegisteredNode,
   VirtualNodeOptions,
 } from "./options.ts";
+export type {
+  ContainerStats,
+  CpuStats,
+  FsStats,
+  InterfaceStats,
+  MemoryStats,
+  MetricFamily,
+  MetricSample,
+  NetworkStats,
+  NodeStats,
+  PodMetricsProvider,
+  PodStats,
+  StatsSummary,
+  SwapStats,
+  VolumeStats,
+} from "./provider/pod-metrics.ts";
 export {
   NaiveNodeProvider,
   type ConfigSchema,

@@ -18,6 +18,7 @@ import {
 import { readClusterId } from "./kubernetes/cluster-id.ts";
 import { createPodResolver } from "./env/pod-resolver.ts";
 import { Inventory } from "./pod/inventory.ts";
+import { NodeAccess } from "./node-access.ts";
 import { NodeController } from "./node/node-controller.ts";
 import type { RegisteredNode, VirtualNodeOptions } from "./options.ts";
 import { OrphanSweep } from "./pod/orphan-sweep.ts";
@@ -76,6 +77,8 @@ export class VirtualNode {
   readonly #logger: Logger;
   readonly #metrics: Metrics;
   readonly #ready = Promise.withResolvers<void>();
+  /** The node as its HTTPS server sees it. */
+  readonly access: NodeAccess;
   #isReady = false;
   #node: NodeController | undefined;
   #pods: PodController | undefined;
@@ -89,6 +92,7 @@ export class VirtualNode {
     this.#random = options.random ?? systemRandom;
     this.#logger = (options.logger ?? silentLogger).child({ node: options.node.name });
     this.#metrics = options.metrics ?? noMetrics;
+    this.access = new NodeAccess({ nodeName: options.node.name, providerName: options.provider.name, metrics: this.#metrics });
     // A caller that only awaits run() learns of a failure there.
     this.#ready.promise.catch(() => {});
   }
@@ -208,6 +212,7 @@ export class VirtualNode {
     const { provider, owner, recorder, node, reflector, sources, resolve, signal, hardSignal } = parts;
     const { client, provider: definition, pods: podOptions = {} } = this.#options;
     const common = { client, clock: this.#clock, random: this.#random, logger: this.#logger, metrics: this.#metrics };
+    const redact = (uid: string, error: unknown): unknown => redactError(error, sources.secretsOf(uid));
     const pods = new PodController({
       ...common,
       store: reflector.store,
@@ -216,7 +221,7 @@ export class VirtualNode {
       capabilities: definition.capabilities,
       owner,
       resolve,
-      redact: (uid, error) => redactError(error, sources.secretsOf(uid)),
+      redact,
       node: () => node.node,
       hostIPs: () => node.hostIPs,
       recorder,
@@ -246,6 +251,12 @@ export class VirtualNode {
     try {
       await Promise.race([reflector.synced, reflecting]);
       using _sources = sources.follow();
+      using _access = this.access.open({
+        provider,
+        listPods: () => [...reflector.store.list()],
+        getPods: (inner) => pods.calls.getPods(inner),
+        redact,
+      });
       using _following = pods.follow();
       using _config = sources.onConfigChanged((uid) => pods.configChanged(uid));
       await inventory.load(signal);

@@ -1,5 +1,7 @@
 import type { Clock, ConfigMap, DeepReadonly, Logger, Metrics, Pod, PodStatus, Secret } from "@virtual-kubelet/kube-client";
 import type { Capabilities } from "./capabilities.ts";
+import type { ContainerAccess } from "./container-access.ts";
+import type { PodMetricsProvider } from "./pod-metrics.ts";
 import type { ResolvedPod } from "./resolved-pod.ts";
 
 /** Names one pod. The UID is the identity; namespace and name are for people and for back ends that show names. */
@@ -137,7 +139,14 @@ export class NaiveNodeProvider implements NodeProvider {
 }
 
 /** All a provider can do. What is optional and absent answers "not supported". */
-export interface Provider extends PodLifecycleHandler, Partial<PodNotifier>, Partial<NodeProvider>, Partial<AsyncDisposable> {}
+export interface Provider
+  extends
+    PodLifecycleHandler,
+    Partial<PodNotifier>,
+    Partial<NodeProvider>,
+    Partial<ContainerAccess>,
+    Partial<PodMetricsProvider>,
+    Partial<AsyncDisposable> {}
 
 /**
  * All that a provider gets of the cluster. There is no API client: a provider reads secrets and config maps by name,
