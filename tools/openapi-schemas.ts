@@ -13,15 +13,30 @@ type Schema = { [key: string]: Json; properties?: Record<string, Json> };
 
 const groups = [
   "",
+  "admissionregistration.k8s.io",
+  "apiextensions.k8s.io",
+  "apiregistration.k8s.io",
   "apps",
   "authentication.k8s.io",
+  "authorization.k8s.io",
   "autoscaling",
   "batch",
+  "certificates.k8s.io",
   "coordination.k8s.io",
+  "discovery.k8s.io",
   "events.k8s.io",
+  "flowcontrol.apiserver.k8s.io",
+  "networking.k8s.io",
+  "node.k8s.io",
   "policy",
+  "rbac.authorization.k8s.io",
+  "resource.k8s.io",
+  "scheduling.k8s.io",
   "storage.k8s.io",
 ];
+
+/** Documents of other versions than v1. */
+const otherDocuments = ["apis__autoscaling__v2_openapi.json"];
 
 /** The kinds that are stored, and the bodies of sub-resources; all they refer to comes along. */
 const roots = [
@@ -30,7 +45,31 @@ const roots = [
   ),
   ...["PersistentVolume", "PersistentVolumeClaim", "PodTemplate", "ReplicationController"].map((kind) => `io.k8s.api.core.v1.${kind}`),
   ...["ControllerRevision", "DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"].map((kind) => `io.k8s.api.apps.v1.${kind}`),
+  ...["Endpoints", "LimitRange", "ResourceQuota"].map((kind) => `io.k8s.api.core.v1.${kind}`),
+  ...["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"].map((kind) => `io.k8s.api.admissionregistration.v1.${kind}`),
+  ...["MutatingAdmissionPolicy", "ValidatingAdmissionPolicy"].flatMap((kind) => [
+    `io.k8s.api.admissionregistration.v1.${kind}`,
+    `io.k8s.api.admissionregistration.v1.${kind}Binding`,
+  ]),
   "io.k8s.api.authentication.v1.TokenRequest",
+  ...["SelfSubjectReview", "TokenReview"].map((kind) => `io.k8s.api.authentication.v1.${kind}`),
+  ...["LocalSubjectAccessReview", "SelfSubjectAccessReview", "SelfSubjectRulesReview", "SubjectAccessReview"].map(
+    (kind) => `io.k8s.api.authorization.v1.${kind}`,
+  ),
+  "io.k8s.api.autoscaling.v2.HorizontalPodAutoscaler",
+  "io.k8s.api.certificates.v1.CertificateSigningRequest",
+  "io.k8s.api.discovery.v1.EndpointSlice",
+  ...["FlowSchema", "PriorityLevelConfiguration"].map((kind) => `io.k8s.api.flowcontrol.v1.${kind}`),
+  ...["IPAddress", "Ingress", "IngressClass", "NetworkPolicy", "ServiceCIDR"].map((kind) => `io.k8s.api.networking.v1.${kind}`),
+  "io.k8s.api.node.v1.RuntimeClass",
+  ...["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"].map((kind) => `io.k8s.api.rbac.v1.${kind}`),
+  ...["DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice"].map((kind) => `io.k8s.api.resource.v1.${kind}`),
+  "io.k8s.api.scheduling.v1.PriorityClass",
+  ...["CSIDriver", "CSINode", "CSIStorageCapacity", "VolumeAttachment", "VolumeAttributesClass"].map(
+    (kind) => `io.k8s.api.storage.v1.${kind}`,
+  ),
+  "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinition",
+  "io.k8s.kube-aggregator.pkg.apis.apiregistration.v1.APIService",
   "io.k8s.api.autoscaling.v1.Scale",
   "io.k8s.api.batch.v1.CronJob",
   "io.k8s.api.batch.v1.Job",
@@ -46,8 +85,8 @@ const gvkKey = "x-kubernetes-group-version-kind";
 
 function readSchemas(kubernetesDirectory: string): Record<string, Schema> {
   const all: Record<string, Schema> = {};
-  for (const group of groups) {
-    const file = group === "" ? "api__v1_openapi.json" : `apis__${group}__v1_openapi.json`;
+  const documents = groups.map((group) => (group === "" ? "api__v1_openapi.json" : `apis__${group}__v1_openapi.json`));
+  for (const file of [...documents, ...otherDocuments]) {
     const text = readFileSync(join(kubernetesDirectory, "api/openapi-spec/v3", file), "utf8");
     Object.assign(all, (JSON.parse(text) as { components: { schemas: Record<string, Schema> } }).components.schemas);
   }
@@ -109,10 +148,17 @@ function readGoStructs(file: string): GoStructs {
 
 /** `io.k8s.api.core.v1.Pod` is found in `api@v0.36.3/core/v1/types.go`. */
 function goFileOf(definition: string, modules: string, minorPatch: string): string | undefined {
-  const api = /^io\.k8s\.api\.(\w+)\.v1\.\w+$/.exec(definition);
-  if (api) return join(modules, `api@v0.${minorPatch}`, api[1] ?? "", "v1/types.go");
+  const [, group, version] = /^io\.k8s\.api\.(\w+)\.(v\d)\.\w+$/.exec(definition) ?? [];
+  if (group !== undefined && version !== undefined) return join(modules, `api@v0.${minorPatch}`, group, version, "types.go");
   if (definition.startsWith("io.k8s.apimachinery.pkg.apis.meta.v1."))
     return join(modules, `apimachinery@v0.${minorPatch}/pkg/apis/meta/v1/types.go`);
+  const schema = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.";
+  if (definition.startsWith(schema)) {
+    const file = /^(JSON|ExternalDocumentation|ValidationRule)/.test(definition.slice(schema.length)) ? "types_jsonschema.go" : "types.go";
+    return join(modules, `apiextensions-apiserver@v0.${minorPatch}/pkg/apis/apiextensions/v1`, file);
+  }
+  if (definition.startsWith("io.k8s.kube-aggregator."))
+    return join(modules, `kube-aggregator@v0.${minorPatch}/pkg/apis/apiregistration/v1/types.go`);
   return undefined;
 }
 

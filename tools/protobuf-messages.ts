@@ -24,6 +24,9 @@ const kinds: Readonly<Record<string, readonly string[]>> = {
     "PersistentVolumeClaim",
     "PodTemplate",
     "ReplicationController",
+    "Endpoints",
+    "LimitRange",
+    "ResourceQuota",
   ],
   "apps/v1": ["DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"],
   "authentication.k8s.io/v1": ["TokenRequest", "TokenReview", "SelfSubjectReview"],
@@ -33,6 +36,14 @@ const kinds: Readonly<Record<string, readonly string[]>> = {
   "coordination.k8s.io/v1": ["Lease"],
   "policy/v1": ["Eviction", "PodDisruptionBudget"],
   "storage.k8s.io/v1": ["StorageClass"],
+  "admissionregistration.k8s.io/v1": ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"],
+  "autoscaling/v2": ["HorizontalPodAutoscaler"],
+  "certificates.k8s.io/v1": ["CertificateSigningRequest"],
+  "discovery.k8s.io/v1": ["EndpointSlice"],
+  "networking.k8s.io/v1": ["Ingress", "IngressClass", "NetworkPolicy"],
+  "node.k8s.io/v1": ["RuntimeClass"],
+  "rbac.authorization.k8s.io/v1": ["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"],
+  "scheduling.k8s.io/v1": ["PriorityClass"],
 };
 
 /** Messages the reader knows by itself. */
@@ -134,7 +145,7 @@ if (modules === undefined || version === undefined)
   throw new Error("usage: node tools/protobuf-messages.ts <Go module cache>/k8s.io <Kubernetes version, such as 1.36.3>");
 const files = new ProtoFiles(modules, version);
 const roots = Object.entries(kinds).flatMap(([apiVersion, names]) => {
-  const packageName = apiVersion === "v1" ? "core.v1" : apiVersion.replace(/(\.k8s\.io)?\//, ".");
+  const packageName = apiVersion === "v1" ? "core.v1" : apiVersion.replace(/^([^./]+)[^/]*\//, "$1.");
   return names.map((kind): [string, string] => [`${apiVersion} ${kind}`, `${packageName}.${kind}`]);
 });
 const messages = new Map<string, Fields>();
