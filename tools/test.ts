@@ -14,7 +14,7 @@ interface Outcome {
 async function runLevel(level: Level, requireAll: boolean): Promise<Outcome> {
   const leftOut = level.missing?.();
   if (leftOut !== undefined)
-    return { level, counts: { passed: 0, failed: requireAll ? 1 : 0, skipped: requireAll ? 0 : 1 }, seconds: 0, leftOut };
+    return { level, counts: { passed: 0, failed: requireAll ? 1 : 0, skipped: requireAll ? 0 : 1, failures: [] }, seconds: 0, leftOut };
   console.log(`\n== ${level.name}: ${level.about}`);
   const start = performance.now();
   let counts: Counts;
@@ -22,7 +22,7 @@ async function runLevel(level: Level, requireAll: boolean): Promise<Outcome> {
     counts = await level.run();
   } catch (error) {
     console.error(error);
-    counts = { passed: 0, failed: 1, skipped: 0 };
+    counts = { passed: 0, failed: 1, skipped: 0, failures: [String(error)] };
   }
   return { level, counts, seconds: (performance.now() - start) / 1000, leftOut };
 }
@@ -40,6 +40,7 @@ function printSummary(outcomes: readonly Outcome[]): void {
   }
   for (const { level, leftOut } of outcomes) if (leftOut !== undefined) console.log(`left out: ${level.name}: ${leftOut}`);
   for (const { command, about } of otherLevels) console.log(`not part of CI: ${command}: ${about}`);
+  for (const { level, counts } of outcomes) for (const failure of counts.failures) console.log(`failed: ${level.name}: ${failure}`);
 }
 
 const wanted = process.argv.slice(2);
@@ -54,7 +55,7 @@ const outcomes: Outcome[] = [];
 for (const level of levels.filter(({ name }) => wanted.length === 0 || wanted.includes(name)))
   outcomes.push(await runLevel(level, requireAll));
 
-const sum = (key: keyof Counts): number => outcomes.reduce((total, { counts }) => total + counts[key], 0);
+const sum = (key: "passed" | "failed" | "skipped"): number => outcomes.reduce((total, { counts }) => total + counts[key], 0);
 printSummary(outcomes);
 console.log(`${sum("passed")} passed, ${sum("failed")} failed, ${sum("skipped")} skipped`);
 if (sum("failed") > 0) process.exitCode = 1;

@@ -1,22 +1,38 @@
 import { expect, test } from "vitest";
 import { countReport, type VitestReport } from "./vitest-report.ts";
 
+type TestResult = VitestReport["testResults"][number];
+
 function report(change: Partial<VitestReport>): VitestReport {
-  return { numPassedTests: 5, numFailedTests: 0, numPendingTests: 0, numTodoTests: 0, testResults: [], ...change };
+  return { numPassedTests: 5, numPendingTests: 0, numTodoTests: 0, testResults: [], ...change };
 }
 
 test("passed, failed and skipped tests are taken over; a todo is a skip", () => {
-  expect(countReport(report({ numFailedTests: 2, numPendingTests: 3, numTodoTests: 1 }), 1)).toEqual({ passed: 5, failed: 2, skipped: 4 });
+  const failed = (fullName: string): TestResult => ({
+    name: `${fullName}.test.ts`,
+    status: "failed",
+    assertionResults: [{ status: "failed", fullName }],
+  });
+
+  expect(countReport(report({ numPendingTests: 3, numTodoTests: 1, testResults: [failed("a"), failed("b")] }), 1)).toEqual({
+    passed: 5,
+    failed: 2,
+    skipped: 4,
+    failures: ["a.test.ts: a", "b.test.ts: b"],
+  });
 });
 
 test("a file that did not load is a failure", () => {
-  expect(countReport(report({ testResults: [{ status: "failed", assertionResults: [] }] }), 1).failed).toBe(1);
+  expect(countReport(report({ testResults: [{ name: "a.test.ts", status: "failed", assertionResults: [] }] }), 1)).toMatchObject({
+    failed: 1,
+    failures: ["a.test.ts: the file as a whole"],
+  });
 });
 
 test("a file with a failed test is not counted twice", () => {
-  const testResults = [{ status: "failed", assertionResults: [{ status: "failed" }] }];
+  const testResults = [{ name: "a.test.ts", status: "failed", assertionResults: [{ status: "failed", fullName: "a" }] }];
 
-  expect(countReport(report({ numFailedTests: 1, testResults }), 1).failed).toBe(1);
+  expect(countReport(report({ testResults }), 1).failed).toBe(1);
 });
 
 test("a run that failed without a failed test is a failure", () => {
@@ -24,5 +40,5 @@ test("a run that failed without a failed test is a failure", () => {
 });
 
 test("a run without a report is a failure", () => {
-  expect(countReport(undefined, 0)).toEqual({ passed: 0, failed: 1, skipped: 0 });
+  expect(countReport(undefined, 0)).toMatchObject({ passed: 0, failed: 1, skipped: 0 });
 });

@@ -3,15 +3,20 @@ export interface Counts {
   readonly passed: number;
   readonly failed: number;
   readonly skipped: number;
+  /** What failed, by name: CI shows the end of the output alone. */
+  readonly failures: readonly string[];
 }
 
 /** The part of Vitest's JSON report that is counted. */
 export interface VitestReport {
   readonly numPassedTests: number;
-  readonly numFailedTests: number;
   readonly numPendingTests: number;
   readonly numTodoTests: number;
-  readonly testResults: readonly { readonly status: string; readonly assertionResults: readonly { readonly status: string }[] }[];
+  readonly testResults: readonly {
+    readonly name: string;
+    readonly status: string;
+    readonly assertionResults: readonly { readonly status: string; readonly fullName: string }[];
+  }[];
 }
 
 /**
@@ -21,14 +26,18 @@ export interface VitestReport {
  * @param report - `undefined` if Vitest wrote none
  */
 export function countReport(report: VitestReport | undefined, exitCode: number): Counts {
-  if (report === undefined) return { passed: 0, failed: 1, skipped: 0 };
-  const brokenFiles = report.testResults.filter(
-    ({ status, assertionResults }) => status === "failed" && assertionResults.every((test) => test.status !== "failed"),
-  ).length;
-  const failed = report.numFailedTests + brokenFiles;
+  if (report === undefined) return { passed: 0, failed: 1, skipped: 0, failures: ["vitest wrote no report"] };
+  const failures = report.testResults
+    .filter(({ status }) => status === "failed")
+    .flatMap(({ name, assertionResults }) => {
+      const tests = assertionResults.filter((test) => test.status === "failed");
+      return tests.length > 0 ? tests.map(({ fullName }) => `${name}: ${fullName.trim()}`) : [`${name}: the file as a whole`];
+    });
+  if (failures.length === 0 && exitCode !== 0) failures.push(`the run as a whole: vitest ended with ${exitCode}`);
   return {
     passed: report.numPassedTests,
-    failed: failed === 0 && exitCode !== 0 ? 1 : failed,
+    failed: failures.length,
     skipped: report.numPendingTests + report.numTodoTests,
+    failures,
   };
 }
