@@ -453,6 +453,26 @@ describe("a provider's error", () => {
     expect(rig.pod("web")?.status?.observedGeneration).toBe(2);
   });
 
+  test("of an update keeps nobody from hearing that the change was taken back", async () => {
+    await using rig = await new Rig().start();
+    await rig.createPod("web");
+    rig.provider.script("updatePod", () => {
+      throw new UnavailableError("the connection broke");
+    });
+    const label = (labels: Record<string, string>): Promise<Rig> => {
+      rig.client.edit(resources.pods, "web", (pod) => void (pod.metadata = { ...pod.metadata, labels }), "default");
+      return rig.settle();
+    };
+
+    await label({ changed: "yes" });
+    rig.provider.unscript("updatePod");
+    await label({});
+    await rig.pass(60_000);
+
+    expect(rig.provider.calls.filter((call) => call === "updatePod web")).toHaveLength(2);
+    expect(rig.events).toContainEqual(expect.stringContaining("ProviderUpdateSuccess"));
+  });
+
   test("a malformed report is refused and changes nothing", async () => {
     await using rig = await new Rig().start();
     const ref = await rig.createPod("web");
@@ -573,6 +593,46 @@ describe("a pod the back end lost", () => {
     await rig.takeInventory();
 
     expect(rig.provider.calls.slice(-3)).toEqual(["getPods", "getPod web", "createPod web"]);
+  });
+
+  test("during an update is made again", async () => {
+    await using rig = await new Rig().start();
+    const ref = await rig.createPod("web");
+    rig.provider.script("updatePod", () => rig.provider.lose(ref));
+
+    rig.client.edit(resources.pods, "web", (pod) => void ((pod.metadata ??= {}).labels = { changed: "yes" }), "default");
+    await rig.settle();
+
+    expect(rig.provider.calls.filter((call) => call === "createPod web")).toHaveLength(2);
+  });
+
+  test("of sight is updated when it is found, and does not claim a newer spec before", async () => {
+    await using rig = await new Rig().start();
+    const ref = await rig.createPod("web", (pod) => void (pod.metadata = { ...pod.metadata, generation: 1 }));
+    const held = rig.provider.held.get(ref.uid);
+    rig.provider.lose(ref, { silently: true });
+    await rig.pass(1_000);
+    const gate = Promise.withResolvers<void>();
+    rig.provider.script("getPod", () => gate.promise);
+
+    await rig.takeInventory();
+    if (held) rig.provider.held.set(ref.uid, held);
+    rig.client.edit(
+      resources.pods,
+      "web",
+      (pod) => {
+        pod.metadata = { ...pod.metadata, generation: 2, labels: { changed: "yes" } };
+        pod.spec = { ...pod.spec, containers: [{ name: "main", image: "busybox:2" }] };
+      },
+      "default",
+    );
+    await rig.pass(2_000);
+    const before = rig.pod("web")?.status?.observedGeneration;
+    gate.resolve();
+    await rig.settle();
+
+    expect(rig.provider.calls.slice(-2)).toEqual(["getPod web", "updatePod web"]);
+    expect([before, rig.pod("web")?.status?.observedGeneration]).toEqual([1, 2]);
   });
 
   test("is not concluded from an inventory that was begun before the pod was made", async () => {

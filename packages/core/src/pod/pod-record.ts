@@ -4,8 +4,8 @@ import type { PodRef, ProviderPodStatus } from "../provider/provider.ts";
 
 /** Where a pod stands at the back end, as far as is known. All times are on the monotonic clock, in milliseconds. */
 export type Backend =
-  /** Nothing is known, or the outcome of a call is unclear. Left by asking the provider. */
-  | { readonly kind: "unknown" }
+  /** Nothing is known, or the outcome of a call is unclear. `applied`, if known, is what may run. Left by asking the provider. */
+  | { readonly kind: "unknown"; readonly applied?: DeepReadonly<Pod> | undefined }
   /** The provider holds no such pod. Left by creating it. */
   | { readonly kind: "absent" }
   /** The provider runs the pod. `applied` is the pod it was last given. Left by deleting it, or when it is lost. */
@@ -75,6 +75,16 @@ export function newPodRecord(ref: PodRef, nowMs: number): PodRecord {
     waitsForConfig: false,
     call: undefined,
   };
+}
+
+/** The pod as the provider was last given it; absent if the back end holds none of it, or that is not known. */
+export function lastGiven(backend: Backend): DeepReadonly<Pod> | undefined {
+  return backend.kind === "present" || backend.kind === "unknown" ? backend.applied : undefined;
+}
+
+/** The pod where something else may have reached the back end since it was given: the provider will be told once more. */
+export function unclear(applied: DeepReadonly<Pod>): DeepReadonly<Pod> {
+  return { ...applied, spec: undefined };
 }
 
 /** What names a pod of the API server. */

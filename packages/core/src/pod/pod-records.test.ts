@@ -3,6 +3,7 @@ import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { beforeEach, expect, test } from "vitest";
 import type { Owner } from "../provider/provider.ts";
 import { running } from "../test-support/scripted-provider.ts";
+import { needsUpdate } from "./pod-changes.ts";
 import { podRef, type PodRecord } from "./pod-record.ts";
 import { PodRecords } from "./pod-records.ts";
 
@@ -91,6 +92,29 @@ test.each([
     expect(backend.kind === "present" && backend.applied.spec === adopted.spec).toBe(isCurrent);
   },
 );
+
+test("what a pod that is lost sight of was given is known when it is seen again", async () => {
+  records.onInventory(everything, clock.monotonic());
+  await clock.advance(5_000);
+
+  records.onInventory(nothing, clock.monotonic());
+  pods.set("u1", { ...pod, metadata: { ...pod.metadata, labels: { edited: "meanwhile" } } });
+  records.onInventory(everything, clock.monotonic());
+
+  const { backend } = record();
+  expect(backend.kind === "present" && backend.applied).toBe(pod);
+});
+
+test("of a pod that a late call may have changed it is unclear what runs", () => {
+  records.onInventory(everything, clock.monotonic());
+
+  records.onLateEnd(ref);
+  const after = record().backend.kind;
+  records.onInventory(everything, clock.monotonic());
+
+  const { backend } = record();
+  expect([after, backend.kind === "present" && needsUpdate(backend.applied, pod)]).toEqual(["unknown", true]);
+});
 
 test("a force deletion hastens a deletion under way, but not one without grace", () => {
   const abort = new AbortController();

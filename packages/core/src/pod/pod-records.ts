@@ -5,7 +5,7 @@ import { checkStatus } from "../provider/provider-output.ts";
 import { NodeUsage } from "./node-usage.ts";
 import { isTerminalPhase } from "./pod-phase.ts";
 import { deletionDeadline, needsReplan } from "./pod-plan.ts";
-import { hasEnded, newPodRecord, podRef, wasStarted, type Backend, type PodRecord } from "./pod-record.ts";
+import { hasEnded, lastGiven, newPodRecord, podRef, unclear, wasStarted, type Backend, type PodRecord } from "./pod-record.ts";
 
 /** How long after its creation a pod that was never seen at the back end may be missing there. */
 const appearanceMs = 60_000;
@@ -121,7 +121,9 @@ export class PodRecords {
   /** A call that had been given up on has ended after all: what it did must be looked at. */
   onLateEnd(ref: PodRef): void {
     const record = this.#records.get(ref.uid);
-    if (record && record.backend.kind !== "gone") this.setBackend(record, { kind: "unknown" });
+    if (!record || record.backend.kind === "gone") return;
+    const applied = lastGiven(record.backend);
+    this.setBackend(record, { kind: "unknown", applied: applied && unclear(applied) });
   }
 
   /** Notes where the pod stands at the back end, and has it looked at. */
@@ -184,13 +186,16 @@ export class PodRecords {
     return backend.kind === "gone" || (backend.kind === "ending" && backend.deadlineMs <= this.#deps.clock.monotonic());
   }
 
-  /** A back-end pod whose making was not seen: it is taken to run what it may first have been given, or else what the status says. */
+  /**
+   * A back-end pod whose making was not seen, or which was lost sight of: it is taken to run what it was last given, or
+   * may first have been given, or else what the status says.
+   */
   #adopt(record: PodRecord): void {
     const pod = this.#deps.store.get(record.ref.uid);
     record.admitted = true;
     if (!pod) return;
     this.usage.add(pod);
-    const applied = record.unconfirmed ?? lastTold(pod);
+    const applied = lastGiven(record.backend) ?? record.unconfirmed ?? lastTold(pod);
     record.unconfirmed = undefined;
     this.#learn(record, { kind: "present", applied, sinceMs: this.#deps.clock.monotonic() });
   }
@@ -215,7 +220,7 @@ export class PodRecords {
       else if (isUntouched && backend.kind === "unknown" && !record.deletion && pod && !wasStarted(pod))
         this.#learn(record, { kind: "absent" });
       else if (backend.kind === "present" && (record.seen || nowMs - backend.sinceMs > appearanceMs))
-        this.setBackend(record, { kind: "unknown" });
+        this.setBackend(record, { kind: "unknown", applied: backend.applied });
     }
   }
 
@@ -232,5 +237,5 @@ function lastTold(pod: DeepReadonly<Pod>): DeepReadonly<Pod> {
   const observed = pod.status?.observedGeneration ?? 1;
   return generation === undefined || observed >= generation
     ? pod
-    : { ...pod, metadata: { ...pod.metadata, generation: observed }, spec: undefined };
+    : unclear({ ...pod, metadata: { ...pod.metadata, generation: observed } });
 }

@@ -16,7 +16,7 @@ import type { ProviderCalls } from "../provider/provider-calls.ts";
 import type { ResolvedPod } from "../provider/resolved-pod.ts";
 import { withoutServiceAccountVolume } from "../provider/service-account-volume.ts";
 import { overdueMs, planPod, type PodPlan } from "./pod-plan.ts";
-import { hasEnded, podRef, wasStarted, type PodRecord, type ProviderCall } from "./pod-record.ts";
+import { hasEnded, podRef, unclear, wasStarted, type PodRecord, type ProviderCall } from "./pod-record.ts";
 import type { PodRecords } from "./pod-records.ts";
 import { decideStart } from "./start-gate.ts";
 import { slowStartMs } from "./wanted-status.ts";
@@ -212,7 +212,6 @@ export class PodWorker {
   }
 
   async #update(record: PodRecord, pod: DeepReadonly<Pod>, signal: AbortSignal): Promise<WorkResult | void> {
-    const { clock } = this.#deps;
     try {
       await this.#call("update", record, signal, (inner) =>
         this.#deps.calls.updatePod(this.#given(pod), this.#deps.resolve(pod), record.ref, inner),
@@ -223,12 +222,20 @@ export class PodWorker {
       if (this.#deps.store.get(record.ref.uid) && !record.deletion) this.#event(pod, "Warning", "ProviderUpdateFailed", messageOf(error));
       if (waitingReasonOf(error)) return waitForConfig(record, error);
       // What can never be applied is not tried again before the next change.
-      if (!isUnsupported(error) && !isInvalidInput(error) && !isTerminal(error)) throw error;
-      this.#deps.records.setBackend(record, { kind: "present", applied: pod, sinceMs: clock.monotonic() });
-      return;
+      if (isUnsupported(error) || isInvalidInput(error) || isTerminal(error)) return this.#noteApplied(record, pod);
+      // It may have been carried out: also one who takes the change back has to be heard.
+      if (record.backend.kind === "present") record.backend = { ...record.backend, applied: unclear(record.backend.applied) };
+      throw error;
     }
-    this.#deps.records.setBackend(record, { kind: "present", applied: pod, sinceMs: clock.monotonic() });
+    this.#noteApplied(record, pod);
     this.#event(pod, "Normal", "ProviderUpdateSuccess", "Update pod in provider successfully");
+  }
+
+  /** The provider was given the pod; what else was learned of it meanwhile stands. */
+  #noteApplied(record: PodRecord, pod: DeepReadonly<Pod>): void {
+    const { clock, onPlan, records } = this.#deps;
+    if (record.backend.kind === "present") records.setBackend(record, { kind: "present", applied: pod, sinceMs: clock.monotonic() });
+    else onPlan(record.ref.uid);
   }
 
   async #delete(

@@ -1,5 +1,5 @@
 import type { DeepReadonly, Pod, PodStatus } from "@virtual-kubelet/kube-client";
-import { hasEnded, type PodRecord } from "./pod-record.ts";
+import { hasEnded, lastGiven, type PodRecord } from "./pod-record.ts";
 import { derivePodStatus, endedStatus, rejectedStatus, waitingStatus, type StatusContext } from "./pod-status.ts";
 
 /** How long a start may take before the pod is shown as ContainerCreating, in milliseconds: most are Running before. */
@@ -36,5 +36,5 @@ export function wantedStatus(
  */
 function generationActedOn(pod: DeepReadonly<Pod>, { backend, deletion, reported, unconfirmed }: Readonly<PodRecord>): number | undefined {
   if (deletion && !(reported && hasEnded(reported))) return pod.status?.observedGeneration;
-  return (backend.kind === "present" ? backend.applied : unconfirmed)?.metadata?.generation;
+  return (lastGiven(backend) ?? unconfirmed)?.metadata?.generation;
 }
