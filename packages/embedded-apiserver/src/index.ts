@@ -10,3 +10,4 @@ export type { InProcessRequest, InProcessResponse, InProcessTransport } from "./
 export type { ApiMetadata, ApiObject, Column, FieldError, Kind, WriteContext } from "./kind.ts";
 export { kinds, kindFor } from "./kinds/index.ts";
 export { startApiServer, type ApiServer, type ApiServerOptions } from "./start-api-server.ts";
+export { VirtualClock } from "./virtual-clock.ts";

@@ -25,7 +25,10 @@ export interface ApiServerOptions {
   readonly host?: string;
   /** Further names and addresses the serving certificate is valid for. */
   readonly certificateHosts?: readonly string[];
-  /** Default: the machine's. */
+  /**
+   * What all time in the server goes by, certificates excepted; default: the machine's. A {@link VirtualClock} lets a
+   * test decide how much passes.
+   */
   readonly clock?: Clock;
   /** Default: the machine's. The keys and certificates never come from it. */
   readonly random?: Random;
@@ -86,7 +89,8 @@ const gitVersion = "v1.36.3-embedded";
 export async function startApiServer(options: ApiServerOptions = {}): Promise<ApiServer> {
   const { clock = systemClock, random = systemRandom, host = "127.0.0.1" } = options;
   const credentials = createServerCredentials({
-    clock,
+    // Whoever checks a certificate does so by the machine's time.
+    clock: systemClock,
     random: systemRandom,
     hosts: [
       ...new Set([
