@@ -1,0 +1,68 @@
+import type { IncomingHttpHeaders } from "node:http";
+import type { TLSSocket } from "node:tls";
+
+/** Who calls, in the API server's words. */
+export interface User {
+  readonly name: string;
+  readonly uid?: string | undefined;
+  readonly groups: readonly string[];
+  readonly extra?: Readonly<Record<string, readonly string[]>> | undefined;
+}
+
+/** What of a request says who calls; an `IncomingMessage` on TLS is one. */
+export interface CredentialSource {
+  readonly headers: IncomingHttpHeaders;
+  /** The server asks for a client certificate and refuses none, so `authorized` says whether the one shown is the client CA's. */
+  readonly socket: Pick<TLSSocket, "authorized" | "getPeerCertificate">;
+}
+
+/** What a request wants to do. The resource is always `nodes`, of the core group's `v1`. */
+export interface AccessAttributes {
+  /** `get`, `create`, …; empty for a method that has none. Exec, attach, run and port-forward are `create` by any method. */
+  readonly verb: string;
+  /** One of them has to be allowed; they are asked for in this order. Never empty. */
+  readonly subresources: readonly string[];
+  readonly nodeName: string;
+  /** The request's path, without its query. */
+  readonly path: string;
+}
+
+/** Whether a request may be served. */
+export type AccessDecision = { readonly allowed: true } | { readonly allowed: false; readonly reason?: string | undefined };
+
+/**
+ * Who may call the server. Both methods are asked for every request, upgrades included, before anything else is looked at.
+ * What they throw refuses the request: nothing is served on an error.
+ */
+export interface AccessControl {
+  /**
+   * Says who calls.
+   *
+   * @returns `undefined` if the request has no credentials that hold; it is answered 401
+   * @throws UnavailableError if that cannot be found out; it is answered 401 as well, and logged
+   */
+  authenticate(request: CredentialSource, signal: AbortSignal): Promise<User | undefined>;
+  /**
+   * Says whether the caller may. A refusal is answered 403.
+   *
+   * @throws UnavailableError if that cannot be found out; it is answered 500
+   */
+  authorize(user: User, attributes: AccessAttributes, signal: AbortSignal): Promise<AccessDecision>;
+}
+
+/** What the server's side of TLS stands on, in PEM. */
+export interface TlsMaterial {
+  /** The serving certificate, and its chain if it has one. */
+  readonly certificate: string;
+  readonly key: string;
+  /** Certificates that client certificates must come from; without any, none counts. */
+  readonly clientCa?: string | undefined;
+}
+
+/** The server's certificate and client CA, which may be replaced while it runs. */
+export interface ServingCertificate {
+  /** What new connections are to use from now on. */
+  current(): TlsMaterial;
+  /** Calls back when {@link current} has changed; connections that are open go on. @returns what ends that */
+  onChange(listener: () => void): Disposable;
+}
