@@ -6,6 +6,15 @@ export interface ClusterEvent {
   readonly object: Readonly<ApiObject>;
 }
 
+/** How an object is deleted. */
+export interface DeletionOptions {
+  readonly gracePeriodSeconds?: number;
+  /** The UID the object must have. */
+  readonly uid?: string;
+  /** What becomes of the objects it owns; default: what the kind does of itself. */
+  readonly propagationPolicy?: "Orphan" | "Background" | "Foreground";
+}
+
 /**
  * The server's own controllers see the cluster through this: the same rules as over HTTP (defaults, validation,
  * preconditions, graceful deletion), without HTTP. Objects returned are shared and must not be changed.
@@ -26,7 +35,7 @@ export interface Cluster {
     subresource?: "status",
   ): Readonly<ApiObject> | undefined;
   /** @throws ApiStatusError; a missing object is no error */
-  delete(kind: Kind, namespace: string | undefined, name: string, options?: { gracePeriodSeconds?: number; uid?: string }): void;
+  delete(kind: Kind, namespace: string | undefined, name: string, options?: DeletionOptions): void;
   /** Binds a pod to a node, as a POST to `pods/binding` does. @throws ApiStatusError */
   bind(namespace: string, pod: string, node: string): void;
   /** Calls back on every later change of the kind, after it is stored. */

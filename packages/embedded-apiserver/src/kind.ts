@@ -48,7 +48,7 @@ export interface FieldError {
 /** A column of `kubectl get`. */
 export interface Column {
   readonly name: string;
-  readonly type: "string" | "integer" | "date";
+  readonly type: "string" | "integer" | "date" | "boolean";
   readonly description: string;
   /** Shown only with `-o wide`. */
   readonly wide?: boolean;
@@ -89,6 +89,11 @@ export interface Kind {
   readonly hasScale?: boolean;
   /** Seconds of grace a deletion gives if the caller does not say; absent where objects go at once. */
   readonly gracePeriodSeconds?: (object: ApiObject) => number;
+  /**
+   * For the kinds whose dependents stay, without it, when the caller of a deletion does not say what is to become of
+   * them: what the caller is told then, if anything.
+   */
+  readonly orphansByDefault?: { readonly warning?: string };
   /** Fills what the caller left out; works on a fresh object, at every write, before anything else looks at it. */
   readonly applyDefaults?: (object: ApiObject) => void;
   /**

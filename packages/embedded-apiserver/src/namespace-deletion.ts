@@ -34,7 +34,7 @@ export function runNamespaceDeletion(context: RestContext, cluster: Cluster): Di
 
   function empty(name: string): void {
     for (const kind of contents) {
-      for (const object of cluster.list(kind, name)) cluster.delete(kind, name, object.metadata.name);
+      for (const object of cluster.list(kind, name)) cluster.delete(kind, name, object.metadata.name, { propagationPolicy: "Background" });
     }
     finish(name);
     const remaining = contents.flatMap((kind) => cluster.list(kind, name).map((object) => ({ kind, object })));

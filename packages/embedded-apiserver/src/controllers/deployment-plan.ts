@@ -1,3 +1,4 @@
+import { scaledValue } from "../kinds/validation/int-or-percent.ts";
 import type { DeploymentSpec } from "../kinds/workload/workload-fields.ts";
 
 /** A ReplicaSet as planning sees it. */
@@ -37,17 +38,11 @@ export interface Fenceposts {
  */
 export function fenceposts({ strategy, replicas = 1 }: DeploymentSpec): Fenceposts {
   if (strategy.type !== "RollingUpdate") return { surge: 0, unavailable: 0 };
-  const surge = scaled(strategy.rollingUpdate?.maxSurge ?? 0, replicas, Math.ceil);
-  const unavailable = scaled(strategy.rollingUpdate?.maxUnavailable ?? 0, replicas, Math.floor);
+  const surge = scaledValue(strategy.rollingUpdate?.maxSurge ?? 0, replicas, Math.ceil);
+  const unavailable = scaledValue(strategy.rollingUpdate?.maxUnavailable ?? 0, replicas, Math.floor);
   // Both may come to nothing by rounding; then the rollout would never move.
   const allowed = surge === 0 && unavailable === 0 ? 1 : unavailable;
   return { surge, unavailable: Math.min(allowed, replicas) };
-}
-
-function scaled(value: number | string, total: number, round: (value: number) => number): number {
-  if (typeof value === "number") return value;
-  const percent = /^(\d+)%$/.exec(value)?.[1];
-  return percent === undefined ? 0 : round((Number(percent) * total) / 100);
 }
 
 /** Whether the Deployment was scaled since its sets were. */

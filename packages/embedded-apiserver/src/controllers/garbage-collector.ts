@@ -65,7 +65,7 @@ export function startGarbageCollector(deps: ControllerDeps): Disposable {
     const isGone = (owner: OwnerReference): boolean => !exists(owner, namespace);
     const gone = ownerReferences.filter(isGone);
     if (gone.length === 0) return;
-    if (gone.length === ownerReferences.length) cluster.delete(kind, namespace, name, { uid });
+    if (gone.length === ownerReferences.length) cluster.delete(kind, namespace, name, { uid, propagationPolicy: policyFor(object) });
     else cluster.update(kind, namespace, name, (changed) => withoutOwners(changed, isGone));
   }
 
@@ -88,14 +88,20 @@ export function startGarbageCollector(deps: ControllerDeps): Disposable {
     const { uid } = owner.metadata;
     let isBlocked = false;
     for (const dependent of dependents) {
-      for (const { metadata } of dependent.index.get(uid)) {
+      for (const object of dependent.index.get(uid)) {
+        const { metadata } = object;
+        const propagationPolicy = hasDependents(metadata.uid) ? "Foreground" : policyFor(object);
         if (metadata.deletionTimestamp === undefined)
-          cluster.delete(dependent.kind, metadata.namespace, metadata.name, { uid: metadata.uid });
+          cluster.delete(dependent.kind, metadata.namespace, metadata.name, { uid: metadata.uid, propagationPolicy });
         const left = cluster.get(dependent.kind, metadata.namespace, metadata.name);
         if (left?.metadata.ownerReferences?.some((reference) => reference.uid === uid && reference.blockOwnerDeletion)) isBlocked = true;
       }
     }
     if (!isBlocked) dropFinalizer(kind, owner, foregroundFinalizer);
+  }
+
+  function hasDependents(uid: string): boolean {
+    return dependents.some(({ index }) => index.get(uid).length > 0);
   }
 
   function dropFinalizer(kind: Kind, { metadata }: Readonly<ApiObject>, finalizer: string): void {
@@ -106,6 +112,12 @@ export function startGarbageCollector(deps: ControllerDeps): Disposable {
       return object;
     });
   }
+}
+
+/** What somebody has asked for holds also when it is the collector that deletes. */
+function policyFor({ metadata: { finalizers = [] } }: Readonly<ApiObject>): "Orphan" | "Foreground" | "Background" {
+  if (finalizers.includes(orphanFinalizer)) return "Orphan";
+  return finalizers.includes(foregroundFinalizer) ? "Foreground" : "Background";
 }
 
 function findKind(apiVersion: string, kindName: string): Kind | undefined {

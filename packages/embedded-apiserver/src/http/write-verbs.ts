@@ -180,6 +180,8 @@ const returnsDeleted: ReadonlySet<string> = new Set([
 /** DELETE of an object. */
 export function deleteVerb(deps: ResourceDeps, call: ResourceCall): ApiResponse {
   const options = parseDeleteOptions(call.request, call.query);
+  const warning = call.kind.orphansByDefault?.warning;
+  if (warning !== undefined && options.propagationPolicy === undefined) call.warnings.push(warning);
   const deletion = deleteObject(deps.context, addressOf(call), options);
   const status = !deletion.isGone && options.acceptedIfPending ? 202 : 200;
   return deletionResponse(deps, call, { status, deletion });

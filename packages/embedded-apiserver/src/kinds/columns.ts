@@ -1,6 +1,7 @@
-import type { Column } from "../kind.ts";
+import type { ApiObject, Column } from "../kind.ts";
 import { ageOf } from "./human-duration.ts";
 import type { Container } from "./pod/pod-fields.ts";
+import type { PodTemplate } from "./workload/workload-fields.ts";
 
 /** The column every kind begins with. */
 export const nameColumn: Column = {
@@ -19,23 +20,28 @@ export const ageColumn: Column = {
 };
 
 /** The wide columns of whatever has a pod template. */
-export const templateColumns: readonly Column[] = [
-  {
-    name: "Containers",
-    type: "string",
-    description: "Names of each container in the template.",
-    wide: true,
-    cell: (object) => join(object["spec"].template.spec.containers, (container) => container.name),
-  },
-  {
-    name: "Images",
-    type: "string",
-    description: "Images referenced by each container in the template.",
-    wide: true,
-    cell: (object) => join(object["spec"].template.spec.containers, (container) => container.image ?? ""),
-  },
-];
+export const templateColumns: readonly Column[] = templateColumnsOf((object) => object["spec"].template);
 
-function join(containers: readonly Container[] | null, text: (container: Container) => string): string {
+/** The same, where the template is elsewhere. */
+export function templateColumnsOf(templateOf: (object: ApiObject) => PodTemplate | undefined): readonly Column[] {
+  return [
+    {
+      name: "Containers",
+      type: "string",
+      description: "Names of each container in the template.",
+      wide: true,
+      cell: (object) => join(templateOf(object)?.spec.containers, (container) => container.name),
+    },
+    {
+      name: "Images",
+      type: "string",
+      description: "Images referenced by each container in the template.",
+      wide: true,
+      cell: (object) => join(templateOf(object)?.spec.containers, (container) => container.image ?? ""),
+    },
+  ];
+}
+
+function join(containers: readonly Container[] | null | undefined, text: (container: Container) => string): string {
   return (containers ?? []).map(text).join(",");
 }

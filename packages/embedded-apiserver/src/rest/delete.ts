@@ -14,6 +14,9 @@ export interface DeleteOptions {
   readonly dryRun?: boolean | undefined;
 }
 
+const orphanFinalizer = "orphan";
+const foregroundFinalizer = "foregroundDeletion";
+
 /** What a deletion came to. */
 export interface Deletion {
   /** The object as it is then; of one that is gone, its last state. */
@@ -105,7 +108,7 @@ function planNamespace({ object }: StoredObject, options: DeleteOptions, now: nu
 function planDeletion(kind: Kind, { object }: StoredObject, options: DeleteOptions, now: number): Plan {
   const grace = planGrace(kind, object, options, now);
   if (grace === "pending") return { kind: "keep" };
-  const metadata = withFinalizers(grace === "none" ? object.metadata : grace, options);
+  const metadata = withFinalizers(grace === "none" ? object.metadata : grace, { propagationPolicy: policyOf(kind, object, options) });
   const isHeld = (metadata.finalizers?.length ?? 0) > 0;
   if (grace !== "none") return { kind: "mark", metadata, thenRemove: !isHeld && metadata.deletionGracePeriodSeconds === 0 };
   if (!isHeld) return { kind: "remove" };
@@ -157,11 +160,19 @@ function markedNow(metadata: ApiObject["metadata"], now: number): ApiObject["met
   };
 }
 
+/** Source: k8s.io/apiserver v0.36.3 pkg/registry/generic/registry/store.go, `shouldOrphanDependents`. */
+function policyOf({ orphansByDefault }: Kind, { metadata }: ApiObject, { propagationPolicy }: DeleteOptions): DeleteOptions["propagationPolicy"] {
+  if (propagationPolicy !== undefined || orphansByDefault === undefined) return propagationPolicy;
+  return metadata.finalizers?.some((finalizer) => finalizer === orphanFinalizer || finalizer === foregroundFinalizer)
+    ? undefined
+    : "Orphan";
+}
+
 /** What is to become of dependents is told to the garbage collector through finalizers. */
 function withFinalizers(metadata: ApiObject["metadata"], { propagationPolicy }: DeleteOptions): ApiObject["metadata"] {
   if (propagationPolicy === undefined) return metadata;
   const { finalizers = [], ...rest } = metadata;
-  const others = finalizers.filter((finalizer) => finalizer !== "orphan" && finalizer !== "foregroundDeletion");
-  const added = propagationPolicy === "Orphan" ? ["orphan"] : propagationPolicy === "Foreground" ? ["foregroundDeletion"] : [];
+  const others = finalizers.filter((finalizer) => finalizer !== orphanFinalizer && finalizer !== foregroundFinalizer);
+  const added = propagationPolicy === "Orphan" ? [orphanFinalizer] : propagationPolicy === "Foreground" ? [foregroundFinalizer] : [];
   return others.length + added.length === 0 ? rest : { ...rest, finalizers: [...others, ...added] };
 }

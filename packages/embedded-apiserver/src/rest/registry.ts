@@ -1,6 +1,6 @@
 import { ApiStatusError } from "../api-status-error.ts";
 import type { Clock, Random } from "../clock.ts";
-import type { Cluster, ClusterEvent } from "../cluster.ts";
+import type { Cluster, ClusterEvent, DeletionOptions } from "../cluster.ts";
 import { cloneJson } from "../json-value.ts";
 import type { ApiObject, Kind } from "../kind.ts";
 import type { Storage } from "../storage.ts";
@@ -62,7 +62,7 @@ export class Registry implements Cluster {
     ).object;
   }
 
-  delete(kind: Kind, namespace: string | undefined, name: string, options: { gracePeriodSeconds?: number; uid?: string } = {}): void {
+  delete(kind: Kind, namespace: string | undefined, name: string, options: DeletionOptions = {}): void {
     try {
       deleteObject(this.context, { kind, namespace: namespace ?? "", name }, options);
     } catch (error) {

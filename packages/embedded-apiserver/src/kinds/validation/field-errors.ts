@@ -12,6 +12,11 @@ export function invalidValue(field: string, value: unknown, detail: string): Fie
   return { field, reason: "FieldValueInvalid", message: withDetail(`Invalid value: ${shown(value)}`, detail) };
 }
 
+/** A value that is there and wrong, and too long to be shown. */
+export function invalidPart(field: string, detail: string): FieldError {
+  return { field, reason: "FieldValueInvalid", message: withDetail("Invalid value", detail) };
+}
+
 /** A value that is none of those there are. */
 export function notSupported(field: string, value: unknown, supported: readonly string[]): FieldError {
   const list = supported.map((one) => JSON.stringify(one)).join(", ");

@@ -1,13 +1,12 @@
 import { equalJson } from "../../json-value.ts";
 import type { ApiObject, FieldError } from "../../kind.ts";
-import { labelKeyProblems } from "../../label-syntax.ts";
 import { matchesSelector } from "../selector-match.ts";
 import type { LabelSelectorField } from "../pod/pod-fields.ts";
-import { podSpecErrors } from "../pod/validate-pod-spec.ts";
 import { forbiddenField, invalidValue, notSupported, required } from "../validation/field-errors.ts";
-import { each, labelSelectorErrors, labelsErrors } from "../validation/labels.ts";
-import { percentProblems } from "../validation/names.ts";
+import { intOrPercentErrors, moreThanWholeErrors } from "../validation/int-or-percent.ts";
+import { labelSelectorErrors } from "../validation/labels.ts";
 import { nonNegative } from "../validation/numbers.ts";
+import { endlessPodErrors, podTemplateErrors } from "./validate-pod-template.ts";
 import type { DeploymentSpec, DeploymentStatus, PodTemplate, ReplicaSetSpec, ReplicaSetStatus } from "./workload-fields.ts";
 
 /** Source of this file: Kubernetes v1.36.3 pkg/apis/apps/validation/validation.go. */
@@ -68,20 +67,14 @@ function immutableSelector(selector: LabelSelectorField | null, old: ApiObject |
     : [invalidValue("spec.selector", selector, "field is immutable")];
 }
 
-function templateErrors({ metadata, spec }: PodTemplate, selector: LabelSelectorField | null): FieldError[] {
-  const { labels, annotations = {} } = metadata;
-  const errors: FieldError[] = [];
-  if (selector === null || (isUsable(selector) && !matchesSelector(selector, labels)))
-    errors.push(invalidValue("spec.template.metadata.labels", labels ?? null, "`selector` does not match template `labels`"));
-  errors.push(...labelsErrors(labels, "spec.template.labels"));
-  for (const key of Object.keys(annotations)) errors.push(...each("spec.template.annotations", key, labelKeyProblems(key.toLowerCase())));
-  errors.push(...podSpecErrors(spec, "spec.template.spec", false));
-  if (spec.ephemeralContainers !== undefined)
-    errors.push(forbiddenField("spec.template.spec.ephemeralContainers", "ephemeral containers not allowed in pod template"));
-  if (spec.restartPolicy !== "Always") errors.push(notSupported("spec.template.spec.restartPolicy", spec.restartPolicy ?? "", ["Always"]));
-  if (spec.activeDeadlineSeconds !== undefined)
-    errors.push(forbiddenField("spec.template.spec.activeDeadlineSeconds", "activeDeadlineSeconds in ReplicaSet is not Supported"));
-  return errors;
+function templateErrors(template: PodTemplate, selector: LabelSelectorField | null): FieldError[] {
+  const { labels } = template.metadata;
+  const isUnmatched = selector === null || (isUsable(selector) && !matchesSelector(selector, labels));
+  return [
+    ...(isUnmatched ? [invalidValue("spec.template.metadata.labels", labels ?? null, "`selector` does not match template `labels`")] : []),
+    ...podTemplateErrors(template, "spec.template"),
+    ...endlessPodErrors(template, "ReplicaSet", "spec.template"),
+  ];
 }
 
 function strategyErrors(strategy: DeploymentSpec["strategy"], field: string): FieldError[] {
@@ -100,14 +93,8 @@ function strategyErrors(strategy: DeploymentSpec["strategy"], field: string): Fi
     ...(isZero(maxUnavailable) && isZero(maxSurge)
       ? [invalidValue(`${path}.maxUnavailable`, maxUnavailable, "may not be 0 when `maxSurge` is 0")]
       : []),
-    ...(/^\d+%$/.test(String(maxUnavailable)) && Number.parseInt(String(maxUnavailable), 10) > 100
-      ? [invalidValue(`${path}.maxUnavailable`, maxUnavailable, "must not be greater than 100%")]
-      : []),
+    ...moreThanWholeErrors(maxUnavailable, `${path}.maxUnavailable`),
   ];
-}
-
-function intOrPercentErrors(value: number | string, field: string): FieldError[] {
-  return typeof value === "number" ? nonNegative(value, field) : each(field, value, percentProblems(value));
 }
 
 function statusErrors(

@@ -1,0 +1,117 @@
+import type { ApiObject, Column } from "../../kind.ts";
+import { ageColumn, nameColumn, templateColumns, templateColumnsOf } from "../columns.ts";
+import { ageOf, humanDuration } from "../human-duration.ts";
+import { formatLabelSelector } from "../label-selector-text.ts";
+import { type CronJobSpec, type CronJobStatus, isJobConditionTrue, type JobSpec, type JobStatus } from "./batch-fields.ts";
+
+/** Source of this file: Kubernetes v1.36.3 pkg/printers/internalversion/printers.go, printJob and printCronJob. */
+
+const selectorDescription = "A label query over pods that should match the pod count.";
+
+/** Columns of `kubectl get jobs`. */
+export const jobColumns: readonly Column[] = [
+  nameColumn,
+  { name: "Status", type: "string", description: "Status of the job.", cell: jobPhase },
+  {
+    name: "Completions",
+    type: "string",
+    description: "The number of pods which reached phase Succeeded.",
+    cell: jobCompletions,
+  },
+  { name: "Duration", type: "string", description: "Time required to complete the job.", cell: jobDuration },
+  ageColumn,
+  ...templateColumns,
+  {
+    name: "Selector",
+    type: "string",
+    description: selectorDescription,
+    wide: true,
+    cell: (job) => selectorText(job["spec"]),
+  },
+];
+
+/** Columns of `kubectl get cronjobs`. */
+export const cronJobColumns: readonly Column[] = [
+  nameColumn,
+  {
+    name: "Schedule",
+    type: "string",
+    description: "The schedule in Cron format, see https://en.wikipedia.org/wiki/Cron.",
+    cell: (cronJob) => specOf(cronJob).schedule,
+  },
+  {
+    name: "Timezone",
+    type: "string",
+    description: "The time zone name for the given schedule, see https://en.wikipedia.org/wiki/List_of_tz_database_time_zones.",
+    cell: (cronJob) => specOf(cronJob).timeZone ?? "<none>",
+  },
+  {
+    name: "Suspend",
+    type: "boolean",
+    description: "This flag tells the controller to suspend subsequent executions, it does not apply to already started executions.",
+    cell: (cronJob) => (specOf(cronJob).suspend === true ? "True" : "False"),
+  },
+  {
+    name: "Active",
+    type: "integer",
+    description: "A list of pointers to currently running jobs.",
+    cell: (cronJob) => cronStatusOf(cronJob).active?.length ?? 0,
+  },
+  {
+    name: "Last Schedule",
+    type: "string",
+    description: "Information when was the last time the job was successfully scheduled.",
+    cell: (cronJob, nowMs) => {
+      const { lastScheduleTime } = cronStatusOf(cronJob);
+      return lastScheduleTime === undefined ? "<none>" : ageOf(lastScheduleTime, nowMs);
+    },
+  },
+  ageColumn,
+  ...templateColumnsOf((cronJob) => specOf(cronJob).jobTemplate.spec.template),
+  {
+    name: "Selector",
+    type: "string",
+    description: selectorDescription,
+    wide: true,
+    cell: (cronJob) => selectorText(specOf(cronJob).jobTemplate.spec),
+  },
+];
+
+function specOf(cronJob: ApiObject): CronJobSpec {
+  return cronJob["spec"];
+}
+
+function cronStatusOf(cronJob: ApiObject): CronJobStatus {
+  return cronJob["status"];
+}
+
+function selectorText({ selector }: JobSpec): string {
+  return formatLabelSelector(selector) || "<none>";
+}
+
+const phases: readonly (readonly [condition: string, phase: string])[] = [
+  ["Suspended", "Suspended"],
+  ["FailureTarget", "FailureTarget"],
+  ["SuccessCriteriaMet", "SuccessCriteriaMet"],
+];
+
+function jobPhase(job: ApiObject): string {
+  const status: JobStatus = job["status"];
+  if (isJobConditionTrue(status, "Complete")) return "Complete";
+  if (isJobConditionTrue(status, "Failed")) return "Failed";
+  if (job.metadata.deletionTimestamp !== undefined) return "Terminating";
+  return phases.find(([condition]) => isJobConditionTrue(status, condition))?.[1] ?? "Running";
+}
+
+function jobCompletions(job: ApiObject): string {
+  const { completions, parallelism = 0 }: JobSpec = job["spec"];
+  const { succeeded = 0 }: JobStatus = job["status"];
+  if (completions !== undefined) return `${succeeded}/${completions}`;
+  return parallelism > 1 ? `${succeeded}/1 of ${parallelism}` : `${succeeded}/1`;
+}
+
+function jobDuration(job: ApiObject, nowMs: number): string {
+  const { startTime, completionTime }: JobStatus = job["status"];
+  if (startTime === undefined) return "";
+  return humanDuration((completionTime === undefined ? nowMs : Date.parse(completionTime)) - Date.parse(startTime));
+}
