@@ -1,0 +1,26 @@
+import { type ErrorCode, errorCodes, VirtualKubeletError } from "@virtual-kubelet/errdefs";
+
+/** The other side answered an upgrade request with something else than an upgrade. */
+export class UpgradeRefusedError extends VirtualKubeletError {
+  /** By the status: 404 is `VK_NOT_FOUND`, and so on; other 4xx are invalid input, all else is unavailable. */
+  readonly code: ErrorCode;
+  /** The HTTP status, such as 403. */
+  readonly statusCode: number;
+  /** The answer's text, cut at 64 KiB; a `Status` in JSON is left as it is. */
+  readonly body: string;
+
+  constructor(message: string, answer: { readonly statusCode: number; readonly body: string }, options?: ErrorOptions) {
+    super(message, options);
+    this.code = codeFor(answer.statusCode);
+    this.statusCode = answer.statusCode;
+    this.body = answer.body;
+  }
+}
+
+const codes: readonly ErrorCode[] = ["VK_UNAUTHORIZED", "VK_FORBIDDEN", "VK_NOT_FOUND", "VK_CONFLICT", "VK_QUOTA_EXCEEDED"];
+
+function codeFor(statusCode: number): ErrorCode {
+  const exact = codes.find((code) => errorCodes[code].httpStatus === statusCode);
+  if (exact !== undefined) return exact;
+  return statusCode >= 400 && statusCode < 500 ? "VK_INVALID_INPUT" : "VK_UNAVAILABLE";
+}
