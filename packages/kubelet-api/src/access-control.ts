@@ -12,7 +12,10 @@ export interface User {
 /** What of a request says who calls; an `IncomingMessage` on TLS is one. */
 export interface CredentialSource {
   readonly headers: IncomingHttpHeaders;
-  /** The server asks for a client certificate and refuses none, so `authorized` says whether the one shown is the client CA's. */
+  /**
+   * The server asks for a client certificate and refuses none, so `authorized` says whether the one shown is the client
+   * CA's. A resumed session without a certificate is `authorized` as well, so the certificate has to be looked at, too.
+   */
   readonly socket: Pick<TLSSocket, "authorized" | "getPeerCertificate">;
 }
 
@@ -51,7 +54,7 @@ export interface AccessControl {
 }
 
 /** What the server's side of TLS stands on, in PEM. */
-export interface TlsMaterial {
+export interface ServingTls {
   /** The serving certificate, and its chain if it has one. */
   readonly certificate: string;
   readonly key: string;
@@ -62,7 +65,7 @@ export interface TlsMaterial {
 /** The server's certificate and client CA, which may be replaced while it runs. */
 export interface ServingCertificate {
   /** What new connections are to use from now on. */
-  current(): TlsMaterial;
+  current(): ServingTls;
   /** Calls back when {@link current} has changed; connections that are open go on. @returns what ends that */
   onChange(listener: () => void): Disposable;
 }

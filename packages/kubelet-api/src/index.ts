@@ -9,6 +9,6 @@ export type {
   AccessDecision,
   CredentialSource,
   ServingCertificate,
-  TlsMaterial,
+  ServingTls,
   User,
 } from "./access-control.ts";
