@@ -18,14 +18,14 @@ const choices: readonly (readonly [number, Action])[] = [
   [2, (world) => createPod(world, { waitsFor: "CreateContainerConfigError" })],
   [2, (world) => createPod(world, { isTooLarge: true })],
   [4, createAndDelete],
-  [8, (world) => edit(world, { metadata: { labels: { round: String(world.chance.whole(1, 1000)) } } })],
+  [8, editLabels],
   [6, editImage],
   [14, (world) => deletePod(world, undefined)],
   [5, (world) => deletePod(world, world.chance.whole(1, 3))],
   [5, (world) => deletePod(world, 0)],
   [1, deleteAll],
   [8, recreate],
-  [3, (world) => edit(world, { metadata: { finalizers: ["simulation/held"] } })],
+  [3, async (world) => void (await edit(world, { metadata: { finalizers: ["simulation/held"] } }))],
   [5, removeFinalizers],
   [6, podExits],
   [4, podIsLost],
@@ -46,8 +46,6 @@ export function drawAction(chance: Chance): Action {
   for (const [weight, action] of choices) if ((left -= weight) < 0) return action;
   return (world) => createPods(world, 1);
 }
-
-const idle = new AbortController().signal;
 
 /** What is special about a pod to create. */
 interface PodWish {
@@ -89,14 +87,14 @@ async function createPod(world: World, wish: PodWish): Promise<void> {
       ],
     },
   };
-  await attempt(world, `create ${name}`, () => world.client.create(resources.pods, pod, { signal: idle }));
+  await attempt(world, `create ${name}`, () => world.client.create(resources.pods, pod, { signal: world.users }));
 }
 
 async function createAndDelete(world: World): Promise<void> {
   const name = world.nextName();
   await createPod(world, { name });
   await world.pass(world.chance.pick([0, 1, 10, 100]));
-  await attempt(world, `delete ${name}`, () => world.client.delete(resources.pods, { namespace, name }, {}, { signal: idle }));
+  await attempt(world, `delete ${name}`, () => world.client.delete(resources.pods, { namespace, name }, {}, { signal: world.users }));
 }
 
 /** A StatefulSet's way: the same name again, as soon as it is free, or at once by force. */
@@ -107,29 +105,44 @@ async function recreate(world: World): Promise<void> {
   const isForced = world.chance.happens(0.6);
   const query = isForced ? { gracePeriodSeconds: 0 } : {};
   await attempt(world, `delete ${name}${isForced ? " by force" : ""} to make it again`, () =>
-    world.client.delete(resources.pods, { namespace, name }, query, { signal: idle }),
+    world.client.delete(resources.pods, { namespace, name }, query, { signal: world.users }),
   );
   for (let tries = 0; tries < 40 && world.pods.some(({ metadata }) => metadata?.name === name); tries++) await world.pass(250);
   await createPod(world, { name });
 }
 
-async function edit(world: World, body: object): Promise<void> {
+/** @returns the pod that was edited, as it was before */
+async function edit(world: World, body: object): Promise<Pod | undefined> {
   const pod = pick(world, ({ metadata }) => !metadata?.deletionTimestamp);
   const name = pod?.metadata?.name;
-  if (name === undefined) return;
+  if (name === undefined) return undefined;
   await attempt(world, `edit ${name} ${JSON.stringify(body)}`, () =>
-    world.client.patch(resources.pods, { namespace, name }, { type: "merge", body }, { signal: idle }),
+    world.client.patch(resources.pods, { namespace, name }, { type: "merge", body }, { signal: world.users }),
   );
+  return pod;
+}
+
+async function editLabels(world: World): Promise<void> {
+  const pod = await edit(world, { metadata: { labels: { round: editedValue(world) } } });
+  const { program, clock } = world;
+  const ageMs = clock.now() - Date.parse(pod?.metadata?.creationTimestamp ?? "");
+  const isOurs = program !== undefined && ageMs < clock.monotonic() - program.startedMs;
+  if (pod?.metadata?.uid && isOurs) world.relabelled.set(pod.metadata.uid, program);
 }
 
 async function editImage(world: World): Promise<void> {
   const pod = pick(world, ({ metadata }) => !metadata?.deletionTimestamp);
   const name = pod?.metadata?.name;
   if (name === undefined) return;
-  const body = { spec: { containers: [{ name: "main", image: `image:${world.chance.whole(1, 1000)}` }] } };
+  const body = { spec: { containers: [{ name: "main", image: `image:${editedValue(world)}` }] } };
   await attempt(world, `edit ${name} ${JSON.stringify(body)}`, () =>
-    world.client.patch(resources.pods, { namespace, name }, { type: "strategic", body }, { signal: idle }),
+    world.client.patch(resources.pods, { namespace, name }, { type: "strategic", body }, { signal: world.users }),
   );
+}
+
+/** One of few: changes that are taken back are among the hardest. */
+function editedValue({ chance }: World): string {
+  return String(chance.whole(0, 3));
 }
 
 async function deletePod(world: World, gracePeriodSeconds: number | undefined): Promise<void> {
@@ -137,7 +150,7 @@ async function deletePod(world: World, gracePeriodSeconds: number | undefined): 
   if (name === undefined) return;
   const query = gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds };
   await attempt(world, `delete ${name} ${JSON.stringify(query)}`, () =>
-    world.client.delete(resources.pods, { namespace, name }, query, { signal: idle }),
+    world.client.delete(resources.pods, { namespace, name }, query, { signal: world.users }),
   );
 }
 
@@ -145,7 +158,7 @@ async function deletePod(world: World, gracePeriodSeconds: number | undefined): 
 export async function deleteAll(world: World): Promise<void> {
   for (const { metadata } of world.pods) {
     const name = metadata?.name ?? "";
-    await attempt(world, `delete ${name}`, () => world.client.delete(resources.pods, { namespace, name }, {}, { signal: idle }));
+    await attempt(world, `delete ${name}`, () => world.client.delete(resources.pods, { namespace, name }, {}, { signal: world.users }));
   }
 }
 
@@ -154,7 +167,7 @@ async function removeFinalizers(world: World): Promise<void> {
   if (name === undefined) return;
   const body = { metadata: { finalizers: null } };
   await attempt(world, `let go of ${name}`, () =>
-    world.client.patch(resources.pods, { namespace, name }, { type: "merge", body }, { signal: idle }),
+    world.client.patch(resources.pods, { namespace, name }, { type: "merge", body }, { signal: world.users }),
   );
 }
 
@@ -174,15 +187,15 @@ async function overwriteStatus(world: World): Promise<void> {
   if (name === undefined) return;
   const body = { status: { conditions: [{ type: "Ready", status: "False" }] } };
   await attempt(world, `mark ${name} not ready`, () =>
-    world.client.patch(resources.pods, { namespace, name }, { type: "strategic", body }, { signal: idle, subresource: "status" }),
+    world.client.patch(resources.pods, { namespace, name }, { type: "strategic", body }, { signal: world.users, subresource: "status" }),
   );
 }
 
 async function remove(world: World, what: "node" | "lease"): Promise<void> {
   await attempt(world, `delete the ${what}`, () =>
     what === "node"
-      ? world.client.delete(resources.nodes, { name: nodeName }, {}, { signal: idle })
-      : world.client.delete(resources.leases, { namespace: "kube-node-lease", name: nodeName }, {}, { signal: idle }),
+      ? world.client.delete(resources.nodes, { name: nodeName }, {}, { signal: world.users })
+      : world.client.delete(resources.leases, { namespace: "kube-node-lease", name: nodeName }, {}, { signal: world.users }),
   );
 }
 

@@ -1,6 +1,5 @@
-import type { DeepReadonly, Owner, Pod, PodRef, ProviderPodStatus } from "@virtual-kubelet/core";
+import type { Clock, DeepReadonly, Owner, Pod, PodRef, ProviderPodStatus } from "@virtual-kubelet/core";
 import type { Chance } from "./chance.ts";
-import type { SimulatedClock } from "./simulated-clock.ts";
 import type { Trace } from "./trace.ts";
 
 /** Where an instance is in its life. */
@@ -23,6 +22,8 @@ export interface Instance {
   readonly isLate: boolean;
   /** The pod as it was last given. */
   readonly applied: DeepReadonly<Pod>;
+  /** Number of the call that gave it; see {@link BackEnd.nextCall}. */
+  readonly appliedBy: number;
   readonly restarts: number;
   readonly state: InstanceState;
 }
@@ -37,11 +38,14 @@ export interface BackEndTimings {
 
 /** What a {@link BackEnd} stands on. */
 export interface BackEndDeps {
-  readonly clock: SimulatedClock;
+  readonly clock: Clock;
   readonly chance: Chance;
   readonly trace: Trace;
   readonly timings: BackEndTimings;
-  /** Whether a second create for a UID finds the first one's instance, as with an idempotency token. */
+  /**
+   * Whether a second create for a UID finds the first one's instance, as with an idempotency token, and an update that
+   * comes late undoes no later one.
+   */
   readonly isIdempotent: boolean;
   /** Called after each change. */
   readonly onChange: (instance: Instance, change: "created" | "changed" | "removed") => void;
@@ -54,14 +58,16 @@ export interface BackEndDeps {
 export class BackEnd {
   readonly #deps: BackEndDeps;
   readonly #instances = new Map<string, Instance>();
+  readonly #idsByUid = new Map<string, Set<string>>();
   readonly #timers = new Map<string, Disposable>();
   #made = 0;
+  #calls = 0;
 
   constructor(deps: BackEndDeps) {
     this.#deps = deps;
   }
 
-  /** Whether a second create for a UID finds the first one's instance, as with an idempotency token. */
+  /** See {@link BackEndDeps.isIdempotent}. */
   get isIdempotent(): boolean {
     return this.#deps.isIdempotent;
   }
@@ -73,7 +79,12 @@ export class BackEnd {
 
   /** The pod's instances. */
   of(uid: string): Instance[] {
-    return this.list().filter(({ ref }) => ref.uid === uid);
+    return [...(this.#idsByUid.get(uid) ?? [])].flatMap((id) => this.#instances.get(id) ?? []);
+  }
+
+  /** A number for a call that begins; later calls have greater ones. */
+  nextCall(): number {
+    return ++this.#calls;
   }
 
   /** Makes an instance, unless the pod has one and the back end tells. */
@@ -91,6 +102,7 @@ export class BackEnd {
       restartPolicy: spec?.restartPolicy ?? "Always",
       isLate,
       applied: pod,
+      appliedBy: 0,
       restarts: 0,
       state: { kind: "starting" },
     };
@@ -101,9 +113,12 @@ export class BackEnd {
     else this.#schedule(instance.id, this.#deps.chance.between(startMs / 2, startMs), () => this.#run(instance.id));
   }
 
-  /** Gives the pod's instances a changed pod. */
-  update(pod: DeepReadonly<Pod>): void {
-    for (const instance of this.of(pod.metadata?.uid ?? "")) this.#set({ ...instance, applied: pod }, "changed");
+  /** Gives the pod's instances a changed pod. @param call - see {@link nextCall} */
+  update(pod: DeepReadonly<Pod>, call: number): void {
+    for (const instance of this.of(pod.metadata?.uid ?? "")) {
+      if (this.#deps.isIdempotent && call < instance.appliedBy) continue;
+      this.#set({ ...instance, applied: pod, appliedBy: call }, "changed");
+    }
   }
 
   /** Tells the pod's instances to end. */
@@ -167,12 +182,15 @@ export class BackEnd {
 
   #set(instance: Instance, change: "created" | "changed"): void {
     this.#instances.set(instance.id, instance);
+    const ids = this.#idsByUid.get(instance.ref.uid) ?? new Set();
+    this.#idsByUid.set(instance.ref.uid, ids.add(instance.id));
     this.#deps.onChange(instance, change);
   }
 
   #remove(instance: Instance): void {
     this.#timers.get(instance.id)?.[Symbol.dispose]();
     this.#timers.delete(instance.id);
+    this.#idsByUid.get(instance.ref.uid)?.delete(instance.id);
     if (this.#instances.delete(instance.id)) this.#deps.onChange(instance, "removed");
   }
 
@@ -195,7 +213,7 @@ export function isLive({ state }: Instance): boolean {
 }
 
 /** What a provider says of an instance. */
-export function statusOf(instance: Instance, clock: SimulatedClock): ProviderPodStatus {
+export function statusOf(instance: Instance, clock: Clock): ProviderPodStatus {
   const { id, podIP, restarts, state, applied } = instance;
   const at = (monotonicMs: number): string => `${new Date(clock.now() - clock.monotonic() + monotonicMs).toISOString().slice(0, 19)}Z`;
   const startedAt = startOf(state);

@@ -17,7 +17,6 @@ import type {
 import { NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
 import { statusOf, type BackEnd, type Instance } from "./back-end.ts";
 import type { Chance } from "./chance.ts";
-import type { SimulatedClock } from "./simulated-clock.ts";
 import type { Trace } from "./trace.ts";
 
 /** How calls to the back end go. Durations are in milliseconds. */
@@ -63,8 +62,8 @@ export interface ModelProviderDeps {
   readonly clock: Clock;
   /** What hangs and heeds no signal hangs on this: it is the back end's library's, and dies with the program. */
   readonly libraryClock: Clock;
-  /** The world's: what the back end does, it does also when the program is gone. */
-  readonly worldClock: SimulatedClock;
+  /** The cloud's: what the back end does, it does also when the program is gone. */
+  readonly cloudClock: Clock;
   readonly chance: Chance;
   readonly trace: Trace;
   readonly watch: CallWatch;
@@ -98,7 +97,7 @@ export class ModelProvider implements Provider {
   /** The back end's side of a notification; the program must be alive. */
   notify(instance: Instance, isRemoved: boolean): void {
     const { ref } = instance;
-    this.#listener?.(isRemoved ? { ref, gone: true } : { ref, status: statusOf(instance, this.#deps.worldClock) });
+    this.#listener?.(isRemoved ? { ref, gone: true } : { ref, status: statusOf(instance, this.#deps.cloudClock) });
   }
 
   async createPod(pod: DeepReadonly<Pod>, resolved: ResolvedPod, signal: AbortSignal): Promise<void> {
@@ -115,10 +114,11 @@ export class ModelProvider implements Provider {
   async updatePod(pod: DeepReadonly<Pod>, _resolved: ResolvedPod, signal: AbortSignal): Promise<void> {
     const { backEnd } = this.#deps;
     const ref = refOf(pod);
+    const call = backEnd.nextCall();
     await this.#change("updatePod", ref, signal, async (perform) => {
       await perform(() => {
         this.#instance(ref);
-        backEnd.update(pod);
+        backEnd.update(pod, call);
       });
     });
   }
@@ -145,9 +145,9 @@ export class ModelProvider implements Provider {
   }
 
   async getPods(signal: AbortSignal): Promise<ProviderPodList> {
-    const { backEnd, chance, profile, reachability, trace, worldClock } = this.#deps;
+    const { backEnd, chance, profile, reachability, trace, cloudClock } = this.#deps;
     await this.#read(signal);
-    const nowMs = worldClock.monotonic();
+    const nowMs = cloudClock.monotonic();
     const listed = backEnd.list().filter(({ createdMs }) => nowMs - createdMs >= profile.listLagMs);
     const complete = !(reachability.hasFaults && chance.happens(profile.partialLists));
     const pods = listed.filter(() => complete || chance.happens(0.5)).map((instance) => this.#toProviderPod(instance));
@@ -202,10 +202,11 @@ export class ModelProvider implements Provider {
 
   /** Does not come back before its time; the back end may carry the call out meanwhile, or never. */
   async #hang(method: ChangeMethod, ref: PodRef, signal: AbortSignal, effect: (isLate: boolean) => unknown): Promise<never> {
-    const { chance, clock, libraryClock, profile, trace, watch, worldClock, backEnd } = this.#deps;
+    const { chance, clock, libraryClock, profile, trace, watch, cloudClock, backEnd } = this.#deps;
     const hangMs = chance.between(1_000, longestHangMs);
     const heeds = chance.happens(profile.heedsSignal);
-    const isCarriedOut = backEnd.isIdempotent && chance.happens(0.5);
+    // What is carried out behind the back of a provider that has given up must be harmless; what it still waits for may be anything.
+    const isCarriedOut = chance.happens(0.5) && (backEnd.isIdempotent || (!heeds && method !== "createPod"));
     trace.add(
       "provider:",
       method,
@@ -216,7 +217,7 @@ export class ModelProvider implements Provider {
       isCarriedOut ? "carried out" : "",
     );
     if (isCarriedOut) {
-      worldClock.setTimer(hangMs - 1, () => {
+      cloudClock.setTimer(hangMs - 1, () => {
         try {
           effect(true);
           watch.onEffect(method, ref);
@@ -260,7 +261,7 @@ export class ModelProvider implements Provider {
   }
 
   #toProviderPod(instance: Instance): ProviderPod {
-    return { ref: instance.ref, owner: instance.owner, status: statusOf(instance, this.#deps.worldClock) };
+    return { ref: instance.ref, owner: instance.owner, status: statusOf(instance, this.#deps.cloudClock) };
   }
 }
 

@@ -31,9 +31,10 @@ export interface Profile {
 /** How often the kinds come up. */
 const kinds: Readonly<Record<WorldKind, number>> = { mixed: 85, recovery: 9, burst: 3, long: 3 };
 
-/** Draws a world. */
-export function drawProfile(chance: Chance): Profile {
-  const kind = chance.weighted(kinds);
+/** Draws a world. @param wished - what kind it is to be; default: any */
+export function drawProfile(chance: Chance, wished?: WorldKind): Profile {
+  const drawn = chance.weighted(kinds);
+  const kind = wished ?? drawn;
   const trouble = chance.pick([0, 0.2, 1, 1]);
   return {
     kind,

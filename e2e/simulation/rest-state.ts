@@ -1,4 +1,4 @@
-import type { Node, Pod } from "@virtual-kubelet/kube-client";
+import type { DeepReadonly, Node, Pod } from "@virtual-kubelet/kube-client";
 import type { ApiServer } from "@virtual-kubelet/embedded-apiserver";
 import { isLive, type BackEnd, type Instance } from "./back-end.ts";
 import { isTerminal, nodeKind, podKind, toPod } from "./invariants.ts";
@@ -16,6 +16,9 @@ interface RestingWorld {
   readonly backEnd: BackEnd;
   /** UIDs of the pods that the back end has lost. */
   readonly lost: ReadonlySet<string>;
+  /** By UID, the program that made the pod and ran when its labels were edited. */
+  readonly relabelled: ReadonlyMap<string, unknown>;
+  readonly program: unknown;
 }
 
 /** What keeps a world from being at rest, one sentence for each problem. */
@@ -30,7 +33,8 @@ export interface Unrest {
  * Looks whether a world is at rest: each pod runs and says so, or has ended, or waits for what it cannot have; and
  * nothing runs that nobody wants.
  */
-export function unrestOf({ server, backEnd, lost }: RestingWorld): Unrest {
+export function unrestOf(world: RestingWorld): Unrest {
+  const { server, backEnd } = world;
   const pods = server.cluster.list(podKind).map(toPod);
   const byUid = new Map(pods.map((pod) => [pod.metadata?.uid ?? "", pod]));
   return {
@@ -38,7 +42,7 @@ export function unrestOf({ server, backEnd, lost }: RestingWorld): Unrest {
       ...nodeProblems(server.cluster.get(nodeKind, undefined, nodeName)),
       ...pods.flatMap((pod) => {
         const { name, uid = "" } = pod.metadata ?? {};
-        return podProblems(pod, backEnd.of(uid), lost.has(uid)).map((problem) => `pod ${name} ${problem}`);
+        return podProblems(pod, backEnd.of(uid), world).map((problem) => `pod ${name} ${problem}`);
       }),
     ],
     orphans: backEnd.list().flatMap(({ id, ref }) => (byUid.has(ref.uid) ? [] : [`${id} is there for pod ${ref.name}, which is gone`])),
@@ -52,7 +56,7 @@ function nodeProblems(node: Node | undefined): string[] {
   return (node.spec?.taints ?? []).map(({ key }) => `the node is tainted ${key}`);
 }
 
-function podProblems(pod: Pod, instances: readonly Instance[], isLost: boolean): string[] {
+function podProblems(pod: Pod, instances: readonly Instance[], world: RestingWorld): string[] {
   const { deletionTimestamp, finalizers = [] } = pod.metadata ?? {};
   const isHeld = deletionTimestamp !== undefined && finalizers.length > 0;
   if (!pod.spec?.nodeName) return isHeld ? [] : ["is not scheduled"];
@@ -62,8 +66,8 @@ function podProblems(pod: Pod, instances: readonly Instance[], isLost: boolean):
   if ((isHeld || isEnded) && instances.some(isLive)) return [`is ${isHeld ? "deleted" : phase} and runs`];
   if (isHeld) return isEnded ? [] : [`has ended and is ${phase}`];
   const [instance] = instances;
-  if (isEnded) return endProblems(pod, instance, isLost);
-  return instance ? runProblems(pod, instance) : waitProblems(pod);
+  if (isEnded) return endProblems(pod, instance, world.lost);
+  return instance ? runProblems(pod, instance, world) : waitProblems(pod);
 }
 
 function waitProblems({ metadata, status }: Pod): string[] {
@@ -73,16 +77,19 @@ function waitProblems({ metadata, status }: Pod): string[] {
   return status?.phase === "Pending" && reason === waits ? [] : [`is ${status?.phase} and waits for ${reason}, not for ${waits}`];
 }
 
-function endProblems(pod: Pod, instance: Instance | undefined, isLost: boolean): string[] {
+function endProblems(pod: Pod, instance: Instance | undefined, lost: ReadonlySet<string>): string[] {
   if (instance?.state.kind !== "ended") {
     const fails = pod.metadata?.labels?.[failsLabel];
-    return isLost || (fails !== undefined && fails === pod.status?.reason) ? [] : [`is ${pod.status?.phase} for ${pod.status?.reason}`];
+    return lost.has(pod.metadata?.uid ?? "") || (fails !== undefined && fails === pod.status?.reason)
+      ? []
+      : [`is ${pod.status?.phase} for ${pod.status?.reason}`];
   }
   const expected = instance.state.exitCode === 0 ? "Succeeded" : "Failed";
   return pod.status?.phase === expected ? [] : [`is ${pod.status?.phase}, its containers ${expected}`];
 }
 
-function runProblems({ status, spec }: Pod, instance: Instance): string[] {
+function runProblems(pod: Pod, instance: Instance, world: RestingWorld): string[] {
+  const { status } = pod;
   if (instance.state.kind !== "running") return [`is ${status?.phase}, its instance ${instance.state.kind}`];
   const [container] = status?.containerStatuses ?? [];
   const ready = status?.conditions?.find(({ type }) => type === "Ready");
@@ -93,8 +100,22 @@ function runProblems({ status, spec }: Pod, instance: Instance): string[] {
     ["container", container?.containerID, `sim://${instance.id}`],
     // A pod that was lost and made again has restarted, too.
     ["restarts", Math.min(container?.restartCount ?? 0, instance.restarts), instance.restarts],
-    ["image at the back end", instance.applied.spec?.containers?.[0]?.image, spec?.containers?.[0]?.image],
+    ["image at the back end", imageOf(instance.applied), imageOf(pod)],
+    ...(knowsLabels(pod, world) ? [["label at the back end", labelOf(instance.applied), labelOf(pod)] as const] : []),
   ]);
+}
+
+/** Whether the program can know that the pod's labels were edited: of what was done while none ran nothing tells. */
+function knowsLabels({ metadata }: Pod, { program, relabelled }: RestingWorld): boolean {
+  return program !== undefined && relabelled.get(metadata?.uid ?? "") === program;
+}
+
+function imageOf({ spec }: DeepReadonly<Pod>): string | undefined {
+  return spec?.containers[0]?.image;
+}
+
+function labelOf({ metadata }: DeepReadonly<Pod>): string | undefined {
+  return metadata?.labels?.["round"];
 }
 
 function differences(table: readonly (readonly [what: string, is: unknown, ought: unknown])[]): string[] {

@@ -1,5 +1,7 @@
 import { availableParallelism } from "node:os";
 import { Worker } from "node:worker_threads";
+import { messageOf } from "@virtual-kubelet/errdefs";
+import { replayCommand } from "./describe-result.ts";
 import type { SeedResult } from "./simulate.ts";
 
 /** What is to be run. */
@@ -24,6 +26,12 @@ export interface WorkerInput {
 const seedTimeoutMs = 180_000;
 
 /**
+ * After how many worlds a thread makes way for a fresh one. Node holds on to whatever listens to an `AbortSignal.any` that
+ * never aborts: of a program that is killed nothing but the end of its thread lets go, as of a process.
+ */
+const worldsPerThread = 100;
+
+/**
  * Lives through seeds, each on its own, as many at a time as there are processors.
  *
  * @returns how they went, in the order of their seeds; where the run stops at a failure, all seeds before it are there
@@ -34,13 +42,15 @@ export async function runSeeds(run: SeedRun): Promise<SeedResult[]> {
   const results: SeedResult[] = [];
   let isOver = false;
   const work = async (): Promise<void> => {
-    await using worker = new SeedWorker({ mutation: run.mutation, keepsTrace: run.keepsTrace === true });
     while (!isOver) {
-      const next = seeds.next();
-      if (next.done === true) return;
-      const result = await worker.live(next.value);
-      results.push(result);
-      if (result.violation && run.stopsAtFirst !== false) isOver = true;
+      await using worker = new SeedWorker({ mutation: run.mutation, keepsTrace: run.keepsTrace === true });
+      for (let lived = 0; lived < worldsPerThread && !isOver; lived++) {
+        const next = seeds.next();
+        if (next.done === true) return;
+        const result = await worker.live(next.value);
+        results.push(result);
+        if (result.violation && run.stopsAtFirst !== false) isOver = true;
+      }
     }
   };
   await Promise.all(Array.from({ length: availableParallelism() }, work));
@@ -62,11 +72,12 @@ class SeedWorker implements AsyncDisposable {
     const worker = this.#worker;
     return new Promise((resolve, reject) => {
       const timer = setTimeout(
-        () => end(() => reject(new Error(`seed ${seed} has not ended within ${seedTimeoutMs / 1000} s`))),
+        () => end(() => reject(new Error(`seed ${seed} has not ended within ${seedTimeoutMs / 1000} s; replay: ${replayCommand(seed)}`))),
         seedTimeoutMs,
       );
       const onMessage = (result: SeedResult): void => end(() => resolve(result));
-      const onError = (cause: unknown): void => end(() => reject(new Error(`seed ${seed} broke its worker`, { cause })));
+      const onError = (cause: unknown): void =>
+        end(() => reject(new Error(`seed ${seed} broke its thread: ${messageOf(cause)}; replay: ${replayCommand(seed)}`, { cause })));
       const end = (settle: () => void): void => {
         clearTimeout(timer);
         worker.off("message", onMessage).off("error", onError);

@@ -1,6 +1,6 @@
 import { expect, inject, test } from "vitest";
+import { describeResult } from "./describe-result.ts";
 import { runSeeds } from "./run-seeds.ts";
-import { describeResult } from "./simulate.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -10,27 +10,31 @@ declare module "vitest" {
 }
 
 const { seeds, seed } = inject("simulation");
+
 const isReplay = seed !== undefined;
 
 test.skipIf(isReplay)(`every invariant holds in ${seeds} worlds`, async () => {
   const results = await runSeeds({ seeds: Array(seeds).keys() });
 
   const failed = results.find(({ violation }) => violation !== undefined);
-  expect(failed && describeResult(failed)).toBeUndefined();
+  if (failed) expect.fail(describeResult(failed));
   expect(results).toHaveLength(seeds);
 });
 
-test.skipIf(isReplay)("a world goes the same way each time", async () => {
-  const [first] = await runSeeds({ seeds: [3], keepsTrace: true });
-  const [second] = await runSeeds({ seeds: [3], keepsTrace: true });
+test.skipIf(isReplay).each([3, 4, 5])(
+  "the world of seed %i goes the same way each time, whatever its thread has lived through before",
+  async (same) => {
+    const [alone] = await runSeeds({ seeds: [same], keepsTrace: true });
+    const results = await runSeeds({ seeds: [0, 1, 2, same], keepsTrace: true });
 
-  expect(first?.trace.length).toBeGreaterThan(100);
-  expect(second).toEqual(first);
-});
+    expect(alone?.trace.length).toBeGreaterThan(100);
+    expect(results.at(-1)).toEqual(alone);
+  },
+);
 
 test.runIf(isReplay)(`the world of seed ${seed}`, async () => {
   const [result] = await runSeeds({ seeds: [seed ?? 0], keepsTrace: true });
 
   console.log(result?.trace.join("\n"));
-  expect(result?.violation && describeResult(result)).toBeUndefined();
+  if (result?.violation) expect.fail(describeResult(result));
 });

@@ -1,7 +1,7 @@
 import { createPods, deleteAll, drawAction } from "./actions.ts";
-import { Chance } from "./chance.ts";
-import { invariants, type Violation } from "./invariants.ts";
-import { drawProfile, type WorldKind } from "./profile.ts";
+import { burst } from "./burst.ts";
+import type { Violation } from "./invariants.ts";
+import type { WorldKind } from "./profile.ts";
 import { unrestOf } from "./rest-state.ts";
 import { World } from "./world.ts";
 
@@ -19,30 +19,23 @@ export interface SeedResult {
   readonly trace: readonly string[];
 }
 
-/** How long pods in a burst may take until all run, in milliseconds. */
-const burstMs = 5_000;
-
 /** How long a world may take to come to rest: the longest back-off, an inventory, a sweep. */
 const restBoundMs = 900_000;
 
 /** How long one kind of call fails, in minutes. */
 const longMinutes = 100;
 
-/** How often a pod's call that fails may be tried meanwhile: seldom more than every 150 s, which the wait has grown to. */
-const callsInLongTrouble = 60;
+/** How often a call that fails may be tried meanwhile: what waits for a secret is tried every minute, all else less often. */
+const callsInLongTrouble = 1.2 * longMinutes;
 
 /** And after the back end was away: what it takes to hear of it, and to run what waits. */
 const recoveryBoundMs = 60_000;
 
-/** Lives through the world of a seed. @param traceLimit - events that are kept of it */
-export async function simulate(seed: number, traceLimit = 2_000): Promise<SeedResult> {
-  await using world = await World.create(seed, traceLimit);
+/** Lives through the world of a seed. @param traceLimit - events that are kept of it; default: the last few thousand */
+export async function simulate(seed: number, traceLimit?: number): Promise<SeedResult> {
+  const world = await World.create(seed, { traceLimit });
   world.trace.add("seed", String(seed), world.profile);
-  let restMs = 0;
-  if (await go(world)) {
-    restMs = await rest(world);
-    if (!world.invariants.violation) await world.stop();
-  }
+  const restMs = await live(world);
   const { violation } = world.invariants;
   return {
     seed,
@@ -54,21 +47,13 @@ export async function simulate(seed: number, traceLimit = 2_000): Promise<SeedRe
   };
 }
 
-/** Which kind of world a seed is, without living through it. */
-export function kindOf(seed: number): WorldKind {
-  return drawProfile(new Chance(seed, "profile")).kind;
-}
-
-/** How a violation is told. */
-export function describeResult({ seed, kind, violation, trace }: SeedResult): string {
-  if (!violation) return `seed ${seed} (${kind}): every invariant held`;
-  const { invariant, problem, atMs } = violation;
-  return [
-    `seed ${seed} (${kind}): ${invariant}, ${invariants[invariant]}: ${problem} (at ${(atMs / 1000).toFixed(3)} s)`,
-    "the last events:",
-    ...trace.slice(-60).map((line) => `  ${line}`),
-    `replay: SEED=${seed} npx vitest run --project simulation`,
-  ].join("\n");
+/** @returns how long the world took to come to rest, in milliseconds */
+async function live(world: World): Promise<number> {
+  await using _ended = world;
+  if (!(await go(world))) return 0;
+  const restMs = await rest(world);
+  if (!world.invariants.violation) await world.stop();
+  return restMs;
 }
 
 /** What happens while there are faults. @returns whether all held */
@@ -84,17 +69,6 @@ async function go(world: World): Promise<boolean> {
   }
   if (profile.kind === "long") await longTrouble(world);
   return !watched.violation;
-}
-
-/** 500 pods at once, in a world without faults. */
-async function burst(world: World): Promise<void> {
-  await world.pass(30_000);
-  const startMs = world.clock.monotonic();
-  world.trace.add("user: creates 500 pods");
-  await createPods(world, 500);
-  await world.pass(burstMs - (world.clock.monotonic() - startMs));
-  const running = world.pods.filter(({ status }) => status?.phase === "Running").length;
-  if (running < 500) world.invariants.report("I5", `of 500 pods ${running} were Running after ${burstMs / 1000} s`);
 }
 
 /** One kind of call fails for more than an hour, while all else works. */
@@ -140,14 +114,17 @@ async function rest(world: World): Promise<number> {
   }
 }
 
-/** A world at rest stays so, and the program has forgotten what is gone. */
+/** A world at rest stays so; what is made late is swept; and the program has forgotten what is gone. */
 async function stayAtRest(world: World): Promise<void> {
+  const { invariants: watched } = world;
   await world.pass(10_000);
+  const known = (): number => (world.program?.node.health.knownPods ?? 0) - world.pods.length;
+  for (let waitedMs = 0; waitedMs < restBoundMs && known() + unrestOf(world).orphans.length > 0; waitedMs += 10_000)
+    await world.pass(10_000);
   const { pods, orphans } = unrestOf(world);
-  if (pods.length + orphans.length > 0) world.invariants.report("I5", `was at rest, and is no more: ${[...pods, ...orphans].join("; ")}`);
-  const known = (): number => world.program?.node.health.knownPods ?? 0;
-  for (let waitedMs = 0; known() > world.pods.length && waitedMs < restBoundMs; waitedMs += 10_000) await world.pass(10_000);
-  if (known() > world.pods.length) world.invariants.report("I10", `${known()} pods are known, and there are ${world.pods.length}`);
+  if (pods.length > 0) watched.report("I5", `was at rest, and is no more: ${pods.join("; ")}`);
+  if (orphans.length > 0) watched.report("I1", `still there after ${restBoundMs / 1000} s: ${orphans.join("; ")}`);
+  if (known() > 0) watched.report("I10", `${known()} pods are known that are gone`);
 }
 
 /** With the rest of the world in order, the back end is away for minutes, while pods wait for it. */

@@ -5,9 +5,9 @@ import { Chance } from "./chance.ts";
 import { canary, Invariants, podKind, toPod } from "./invariants.ts";
 import type { Reachability } from "./model-provider.ts";
 import { Network } from "./network.ts";
-import { drawProfile, type Profile } from "./profile.ts";
+import { drawProfile, type Profile, type WorldKind } from "./profile.ts";
 import { Program } from "./program.ts";
-import { SimulatedClock } from "./simulated-clock.ts";
+import { ProcessClock, SimulatedClock } from "./simulated-clock.ts";
 import { Trace } from "./trace.ts";
 
 /** Where the pods of a world are. */
@@ -15,6 +15,14 @@ export const namespace = "default";
 
 /** Name of the secret that pods read. */
 export const secretName = "credentials";
+
+/** What a world may be given besides its seed. */
+export interface WorldOptions {
+  /** Events that are kept of it. Default 2,000. */
+  readonly traceLimit?: number | undefined;
+  /** Default: what the seed has it be. */
+  readonly kind?: WorldKind | undefined;
+}
 
 /** A cluster, a cloud, the network between them, and one node's program, all of one seed. */
 export class World implements AsyncDisposable {
@@ -29,7 +37,14 @@ export class World implements AsyncDisposable {
   readonly backEnd: BackEnd;
   readonly network: Network;
   readonly reachability: Reachability = { isUp: true, hasFaults: false, refused: new Set() };
+  /** UIDs of the pods whose labels were edited while the program ran that had made them. */
+  readonly relabelled: Map<string, Program> = new Map();
+  /** What the users' requests heed; it aborts with the world's end. */
+  readonly users: AbortSignal;
+  readonly #end = new AbortController();
   readonly #seed: number;
+  /** What the cloud has ahead of it. */
+  readonly #cloudClock: ProcessClock;
   /** UIDs of the pods that the back end has lost. */
   readonly lost: Set<string> = new Set();
   #program: Program | undefined;
@@ -37,18 +52,22 @@ export class World implements AsyncDisposable {
   /** Instances whose loss the back end does not tell of. */
   readonly #silent = new Set<string>();
 
-  private constructor(seed: number, parts: { readonly clock: SimulatedClock; readonly server: ApiServer; readonly traceLimit: number }) {
-    const { clock, server, traceLimit } = parts;
+  private constructor(
+    seed: number,
+    { clock, server, traceLimit, kind }: WorldOptions & { readonly clock: SimulatedClock; readonly server: ApiServer },
+  ) {
     this.#seed = seed;
+    this.users = this.#end.signal;
     this.clock = clock;
     this.server = server;
-    this.profile = drawProfile(new Chance(seed, "profile"));
+    this.profile = drawProfile(new Chance(seed, "profile"), kind);
     this.chance = new Chance(seed, "scenario");
-    this.trace = new Trace(() => clock.monotonic(), traceLimit);
+    this.trace = new Trace(() => clock.monotonic(), traceLimit ?? 2_000);
     this.client = createKubeClient(server.transport(), { clock });
     this.invariants = new Invariants({ server, clock, trace: this.trace, backEnd: () => this.backEnd });
+    this.#cloudClock = new ProcessClock(clock, 0);
     this.backEnd = new BackEnd({
-      clock,
+      clock: this.#cloudClock,
       chance: new Chance(seed, "back end"),
       trace: this.trace,
       timings: this.profile.backEnd,
@@ -69,14 +88,14 @@ export class World implements AsyncDisposable {
   }
 
   /** Makes the world of a seed; its program is not started. */
-  static async create(seed: number, traceLimit: number): Promise<World> {
+  static async create(seed: number, { traceLimit, kind }: WorldOptions = {}): Promise<World> {
     const clock = new SimulatedClock();
     const server = await startApiServer({ listen: false, clock, random: new Chance(seed, "api server"), token: "simulation" });
-    const world = new World(seed, { clock, server, traceLimit });
+    const world = new World(seed, { clock, server, traceLimit, kind });
     await world.client.create(
       resources.secrets,
       { metadata: { name: secretName, namespace }, data: { token: Buffer.from(canary).toString("base64") } },
-      { signal: new AbortController().signal },
+      { signal: world.users },
     );
     return world;
   }
@@ -104,7 +123,7 @@ export class World implements AsyncDisposable {
         backEnd: this.backEnd,
         profile: this.profile.provider,
         reachability: this.reachability,
-        worldClock: this.clock,
+        cloudClock: this.#cloudClock,
         chance: new Chance(this.#seed, `provider ${this.clock.monotonic()}`),
         trace: this.trace,
         watch: this.invariants,
@@ -138,6 +157,7 @@ export class World implements AsyncDisposable {
     const { timers, requests } = program.held;
     if (timers > 0 || requests > 0)
       this.invariants.report("I9", `the program has stopped and holds ${timers} timers and ${requests} requests`);
+    program.kill();
     this.#program = undefined;
   }
 
@@ -163,10 +183,15 @@ export class World implements AsyncDisposable {
     this.#silent.delete(uid);
   }
 
+  /** Ends the world, and sees that the API server lets go of everything, too. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.kill();
+    this.#end.abort(new Error("the world ends"));
     this.network[Symbol.dispose]();
     this.invariants[Symbol.dispose]();
     await this.server.close();
+    await this.clock.run(0);
+    const timers = this.clock.pending - this.#cloudClock.pending;
+    if (timers > 0) this.invariants.report("I9", `the API server is closed and holds ${timers} timers`);
   }
 }
