@@ -1,4 +1,5 @@
-import type { ApiRequest, ApiResponse } from "./http/api-request.ts";
+import { abandon, type ApiResponse, type RequestHandler } from "./http/api-request.ts";
+import type { ClientUser } from "./kubeconfig.ts";
 
 /** One request; the same shape as kube-client's `TransportRequest`. */
 export interface InProcessRequest {
@@ -31,20 +32,44 @@ export interface InProcessTransport extends AsyncDisposable {
 /**
  * A transport that calls the server's request handler directly.
  *
- * @param token - the bearer token of requests that bring no `authorization` of their own
+ * @param sender - the bearer token of requests that bring no `authorization` of their own, or a user for whom no
+ *   credentials are asked
  */
-export function createInProcessTransport(handle: (request: ApiRequest) => ApiResponse, token: string): InProcessTransport {
+export function createInProcessTransport(handle: RequestHandler, sender: { readonly token: string } | ClientUser): InProcessTransport {
+  const own = "token" in sender ? { authorization: `Bearer ${sender.token}` } : {};
+  const certificate = "token" in sender ? undefined : { commonName: sender.user, organizations: sender.groups ?? [] };
   return {
     async request({ method, path, headers = {}, body = "", signal }) {
       signal.throwIfAborted();
       const bytes = typeof body === "string" ? Buffer.from(body) : body;
-      const response = handle({ method, url: path, headers: { authorization: `Bearer ${token}`, ...headers }, body: bytes });
+      const answer = handle({ method, url: path, headers: { ...own, ...headers }, body: bytes, certificate });
       // An answer comes later than its question, as over a socket: callers must not count on having it at once.
       await Promise.resolve();
+      const response = answer instanceof Promise ? await unlessAborted(answer, signal) : answer;
       return { ...response, body: response.body instanceof Uint8Array ? once(response.body) : abortable(response.body, signal) };
     },
     async [Symbol.asyncDispose]() {},
   };
+}
+
+/** The answer; or the signal's reason, and nobody reads the answer. */
+function unlessAborted(answer: Promise<ApiResponse>, signal: AbortSignal): Promise<ApiResponse> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => reject(signal.reason);
+    if (signal.aborted) onAbort();
+    else signal.addEventListener("abort", onAbort, { once: true });
+    answer.then(
+      (response) => {
+        signal.removeEventListener("abort", onAbort);
+        if (signal.aborted) abandon(response);
+        else resolve(response);
+      },
+      (error: unknown) => {
+        signal.removeEventListener("abort", onAbort);
+        reject(error);
+      },
+    );
+  });
 }
 
 async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {

@@ -6,8 +6,11 @@
 export { ApiStatusError, type ApiStatus, type StatusDetails } from "./api-status-error.ts";
 export type { Clock, Random } from "./clock.ts";
 export type { Cluster, ClusterEvent } from "./cluster.ts";
+export type { CutOff, Fault, FaultRule, Faults, RequestFault, RequestMatch, RequestVerb, RuleMatch, WatchFault } from "./faults/fault.ts";
 export type { InProcessRequest, InProcessResponse, InProcessTransport } from "./in-process.ts";
 export type { ApiMetadata, ApiObject, Column, FieldError, Kind, WriteContext } from "./kind.ts";
+export type { ClientUser } from "./kubeconfig.ts";
 export { kinds, kindFor } from "./kinds/index.ts";
+export type { Manifest } from "./seed.ts";
 export { startApiServer, type ApiServer, type ApiServerOptions } from "./start-api-server.ts";
 export { VirtualClock } from "./virtual-clock.ts";

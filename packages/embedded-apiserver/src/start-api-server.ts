@@ -4,14 +4,18 @@ import type { Clock, Random } from "./clock.ts";
 import type { Cluster } from "./cluster.ts";
 import { startControllers } from "./controllers/index.ts";
 import { discoveryResponse } from "./discovery/index.ts";
-import type { ApiRequest, ApiResponse } from "./http/api-request.ts";
+import type { Faults } from "./faults/fault.ts";
+import { FaultInjector } from "./faults/fault-injector.ts";
+import type { RequestHandler } from "./http/api-request.ts";
 import { handleRequest, type ApiHandlerDeps } from "./http/api-handler.ts";
+import { authenticate } from "./http/authentication.ts";
 import { openHttpServer } from "./http/http-server.ts";
 import { createInProcessTransport, type InProcessTransport } from "./in-process.ts";
-import { toKubeconfig } from "./kubeconfig.ts";
+import { toKubeconfig, writePrivateFile, type ClientUser } from "./kubeconfig.ts";
 import { kinds } from "./kinds/index.ts";
 import { runNamespaceDeletion } from "./namespace-deletion.ts";
 import { Registry } from "./rest/registry.ts";
+import { seedObjects, type Manifest } from "./seed.ts";
 import { ServiceAccountTokens } from "./service-account-token.ts";
 import { Storage } from "./storage.ts";
 import { systemClock, systemRandom } from "./system-clock.ts";
@@ -43,6 +47,11 @@ export interface ApiServerOptions {
   readonly controllers?: boolean;
   /** Told of controllers' work that failed and is tried again; default: nobody is. */
   readonly onControllerError?: (error: unknown) => void;
+  /**
+   * Objects to start with, as in manifests: created in this order, with their status. Default: none, besides what
+   * every cluster has.
+   */
+  readonly objects?: readonly Manifest[];
   /** Whether HTTPS is served; without it only {@link ApiServer.transport} leads in. Default: true. */
   readonly listen?: boolean;
   /** Changes of each kind that are kept for watches to resume from; default: 4096. */
@@ -65,12 +74,24 @@ export interface ApiServer extends AsyncDisposable {
   issueClientCertificate(user: string, groups?: readonly string[]): { readonly certificatePem: string; readonly privateKeyPem: string };
   /** The objects, with the server's rules, without HTTP. */
   readonly cluster: Cluster;
+  /** Breaks answers and watches, for tests of what a client does then. */
+  readonly faults: Faults;
   /** The Kubernetes version it speaks, as `/version` says it. */
   readonly version: string;
-  /** A kubeconfig for the administrator, JSON, which is YAML too. It holds the token: keep it private. */
-  kubeconfig(): string;
-  /** A way to the server without sockets, as the administrator; the same shape as kube-client's `Transport`. */
-  transport(): InProcessTransport;
+  /**
+   * A kubeconfig, in JSON, which is YAML, too. It holds a credential: keep it private.
+   *
+   * @param user - whom it is for, with a certificate of a year; default: the administrator, with the token
+   */
+  kubeconfig(user?: ClientUser): string;
+  /** Writes {@link ApiServer.kubeconfig} to a file that only its owner can read. */
+  writeKubeconfig(path: string, user?: ClientUser): Promise<void>;
+  /**
+   * A way to the server without sockets; the same shape as kube-client's `Transport`.
+   *
+   * @param user - for whom it acts; default: the administrator
+   */
+  transport(user?: ClientUser): InProcessTransport;
   /** Ends the watches and stops listening. Objects are gone with the server. */
   close(): Promise<void>;
 }
@@ -110,6 +131,7 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
   const registry = new Registry({ clock, random, storage, kinds });
   const tokens = new ServiceAccountTokens({ clock, random });
   const watches = new Set<WatchStream>();
+  await using resources = new AsyncDisposableStack();
   const deps: ApiHandlerDeps = {
     context: registry.context,
     clock,
@@ -121,8 +143,15 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
     discovery: discoveryResponse,
     version: versionInfo,
   };
-  const handle = (request: ApiRequest): ApiResponse => handleRequest(deps, request);
-  await using resources = new AsyncDisposableStack();
+  const faults = resources.use(
+    new FaultInjector({
+      handle: (request) => handleRequest(deps, request),
+      clock,
+      random,
+      whoIs: (request) => authenticate(deps, request),
+    }),
+  );
+  const handle: RequestHandler = (request) => faults.handle(request);
   resources.defer(() => watches.forEach((watch) => watch.close()));
   const server =
     options.listen === false
@@ -141,8 +170,13 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
       }),
     );
   }
+  seedObjects(registry.context, options.objects ?? []);
   const owned = resources.move();
   const url = `https://${host.includes(":") ? `[${host}]` : host}:${port}`;
+  const kubeconfig = (client?: ClientUser): string => {
+    const userCredentials = client === undefined ? { token } : credentials.issueClient(client.user, client.groups ?? []);
+    return toKubeconfig({ server: url, caPem, credentials: userCredentials, name: options.contextName ?? "embedded" });
+  };
   return {
     url,
     caPem,
@@ -153,9 +187,11 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
       return { certificatePem, privateKeyPem };
     },
     cluster: registry,
+    faults,
     version: gitVersion,
-    kubeconfig: () => toKubeconfig({ server: url, caPem, token, name: options.contextName ?? "embedded" }),
-    transport: () => createInProcessTransport(handle, token),
+    kubeconfig,
+    writeKubeconfig: (path, client) => writePrivateFile(path, kubeconfig(client)),
+    transport: (client) => createInProcessTransport(handle, client ?? { token }),
     close: () => owned.disposeAsync(),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };

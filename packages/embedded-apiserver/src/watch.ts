@@ -47,6 +47,18 @@ const lineStarts: Readonly<Record<WatchEventType, Buffer>> = {
   ERROR: lineStart("ERROR"),
 };
 
+/** Stands between a watch's lines and its reader. */
+export interface LineFilter {
+  /**
+   * Asked whenever the reader waits.
+   *
+   * @param take - takes the next line, with its end; `undefined` if there is none yet
+   * @returns what the reader gets; `undefined`: nothing for now
+   * @throws what the reader gets in place of an end
+   */
+  pass(take: () => Uint8Array | undefined): Uint8Array | undefined;
+}
+
 type Line =
   | { readonly type: "ADDED" | "MODIFIED" | "DELETED"; readonly stored: StoredObject }
   | { readonly type: "BOOKMARK" | "ERROR"; readonly object: unknown };
@@ -69,6 +81,7 @@ export class WatchStream implements AsyncIterable<Uint8Array>, AsyncIterator<Uin
   #queue: Line[] = [];
   #closed = false;
   #wake: (() => void) | undefined;
+  #filter: LineFilter | undefined;
 
   constructor(deps: WatchDeps, options: WatchOptions) {
     this.#deps = deps;
@@ -111,7 +124,7 @@ export class WatchStream implements AsyncIterable<Uint8Array>, AsyncIterator<Uin
 
   async next(): Promise<IteratorResult<Uint8Array>> {
     for (;;) {
-      const chunk = this.#takeChunk();
+      const chunk = this.#filter === undefined ? this.#takeChunk() : this.#filter.pass(() => this.#takeEncoded());
       if (chunk !== undefined) return { done: false, value: chunk };
       if (this.#closed) return { done: true, value: undefined };
       await new Promise<void>((resolve) => (this.#wake = resolve));
@@ -130,6 +143,17 @@ export class WatchStream implements AsyncIterable<Uint8Array>, AsyncIterator<Uin
   onClose(listener: () => void): void {
     if (this.#closed) listener();
     else this.#resources.defer(listener);
+  }
+
+  /** Puts a filter before the reader, in place of the one there is. */
+  setFilter(filter: LineFilter): void {
+    this.#filter = filter;
+    this.wake();
+  }
+
+  /** Has the reader look again whether there is something for it. */
+  wake(): void {
+    this.#wake?.();
   }
 
   #begin(): void {
@@ -185,6 +209,11 @@ export class WatchStream implements AsyncIterable<Uint8Array>, AsyncIterator<Uin
       bytes += json.length;
     }
     return parts.length === 0 ? undefined : Buffer.concat(parts);
+  }
+
+  #takeEncoded(): Uint8Array | undefined {
+    const line = this.#takeLine();
+    return line === undefined ? undefined : Buffer.concat([lineStarts[line.type], this.#encode(line), lineEnd]);
   }
 
   #takeLine(): Line | undefined {

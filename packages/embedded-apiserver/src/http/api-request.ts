@@ -9,7 +9,14 @@ export interface ApiRequest {
   /** Empty if there is none. */
   readonly body: Uint8Array;
   /** The subject of the client certificate that was verified, if there was one. */
-  readonly certificate?: { readonly commonName: string; readonly organizations: readonly string[] } | undefined;
+  readonly certificate?:
+    | {
+        readonly commonName: string;
+        readonly organizations: readonly string[];
+        /** SHA-256 of the certificate, in lower-case hexadecimal digits. */
+        readonly fingerprint?: string;
+      }
+    | undefined;
 }
 
 /** An answer. A body of chunks is a watch: leaving it, or returning its iterator, ends it. */
@@ -18,6 +25,14 @@ export interface ApiResponse {
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array | AsyncIterable<Uint8Array>;
+}
+
+/** Answers a request; a promise where that takes time, rejected where the connection is to break. */
+export type RequestHandler = (request: ApiRequest) => ApiResponse | Promise<ApiResponse>;
+
+/** Ends the watch that an answer may be which nobody reads. */
+export function abandon({ body }: ApiResponse): void {
+  if (!(body instanceof Uint8Array)) void body[Symbol.asyncIterator]().return?.();
 }
 
 /** Who sends a request. */

@@ -5,7 +5,7 @@ import { TLSSocket } from "node:tls";
 import { once } from "node:events";
 import { tooLarge } from "../api-status-error.ts";
 import type { CertifiedKey } from "../certificates/certificate.ts";
-import { bodyLimitBytes, type ApiRequest, type ApiResponse } from "./api-request.ts";
+import { abandon, bodyLimitBytes, type ApiRequest, type ApiResponse, type RequestHandler } from "./api-request.ts";
 import { failure } from "./respond.ts";
 
 /** What the server listens on and answers with. */
@@ -16,7 +16,7 @@ export interface HttpServerOptions {
   readonly serving: CertifiedKey;
   /** PEM of the authority whose client certificates are taken. */
   readonly clientCaPem: string;
-  readonly handle: (request: ApiRequest) => ApiResponse;
+  readonly handle: RequestHandler;
 }
 
 /** A listening HTTPS server. */
@@ -79,8 +79,11 @@ async function listen(server: Http2SecureServer, { host, port }: HttpServerOptio
 
 async function answer(options: HttpServerOptions, request: Request, response: Response): Promise<void> {
   response.on("error", () => {});
+  let isGone = false;
+  (response as ServerResponse).once("close", () => (isGone = true));
   const body = await readBody(request);
-  const result = body === undefined ? failure(tooLarge(bodyLimitBytes)) : options.handle(toApiRequest(request, body));
+  const result = body === undefined ? failure(tooLarge(bodyLimitBytes)) : await options.handle(toApiRequest(request, body));
+  if (isGone) return abandon(result);
   await send(request, response, result);
   if (body === undefined) request.destroy();
 }
@@ -97,9 +100,10 @@ function toApiRequest(request: Request, body: Uint8Array): ApiRequest {
 
 function clientCertificate(socket: Socket): ApiRequest["certificate"] {
   if (!(socket instanceof TLSSocket) || !socket.authorized) return undefined;
-  const { subject } = socket.getPeerCertificate();
+  const { subject, fingerprint256 } = socket.getPeerCertificate();
   if (subject === undefined) return undefined;
-  return { commonName: String(subject.CN), organizations: [subject.O ?? []].flat() };
+  const fingerprint = fingerprint256.replaceAll(":", "").toLowerCase();
+  return { commonName: String(subject.CN), organizations: [subject.O ?? []].flat(), fingerprint };
 }
 
 /** The whole body; `undefined` for one beyond the limit. */

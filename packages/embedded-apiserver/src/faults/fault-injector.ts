@@ -1,0 +1,108 @@
+import { UnavailableError } from "@virtual-kubelet/errdefs";
+import type { Clock, Random } from "../clock.ts";
+import { abandon, type ApiRequest, type ApiResponse } from "../http/api-request.ts";
+import { failure } from "../http/respond.ts";
+import { WatchStream } from "../watch.ts";
+import type { Fault, FaultRule, Faults, RequestFault, RequestMatch, RuleMatch, WatchFault } from "./fault.ts";
+import { FaultRules, type ActiveRule, type WhoIs } from "./fault-rules.ts";
+import { injectedStatus } from "./injected-status.ts";
+import { WatchFilter } from "./watch-filter.ts";
+
+/** What a {@link FaultInjector} stands before, and on. */
+export interface FaultInjectorDeps {
+  readonly handle: (request: ApiRequest) => ApiResponse;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly whoIs: WhoIs;
+}
+
+/** Stands between the ways into a server and what answers, and breaks what the rules say. */
+export class FaultInjector implements Faults, Disposable {
+  readonly #deps: FaultInjectorDeps;
+  readonly #rules: FaultRules;
+  readonly #watches = new Map<WatchStream, ApiRequest>();
+  readonly #closed = new AbortController();
+
+  constructor(deps: FaultInjectorDeps) {
+    this.#deps = deps;
+    this.#rules = new FaultRules(deps);
+  }
+
+  inject(match: RuleMatch, fault: Fault): FaultRule {
+    return this.#rules.inject(match, fault);
+  }
+
+  disrupt(match: RequestMatch, fault: WatchFault): FaultRule {
+    const rule = this.#rules.add(fault);
+    for (const [watch, request] of this.#watches) {
+      if (!this.#rules.matches(match, request)) continue;
+      rule.hits++;
+      this.#break(watch, fault, rule);
+    }
+    return rule;
+  }
+
+  clear(): void {
+    this.#rules.clear();
+  }
+
+  /** Ends what waits. */
+  [Symbol.dispose](): void {
+    this.clear();
+    this.#closed.abort(new UnavailableError("wait for an answer: the API server was closed"));
+  }
+
+  /**
+   * Answers a request, at once unless a fault says otherwise.
+   *
+   * @throws UnavailableError, from the promise, where the connection is to break
+   */
+  handle(request: ApiRequest): ApiResponse | Promise<ApiResponse> {
+    const rule = this.#rules.take(request);
+    if (rule === undefined || isWatchFault(rule.fault)) return this.#answer(request, rule);
+    return this.#fail(request, rule.fault);
+  }
+
+  #answer(request: ApiRequest, rule?: ActiveRule): ApiResponse {
+    const response = this.#deps.handle(request);
+    const { body } = response;
+    if (!(body instanceof WatchStream)) return response;
+    this.#watches.set(body, request);
+    body.onClose(() => this.#watches.delete(body));
+    if (rule !== undefined && isWatchFault(rule.fault)) this.#break(body, rule.fault, rule);
+    return response;
+  }
+
+  async #fail(request: ApiRequest, fault: RequestFault): Promise<ApiResponse> {
+    if ("forward" in fault && fault.forward === true) abandon(this.#deps.handle(request));
+    switch (fault.kind) {
+      case "status":
+        return failure(injectedStatus(fault));
+      case "delay":
+        await this.#deps.clock.sleep(fault.ms, this.#closed.signal);
+        return this.#answer(request);
+      case "reset":
+        throw new UnavailableError(`${request.method} ${request.url}: the connection was reset by an injected fault`);
+      case "drop":
+        return await untilAborted(this.#closed.signal);
+      default:
+        return fault satisfies never;
+    }
+  }
+
+  #break(watch: WatchStream, fault: WatchFault, rule: ActiveRule): void {
+    const filter = new WatchFilter(watch, fault, this.#deps.clock);
+    rule.held.add(filter);
+    watch.onClose(() => rule.held.delete(filter));
+    watch.setFilter(filter);
+  }
+}
+
+function isWatchFault(fault: Fault): fault is WatchFault {
+  return fault.kind === "cut" || fault.kind === "cut-line" || fault.kind === "error-event" || fault.kind === "hold";
+}
+
+async function untilAborted(signal: AbortSignal): Promise<never> {
+  if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+  throw signal.reason;
+}

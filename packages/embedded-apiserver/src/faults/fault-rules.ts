@@ -1,0 +1,102 @@
+import { accessOf, isResourceAccess, type Access } from "../authorization/access-request.ts";
+import type { Random } from "../clock.ts";
+import type { ApiRequest, UserInfo } from "../http/api-request.ts";
+import { parseResourcePath } from "../http/request-target.ts";
+import type { Fault, FaultRule, RequestMatch, RuleMatch } from "./fault.ts";
+
+/** Says who sends a request; `undefined` for nobody known. */
+export type WhoIs = (request: ApiRequest) => UserInfo | undefined;
+
+/** A rule at work. */
+export interface ActiveRule extends FaultRule {
+  hits: number;
+  /** What is disposed with it. */
+  readonly held: Set<Disposable>;
+}
+
+/** The faults that wait for requests. Of several that match, the one injected first is applied. */
+export class FaultRules {
+  readonly #waiting = new Map<ActiveRule, RuleMatch>();
+  readonly #all = new Set<ActiveRule>();
+  readonly #random: Random;
+  readonly #whoIs: WhoIs;
+
+  constructor(deps: { readonly random: Random; readonly whoIs: WhoIs }) {
+    this.#random = deps.random;
+    this.#whoIs = deps.whoIs;
+  }
+
+  /** A rule that waits for requests. */
+  inject(match: RuleMatch, fault: Fault): ActiveRule {
+    const rule = this.add(fault);
+    this.#waiting.set(rule, match);
+    return rule;
+  }
+
+  /** A rule that waits for nothing. */
+  add(fault: Fault): ActiveRule {
+    const held = new Set<Disposable>();
+    const rule: ActiveRule = {
+      fault,
+      hits: 0,
+      held,
+      [Symbol.dispose]: () => {
+        this.#waiting.delete(rule);
+        this.#all.delete(rule);
+        for (const each of held) each[Symbol.dispose]();
+        held.clear();
+      },
+    };
+    this.#all.add(rule);
+    return rule;
+  }
+
+  clear(): void {
+    for (const rule of this.#all) rule[Symbol.dispose]();
+  }
+
+  /** The rule for this request, which counts as applied; `undefined` if it is to go through. */
+  take(request: ApiRequest): ActiveRule | undefined {
+    for (const [rule, match] of this.#waiting) {
+      const { times, probability = 1 } = match;
+      if (!this.matches(match, request) || (probability < 1 && this.#random.next() >= probability)) continue;
+      rule.hits++;
+      if (times !== undefined && rule.hits >= times) this.#waiting.delete(rule);
+      return rule;
+    }
+    return undefined;
+  }
+
+  /** Whether the request is meant. */
+  matches(match: RequestMatch, request: ApiRequest): boolean {
+    const { verb, user, path } = match;
+    const { pathname, searchParams: query } = new URL(request.url, "https://localhost");
+    const access = accessOf(request.method, { path: pathname, query, target: parseResourcePath(pathname) });
+    return (
+      (verb === undefined || [verb].flat().some((each) => each === access.verb)) &&
+      (path === undefined || path.test(request.url)) &&
+      matchesResource(match, access, request) &&
+      (user === undefined || user === this.#whoIs(request)?.username)
+    );
+  }
+}
+
+function matchesResource({ resource, group, namespace, name }: RequestMatch, access: Access, { body }: ApiRequest): boolean {
+  if (!isResourceAccess(access)) return [resource, group, namespace, name].every((part) => part === undefined);
+  return (
+    (resource === undefined || resource === (access.subresource === "" ? access.resource : `${access.resource}/${access.subresource}`)) &&
+    (group === undefined || group === access.group) &&
+    (namespace === undefined || namespace === access.namespace) &&
+    (name === undefined || name === (access.name === "" ? nameIn(body) : access.name))
+  );
+}
+
+/** The name in an object's JSON, if it is that. */
+function nameIn(body: Uint8Array): string | undefined {
+  try {
+    const object = JSON.parse(Buffer.from(body).toString()) as { metadata?: { name?: string } } | null;
+    return object?.metadata?.name;
+  } catch {
+    return undefined;
+  }
+}
