@@ -5,6 +5,8 @@ import { startDeploymentController } from "./deployment-controller.ts";
 import { startEventExpiry } from "./event-expiry.ts";
 import { createEventRecorder } from "./event-recorder.ts";
 import { startGarbageCollector } from "./garbage-collector.ts";
+import { startJobController } from "./job/job-controller.ts";
+import { startJobTtl } from "./job/job-ttl.ts";
 import { startNodeLifecycle } from "./node-lifecycle.ts";
 import { startPodCollector } from "./pod-collector.ts";
 import { startReplicaSetController } from "./replica-set-controller.ts";
@@ -20,7 +22,7 @@ export interface ControllersOptions {
 }
 
 /**
- * Starts what kube-controller-manager and kube-scheduler do for the server's kinds: Deployments, ReplicaSets, a
+ * Starts what kube-controller-manager and kube-scheduler do for the server's kinds: Deployments, ReplicaSets, Jobs, a
  * scheduler, garbage collection, the watch over nodes, evictions by taint, and the end of old events. They work on
  * changes only; while nothing changes they do nothing.
  *
@@ -32,6 +34,8 @@ export function startControllers(cluster: Cluster, { clock, random, onError = ()
   resources.use(startGarbageCollector(deps));
   resources.use(startReplicaSetController(deps));
   resources.use(startDeploymentController(deps));
+  resources.use(startJobController(deps));
+  resources.use(startJobTtl(deps));
   resources.use(startNodeLifecycle(deps));
   resources.use(startTaintEviction(deps));
   resources.use(startPodCollector(deps));

@@ -1,4 +1,3 @@
-import { ApiStatusError } from "../api-status-error.ts";
 import { equalJson } from "../json-value.ts";
 import type { ApiObject } from "../kind.ts";
 import { podKind } from "../kinds/pod/pod.ts";
@@ -9,6 +8,7 @@ import type { ControllerDeps } from "./controller-deps.ts";
 import { ObjectIndex } from "./object-index.ts";
 import { keyOf, parseKey } from "./object-key.ts";
 import { controllerOf, controllerReference } from "./ownership.ts";
+import { createPods, deletePod } from "./pod-control.ts";
 import { isActive, isTerminating } from "./pod-facts.ts";
 import { podsToDelete } from "./pod-deletion-order.ts";
 import { replicaSetStatus } from "./replica-set-status.ts";
@@ -26,7 +26,7 @@ const orphansOf = (namespace: string | undefined): string => `orphans/${namespac
  * Source: Kubernetes v1.36.3 pkg/controller/replicaset.
  */
 export function startReplicaSetController(deps: ControllerDeps): Disposable {
-  const { cluster, clock, events } = deps;
+  const { cluster, clock } = deps;
   const resources = new DisposableStack();
   const pods = resources.use(new ObjectIndex(cluster, podKind, (pod) => [controllerOf(pod)?.uid ?? orphansOf(pod.metadata.namespace)]));
   const byUid = resources.use(
@@ -62,7 +62,7 @@ export function startReplicaSetController(deps: ControllerDeps): Disposable {
     }
     const { status, nextAvailableMs } = replicaSetStatus(replicaSet, { active, terminating, failure, nowMs: clock.now() });
     writeStatus(replicaSet, status);
-    if (failure !== undefined && !isNamespaceTerminating(failure)) throw failure;
+    if (failure !== undefined) throw failure;
     return isDone ? nextAvailableMs : 0;
   }
 
@@ -82,36 +82,24 @@ export function startReplicaSetController(deps: ControllerDeps): Disposable {
   function scale(replicaSet: Readonly<ApiObject>, active: readonly Readonly<ApiObject>[]): boolean {
     const { replicas = 1 }: ReplicaSetSpec = replicaSet["spec"];
     const missing = replicas - active.length;
-    for (let index = 0; index < Math.min(missing, burst); index++) createPod(replicaSet);
-    for (const pod of podsToDelete(active, relatedPods(replicaSet), { count: Math.min(-missing, burst), nowMs: clock.now() })) {
-      cluster.delete(podKind, pod.metadata.namespace, pod.metadata.name, { uid: pod.metadata.uid });
-      events.record(component, replicaSet, { type: "Normal", reason: "SuccessfulDelete", message: `Deleted pod: ${pod.metadata.name}` });
-    }
+    const actor = { component, owner: replicaSet };
+    const { failure } = createPods(
+      deps,
+      actor,
+      Array.from({ length: Math.min(Math.max(missing, 0), burst) }, () => newPod(replicaSet)),
+    );
+    if (failure !== undefined) throw failure;
+    for (const pod of podsToDelete(active, relatedPods(replicaSet), { count: Math.min(-missing, burst), nowMs: clock.now() }))
+      deletePod(deps, actor, pod);
     return Math.abs(missing) <= burst;
   }
 
-  function createPod(replicaSet: Readonly<ApiObject>): void {
+  function newPod(replicaSet: Readonly<ApiObject>): object {
     const { template }: ReplicaSetSpec = replicaSet["spec"];
     const { labels, annotations, finalizers } = template.metadata;
     const { namespace, name } = replicaSet.metadata;
-    try {
-      const pod = cluster.create(podKind, {
-        metadata: {
-          generateName: `${name}-`,
-          namespace,
-          labels,
-          annotations,
-          finalizers,
-          ownerReferences: [controllerReference(replicaSetKind, replicaSet)],
-        },
-        spec: template.spec,
-      });
-      events.record(component, replicaSet, { type: "Normal", reason: "SuccessfulCreate", message: `Created pod: ${pod.metadata.name}` });
-    } catch (error) {
-      const message = `Error creating: ${error instanceof Error ? error.message : String(error)}`;
-      if (!isNamespaceTerminating(error)) events.record(component, replicaSet, { type: "Warning", reason: "FailedCreate", message });
-      throw error;
-    }
+    const ownerReferences = [controllerReference(replicaSetKind, replicaSet)];
+    return { metadata: { generateName: `${name}-`, namespace, labels, annotations, finalizers, ownerReferences }, spec: template.spec };
   }
 
   /** The pods of all sets of the same owner, which is the Deployment. */
@@ -135,10 +123,4 @@ export function startReplicaSetController(deps: ControllerDeps): Disposable {
       "status",
     );
   }
-}
-
-function isNamespaceTerminating(error: unknown): boolean {
-  return (
-    error instanceof ApiStatusError && (error.status.details?.causes?.some(({ reason }) => reason === "NamespaceTerminating") ?? false)
-  );
 }

@@ -1,4 +1,5 @@
 import type { Kind } from "../kind.ts";
+import { jobKind } from "./batch/job.ts";
 import { configMapKind } from "./config-map.ts";
 import { eventKind } from "./event.ts";
 import { leaseKind } from "./lease.ts";
@@ -23,6 +24,7 @@ export const kinds: readonly Kind[] = [
   serviceKind,
   deploymentKind,
   replicaSetKind,
+  jobKind,
   leaseKind,
 ];
 

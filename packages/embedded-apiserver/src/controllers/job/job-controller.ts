@@ -1,0 +1,226 @@
+import { toTimestamp } from "../../clock.ts";
+import { equalJson } from "../../json-value.ts";
+import type { ApiObject } from "../../kind.ts";
+import { isJobFinished, type JobCondition, type JobSpec, type JobStatus } from "../../kinds/batch/batch-fields.ts";
+import { trackingFinalizer } from "../../kinds/batch/job-labels.ts";
+import { jobKind } from "../../kinds/batch/job.ts";
+import { podKind } from "../../kinds/pod/pod.ts";
+import { matchesSelector } from "../../kinds/selector-match.ts";
+import { claimObjects } from "../claim.ts";
+import type { ControllerDeps } from "../controller-deps.ts";
+import { ObjectIndex } from "../object-index.ts";
+import { keyOf, parseKey } from "../object-key.ts";
+import { controllerOf } from "../ownership.ts";
+import { isReady } from "../pod-facts.ts";
+import { createPods, deletePod } from "../pod-control.ts";
+import { createWorkLoop } from "../work-loop.ts";
+import { type Backoff, nextBackoff, noBackoff } from "./job-backoff.ts";
+import { completion, deadlineInMs, jobCondition, outcomeOf } from "./job-outcome.ts";
+import { planPods } from "./job-plan.ts";
+import { isTracked, type JobPod, withoutTracking } from "./job-pods.ts";
+import { jobPod } from "./job-template.ts";
+import { countReleased, ended, trackPods } from "./job-tracking.ts";
+import { type JobView, viewJob } from "./job-view.ts";
+
+const component = "job-controller";
+/** Jobs that name another controller are left to it. */
+const ownName = "kubernetes.io/job-controller";
+
+const orphansOf = (namespace: string | undefined): string => `orphans/${namespace ?? ""}`;
+
+/** Numbers of pods after a plan is carried out. */
+interface Counts {
+  readonly active: number;
+  readonly ready: number;
+  readonly terminating: number;
+}
+
+/**
+ * Runs the pods of Jobs to completion.
+ * Source: Kubernetes v1.36.3 pkg/controller/job/job_controller.go.
+ */
+export function startJobController(deps: ControllerDeps): Disposable {
+  const { cluster, clock, events } = deps;
+  const resources = new DisposableStack();
+  const backoffs = new Map<string, Backoff>();
+  const pods = resources.use(new ObjectIndex(cluster, podKind, (pod) => [controllerOf(pod)?.uid ?? orphansOf(pod.metadata.namespace)]));
+  const jobs = resources.use(new ObjectIndex(cluster, jobKind, ({ metadata }) => [metadata.uid, `in/${metadata.namespace}`]));
+  const loop = resources.use(createWorkLoop({ ...deps, process: sync }));
+  const orphans = resources.use(createWorkLoop({ ...deps, process: releaseOrphan }));
+  resources.use(
+    cluster.watch(jobKind, ({ type, object }) => {
+      if (type !== "DELETED") loop.add(keyOf(object));
+      else backoffs.delete(object.metadata.uid);
+      if (type === "DELETED" || isJobFinished(object["status"]))
+        for (const pod of pods.get(object.metadata.uid)) if (isTracked(pod)) orphans.add(keyOf(pod));
+    }),
+  );
+  resources.use(cluster.watch(podKind, ({ object }) => wake(object)));
+  for (const job of cluster.list(jobKind)) loop.add(keyOf(job));
+  for (const pod of cluster.list(podKind)) wake(pod);
+  return resources;
+
+  function wake(pod: JobPod): void {
+    const owner = controllerOf(pod);
+    const candidates = owner === undefined ? jobs.get(`in/${pod.metadata.namespace}`) : jobs.get(owner.uid);
+    for (const job of candidates)
+      if (owner !== undefined || matchesSelector(job["spec"].selector, pod.metadata.labels)) loop.add(keyOf(job));
+    if (isTracked(pod)) orphans.add(keyOf(pod));
+  }
+
+  /** A pod that no Job will count any more is let go. */
+  function releaseOrphan(key: string): void {
+    const { namespace, name } = parseKey(key);
+    const pod = cluster.get(podKind, namespace, name);
+    if (pod === undefined || !isTracked(pod)) return;
+    const owner = controllerOf(pod);
+    if (owner !== undefined && (owner.kind !== jobKind.kind || owner.apiVersion !== "batch/v1")) return;
+    const candidates = owner === undefined ? jobs.get(`in/${namespace}`) : jobs.get(owner.uid);
+    const isWanted = candidates.some(
+      (job) =>
+        isManagedElsewhere(job) ||
+        (!isJobFinished(job["status"]) && (owner !== undefined || matchesSelector(job["spec"].selector, pod.metadata.labels))),
+    );
+    if (!isWanted) cluster.update(podKind, namespace, name, withoutTracking);
+  }
+
+  function sync(key: string): number | undefined {
+    const { namespace, name } = parseKey(key);
+    const job = cluster.get(jobKind, namespace, name);
+    if (job === undefined || isManagedElsewhere(job)) return undefined;
+    if (isJobFinished(job["status"])) {
+      backoffs.delete(job.metadata.uid);
+      return undefined;
+    }
+    const view = viewJob(started(job), claim(job));
+    const backoff = nextBackoff(backoffs.get(job.metadata.uid) ?? noBackoff, view.newSucceeded, view.newFailed);
+    const outcome = outcomeOf(view, clock.now());
+    if (outcome !== undefined) return conclude(view, removeActive(view), outcome);
+    const plan = job.metadata.deletionTimestamp === undefined ? planPods(view, backoff, clock.now()) : { remove: [], create: [] };
+    for (const pod of plan.remove) removePod(view, pod);
+    const { created, failure } = createPods(
+      deps,
+      { component, owner: view.job },
+      plan.create.map((index) => jobPod(view.job, index, index === undefined ? undefined : view.indexes?.kept.get(index))),
+    );
+    const counts = countsAfter(view, plan.remove, created);
+    const isComplete = counts.active === 0 && hasSucceeded(view);
+    conclude(view, counts, isComplete ? completion(clock.now()) : undefined);
+    if (failure === undefined) backoffs.set(job.metadata.uid, backoff);
+    else throw failure;
+    return earliest(plan.waitMs, deadlineInMs(view, clock.now()));
+  }
+
+  /** The time of a Job that is not suspended runs. */
+  function started(job: Readonly<ApiObject>): Readonly<ApiObject> {
+    const status: JobStatus = job["status"];
+    if (status.startTime !== undefined || job["spec"].suspend === true) return job;
+    return { ...job, status: { ...status, startTime: toTimestamp(clock.now()) } };
+  }
+
+  function claim(job: Readonly<ApiObject>): JobPod[] {
+    return claimObjects(cluster, {
+      owner: job,
+      ownerKind: jobKind,
+      kind: podKind,
+      owned: pods.get(job.metadata.uid),
+      orphans: pods.get(orphansOf(job.metadata.namespace)),
+      canChange: ({ metadata }) => metadata.deletionTimestamp === undefined,
+      finalizer: trackingFinalizer,
+    });
+  }
+
+  function removePod({ job }: JobView, pod: JobPod): void {
+    const { namespace, name } = pod.metadata;
+    cluster.update(podKind, namespace, name, withoutTracking);
+    deletePod(deps, { component, owner: job }, pod);
+  }
+
+  /** Ends the pods of a Job that is decided; they are still to be counted. */
+  function removeActive(view: JobView): Counts {
+    for (const pod of view.active) deletePod(deps, { component, owner: view.job }, pod);
+    return countsAfter(view, view.active, 0);
+  }
+
+  /** Writes the status, lets go the pods that are counted with it, and ends the Job if that was all. */
+  function conclude(view: JobView, counts: Counts, outcome: JobCondition | undefined): undefined {
+    const nowMs = clock.now();
+    const { uid } = view.job.metadata;
+    const base = outcome === undefined ? withSuspension(view) : view.status;
+    const tracking = trackPods(view, { ...base, ...counts }, outcome, nowMs);
+    writeStatus(view.job, tracking.status);
+    for (const { metadata } of tracking.release) cluster.update(podKind, metadata.namespace, metadata.name, withoutTracking);
+    const counted = countReleased(tracking.status, pods.get(uid));
+    const last = ended(counted, tracking.end, nowMs);
+    writeStatus(view.job, last ?? counted);
+    if (last !== undefined && tracking.end !== undefined) reportEnd(view, last, tracking.end);
+  }
+
+  function withSuspension({ job, spec, status }: JobView): JobStatus {
+    const { conditions = [] } = status;
+    const known = conditions.find(({ type }) => type === "Suspended");
+    const isSuspended = spec.suspend === true;
+    if (job.metadata.deletionTimestamp !== undefined || (known?.status === "True") === isSuspended) return status;
+    const [reason, message] = isSuspended ? ["JobSuspended", "Job suspended"] : ["JobResumed", "Job resumed"];
+    const condition = jobCondition("Suspended", reason, message, clock.now(), isSuspended ? "True" : "False");
+    events.record(component, job, { type: "Normal", reason: isSuspended ? "Suspended" : "Resumed", message });
+    const { startTime: _before, ...rest } = status;
+    return {
+      ...rest,
+      ...(isSuspended ? {} : { startTime: toTimestamp(clock.now()) }),
+      conditions: known === undefined ? [...conditions, condition] : conditions.map((other) => (other === known ? condition : other)),
+    };
+  }
+
+  function reportEnd({ job, spec }: JobView, { succeeded = 0 }: JobStatus, { type, reason = "", message = "" }: JobCondition): void {
+    if (type !== "Complete") return events.record(component, job, { type: "Warning", reason, message });
+    if (spec.completions !== undefined && succeeded > spec.completions)
+      events.record(component, job, {
+        type: "Warning",
+        reason: "TooManySucceededPods",
+        message: "Too many succeeded pods running after completion count reached",
+      });
+    events.record(component, job, { type: "Normal", reason: "Completed", message: "Job completed" });
+  }
+
+  function writeStatus({ metadata }: Readonly<ApiObject>, status: JobStatus): void {
+    const { namespace, name, uid } = metadata;
+    const written = withoutZeros(status);
+    const change = (job: ApiObject): ApiObject | undefined =>
+      job.metadata.uid !== uid || equalJson(job["status"], written) ? undefined : { ...job, status: written };
+    cluster.update(jobKind, namespace, name, change, "status");
+  }
+}
+
+function isManagedElsewhere(job: Readonly<ApiObject>): boolean {
+  const { managedBy = ownName }: JobSpec = job["spec"];
+  return managedBy !== ownName;
+}
+
+function hasSucceeded({ spec, succeeded }: JobView): boolean {
+  return spec.completions === undefined ? succeeded > 0 : succeeded >= spec.completions;
+}
+
+function countsAfter(view: JobView, removed: readonly JobPod[], created: number): Counts {
+  return {
+    active: view.active.length - removed.length + created,
+    ready: view.ready - removed.filter(isReady).length,
+    terminating: view.terminating + removed.length,
+  };
+}
+
+function earliest(...delaysMs: readonly (number | undefined)[]): number | undefined {
+  const known = delaysMs.filter((delay) => delay !== undefined);
+  return known.length > 0 ? Math.min(...known) : undefined;
+}
+
+/** Plain counters of zero are left out; those that tell zero from unknown stay. */
+function withoutZeros({ active, succeeded, failed, completedIndexes, ...rest }: JobStatus): JobStatus {
+  return {
+    ...rest,
+    ...(active ? { active } : {}),
+    ...(succeeded ? { succeeded } : {}),
+    ...(failed ? { failed } : {}),
+    ...(completedIndexes ? { completedIndexes } : {}),
+  };
+}

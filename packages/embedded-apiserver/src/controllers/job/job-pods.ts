@@ -1,0 +1,80 @@
+import type { ApiObject } from "../../kind.ts";
+import type { JobSpec } from "../../kinds/batch/batch-fields.ts";
+import { completionIndexKey, trackingFinalizer } from "../../kinds/batch/job-labels.ts";
+import type { PodSpec, PodStatus } from "../../kinds/pod/pod-fields.ts";
+import { podCondition } from "../pod-facts.ts";
+
+/** Source of this file: Kubernetes v1.36.3 pkg/controller/job/{job_controller,indexed_job_utils,backoff_utils}.go. */
+
+/** A pod of a Job. */
+export type JobPod = Readonly<ApiObject>;
+
+const failuresAnnotation = "batch.kubernetes.io/job-index-failure-count";
+const ignoredAnnotation = "batch.kubernetes.io/job-index-ignored-failure-count";
+
+/** The pod's number; `undefined` if it has none. */
+export function completionIndexOf({ metadata }: JobPod): number | undefined {
+  const text = metadata.annotations?.[completionIndexKey];
+  return text !== undefined && /^\d+$/.test(text) ? Number(text) : undefined;
+}
+
+/** Whether the Job has yet to count the pod's end. */
+export function isTracked({ metadata }: JobPod): boolean {
+  return metadata.finalizers?.includes(trackingFinalizer) ?? false;
+}
+
+/** Takes away the finalizer that keeps a pod until it is counted. */
+export function withoutTracking(pod: ApiObject): ApiObject {
+  const finalizers = (pod.metadata.finalizers ?? []).filter((finalizer) => finalizer !== trackingFinalizer);
+  if (finalizers.length > 0) pod.metadata.finalizers = finalizers;
+  else delete pod.metadata.finalizers;
+  return pod;
+}
+
+/** Whether a pod is replaced only once it has ended, not when it begins to. */
+export function replacesOnlyFailed({ podReplacementPolicy, podFailurePolicy }: JobSpec): boolean {
+  return podReplacementPolicy === "Failed" || podFailurePolicy !== undefined;
+}
+
+/** Whether the pod counts as a failure. */
+export function hasFailed(pod: JobPod, spec: JobSpec): boolean {
+  const { phase }: PodStatus = pod["status"];
+  if (phase === "Failed") return true;
+  return !replacesOnlyFailed(spec) && pod.metadata.deletionTimestamp !== undefined && phase !== "Succeeded";
+}
+
+/** How often pods of this number have failed before this one: the failures that count, and those a policy ignores. */
+export function earlierFailures({ metadata }: JobPod): { readonly counted: number; readonly ignored: number } {
+  const numberOf = (annotation: string): number => {
+    const text = metadata.annotations?.[annotation] ?? "";
+    return /^\d+$/.test(text) ? Math.min(Number(text), 2 ** 31 - 1) : 0;
+  };
+  return { counted: numberOf(failuresAnnotation), ignored: numberOf(ignoredAnnotation) };
+}
+
+/** Annotations that tell a new pod of the failures before it. */
+export function failureAnnotations({ counted, ignored }: { readonly counted: number; readonly ignored: number }): Record<string, string> {
+  return { [failuresAnnotation]: String(counted), ...(ignored > 0 ? { [ignoredAnnotation]: String(ignored) } : {}) };
+}
+
+/** When the pod ended, in milliseconds since the epoch, as well as it can be told. */
+export function finishedMs(pod: JobPod): number {
+  const { deletionTimestamp, deletionGracePeriodSeconds = 0, creationTimestamp } = pod.metadata;
+  const ready = podCondition(pod, "Ready");
+  const told =
+    containersFinishedMs(pod) ??
+    (ready?.status === "False" && ready.lastTransitionTime ? Date.parse(ready.lastTransitionTime) : undefined) ??
+    (deletionTimestamp === undefined ? undefined : Date.parse(deletionTimestamp) - deletionGracePeriodSeconds * 1000);
+  return told ?? Date.parse(creationTimestamp);
+}
+
+function containersFinishedMs(pod: JobPod): number | undefined {
+  const { initContainers = [] }: PodSpec = pod["spec"];
+  const { containerStatuses = [], initContainerStatuses = [] }: PodStatus = pod["status"];
+  const sidecars = new Set(initContainers.filter(({ restartPolicy }) => restartPolicy === "Always").map(({ name }) => name));
+  const times = [...containerStatuses, ...initContainerStatuses.filter(({ name }) => sidecars.has(name))].map(
+    ({ state }) => state.terminated?.finishedAt,
+  );
+  const known = times.filter((time) => typeof time === "string");
+  return times.length === 0 || known.length < times.length ? undefined : Math.max(...known.map((time) => Date.parse(time)));
+}

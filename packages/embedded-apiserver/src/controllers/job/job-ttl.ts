@@ -1,0 +1,36 @@
+import type { JobSpec, JobStatus } from "../../kinds/batch/batch-fields.ts";
+import { jobKind } from "../../kinds/batch/job.ts";
+import type { ControllerDeps } from "../controller-deps.ts";
+import { keyOf, parseKey } from "../object-key.ts";
+import { createWorkLoop } from "../work-loop.ts";
+
+/**
+ * Deletes Jobs some time after they have ended, where they ask for it.
+ * Source: Kubernetes v1.36.3 pkg/controller/ttlafterfinished.
+ */
+export function startJobTtl(deps: ControllerDeps): Disposable {
+  const { cluster, clock } = deps;
+  const resources = new DisposableStack();
+  const loop = resources.use(createWorkLoop({ ...deps, process: sync }));
+  resources.use(cluster.watch(jobKind, ({ type, object }) => type !== "DELETED" && loop.add(keyOf(object))));
+  for (const job of cluster.list(jobKind)) loop.add(keyOf(job));
+  return resources;
+
+  function sync(key: string): number | undefined {
+    const { namespace, name } = parseKey(key);
+    const job = cluster.get(jobKind, namespace, name);
+    if (job === undefined || job.metadata.deletionTimestamp !== undefined) return undefined;
+    const { ttlSecondsAfterFinished: ttlSeconds }: JobSpec = job["spec"];
+    const finishedMs = finishTimeMs(job["status"]);
+    if (ttlSeconds === undefined || finishedMs === undefined) return undefined;
+    const leftMs = finishedMs + ttlSeconds * 1000 - clock.now();
+    if (leftMs > 0) return leftMs;
+    cluster.delete(jobKind, namespace, name, { uid: job.metadata.uid, propagationPolicy: "Foreground" });
+    return undefined;
+  }
+}
+
+function finishTimeMs({ conditions = [] }: JobStatus): number | undefined {
+  const end = conditions.find(({ type, status }) => (type === "Complete" || type === "Failed") && status === "True");
+  return end?.lastTransitionTime ? Date.parse(end.lastTransitionTime) : undefined;
+}
