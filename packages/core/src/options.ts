@@ -1,4 +1,4 @@
-import type { Clock, DeepReadonly, KubeClient, Logger, Metrics, Node, Random, Taint } from "@virtual-kubelet/kube-client";
+import type { Clock, DeepReadonly, KubeClient, Logger, Metrics, Node, Random, Taint, Tracer } from "@virtual-kubelet/kube-client";
 import type { ProviderDefinition } from "./provider/provider.ts";
 
 /** What the node object looks like; the provider's own description goes over the defaults, and these go over both. */
@@ -110,6 +110,7 @@ export interface VirtualNodeOptions<Config = unknown> {
   readonly random?: Random | undefined;
   readonly logger?: Logger | undefined;
   readonly metrics?: Metrics | undefined;
+  readonly tracer?: Tracer | undefined;
 }
 
 /** The node object as last seen at the API server. */

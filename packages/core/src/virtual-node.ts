@@ -225,6 +225,7 @@ export class VirtualNode {
       node: () => node.node,
       hostIPs: () => node.hostIPs,
       recorder,
+      tracer: this.#options.tracer,
       options: podOptions,
     });
     this.#pods = pods;

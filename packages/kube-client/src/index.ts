@@ -16,6 +16,7 @@ export { silentLogger, type LogFields, type Logger } from "./logger.ts";
 export { noMetrics, type MetricLabels, type Metrics } from "./metrics.ts";
 export { microTime, rfc3339 } from "./micro-time.ts";
 export type {
+  CertificateSigningRequest,
   ConfigMap,
   Container,
   ContainerState,
@@ -42,7 +43,9 @@ export type {
   Secret,
   Service,
   Status,
+  SubjectAccessReview,
   Taint,
+  TokenReview,
   Wire,
 } from "./objects.ts";
 export { Reflector, type ReflectorOptions } from "./reflector.ts";
@@ -50,5 +53,7 @@ export { resource, resources, type Resource } from "./resources.ts";
 export { createKubeClient, type KubeClientOptions } from "./rest-client.ts";
 export type { Store, StoreChange } from "./store.ts";
 export { systemClock, systemRandom } from "./system-clock.ts";
+export { SharedCalls } from "./shared-calls.ts";
+export { noTracer, type SpanAttributes, type Tracer } from "./tracer.ts";
 export type { Transport, TransportPool, TransportRequest, TransportResponse } from "./transport.ts";
 export { WorkQueue, type WorkFailure, type WorkQueueOptions, type WorkQueueRun, type WorkResult } from "./work-queue.ts";

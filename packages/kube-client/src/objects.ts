@@ -61,3 +61,7 @@ export interface Service extends Wire<k8s.V1Service> {}
 export interface Namespace extends Wire<k8s.V1Namespace> {}
 export interface CoreEvent extends Wire<k8s.CoreV1Event> {}
 export interface Deployment extends Wire<k8s.V1Deployment> {}
+
+export interface TokenReview extends Wire<k8s.V1TokenReview> {}
+export interface SubjectAccessReview extends Wire<k8s.V1SubjectAccessReview> {}
+export interface CertificateSigningRequest extends Wire<k8s.V1CertificateSigningRequest> {}

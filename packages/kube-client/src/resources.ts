@@ -1,4 +1,18 @@
-import type { ConfigMap, CoreEvent, Deployment, KubernetesObject, Lease, Namespace, Node, Pod, Secret, Service } from "./objects.ts";
+import type {
+  CertificateSigningRequest,
+  ConfigMap,
+  CoreEvent,
+  Deployment,
+  KubernetesObject,
+  Lease,
+  Namespace,
+  Node,
+  Pod,
+  Secret,
+  Service,
+  SubjectAccessReview,
+  TokenReview,
+} from "./objects.ts";
 
 /** A kind of object the API server stores, and where it is found. */
 export interface Resource<T extends KubernetesObject> {
@@ -29,6 +43,9 @@ export const resources: {
   readonly events: Resource<CoreEvent>;
   readonly leases: Resource<Lease>;
   readonly deployments: Resource<Deployment>;
+  readonly tokenReviews: Resource<TokenReview>;
+  readonly subjectAccessReviews: Resource<SubjectAccessReview>;
+  readonly certificateSigningRequests: Resource<CertificateSigningRequest>;
 } = {
   pods: { group: "", version: "v1", plural: "pods", kind: "Pod", namespaced: true },
   nodes: { group: "", version: "v1", plural: "nodes", kind: "Node", namespaced: false },
@@ -39,4 +56,19 @@ export const resources: {
   events: { group: "", version: "v1", plural: "events", kind: "Event", namespaced: true },
   leases: { group: "coordination.k8s.io", version: "v1", plural: "leases", kind: "Lease", namespaced: true },
   deployments: { group: "apps", version: "v1", plural: "deployments", kind: "Deployment", namespaced: true },
+  tokenReviews: { group: "authentication.k8s.io", version: "v1", plural: "tokenreviews", kind: "TokenReview", namespaced: false },
+  subjectAccessReviews: {
+    group: "authorization.k8s.io",
+    version: "v1",
+    plural: "subjectaccessreviews",
+    kind: "SubjectAccessReview",
+    namespaced: false,
+  },
+  certificateSigningRequests: {
+    group: "certificates.k8s.io",
+    version: "v1",
+    plural: "certificatesigningrequests",
+    kind: "CertificateSigningRequest",
+    namespaced: false,
+  },
 };

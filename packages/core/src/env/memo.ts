@@ -1,4 +1,4 @@
-import { SharedCalls } from "./shared-calls.ts";
+import { SharedCalls } from "@virtual-kubelet/kube-client";
 
 /**
  * Values by key, each loaded once: who asks while it is being loaded waits for the same load. The load is aborted when

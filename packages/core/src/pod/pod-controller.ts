@@ -1,4 +1,5 @@
 import {
+  noTracer,
   WorkQueue,
   type Clock,
   type DeepReadonly,
@@ -9,6 +10,7 @@ import {
   type Pod,
   type Random,
   type Store,
+  type Tracer,
 } from "@virtual-kubelet/kube-client";
 import type { PodOptions, RegisteredNode } from "../options.ts";
 import type { Capabilities } from "../provider/capabilities.ts";
@@ -50,6 +52,8 @@ export interface PodControllerDeps {
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** Default: nothing is traced. */
+  readonly tracer?: Tracer | undefined;
 }
 
 /**
@@ -70,7 +74,7 @@ export class PodController {
 
   constructor(deps: PodControllerDeps) {
     this.#deps = deps;
-    const { client, clock, hostIPs, logger, metrics, options, provider, random, store } = deps;
+    const { client, clock, hostIPs, logger, metrics, options, provider, random, store, tracer = noTracer } = deps;
     const onPlan = (uid: string): void => this.#queue.add(uid);
     const onStatus = (uid: string): void => this.#statuses.mark(uid);
     this.#queue = new WorkQueue({ name: "pods", clock, random, metrics });
@@ -80,12 +84,14 @@ export class PodController {
       clock,
       logger,
       metrics,
+      tracer,
       timeoutMs: options.providerTimeoutMs ?? defaultProviderTimeoutMs,
       redact: deps.redact,
       onLateEnd: (ref) => this.#records.onLateEnd(ref),
     });
     this.#worker = new PodWorker({
       ...deps,
+      tracer,
       records: this.#records,
       calls: this.calls,
       onPlan,
@@ -101,6 +107,7 @@ export class PodController {
       random,
       logger,
       metrics,
+      tracer,
     });
   }
 

@@ -41,6 +41,8 @@ export interface ProviderCall {
 /** All the pod controller knows of one pod besides the API server's object. */
 export interface PodRecord {
   readonly ref: PodRef;
+  /** When the node first saw the pod, on the monotonic clock. */
+  readonly firstSeenMs: number;
   backend: Backend;
   /** The provider's last report; the core's own copy. */
   reported: ProviderPodStatus | undefined;
@@ -64,6 +66,7 @@ export interface PodRecord {
 export function newPodRecord(ref: PodRef, nowMs: number): PodRecord {
   return {
     ref,
+    firstSeenMs: nowMs,
     backend: { kind: "unknown" },
     reported: undefined,
     unconfirmed: undefined,

@@ -7,7 +7,7 @@ import {
   isUnsupported,
   messageOf,
 } from "@virtual-kubelet/errdefs";
-import type { Clock, DeepReadonly, EventRecorder, Metrics, Pod, Store, WorkResult } from "@virtual-kubelet/kube-client";
+import type { Clock, DeepReadonly, EventRecorder, Metrics, Pod, Store, Tracer, WorkResult } from "@virtual-kubelet/kube-client";
 import { waitingReasonOf } from "../env/pod-resolver.ts";
 import { mountWaitingReason } from "../volumes/mount-error.ts";
 import type { PodOptions, RegisteredNode } from "../options.ts";
@@ -48,6 +48,7 @@ export interface PodWorkerDeps {
   readonly onForgotten: (uid: string) => void;
   readonly clock: Clock;
   readonly metrics: Metrics;
+  readonly tracer: Tracer;
 }
 
 /** Does the next thing for a pod: asks the provider, has it start, change or end the pod, and judges how that went. */
@@ -62,8 +63,18 @@ export class PodWorker {
   async work(uid: string, signal: AbortSignal): Promise<WorkResult | void> {
     const record = this.#deps.records.get(uid);
     if (!record) return;
+    const { clock, store, tracer } = this.#deps;
+    const plan = planPod(store.get(uid), record, clock.monotonic());
+    if (plan.kind === "nothing") return;
+    const { name, namespace } = record.ref;
+    const attributes = { "k8s.pod.uid": uid, "k8s.pod.name": name, "k8s.namespace.name": namespace, "vk.plan": plan.kind };
+    return tracer.span("pod.sync", attributes, () => this.#carryOut(plan, record, signal));
+  }
+
+  async #carryOut(first: PodPlan, record: PodRecord, signal: AbortSignal): Promise<WorkResult | void> {
     const { clock, store, records } = this.#deps;
-    let plan = planPod(store.get(uid), record, clock.monotonic());
+    const { uid } = record.ref;
+    let plan = first;
     // What was asked decides what is done in the same run: a retry must not begin anew by having asked first.
     if (plan.kind === "inspect") {
       await this.#inspect(record, signal);

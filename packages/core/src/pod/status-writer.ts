@@ -11,9 +11,12 @@ import {
   type PodStatus,
   type Random,
   type Store,
+  type Tracer,
 } from "@virtual-kubelet/kube-client";
 import { isTerminalPhase } from "./pod-phase.ts";
 import type { PodRecord } from "./pod-record.ts";
+import type { PodRef } from "../provider/provider.ts";
+import { toEpochMs } from "../kubernetes/api-time.ts";
 import { isNewer } from "../kubernetes/resource-version.ts";
 import { isOtherPod, podStatusPatch } from "./pod-status-patch.ts";
 
@@ -39,6 +42,7 @@ export interface StatusWriterDeps {
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  readonly tracer: Tracer;
 }
 
 /** What was last sent for a pod. */
@@ -116,7 +120,7 @@ export class StatusWriter {
       // The store has it: nothing of the answer needs to be kept.
       if (!body && pod === stored) this.#written.delete(uid);
       if (body) {
-        const outcome = await this.#write(uid, pod, wanted, body, signal);
+        const outcome = await this.#write(record, pod, wanted, body, signal);
         if (outcome !== "written") return outcome;
       }
     }
@@ -125,13 +129,14 @@ export class StatusWriter {
 
   /** Sends the patch. @returns `written`, or what the queue is to do instead */
   async #write(
-    uid: string,
+    record: PodRecord,
     pod: DeepReadonly<Pod>,
     wanted: PodStatus,
     body: Record<string, unknown>,
     signal: AbortSignal,
   ): Promise<"written" | { requeueAfterMs: number }> {
-    const { client, logger, metrics, clock } = this.#deps;
+    const { logger, metrics, clock } = this.#deps;
+    const { uid } = record.ref;
     const text = JSON.stringify(body);
     const last = this.#written.get(uid);
     if (last?.body === text && last.pod.metadata?.resourceVersion === pod.metadata?.resourceVersion) {
@@ -141,23 +146,43 @@ export class StatusWriter {
     }
     const delayMs = wanted.phase === pod.status?.phase ? this.#spend(uid) : 0;
     if (delayMs > 0) return { requeueAfterMs: delayMs };
-    const name = { namespace: pod.metadata?.namespace, name: pod.metadata?.name ?? "" };
     const startedMs = clock.monotonic();
     try {
-      const options = { subresource: "status", answer: "metadata", signal } as const;
-      const { metadata } = await client.patch(resources.pods, name, { type: "strategic", body }, options);
+      const { metadata } = await this.#patch(record.ref, body, signal);
       if (this.#isKnown(uid)) this.#written.set(uid, { body: text, pod: { ...pod, metadata, status: wanted } });
       metrics.observe("kubelet_pod_status_sync_duration_seconds", (clock.monotonic() - startedMs) / 1000);
+      if (wanted.phase === "Running" && pod.status?.phase === "Pending") this.#measureStart(record, pod);
       return "written";
     } catch (error) {
       signal.throwIfAborted();
       // The pod is gone or was replaced, and the watch will say so; should it not, this is tried again.
       if (isNotFound(error) || isOtherPod(error)) return { requeueAfterMs: replacedRetryMs };
       if (isInvalidInput(error)) {
-        logger.error({ pod: `${name.namespace}/${name.name}`, uid, err: messageOf(error) }, "the API server refuses the pod's status");
+        logger.error(
+          { pod: `${record.ref.namespace}/${record.ref.name}`, uid, err: messageOf(error) },
+          "the API server refuses the pod's status",
+        );
       }
       throw error;
     }
+  }
+
+  /** @returns the pod as the server has it then, its metadata alone */
+  #patch({ namespace, name, uid }: PodRef, body: Record<string, unknown>, signal: AbortSignal): Promise<Pick<Pod, "metadata">> {
+    const { client, tracer } = this.#deps;
+    const attributes = { "k8s.pod.uid": uid, "k8s.pod.name": name, "k8s.namespace.name": namespace };
+    return tracer.span("status.patch", attributes, () =>
+      client.patch(resources.pods, { namespace, name }, { type: "strategic", body }, { subresource: "status", answer: "metadata", signal }),
+    );
+  }
+
+  /** The pod shows as running from now on. */
+  #measureStart(record: PodRecord, pod: DeepReadonly<Pod>): void {
+    const { clock, metrics } = this.#deps;
+    metrics.observe("kubelet_pod_start_duration_seconds", (clock.monotonic() - record.firstSeenMs) / 1000);
+    const createdMs = toEpochMs(pod.metadata?.creationTimestamp);
+    // The API server's clock may be ahead of ours.
+    if (createdMs !== undefined) metrics.observe("kubelet_pod_start_total_duration_seconds", Math.max(0, clock.now() - createdMs) / 1000);
   }
 
   /** The end is written: removes the API server's object, and only this very one. */

@@ -1,5 +1,5 @@
 import { isDeadlineExceeded, NotFoundError } from "@virtual-kubelet/errdefs";
-import { noMetrics, silentLogger } from "@virtual-kubelet/kube-client";
+import { noMetrics, noTracer, silentLogger } from "@virtual-kubelet/kube-client";
 import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { expect, test } from "vitest";
 import type { PodLifecycleHandler, PodRef } from "./provider.ts";
@@ -20,6 +20,7 @@ function callsTo(deletePod: PodLifecycleHandler["deletePod"]): { calls: Provider
     clock,
     logger: silentLogger,
     metrics: noMetrics,
+    tracer: noTracer,
     timeoutMs: 60_000,
     onLateEnd: (to) => late.push(to),
   });

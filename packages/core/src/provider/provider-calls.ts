@@ -1,5 +1,5 @@
 import { codeOf, DeadlineExceededError } from "@virtual-kubelet/errdefs";
-import type { Clock, DeepReadonly, Logger, Metrics, Pod } from "@virtual-kubelet/kube-client";
+import type { Clock, DeepReadonly, Logger, Metrics, Pod, SpanAttributes, Tracer } from "@virtual-kubelet/kube-client";
 import type { DeletePodOptions, PodLifecycleHandler, PodRef, ProviderPod, ProviderPodList, ProviderPodStatus } from "./provider.ts";
 import { checkPod, checkPodList, checkStatus } from "./provider-output.ts";
 import type { ResolvedPod } from "./resolved-pod.ts";
@@ -13,6 +13,7 @@ export interface ProviderCallsDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  readonly tracer: Tracer;
   /** Deadline of one call in milliseconds. */
   readonly timeoutMs: number;
   /** Takes the secrets of the pod of that UID out of what the provider throws; default: nothing is taken out. */
@@ -60,12 +61,12 @@ export class ProviderCalls {
   }
 
   async #call<T>(method: string, ref: PodRef | undefined, signal: AbortSignal, start: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const { clock, metrics } = this.#deps;
+    const { clock, metrics, tracer } = this.#deps;
     signal.throwIfAborted();
     const startedMs = clock.monotonic();
     let code = "OK";
     try {
-      return await this.#race(method, ref, signal, start);
+      return await tracer.span(`provider.${method}`, podAttributes(ref), () => this.#race(method, ref, signal, start));
     } catch (error) {
       code = codeOf(error) ?? "UNKNOWN";
       throw ref && this.#deps.redact && error !== signal.reason ? this.#deps.redact(ref.uid, error) : error;
@@ -118,4 +119,8 @@ export class ProviderCalls {
       outer.removeEventListener("abort", onAbort);
     }
   }
+}
+
+function podAttributes(ref: PodRef | undefined): SpanAttributes {
+  return ref ? { "k8s.pod.uid": ref.uid, "k8s.pod.name": ref.name, "k8s.namespace.name": ref.namespace } : {};
 }

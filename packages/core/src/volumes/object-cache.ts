@@ -1,5 +1,6 @@
 import { isForbidden, isNotFound, NotFoundError } from "@virtual-kubelet/errdefs";
 import {
+  SharedCalls,
   Reflector,
   type Clock,
   type DeepReadonly,
@@ -10,7 +11,6 @@ import {
   type Random,
   type Resource,
 } from "@virtual-kubelet/kube-client";
-import { SharedCalls } from "../env/shared-calls.ts";
 
 /** How long what was read counts while the watch is being opened: the watch tells of whatever changed meanwhile. */
 const freshMs = 1_000;

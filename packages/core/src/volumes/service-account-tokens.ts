@@ -1,5 +1,6 @@
 import { ForbiddenError, isForbidden, messageOf, UnavailableError } from "@virtual-kubelet/errdefs";
 import {
+  SharedCalls,
   backoffMs,
   statusOf,
   type Backoff,
@@ -10,7 +11,6 @@ import {
   type Pod,
   type Random,
 } from "@virtual-kubelet/kube-client";
-import { SharedCalls } from "../env/shared-calls.ts";
 import { requestToken, type IssuedToken, type TokenWish } from "./token-request.ts";
 
 /** Source: maxTTL and maxJitter in kubernetes v1.36.3 pkg/kubelet/token/token_manager.go. */

@@ -34,9 +34,12 @@ export class SharedCalls<T> {
   #start(key: string, call: (signal: AbortSignal) => Promise<T>): Flight<T> {
     const abort = new AbortController();
     const flight: Flight<T> = { promise: call(abort.signal), abort, waiters: 0 };
-    // A failure is for those who wait; here it only must not go unhandled.
-    flight.promise.catch(() => {});
     this.#flights.set(key, flight);
+    const forget = (): void => {
+      if (this.#flights.get(key) === flight) this.#flights.delete(key);
+    };
+    // A failure is for those who wait; here it only must not go unhandled.
+    flight.promise.then(forget, forget);
     return flight;
   }
 }

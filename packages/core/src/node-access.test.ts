@@ -1,0 +1,92 @@
+import { isUnavailable, isUnsupported } from "@virtual-kubelet/errdefs";
+import { noMetrics, type DeepReadonly, type MetricLabels, type Pod } from "@virtual-kubelet/kube-client";
+import { expect, test } from "vitest";
+import { NodeAccess, type RunningNode } from "./node-access.ts";
+import type { Provider } from "./provider/provider.ts";
+
+const ref = { namespace: "default", name: "web", uid: "u1" };
+const { signal } = new AbortController();
+const unused = (): never => {
+  throw new Error("not expected to be called");
+};
+const lifecycle: Provider = {
+  createPod: unused,
+  updatePod: unused,
+  deletePod: unused,
+  getPod: unused,
+  getPodStatus: unused,
+  getPods: unused,
+};
+
+function accessTo(change: Partial<RunningNode>): NodeAccess {
+  const access = new NodeAccess({ nodeName: "n1", providerName: "acme", metrics: noMetrics });
+  access.open({ provider: lifecycle, listPods: () => [], getPods: unused, redact: (_uid, error) => error, ...change });
+  return access;
+}
+
+function pod(uid: string, change: Pod["metadata"] = {}): DeepReadonly<Pod> {
+  return { metadata: { namespace: "default", name: "web", uid, ...change } };
+}
+
+test("while the node does not run there are no pods, and calls fail as unavailable", async () => {
+  const access = new NodeAccess({ nodeName: "n1", providerName: "acme", metrics: noMetrics });
+  const running = access.open({
+    provider: lifecycle,
+    listPods: () => [pod("u1")],
+    getPods: async () => ({ pods: [], complete: true }),
+    redact: (_uid, error) => error,
+  });
+  expect(access.findPod("default", "web")).toBeDefined();
+
+  running[Symbol.dispose]();
+
+  expect(access.findPod("default", "web")).toBeUndefined();
+  await expect(access.getStatsSummary(signal)).rejects.toSatisfy(isUnavailable);
+  await expect(access.getMetricsResource(signal)).rejects.toSatisfy(isUnavailable);
+});
+
+test("what the provider has no method for is unsupported, and named", async () => {
+  const call = accessTo({}).runInContainer(
+    ref,
+    "main",
+    ["ls"],
+    { stdin: undefined, stdout: undefined, stderr: undefined, tty: false, resizes: (async function* () {})() },
+    signal,
+  );
+
+  await expect(call).rejects.toSatisfy(isUnsupported);
+  await expect(call).rejects.toThrow("provider acme does not support exec");
+});
+
+test("of two pods of one name the one that is not being deleted is found", () => {
+  const access = accessTo({ listPods: () => [pod("old", { deletionTimestamp: "2026-01-01T00:00:00Z" }), pod("new")] });
+
+  expect(access.findPod("default", "web")?.metadata?.uid).toBe("new");
+  expect(access.findPod("other", "web")).toBeUndefined();
+});
+
+test("a provider's error is shown without the pod's secrets, and counted by its code", async () => {
+  const counted: MetricLabels[] = [];
+  const metrics = { ...noMetrics, count: (_name: string, labels: MetricLabels = {}) => void counted.push(labels) };
+  const access = new NodeAccess({ nodeName: "n1", providerName: "acme", metrics });
+  access.open({
+    provider: { ...lifecycle, getContainerLogs: () => Promise.reject(new Error("hunter2")) },
+    listPods: () => [],
+    getPods: unused,
+    redact: (uid) => new Error(`redacted for ${uid}`),
+  });
+
+  await expect(access.getContainerLogs(ref, "main", { follow: false, previous: false, timestamps: false }, signal)).rejects.toThrow(
+    "redacted for u1",
+  );
+  expect(counted).toEqual([{ method: "getContainerLogs", code: "UNKNOWN" }]);
+});
+
+test("a provider's own figures are taken where it has them", async () => {
+  const families = [{ name: "a", help: "", type: "gauge" as const, samples: [] }];
+
+  expect(await accessTo({}).getMetricsResource(signal)).toBeUndefined();
+  expect(await accessTo({ provider: { ...lifecycle, getMetricsResource: async () => families } }).getMetricsResource(signal)).toBe(
+    families,
+  );
+});

@@ -1,0 +1,22 @@
+import { expect, test } from "vitest";
+import { renderMetrics } from "./exposition.ts";
+
+test("labels are escaped and sorted, and values are Prometheus's", () => {
+  const text = renderMetrics([
+    {
+      name: "b",
+      help: "two\nlines \\",
+      type: "untyped",
+      samples: [
+        { labels: { z: 'say "hi"', a: "back\\slash\n" }, value: Infinity },
+        { value: Number.NaN },
+        { value: -Infinity, timestampMs: 1.6 },
+      ],
+    },
+    { name: "a", help: "first", type: "gauge", samples: [] },
+  ]);
+
+  expect(text).toBe(
+    '# HELP a first\n# TYPE a gauge\n# HELP b two\\nlines \\\\\n# TYPE b untyped\nb{a="back\\\\slash\\n",z="say \\"hi\\""} +Inf\nb NaN\nb -Inf 2\n',
+  );
+});

@@ -1,0 +1,77 @@
+/** What a metric is, beyond its name. */
+export interface MetricDefinition {
+  readonly help: string;
+  readonly type: "counter" | "gauge" | "histogram";
+  /** Upper bounds of a histogram's buckets. */
+  readonly buckets?: readonly number[] | undefined;
+}
+
+/** Buckets of Kubernetes's own histograms. Source: kubernetes v1.36.3 pkg/kubelet/metrics and component-base. */
+const defaultBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+const queueBuckets = [1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1, 10];
+const requestBuckets = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60];
+const podStartBuckets = [0.5, 1, 2, 3, 4, 5, 6, 8, 10, 20, 30, 45, 60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700, 3600];
+const statusBuckets = [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 20, 30, 45, 60];
+const callBuckets = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
+
+/** The metrics that the packages count, by name. Others (a provider's own) work, with a help text made of their name. */
+export const metricCatalogue: Readonly<Record<string, MetricDefinition>> = {
+  kubelet_pod_start_duration_seconds: histogram("From the node seeing a pod for the first time to the pod running", podStartBuckets),
+  kubelet_pod_start_total_duration_seconds: histogram("From a pod's creation to the pod running", podStartBuckets),
+  kubelet_pod_worker_duration_seconds: histogram("Work on one pod, by type of operation", defaultBuckets),
+  kubelet_pod_status_sync_duration_seconds: histogram("Writing one pod's status", statusBuckets),
+  kubelet_started_pods_total: counter("Pods started"),
+  kubelet_started_pods_errors_total: counter("Pods whose start failed"),
+  kubelet_orphaned_runtime_pods_total: counter("Pods found at the back end that nobody wants any more, and removed"),
+  kubelet_http_requests_total: counter("HTTP requests received"),
+  kubelet_http_requests_duration_seconds: histogram("Serving one HTTP request", defaultBuckets),
+  kubelet_http_inflight_requests: gauge("HTTP requests being served"),
+  kubelet_websocket_streaming_requests_total: counter("WebSocket requests for exec, attach and port-forward received"),
+  kubelet_server_expiration_renew_errors: counter("Failed renewals of the serving certificate"),
+  kubelet_certificate_manager_server_ttl_seconds: gauge("Seconds until the serving certificate expires; negative if it has"),
+  kubelet_certificate_manager_server_rotation_seconds: histogram(
+    "How long the serving certificate lived before it was replaced",
+    [60, 3_600, 14_400, 86_400, 604_800, 2_592_000, 7_776_000, 15_552_000, 31_104_000, 124_416_000],
+  ),
+  workqueue_depth: gauge("Items that wait in a work queue"),
+  workqueue_adds_total: counter("Items added to a work queue"),
+  workqueue_retries_total: counter("Retries of a work queue's items"),
+  workqueue_queue_duration_seconds: histogram("How long an item waits in a work queue", queueBuckets),
+  workqueue_work_duration_seconds: histogram("How long work on an item takes", queueBuckets),
+  rest_client_requests_total: counter("Requests to the API server, by status code and method"),
+  rest_client_request_duration_seconds: histogram("How long a request to the API server takes", requestBuckets),
+  vk_reflector_lists_total: counter("Lists of a reflector"),
+  vk_reflector_watches_total: counter("Watches of a reflector, by how they ended"),
+  vk_reflector_relist_missed_events_total: counter("Changes that a watch did not tell of, found by listing again"),
+  vk_reflector_decode_errors_total: counter("Lines of a watch that could not be read"),
+  vk_store_listener_errors_total: counter("Listeners of a store that threw"),
+  vk_events_dropped_total: counter("Events that were not sent, for there were too many"),
+  vk_events_failed_total: counter("Events that the API server refused"),
+  vk_lease_renewals_total: counter("Renewals of the node's lease, by result"),
+  vk_lease_renew_lateness_seconds: histogram("How late the node's lease was renewed", callBuckets),
+  vk_node_ready: gauge("Whether the node is Ready"),
+  vk_node_patches_total: counter("Patches of the node object"),
+  vk_pods_removed_total: counter("Deleted pods removed from the API server"),
+  vk_status_patches_ignored_total: counter("Statuses that the API server took without effect"),
+  vk_orphans: gauge("Objects at the back end without a pod, by state"),
+  vk_provider_up: gauge("Whether the provider's back end answers"),
+  vk_provider_ping_duration_seconds: histogram("How long a ping of the provider takes", callBuckets),
+  vk_provider_ping_failures_total: counter("Pings of the provider that failed"),
+  vk_provider_configure_failures_total: counter("Descriptions of the node that the provider failed to give"),
+  vk_provider_calls_total: counter("Calls of the provider, by method and result"),
+  vk_provider_call_duration_seconds: histogram("How long a call of the provider takes", callBuckets),
+  vk_provider_abandoned_calls_total: counter("Calls that the provider did not end when told to"),
+  vk_provider_unknown_pod_reports_total: counter("Reports of the provider on pods that are none of the node's"),
+};
+
+function counter(help: string): MetricDefinition {
+  return { help, type: "counter" };
+}
+
+function gauge(help: string): MetricDefinition {
+  return { help, type: "gauge" };
+}
+
+function histogram(help: string, buckets: readonly number[]): MetricDefinition {
+  return { help, type: "histogram", buckets };
+}

@@ -1,0 +1,58 @@
+import type { DeepReadonly, MetricFamily, Pod } from "@virtual-kubelet/core";
+
+/** A node whose pods are counted, such as a `NodeAccess`. */
+export interface CountedNode {
+  readonly nodeName: string;
+  listPods(): readonly DeepReadonly<Pod>[];
+}
+
+/**
+ * What a kubelet says of itself and of its pods, counted when asked, under a kubelet's names, so that its dashboards
+ * work: `kubelet_node_name`, `kubelet_desired_pods`, `kubelet_running_pods`, `kubelet_running_containers`. Each has a
+ * label `node`: one process may be several.
+ */
+export function nodeMetrics(nodes: readonly CountedNode[]): readonly MetricFamily[] {
+  const counted = nodes.map((node) => ({ node: node.nodeName, pods: node.listPods() }));
+  const perNode = (value: (pods: readonly DeepReadonly<Pod>[]) => number, labels = {}): MetricFamily["samples"] =>
+    counted.map(({ node, pods }) => ({ labels: { node, ...labels }, value: value(pods) }));
+  return [
+    family(
+      "kubelet_node_name",
+      "The node's name. The count is always 1.",
+      perNode(() => 1),
+    ),
+    family(
+      "kubelet_desired_pods",
+      "The number of pods the kubelet is being instructed to run.",
+      perNode((pods) => pods.length, { static: "" }),
+    ),
+    family(
+      "kubelet_running_pods",
+      "Number of pods that have a running container.",
+      perNode((pods) => pods.filter(isRunning).length),
+    ),
+    family("kubelet_running_containers", "Number of containers by state.", [
+      ...perNode((pods) => countContainers(pods, "waiting"), { container_state: "created" }),
+      ...perNode((pods) => countContainers(pods, "running"), { container_state: "running" }),
+      ...perNode((pods) => countContainers(pods, "terminated"), { container_state: "exited" }),
+    ]),
+  ];
+}
+
+function isRunning(pod: DeepReadonly<Pod>): boolean {
+  return countContainers([pod], "running") > 0;
+}
+
+function countContainers(pods: readonly DeepReadonly<Pod>[], state: "waiting" | "running" | "terminated"): number {
+  return pods
+    .flatMap(({ status }) => [
+      ...(status?.containerStatuses ?? []),
+      ...(status?.initContainerStatuses ?? []),
+      ...(status?.ephemeralContainerStatuses ?? []),
+    ])
+    .filter((container) => container.state?.[state] !== undefined).length;
+}
+
+function family(name: string, help: string, samples: MetricFamily["samples"]): MetricFamily {
+  return { name, help, type: "gauge", samples };
+}

@@ -1,0 +1,128 @@
+import type { PodStats, StatsSummary } from "@virtual-kubelet/core";
+import { FakeClock } from "@virtual-kubelet/kube-client/testing";
+import { expect, test } from "vitest";
+import { cpuAndMemoryOnly, NodeStatsReader } from "./node-stats.ts";
+
+const time = "2026-01-02T03:04:05Z";
+const never = new AbortController().signal;
+
+interface PodFigures {
+  readonly uid: string;
+  readonly cpu: number;
+  readonly memory?: number;
+  readonly startTime?: string;
+}
+
+function pod({ uid, cpu, memory = 1_000, startTime = time }: PodFigures): PodStats {
+  return {
+    podRef: { namespace: "default", name: uid, uid },
+    startTime,
+    containers: [
+      {
+        name: "main",
+        startTime,
+        cpu: { time, usageNanoCores: 5, usageCoreNanoSeconds: cpu },
+        memory: { time, workingSetBytes: memory, usageBytes: memory },
+        rootfs: { time, usedBytes: 7 },
+      },
+    ],
+  };
+}
+
+/** A reader whose provider gives these summaries one after the other. */
+function readerOf(...summaries: StatsSummary[]): NodeStatsReader {
+  return new NodeStatsReader({ nodeName: "n1", clock: new FakeClock(), getStatsSummary: async () => summaries.shift() ?? { pods: [] } });
+}
+
+test("a pod's figures are its containers' sum unless the provider gives them", async () => {
+  const given: PodStats = { ...pod({ uid: "b", cpu: 1 }), cpu: { time, usageCoreNanoSeconds: 99 } };
+  const reader = readerOf({ pods: [pod({ uid: "a", cpu: 40, memory: 10 }), given] });
+
+  const { pods } = await reader.read(never);
+
+  expect(pods[0]).toMatchObject({ cpu: { time, usageCoreNanoSeconds: 40, usageNanoCores: 5 }, memory: { workingSetBytes: 10 } });
+  expect(pods[1]?.cpu?.usageCoreNanoSeconds).toBe(99);
+});
+
+test("the node's figures are its pods' sum unless the provider gives them", async () => {
+  const pods = [pod({ uid: "a", cpu: 40, memory: 10 }), pod({ uid: "b", cpu: 2, memory: 5 })];
+  const own = { nodeName: "n1", startTime: time, cpu: { time, usageCoreNanoSeconds: 1234 } };
+
+  const made = await readerOf({ pods }).read(never);
+  const given = await readerOf({ pods, node: own }).read(never);
+
+  expect(made.node).toMatchObject({ nodeName: "n1", cpu: { usageCoreNanoSeconds: 42 }, memory: { workingSetBytes: 15 } });
+  expect(given.node).toMatchObject({ cpu: { usageCoreNanoSeconds: 1234 }, memory: { workingSetBytes: 15 } });
+});
+
+test("the node's processor time does not fall when a pod is gone or its container starts anew", async () => {
+  const reader = readerOf(
+    { pods: [pod({ uid: "a", cpu: 40 }), pod({ uid: "b", cpu: 10 })] },
+    { pods: [pod({ uid: "b", cpu: 3, startTime: "2026-01-02T04:00:00Z" })] },
+  );
+
+  const before = await reader.read(never);
+  const after = await reader.read(never);
+
+  expect(before.node.cpu?.usageCoreNanoSeconds).toBe(50);
+  expect(after.node.cpu?.usageCoreNanoSeconds).toBe(53);
+});
+
+test("a counter that falls though its container did not start anew is held", async () => {
+  const reader = readerOf({ pods: [pod({ uid: "a", cpu: 40 })] }, { pods: [pod({ uid: "a", cpu: 39 })] });
+  await reader.read(never);
+
+  const { pods } = await reader.read(never);
+
+  expect(pods[0]?.containers[0]?.cpu?.usageCoreNanoSeconds).toBe(40);
+});
+
+test("those who ask at the same time share a call, and one who goes away does not end it", async () => {
+  const gate = Promise.withResolvers<StatsSummary>();
+  const signals: AbortSignal[] = [];
+  const getStatsSummary = (signal: AbortSignal): Promise<StatsSummary> => {
+    signals.push(signal);
+    return gate.promise;
+  };
+  const reader = new NodeStatsReader({ nodeName: "n1", clock: new FakeClock(), getStatsSummary });
+  const leaving = new AbortController();
+  const first = reader.read(leaving.signal);
+  const second = reader.read(never);
+
+  leaving.abort(new Error("gone"));
+  await expect(first).rejects.toThrow("gone");
+  expect(signals.map(({ aborted }) => aborted)).toEqual([false]);
+  gate.resolve({ pods: [] });
+
+  await expect(second).resolves.toMatchObject({ pods: [] });
+});
+
+test("the call is ended when the last one has gone away, and the next one makes another", async () => {
+  const signals: AbortSignal[] = [];
+  const getStatsSummary = (signal: AbortSignal): Promise<StatsSummary> => {
+    signals.push(signal);
+    return signals.length === 1 ? new Promise(() => {}) : Promise.resolve({ pods: [] });
+  };
+  const reader = new NodeStatsReader({ nodeName: "n1", clock: new FakeClock(), getStatsSummary });
+  const leaving = new AbortController();
+  const first = reader.read(leaving.signal);
+  leaving.abort(new Error("gone"));
+  await expect(first).rejects.toThrow("gone");
+
+  await reader.read(never);
+
+  expect(signals.map(({ aborted }) => aborted)).toEqual([true, false]);
+});
+
+test("the provider's error is passed on", async () => {
+  const failing = { nodeName: "n1", clock: new FakeClock(), getStatsSummary: () => Promise.reject(new Error("away")) };
+
+  await expect(new NodeStatsReader(failing).read(never)).rejects.toThrow("away");
+});
+
+test("only processor and memory are left where only these are asked for", async () => {
+  const summary = cpuAndMemoryOnly(await readerOf({ pods: [pod({ uid: "a", cpu: 40 })] }).read(never));
+
+  expect(Object.keys(summary.pods[0]?.containers[0] ?? {})).toEqual(["name", "startTime", "cpu", "memory"]);
+  expect(Object.keys(summary.node)).toEqual(["nodeName", "startTime", "cpu", "memory"]);
+});

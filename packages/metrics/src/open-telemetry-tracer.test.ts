@@ -1,0 +1,59 @@
+import { context, trace, type Span, type SpanOptions, type Tracer } from "@opentelemetry/api";
+import { UnavailableError } from "@virtual-kubelet/errdefs";
+import { afterEach, expect, test } from "vitest";
+import { openTelemetryTracer } from "./open-telemetry-tracer.ts";
+
+interface SeenSpan {
+  readonly name: string;
+  readonly attributes: Record<string, unknown>;
+  status?: unknown;
+  ended: boolean;
+}
+
+afterEach(() => trace.disable());
+
+/** Registers the least there is of an SDK. */
+function register(): SeenSpan[] {
+  const spans: SeenSpan[] = [];
+  const start = (name: string, options: SpanOptions): Span => {
+    const seen: SeenSpan = { name, attributes: { ...options.attributes }, ended: false };
+    spans.push(seen);
+    const none = trace.getSpan(context.active()) ?? trace.wrapSpanContext({ traceId: "", spanId: "", traceFlags: 0 });
+    return Object.assign(Object.create(none) as Span, {
+      setStatus: (status: unknown) => void (seen.status = status),
+      setAttribute: (key: string, value: unknown) => void (seen.attributes[key] = value),
+      end: () => void (seen.ended = true),
+    });
+  };
+  const tracer = {
+    startActiveSpan: (name: string, options: SpanOptions, work: (span: Span) => unknown) => work(start(name, options)),
+  } as unknown as Tracer;
+  trace.setGlobalTracerProvider({ getTracer: () => tracer });
+  return spans;
+}
+
+test("a span has its attributes, and ends with its work", async () => {
+  const spans = register();
+
+  const result = await openTelemetryTracer().span("pod.sync", { "k8s.pod.name": "web" }, async () => {
+    expect(spans[0]?.ended).toBe(false);
+    return 7;
+  });
+
+  expect(result).toBe(7);
+  expect(spans).toEqual([{ name: "pod.sync", attributes: { "k8s.pod.name": "web" }, ended: true }]);
+});
+
+test("a failure marks the span, with its code, and passes on", async () => {
+  const spans = register();
+  const failing = openTelemetryTracer().span("provider.createPod", {}, () => Promise.reject(new UnavailableError("away")));
+
+  await expect(failing).rejects.toThrow("away");
+  expect(spans).toEqual([
+    { name: "provider.createPod", attributes: { "error.type": "VK_UNAVAILABLE" }, status: { code: 2, message: "away" }, ended: true },
+  ]);
+});
+
+test("without an SDK the work is done all the same", async () => {
+  await expect(openTelemetryTracer().span("pod.sync", {}, async () => 7)).resolves.toBe(7);
+});

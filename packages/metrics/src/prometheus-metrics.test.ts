@@ -1,0 +1,64 @@
+import { readFileSync, globSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { metricCatalogue } from "./metric-catalogue.ts";
+import { PrometheusMetrics } from "./prometheus-metrics.ts";
+
+test("counters add up, gauges hold the last value, histograms fill their buckets", async () => {
+  using metrics = new PrometheusMetrics();
+  metrics.count("workqueue_adds_total", { name: "pods" });
+  metrics.count("workqueue_adds_total", { name: "pods" }, 2);
+  metrics.gauge("workqueue_depth", 5, { name: "pods" });
+  metrics.gauge("workqueue_depth", 3, { name: "pods" });
+  metrics.observe("rest_client_request_duration_seconds", 0.2, { method: "GET" });
+
+  const text = await metrics.render();
+
+  expect(text).toContain('workqueue_adds_total{name="pods"} 3');
+  expect(text).toContain('workqueue_depth{name="pods"} 3');
+  expect(text).toContain('rest_client_request_duration_seconds_bucket{le="0.1",method="GET"} 0');
+  expect(text).toContain('rest_client_request_duration_seconds_bucket{le="0.25",method="GET"} 1');
+  expect(text).toContain("# HELP workqueue_depth Items that wait in a work queue");
+});
+
+test("a metric nobody has described is shown too", async () => {
+  using metrics = new PrometheusMetrics();
+  metrics.count("acme_uploads_total", { zone: "a" });
+
+  expect(await metrics.render()).toContain('acme_uploads_total{zone="a"} 1');
+});
+
+test.for([
+  ["a label that was not there before", (metrics: PrometheusMetrics) => metrics.count("a_total", { other: "x" })],
+  ["a counter that goes down", (metrics: PrometheusMetrics) => metrics.count("a_total", { zone: "a" }, -1)],
+] as const)("%s is left out, and counted as dropped", async ([, misuse]) => {
+  using metrics = new PrometheusMetrics();
+  metrics.count("a_total", { zone: "a" });
+
+  misuse(metrics);
+
+  const text = await metrics.render();
+  expect(text).toContain('a_total{zone="a"} 1');
+  expect(text).toContain('vk_metrics_dropped_total{name="a_total"} 1');
+});
+
+test("two of them know nothing of each other", async () => {
+  using first = new PrometheusMetrics();
+  using second = new PrometheusMetrics();
+  first.count("a_total");
+
+  expect(await second.render()).not.toContain("a_total 1");
+});
+
+test("every metric that the packages count is described, with its type", () => {
+  const packages = join(import.meta.dirname, "../..");
+  const files = globSync("*/src/**/*.ts", { cwd: packages }).filter((file) => !/\.test\.ts$|test-support|prometheus-metrics/.test(file));
+  const types = { count: "counter", gauge: "gauge", observe: "histogram" } as const;
+  const used = files.flatMap((file) => {
+    const calls = readFileSync(join(packages, file), "utf8").matchAll(/metrics\.(count|gauge|observe)\(\s*"(\w+)"/g);
+    return [...calls].map(([, method, name]) => ({ name: name ?? "", type: types[method as keyof typeof types] }));
+  });
+
+  expect(used.length).toBeGreaterThan(20);
+  expect(used.filter(({ name, type }) => metricCatalogue[name]?.type !== type)).toEqual([]);
+});

@@ -1,0 +1,88 @@
+import type { MetricLabels, Metrics } from "@virtual-kubelet/kube-client";
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
+import { metricCatalogue, type MetricDefinition } from "./metric-catalogue.ts";
+
+/** How a {@link PrometheusMetrics} is made. */
+export interface PrometheusMetricsOptions {
+  /** Whether it shows the process as well: processor, memory, event loop, garbage collection. Default `false`. */
+  readonly process?: boolean | undefined;
+}
+
+type Collector = Counter | Gauge | Histogram;
+
+/**
+ * Counts what the packages count, and shows it to Prometheus. A metric comes into being when it is first counted; its
+ * labels are those it has then. What cannot be counted (other labels than before, a counter that goes down, a name
+ * that is none) is left out and shows up in `vk_metrics_dropped_total`.
+ */
+export class PrometheusMetrics implements Metrics, Disposable {
+  readonly #registry = new Registry();
+  readonly #collectors = new Map<string, Collector>();
+  readonly #dropped = new Counter({
+    name: "vk_metrics_dropped_total",
+    help: "Figures that could not be counted, by the metric's name",
+    labelNames: ["name"],
+    registers: [this.#registry],
+  });
+
+  constructor(options: PrometheusMetricsOptions = {}) {
+    if (options.process) collectDefaultMetrics({ register: this.#registry });
+  }
+
+  count(name: string, labels: MetricLabels = {}, value = 1): void {
+    this.#update(name, "counter", labels, (collector) => {
+      if (collector instanceof Counter) collector.inc(labels, value);
+    });
+  }
+
+  gauge(name: string, value: number, labels: MetricLabels = {}): void {
+    this.#update(name, "gauge", labels, (collector) => {
+      if (collector instanceof Gauge) collector.set(labels, value);
+    });
+  }
+
+  observe(name: string, value: number, labels: MetricLabels = {}): void {
+    this.#update(name, "histogram", labels, (collector) => {
+      if (collector instanceof Histogram) collector.observe(labels, value);
+    });
+  }
+
+  /** All figures in Prometheus's text format 0.0.4. */
+  render(): Promise<string> {
+    return this.#registry.metrics();
+  }
+
+  /** Forgets all, and stops watching the process. */
+  [Symbol.dispose](): void {
+    this.#registry.clear();
+    this.#collectors.clear();
+  }
+
+  #update(name: string, type: MetricDefinition["type"], labels: MetricLabels, change: (collector: Collector) => void): void {
+    try {
+      let collector = this.#collectors.get(name);
+      if (!collector) {
+        collector = this.#create(name, type, Object.keys(labels));
+        this.#collectors.set(name, collector);
+      }
+      change(collector);
+    } catch {
+      this.#dropped.inc({ name });
+    }
+  }
+
+  #create(name: string, type: MetricDefinition["type"], labelNames: readonly string[]): Collector {
+    const known = metricCatalogue[name];
+    const options = { name, help: known?.help ?? name.replaceAll("_", " "), labelNames: [...labelNames], registers: [this.#registry] };
+    switch (type) {
+      case "counter":
+        return new Counter(options);
+      case "gauge":
+        return new Gauge(options);
+      case "histogram":
+        return new Histogram({ ...options, ...(known?.buckets && { buckets: [...known.buckets] }) });
+      default:
+        return type satisfies never;
+    }
+  }
+}

@@ -1,0 +1,116 @@
+import type { ContainerStats, MetricFamily, MetricSample, NodeStats, PodStats } from "@virtual-kubelet/core";
+import type { FullStatsSummary } from "./node-stats.ts";
+
+/** The least that metrics-server takes for measured: it drops a pod of which one container shows 0. */
+const leastCpuNanoSeconds = 1;
+const leastMemoryBytes = 1;
+
+type Labels = Readonly<Record<string, string>>;
+type Samples = readonly MetricSample[];
+
+/**
+ * What a kubelet serves as `/metrics/resource`, metrics-server's only source: processor time in core-seconds, memory in
+ * bytes, each with the time it was measured. What was measured as 0 is shown as the least that is not 0; what was not
+ * measured is left out.
+ *
+ * Source: kubernetes v1.36.3 pkg/kubelet/metrics/collectors/resource_metrics.go.
+ */
+export function resourceMetrics({ node, pods }: FullStatsSummary): readonly MetricFamily[] {
+  const ofContainers = (sample: (container: ContainerStats, labels: Labels) => Samples): Samples =>
+    pods.flatMap((pod) => pod.containers.flatMap((container) => sample(container, { container: container.name, ...podLabels(pod) })));
+  const ofPods = (sample: (pod: PodStats, labels: Labels) => Samples): Samples => pods.flatMap((pod) => sample(pod, podLabels(pod)));
+  const families: readonly MetricFamily[] = [
+    counter(
+      "container_cpu_usage_seconds_total",
+      "STABLE",
+      "Cumulative cpu time consumed by the container in core-seconds",
+      ofContainers(cpu),
+    ),
+    gauge("container_memory_working_set_bytes", "STABLE", "Current working set of the container in bytes", ofContainers(memory)),
+    gauge("container_start_time_seconds", "STABLE", "Start time of the container since unix epoch in seconds", ofContainers(startTime)),
+    gauge(
+      "container_swap_limit_bytes",
+      "ALPHA",
+      "Current amount of the container swap limit in bytes. Reported only on non-windows systems",
+      ofContainers(swapLimit),
+    ),
+    gauge(
+      "container_swap_usage_bytes",
+      "ALPHA",
+      "Current amount of the container swap usage in bytes. Reported only on non-windows systems",
+      ofContainers(swapUsage),
+    ),
+    counter("node_cpu_usage_seconds_total", "STABLE", "Cumulative cpu time consumed by the node in core-seconds", cpu(node, {})),
+    gauge("node_memory_working_set_bytes", "STABLE", "Current working set of the node in bytes", memory(node, {})),
+    gauge(
+      "node_swap_usage_bytes",
+      "ALPHA",
+      "Current swap usage of the node in bytes. Reported only on non-windows systems",
+      swapUsage(node, {}),
+    ),
+    counter("pod_cpu_usage_seconds_total", "STABLE", "Cumulative cpu time consumed by the pod in core-seconds", ofPods(cpu)),
+    gauge("pod_memory_working_set_bytes", "STABLE", "Current working set of the pod in bytes", ofPods(memory)),
+    gauge(
+      "pod_swap_usage_bytes",
+      "ALPHA",
+      "Current amount of the pod swap usage in bytes. Reported only on non-windows systems",
+      ofPods(swapUsage),
+    ),
+    scrapeError(false),
+  ];
+  return families.filter(({ samples }) => samples.length > 0);
+}
+
+/** What `/metrics/resource` says when the provider's figures could not be had. */
+export function resourceScrapeError(): readonly MetricFamily[] {
+  return [scrapeError(true)];
+}
+
+function scrapeError(hasFailed: boolean): MetricFamily {
+  return gauge("resource_scrape_error", "STABLE", "1 if there was an error while getting container metrics, 0 otherwise", [
+    { value: hasFailed ? 1 : 0 },
+  ]);
+}
+
+type Measured = Pick<NodeStats, "cpu" | "memory" | "swap">;
+
+function cpu({ cpu: stats }: Measured, labels: Labels): Samples {
+  const used = stats?.usageCoreNanoSeconds;
+  return stats && used !== undefined ? timed(Math.max(used, leastCpuNanoSeconds) / 1e9, stats.time, labels) : [];
+}
+
+function memory({ memory: stats }: Measured, labels: Labels): Samples {
+  const used = stats?.workingSetBytes;
+  return stats && used !== undefined ? timed(Math.max(used, leastMemoryBytes), stats.time, labels) : [];
+}
+
+function swapUsage({ swap }: Measured, labels: Labels): Samples {
+  return swap?.swapUsageBytes === undefined ? [] : timed(swap.swapUsageBytes, swap.time, labels);
+}
+
+function swapLimit({ swap }: ContainerStats, labels: Labels): Samples {
+  if (swap?.swapUsageBytes === undefined || swap.swapAvailableBytes === undefined) return [];
+  return timed(swap.swapAvailableBytes + swap.swapUsageBytes, swap.time, labels);
+}
+
+function startTime({ startTime: text }: ContainerStats, labels: Labels): Samples {
+  const seconds = Date.parse(text) / 1000;
+  return seconds > 0 ? [{ labels, value: seconds }] : [];
+}
+
+function timed(value: number, time: string, labels: Labels): Samples {
+  const timestampMs = Date.parse(time);
+  return [{ labels, value, ...(Number.isFinite(timestampMs) && { timestampMs }) }];
+}
+
+function podLabels({ podRef }: PodStats): Labels {
+  return { namespace: podRef.namespace, pod: podRef.name };
+}
+
+function counter(name: string, stability: string, help: string, samples: Samples): MetricFamily {
+  return { name, help: `[${stability}] ${help}`, type: "counter", samples };
+}
+
+function gauge(name: string, stability: string, help: string, samples: Samples): MetricFamily {
+  return { name, help: `[${stability}] ${help}`, type: "gauge", samples };
+}

@@ -1,0 +1,55 @@
+import type { ContainerStats, CpuStats, MemoryStats, PodStats, SwapStats } from "@virtual-kubelet/core";
+
+/** The figures that a total is made of. */
+export interface Usage {
+  readonly cpu?: CpuStats | undefined;
+  readonly memory?: MemoryStats | undefined;
+  readonly swap?: SwapStats | undefined;
+}
+
+/** The sum of what several use, as of the latest measurement; what none of them measured is left out. */
+export function totalUsage(parts: readonly Usage[]): Usage {
+  const cpu = parts.flatMap((part) => part.cpu ?? []);
+  const memory = parts.flatMap((part) => part.memory ?? []);
+  const swap = parts.flatMap((part) => part.swap ?? []);
+  return {
+    ...(cpu.length > 0 && {
+      cpu: {
+        time: latest(cpu),
+        usageNanoCores: sum(cpu, "usageNanoCores"),
+        usageCoreNanoSeconds: sum(cpu, "usageCoreNanoSeconds"),
+      },
+    }),
+    ...(memory.length > 0 && {
+      memory: {
+        time: latest(memory),
+        usageBytes: sum(memory, "usageBytes"),
+        workingSetBytes: sum(memory, "workingSetBytes"),
+        rssBytes: sum(memory, "rssBytes"),
+        pageFaults: sum(memory, "pageFaults"),
+        majorPageFaults: sum(memory, "majorPageFaults"),
+      },
+    }),
+    ...(swap.length > 0 && { swap: { time: latest(swap), swapUsageBytes: sum(swap, "swapUsageBytes") } }),
+  };
+}
+
+/** What a pod uses: its own figures, else its containers' sum. */
+export function podUsage(pod: PodStats): Usage {
+  const total = totalUsage(pod.containers);
+  return { cpu: pod.cpu ?? total.cpu, memory: pod.memory ?? total.memory, swap: pod.swap ?? total.swap };
+}
+
+/** Names one instance of a container: one that was started anew counts from zero. */
+export function instanceKey(pod: PodStats, container: ContainerStats): string {
+  return `${pod.podRef.uid}/${container.name}/${container.startTime}`;
+}
+
+function sum<T extends object>(parts: readonly T[], key: keyof T): number | undefined {
+  const values = parts.map((part) => part[key]).filter((value) => typeof value === "number");
+  return values.length > 0 ? values.reduce((total, value) => total + value, 0) : undefined;
+}
+
+function latest(parts: readonly { readonly time: string }[]): string {
+  return parts.reduce((last, { time }) => (Date.parse(time) > Date.parse(last) ? time : last), parts[0]?.time ?? "");
+}
