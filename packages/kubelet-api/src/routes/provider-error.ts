@@ -1,0 +1,25 @@
+import { codeOf, httpStatusOf, messageOf } from "@virtual-kubelet/errdefs";
+import { Refusal } from "../server/refusal.ts";
+
+/** How long a client is asked to wait where the back end has no room. Source: kubernetes, CRI "resource exhausted". */
+const quotaRetrySeconds = 60;
+
+/**
+ * What the client is told of an error: the errdefs code decides. That the back end refused *our* credentials is our
+ * trouble and not the client's, so it is a 500 as any other error.
+ */
+export function refusalOf(error: unknown): Refusal {
+  if (error instanceof Refusal) return error;
+  const code = codeOf(error);
+  const message = messageOf(error);
+  if (code === undefined || code === "VK_UNAUTHORIZED" || code === "VK_FORBIDDEN" || code === "VK_TERMINAL")
+    return new Refusal(500, `Internal Error: ${message}`, { cause: error });
+  const retrySeconds = code === "VK_QUOTA_EXCEEDED" ? quotaRetrySeconds : retryAfterSeconds(error);
+  const headers = retrySeconds === undefined ? {} : { "retry-after": String(retrySeconds) };
+  return new Refusal(httpStatusOf(error), message, { cause: error, headers });
+}
+
+function retryAfterSeconds(error: unknown): number | undefined {
+  const { retryAfterMs } = error as { readonly retryAfterMs?: unknown };
+  return typeof retryAfterMs === "number" ? Math.ceil(retryAfterMs / 1000) : undefined;
+}

@@ -1,0 +1,162 @@
+import type { IncomingHttpHeaders } from "node:http";
+import { messageOf } from "@virtual-kubelet/errdefs";
+import type { Logger } from "@virtual-kubelet/kube-client";
+import { isWebSocketRequest, type IncomingUpgrade } from "@virtual-kubelet/streaming";
+import type { AccessControl, CredentialSource, User } from "../access-control.ts";
+import { subresourcesOf, verbOf } from "../routes/access-rules.ts";
+import { refusalOf } from "../routes/provider-error.ts";
+import type { Router } from "../routes/router.ts";
+import type { NodeDirectory, ServedNode } from "../routes/served-node.ts";
+import { text, type Answer } from "./answer.ts";
+import { Refusal } from "./refusal.ts";
+import type { RequestMetrics } from "./request-metrics.ts";
+import { parseRequestTarget } from "./request-target.ts";
+
+/** A request as it arrives. */
+export interface IncomingCall {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: IncomingHttpHeaders;
+  /** Of the connection. */
+  readonly socket: CredentialSource["socket"];
+  readonly upgrade: IncomingUpgrade | undefined;
+  /** Aborts when the client is gone, or the server stops. */
+  readonly signal: AbortSignal;
+}
+
+/** What {@link FrontDoor} stands on. */
+export interface FrontDoorOptions {
+  readonly accessControl: AccessControl;
+  readonly directory: NodeDirectory;
+  readonly router: Router;
+  readonly metrics: RequestMetrics;
+  readonly logger: Logger;
+}
+
+/** Where a request goes, once the path is read. */
+interface Destination {
+  /** Without `/nodes/NAME`. */
+  readonly segments: readonly string[];
+  readonly path: string;
+  readonly query: string;
+  /** What `/nodes/NAME` names. */
+  readonly nodeName: string | undefined;
+}
+
+/** First parts of paths whose second and third are a pod's namespace and name. */
+const podRoots: ReadonlySet<string | undefined> = new Set(["containerLogs", "exec", "attach", "portForward", "run", "checkpoint"]);
+
+/** Node names, as the API server takes them. */
+const nodeNamePattern = /^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$/;
+
+/** The way of every request, upgrades included: who calls, whether they may, what answers. */
+export class FrontDoor {
+  readonly #options: FrontDoorOptions;
+
+  constructor(options: FrontDoorOptions) {
+    this.#options = options;
+  }
+
+  /** Answers a request; never rejects. `send` is part of the request's duration. */
+  async handle(call: IncomingCall, send: (answer: Answer) => Promise<void>): Promise<void> {
+    let destination: Destination | undefined;
+    let problem: unknown;
+    try {
+      destination = findDestination(call.url);
+    } catch (error) {
+      problem = error;
+    }
+    using _counted = this.#options.metrics.begin(call.method, destination?.segments ?? []);
+    const answer = destination
+      ? await this.#answer(call, destination).catch((error: unknown) => this.#refuse(call, destination, error))
+      : this.#refuse(call, undefined, problem);
+    try {
+      await send(answer);
+    } catch (error) {
+      this.#options.logger.debug({ path: destination?.path, err: messageOf(error) }, "an answer could not be sent");
+    }
+  }
+
+  async #answer(call: IncomingCall, destination: Destination): Promise<Answer> {
+    const { segments, path, query } = destination;
+    const { directory, router, metrics } = this.#options;
+    const user = await this.#authenticate(call);
+    await this.#authorize(user, call, destination);
+
+    const { handler, params } = router.match(call.method, segments);
+    const node = this.#node(destination);
+    if (call.upgrade && isWebSocketRequest(call.upgrade.request)) metrics.countWebSocket((segments[0] ?? "").toLowerCase());
+    return handler({
+      method: call.method,
+      path,
+      query,
+      headers: call.headers,
+      params,
+      user,
+      node: node ?? (directory.nodes.length === 1 ? directory.nodes[0] : undefined),
+      upgrade: call.upgrade,
+      signal: call.signal,
+    });
+  }
+
+  async #authenticate(call: IncomingCall): Promise<User> {
+    let user: User | undefined;
+    try {
+      user = await this.#options.accessControl.authenticate(call, call.signal);
+    } catch (error) {
+      this.#options.logger.warn({ err: messageOf(error) }, "a request is refused: it could not be found out who calls");
+    }
+    if (user) return user;
+    throw new Refusal(401, "Unauthorized");
+  }
+
+  async #authorize(user: User, { method, signal }: IncomingCall, destination: Destination): Promise<void> {
+    const verb = verbOf(method, destination.segments);
+    const subresources = subresourcesOf(destination.segments);
+    const nodeName = this.#nodeNameFor(destination);
+    const who = `user=${user.name}, verb=${verb}, resource=nodes`;
+    let decision;
+    try {
+      decision = await this.#options.accessControl.authorize(user, { verb, subresources, nodeName, path: destination.path }, signal);
+    } catch (error) {
+      this.#options.logger.warn({ user: user.name, verb, path: destination.path, err: messageOf(error) }, "a request could not be authorized");
+      throw new Refusal(500, `Authorization error (${who}, subresource=${subresources[0]})`, { cause: error });
+    }
+    if (decision.allowed) return;
+    this.#options.logger.info({ user: user.name, verb, path: destination.path, reason: decision.reason }, "a request is forbidden");
+    throw new Refusal(403, `Forbidden (${who}, subresource(s)=[${subresources.join(" ")}])\n`);
+  }
+
+  /**
+   * The node that a request is about. A pod's is found by the pod; what is nobody's (metrics of the program, a pod that
+   * is not there) counts as the first node's.
+   */
+  #nodeNameFor({ nodeName, segments: [root, namespace, name] }: Destination): string {
+    const { directory } = this.#options;
+    if (nodeName !== undefined) return nodeName;
+    const located = podRoots.has(root) && directory.nodes.length > 1 ? directory.findPod(namespace ?? "", name ?? "") : undefined;
+    return (located?.node ?? directory.nodes[0])?.access.nodeName ?? "";
+  }
+
+  #node({ nodeName }: Destination): ServedNode | undefined {
+    if (nodeName === undefined) return undefined;
+    const node = this.#options.directory.named(nodeName);
+    if (node) return node;
+    throw new Refusal(404, `404: node ${nodeName} is not served here`);
+  }
+
+  #refuse(call: IncomingCall, destination: Destination | undefined, error: unknown): Answer {
+    const refusal = refusalOf(error);
+    if (refusal.status >= 500 && !call.signal.aborted)
+      this.#options.logger.warn({ path: destination?.path, status: refusal.status, err: messageOf(error) }, "a request failed");
+    return text(refusal.message, refusal.status, refusal.headers);
+  }
+}
+
+function findDestination(url: string): Destination {
+  const { path, segments, query } = parseRequestTarget(url);
+  const [root, nodeName, ...rest] = segments;
+  if (root !== "nodes" || nodeName === undefined) return { path, segments, query, nodeName: undefined };
+  if (!nodeNamePattern.test(nodeName)) throw new Refusal(400, "400: Bad Request: the path has no node's name behind /nodes");
+  return { path, segments: rest, query, nodeName };
+}

@@ -1,0 +1,86 @@
+import type { Clock, MetricLabels, Metrics } from "@virtual-kubelet/kube-client";
+
+/** First parts of paths that have a name of their own in the metrics. */
+const roots: ReadonlySet<string> = new Set([
+  "attach",
+  "checkpoint",
+  "configz",
+  "containerLogs",
+  "debug",
+  "exec",
+  "flagz",
+  "healthz",
+  "logs",
+  "metrics",
+  "pods",
+  "portForward",
+  "run",
+  "runningpods",
+  "stats",
+  "statusz",
+]);
+
+/** Paths below `/metrics` that have a name of their own. */
+const metricsPaths: ReadonlySet<string> = new Set(["cadvisor", "probes", "resource", "slis"]);
+
+/** What a kubelet takes for long-running; it looks for `portforward` in lower case, and so never finds it. */
+const longRunning: ReadonlySet<string> = new Set(["exec", "attach", "portforward", "debug"]);
+
+const methods: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "CONNECT", "OPTIONS", "TRACE"]);
+
+/**
+ * Counts requests in the kubelet's names, with labels from a bounded set whatever is asked for.
+ *
+ * Source: kubernetes v1.36.3 pkg/kubelet/server/server.go, `InstrumentedServeHTTP` and its buckets.
+ */
+export class RequestMetrics {
+  readonly #metrics: Metrics;
+  readonly #clock: Clock;
+  readonly #inflight = new Map<string, number>();
+
+  constructor({ metrics, clock }: { readonly metrics: Metrics; readonly clock: Clock }) {
+    this.#metrics = metrics;
+    this.#clock = clock;
+  }
+
+  /**
+   * Counts a request that has begun. @returns what says that it has ended
+   *
+   * @param segments - the path's parts without `/nodes/NAME`; none for a path that could not be read
+   */
+  begin(method: string, segments: readonly string[]): Disposable {
+    const path = pathBucket(segments);
+    const labels = {
+      method: methods.has(method) ? method : "other",
+      path,
+      server_type: "readwrite",
+      long_running: String(longRunning.has(path)),
+    };
+    const startedMs = this.#clock.monotonic();
+    this.#metrics.count("kubelet_http_requests_total", labels);
+    this.#moveInflight(labels, 1);
+    return {
+      [Symbol.dispose]: () => {
+        this.#moveInflight(labels, -1);
+        this.#metrics.observe("kubelet_http_requests_duration_seconds", (this.#clock.monotonic() - startedMs) / 1000, labels);
+      },
+    };
+  }
+
+  /** Counts a request that wants to stream over a WebSocket. @param subresource - `exec`, `attach` or `portforward` */
+  countWebSocket(subresource: string): void {
+    this.#metrics.count("kubelet_websocket_streaming_requests_total", { subresource });
+  }
+
+  #moveInflight(labels: MetricLabels, by: number): void {
+    const key = `${labels["method"]} ${labels["path"]}`;
+    const now = (this.#inflight.get(key) ?? 0) + by;
+    this.#inflight.set(key, now);
+    this.#metrics.gauge("kubelet_http_inflight_requests", now, labels);
+  }
+}
+
+function pathBucket([root = "", next = ""]: readonly string[]): string {
+  if (root === "metrics" && metricsPaths.has(next)) return `metrics/${next}`;
+  return roots.has(root) ? root : "other";
+}

@@ -1,0 +1,108 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { parseQuery } from "./query.ts";
+import { Refusal } from "./refusal.ts";
+import { parseRequestTarget } from "./request-target.ts";
+
+function statusOf(run: () => unknown): number | undefined {
+  try {
+    run();
+    return undefined;
+  } catch (error) {
+    if (error instanceof Refusal) return error.status;
+    throw error;
+  }
+}
+
+describe("parseRequestTarget", () => {
+  test("splits path and query, and decodes the path's parts", () => {
+    expect(parseRequestTarget("/containerLogs/default/web-0/ma%69n?follow=true&a=?")).toEqual({
+      path: "/containerLogs/default/web-0/ma%69n",
+      segments: ["containerLogs", "default", "web-0", "main"],
+      query: "follow=true&a=?",
+    });
+  });
+
+  test("makes nothing of a slash at the end, and an empty part of two slashes", () => {
+    expect(parseRequestTarget("/runningpods/").segments).toEqual(["runningpods"]);
+    expect(parseRequestTarget("/").segments).toEqual([]);
+    expect(parseRequestTarget("/containerLogs/default//main").segments).toEqual(["containerLogs", "default", "", "main"]);
+  });
+
+  test("takes the form that is sent to proxies", () => {
+    expect(parseRequestTarget("http://node:10250/pods?x=1")).toEqual({ path: "/pods", segments: ["pods"], query: "x=1" });
+  });
+
+  test.each([
+    "/pods/%zz",
+    "/pods/%",
+    "/pods/%ff",
+    "/containerLogs/../secret",
+    "/containerLogs/%2e%2e/x",
+    "/containerLogs/a%2fb/c/d",
+    "/containerLogs/a%5cb/c/d",
+    "/containerLogs/a%00/c/d",
+    "/containerLogs/a\u0001/c/d",
+    "*",
+    "pods",
+    "",
+  ])("refuses %j with 400", (url) => {
+    expect(statusOf(() => parseRequestTarget(url))).toBe(400);
+  });
+
+  test("refuses what is longer than 16 KiB with 414, but for commands", () => {
+    const long = "x".repeat(16 * 1024);
+    expect(statusOf(() => parseRequestTarget(`/pods?${long}`))).toBe(414);
+    expect(statusOf(() => parseRequestTarget(`/exec/default/web/main?command=${long}`))).toBeUndefined();
+  });
+
+  test("either refuses a URL with 4xx or makes parts of it that are no paths, whatever it is", () => {
+    const unit = fc.constantFrom("/", "%", "2", "f", "F", "e", ".", "?", "&", "=", "\\", "\0", "é", "😀", "\ud800", "a", "exec", "+", ";");
+    fc.assert(
+      fc.property(fc.string({ unit, maxLength: 60 }), (tail) => {
+        const status = statusOf(() => {
+          const { segments } = parseRequestTarget(`/${tail}`);
+          for (const segment of segments) expect(segment === ".." || /[/\\\0]/.test(segment)).toBe(false);
+        });
+        expect([undefined, 400]).toContain(status);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});
+
+describe("parseQuery", () => {
+  test("keeps all values of a name in their order, the first one first", () => {
+    const query = parseQuery("command=sh&command=-c&command=exit+7%26&input=1&flag");
+
+    expect(query.all("command")).toEqual(["sh", "-c", "exit 7&"]);
+    expect(query.first("command")).toBe("sh");
+    expect(query.first("flag")).toBe("");
+    expect(query.first("none")).toBeUndefined();
+    expect(query.all("none")).toEqual([]);
+  });
+
+  test.each(["a=%zz", "%=1", "command=%ff"])("refuses %j with 400", (query) => {
+    expect(statusOf(() => parseQuery(query))).toBe(400);
+  });
+
+  test("reads what URLSearchParams wrote", () => {
+    const word = fc.string({ unit: "binary-ascii", maxLength: 8 });
+    fc.assert(
+      fc.property(fc.array(fc.tuple(word, word)), (pairs) => {
+        const query = parseQuery(new URLSearchParams(pairs).toString());
+        for (const [name] of pairs) expect(query.all(name)).toEqual(pairs.filter(([other]) => other === name).map(([, value]) => value));
+      }),
+    );
+  });
+
+  test("either refuses a query with 400 or reads it, whatever it is", () => {
+    const unit = fc.constantFrom("%", "2", "f", "&", "=", "+", ";", "é", "\ud800", "__proto__", "constructor", "command");
+    fc.assert(
+      fc.property(fc.string({ unit, maxLength: 60 }), (text) => {
+        expect([undefined, 400]).toContain(statusOf(() => parseQuery(text).all("__proto__")));
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});
