@@ -1,5 +1,12 @@
 import { isInvalidInput, messageOf } from "@virtual-kubelet/errdefs";
-import { createHttpTransport, createKubeClient, loadCredentials, type KubeClient } from "@virtual-kubelet/kube-client";
+import {
+  createHttpTransport,
+  createKubeClient,
+  loadCredentials,
+  noMetrics,
+  type KubeClient,
+  type Metrics,
+} from "@virtual-kubelet/kube-client";
 import type { LoadedSettings } from "./config/load-settings.ts";
 import type { Context } from "./context.ts";
 import { ConfigError } from "./program-error.ts";
@@ -16,7 +23,11 @@ export interface Connection extends AsyncDisposable {
  *
  * @throws ConfigError if there is no cluster to be found, or its kubeconfig is wrong
  */
-export async function connect({ settings, merged, resolvePath }: LoadedSettings, { env, clock }: Context): Promise<Connection> {
+export async function connect(
+  { settings, merged, resolvePath }: LoadedSettings,
+  { env, clock }: Context,
+  metrics: Metrics = noMetrics,
+): Promise<Connection> {
   const path = ["cluster", "kubeconfig"];
   const { kubeconfig, context } = settings.cluster;
   const source = merged.sourceOf(path);
@@ -26,7 +37,7 @@ export async function connect({ settings, merged, resolvePath }: LoadedSettings,
     const credentials = await loadCredentials({ kubeconfig: isOwn ? resolvePath(path, kubeconfig) : undefined, context, env, clock });
     const transport = createHttpTransport({ credentials });
     return {
-      client: createKubeClient(transport),
+      client: createKubeClient(transport, { metrics }),
       server: credentials.server,
       [Symbol.asyncDispose]: () => transport[Symbol.asyncDispose](),
     };

@@ -51,6 +51,8 @@ export interface VirtualNodeHealth {
   readonly providerUp: boolean;
   /** Milliseconds since the API server was last heard of through the pods' watch; absent before the first time. */
   readonly lastContactAgeMs: number | undefined;
+  /** Milliseconds since the node's lease was last renewed; absent before the first time. */
+  readonly leaseAgeMs: number | undefined;
   /** Pods that wait for a worker or a status write. */
   readonly pendingPods: number;
   /** Pods anything is kept of: those bound to the node, and those that are gone there and not yet ended. */
@@ -114,6 +116,7 @@ export class VirtualNode {
       ready: this.#isReady,
       providerUp: this.#node?.providerUp ?? false,
       lastContactAgeMs: contactMs === undefined ? undefined : this.#clock.monotonic() - contactMs,
+      leaseAgeMs: this.#node?.leaseAgeMs,
       pendingPods: this.#pods?.pending ?? 0,
       knownPods: this.#pods?.known ?? 0,
     };

@@ -1,6 +1,7 @@
 import { kubernetesVersion, VirtualNode, type NodeOptions, type PodOptions } from "@virtual-kubelet/core";
 import { messageOf } from "@virtual-kubelet/errdefs";
 import type { Logger } from "@virtual-kubelet/kube-client";
+import { openTelemetryTracer, PrometheusMetrics } from "@virtual-kubelet/metrics";
 import { loadSettings, type LoadedSettings } from "../config/load-settings.ts";
 import { ms, toNodeOptions, toPodOptions } from "../config/node-options.ts";
 import { parseHostPort } from "../config/schema.ts";
@@ -15,6 +16,9 @@ import { ConfigError } from "../program-error.ts";
 import { setUpProvider, type ProviderSetup } from "../providers/provider-setup.ts";
 import { runNodes } from "../run-nodes.ts";
 import { defaultKubeletVersion, versionInfo } from "../version-info.ts";
+
+/** As in `NodeOptions.leaseDurationSeconds`. */
+const defaultLeaseSeconds = 40;
 
 /** How many nodes the first log record names. */
 const maxNamesLogged = 5;
@@ -58,9 +62,13 @@ async function planNodes(loaded: LoadedSettings, { cwd, hostName }: Context): Pr
 async function runPlanned(planned: readonly PlannedNode[], loaded: LoadedSettings, context: Context, logger: Logger): Promise<number> {
   const { settings } = loaded;
   const { clock, random, signal } = context;
-  await using connection = await connect(loaded, context);
+  // The node's HTTPS server shows them.
+  using metrics = new PrometheusMetrics({ process: true });
+  const tracer = openTelemetryTracer();
+  await using connection = await connect(loaded, context, metrics);
   const nodes = planned.map(({ setup, options, pods }) => ({
     name: options.name,
+    leaseMs: (options.leaseDurationSeconds ?? defaultLeaseSeconds) * 1000,
     node: new VirtualNode({
       client: connection.client,
       provider: setup.definition,
@@ -73,6 +81,8 @@ async function runPlanned(planned: readonly PlannedNode[], loaded: LoadedSetting
       clock,
       random,
       logger,
+      metrics,
+      tracer,
     }),
   }));
   const { virtualKubelet } = versionInfo();
@@ -83,7 +93,7 @@ async function runPlanned(planned: readonly PlannedNode[], loaded: LoadedSetting
       : names.join(", ");
   logger.info({ version: virtualKubelet, kubernetes: kubernetesVersion, server: connection.server, nodes: shown }, "starting");
 
-  await using _health = await openHealth(loaded, logger, () => nodes.flatMap(({ name, node }) => checksOf(name, node)));
+  await using _health = await openHealth(loaded, logger, () => nodes.flatMap(({ name, node, leaseMs }) => checksOf(name, node, leaseMs)));
   return await runNodes({
     nodes,
     signal,
@@ -94,8 +104,11 @@ async function runPlanned(planned: readonly PlannedNode[], loaded: LoadedSetting
   });
 }
 
-function checksOf(name: string, { health }: VirtualNode): HealthCheck[] {
+function checksOf(name: string, { health }: VirtualNode, leaseMs: number): HealthCheck[] {
+  const { leaseAgeMs } = health;
+  const isLate = leaseAgeMs !== undefined && leaseAgeMs > leaseMs;
   return [
+    { name: `lease/${name}`, problem: isLate ? `last renewed ${Math.round(leaseAgeMs / 1000)} s ago` : undefined },
     { name: `node/${name}`, problem: health.ready ? undefined : "not registered, or its pods are not known yet" },
     { name: `provider/${name}`, problem: health.providerUp ? undefined : "the back end does not answer" },
   ];

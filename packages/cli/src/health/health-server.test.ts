@@ -18,6 +18,20 @@ test("liveness answers as long as the process does, readiness says which check f
   expect(await get(server.port, "/readyz?verbose")).toEqual([200, "[+]node/vk ok\nreadyz check passed\n"]);
 });
 
+test("a check that is excluded fails nothing", async () => {
+  const checks = [
+    { name: "node/vk", problem: undefined },
+    { name: "lease/vk", problem: "last renewed 60 s ago" },
+  ];
+  await using server = await startHealthServer({ host: "127.0.0.1", port: 0 }, () => checks);
+
+  expect(await get(server.port, "/readyz?exclude=lease/vk&verbose")).toEqual([
+    200,
+    "[+]node/vk ok\n[+]lease/vk excluded: ok\nreadyz check passed\n",
+  ]);
+  expect((await get(server.port, "/readyz?exclude=node/vk"))[0]).toBe(500);
+});
+
 test("other paths and methods are refused", async () => {
   await using server = await startHealthServer({ host: "127.0.0.1", port: 0 }, () => []);
 

@@ -16,7 +16,8 @@ export interface HealthServer extends AsyncDisposable {
 
 /**
  * Serves `/healthz` and `/livez`, which answer as long as the process does, and `/readyz`, which fails with 500 while a
- * check does. `?verbose` lists the checks in the words of Kubernetes's own components. Plain HTTP, GET and HEAD only.
+ * check does. `?verbose` lists the checks in the words of Kubernetes's own components, `?exclude=NAME` leaves one out.
+ * Plain HTTP, GET and HEAD only.
  *
  * @param readiness - asked at each request
  * @throws the system's error if the address cannot be had
@@ -28,13 +29,13 @@ export async function startHealthServer(
   const server = createServer({ requestTimeout: 10_000, headersTimeout: 10_000 }, (request, response) => {
     if (request.method !== "GET" && request.method !== "HEAD") return reply(response, 405, "method not allowed\n");
     const url = new URL(request.url ?? "/", "http://localhost");
-    const verbose = url.searchParams.has("verbose");
+    const options = { verbose: url.searchParams.has("verbose"), excluded: url.searchParams.getAll("exclude") };
     switch (url.pathname) {
       case "/healthz":
       case "/livez":
-        return answer(response, url.pathname, [{ name: "ping", problem: undefined }], verbose);
+        return answer(response, url.pathname, [{ name: "ping", problem: undefined }], options);
       case "/readyz":
-        return answer(response, url.pathname, readiness(), verbose);
+        return answer(response, url.pathname, readiness(), options);
       default:
         return reply(response, 404, "not found\n");
     }
@@ -46,9 +47,17 @@ export async function startHealthServer(
   return { port: portOf(server), [Symbol.asyncDispose]: () => close(server) };
 }
 
-function answer(response: ServerResponse, path: string, checks: readonly HealthCheck[], verbose: boolean): void {
-  const failed = checks.some(({ problem }) => problem !== undefined);
-  const lines = checks.map(({ name, problem }) => (problem === undefined ? `[+]${name} ok\n` : `[-]${name} failed: ${problem}\n`));
+function answer(
+  response: ServerResponse,
+  path: string,
+  checks: readonly HealthCheck[],
+  { verbose, excluded }: { readonly verbose: boolean; readonly excluded: readonly string[] },
+): void {
+  const failed = checks.some(({ name, problem }) => problem !== undefined && !excluded.includes(name));
+  const lines = checks.map(({ name, problem }) => {
+    if (excluded.includes(name)) return `[+]${name} excluded: ok\n`;
+    return problem === undefined ? `[+]${name} ok\n` : `[-]${name} failed: ${problem}\n`;
+  });
   const result = `${path.slice(1)} check ${failed ? "failed" : "passed"}\n`;
   reply(response, failed ? 500 : 200, failed || verbose ? lines.join("") + result : "ok");
 }
