@@ -4,6 +4,7 @@
  * @packageDocumentation
  */
 export { ApiStatusError, type ApiStatus, type StatusDetails } from "./api-status-error.ts";
+export type { AuthorizationMode } from "./authorization/authorizer.ts";
 export type { Clock, Random } from "./clock.ts";
 export type { Cluster, ClusterEvent } from "./cluster.ts";
 export type { CutOff, Fault, FaultRule, Faults, RequestFault, RequestMatch, RequestVerb, RuleMatch, WatchFault } from "./faults/fault.ts";

@@ -1,3 +1,5 @@
+import { type AuthorizationMode, createAuthorizer } from "./authorization/authorizer.ts";
+import { createBootstrapPolicy } from "./authorization/bootstrap-policy.ts";
 import { bootstrap, maintainNamespaceDefaults } from "./bootstrap.ts";
 import { createServerCredentials } from "./certificates/server-credentials.ts";
 import type { Clock, Random } from "./clock.ts";
@@ -45,6 +47,11 @@ export interface ApiServerOptions {
    * deletion of namespaces. Default: true. Without them it is a bare API server.
    */
   readonly controllers?: boolean;
+  /**
+   * How requests are authorized: `RBAC`, as most clusters do it, with the Node authorizer in front and the usual roles
+   * and bindings; or `AlwaysAllow` whoever is authenticated. The administrator may do everything. Default: `RBAC`.
+   */
+  readonly authorization?: AuthorizationMode;
   /** Told of controllers' work that failed and is tried again; default: nobody is. */
   readonly onControllerError?: (error: unknown) => void;
   /**
@@ -132,11 +139,13 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
   const tokens = new ServiceAccountTokens({ clock, random });
   const watches = new Set<WatchStream>();
   await using resources = new AsyncDisposableStack();
+  const authorizer = resources.use(createAuthorizer(registry.context, options.authorization ?? "RBAC"));
   const deps: ApiHandlerDeps = {
     context: registry.context,
     clock,
     random,
     tokens,
+    authorizer,
     adminToken: token,
     watches,
     watchBufferLimit: options.watchBuffer ?? bufferDefault,
@@ -159,6 +168,7 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
       : resources.use(await openHttpServer({ host, port: options.port ?? 0, serving: credentials.serving, clientCaPem: caPem, handle }));
   const port = server?.port ?? options.port ?? 443;
   bootstrap(registry.context, registry, { port, caPem });
+  createBootstrapPolicy(registry);
   resources.use(maintainNamespaceDefaults(registry.context, registry, caPem));
   if (options.controllers !== false) {
     resources.use(runNamespaceDeletion(registry.context, registry));
@@ -166,6 +176,8 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
       startControllers(registry, {
         clock,
         random,
+        authorizer,
+        signer: { authority: credentials.authority, random: systemRandom, clock: systemClock },
         ...(options.onControllerError === undefined ? {} : { onError: options.onControllerError }),
       }),
     );

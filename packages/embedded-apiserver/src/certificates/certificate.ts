@@ -40,25 +40,39 @@ const extendedUsages = { server: "1.3.6.1.5.5.7.3.1", client: "1.3.6.1.5.5.7.3.2
  */
 export function issueCertificate(spec: CertificateSpec, issuer?: CertifiedKey): CertifiedKey {
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
-  const signingKey = issuer?.privateKey ?? privateKey;
+  const authorityKey = issuer === undefined ? publicKey : createPublicKey(issuer.privateKey);
+  const certificatePem = signCertificate(
+    {
+      ...spec,
+      subject: distinguishedName(spec),
+      publicKeyInfo: publicKey.export({ type: "spki", format: "der" }),
+      extensions: extensions(spec, { key: publicKey, authorityKey }),
+    },
+    issuer ?? { privateKey, spec },
+  );
+  return { certificatePem, privateKeyPem: privateKey.export({ type: "pkcs8", format: "pem" }).toString(), privateKey, spec };
+}
+
+/** What a certificate says, in parts that are DER already. */
+export interface CertificateContent extends Pick<CertificateSpec, "notBeforeMs" | "notAfterMs" | "serial"> {
+  readonly subject: Uint8Array;
+  readonly publicKeyInfo: Uint8Array;
+  readonly extensions: readonly Uint8Array[];
+}
+
+/** Signs a certificate. @returns it as PEM */
+export function signCertificate(content: CertificateContent, issuer: Pick<CertifiedKey, "privateKey" | "spec">): string {
   const body = sequence(
     element(0xa0, integer(Buffer.from([2]))),
-    integer(spec.serial),
+    integer(content.serial),
     ecdsaWithSha256,
-    distinguishedName(issuer?.spec ?? spec),
-    sequence(time(spec.notBeforeMs), time(spec.notAfterMs)),
-    distinguishedName(spec),
-    publicKey.export({ type: "spki", format: "der" }),
-    element(
-      0xa3,
-      sequence(
-        ...extensions(spec, { key: publicKey, authorityKey: issuer === undefined ? publicKey : createPublicKey(issuer.privateKey) }),
-      ),
-    ),
+    distinguishedName(issuer.spec),
+    sequence(time(content.notBeforeMs), time(content.notAfterMs)),
+    content.subject,
+    content.publicKeyInfo,
+    element(0xa3, sequence(...content.extensions)),
   );
-  const signature = sign("sha256", body, signingKey);
-  const der = sequence(body, ecdsaWithSha256, bitString(signature));
-  return { certificatePem: toPem(der), privateKeyPem: privateKey.export({ type: "pkcs8", format: "pem" }).toString(), privateKey, spec };
+  return toPem(sequence(body, ecdsaWithSha256, bitString(sign("sha256", body, issuer.privateKey))));
 }
 
 function distinguishedName({ commonName, organizations = [] }: CertificateSpec): Buffer {
@@ -79,15 +93,18 @@ function extensions({ usage, hosts = [] }: CertificateSpec, { key, authorityKey 
   return list;
 }
 
-function extension(id: string, value: Buffer): Buffer {
+/** An extension of a certificate. @param value - DER */
+export function extension(id: string, value: Uint8Array): Buffer {
   return sequence(oid(id), octetString(value));
 }
 
-function critical(id: string, value: Buffer): Buffer {
+/** An extension that a reader must understand. @param value - DER */
+export function critical(id: string, value: Uint8Array): Buffer {
   return sequence(oid(id), yes, octetString(value));
 }
 
-function keyIdentifier(key: KeyObject): Buffer {
+/** Names a key, as certificates refer to it. */
+export function keyIdentifier(key: KeyObject): Buffer {
   return createHash("sha256")
     .update(key.export({ type: "spki", format: "der" }))
     .digest()

@@ -1,5 +1,9 @@
 import type { Clock, Random } from "../clock.ts";
 import type { Cluster } from "../cluster.ts";
+import type { Authorizer } from "../authorization/authorizer.ts";
+import { startCertificateApprover } from "./certificate-approver.ts";
+import { startCertificateSigner, type Signer } from "./certificate-signer.ts";
+import { startClusterRoleAggregation } from "./cluster-role-aggregation.ts";
 import type { ControllerDeps } from "./controller-deps.ts";
 import { startDeploymentController } from "./deployment-controller.ts";
 import { startEventExpiry } from "./event-expiry.ts";
@@ -17,18 +21,26 @@ import { startTaintEviction } from "./taint-eviction.ts";
 export interface ControllersOptions {
   readonly clock: Clock;
   readonly random: Random;
+  /** Asked whether a node may have the certificate it wants. */
+  readonly authorizer: Authorizer;
+  /** Signs certificates. */
+  readonly signer: Signer;
   /** Told of work that failed and is tried again; default: nobody is. */
   readonly onError?: (error: unknown) => void;
 }
 
 /**
  * Starts what kube-controller-manager and kube-scheduler do for the server's kinds: Deployments, ReplicaSets, Jobs, a
- * scheduler, garbage collection, the watch over nodes, evictions by taint, and the end of old events. They work on
+ * scheduler, garbage collection, the watch over nodes, evictions by taint, the end of
+ * old events, aggregated roles and certificates. They work on
  * changes only; while nothing changes they do nothing.
  *
  * @returns what stops them
  */
-export function startControllers(cluster: Cluster, { clock, random, onError = () => undefined }: ControllersOptions): Disposable {
+export function startControllers(
+  cluster: Cluster,
+  { clock, random, authorizer, signer, onError = () => undefined }: ControllersOptions,
+): Disposable {
   const deps: ControllerDeps = { cluster, clock, random, onError, events: createEventRecorder({ cluster, clock }) };
   const resources = new DisposableStack();
   resources.use(startGarbageCollector(deps));
@@ -41,5 +53,8 @@ export function startControllers(cluster: Cluster, { clock, random, onError = ()
   resources.use(startPodCollector(deps));
   resources.use(startScheduler(deps));
   resources.use(startEventExpiry(deps));
+  resources.use(startClusterRoleAggregation(deps));
+  resources.use(startCertificateApprover(deps, authorizer));
+  resources.use(startCertificateSigner(deps, signer));
   return resources;
 }

@@ -41,6 +41,13 @@ const core = (kind: string): BodyKind => ({ group: "", version: "v1", kind });
 
 /** Sub-resources besides `status` and `scale`. */
 const ownSubresources: Readonly<Record<string, readonly Subresource[]>> = {
+  certificatesigningrequests: [
+    {
+      name: "approval",
+      body: { group: "certificates.k8s.io", version: "v1", kind: "CertificateSigningRequest" },
+      verbs: statusVerbs,
+    },
+  ],
   namespaces: [{ name: "finalize", body: core("Namespace"), verbs: ["update"] }],
   pods: [
     { name: "attach", body: core("PodAttachOptions"), verbs: connectVerbs },
@@ -95,7 +102,7 @@ export function apiResources({ group, version }: GroupVersion): ApiResource[] {
 
 function subresourcesOf(kind: Kind): Subresource[] {
   const { group, version } = kind;
-  const found = group === "" ? [...(ownSubresources[kind.plural] ?? [])] : [];
+  const found = group === "" || group === "certificates.k8s.io" ? [...(ownSubresources[kind.plural] ?? [])] : [];
   if (kind.hasScale) found.push({ name: "scale", body: { group: "autoscaling", version: "v1", kind: "Scale" }, verbs: statusVerbs });
   if (kind.hasStatus) found.push({ name: "status", body: { group, version, kind: kind.kind }, verbs: statusVerbs });
   return found.toSorted((a, b) => (a.name < b.name ? -1 : 1));

@@ -111,14 +111,14 @@ test("an answer nobody can read is not given: 406", async () => {
   expect(await server.getAs(podsPath, "text/plain")).toMatchObject({ status: 406, body: { reason: "NotAcceptable" } });
 });
 
-test("callers without or with wrong credentials get 401; health and version are for everybody", async () => {
+test("callers with wrong credentials get 401, those without 403; health and version are for everybody", async () => {
   await using server = await startTestServer();
   const transport = server.server.transport();
   const statusOf = async (path: string, authorization: string): Promise<number> =>
     (await transport.request({ method: "GET", path, headers: { authorization }, pool: "short", signal: new AbortController().signal }))
       .status;
 
-  expect(await statusOf("/api/v1/pods", "")).toBe(401);
+  expect(await statusOf("/api/v1/pods", "")).toBe(403);
   expect(await statusOf("/api/v1/pods", "Bearer wrong")).toBe(401);
   expect(await statusOf("/api/v1/pods", "Bearer admin-token")).toBe(200);
 });

@@ -1,6 +1,8 @@
+import { accessDenied, accessOf } from "../authorization/access-request.ts";
 import { ApiStatusError, internalError, methodNotAllowed, noSuchResource, tooLarge, unauthorized } from "../api-status-error.ts";
 import { bodyLimitBytes, type ApiRequest, type ApiResponse, type UserInfo } from "./api-request.ts";
 import { authenticate, type AuthenticationDeps } from "./authentication.ts";
+import { impersonated } from "./impersonation.ts";
 import { parseResourcePath } from "./request-target.ts";
 import type { ResourceDeps } from "./resource-call.ts";
 import { handleResource } from "./resource-handler.ts";
@@ -22,7 +24,7 @@ export interface ApiHandlerDeps extends ResourceDeps, AuthenticationDeps {
   readonly version: Readonly<Record<string, string>>;
 }
 
-/** Paths that answer without credentials, as a cluster's `system:public-info-viewer` has it. */
+/** Paths that say nothing of the cluster's objects. */
 const publicPath = /^\/(healthz|livez|readyz|version)(\/|$)/;
 
 /** Answers a request. Never throws: whatever goes wrong is an answer. */
@@ -39,15 +41,20 @@ export function handleRequest(deps: ApiHandlerDeps, request: ApiRequest): ApiRes
 
 function route(deps: ApiHandlerDeps, request: ApiRequest): ApiResponse {
   const { path, query } = splitUrl(request.url);
-  const user = authenticate(deps, request);
-  if (user === undefined && !(publicPath.test(path) && request.headers["authorization"] === undefined)) throw unauthorized();
+  const sender = authenticate(deps, request);
+  if (sender === undefined || (isNobody(sender) && deps.authorizer.mode === "AlwaysAllow" && !publicPath.test(path))) throw unauthorized();
+  const user = impersonated(deps.authorizer, request, sender);
+  const access = accessOf(request.method, { path, query, target: parseResourcePath(path) });
+  const { isAllowed, reason } = deps.authorizer.authorize(user, access);
+  if (!isAllowed) throw accessDenied(user, access, reason);
   if (request.body.length > bodyLimitBytes) throw tooLarge(bodyLimitBytes);
-  return publicPath.test(path)
-    ? publicResponse(deps, request, path)
-    : privateResponse(deps, request, { path, query, user: user ?? nobody });
+  return publicPath.test(path) ? publicResponse(deps, request, path) : privateResponse(deps, request, { path, query, user });
 }
 
-const nobody: UserInfo = { username: "system:anonymous", groups: ["system:unauthenticated"] };
+/** Where everybody may do everything, nobody is not let in: so does the real server. */
+function isNobody({ username }: UserInfo): boolean {
+  return username === "system:anonymous";
+}
 
 function splitUrl(url: string): { path: string; query: URLSearchParams } {
   const mark = url.indexOf("?");

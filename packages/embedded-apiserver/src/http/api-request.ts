@@ -8,6 +8,8 @@ export interface ApiRequest {
   readonly headers: Readonly<Record<string, string | undefined>>;
   /** Empty if there is none. */
   readonly body: Uint8Array;
+  /** Whether there was a client certificate of an authority that is not trusted. */
+  readonly hasForeignCertificate?: boolean | undefined;
   /** The subject of the client certificate that was verified, if there was one. */
   readonly certificate?:
     | {

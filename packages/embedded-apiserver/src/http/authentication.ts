@@ -13,17 +13,28 @@ export interface AuthenticationDeps {
 
 const adminUser: UserInfo = { username: "kubernetes-admin", groups: ["system:masters", "system:authenticated"] };
 
+/** Who does not say who he is. */
+const nobody: UserInfo = { username: "system:anonymous", groups: ["system:unauthenticated"] };
+
 /**
- * Who sends a request: the administrator, a service account, or the holder of a client certificate.
+ * Who sends a request: the administrator, a service account, the holder of a client certificate, or somebody who does
+ * not say.
  *
- * @returns `undefined` for a caller without valid credentials
+ * @returns `undefined` for a caller with a token or certificate that is good for nothing
  */
 export function authenticate(deps: AuthenticationDeps, request: ApiRequest): UserInfo | undefined {
   const { certificate } = request;
   if (certificate !== undefined)
-    return { username: certificate.commonName, groups: [...certificate.organizations, "system:authenticated"] };
+    return {
+      username: certificate.commonName,
+      groups: [...certificate.organizations, "system:authenticated"],
+      ...(certificate.fingerprint === undefined
+        ? {}
+        : { extra: { "authentication.kubernetes.io/credential-id": [`X509SHA256=${certificate.fingerprint}`] } }),
+    };
   const token = bearerToken(request.headers["authorization"]);
-  return token === undefined ? undefined : authenticateToken(deps, token, [tokenIssuer]);
+  if (token === undefined) return request.hasForeignCertificate === true ? undefined : nobody;
+  return authenticateToken(deps, token, [tokenIssuer]);
 }
 
 /**

@@ -104,7 +104,10 @@ test("a client certificate of the server's authority lets its user in, another's
   const own = await whoAmI(server.issueClientCertificate("system:node:n1", ["system:nodes"]));
   const foreign = await whoAmI(other.issueClientCertificate("system:node:n1", ["system:nodes"]));
 
-  expect(JSON.parse(own.body).status.userInfo).toEqual({ username: "system:node:n1", groups: ["system:nodes", "system:authenticated"] });
+  expect(JSON.parse(own.body).status.userInfo).toMatchObject({
+    username: "system:node:n1",
+    groups: ["system:nodes", "system:authenticated"],
+  });
   expect(foreign.status).toBe(401);
 });
 

@@ -95,7 +95,12 @@ function toApiRequest(request: Request, body: Uint8Array): ApiRequest {
     headers: request.headers as Readonly<Record<string, string | undefined>>,
     body,
     certificate: clientCertificate(request.socket),
+    hasForeignCertificate: hasForeignCertificate(request.socket),
   };
+}
+
+function hasForeignCertificate(socket: Socket): boolean {
+  return socket instanceof TLSSocket && !socket.authorized && Object.keys(socket.getPeerCertificate() ?? {}).length > 0;
 }
 
 function clientCertificate(socket: Socket): ApiRequest["certificate"] {

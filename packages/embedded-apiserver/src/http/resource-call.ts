@@ -1,3 +1,5 @@
+import type { RequestAdmission } from "../admission/request-admission.ts";
+import type { Authorizer } from "../authorization/authorizer.ts";
 import type { Clock, Random } from "../clock.ts";
 import type { ApiObject, Kind } from "../kind.ts";
 import type { ObjectAddress, RestContext } from "../rest/rest-context.ts";
@@ -16,6 +18,7 @@ export interface ResourceDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly tokens: ServiceAccountTokens;
+  readonly authorizer: Authorizer;
   /** The open watches. */
   readonly watches: Set<WatchStream>;
   /** Changes that may wait for a slow reader of a watch. */
@@ -30,6 +33,8 @@ export interface ResourceCall {
   readonly kind: Kind;
   readonly form: OutputForm;
   readonly user: UserInfo;
+  /** Refuses what this caller may not do to this object. */
+  readonly admission: RequestAdmission;
   /** Collects what the caller is to be warned of. */
   readonly warnings: string[];
 }

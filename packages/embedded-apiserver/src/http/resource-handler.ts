@@ -1,3 +1,4 @@
+import { requestAdmission } from "../admission/request-admission.ts";
 import { methodNotAllowed, noSuchResource } from "../api-status-error.ts";
 import type { Kind } from "../kind.ts";
 import { findKind } from "../rest/rest-context.ts";
@@ -39,7 +40,17 @@ export function handleResource(
   const kind = isBindings ? findKind(deps.context, "", "pods") : kindOf(kinds, target);
   if (kind === undefined) throw noSuchResource();
   const named = isWatch ? { ...target, name: undefined } : target;
-  const call: ResourceCall = { request, query, target: named, kind, user, form: negotiateOutput(request.headers["accept"]), warnings: [] };
+  const { authorizer, context } = deps;
+  const call: ResourceCall = {
+    request,
+    query,
+    target: named,
+    kind,
+    user,
+    form: negotiateOutput(request.headers["accept"]),
+    admission: requestAdmission({ context, authorizer, user, kind, subresource: target.subresource ?? "" }),
+    warnings: [],
+  };
   const response = isBindings ? bindingVerb(deps, call) : runVerb(verbsOf(call), deps, call);
   return withWarnings(response, call.warnings);
 }

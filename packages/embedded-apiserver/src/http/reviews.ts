@@ -1,13 +1,22 @@
 import { badRequest, methodNotAllowed, noSuchResource } from "../api-status-error.ts";
+import type { Authorizer } from "../authorization/authorizer.ts";
 import { toTimestamp } from "../clock.ts";
-import { isJsonObject, type JsonObject } from "../json-value.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../json-value.ts";
+import { decode, DecodeError } from "../kinds/schema/decode.ts";
+import { checkBodyType, unhandled } from "../rest/type-mismatch.ts";
 import { tokenIssuer } from "../service-account-token.ts";
+import { reviewAccess, reviewLocalAccess, reviewOwnAccess, reviewOwnRules, type Review } from "./access-reviews.ts";
 import type { ApiRequest, ApiResponse, UserInfo } from "./api-request.ts";
 import { authenticateToken, type AuthenticationDeps } from "./authentication.ts";
 import { parseJsonBody } from "./json-body.ts";
 import { checkJsonBody } from "./negotiation.ts";
 import type { ResourceTarget } from "./request-target.ts";
 import { json } from "./respond.ts";
+
+/** What reviews are answered with. */
+export interface ReviewDeps extends AuthenticationDeps {
+  readonly authorizer: Authorizer;
+}
 
 /** The API groups of reviews. */
 export const reviewGroups: readonly string[] = ["authentication.k8s.io", "authorization.k8s.io"];
@@ -18,71 +27,79 @@ export function isReview({ group, version }: ResourceTarget): boolean {
 }
 
 /**
- * Answers a TokenReview, a SelfSubjectReview or one of the access reviews. There is no RBAC: whoever is authenticated
- * may do everything, so every access review says yes.
+ * Answers a TokenReview, a SelfSubjectReview or one of the access reviews.
  *
  * @throws ApiStatusError
  */
 export function handleReview(
-  deps: AuthenticationDeps,
+  deps: ReviewDeps,
   request: ApiRequest,
   { target, user }: { target: ResourceTarget; user: UserInfo },
 ): ApiResponse {
   const review = reviews[`${target.plural}.${target.group}`];
-  if (review === undefined || target.name !== undefined) throw noSuchResource();
+  if (review === undefined || target.name !== undefined || (target.namespace !== undefined) !== (review.isNamespaced === true))
+    throw noSuchResource();
   if (request.method !== "POST") throw methodNotAllowed();
   checkJsonBody(request.headers["content-type"]);
-  const body = parseJsonBody(request.body, review.kind);
-  if (!isJsonObject(body)) throw badRequest(`the object provided is unrecognized (must be of type ${review.kind}): expected a JSON object`);
-  const { spec } = body;
-  const metadata = review.isDated === true ? { creationTimestamp: toTimestamp(deps.context.clock.now()) } : (body["metadata"] ?? {});
-  const status = review.answer(deps, isJsonObject(spec) ? spec : {}, user);
+  const body = bodyOf(request, review, target);
+  const { metadata, spec, status } = review.answer(deps, body, { user, namespace: target.namespace ?? "" });
   return json(201, {
     kind: review.kind,
     apiVersion: `${target.group}/${target.version}`,
-    metadata,
+    metadata: metadata ?? {},
     ...(spec === undefined ? {} : { spec }),
     status,
   });
 }
 
-interface Review {
-  readonly kind: string;
-  /** Whether the answer says when it was given. */
-  readonly isDated?: boolean;
-  readonly answer: (deps: AuthenticationDeps, spec: JsonObject, user: UserInfo) => unknown;
+function bodyOf(request: ApiRequest, { kind }: ReviewKind, { group, version }: ResourceTarget): JsonObject {
+  const body = parseJsonBody(request.body, kind);
+  checkBodyType({ group, version, kind }, body);
+  try {
+    return decode(`io.k8s.api.${group.replace(".k8s.io", "")}.${version}.${kind}`, body).object as JsonObject;
+  } catch (error) {
+    throw error instanceof DecodeError ? badRequest(unhandled(kind, { kind, version }, error.message)) : error;
+  }
 }
 
-const reviews: Readonly<Record<string, Review>> = {
+interface ReviewKind {
+  readonly kind: string;
+  readonly isNamespaced?: boolean;
+  readonly answer: (deps: ReviewDeps, body: JsonObject, caller: { readonly user: UserInfo; readonly namespace: string }) => Review;
+}
+
+const reviews: Readonly<Record<string, ReviewKind>> = {
   "tokenreviews.authentication.k8s.io": { kind: "TokenReview", answer: reviewToken },
-  "selfsubjectreviews.authentication.k8s.io": {
-    kind: "SelfSubjectReview",
-    isDated: true,
-    answer: (_deps, _spec, user) => ({ userInfo: user }),
+  "selfsubjectreviews.authentication.k8s.io": { kind: "SelfSubjectReview", answer: reviewSelf },
+  "subjectaccessreviews.authorization.k8s.io": {
+    kind: "SubjectAccessReview",
+    answer: ({ authorizer }, body) => reviewAccess(authorizer, body),
   },
-  "subjectaccessreviews.authorization.k8s.io": { kind: "SubjectAccessReview", answer: allow },
-  "localsubjectaccessreviews.authorization.k8s.io": { kind: "LocalSubjectAccessReview", answer: allow },
-  "selfsubjectaccessreviews.authorization.k8s.io": { kind: "SelfSubjectAccessReview", answer: allow },
-  "selfsubjectrulesreviews.authorization.k8s.io": { kind: "SelfSubjectRulesReview", answer: allRules },
+  "localsubjectaccessreviews.authorization.k8s.io": {
+    kind: "LocalSubjectAccessReview",
+    isNamespaced: true,
+    answer: ({ authorizer }, body, { namespace }) => reviewLocalAccess(authorizer, body, namespace),
+  },
+  "selfsubjectaccessreviews.authorization.k8s.io": {
+    kind: "SelfSubjectAccessReview",
+    answer: ({ authorizer }, body, { user }) => reviewOwnAccess(authorizer, body, user),
+  },
+  "selfsubjectrulesreviews.authorization.k8s.io": {
+    kind: "SelfSubjectRulesReview",
+    answer: ({ authorizer }, body, { user }) => reviewOwnRules(authorizer, body, user),
+  },
 };
 
-function reviewToken(deps: AuthenticationDeps, spec: JsonObject): unknown {
-  const { token } = spec;
-  const given = Array.isArray(spec["audiences"]) ? spec["audiences"].map(String) : [];
-  const audiences = given.length === 0 ? [tokenIssuer] : given;
-  const user = typeof token === "string" && token !== "" ? authenticateToken(deps, token, audiences) : undefined;
-  if (user === undefined) return { user: {}, error: "invalid bearer token" };
-  return { authenticated: true, user, audiences };
+function reviewSelf({ context }: ReviewDeps, _body: JsonObject, { user }: { readonly user: UserInfo }): Review {
+  return { metadata: { creationTimestamp: toTimestamp(context.clock.now()) }, status: { userInfo: user } };
 }
 
-function allow(): unknown {
-  return { allowed: true };
-}
-
-function allRules(): unknown {
-  return {
-    resourceRules: [{ verbs: ["*"], apiGroups: ["*"], resources: ["*"] }],
-    nonResourceRules: [{ verbs: ["*"], nonResourceURLs: ["*"] }],
-    incomplete: false,
-  };
+/** Source: Kubernetes v1.36.3 pkg/registry/authentication/tokenreview/storage.go. */
+function reviewToken(deps: ReviewDeps, { metadata, spec = {} }: JsonObject): Review {
+  const { token, audiences: given }: Readonly<Record<string, JsonValue>> = isJsonObject(spec) ? spec : {};
+  if (typeof token !== "string" || token === "") throw badRequest("token is required for TokenReview in authentication");
+  const audiences = Array.isArray(given) && given.length > 0 ? given.map(String) : [tokenIssuer];
+  const user = authenticateToken(deps, token, audiences);
+  const status = user === undefined ? { user: {}, error: "invalid bearer token" } : { authenticated: true, user, audiences };
+  return { metadata, spec, status };
 }

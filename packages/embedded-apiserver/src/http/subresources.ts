@@ -1,6 +1,7 @@
 import { ApiStatusError, badRequest, methodNotAllowed, notFound } from "../api-status-error.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json-value.ts";
 import type { ApiObject, Kind } from "../kind.ts";
+import { certificatesGroup } from "../kinds/certificates/csr-fields.ts";
 import { decodeObject, decodePatched } from "../rest/decode-object.ts";
 import { bindPod } from "../rest/pod-binding.ts";
 import { evictPod } from "../rest/pod-eviction.ts";
@@ -36,6 +37,7 @@ const statusVerbs: Verbs = {
 const scaleVerbs: Verbs = { GET: getScale, PUT: replaceScale, PATCH: patchScale };
 
 const specialVerbs: Readonly<Record<string, Verbs>> = {
+  "certificatesigningrequests/approval": statusVerbs,
   "pods/binding": { POST: bindingVerb },
   "pods/eviction": { POST: evictionVerb },
   "pods/ephemeralcontainers": specVerbs(updateEphemeralContainers),
@@ -68,7 +70,7 @@ const unservedSubresources: ReadonlySet<string> = new Set([
 export function subresourceVerbs(kind: Kind, subresource: string): Verbs | undefined {
   if (subresource === "status") return kind.hasStatus === true ? statusVerbs : undefined;
   if (subresource === "scale") return kind.hasScale === true ? scaleVerbs : undefined;
-  if (kind.group !== "") return undefined;
+  if (kind.group !== "" && kind.group !== certificatesGroup) return undefined;
   const path = `${kind.plural}/${subresource}`;
   if (unservedSubresources.has(path))
     throw new ApiStatusError({
@@ -96,13 +98,16 @@ function evictionVerb(deps: ResourceDeps, call: ResourceCall): ApiResponse {
   if (!isJsonObject(body)) throw badRequest("not a Eviction object");
   const metadata = isJsonObject(body["metadata"]) ? body["metadata"] : {};
   const options = parseDeleteOptions({ ...call.request, body: Buffer.from(JSON.stringify(body["deleteOptions"] ?? {})) }, call.query);
+  call.admission.evict(addressOf(call));
   const isDryRun = writeOptionsOf(call, "CreateOptions").dryRun === true || options.dryRun === true;
   evictPod(deps.context, addressOf(call), String(metadata["name"] ?? ""), { ...options, dryRun: isDryRun });
   return success();
 }
 
 function tokenVerb(deps: ResourceDeps, call: ResourceCall): ApiResponse {
-  return json(201, requestToken(deps.context, deps.tokens, addressOf(call), bodyOf(call, tokenRequestType)));
+  const body = bodyOf(call, tokenRequestType);
+  call.admission.token(addressOf(call), body);
+  return json(201, requestToken(deps.context, deps.tokens, addressOf(call), body));
 }
 
 function finalizeVerb(deps: ResourceDeps, call: ResourceCall): ApiResponse {

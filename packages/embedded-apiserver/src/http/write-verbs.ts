@@ -34,8 +34,12 @@ export function jsonBodyOf({ request, kind }: ResourceCall, { fieldValidation, w
 }
 
 /** The options of the request's write. @param optionsKind - such as `CreateOptions` */
-export function writeOptionsOf({ query, warnings }: ResourceCall, optionsKind: string): WriteOptions {
-  return { ...parseWriteQuery(query, optionsKind), warn: (message) => warnings.push(message) };
+export function writeOptionsOf({ query, warnings, admission }: ResourceCall, optionsKind: string): WriteOptions {
+  return {
+    ...parseWriteQuery(query, optionsKind),
+    admit: (object, old) => admission.write(object, old),
+    warn: (message) => warnings.push(message),
+  };
 }
 
 /** POST to a collection. */
@@ -182,6 +186,7 @@ export function deleteVerb(deps: ResourceDeps, call: ResourceCall): ApiResponse 
   const options = parseDeleteOptions(call.request, call.query);
   const warning = call.kind.orphansByDefault?.warning;
   if (warning !== undefined && options.propagationPolicy === undefined) call.warnings.push(warning);
+  call.admission.remove(addressOf(call));
   const deletion = deleteObject(deps.context, addressOf(call), options);
   const status = !deletion.isGone && options.acceptedIfPending ? 202 : 200;
   return deletionResponse(deps, call, { status, deletion });

@@ -1,11 +1,14 @@
 import type { Kind } from "../kind.ts";
 import { jobKind } from "./batch/job.ts";
+import { certificateSigningRequestKind } from "./certificates/certificate-signing-request.ts";
 import { configMapKind } from "./config-map.ts";
 import { eventKind } from "./event.ts";
 import { leaseKind } from "./lease.ts";
 import { namespaceKind } from "./namespace.ts";
 import { nodeKind } from "./node/node.ts";
 import { podKind } from "./pod/pod.ts";
+import { clusterRoleBindingKind, roleBindingKind } from "./rbac/role-binding.ts";
+import { clusterRoleKind, roleKind } from "./rbac/role.ts";
 import { secretKind } from "./secret.ts";
 import { serviceAccountKind } from "./service-account.ts";
 import { serviceKind } from "./service/service.ts";
@@ -26,6 +29,11 @@ export const kinds: readonly Kind[] = [
   replicaSetKind,
   jobKind,
   leaseKind,
+  certificateSigningRequestKind,
+  clusterRoleBindingKind,
+  clusterRoleKind,
+  roleBindingKind,
+  roleKind,
 ];
 
 /** The kind behind a part of a URL, such as `apps`, `v1`, `deployments`; `undefined` if there is none. */

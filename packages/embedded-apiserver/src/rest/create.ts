@@ -25,6 +25,7 @@ export function createObject(context: RestContext, kind: Kind, namespace: string
   dropSystemFields(metadata);
   setNamespace(kind, metadata, namespace);
   checkNamespace(context, object, kind);
+  options.admit?.(object, undefined);
   if (dropDuplicateOwners(object)) options.warn?.(duplicateOwnersWarning);
   metadata.uid = context.random.uuid();
   metadata.creationTimestamp = toTimestamp(context.clock.now());

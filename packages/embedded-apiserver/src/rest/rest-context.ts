@@ -1,6 +1,6 @@
 import type { Clock, Random } from "../clock.ts";
 import type { Cluster } from "../cluster.ts";
-import type { Kind } from "../kind.ts";
+import type { ApiObject, Kind } from "../kind.ts";
 import type { Collection, Storage } from "../storage.ts";
 
 /** What the verbs work with. */
@@ -23,6 +23,8 @@ export interface WriteOptions {
   readonly dryRun?: boolean;
   /** Default: `Warn`. */
   readonly fieldValidation?: FieldValidation;
+  /** Looks at what is about to be stored, which it may refuse or change. @throws ApiStatusError */
+  readonly admit?: (object: ApiObject, old: Readonly<ApiObject> | undefined) => void;
   /** Told what the caller should be warned of. */
   readonly warn?: (message: string) => void;
 }

@@ -47,6 +47,7 @@ export function updateObject(
   keepMetadata(object, old, options.scope);
   keepScope(kind, object, old, options.scope);
   if (options.scope !== "all") kind.prepareForUpdate?.(object, old, context);
+  options.admit?.(object, old);
   shareUnchanged(object, old);
   if (options.scope !== "all") finishUpdate(kind, object, old, options.scope);
   if (equalJson(object, old)) return stored;

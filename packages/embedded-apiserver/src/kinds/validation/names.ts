@@ -134,3 +134,9 @@ export function cidrProblems(text: string): string[] {
 export function inclusiveRange(from: number, to: number): string {
   return `must be between ${from} and ${to}, inclusive`;
 }
+
+/** A name that is only a part of a path. */
+export function pathSegmentProblems(name: string): string[] {
+  if (name === "." || name === "..") return [`may not be '${name}'`];
+  return ["/", "%"].filter((character) => name.includes(character)).map((character) => `may not contain '${character}'`);
+}

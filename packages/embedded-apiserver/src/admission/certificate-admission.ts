@@ -1,0 +1,133 @@
+import { forbidden, invalid } from "../api-status-error.ts";
+import type { Access } from "../authorization/access-request.ts";
+import type { Authorizer } from "../authorization/authorizer.ts";
+import { nodeNameOf } from "../authorization/node-identity.ts";
+import { parseCertificateRequest } from "../certificates/certificate-request.ts";
+import { toTimestamp } from "../clock.ts";
+import type { UserInfo } from "../http/api-request.ts";
+import { equalJson } from "../json-value.ts";
+import type { ApiObject, FieldError, Kind } from "../kind.ts";
+import {
+  certificatesGroup,
+  type CsrCondition,
+  type CsrSpec,
+  type CsrStatus,
+  requestPem,
+  signerNames,
+} from "../kinds/certificates/csr-fields.ts";
+import { forbiddenField } from "../kinds/validation/field-errors.ts";
+
+/** Who writes a certificate request, and which part of it. */
+export interface CsrWriter {
+  readonly authorizer: Authorizer;
+  readonly user: UserInfo;
+  readonly kind: Kind;
+  readonly subresource: string;
+  /** Milliseconds since the epoch. */
+  readonly nowMs: number;
+}
+
+/**
+ * Notes who asks for a certificate, and lets only those approve and sign who may.
+ *
+ * Source: Kubernetes v1.36.3 pkg/registry/certificates/certificates/strategy.go, plugin/pkg/admission/certificates and
+ * `admitCSR` of plugin/pkg/admission/noderestriction.
+ *
+ * @throws ApiStatusError 403 or 422
+ */
+export function admitCsrWrite(writer: CsrWriter, csr: ApiObject, old: Readonly<ApiObject> | undefined): void {
+  if (old === undefined) admitNew(writer, csr);
+  else if (writer.subresource === "approval") admitApproval(writer, csr, old);
+  else if (writer.subresource === "status") admitStatus(writer, csr, old);
+}
+
+function admitNew({ authorizer, user, kind }: CsrWriter, csr: ApiObject): void {
+  const { request, signerName, expirationSeconds, usages }: CsrSpec = csr["spec"];
+  const spec: CsrSpec = { request, signerName };
+  if (expirationSeconds !== undefined) spec.expirationSeconds = expirationSeconds;
+  if (usages !== undefined) spec.usages = usages;
+  if (user.username !== "") spec.username = user.username;
+  if (user.uid !== undefined) spec.uid = user.uid;
+  if (user.groups.length > 0) spec.groups = [...user.groups];
+  if (user.extra !== undefined) spec.extra = Object.fromEntries(Object.entries(user.extra).map(([key, values]) => [key, [...values]]));
+  csr["spec"] = spec;
+  if (authorizer.mode === "AlwaysAllow") return;
+  const wanted = tryParse(spec);
+  if (wanted === undefined) return;
+  const name = csr.metadata.name ?? "";
+  if (signerName === signerNames.apiServerClient && wanted.organizations.includes("system:masters"))
+    throw forbidden(kind, name, `use of ${signerName} signer with system:masters group is not allowed`);
+  const node = nodeNameOf(user);
+  const isForNodes = signerName === signerNames.kubeletClient || signerName === signerNames.kubeletServing;
+  if (node !== undefined && isForNodes && wanted.commonName !== `system:node:${node}`)
+    throw forbidden(kind, name, `can only create a node CSR with CN=system:node:${node}`);
+}
+
+/** A request that cannot be read is refused by validation. */
+function tryParse(spec: CsrSpec): ReturnType<typeof parseCertificateRequest> | undefined {
+  try {
+    return parseCertificateRequest(requestPem(spec));
+  } catch {
+    return undefined;
+  }
+}
+
+function admitApproval(writer: CsrWriter, csr: ApiObject, old: Readonly<ApiObject>): void {
+  const { signerName }: CsrSpec = old["spec"];
+  const { conditions }: CsrStatus = csr["status"];
+  const before: CsrStatus = old["status"];
+  csr["status"] = { ...before, ...(conditions === undefined ? {} : { conditions: dated(conditions, before, writer.nowMs) }) };
+  if (conditions === undefined) delete csr["status"].conditions;
+  if (maySign(writer, "approve", signerName)) return;
+  throw forbidden(writer.kind, old.metadata.name, `user not permitted to approve requests with signerName ${JSON.stringify(signerName)}`);
+}
+
+function admitStatus(writer: CsrWriter, csr: ApiObject, old: Readonly<ApiObject>): void {
+  const { signerName }: CsrSpec = old["spec"];
+  const status: CsrStatus = csr["status"];
+  const before: CsrStatus = old["status"];
+  const errors: FieldError[] = [];
+  for (const type of ["Approved", "Denied"]) {
+    const known = before.conditions?.find((condition) => condition.type === type);
+    const index = (status.conditions ?? []).findIndex((condition) => condition.type === type);
+    if (known !== undefined && index >= 0) status.conditions?.splice(index, 1, known);
+    else if (index >= 0)
+      errors.push(forbiddenField("status.conditions", `updates may not add a condition of type ${JSON.stringify(type)}`));
+  }
+  if (status.conditions !== undefined) status.conditions = dated(status.conditions, before, writer.nowMs);
+  if (errors.length > 0) throw invalid(writer.kind, old.metadata.name, errors);
+  const failed = (conditions: readonly CsrCondition[] = []): unknown => conditions.filter(({ type }) => type === "Failed");
+  const signs = status.certificate !== before.certificate || !equalJson(failed(status.conditions), failed(before.conditions));
+  if (signs && !maySign(writer, "sign", signerName))
+    throw forbidden(writer.kind, old.metadata.name, `user not permitted to sign requests with signerName ${JSON.stringify(signerName)}`);
+}
+
+/** Gives conditions the times they lack. */
+function dated(conditions: readonly CsrCondition[], { conditions: before = [] }: CsrStatus, nowMs: number): CsrCondition[] {
+  const now = toTimestamp(nowMs);
+  return conditions.map((condition) => {
+    const known = before.find(({ type, status }) => type === condition.type && status === condition.status);
+    return {
+      ...condition,
+      lastUpdateTime: condition.lastUpdateTime ?? now,
+      lastTransitionTime: condition.lastTransitionTime ?? known?.lastTransitionTime ?? now,
+    };
+  });
+}
+
+/** Source: Kubernetes v1.36.3 pkg/registry/certificates... `IsAuthorizedForSignerName`: the signer, or all of its domain. */
+function maySign({ authorizer, user }: CsrWriter, verb: "approve" | "sign", signerName: string): boolean {
+  const domain = signerName.split("/", 1)[0] ?? "";
+  return [signerName, `${domain}/*`].some((name) => {
+    const access: Access = {
+      verb,
+      group: certificatesGroup,
+      resource: "signers",
+      subresource: "",
+      namespace: "",
+      name,
+      fieldValues: new Map(),
+    };
+    return authorizer.authorize(user, access).isAllowed;
+  });
+}

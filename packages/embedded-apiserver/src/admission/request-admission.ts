@@ -1,0 +1,54 @@
+import type { Authorizer } from "../authorization/authorizer.ts";
+import { nodeNameOf } from "../authorization/node-identity.ts";
+import type { UserInfo } from "../http/api-request.ts";
+import type { JsonValue } from "../json-value.ts";
+import type { ApiObject, Kind } from "../kind.ts";
+import { certificatesGroup } from "../kinds/certificates/csr-fields.ts";
+import { rbacGroup } from "../kinds/rbac/rbac-fields.ts";
+import type { ObjectAddress, RestContext } from "../rest/rest-context.ts";
+import { admitCsrWrite } from "./certificate-admission.ts";
+import { admitNodeDeletion, admitNodeEviction, admitNodeToken, admitNodeWrite, type WritingNode } from "./node-restriction.ts";
+import { admitRoleWrite } from "./role-escalation.ts";
+
+/** Who asks for what; what is refused may depend on it. */
+export interface AdmissionRequest {
+  readonly context: RestContext;
+  readonly authorizer: Authorizer;
+  readonly user: UserInfo;
+  readonly kind: Kind;
+  /** `""` for the object itself. */
+  readonly subresource: string;
+}
+
+/** Refuses what a caller is authorized to do in general, but not to this object or in this way. Each method throws ApiStatusError. */
+export interface RequestAdmission {
+  /** Looks at what is about to be stored; it may still change `object`. */
+  write(object: ApiObject, old: Readonly<ApiObject> | undefined): void;
+  /** Looks at what is about to be deleted. */
+  remove(address: ObjectAddress): void;
+  /** Looks at a pod that is about to be evicted. */
+  evict(address: ObjectAddress): void;
+  /** Looks at a token that is asked for. */
+  token(address: ObjectAddress, body: JsonValue): void;
+}
+
+/** Makes the admission of one request. */
+export function requestAdmission(request: AdmissionRequest): RequestAdmission {
+  const node = writingNode(request);
+  return {
+    write(object, old) {
+      if (request.kind.group === rbacGroup) admitRoleWrite(request, request.kind, object, old);
+      if (request.kind.group === certificatesGroup) admitCsrWrite({ ...request, nowMs: request.context.clock.now() }, object, old);
+      if (node !== undefined) admitNodeWrite(node, request, object, old);
+    },
+    remove: (address) => node !== undefined && admitNodeDeletion(node, address),
+    evict: (address) => node !== undefined && admitNodeEviction(node, address),
+    token: (address, body) => node !== undefined && admitNodeToken(node, address, body),
+  };
+}
+
+function writingNode({ authorizer, context, user }: AdmissionRequest): WritingNode | undefined {
+  if (authorizer.mode === "AlwaysAllow") return undefined;
+  const node = nodeNameOf(user);
+  return node === undefined || node === "" ? undefined : { context, node };
+}

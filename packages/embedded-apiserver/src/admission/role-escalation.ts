@@ -1,0 +1,94 @@
+import { forbidden, notFound } from "../api-status-error.ts";
+import type { Access } from "../authorization/access-request.ts";
+import { type Authorizer, isSuperuser } from "../authorization/authorizer.ts";
+import { describeRules, quotedList, uncoveredRules } from "../authorization/policy-rules.ts";
+import { roleKindOf } from "../authorization/rbac.ts";
+import type { UserInfo } from "../http/api-request.ts";
+import { equalJson } from "../json-value.ts";
+import type { ApiObject, Kind } from "../kind.ts";
+import { rbacGroup, type PolicyRule, type RoleRef } from "../kinds/rbac/rbac-fields.ts";
+
+/** Who writes a role or a binding. */
+export interface RoleWriter {
+  readonly authorizer: Authorizer;
+  readonly user: UserInfo;
+}
+
+const everything: readonly PolicyRule[] = [
+  { verbs: ["*"], apiGroups: ["*"], resources: ["*"] },
+  { verbs: ["*"], nonResourceURLs: ["*"] },
+];
+
+/**
+ * Sees to it that nobody gives away more than he has.
+ *
+ * Source: Kubernetes v1.36.3 pkg/registry/rbac/{role,clusterrole,rolebinding,clusterrolebinding}/policybased/storage.go.
+ *
+ * @throws ApiStatusError 403; 404 if the role that is bound is missing
+ */
+export function admitRoleWrite(writer: RoleWriter, kind: Kind, object: Readonly<ApiObject>, old: Readonly<ApiObject> | undefined): void {
+  const { authorizer, user } = writer;
+  if (authorizer.mode === "AlwaysAllow" || isSuperuser(user)) return;
+  const namespace = kind.namespaced ? (object.metadata.namespace ?? "") : "";
+  const name = object.metadata.name ?? "";
+  if (old !== undefined && isOnlyCollected(object, old)) return;
+  if (kind.plural.endsWith("bindings")) admitBinding(writer, kind, { roleRef: object["roleRef"], namespace, name });
+  else admitRole(writer, kind, { object, old, namespace, name });
+}
+
+/** Whether nothing changes but what garbage collection writes. */
+function isOnlyCollected(object: Readonly<ApiObject>, old: Readonly<ApiObject>): boolean {
+  const rest = ({ metadata: { ownerReferences: _owners, finalizers: _finalizers, ...metadata }, ...fields }: ApiObject): object => ({
+    ...fields,
+    metadata,
+  });
+  return equalJson(rest(object), rest(old));
+}
+
+interface Place {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+function admitRole(
+  writer: RoleWriter,
+  kind: Kind,
+  { object, old, namespace, name }: Place & { readonly object: Readonly<ApiObject>; readonly old: Readonly<ApiObject> | undefined },
+): void {
+  // On creation the request's path has no name.
+  if (may(writer, "escalate", kind, { namespace, name: old === undefined ? "" : name })) return;
+  confirmHeld(writer, kind, { rules: object["rules"] ?? [], namespace, name });
+  const aggregates = [object, old].some((role) => (role?.["aggregationRule"]?.clusterRoleSelectors?.length ?? 0) > 0);
+  if (aggregates && missing(writer, everything, namespace).length > 0)
+    throw forbidden(kind, name, "must have cluster-admin privileges to use the aggregationRule");
+}
+
+function admitBinding(writer: RoleWriter, kind: Kind, { roleRef, namespace, name }: Place & { readonly roleRef: RoleRef }): void {
+  const roleKind = roleKindOf(roleRef);
+  if (may(writer, "bind", roleKind, { namespace, name: roleRef.name })) return;
+  const rules = writer.authorizer.roles.rulesOfRole(roleRef, namespace);
+  if (rules === undefined) throw notFound(roleKind, roleRef.name);
+  confirmHeld(writer, kind, { rules, namespace, name });
+}
+
+function may({ authorizer, user }: RoleWriter, verb: string, kind: Kind, { namespace, name }: Place): boolean {
+  const access: Access = { verb, group: rbacGroup, resource: kind.plural, subresource: "", namespace, name, fieldValues: new Map() };
+  return authorizer.authorize(user, access).isAllowed;
+}
+
+function missing({ authorizer, user }: RoleWriter, rules: readonly PolicyRule[], namespace: string): PolicyRule[] {
+  return uncoveredRules(
+    authorizer.roles.grantsOf(user, namespace).rules.map(({ rule }) => rule),
+    rules,
+  );
+}
+
+function confirmHeld(writer: RoleWriter, kind: Kind, { rules, namespace, name }: Place & { readonly rules: readonly PolicyRule[] }): void {
+  const lacking = missing(writer, rules, namespace);
+  if (lacking.length === 0) return;
+  const { username, groups } = writer.user;
+  const { problems } = writer.authorizer.roles.grantsOf(writer.user, namespace);
+  const who = `user ${JSON.stringify(username)} (groups=${quotedList(groups)})`;
+  const unresolved = problems.length === 0 ? "" : `; resolution errors: [${problems.join(" ")}]`;
+  throw forbidden(kind, name, `${who} is attempting to grant RBAC permissions not currently held:\n${describeRules(lacking)}${unresolved}`);
+}

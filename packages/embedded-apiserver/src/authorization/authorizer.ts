@@ -1,0 +1,96 @@
+import type { UserInfo } from "../http/api-request.ts";
+import type { PolicyRule } from "../kinds/rbac/rbac-fields.ts";
+import type { RestContext } from "../rest/rest-context.ts";
+import type { Access } from "./access-request.ts";
+import { nodeRules } from "./bootstrap-roles.ts";
+import { createNodeAuthorizer } from "./node-authorizer.ts";
+import { nodeNameOf } from "./node-identity.ts";
+import { ruleAllows } from "./policy-rules.ts";
+import { RoleRules } from "./rbac.ts";
+
+/** How requests are authorized: by roles and bindings, as in most clusters, or not at all. */
+export type AuthorizationMode = "RBAC" | "AlwaysAllow";
+
+/** Whether somebody may do something. */
+export interface Decision {
+  readonly isAllowed: boolean;
+  /** Why, or why not; may be empty. */
+  readonly reason: string;
+}
+
+/** What somebody may do in a namespace, as far as it can be listed. */
+export interface KnownRules {
+  readonly rules: readonly PolicyRule[];
+  /** Why the rules are not all; absent: they are. */
+  readonly incompleteBecause?: string;
+}
+
+/** Says who may do what. */
+export interface Authorizer extends Disposable {
+  readonly mode: AuthorizationMode;
+  /** Whether the user may do it. */
+  authorize(user: UserInfo, access: Access): Decision;
+  /** What the user may do in a namespace. */
+  rulesFor(user: UserInfo, namespace: string): KnownRules;
+  /** Roles and their bindings, for what looks at rules themselves. */
+  readonly roles: RoleRules;
+}
+
+const superusers = "system:masters";
+
+/** Whether somebody is above every rule. */
+export function isSuperuser({ groups }: UserInfo): boolean {
+  return groups.includes(superusers);
+}
+
+/**
+ * Makes the authorizer of a server: `system:masters`, then nodes, then roles and bindings, as
+ * `--authorization-mode=Node,RBAC` has it.
+ */
+export function createAuthorizer(context: RestContext, mode: AuthorizationMode): Authorizer {
+  const resources = new DisposableStack();
+  const roles = resources.use(new RoleRules(context.cluster));
+  const nodes = resources.use(createNodeAuthorizer(context, nodeRules));
+  const dispose = (): void => resources.dispose();
+  if (mode === "AlwaysAllow")
+    return {
+      mode,
+      roles,
+      authorize: () => ({ isAllowed: true, reason: "" }),
+      rulesFor: () => ({ rules: everything }),
+      [Symbol.dispose]: dispose,
+    };
+  return {
+    mode,
+    roles,
+    authorize(user, access) {
+      if (isSuperuser(user)) return { isAllowed: true, reason: "" };
+      const node = nodeNameOf(user);
+      const opinion = node === undefined ? "" : nodes.decide(node, user.username, access);
+      if (opinion === undefined) return { isAllowed: true, reason: "" };
+      const { rules, problems } = roles.grantsOf(user, "resource" in access ? access.namespace : "");
+      const granted = rules.find(({ rule }) => ruleAllows(rule, access));
+      if (granted !== undefined) return { isAllowed: true, reason: `RBAC: allowed by ${granted.source}` };
+      const missing = problems.length === 0 ? "" : `RBAC: ${aggregated(problems)}`;
+      return { isAllowed: false, reason: [opinion, missing].filter((reason) => reason !== "").join("\n") };
+    },
+    rulesFor(user, namespace) {
+      const rules = roles.grantsOf(user, namespace).rules.map(({ rule }) => rule);
+      return nodeNameOf(user) === undefined
+        ? { rules }
+        : { rules, incompleteBecause: "node authorizer does not support user rule resolution" };
+    },
+    [Symbol.dispose]: dispose,
+  };
+}
+
+const everything: readonly PolicyRule[] = [
+  { verbs: ["*"], apiGroups: ["*"], resources: ["*"] },
+  { verbs: ["*"], nonResourceURLs: ["*"] },
+];
+
+/** Several errors as Go prints them. */
+function aggregated(problems: readonly string[]): string {
+  const distinct = [...new Set(problems)];
+  return distinct.length === 1 ? (distinct[0] ?? "") : `[${distinct.join(", ")}]`;
+}

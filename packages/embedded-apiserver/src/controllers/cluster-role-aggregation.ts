@@ -1,0 +1,39 @@
+import { equalJson } from "../json-value.ts";
+import type { LabelSelectorField } from "../kinds/pod/pod-fields.ts";
+import type { PolicyRule } from "../kinds/rbac/rbac-fields.ts";
+import { clusterRoleKind } from "../kinds/rbac/role.ts";
+import { matchesSelector } from "../kinds/selector-match.ts";
+import type { ControllerDeps } from "./controller-deps.ts";
+import { createWorkLoop } from "./work-loop.ts";
+
+/**
+ * Gives cluster roles with an `aggregationRule` the rules of the roles that it selects.
+ *
+ * Source: Kubernetes v1.36.3 pkg/controller/clusterroleaggregation.
+ */
+export function startClusterRoleAggregation(deps: ControllerDeps): Disposable {
+  const { cluster } = deps;
+  const resources = new DisposableStack();
+  const loop = resources.use(createWorkLoop({ ...deps, process: sync }));
+  const all = (): void => {
+    for (const role of cluster.list(clusterRoleKind)) if (role["aggregationRule"] !== undefined) loop.add(role.metadata.name);
+  };
+  resources.use(cluster.watch(clusterRoleKind, all));
+  all();
+  return resources;
+
+  function sync(name: string): void {
+    const role = cluster.get(clusterRoleKind, undefined, name);
+    const selectors: LabelSelectorField[] | undefined = role?.["aggregationRule"]?.clusterRoleSelectors;
+    if (role === undefined || selectors === undefined) return;
+    const rules: PolicyRule[] = [];
+    for (const selector of selectors) {
+      for (const other of cluster.list(clusterRoleKind)) {
+        if (other.metadata.name === name || !matchesSelector(selector, other.metadata.labels)) continue;
+        const offered: PolicyRule[] = other["rules"] ?? [];
+        for (const rule of offered) if (!rules.some((known) => equalJson(known, rule))) rules.push(rule);
+      }
+    }
+    if (!equalJson(rules, role["rules"] ?? [])) cluster.update(clusterRoleKind, undefined, name, (changed) => ({ ...changed, rules }));
+  }
+}
