@@ -5,6 +5,7 @@ import { startCertificateApprover } from "./certificate-approver.ts";
 import { startCertificateSigner, type Signer } from "./certificate-signer.ts";
 import { startClusterRoleAggregation } from "./cluster-role-aggregation.ts";
 import type { ControllerDeps } from "./controller-deps.ts";
+import { startDaemonSetController } from "./daemon-set/daemon-set-controller.ts";
 import { startDeploymentController } from "./deployment-controller.ts";
 import { startEventExpiry } from "./event-expiry.ts";
 import { createEventRecorder } from "./event-recorder.ts";
@@ -30,7 +31,7 @@ export interface ControllersOptions {
 }
 
 /**
- * Starts what kube-controller-manager and kube-scheduler do for the server's kinds: Deployments, ReplicaSets, Jobs, a
+ * Starts what kube-controller-manager and kube-scheduler do for the server's kinds: Deployments, ReplicaSets, DaemonSets, Jobs, a
  * scheduler, garbage collection, the watch over nodes, evictions by taint, the end of
  * old events, aggregated roles and certificates. They work on
  * changes only; while nothing changes they do nothing.
@@ -46,6 +47,7 @@ export function startControllers(
   resources.use(startGarbageCollector(deps));
   resources.use(startReplicaSetController(deps));
   resources.use(startDeploymentController(deps));
+  resources.use(startDaemonSetController(deps));
   resources.use(startJobController(deps));
   resources.use(startJobTtl(deps));
   resources.use(startNodeLifecycle(deps));

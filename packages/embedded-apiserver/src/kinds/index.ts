@@ -12,6 +12,8 @@ import { clusterRoleKind, roleKind } from "./rbac/role.ts";
 import { secretKind } from "./secret.ts";
 import { serviceAccountKind } from "./service-account.ts";
 import { serviceKind } from "./service/service.ts";
+import { controllerRevisionKind } from "./workload/controller-revision.ts";
+import { daemonSetKind } from "./workload/daemon-set.ts";
 import { deploymentKind } from "./workload/deployment.ts";
 import { replicaSetKind } from "./workload/replica-set.ts";
 
@@ -25,6 +27,8 @@ export const kinds: readonly Kind[] = [
   secretKind,
   serviceAccountKind,
   serviceKind,
+  controllerRevisionKind,
+  daemonSetKind,
   deploymentKind,
   replicaSetKind,
   jobKind,

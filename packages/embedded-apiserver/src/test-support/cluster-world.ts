@@ -27,6 +27,10 @@ export interface World extends AsyncDisposable {
   playKubelet(): void;
   /** Writes a pod's phase and readiness, as a kubelet does. */
   setPod(name: string, status: { readonly phase: string; readonly ready?: boolean }): void;
+  /** Deletes a pod, as a user does. */
+  deletePod(name: string): void;
+  /** Ends a pod that is being deleted, as its kubelet does. */
+  finishDeletion(name: string): void;
   /** Pods of the namespace default, by name. */
   pods(): Readonly<ApiObject>[];
   /** Messages of the events of an object, in order. */
@@ -89,6 +93,8 @@ export async function startWorld(): Promise<World> {
         else if (object["status"].phase === "Pending") queueMicrotask(() => setPod(name, { phase: "Running", ready: true }));
       });
     },
+    deletePod: (name) => cluster.delete(podKind, "default", name),
+    finishDeletion: (name) => cluster.delete(podKind, "default", name, { gracePeriodSeconds: 0 }),
     pods: () => cluster.list(podKind, "default"),
     eventsOf: (name) => {
       const events = cluster.list(eventKind, "default").filter((event) => event["involvedObject"].name === name);

@@ -1,5 +1,6 @@
 import type { ApiMetadata } from "../../kind.ts";
 import type { LabelSelectorField } from "../pod/pod-fields.ts";
+import type { ObjectReference } from "../object-reference.ts";
 import type { PodTemplate } from "../workload/workload-fields.ts";
 
 /** The spec of a Job. */
@@ -72,19 +73,9 @@ export interface CronJobSpec {
   failedJobsHistoryLimit?: number;
 }
 
-/** A Job as its CronJob knows it. */
-export interface JobReference {
-  apiVersion?: string;
-  kind?: string;
-  name?: string;
-  namespace?: string;
-  uid?: string;
-  resourceVersion?: string;
-}
-
 /** The status of a CronJob. */
 export interface CronJobStatus {
-  active?: JobReference[];
+  active?: ObjectReference[];
   lastScheduleTime?: string;
   lastSuccessfulTime?: string;
 }

@@ -1,5 +1,6 @@
 import type { ApiMetadata } from "../../kind.ts";
 import type { LabelSelectorField, PodSpec } from "../pod/pod-fields.ts";
+import type { ClaimSpec } from "../volume/volume-fields.ts";
 
 /** What a new pod is made from. */
 export interface PodTemplate {
@@ -59,4 +60,65 @@ export interface ReplicaSetStatus {
   terminatingReplicas?: number;
   observedGeneration?: number;
   conditions?: WorkloadCondition[];
+}
+
+/** The spec of a DaemonSet. */
+export interface DaemonSetSpec {
+  selector: LabelSelectorField | null;
+  template: PodTemplate;
+  updateStrategy: { type?: string; rollingUpdate?: { maxUnavailable?: number | string; maxSurge?: number | string } };
+  minReadySeconds?: number;
+  revisionHistoryLimit?: number;
+}
+
+/** The status of a DaemonSet. */
+export interface DaemonSetStatus {
+  currentNumberScheduled: number;
+  numberMisscheduled: number;
+  desiredNumberScheduled: number;
+  numberReady: number;
+  observedGeneration?: number;
+  updatedNumberScheduled?: number;
+  numberAvailable?: number;
+  numberUnavailable?: number;
+  collisionCount?: number;
+  conditions?: WorkloadCondition[];
+}
+
+/** The spec of a StatefulSet. */
+export interface StatefulSetSpec {
+  replicas?: number;
+  selector: LabelSelectorField | null;
+  template: PodTemplate;
+  volumeClaimTemplates?: ClaimTemplate[];
+  serviceName: string;
+  podManagementPolicy?: string;
+  updateStrategy: { type?: string; rollingUpdate?: { partition?: number; maxUnavailable?: number | string } };
+  revisionHistoryLimit?: number;
+  minReadySeconds?: number;
+  persistentVolumeClaimRetentionPolicy?: { whenDeleted?: string; whenScaled?: string };
+  ordinals?: { start: number };
+}
+
+/** What a new claim is made from. */
+export interface ClaimTemplate {
+  apiVersion?: string;
+  kind?: string;
+  metadata: Partial<Pick<ApiMetadata, "name" | "namespace" | "labels" | "annotations" | "ownerReferences">>;
+  spec: ClaimSpec;
+  status: { phase?: string };
+}
+
+/** The status of a StatefulSet. */
+export interface StatefulSetStatus {
+  observedGeneration?: number;
+  replicas: number;
+  readyReplicas?: number;
+  currentReplicas?: number;
+  updatedReplicas?: number;
+  currentRevision?: string;
+  updateRevision?: string;
+  collisionCount?: number;
+  conditions?: WorkloadCondition[];
+  availableReplicas?: number;
 }
