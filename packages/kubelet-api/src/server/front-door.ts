@@ -119,7 +119,10 @@ export class FrontDoor {
     try {
       decision = await this.#options.accessControl.authorize(user, { verb, subresources, nodeName, path: destination.path }, signal);
     } catch (error) {
-      this.#options.logger.warn({ user: user.name, verb, path: destination.path, err: messageOf(error) }, "a request could not be authorized");
+      this.#options.logger.warn(
+        { user: user.name, verb, path: destination.path, err: messageOf(error) },
+        "a request could not be authorized",
+      );
       throw new Refusal(500, `Authorization error (${who}, subresource=${subresources[0]})`, { cause: error });
     }
     if (decision.allowed) return;

@@ -1,0 +1,93 @@
+import type { AppliedLogOption, ContainerLogOptions, ContainerLogs } from "@virtual-kubelet/core";
+import { parseLogTime } from "./log-time.ts";
+import { LineSkipper, TailBuffer } from "./tail-buffer.ts";
+import { TimedLines } from "./timed-lines.ts";
+import { untilAborted } from "./until-aborted.ts";
+
+/** How much of a tail is held in memory; a larger one is read twice. */
+const defaultMaxTailBytes = 16 * 1024 * 1024;
+
+/** How {@link applyLogOptions} goes about it. */
+export interface LogBodyOptions {
+  readonly signal: AbortSignal;
+  /** Asks the provider for the same logs once more; needed where a tail is too large to be held. */
+  readonly reopen: () => Promise<ContainerLogs>;
+  /** Default: 16 MiB. */
+  readonly maxTailBytes?: number | undefined;
+}
+
+/** Why the options cannot be had with these logs; `undefined` if they can. */
+export function missingTimes(logs: ContainerLogs, options: ContainerLogOptions): string | undefined {
+  if (logs.timestamps === true) return undefined;
+  if (options.timestamps) return "the provider's logs have no times, so --timestamps cannot be had";
+  if (options.sinceTime === undefined || isApplied(logs, "sinceTime")) return undefined;
+  return "the provider's logs have no times, so --since and --since-time cannot be had";
+}
+
+/**
+ * What a client sees of a container's output: what the options ask for and the back end has not done. Bytes pass through
+ * as they are; nothing is read ahead, and a line may be as long as it likes.
+ *
+ * Order: the last lines, of these the ones since a time, with or without times, as many bytes as wanted.
+ *
+ * @throws what the logs throw, and `signal.reason`
+ */
+export async function* applyLogOptions(
+  logs: ContainerLogs,
+  options: ContainerLogOptions,
+  body: LogBodyOptions,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  let left = isApplied(logs, "limitBytes") ? Infinity : (options.limitBytes ?? Infinity);
+  const lines = timedLines(logs, options);
+  for await (const chunk of withEnd(source(logs, options, body), lines)) {
+    if (chunk.length >= left) {
+      yield chunk.subarray(0, left);
+      return;
+    }
+    left -= chunk.length;
+    if (chunk.length > 0) yield chunk;
+  }
+}
+
+function isApplied(logs: ContainerLogs, option: AppliedLogOption): boolean {
+  return logs.applied?.includes(option) ?? false;
+}
+
+/** The editor of the lines, where they need one: times are there and not wanted, or wanted, or tell which lines go. */
+function timedLines(logs: ContainerLogs, options: ContainerLogOptions): TimedLines | undefined {
+  if (logs.timestamps !== true) return undefined;
+  const since = options.sinceTime === undefined || isApplied(logs, "sinceTime") ? undefined : parseLogTime(options.sinceTime);
+  return new TimedLines({ keepTimes: options.timestamps, since });
+}
+
+async function* withEnd(source: AsyncIterable<Uint8Array>, lines: TimedLines | undefined): AsyncGenerator<Uint8Array, void, undefined> {
+  if (!lines) return yield* source;
+  for await (const chunk of source) yield lines.push(chunk);
+  yield lines.end();
+}
+
+/** The logs' bytes, but for the lines before the tail. */
+async function* source(
+  logs: ContainerLogs,
+  options: ContainerLogOptions,
+  body: LogBodyOptions,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  let live = logs.live;
+  if (options.tailLines === undefined || isApplied(logs, "tailLines")) {
+    yield* bytesOf(logs.data, body.signal);
+  } else {
+    const tail = new TailBuffer(options.tailLines, body.maxTailBytes ?? defaultMaxTailBytes);
+    for await (const chunk of bytesOf(logs.data, body.signal)) tail.push(chunk);
+    if (tail.overflowed) {
+      const again = await body.reopen();
+      const skip = new LineSkipper(tail.lines - options.tailLines);
+      for await (const chunk of bytesOf(again.data, body.signal)) yield skip.push(chunk);
+      live = again.live;
+    } else yield* tail.take();
+  }
+  if (options.follow && live) yield* bytesOf(live, body.signal);
+}
+
+async function* bytesOf(chunks: AsyncIterable<Uint8Array | string>, signal: AbortSignal): AsyncGenerator<Uint8Array, void, undefined> {
+  for await (const chunk of untilAborted(chunks, signal)) yield typeof chunk === "string" ? Buffer.from(chunk) : chunk;
+}

@@ -1,0 +1,113 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { Refusal } from "../server/refusal.ts";
+import { parseLogQuery } from "./log-query.ts";
+
+const now = Date.parse("2026-03-01T12:00:00.500Z");
+
+function refusal(query: string): { status: number; text: string } | undefined {
+  try {
+    parseLogQuery(query, now);
+    return undefined;
+  } catch (error) {
+    if (error instanceof Refusal) return { status: error.status, text: error.message };
+    throw error;
+  }
+}
+
+test("an empty query wants all of the current output, and no more", () => {
+  expect(parseLogQuery("", now)).toEqual({ follow: false, previous: false, timestamps: false });
+});
+
+test("reads all that kubectl can ask for", () => {
+  expect(
+    parseLogQuery("follow=true&previous=true&timestamps=true&tailLines=10&limitBytes=2048&sinceTime=2026-03-01T10%3A00%3A00Z", now),
+  ).toEqual({ follow: true, previous: true, timestamps: true, tailLines: 10, limitBytes: 2048, sinceTime: "2026-03-01T10:00:00Z" });
+});
+
+test.each([
+  ["follow=0", false],
+  ["follow=false", false],
+  ["follow=FALSE", false],
+  ["follow=", true],
+  ["follow", true],
+  ["follow=1", true],
+  ["follow=no", true],
+  ["follow=false&follow=true", false],
+])("%s is %s", (query, expected) => {
+  expect(parseLogQuery(query, now).follow).toBe(expected);
+});
+
+test("sinceSeconds is a time from now", () => {
+  expect(parseLogQuery("sinceSeconds=90", now).sinceTime).toBe("2026-03-01T11:58:30.500000000Z");
+});
+
+test("more seconds than there were since 1970 are all logs there are", () => {
+  expect(parseLogQuery("sinceSeconds=9000000000000000000", now).sinceTime).toBe("1970-01-01T00:00:00.000000000Z");
+});
+
+test("the old name tail wins over tailLines, and all is no limit", () => {
+  expect(parseLogQuery("tail=5&tailLines=10", now).tailLines).toBe(5);
+  expect(parseLogQuery("tail=all&tailLines=10", now).tailLines).toBeUndefined();
+  expect(parseLogQuery("tail=&tailLines=10", now).tailLines).toBe(10);
+});
+
+test("stream=All is what one gets anyway", () => {
+  expect(refusal("stream=All&tailLines=3")).toBeUndefined();
+});
+
+describe("what cannot be read is a 400", () => {
+  test.each([
+    "tailLines=ten",
+    "tailLines=",
+    "limitBytes=1.5",
+    "sinceSeconds=0x10",
+    "tailLines=99999999999999999999",
+    "sinceTime=yesterday",
+    "sinceTime=2026-13-01T00:00:00Z",
+    "sinceTime=2026-02-30T00:00:00Z",
+    "follow=%zz",
+  ])("%s", (query) => {
+    expect(refusal(query)).toEqual({ status: 400, text: '{"message": "Unable to decode query."}' });
+  });
+});
+
+describe("what cannot be is a 422", () => {
+  test.each([
+    "tailLines=-1",
+    "limitBytes=0",
+    "limitBytes=-1",
+    "sinceSeconds=0",
+    "sinceSeconds=10&sinceTime=2026-03-01T10:00:00Z",
+    "stream=Both",
+    "stream=Stdout&tailLines=1",
+  ])("%s", (query) => {
+    expect(refusal(query)).toEqual({ status: 422, text: '{"message": "Invalid request."}' });
+  });
+});
+
+test("one stream of the two is refused in a kubelet's words", () => {
+  expect(refusal("stream=Stdout")).toEqual({
+    status: 400,
+    text: 'unable to return the given log stream: "Stdout". Please enable PodLogsQuerySplitStreams feature gate in kubelet',
+  });
+});
+
+test("whatever the query is, it is refused or makes options that hold", () => {
+  const names = fc.constantFrom("tailLines", "limitBytes", "sinceSeconds", "sinceTime", "follow", "tail", "stream", "%", "x");
+  const values = fc.oneof(
+    fc.string({ maxLength: 12 }),
+    fc.integer().map(String),
+    fc.constantFrom("All", "all", "2026-03-01T10:00:00+14:00"),
+  );
+  const queries = fc.array(fc.tuple(names, values)).map((pairs) => pairs.map(([name, value]) => `${name}=${value}`).join("&"));
+  fc.assert(
+    fc.property(queries, (query) => {
+      if (refusal(query)) return;
+      const options = parseLogQuery(query, now);
+      expect(options.tailLines ?? 0).toBeGreaterThanOrEqual(0);
+      expect(options.limitBytes ?? 1).toBeGreaterThanOrEqual(1);
+    }),
+    { numRuns: 1000 },
+  );
+});

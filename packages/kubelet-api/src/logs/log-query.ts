@@ -1,0 +1,88 @@
+import type { ContainerLogOptions } from "@virtual-kubelet/core";
+import { parseQuery, type Query } from "../server/query.ts";
+import { Refusal } from "../server/refusal.ts";
+import { parseLogTime, formatLogTime } from "./log-time.ts";
+
+/** What the query of a log request says. `sinceSeconds` has become a time. */
+export type LogQuery = ContainerLogOptions;
+
+/** The values of `stream`. */
+const streams: ReadonlySet<string> = new Set(["All", "Stdout", "Stderr"]);
+
+/**
+ * Reads the query of a log request, a `PodLogOptions`. Parameters it does not know are nobody's business; of several
+ * values the first counts.
+ *
+ * Source: kubernetes v1.36.3 pkg/kubelet/server/server.go `getContainerLogs`, core/validation `ValidatePodLogOptions`.
+ *
+ * @param nowMs - the wall clock's time
+ * @throws Refusal 400 for what cannot be read, 422 for what cannot be, 400 for one stream of the two
+ */
+export function parseLogQuery(text: string, nowMs: number): LogQuery {
+  const query = decode(text);
+  const tail = query.first("tail");
+  const tailLines = tail === "all" ? undefined : integer(tail === undefined || tail === "" ? query.first("tailLines") : tail);
+  const limitBytes = integer(query.first("limitBytes"));
+  const sinceSeconds = integer(query.first("sinceSeconds"));
+  const sinceTime = time(query.first("sinceTime"));
+  const stream = query.first("stream");
+
+  const invalid =
+    (tailLines !== undefined && tailLines < 0) ||
+    (limitBytes !== undefined && limitBytes < 1) ||
+    (sinceSeconds !== undefined && sinceSeconds < 1) ||
+    (sinceSeconds !== undefined && sinceTime !== undefined) ||
+    (stream !== undefined && (!streams.has(stream) || (stream !== "All" && tailLines !== undefined)));
+  if (invalid) throw new Refusal(422, '{"message": "Invalid request."}');
+  if (stream !== undefined && stream !== "All")
+    throw new Refusal(
+      400,
+      `unable to return the given log stream: "${stream}". Please enable PodLogsQuerySplitStreams feature gate in kubelet`,
+    );
+
+  return {
+    follow: flag(query.first("follow")),
+    previous: flag(query.first("previous")),
+    timestamps: flag(query.first("timestamps")),
+    sinceTime: sinceSeconds === undefined ? sinceTime : since(nowMs, sinceSeconds),
+    tailLines,
+    limitBytes,
+  };
+}
+
+function undecodable(cause?: unknown): Refusal {
+  return new Refusal(400, '{"message": "Unable to decode query."}', { cause });
+}
+
+function decode(text: string): Query {
+  try {
+    return parseQuery(text);
+  } catch (error) {
+    throw undecodable(error);
+  }
+}
+
+/** Absent, `0` and `false` are false; all else is true, the empty value too. */
+function flag(value: string | undefined): boolean {
+  return value !== undefined && value !== "0" && value.toLowerCase() !== "false";
+}
+
+function integer(value: string | undefined): number | undefined {
+  if (value === undefined) return undefined;
+  const number = /^[-+]?[0-9]{1,19}$/.test(value) ? Number(value) : Number.NaN;
+  // What is larger than a double counts exactly is more than any log has, and so no limit at all.
+  if (Number.isNaN(number) || Math.abs(number) >= 2 ** 63) throw undecodable();
+  return Math.max(Math.min(number, Number.MAX_SAFE_INTEGER), Number.MIN_SAFE_INTEGER);
+}
+
+function time(value: string | undefined): string | undefined {
+  if (value === undefined || value === "" || value === "null") return undefined;
+  if (parseLogTime(value) === undefined) throw undecodable();
+  return value;
+}
+
+/** Seconds ago, as a time; what would be before all logs is the beginning of 1970. */
+function since(nowMs: number, seconds: number): string {
+  const ms = Math.max(0, nowMs - seconds * 1000);
+  return formatLogTime({ seconds: Math.floor(ms / 1000), nanos: Math.floor(ms % 1000) * 1_000_000 });
+}
