@@ -1,4 +1,4 @@
-import { createSecureServer, type Http2SecureServer, type Http2ServerRequest, type Http2ServerResponse } from "node:http2";
+import { constants, createSecureServer, Http2ServerResponse, type Http2SecureServer, type Http2ServerRequest } from "node:http2";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { TLSSocket } from "node:tls";
@@ -59,7 +59,7 @@ export async function openHttpServer(options: HttpServerOptions): Promise<HttpSe
     socket.once("close", () => sockets.delete(socket));
   });
   server.on("request", (request: Request, response: Response) => {
-    answer(options, request, response).catch(() => response.destroy());
+    answer(options, request, response).catch(() => breakOff(response));
   });
   await listen(server, options);
   const { port } = server.address() as AddressInfo;
@@ -126,6 +126,12 @@ async function readBody(request: Request): Promise<Uint8Array | undefined> {
 
 const emptyBody = new Uint8Array(0);
 
+/** Over HTTP/2 the connection carries others' streams, too. */
+function breakOff(response: Response): void {
+  if (response instanceof Http2ServerResponse) response.stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+  else response.destroy();
+}
+
 async function send(request: Request, response: Response, { status, headers, body }: ApiResponse): Promise<void> {
   if (body instanceof Uint8Array) {
     writeHead(response, status, { ...headers, "content-length": String(body.length) });
@@ -136,11 +142,47 @@ async function send(request: Request, response: Response, { status, headers, bod
   writeHead(response, status, headers);
   flush(response);
   const chunks = body[Symbol.asyncIterator]();
+  const writes = new PendingWrites(response as ServerResponse);
   (response as ServerResponse).once("close", () => void chunks.return?.());
-  for (let chunk = await chunks.next(); chunk.done !== true; chunk = await chunks.next()) {
-    if (!(response as ServerResponse).write(chunk.value)) await drained(response);
+  try {
+    for (let chunk = await chunks.next(); chunk.done !== true; chunk = await chunks.next()) {
+      if (!writes.add(chunk.value)) await drained(response);
+    }
+  } catch (error) {
+    await writes.done();
+    throw error;
   }
   response.end();
+}
+
+/** Counts what is on its way to the client. */
+class PendingWrites {
+  readonly #response: ServerResponse;
+  readonly #onWritten: () => void;
+  #count = 0;
+  #wake: (() => void) | undefined;
+
+  constructor(response: ServerResponse) {
+    this.#response = response;
+    this.#onWritten = () => {
+      if (--this.#count === 0) this.#wake?.();
+    };
+  }
+
+  /** @returns whether more may be written at once */
+  add(chunk: Uint8Array): boolean {
+    this.#count++;
+    return this.#response.write(chunk, this.#onWritten);
+  }
+
+  /** Waits until all has left, or the client. */
+  async done(): Promise<void> {
+    if (this.#count === 0) return;
+    await new Promise<void>((resolve) => {
+      this.#wake = resolve;
+      this.#response.once("close", resolve);
+    });
+  }
 }
 
 function writeHead(response: Response, status: number, headers: Readonly<Record<string, string>>): void {
