@@ -1,0 +1,74 @@
+import { isUnsupported, messageOf } from "@virtual-kubelet/errdefs";
+import type { Clock, Logger } from "@virtual-kubelet/kube-client";
+import {
+  cpuAndMemoryOnly,
+  metricsContentType,
+  NodeStatsReader,
+  renderMetrics,
+  resourceMetrics,
+  resourceScrapeError,
+} from "@virtual-kubelet/metrics";
+import { json, text, type Answer } from "../server/answer.ts";
+import { parseQuery } from "../server/query.ts";
+import { cadvisorMetrics } from "./cadvisor-metrics.ts";
+import { requireNode } from "./require-node.ts";
+import type { Handler } from "./route.ts";
+import type { ServedNode } from "./served-node.ts";
+
+/** What is measured of each node, in three forms. A provider that measures nothing is answered 501. */
+export class StatsRoutes {
+  readonly #readers: ReadonlyMap<ServedNode, NodeStatsReader>;
+  readonly #logger: Logger;
+
+  constructor({ nodes, clock, logger }: { readonly nodes: readonly ServedNode[]; readonly clock: Clock; readonly logger: Logger }) {
+    this.#logger = logger;
+    this.#readers = new Map(
+      nodes.map((node) => {
+        const { access } = node;
+        return [
+          node,
+          new NodeStatsReader({ nodeName: access.nodeName, getStatsSummary: (signal) => access.getStatsSummary(signal), clock }),
+        ];
+      }),
+    );
+  }
+
+  /** `/stats/summary` */
+  readonly summary: Handler = async (request) => {
+    const only = parseQuery(request.query).all("only_cpu_and_memory");
+    const summary = await this.#reader(requireNode(request)).read(request.signal);
+    return json(only.length === 1 && only[0] === "true" ? cpuAndMemoryOnly(summary) : summary);
+  };
+
+  /** `/metrics/resource`: where the provider fails, the answer is that it does, as with a kubelet. */
+  readonly resource: Handler = async (request) => {
+    const node = requireNode(request);
+    return this.#scrape(request.signal, async () => {
+      const own = await node.access.getMetricsResource(request.signal);
+      return renderMetrics(own ?? resourceMetrics(await this.#reader(node).read(request.signal)));
+    });
+  };
+
+  /** `/metrics/cadvisor`: of cAdvisor's figures, those that a summary holds. */
+  readonly cadvisor: Handler = async (request) => {
+    const node = requireNode(request);
+    const summary = await this.#reader(node).read(request.signal);
+    return text(renderMetrics(cadvisorMetrics(summary, node.access.listPods())), 200, { "content-type": metricsContentType });
+  };
+
+  #reader(node: ServedNode): NodeStatsReader {
+    const reader = this.#readers.get(node);
+    if (!reader) throw new Error(`node ${node.access.nodeName} has no reader of its stats`);
+    return reader;
+  }
+
+  async #scrape(signal: AbortSignal, read: () => Promise<string>): Promise<Answer> {
+    try {
+      return text(await read(), 200, { "content-type": metricsContentType });
+    } catch (error) {
+      if (signal.aborted || isUnsupported(error)) throw error;
+      this.#logger.warn({ err: messageOf(error) }, "the provider's figures could not be had");
+      return text(renderMetrics(resourceScrapeError()), 200, { "content-type": metricsContentType });
+    }
+  }
+}
