@@ -7,8 +7,9 @@ import { formatMessage } from "publint/utils";
 import { parse } from "yaml";
 import { runAsProgram, type CheckResult } from "./check.ts";
 import { manifestProblems } from "./manifest-rules.ts";
+import { checkOutsideProject } from "./outside-project.ts";
 import { findPnpm, run, type Ended } from "./run.ts";
-import { publishedPackages, root, type Manifest, type WorkspacePackage } from "./workspace.ts";
+import { outsideProjects, publishedPackages, root, type Manifest, type WorkspacePackage } from "./workspace.ts";
 
 type Pnpm = (args: readonly string[], cwd?: string) => Promise<Ended>;
 
@@ -80,16 +81,30 @@ function specifiersOf({ manifest }: WorkspacePackage): string[] {
     .map((path) => manifest.name + path.slice(1));
 }
 
-/** Makes a project that has nothing but the tarballs, installed by pnpm, which lets no package see what it does not list. */
-async function installProject(folder: string, packed: readonly Packed[], pnpm: Pnpm): Promise<CheckResult> {
+function readCatalog(): Record<string, string> {
   const { catalog } = parse(readFileSync(join(root, "pnpm-workspace.yaml"), "utf8")) as { catalog: Record<string, string> };
-  const tarballs = Object.fromEntries(packed.map(({ owner, tarball }) => [owner.manifest.name, `file:${tarball}`]));
+  return catalog;
+}
+
+/** Where each package's tarball is, as a manifest says it. */
+function addressesOf(packed: readonly Packed[]): Record<string, string> {
+  return Object.fromEntries(packed.map(({ owner, tarball }) => [owner.manifest.name, `file:${tarball}`]));
+}
+
+/**
+ * Makes a project that has nothing but the tarballs and what they leave to their users to bring, installed by pnpm,
+ * which lets no package see what it does not list.
+ */
+async function installProject(folder: string, packed: readonly Packed[], pnpm: Pnpm): Promise<CheckResult> {
+  const catalog = readCatalog();
+  const tarballs = addressesOf(packed);
+  const peers = packed.flatMap(({ owner }) => Object.keys(owner.manifest.peerDependencies ?? {})).filter((name) => !(name in tarballs));
   const manifest = {
     name: "consumer",
     private: true,
     type: "module",
     dependencies: tarballs,
-    devDependencies: { "@types/node": catalog["@types/node"] },
+    devDependencies: Object.fromEntries(["@types/node", ...peers].map((name) => [name, catalog[name]])),
   };
   writeFileSync(join(folder, "package.json"), JSON.stringify(manifest, undefined, 2));
   writeFileSync(join(folder, "pnpm-workspace.yaml"), `overrides: ${JSON.stringify(tarballs)}\n`);
@@ -187,6 +202,10 @@ export async function checkPackages(): Promise<CheckResult[]> {
     results.push(...modules.map(({ result }) => result));
     for (const resolution of ["nodenext", "bundler"] as const) results.push(await checkTypes(project, packages, modules, resolution));
     for (const owner of packages) results.push(...(await checkBins(project, owner)));
+    for (const [index, outside] of outsideProjects.entries()) {
+      const destination = join(folder, `outside-${index}`);
+      results.push(...(await checkOutsideProject(outside, { destination, tarballs: addressesOf(packed), catalog: readCatalog(), pnpm })));
+    }
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

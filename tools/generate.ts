@@ -22,12 +22,22 @@ function codeFile(path: string): string {
   return `\`\`\`ts\n${readFileSync(join(root, path), "utf8").trim()}\n\`\`\``;
 }
 
+const testingGuide = "docs/guides/testing-on-the-embedded-api-server.md";
+
 const regions: readonly GeneratedRegion[] = [
   { page: "README.md", region: "providers", content: () => providerTable("") },
   { page: "docs/guides/providers.md", region: "providers", content: () => providerTable("../../") },
   { page: "README.md", region: "embed-a-node", content: () => codeFile("examples/embed-a-node/src/main.ts") },
   { page: "README.md", region: "embedded-test", content: () => codeFile("e2e/embedded/readme.test.ts") },
   { page: "docs/guides/writing-a-provider.md", region: "provider", content: () => codeFile("examples/process-provider/src/provider.ts") },
+  ...["first", "fixture", "users", "faults", "clock"].map((name) => ({
+    page: testingGuide,
+    region: `testing-${name}`,
+    content: () => codeFile(`e2e/embedded/testing-guide/${name}.test.ts`),
+  })),
+  { page: testingGuide, region: "testing-node-test", content: () => codeFile("e2e/embedded/testing-guide/node-test.ts") },
+  { page: testingGuide, region: "testing-operator", content: () => codeFile("examples/test-an-operator/operator.ts") },
+  { page: testingGuide, region: "testing-operator-test", content: () => codeFile("examples/test-an-operator/operator.test.ts") },
   { page: "docs/guides/configuration.md", region: "flags", content: () => renderFlags() },
   { page: "docs/guides/configuration.md", region: "obsolete", content: () => renderObsolete() },
   { page: "docs/guides/configuration.md", region: "exit-codes", content: () => renderExitCodes() },

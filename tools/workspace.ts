@@ -42,11 +42,14 @@ export interface WorkspacePackage {
 /** The folders that hold packages, as in pnpm-workspace.yaml. */
 const packageFolders = ["packages/*", "providers/*", "examples/*", "e2e", "bench", "tools"] as const;
 
+/** Projects that stand outside the workspace, as a user's do: they install what is published. */
+export const outsideProjects: readonly string[] = ["examples/test-an-operator"];
+
 /** All packages of the workspace under `top`, private ones too, by folder. */
 export function workspacePackages(top: string = root): WorkspacePackage[] {
   return packageFolders
     .flatMap((pattern) => globSync(pattern, { cwd: top }))
-    .filter((folder) => existsSync(join(top, folder, "package.json")))
+    .filter((folder) => existsSync(join(top, folder, "package.json")) && !outsideProjects.includes(folder))
     .sort()
     .map((folder) => ({ folder, manifest: JSON.parse(readFileSync(join(top, folder, "package.json"), "utf8")) as Manifest }));
 }
