@@ -67,7 +67,8 @@ function admitBinding(writer: RoleWriter, kind: Kind, { roleRef, namespace, name
   const roleKind = roleKindOf(roleRef);
   if (may(writer, "bind", roleKind, { namespace, name: roleRef.name })) return;
   const rules = writer.authorizer.roles.rulesOfRole(roleRef, namespace);
-  if (rules === undefined) throw notFound(roleKind, roleRef.name);
+  // The real server names the binding's resource here.
+  if (rules === undefined) throw notFound(kind, roleRef.name);
   confirmHeld(writer, kind, { rules, namespace, name });
 }
 

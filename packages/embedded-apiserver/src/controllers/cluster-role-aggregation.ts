@@ -34,6 +34,7 @@ export function startClusterRoleAggregation(deps: ControllerDeps): Disposable {
         for (const rule of offered) if (!rules.some((known) => equalJson(known, rule))) rules.push(rule);
       }
     }
-    if (!equalJson(rules, role["rules"] ?? [])) cluster.update(clusterRoleKind, undefined, name, (changed) => ({ ...changed, rules }));
+    if (equalJson(rules, role["rules"] ?? [])) return;
+    cluster.update(clusterRoleKind, undefined, name, (changed) => ({ ...changed, rules: rules.length === 0 ? null : rules }));
   }
 }

@@ -18,13 +18,13 @@ export interface Review {
 /** Answers a SubjectAccessReview. @throws ApiStatusError 422 */
 export function reviewAccess(authorizer: Authorizer, body: JsonObject): Review {
   const spec = specOf(body);
-  check("SubjectAccessReview", [...attributeErrors(spec), ...subjectErrors(spec), ...metadataErrors(body, "must be empty")]);
+  check([...attributeErrors(spec), ...subjectErrors(spec), ...metadataErrors(body, "must be empty")]);
   return decided(authorizer, body, subjectOf(spec));
 }
 
 /** Answers a SelfSubjectAccessReview. @throws ApiStatusError 422 */
 export function reviewOwnAccess(authorizer: Authorizer, body: JsonObject, user: UserInfo): Review {
-  check("SelfSubjectAccessReview", [...attributeErrors(specOf(body)), ...metadataErrors(body, "must be empty")]);
+  check([...attributeErrors(specOf(body)), ...metadataErrors(body, "must be empty")]);
   return decided(authorizer, body, user);
 }
 
@@ -39,8 +39,8 @@ export function reviewLocalAccess(authorizer: Authorizer, body: JsonObject, name
   if (isJsonObject(resourceAttributes) && (resourceAttributes["namespace"] ?? "") !== namespace)
     errors.push(invalidValue("spec.resourceAttributes.namespace", resourceAttributes["namespace"] ?? "", "must match metadata.namespace"));
   if (nonResourceAttributes !== undefined)
-    errors.push(invalidValue("spec.nonResourceAttributes", nonResourceAttributes, "disallowed on this kind of request"));
-  check("LocalSubjectAccessReview", errors);
+    errors.push(invalidValue("spec.nonResourceAttributes", asGoStruct(nonResourceAttributes), "disallowed on this kind of request"));
+  check(errors);
   return decided(authorizer, { ...body, metadata: { ...metadata, namespace } }, subjectOf(spec));
 }
 
@@ -124,10 +124,20 @@ function textOf(value: JsonValue | undefined): string {
 function attributeErrors({ resourceAttributes, nonResourceAttributes }: JsonObject): FieldError[] {
   if (resourceAttributes !== undefined && nonResourceAttributes !== undefined)
     return [
-      invalidValue("spec.nonResourceAttributes", nonResourceAttributes, "cannot be specified in combination with resourceAttributes"),
+      invalidValue(
+        "spec.nonResourceAttributes",
+        asGoStruct(nonResourceAttributes),
+        "cannot be specified in combination with resourceAttributes",
+      ),
     ];
   if (resourceAttributes !== undefined || nonResourceAttributes !== undefined) return [];
   return [invalidValue("spec.resourceAttributes", null, "exactly one of nonResourceAttributes or resourceAttributes must be specified")];
+}
+
+/** The real server quotes its own struct. */
+function asGoStruct(attributes: JsonValue): object {
+  const { path, verb } = isJsonObject(attributes) ? attributes : {};
+  return { Path: textOf(path), Verb: textOf(verb) };
 }
 
 function subjectErrors({ user = "", groups }: JsonObject): FieldError[] {
@@ -140,6 +150,7 @@ function metadataErrors({ metadata }: JsonObject, problem: string): FieldError[]
   return Object.keys(rest).length === 0 ? [] : [invalidValue("metadata", metadata, problem)];
 }
 
-function check(kind: string, errors: readonly FieldError[]): void {
-  if (errors.length > 0) throw invalid({ group: "authorization.k8s.io", kind }, "", errors);
+/** The real server leaves out the kind. */
+function check(errors: readonly FieldError[]): void {
+  if (errors.length > 0) throw invalid({ group: "authorization.k8s.io", kind: "" }, "", errors);
 }

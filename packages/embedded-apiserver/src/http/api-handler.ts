@@ -43,8 +43,8 @@ function route(deps: ApiHandlerDeps, request: ApiRequest): ApiResponse {
   const { path, query } = splitUrl(request.url);
   const sender = authenticate(deps, request);
   if (sender === undefined || (isNobody(sender) && deps.authorizer.mode === "AlwaysAllow" && !publicPath.test(path))) throw unauthorized();
-  const user = impersonated(deps.authorizer, request, sender);
   const access = accessOf(request.method, { path, query, target: parseResourcePath(path) });
+  const user = impersonated(deps.authorizer, request, { user: sender, access });
   const { isAllowed, reason } = deps.authorizer.authorize(user, access);
   if (!isAllowed) throw accessDenied(user, access, reason);
   if (request.body.length > bodyLimitBytes) throw tooLarge(bodyLimitBytes);

@@ -69,7 +69,7 @@ function bindingErrors(
     ...subjects.flatMap((subject, index) => subjectErrors(subject, isNamespaced, `subjects[${index}]`)),
     ...(old === undefined || equalJson(old["roleRef"], binding["roleRef"])
       ? []
-      : [invalidValue("roleRef", binding["roleRef"], "cannot change roleRef")]),
+      : [invalidValue("roleRef", { APIGroup: apiGroup, Kind: kind, Name: name }, "cannot change roleRef")]),
   ];
 }
 

@@ -1,0 +1,15 @@
+import type { Answer, Api } from "./api.ts";
+
+/** Sends a request as somebody else. */
+export type AsUser = (method: string, path: string, body?: unknown) => Promise<Answer>;
+
+/** Has the administrator act as another user. */
+export function asUser(api: Api, user: string, ...groups: readonly string[]): AsUser {
+  const headers = { "impersonate-user": user, ...(groups.length === 0 ? {} : { "impersonate-group": groups as unknown as string }) };
+  return (method, path, body) => api.request(method, path, { body, headers });
+}
+
+/** A node that acts for itself. */
+export function asNode(api: Api, node: string): AsUser {
+  return asUser(api, `system:node:${node}`, "system:nodes");
+}
