@@ -1,8 +1,17 @@
-import { UnsupportedError } from "@virtual-kubelet/errdefs";
+import { InvalidInputError, isInvalidInput, UnavailableError } from "@virtual-kubelet/errdefs";
 import type { Duplex } from "node:stream";
+import { duplexOf } from "../channel/channel-streams.ts";
 import type { Clock } from "../clock.ts";
-import type { StreamingLimits } from "../limits.ts";
+import { resolveLimits, type StreamingLimits } from "../limits.ts";
+import { SpdyConnection } from "../spdy/connection.ts";
+import type { SpdyStream } from "../spdy/stream.ts";
+import { dialSpdy } from "../upgrade/dial-spdy.ts";
 import type { UpgradedConnection, UpgradeTarget } from "../upgrade/target.ts";
+import { UpgradeRefusedError } from "../upgrade/upgrade-refused-error.ts";
+import { dialWebSocket } from "../websocket/dial-web-socket.ts";
+import { portForwardTunnel } from "../websocket/tunnel-protocol.ts";
+import { webSocketDuplex } from "../websocket/web-socket-duplex.ts";
+import { portForwardVersion } from "./server.ts";
 
 /** How {@link openPortForward} goes about it. */
 export interface PortForwardClientOptions {
@@ -34,17 +43,68 @@ export interface PortForwardClient extends AsyncDisposable {
   close(): Promise<void>;
 }
 
+/** An error message is a line. */
+const maxErrorBytes = 64 * 1024;
+
 /**
  * Opens a session that forwards to a pod's ports, through an API server or a kubelet.
  *
  * @throws {@link UpgradeRefusedError} when the request was refused; UnavailableError when there is no connection;
  * `signal.reason`
  */
-export function openPortForward(_target: UpgradeTarget, _options: PortForwardClientOptions): Promise<PortForwardClient> {
-  return Promise.reject(new UnsupportedError("not there yet"));
+export async function openPortForward(target: UpgradeTarget, options: PortForwardClientOptions): Promise<PortForwardClient> {
+  const { transport = "websocket-or-spdy", signal } = options;
+  if (transport !== "spdy") {
+    try {
+      const { webSocket } = await dialWebSocket(target, [portForwardTunnel], signal);
+      return openPortForwardOver({ socket: webSocketDuplex(webSocket), protocol: portForwardVersion }, options);
+    } catch (error) {
+      const refused = error instanceof UpgradeRefusedError || isInvalidInput(error);
+      if (transport === "websocket" || !refused) throw error;
+    }
+  }
+  return openPortForwardOver(await dialSpdy(target, [portForwardVersion], signal), options);
 }
 
 /** {@link openPortForward} over a SPDY connection that was upgraded already. */
-export function openPortForwardOver(_connection: UpgradedConnection, _options: PortForwardClientOptions): PortForwardClient {
-  throw new UnsupportedError("not there yet");
+export function openPortForwardOver({ socket, head }: UpgradedConnection, options: PortForwardClientOptions): PortForwardClient {
+  const { clock, pingMs = 5_000 } = options;
+  const connection = new SpdyConnection(socket, { role: "client", clock, limits: resolveLimits(options.limits), head, pingMs });
+  const close = (): Promise<void> => connection.close();
+  let requestId = 0;
+  const open = async (port: number): Promise<Duplex> => {
+    if (!Number.isInteger(port) || port < 1 || port > 65_535)
+      throw new InvalidInputError(`forward to port ${port}: ports are whole numbers from 1 to 65535`);
+    const request = [
+      ["port", String(port)],
+      ["requestid", String(requestId++)],
+    ] as const;
+    const [errors, data] = await Promise.allSettled([
+      connection.open(new Map([["streamtype", "error"], ...request])),
+      connection.open(new Map([["streamtype", "data"], ...request])),
+    ]);
+    if (errors.status === "fulfilled" && data.status === "fulfilled") return joinPair(errors.value, data.value);
+    for (const each of [errors, data]) if (each.status === "fulfilled") each.value.cancel();
+    throw errors.status === "rejected" ? errors.reason : data.status === "rejected" ? data.reason : undefined;
+  };
+  return { open, signal: connection.signal, closed: connection.closed, close, [Symbol.asyncDispose]: close };
+}
+
+/** The data stream, which fails with what comes on the error stream. */
+function joinPair(errors: SpdyStream, data: SpdyStream): Duplex {
+  const stream = duplexOf(data);
+  const onDataLost = data.onLost;
+  let text = "";
+  const refusal = (): UnavailableError => new UnavailableError(text);
+  errors.end(() => undefined);
+  const take = (chunk: Buffer | undefined): void => {
+    if (chunk === undefined) return text === "" ? undefined : void stream.destroy(refusal());
+    if (text.length < maxErrorBytes) text += chunk.toString("utf8");
+    errors.inbox.take(take);
+  };
+  errors.onLost = () => take(undefined);
+  data.onLost = (error) => (text === "" ? onDataLost?.(error) : void stream.destroy(refusal()));
+  errors.inbox.take(take);
+  stream.once("close", () => errors.cancel());
+  return stream;
 }

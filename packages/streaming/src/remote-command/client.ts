@@ -1,8 +1,15 @@
-import { UnsupportedError } from "@virtual-kubelet/errdefs";
+import { isInvalidInput } from "@virtual-kubelet/errdefs";
 import type { Readable, Writable } from "node:stream";
 import type { Clock } from "../clock.ts";
-import type { StreamingLimits } from "../limits.ts";
+import { resolveLimits, type StreamingLimits } from "../limits.ts";
+import { SpdyConnection } from "../spdy/connection.ts";
+import { dialSpdy } from "../upgrade/dial-spdy.ts";
 import type { UpgradedConnection, UpgradeTarget } from "../upgrade/target.ts";
+import { UpgradeRefusedError } from "../upgrade/upgrade-refused-error.ts";
+import { dialWebSocket } from "../websocket/dial-web-socket.ts";
+import { WebSocketChannels } from "../websocket/web-socket-channels.ts";
+import { channelNumbers } from "./channel-numbers.ts";
+import { runSession } from "./client-wires.ts";
 import type { RemoteCommandResult } from "./result.ts";
 import type { TerminalSize } from "./terminal-size.ts";
 
@@ -31,6 +38,15 @@ export interface RemoteCommandClientOptions extends RemoteCommandIO {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** As API servers and kubectl offer them. */
+const spdyVersions = ["v5.channel.k8s.io", "v4.channel.k8s.io", "v3.channel.k8s.io", "v2.channel.k8s.io", "channel.k8s.io"];
+
+/** Version 4 cannot tell that the input has ended: where SPDY is left to try, it is the better choice. */
+const webSocketVersions = ["v5.channel.k8s.io", "v4.channel.k8s.io"];
+
+/** Source: client-go v0.36.3 remotecommand, both transports. */
+const defaultPingMs = 5_000;
+
 /**
  * Runs or attaches to a command through an API server or a kubelet, and resolves when it has ended.
  *
@@ -39,11 +55,85 @@ export interface RemoteCommandClientOptions extends RemoteCommandIO {
  * @throws {@link UpgradeRefusedError} when the request was refused; UnavailableError when the connection failed or ended
  * before the result came; `signal.reason`
  */
-export function runRemoteCommand(_target: UpgradeTarget, _options: RemoteCommandClientOptions): Promise<RemoteCommandResult> {
-  return Promise.reject(new UnsupportedError("not there yet"));
+export async function runRemoteCommand(target: UpgradeTarget, options: RemoteCommandClientOptions): Promise<RemoteCommandResult> {
+  const { transport = "websocket-or-spdy", signal } = options;
+  if (transport !== "spdy") {
+    const offers = transport === "websocket" ? webSocketVersions : webSocketVersions.slice(0, 1);
+    try {
+      return await runOverWebSocket(target, offers, options);
+    } catch (error) {
+      if (transport === "websocket" || !isRefusal(error)) throw error;
+    }
+  }
+  return runRemoteCommandOver(await dialSpdy(target, spdyVersions, signal), options);
 }
 
-/** {@link runRemoteCommand} over a SPDY connection that was upgraded already. */
-export function runRemoteCommandOver(_connection: UpgradedConnection, _options: RemoteCommandClientOptions): Promise<RemoteCommandResult> {
-  return Promise.reject(new UnsupportedError("not there yet"));
+/** Whether another transport may do better: a client of old is refused, or offered something else. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof UpgradeRefusedError || isInvalidInput(error);
+}
+
+/**
+ * {@link runRemoteCommand} over a SPDY connection that was upgraded already.
+ *
+ * @throws UnavailableError when the connection failed or ended before the result came; `signal.reason`
+ */
+export async function runRemoteCommandOver(
+  { socket, head, protocol }: UpgradedConnection,
+  options: RemoteCommandClientOptions,
+): Promise<RemoteCommandResult> {
+  const { clock, signal, pingMs = defaultPingMs } = options;
+  const connection = new SpdyConnection(socket, { role: "client", clock, limits: resolveLimits(options.limits), head, pingMs });
+  const open = (type: string, wanted: unknown): ReturnType<SpdyConnection["open"]> | undefined =>
+    wanted === undefined || wanted === false ? undefined : connection.open(new Map([["streamtype", type]]));
+  const resizable = options.tty === true && /^v[345]\./.test(protocol);
+  const onAbort = (): void => void connection.close();
+  signal?.addEventListener("abort", onAbort, { once: true });
+  try {
+    // In the order of Go's client: the kubelet has to have seen them all before it starts the command.
+    const [error, stdin, stdout, stderr, resize] = await Promise.all([
+      connection.open(new Map([["streamtype", "error"]])),
+      open("stdin", options.stdin),
+      open("stdout", options.stdout),
+      open("stderr", options.tty === true ? undefined : options.stderr),
+      open("resize", resizable),
+    ]);
+    return await runSession({ protocol, stdin, stdout, stderr, resize, error, connection }, options, signal);
+  } catch (error) {
+    void connection.close();
+    throw signal?.aborted === true ? signal.reason : error;
+  } finally {
+    signal?.removeEventListener("abort", onAbort);
+  }
+}
+
+async function runOverWebSocket(
+  target: UpgradeTarget,
+  versions: readonly string[],
+  options: RemoteCommandClientOptions,
+): Promise<RemoteCommandResult> {
+  const { clock, signal, pingMs = defaultPingMs, tty = false } = options;
+  const { webSocket, protocol } = await dialWebSocket(target, versions, signal);
+  const channels = new WebSocketChannels(webSocket, {
+    codec: "binary",
+    channels: Object.values(channelNumbers),
+    halfClose: protocol === "v5.channel.k8s.io",
+    clock,
+    limits: resolveLimits(options.limits),
+    pingMs,
+  });
+  const channel = (name: keyof typeof channelNumbers, wanted: unknown): ReturnType<WebSocketChannels["channel"]> | undefined =>
+    wanted === undefined || wanted === false ? undefined : channels.channel(channelNumbers[name]);
+  const wires = {
+    protocol,
+    stdin: channel("stdin", options.stdin),
+    stdout: channel("stdout", options.stdout),
+    stderr: channel("stderr", tty ? undefined : options.stderr),
+    resize: channel("resize", tty),
+    error: channels.channel(channelNumbers.error),
+    connection: { signal: channels.signal, close: () => channels.close(1000) },
+  };
+  for (const [name, number] of Object.entries(channelNumbers))
+    if (name !== "error" && wires[name as "stdin"] === undefined) channels.channel(number).inbox.discard();
+  return runSession(wires, options, signal);
 }

@@ -1,6 +1,8 @@
-import { UnsupportedError } from "@virtual-kubelet/errdefs";
+import { messageOf } from "@virtual-kubelet/errdefs";
 import type { IncomingUpgrade } from "../upgrade/incoming-upgrade.ts";
 import type { UpgradeTarget } from "../upgrade/target.ts";
+import { runRemoteCommand } from "./client.ts";
+import { acceptRemoteCommand } from "./server.ts";
 import type { RemoteCommandServerOptions } from "./session.ts";
 
 /**
@@ -10,6 +12,24 @@ import type { RemoteCommandServerOptions } from "./session.ts";
  *
  * Source: kubernetes v1.36.3 apimachinery proxy/streamtranslator.go.
  */
-export function relayRemoteCommand(_upgrade: IncomingUpgrade, _target: UpgradeTarget, _options: RemoteCommandServerOptions): Promise<void> {
-  return Promise.reject(new UnsupportedError("not there yet"));
+export async function relayRemoteCommand(
+  upgrade: IncomingUpgrade,
+  target: UpgradeTarget,
+  options: RemoteCommandServerOptions,
+): Promise<void> {
+  let session;
+  try {
+    session = await acceptRemoteCommand(upgrade, options);
+  } catch {
+    // The client has its answer.
+    return;
+  }
+  const { stdin, stdout, stderr, tty, resizes, signal } = session;
+  const { clock, limits } = options;
+  try {
+    const result = await runRemoteCommand(target, { transport: "spdy", stdin, stdout, stderr, tty, resizes, signal, clock, limits });
+    await session.finish(result);
+  } catch (error) {
+    await session.finish({ error: messageOf(error) });
+  }
 }

@@ -1,6 +1,8 @@
-import { UnsupportedError } from "@virtual-kubelet/errdefs";
-import type { IncomingUpgrade } from "../upgrade/incoming-upgrade.ts";
+import { type IncomingUpgrade, isWebSocketRequest } from "../upgrade/incoming-upgrade.ts";
 import type { RemoteCommandServerOptions, RemoteCommandSession } from "./session.ts";
+import { createSession } from "./session-wires.ts";
+import { acceptSpdyWires } from "./spdy-wires.ts";
+import { acceptWebSocketWires } from "./web-socket-wires.ts";
 
 /**
  * Takes an upgrade request for exec or attach: negotiates SPDY (versions 4 to 1) or WebSocket (5, 4, 1, their base64
@@ -10,7 +12,10 @@ import type { RemoteCommandServerOptions, RemoteCommandSession } from "./session
  * when the client did not open its streams, UnavailableError when it went away. In every case the client has been
  * answered and the socket is closed; there is nothing left to do.
  */
-export function acceptRemoteCommand(upgrade: IncomingUpgrade, options: RemoteCommandServerOptions): Promise<RemoteCommandSession> {
-  upgrade.socket.destroy();
-  return Promise.reject(new UnsupportedError(`tty=${options.tty}: not there yet`));
+export async function acceptRemoteCommand(upgrade: IncomingUpgrade, options: RemoteCommandServerOptions): Promise<RemoteCommandSession> {
+  // Without a handler, the error of a client that goes away meanwhile would end the process.
+  upgrade.socket.on("error", () => undefined);
+  const wanted = { ...options, stderr: options.stderr && !options.tty };
+  const accept = isWebSocketRequest(upgrade.request) ? acceptWebSocketWires : acceptSpdyWires;
+  return createSession(await accept(upgrade, wanted));
 }

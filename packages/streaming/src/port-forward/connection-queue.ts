@@ -1,0 +1,46 @@
+import type { PortForwardConnection } from "./session.ts";
+
+/** Connections as they are opened, for one reader. The number of streams bounds it. */
+export class ConnectionQueue implements AsyncIterable<PortForwardConnection> {
+  readonly #onLeft: () => void;
+  #waiting: PortForwardConnection[] = [];
+  #ended = false;
+  #wake = Promise.withResolvers<void>();
+
+  /** @param onLeft - told when the reader stops reading before the end */
+  constructor(onLeft: () => void) {
+    this.#onLeft = onLeft;
+  }
+
+  /** A connection was opened. */
+  add(connection: PortForwardConnection): void {
+    if (this.#ended) return;
+    this.#waiting.push(connection);
+    this.#wake.resolve();
+  }
+
+  /** There will be no more; those that nobody took are dropped. */
+  end(): void {
+    this.#ended = true;
+    this.#waiting = [];
+    this.#wake.resolve();
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<PortForwardConnection> {
+    return {
+      next: async () => {
+        for (;;) {
+          const value = this.#waiting.shift();
+          if (value !== undefined) return { done: false, value };
+          if (this.#ended) return { done: true, value: undefined };
+          await this.#wake.promise;
+          this.#wake = Promise.withResolvers();
+        }
+      },
+      return: () => {
+        this.#onLeft();
+        return Promise.resolve({ done: true, value: undefined });
+      },
+    };
+  }
+}

@@ -1,0 +1,104 @@
+import type { Clock } from "../clock.ts";
+import { duplexOf } from "../channel/channel-streams.ts";
+import type { SpdyHeaders } from "../spdy/header-block.ts";
+import type { SpdyStream } from "../spdy/stream.ts";
+import { parsePort } from "./ports.ts";
+import type { PortForwardConnection } from "./session.ts";
+
+/** Streams of one connection whose other half is still to come. */
+interface Pair {
+  error?: SpdyStream;
+  data?: SpdyStream;
+  readonly timer: Disposable;
+}
+
+/** How streams are paired. */
+export interface PairingOptions {
+  readonly clock: Clock;
+  /** How long the second stream of a pair may take. */
+  readonly pairMs: number;
+  onConnection(connection: PortForwardConnection): void;
+}
+
+/**
+ * Whether a stream's headers name a port and a type; others are reset.
+ *
+ * Source: kubernetes v1.36.3 k8s.io/cri-streaming portforward/httpstream.go, as all of this file.
+ */
+export function isForwardStream(headers: SpdyHeaders): boolean {
+  const type = headers.get("streamtype");
+  return (parsePort(headers.get("port") ?? "") ?? 0) > 0 && (type === "error" || type === "data");
+}
+
+/** Makes connections of pairs of streams, one for errors and one for data, that carry the same request id. */
+export class StreamPairing implements Disposable {
+  readonly #options: PairingOptions;
+  readonly #pairs = new Map<string, Pair>();
+
+  constructor(options: PairingOptions) {
+    this.#options = options;
+  }
+
+  /** Adds a stream that {@link isForwardStream} admits. */
+  add(stream: SpdyStream): void {
+    const type = stream.headers.get("streamtype") === "error" ? "error" : "data";
+    // Clients of old send no id: their data stream comes right behind its error stream.
+    const id = stream.headers.get("requestid") ?? String(type === "error" ? stream.id : stream.id - 2);
+    const pair = this.#pairs.get(id) ?? this.#open(id);
+    if (type === "error") stream.inbox.discard();
+    if (pair[type] !== undefined) {
+      say(pair.error, `error processing stream for request ${id}: ${type} stream already assigned`);
+      return stream.cancel();
+    }
+    pair[type] = stream;
+    if (pair.error === undefined || pair.data === undefined) return;
+    this.#forget(id, pair);
+    this.#options.onConnection(toConnection(pair.error, pair.data));
+  }
+
+  /** Forgets what is incomplete. */
+  [Symbol.dispose](): void {
+    for (const [id, pair] of this.#pairs) this.#forget(id, pair);
+  }
+
+  #open(id: string): Pair {
+    const { clock, pairMs } = this.#options;
+    const pair: Pair = {
+      timer: clock.setTimer(pairMs, () => {
+        this.#forget(id, pair);
+        say(pair.error, `(request=${id}) timed out waiting for streams`);
+        pair.data?.cancel();
+      }),
+    };
+    this.#pairs.set(id, pair);
+    return pair;
+  }
+
+  #forget(id: string, pair: Pair): void {
+    pair.timer[Symbol.dispose]();
+    this.#pairs.delete(id);
+  }
+}
+
+function say(error: SpdyStream | undefined, text: string): void {
+  error?.send([Buffer.from(text)], () => error.end(() => undefined));
+}
+
+function toConnection(error: SpdyStream, data: SpdyStream): PortForwardConnection {
+  const stream = duplexOf(data);
+  // The client waits for the error stream's end, once it has read all data.
+  const endError = (): void => error.end(() => undefined);
+  stream.once("finish", endError);
+  stream.once("close", endError);
+  return {
+    port: parsePort(data.headers.get("port") ?? "") ?? 0,
+    stream,
+    fail: (message) => {
+      stream.off("finish", endError).off("close", endError);
+      error.send([Buffer.from(message)], () => {
+        stream.destroy();
+        error.cancel();
+      });
+    },
+  };
+}

@@ -1,0 +1,115 @@
+import type { Channel } from "../channel/channel.ts";
+import { readableOf, writableOf } from "../channel/channel-streams.ts";
+import type { Clock } from "../clock.ts";
+import { LatestSizes } from "./latest-sizes.ts";
+import { ResizeParser } from "./resizes.ts";
+import type { RemoteCommandResult } from "./result.ts";
+import type { RemoteCommandProtocol, RemoteCommandSession } from "./session.ts";
+import { toStatus } from "./status.ts";
+
+/** The final status is written, and the close answered, within this. Source: kubernetes v1.36.3, WebSocket write of the status. */
+const statusMs = 10_000;
+
+/** What a session is made of, whichever transport carries it. */
+export interface SessionWires {
+  readonly transport: "spdy" | "websocket";
+  readonly protocol: RemoteCommandProtocol;
+  readonly tty: boolean;
+  readonly clock: Clock;
+  readonly stdin: Channel | undefined;
+  readonly stdout: Channel | undefined;
+  readonly stderr: Channel | undefined;
+  readonly resize: Channel | undefined;
+  readonly error: Channel;
+  readonly connection: {
+    readonly signal: AbortSignal;
+    readonly closed: Promise<void>;
+    close(): Promise<void>;
+    destroy(error: Error): void;
+  };
+}
+
+/** The session of channels that are all there. */
+export function createSession(wires: SessionWires): RemoteCommandSession {
+  const { connection, clock, tty } = wires;
+  const gone = new AbortController();
+  const stdout = wires.stdout && writableOf(wires.stdout);
+  const stderr = wires.stderr && writableOf(wires.stderr);
+  const resizes = followSizes(wires.resize, connection.signal);
+  wires.error.inbox.discard();
+  let finishing = false;
+  whenAborted(connection.signal, () => {
+    if (!finishing) gone.abort(connection.signal.reason);
+  });
+
+  const finish = async (result: RemoteCommandResult): Promise<void> => {
+    if (connection.signal.aborted) return;
+    wires.stdin?.inbox.end();
+    resizes.end();
+    await Promise.all([stdout, stderr].map((output) => ended(output)));
+    finishing = true;
+    using _timer = clock.setTimer(statusMs, () => connection.destroy(new Error(`the client did not take the result in ${statusMs} ms`)));
+    await sendStatus(wires, result);
+    await connection.close();
+  };
+
+  let finished: Promise<void> | undefined;
+  return {
+    transport: wires.transport,
+    protocol: wires.protocol,
+    stdin: wires.stdin && readableOf(wires.stdin),
+    stdout,
+    stderr,
+    tty,
+    resizes,
+    signal: gone.signal,
+    closed: connection.closed,
+    finish: (result) => (finished ??= finish(result)),
+    async [Symbol.asyncDispose]() {
+      await (finished ??= finish({ error: "the session was dropped before the command had ended" }));
+    },
+  };
+}
+
+function whenAborted(signal: AbortSignal, then: () => void): void {
+  if (signal.aborted) then();
+  else signal.addEventListener("abort", then, { once: true });
+}
+
+function followSizes(channel: Channel | undefined, over: AbortSignal): LatestSizes {
+  const sizes = new LatestSizes();
+  whenAborted(over, () => sizes.end());
+  if (channel === undefined) return sizes;
+  const parser = new ResizeParser();
+  const take = (chunk: Buffer | undefined): void => {
+    if (chunk === undefined) return sizes.end();
+    for (const size of parser.push(chunk)) sizes.set(size);
+    channel.inbox.take(take);
+  };
+  channel.inbox.take(take);
+  return sizes;
+}
+
+/** Ends an output, and waits until all of it is sent, or it is lost. */
+function ended(
+  output: (NodeJS.WritableStream & { readonly destroyed?: boolean; readonly writableFinished?: boolean }) | undefined,
+): Promise<void> {
+  if (output === undefined || output.destroyed === true || output.writableFinished === true) return Promise.resolve();
+  return new Promise((resolve) => {
+    output.once("finish", resolve);
+    output.once("close", resolve);
+    output.end();
+  });
+}
+
+/** Versions 4 and 5 tell the status in JSON, also of a success; those before tell the words of a failure. */
+function sendStatus({ protocol, error }: SessionWires, result: RemoteCommandResult): Promise<void> {
+  const status = toStatus(result);
+  const inJson = /^v[45]\./.test(protocol);
+  const text = inJson ? JSON.stringify(status) : status.status === "Success" ? "" : (status.message ?? "the command failed");
+  return new Promise((resolve) => {
+    const end = (): void => error.end(() => resolve());
+    if (text === "") end();
+    else error.send([Buffer.from(text)], end);
+  });
+}

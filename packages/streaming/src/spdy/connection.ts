@@ -1,0 +1,368 @@
+import { InvalidInputError, UnavailableError } from "@virtual-kubelet/errdefs";
+import { Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import type { SendCallback } from "../channel/channel.ts";
+import { ConnectionWatch } from "../channel/connection-watch.ts";
+import type { Clock } from "../clock.ts";
+import type { ResolvedLimits } from "../limits.ts";
+import { FrameDecoder } from "./frame-decoder.ts";
+import {
+  encodeDataHead,
+  encodeGoAway,
+  encodePing,
+  encodeRstStream,
+  encodeSynReply,
+  encodeSynStream,
+  goAwayStatus,
+  resetStatus,
+  type SpdyFrame,
+} from "./frames.ts";
+import { HeaderDeflater, HeaderInflater, type SpdyHeaders } from "./header-block.ts";
+import { SpdyStream, type StreamCarrier } from "./stream.ts";
+
+/** Larger chunks are cut. Go's clients send 32 KiB, and take any size. */
+const maxDataBytes = 64 * 1024;
+
+/** Answers to control frames that may wait in the socket before the peer is read no further. */
+const maxControlBacklogBytes = 64 * 1024;
+
+/** How long the peer may take to close after we have. */
+const lingerMs = 10_000;
+
+/** How often a peer that is not read is asked for a sign of life. */
+const stallPingMs = 2_000;
+
+/** How a connection is run. */
+export interface SpdyConnectionOptions {
+  readonly role: "server" | "client";
+  readonly clock: Clock;
+  readonly limits: ResolvedLimits;
+  /** What was read already. */
+  readonly head?: Buffer | undefined;
+  /** Pings at this interval, and gives up a peer that says nothing for a minute; default: pings only a peer that is not read. */
+  readonly pingMs?: number | undefined;
+  /** Whether a stream the peer opens is welcome; else it is reset. Default: none is. */
+  admit?(headers: SpdyHeaders): boolean;
+  /** A stream that was admitted, and answered. */
+  onStream?(stream: SpdyStream): void;
+}
+
+interface PendingOpen {
+  readonly stream: SpdyStream;
+  settle(error?: Error): void;
+}
+
+/**
+ * A SPDY/3.1 connection as Kubernetes uses it: streams with a header or two, and no flow control but TCP's. What the peer
+ * does wrong ends the connection and nothing else. One that is to be closed well is ended by {@link close}.
+ */
+export class SpdyConnection {
+  /** Aborts when the connection is lost or closed. */
+  readonly signal: AbortSignal;
+  /** Resolves when the socket is closed. */
+  readonly closed: Promise<void>;
+  readonly #socket: Duplex;
+  readonly #options: SpdyConnectionOptions;
+  readonly #decoder: FrameDecoder = new FrameDecoder();
+  readonly #inflater: HeaderInflater = new HeaderInflater();
+  readonly #deflater: HeaderDeflater = new HeaderDeflater();
+  readonly #streams = new Map<number, SpdyStream>();
+  readonly #pending = new Map<number, PendingOpen>();
+  /** Why reading is held: ids of streams that are full, and reasons of the connection's own. */
+  readonly #holds = new Set<number | "headers" | "backlog">();
+  readonly #carrier: StreamCarrier;
+  readonly #watch: ConnectionWatch;
+  readonly #over = new AbortController();
+  #nextId: number;
+  #nextPing: number;
+  #lastPeerId = 0;
+  #backlogBytes = 0;
+  #goneAway = false;
+  #ended = false;
+  #ending = false;
+
+  constructor(socket: Duplex, options: SpdyConnectionOptions) {
+    this.#socket = socket;
+    this.#options = options;
+    this.#nextId = this.#nextPing = options.role === "client" ? 1 : 2;
+    this.signal = this.#over.signal;
+    this.#carrier = {
+      streamBufferBytes: options.limits.streamBufferBytes,
+      sendData: (id, chunks, fin, sent) => this.#sendData(id, { chunks, fin }, sent),
+      sendReset: (id) => this.#sendControl(encodeRstStream(id, resetStatus.cancel)),
+      setFull: (id, full) => (full ? this.#hold(id) : this.#release(id)),
+      forget: (id) => this.#forget(id),
+    };
+    this.#watch = new ConnectionWatch({
+      clock: options.clock,
+      everyMs: options.pingMs ?? stallPingMs,
+      idleMs: options.limits.idleMs,
+      silenceMs: options.pingMs === undefined ? undefined : 60_000,
+      alwaysPing: options.pingMs !== undefined,
+      isHeld: () => this.#holds.size > 0,
+      ping: () => this.#ping(),
+      onExpired: (why) => this.destroy(new UnavailableError(`the SPDY connection was given up: ${why}`)),
+    });
+    this.closed = new Promise((resolve) => {
+      socket.once("close", () => {
+        this.#lose(new UnavailableError("the SPDY connection was closed by the other side"));
+        resolve();
+      });
+    });
+    this.#listen();
+  }
+
+  /** Number of streams that are open in at least one direction. */
+  get streamCount(): number {
+    return this.#streams.size;
+  }
+
+  /**
+   * Opens a stream and waits for the peer to accept it.
+   *
+   * @throws UnavailableError when it is reset, when there is no answer in time, or when the connection is over
+   */
+  open(headers: SpdyHeaders): Promise<SpdyStream> {
+    if (this.signal.aborted || this.#goneAway)
+      return Promise.reject(new UnavailableError("open a stream: the SPDY connection is over", { cause: this.signal.reason }));
+    const id = this.#nextId;
+    this.#nextId += 2;
+    const stream = new SpdyStream(id, headers, this.#carrier);
+    this.#streams.set(id, stream);
+    return new Promise((resolve, reject) => {
+      const { clock, limits } = this.#options;
+      const settle = (error?: Error): void => {
+        timer[Symbol.dispose]();
+        if (!this.#pending.delete(id)) return;
+        if (error === undefined) return resolve(stream);
+        stream.cancel();
+        reject(error);
+      };
+      const timer = clock.setTimer(limits.streamOpenMs, () =>
+        settle(new UnavailableError(`open stream ${id}: no answer in ${limits.streamOpenMs} ms`)),
+      );
+      this.#pending.set(id, { stream, settle });
+      this.#watch.sent();
+      this.#sendControl(encodeSynStream(id, this.#deflater.deflate(headers)));
+    });
+  }
+
+  /**
+   * Resets what is open, says goodbye, and closes the socket once all that was sent before is out. Streams that were ended
+   * before are delivered whole. Resolves when the socket is closed.
+   */
+  close(): Promise<void> {
+    if (!this.signal.aborted) {
+      for (const stream of this.#streams.values())
+        if (!stream.localEnded) this.#sendControl(encodeRstStream(stream.id, resetStatus.cancel));
+      this.#sendControl(encodeGoAway(this.#lastPeerId, goAwayStatus.ok));
+      this.#lose(new UnavailableError("the SPDY connection was closed"));
+      this.#end();
+    }
+    return this.closed;
+  }
+
+  /** Closes the socket at once. */
+  destroy(error: Error): void {
+    this.#lose(error);
+    this.#socket.destroy();
+  }
+
+  #listen(): void {
+    const { head } = this.#options;
+    const socket = this.#socket;
+    if (socket instanceof Socket) {
+      socket.setTimeout(0);
+      socket.setNoDelay(true);
+      socket.setKeepAlive(true, 15_000);
+    }
+    socket.on("error", (error) => this.#lose(new UnavailableError("the SPDY connection was lost", { cause: error })));
+    socket.on("end", () => {
+      this.#ended = true;
+      this.#pump();
+    });
+    if (head !== undefined) this.#decoder.push(head);
+    socket.on("data", (chunk: Buffer) => {
+      this.#decoder.push(chunk);
+      this.#watch.heard();
+      this.#pump();
+    });
+    if (head !== undefined && head.length > 0) queueMicrotask(() => this.#pump());
+  }
+
+  /** Works through what was received, until a header block has to be waited for. */
+  #pump(): void {
+    try {
+      while (!this.#holds.has("headers") && !this.signal.aborted) {
+        const frame = this.#decoder.next();
+        if (frame === undefined) break;
+        this.#receive(frame);
+      }
+    } catch (error) {
+      this.#fail(error);
+    }
+    if (this.signal.aborted) while (this.#drop());
+    if (!this.#ended || this.#holds.has("headers")) return;
+    this.#lose(new UnavailableError("the SPDY connection was ended by the other side"));
+    this.#end();
+  }
+
+  /** After the end: what still comes is read, so that the socket closes without a reset that would cut off what we sent. */
+  #drop(): boolean {
+    try {
+      return this.#decoder.next() !== undefined;
+    } catch {
+      this.#socket.destroy();
+      return false;
+    }
+  }
+
+  #receive(frame: SpdyFrame): void {
+    switch (frame.kind) {
+      case "synStream":
+        return this.#readHeaders(frame.block, (headers) => this.#accept(frame.id, frame.fin, headers));
+      case "synReply":
+        return this.#readHeaders(frame.block, () => this.#replied(frame.id, frame.fin));
+      case "headers":
+        return this.#readHeaders(frame.block, () => this.#streams.get(frame.id)?.receive(Buffer.alloc(0), frame.fin));
+      case "data":
+        return this.#streams.get(frame.id)?.receive(frame.data, frame.fin);
+      case "rstStream":
+        return this.#reset(frame.id, frame.status);
+      case "ping":
+        // Ours have the parity of our streams: those are answers.
+        if (frame.id % 2 !== this.#nextPing % 2) this.#sendControl(encodePing(frame.id));
+        return;
+      case "goAway":
+        this.#goneAway = true;
+        return this.#closeIfLeft();
+      case "ignored":
+        return;
+      default:
+        frame satisfies never;
+    }
+  }
+
+  #readHeaders(block: Buffer, then: (headers: SpdyHeaders) => void): void {
+    this.#hold("headers");
+    this.#inflater.inflate(block, (error, headers) => {
+      if (this.signal.aborted) return this.#release("headers");
+      if (error !== undefined || headers === undefined) return this.#fail(error);
+      then(headers);
+      this.#release("headers");
+      this.#pump();
+    });
+  }
+
+  #accept(id: number, fin: boolean, headers: SpdyHeaders): void {
+    if (this.#goneAway) return;
+    const mine = id % 2 === this.#nextId % 2;
+    if (mine || id <= this.#lastPeerId) return this.#sendControl(encodeRstStream(id, resetStatus.protocolError));
+    this.#lastPeerId = id;
+    if (this.#streams.size >= this.#options.limits.maxStreams) return this.#sendControl(encodeRstStream(id, resetStatus.refusedStream));
+    if (this.#options.admit?.(headers) !== true) return this.#sendControl(encodeRstStream(id, resetStatus.cancel));
+    const stream = new SpdyStream(id, headers, this.#carrier);
+    this.#streams.set(id, stream);
+    // Go's clients drop what comes before the reply.
+    this.#sendControl(encodeSynReply(id, this.#deflater.deflate(new Map())));
+    if (fin) stream.receive(Buffer.alloc(0), true);
+    this.#options.onStream?.(stream);
+  }
+
+  #replied(id: number, fin: boolean): void {
+    const pending = this.#pending.get(id);
+    if (pending === undefined) return;
+    if (fin) pending.stream.receive(Buffer.alloc(0), true);
+    pending.settle();
+  }
+
+  #forget(id: number): void {
+    this.#streams.delete(id);
+    if (this.#goneAway) this.#closeIfLeft();
+  }
+
+  #closeIfLeft(): void {
+    if (this.#streams.size === 0) void this.close();
+  }
+
+  #reset(id: number, status: number): void {
+    const error = new UnavailableError(`stream ${id} was reset by the other side with status ${status}`);
+    const stream = this.#streams.get(id);
+    stream?.lose(error);
+    this.#pending.get(id)?.settle(error);
+  }
+
+  #sendData(id: number, frame: { readonly chunks: readonly Buffer[]; readonly fin: boolean }, sent: SendCallback): void {
+    if (this.signal.aborted) return sent(this.#reason());
+    this.#watch.sent();
+    this.#socket.cork();
+    for (const chunk of frame.chunks) {
+      for (let start = 0; start < chunk.length; start += maxDataBytes) {
+        const part = chunk.subarray(start, start + maxDataBytes);
+        this.#socket.write(encodeDataHead(id, part.length, false));
+        this.#socket.write(part);
+      }
+    }
+    this.#socket.write(frame.fin ? encodeDataHead(id, 0, true) : Buffer.alloc(0), sent);
+    this.#socket.uncork();
+  }
+
+  #sendControl(frame: Buffer): void {
+    if (this.signal.aborted) return;
+    this.#backlogBytes += frame.length;
+    if (this.#backlogBytes > maxControlBacklogBytes) this.#hold("backlog");
+    this.#socket.write(frame, () => {
+      this.#backlogBytes -= frame.length;
+      if (this.#backlogBytes <= maxControlBacklogBytes) this.#release("backlog");
+    });
+  }
+
+  #ping(): void {
+    // What waits to be written tells as much as a ping would.
+    if (this.#socket.writableLength > maxControlBacklogBytes) return;
+    this.#sendControl(encodePing(this.#nextPing));
+    this.#nextPing = this.#nextPing >= 0x7fff_fff0 ? this.#nextPing % 2 || 2 : this.#nextPing + 2;
+  }
+
+  #hold(reason: number | "headers" | "backlog"): void {
+    this.#holds.add(reason);
+    this.#socket.pause();
+  }
+
+  #release(reason: number | "headers" | "backlog"): void {
+    if (this.#holds.delete(reason) && this.#holds.size === 0) this.#socket.resume();
+  }
+
+  #fail(error: unknown): void {
+    const cause = error instanceof Error ? error : new InvalidInputError("read SPDY/3.1: a header block is malformed");
+    this.#sendControl(encodeGoAway(this.#lastPeerId, goAwayStatus.protocolError));
+    this.#lose(cause);
+    this.#end();
+  }
+
+  /** No more is sent or received; what waits in the socket still goes out. */
+  #lose(error: Error): void {
+    if (this.signal.aborted) return;
+    this.#over.abort(error);
+    this.#watch[Symbol.dispose]();
+    this.#inflater[Symbol.dispose]();
+    for (const pending of [...this.#pending.values()]) pending.settle(error);
+    for (const stream of [...this.#streams.values()]) stream.lose(error);
+    this.#streams.clear();
+    this.#holds.clear();
+    if (!this.#socket.destroyed) this.#socket.resume();
+  }
+
+  #end(): void {
+    if (this.#socket.destroyed || this.#ending) return;
+    this.#ending = true;
+    const timer = this.#options.clock.setTimer(lingerMs, () => this.#socket.destroy());
+    this.#socket.once("close", () => timer[Symbol.dispose]());
+    this.#socket.end();
+  }
+
+  #reason(): Error {
+    const { reason } = this.signal as { reason: unknown };
+    return reason instanceof Error ? reason : new UnavailableError("the SPDY connection is over");
+  }
+}

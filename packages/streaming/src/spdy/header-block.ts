@@ -1,0 +1,146 @@
+import { InvalidInputError } from "@virtual-kubelet/errdefs";
+import { constants, createInflate, type Inflate } from "node:zlib";
+import { headerDictionary, headerDictionaryId } from "./dictionary.ts";
+
+/** Headers of a stream by lower-case name; of several values the first. */
+export type SpdyHeaders = ReadonlyMap<string, string>;
+
+const maxHeaders = 1000;
+
+/** Plain size of a header block; a compressed one could grow a thousandfold otherwise. */
+const maxPlainBytes = 1024 * 1024;
+
+/** What a stored block of deflate can hold. */
+const maxStoredBytes = 0xffff;
+
+/** Names that mean something to HTTP connections only. Source: moby/spdystream v0.5.1 spdy/types.go. */
+const forbiddenNames: ReadonlySet<string> = new Set(["connection", "host", "keep-alive", "proxy-connection", "transfer-encoding"]);
+
+/** Reads a plain header block. @throws InvalidInputError if it is malformed */
+export function decodeHeaders(plain: Buffer): SpdyHeaders {
+  let offset = 0;
+  const number = (): number => {
+    if (offset + 4 > plain.length) throw invalid("it ends too early");
+    offset += 4;
+    return plain.readUInt32BE(offset - 4);
+  };
+  const text = (): string => {
+    const length = number();
+    if (length > plain.length - offset) throw invalid("it ends too early");
+    offset += length;
+    return plain.toString("latin1", offset - length, offset);
+  };
+  const count = number();
+  if (count > maxHeaders) throw invalid(`it has ${count} headers, ${maxHeaders} are allowed`);
+  const headers = new Map<string, string>();
+  for (let index = 0; index < count; index++) {
+    const name = text();
+    const [value = ""] = text().split("\0", 1);
+    if (name !== name.toLowerCase() || headers.has(name) || forbiddenNames.has(name))
+      throw invalid("a name is not in lower case, there twice, or not allowed");
+    headers.set(name, value);
+  }
+  if (offset !== plain.length) throw invalid("it is longer than its headers");
+  return headers;
+}
+
+/** Writes a plain header block. */
+export function encodeHeaders(headers: SpdyHeaders): Buffer {
+  const parts: Buffer[] = [word(headers.size)];
+  for (const [name, value] of headers) {
+    for (const text of [Buffer.from(name, "latin1"), Buffer.from(value, "latin1")]) parts.push(word(text.length), text);
+  }
+  return Buffer.concat(parts);
+}
+
+function word(value: number): Buffer {
+  const bytes = Buffer.allocUnsafe(4);
+  bytes.writeUInt32BE(value);
+  return bytes;
+}
+
+/**
+ * Writes the header blocks of one direction as one zlib stream that stores and compresses nothing: what is sent is a
+ * header or two. Each block ends with an empty stored one, without which Go's reader waits for more and gives up.
+ */
+export class HeaderDeflater {
+  #begun = false;
+
+  /** The block as it goes into a frame. Blocks must be sent in the order they were made. */
+  deflate(headers: SpdyHeaders): Buffer {
+    const plain = encodeHeaders(headers);
+    if (plain.length > maxStoredBytes)
+      throw new InvalidInputError(`write SPDY headers: ${plain.length} bytes are more than ${maxStoredBytes}`);
+    const block = Buffer.concat([this.#begun ? Buffer.alloc(0) : streamHead(), storedHead(plain.length), plain, storedHead(0)]);
+    this.#begun = true;
+    return block;
+  }
+}
+
+/** CMF and FLG of a zlib stream with a preset dictionary, and the dictionary's id. */
+function streamHead(): Buffer {
+  const head = Buffer.from([0x78, 0xbb, 0, 0, 0, 0]);
+  head.writeUInt32BE(headerDictionaryId, 2);
+  return head;
+}
+
+function storedHead(length: number): Buffer {
+  const head = Buffer.alloc(5);
+  head.writeUInt16LE(length, 1);
+  head.writeUInt16LE(length ^ 0xffff, 3);
+  return head;
+}
+
+/** Reads the header blocks of one direction, which are one zlib stream. Hold the next block until the last one is read. */
+export class HeaderInflater implements Disposable {
+  readonly #inflate: Inflate = createInflate({ dictionary: headerDictionary });
+  #parts: Buffer[] = [];
+  #length = 0;
+  #done: ((error: Error | undefined, headers?: SpdyHeaders) => void) | undefined;
+
+  constructor() {
+    this.#inflate.on("data", (part: Buffer) => {
+      this.#length += part.length;
+      if (this.#length > maxPlainBytes) this.#inflate.destroy(invalid(`it is larger than ${maxPlainBytes} bytes`));
+      else this.#parts.push(part);
+    });
+    this.#inflate.on("error", (error) => this.#finish(error));
+  }
+
+  /** Reads a block; calls back once, later, with an error if it is malformed. Nothing can be read after an error. */
+  inflate(block: Buffer, done: (error: Error | undefined, headers?: SpdyHeaders) => void): void {
+    this.#done = done;
+    this.#parts = [];
+    this.#length = 0;
+    this.#inflate.write(block);
+    this.#inflate.flush(constants.Z_SYNC_FLUSH, (error?: Error | null) => this.#finish(error ?? undefined));
+  }
+
+  /** Frees what zlib holds; a block that is being read is never answered. */
+  [Symbol.dispose](): void {
+    this.#done = undefined;
+    this.#inflate.destroy();
+  }
+
+  #finish(failure: Error | undefined): void {
+    const done = this.#done;
+    this.#done = undefined;
+    if (done === undefined) return;
+    if (failure !== undefined) return done(new InvalidInputError("read a SPDY header block: it cannot be inflated", { cause: failure }));
+    const headers = tryDecode(Buffer.concat(this.#parts));
+    if (headers instanceof Error) done(headers);
+    else done(undefined, headers);
+  }
+}
+
+function tryDecode(plain: Buffer): SpdyHeaders | Error {
+  try {
+    return decodeHeaders(plain);
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error));
+  }
+}
+
+function invalid(what: string): InvalidInputError {
+  return new InvalidInputError(`read a SPDY header block: ${what}`);
+}

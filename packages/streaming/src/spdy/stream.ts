@@ -1,0 +1,82 @@
+import { UnavailableError } from "@virtual-kubelet/errdefs";
+import type { Channel, SendCallback } from "../channel/channel.ts";
+import { Inbox } from "../channel/inbox.ts";
+import type { SpdyHeaders } from "./header-block.ts";
+
+/** What a stream needs of its connection. */
+export interface StreamCarrier {
+  readonly streamBufferBytes: number;
+  sendData(id: number, chunks: readonly Buffer[], fin: boolean, sent: SendCallback): void;
+  sendReset(id: number): void;
+  /** Whether the stream holds more than it may. */
+  setFull(id: number, full: boolean): void;
+  /** Nothing more is sent or received on the stream. */
+  forget(id: number): void;
+}
+
+/** One SPDY stream. */
+export class SpdyStream implements Channel {
+  readonly id: number;
+  readonly headers: SpdyHeaders;
+  readonly inbox: Inbox;
+  onLost: ((error: Error) => void) | undefined;
+  readonly #carrier: StreamCarrier;
+  #localEnded = false;
+  #remoteEnded = false;
+  #over: Error | undefined;
+
+  constructor(id: number, headers: SpdyHeaders, carrier: StreamCarrier) {
+    this.id = id;
+    this.headers = headers;
+    this.#carrier = carrier;
+    this.inbox = new Inbox(carrier.streamBufferBytes, (full) => carrier.setFull(id, full));
+  }
+
+  /** Whether this side has said that it sends no more. */
+  get localEnded(): boolean {
+    return this.#localEnded;
+  }
+
+  send(chunks: readonly Buffer[], sent: SendCallback): void {
+    if (this.#over !== undefined || this.#localEnded) sent(this.#over ?? new UnavailableError(`send on stream ${this.id}: it has ended`));
+    else this.#carrier.sendData(this.id, chunks, false, sent);
+  }
+
+  end(sent: SendCallback): void {
+    if (this.#over !== undefined || this.#localEnded) return sent();
+    this.#localEnded = true;
+    this.#carrier.sendData(this.id, [], true, sent);
+    this.#forgetIfEnded();
+  }
+
+  cancel(): void {
+    if (this.#over !== undefined) return;
+    this.#over = new UnavailableError(`stream ${this.id} was cancelled`);
+    if (!this.#localEnded || !this.#remoteEnded) this.#carrier.sendReset(this.id);
+    this.inbox.discard();
+    this.#carrier.forget(this.id);
+  }
+
+  /** A part of a DATA frame has arrived. */
+  receive(data: Buffer, fin: boolean): void {
+    if (this.#remoteEnded) return;
+    this.inbox.add(data);
+    if (!fin) return;
+    this.#remoteEnded = true;
+    this.inbox.end();
+    this.#forgetIfEnded();
+  }
+
+  /** The other side has reset the stream, or the connection is gone. */
+  lose(error: Error): void {
+    if (this.#over !== undefined) return;
+    this.#over = error;
+    const whole = this.#localEnded && this.#remoteEnded;
+    this.#carrier.forget(this.id);
+    if (!whole) this.onLost?.(error);
+  }
+
+  #forgetIfEnded(): void {
+    if (this.#localEnded && this.#remoteEnded) this.#carrier.forget(this.id);
+  }
+}

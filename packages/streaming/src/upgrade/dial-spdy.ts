@@ -1,0 +1,50 @@
+import { InvalidInputError } from "@virtual-kubelet/errdefs";
+import type { IncomingMessage } from "node:http";
+import { refusalOf, sendUpgrade } from "./dial.ts";
+import { versionHeader } from "./spdy-handshake.ts";
+import type { UpgradedConnection, UpgradeTarget } from "./target.ts";
+
+/** How the other side answered a request for SPDY. */
+export type SpdyAnswer =
+  | { readonly kind: "upgraded"; readonly connection: UpgradedConnection }
+  /** The body is still to be read, or the response destroyed. */
+  | { readonly kind: "refused"; readonly response: IncomingMessage };
+
+/**
+ * Upgrades a connection to SPDY.
+ *
+ * @param versions - of what runs over it, the best first
+ * @throws UpgradeRefusedError; InvalidInputError when the other side chose no version of ours; UnavailableError;
+ * `signal.reason`
+ */
+export async function dialSpdy(
+  target: UpgradeTarget,
+  versions: readonly string[],
+  signal: AbortSignal | undefined,
+): Promise<UpgradedConnection> {
+  const answer = await dialSpdyOrRefusal(target, versions, signal);
+  if (answer.kind === "refused") throw await refusalOf(answer.response, target);
+  return answer.connection;
+}
+
+/** {@link dialSpdy}, where a refusal is an answer like another. */
+export async function dialSpdyOrRefusal(
+  target: UpgradeTarget,
+  versions: readonly string[],
+  signal: AbortSignal | undefined,
+): Promise<SpdyAnswer> {
+  const headers = {
+    ...target.headers,
+    Connection: "Upgrade",
+    Upgrade: "SPDY/3.1",
+    "Content-Length": 0,
+    [versionHeader]: [...versions],
+  };
+  const answer = await sendUpgrade(target, { method: "POST", headers, signal });
+  if (answer.kind === "refused") return answer;
+  const { response, socket, head } = answer;
+  const [protocol = ""] = [response.headers[versionHeader.toLowerCase()] ?? ""].flat();
+  if (versions.includes(protocol)) return { kind: "upgraded", connection: { socket, head, protocol } };
+  socket.destroy();
+  throw new InvalidInputError(`upgrade to SPDY: the other side chose ${JSON.stringify(protocol)}, offered were ${versions.join(", ")}`);
+}

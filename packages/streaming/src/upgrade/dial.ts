@@ -1,0 +1,84 @@
+import { UnavailableError } from "@virtual-kubelet/errdefs";
+import { type ClientRequest, type IncomingMessage, type OutgoingHttpHeaders, request as httpRequest } from "node:http";
+import { request as httpsRequest } from "node:https";
+import type { Duplex } from "node:stream";
+import type { UpgradeTarget } from "./target.ts";
+import { UpgradeRefusedError } from "./upgrade-refused-error.ts";
+
+/** What is read of a refusal. */
+const maxBodyBytes = 64 * 1024;
+
+/** How the other side answered an upgrade request. */
+export type UpgradeAnswer =
+  | { readonly kind: "upgraded"; readonly response: IncomingMessage; readonly socket: Duplex; readonly head: Buffer }
+  /** The body is still to be read, or the response destroyed. */
+  | { readonly kind: "refused"; readonly response: IncomingMessage };
+
+/** An upgrade request as it is sent. */
+export interface UpgradeCall {
+  readonly method: string;
+  /** All of them, those of the upgrade and of the target included. */
+  readonly headers: OutgoingHttpHeaders | readonly string[];
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Sends an upgrade request, and resolves with the answer's head.
+ *
+ * @throws UnavailableError when there is no answer; `signal.reason`
+ */
+export function sendUpgrade(target: UpgradeTarget, call: UpgradeCall): Promise<UpgradeAnswer> {
+  const { signal } = call;
+  signal?.throwIfAborted();
+  return new Promise((resolve, reject) => {
+    const request = startRequest(target, call);
+    const onAbort = (): void => void request.destroy(signal?.reason instanceof Error ? signal.reason : undefined);
+    signal?.addEventListener("abort", onAbort, { once: true });
+    const settle = (answer: UpgradeAnswer): void => {
+      signal?.removeEventListener("abort", onAbort);
+      resolve(answer);
+    };
+    request.on("error", (cause) => {
+      signal?.removeEventListener("abort", onAbort);
+      const { host, pathname } = new URL(target.url);
+      reject(signal?.aborted ? signal.reason : new UnavailableError(`${call.method} ${pathname} at ${host}: no answer`, { cause }));
+    });
+    request.on("response", (response) => settle({ kind: "refused", response }));
+    request.on("upgrade", (response, socket, head) => {
+      socket.on("error", () => undefined);
+      settle({ kind: "upgraded", response, socket, head });
+    });
+    request.end();
+  });
+}
+
+function startRequest({ url, tls, agent, connect }: UpgradeTarget, { method, headers }: UpgradeCall): ClientRequest {
+  const to = new URL(url);
+  const start = to.protocol === "https:" ? httpsRequest : httpRequest;
+  return start(to, {
+    ...tls,
+    method,
+    headers,
+    ...(connect === undefined ? { agent: agent ?? false } : { createConnection: connect }),
+  });
+}
+
+/** Reads a refusal, and makes the error that tells of it. */
+export async function refusalOf(response: IncomingMessage, target: UpgradeTarget): Promise<UpgradeRefusedError> {
+  const parts: Buffer[] = [];
+  let length = 0;
+  try {
+    for await (const part of response as AsyncIterable<Buffer>) {
+      parts.push(part);
+      length += part.length;
+      if (length > maxBodyBytes) break;
+    }
+  } catch {
+    // A body that breaks off says as much as it says.
+  }
+  const { host, pathname } = new URL(target.url);
+  const statusCode = response.statusCode ?? 0;
+  const body = Buffer.concat(parts).toString("utf8", 0, maxBodyBytes).trim();
+  const message = `upgrade ${pathname} at ${host}: unable to upgrade connection (status ${statusCode}): ${body}`;
+  return new UpgradeRefusedError(message, { statusCode, body });
+}

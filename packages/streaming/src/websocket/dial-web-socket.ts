@@ -1,0 +1,70 @@
+import { InvalidInputError, UnavailableError } from "@virtual-kubelet/errdefs";
+import { WebSocket } from "ws";
+import { refusalOf } from "../upgrade/dial.ts";
+import type { UpgradeTarget } from "../upgrade/target.ts";
+import { maxMessageBytes } from "./web-socket-handshake.ts";
+
+/** A WebSocket that is open, and what it speaks. */
+export interface DialedWebSocket {
+  readonly webSocket: WebSocket;
+  readonly protocol: string;
+}
+
+/**
+ * Opens a WebSocket, paused.
+ *
+ * @param protocols - sub-protocols, the best first
+ * @throws UpgradeRefusedError; InvalidInputError when the other side chose none of them; UnavailableError; `signal.reason`
+ */
+export async function dialWebSocket(
+  target: UpgradeTarget,
+  protocols: readonly string[],
+  signal: AbortSignal | undefined,
+): Promise<DialedWebSocket> {
+  signal?.throwIfAborted();
+  const { agent, connect, tls } = target;
+  const url = new URL(target.url);
+  url.protocol = url.protocol.replace("http", "ws");
+  const webSocket = new WebSocket(url, {
+    ...tls,
+    ...(agent === undefined ? {} : { agent }),
+    // `ws` takes no sub-protocol with a slash: it is told of none.
+    headers: { ...target.headers, "Sec-WebSocket-Protocol": protocols.join(", ") },
+    perMessageDeflate: false,
+    maxPayload: maxMessageBytes,
+    ...(connect === undefined ? {} : { createConnection: connect }),
+  });
+  let chosen = "";
+  const opened = Promise.withResolvers<void>();
+  webSocket.on("upgrade", (response) => {
+    chosen = response.headers["sec-websocket-protocol"] ?? "";
+    delete response.headers["sec-websocket-protocol"];
+  });
+  webSocket.once("unexpected-response", (request, response) => {
+    void refusalOf(response, target).then((refusal) => {
+      opened.reject(refusal);
+      request.destroy();
+    });
+  });
+  webSocket.on("error", (cause) =>
+    opened.reject(new UnavailableError(`open a WebSocket to ${url.host}${url.pathname}: no answer`, { cause })),
+  );
+  webSocket.once("open", () => {
+    // Nobody listens yet: what comes now would be lost.
+    webSocket.pause();
+    opened.resolve();
+  });
+  const onAbort = (): void => opened.reject(signal?.reason);
+  signal?.addEventListener("abort", onAbort, { once: true });
+  try {
+    await opened.promise;
+    if (!protocols.includes(chosen))
+      throw new InvalidInputError(`open a WebSocket: the other side chose ${JSON.stringify(chosen)}, offered were ${protocols.join(", ")}`);
+  } catch (error) {
+    webSocket.terminate();
+    throw error;
+  } finally {
+    signal?.removeEventListener("abort", onAbort);
+  }
+  return { webSocket, protocol: chosen };
+}

@@ -1,0 +1,205 @@
+import { UnavailableError } from "@virtual-kubelet/errdefs";
+import type { RawData, WebSocket } from "ws";
+import type { Channel, SendCallback } from "../channel/channel.ts";
+import { ConnectionWatch } from "../channel/connection-watch.ts";
+import { Inbox } from "../channel/inbox.ts";
+import type { Clock } from "../clock.ts";
+import type { ResolvedLimits } from "../limits.ts";
+
+/** Tells that no more is sent on a channel; the channel's number follows. Version 5 only. */
+const closeSignal = 255;
+
+/** Larger chunks are cut. */
+const maxMessageBytes = 64 * 1024;
+
+/** How long the other side may take to answer the close. */
+const lingerMs = 10_000;
+
+/** How often a peer that is not read is asked for a sign of life. */
+const stallPingMs = 2_000;
+
+/** How the channels of a WebSocket are run. */
+export interface WebSocketChannelsOptions {
+  /** `base64`: text messages, the channel a digit, the data in base64. */
+  readonly codec: "binary" | "base64";
+  /** Numbers of the channels there are; what comes on others is dropped. */
+  readonly channels: readonly number[];
+  /** Whether an end of one direction can be told, as in version 5; what breaks its rules ends the connection. */
+  readonly halfClose: boolean;
+  readonly clock: Clock;
+  readonly limits: ResolvedLimits;
+  /** Pings at this interval, and gives up a peer that says nothing for a minute; default: pings only a peer that is not read. */
+  readonly pingMs?: number | undefined;
+}
+
+interface NumberedChannel extends Channel {
+  lose(error: Error): void;
+}
+
+/**
+ * Channels over a paused WebSocket: each message begins with the number of its channel.
+ *
+ * Source: kubernetes v1.36.3 k8s.io/streaming wsstream/conn.go.
+ */
+export class WebSocketChannels {
+  /** Aborts when the connection is lost or closed. */
+  readonly signal: AbortSignal;
+  /** Resolves when the socket is closed. */
+  readonly closed: Promise<void>;
+  readonly #webSocket: WebSocket;
+  readonly #options: WebSocketChannelsOptions;
+  readonly #channels: ReadonlyMap<number, NumberedChannel>;
+  readonly #over = new AbortController();
+  readonly #full = new Set<number>();
+  readonly #watch: ConnectionWatch;
+
+  constructor(webSocket: WebSocket, options: WebSocketChannelsOptions) {
+    this.#webSocket = webSocket;
+    this.#options = options;
+    this.signal = this.#over.signal;
+    this.#channels = new Map(options.channels.map((number) => [number, this.#open(number)]));
+    this.#watch = new ConnectionWatch({
+      clock: options.clock,
+      everyMs: options.pingMs ?? stallPingMs,
+      idleMs: options.limits.idleMs,
+      silenceMs: options.pingMs === undefined ? undefined : 60_000,
+      alwaysPing: options.pingMs !== undefined,
+      isHeld: () => this.#full.size > 0,
+      ping: () => this.#ping(),
+      onExpired: (why) => this.destroy(new UnavailableError(`the WebSocket was given up: ${why}`)),
+    });
+    this.closed = new Promise((resolve) => {
+      webSocket.once("close", (code) => {
+        this.#lose(new UnavailableError(`the WebSocket was closed by the other side with code ${code}`));
+        resolve();
+      });
+    });
+    webSocket.on("error", (error) => this.#lose(new UnavailableError("the WebSocket was lost", { cause: error })));
+    webSocket.on("message", (data, isBinary) => this.#receive(asBuffer(data), isBinary));
+    webSocket.on("ping", () => this.#watch.heard());
+    webSocket.on("pong", () => this.#watch.heard());
+    webSocket.resume();
+  }
+
+  /** The channel of a number that was given. */
+  channel(number: number): Channel {
+    const channel = this.#channels.get(number);
+    if (channel === undefined) throw new RangeError(`there is no channel ${number}`);
+    return channel;
+  }
+
+  /** Sends an empty message on a channel: clients wait for one to know that the connection stands. */
+  greet(number: number): void {
+    this.#write(number, Buffer.alloc(0), () => undefined);
+  }
+
+  /** Closes the WebSocket behind all that was sent before. Resolves when the socket is closed. */
+  close(code: number): Promise<void> {
+    if (!this.signal.aborted) {
+      this.#webSocket.close(code);
+      const timer = this.#options.clock.setTimer(lingerMs, () => this.#webSocket.terminate());
+      void this.closed.then(() => timer[Symbol.dispose]());
+      this.#lose(new UnavailableError("the WebSocket was closed"));
+    }
+    return this.closed;
+  }
+
+  /** Closes the socket at once. */
+  destroy(error: Error): void {
+    this.#lose(error);
+    this.#webSocket.terminate();
+  }
+
+  #open(number: number): NumberedChannel {
+    const { streamBufferBytes } = this.#options.limits;
+    let ended = false;
+    const channel: NumberedChannel = {
+      inbox: new Inbox(streamBufferBytes, (full) => this.#setFull(number, full)),
+      onLost: undefined,
+      send: (chunks, sent) => {
+        if (ended) sent(new UnavailableError(`send on channel ${number}: it has ended`));
+        else this.#send(number, chunks, sent);
+      },
+      end: (sent) => {
+        if (ended || !this.#options.halfClose || this.signal.aborted) sent();
+        else this.#webSocket.send(Buffer.from([closeSignal, number]), { binary: true }, (error) => sent(error));
+        ended = true;
+      },
+      cancel: () => {
+        ended = true;
+        channel.inbox.discard();
+      },
+      lose: (error) => channel.onLost?.(error),
+    };
+    return channel;
+  }
+
+  #receive(message: Buffer, isBinary: boolean): void {
+    this.#watch.heard();
+    if (message.length === 0 || this.signal.aborted) return;
+    const { codec, halfClose } = this.#options;
+    const [first = 0, second] = message;
+    if (halfClose && first === closeSignal) {
+      const target = second === undefined || message.length !== 2 ? undefined : this.#channels.get(second);
+      if (target === undefined) return this.destroy(new UnavailableError("the WebSocket was dropped: a close signal names no channel"));
+      return target.inbox.end();
+    }
+    if (codec === "base64") {
+      if (!isBinary) this.#channels.get(first - 0x30)?.inbox.add(Buffer.from(message.toString("latin1", 1), "base64"));
+    } else this.#channels.get(first)?.inbox.add(message.subarray(1));
+  }
+
+  #send(number: number, chunks: readonly Buffer[], sent: SendCallback): void {
+    const [only = Buffer.alloc(0), ...more] = chunks;
+    const data = more.length === 0 ? only : Buffer.concat(chunks);
+    let start = 0;
+    for (; start + maxMessageBytes < data.length; start += maxMessageBytes)
+      this.#write(number, data.subarray(start, start + maxMessageBytes), () => undefined);
+    this.#write(number, data.subarray(start), sent);
+  }
+
+  #write(number: number, data: Buffer, sent: SendCallback): void {
+    if (this.signal.aborted) return sent(this.#reason());
+    this.#watch.sent();
+    if (this.#options.codec === "base64") {
+      const text = String.fromCharCode(0x30 + number) + data.toString("base64");
+      this.#webSocket.send(text, (error) => sent(error));
+    } else {
+      const message = Buffer.allocUnsafe(data.length + 1);
+      message.writeUInt8(number, 0);
+      data.copy(message, 1);
+      this.#webSocket.send(message, { binary: true }, (error) => sent(error));
+    }
+  }
+
+  #ping(): void {
+    if (this.#webSocket.readyState === this.#webSocket.OPEN) this.#webSocket.ping();
+  }
+
+  #setFull(number: number, full: boolean): void {
+    if (full) {
+      this.#full.add(number);
+      this.#webSocket.pause();
+    } else if (this.#full.delete(number) && this.#full.size === 0) this.#webSocket.resume();
+  }
+
+  #lose(error: Error): void {
+    if (this.signal.aborted) return;
+    this.#over.abort(error);
+    this.#watch[Symbol.dispose]();
+    for (const channel of this.#channels.values()) channel.lose(error);
+    this.#full.clear();
+    this.#webSocket.resume();
+  }
+
+  #reason(): Error {
+    const { reason } = this.signal as { reason: unknown };
+    return reason instanceof Error ? reason : new UnavailableError("the WebSocket is over");
+  }
+}
+
+/** Messages are Buffers: `binaryType` is left as it is. */
+function asBuffer(data: RawData): Buffer {
+  if (Buffer.isBuffer(data)) return data;
+  return Array.isArray(data) ? Buffer.concat(data) : Buffer.from(data);
+}

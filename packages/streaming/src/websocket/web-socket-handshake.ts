@@ -1,0 +1,62 @@
+import { ForbiddenError, InvalidInputError, UnavailableError } from "@virtual-kubelet/errdefs";
+import type { IncomingMessage } from "node:http";
+import { WebSocketServer, type WebSocket } from "ws";
+import type { Clock } from "../clock.ts";
+import { refuseUpgrade } from "../upgrade/answer.ts";
+import type { IncomingUpgrade } from "../upgrade/incoming-upgrade.ts";
+import { offeredProtocols } from "./offered-protocols.ts";
+
+/** What one message may hold. Source: golang.org/x/net/websocket, DefaultMaxPayloadBytes. */
+export const maxMessageBytes: number = 32 * 1024 * 1024;
+
+/** A WebSocket that was accepted, paused, and what it speaks. */
+export interface AcceptedWebSocket<Protocol extends string> {
+  readonly webSocket: WebSocket;
+  readonly protocol: Protocol;
+}
+
+/**
+ * Answers a WebSocket request, in the first of the client's sub-protocols that is among ours. `""` among ours admits a
+ * client that names none.
+ *
+ * @throws ForbiddenError (nothing in common), InvalidInputError (malformed) when it was refused
+ */
+export function acceptWebSocket<Protocol extends string>(
+  upgrade: IncomingUpgrade,
+  protocols: readonly Protocol[],
+  clock: Clock,
+): Promise<AcceptedWebSocket<Protocol>> {
+  const { request, socket, head } = upgrade;
+  socket.on("error", () => undefined);
+  const offers = offeredProtocols(request);
+  const protocol = choose(offers.length === 0 ? [""] : offers, protocols);
+  if (protocol === undefined) {
+    const text = `requested protocol(s) are not supported: [${offers.join(" ")}]; supports [${protocols.join(" ")}]`;
+    refuseUpgrade(socket, { statusCode: 403, text }, clock);
+    return Promise.reject(new ForbiddenError(text));
+  }
+  // `ws` refuses sub-protocols with a slash, and would see tokens: it gets none, and the answer's header is put in for it.
+  const { "sec-websocket-protocol": _offered, ...headers } = request.headers;
+  const bare = Object.create(request, { headers: { value: headers } }) as IncomingMessage;
+  const server = new WebSocketServer({ noServer: true, clientTracking: false, perMessageDeflate: false, maxPayload: maxMessageBytes });
+  if (protocol !== "") server.on("headers", (lines) => void lines.push(`Sec-WebSocket-Protocol: ${protocol}`));
+  return new Promise((resolve, reject) => {
+    server.once("wsClientError", (error) => {
+      refuseUpgrade(socket, { statusCode: 400, text: error.message }, clock);
+      reject(new InvalidInputError(`accept a WebSocket: ${error.message}`));
+    });
+    socket.once("close", () => reject(new UnavailableError("accept a WebSocket: the client has gone")));
+    server.handleUpgrade(bare, socket, head, (webSocket) => {
+      // Nobody listens yet: what comes now would be lost.
+      webSocket.pause();
+      resolve({ webSocket, protocol });
+    });
+  });
+}
+
+/** As kubelets choose: a client that offers version 5 gets it, wherever it stands; else its first that is known. */
+function choose<Protocol extends string>(offers: readonly string[], known: readonly Protocol[]): Protocol | undefined {
+  const isKnown = (offer: string): Protocol | undefined => known.find((protocol) => protocol === offer);
+  const best = offers.includes("v5.channel.k8s.io") ? isKnown("v5.channel.k8s.io") : undefined;
+  return best ?? offers.map(isKnown).find((protocol) => protocol !== undefined);
+}
