@@ -12,6 +12,8 @@ export interface Instant {
 export interface FinishedRun {
   readonly startedAt: string;
   readonly finishedAt: string;
+  /** How long it ran, in milliseconds. */
+  readonly ranMs: number;
   readonly exitCode: number;
   readonly reason: string;
   readonly message?: string | undefined;

@@ -44,9 +44,9 @@ export function stepContainer(container: Container, now: Instant): Container {
     case "crashLoop":
       return restart(container, { delayMs: Math.min(state.delayMs * 2, maxBackOffMs), setMs: now.ms }, now);
     case "running": {
-      if (state.stop && state.stop.atMs <= now.ms) return exit(container, stoppedRun(state.startedAt, now, state.stop.killed), now);
+      if (state.stop && state.stop.atMs <= now.ms) return exit(container, stoppedRun(state, now, state.stop.killed), now);
       const exitAtMs = exitMs(script.exitAfterMs, state.startedMs);
-      if (exitAtMs !== undefined && exitAtMs <= now.ms) return exit(container, scriptedRun(state.startedAt, script.exitCode, now), now);
+      if (exitAtMs !== undefined && exitAtMs <= now.ms) return exit(container, scriptedRun(state, script.exitCode, now), now);
       return { ...container, state: { ...state, ready: !state.ready, readySinceMs: now.ms } };
     }
     default:
@@ -79,8 +79,7 @@ export function replaceContainer(container: Container, now: Instant): Container 
   const { state } = container;
   if (state.kind !== "running") return startContainer(container, now);
   const run: FinishedRun = {
-    startedAt: state.startedAt,
-    finishedAt: now.time,
+    ...lengthOf(state, now),
     exitCode: 0,
     reason: "Completed",
     message: "Container definition changed",
@@ -127,15 +126,21 @@ function readinessMs(
   return flipReadyEveryMs === undefined ? undefined : state.readySinceMs + flipReadyEveryMs;
 }
 
-function scriptedRun(startedAt: string, exitCode: number, now: Instant): FinishedRun {
-  return { startedAt, finishedAt: now.time, exitCode, reason: exitCode === 0 ? "Completed" : "Error" };
+/** When a run that runs now has been. */
+type Started = Pick<Container["state"] & { kind: "running" }, "startedAt" | "startedMs">;
+
+function lengthOf({ startedAt, startedMs }: Started, now: Instant): Pick<FinishedRun, "startedAt" | "finishedAt" | "ranMs"> {
+  return { startedAt, finishedAt: now.time, ranMs: now.ms - startedMs };
+}
+
+function scriptedRun(started: Started, exitCode: number, now: Instant): FinishedRun {
+  return { ...lengthOf(started, now), exitCode, reason: exitCode === 0 ? "Completed" : "Error" };
 }
 
 /** Source of reason and message: virtual-kubelet v1.13 cmd/virtual-kubelet/internal/provider/mock/mock.go (7b1385b). */
-function deletedRun(startedAt: string, now: Instant): FinishedRun {
+function deletedRun(started: Started, now: Instant): FinishedRun {
   return {
-    startedAt,
-    finishedAt: now.time,
+    ...lengthOf(started, now),
     exitCode: 0,
     reason: "MockProviderPodContainerDeleted",
     message: "Mock provider terminated container upon deletion",
@@ -147,14 +152,15 @@ function neverRun({ time }: Instant): FinishedRun {
   return {
     startedAt: time,
     finishedAt: time,
+    ranMs: 0,
     exitCode: 137,
     reason: "ContainerStatusUnknown",
     message: "The container had not started when the pod was deleted",
   };
 }
 
-function stoppedRun(startedAt: string, now: Instant, killed: boolean): FinishedRun {
-  const run = deletedRun(startedAt, now);
+function stoppedRun(started: Started, now: Instant, killed: boolean): FinishedRun {
+  const run = deletedRun(started, now);
   return killed ? { ...run, exitCode: 137, message: "Mock provider killed container at the end of its grace period" } : run;
 }
 

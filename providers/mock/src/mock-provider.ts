@@ -1,5 +1,9 @@
 import type {
+  AttachIO,
+  ContainerLogOptions,
+  ContainerLogs,
   DeletePodOptions,
+  ExecResult,
   NodeDescription,
   PodRef,
   PodUpdate,
@@ -9,29 +13,26 @@ import type {
   ProviderPodList,
   ProviderPodStatus,
   ResolvedPod,
+  StatsSummary,
   DeepReadonly,
   Pod,
 } from "@virtual-kubelet/core";
 import { NotFoundError, TerminalError, UnavailableError } from "@virtual-kubelet/errdefs";
+import type { Duplex } from "node:stream";
 import { nodeConfigOf, type MockConfig, type ResolvedMockNodeConfig } from "./config.ts";
 import type { Instant } from "./container-state.ts";
+import { readContainerLogs } from "./container-logs.ts";
+import { payloadVolumesOf, surroundingsOf } from "./container-surroundings.ts";
+import { LoadMeter } from "./load-meter.ts";
+import { changed, type MockPod } from "./mock-pod.ts";
+import { attach, exec, forward, logSourceOf } from "./pod-access.ts";
 import { PodAddresses } from "./pod-addresses.ts";
 import { hasStopped, newPodModel, podDueMs, settle, stopPod, updatePodModel, type PodModel } from "./pod-model.ts";
 import { toPodStatus } from "./pod-status.ts";
 import { annotationDomain, scriptOf, type PodScript } from "./script.ts";
 
-interface MockPod {
-  readonly ref: PodRef;
-  readonly createdAt: string;
-  /** Of this pod alone; a pod on the host's network has the node's. */
-  readonly ownIP: string | undefined;
-  model: PodModel;
-  deleted: boolean;
-  timer: Disposable | undefined;
-}
-
 /** The parts of {@link ProviderHost} the mock uses. */
-export type MockHost = Pick<ProviderHost, "nodeName" | "clusterId" | "nodeAddress" | "clock">;
+export type MockHost = Pick<ProviderHost, "nodeName" | "clusterId" | "nodeAddress" | "clock" | "resolvePod">;
 
 /**
  * Plays pods in memory: no container runs, nothing outlives the process. A pod without a script is running when
@@ -42,6 +43,7 @@ export class MockProvider implements Provider, AsyncDisposable {
   readonly #config: MockConfig;
   readonly #node: ResolvedMockNodeConfig;
   readonly #addresses: PodAddresses;
+  readonly #meter: LoadMeter;
   readonly #pods = new Map<string, MockPod>();
   #listener: ((update: PodUpdate) => void) | undefined;
   #now: Instant = { ms: -1, time: "" };
@@ -52,6 +54,7 @@ export class MockProvider implements Provider, AsyncDisposable {
     this.#config = config;
     this.#node = nodeConfigOf(config, host.nodeName);
     this.#addresses = new PodAddresses(this.#node.podCIDR);
+    this.#meter = new LoadMeter(host.nodeName, this.#instant());
   }
 
   /**
@@ -68,7 +71,19 @@ export class MockProvider implements Provider, AsyncDisposable {
     }
     const now = this.#instant();
     const ownIP = pod.spec?.hostNetwork ? undefined : this.#addresses.take();
-    const entry: MockPod = { ref, createdAt: now.time, ownIP, model: newPodModel(pod, script, now), deleted: false, timer: undefined };
+    const entry: MockPod = {
+      ref,
+      createdAt: now.time,
+      createdMs: now.ms,
+      ownIP,
+      surroundings: surroundingsOf(pod),
+      payloadVolumes: payloadVolumesOf(pod),
+      model: newPodModel(pod, script, now),
+      deleted: false,
+      timer: undefined,
+      files: undefined,
+      watchers: undefined,
+    };
     this.#pods.set(ref.uid, entry);
     this.#report(entry);
     this.#arm(entry, now);
@@ -104,6 +119,27 @@ export class MockProvider implements Provider, AsyncDisposable {
     this.#listener = listener;
   }
 
+  async getContainerLogs(ref: PodRef, container: string, options: ContainerLogOptions, signal: AbortSignal): Promise<ContainerLogs> {
+    const source = logSourceOf(this.#find(ref), container, { previous: options.previous, clock: this.#host.clock });
+    return readContainerLogs(source, options, signal);
+  }
+
+  async runInContainer(ref: PodRef, container: string, command: readonly string[], io: AttachIO, signal: AbortSignal): Promise<ExecResult> {
+    return exec(this.#find(ref), { container, command, io, host: this.#host }, signal);
+  }
+
+  async attachToContainer(ref: PodRef, container: string, io: AttachIO, signal: AbortSignal): Promise<void> {
+    await attach(this.#find(ref), { container, io, clock: this.#host.clock }, signal);
+  }
+
+  async portForward(ref: PodRef, port: number, stream: Duplex, signal: AbortSignal): Promise<void> {
+    await forward(this.#find(ref), port, stream, signal);
+  }
+
+  async getStatsSummary(): Promise<StatsSummary> {
+    return this.#meter.summary([...this.#pods.values()], this.#instant(), new Date(this.#host.clock.now()).toISOString());
+  }
+
   /** Always answers. */
   async ping(): Promise<void> {}
 
@@ -130,13 +166,15 @@ export class MockProvider implements Provider, AsyncDisposable {
 
   /** Goes on to the next state, tells of it if there is something to tell, and forgets a pod that was deleted and has ended. */
   #become(entry: MockPod, model: PodModel, now: Instant): void {
-    const changed = model !== entry.model;
+    const isChanged = model !== entry.model;
+    if (isChanged) this.#meter.note(entry, model);
     entry.model = model;
     entry.timer?.[Symbol.dispose]();
     entry.timer = undefined;
     const gone = entry.deleted && hasStopped(model);
     if (gone) this.#forget(entry);
-    if (changed || gone) this.#report(entry);
+    if (isChanged || gone) this.#report(entry);
+    if (isChanged) changed(entry);
     if (!gone) this.#arm(entry, now);
   }
 

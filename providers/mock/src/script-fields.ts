@@ -1,4 +1,4 @@
-import { tryDurationMs } from "@virtual-kubelet/core";
+import { parseQuantity, tryDurationMs, wholeUnits, type Quantity } from "@virtual-kubelet/core";
 
 /**
  * How a pod's start fails. `image-pull-error` and `create-error` leave the container waiting with the kubelet's
@@ -23,6 +23,14 @@ export interface MockScriptSettings {
   readonly crashLoop?: boolean | undefined;
   /** Milliseconds a container takes to end once the pod is deleted; never longer than the grace. */
   readonly stopDelayMs?: number | undefined;
+  /** What a container logs. */
+  readonly log?: readonly string[] | undefined;
+  /** Milliseconds between two lines of its log, which then come one after another, over and over. */
+  readonly logEveryMs?: number | undefined;
+  /** Average use of the processor, in billionths of a core. */
+  readonly cpuNanoCores?: number | undefined;
+  /** Average use of memory, in bytes. */
+  readonly memoryBytes?: number | undefined;
 }
 
 /** How one field of a script is written. */
@@ -58,6 +66,30 @@ export const scriptFields: { readonly [Key in keyof MockScriptSettings]-?: Scrip
   },
   crashLoop: { annotation: "crash-loop", option: "crashLoop", expected: "true or false", parse: parseBoolean },
   stopDelayMs: { annotation: "stop-delay", option: "stopDelay", ...duration },
+  log: {
+    annotation: "log",
+    option: "log",
+    expected: "text, a line or several",
+    parse: (text) => text.replace(/\n$/, "").split("\n"),
+  },
+  logEveryMs: {
+    annotation: "log-every",
+    option: "logEvery",
+    expected: "a duration of at least 10ms, such as 1s",
+    parse: (text) => atLeast(10, tryDurationMs(text)),
+  },
+  cpuNanoCores: {
+    annotation: "cpu-usage",
+    option: "cpuUsage",
+    expected: "an amount of CPU such as 250m or 1.5",
+    parse: (text) => tryAmount(text, (quantity) => Number(quantity.nano)),
+  },
+  memoryBytes: {
+    annotation: "memory-usage",
+    option: "memoryUsage",
+    expected: "an amount of memory such as 100Mi",
+    parse: (text) => tryAmount(text, (quantity) => Number(wholeUnits(quantity))),
+  },
 };
 
 /** Names of {@link scriptFields}, in the order of the table. */
@@ -73,4 +105,12 @@ function parseExitCode(text: string): number | undefined {
 
 function parseBoolean(text: string): boolean | undefined {
   return text === "true" ? true : text === "false" ? false : undefined;
+}
+
+function tryAmount(text: string, toNumber: (quantity: Quantity) => number): number | undefined {
+  try {
+    return atLeast(0, toNumber(parseQuantity(text)));
+  } catch {
+    return undefined;
+  }
 }

@@ -272,7 +272,7 @@ test.for([
   [
     "exit-afer",
     "1s",
-    "annotation mock.virtual-kubelet.io/exit-afer: unknown, expected one of start-delay, ready-after, flip-ready-every, exit-after, exit-code, fail, crash-loop, stop-delay after the slash",
+    "annotation mock.virtual-kubelet.io/exit-afer: unknown, expected one of start-delay, ready-after, flip-ready-every, exit-after, exit-code, fail, crash-loop, stop-delay, log, log-every, cpu-usage, memory-usage after the slash",
   ],
   ["side.exit-after", "1s", 'annotation side.mock.virtual-kubelet.io/exit-after: the pod has no container "side", it has main'],
 ] as const)("the annotation %s: %s is refused in one line", async ([field, value, message]) => {

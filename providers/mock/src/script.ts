@@ -16,6 +16,12 @@ export interface ContainerScript {
   readonly exitCode: number;
   readonly fail: "image-pull-error" | "create-error" | undefined;
   readonly stopDelayMs: number;
+  /** Absent: one line that says what it is. */
+  readonly log: readonly string[] | undefined;
+  readonly logEveryMs: number | undefined;
+  /** Absent: as its name and the pod's UID come to. */
+  readonly cpuNanoCores: number | undefined;
+  readonly memoryBytes: number | undefined;
 }
 
 /** What a pod does. */
@@ -37,6 +43,10 @@ export const plainContainer: ContainerScript = {
   exitCode: 0,
   fail: undefined,
   stopDelayMs: 0,
+  log: undefined,
+  logEveryMs: undefined,
+  cpuNanoCores: undefined,
+  memoryBytes: undefined,
 };
 
 /** Runs and ends well at once: an init container's default. */
@@ -149,6 +159,10 @@ function toContainerScript(settings: MockScriptSettings, defaults: ContainerScri
     exitCode: settings.exitCode ?? (crashLoop ? 1 : 0),
     fail: fail === "image-pull-error" || fail === "create-error" ? fail : undefined,
     stopDelayMs: settings.stopDelayMs ?? defaults.stopDelayMs,
+    log: settings.log,
+    logEveryMs: settings.logEveryMs,
+    cpuNanoCores: settings.cpuNanoCores,
+    memoryBytes: settings.memoryBytes,
   };
 }
 

@@ -1,4 +1,5 @@
-import type { Clock, Container, Pod, PodRef, PodUpdate, ProviderPodStatus, ResolvedPod } from "@virtual-kubelet/core";
+import { Readable, Writable } from "node:stream";
+import type { AttachIO, Clock, Container, Pod, PodRef, PodUpdate, ProviderPodStatus, ResolvedPod } from "@virtual-kubelet/core";
 import { mockConfigSchema } from "../config.ts";
 import { MockProvider } from "../mock-provider.ts";
 
@@ -14,7 +15,10 @@ export interface PodShape {
   readonly containers?: Container[];
   readonly initContainers?: Container[];
   readonly hostNetwork?: boolean;
+  readonly volumes?: Volume[];
 }
+
+type Volume = NonNullable<NonNullable<Pod["spec"]>["volumes"]>[number];
 
 /** A pod of that shape. */
 export function podOf({ name = "web", uid = `uid-${name}`, namespace = "default", script = {}, ...shape }: PodShape = {}): Pod {
@@ -31,6 +35,7 @@ export function podOf({ name = "web", uid = `uid-${name}`, namespace = "default"
       hostNetwork: shape.hostNetwork,
       containers: shape.containers ?? [{ name: "main", image: "nginx" }],
       initContainers: shape.initContainers,
+      volumes: shape.volumes,
     },
   };
 }
@@ -40,11 +45,20 @@ export function refOf({ metadata }: Pod): PodRef {
   return { namespace: metadata?.namespace ?? "", name: metadata?.name ?? "", uid: metadata?.uid ?? "" };
 }
 
+/** What the rig's pods refer to. */
+export interface Referred {
+  /** Environment of every container. */
+  env?: Record<string, string>;
+  /** Files of volumes by name. */
+  volumes?: Record<string, Record<string, string>>;
+}
+
 /** A mock provider on a clock that obeys, with every report it makes. */
 export class MockRig<TestClock extends Clock> {
   readonly clock: TestClock;
   readonly updates: PodUpdate[] = [];
   readonly environments: string[] = [];
+  readonly referred: Referred = {};
   readonly provider: MockProvider;
   readonly signal: AbortSignal = new AbortController().signal;
 
@@ -52,24 +66,40 @@ export class MockRig<TestClock extends Clock> {
     this.clock = clock;
     const parsed = mockConfigSchema.safeParse(config);
     if (!parsed.success) throw new Error(parsed.error.issues.map(({ message }) => message).join());
-    this.provider = new MockProvider({ nodeName: "vk", clusterId: "c", nodeAddress: "192.0.2.1", clock }, parsed.data);
+    const host = { nodeName: "vk", clusterId: "c", nodeAddress: "192.0.2.1", clock, resolvePod: () => this.#resolved };
+    this.provider = new MockProvider(host, parsed.data);
     this.provider.notifyPods((update) => this.updates.push(update));
   }
 
-  /** Creates the pod, whose environment resolves to nothing. */
+  /** Creates the pod; its environment and volumes hold what is {@link referred} to. */
   async create(pod: Pod): Promise<PodRef> {
-    const resolved: ResolvedPod = {
-      environment: async (container) => {
-        this.environments.push(container);
-        return [];
-      },
-      commandLine: async () => ({ command: [], args: [] }),
-      volume: async () => ({ files: [] }),
-      async *watchVolume() {},
-    };
-    await this.provider.createPod(pod, resolved, this.signal);
+    await this.provider.createPod(pod, this.#resolved, this.signal);
     return refOf(pod);
   }
+
+  /** Runs a command in the pod's container `main`. */
+  async exec(pod: PodRef, command: readonly string[], input: string | Readable = ""): Promise<{ code: number; out: string; err: string }> {
+    const io = captureIO({ stdin: typeof input === "string" ? Readable.from(input === "" ? [] : [Buffer.from(input)]) : input });
+    const { exitCode } = await this.provider.runInContainer(pod, "main", command, io, this.signal);
+    return { code: exitCode, out: io.out(), err: io.err() };
+  }
+
+  /** Runs a script in the pod's container `main`. */
+  sh(pod: PodRef, script: string, input?: string | Readable): Promise<{ code: number; out: string; err: string }> {
+    return this.exec(pod, ["sh", "-c", script], input);
+  }
+
+  readonly #resolved: ResolvedPod = {
+    environment: async (container) => {
+      this.environments.push(container);
+      return Object.entries(this.referred.env ?? {}).map(([name, value]) => ({ name, value }));
+    },
+    commandLine: async () => ({ command: [], args: [] }),
+    volume: async (name) => ({
+      files: Object.entries(this.referred.volumes?.[name] ?? {}).map(([path, text]) => ({ path, mode: 0o644, content: Buffer.from(text) })),
+    }),
+    async *watchVolume() {},
+  };
 
   /** The last report's status. */
   get last(): ProviderPodStatus {
@@ -87,4 +117,25 @@ export class MockRig<TestClock extends Clock> {
     });
     return `${phase}: ${states.join(", ")}`;
   }
+}
+
+/** Streams of a command that keep what is written. */
+export function captureIO({ stdin, tty = false }: { stdin?: Readable; tty?: boolean } = {}): AttachIO & { out(): string; err(): string } {
+  const written = { out: [] as Buffer[], err: [] as Buffer[] };
+  const collect = (chunks: Buffer[]): Writable =>
+    new Writable({
+      write(chunk: Buffer, _encoding, done) {
+        chunks.push(Buffer.from(chunk));
+        done();
+      },
+    });
+  return {
+    stdin,
+    stdout: collect(written.out),
+    stderr: tty ? undefined : collect(written.err),
+    tty,
+    resizes: (async function* () {})(),
+    out: () => Buffer.concat(written.out).toString("utf8"),
+    err: () => Buffer.concat(written.err).toString("utf8"),
+  };
 }

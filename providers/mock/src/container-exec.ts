@@ -1,0 +1,163 @@
+import type { AttachIO, Clock, ExecResult, ResolvedEnvVar, TerminalSize } from "@virtual-kubelet/core";
+import { once } from "node:events";
+import type { Writable } from "node:stream";
+import type { MemoryFiles } from "./files/memory-files.ts";
+import type { Machine } from "./shell/command.ts";
+import { Shell } from "./shell/shell.ts";
+import { BrokenPipeError, emptyInput, Input, type Output } from "./shell/streams.ts";
+import { Terminal } from "./shell/terminal.ts";
+
+/** What a command runs in. */
+export interface ExecSurroundings {
+  readonly hostname: string;
+  readonly files: MemoryFiles;
+  readonly clock: Clock;
+  readonly environment: readonly ResolvedEnvVar[];
+  readonly directory: string;
+}
+
+/** Where a terminal's size is not known yet. */
+const defaultSize: TerminalSize = { width: 80, height: 24 };
+
+/** Runs a command of the mock's shell. @throws `signal.reason` when aborted */
+export async function runCommand(
+  command: readonly string[],
+  io: AttachIO,
+  { hostname, files, clock, environment, directory }: ExecSurroundings,
+  signal: AbortSignal,
+): Promise<ExecResult> {
+  const interrupt = new AbortController();
+  const ends = new AbortController();
+  const running = AbortSignal.any([signal, interrupt.signal]);
+  let size: TerminalSize | undefined = io.tty ? defaultSize : undefined;
+  const endAll = (): void => interrupt.abort(new Interrupted());
+  let onInterrupt = endAll;
+  const machine: Machine = {
+    hostname,
+    files,
+    nowMs: () => clock.now(),
+    sleep: (ms, sleepSignal) => clock.sleep(ms, sleepSignal),
+    terminalSize: () => size,
+    takeInterrupts(handler) {
+      const before = onInterrupt;
+      onInterrupt = handler;
+      return { [Symbol.dispose]: () => void (onInterrupt = before) };
+    },
+  };
+  const stdout = toOutput(io.stdout, running);
+  const typed = io.stdin ? untilAborted(io.stdin, AbortSignal.any([running, ends.signal])) : undefined;
+  const terminal = io.tty && typed ? new Terminal({ typed, screen: stdout, onInterrupt: () => onInterrupt() }) : undefined;
+  terminal?.done.catch(() => {});
+  const output = terminal?.output ?? stdout;
+  const streams = {
+    stdin: terminal?.input ?? (typed ? new Input(typed) : emptyInput()),
+    stdout: output,
+    stderr: io.tty ? output : toOutput(io.stderr, running),
+  };
+  const sizes = io.tty ? followSizes(io.resizes, (next) => (size = next)) : undefined;
+  const env = new Map([
+    ["PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"],
+    ["HOSTNAME", hostname],
+    ["HOME", "/root"],
+    ...(io.tty ? [["TERM", "xterm"] as const] : []),
+    ...environment.map(({ name, value }) => [name, value] as const),
+  ]);
+  try {
+    await sizes?.first;
+    const shell = new Shell({ machine, env, directory, signal: running });
+    const exitCode = await shell.runWords(command, streams, env).catch(exitCodeOf);
+    running.throwIfAborted();
+    return { exitCode };
+  } catch (error) {
+    signal.throwIfAborted();
+    if (interrupt.signal.aborted) return { exitCode: 130 };
+    throw error;
+  } finally {
+    ends.abort(new Interrupted());
+    sizes?.end();
+  }
+}
+
+/** Ctrl-C, or the command's own end. */
+class Interrupted extends Error {
+  override readonly name = "Interrupted";
+}
+
+function exitCodeOf(error: unknown): number {
+  if (error instanceof Error && "exitCode" in error && typeof error.exitCode === "number") return error.exitCode;
+  if (error instanceof BrokenPipeError) return 141;
+  throw error;
+}
+
+/** Writes to a stream of Node's and heeds its back-pressure; what nobody wants is swallowed. */
+export function toOutput(stream: Writable | undefined, signal: AbortSignal): Output {
+  return {
+    async write(chunk) {
+      signal.throwIfAborted();
+      if (!stream) return;
+      if (stream.destroyed || stream.writableEnded) throw new BrokenPipeError("the client is gone");
+      if (stream.write(chunk)) return;
+      const over = new AbortController();
+      try {
+        await Promise.race([
+          once(stream, "drain", { signal: AbortSignal.any([signal, over.signal]) }),
+          once(stream, "close", { signal: over.signal }),
+        ]);
+      } catch (error) {
+        signal.throwIfAborted();
+        throw error;
+      } finally {
+        over.abort();
+      }
+    },
+  };
+}
+
+/** What a stream of Node's holds, until the signal aborts. The stream stays: it is the caller's. */
+export async function* untilAborted(stream: AsyncIterable<unknown>, signal: AbortSignal): AsyncGenerator<Uint8Array, void, undefined> {
+  const chunks = stream[Symbol.asyncIterator]();
+  const { promise: aborted, resolve } = Promise.withResolvers<{ readonly done: true; readonly value: undefined }>();
+  const onAbort = (): void => resolve({ done: true, value: undefined });
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    while (!signal.aborted) {
+      const next = chunks.next();
+      // Whoever loses the race must not become an unhandled rejection.
+      next.catch(() => {});
+      const { done, value } = await Promise.race([next, aborted]);
+      if (done) return;
+      yield typeof value === "string" ? Buffer.from(value) : (value as Uint8Array);
+    }
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+}
+
+/** Takes the sizes as they come. The current one comes first; a command waits for it, so that it may ask at once. */
+function followSizes(
+  resizes: AsyncIterable<TerminalSize>,
+  onSize: (size: TerminalSize) => void,
+): { readonly first: Promise<void>; end(): void } {
+  const sizes = resizes[Symbol.asyncIterator]();
+  const first = Promise.withResolvers<void>();
+  let ended = false;
+  const read = async (): Promise<void> => {
+    for (let next = await sizes.next(); !next.done && !ended; next = await sizes.next()) {
+      onSize(next.value);
+      first.resolve();
+    }
+  };
+  read().then(
+    () => first.resolve(),
+    () => first.resolve(),
+  );
+  // A client that does not tell its size is not waited for.
+  setImmediate(() => first.resolve());
+  return {
+    first: first.promise,
+    end() {
+      ended = true;
+      void sizes.return?.();
+    },
+  };
+}

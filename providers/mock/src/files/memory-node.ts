@@ -1,0 +1,110 @@
+/** Room for a container's files. */
+export class Quota {
+  readonly maxBytes: number;
+  #usedBytes = 0;
+
+  constructor(maxBytes: number) {
+    this.maxBytes = maxBytes;
+  }
+
+  /** @throws FileError when there is no room left */
+  take(bytes: number): void {
+    if (this.#usedBytes + bytes > this.maxBytes) throw new FileError("No space left on device");
+    this.#usedBytes += bytes;
+  }
+
+  giveBack(bytes: number): void {
+    this.#usedBytes -= bytes;
+  }
+}
+
+/** What a command says after the name of a file, in the words of a Unix. */
+export class FileError extends Error {
+  override readonly name = "FileError";
+}
+
+/** A file in memory. */
+export class MemoryFile {
+  readonly kind = "file";
+  readonly readOnly: boolean;
+  mode: number;
+  modifiedMs: number;
+  #chunks: Uint8Array[];
+  #size: number;
+  readonly #quota: Quota | undefined;
+
+  /** @param quota - what it counts against; none for files that were not written here */
+  constructor(options: {
+    readonly mode: number;
+    readonly modifiedMs: number;
+    readonly content?: Uint8Array;
+    readonly readOnly?: boolean;
+    readonly quota?: Quota;
+  }) {
+    this.mode = options.mode;
+    this.modifiedMs = options.modifiedMs;
+    this.readOnly = options.readOnly ?? false;
+    this.#chunks = options.content ? [options.content] : [];
+    this.#size = options.content?.byteLength ?? 0;
+    this.#quota = options.quota;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** All of it, in one piece. */
+  get content(): Uint8Array {
+    if (this.#chunks.length !== 1) this.#chunks = [Buffer.concat(this.#chunks)];
+    return this.#chunks[0] ?? new Uint8Array();
+  }
+
+  /** @throws FileError when there is no room left */
+  append(chunk: Uint8Array, nowMs: number): void {
+    this.#quota?.take(chunk.byteLength);
+    // A copy: the writer may use its buffer again.
+    this.#chunks.push(Uint8Array.from(chunk));
+    this.#size += chunk.byteLength;
+    this.modifiedMs = nowMs;
+  }
+
+  truncate(nowMs: number): void {
+    this.#quota?.giveBack(this.#size);
+    this.#chunks = [];
+    this.#size = 0;
+    this.modifiedMs = nowMs;
+  }
+}
+
+/** A folder in memory. The same one may be in several trees, as a volume of several containers is. */
+export class MemoryDirectory {
+  readonly kind = "directory";
+  readonly entries: Map<string, FileNode> = new Map();
+  readonly readOnly: boolean;
+  mode: number;
+  modifiedMs: number;
+
+  constructor(options: { readonly mode?: number; readonly modifiedMs: number; readonly readOnly?: boolean }) {
+    this.mode = options.mode ?? 0o755;
+    this.modifiedMs = options.modifiedMs;
+    this.readOnly = options.readOnly ?? false;
+  }
+}
+
+/** `/dev/null` and `/dev/zero`. */
+export class Device {
+  readonly kind = "device";
+  readonly readOnly = false;
+  readonly source: "null" | "zero";
+  readonly mode = 0o666;
+  readonly modifiedMs: number;
+  readonly size = 0;
+
+  constructor(source: "null" | "zero", modifiedMs: number) {
+    this.source = source;
+    this.modifiedMs = modifiedMs;
+  }
+}
+
+/** What a name in a folder stands for. */
+export type FileNode = MemoryFile | MemoryDirectory | Device;
