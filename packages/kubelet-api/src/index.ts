@@ -12,3 +12,19 @@ export type {
   ServingTls,
   User,
 } from "./access-control.ts";
+export { ClientCaConfigMap, type ClientCaConfigMapOptions } from "./authentication/client-ca-config-map.ts";
+export { openClientCaFile, type ClientCaFileOptions } from "./authentication/client-ca-file.ts";
+export { noClientCa, type ClientCa } from "./authentication/client-ca.ts";
+export { openCertificateFiles, type CertificateFilesOptions } from "./certificates/certificate-files.ts";
+export { openCertificateManager, type CertificateManager, type CertificateManagerOptions } from "./certificates/certificate-manager.ts";
+export {
+  noCertificateStore,
+  openCertificateDirectory,
+  type CertificateStore,
+  type PendingRequest,
+  type StoredCertificates,
+} from "./certificates/certificate-store.ts";
+export type { KeyPair, KeyPairSource } from "./certificates/key-pair.ts";
+export { servingNamesOf, type ServingNames } from "./certificates/serving-names.ts";
+export { createAccessControl, type AccessControlOptions } from "./create-access-control.ts";
+export { createServingCertificate } from "./create-serving-certificate.ts";

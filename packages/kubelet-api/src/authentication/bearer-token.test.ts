@@ -1,0 +1,26 @@
+import { expect, test } from "vitest";
+import { bearerTokenOf } from "./bearer-token.ts";
+
+test.each([
+  ["Bearer abc", "abc"],
+  ["bearer abc", "abc"],
+  ["  Bearer abc ", "abc"],
+  ["Basic abc", undefined],
+  ["Bearer", undefined],
+  ["Bearer ", undefined],
+  ["", undefined],
+])("the header %j carries %j", (authorization, token) => {
+  expect(bearerTokenOf({ authorization })).toBe(token);
+});
+
+const protocols = (token: string) => `base64url.bearer.authorization.k8s.io.${Buffer.from(token).toString("base64url")}, v4.channel.k8s.io`;
+
+test("a WebSocket may carry it among its sub-protocols", () => {
+  const headers = { connection: "Upgrade", upgrade: "websocket", "sec-websocket-protocol": protocols("abc") };
+
+  expect(bearerTokenOf(headers)).toBe("abc");
+});
+
+test("what is no WebSocket carries none there", () => {
+  expect(bearerTokenOf({ "sec-websocket-protocol": protocols("abc") })).toBeUndefined();
+});

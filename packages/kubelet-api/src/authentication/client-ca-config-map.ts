@@ -1,0 +1,134 @@
+import { isForbidden, isNotFound, messageOf } from "@virtual-kubelet/errdefs";
+import {
+  Reflector,
+  resources,
+  type Clock,
+  type ConfigMap,
+  type DeepReadonly,
+  type KubeClient,
+  type Logger,
+  type Metrics,
+  type Random,
+} from "@virtual-kubelet/kube-client";
+import { Listeners } from "../listeners.ts";
+import { parseCaBundle } from "./ca-bundle.ts";
+import type { ClientCa } from "./client-ca.ts";
+
+/** Where kube-apiserver publishes what its extensions need. Source: kubernetes v1.36.3 controlplane clusterauthenticationtrust. */
+const place = { namespace: "kube-system", name: "extension-apiserver-authentication" };
+const key = "client-ca-file";
+
+/** Waits between looks for a map that is not there or must not be read: rights may be given meanwhile. */
+const retryMs = 30_000;
+
+/** What {@link ClientCaConfigMap} needs. */
+export interface ClientCaConfigMapOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+/**
+ * The client CA that kube-apiserver publishes in the config map `kube-system/extension-apiserver-authentication`, read
+ * and watched by its name, so that the Role `extension-apiserver-authentication-reader` is enough. While it cannot be
+ * had only tokens count, which is logged once. What was found stays if the map goes, or becomes useless.
+ */
+export class ClientCaConfigMap implements ClientCa {
+  readonly #options: ClientCaConfigMapOptions;
+  readonly #listeners = new Listeners();
+  readonly #searched = Promise.withResolvers<void>();
+  #pem: string | undefined;
+  #warned = false;
+
+  constructor(options: ClientCaConfigMapOptions) {
+    this.#options = options;
+  }
+
+  get searched(): Promise<void> {
+    return this.#searched.promise;
+  }
+
+  current(): string | undefined {
+    return this.#pem;
+  }
+
+  onChange(listener: () => void): Disposable {
+    return this.#listeners.add(listener);
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    try {
+      await this.#find(signal);
+      await this.#follow(signal);
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    } finally {
+      this.#searched.resolve();
+    }
+  }
+
+  async #find(signal: AbortSignal): Promise<void> {
+    const { client, clock } = this.#options;
+    for (;;) {
+      try {
+        this.#take(await client.get(resources.configMaps, place, { signal }));
+        return;
+      } catch (error) {
+        signal.throwIfAborted();
+        this.#warn(reasonOf(error));
+      } finally {
+        this.#searched.resolve();
+      }
+      await clock.sleep(retryMs, signal);
+    }
+  }
+
+  async #follow(signal: AbortSignal): Promise<void> {
+    const query = { namespace: place.namespace, fieldSelector: `metadata.name=${place.name}` };
+    const reflector = new Reflector<ConfigMap>({ ...this.#options, resource: resources.configMaps, query, pool: "quiet" });
+    using _changes = reflector.store.subscribe((change) => {
+      if (change.type !== "deleted") this.#take(change.object);
+    });
+    await reflector.run(signal);
+  }
+
+  #take({ data }: DeepReadonly<ConfigMap>): void {
+    const pem = data?.[key];
+    if (pem === this.#pem && pem !== undefined) return;
+    try {
+      parseCaBundle(pem ?? "");
+    } catch (error) {
+      this.#warn(`its ${key} cannot be used: ${messageOf(error)}`);
+      return;
+    }
+    const isFirst = this.#pem === undefined;
+    this.#pem = pem;
+    this.#warned = false;
+    this.#options.logger.info(
+      { configMap: `${place.namespace}/${place.name}` },
+      isFirst ? "found the client CA" : "the client CA has changed",
+    );
+    this.#listeners.notify();
+  }
+
+  #warn(reason: string): void {
+    if (this.#warned) return;
+    this.#warned = true;
+    const fields = { configMap: `${place.namespace}/${place.name}`, reason };
+    if (this.#pem !== undefined) this.#options.logger.warn(fields, "the cluster's client CA cannot be read; the one before stays");
+    else
+      this.#options.logger.warn(
+        fields,
+        "the cluster's client CA cannot be read: callers of the node can prove who they are by token only, and kubectl logs and exec fail",
+      );
+  }
+}
+
+function reasonOf(error: unknown): string {
+  if (isForbidden(error))
+    return "forbidden; bind the role extension-apiserver-authentication-reader in kube-system, as --dry-run prints it";
+  if (isNotFound(error)) return "there is none; name a file with the CA";
+  return messageOf(error);
+}

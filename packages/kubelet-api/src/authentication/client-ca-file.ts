@@ -1,0 +1,44 @@
+import { messageOf } from "@virtual-kubelet/errdefs";
+import type { Clock, Logger } from "@virtual-kubelet/kube-client";
+import { WatchedFiles } from "../certificates/watched-files.ts";
+import { Listeners } from "../listeners.ts";
+import { parseCaBundle } from "./ca-bundle.ts";
+import type { ClientCa } from "./client-ca.ts";
+
+/** What {@link openClientCaFile} needs. */
+export interface ClientCaFileOptions {
+  readonly path: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/**
+ * The client CA of a file, which is read again when it changes. A new content that cannot be used is logged, and the old
+ * one stays.
+ *
+ * @throws InvalidInputError if the file cannot be read, or holds no certificate
+ */
+export async function openClientCaFile({ path, clock, logger }: ClientCaFileOptions): Promise<ClientCa> {
+  const files = new WatchedFiles([path], clock);
+  let pem = read(await files.read());
+  const listeners = new Listeners();
+  return {
+    current: () => pem,
+    onChange: (listener) => listeners.add(listener),
+    searched: Promise.resolve(),
+    run: (signal) =>
+      files.run(signal, {
+        onChange(contents) {
+          pem = read(contents);
+          logger.info({ path }, "the client CA has changed");
+          listeners.notify();
+        },
+        onError: (error) => logger.warn({ path, err: messageOf(error) }, "the client CA cannot be read again; the one before stays"),
+      }),
+  };
+}
+
+function read([pem = ""]: readonly string[]): string {
+  parseCaBundle(pem);
+  return pem;
+}

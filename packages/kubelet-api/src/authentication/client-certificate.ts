@@ -1,0 +1,122 @@
+import { X509Certificate } from "node:crypto";
+import type { PeerCertificate } from "node:tls";
+import type { Clock, Metrics } from "@virtual-kubelet/kube-client";
+import type { CredentialSource, User } from "../access-control.ts";
+import { parseCaBundle } from "./ca-bundle.ts";
+import type { ClientCa } from "./client-ca.ts";
+
+/** The subject's attribute that holds a user's UID. Source: kubernetes v1.36.3 apiserver authentication/request/x509. */
+const uidAttribute = "1.3.6.1.4.1.57683.2";
+
+/** Extended key usage of a client's certificate, RFC 5280 §4.2.1.12. */
+const clientAuth = "1.3.6.1.5.5.7.3.2";
+
+/** Which certificate a user came by. Source: as {@link uidAttribute}. */
+const credentialId = "authentication.kubernetes.io/credential-id";
+
+/** What {@link ClientCertificates} needs. */
+export interface ClientCertificatesOptions {
+  readonly clientCa: ClientCa;
+  readonly clock: Clock;
+  /** Observes `apiserver_client_certificate_expiration_seconds`. */
+  readonly metrics: Metrics;
+}
+
+interface Seen {
+  readonly certificate: X509Certificate;
+  readonly user: User | undefined;
+  /** The bundle in force when the connection was first seen. */
+  readonly firstBundle: string | undefined;
+  /** The bundle that {@link isTrusted} is about. */
+  bundle: string | undefined;
+  isTrusted: boolean;
+}
+
+/** Says who shows a client certificate. What was found out of a connection is kept for as long as it is open. */
+export class ClientCertificates {
+  readonly #options: ClientCertificatesOptions;
+  readonly #seen = new WeakMap<object, Seen>();
+  #authorities: { readonly pem: string; readonly certificates: readonly X509Certificate[] } | undefined;
+
+  constructor(options: ClientCertificatesOptions) {
+    this.#options = options;
+  }
+
+  /** Whether the other side showed a certificate, good or bad. */
+  wasShown({ socket }: CredentialSource): boolean {
+    return this.#look(socket) !== undefined;
+  }
+
+  /**
+   * The certificate's user; `undefined` if there is no certificate, it names nobody, or it is not one of the client
+   * CA's in force: also on a connection that is older than that CA.
+   */
+  authenticate({ socket }: CredentialSource): User | undefined {
+    const { clientCa, clock, metrics } = this.#options;
+    const bundle = clientCa.current();
+    const seen = this.#look(socket);
+    if (seen?.user === undefined || bundle === undefined) return undefined;
+    if (seen.bundle !== bundle) {
+      seen.isTrusted = (socket.authorized && seen.firstBundle === bundle) || this.#isIssuedBy(seen.certificate, bundle);
+      seen.bundle = bundle;
+    }
+    const { validFromDate, validToDate } = seen.certificate;
+    const nowMs = clock.now();
+    if (!seen.isTrusted || nowMs < validFromDate.getTime() || nowMs > validToDate.getTime()) return undefined;
+    metrics.observe("apiserver_client_certificate_expiration_seconds", (validToDate.getTime() - nowMs) / 1000);
+    return seen.user;
+  }
+
+  #look(socket: CredentialSource["socket"]): Seen | undefined {
+    const known = this.#seen.get(socket);
+    if (known) return known;
+    // It is an empty object where none was shown, and null on a connection that is gone.
+    const shown = socket.getPeerCertificate() as Partial<PeerCertificate> | null;
+    if (!shown?.raw || !shown.subject) return undefined;
+    const certificate = new X509Certificate(shown.raw);
+    const seen: Seen = {
+      certificate,
+      user: userOf(shown.subject, certificate),
+      firstBundle: this.#options.clientCa.current(),
+      bundle: undefined,
+      isTrusted: false,
+    };
+    this.#seen.set(socket, seen);
+    return seen;
+  }
+
+  /** TLS checks at the beginning of a connection only, by the CA of that time. */
+  #isIssuedBy(certificate: X509Certificate, pem: string): boolean {
+    if (this.#authorities?.pem !== pem) this.#authorities = { pem, certificates: parseCaBundle(pem) };
+    const nowMs = this.#options.clock.now();
+    // A certificate without the extension is for everything.
+    if (certificate.ca || (certificate.keyUsage as string[] | undefined)?.includes(clientAuth) === false) return false;
+    return this.#authorities.certificates.some(
+      (authority) =>
+        authority.ca &&
+        authority.validFromDate.getTime() <= nowMs &&
+        nowMs <= authority.validToDate.getTime() &&
+        certificate.checkIssued(authority) &&
+        certificate.verify(authority.publicKey),
+    );
+  }
+}
+
+type Subject = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+function userOf(subject: Subject, certificate: X509Certificate): User | undefined {
+  const name = valuesOf(subject["CN"]).at(-1);
+  if (!name) return undefined;
+  const fingerprint = certificate.fingerprint256.replaceAll(":", "").toLowerCase();
+  return {
+    name,
+    uid: valuesOf(subject[uidAttribute]).at(0) || undefined,
+    groups: valuesOf(subject["O"]),
+    extra: { [credentialId]: [`X509SHA256=${fingerprint}`] },
+  };
+}
+
+function valuesOf(attribute: string | readonly string[] | undefined): readonly string[] {
+  if (attribute === undefined) return [];
+  return typeof attribute === "string" ? [attribute] : attribute;
+}

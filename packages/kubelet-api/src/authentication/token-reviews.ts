@@ -1,0 +1,74 @@
+import { createHmac, randomBytes } from "node:crypto";
+import { resources, type Clock, type KubeClient, type Metrics, type Random, type TokenReview } from "@virtual-kubelet/kube-client";
+import type { User } from "../access-control.ts";
+import { ReviewCache, type Review } from "../reviews/review-cache.ts";
+import { callReview } from "../reviews/review-call.ts";
+
+/** How long a verdict on a token counts. Source: a kubelet's default of authentication.webhook.cacheTTL. */
+export const defaultTokenTtlMs: number = 120_000;
+
+/** Verdicts kept. */
+const capacity = 8192;
+
+/** Reviews under way at once. */
+const maxPending = 100;
+
+/** What {@link TokenReviews} needs. */
+export interface TokenReviewsOptions {
+  readonly client: Pick<KubeClient, "create">;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Counts `authentication_token_cache_request_total` and `…_fetch_total` (by `status`), and `apiserver_delegated_authn_…`. */
+  readonly metrics: Metrics;
+  /** How long a verdict counts, in milliseconds; default {@link defaultTokenTtlMs}. */
+  readonly ttlMs?: number | undefined;
+  /** Ends reviews under way. */
+  readonly lifetime: AbortSignal;
+}
+
+/** Asks the API server whose token it is. Verdicts, good and bad, are kept by a keyed hash of the token. */
+export class TokenReviews {
+  readonly #options: TokenReviewsOptions;
+  readonly #hashKey: Buffer = randomBytes(32);
+  readonly #verdicts: ReviewCache<User | undefined>;
+
+  constructor(options: TokenReviewsOptions) {
+    this.#options = options;
+    this.#verdicts = new ReviewCache({ capacity, maxPending, clock: options.clock });
+  }
+
+  /**
+   * The token's user; `undefined` if the API server says it has none.
+   *
+   * @throws UnavailableError if it cannot be asked; `signal.reason` when aborted
+   */
+  async authenticate(token: string, signal: AbortSignal): Promise<User | undefined> {
+    const key = createHmac("sha256", this.#hashKey).update(token).digest("base64");
+    const status = this.#verdicts.has(key) ? "hit" : "miss";
+    this.#options.metrics.count("authentication_token_cache_request_total", { status });
+    return this.#verdicts.get(key, () => this.#review(token), signal);
+  }
+
+  async #review(token: string): Promise<Review<User | undefined>> {
+    const { client, metrics, lifetime, ttlMs = defaultTokenTtlMs } = this.#options;
+    let status = "error";
+    try {
+      const review = await callReview((signal) => client.create(resources.tokenReviews, { spec: { token } }, { signal }), {
+        ...this.#options,
+        what: "review a bearer token",
+        metric: "authn",
+        signal: lifetime,
+      });
+      status = "ok";
+      return { answer: userOf(review), ttlMs };
+    } finally {
+      metrics.count("authentication_token_cache_fetch_total", { status });
+    }
+  }
+}
+
+function userOf({ status }: TokenReview): User | undefined {
+  const { username, uid, groups, extra } = status?.user ?? {};
+  if (!status?.authenticated || !username) return undefined;
+  return { name: username, uid: uid || undefined, groups: groups ?? [], extra: extra as User["extra"] };
+}

@@ -1,0 +1,290 @@
+import type { X509Certificate } from "node:crypto";
+import { messageOf } from "@virtual-kubelet/errdefs";
+import { backoffMs, type Clock, type KubeClient, type Logger, type Metrics, type Random } from "@virtual-kubelet/kube-client";
+import { Listeners } from "../listeners.ts";
+import { isValidAt, planCertificate, rotationTimeMs, type DatedCertificate } from "./certificate-plan.ts";
+import type { CertificateStore, PendingRequest, StoredCertificates } from "./certificate-store.ts";
+import { certificateOf, generateKey, type KeyPair, type KeyPairSource } from "./key-pair.ts";
+import { makeSelfSigned, needsSelfSigned } from "./self-signed.ts";
+import type { ServingNames } from "./serving-names.ts";
+import { requestOutcome, submitRequest, type RequestOutcome } from "./signing-request.ts";
+
+/** How often addresses and times are looked at. */
+const lookIntervalMs = 5_000;
+
+/** After this long without a verdict somebody is told. Source: client-go v0.36.3 util/certificate, certificateWaitTimeout. */
+const patienceMs = 900_000;
+
+/** Waits after a request that could not be made. Source of the first: client-go v0.36.3 util/certificate. */
+const submitRetry = { initialMs: 2_000, maxMs: 900_000 };
+
+/** Waits after a request that was refused: the same again will hardly do better. */
+const refusedRetry = { initialMs: 1_800_000, maxMs: 86_400_000 };
+
+/** What a {@link CertificateManager} needs. */
+export interface CertificateManagerOptions {
+  readonly nodeName: string;
+  /** What the certificate is to be valid for, by the node's addresses; `undefined` while they are not known. Asked every few seconds. */
+  readonly names: () => ServingNames | undefined;
+  /** Whether the cluster is asked for a certificate; otherwise it stays self-signed. */
+  readonly bootstrap: boolean;
+  readonly store: CertificateStore;
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  /**
+   * Sets `kubelet_certificate_manager_server_ttl_seconds`, observes `kubelet_certificate_manager_server_rotation_seconds`,
+   * counts `kubelet_server_expiration_renew_errors`.
+   */
+  readonly metrics: Metrics;
+}
+
+interface Following {
+  readonly name: string;
+  readonly stop: AbortController;
+}
+
+/**
+ * A node's serving certificate without anybody's help: self-signed at once, and in its place one of the cluster's signer
+ * `kubernetes.io/kubelet-serving` as soon as somebody approves the request. It is renewed before it expires, and when
+ * the node's addresses change.
+ *
+ * Source of its rules: kubernetes v1.36.3 pkg/kubelet/certificate, client-go v0.36.3 util/certificate.
+ */
+export class CertificateManager implements KeyPairSource {
+  readonly #options: CertificateManagerOptions;
+  readonly #listeners = new Listeners();
+  #served: KeyPair;
+  #stored: StoredCertificates;
+  #issued: DatedCertificate | undefined;
+  #following: Following | undefined;
+  #outcome: { readonly of: string; readonly outcome: RequestOutcome } | undefined;
+  #wake = new AbortController();
+  #notBeforeMs = 0;
+  #submitFailures = 0;
+  #refusals = 0;
+  #nextReminderMs = 0;
+  #toldOfRequester = false;
+
+  /** Use {@link openCertificateManager}. */
+  constructor(options: CertificateManagerOptions, stored: StoredCertificates, served: KeyPair) {
+    this.#options = options;
+    this.#stored = stored;
+    this.#served = served;
+    if (stored.issued) this.#issued = dated(stored.issued, options.random);
+  }
+
+  current(): KeyPair {
+    return this.#served;
+  }
+
+  onChange(listener: () => void): Disposable {
+    return this.#listeners.add(listener);
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    try {
+      while (!signal.aborted) {
+        this.#wake = new AbortController();
+        await this.#look(signal);
+        await clock.sleep(lookIntervalMs, AbortSignal.any([signal, this.#wake.signal])).catch(() => signal.throwIfAborted());
+      }
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    } finally {
+      this.#follow(undefined, signal);
+    }
+  }
+
+  async #look(signal: AbortSignal): Promise<void> {
+    const { bootstrap, clock, names } = this.#options;
+    await this.#applyOutcome();
+    const wanted = names();
+    if (bootstrap) {
+      const situation = { names: wanted, issued: this.#issued, pendingNames: this.#stored.pending?.names, notBeforeMs: this.#notBeforeMs };
+      const action = planCertificate({ ...situation, nowMs: clock.now() });
+      if (action.kind === "request") await this.#request(action.names, signal);
+      else if (action.kind === "rest" && this.#stored.pending) await this.#save({ ...this.#stored, pending: undefined });
+    }
+    this.#follow(this.#stored.pending, signal);
+    this.#remind();
+    await this.#serve(wanted);
+    this.#measure();
+  }
+
+  /** Makes a request, in place of one that is under way. */
+  async #request(names: ServingNames, signal: AbortSignal): Promise<void> {
+    const { clock, logger, metrics, nodeName, random } = this.#options;
+    try {
+      const { certificateRequest } = await import("./x509-writer.ts");
+      const key = await generateKey();
+      const request = certificateRequest({ commonName: `system:node:${nodeName}`, organization: "system:nodes", names, key });
+      const { name, uid, username } = await submitRequest(request, this.#options, signal);
+      await this.#save({ ...this.#stored, pending: { name, uid, key, names, madeMs: clock.now() } });
+      this.#submitFailures = 0;
+      this.#nextReminderMs = clock.now() + patienceMs;
+      logger.info({ csr: name, ...names }, "asked the cluster for a serving certificate; it comes with: kubectl certificate approve");
+      this.#tellOfRequester(name, username);
+    } catch (error) {
+      signal.throwIfAborted();
+      const delayMs = backoffMs(submitRetry, ++this.#submitFailures, random);
+      this.#notBeforeMs = clock.now() + delayMs;
+      metrics.count("kubelet_server_expiration_renew_errors");
+      const fields = { attempt: this.#submitFailures, delayMs: Math.round(delayMs), err: messageOf(error) };
+      const message = "cannot ask the cluster for a serving certificate; the present one stays, and it is tried again";
+      if (this.#submitFailures === 1) logger.warn(fields, message);
+      else logger.debug(fields, message);
+    }
+  }
+
+  /** The signer does not look at who asks, but those who approve by rule do. */
+  #tellOfRequester(csr: string, username: string): void {
+    const { logger, nodeName } = this.#options;
+    if (this.#toldOfRequester || username === `system:node:${nodeName}`) return;
+    this.#toldOfRequester = true;
+    logger.warn(
+      { csr, requester: username },
+      "automatic approvers refuse a node's certificate to whoever is not system:node:NAME: approve it by hand, run as that user, or name a certificate file; until then it is self-signed",
+    );
+  }
+
+  #follow(pending: PendingRequest | undefined, signal: AbortSignal): void {
+    if (this.#following?.name === pending?.name) return;
+    this.#following?.stop.abort();
+    this.#following = undefined;
+    if (!pending || signal.aborted) return;
+    const stop = new AbortController();
+    this.#following = { name: pending.name, stop };
+    const wake = (outcome: RequestOutcome): void => {
+      this.#outcome = { of: pending.name, outcome };
+      this.#wake.abort();
+    };
+    requestOutcome(pending, this.#options, AbortSignal.any([signal, stop.signal])).then(wake, (error: unknown) => {
+      if (signal.aborted || stop.signal.aborted) return;
+      this.#options.logger.warn({ csr: pending.name, err: messageOf(error) }, "cannot follow the request for a serving certificate");
+      if (this.#following?.stop === stop) this.#following = undefined;
+    });
+  }
+
+  async #applyOutcome(): Promise<void> {
+    const { of, outcome } = this.#outcome ?? {};
+    const { pending } = this.#stored;
+    this.#outcome = undefined;
+    if (!outcome || !pending || pending.name !== of) return;
+    const { clock, logger, metrics, random } = this.#options;
+    if (outcome.kind === "issued") {
+      const pair = { certificate: outcome.certificate, key: pending.key };
+      try {
+        this.#issued = dated(pair, random);
+        this.#refusals = 0;
+        await this.#save({ ...this.#stored, issued: pair, pending: undefined });
+        return;
+      } catch (error) {
+        logger.error({ csr: of, err: messageOf(error) }, "the cluster's signer gave a certificate that is of no use");
+      }
+    } else if (outcome.kind === "refused") {
+      const { condition, reason } = outcome;
+      logger.warn({ csr: of, condition, reason }, "the request for a serving certificate was refused; the present one stays");
+    } else {
+      logger.info({ csr: of }, "the request for a serving certificate was deleted before it was decided");
+    }
+    metrics.count("kubelet_server_expiration_renew_errors");
+    const delayMs =
+      outcome.kind === "gone" ? backoffMs(submitRetry, ++this.#submitFailures, random) : backoffMs(refusedRetry, ++this.#refusals, random);
+    this.#notBeforeMs = clock.now() + delayMs;
+    await this.#save({ ...this.#stored, pending: undefined });
+  }
+
+  /** A request that nobody decides is told of after a quarter of an hour, then ever more rarely. */
+  #remind(): void {
+    const { clock, logger, metrics } = this.#options;
+    const { pending } = this.#stored;
+    const nowMs = clock.now();
+    if (!pending || nowMs < Math.max(this.#nextReminderMs, pending.madeMs + patienceMs)) return;
+    const waitedMs = nowMs - pending.madeMs;
+    this.#nextReminderMs = nowMs + waitedMs;
+    metrics.count("kubelet_server_expiration_renew_errors");
+    logger.warn(
+      { csr: pending.name, waitedMinutes: Math.round(waitedMs / 60_000) },
+      "nobody has approved the request for a serving certificate yet: kubectl certificate approve",
+    );
+  }
+
+  /** Brings into use what is best: the signer's certificate while it is valid, else a self-signed one. */
+  async #serve(names: ServingNames | undefined): Promise<void> {
+    const { clock, logger, metrics, nodeName } = this.#options;
+    const nowMs = clock.now();
+    if (!(this.#issued && isValidAt(this.#issued.certificate, nowMs)) && needsSelfSigned(this.#stored.selfSigned, nodeName, names, nowMs))
+      await this.#save({ ...this.#stored, selfSigned: await makeSelfSigned(nodeName, names, nowMs) });
+    const best = bestOf(this.#stored, this.#issued?.certificate, nowMs);
+    if (!best || best.certificate === this.#served.certificate) return;
+    const before = certificateOf(this.#served);
+    this.#served = best;
+    const isSelfSigned = best === this.#stored.selfSigned;
+    logger.info({ selfSigned: isSelfSigned, notAfter: certificateOf(best).validTo }, "the serving certificate has changed");
+    if (!isSelfSigned)
+      metrics.observe("kubelet_certificate_manager_server_rotation_seconds", (nowMs - before.validFromDate.getTime()) / 1000);
+    this.#listeners.notify();
+  }
+
+  #measure(): void {
+    const { clock, metrics } = this.#options;
+    const leftMs = certificateOf(this.#served).validToDate.getTime() - clock.now();
+    metrics.gauge("kubelet_certificate_manager_server_ttl_seconds", Math.trunc(leftMs / 1000));
+  }
+
+  /** What cannot be saved is kept in memory all the same. */
+  async #save(stored: StoredCertificates): Promise<void> {
+    const { store, logger } = this.#options;
+    this.#stored = stored;
+    try {
+      await store.save(stored);
+    } catch (error) {
+      logger.warn({ err: messageOf(error) }, "cannot save the serving certificate; a restart begins without it");
+    }
+  }
+}
+
+/**
+ * A {@link CertificateManager} with what it has from before, or a new self-signed certificate.
+ *
+ * @throws InvalidInputError if what was saved cannot be read
+ */
+export async function openCertificateManager(options: CertificateManagerOptions): Promise<CertificateManager> {
+  const { clock, logger, names, nodeName, store } = options;
+  const stored = usable(await store.load(), logger);
+  const nowMs = clock.now();
+  const best = bestOf(stored, stored.issued && certificateOf(stored.issued), nowMs);
+  if (best) return new CertificateManager(options, stored, best);
+  const selfSigned = await makeSelfSigned(nodeName, names(), nowMs);
+  const next = { ...stored, selfSigned };
+  await store.save(next).catch((error: unknown) => {
+    logger.warn({ err: messageOf(error) }, "cannot save the serving certificate; a restart begins without it");
+  });
+  return new CertificateManager(options, next, selfSigned);
+}
+
+function bestOf(stored: StoredCertificates, issued: X509Certificate | undefined, nowMs: number): KeyPair | undefined {
+  return issued && isValidAt(issued, nowMs) ? stored.issued : stored.selfSigned;
+}
+
+function dated(pair: KeyPair, random: Random): DatedCertificate {
+  const certificate = certificateOf(pair);
+  return { certificate, rotateAtMs: rotationTimeMs(certificate, random) };
+}
+
+/** Leaves out pairs that cannot be read. */
+function usable(stored: StoredCertificates, logger: Logger): StoredCertificates {
+  const keep = (pair: KeyPair | undefined): KeyPair | undefined => {
+    try {
+      if (pair) certificateOf(pair);
+      return pair;
+    } catch (error) {
+      logger.warn({ err: messageOf(error) }, "a saved certificate is of no use; going on without it");
+      return undefined;
+    }
+  };
+  return { ...stored, selfSigned: keep(stored.selfSigned), issued: keep(stored.issued) };
+}

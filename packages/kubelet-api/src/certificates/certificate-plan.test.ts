@@ -1,0 +1,59 @@
+import { X509Certificate } from "node:crypto";
+import { beforeAll, describe, expect, test } from "vitest";
+import { planCertificate, rotationTimeMs, type CertificateSituation } from "./certificate-plan.ts";
+import { generateKey } from "./key-pair.ts";
+import { selfSignedCertificate } from "./x509-writer.ts";
+
+const day = 86_400_000;
+const names = { dnsNames: [], ips: ["10.0.0.1"] };
+const others = { dnsNames: [], ips: ["10.0.0.2"] };
+let certificate: X509Certificate;
+
+beforeAll(async () => {
+  const subject = { commonName: "vk", names, key: await generateKey() };
+  certificate = new X509Certificate(selfSignedCertificate(subject, { notBeforeMs: 0, notAfterMs: 100 * day }));
+});
+
+function plan(given: Partial<CertificateSituation>): string {
+  return planCertificate({ nowMs: 10 * day, names, issued: undefined, pendingNames: undefined, notBeforeMs: 0, ...given }).kind;
+}
+
+describe("planCertificate", () => {
+  test("asks as soon as the node has an address", () => {
+    expect(plan({ names: undefined })).toBe("rest");
+    expect(plan({ names: { dnsNames: [], ips: [] } })).toBe("rest");
+    expect(plan({})).toBe("request");
+    expect(plan({ names: { dnsNames: ["a"], ips: [] } })).toBe("request");
+  });
+
+  test("rests while the certificate is young and covers the addresses", () => {
+    const issued = { certificate, rotateAtMs: 80 * day };
+
+    expect(plan({ issued })).toBe("rest");
+    expect(plan({ issued, names: others })).toBe("request");
+    expect(plan({ issued, nowMs: 80 * day })).toBe("request");
+  });
+
+  test("waits for the request under way as long as it is right", () => {
+    expect(plan({ pendingNames: names })).toBe("await");
+    expect(plan({ pendingNames: names, names: undefined })).toBe("await");
+    expect(plan({ pendingNames: others })).toBe("request");
+  });
+
+  test("a request that has become useless is waited for no longer", () => {
+    expect(plan({ pendingNames: others, issued: { certificate, rotateAtMs: 80 * day } })).toBe("rest");
+  });
+
+  test("keeps to the time before which nothing is to be asked", () => {
+    expect(plan({ notBeforeMs: 10 * day + 1 })).toBe("rest");
+    expect(plan({ notBeforeMs: 10 * day })).toBe("request");
+  });
+});
+
+test("a successor is asked for after 70 to 90 % of a certificate's life", () => {
+  const at = (chance: number) => rotationTimeMs(certificate, { next: () => chance, uuid: () => "" }) / day;
+
+  expect(at(0)).toBeCloseTo(70);
+  expect(at(0.5)).toBeCloseTo(80);
+  expect(at(0.999_999)).toBeCloseTo(90, 2);
+});

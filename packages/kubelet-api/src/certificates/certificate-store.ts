@@ -1,0 +1,104 @@
+import { mkdir, open, readFile, rename } from "node:fs/promises";
+import { join } from "node:path";
+import { InvalidInputError, messageOf } from "@virtual-kubelet/errdefs";
+import type { Logger } from "@virtual-kubelet/kube-client";
+import type { KeyPair } from "./key-pair.ts";
+import type { ServingNames } from "./serving-names.ts";
+
+/** A request for a certificate that is not decided yet. */
+export interface PendingRequest {
+  /** Name and UID of the CertificateSigningRequest. */
+  readonly name: string;
+  readonly uid: string;
+  /** PEM. */
+  readonly key: string;
+  readonly names: ServingNames;
+  /** When it was made, in milliseconds since the epoch. */
+  readonly madeMs: number;
+}
+
+/** What a node has of serving certificates. */
+export interface StoredCertificates {
+  readonly selfSigned?: KeyPair | undefined;
+  /** Of the cluster's signer. */
+  readonly issued?: KeyPair | undefined;
+  readonly pending?: PendingRequest | undefined;
+}
+
+/** Keeps certificates, keys and a pending request over restarts. */
+export interface CertificateStore {
+  /** What was saved last; empty if nothing was. */
+  load(): Promise<StoredCertificates>;
+  /** Saves it, in place of what was there. */
+  save(stored: StoredCertificates): Promise<void>;
+}
+
+/** Keeps nothing: each start makes a new key, and a new request. */
+export const noCertificateStore: CertificateStore = { load: () => Promise.resolve({}), save: () => Promise.resolve() };
+
+/**
+ * Keeps them in `<node name>.json` in a directory, readable by the owner alone (0600, the directory 0700). A file that
+ * cannot be understood counts as none, and is logged.
+ *
+ * @throws InvalidInputError if the directory cannot be made
+ */
+export async function openCertificateDirectory(directory: string, nodeName: string, logger: Logger): Promise<CertificateStore> {
+  const path = join(directory, `${nodeName}.json`);
+  try {
+    await mkdir(directory, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw new InvalidInputError(`make the directory ${directory} for certificates: ${messageOf(error)}`, { cause: error });
+  }
+  return { load: () => load(path, logger), save: (stored) => save(path, stored) };
+}
+
+async function load(path: string, logger: Logger): Promise<StoredCertificates> {
+  let text: string;
+  try {
+    text = await readFile(path, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return {};
+    throw new InvalidInputError(`read ${path}: ${messageOf(error)}`, { cause: error });
+  }
+  try {
+    const stored: unknown = JSON.parse(text);
+    if (isStored(stored)) return stored;
+  } catch {
+    // The parser's own error quotes the text, which holds keys.
+  }
+  logger.warn({ path }, "the file with certificates cannot be understood; starting without");
+  return {};
+}
+
+/** Whole or not at all: a crash in between leaves what was there. */
+async function save(path: string, stored: StoredCertificates): Promise<void> {
+  const next = `${path}.new`;
+  {
+    await using file = await open(next, "w", 0o600);
+    await file.chmod(0o600);
+    await file.writeFile(JSON.stringify(stored));
+    await file.sync();
+  }
+  await rename(next, path);
+}
+
+function isStored(value: unknown): value is StoredCertificates {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  const { selfSigned, issued, pending } = value as { selfSigned?: unknown; issued?: unknown; pending?: unknown };
+  return (
+    (selfSigned === undefined || hasTexts(selfSigned, ["certificate", "key"])) &&
+    (issued === undefined || hasTexts(issued, ["certificate", "key"])) &&
+    (pending === undefined || (hasTexts(pending, ["name", "uid", "key"]) && isPending(pending)))
+  );
+}
+
+function isPending(value: object): boolean {
+  const { names, madeMs } = value as Partial<PendingRequest>;
+  return typeof madeMs === "number" && Array.isArray(names?.dnsNames) && Array.isArray(names.ips);
+}
+
+function hasTexts(value: unknown, fields: readonly string[]): value is object {
+  return (
+    typeof value === "object" && value !== null && fields.every((field) => typeof (value as Record<string, unknown>)[field] === "string")
+  );
+}

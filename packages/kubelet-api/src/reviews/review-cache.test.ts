@@ -1,0 +1,103 @@
+import { FakeClock } from "@virtual-kubelet/kube-client/testing";
+import { expect, test } from "vitest";
+import { ReviewCache } from "./review-cache.ts";
+
+const { signal } = new AbortController();
+
+function rig({ capacity = 10, maxPending = 10 } = {}) {
+  const clock = new FakeClock();
+  const asked: string[] = [];
+  const cache = new ReviewCache<string>({ capacity, maxPending, clock });
+  const ask = (key: string, ttlMs = 1000) => {
+    return cache.get(
+      key,
+      async () => {
+        asked.push(key);
+        return { answer: `${key}!`, ttlMs };
+      },
+      signal,
+    );
+  };
+  return { clock, asked, cache, ask };
+}
+
+test("an answer counts for as long as it says, and no longer", async () => {
+  const { clock, asked, ask } = rig();
+
+  expect(await ask("a")).toBe("a!");
+  await clock.advance(999);
+  expect(await ask("a")).toBe("a!");
+  expect(asked).toEqual(["a"]);
+  await clock.advance(1);
+  await ask("a");
+
+  expect(asked).toEqual(["a", "a"]);
+});
+
+test("the wall clock has no say in that", async () => {
+  const { clock, asked, ask } = rig();
+  await ask("a");
+
+  clock.jump(-3_600_000);
+  await clock.advance(1000);
+  await ask("a");
+
+  expect(asked).toEqual(["a", "a"]);
+});
+
+test("equal questions that come together are one", async () => {
+  const { asked, ask } = rig();
+
+  expect(await Promise.all([ask("a"), ask("a"), ask("b")])).toEqual(["a!", "a!", "b!"]);
+
+  expect(asked).toEqual(["a", "b"]);
+});
+
+test("what is not to be kept is asked for each time", async () => {
+  const { asked, ask, cache } = rig();
+
+  await ask("a", 0);
+  await ask("a", 0);
+
+  expect(asked).toEqual(["a", "a"]);
+  expect(cache.size).toBe(0);
+});
+
+test("an error is for those who wait for it, and is not kept", async () => {
+  const { ask, cache } = rig();
+  const fail = () => cache.get("a", () => Promise.reject(new Error("down")), signal);
+
+  await expect(Promise.all([fail(), fail()])).rejects.toThrow("down");
+
+  expect(await ask("a")).toBe("a!");
+});
+
+test("of too many answers those go that nobody has asked for the longest", async () => {
+  const { asked, ask, cache } = rig({ capacity: 2 });
+
+  for (const key of ["a", "b", "a", "c", "a", "b"]) await ask(key);
+
+  expect(asked).toEqual(["a", "b", "c", "b"]);
+  expect(cache.size).toBe(2);
+});
+
+test("too many questions under way are refused at once", async () => {
+  const { cache } = rig({ maxPending: 1 });
+  const never = new Promise<never>(() => {});
+  void cache.get("a", () => never, signal);
+
+  await expect(cache.get("b", () => never, signal)).rejects.toThrow("1 questions are under way already");
+});
+
+test("who gives up gets their reason, and the answer is kept for the next one", async () => {
+  const { cache } = rig();
+  const gate = Promise.withResolvers<{ answer: string; ttlMs: number }>();
+  const gone = new AbortController();
+  const first = cache.get("a", () => gate.promise, gone.signal);
+
+  gone.abort(new Error("client is gone"));
+  await expect(first).rejects.toThrow("client is gone");
+  gate.resolve({ answer: "late", ttlMs: 1000 });
+
+  expect(await cache.get("a", () => Promise.reject(new Error("asked again")), signal)).toBe("late");
+});
