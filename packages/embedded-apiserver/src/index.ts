@@ -12,6 +12,5 @@ export type { InProcessRequest, InProcessResponse, InProcessTransport } from "./
 export type { ApiMetadata, ApiObject, Column, FieldError, Kind, WriteContext } from "./kind.ts";
 export type { ClientUser } from "./kubeconfig.ts";
 export { kinds, kindFor } from "./kinds/index.ts";
-export type { Manifest } from "./seed.ts";
 export { startApiServer, type ApiServer, type ApiServerOptions } from "./start-api-server.ts";
 export { VirtualClock } from "./virtual-clock.ts";

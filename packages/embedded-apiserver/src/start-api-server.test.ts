@@ -32,12 +32,27 @@ test("a server starts with the objects it is given, in their order, and with the
   expect(server.cluster.get(deploymentKind, "default", "web")?.metadata.uid).toBeDefined();
 });
 
+test("objects to start with may be given to many servers, and hold what JSON has not", async () => {
+  const { status: _status, ...unused } = pod;
+  const given = { ...unused, metadata: { ...pod.metadata, deletionTimestamp: undefined, annotations: { at: new Date(0) } } };
+  const before = structuredClone(given);
+
+  for (let start = 0; start < 2; start++) {
+    await using server = await startApiServer({ listen: false, objects: [namespace, given] });
+    expect(server.cluster.get(podKind, "shop", "web")?.metadata.annotations).toEqual({ at: "1970-01-01T00:00:00.000Z" });
+  }
+
+  expect(given).toEqual(before);
+});
+
 test("a server does not start with objects it does not know or does not allow", async () => {
   const unknown = { apiVersion: "example.com/v1", kind: "Widget", metadata: { name: "w" } };
-  const start = (object: typeof unknown): Promise<ApiServer> => startApiServer({ listen: false, objects: [object] });
+  const start = (object: object): Promise<ApiServer> => startApiServer({ listen: false, objects: [object] });
 
   await expect(start(unknown)).rejects.toSatisfy(isInvalidInput);
-  await expect(start(unknown)).rejects.toThrow("create the object w: the server does not know Widget of example.com/v1");
+  await expect(start(unknown)).rejects.toThrow(
+    'create the object "w": apiVersion is "example.com/v1", kind is "Widget"; expected a kind that the server knows',
+  );
   await expect(start(pod)).rejects.toThrow('namespaces "shop" not found');
 });
 

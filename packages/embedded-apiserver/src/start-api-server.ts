@@ -17,7 +17,7 @@ import { toKubeconfig, writePrivateFile, type ClientUser } from "./kubeconfig.ts
 import { kinds } from "./kinds/index.ts";
 import { runNamespaceDeletion } from "./namespace-deletion.ts";
 import { Registry } from "./rest/registry.ts";
-import { seedObjects, type Manifest } from "./seed.ts";
+import { seedObjects } from "./seed.ts";
 import { ServiceAccountTokens } from "./service-account-token.ts";
 import { Storage } from "./storage.ts";
 import { systemClock, systemRandom } from "./system-clock.ts";
@@ -55,10 +55,10 @@ export interface ApiServerOptions {
   /** Told of controllers' work that failed and is tried again; default: nobody is. */
   readonly onControllerError?: (error: unknown) => void;
   /**
-   * Objects to start with, as in manifests: created in this order, with their status. Default: none, besides what
-   * every cluster has.
+   * Objects to start with, as in manifests, with `apiVersion` and `kind`: created in this order, with their status.
+   * Default: none, besides what every cluster has.
    */
-  readonly objects?: readonly Manifest[];
+  readonly objects?: readonly object[];
   /** Whether HTTPS is served; without it only {@link ApiServer.transport} leads in. Default: true. */
   readonly listen?: boolean;
   /** Changes of each kind that are kept for watches to resume from; default: 4096. */
