@@ -1,69 +1,87 @@
 /**
- * Measures the embedded API server beside kube-apiserver with etcd: pods per second, start, memory. Prints figures and
- * their ratios. The embedded server runs as published: build it first.
+ * Measures the embedded API server beside kube-apiserver with etcd: pods per second, memory, start. The embedded server
+ * runs as published: build it first.
  *
- * Usage: api-server.ts [--pods 400] [--rounds 3] [--held 2000]
+ * By itself: api-server.ts [--pods 400] [--rounds 3] [--held 2000]
  */
 import { execFileSync, spawn } from "node:child_process";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { startControlPlane } from "@virtual-kubelet/testing";
 import { Api, readAccess, type ApiAccess } from "./api.ts";
+import { median } from "./median.ts";
 import { peakResidentMiB } from "./process-stats.ts";
 
 /** Callers at once. */
 const concurrency = 32;
-const { values } = parseArgs({
-  options: {
-    pods: { type: "string", default: "400" },
-    rounds: { type: "string", default: "3" },
-    held: { type: "string", default: "2000" },
-  },
-});
-const pods = Number(values.pods);
 const embeddedServer = join(import.meta.dirname, "embedded-server.mjs");
+
+/** How much is measured. */
+export interface ApiServerLoad {
+  /** Pods of a round. */
+  readonly pods: number;
+  readonly rounds: number;
+  /** Pods that are kept while the memory is measured. */
+  readonly held: number;
+}
+
+/** Figures of one server. */
+export interface ApiServerFigures {
+  /** Created, given two statuses, and deleted; the median round. */
+  readonly podsPerSecond: number;
+  /** Of all its processes together. */
+  readonly peakMiB: number;
+}
+
+/** Figures of both. */
+export interface ApiServerReport {
+  readonly held: number;
+  readonly embedded: ApiServerFigures;
+  /** kube-apiserver with etcd. */
+  readonly real: ApiServerFigures;
+  /** From the call of `startApiServer` to the first 200 over HTTPS; median. */
+  readonly startMs: number;
+  /** The same, for a process's first server, which loads and compiles. */
+  readonly firstStartMs: number;
+}
 
 /** A server to measure. */
 interface Contender {
-  readonly name: string;
   readonly access: ApiAccess;
   /** Its processes. */
   readonly pids: readonly number[];
 }
 
-await using controlPlane = await startControlPlane({ components: [] });
-await using embedded = await startEmbedded();
-const { etcd, "kube-apiserver": apiServer } = controlPlane.processes;
-const contenders: readonly [Contender, Contender] = [
-  { name: "embedded", access: embedded.access, pids: [embedded.pid] },
-  { name: "real", access: readAccess(controlPlane.kubeconfig.path), pids: [etcd?.pid ?? 0, apiServer?.pid ?? 0] },
-];
+/** Measures both servers, round by round; takes a minute or two. */
+export async function measureApiServers({ pods, rounds, held }: ApiServerLoad): Promise<ApiServerReport> {
+  await using controlPlane = await startControlPlane({ components: [] });
+  await using embedded = await startEmbedded();
+  const { etcd, "kube-apiserver": apiServer } = controlPlane.processes;
+  const contenders: readonly [Contender, Contender] = [
+    { access: embedded.access, pids: [embedded.pid] },
+    { access: readAccess(controlPlane.kubeconfig.path), pids: [etcd?.pid ?? 0, apiServer?.pid ?? 0] },
+  ];
 
-for (const { access } of contenders) await createNode(access);
-const peakMiB: number[] = [];
-for (const contender of contenders) {
-  await hold(contender.access, Number(values.held));
-  peakMiB.push(contender.pids.reduce((sum, pid) => sum + peakResidentMiB(pid), 0));
-}
-// The first round of each warms it up.
-for (const { access } of contenders) await podsPerSecond(access);
-const rates: [number[], number[]] = [[], []];
-for (let round = 0; round < Number(values.rounds); round++) {
-  for (const index of round % 2 === 0 ? ([0, 1] as const) : ([1, 0] as const))
-    rates[index].push(await podsPerSecond(contenders[index].access));
-}
+  for (const { access } of contenders) await createNode(access);
+  const peakMiB: number[] = [];
+  for (const contender of contenders) {
+    await hold(contender.access, held);
+    peakMiB.push(contender.pids.reduce((sum, pid) => sum + peakResidentMiB(pid), 0));
+  }
+  // The first round of each warms it up.
+  for (const { access } of contenders) await podsPerSecond(access, pods);
+  const rates: [number[], number[]] = [[], []];
+  for (let round = 0; round < rounds; round++) {
+    for (const index of round % 2 === 0 ? ([0, 1] as const) : ([1, 0] as const))
+      rates[index].push(await podsPerSecond(contenders[index].access, pods));
+  }
 
-const [embeddedRate, realRate] = [median(rates[0]), median(rates[1])];
-const [embeddedMiB = Number.NaN, realMiB = Number.NaN] = peakMiB;
-// The first start loads and compiles: not what a test suite pays for each of its servers.
-const [firstMs = Number.NaN, ...startMs] = JSON.parse(
-  execFileSync(process.execPath, [embeddedServer, "11"], { encoding: "utf8" }),
-) as number[];
-print("pods/s (create, 2 status patches, delete)", embeddedRate, realRate, "at least 1");
-print(`peak MiB holding ${values.held} pods`, embeddedMiB, realMiB, "at most 0.33");
-process.stdout.write(
-  `start to first 200: ${median(startMs).toFixed(1)} ms, the process's first ${firstMs.toFixed(0)} ms; aim: within 100 ms\n`,
-);
+  const figures = (index: 0 | 1): ApiServerFigures => ({ podsPerSecond: median(rates[index]), peakMiB: peakMiB[index] ?? Number.NaN });
+  const [firstStartMs = Number.NaN, ...startMs] = JSON.parse(
+    execFileSync(process.execPath, [embeddedServer, "11"], { encoding: "utf8" }),
+  ) as number[];
+  return { held, embedded: figures(0), real: figures(1), startMs: median(startMs), firstStartMs };
+}
 
 /** Starts the embedded server, and ends it when disposed. */
 async function startEmbedded(): Promise<AsyncDisposable & { readonly pid: number; readonly access: ApiAccess }> {
@@ -88,7 +106,7 @@ async function startEmbedded(): Promise<AsyncDisposable & { readonly pid: number
 }
 
 /** How many pods a second live and die, as a kubelet has them do, while somebody watches. */
-async function podsPerSecond(access: ApiAccess): Promise<number> {
+async function podsPerSecond(access: ApiAccess, pods: number): Promise<number> {
   const api = new Api(access, { connections: concurrency + 1 });
   const list = JSON.parse(await api.send("GET", "/api/v1/pods?limit=1")) as { metadata: { resourceVersion: string } };
   let deleted = 0;
@@ -175,13 +193,14 @@ async function atOnce(count: number, task: (index: number) => Promise<unknown>):
   );
 }
 
-function median(numbers: readonly number[]): number {
-  const sorted = numbers.toSorted((a, b) => a - b);
-  return ((sorted[Math.floor((sorted.length - 1) / 2)] ?? Number.NaN) + (sorted[Math.ceil((sorted.length - 1) / 2)] ?? Number.NaN)) / 2;
-}
-
-function print(what: string, ours: number, theirs: number, aim: string): void {
-  process.stdout.write(
-    `${what}: embedded ${ours.toFixed(0)}, kube-apiserver with etcd ${theirs.toFixed(0)}; ratio ${(ours / theirs).toFixed(2)}, aim: ${aim}\n`,
-  );
+if (import.meta.main) {
+  const { values } = parseArgs({
+    options: {
+      pods: { type: "string", default: "400" },
+      rounds: { type: "string", default: "3" },
+      held: { type: "string", default: "2000" },
+    },
+  });
+  const report = await measureApiServers({ pods: Number(values.pods), rounds: Number(values.rounds), held: Number(values.held) });
+  process.stdout.write(`${JSON.stringify(report, undefined, 2)}\n`);
 }

@@ -1,4 +1,5 @@
 import { readFileSync, writeFileSync } from "node:fs";
+import type { ApiServerReport } from "./api-server.ts";
 
 /** Medians of one contender in one phase. */
 export interface Side {
@@ -38,6 +39,7 @@ export interface Report {
   readonly idleCpuShare: number;
   readonly heapBytesPerPod: number;
   readonly lease: LeaseTimes;
+  readonly apiServers: ApiServerReport;
 }
 
 const begin = "<!-- begin measured -->";
@@ -87,8 +89,25 @@ function markdown(report: Report): string {
     `A lease's renewal while 300 watches are open and 1,000 patches are queued took at most ${Math.max(...underLoadMs)} ms ` +
       `(${Math.max(...aloneMs)} ms with nothing else going on); it is due every 10,000 ms.`,
     "",
+    ...apiServerSection(report.apiServers),
   );
   return lines.join("\n");
+}
+
+function apiServerSection({ held, embedded, real, startMs, firstStartMs }: ApiServerReport): string[] {
+  return [
+    "### The embedded API server",
+    "",
+    "Pods created, given two statuses and deleted by 32 callers over HTTPS while somebody watches; then memory with pods kept:",
+    "",
+    "| | embedded | kube-apiserver and etcd | ratio | aim |",
+    "|---|---|---|---|---|",
+    `| pods/s | ${Math.round(embedded.podsPerSecond)} | ${Math.round(real.podsPerSecond)} | ${ratio(embedded.podsPerSecond, real.podsPerSecond)} | ≥ 1 |`,
+    `| peak RSS holding ${held} pods, MiB | ${Math.round(embedded.peakMiB)} | ${Math.round(real.peakMiB)} | ${ratio(embedded.peakMiB, real.peakMiB)} | ≤ 0.33 |`,
+    "",
+    `From \`startApiServer()\` to the first 200: ${startMs.toFixed(0)} ms (aim: 100 ms), ${firstStartMs.toFixed(0)} ms for a process's first.`,
+    "",
+  ];
 }
 
 function table(rows: readonly Row[]): string[] {

@@ -1,5 +1,6 @@
 /**
- * Measures our node against a bare loop and kwok on a real API server, and writes the figures to the guide.
+ * Measures our node against a bare loop and kwok on a real API server, and the embedded API server beside that one; writes
+ * the figures to the guide.
  *
  * Usage: run.ts [--pods 2000] [--rounds 3] [--no-guide]
  */
@@ -10,8 +11,10 @@ import { join } from "node:path";
 import { parseArgs, promisify } from "node:util";
 import { ensureControlPlane, startControlPlane, type ControlPlane } from "@virtual-kubelet/testing";
 import { Api, readAccess } from "./api.ts";
+import { measureApiServers } from "./api-server.ts";
 import { bareLoop, kwok, nodeOf, ours, oursOver, type Contender, type Site } from "./contenders.ts";
 import { runLoad, type LoadResult, type Phase } from "./load.ts";
+import { median } from "./median.ts";
 import { cpuSeconds } from "./process-stats.ts";
 import { writeGuide, type LeaseTimes, type Report, type Row } from "./report.ts";
 
@@ -29,6 +32,8 @@ const contenders = [ours, bareLoop, kwok];
 const variants = [oursOver("HTTP/1.1"), oursOver("HTTP/2")];
 
 const programs = await ensureControlPlane({ programs: ["etcd", "kube-apiserver", "kubectl", "kwok"] });
+// Before there is another API server to share the machine with.
+const apiServers = await measureApiServers({ pods: Math.ceil(pods / 5), rounds, held: pods });
 await using controlPlane = await startControlPlane({
   components: [],
   // Without a controller manager nobody makes the service account that this plugin waits for.
@@ -53,6 +58,7 @@ const report: Report = {
   idleCpuShare,
   heapBytesPerPod,
   lease,
+  apiServers,
 };
 mkdirSync(join(root, ".reports"), { recursive: true });
 writeFileSync(
@@ -172,12 +178,6 @@ function rowOf(name: string, runs: readonly LoadResult[]): Row {
     peakRssMiB: of(phase, (it) => it.peakRssMiB[name] ?? Number.NaN),
   });
   return { name, up: side("up"), down: side("down"), requests };
-}
-
-function median(numbers: readonly number[]): number {
-  const sorted = numbers.toSorted((a, b) => a - b);
-  const middle = sorted.length / 2;
-  return sorted.length % 2 === 1 ? (sorted[Math.floor(middle)] ?? Number.NaN) : ((sorted[middle - 1] ?? 0) + (sorted[middle] ?? 0)) / 2;
 }
 
 function summary(phase: Phase): string {
