@@ -11,6 +11,8 @@ export interface NodeOptions {
   readonly taints?: readonly DeepReadonly<Taint>[] | undefined;
   /** Reported as InternalIP. Default: the provider's addresses, else none. */
   readonly address?: string | undefined;
+  /** Reported as InternalIP where neither {@link address} nor the provider says any. Default: none. */
+  readonly defaultAddress?: string | undefined;
   /** Port of the kubelet's HTTPS server; 0 where there is none. Default 10250. */
   readonly kubeletPort?: number | undefined;
   /** Quantities that replace the provider's, by resource name. */
@@ -19,6 +21,11 @@ export interface NodeOptions {
   readonly architecture?: string | undefined;
   /** Reported kubelet version; must be a semantic version with a leading `v`. */
   readonly kubeletVersion?: string | undefined;
+  /**
+   * What the node's side of Kubernetes can do that not every kubelet can, such as `ExtendWebSocketsToKubelet`: names in
+   * upper camel case, in any order. Default: none. API servers before 1.36 ignore it.
+   */
+  readonly declaredFeatures?: readonly string[] | undefined;
   /** Seconds; default 40. The lease is renewed every quarter of it. */
   readonly leaseDurationSeconds?: number | undefined;
   /** Milliseconds between pings; default 10,000. */

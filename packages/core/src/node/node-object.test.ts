@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { hostIPsOf, wantedNode, type NodeState } from "./node-object.ts";
 import type { NodeOptions } from "../options.ts";
+import type { NodeDescription } from "../provider/provider.ts";
 
 const options: NodeOptions = { name: "vk", instance: { identity: "a" } };
 const running: NodeState = { health: { kind: "up" }, answered: true, inventoryLoaded: true };
@@ -87,6 +88,23 @@ describe("wantedNode", () => {
     );
 
     expect(addresses).toEqual([address, { type: "InternalIP", address: "10.0.0.2" }]);
+  });
+
+  test("has the default address only where neither its options nor the provider say one", () => {
+    const addressesOf = (given: Partial<NodeOptions>, description: NodeDescription = {}) =>
+      wantedNode({ ...options, defaultAddress: "10.0.0.1", ...given }, description, running).addresses;
+
+    expect(addressesOf({})).toEqual([{ type: "InternalIP", address: "10.0.0.1" }]);
+    expect(addressesOf({}, { addresses: [] })).toEqual([{ type: "InternalIP", address: "10.0.0.1" }]);
+    expect(addressesOf({ address: "10.0.0.2" })).toEqual([{ type: "InternalIP", address: "10.0.0.2" }]);
+    expect(addressesOf({}, { addresses: [{ type: "ExternalIP", address: "10.0.0.3" }] })).toEqual([
+      { type: "ExternalIP", address: "10.0.0.3" },
+    ]);
+  });
+
+  test("declares features in order, and each once: the API server refuses them otherwise", () => {
+    expect(wantedNode({ ...options, declaredFeatures: ["B", "A", "B"] }, {}, running).declaredFeatures).toEqual(["A", "B"]);
+    expect(wantedNode(options, {}, running).declaredFeatures).toEqual([]);
   });
 
   test("has no hostname label where the name is too long for one", () => {

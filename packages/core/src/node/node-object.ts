@@ -42,6 +42,8 @@ export interface WantedNode {
   /** 0 where there is no server. */
   readonly kubeletPort: number;
   readonly nodeInfo: Readonly<Record<string, string>>;
+  /** In order, each once. */
+  readonly declaredFeatures: readonly string[];
   /** Ready is the last one. */
   readonly conditions: readonly WantedCondition[];
 }
@@ -106,6 +108,7 @@ export function wantedNode(options: NodeOptions, description: NodeDescription, s
       operatingSystem,
       architecture,
     },
+    declaredFeatures: [...new Set(options.declaredFeatures)].sort(),
     conditions: wantedConditions(options, description, state),
   };
 }
@@ -140,11 +143,17 @@ function defaultLabels(name: string, operatingSystem: string, architecture: stri
 }
 
 function wantedAddresses(options: NodeOptions, description: NodeDescription): WantedNode["addresses"] {
-  const addresses = options.address === undefined ? description.addresses : [{ type: "InternalIP", address: options.address }];
+  const { address, defaultAddress } = options;
+  const described = description.addresses?.length || defaultAddress === undefined ? description.addresses : internal(defaultAddress);
+  const addresses = address === undefined ? described : internal(address);
   // The API server refuses an address given twice.
   return addresses?.filter(
     (entry, index) => index === addresses.findIndex(({ type, address }) => type === entry.type && address === entry.address),
   );
+}
+
+function internal(address: string): readonly NodeAddress[] {
+  return [{ type: "InternalIP", address }];
 }
 
 function wantedConditions(options: NodeOptions, description: NodeDescription, state: NodeState): WantedCondition[] {

@@ -357,6 +357,27 @@ describe("planNodePatches", () => {
     expect(apply(node, planNodePatches(want({ kubeletPort: 0 }), node, planOptions)).status?.daemonEndpoints).toEqual({});
   });
 
+  test("declares features, other ones, and none", () => {
+    const node = registered(want({ declaredFeatures: ["A"] }));
+    expect(node.status?.declaredFeatures).toEqual(["A"]);
+    const change = (declaredFeatures: readonly string[]) =>
+      apply(node, planNodePatches(want({ declaredFeatures }), node, planOptions)).status?.declaredFeatures;
+
+    expect(change(["B", "A"])).toEqual(["A", "B"]);
+    expect(change([])).toBeUndefined();
+    expect(planNodePatches(want({ declaredFeatures: ["A"] }), node, planOptions).status).toBeUndefined();
+  });
+
+  test("declares features again with the next heartbeat, and not before, to an API server that drops them", () => {
+    const node = registered(want());
+    const wanted = want({ declaredFeatures: ["A"] });
+
+    expect(planNodePatches(wanted, node, planOptions).status).toBeUndefined();
+    expect(bodyOf(planNodePatches(wanted, node, { ...planOptions, report: true }).status).status).toMatchObject({
+      declaredFeatures: ["A"],
+    });
+  });
+
   test("keeps to a kubelet's labels where told to, also for those it would remove", () => {
     const node = registered(want({ labels: { "kubernetes.io/team": "x", team: "y" } }));
     delete node.metadata!.labels!["kubernetes.io/role"];

@@ -124,6 +124,7 @@ function statusPatch(wanted: WantedNode, current: DeepReadonly<Node>, before: Ow
     allocatable: mapChanges(wanted.allocatable, current.status?.allocatable ?? {}, before.resources, isSameQuantity),
     addresses: addressChanges(wanted, current),
     ...statusChanges(wanted, current),
+    declaredFeatures: declaredFeatureChanges(wanted, current, options),
   });
   const conditions = conditionChanges(wanted.conditions, current.status?.conditions ?? [], before, options.nowMs);
   if (isEmpty(metadata) && isEmpty(status) && !conditions.changed && !options.report) return undefined;
@@ -134,7 +135,11 @@ function statusPatch(wanted: WantedNode, current: DeepReadonly<Node>, before: Ow
 /** What of the status is written as a whole. The API's `Port` is `port` in client-node's types. */
 function statusOnTheWire(wanted: WantedNode): object {
   const daemonEndpoints = { kubeletEndpoint: { Port: wanted.kubeletPort } };
-  return { nodeInfo: { ...wanted.nodeInfo }, ...(wanted.kubeletPort !== 0 && { daemonEndpoints }) };
+  return {
+    nodeInfo: { ...wanted.nodeInfo },
+    ...(wanted.kubeletPort !== 0 && { daemonEndpoints }),
+    ...(wanted.declaredFeatures.length > 0 && { declaredFeatures: [...wanted.declaredFeatures] }),
+  };
 }
 
 function statusChanges(wanted: WantedNode, current: DeepReadonly<Node>): Body {
@@ -148,6 +153,13 @@ function statusChanges(wanted: WantedNode, current: DeepReadonly<Node>): Body {
     daemonEndpoints:
       port === wanted.kubeletPort ? undefined : { kubeletEndpoint: wanted.kubeletPort === 0 ? null : { Port: wanted.kubeletPort } },
   };
+}
+
+/** An API server that knows no such field drops it: what is missing is written with a heartbeat, and causes none. */
+function declaredFeatureChanges(wanted: WantedNode, current: DeepReadonly<Node>, { report }: NodePatchOptions): unknown {
+  const present = current.status?.declaredFeatures ?? [];
+  if (isDeepStrictEqual(wanted.declaredFeatures, present) || (present.length === 0 && !report)) return undefined;
+  return wanted.declaredFeatures.length > 0 ? wanted.declaredFeatures : null;
 }
 
 function addressChanges(wanted: WantedNode, current: DeepReadonly<Node>): unknown {
