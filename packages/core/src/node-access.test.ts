@@ -65,6 +65,12 @@ test("of two pods of one name the one that is not being deleted is found", () =>
   expect(access.findPod("other", "web")).toBeUndefined();
 });
 
+test("a pod is found with the status that is known by now", () => {
+  const access = accessTo({ listPods: () => [pod("u1")], statusOf: ({ metadata }) => ({ message: `of ${metadata?.uid}` }) });
+
+  expect(access.findPod("default", "web")).toEqual({ ...pod("u1"), status: { message: "of u1" } });
+});
+
 test("a provider's error is shown without the pod's secrets, and counted by its code", async () => {
   const counted: MetricLabels[] = [];
   const metrics = { ...noMetrics, count: (_name: string, labels: MetricLabels = {}) => void counted.push(labels) };

@@ -1,5 +1,5 @@
 import { codeOf, UnavailableError, UnsupportedError } from "@virtual-kubelet/errdefs";
-import type { DeepReadonly, Metrics, Pod } from "@virtual-kubelet/kube-client";
+import type { DeepReadonly, Metrics, Pod, PodStatus } from "@virtual-kubelet/kube-client";
 import type { Duplex } from "node:stream";
 import type { AttachIO, ContainerAccess, ContainerLogOptions, ContainerLogs, ExecResult } from "./provider/container-access.ts";
 import type { MetricFamily, StatsSummary } from "./provider/pod-metrics.ts";
@@ -9,6 +9,8 @@ import type { PodRef, Provider, ProviderPodList } from "./provider/provider.ts";
 export interface RunningNode {
   readonly provider: Provider;
   readonly listPods: () => readonly DeepReadonly<Pod>[];
+  /** What is known of a pod now, which the API server may not have heard yet. Default: what {@link listPods} says. */
+  readonly statusOf?: ((pod: DeepReadonly<Pod>) => DeepReadonly<PodStatus> | undefined) | undefined;
   readonly getPods: (signal: AbortSignal) => Promise<ProviderPodList>;
   /** Takes the secrets of the pod of that UID out of what the provider throws. */
   readonly redact: (uid: string, error: unknown) => unknown;
@@ -53,10 +55,12 @@ export class NodeAccess implements ContainerAccess {
     return this.#running?.listPods() ?? [];
   }
 
-  /** A pod of the node by its name; of several, the one that is not being deleted. */
+  /** A pod of the node by its name, with its status as it is now; of several, the one that is not being deleted. */
   findPod(namespace: string, name: string): DeepReadonly<Pod> | undefined {
     const pods = this.listPods().filter(({ metadata }) => metadata?.name === name && metadata.namespace === namespace);
-    return pods.find(({ metadata }) => !metadata?.deletionTimestamp) ?? pods[0];
+    const pod = pods.find(({ metadata }) => !metadata?.deletionTimestamp) ?? pods[0];
+    const status = pod && this.#running?.statusOf?.(pod);
+    return status ? { ...pod, status } : pod;
   }
 
   /** The pods that the back end holds. */

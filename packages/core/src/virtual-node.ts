@@ -258,6 +258,7 @@ export class VirtualNode {
       using _access = this.access.open({
         provider,
         listPods: () => [...reflector.store.list()],
+        statusOf: (pod) => pods.statusOf(pod),
         getPods: (inner) => pods.calls.getPods(inner),
         redact,
       });

@@ -8,6 +8,7 @@ import {
   type Logger,
   type Metrics,
   type Pod,
+  type PodStatus,
   type Random,
   type Store,
   type Tracer,
@@ -17,6 +18,7 @@ import type { Capabilities } from "../provider/capabilities.ts";
 import type { Owner, PodLifecycleHandler, PodNotifier, ProviderPodList } from "../provider/provider.ts";
 import { ProviderCalls } from "../provider/provider-calls.ts";
 import type { ResolvedPod } from "../provider/resolved-pod.ts";
+import type { PodRecord } from "./pod-record.ts";
 import { PodRecords } from "./pod-records.ts";
 import { PodWorker } from "./pod-worker.ts";
 import { StatusWriter } from "./status-writer.ts";
@@ -74,7 +76,7 @@ export class PodController {
 
   constructor(deps: PodControllerDeps) {
     this.#deps = deps;
-    const { client, clock, hostIPs, logger, metrics, options, provider, random, store, tracer = noTracer } = deps;
+    const { client, clock, logger, metrics, options, provider, random, store, tracer = noTracer } = deps;
     const onPlan = (uid: string): void => this.#queue.add(uid);
     const onStatus = (uid: string): void => this.#statuses.mark(uid);
     this.#queue = new WorkQueue({ name: "pods", clock, random, metrics });
@@ -102,7 +104,7 @@ export class PodController {
       client,
       store,
       record: (uid) => this.#records.get(uid),
-      wanted: (pod, record) => wantedStatus(pod, record, { hostIPs: hostIPs(), nowMs: clock.now() }, clock.monotonic()),
+      wanted: (pod, record) => this.#wantedStatus(pod, record),
       clock,
       random,
       logger,
@@ -114,6 +116,12 @@ export class PodController {
   /** Whether anything is known of a pod of that UID. */
   knows(uid: string): boolean {
     return this.#records.get(uid) !== undefined;
+  }
+
+  /** The status a pod should have by what is known now; `undefined` if there is nothing to say. */
+  statusOf(pod: DeepReadonly<Pod>): PodStatus | undefined {
+    const record = this.#records.get(pod.metadata?.uid ?? "");
+    return record && this.#wantedStatus(pod, record);
   }
 
   /** Pods anything is kept of. */
@@ -176,6 +184,11 @@ export class PodController {
   configChanged(uid: string): void {
     const record = this.#records.get(uid);
     if (record?.waitsForConfig || record?.call) this.#queue.add(uid);
+  }
+
+  #wantedStatus(pod: DeepReadonly<Pod>, record: PodRecord): PodStatus | undefined {
+    const { clock, hostIPs } = this.#deps;
+    return wantedStatus(pod, record, { hostIPs: hostIPs(), nowMs: clock.now() }, clock.monotonic());
   }
 
   async #flushStatuses(hardSignal: AbortSignal): Promise<void> {
