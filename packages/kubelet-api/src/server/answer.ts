@@ -12,6 +12,8 @@ export interface ContentAnswer {
    * iteration breaks the connection.
    */
   readonly body: string | Iterable<string> | AsyncIterable<Uint8Array>;
+  /** What the body stands on; let go of when the answer is sent, or cannot be. */
+  readonly held?: Disposable | undefined;
 }
 
 /** The handler has taken the connection over, and is done with it. */

@@ -74,6 +74,8 @@ export class FrontDoor {
       await send(answer);
     } catch (error) {
       this.#options.logger.debug({ path: destination?.path, err: messageOf(error) }, "an answer could not be sent");
+    } finally {
+      if ("held" in answer) answer.held?.[Symbol.dispose]();
     }
   }
 

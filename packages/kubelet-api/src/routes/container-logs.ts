@@ -1,0 +1,77 @@
+import type { ContainerLogs } from "@virtual-kubelet/core";
+import { messageOf } from "@virtual-kubelet/errdefs";
+import type { Clock } from "@virtual-kubelet/kube-client";
+import { logProblem } from "../logs/log-availability.ts";
+import { applyLogOptions, missingTimes } from "../logs/log-body.ts";
+import { parseLogQuery } from "../logs/log-query.ts";
+import type { ContentAnswer } from "../server/answer.ts";
+import { Refusal } from "../server/refusal.ts";
+import { LinkedSignal } from "../streams/linked-signal.ts";
+import type { StreamSlots } from "../streams/stream-slots.ts";
+import { findContainer, type FoundPod } from "./pod-lookup.ts";
+import type { Handler, KubeletRequest } from "./route.ts";
+import type { NodeDirectory } from "./served-node.ts";
+
+/** What the route of logs stands on. */
+export interface ContainerLogsOptions {
+  readonly directory: NodeDirectory;
+  readonly clock: Clock;
+  readonly slots: StreamSlots;
+  /** How much of a tail is held in memory. */
+  readonly maxTailBytes?: number | undefined;
+}
+
+/** `/containerLogs`: what a container wrote. The head goes out before the first byte, for a log may be silent for long. */
+export function containerLogsRoute({ directory, clock, slots, maxTailBytes }: ContainerLogsOptions): Handler {
+  return async (request): Promise<ContentAnswer> => {
+    const container = request.params["container"] ?? "";
+    const options = checkNames(request) ?? parseLogQuery(request.query, clock.now());
+    const { node, pod, ref } = requireLogs(request, directory);
+    const problem = logProblem(pod, container, options);
+    if (problem !== undefined) throw new Refusal(400, problem);
+
+    using held = new DisposableStack();
+    held.use(slots.take());
+    const linked = held.use(new LinkedSignal(request.signal));
+    held.defer(() => linked.abort(new Error("the log is not wanted any more")));
+    const open = (): Promise<ContainerLogs> => node.access.getContainerLogs(ref, container, options, linked.signal);
+    const logs = await open();
+    const missing = missingTimes(logs, options);
+    if (missing !== undefined)
+      throw new Refusal(400, `container ${JSON.stringify(container)} in pod ${JSON.stringify(ref.name)}: ${missing}`);
+    const body = applyLogOptions(logs, options, { signal: linked.signal, reopen: open, maxTailBytes });
+    return {
+      status: 200,
+      headers: { "content-type": "text/plain; charset=utf-8" },
+      body: withErrorText(body, request.signal),
+      held: held.move(),
+    };
+  };
+}
+
+/** The log, and the text of an error behind it: the status is out by then, and a kubelet does it so, too. */
+async function* withErrorText(body: AsyncIterable<Uint8Array>, signal: AbortSignal): AsyncGenerator<Uint8Array, void, undefined> {
+  try {
+    yield* body;
+  } catch (error) {
+    if (!signal.aborted) yield Buffer.from(`${messageOf(error)}\n`);
+  }
+}
+
+/** @throws Refusal 400 for a path with a part that is empty. Source: kubernetes v1.36.3 pkg/kubelet/server/server.go. */
+function checkNames({ params }: KubeletRequest): undefined {
+  if (params["pod"] === "") throw new Refusal(400, '{"message": "Missing podID."}');
+  if (params["container"] === "") throw new Refusal(400, '{"message": "Missing container name."}');
+  if (params["namespace"] === "") throw new Refusal(400, '{"message": "Missing podNamespace."}');
+}
+
+/** @throws Refusal 404, in the words for logs */
+function requireLogs({ params, node }: KubeletRequest, directory: NodeDirectory): FoundPod {
+  const { namespace = "", pod: name = "", container = "" } = params;
+  const located = directory.findPod(namespace, name, node);
+  const uid = located?.pod.metadata?.uid;
+  if (!located || uid === undefined) throw new Refusal(404, `pod ${JSON.stringify(name)} does not exist`);
+  if (!findContainer(located.pod, container))
+    throw new Refusal(404, `container ${JSON.stringify(container)} not found in pod ${JSON.stringify(name)}`);
+  return { ...located, ref: { namespace, name, uid } };
+}

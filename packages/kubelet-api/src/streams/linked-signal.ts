@@ -1,0 +1,28 @@
+/** A signal that aborts when one of several does, and lets go of them when it is disposed. */
+export class LinkedSignal implements Disposable {
+  readonly #controller = new AbortController();
+  readonly #sources: readonly AbortSignal[];
+  readonly #onAbort: (this: AbortSignal, event: Event) => void;
+
+  constructor(...sources: readonly AbortSignal[]) {
+    this.#sources = sources;
+    this.#onAbort = (event) => this.abort((event.target as AbortSignal).reason);
+    for (const source of sources) {
+      if (source.aborted) this.abort(source.reason);
+      source.addEventListener("abort", this.#onAbort, { once: true });
+    }
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** Aborts it by itself. */
+  abort(reason: unknown): void {
+    this.#controller.abort(reason);
+  }
+
+  [Symbol.dispose](): void {
+    for (const source of this.#sources) source.removeEventListener("abort", this.#onAbort);
+  }
+}

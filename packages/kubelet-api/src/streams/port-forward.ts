@@ -1,0 +1,99 @@
+import { isInvalidInput, messageOf } from "@virtual-kubelet/errdefs";
+import { acceptPortForward, portForwardPorts, type PortForwardConnection, type PortForwardSession } from "@virtual-kubelet/streaming";
+import { requirePod, type FoundPod } from "../routes/pod-lookup.ts";
+import type { Handler, KubeletRequest } from "../routes/route.ts";
+import { taken } from "../server/answer.ts";
+import { Refusal } from "../server/refusal.ts";
+import { audited, beginAudit } from "./audit.ts";
+import { LinkedSignal } from "./linked-signal.ts";
+import type { StreamRoutesOptions } from "./remote-command.ts";
+import { requireUpgrade } from "./require-upgrade.ts";
+
+/** `/portForward`: joins connections of a client with ports of a pod. */
+export function portForwardRoute(options: StreamRoutesOptions): Handler {
+  return (request) =>
+    audited(beginAudit(request, { verb: "port-forward" }, options), async () => {
+      checkPorts(request);
+      const found = requirePod(request, options.directory);
+      const upgrade = requireUpgrade(request);
+      using _slot = options.slots.take();
+      let session: PortForwardSession;
+      try {
+        session = await acceptPortForward(upgrade, { clock: options.clock, limits: options.limits });
+      } catch (error) {
+        // The client has its answer already.
+        return { result: `not begun: ${messageOf(error)}`, value: taken };
+      }
+      await using _closed = session;
+      const ports = await serve(session, found, request, options);
+      return { result: `ports ${[...ports].join(", ") || "none"}`, value: taken };
+    });
+}
+
+/** @throws Refusal 400 if the older WebSocket form does not name its ports in the query */
+function checkPorts({ upgrade }: KubeletRequest): void {
+  if (!upgrade) return;
+  try {
+    portForwardPorts(upgrade.request);
+  } catch (error) {
+    throw isInvalidInput(error) ? new Refusal(400, messageOf(error), { cause: error }) : error;
+  }
+}
+
+/** Forwards until the session is over. @returns the ports that were asked for */
+async function serve(
+  session: PortForwardSession,
+  found: FoundPod,
+  request: KubeletRequest,
+  options: StreamRoutesOptions,
+): Promise<ReadonlySet<number>> {
+  const ports = new Set<number>();
+  const forwards = new Set<Promise<void>>();
+  using linked = new LinkedSignal(session.signal, request.signal);
+  const onStop = (): void => void session.close();
+  request.signal.addEventListener("abort", onStop, { once: true });
+  try {
+    if (request.signal.aborted) await session.close();
+    for await (const connection of session.connections) {
+      ports.add(connection.port);
+      const forward = forwardOne(connection, found, linked.signal, options).finally(() => forwards.delete(forward));
+      forwards.add(forward);
+    }
+  } finally {
+    request.signal.removeEventListener("abort", onStop);
+    linked.abort(new Error("the port-forward session is over"));
+    await Promise.all(forwards);
+  }
+  return ports;
+}
+
+/** Forwards one connection; never rejects. */
+async function forwardOne(
+  connection: PortForwardConnection,
+  { node, ref }: FoundPod,
+  signal: AbortSignal,
+  { logger }: StreamRoutesOptions,
+): Promise<void> {
+  const { port, stream } = connection;
+  try {
+    await node.access.portForward(ref, port, stream, signal);
+  } catch (error) {
+    if (signal.aborted || isBrokenConnection(error)) stream.destroy();
+    // A kubelet names the sandbox, and has no UID to show.
+    else connection.fail(`error forwarding port ${port} to pod ${ref.uid}, uid : ${messageOf(error)}`);
+    logger.debug({ pod: `${ref.namespace}/${ref.name}`, port, err: messageOf(error) }, "a forwarded connection ended with an error");
+  }
+}
+
+/** What a connection ends with that was there before: kubectl would give up all others if it were told of it. */
+const brokenCodes: ReadonlySet<unknown> = new Set([
+  "ECONNRESET",
+  "EPIPE",
+  "ERR_STREAM_PREMATURE_CLOSE",
+  "ERR_STREAM_DESTROYED",
+  "ABORT_ERR",
+]);
+
+function isBrokenConnection(error: unknown): boolean {
+  return error instanceof Error && "code" in error && brokenCodes.has(error.code);
+}

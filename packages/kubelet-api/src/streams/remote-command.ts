@@ -1,0 +1,148 @@
+import type { AttachIO } from "@virtual-kubelet/core";
+import { messageOf } from "@virtual-kubelet/errdefs";
+import type { Clock, DeepReadonly, Logger, Pod } from "@virtual-kubelet/kube-client";
+import { acceptRemoteCommand, type RemoteCommandResult, type RemoteCommandSession, type StreamingLimits } from "@virtual-kubelet/streaming";
+import { containerStatus } from "../logs/log-availability.ts";
+import { findContainer, requirePod, type FoundPod, type SpecContainer } from "../routes/pod-lookup.ts";
+import type { Handler, KubeletRequest } from "../routes/route.ts";
+import type { NodeDirectory } from "../routes/served-node.ts";
+import { taken } from "../server/answer.ts";
+import { Refusal } from "../server/refusal.ts";
+import { attachInput } from "./attach-input.ts";
+import { audited, beginAudit } from "./audit.ts";
+import { LinkedSignal } from "./linked-signal.ts";
+import { noResizes } from "./no-resizes.ts";
+import { parseRemoteCommandQuery, type RemoteCommandQuery } from "./remote-command-query.ts";
+import { requireUpgrade } from "./require-upgrade.ts";
+import type { StreamSlots } from "./stream-slots.ts";
+
+/** What the routes of streams stand on. */
+export interface StreamRoutesOptions {
+  readonly directory: NodeDirectory;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly slots: StreamSlots;
+  readonly limits: StreamingLimits;
+}
+
+/** A container that a client wants to talk to. */
+interface Target {
+  readonly found: FoundPod;
+  readonly container: SpecContainer;
+  readonly query: RemoteCommandQuery;
+}
+
+/** `/exec`: runs a command in a container. */
+export function execRoute(options: StreamRoutesOptions): Handler {
+  return (request) => {
+    const query = parseRemoteCommandQuery(request.query);
+    const record = beginAudit(request, { verb: "exec", command: query.command }, options);
+    return audited(record, async () => {
+      if (query.command.length === 0) throw new Refusal(400, "you must specify the command to run");
+      const found = requirePod(request, options.directory);
+      const target = { query, found, container: requireRunning(request, found, (name) => `container not found (${JSON.stringify(name)})`) };
+      return stream(request, options, (session, signal) => runCommand(target, session, signal));
+    });
+  };
+}
+
+/** `/attach`: joins the streams of a container's main process. Whether it is a terminal is the container's say. */
+export function attachRoute(options: StreamRoutesOptions): Handler {
+  return (request) => {
+    const query = parseRemoteCommandQuery(request.query);
+    return audited(beginAudit(request, { verb: "attach" }, options), async () => {
+      const found = requirePod(request, options.directory);
+      const { name: pod, namespace } = found.ref;
+      const target = {
+        query,
+        found,
+        container: requireRunning(request, found, (name) => `container ${name} not found in pod ${pod}_${namespace}`),
+      };
+      return stream(request, options, (session, signal) => attach(target, session, signal));
+    });
+  };
+}
+
+/**
+ * The container that the path names. A kubelet asks its runtime for what runs, so one that certainly does not run is
+ * none; whether one that was restarted runs by now is the provider's to say.
+ *
+ * @throws Refusal 500
+ */
+export function requireRunning(
+  { params }: KubeletRequest,
+  { pod }: { readonly pod: DeepReadonly<Pod> },
+  missing: (name: string) => string,
+): SpecContainer {
+  const name = params["container"] ?? "";
+  const container = findContainer(pod, name);
+  const status = containerStatus(pod, name);
+  const isOver = pod.status?.phase === "Succeeded" || pod.status?.phase === "Failed";
+  const neverRan = status?.state?.waiting !== undefined && status.lastState?.terminated === undefined;
+  if (container && !isOver && !neverRan) return container;
+  throw new Refusal(500, missing(name));
+}
+
+/** Takes the connection, does the work on it, and tells the client the result; every way ends with one. */
+async function stream(
+  request: KubeletRequest,
+  options: StreamRoutesOptions,
+  work: (session: RemoteCommandSession, signal: AbortSignal) => Promise<RemoteCommandResult>,
+): Promise<{ readonly result: string; readonly value: typeof taken }> {
+  const upgrade = requireUpgrade(request);
+  using _slot = options.slots.take();
+  const { stdin, stdout, stderr, tty } = parseRemoteCommandQuery(request.query);
+  const { clock, limits } = options;
+  let session: RemoteCommandSession;
+  try {
+    session = await acceptRemoteCommand(upgrade, { stdin, stdout, stderr, tty, clock, limits });
+  } catch (error) {
+    // The client has its answer already.
+    return { result: `not begun: ${messageOf(error)}`, value: taken };
+  }
+  await using _closed = session;
+  using linked = new LinkedSignal(session.signal, request.signal);
+  const result = await work(session, linked.signal);
+  const hasGone = linked.signal.aborted;
+  await session.finish(result);
+  return { result: hasGone ? `ended early: ${messageOf(linked.signal.reason)}` : resultText(result), value: taken };
+}
+
+async function runCommand(
+  { found, container, query }: Target,
+  session: RemoteCommandSession,
+  signal: AbortSignal,
+): Promise<RemoteCommandResult> {
+  const { stdin, stdout, stderr, tty, resizes } = session;
+  const io: AttachIO = { stdin, stdout, stderr, tty, resizes };
+  try {
+    const { exitCode } = await found.node.access.runInContainer(found.ref, container.name, query.command, io, signal);
+    if (Number.isInteger(exitCode) && exitCode >= 0 && exitCode <= 255) return { exitCode };
+    return { error: `error executing command in container: the provider says it exited with ${exitCode}` };
+  } catch (error) {
+    return { error: `error executing command in container: ${messageOf(error)}` };
+  }
+}
+
+async function attach({ found, container }: Target, session: RemoteCommandSession, signal: AbortSignal): Promise<RemoteCommandResult> {
+  const tty = container.tty ?? false;
+  const { stdout, resizes } = session;
+  using input = session.stdin && attachInput(session.stdin, { once: container.stdinOnce ?? false });
+  const io: AttachIO = {
+    stdin: input?.stream,
+    stdout,
+    stderr: tty ? undefined : session.stderr,
+    tty,
+    resizes: tty ? resizes : noResizes(),
+  };
+  try {
+    await found.node.access.attachToContainer(found.ref, container.name, io, signal);
+    return { exitCode: 0 };
+  } catch (error) {
+    return { error: `error attaching to container: ${messageOf(error)}` };
+  }
+}
+
+function resultText(result: RemoteCommandResult): string {
+  return "error" in result ? result.error : `exit code ${result.exitCode}`;
+}

@@ -1,0 +1,15 @@
+import type { IncomingUpgrade } from "@virtual-kubelet/streaming";
+import type { KubeletRequest } from "../routes/route.ts";
+import { Refusal } from "../server/refusal.ts";
+
+/**
+ * The connection that is to be upgraded.
+ *
+ * @throws Refusal 500 for an ordinary request, 400 for an upgrade to something else, in a kubelet's words
+ */
+export function requireUpgrade({ upgrade, headers }: KubeletRequest): IncomingUpgrade {
+  if (upgrade) return upgrade;
+  if (headers.connection?.toLowerCase().includes("upgrade"))
+    throw new Refusal(400, "unable to upgrade: missing upgrade headers in request: want Upgrade: SPDY/3.1 or websocket");
+  throw new Refusal(500, "Upgrade request required");
+}

@@ -1,0 +1,55 @@
+import { Writable } from "node:stream";
+import type { AttachIO } from "@virtual-kubelet/core";
+import { requirePod } from "../routes/pod-lookup.ts";
+import type { Handler } from "../routes/route.ts";
+import { parseQuery } from "../server/query.ts";
+import { Refusal } from "../server/refusal.ts";
+import { audited, beginAudit } from "./audit.ts";
+import { noResizes } from "./no-resizes.ts";
+import { requireRunning, type StreamRoutesOptions } from "./remote-command.ts";
+
+/** How much output is kept; what comes after is dropped. Source: CRI, ExecSync's 16 MiB, here less. */
+const maxOutputBytes = 1024 * 1024;
+
+/**
+ * `/run`: runs a command, given in one parameter and split at single spaces, and answers with what it wrote. The content
+ * type is the kubelet's, though the body is no JSON.
+ */
+export function runRoute(options: StreamRoutesOptions): Handler {
+  return (request) => {
+    const command = (parseQuery(request.query).first("cmd") ?? "").split(" ");
+    return audited(beginAudit(request, { verb: "run", command }, options), async () => {
+      if (command[0] === "") throw new Refusal(400, 'you must specify the command to run, as "cmd"');
+      const found = requirePod(request, options.directory);
+      const container = requireRunning(request, found, (name) => `container not found (${JSON.stringify(name)})`);
+      using _slot = options.slots.take();
+      const output = new CollectedOutput();
+      const io: AttachIO = { stdin: undefined, stdout: output.stream(), stderr: output.stream(), tty: false, resizes: noResizes() };
+      const { exitCode } = await found.node.access.runInContainer(found.ref, container.name, command, io, request.signal);
+      const result = `exit code ${exitCode}`;
+      if (exitCode !== 0) throw new Refusal(500, `command '${command.join(" ")}' exited with ${exitCode}: ${output.text()}`);
+      return { result, value: { status: 200, headers: { "content-type": "application/json" }, body: output.text() } };
+    });
+  };
+}
+
+/** What several streams wrote, in the order it came. */
+class CollectedOutput {
+  readonly #chunks: Buffer[] = [];
+  #bytes = 0;
+
+  stream(): Writable {
+    return new Writable({
+      write: (chunk: Buffer, _encoding, done) => {
+        const kept = chunk.subarray(0, maxOutputBytes - this.#bytes);
+        this.#bytes += kept.length;
+        if (kept.length > 0) this.#chunks.push(kept);
+        done();
+      },
+    });
+  }
+
+  text(): string {
+    return Buffer.concat(this.#chunks).toString("utf8");
+  }
+}
