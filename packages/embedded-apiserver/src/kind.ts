@@ -1,4 +1,4 @@
-import type { Random } from "./clock.ts";
+import type { Clock, Random } from "./clock.ts";
 import type { Cluster } from "./cluster.ts";
 
 /** A Kubernetes object as JSON; its fields are narrowed where they are used. */
@@ -58,6 +58,7 @@ export interface Column {
 
 /** What a write may look at besides the object itself. */
 export interface WriteContext {
+  readonly clock: Clock;
   /** Name suffixes and addresses come from it. */
   readonly random: Random;
   /** The objects there are; read only. */

@@ -16,6 +16,7 @@ import { startNodeLifecycle } from "./node-lifecycle.ts";
 import { startPodCollector } from "./pod-collector.ts";
 import { startReplicaSetController } from "./replica-set-controller.ts";
 import { startScheduler } from "./scheduler.ts";
+import { startStatefulSetController } from "./stateful-set/stateful-set-controller.ts";
 import { startTaintEviction } from "./taint-eviction.ts";
 
 /** What the controllers get besides the cluster. */
@@ -31,8 +32,8 @@ export interface ControllersOptions {
 }
 
 /**
- * Starts what kube-controller-manager and kube-scheduler do for the server's kinds: Deployments, ReplicaSets, DaemonSets, Jobs, a
- * scheduler, garbage collection, the watch over nodes, evictions by taint, the end of
+ * Starts what kube-controller-manager and kube-scheduler do for the server's kinds: Deployments, ReplicaSets, DaemonSets,
+ * StatefulSets, Jobs, a scheduler, garbage collection, the watch over nodes, evictions by taint, the end of
  * old events, aggregated roles and certificates. They work on
  * changes only; while nothing changes they do nothing.
  *
@@ -48,6 +49,7 @@ export function startControllers(
   resources.use(startReplicaSetController(deps));
   resources.use(startDeploymentController(deps));
   resources.use(startDaemonSetController(deps));
+  resources.use(startStatefulSetController(deps));
   resources.use(startJobController(deps));
   resources.use(startJobTtl(deps));
   resources.use(startNodeLifecycle(deps));

@@ -4,11 +4,15 @@ import type { ApiObject } from "../kind.ts";
 import { nodeKind } from "../kinds/node/node.ts";
 import { podKind } from "../kinds/pod/pod.ts";
 import type { PodCondition, PodSpec } from "../kinds/pod/pod-fields.ts";
+import { persistentVolumeClaimKind } from "../kinds/volume/persistent-volume-claim.ts";
+import { persistentVolumeKind } from "../kinds/volume/persistent-volume.ts";
+import { storageClassKind } from "../kinds/volume/storage-class.ts";
 import type { ControllerDeps } from "./controller-deps.ts";
 import { type Footprint, footprintOf, NodeUsage, type Usage } from "./node-usage.ts";
 import { keyOf, parseKey } from "./object-key.ts";
 import { isTerminal, podCondition } from "./pod-facts.ts";
 import { allocatable, misfits, unschedulableMessage } from "./scheduler-filters.ts";
+import { bindDelayed, podVolumes, type PodVolumes, volumeMisfit } from "./volume/pod-volumes.ts";
 import { createWorkLoop } from "./work-loop.ts";
 
 const schedulerName = "default-scheduler";
@@ -18,7 +22,7 @@ const defaultNanos: Readonly<Record<string, bigint>> = { cpu: 100_000_000n, memo
 
 /**
  * Binds pods that have no node, each to the node that fits and has the most left. A pod that fits nowhere waits until a
- * node changes or a pod goes.
+ * node changes, a pod goes, or a claim is bound.
  */
 export function startScheduler(deps: ControllerDeps): Disposable {
   const { cluster, clock, events } = deps;
@@ -42,6 +46,7 @@ export function startScheduler(deps: ControllerDeps): Disposable {
       if (type !== "MODIFIED" || before === undefined || matters(before, object)) retry();
     }),
   );
+  for (const kind of [persistentVolumeClaimKind, persistentVolumeKind, storageClassKind]) resources.use(cluster.watch(kind, retry));
   for (const node of cluster.list(nodeKind)) seen.set(node.metadata.name, node);
   for (const pod of cluster.list(podKind)) if (isPending(pod)) loop.add(keyOf(pod));
   return resources;
@@ -58,12 +63,23 @@ export function startScheduler(deps: ControllerDeps): Disposable {
     const spec: PodSpec = pod["spec"];
     const footprint = footprintOf(spec);
     const nodes = [...seen.values()];
-    const problems = nodes.map((node) => misfits(spec, footprint, node, usage.of(node.metadata.name)));
+    const volumes = podVolumes(cluster, pod);
+    if (typeof volumes === "string") {
+      waiting.add(key);
+      refuse(pod, nodes.length === 0 ? unschedulableMessage([]) : `0/${nodes.length} nodes are available: ${volumes}.`);
+      return;
+    }
+    const problems = nodes.map((node) => problemsOf(spec, footprint, volumes, node));
     const fitting = nodes.filter((_, index) => problems[index]?.length === 0);
     const best = roomiest(fitting, footprint);
     if (best === undefined) {
       waiting.add(key);
       refuse(pod, unschedulableMessage(problems));
+      return;
+    }
+    if (volumes.delayed.length > 0) {
+      waiting.add(key);
+      bindDelayed(cluster, volumes, best);
       return;
     }
     cluster.bind(namespace, name, best.metadata.name);
@@ -72,6 +88,12 @@ export function startScheduler(deps: ControllerDeps): Disposable {
       reason: "Scheduled",
       message: `Successfully assigned ${namespace}/${name} to ${best.metadata.name}`,
     });
+  }
+
+  function problemsOf(spec: PodSpec, footprint: Footprint, volumes: PodVolumes, node: Readonly<ApiObject>): readonly string[] {
+    const problems = misfits(spec, footprint, node, usage.of(node.metadata.name));
+    const misfit = problems.length > 0 ? undefined : volumeMisfit(cluster, volumes, node);
+    return misfit === undefined ? problems : [misfit];
   }
 
   function roomiest(nodes: readonly Readonly<ApiObject>[], footprint: Footprint): Readonly<ApiObject> | undefined {

@@ -16,6 +16,10 @@ import { controllerRevisionKind } from "./workload/controller-revision.ts";
 import { daemonSetKind } from "./workload/daemon-set.ts";
 import { deploymentKind } from "./workload/deployment.ts";
 import { replicaSetKind } from "./workload/replica-set.ts";
+import { statefulSetKind } from "./workload/stateful-set.ts";
+import { persistentVolumeClaimKind } from "./volume/persistent-volume-claim.ts";
+import { persistentVolumeKind } from "./volume/persistent-volume.ts";
+import { storageClassKind } from "./volume/storage-class.ts";
 
 /** Every kind the server keeps. */
 export const kinds: readonly Kind[] = [
@@ -31,6 +35,10 @@ export const kinds: readonly Kind[] = [
   daemonSetKind,
   deploymentKind,
   replicaSetKind,
+  statefulSetKind,
+  persistentVolumeClaimKind,
+  persistentVolumeKind,
+  storageClassKind,
   jobKind,
   leaseKind,
   certificateSigningRequestKind,

@@ -6,6 +6,7 @@ import { dnsLabelProblems, dnsSubdomainProblems } from "../validation/names.ts";
 import { positive } from "../validation/numbers.ts";
 import type {
   Affinity,
+  NodeSelector,
   NodeSelectorRequirement,
   NodeSelectorTerm,
   PodAffinity,
@@ -63,18 +64,21 @@ export function affinityErrors({ nodeAffinity, podAffinity, podAntiAffinity }: A
 function nodeAffinityErrors(affinity: Affinity["nodeAffinity"], field: string): FieldError[] {
   const { requiredDuringSchedulingIgnoredDuringExecution: needed, preferredDuringSchedulingIgnoredDuringExecution: liked = [] } =
     affinity ?? {};
-  const errors: FieldError[] = [];
-  if (needed !== undefined) {
-    const path = `${field}.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms`;
-    const terms = needed.nodeSelectorTerms ?? [];
-    if (terms.length === 0) errors.push(required(path, "must have at least one node selector term"));
-    for (const [index, term] of terms.entries()) errors.push(...termErrors(term, `${path}[${index}]`, true));
-  }
+  const errors: FieldError[] =
+    needed === undefined ? [] : nodeSelectorErrors(needed, `${field}.requiredDuringSchedulingIgnoredDuringExecution`);
   for (const [index, { weight, preference }] of liked.entries()) {
     const path = `${field}.preferredDuringSchedulingIgnoredDuringExecution[${index}]`;
     errors.push(...weightErrors(weight, path), ...termErrors(preference, `${path}.preference`, false));
   }
   return errors;
+}
+
+/** What is wrong with a selector of nodes. */
+export function nodeSelectorErrors({ nodeSelectorTerms }: NodeSelector, field: string): FieldError[] {
+  const path = `${field}.nodeSelectorTerms`;
+  const terms = nodeSelectorTerms ?? [];
+  if (terms.length === 0) return [required(path, "must have at least one node selector term")];
+  return terms.flatMap((term, index) => termErrors(term, `${path}[${index}]`, true));
 }
 
 function weightErrors(weight: number, path: string): FieldError[] {

@@ -73,9 +73,7 @@ function firstSourceErrors(volume: Volume, field: string): FieldError[] {
       : [];
   }
   if (hostPath !== undefined) {
-    if (hostPath.path === "") return [required(`${field}.path`)];
-    const typeErrors = hostPathTypes.includes(hostPath.type ?? "") ? [] : [notSupported(`${field}.type`, hostPath.type, hostPathTypes)];
-    return [...backstepErrors(hostPath.path, `${field}.path`), ...typeErrors];
+    return hostPathErrors(hostPath, field);
   }
   if (secret !== undefined)
     return [
@@ -172,4 +170,11 @@ function tokenErrors(
   if (expirationSeconds > 2 ** 32)
     errors.push(invalidValue(`${field}.expirationSeconds`, expirationSeconds, "may not specify a duration larger than 2^32 seconds"));
   return [...errors, ...(path === "" ? [required(`${volumeField}.path`)] : volumeFilePathErrors(path, `${volumeField}.path`))];
+}
+
+/** What is wrong with a path on the node. */
+export function hostPathErrors({ path, type = "" }: NonNullable<Volume["hostPath"]>, field: string): FieldError[] {
+  if (path === "") return [required(`${field}.path`)];
+  const typeErrors = hostPathTypes.includes(type) ? [] : [notSupported(`${field}.type`, type, hostPathTypes)];
+  return [...backstepErrors(path, `${field}.path`), ...typeErrors];
 }

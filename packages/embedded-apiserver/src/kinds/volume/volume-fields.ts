@@ -1,3 +1,4 @@
+import type { ApiObject } from "../../kind.ts";
 import type { ObjectReference } from "../object-reference.ts";
 import type { LabelSelectorField, NodeSelector, ResourceList } from "../pod/pod-fields.ts";
 
@@ -54,8 +55,8 @@ export interface VolumeStatus {
   lastPhaseTransitionTime?: string;
 }
 
-/** The fields of a storage class. */
-export interface StorageClassFields {
+/** A storage class. */
+export interface StorageClassObject extends ApiObject {
   provisioner: string;
   parameters?: Record<string, string>;
   reclaimPolicy?: string;

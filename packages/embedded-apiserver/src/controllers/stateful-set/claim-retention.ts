@@ -1,0 +1,35 @@
+import { equalJson } from "../../json-value.ts";
+import type { ApiObject } from "../../kind.ts";
+import { podKind } from "../../kinds/pod/pod.ts";
+import { statefulSetKind } from "../../kinds/workload/stateful-set.ts";
+import type { StatefulSetSpec } from "../../kinds/workload/workload-fields.ts";
+import { controllerReference, type OwnerReference } from "../ownership.ts";
+
+/**
+ * The owners a claim is to have, so that it goes with the set, or with its pod when the set shrinks, as the set's policy
+ * says; `undefined` if they are right already, or others have their hands on it.
+ *
+ * Source: Kubernetes v1.36.3 pkg/controller/statefulset/stateful_set_utils.go, isClaimOwnerUpToDate and
+ * updateClaimOwnerRefForSetAndPod.
+ *
+ * @param isCondemned - whether the pod's number is no longer wanted
+ */
+export function wantedOwners(
+  claim: Readonly<ApiObject>,
+  set: Readonly<ApiObject>,
+  pod: Readonly<ApiObject>,
+  isCondemned: boolean,
+): OwnerReference[] | undefined {
+  const { persistentVolumeClaimRetentionPolicy: policy = {} }: StatefulSetSpec = set["spec"];
+  const owners = claim.metadata.ownerReferences ?? [];
+  const ours = [controllerReference(statefulSetKind, set), controllerReference(podKind, pod)] as const;
+  const isOurs = (owner: OwnerReference): boolean =>
+    ours.some(({ apiVersion, kind, name }) => owner.apiVersion === apiVersion && owner.kind === kind && owner.name === name);
+  const isStale = owners.some((owner) => isOurs(owner) && !ours.some(({ uid }) => uid === owner.uid));
+  if (isStale || owners.some((owner) => !isOurs(owner) && owner.controller === true)) return undefined;
+  const [bySet, byPod] = ours;
+  const goesWithPod = policy.whenScaled === "Delete" && isCondemned;
+  const added = goesWithPod ? [byPod] : policy.whenDeleted === "Delete" ? [bySet] : [];
+  const wanted = [...owners.filter((owner) => !isOurs(owner)), ...added];
+  return equalJson(wanted, owners) ? undefined : wanted;
+}

@@ -1,0 +1,72 @@
+import { cloneJson } from "../../json-value.ts";
+import type { ApiObject } from "../../kind.ts";
+import type { Volume } from "../../kinds/pod/pod-fields.ts";
+import { statefulSetKind } from "../../kinds/workload/stateful-set.ts";
+import type { ClaimTemplate, PodTemplate, StatefulSetSpec } from "../../kinds/workload/workload-fields.ts";
+import { controllerReference } from "../ownership.ts";
+
+/** Source of this file: Kubernetes v1.36.3 pkg/controller/statefulset/stateful_set_utils.go. */
+
+/** The label that names a pod's revision. */
+export const revisionLabel = "controller-revision-hash";
+
+/** The number at the end of the name of one of the set's pods; `undefined` if it is none. */
+export function ordinalOf(set: Readonly<ApiObject>, pod: Readonly<ApiObject>): number | undefined {
+  const [, parent, ordinal] = /^(.*)-(\d+)$/.exec(pod.metadata.name) ?? [];
+  return parent === set.metadata.name && ordinal !== undefined ? Number(ordinal) : undefined;
+}
+
+/** The name of a revision that a pod is of; empty if it does not say. */
+export function podRevisionOf({ metadata }: Readonly<ApiObject>): string {
+  return metadata.labels?.[revisionLabel] ?? "";
+}
+
+/** The name of the claim that stands for a template. */
+export function claimName(set: Readonly<ApiObject>, template: ClaimTemplate, ordinal: number): string {
+  return `${template.metadata.name ?? ""}-${set.metadata.name}-${ordinal}`;
+}
+
+/** A new pod. */
+export function statefulPod(set: Readonly<ApiObject>, template: PodTemplate, revision: string, ordinal: number): object {
+  const { serviceName, volumeClaimTemplates = [] }: StatefulSetSpec = set["spec"];
+  const { labels, annotations, finalizers } = template.metadata;
+  const name = `${set.metadata.name}-${ordinal}`;
+  const spec = cloneJson(template.spec);
+  const claims = volumeClaimTemplates.map((claim): Volume => ({
+    name: claim.metadata.name ?? "",
+    persistentVolumeClaim: { claimName: claimName(set, claim, ordinal) },
+  }));
+  const volumes = [...claims, ...(spec.volumes ?? []).filter((volume) => !claims.some((claim) => claim.name === volume.name))];
+  return {
+    metadata: {
+      name,
+      generateName: `${set.metadata.name}-`,
+      namespace: set.metadata.namespace,
+      labels: {
+        ...labels,
+        [revisionLabel]: revision,
+        "statefulset.kubernetes.io/pod-name": name,
+        "apps.kubernetes.io/pod-index": String(ordinal),
+      },
+      annotations,
+      finalizers,
+      ownerReferences: [controllerReference(statefulSetKind, set)],
+    },
+    spec: { ...spec, hostname: name, subdomain: serviceName, ...(volumes.length > 0 ? { volumes } : {}) },
+  };
+}
+
+/** A new claim for a pod. */
+export function statefulClaim(set: Readonly<ApiObject>, template: ClaimTemplate, ordinal: number): object {
+  const { selector }: StatefulSetSpec = set["spec"];
+  const { metadata, spec } = cloneJson(template);
+  return {
+    metadata: {
+      ...metadata,
+      name: claimName(set, template, ordinal),
+      namespace: set.metadata.namespace,
+      labels: { ...metadata.labels, ...selector?.matchLabels },
+    },
+    spec,
+  };
+}

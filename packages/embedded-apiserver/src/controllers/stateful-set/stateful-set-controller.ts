@@ -1,0 +1,232 @@
+import { equalJson } from "../../json-value.ts";
+import type { ApiObject } from "../../kind.ts";
+import { podKind } from "../../kinds/pod/pod.ts";
+import { matchesSelector } from "../../kinds/selector-match.ts";
+import { persistentVolumeClaimKind } from "../../kinds/volume/persistent-volume-claim.ts";
+import { controllerRevisionKind } from "../../kinds/workload/controller-revision.ts";
+import { statefulSetKind } from "../../kinds/workload/stateful-set.ts";
+import type { PodTemplate, StatefulSetSpec, StatefulSetStatus } from "../../kinds/workload/workload-fields.ts";
+import { claimObjects } from "../claim.ts";
+import type { ControllerDeps } from "../controller-deps.ts";
+import { ObjectIndex } from "../object-index.ts";
+import { keyOf, parseKey } from "../object-key.ts";
+import { controllerOf } from "../ownership.ts";
+import { isNamespaceTerminating } from "../pod-control.ts";
+import { holdsTemplate, RevisionHistory, revisionOf, templatePatch } from "../revision-history.ts";
+import { createWorkLoop } from "../work-loop.ts";
+import { wantedOwners } from "./claim-retention.ts";
+import { revisionHash } from "./revision-hash.ts";
+import { isWanted, planStatefulSet, type StatefulStep, type StatefulView } from "./stateful-plan.ts";
+import { claimName, ordinalOf, podRevisionOf, statefulClaim, statefulPod } from "./stateful-pod.ts";
+import { statefulSetStatus } from "./stateful-status.ts";
+
+const component = "statefulset-controller";
+const hashLabel = "controller.kubernetes.io/hash";
+
+const orphansOf = (namespace: string | undefined): string => `orphans/${namespace ?? ""}`;
+
+/** The revisions that matter now. */
+interface Revisions {
+  readonly all: readonly Readonly<ApiObject>[];
+  readonly current: Readonly<ApiObject>;
+  readonly update: Readonly<ApiObject>;
+  readonly collisionCount: number;
+}
+
+/**
+ * Keeps the numbered pods of StatefulSets, with their claims.
+ * Source: Kubernetes v1.36.3 pkg/controller/statefulset.
+ */
+export function startStatefulSetController(deps: ControllerDeps): Disposable {
+  const { cluster, clock, events } = deps;
+  const resources = new DisposableStack();
+  const pods = resources.use(new ObjectIndex(cluster, podKind, (pod) => [controllerOf(pod)?.uid ?? orphansOf(pod.metadata.namespace)]));
+  const sets = resources.use(new ObjectIndex(cluster, statefulSetKind, ({ metadata }) => [metadata.uid, `in/${metadata.namespace}`]));
+  const history = resources.use(new RevisionHistory(cluster, statefulSetKind));
+  const loop = resources.use(createWorkLoop({ ...deps, process: sync }));
+  resources.use(cluster.watch(statefulSetKind, ({ type, object }) => type !== "DELETED" && loop.add(keyOf(object))));
+  resources.use(cluster.watch(podKind, ({ object }) => wake(object)));
+  resources.use(cluster.watch(controllerRevisionKind, ({ object }) => wake(object)));
+  for (const set of cluster.list(statefulSetKind)) loop.add(keyOf(set));
+  return resources;
+
+  function wake(owned: Readonly<ApiObject>): void {
+    const owner = controllerOf(owned);
+    const candidates = owner === undefined ? sets.get(`in/${owned.metadata.namespace}`) : sets.get(owner.uid);
+    for (const set of candidates)
+      if (owner !== undefined || matchesSelector(set["spec"].selector, owned.metadata.labels)) loop.add(keyOf(set));
+  }
+
+  function sync(key: string): number | undefined {
+    const { namespace, name } = parseKey(key);
+    const set = cluster.get(statefulSetKind, namespace, name);
+    if (set === undefined) return undefined;
+    const revisions = noteRevision(set);
+    let failure: unknown;
+    try {
+      for (const step of planStatefulSet(viewOf(set, revisions))) carryOut(set, step, revisions);
+    } catch (error) {
+      failure = error;
+    }
+    const view = viewOf(set, revisions);
+    const { status, nextAvailableMs } = statefulSetStatus(view, revisions.collisionCount);
+    writeStatus(set, status);
+    trim(view, revisions);
+    if (failure !== undefined && !isNamespaceTerminating(failure)) throw failure;
+    return nextAvailableMs;
+  }
+
+  function viewOf(set: Readonly<ApiObject>, { current, update }: Revisions): StatefulView {
+    return {
+      set,
+      spec: set["spec"],
+      pods: claim(set),
+      currentRevision: current.metadata.name,
+      updateRevision: update.metadata.name,
+      nowMs: clock.now(),
+    };
+  }
+
+  /** Pods of the right name only: others that match stay as they are. */
+  function claim(set: Readonly<ApiObject>): Readonly<ApiObject>[] {
+    const isMember = (pod: Readonly<ApiObject>): boolean => ordinalOf(set, pod) !== undefined;
+    return claimObjects(cluster, {
+      owner: set,
+      ownerKind: statefulSetKind,
+      kind: podKind,
+      owned: pods.get(set.metadata.uid),
+      orphans: pods.get(orphansOf(set.metadata.namespace)).filter(isMember),
+      canChange: ({ metadata }) => metadata.deletionTimestamp === undefined,
+    }).filter(isMember);
+  }
+
+  function noteRevision(set: Readonly<ApiObject>): Revisions {
+    const { template }: StatefulSetSpec = set["spec"];
+    const status: StatefulSetStatus = set["status"];
+    const known = history.of(set);
+    const newest = known.at(-1);
+    const equal = known.findLast((revision) => holdsTemplate(revision, template));
+    const next = newest === undefined ? 1 : revisionOf(newest) + 1;
+    let { collisionCount = 0 } = status;
+    let update = equal === undefined || equal === newest ? equal : history.renumber(equal, next);
+    while (update === undefined) {
+      const hash = revisionHash(templatePatch(template), collisionCount);
+      update = history.create(set, { hash, hashLabel, revision: next, annotations: set.metadata.annotations });
+      if (update === undefined) collisionCount++;
+    }
+    const current = known.find(({ metadata }) => metadata.name === status.currentRevision) ?? update;
+    return { all: known, current, update, collisionCount };
+  }
+
+  function carryOut(set: Readonly<ApiObject>, step: StatefulStep, revisions: Revisions): void {
+    switch (step.do) {
+      case "create":
+        return createPod(set, step.ordinal, revisions[step.revision]);
+      case "claims":
+        return keepClaims(set, step.pod);
+      case "delete": {
+        const { namespace, name, uid } = step.pod.metadata;
+        return report(set, "Delete", `Pod ${name}`, () => cluster.delete(podKind, namespace, name, { uid }));
+      }
+      default:
+        return step satisfies never;
+    }
+  }
+
+  function createPod(set: Readonly<ApiObject>, ordinal: number, revision: Readonly<ApiObject>): void {
+    const template: PodTemplate = revision["data"].spec.template;
+    const { $patch: _patch, ...plain } = template as PodTemplate & { $patch?: string };
+    const name = `${set.metadata.name}-${ordinal}`;
+    if (hasStaleClaim(set, name, ordinal)) return;
+    createClaims(set, name, ordinal);
+    const pod = report(set, "Create", `Pod ${name}`, () =>
+      cluster.create(podKind, statefulPod(set, plain, revision.metadata.name, ordinal)),
+    );
+    keepOwners(set, pod, ordinal);
+  }
+
+  function createClaims(set: Readonly<ApiObject>, pod: string, ordinal: number): void {
+    const { volumeClaimTemplates = [] }: StatefulSetSpec = set["spec"];
+    for (const template of volumeClaimTemplates) {
+      const name = claimName(set, template, ordinal);
+      const known = cluster.get(persistentVolumeClaimKind, set.metadata.namespace, name);
+      if (known === undefined)
+        report(
+          set,
+          "Create",
+          `Claim ${name} Pod ${pod}`,
+          () => cluster.create(persistentVolumeClaimKind, statefulClaim(set, template, ordinal)),
+          "success",
+        );
+      else if (known.metadata.deletionTimestamp !== undefined) throw new Error(`pvc ${name} is being deleted`);
+    }
+  }
+
+  function keepClaims(set: Readonly<ApiObject>, pod: Readonly<ApiObject>): void {
+    const ordinal = ordinalOf(set, pod);
+    if (ordinal === undefined) return;
+    if (pod["status"].phase === "Pending" && pod.metadata.deletionTimestamp === undefined) createClaims(set, pod.metadata.name, ordinal);
+    keepOwners(set, pod, ordinal);
+  }
+
+  function keepOwners(set: Readonly<ApiObject>, pod: Readonly<ApiObject>, ordinal: number): void {
+    const spec: StatefulSetSpec = set["spec"];
+    for (const claimed of claimsOf(set, ordinal)) {
+      const owners = wantedOwners(claimed, set, pod, !isWanted(spec, ordinal));
+      if (owners === undefined) continue;
+      cluster.update(persistentVolumeClaimKind, claimed.metadata.namespace, claimed.metadata.name, (object) => {
+        if (owners.length > 0) object.metadata.ownerReferences = owners;
+        else delete object.metadata.ownerReferences;
+        return object;
+      });
+    }
+  }
+
+  function claimsOf(set: Readonly<ApiObject>, ordinal: number): Readonly<ApiObject>[] {
+    const { volumeClaimTemplates = [] }: StatefulSetSpec = set["spec"];
+    return volumeClaimTemplates
+      .map((template) => cluster.get(persistentVolumeClaimKind, set.metadata.namespace, claimName(set, template, ordinal)))
+      .filter((claimed) => claimed !== undefined);
+  }
+
+  /** A claim that is to go with a pod of the same name is waited for. */
+  function hasStaleClaim(set: Readonly<ApiObject>, pod: string, ordinal: number): boolean {
+    const { persistentVolumeClaimRetentionPolicy: policy = {} }: StatefulSetSpec = set["spec"];
+    if (policy.whenScaled !== "Delete") return false;
+    return claimsOf(set, ordinal).some(({ metadata }) =>
+      metadata.ownerReferences?.some(({ kind, name }) => kind === "Pod" && name === pod),
+    );
+  }
+
+  function report<T>(
+    set: Readonly<ApiObject>,
+    verb: "Create" | "Delete",
+    what: string,
+    action: () => T,
+    success: string = "successful",
+  ): T {
+    const subject = `${verb} ${what} in StatefulSet ${set.metadata.name}`;
+    try {
+      const result = action();
+      events.record(component, set, { type: "Normal", reason: `Successful${verb}`, message: `${subject} ${success}` });
+      return result;
+    } catch (error) {
+      const message = `${subject} failed error: ${error instanceof Error ? error.message : String(error)}`;
+      if (!isNamespaceTerminating(error)) events.record(component, set, { type: "Warning", reason: `Failed${verb}`, message });
+      throw error;
+    }
+  }
+
+  function trim({ set, spec, pods: members }: StatefulView, { all, current, update }: Revisions): void {
+    const live = new Set([current.metadata.name, update.metadata.name, ...members.map(podRevisionOf)]);
+    const old = all.filter(({ metadata }) => !live.has(metadata.name));
+    if (set.metadata.deletionTimestamp === undefined) history.trim(old, spec.revisionHistoryLimit ?? 10, () => false);
+  }
+
+  function writeStatus({ metadata }: Readonly<ApiObject>, status: StatefulSetStatus): void {
+    const { namespace, name, uid } = metadata;
+    const change = (set: ApiObject): ApiObject | undefined =>
+      set.metadata.uid !== uid || equalJson(set["status"], status) ? undefined : { ...set, status };
+    cluster.update(statefulSetKind, namespace, name, change, "status");
+  }
+}

@@ -1,0 +1,88 @@
+import type { ApiObject, FieldError, Kind } from "../../kind.ts";
+import { labelKeyProblems } from "../../label-syntax.ts";
+import { ageColumn } from "../columns.ts";
+import { invalidValue, notSupported, required, tooLong } from "../validation/field-errors.ts";
+import { immutableErrors } from "../validation/immutable.ts";
+import { each } from "../validation/labels.ts";
+import { isDefaultClass } from "./volume-class.ts";
+import type { StorageClassObject } from "./volume-fields.ts";
+
+const fieldsOf = (storageClass: ApiObject): Partial<StorageClassObject> => storageClass;
+const limits = { parameters: 512, parameterBytes: 256 * 1024 };
+
+/** Source: Kubernetes v1.36.3 pkg/apis/storage/v1/defaults.go, pkg/apis/storage/validation/validation.go and pkg/printers. */
+export const storageClassKind: Kind = {
+  group: "storage.k8s.io",
+  version: "v1",
+  kind: "StorageClass",
+  plural: "storageclasses",
+  singular: "storageclass",
+  shortNames: ["sc"],
+  namespaced: false,
+  schema: "io.k8s.api.storage.v1.StorageClass",
+  applyDefaults(storageClass) {
+    storageClass["reclaimPolicy"] ??= "Delete";
+    storageClass["volumeBindingMode"] ??= "Immediate";
+  },
+  validate: storageClassErrors,
+  columns: [
+    {
+      name: "Name",
+      type: "string",
+      description: "Name must be unique within a namespace.",
+      cell: (storageClass) => `${storageClass.metadata.name}${isDefaultClass(storageClass) ? " (default)" : ""}`,
+    },
+    {
+      name: "Provisioner",
+      type: "string",
+      description: "provisioner indicates the type of the provisioner.",
+      cell: (storageClass) => fieldsOf(storageClass).provisioner ?? "",
+    },
+    {
+      name: "ReclaimPolicy",
+      type: "string",
+      description: "reclaimPolicy controls the reclaimPolicy for dynamically provisioned PersistentVolumes of this storage class.",
+      cell: (storageClass) => fieldsOf(storageClass).reclaimPolicy ?? "Delete",
+    },
+    {
+      name: "VolumeBindingMode",
+      type: "string",
+      description: "volumeBindingMode indicates how PersistentVolumeClaims should be provisioned and bound.",
+      cell: (storageClass) => fieldsOf(storageClass).volumeBindingMode ?? "Immediate",
+    },
+    {
+      name: "AllowVolumeExpansion",
+      type: "string",
+      description: "allowVolumeExpansion shows whether the storage class allow volume expand.",
+      cell: (storageClass) => fieldsOf(storageClass).allowVolumeExpansion ?? false,
+    },
+    ageColumn,
+  ],
+};
+
+function storageClassErrors(storageClass: ApiObject, old: ApiObject | undefined): FieldError[] {
+  const { provisioner = "", parameters = {}, reclaimPolicy = "", volumeBindingMode } = fieldsOf(storageClass);
+  if (old !== undefined)
+    return (["parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"] as const).flatMap((name) =>
+      immutableErrors(storageClass[name], old[name], name),
+    );
+  const lower = provisioner.toLowerCase();
+  return [
+    ...(provisioner === "" ? [required("provisioner")] : each("provisioner", lower, labelKeyProblems(lower))),
+    ...parameterErrors(parameters),
+    ...(["", "Delete", "Retain"].includes(reclaimPolicy) ? [] : [notSupported("reclaimPolicy", reclaimPolicy, ["Delete", "Retain"])]),
+    ...(volumeBindingMode === undefined || ["Immediate", "WaitForFirstConsumer"].includes(volumeBindingMode)
+      ? []
+      : [notSupported("volumeBindingMode", volumeBindingMode, ["Immediate", "WaitForFirstConsumer"])]),
+  ];
+}
+
+function parameterErrors(parameters: Readonly<Record<string, string>>): FieldError[] {
+  const entries = Object.entries(parameters);
+  if (entries.length > limits.parameters) return [tooLong("parameters", limits.parameters)];
+  const bytes = entries.reduce((sum, [key, value]) => sum + key.length + value.length, 0);
+  return [
+    ...entries.filter(([key]) => key === "").map(([key]) => invalidValue("parameters", key, "field can not be empty.")),
+    ...(bytes > limits.parameterBytes ? [tooLong("parameters", limits.parameterBytes)] : []),
+  ];
+}
