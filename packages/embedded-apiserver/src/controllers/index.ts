@@ -18,6 +18,8 @@ import { startReplicaSetController } from "./replica-set-controller.ts";
 import { startScheduler } from "./scheduler.ts";
 import { startStatefulSetController } from "./stateful-set/stateful-set-controller.ts";
 import { startTaintEviction } from "./taint-eviction.ts";
+import { startVolumeBinder } from "./volume/volume-binder.ts";
+import { startVolumeProtection } from "./volume/volume-protection.ts";
 
 /** What the controllers get besides the cluster. */
 export interface ControllersOptions {
@@ -33,7 +35,7 @@ export interface ControllersOptions {
 
 /**
  * Starts what kube-controller-manager and kube-scheduler do for the server's kinds: Deployments, ReplicaSets, DaemonSets,
- * StatefulSets, Jobs, a scheduler, garbage collection, the watch over nodes, evictions by taint, the end of
+ * StatefulSets, Jobs, volumes, a scheduler, garbage collection, the watch over nodes, evictions by taint, the end of
  * old events, aggregated roles and certificates. They work on
  * changes only; while nothing changes they do nothing.
  *
@@ -52,6 +54,8 @@ export function startControllers(
   resources.use(startStatefulSetController(deps));
   resources.use(startJobController(deps));
   resources.use(startJobTtl(deps));
+  resources.use(startVolumeBinder(deps));
+  resources.use(startVolumeProtection(deps));
   resources.use(startNodeLifecycle(deps));
   resources.use(startTaintEviction(deps));
   resources.use(startPodCollector(deps));
