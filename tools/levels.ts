@@ -77,6 +77,11 @@ export const levels: readonly Level[] = [
   { name: "unit", about: "tests beside the code, without network and real time", run: () => vitest("unit") },
   { name: "embedded", about: "tests on the embedded API server", run: async () => vitest("embedded", await controlPlaneEnvironment()) },
   {
+    name: "simulation",
+    about: "SEEDS worlds (1000) of the whole system on simulated time, and known bugs they have to find; SEED=n replays one",
+    run: () => vitest("simulation"),
+  },
+  {
     name: "control-plane",
     about: "tests on a real kube-apiserver",
     missing: missingControlPlane,
@@ -98,5 +103,5 @@ export const levels: readonly Level[] = [
 /** What `make` offers besides, that CI does not run. */
 export const otherLevels: readonly { readonly command: string; readonly about: string }[] = [
   { command: "make bench", about: "benchmark against a real control plane" },
-  { command: "npx vitest run --project simulation", about: "seeded simulation of the whole system; SEEDS=100 for fewer" },
+  { command: "SEEDS=20000 make test LEVEL=simulation", about: "more worlds than CI lives through" },
 ];

@@ -28,8 +28,8 @@ export interface Profile {
   readonly skewMs: number;
 }
 
-/** How often the kinds come up. */
-const kinds: Readonly<Record<WorldKind, number>> = { mixed: 85, recovery: 9, burst: 3, long: 3 };
+/** How often the kinds come up. The last two take much longer to live through. */
+const kinds: Readonly<Record<WorldKind, number>> = { mixed: 88, recovery: 9, burst: 1, long: 2 };
 
 /** Draws a world. @param wished - what kind it is to be; default: any */
 export function drawProfile(chance: Chance, wished?: WorldKind): Profile {

@@ -25,7 +25,7 @@ test.skipIf(isReplay).each([3, 4, 5])(
   "the world of seed %i goes the same way each time, whatever its thread has lived through before",
   async (same) => {
     const [alone] = await runSeeds({ seeds: [same], keepsTrace: true });
-    const results = await runSeeds({ seeds: [0, 1, 2, same], keepsTrace: true });
+    const results = await runSeeds({ seeds: [1, 2, same], keepsTrace: true });
 
     expect(alone?.trace.length).toBeGreaterThan(100);
     expect(results.at(-1)).toEqual(alone);
