@@ -2,8 +2,8 @@ import { NodeHeldError } from "@virtual-kubelet/core";
 import { type KubeClient } from "@virtual-kubelet/kube-client";
 import { eventually, RecordingProvider, startFaultProxy } from "@virtual-kubelet/testing";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { Program } from "../support/program.ts";
 import { createNamespace, openClient, sharedControlPlane, type OpenClient } from "./support/cluster.ts";
-import { startProgram } from "./support/program.ts";
 import { forgetNode, nodeToBe, startNode, uniqueName, type TestNode, type TestNodeOptions } from "./support/test-node.ts";
 import { podOn, Pods } from "./support/workload.ts";
 
@@ -135,19 +135,11 @@ test("the program ends with code 78 and one line that names the holder", async (
   const name = uniqueName("held");
   await start("a", { name });
 
-  await using program = await startProgram([
-    "--provider",
-    "mock",
-    "--nodename",
-    name,
-    "--identity",
-    "b",
-    "--kubeconfig",
-    controlPlane.kubeconfig.path,
-  ]);
+  const words = ["--provider", "mock", "--nodename", name, "--identity", "b", "--kubeconfig", controlPlane.kubeconfig.path];
+  await using program = new Program([...words, "--health-addr", "off"], { cwd: controlPlane.directory });
 
-  expect(await program.process.exited).toEqual({ code: 78, signal: null });
-  expect(await program.log()).toContain('held by instance \\"a\\"');
+  expect(await program.exit).toBe(78);
+  expect(program.stderr).toContain('held by instance \\"a\\"');
 });
 
 async function start(identity: string, options: Partial<TestNodeOptions> = {}): Promise<TestNode> {

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { resources, type KubeClient, type Pod } from "@virtual-kubelet/kube-client";
 import { eventually, fileProviderPath, startFileBackend, type FileBackend } from "@virtual-kubelet/testing";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { Program } from "../support/program.ts";
 import { createNamespace, openClient, sharedControlPlane, type OpenClient } from "./support/cluster.ts";
-import { startProgram, type Program } from "./support/program.ts";
 import { forgetNode, nodeToBe, uniqueName } from "./support/test-node.ts";
 import { deploymentOn, instanceIdOf, podOn, Pods } from "./support/workload.ts";
 
@@ -39,7 +39,7 @@ test.for(["notify", "poll"] as const)(
     await client.create(resources.deployments, deploymentOn(name, "web", namespace, 5), { signal });
     const before = await pods.allReady("app=web", 5);
 
-    await killed.process.kill();
+    await killed.end("SIGKILL");
     // A pod more and a pod less, which nobody sees to.
     const added = await pods.create(podOn(name, "added", namespace));
     const forced = before[0];
@@ -76,7 +76,7 @@ test("the program is killed in the midst of creates: each pod is adopted or made
   const created = await Promise.all(Array.from({ length: 20 }, (_, index) => pods.create(podOn(name, `pod-${String(index)}`, namespace))));
   await eventually(() => expect(backend.instances().length).toBeGreaterThan(3));
 
-  await killed.process.kill();
+  await killed.end("SIGKILL");
   await using _restarted = await start(name, backend, "notify");
 
   await Promise.all(created.map((pod) => pods.running(pod.metadata?.name ?? "", 60_000)));
@@ -97,7 +97,7 @@ test("a delete that was under way when the program was killed is finished with t
   await pods.delete("seen");
   await eventually(() => expect(backend.journal()).toContainEqual(expect.objectContaining({ event: "delete", uid: seen.uid })));
 
-  await killed.process.kill();
+  await killed.end("SIGKILL");
   await pods.delete("unseen");
   await new Promise((resolve) => setTimeout(resolve, 4_000));
   await using _restarted = await start(name, backend, "notify");
@@ -120,9 +120,8 @@ test("a graceful stop leaves the pods running, and ends with code 0", async () =
   const pod = await pods.create(podOn(name, "web", namespace));
   await pods.running("web");
 
-  await program.process.stop(20_000);
+  expect(await program.end("SIGTERM")).toBe(0);
 
-  expect(program.process.exit).toEqual({ code: 0, signal: null });
   expect(backend.instances().map(({ ref }) => ref.uid)).toEqual([pod.uid]);
   expect(backend.journal().filter(({ event }) => event === "delete")).toEqual([]);
   await forgetNode(controlPlane, name);
@@ -149,7 +148,7 @@ async function start(name: string, backend: FileBackend, mode: "notify" | "poll"
       ],
     }),
   );
-  return await startProgram(["--config", config]);
+  return new Program(["--config", config, "--health-addr", "off", "--log-level", "debug"], { cwd: backend.directory });
 }
 
 function expectEachOnce(backend: FileBackend, found: readonly Pod[]): void {

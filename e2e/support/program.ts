@@ -2,6 +2,8 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { stripVTControlCharacters } from "node:util";
+import { startReaper, type Reaper } from "@virtual-kubelet/testing";
+import { onTestFailed } from "vitest";
 
 const main = fileURLToPath(new URL("../../packages/cli/src/main.ts", import.meta.url));
 
@@ -12,9 +14,13 @@ export interface ProgramOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** The real program in a process of its own, from sources. Disposing of it kills it. */
+/**
+ * The real program in a process of its own, from sources. Disposing of it kills it, and so does the end of this process.
+ * The last of what it said is shown if the test fails.
+ */
 export class Program implements AsyncDisposable {
   readonly #child: ChildProcess;
+  readonly #reaper: Reaper = startReaper();
   readonly #exit: Promise<number | NodeJS.Signals>;
   stdout = "";
   stderr = "";
@@ -26,9 +32,15 @@ export class Program implements AsyncDisposable {
       env: { HOME: cwd, PATH: process.env["PATH"], ...env },
       stdio: ["ignore", "pipe", "pipe"],
     });
+    if (this.#child.pid !== undefined) this.#reaper.watch(this.#child.pid);
     this.#child.stdout?.setEncoding("utf8").on("data", (text: string) => (this.stdout += stripVTControlCharacters(text)));
     this.#child.stderr?.setEncoding("utf8").on("data", (text: string) => (this.stderr += text));
-    this.#exit = once(this.#child, "close").then(([code, signal]) => (code ?? signal) as number | NodeJS.Signals);
+    this.#exit = once(this.#child, "close").then(([code, signal]) => {
+      if (this.#child.pid !== undefined) this.#reaper.forget(this.#child.pid);
+      this.#reaper[Symbol.dispose]();
+      return (code ?? signal) as number | NodeJS.Signals;
+    });
+    onTestFailed(() => console.error(this.stderr.trimEnd().split("\n").slice(-80).join("\n")));
   }
 
   /** Exit code, or the signal that ended it. */
@@ -48,8 +60,13 @@ export class Program implements AsyncDisposable {
     this.#child.kill(signal);
   }
 
+  /** Sends the signal and waits for the end. @returns as {@link exit} does */
+  async end(signal: NodeJS.Signals): Promise<number | NodeJS.Signals> {
+    this.kill(signal);
+    return await this.#exit;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#child.kill("SIGKILL");
-    await this.#exit;
+    await this.end("SIGKILL");
   }
 }
