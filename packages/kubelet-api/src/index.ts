@@ -28,3 +28,7 @@ export type { KeyPair, KeyPairSource } from "./certificates/key-pair.ts";
 export { servingNamesOf, type ServingNames } from "./certificates/serving-names.ts";
 export { createAccessControl, type AccessControlOptions } from "./create-access-control.ts";
 export { createServingCertificate } from "./create-serving-certificate.ts";
+export type { HealthCheck } from "./routes/health.ts";
+export type { ServedNode } from "./routes/served-node.ts";
+export { startKubeletServer, type KubeletServer, type KubeletServerOptions } from "./server/kubelet-server.ts";
+export type { ServerLimits } from "./server/server-limits.ts";

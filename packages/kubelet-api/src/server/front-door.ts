@@ -57,8 +57,12 @@ export class FrontDoor {
     this.#options = options;
   }
 
-  /** Answers a request; never rejects. `send` is part of the request's duration. */
-  async handle(call: IncomingCall, send: (answer: Answer) => Promise<void>): Promise<void> {
+  /**
+   * Answers a request; never rejects. Sending is part of the request's duration.
+   *
+   * @param onLetIn - told that the caller is one who may call
+   */
+  async handle(call: IncomingCall, send: (answer: Answer) => Promise<void>, onLetIn: () => void): Promise<void> {
     let destination: Destination | undefined;
     let problem: unknown;
     try {
@@ -68,7 +72,7 @@ export class FrontDoor {
     }
     using _counted = this.#options.metrics.begin(call.method, destination?.segments ?? []);
     const answer = destination
-      ? await this.#answer(call, destination).catch((error: unknown) => this.#refuse(call, destination, error))
+      ? await this.#answer(call, destination, onLetIn).catch((error: unknown) => this.#refuse(call, destination, error))
       : this.#refuse(call, undefined, problem);
     try {
       await send(answer);
@@ -79,11 +83,12 @@ export class FrontDoor {
     }
   }
 
-  async #answer(call: IncomingCall, destination: Destination): Promise<Answer> {
+  async #answer(call: IncomingCall, destination: Destination, onLetIn: () => void): Promise<Answer> {
     const { segments, path, query } = destination;
     const { directory, router, metrics } = this.#options;
     const user = await this.#authenticate(call);
     await this.#authorize(user, call, destination);
+    onLetIn();
 
     const { handler, params } = router.match(call.method, segments);
     const node = this.#node(destination);

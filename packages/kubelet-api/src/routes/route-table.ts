@@ -1,0 +1,101 @@
+import { metricsContentType, renderMetrics } from "@virtual-kubelet/metrics";
+import type { Clock, Logger } from "@virtual-kubelet/kube-client";
+import type { StreamingLimits } from "@virtual-kubelet/streaming";
+import { text } from "../server/answer.ts";
+import { attachRoute, execRoute } from "../streams/remote-command.ts";
+import { portForwardRoute } from "../streams/port-forward.ts";
+import { runRoute } from "../streams/run.ts";
+import type { StreamSlots } from "../streams/stream-slots.ts";
+import { configzRoute } from "./configuration.ts";
+import { containerLogsRoute } from "./container-logs.ts";
+import { HealthChecks, kubeletChecks, type HealthCheck } from "./health.ts";
+import { listPods, listRunningPods } from "./pods.ts";
+import type { Handler, Route } from "./route.ts";
+import type { NodeDirectory } from "./served-node.ts";
+import { StatsRoutes } from "./stats.ts";
+
+/** What the routes stand on. */
+export interface RouteTableOptions {
+  readonly directory: NodeDirectory;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly slots: StreamSlots;
+  readonly streaming: StreamingLimits;
+  /** Where the server listens. */
+  readonly port: () => number;
+  /** When the server began, in seconds since 1970. */
+  readonly startedSeconds: number;
+  /** The program's own metrics in Prometheus's text format. */
+  readonly renderOwnMetrics: () => string | Promise<string>;
+  /** Checks besides a kubelet's. */
+  readonly healthChecks: readonly HealthCheck[];
+}
+
+const getOrPost = ["GET", "POST"];
+
+/**
+ * A kubelet's routes, in the order they are tried. What a node without a machine cannot have is refused as a kubelet
+ * does that has it turned off.
+ *
+ * Source: kubernetes v1.36.3 pkg/kubelet/server/server.go.
+ */
+export function routeTable(options: RouteTableOptions): readonly Route[] {
+  const { directory, renderOwnMetrics, startedSeconds } = options;
+  const health = new HealthChecks([...kubeletChecks(directory.nodes), ...options.healthChecks]);
+  const stats = new StatsRoutes({ ...options, nodes: directory.nodes });
+  const streams = { ...options, limits: options.streaming };
+  const exec = execRoute(streams);
+  const attach = attachRoute(streams);
+  const portForward = portForwardRoute(streams);
+  const run = runRoute(streams);
+  return [
+    { path: "/healthz", methods: "any", handler: health.all },
+    { path: "/healthz/{check}", methods: "any", handler: health.one },
+    { path: "/pods", methods: ["GET"], handler: listPods },
+    { path: "/runningpods", methods: ["GET"], handler: listRunningPods },
+    { path: "/containerLogs/{namespace}/{pod}/{container}", methods: ["GET"], handler: containerLogsRoute(options) },
+    { path: "/exec/{namespace}/{pod}/{container}", methods: getOrPost, handler: exec },
+    { path: "/exec/{namespace}/{pod}/{uid}/{container}", methods: getOrPost, handler: exec },
+    { path: "/attach/{namespace}/{pod}/{container}", methods: getOrPost, handler: attach },
+    { path: "/attach/{namespace}/{pod}/{uid}/{container}", methods: getOrPost, handler: attach },
+    { path: "/portForward/{namespace}/{pod}", methods: getOrPost, handler: portForward },
+    { path: "/portForward/{namespace}/{pod}/{uid}", methods: getOrPost, handler: portForward },
+    { path: "/run/{namespace}/{pod}/{container}", methods: ["POST"], handler: run },
+    { path: "/run/{namespace}/{pod}/{uid}/{container}", methods: ["POST"], handler: run },
+    { path: "/stats/summary", methods: getOrPost, handler: stats.summary },
+    { path: "/metrics", methods: ["GET"], handler: async () => metricsText(await renderOwnMetrics()) },
+    { path: "/metrics/resource", methods: ["GET"], handler: stats.resource },
+    { path: "/metrics/cadvisor", methods: ["GET"], handler: stats.cadvisor },
+    { path: "/metrics/probes", methods: ["GET"], handler: () => metricsText(probeMetrics(startedSeconds)) },
+    { path: "/metrics/slis", methods: ["GET"], handler: health.slis },
+    { path: "/configz", methods: ["GET"], handler: configzRoute(options.port) },
+    {
+      path: "/checkpoint/{namespace}/{pod}/{container}",
+      methods: ["POST"],
+      handler: off(404, "checkpoints are not supported by a virtual node."),
+    },
+    { path: "/logs/{path...}", methods: ["GET"], handler: off(405, "logs endpoint is disabled.") },
+    { path: "/debug/pprof/{path...}", methods: ["GET"], handler: off(405, "profiling endpoint is disabled.") },
+    { path: "/debug/flags/v", methods: ["PUT"], handler: off(405, "flags endpoint is disabled.") },
+  ];
+}
+
+function off(status: 404 | 405, message: string): Handler {
+  return () => text(message, status);
+}
+
+function metricsText(body: string): ReturnType<typeof text> {
+  return text(body, 200, { "content-type": metricsContentType });
+}
+
+/** A kubelet's probes are its own business here: a provider's back end runs them, and tells nobody how they go. */
+function probeMetrics(startedSeconds: number): string {
+  return renderMetrics([
+    {
+      name: "process_start_time_seconds",
+      help: "[ALPHA] Start time of the process since unix epoch in seconds.",
+      type: "gauge",
+      samples: [{ value: startedSeconds }],
+    },
+  ]);
+}

@@ -1,0 +1,236 @@
+import { once } from "node:events";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer, type Server } from "node:https";
+import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
+import type { TLSSocket } from "node:tls";
+import { InvalidInputError, messageOf, UnavailableError } from "@virtual-kubelet/errdefs";
+import { noMetrics, silentLogger, systemClock, type Clock, type Logger, type Metrics } from "@virtual-kubelet/kube-client";
+import { isSpdyRequest, isWebSocketRequest, type IncomingUpgrade } from "@virtual-kubelet/streaming";
+import type { AccessControl, ServingCertificate } from "../access-control.ts";
+import type { HealthCheck } from "../routes/health.ts";
+import { routeTable } from "../routes/route-table.ts";
+import { Router } from "../routes/router.ts";
+import { NodeDirectory, type ServedNode } from "../routes/served-node.ts";
+import { StreamSlots } from "../streams/stream-slots.ts";
+import { text, type Answer } from "./answer.ts";
+import { FrontDoor, type IncomingCall } from "./front-door.ts";
+import { RequestMetrics } from "./request-metrics.ts";
+import { refuseOnSocket, sendAnswer } from "./send-answer.ts";
+import { resolveServerLimits, type ResolvedServerLimits, type ServerLimits } from "./server-limits.ts";
+import { Strangers } from "./strangers.ts";
+import { TlsErrorLog } from "./tls-error-log.ts";
+import { secureContextOptions } from "./tls-options.ts";
+
+/** What {@link startKubeletServer} serves, and where. */
+export interface KubeletServerOptions {
+  /** One node, or several that share the port. */
+  readonly nodes: readonly ServedNode[];
+  /** Address to listen on; empty: all. */
+  readonly host: string;
+  /** 0: any that is free. A kubelet's is 10250. */
+  readonly port: number;
+  readonly accessControl: AccessControl;
+  readonly certificate: ServingCertificate;
+  /** The program's own metrics in Prometheus's text format, for `/metrics`. Default: none. */
+  readonly renderMetrics?: (() => string | Promise<string>) | undefined;
+  /** Checks for `/healthz` besides a kubelet's. Default: none. */
+  readonly healthChecks?: readonly HealthCheck[] | undefined;
+  readonly limits?: ServerLimits | undefined;
+  /** Default: the system's. */
+  readonly clock?: Clock | undefined;
+  /** Default: nothing is logged. */
+  readonly logger?: Logger | undefined;
+  /** Default: nothing is counted. */
+  readonly metrics?: Metrics | undefined;
+}
+
+/** A server that listens. Disposing it ends what is open, in at most {@link ServerLimits.shutdownMs}. */
+export interface KubeletServer extends AsyncDisposable {
+  /** What the nodes are to say in `status.daemonEndpoints`. */
+  readonly port: number;
+}
+
+/**
+ * Serves what kube-apiserver, kubectl and metrics-server ask a kubelet for, over HTTPS, HTTP/1.1.
+ *
+ * @throws InvalidInputError without nodes, or for a certificate that cannot be used; the system's error if the address
+ * cannot be had
+ */
+export async function startKubeletServer(options: KubeletServerOptions): Promise<KubeletServer> {
+  if (options.nodes.length === 0) throw new InvalidInputError("start the node's HTTPS server: there is no node to serve");
+  const server = new RunningServer(options);
+  await server.listen(options);
+  return server;
+}
+
+/** First parts of paths on which a connection becomes something else. */
+const upgradeRoots: ReadonlySet<string | undefined> = new Set(["exec", "attach", "portForward"]);
+
+class RunningServer implements KubeletServer {
+  readonly #server: Server;
+  readonly #door: FrontDoor;
+  readonly #limits: ResolvedServerLimits;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #strangers: Strangers;
+  readonly #tlsErrors: TlsErrorLog;
+  readonly #certificateChanges: Disposable;
+  /** What ends each request that is open. */
+  readonly #open = new Map<Promise<void>, AbortController>();
+  readonly #upgraded = new Set<Duplex>();
+  #port = 0;
+
+  constructor(options: KubeletServerOptions) {
+    const { certificate, nodes, accessControl, clock = systemClock, logger = silentLogger, metrics = noMetrics } = options;
+    this.#clock = clock;
+    this.#logger = logger;
+    this.#limits = resolveServerLimits(options.limits);
+    this.#strangers = new Strangers(this.#limits.maxStrangersPerAddress);
+    this.#tlsErrors = new TlsErrorLog({ clock, logger });
+    const directory = new NodeDirectory(nodes);
+    const routes = routeTable({
+      directory,
+      clock,
+      logger,
+      slots: new StreamSlots(this.#limits.maxStreams),
+      streaming: this.#limits.streaming,
+      port: () => this.#port,
+      startedSeconds: clock.now() / 1000,
+      renderOwnMetrics: options.renderMetrics ?? (() => ""),
+      healthChecks: options.healthChecks ?? [],
+    });
+    this.#door = new FrontDoor({
+      accessControl,
+      directory,
+      router: new Router(routes),
+      metrics: new RequestMetrics({ metrics, clock }),
+      logger,
+    });
+    this.#server = this.#createServer(certificate);
+    this.#certificateChanges = certificate.onChange(() => this.#reload(certificate));
+  }
+
+  get port(): number {
+    return this.#port;
+  }
+
+  async listen({ host, port }: KubeletServerOptions): Promise<void> {
+    try {
+      this.#server.listen(port, host === "" ? undefined : host);
+      await once(this.#server, "listening");
+    } catch (error) {
+      this.#certificateChanges[Symbol.dispose]();
+      throw error;
+    }
+    this.#port = (this.#server.address() as AddressInfo).port;
+    this.#server.on("error", (error) => this.#logger.error({ err: messageOf(error) }, "the node's server has a problem"));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#certificateChanges[Symbol.dispose]();
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    this.#server.closeIdleConnections();
+    for (const controller of this.#open.values()) controller.abort(new UnavailableError("the node's server is stopping"));
+    const timeout = new AbortController();
+    const ended = Promise.allSettled(this.#open.keys());
+    await Promise.race([ended, this.#clock.sleep(this.#limits.shutdownMs, timeout.signal).catch(() => {})]);
+    timeout.abort();
+    this.#server.closeAllConnections();
+    for (const socket of this.#upgraded) socket.destroy();
+    await closed;
+  }
+
+  #createServer(certificate: ServingCertificate): Server {
+    const limits = this.#limits;
+    const server = createServer({
+      ...secureContextOptions(certificate.current()),
+      requestCert: true,
+      rejectUnauthorized: false,
+      ALPNProtocols: ["http/1.1"],
+      handshakeTimeout: limits.handshakeTimeoutMs,
+      headersTimeout: limits.headersTimeoutMs,
+      requestTimeout: limits.requestTimeoutMs,
+      keepAliveTimeout: limits.keepAliveTimeoutMs,
+      connectionsCheckingInterval: Math.max(50, Math.min(1_000, limits.headersTimeoutMs / 4)),
+      maxHeaderSize: limits.maxHeaderBytes,
+      noDelay: true,
+      shouldUpgradeCallback: isUpgrade,
+    });
+    server.maxConnections = limits.maxConnections;
+    server.on("secureConnection", (socket) => {
+      if (!this.#strangers.admit(socket)) socket.destroy();
+    });
+    server.on("tlsClientError", (error, socket) => this.#tlsErrors.note(error, socket.remoteAddress));
+    server.on("request", (request, response) => this.#onRequest(request, response));
+    server.on("upgrade", (request, socket, head) => this.#onUpgrade(request, socket, head));
+    return server;
+  }
+
+  #reload(certificate: ServingCertificate): void {
+    try {
+      this.#server.setSecureContext(secureContextOptions(certificate.current()));
+      this.#logger.info({}, "the node's server uses a new certificate, or a new client CA");
+    } catch (error) {
+      this.#logger.error({ err: messageOf(error) }, "the node's server keeps its certificate: the new one cannot be used");
+    }
+  }
+
+  #onRequest(request: IncomingMessage, response: ServerResponse): void {
+    // Whoever goes away while being answered harms nobody.
+    response.on("error", () => {});
+    request.on("error", () => {});
+    this.#track((controller) => {
+      response.on("close", () => controller.abort(new UnavailableError("the client has gone")));
+      return this.#serve(request, controller.signal, undefined, (answer) => {
+        // A body that nobody reads is not waited for.
+        if (!request.complete) response.setHeader("connection", "close");
+        return sendAnswer(response, answer, controller.signal);
+      });
+    });
+  }
+
+  #onUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    socket.on("error", () => {});
+    this.#upgraded.add(socket);
+    this.#track((controller) => {
+      socket.once("close", () => {
+        this.#upgraded.delete(socket);
+        controller.abort(new UnavailableError("the client has gone"));
+      });
+      return this.#serve(request, controller.signal, { request, socket, head }, async (answer) => {
+        if (!("taken" in answer)) refuseOnSocket(socket, answer, this.#clock);
+      });
+    });
+  }
+
+  #track(serve: (controller: AbortController) => Promise<void>): void {
+    const controller = new AbortController();
+    const done = serve(controller)
+      .catch((error: unknown) => this.#logger.warn({ err: messageOf(error) }, "a request could not be served"))
+      .finally(() => this.#open.delete(done));
+    this.#open.set(done, controller);
+  }
+
+  async #serve(
+    request: IncomingMessage,
+    signal: AbortSignal,
+    upgrade: IncomingUpgrade | undefined,
+    send: (answer: Answer) => Promise<void>,
+  ): Promise<void> {
+    if (request.rawHeaders.length / 2 > this.#limits.maxHeaders) {
+      await send(text("431: Request Header Fields Too Large: too many headers", 431, { connection: "close" }));
+      return;
+    }
+    const socket = request.socket as TLSSocket;
+    const call: IncomingCall = { method: request.method ?? "", url: request.url ?? "", headers: request.headers, socket, upgrade, signal };
+    await this.#door.handle(call, send, () => this.#strangers.letIn(socket));
+  }
+}
+
+/** Whether Node is to hand the connection over. All else that asks for an upgrade is answered as if it had not. */
+function isUpgrade(request: IncomingMessage): boolean {
+  const segments = (request.url ?? "").split("?", 1)[0]?.split("/", 4) ?? [];
+  const root = segments[1] === "nodes" ? segments[3] : segments[1];
+  return upgradeRoots.has(root) && (isSpdyRequest(request) || isWebSocketRequest(request));
+}

@@ -1,0 +1,53 @@
+import { once } from "node:events";
+import { STATUS_CODES, type ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
+import type { Clock } from "@virtual-kubelet/kube-client";
+import type { Answer, ContentAnswer } from "./answer.ts";
+import type { AnswerHeaders } from "./refusal.ts";
+
+/** How long a client whose upgrade was refused may take to read that and close. */
+const lingerMs = 10_000;
+
+/**
+ * Answers a request, no faster than the client reads.
+ *
+ * @throws what the body's iteration throws, and `signal.reason`; the connection is closed then
+ */
+export async function sendAnswer(response: ServerResponse, answer: Answer, signal: AbortSignal): Promise<void> {
+  if ("taken" in answer) return;
+  if (response.destroyed) return;
+  response.writeHead(answer.status, headersOf(answer.headers));
+  if (typeof answer.body === "string") {
+    response.end(answer.body);
+    return;
+  }
+  response.flushHeaders();
+  try {
+    for await (const chunk of answer.body) {
+      signal.throwIfAborted();
+      if (!response.write(chunk)) await once(response, "drain", { signal });
+    }
+    response.end();
+  } catch (error) {
+    response.destroy();
+    throw signal.aborted ? signal.reason : error;
+  }
+}
+
+/** Answers an upgrade with something else than an upgrade, and closes the connection. */
+export function refuseOnSocket(socket: Duplex, answer: ContentAnswer, clock: Clock): void {
+  if (socket.destroyed) return;
+  const body = Buffer.from(typeof answer.body === "string" ? answer.body : "");
+  const headers = { ...headersOf(answer.headers), "content-length": String(body.length), connection: "close" };
+  const lines = Object.entries(headers).flatMap(([name, value]) => [value].flat().map((each) => `${name}: ${each}`));
+  const head = `HTTP/1.1 ${answer.status} ${STATUS_CODES[answer.status] ?? ""}\r\n${lines.join("\r\n")}\r\n\r\n`;
+  const timer = clock.setTimer(lingerMs, () => socket.destroy());
+  socket.once("close", () => timer[Symbol.dispose]());
+  socket.end(Buffer.concat([Buffer.from(head, "latin1"), body]));
+  // What the client had sent ahead is read, for a reset would take the answer away from it.
+  socket.resume();
+}
+
+function headersOf(headers: AnswerHeaders = {}): Record<string, string | string[]> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, typeof value === "string" ? value : [...value]]));
+}

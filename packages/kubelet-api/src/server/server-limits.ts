@@ -1,0 +1,47 @@
+import type { StreamingLimits } from "@virtual-kubelet/streaming";
+
+/** Bounds of the server. What exceeds them is refused or closed; nothing else is affected. */
+export interface ServerLimits {
+  /** How long a request's head may take to come, in milliseconds; default: 10,000. */
+  readonly headersTimeoutMs?: number | undefined;
+  /** How long a request may take to come as a whole, in milliseconds; default: 30,000. */
+  readonly requestTimeoutMs?: number | undefined;
+  /** How long a TLS handshake may take, in milliseconds; default: 10,000. */
+  readonly handshakeTimeoutMs?: number | undefined;
+  /** How long a connection is kept without a request, in milliseconds; default: 120,000, more than the API server's 90 s. */
+  readonly keepAliveTimeoutMs?: number | undefined;
+  /** Size of a request's head, URL included, in bytes; default: 65,536. */
+  readonly maxHeaderBytes?: number | undefined;
+  /** Number of a request's headers; default: 512. */
+  readonly maxHeaders?: number | undefined;
+  /** Connections at once; default: 8,192. */
+  readonly maxConnections?: number | undefined;
+  /** Connections at once from one address on which nobody has been let in yet; default: 1,024. */
+  readonly maxStrangersPerAddress?: number | undefined;
+  /** Logs, commands and port-forwards at once; default: 4,096. */
+  readonly maxStreams?: number | undefined;
+  /** How long open requests may take to end when the server stops, in milliseconds; default: 2,000. */
+  readonly shutdownMs?: number | undefined;
+  /** Bounds of each exec, attach and port-forward. */
+  readonly streaming?: StreamingLimits | undefined;
+}
+
+/** {@link ServerLimits} with nothing left open. */
+export type ResolvedServerLimits = { readonly [Name in keyof ServerLimits]-?: NonNullable<ServerLimits[Name]> };
+
+/** The limits with their defaults. */
+export function resolveServerLimits(limits: ServerLimits = {}): ResolvedServerLimits {
+  return {
+    headersTimeoutMs: limits.headersTimeoutMs ?? 10_000,
+    requestTimeoutMs: limits.requestTimeoutMs ?? 30_000,
+    handshakeTimeoutMs: limits.handshakeTimeoutMs ?? 10_000,
+    keepAliveTimeoutMs: limits.keepAliveTimeoutMs ?? 120_000,
+    maxHeaderBytes: limits.maxHeaderBytes ?? 64 * 1024,
+    maxHeaders: limits.maxHeaders ?? 512,
+    maxConnections: limits.maxConnections ?? 8_192,
+    maxStrangersPerAddress: limits.maxStrangersPerAddress ?? 1_024,
+    maxStreams: limits.maxStreams ?? 4_096,
+    shutdownMs: limits.shutdownMs ?? 2_000,
+    streaming: limits.streaming ?? {},
+  };
+}
