@@ -11,7 +11,6 @@ const readableHighWaterMark = 16 * 1024;
  */
 export function readableOf(channel: Channel, whenLost: "error" | "end" = "error"): Readable {
   const readable = guarded(
-    channel,
     new Readable({
       highWaterMark: readableHighWaterMark,
       read(): void {
@@ -23,15 +22,14 @@ export function readableOf(channel: Channel, whenLost: "error" | "end" = "error"
       },
     }),
   );
-  if (whenLost === "end") channel.onLost = () => channel.inbox.end();
+  channel.whenLost((error) => (whenLost === "end" ? channel.inbox.end() : void readable.destroy(error)));
   return readable;
 }
 
 /** What a channel sends, as a stream; what it receives is dropped. Destroying it before its end cancels the channel. */
 export function writableOf(channel: Channel): Writable {
   channel.inbox.discard();
-  return guarded(
-    channel,
+  const writable = guarded(
     new Writable({
       ...sending(channel),
       destroy(error, done): void {
@@ -40,15 +38,18 @@ export function writableOf(channel: Channel): Writable {
       },
     }),
   );
+  channel.whenLost((error) => void writable.destroy(error));
+  return writable;
 }
 
 /**
  * Both directions of a channel; each ends by itself. Destroying it before both have ended cancels the channel. A channel
  * that is lost after this side has ended is one whose other side has nothing more to say: Go's clients reset it then.
+ *
+ * @param explain - makes a better error of that by which the channel was lost
  */
-export function duplexOf(channel: Channel): Duplex {
+export function duplexOf(channel: Channel, explain?: (lost: Error) => Error): Duplex {
   const duplex = guarded(
-    channel,
     new Duplex({
       ...sending(channel),
       readableHighWaterMark,
@@ -62,10 +63,11 @@ export function duplexOf(channel: Channel): Duplex {
       },
     }),
   );
-  channel.onLost = (error) => {
-    if (duplex.writableFinished) channel.inbox.end();
+  channel.whenLost((lost) => {
+    const error = explain?.(lost) ?? lost;
+    if (duplex.writableFinished && error === lost) channel.inbox.end();
     else duplex.destroy(error);
-  };
+  });
   return duplex;
 }
 
@@ -91,10 +93,9 @@ function sending(channel: Channel): Sending {
   };
 }
 
-/** Ties a stream's end to its channel's, and keeps an error nobody looks at from ending the process. */
-function guarded<Stream extends Readable | Writable>(channel: Channel, stream: Stream): Stream {
+/** Keeps an error that nobody looks at from ending the process. */
+function guarded<Stream extends Readable | Writable>(stream: Stream): Stream {
   stream.on("error", ignore);
-  channel.onLost = (error) => void stream.destroy(error);
   return stream;
 }
 

@@ -13,6 +13,9 @@ export interface Channel {
   end(sent: SendCallback): void;
   /** Drops both directions, and says so where the protocol can. */
   cancel(): void;
-  /** Called once when the other side drops the channel, or the connection is lost, before both directions have ended. */
-  onLost: ((error: Error) => void) | undefined;
+  /**
+   * Sets who is told, once, that the other side has dropped the channel, or that the connection is lost, before both
+   * directions have ended: at once if it is so already. The last one set is told.
+   */
+  whenLost(listener: (error: Error) => void): void;
 }

@@ -92,19 +92,16 @@ export function openPortForwardOver({ socket, head }: UpgradedConnection, option
 
 /** The data stream, which fails with what comes on the error stream. */
 function joinPair(errors: SpdyStream, data: SpdyStream): Duplex {
-  const stream = duplexOf(data);
-  const onDataLost = data.onLost;
   let text = "";
-  const refusal = (): UnavailableError => new UnavailableError(text);
+  const stream = duplexOf(data, (lost) => (text === "" ? lost : new UnavailableError(text)));
   errors.end(() => undefined);
   const take = (chunk: Buffer | undefined): void => {
-    if (chunk === undefined) return text === "" ? undefined : void stream.destroy(refusal());
+    if (chunk === undefined) return text === "" ? undefined : void stream.destroy(new UnavailableError(text));
     if (text.length < maxErrorBytes) text += chunk.toString("utf8");
     errors.inbox.take(take);
   };
-  errors.onLost = () => take(undefined);
-  data.onLost = (error) => (text === "" ? onDataLost?.(error) : void stream.destroy(refusal()));
   errors.inbox.take(take);
+  errors.whenLost(() => take(undefined));
   stream.once("close", () => errors.cancel());
   return stream;
 }

@@ -25,7 +25,7 @@ export function createWebSocketSession(
   const channels = new WebSocketChannels(webSocket, {
     codec,
     channels: ports.flatMap((_port, index) => [2 * index, 2 * index + 1]),
-    halfClose: false,
+    halfClose: "none",
     clock: options.clock,
     limits: resolveLimits(options.limits),
   });

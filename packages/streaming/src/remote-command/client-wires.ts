@@ -51,7 +51,13 @@ function sendInput(source: Readable | undefined, channel: Channel | undefined, f
   if (channel === undefined) return;
   const target = writableOf(channel);
   if (source === undefined) return void target.end();
-  source.on("error", (cause) => fail(new UnavailableError("send a command its input: reading it failed", { cause })));
+  // The pipeline fails the source when the target fails, and the other way round: the first one counts.
+  let targetGone = false;
+  target.once("close", () => (targetGone = true));
+  target.once("error", () => (targetGone = true));
+  source.on("error", (cause) => {
+    if (!targetGone) fail(new UnavailableError("send a command its input: reading it failed", { cause }));
+  });
   pipeline(source, target).catch(() => undefined);
 }
 
@@ -94,7 +100,8 @@ function readStatus({ error, protocol, connection }: ClientWires): Promise<Remot
       parts.push(chunk);
       error.inbox.take(take);
     };
-    error.onLost = end;
+    // What has come counts before the loss.
     error.inbox.take(take);
+    error.whenLost(end);
   });
 }

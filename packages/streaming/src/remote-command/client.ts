@@ -117,7 +117,7 @@ async function runOverWebSocket(
   const channels = new WebSocketChannels(webSocket, {
     codec: "binary",
     channels: Object.values(channelNumbers),
-    halfClose: protocol === "v5.channel.k8s.io",
+    halfClose: protocol === "v5.channel.k8s.io" ? "tell" : "none",
     clock,
     limits: resolveLimits(options.limits),
     pingMs,

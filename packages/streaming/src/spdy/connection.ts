@@ -78,7 +78,7 @@ export class SpdyConnection {
   #lastPeerId = 0;
   #backlogBytes = 0;
   #goneAway = false;
-  #ended = false;
+  #finished: Error | undefined;
   #ending = false;
 
   constructor(socket: Duplex, options: SpdyConnectionOptions) {
@@ -105,7 +105,7 @@ export class SpdyConnection {
     });
     this.closed = new Promise((resolve) => {
       socket.once("close", () => {
-        this.#lose(new UnavailableError("the SPDY connection was closed by the other side"));
+        this.#finish(new UnavailableError("the SPDY connection was closed by the other side"));
         resolve();
       });
     });
@@ -176,11 +176,8 @@ export class SpdyConnection {
       socket.setNoDelay(true);
       socket.setKeepAlive(true, 15_000);
     }
-    socket.on("error", (error) => this.#lose(new UnavailableError("the SPDY connection was lost", { cause: error })));
-    socket.on("end", () => {
-      this.#ended = true;
-      this.#pump();
-    });
+    socket.on("error", (error) => this.#finish(new UnavailableError("the SPDY connection was lost", { cause: error })));
+    socket.on("end", () => this.#finish(new UnavailableError("the SPDY connection was ended by the other side")));
     if (head !== undefined) this.#decoder.push(head);
     socket.on("data", (chunk: Buffer) => {
       this.#decoder.push(chunk);
@@ -202,9 +199,15 @@ export class SpdyConnection {
       this.#fail(error);
     }
     if (this.signal.aborted) while (this.#drop());
-    if (!this.#ended || this.#holds.has("headers")) return;
-    this.#lose(new UnavailableError("the SPDY connection was ended by the other side"));
+    if (this.#finished === undefined || this.#holds.has("headers")) return;
+    this.#lose(this.#finished);
     this.#end();
+  }
+
+  /** Nothing more will be received. What was counts still: it may hold all that there was to say. */
+  #finish(why: Error): void {
+    this.#finished ??= why;
+    this.#pump();
   }
 
   /** After the end: what still comes is read, so that the socket closes without a reset that would cut off what we sent. */

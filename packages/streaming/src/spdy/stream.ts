@@ -19,11 +19,13 @@ export class SpdyStream implements Channel {
   readonly id: number;
   readonly headers: SpdyHeaders;
   readonly inbox: Inbox;
-  onLost: ((error: Error) => void) | undefined;
   readonly #carrier: StreamCarrier;
   #localEnded = false;
   #remoteEnded = false;
   #over: Error | undefined;
+  /** Why the stream was lost before both directions had ended. */
+  #lost: Error | undefined;
+  #onLost: ((error: Error) => void) | undefined;
 
   constructor(id: number, headers: SpdyHeaders, carrier: StreamCarrier) {
     this.id = id;
@@ -47,6 +49,11 @@ export class SpdyStream implements Channel {
     this.#localEnded = true;
     this.#carrier.sendData(this.id, [], true, sent);
     this.#forgetIfEnded();
+  }
+
+  whenLost(listener: (error: Error) => void): void {
+    this.#onLost = listener;
+    if (this.#lost !== undefined) listener(this.#lost);
   }
 
   cancel(): void {
@@ -73,7 +80,9 @@ export class SpdyStream implements Channel {
     this.#over = error;
     const whole = this.#localEnded && this.#remoteEnded;
     this.#carrier.forget(this.id);
-    if (!whole) this.onLost?.(error);
+    if (whole) return;
+    this.#lost = error;
+    this.#onLost?.(error);
   }
 
   #forgetIfEnded(): void {

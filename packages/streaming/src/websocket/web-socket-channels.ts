@@ -24,8 +24,8 @@ export interface WebSocketChannelsOptions {
   readonly codec: "binary" | "base64";
   /** Numbers of the channels there are; what comes on others is dropped. */
   readonly channels: readonly number[];
-  /** Whether an end of one direction can be told, as in version 5; what breaks its rules ends the connection. */
-  readonly halfClose: boolean;
+  /** In version 5 clients tell the end of one direction, and servers heed it; what breaks its rules ends the connection. */
+  readonly halfClose: "none" | "tell" | "heed";
   readonly clock: Clock;
   readonly limits: ResolvedLimits;
   /** Pings at this interval, and gives up a peer that says nothing for a minute; default: pings only a peer that is not read. */
@@ -113,15 +113,15 @@ export class WebSocketChannels {
   #open(number: number): NumberedChannel {
     const { streamBufferBytes } = this.#options.limits;
     let ended = false;
+    let onLost: ((error: Error) => void) | undefined;
     const channel: NumberedChannel = {
       inbox: new Inbox(streamBufferBytes, (full) => this.#setFull(number, full)),
-      onLost: undefined,
       send: (chunks, sent) => {
         if (ended) sent(new UnavailableError(`send on channel ${number}: it has ended`));
         else this.#send(number, chunks, sent);
       },
       end: (sent) => {
-        if (ended || !this.#options.halfClose || this.signal.aborted) sent();
+        if (ended || this.#options.halfClose !== "tell" || this.signal.aborted) sent();
         else this.#webSocket.send(Buffer.from([closeSignal, number]), { binary: true }, (error) => sent(error));
         ended = true;
       },
@@ -129,7 +129,11 @@ export class WebSocketChannels {
         ended = true;
         channel.inbox.discard();
       },
-      lose: (error) => channel.onLost?.(error),
+      whenLost: (listener) => {
+        onLost = listener;
+        if (this.signal.aborted) listener(this.#reason());
+      },
+      lose: (error) => onLost?.(error),
     };
     return channel;
   }
@@ -139,7 +143,7 @@ export class WebSocketChannels {
     if (message.length === 0 || this.signal.aborted) return;
     const { codec, halfClose } = this.#options;
     const [first = 0, second] = message;
-    if (halfClose && first === closeSignal) {
+    if (halfClose === "heed" && first === closeSignal) {
       const target = second === undefined || message.length !== 2 ? undefined : this.#channels.get(second);
       if (target === undefined) return this.destroy(new UnavailableError("the WebSocket was dropped: a close signal names no channel"));
       return target.inbox.end();

@@ -1,0 +1,81 @@
+import { createHash } from "node:crypto";
+import { createServer } from "node:http";
+import { once } from "node:events";
+import { createServer as createTcpServer, type AddressInfo, type Socket } from "node:net";
+import type { Duplex, Readable } from "node:stream";
+import { systemClock } from "@virtual-kubelet/kube-client";
+import type { IncomingUpgrade } from "@virtual-kubelet/streaming";
+
+export const clock = systemClock;
+
+/** A server on loopback that hands every upgrade request on. */
+export interface UpgradeServer extends AsyncDisposable {
+  readonly url: string;
+  /** Sockets that are open. */
+  readonly sockets: ReadonlySet<Duplex>;
+}
+
+/** Starts a server whose upgrade requests are handled; what a handler throws is kept from ending the process. */
+export async function serveUpgrades(
+  handle: (upgrade: IncomingUpgrade, query: URLSearchParams) => Promise<unknown>,
+): Promise<UpgradeServer> {
+  const sockets = new Set<Duplex>();
+  const server = createServer((_request, response) => void response.writeHead(404).end("no upgrade"));
+  server.on("connection", (socket: Socket) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+  });
+  server.on("upgrade", (request, socket, head) => {
+    const { searchParams } = new URL(request.url ?? "/", "http://server");
+    handle({ request, socket, head }, searchParams).catch(() => undefined);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    sockets,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+/** A TCP server on loopback; each direction of a connection ends by itself. */
+export async function serveTcp(handle: (socket: Socket) => void): Promise<{ readonly port: number } & AsyncDisposable> {
+  const sockets = new Set<Socket>();
+  const server = createTcpServer({ allowHalfOpen: true }, (socket) => {
+    sockets.add(socket);
+    socket.on("error", () => undefined);
+    socket.once("close", () => sockets.delete(socket));
+    handle(socket);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    port: (server.address() as AddressInfo).port,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+/** Megabytes whose content depends on where they are, a chunk at a time. */
+export function* megabytes(count: number): Generator<Buffer> {
+  for (let index = 0; index < count * 16; index++) {
+    const chunk = Buffer.alloc(64 * 1024, index % 251);
+    chunk.writeUInt32BE(index);
+    yield chunk;
+  }
+}
+
+/** Digest of what a stream gives. */
+export async function digestOf(stream: AsyncIterable<Buffer> | Iterable<Buffer> | Readable): Promise<string> {
+  const hash = createHash("sha256");
+  for await (const chunk of stream) hash.update(chunk as Buffer);
+  return hash.digest("hex");
+}
