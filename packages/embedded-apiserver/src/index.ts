@@ -6,7 +6,7 @@
 export { ApiStatusError, type ApiStatus, type StatusDetails } from "./api-status-error.ts";
 export type { AuthorizationMode } from "./authorization/authorizer.ts";
 export type { Clock, Random } from "./clock.ts";
-export type { Cluster, ClusterEvent } from "./cluster.ts";
+export type { Cluster, ClusterEvent, DeletionOptions } from "./cluster.ts";
 export type { CutOff, Fault, FaultRule, Faults, RequestFault, RequestMatch, RequestVerb, RuleMatch, WatchFault } from "./faults/fault.ts";
 export type { InProcessRequest, InProcessResponse, InProcessTransport } from "./in-process.ts";
 export type { ApiMetadata, ApiObject, Column, FieldError, Kind, WriteContext } from "./kind.ts";

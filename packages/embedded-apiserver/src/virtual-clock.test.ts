@@ -6,7 +6,7 @@ import { leaseKind } from "./kinds/lease.ts";
 import { nodeKind } from "./kinds/node/node.ts";
 import { podKind } from "./kinds/pod/pod.ts";
 import { startApiServer } from "./start-api-server.ts";
-import { boundPod } from "./test-support/test-server.ts";
+import { boundPod, startTestServer } from "./test-support/test-server.ts";
 import { VirtualClock } from "./virtual-clock.ts";
 
 test("time stands still until it is moved, and timers fire in the order of their due times", async () => {
@@ -102,4 +102,28 @@ test("events are gone after their hour", async () => {
   await clock.advance(200_000);
 
   expect(server.cluster.get(eventKind, "default", "e")).toBeUndefined();
+});
+
+test("a token expires when its time on the server's clock is over", async () => {
+  const clock = new VirtualClock();
+  await using world = await startTestServer({ clock, authorization: "AlwaysAllow" });
+  const { body } = await world.request("POST", "/api/v1/namespaces/default/serviceaccounts/default/token", {
+    apiVersion: "authentication.k8s.io/v1",
+    kind: "TokenRequest",
+    spec: { expirationSeconds: 600 },
+  });
+  const request = {
+    method: "GET",
+    path: "/api/v1/namespaces",
+    headers: { authorization: `Bearer ${body.status.token}` },
+    pool: "short",
+    signal: new AbortController().signal,
+  } as const;
+  const transport = world.server.transport();
+
+  await clock.advance(599_000);
+  expect((await transport.request(request)).status).toBe(200);
+  await clock.advance(2_000);
+
+  expect((await transport.request(request)).status).toBe(401);
 });
