@@ -386,6 +386,20 @@ describe("waitingStatus", () => {
     expect(conditionOf(status, "PodReadyToStartContainers")).toEqual({ status: "False" });
   });
 
+  test("a pod that is only being made shows a kubelet's words: PodInitializing where it has init containers", () => {
+    const why = { reason: "ContainerCreating", message: "", hostIPs, nowMs };
+    const plain = newPod({ spec: { containers: [container("app")] } });
+    const initialised = newPod({ spec: { initContainers: [container("init")], containers: [container("app")] } });
+    const initializing = { state: { waiting: { reason: "PodInitializing" } } };
+
+    expect(waitingStatus(plain, why).containerStatuses).toMatchObject([{ state: { waiting: { reason: "ContainerCreating" } } }]);
+    expect(waitingStatus(initialised, why)).toMatchObject({
+      phase: "Pending",
+      initContainerStatuses: [initializing],
+      containerStatuses: [initializing],
+    });
+  });
+
   test("leaves a pod that has ended as it is", () => {
     const pod = newPod({ status: { phase: "Failed", reason: "Evicted", containerStatuses: [exited("app", 1)] } });
 

@@ -67,14 +67,18 @@ export function waitingStatus(pod: DeepReadonly<Pod>, why: StatusReason & Status
   const waiting = { waiting: { reason: why.reason, message: why.message } };
   const wait = (containers: readonly { readonly name: string }[] | undefined): ContainerStatus[] =>
     (containers ?? []).map(({ name }) => ({ name, image: "", imageID: "", ready: false, restartCount: 0, state: waiting }));
-  const isOrdinary = why.reason === "ContainerCreating" || why.reason === "PodInitializing";
-  const reported: ProviderPodStatus = {
-    phase: "Pending",
-    ...(isOrdinary ? {} : { reason: why.reason, message: why.message }),
-    initContainerStatuses: wait(pod.spec?.initContainers),
-    containerStatuses: wait(pod.spec?.containers),
-    ephemeralContainerStatuses: wait(pod.spec?.ephemeralContainers),
-  };
+  // What waits as any pod does is shown as nothing: a kubelet's words for it depend on the pod.
+  const isOrdinary = why.reason === "ContainerCreating";
+  const reported: ProviderPodStatus = isOrdinary
+    ? { phase: "Pending" }
+    : {
+        phase: "Pending",
+        reason: why.reason,
+        message: why.message,
+        initContainerStatuses: wait(pod.spec?.initContainers),
+        containerStatuses: wait(pod.spec?.containers),
+        ephemeralContainerStatuses: wait(pod.spec?.ephemeralContainers),
+      };
   return derivePodStatus({ ...why, pod, reported });
 }
 
