@@ -7,6 +7,7 @@ import { startClusterRoleAggregation } from "./cluster-role-aggregation.ts";
 import type { ControllerDeps } from "./controller-deps.ts";
 import { startDaemonSetController } from "./daemon-set/daemon-set-controller.ts";
 import { startDeploymentController } from "./deployment-controller.ts";
+import { startDisruptionController } from "./disruption/disruption-controller.ts";
 import { startEventExpiry } from "./event-expiry.ts";
 import { createEventRecorder } from "./event-recorder.ts";
 import { startGarbageCollector } from "./garbage-collector.ts";
@@ -35,7 +36,7 @@ export interface ControllersOptions {
 
 /**
  * Starts what kube-controller-manager and kube-scheduler do for the server's kinds: Deployments, ReplicaSets, DaemonSets,
- * StatefulSets, Jobs, volumes, a scheduler, garbage collection, the watch over nodes, evictions by taint, the end of
+ * StatefulSets, Jobs, volumes, disruption budgets, a scheduler, garbage collection, the watch over nodes, evictions by taint, the end of
  * old events, aggregated roles and certificates. They work on
  * changes only; while nothing changes they do nothing.
  *
@@ -54,6 +55,7 @@ export function startControllers(
   resources.use(startStatefulSetController(deps));
   resources.use(startJobController(deps));
   resources.use(startJobTtl(deps));
+  resources.use(startDisruptionController(deps));
   resources.use(startVolumeBinder(deps));
   resources.use(startVolumeProtection(deps));
   resources.use(startNodeLifecycle(deps));

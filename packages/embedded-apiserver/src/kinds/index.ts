@@ -7,6 +7,7 @@ import { leaseKind } from "./lease.ts";
 import { namespaceKind } from "./namespace.ts";
 import { nodeKind } from "./node/node.ts";
 import { podKind } from "./pod/pod.ts";
+import { podDisruptionBudgetKind } from "./policy/disruption-budget.ts";
 import { clusterRoleBindingKind, roleBindingKind } from "./rbac/role-binding.ts";
 import { clusterRoleKind, roleKind } from "./rbac/role.ts";
 import { secretKind } from "./secret.ts";
@@ -38,6 +39,7 @@ export const kinds: readonly Kind[] = [
   statefulSetKind,
   persistentVolumeClaimKind,
   persistentVolumeKind,
+  podDisruptionBudgetKind,
   storageClassKind,
   jobKind,
   leaseKind,

@@ -1,20 +1,22 @@
-import { badRequest, notFound } from "../api-status-error.ts";
+import { type ApiStatus, ApiStatusError, badRequest, notFound } from "../api-status-error.ts";
 import { toTimestamp } from "../clock.ts";
 import type { ApiObject } from "../kind.ts";
 import { deleteObject, type DeleteOptions } from "./delete.ts";
 import { withCondition } from "./pod-conditions.ts";
+import { budgetsOf, chargeBudget } from "./disruption-budgets.ts";
 import { collectionOf, type ObjectAddress, type RestContext } from "./rest-context.ts";
 import { updateObject } from "./update.ts";
 
 /**
- * Evicts a pod: marks it as disrupted and deletes it. There are no disruption budgets.
+ * Evicts a pod, as far as its disruption budget allows: marks it as disrupted and deletes it.
  *
  * Source: pkg/registry/core/pod/storage/eviction.go of Kubernetes v1.36.3.
  *
  * @param evictionName - the name in the `Eviction`, which must be the pod's
- * @throws ApiStatusError 400, 404 or 409
+ * @returns why not, where the real server says so in an answer that is none of a failure
+ * @throws ApiStatusError 400, 403, 404, 409 or 429
  */
-export function evictPod(context: RestContext, pod: ObjectAddress, evictionName: string, options: DeleteOptions): void {
+export function evictPod(context: RestContext, pod: ObjectAddress, evictionName: string, options: DeleteOptions): ApiStatus | undefined {
   if (evictionName !== pod.name) throw badRequest("name in URL does not match name in Eviction object");
   const stored = collectionOf(context, pod.kind).get(pod.namespace, pod.name);
   if (stored === undefined) throw notFound(pod.kind, pod.name);
@@ -29,7 +31,14 @@ export function evictPod(context: RestContext, pod: ObjectAddress, evictionName:
   const isMet =
     (options.uid ?? stored.object.metadata.uid) === stored.object.metadata.uid &&
     (options.resourceVersion ?? stored.object.metadata.resourceVersion) === stored.object.metadata.resourceVersion;
+  const [budget, ...moreBudgets] = budgetsOf(context, stored.object);
+  if (moreBudgets.length > 0) {
+    const message = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.";
+    return new ApiStatusError({ code: 500, message }).status;
+  }
+  if (budget !== undefined) chargeBudget(context, budget, stored.object, options.dryRun === true);
   const { resourceVersion: _met, ...rest } = options;
   if (isMet && options.dryRun !== true) updateObject(context, pod, mark, { scope: "all" });
   deleteObject(context, pod, isMet ? rest : options);
+  return undefined;
 }

@@ -1,0 +1,104 @@
+import { toTimestamp } from "../../clock.ts";
+import { equalJson } from "../../json-value.ts";
+import type { ApiObject } from "../../kind.ts";
+import { podKind } from "../../kinds/pod/pod.ts";
+import { podDisruptionBudgetKind } from "../../kinds/policy/disruption-budget.ts";
+import {
+  type DisruptionBudgetSpec,
+  type DisruptionBudgetStatus,
+  withDisruptionAllowed,
+} from "../../kinds/policy/disruption-budget-fields.ts";
+import { matchesSelector } from "../../kinds/selector-match.ts";
+import { kinds } from "../../kinds/index.ts";
+import { deploymentKind } from "../../kinds/workload/deployment.ts";
+import { replicaSetKind } from "../../kinds/workload/replica-set.ts";
+import { statefulSetKind } from "../../kinds/workload/stateful-set.ts";
+import type { ControllerDeps } from "../controller-deps.ts";
+import { keyOf, parseKey } from "../object-key.ts";
+import { controllerOf, type OwnerReference } from "../ownership.ts";
+import { createWorkLoop } from "../work-loop.ts";
+import { budgetCounts, expectationOf } from "./disruption-plan.ts";
+
+const component = "controllermanager";
+/** The kinds that say how many pods they want. */
+const scaled = [deploymentKind, replicaSetKind, statefulSetKind];
+
+/**
+ * Counts how many pods of each PodDisruptionBudget may be evicted.
+ * Source: Kubernetes v1.36.3 pkg/controller/disruption.
+ */
+export function startDisruptionController(deps: ControllerDeps): Disposable {
+  const { cluster, clock, events } = deps;
+  const resources = new DisposableStack();
+  const loop = resources.use(createWorkLoop({ ...deps, process: sync }));
+  resources.use(cluster.watch(podDisruptionBudgetKind, ({ type, object }) => type !== "DELETED" && loop.add(keyOf(object))));
+  resources.use(cluster.watch(podKind, ({ object }) => wake(object.metadata.namespace, object.metadata.labels)));
+  for (const kind of scaled) resources.use(cluster.watch(kind, ({ object }) => wake(object.metadata.namespace)));
+  for (const budget of cluster.list(podDisruptionBudgetKind)) loop.add(keyOf(budget));
+  return resources;
+
+  function wake(namespace: string | undefined, labels?: Readonly<Record<string, string>>): void {
+    for (const budget of cluster.list(podDisruptionBudgetKind, namespace))
+      if (labels === undefined || matchesSelector((budget["spec"] as DisruptionBudgetSpec).selector, labels)) loop.add(keyOf(budget));
+  }
+
+  function sync(key: string): number | undefined {
+    const { namespace, name } = parseKey(key);
+    const budget = cluster.get(podDisruptionBudgetKind, namespace, name);
+    if (budget === undefined) return undefined;
+    const spec: DisruptionBudgetSpec = budget["spec"];
+    const old: DisruptionBudgetStatus = budget["status"];
+    const now = toTimestamp(clock.now());
+    const pods = cluster.list(podKind, namespace).filter(({ metadata }) => matchesSelector(spec.selector, metadata.labels));
+    if (pods.length === 0) events.record(component, budget, { type: "Normal", reason: "NoPods", message: "No matching pods found" });
+    try {
+      const expectation = expectationOf(spec, pods.length, () => wantedPods(pods));
+      const { counts, recheckMs } = budgetCounts(pods, expectation, old, clock.now());
+      const observedGeneration = budget.metadata.generation ?? 0;
+      const { conditions } = old;
+      writeStatus(
+        budget,
+        withDisruptionAllowed({ ...(conditions === undefined ? {} : { conditions }), ...counts, observedGeneration }, now),
+      );
+      return recheckMs;
+    } catch (error) {
+      const problem = error instanceof Error ? error.message : String(error);
+      const message = `Failed to calculate the number of expected pods: ${problem}`;
+      events.record(component, budget, { type: "Warning", reason: "CalculateExpectedPodCountFailed", message });
+      writeStatus(budget, withDisruptionAllowed({ ...old, disruptionsAllowed: 0 }, now, problem));
+      return undefined;
+    }
+  }
+
+  /** @throws RangeError if a pod's controller does not say how many it wants */
+  function wantedPods(pods: readonly Readonly<ApiObject>[]): number {
+    const scales = new Map<string, number>();
+    for (const pod of pods) {
+      const owner = controllerOf(pod);
+      if (owner === undefined) continue;
+      const { uid, replicas } = scaleOf(pod, owner);
+      scales.set(uid, replicas);
+    }
+    return [...scales.values()].reduce((sum, replicas) => sum + replicas, 0);
+  }
+
+  function scaleOf({ metadata }: Readonly<ApiObject>, owner: OwnerReference): { readonly uid: string; readonly replicas: number } {
+    const { apiVersion, kind: kindName, name, uid } = owner;
+    const kind = kinds.find((one) => one.kind === kindName && `${one.group === "" ? "" : `${one.group}/`}${one.version}` === apiVersion);
+    if (kind !== undefined && kind.hasScale !== true)
+      throw new RangeError(`${kind.plural}${kind.group === "" ? "" : `.${kind.group}`} does not implement the scale subresource`);
+    const object = kind === undefined ? undefined : cluster.get(kind, metadata.namespace, name);
+    if (object?.metadata.uid !== uid) throw new RangeError(`found no controllers for pod "${metadata.name}"`);
+    const parent = controllerOf(object);
+    const deployment =
+      parent === undefined || kind !== replicaSetKind ? undefined : cluster.get(deploymentKind, metadata.namespace, parent.name);
+    const source = deployment !== undefined && deployment.metadata.uid === parent?.uid ? deployment : object;
+    return { uid: source.metadata.uid, replicas: source["spec"].replicas ?? 0 };
+  }
+
+  function writeStatus({ metadata }: Readonly<ApiObject>, status: DisruptionBudgetStatus): void {
+    const change = (budget: ApiObject): ApiObject | undefined =>
+      budget.metadata.uid !== metadata.uid || equalJson(budget["status"], status) ? undefined : { ...budget, status };
+    cluster.update(podDisruptionBudgetKind, metadata.namespace, metadata.name, change, "status");
+  }
+}
