@@ -89,7 +89,7 @@ export const levels: readonly Level[] = [
   },
   {
     name: "packages",
-    about: "every package packed, installed, imported and type-checked",
+    about: "every package packed, installed, imported and type-checked; an example project that tests with one",
     run: async () => counted(await checkPackages()),
   },
   { name: "docs", about: "the documentation site, warnings as errors", run: async () => counted([await command("typedoc", "typedoc")]) },
