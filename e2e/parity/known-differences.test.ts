@@ -54,36 +54,20 @@ test("what there is no kind of is not there", async ({ api }) => {
 
 /** Collections of the real server that the embedded one does not have. */
 const absent: readonly string[] = [
-  "/api/v1/endpoints",
-  "/api/v1/limitranges",
   "/api/v1/persistentvolumeclaims",
   "/api/v1/persistentvolumes",
   "/api/v1/podtemplates",
   "/api/v1/replicationcontrollers",
-  "/api/v1/resourcequotas",
   "/apis/apps/v1/controllerrevisions",
   "/apis/apps/v1/daemonsets",
   "/apis/apps/v1/statefulsets",
-  "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
   "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
-  "/apis/apiregistration.k8s.io/v1/apiservices",
-  "/apis/autoscaling/v2/horizontalpodautoscalers",
   "/apis/batch/v1/cronjobs",
   "/apis/batch/v1/jobs",
-  "/apis/discovery.k8s.io/v1/endpointslices",
   "/apis/events.k8s.io/v1/events",
-  "/apis/networking.k8s.io/v1/ingresses",
-  "/apis/node.k8s.io/v1/runtimeclasses",
   "/apis/policy/v1/poddisruptionbudgets",
-  "/apis/scheduling.k8s.io/v1/priorityclasses",
   "/apis/storage.k8s.io/v1/storageclasses",
 ];
-
-test("runtime classes are not looked for", async ({ api, core }) => {
-  const { status } = await api.post(`${core}/pods`, podNamed("web", { runtimeClassName: "nobody" }));
-
-  expect(status).toBe(perServer({ embedded: 201, "kube-apiserver": 403 }));
-});
 
 test("OpenAPI version 2 is there, but empty", async ({ api }) => {
   const { status, body } = await api.get("/openapi/v2");

@@ -1,5 +1,6 @@
 import type { Cluster } from "./cluster.ts";
 import type { ApiObject, Kind } from "./kind.ts";
+import { priorityClassKind, systemPriorityClasses } from "./kinds/plain/scheduling.ts";
 import { findKind, type RestContext } from "./rest/rest-context.ts";
 
 /** Source: pkg/controlplane of Kubernetes v1.36.3; the namespaces every cluster has. */
@@ -14,7 +15,7 @@ export interface BootstrapFacts {
 }
 
 /**
- * Creates what every cluster has from its start: the namespaces, the service `kubernetes`, and the config map that
+ * Creates what every cluster has from its start: the namespaces, the service `kubernetes`, two priority classes, and the config map that
  * tells kubelets whose client certificates to trust.
  */
 export function bootstrap(context: RestContext, cluster: Cluster, { port, caPem }: BootstrapFacts): void {
@@ -31,6 +32,8 @@ export function bootstrap(context: RestContext, cluster: Cluster, { port, caPem 
       ports: [{ name: "https", port: 443, protocol: "TCP", targetPort: port }],
     },
   });
+  for (const { name, value, description } of systemPriorityClasses)
+    cluster.create(priorityClassKind, { metadata: { name }, value, description });
   cluster.create(requireKind(context, "configmaps"), {
     apiVersion: "v1",
     kind: "ConfigMap",

@@ -1,9 +1,11 @@
+import { forbidden } from "../api-status-error.ts";
 import type { Authorizer } from "../authorization/authorizer.ts";
 import { nodeNameOf } from "../authorization/node-identity.ts";
 import type { UserInfo } from "../http/api-request.ts";
 import type { JsonValue } from "../json-value.ts";
 import type { ApiObject, Kind } from "../kind.ts";
 import { certificatesGroup } from "../kinds/certificates/csr-fields.ts";
+import { priorityClassKind, systemPriorityClasses } from "../kinds/plain/scheduling.ts";
 import { rbacGroup } from "../kinds/rbac/rbac-fields.ts";
 import type { ObjectAddress, RestContext } from "../rest/rest-context.ts";
 import { admitCsrWrite } from "./certificate-admission.ts";
@@ -41,10 +43,19 @@ export function requestAdmission(request: AdmissionRequest): RequestAdmission {
       if (request.kind.group === certificatesGroup) admitCsrWrite({ ...request, nowMs: request.context.clock.now() }, object, old);
       if (node !== undefined) admitNodeWrite(node, request, object, old);
     },
-    remove: (address) => node !== undefined && admitNodeDeletion(node, address),
+    remove(address) {
+      admitClassDeletion(address);
+      if (node !== undefined) admitNodeDeletion(node, address);
+    },
     evict: (address) => node !== undefined && admitNodeEviction(node, address),
     token: (address, body) => node !== undefined && admitNodeToken(node, address, body),
   };
+}
+
+/** Source: Kubernetes v1.36.3 plugin/pkg/admission/priority, `Validate`. */
+function admitClassDeletion({ kind, name }: ObjectAddress): void {
+  if (kind === priorityClassKind && systemPriorityClasses.some((one) => one.name === name))
+    throw forbidden(kind, name, "this is a system priority class and cannot be deleted");
 }
 
 function writingNode({ authorizer, context, user }: AdmissionRequest): WritingNode | undefined {

@@ -152,7 +152,7 @@ function schemasOf(resources: readonly ApiResource[]): Record<string, OpenApiSch
 }
 
 function bodyDefinition({ group, version, kind }: BodyKind): string {
-  return `io.k8s.api.${group === "" ? "core" : group.replace(".k8s.io", "")}.${version}.${kind}`;
+  return `io.k8s.api.${group === "" ? "core" : group.split(".", 1)[0]}.${version}.${kind}`;
 }
 
 function references(value: unknown): string[] {

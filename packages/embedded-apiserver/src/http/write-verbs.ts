@@ -179,6 +179,10 @@ const returnsDeleted: ReadonlySet<string> = new Set([
   "csidrivers.storage.k8s.io",
   "csinodes.storage.k8s.io",
   "volumeattachments.storage.k8s.io",
+  "deviceclasses.resource.k8s.io",
+  "resourceclaims.resource.k8s.io",
+  "resourceclaimtemplates.resource.k8s.io",
+  "resourceslices.resource.k8s.io",
 ]);
 
 /** DELETE of an object. */

@@ -6,6 +6,7 @@ import { eventKind } from "./event.ts";
 import { leaseKind } from "./lease.ts";
 import { namespaceKind } from "./namespace.ts";
 import { nodeKind } from "./node/node.ts";
+import { plainKinds } from "./plain/plain-kinds.ts";
 import { podKind } from "./pod/pod.ts";
 import { podDisruptionBudgetKind } from "./policy/disruption-budget.ts";
 import { clusterRoleBindingKind, roleBindingKind } from "./rbac/role-binding.ts";
@@ -48,6 +49,7 @@ export const kinds: readonly Kind[] = [
   clusterRoleKind,
   roleBindingKind,
   roleKind,
+  ...plainKinds,
 ];
 
 /** The kind behind a part of a URL, such as `apps`, `v1`, `deployments`; `undefined` if there is none. */

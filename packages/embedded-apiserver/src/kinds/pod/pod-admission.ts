@@ -3,6 +3,8 @@ import type { ApiObject, WriteContext } from "../../kind.ts";
 import { randomSuffix } from "../random-suffix.ts";
 import { serviceAccountKind } from "../service-account.ts";
 import type { PodSpec, Toleration, Volume } from "./pod-fields.ts";
+import { admitPriority } from "./priority-admission.ts";
+import { admitRuntimeClass } from "./runtime-class-admission.ts";
 
 const podResource = { group: "", plural: "pods" };
 const tokenMountPath = "/var/run/secrets/kubernetes.io/serviceaccount";
@@ -18,12 +20,10 @@ const mirrorAnnotation = "kubernetes.io/config.mirror";
  */
 export function admitPod(pod: ApiObject, context: WriteContext): void {
   const spec: PodSpec = pod["spec"];
-  admitPriority(pod.metadata.name, spec);
-  if (spec.overhead !== undefined && spec.runtimeClassName === undefined) {
-    throw forbidden(podResource, pod.metadata.name, "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead");
-  }
+  admitPriority(pod.metadata.name, spec, context);
   if (pod.metadata.annotations?.[mirrorAnnotation] === undefined) admitServiceAccount(pod, spec, context);
   admitTolerations(spec);
+  admitRuntimeClass(pod.metadata.name, spec, context);
 }
 
 /** What the same admission adds to a pod that is written again. */
@@ -31,37 +31,6 @@ export function admitPodUpdate(spec: PodSpec, old: PodSpec): void {
   if (old.priority !== undefined) spec.priority ??= old.priority;
   if (old.preemptionPolicy !== undefined) spec.preemptionPolicy ??= old.preemptionPolicy;
   admitTolerations(spec);
-}
-
-/** Both classes every cluster has say so, and so does what goes without a class. */
-const preemptionPolicy = "PreemptLowerPriority";
-
-/** Priorities of the two classes every cluster has. */
-const systemPriorities: Readonly<Record<string, number>> = {
-  "system-node-critical": 2_000_001_000,
-  "system-cluster-critical": 2_000_000_000,
-};
-
-function admitPriority(name: string, spec: PodSpec): void {
-  const className = spec.priorityClassName;
-  const priority = className === undefined ? 0 : systemPriorities[className];
-  if (priority === undefined) throw forbidden(podResource, name, `no PriorityClass with name ${className} was found`);
-  if (spec.priority !== undefined && spec.priority !== priority) {
-    throw forbidden(
-      podResource,
-      name,
-      `the integer value of priority (${spec.priority}) must not be provided in pod spec; priority admission controller computed ${priority} from the given PriorityClass name`,
-    );
-  }
-  spec.priority = priority;
-  if (spec.preemptionPolicy !== undefined && spec.preemptionPolicy !== preemptionPolicy) {
-    throw forbidden(
-      podResource,
-      name,
-      `the string value of PreemptionPolicy (${spec.preemptionPolicy}) must not be provided in pod spec; priority admission controller computed ${preemptionPolicy} from the given PriorityClass name`,
-    );
-  }
-  spec.preemptionPolicy = preemptionPolicy;
 }
 
 function admitServiceAccount(pod: ApiObject, spec: PodSpec, { cluster, random }: WriteContext): void {

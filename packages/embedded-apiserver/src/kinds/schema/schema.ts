@@ -36,6 +36,7 @@ export interface OpenApiSchema {
   readonly format?: string;
   readonly description?: string;
   readonly properties?: Readonly<Record<string, OpenApiSchema>>;
+  readonly required?: readonly string[];
   readonly additionalProperties?: OpenApiSchema;
   readonly items?: OpenApiSchema;
   readonly allOf?: readonly OpenApiSchema[];

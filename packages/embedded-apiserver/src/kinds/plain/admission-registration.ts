@@ -1,0 +1,128 @@
+import type { ApiObject, Kind } from "../../kind.ts";
+import { ageColumn, nameColumn } from "../columns.ts";
+import { plainKind, type PlainKind, textColumn } from "./plain-kind.ts";
+
+/** Source of this file: Kubernetes v1.36.3 pkg/apis/admissionregistration and pkg/printers/internalversion. */
+
+const group = "admissionregistration.k8s.io";
+const categories = ["api-extensions"];
+
+// oxlint-disable-next-line typescript/no-explicit-any -- webhooks and policies share these fields
+type Matching = Record<string, any>;
+
+/** Webhooks and policies that admit objects: stored, and asked by nobody. */
+export const admissionRegistrationKinds: readonly Kind[] = [
+  webhookKind("MutatingWebhookConfiguration", (webhook) => (webhook["reinvocationPolicy"] ??= "Never")),
+  webhookKind("ValidatingWebhookConfiguration", () => {}),
+  policyKind("MutatingAdmissionPolicy", {
+    plural: "mutatingadmissionpolicies",
+    columns: [
+      nameColumn,
+      {
+        name: "Mutations",
+        type: "integer",
+        description: "How many mutations there are.",
+        cell: ({ spec }) => (spec.mutations ?? []).length,
+      },
+      textColumn("ParamKind", "The kind of its parameters.", paramKind),
+      ageColumn,
+    ],
+  }),
+  policyKind("ValidatingAdmissionPolicy", {
+    plural: "validatingadmissionpolicies",
+    hasStatus: true,
+    columns: [
+      nameColumn,
+      {
+        name: "Validations",
+        type: "integer",
+        description: "How many rules there are.",
+        cell: ({ spec }) => (spec.validations ?? []).length,
+      },
+      textColumn("ParamKind", "The kind of its parameters.", paramKind),
+      ageColumn,
+    ],
+  }),
+  bindingKind("MutatingAdmissionPolicyBinding"),
+  bindingKind("ValidatingAdmissionPolicyBinding"),
+];
+
+function webhookKind(kind: string, applyOwn: (webhook: Matching) => void): Kind {
+  return plainKind({
+    group,
+    kind,
+    plural: `${kind.toLowerCase()}s`,
+    categories,
+    namespaced: false,
+    counted: ["webhooks"],
+    applyDefaults({ webhooks = [] }) {
+      for (const webhook of webhooks) {
+        webhook.failurePolicy ??= "Fail";
+        applyMatchDefaults(webhook);
+        webhook.timeoutSeconds ??= 10;
+        if (webhook.clientConfig?.service !== undefined) webhook.clientConfig.service.port ??= 443;
+        for (const rule of webhook.rules ?? []) rule.scope ??= "*";
+        applyOwn(webhook);
+      }
+    },
+    columns: [
+      nameColumn,
+      { name: "Webhooks", type: "integer", description: "How many webhooks there are.", cell: ({ webhooks }) => (webhooks ?? []).length },
+      ageColumn,
+    ],
+  });
+}
+
+function policyKind(kind: string, own: Pick<PlainKind, "plural" | "hasStatus" | "columns">): Kind {
+  return plainKind({
+    group,
+    kind,
+    categories,
+    namespaced: false,
+    counted: ["spec"],
+    applyDefaults({ spec }) {
+      spec.failurePolicy ??= "Fail";
+      if (spec.matchConstraints !== undefined) applyConstraintDefaults(spec.matchConstraints);
+    },
+    ...own,
+  });
+}
+
+function bindingKind(kind: string): Kind {
+  return plainKind({
+    group,
+    kind,
+    plural: `${kind.toLowerCase()}s`,
+    categories,
+    namespaced: false,
+    counted: ["spec"],
+    applyDefaults({ spec }) {
+      if (spec.matchResources !== undefined) applyConstraintDefaults(spec.matchResources);
+    },
+    columns: [
+      nameColumn,
+      textColumn("PolicyName", "The policy that is bound.", ({ spec }) => spec.policyName),
+      textColumn("ParamRef", "The parameters it is bound with.", ({ spec }) => paramRef(spec.paramRef)),
+      ageColumn,
+    ],
+  });
+}
+
+function applyConstraintDefaults(constraints: Matching): void {
+  applyMatchDefaults(constraints);
+  for (const rule of [...(constraints["resourceRules"] ?? []), ...(constraints["excludeResourceRules"] ?? [])]) rule.scope ??= "*";
+}
+
+function applyMatchDefaults(matching: Matching): void {
+  matching["matchPolicy"] ??= "Equivalent";
+  matching["namespaceSelector"] ??= {};
+  matching["objectSelector"] ??= {};
+}
+
+function paramKind({ spec }: ApiObject): string {
+  return spec.paramKind === undefined ? "<unset>" : `${spec.paramKind.apiVersion}/${spec.paramKind.kind}`;
+}
+
+function paramRef(reference: { readonly name?: string; readonly namespace?: string } | undefined): string {
+  return reference?.name === undefined ? "<unset>" : `${reference.namespace ?? "*"}/${reference.name}`;
+}

@@ -1,0 +1,97 @@
+import type { ApiObject, FieldError, Kind } from "../../kind.ts";
+import { ageColumn, nameColumn } from "../columns.ts";
+import { invalidValue } from "../validation/field-errors.ts";
+import { plainKind, textColumn } from "./plain-kind.ts";
+
+/** Source of this file: Kubernetes v1.36.3 pkg/apis/autoscaling and pkg/printers/internalversion. */
+
+// oxlint-disable-next-line typescript/no-explicit-any -- metrics of every kind
+type Metric = Readonly<Record<string, any>>;
+
+/** Autoscalers; nothing in the server scales by them. */
+export const horizontalPodAutoscalerKind: Kind = plainKind({
+  group: "autoscaling",
+  version: "v2",
+  kind: "HorizontalPodAutoscaler",
+  plural: "horizontalpodautoscalers",
+  shortNames: ["hpa"],
+  categories: ["all"],
+  namespaced: true,
+  hasStatus: true,
+  applyDefaults: applyAutoscalerDefaults,
+  validate: autoscalerErrors,
+  columns: [
+    nameColumn,
+    textColumn("Reference", "What is scaled.", ({ spec }) => `${spec.scaleTargetRef.kind}/${spec.scaleTargetRef.name}`),
+    textColumn("Targets", "Metrics, as they are and as they are to be.", ({ spec, status }) =>
+      metricsText(spec.metrics ?? [], status.currentMetrics ?? []),
+    ),
+    textColumn("MinPods", "The fewest replicas.", ({ spec }) => (spec.minReplicas === undefined ? "<unset>" : String(spec.minReplicas))),
+    { name: "MaxPods", type: "string", description: "The most replicas.", cell: ({ spec }) => spec.maxReplicas },
+    { name: "Replicas", type: "string", description: "The replicas there are.", cell: ({ status }) => status.currentReplicas ?? 0 },
+    ageColumn,
+  ],
+});
+
+function applyAutoscalerDefaults({ spec }: ApiObject): void {
+  spec.minReplicas ??= 1;
+  if ((spec.metrics ?? []).length === 0)
+    spec.metrics = [{ type: "Resource", resource: { name: "cpu", target: { type: "Utilization", averageUtilization: 80 } } }];
+  if (spec.behavior === undefined) return;
+  spec.behavior.scaleUp = {
+    stabilizationWindowSeconds: 0,
+    selectPolicy: "Max",
+    policies: [
+      { type: "Pods", value: 4, periodSeconds: 15 },
+      { type: "Percent", value: 100, periodSeconds: 15 },
+    ],
+    ...spec.behavior.scaleUp,
+  };
+  spec.behavior.scaleDown = {
+    selectPolicy: "Max",
+    policies: [{ type: "Percent", value: 100, periodSeconds: 15 }],
+    ...spec.behavior.scaleDown,
+  };
+}
+
+function autoscalerErrors({ spec }: ApiObject): FieldError[] {
+  const { minReplicas = 1, maxReplicas = 0 }: { minReplicas?: number; maxReplicas?: number } = spec;
+  const { apiVersion = "" }: { apiVersion?: string } = spec.scaleTargetRef;
+  return [
+    ...(minReplicas < 1 ? [invalidValue("spec.minReplicas", minReplicas, "must be greater than or equal to 1")] : []),
+    ...(maxReplicas < 1 ? [invalidValue("spec.maxReplicas", maxReplicas, "must be greater than 0")] : []),
+    ...(maxReplicas < minReplicas ? [invalidValue("spec.maxReplicas", maxReplicas, "must be greater than or equal to `minReplicas`")] : []),
+    ...(apiVersion.includes("/") ? [] : [invalidValue("spec.scaleTargetRef.apiVersion", apiVersion, "apiVersion must specify API group")]),
+  ];
+}
+
+function metricsText(metrics: readonly Metric[], current: readonly Metric[]): string {
+  const limit = 2;
+  const texts = metrics.map((metric, index) => metricText(metric, current[index]));
+  const shown = texts.slice(0, limit).join(", ");
+  return texts.length > limit ? `${shown} + ${texts.length - limit} more...` : shown;
+}
+
+const sources: Readonly<Record<string, string>> = {
+  External: "external",
+  Pods: "pods",
+  Object: "object",
+  Resource: "resource",
+  ContainerResource: "containerResource",
+};
+
+function metricText(metric: Metric, now: Metric | undefined): string {
+  const source = sources[String(metric["type"])];
+  if (source === undefined) return "<unknown type>";
+  const { target, name } = metric[source];
+  const value = now?.[source]?.current;
+  if (source === "resource" || source === "containerResource") {
+    if (target.averageValue !== undefined) return `${name}: ${value?.averageValue ?? "<unknown>"}/${target.averageValue}`;
+    const percent = (number: number | undefined, missing: string): string => (number === undefined ? missing : `${number}%`);
+    return `${name}: ${percent(value?.averageUtilization, "<unknown>")}/${percent(target.averageUtilization, "<auto>")}`;
+  }
+  if (source === "pods") return `${value?.averageValue ?? "<unknown>"}/${target.averageValue}`;
+  return target.averageValue === undefined
+    ? `${value?.value ?? "<unknown>"}/${target.value}`
+    : `${value?.averageValue ?? "<unknown>"}/${target.averageValue} (avg)`;
+}

@@ -1,0 +1,81 @@
+import type { ApiObject, Kind } from "../../kind.ts";
+import { ageColumn, nameColumn } from "../columns.ts";
+import { immutableErrors } from "../validation/immutable.ts";
+import { plainKind, textColumn } from "./plain-kind.ts";
+
+/** Source of this file: Kubernetes v1.36.3 pkg/apis/resource and pkg/printers/internalversion. */
+
+const group = "resource.k8s.io";
+
+interface DeviceRequest {
+  readonly exactly?: DeviceCount;
+  readonly firstAvailable?: readonly DeviceCount[];
+}
+
+interface DeviceCount {
+  allocationMode?: string;
+  count?: number;
+}
+
+/** Devices and claims to them; nothing in the server allocates any. */
+export const dynamicResourceKinds: readonly Kind[] = [
+  plainKind({
+    group,
+    kind: "DeviceClass",
+    plural: "deviceclasses",
+    namespaced: false,
+    counted: ["spec"],
+    columns: [nameColumn, ageColumn],
+  }),
+  plainKind({
+    group,
+    kind: "ResourceClaim",
+    plural: "resourceclaims",
+    namespaced: true,
+    hasStatus: true,
+    applyDefaults: ({ spec }) => applyRequestDefaults(spec.devices?.requests ?? []),
+    validate: (claim, old) => (old === undefined ? [] : immutableErrors(claim["spec"], old["spec"], "spec")),
+    columns: [nameColumn, textColumn("State", "What has become of it.", claimState), ageColumn],
+  }),
+  plainKind({
+    group,
+    kind: "ResourceClaimTemplate",
+    plural: "resourceclaimtemplates",
+    namespaced: true,
+    applyDefaults: ({ spec }) => applyRequestDefaults(spec.spec?.devices?.requests ?? []),
+    validate: (template, old) => (old === undefined ? [] : immutableErrors(template["spec"], old["spec"], "spec")),
+    columns: [nameColumn, ageColumn],
+  }),
+  plainKind({
+    group,
+    kind: "ResourceSlice",
+    plural: "resourceslices",
+    namespaced: false,
+    counted: ["spec"],
+    fieldSelectors: { "spec.nodeName": ({ spec }) => spec.nodeName ?? "", "spec.driver": ({ spec }) => spec.driver ?? "" },
+    columns: [
+      nameColumn,
+      textColumn("Node", "The node that has the devices.", ({ spec }) => spec.nodeName),
+      textColumn("Driver", "The driver of the devices.", ({ spec }) => spec.driver),
+      textColumn("Pool", "The pool they belong to.", ({ spec }) => spec.pool?.name),
+      ageColumn,
+    ],
+  }),
+];
+
+function applyRequestDefaults(requests: readonly DeviceRequest[]): void {
+  for (const { exactly, firstAvailable = [] } of requests) {
+    for (const request of exactly === undefined ? firstAvailable : [exactly, ...firstAvailable]) {
+      request.allocationMode ??= "ExactCount";
+      if (request.allocationMode === "ExactCount") request.count ??= 1;
+    }
+  }
+}
+
+function claimState({ metadata, status }: ApiObject): string {
+  const isDeleted = metadata.deletionTimestamp !== undefined;
+  const states = isDeleted ? ["deleted"] : [];
+  if (status.allocation !== undefined) states.push("allocated", ...((status.reservedFor ?? []).length > 0 ? ["reserved"] : []));
+  else if (!isDeleted) states.push("pending");
+  return states.join(",");
+}

@@ -1,0 +1,70 @@
+import { equalJson } from "../../json-value.ts";
+import type { Kind } from "../../kind.ts";
+import { ageColumn, nameColumn } from "../columns.ts";
+import { immutableErrors } from "../validation/immutable.ts";
+import { firstOf, plainKind, textColumn } from "./plain-kind.ts";
+
+/** Source of this file: Kubernetes v1.36.3 pkg/apis/discovery, pkg/apis/core and pkg/printers/internalversion. */
+
+interface Subset {
+  readonly addresses?: readonly { readonly ip: string }[];
+  readonly ports?: { port: number; protocol?: string }[];
+}
+
+/** Where services lead; nothing in the server writes or reads them. */
+export const endpointKinds: readonly Kind[] = [
+  plainKind({
+    group: "",
+    kind: "Endpoints",
+    plural: "endpoints",
+    singular: "endpoints",
+    shortNames: ["ep"],
+    namespaced: true,
+    applyDefaults(endpoints) {
+      const subsets: Subset[] = endpoints["subsets"] ?? [];
+      for (const { ports = [] } of subsets) for (const port of ports) port.protocol ??= "TCP";
+    },
+    columns: [nameColumn, textColumn("Endpoints", "Addresses with their ports.", ({ subsets }) => addressesOf(subsets ?? [])), ageColumn],
+  }),
+  plainKind({
+    group: "discovery.k8s.io",
+    kind: "EndpointSlice",
+    plural: "endpointslices",
+    namespaced: true,
+    counted: ["addressType", "endpoints", "ports"],
+    applyDefaults(slice) {
+      for (const port of slice["ports"] ?? []) {
+        port.name ??= "";
+        port.protocol ??= "TCP";
+      }
+    },
+    prepareForUpdate(slice, old) {
+      if (!equalJson(slice.metadata.labels, old.metadata.labels)) slice.metadata.generation = (old.metadata.generation ?? 0) + 1;
+    },
+    validate: (slice, old) => (old === undefined ? [] : immutableErrors(slice["addressType"], old["addressType"], "addressType")),
+    columns: [
+      nameColumn,
+      textColumn("AddressType", "The type of its addresses.", ({ addressType }) => addressType),
+      textColumn("Ports", "The ports of each endpoint.", ({ ports }) => firstOf(portsOf(ports ?? [])) || "<unset>"),
+      textColumn("Endpoints", "The endpoints' addresses.", ({ endpoints }) => firstOf(endpointsOf(endpoints ?? [])) || "<unset>"),
+      ageColumn,
+    ],
+  }),
+];
+
+function addressesOf(subsets: readonly Subset[]): string {
+  const all = subsets.flatMap(({ addresses = [], ports = [] }) =>
+    ports.length === 0
+      ? addresses.map(({ ip }) => ip)
+      : ports.flatMap(({ port }) => addresses.map(({ ip }) => `${ip.includes(":") ? `[${ip}]` : ip}:${port}`)),
+  );
+  return firstOf(all) || "<none>";
+}
+
+function portsOf(ports: readonly { readonly port?: number; readonly name?: string }[]): string[] {
+  return ports.map(({ port, name }) => (port === undefined ? (name ?? "*") : String(port)));
+}
+
+function endpointsOf(endpoints: readonly { readonly addresses?: readonly string[] | null }[]): string[] {
+  return endpoints.flatMap(({ addresses }) => addresses ?? []);
+}

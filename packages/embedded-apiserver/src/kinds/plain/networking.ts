@@ -1,0 +1,117 @@
+import type { ApiObject, Kind } from "../../kind.ts";
+import { ageColumn, nameColumn } from "../columns.ts";
+import { formatLabelSelector } from "../label-selector-text.ts";
+import { immutableErrors } from "../validation/immutable.ts";
+import { required } from "../validation/field-errors.ts";
+import { plainKind, textColumn } from "./plain-kind.ts";
+
+/** Source of this file: Kubernetes v1.36.3 pkg/apis/networking, pkg/registry/networking and pkg/printers/internalversion. */
+
+const group = "networking.k8s.io";
+const defaultClassAnnotation = "ingressclass.kubernetes.io/is-default-class";
+
+/** Kinds of networks and ways into the cluster; nothing in the server acts upon them. */
+export const networkingKinds: readonly Kind[] = [
+  plainKind({
+    group,
+    kind: "Ingress",
+    plural: "ingresses",
+    shortNames: ["ing"],
+    namespaced: true,
+    hasStatus: true,
+    counted: ["spec"],
+    validate: ({ spec }) =>
+      (spec.rules ?? []).length === 0 && spec.defaultBackend === undefined
+        ? [{ ...required("spec"), reason: "FieldValueInvalid", message: missingRules }]
+        : [],
+    columns: [
+      nameColumn,
+      textColumn("Class", "The IngressClass that is used.", ({ spec }) => spec.ingressClassName ?? "<none>"),
+      textColumn("Hosts", "Hosts that requests are matched against.", ({ spec }) => hostsOf(spec.rules ?? [])),
+      textColumn("Address", "Where the load balancer is.", ({ status }) => addressesOf(status.loadBalancer?.ingress ?? [])),
+      textColumn("Ports", "Ports that are open.", ({ spec }) => ((spec.tls ?? []).length > 0 ? "80, 443" : "80")),
+      ageColumn,
+    ],
+  }),
+  plainKind({
+    group,
+    kind: "IngressClass",
+    plural: "ingressclasses",
+    namespaced: false,
+    counted: ["spec"],
+    applyDefaults({ spec }) {
+      if (spec.parameters !== undefined) spec.parameters.scope ??= "Cluster";
+    },
+    validate: (object, old) =>
+      old === undefined ? [] : immutableErrors(object["spec"].controller ?? "", old["spec"].controller ?? "", "spec.controller"),
+    columns: [
+      {
+        ...nameColumn,
+        cell: ({ metadata }) => `${metadata.name}${metadata.annotations?.[defaultClassAnnotation] === "true" ? " (default)" : ""}`,
+      },
+      textColumn("Controller", "The controller that handles this class.", ({ spec }) => spec.controller),
+      textColumn("Parameters", "A resource with further parameters.", ({ spec }) => parametersOf(spec.parameters)),
+      ageColumn,
+    ],
+  }),
+  plainKind({
+    group,
+    kind: "NetworkPolicy",
+    plural: "networkpolicies",
+    shortNames: ["netpol"],
+    namespaced: true,
+    counted: ["spec"],
+    applyDefaults({ spec }) {
+      for (const rule of [...(spec.ingress ?? []), ...(spec.egress ?? [])]) for (const port of rule.ports ?? []) port.protocol ??= "TCP";
+      if ((spec.policyTypes ?? []).length === 0) spec.policyTypes = (spec.egress ?? []).length > 0 ? ["Ingress", "Egress"] : ["Ingress"];
+    },
+    columns: [
+      nameColumn,
+      textColumn("Pod-Selector", "The pods it is for.", ({ spec }) => formatLabelSelector(spec.podSelector) || "<none>"),
+      ageColumn,
+    ],
+  }),
+  plainKind({
+    group,
+    kind: "IPAddress",
+    plural: "ipaddresses",
+    shortNames: ["ip"],
+    namespaced: false,
+    counted: ["spec"],
+    columns: [nameColumn, textColumn("ParentRef", "What the address is of.", ({ spec }) => parentOf(spec.parentRef)), ageColumn],
+  }),
+  plainKind({
+    group,
+    kind: "ServiceCIDR",
+    plural: "servicecidrs",
+    namespaced: false,
+    hasStatus: true,
+    counted: ["spec"],
+    columns: [nameColumn, textColumn("CIDRs", "Ranges of addresses.", ({ spec }) => (spec.cidrs ?? []).join(",")), ageColumn],
+  }),
+];
+
+const missingRules = "Invalid value: []: either `defaultBackend` or `rules` must be specified";
+
+function hostsOf(rules: readonly { readonly host?: string }[]): string {
+  const limit = 3;
+  const hosts = rules.slice(0, limit).flatMap(({ host }) => (host === undefined || host === "" ? [] : [host]));
+  if (hosts.length === 0) return "*";
+  const list = hosts.join(",");
+  return hosts.length === limit && rules.length > limit ? `${list} + ${rules.length - limit} more...` : list;
+}
+
+function addressesOf(ingress: readonly { readonly ip?: string; readonly hostname?: string }[]): string {
+  return [...new Set(ingress.map(({ ip, hostname }) => ip ?? hostname ?? "").filter((address) => address !== ""))].toSorted().join(",");
+}
+
+function parametersOf(parameters: ApiObject["spec"]): string {
+  if (parameters === undefined) return "<none>";
+  return `${parameters.kind}${parameters.apiGroup === undefined ? "" : `.${parameters.apiGroup}`}/${parameters.name}`;
+}
+
+function parentOf(parent: ApiObject["spec"]): string {
+  if (parent === undefined) return "<none>";
+  const resource = `${parent.resource}${parent.group === undefined ? "" : `.${parent.group}`}`.toLowerCase();
+  return [resource, ...(parent.namespace === undefined ? [] : [parent.namespace]), parent.name].join("/");
+}

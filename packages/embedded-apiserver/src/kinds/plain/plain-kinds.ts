@@ -1,0 +1,26 @@
+import type { Kind } from "../../kind.ts";
+import { admissionRegistrationKinds } from "./admission-registration.ts";
+import { apiServiceKind } from "./api-service.ts";
+import { horizontalPodAutoscalerKind } from "./autoscaling.ts";
+import { dynamicResourceKinds } from "./dynamic-resources.ts";
+import { endpointKinds } from "./endpoints.ts";
+import { flowControlKinds } from "./flow-control.ts";
+import { networkingKinds } from "./networking.ts";
+import { quotaKinds } from "./quotas.ts";
+import { priorityClassKind, runtimeClassKind } from "./scheduling.ts";
+import { storageDriverKinds } from "./storage-drivers.ts";
+
+/** Kinds that are stored with their rules, and that nothing in the server acts upon by itself. */
+export const plainKinds: readonly Kind[] = [
+  ...endpointKinds,
+  ...quotaKinds,
+  horizontalPodAutoscalerKind,
+  ...networkingKinds,
+  runtimeClassKind,
+  priorityClassKind,
+  ...storageDriverKinds,
+  ...admissionRegistrationKinds,
+  apiServiceKind,
+  ...flowControlKinds,
+  ...dynamicResourceKinds,
+];

@@ -1,0 +1,58 @@
+import type { Kind } from "../../kind.ts";
+import { ageColumn, nameColumn } from "../columns.ts";
+import { plainKind, textColumn } from "./plain-kind.ts";
+
+/** Source of this file: Kubernetes v1.36.3 pkg/apis/core/v1/defaults.go and pkg/printers/internalversion. */
+
+type Quantities = Record<string, string>;
+
+/** Limits of a namespace: stored, and held to by nobody. */
+export const quotaKinds: readonly Kind[] = [
+  plainKind({
+    group: "",
+    kind: "LimitRange",
+    plural: "limitranges",
+    shortNames: ["limits"],
+    namespaced: true,
+    applyDefaults({ spec }) {
+      for (const limit of spec.limits ?? []) {
+        if (limit.type !== "Container") continue;
+        const limits: Quantities = { ...limit.max, ...limit.default };
+        const requests: Quantities = { ...limit.min, ...limits, ...limit.defaultRequest };
+        if (Object.keys(limits).length > 0) limit.default = limits;
+        if (Object.keys(requests).length > 0) limit.defaultRequest = requests;
+      }
+    },
+    columns: [
+      nameColumn,
+      {
+        name: "Created At",
+        type: "date",
+        description: "CreationTimestamp is a timestamp representing the server time when this object was created.",
+        cell: ({ metadata }) => metadata.creationTimestamp,
+      },
+    ],
+  }),
+  plainKind({
+    group: "",
+    kind: "ResourceQuota",
+    plural: "resourcequotas",
+    shortNames: ["quota"],
+    namespaced: true,
+    hasStatus: true,
+    columns: [
+      nameColumn,
+      textColumn("Request", "What is requested, of how much.", ({ status }) => usage(status, false)),
+      textColumn("Limit", "What is the limit, of how much.", ({ status }) => usage(status, true)),
+      ageColumn,
+    ],
+  }),
+];
+
+function usage({ hard = {}, used = {} }: { readonly hard?: Quantities; readonly used?: Quantities }, isLimit: boolean): string {
+  return Object.keys(hard)
+    .filter((name) => name.startsWith("limits.") === isLimit)
+    .toSorted()
+    .map((name) => `${name}: ${used[name] ?? "0"}/${hard[name]}`)
+    .join(", ");
+}

@@ -1,0 +1,101 @@
+import { forbidden } from "../../api-status-error.ts";
+import type { ApiObject, FieldError, Kind, WriteContext } from "../../kind.ts";
+import { ageColumn, nameColumn } from "../columns.ts";
+import { forbiddenField, invalidValue } from "../validation/field-errors.ts";
+import { immutableErrors } from "../validation/immutable.ts";
+import { plainKind, textColumn } from "./plain-kind.ts";
+
+const highestUserPriority = 1_000_000_000;
+
+/** Priorities of the two classes every cluster has. Source: Kubernetes v1.36.3 pkg/apis/scheduling/v1/helpers.go. */
+export const systemPriorityClasses: readonly { readonly name: string; readonly value: number; readonly description: string }[] = [
+  {
+    name: "system-node-critical",
+    value: 2_000_001_000,
+    description: "Used for system critical pods that must not be moved from their current node.",
+  },
+  {
+    name: "system-cluster-critical",
+    value: 2_000_000_000,
+    description: "Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.",
+  },
+];
+
+/** Source: Kubernetes v1.36.3 pkg/registry/scheduling/priorityclass and pkg/apis/scheduling/validation. */
+export const priorityClassKind: Kind = plainKind({
+  group: "scheduling.k8s.io",
+  kind: "PriorityClass",
+  plural: "priorityclasses",
+  shortNames: ["pc"],
+  namespaced: false,
+  counted: [],
+  applyDefaults(priorityClass) {
+    priorityClass["preemptionPolicy"] ??= "PreemptLowerPriority";
+  },
+  prepareForCreate: (priorityClass, context) => checkDefault(priorityClass, context),
+  prepareForUpdate: (priorityClass, _old, context) => checkDefault(priorityClass, context),
+  validate: priorityClassErrors,
+  columns: [
+    nameColumn,
+    { name: "Value", type: "integer", description: "The priority of its pods.", cell: ({ value }) => value },
+    {
+      name: "Global-Default",
+      type: "boolean",
+      description: "Whether it is for pods that name no class.",
+      cell: ({ globalDefault = false }) => globalDefault,
+    },
+    ageColumn,
+    textColumn("PreemptionPolicy", "Whether its pods push others away.", ({ preemptionPolicy }) => preemptionPolicy),
+  ],
+});
+
+/** Source: Kubernetes v1.36.3 plugin/pkg/admission/priority, `validatePriorityClass`. */
+function checkDefault({ metadata, globalDefault }: ApiObject, { cluster }: WriteContext): void {
+  if (globalDefault !== true) return;
+  const other = cluster.list(priorityClassKind).find((one) => one["globalDefault"] === true && one.metadata.name !== metadata.name);
+  if (other !== undefined)
+    throw forbidden(
+      priorityClassKind,
+      metadata.name,
+      `PriorityClass ${other.metadata.name} is already marked as default. Only one default can exist`,
+    );
+}
+
+function priorityClassErrors(priorityClass: ApiObject, old: ApiObject | undefined): FieldError[] {
+  const { name } = priorityClass.metadata;
+  const value: number = priorityClass["value"];
+  if (old !== undefined) {
+    return [
+      ...(value === old["value"] ? [] : [forbiddenField("value", "may not be changed in an update.")]),
+      ...immutableErrors(priorityClass["preemptionPolicy"], old["preemptionPolicy"], "preemptionPolicy"),
+    ];
+  }
+  const errors: FieldError[] = [];
+  if (name.startsWith("system-") && !isSystemClass(priorityClass))
+    errors.push(
+      forbiddenField(
+        "metadata.name",
+        `priority class names with 'system-' prefix are reserved for system use only. error: ${name} is not a known system priority class`,
+      ),
+    );
+  else if (!name.startsWith("system-") && value > highestUserPriority)
+    errors.push(forbiddenField("value", `maximum allowed value of a user defined priority is ${highestUserPriority}`));
+  const policy: string = priorityClass["preemptionPolicy"];
+  if (policy !== "Never" && policy !== "PreemptLowerPriority")
+    errors.push(invalidValue("preemptionPolicy", policy, "must be one of Never, PreemptLowerPriority"));
+  return errors;
+}
+
+function isSystemClass(priorityClass: ApiObject): boolean {
+  return systemPriorityClasses.some(({ name, value }) => name === priorityClass.metadata.name && value === priorityClass["value"]);
+}
+
+/** Source: Kubernetes v1.36.3 pkg/registry/node/runtimeclass and pkg/apis/node/validation. */
+export const runtimeClassKind: Kind = plainKind({
+  group: "node.k8s.io",
+  kind: "RuntimeClass",
+  plural: "runtimeclasses",
+  namespaced: false,
+  validate: (runtimeClass, old) => (old === undefined ? [] : immutableErrors(runtimeClass["handler"], old["handler"], "handler")),
+  columns: [nameColumn, textColumn("Handler", "The container runtime's name for it.", ({ handler }) => handler), ageColumn],
+});
