@@ -93,15 +93,25 @@ export function openPortForwardOver({ socket, head }: UpgradedConnection, option
 /** The data stream, which fails with what comes on the error stream. */
 function joinPair(errors: SpdyStream, data: SpdyStream): Duplex {
   let text = "";
-  const stream = duplexOf(data, (lost) => (text === "" ? lost : new UnavailableError(text)));
-  errors.end(() => undefined);
+  let ended = false;
+  let stream: Duplex | undefined;
+  const failIfTold = (): void => {
+    if (ended && text !== "") stream?.destroy(new UnavailableError(text));
+  };
   const take = (chunk: Buffer | undefined): void => {
-    if (chunk === undefined) return text === "" ? undefined : void stream.destroy(new UnavailableError(text));
+    if (chunk === undefined) {
+      ended = true;
+      return failIfTold();
+    }
     if (text.length < maxErrorBytes) text += chunk.toString("utf8");
     errors.inbox.take(take);
   };
+  errors.end(() => undefined);
+  // What has come counts before the loss of the data stream, which follows it.
   errors.inbox.take(take);
   errors.whenLost(() => take(undefined));
+  stream = duplexOf(data, (lost) => (text === "" ? lost : new UnavailableError(text)));
   stream.once("close", () => errors.cancel());
+  failIfTold();
   return stream;
 }
