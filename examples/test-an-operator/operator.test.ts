@@ -3,6 +3,10 @@ import { clusterTest } from "@virtual-kubelet/embedded-apiserver/vitest";
 import { expect, vi } from "vitest";
 import { runOperator } from "./operator.ts";
 
+// What is waited for takes milliseconds; on a busy machine it may be seconds.
+vi.setConfig({ testTimeout: 20_000 });
+const soon = { timeout: 10_000 };
+
 const test = clusterTest().extend<{ api: CoreV1Api }>({
   // A client of the test's own; and the operator, which runs as long as the test.
   api: async ({ cluster }, use) => {
@@ -18,16 +22,16 @@ const test = clusterTest().extend<{ api: CoreV1Api }>({
 test("a namespace with a team gets its config map", async ({ api }) => {
   await createNamespace(api, "shop", "red");
 
-  await vi.waitFor(async () => expect(await teamOf(api, "shop")).toBe("red"));
+  await vi.waitFor(async () => expect(await teamOf(api, "shop")).toBe("red"), soon);
 });
 
 test("the config map follows the label", async ({ api }) => {
   const namespace = await createNamespace(api, "shop", "red");
-  await vi.waitFor(async () => expect(await teamOf(api, "shop")).toBe("red"));
+  await vi.waitFor(async () => expect(await teamOf(api, "shop")).toBe("red"), soon);
 
   await api.replaceNamespace({ name: "shop", body: { ...namespace, metadata: { ...namespace.metadata, labels: { team: "blue" } } } });
 
-  await vi.waitFor(async () => expect(await teamOf(api, "shop")).toBe("blue"));
+  await vi.waitFor(async () => expect(await teamOf(api, "shop")).toBe("blue"), soon);
 });
 
 test("the operator tries again when the API server has trouble", async ({ cluster, api }) => {
@@ -35,7 +39,7 @@ test("the operator tries again when the API server has trouble", async ({ cluste
 
   await createNamespace(api, "shop", "red");
 
-  await vi.waitFor(async () => expect(await teamOf(api, "shop")).toBe("red"), { timeout: 5_000 });
+  await vi.waitFor(async () => expect(await teamOf(api, "shop")).toBe("red"), soon);
   expect(trouble.hits).toBe(2);
 });
 
@@ -43,11 +47,11 @@ test("the operator goes on after its watch has expired", async ({ cluster, api }
   await vi.waitFor(() => {
     const expired = cluster.faults.disrupt({ verb: "watch", resource: "namespaces" }, { kind: "error-event", code: 410 });
     expect(expired.hits).toBe(1);
-  });
+  }, soon);
 
   await createNamespace(api, "shop", "red");
 
-  await vi.waitFor(async () => expect(await teamOf(api, "shop")).toBe("red"), { timeout: 5_000 });
+  await vi.waitFor(async () => expect(await teamOf(api, "shop")).toBe("red"), soon);
 });
 
 function createNamespace(api: CoreV1Api, name: string, team: string) {
