@@ -5,6 +5,7 @@ import { startCertificateApprover } from "./certificate-approver.ts";
 import { startCertificateSigner, type Signer } from "./certificate-signer.ts";
 import { startClusterRoleAggregation } from "./cluster-role-aggregation.ts";
 import type { ControllerDeps } from "./controller-deps.ts";
+import { startCronJobController } from "./cron-job/cron-job-controller.ts";
 import { startDaemonSetController } from "./daemon-set/daemon-set-controller.ts";
 import { startDeploymentController } from "./deployment-controller.ts";
 import { startDisruptionController } from "./disruption/disruption-controller.ts";
@@ -36,7 +37,7 @@ export interface ControllersOptions {
 
 /**
  * Starts what kube-controller-manager and kube-scheduler do for the server's kinds: Deployments, ReplicaSets, DaemonSets,
- * StatefulSets, Jobs, volumes, disruption budgets, a scheduler, garbage collection, the watch over nodes, evictions by taint, the end of
+ * StatefulSets, Jobs, CronJobs, volumes, disruption budgets, a scheduler, garbage collection, the watch over nodes, evictions by taint, the end of
  * old events, aggregated roles and certificates. They work on
  * changes only; while nothing changes they do nothing.
  *
@@ -55,6 +56,7 @@ export function startControllers(
   resources.use(startStatefulSetController(deps));
   resources.use(startJobController(deps));
   resources.use(startJobTtl(deps));
+  resources.use(startCronJobController(deps));
   resources.use(startDisruptionController(deps));
   resources.use(startVolumeBinder(deps));
   resources.use(startVolumeProtection(deps));

@@ -1,4 +1,5 @@
 import type { Kind } from "../kind.ts";
+import { cronJobKind } from "./batch/cron-job.ts";
 import { jobKind } from "./batch/job.ts";
 import { certificateSigningRequestKind } from "./certificates/certificate-signing-request.ts";
 import { configMapKind } from "./config-map.ts";
@@ -17,7 +18,9 @@ import { serviceKind } from "./service/service.ts";
 import { controllerRevisionKind } from "./workload/controller-revision.ts";
 import { daemonSetKind } from "./workload/daemon-set.ts";
 import { deploymentKind } from "./workload/deployment.ts";
+import { podTemplateKind } from "./workload/pod-template.ts";
 import { replicaSetKind } from "./workload/replica-set.ts";
+import { replicationControllerKind } from "./workload/replication-controller.ts";
 import { statefulSetKind } from "./workload/stateful-set.ts";
 import { persistentVolumeClaimKind } from "./volume/persistent-volume-claim.ts";
 import { persistentVolumeKind } from "./volume/persistent-volume.ts";
@@ -42,6 +45,9 @@ export const kinds: readonly Kind[] = [
   persistentVolumeKind,
   podDisruptionBudgetKind,
   storageClassKind,
+  podTemplateKind,
+  replicationControllerKind,
+  cronJobKind,
   jobKind,
   leaseKind,
   certificateSigningRequestKind,

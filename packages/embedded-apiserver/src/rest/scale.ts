@@ -20,6 +20,13 @@ export function scaleOf({ metadata, spec, status }: Readonly<ApiObject>): JsonOb
 /** A label selector as text, as clients put it into queries. */
 function selectorText(selector: unknown): string {
   if (!isJsonObject(selector)) return "";
+  // A ReplicationController's selector is plain labels.
+  const isPlain = Object.values(selector).every((value) => typeof value === "string");
+  if (isPlain)
+    return Object.entries(selector)
+      .map(([key, value]) => `${key}=${String(value)}`)
+      .toSorted()
+      .join(",");
   const labels = isJsonObject(selector["matchLabels"])
     ? Object.entries(selector["matchLabels"]).map(([key, value]) => `${key}=${String(value)}`)
     : [];

@@ -1,0 +1,197 @@
+import { ApiStatusError } from "../../api-status-error.ts";
+import { toTimestamp } from "../../clock.ts";
+import { equalJson } from "../../json-value.ts";
+import type { ApiObject } from "../../kind.ts";
+import { type CronJobSpec, type CronJobStatus, isJobConditionTrue, isJobFinished, type JobStatus } from "../../kinds/batch/batch-fields.ts";
+import { cronJobKind } from "../../kinds/batch/cron-job.ts";
+import { parseSchedule } from "../../kinds/batch/cron-schedule.ts";
+import { jobKind } from "../../kinds/batch/job.ts";
+import { isTimeZone, zoneOffsetMs } from "../../kinds/batch/time-zone.ts";
+import type { ControllerDeps } from "../controller-deps.ts";
+import { ObjectIndex } from "../object-index.ts";
+import { keyOf, parseKey } from "../object-key.ts";
+import { controllerOf, controllerReference } from "../ownership.ts";
+import { isNamespaceTerminating } from "../pod-control.ts";
+import { createWorkLoop } from "../work-loop.ts";
+import { dueTime, nextLookMs } from "./cron-plan.ts";
+
+const component = "cronjob-controller";
+const scheduledAnnotation = "batch.kubernetes.io/cronjob-scheduled-timestamp";
+
+type Job = Readonly<ApiObject>;
+
+/**
+ * Creates the Jobs of CronJobs when they are due, and deletes old ones.
+ * Source: Kubernetes v1.36.3 pkg/controller/cronjob.
+ */
+export function startCronJobController(deps: ControllerDeps): Disposable {
+  const { cluster, clock, events } = deps;
+  const resources = new DisposableStack();
+  const jobs = resources.use(new ObjectIndex(cluster, jobKind, (job) => [controllerOf(job)?.uid ?? "none"]));
+  const loop = resources.use(createWorkLoop({ ...deps, process: sync }));
+  resources.use(cluster.watch(cronJobKind, ({ type, object }) => type !== "DELETED" && loop.add(keyOf(object))));
+  resources.use(
+    cluster.watch(jobKind, ({ object }) => {
+      const owner = controllerOf(object);
+      if (owner?.kind === cronJobKind.kind) loop.add(keyOf({ metadata: { ...object.metadata, name: owner.name } }));
+    }),
+  );
+  for (const cronJob of cluster.list(cronJobKind)) loop.add(keyOf(cronJob));
+  return resources;
+
+  function sync(key: string): number | undefined {
+    const { namespace, name } = parseKey(key);
+    const cronJob = cluster.get(cronJobKind, namespace, name);
+    if (cronJob === undefined) return undefined;
+    trimHistory(cronJob);
+    const status = reviewJobs(cronJob);
+    if (cronJob.metadata.deletionTimestamp !== undefined || cronJob["spec"].suspend === true) {
+      writeStatus(cronJob, status);
+      return undefined;
+    }
+    return runIfDue(cronJob, status);
+  }
+
+  /** Jobs that have ended are no longer active. */
+  function reviewJobs(cronJob: Readonly<ApiObject>): CronJobStatus {
+    const own = jobs.get(cronJob.metadata.uid);
+    const { active: before = [], lastSuccessfulTime, lastScheduleTime }: CronJobStatus = cronJob["status"];
+    const active = before.filter(({ uid, name }) => {
+      const job = own.find(({ metadata }) => metadata.uid === uid);
+      if (job === undefined) tell(cronJob, "Normal", "MissingJob", `Active job went missing: ${name ?? ""}`);
+      else if (isJobFinished(job["status"]))
+        tell(
+          cronJob,
+          "Normal",
+          "SawCompletedJob",
+          `Saw completed job: ${name ?? ""}, condition: ${isSuccess(job) ? "Complete" : "Failed"}`,
+        );
+      return job !== undefined && !isJobFinished(job["status"]);
+    });
+    const successes = own.filter(isSuccess).map(({ status }) => (status as JobStatus).completionTime ?? "");
+    const lastSuccess = [lastSuccessfulTime ?? "", ...successes].toSorted().at(-1);
+    return {
+      ...(active.length > 0 ? { active } : {}),
+      ...(lastScheduleTime === undefined ? {} : { lastScheduleTime }),
+      ...(lastSuccess ? { lastSuccessfulTime: lastSuccess } : {}),
+    };
+  }
+
+  function runIfDue(cronJob: Readonly<ApiObject>, status: CronJobStatus): number | undefined {
+    const spec: CronJobSpec = cronJob["spec"];
+    const nowMs = clock.now();
+    const timeZone = spec.timeZone ?? "UTC";
+    if (!isTimeZone(timeZone)) {
+      tell(cronJob, "Warning", "UnknownTimeZone", `invalid timeZone: ${JSON.stringify(timeZone)}: unknown time zone ${timeZone}`);
+      writeStatus(cronJob, status);
+      return undefined;
+    }
+    const schedule = parseSchedule(spec.schedule, timeZone);
+    if (typeof schedule === "string") {
+      tell(cronJob, "Warning", "UnparseableSchedule", `unparseable schedule: ${JSON.stringify(spec.schedule)} : ${schedule}`);
+      writeStatus(cronJob, status);
+      return undefined;
+    }
+    const sinceMs = Date.parse(status.lastScheduleTime ?? cronJob.metadata.creationTimestamp);
+    const deadlineMs = spec.startingDeadlineSeconds === undefined ? undefined : spec.startingDeadlineSeconds * 1000;
+    const { dueMs, isFarBehind } = dueTime(schedule, sinceMs, deadlineMs, nowMs);
+    if (isFarBehind) {
+      const message = "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew";
+      tell(cronJob, "Warning", "TooManyMissedTimes", message);
+    }
+    writeStatus(cronJob, dueMs === undefined ? status : run(cronJob, status, dueMs));
+    return nextLookMs(schedule, nowMs);
+  }
+
+  function run(cronJob: Readonly<ApiObject>, status: CronJobStatus, dueMs: number): CronJobStatus {
+    const { concurrencyPolicy }: CronJobSpec = cronJob["spec"];
+    let { active = [] } = status;
+    if (concurrencyPolicy === "Forbid" && active.length > 0) {
+      const message = "Not starting job because prior execution is running and concurrency policy is Forbid";
+      tell(cronJob, "Normal", "JobAlreadyActive", message);
+      return status;
+    }
+    if (concurrencyPolicy === "Replace") {
+      for (const job of jobs.get(cronJob.metadata.uid)) if (!isJobFinished(job["status"])) deleteJob(cronJob, job);
+      active = [];
+    }
+    const job = createJob(cronJob, dueMs);
+    if (job === undefined) return { ...status, ...(active.length > 0 ? { active } : {}) };
+    const { namespace = "", name, uid, resourceVersion } = job.metadata;
+    const reference = { kind: "Job", namespace, name, uid, apiVersion: "batch/v1", resourceVersion };
+    return { ...status, active: [...active, reference], lastScheduleTime: toTimestamp(dueMs) };
+  }
+
+  function createJob(cronJob: Readonly<ApiObject>, dueMs: number): Job | undefined {
+    const { jobTemplate, timeZone = "UTC" }: CronJobSpec = cronJob["spec"];
+    const { labels, annotations } = jobTemplate.metadata;
+    const { name, namespace } = cronJob.metadata;
+    try {
+      const job = cluster.create(jobKind, {
+        metadata: {
+          name: `${name}-${Math.floor(dueMs / 60_000)}`,
+          namespace,
+          labels,
+          annotations: { ...annotations, [scheduledAnnotation]: localTimestamp(dueMs, timeZone) },
+          ownerReferences: [controllerReference(cronJobKind, cronJob)],
+        },
+        spec: jobTemplate.spec,
+      });
+      tell(cronJob, "Normal", "SuccessfulCreate", `Created job ${job.metadata.name}`);
+      return job;
+    } catch (error) {
+      if (isNamespaceTerminating(error) || (error instanceof ApiStatusError && error.status.reason === "AlreadyExists")) return undefined;
+      tell(cronJob, "Warning", "FailedCreate", `Error creating job: ${error instanceof Error ? error.message : String(error)}`);
+      throw error;
+    }
+  }
+
+  function trimHistory(cronJob: Readonly<ApiObject>): void {
+    const { successfulJobsHistoryLimit, failedJobsHistoryLimit }: CronJobSpec = cronJob["spec"];
+    const ended = jobs.get(cronJob.metadata.uid).filter(({ status }) => isJobFinished(status));
+    removeOldest(cronJob, ended.filter(isSuccess), successfulJobsHistoryLimit);
+    removeOldest(
+      cronJob,
+      ended.filter((job) => !isSuccess(job)),
+      failedJobsHistoryLimit,
+    );
+  }
+
+  function removeOldest(cronJob: Readonly<ApiObject>, ended: readonly Job[], limit: number | undefined): void {
+    if (limit === undefined || ended.length <= limit) return;
+    const startOf = ({ status }: Job): string => (status as JobStatus).startTime ?? "";
+    const oldest = ended.toSorted((a, b) =>
+      startOf(a) === startOf(b) ? (a.metadata.name < b.metadata.name ? -1 : 1) : startOf(a) < startOf(b) ? -1 : 1,
+    );
+    for (const job of oldest.slice(0, ended.length - limit)) deleteJob(cronJob, job);
+  }
+
+  function deleteJob(cronJob: Readonly<ApiObject>, { metadata }: Job): void {
+    cluster.delete(jobKind, metadata.namespace, metadata.name, { uid: metadata.uid, propagationPolicy: "Background" });
+    tell(cronJob, "Normal", "SuccessfulDelete", `Deleted job ${metadata.name}`);
+  }
+
+  function tell(cronJob: Readonly<ApiObject>, type: "Normal" | "Warning", reason: string, message: string): void {
+    events.record(component, cronJob, { type, reason, message });
+  }
+
+  function writeStatus({ metadata }: Readonly<ApiObject>, status: CronJobStatus): void {
+    const change = (cronJob: ApiObject): ApiObject | undefined =>
+      cronJob.metadata.uid !== metadata.uid || equalJson(cronJob["status"], status) ? undefined : { ...cronJob, status };
+    cluster.update(cronJobKind, metadata.namespace, metadata.name, change, "status");
+  }
+}
+
+function isSuccess({ status }: Job): boolean {
+  return isJobConditionTrue(status, "Complete");
+}
+
+/** RFC 3339, as clocks of the zone show it. */
+function localTimestamp(epochMs: number, timeZone: string): string {
+  const offsetMs = zoneOffsetMs(timeZone, epochMs);
+  if (offsetMs === 0) return toTimestamp(epochMs);
+  const minutes = Math.abs(offsetMs) / 60_000;
+  const two = (value: number): string => String(value).padStart(2, "0");
+  const zone = `${offsetMs < 0 ? "-" : "+"}${two(Math.floor(minutes / 60))}:${two(minutes % 60)}`;
+  return toTimestamp(epochMs + offsetMs).replace("Z", zone);
+}
