@@ -10,7 +10,10 @@ const main = fileURLToPath(new URL("../../packages/cli/src/main.ts", import.meta
 /** How the program is started. */
 export interface ProgramOptions {
   readonly cwd: string;
-  /** Besides what Node.js itself needs; nothing of this process's environment is handed on. */
+  /**
+   * Besides what Node.js itself needs; nothing of this process's environment is handed on. Without a word on it there is
+   * no server for the kubelet's API: the programs of several tests would all want its port.
+   */
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -29,7 +32,7 @@ export class Program implements AsyncDisposable {
     const flags = ["--conditions=@virtual-kubelet/source", "--disable-warning=ExperimentalWarning"];
     this.#child = spawn(process.execPath, [...flags, main, ...words], {
       cwd,
-      env: { HOME: cwd, PATH: process.env["PATH"], ...env },
+      env: { HOME: cwd, PATH: process.env["PATH"], KUBELET_PORT: "0", ...env },
       stdio: ["ignore", "pipe", "pipe"],
     });
     if (this.#child.pid !== undefined) this.#reaper.watch(this.#child.pid);

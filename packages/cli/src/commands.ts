@@ -1,4 +1,4 @@
-import type { CommandName } from "./flags.ts";
+import type { CommandName } from "./flag.ts";
 
 /** One command: all that help and completion need to know of it. */
 export interface Command {

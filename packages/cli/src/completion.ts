@@ -1,5 +1,6 @@
 import { commandNames, commands, findCommand } from "./commands.ts";
-import { flagsOf, type CommandName, type Flag } from "./flags.ts";
+import type { CommandName, Flag } from "./flag.ts";
+import { flagsOf } from "./flags.ts";
 import { builtInProviders } from "./providers/registry.ts";
 
 /**

@@ -18,6 +18,8 @@ export interface Context {
   readonly homeDir: string;
   /** Also a pod's name, inside one. */
   readonly hostName: string;
+  /** IP addresses of the host that others can reach it by: neither loopback nor link-local. IPv4 first. */
+  readonly hostAddresses: readonly string[];
   readonly clock: Clock;
   readonly random: Random;
   /** Aborts at the first SIGINT or SIGTERM. */

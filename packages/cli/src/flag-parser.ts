@@ -1,4 +1,5 @@
-import { flagsOf, type CommandName, type Flag } from "./flags.ts";
+import type { CommandName, Flag } from "./flag.ts";
+import { flagsOf } from "./flags.ts";
 import { didYouMean } from "./nearest.ts";
 import { UsageError } from "./program-error.ts";
 

@@ -1,39 +1,9 @@
 import { defaults } from "./config/defaults.ts";
-
-/** Names of the program's commands. */
-export type CommandName = "run" | "demo" | "version" | "providers" | "config" | "completion" | "help";
-
-/** How a flag's value is read. `labels` is `KEY=VALUE`, and may be given many times. */
-export type FlagType = "string" | "boolean" | "integer" | "labels";
-
-/** One flag: all that parsing, help, completion, the configuration and its schema need to know of it. */
-export interface Flag {
-  /** Without dashes. */
-  readonly name: string;
-  /** One letter. */
-  readonly short?: string;
-  readonly type: FlagType;
-  readonly commands: readonly CommandName[];
-  readonly help: string;
-  /** What stands for the value in help. */
-  readonly value?: string;
-  /** Values it takes, where they are few. */
-  readonly choices?: readonly string[];
-  /** Its place in the configuration file; `nodes[]` is every node there. Absent: the command line only. */
-  readonly path?: string;
-  /** Environment variables of other programs that set it, besides {@link envNamesOf}'s own. */
-  readonly env?: readonly string[];
-  /** As help shows it. */
-  readonly default?: string;
-  /** A flag that does the same, and is the one to use. */
-  readonly insteadUse?: string;
-  /** It does nothing any more, because of this. */
-  readonly obsolete?: string;
-}
+import type { CommandName, Flag, FlagType } from "./flag.ts";
+import { kubeletFlags } from "./kubelet-flags.ts";
 
 const run: readonly CommandName[] = ["run"];
 const settings: readonly CommandName[] = ["run", "config"];
-const noServer = "this version has no server for the kubelet's API yet";
 const noTracing = "this version sends no traces";
 const klog = "use --log-level and --log-format";
 
@@ -119,19 +89,10 @@ const live: readonly Flag[] = [
     commands: settings,
     path: "nodes[].address",
     env: ["VKUBELET_POD_IP"],
-    default: "the provider's",
-    help: "the node's internal address",
+    default: "the provider's, else POD_IP, else the host's first",
+    help: "the node's internal address, where the API server reaches it",
   },
-  {
-    name: "kubelet-port",
-    type: "integer",
-    value: "PORT",
-    commands: settings,
-    path: "nodes[].kubeletPort",
-    env: ["KUBELET_PORT"],
-    default: String(defaults.kubeletPort),
-    help: "port the node reports for the kubelet's API; 0 for none",
-  },
+  ...kubeletFlags,
   {
     name: "label",
     type: "labels",
@@ -354,6 +315,15 @@ const renamed: readonly Flag[] = [
     help: "key of the taint",
     insteadUse: "--taint-key",
   },
+  {
+    name: "client-verify-ca",
+    type: "string",
+    value: "FILE",
+    commands: run,
+    path: "kubelet.clientCAFile",
+    help: "authority of client certificates",
+    insteadUse: "--client-ca-file",
+  },
 ];
 
 /** Upstream's flags that have nothing to do here any more. Source: as above. */
@@ -361,9 +331,12 @@ const obsolete: readonly Flag[] = [
   obsoleteFlag("namespace", "string", "a node takes the pods that are bound to it, of all namespaces"),
   obsoleteFlag("enable-node-lease", "boolean", "the lease is always there"),
   obsoleteFlag("full-resync-period", "string", "nothing has to be looked at again at intervals"),
-  obsoleteFlag("metrics-addr", "string", noServer),
-  obsoleteFlag("stream-idle-timeout", "string", noServer),
-  obsoleteFlag("stream-creation-timeout", "string", noServer),
+  obsoleteFlag("metrics-addr", "string", "the metrics are on the kubelet's API, at --kubelet-port"),
+  obsoleteFlag(
+    "no-verify-clients",
+    "boolean",
+    "callers say who they are by certificate or token; --anonymous-auth and --authorization-mode=AlwaysAllow let in everybody",
+  ),
   obsoleteFlag("trace-exporter", "string", noTracing),
   obsoleteFlag("trace-service-name", "string", noTracing),
   obsoleteFlag("trace-tag", "string", noTracing),
@@ -381,9 +354,6 @@ export const flags: readonly Flag[] = [...live, ...renamed, ...obsolete];
 
 /** Upstream's environment variables that have nothing to do here, and why. */
 export const obsoleteEnv: Readonly<Record<string, string>> = {
-  APISERVER_CERT_LOCATION: noServer,
-  APISERVER_KEY_LOCATION: noServer,
-  APISERVER_CA_CERT_LOCATION: noServer,
   JAEGER_COLLECTOR_ENDPOINT: noTracing,
   JAEGER_AGENT_ENDPOINT: noTracing,
   OCAGENT_ENDPOINT: noTracing,

@@ -1,6 +1,7 @@
 import { commands, findCommand } from "./commands.ts";
 import { exitCodes } from "./exit-codes.ts";
-import { envNamesOf, flagsOf, type CommandName, type Flag } from "./flags.ts";
+import type { CommandName, Flag } from "./flag.ts";
+import { envNamesOf, flagsOf } from "./flags.ts";
 
 /** What `help` alone shows. */
 export function programHelp(): string {

@@ -1,6 +1,6 @@
 import type { Context } from "./context.ts";
 import type { CommandLine } from "./flag-parser.ts";
-import type { CommandName } from "./flags.ts";
+import type { CommandName } from "./flag.ts";
 
 /** What carries out a command. */
 export interface CommandModule {

@@ -1,8 +1,9 @@
 #!/usr/bin/env node
 import { systemClock, systemRandom } from "@virtual-kubelet/kube-client/system-clock";
-import { homedir, hostname } from "node:os";
+import { homedir, hostname, networkInterfaces } from "node:os";
 import { runProgram } from "./cli.ts";
 import { exitCodes } from "./exit-codes.ts";
+import { reachableAddresses } from "./kubelet-server/node-address.ts";
 
 /** How long what is left open may keep the process once the program has ended. */
 const lingerMs = 2_000;
@@ -34,6 +35,7 @@ process.exitCode = await runProgram(process.argv.slice(2), {
   cwd: process.cwd(),
   homeDir: homedir(),
   hostName: hostname(),
+  hostAddresses: reachableAddresses(networkInterfaces()),
   clock: systemClock,
   random: systemRandom,
   signal: stop.signal,

@@ -11,6 +11,8 @@ import { dryRunYaml } from "../dry-run/dry-run.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { isOn, type CommandLine } from "../flag-parser.ts";
 import { startHealthServer, type HealthCheck } from "../health/health-server.ts";
+import { defaultNodeAddress } from "../kubelet-server/node-address.ts";
+import { openKubeletServers } from "../kubelet-server/open-kubelet-servers.ts";
 import { createProgramLogger } from "../logging/program-logger.ts";
 import { ConfigError } from "../program-error.ts";
 import { setUpProvider, type ProviderSetup } from "../providers/provider-setup.ts";
@@ -44,12 +46,14 @@ export async function execute(line: CommandLine, context: Context): Promise<numb
 }
 
 /** Checks all that can be checked before anything happens. */
-async function planNodes(loaded: LoadedSettings, { cwd, hostName }: Context): Promise<PlannedNode[]> {
+async function planNodes(loaded: LoadedSettings, context: Context): Promise<PlannedNode[]> {
   const { settings } = loaded;
+  const { cwd, hostName } = context;
+  const defaultAddress = defaultNodeAddress(settings.kubelet.address, context)?.address;
   const planned: PlannedNode[] = [];
   for (const [index, node] of settings.nodes.entries()) {
     const setup = await setUpProvider(loaded, index, cwd);
-    const options = toNodeOptions(node, settings, { provider: setup.definition, hostName });
+    const options = toNodeOptions(node, settings, { provider: setup.definition, hostName, defaultAddress });
     planned.push({
       setup,
       options: { ...options, kubeletVersion: options.kubeletVersion ?? defaultKubeletVersion(versionInfo()) },
@@ -68,6 +72,7 @@ async function runPlanned(planned: readonly PlannedNode[], loaded: LoadedSetting
   await using connection = await connect(loaded, context, metrics);
   const nodes = planned.map(({ setup, options, pods }) => ({
     name: options.name,
+    port: options.kubeletPort ?? 0,
     leaseMs: (options.leaseDurationSeconds ?? defaultLeaseSeconds) * 1000,
     node: new VirtualNode({
       client: connection.client,
@@ -93,6 +98,10 @@ async function runPlanned(planned: readonly PlannedNode[], loaded: LoadedSetting
       : names.join(", ");
   logger.info({ version: virtualKubelet, kubernetes: kubernetesVersion, server: connection.server, nodes: shown }, "starting");
 
+  tellOfAddresses(planned, loaded, context, logger);
+
+  const servers = { loaded, nodes, client: connection.client, context, logger, metrics, renderMetrics: () => metrics.render() };
+  await using _servers = await openKubeletServers(servers);
   await using _health = await openHealth(loaded, logger, () => nodes.flatMap(({ name, node, leaseMs }) => checksOf(name, node, leaseMs)));
   return await runNodes({
     nodes,
@@ -102,6 +111,14 @@ async function runPlanned(planned: readonly PlannedNode[], loaded: LoadedSetting
     clock,
     logger,
   });
+}
+
+/** Where the API server is to find the nodes, unless their providers know better. */
+function tellOfAddresses(planned: readonly PlannedNode[], { settings }: LoadedSettings, context: Context, logger: Logger): void {
+  if (!planned.some(({ options }) => options.kubeletPort !== 0 && options.address === undefined)) return;
+  const chosen = defaultNodeAddress(settings.kubelet.address, context);
+  if (chosen) logger.info({ ...chosen }, "the nodes' address, where the provider says none; --node-ip sets another");
+  else logger.warn({}, "the nodes have no address unless the provider says one: logs and exec do not reach them; set --node-ip");
 }
 
 function checksOf(name: string, { health }: VirtualNode, leaseMs: number): HealthCheck[] {

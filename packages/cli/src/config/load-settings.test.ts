@@ -122,14 +122,43 @@ test("upstream's log levels are taken", async () => {
 test("obsolete flags and variables cost a warning each, and nothing else", async () => {
   const { warnings } = await load({
     words: ["--provider", "mock", "--namespace", "x", "--namespace=y", "--klog.v", "5"],
-    env: { APISERVER_CERT_LOCATION: "/x" },
+    env: { JAEGER_AGENT_ENDPOINT: "/x" },
   });
 
   expect(warnings).toEqual([
     "--namespace has no effect: a node takes the pods that are bound to it, of all namespaces",
     "--klog.v has no effect: use --log-level and --log-format",
-    "APISERVER_CERT_LOCATION has no effect: this version has no server for the kubelet's API yet",
+    "JAEGER_AGENT_ENDPOINT has no effect: this version sends no traces",
   ]);
+});
+
+test("the kubelet's API is closed, and on a kubelet's port, unless somebody says otherwise", async () => {
+  const { settings } = await load({ words: ["--provider", "mock"] });
+
+  expect(settings.nodes[0]?.kubeletPort).toBe(10250);
+  expect(settings.kubelet).toMatchObject({
+    address: "0.0.0.0",
+    anonymousAuth: false,
+    authorizationMode: "Webhook",
+    authenticationTokenWebhook: true,
+    serverTLSBootstrap: true,
+  });
+});
+
+test("upstream's flags and variables for the server's certificates are taken", async () => {
+  const env = { APISERVER_CERT_LOCATION: "/a.crt", APISERVER_KEY_LOCATION: "/a.key", APISERVER_CA_CERT_LOCATION: "/ca.crt" };
+  const { settings, warnings } = await load({ words: ["--provider", "mock", "--no-verify-clients"], env });
+
+  expect(settings.kubelet).toMatchObject({ tlsCertFile: "/a.crt", tlsPrivateKeyFile: "/a.key", clientCAFile: "/ca.crt" });
+  expect(settings.kubelet.anonymousAuth).toBe(false);
+  expect(warnings).toEqual([expect.stringContaining("--no-verify-clients has no effect")]);
+  expect((await load({ words: ["--provider", "mock", "--client-verify-ca", "/b"] })).settings.kubelet.clientCAFile).toBe("/b");
+});
+
+test("a certificate without its key is one line", async () => {
+  await expect(load({ words: ["--provider", "mock", "--tls-cert-file", "/a.crt"] })).rejects.toThrow(
+    /^--tls-private-key-file: not set: expected a file: a certificate and its key come together$/,
+  );
 });
 
 test("paths in the file start at the file, paths of flags where the program was started, ~ at home", async () => {

@@ -5,16 +5,18 @@ import type { NodeSettings, Settings } from "./settings.ts";
 export function toNodeOptions(
   node: NodeSettings,
   settings: Settings,
-  instance: { readonly provider: ProviderDefinition; readonly hostName: string },
+  instance: { readonly provider: ProviderDefinition; readonly hostName: string; readonly defaultAddress: string | undefined },
 ): NodeOptions {
   const leaseMs = ms(node.leaseDuration);
   return {
     name: node.name,
     labels: node.labels,
-    annotations: node.annotations,
+    annotations: { ...metricsPathAnnotation(node, settings), ...node.annotations },
     taints: [...ownTaint(node, instance.provider), ...(node.taints ?? [])],
     address: node.address,
+    defaultAddress: node.kubeletPort === 0 ? undefined : instance.defaultAddress,
     kubeletPort: node.kubeletPort,
+    declaredFeatures: node.kubeletPort !== 0 && settings.kubelet.extendWebSockets ? ["ExtendWebSocketsToKubelet"] : [],
     capacity: node.capacity,
     operatingSystem: node.operatingSystem,
     architecture: node.architecture,
@@ -51,6 +53,12 @@ export function toPodOptions(node: NodeSettings): PodOptions {
 /** Milliseconds of a duration that the schema has passed. */
 export function ms(duration: string | undefined): number | undefined {
   return duration === undefined ? undefined : tryDurationMs(duration);
+}
+
+/** Where nodes share a port, metrics-server has to be told which path is whose. */
+function metricsPathAnnotation({ name, kubeletPort }: NodeSettings, { nodes }: Settings): Record<string, string> {
+  const sharesPort = kubeletPort !== 0 && nodes.some((other) => other.name !== name && other.kubeletPort === kubeletPort);
+  return sharesPort ? { "metrics.k8s.io/resource-metrics-path": `/nodes/${name}/metrics/resource` } : {};
 }
 
 /** Source: virtual-kubelet v1.13 cmd/virtual-kubelet/internal/commands/root/node.go, getTaint (7b1385b). */

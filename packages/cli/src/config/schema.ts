@@ -108,6 +108,45 @@ const nodeSchema = z
     error: "expected either this or providerConfig, not both",
   });
 
+const kubeletSchema = z
+  .strictObject({
+    address: z
+      .string()
+      .refine((value) => isIP(value) !== 0, { error: "expected an IP address" })
+      .default(defaults.kubeletAddress)
+      .describe(helpOf("kubelet.address")),
+    clientCAFile: text().optional().describe(helpOf("kubelet.clientCAFile")),
+    tlsCertFile: text().optional().describe(helpOf("kubelet.tlsCertFile")),
+    tlsPrivateKeyFile: text().optional().describe(helpOf("kubelet.tlsPrivateKeyFile")),
+    serverTLSBootstrap: z.boolean().default(true).describe(helpOf("kubelet.serverTLSBootstrap")),
+    certDirectory: text().optional().describe(helpOf("kubelet.certDirectory")),
+    anonymousAuth: z.boolean().default(false).describe(helpOf("kubelet.anonymousAuth")),
+    authorizationMode: z.enum(["Webhook", "AlwaysAllow"]).default(defaults.authorizationMode).describe(helpOf("kubelet.authorizationMode")),
+    authenticationTokenWebhook: z.boolean().default(true).describe(helpOf("kubelet.authenticationTokenWebhook")),
+    authenticationTokenWebhookCacheTTL: duration()
+      .default(defaults.tokenTtl)
+      .describe(helpOf("kubelet.authenticationTokenWebhookCacheTTL")),
+    authorizationWebhookCacheAuthorizedTTL: duration()
+      .default(defaults.allowedTtl)
+      .describe(helpOf("kubelet.authorizationWebhookCacheAuthorizedTTL")),
+    authorizationWebhookCacheUnauthorizedTTL: duration()
+      .default(defaults.deniedTtl)
+      .describe(helpOf("kubelet.authorizationWebhookCacheUnauthorizedTTL")),
+    streamingConnectionIdleTimeout: positiveDuration()
+      .default(defaults.streamIdleTimeout)
+      .describe(helpOf("kubelet.streamingConnectionIdleTimeout")),
+    streamCreationTimeout: positiveDuration().default(defaults.streamCreationTimeout).describe(helpOf("kubelet.streamCreationTimeout")),
+    extendWebSockets: z
+      .boolean()
+      .default(true)
+      .describe("whether the node declares ExtendWebSocketsToKubelet, so that Kubernetes 1.36 and later speak WebSocket with it"),
+  })
+  .superRefine(({ tlsCertFile, tlsPrivateKeyFile }, context) => {
+    if ((tlsCertFile === undefined) === (tlsPrivateKeyFile === undefined)) return;
+    const path = [tlsCertFile === undefined ? "tlsCertFile" : "tlsPrivateKeyFile"];
+    context.addIssue({ code: "custom", path, message: "expected a file: a certificate and its key come together", input: undefined });
+  });
+
 const fileSchema = z.strictObject({
   apiVersion: z.literal(configApiVersion),
   kind: z.literal(configKind),
@@ -150,6 +189,7 @@ const fileSchema = z.strictObject({
     })
     .prefault({})
     .describe("the program's health"),
+  kubelet: kubeletSchema.prefault({}).describe("the nodes' HTTPS server: logs, exec, attach, port-forward, stats"),
   instance: z
     .strictObject({
       identity: text().optional().describe(helpOf("instance.identity")),

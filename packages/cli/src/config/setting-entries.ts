@@ -1,5 +1,6 @@
 import { parseBoolean, type GivenFlag } from "../flag-parser.ts";
-import { envNamesOf, flags, obsoleteEnv, type Flag } from "../flags.ts";
+import type { Flag } from "../flag.ts";
+import { envNamesOf, flags, obsoleteEnv } from "../flags.ts";
 import { ConfigError } from "../program-error.ts";
 import type { ConfigPath, LayerEntry, Source } from "./layers.ts";
 

@@ -55,6 +55,32 @@ export interface NodeSettings {
   readonly orphans?: OrphanSettings | undefined;
 }
 
+/**
+ * The nodes' HTTPS server, in the words of a KubeletConfiguration. Durations are text. Paths start where they were
+ * written: at the file, or at the working directory.
+ */
+export interface KubeletSettings {
+  /** IP address it listens on. */
+  readonly address: string;
+  /** Default: what the cluster publishes. */
+  readonly clientCAFile?: string | undefined;
+  /** Together with {@link tlsPrivateKeyFile}. Default: a certificate of its own making. */
+  readonly tlsCertFile?: string | undefined;
+  readonly tlsPrivateKeyFile?: string | undefined;
+  readonly serverTLSBootstrap: boolean;
+  /** Default: nothing is kept. */
+  readonly certDirectory?: string | undefined;
+  readonly anonymousAuth: boolean;
+  readonly authorizationMode: "Webhook" | "AlwaysAllow";
+  readonly authenticationTokenWebhook: boolean;
+  readonly authenticationTokenWebhookCacheTTL: string;
+  readonly authorizationWebhookCacheAuthorizedTTL: string;
+  readonly authorizationWebhookCacheUnauthorizedTTL: string;
+  readonly streamingConnectionIdleTimeout: string;
+  readonly streamCreationTimeout: string;
+  readonly extendWebSockets: boolean;
+}
+
 /** Levels of log records, the least important first. */
 export type LogLevel = "debug" | "info" | "warn" | "error";
 
@@ -71,6 +97,7 @@ export interface Settings {
   readonly log: { readonly level: LogLevel; readonly format: "auto" | "text" | "json" };
   /** `off` is nowhere. */
   readonly health: { readonly address: string };
+  readonly kubelet: KubeletSettings;
   readonly instance: { readonly identity?: string | undefined; readonly standby: boolean };
   readonly startupTimeout: string;
   readonly shutdownTimeout: string;

@@ -14,19 +14,25 @@ function rightsOf(needs: AccessNeeds, kind: string, name: string, namespace?: st
     .sort();
 }
 
-const keep: AccessNeeds = { nodes: [{ name: "vk", onShutdown: "keep" }], readsClusterId: true };
+const kubeletApi = { tokenReviews: true, subjectAccessReviews: true, publishedClientCa: true, servingCertificate: true };
+const keep: AccessNeeds = { nodes: [{ name: "vk", onShutdown: "keep" }], readsClusterId: true, kubeletApi };
 
 test("a service account has no more than what it needs", () => {
   expect(rightsOf(keep, "ClusterRole", "virtual-kubelet")).toEqual([
+    "create certificatesigningrequests",
     "create events",
     "create nodes",
     "create serviceaccounts/token",
+    "create subjectaccessreviews",
+    "create tokenreviews",
     "delete pods",
+    "get certificatesigningrequests",
     "get configmaps",
     "get namespaces[kube-system]",
     "get nodes[vk]",
     "get pods",
     "get secrets",
+    "list certificatesigningrequests",
     "list configmaps",
     "list nodes[vk]",
     "list pods",
@@ -36,6 +42,7 @@ test("a service account has no more than what it needs", () => {
     "patch nodes/status[vk]",
     "patch nodes[vk]",
     "patch pods/status",
+    "watch certificatesigningrequests",
     "watch configmaps",
     "watch nodes[vk]",
     "watch pods",
@@ -75,4 +82,18 @@ test("both kinds of identity may read the authority of those who call the node",
       { kind: "User", name: "system:node:vk" },
     ],
   });
+});
+
+test("what the nodes' server does not ask for is not there, and without a server none of it", () => {
+  const asked = (needs: AccessNeeds) => [
+    ...rightsOf(needs, "ClusterRole", "virtual-kubelet").filter((right) => /reviews|certificate/.test(right)),
+    ...accessRights(needs).flatMap(({ object }) => (/authentication/.test(object.metadata?.name ?? "") ? [object.kind] : [])),
+  ];
+  const nothing = { tokenReviews: false, subjectAccessReviews: false, publishedClientCa: false, servingCertificate: false };
+
+  expect(asked({ ...keep, kubeletApi: undefined })).toEqual([]);
+  expect(asked({ ...keep, kubeletApi: nothing })).toEqual([]);
+  expect(asked({ ...keep, kubeletApi: { ...nothing, tokenReviews: true } })).toEqual(["create tokenreviews"]);
+  expect(asked({ ...keep, kubeletApi: { ...nothing, subjectAccessReviews: true } })).toEqual(["create subjectaccessreviews"]);
+  expect(asked({ ...keep, kubeletApi: { ...nothing, publishedClientCa: true } })).toEqual(["RoleBinding"]);
 });

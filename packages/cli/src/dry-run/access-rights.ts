@@ -5,6 +5,20 @@ export interface AccessNeeds {
   readonly nodes: readonly { readonly name: string; readonly onShutdown: "keep" | "cordon" | "drain" | "delete" }[];
   /** Whether the cluster's id must be read from the namespace kube-system. */
   readonly readsClusterId: boolean;
+  /** What the nodes' HTTPS server asks of the API server; absent where there is no server. */
+  readonly kubeletApi?: KubeletApiNeeds | undefined;
+}
+
+/** What the nodes' HTTPS server asks of the API server. */
+export interface KubeletApiNeeds {
+  /** Whose a bearer token is. */
+  readonly tokenReviews: boolean;
+  /** What a caller may do. */
+  readonly subjectAccessReviews: boolean;
+  /** The authority of client certificates that the cluster publishes. */
+  readonly publishedClientCa: boolean;
+  /** A serving certificate. */
+  readonly servingCertificate: boolean;
 }
 
 /** An object, and what it is for. */
@@ -41,13 +55,17 @@ export function accessRights(needs: AccessNeeds): ExplainedObject[] {
     { why: "gives that to the service account", object: clusterRoleBinding(name, [serviceAccount]) },
     { why: "its nodes' leases", object: role("kube-node-lease", leaseRules(needs)) },
     { why: "gives that to the service account", object: roleBinding("kube-node-lease", name, "Role", name, [serviceAccount]) },
-    {
-      why: "the certificate authority of those who call the node; for both ways to run it",
-      object: roleBinding("kube-system", `${name}-authentication-reader`, "Role", "extension-apiserver-authentication-reader", [
-        serviceAccount,
-        ...users,
-      ]),
-    },
+    ...(needs.kubeletApi?.publishedClientCa
+      ? [
+          {
+            why: "the certificate authority of those who call the node; for both ways to run it",
+            object: roleBinding("kube-system", `${name}-authentication-reader`, "Role", "extension-apiserver-authentication-reader", [
+              serviceAccount,
+              ...users,
+            ]),
+          },
+        ]
+      : []),
     ...(nodeRules.length === 0
       ? []
       : [
@@ -60,7 +78,7 @@ export function accessRights(needs: AccessNeeds): ExplainedObject[] {
   ];
 }
 
-function clusterRules({ nodes, readsClusterId }: AccessNeeds): Rule[] {
+function clusterRules({ nodes, readsClusterId, kubeletApi }: AccessNeeds): Rule[] {
   const names = nodes.map((node) => node.name);
   const drains = nodes.some(({ onShutdown }) => onShutdown === "drain");
   return [
@@ -76,7 +94,20 @@ function clusterRules({ nodes, readsClusterId }: AccessNeeds): Rule[] {
     { apiGroups: [""], resources: ["serviceaccounts/token"], verbs: ["create"] },
     { apiGroups: [""], resources: ["services"], verbs: ["list", "watch"] },
     { apiGroups: [""], resources: ["events"], verbs: ["create", "patch"] },
+    ...kubeletApiRules(kubeletApi),
     ...clusterIdRules(readsClusterId),
+  ];
+}
+
+/** Source of what the Node authorizer grants of it, which is all: kubernetes v1.36 bootstrappolicy, NodeRules. */
+function kubeletApiRules(needs: KubeletApiNeeds | undefined): Rule[] {
+  const certificates = { apiGroups: ["certificates.k8s.io"], resources: ["certificatesigningrequests"] };
+  return [
+    ...(needs?.tokenReviews ? [{ apiGroups: ["authentication.k8s.io"], resources: ["tokenreviews"], verbs: ["create"] }] : []),
+    ...(needs?.subjectAccessReviews
+      ? [{ apiGroups: ["authorization.k8s.io"], resources: ["subjectaccessreviews"], verbs: ["create"] }]
+      : []),
+    ...(needs?.servingCertificate ? [{ ...certificates, verbs: ["create", "get", "list", "watch"] }] : []),
   ];
 }
 

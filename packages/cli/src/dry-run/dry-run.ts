@@ -4,7 +4,7 @@ import { noMetrics, silentLogger } from "@virtual-kubelet/kube-client";
 import type { Settings } from "../config/settings.ts";
 import type { Context } from "../context.ts";
 import type { ProviderSetup } from "../providers/provider-setup.ts";
-import { accessRights, type ExplainedObject } from "./access-rights.ts";
+import { accessRights, type ExplainedObject, type KubeletApiNeeds } from "./access-rights.ts";
 
 /** How long a back end may take to describe its node. */
 const describeTimeoutMs = 10_000;
@@ -28,9 +28,20 @@ export async function dryRunYaml(nodes: readonly PlannedNode[], settings: Settin
     objects.push({ why: `the node${note}`, object: toPlain(node) }, { why: "its lease", object: toPlain(lease) });
   }
   const needs = settings.nodes.map(({ name, onShutdown }) => ({ name, onShutdown }));
-  objects.push(...accessRights({ nodes: needs, readsClusterId: settings.cluster.id === undefined }));
+  const readsClusterId = settings.cluster.id === undefined;
+  objects.push(...accessRights({ nodes: needs, readsClusterId, kubeletApi: kubeletApiNeeds(settings) }));
   const { stringify } = await import("yaml");
   return objects.map(({ why, object }) => `# ${why}\n${stringify(object, { lineWidth: 0, aliasDuplicateObjects: false })}`).join("---\n");
+}
+
+function kubeletApiNeeds({ kubelet, nodes }: Settings): KubeletApiNeeds | undefined {
+  if (nodes.every(({ kubeletPort }) => kubeletPort === 0)) return undefined;
+  return {
+    tokenReviews: kubelet.authenticationTokenWebhook,
+    subjectAccessReviews: kubelet.authorizationMode === "Webhook",
+    publishedClientCa: kubelet.clientCAFile === undefined,
+    servingCertificate: kubelet.tlsCertFile === undefined && kubelet.serverTLSBootstrap,
+  };
 }
 
 async function describe(

@@ -1,6 +1,9 @@
-/** Names of fields whose values are secret. A reference to a secret, such as its name, is none. */
+/** Names of fields whose values are secret. */
 const secretName =
   /token|passw(or)?d|authorization|cookie|credential|private[-_]?key|access[-_]?key|api[-_]?key|client[-_]?secret|secret[-_]?(key|value)|^secret$/i;
+
+/** What is about a secret and is none itself: its name, its file, how long it counts. */
+const aboutSecret = /(name|file|path|dir|directory|ttl|timeout|mode|webhook)$/i;
 
 /** Texts that are secret wherever they stand. */
 const secretTexts: readonly [pattern: RegExp, replacement: string][] = [
@@ -24,6 +27,6 @@ export function redact(value: unknown, name: string = ""): unknown {
     if (Array.isArray(value)) return value.map((entry) => redact(entry, name));
     return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, redact(entry, key)]));
   }
-  if (secretName.test(name)) return "[redacted]";
+  if (secretName.test(name) && !aboutSecret.test(name)) return "[redacted]";
   return typeof value === "string" ? redactText(value) : value;
 }

@@ -33,6 +33,7 @@ export function testContext(
     cwd: "/nowhere",
     homeDir: "/home/me",
     hostName: "host-1",
+    hostAddresses: ["192.0.2.1"],
     clock,
     random: systemRandom,
     signal: new AbortController().signal,

@@ -1,0 +1,72 @@
+import type { DeepReadonly, KubeClient, Logger, Metrics, NodeAddress } from "@virtual-kubelet/kube-client";
+import {
+  ClientCaConfigMap,
+  noCertificateStore,
+  openCertificateDirectory,
+  openCertificateFiles,
+  openCertificateManager,
+  openClientCaFile,
+  servingNamesOf,
+  type ClientCa,
+  type KeyPairSource,
+} from "@virtual-kubelet/kubelet-api";
+import type { LoadedSettings } from "../config/load-settings.ts";
+import type { Context } from "../context.ts";
+
+/** What certificates need besides the settings. */
+export interface CertificateDeps {
+  readonly loaded: LoadedSettings;
+  readonly client: KubeClient;
+  readonly context: Context;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+/** A node whose certificate is wanted. */
+export interface CertifiedNode {
+  readonly name: string;
+  /** Its addresses at the API server; `undefined` while it is not registered. */
+  addresses(): readonly DeepReadonly<NodeAddress>[] | undefined;
+}
+
+/** Whose client certificates count: those of a file, else of what the cluster publishes. @throws InvalidInputError for a file that is of no use */
+export async function openClientCa({ loaded, client, context, logger, metrics }: CertificateDeps): Promise<ClientCa> {
+  const { clock, random } = context;
+  const { clientCAFile } = loaded.settings.kubelet;
+  if (clientCAFile === undefined) return new ClientCaConfigMap({ client, clock, random, logger, metrics });
+  return await openClientCaFile({ path: loaded.resolvePath(["kubelet", "clientCAFile"], clientCAFile), clock, logger });
+}
+
+/**
+ * The certificate of files, else one that nodes of one port make themselves. Where they are several it is asked for in
+ * the name of the first, for the addresses of all.
+ *
+ * @throws InvalidInputError for a file or folder that is of no use
+ */
+export async function openKeyPair(nodes: readonly CertifiedNode[], deps: CertificateDeps): Promise<KeyPairSource> {
+  const { loaded, client, context, logger, metrics } = deps;
+  const { clock, random } = context;
+  const { tlsCertFile, tlsPrivateKeyFile, certDirectory, serverTLSBootstrap } = loaded.settings.kubelet;
+  if (tlsCertFile !== undefined && tlsPrivateKeyFile !== undefined) {
+    const certificateFile = loaded.resolvePath(["kubelet", "tlsCertFile"], tlsCertFile);
+    const keyFile = loaded.resolvePath(["kubelet", "tlsPrivateKeyFile"], tlsPrivateKeyFile);
+    return await openCertificateFiles({ certificateFile, keyFile, clock, logger });
+  }
+  const nodeName = nodes[0]?.name ?? "";
+  const nodeLogger = logger.child({ node: nodeName });
+  const directory = certDirectory && loaded.resolvePath(["kubelet", "certDirectory"], certDirectory);
+  return await openCertificateManager({
+    nodeName,
+    names: () => {
+      const known = nodes.flatMap((node) => node.addresses() ?? []);
+      return known.length === 0 ? undefined : servingNamesOf(known);
+    },
+    bootstrap: serverTLSBootstrap,
+    store: directory ? await openCertificateDirectory(directory, nodeName, nodeLogger) : noCertificateStore,
+    client,
+    clock,
+    random,
+    logger: nodeLogger,
+    metrics,
+  });
+}

@@ -1,0 +1,167 @@
+import type { VirtualNode } from "@virtual-kubelet/core";
+import { isInvalidInput, messageOf } from "@virtual-kubelet/errdefs";
+import {
+  createAccessControl,
+  createServingCertificate,
+  startKubeletServer,
+  type AccessControl,
+  type ClientCa,
+  type KubeletServer,
+} from "@virtual-kubelet/kubelet-api";
+import { ms } from "../config/node-options.ts";
+import { ConfigError } from "../program-error.ts";
+import { openClientCa, openKeyPair, type CertificateDeps } from "./certificate-source.ts";
+
+/** A node of the program. */
+export interface ServableNode {
+  readonly name: string;
+  readonly node: Pick<VirtualNode, "access" | "node">;
+  /** 0 for no server. */
+  readonly port: number;
+}
+
+/** What {@link openKubeletServers} needs. */
+export interface KubeletServersOptions extends CertificateDeps {
+  readonly nodes: readonly ServableNode[];
+  /** The program's own metrics in Prometheus's text format. */
+  readonly renderMetrics: () => Promise<string>;
+}
+
+/**
+ * Opens the nodes' HTTPS servers: one for each port; nodes of the same port share it. Disposing closes them.
+ *
+ * @throws ConfigError for a port that cannot be had, and for a certificate or CA that is of no use
+ */
+export async function openKubeletServers(options: KubeletServersOptions): Promise<AsyncDisposable> {
+  const { logger } = options;
+  await using opened = new AsyncDisposableStack();
+  const background = opened.use(
+    new Background((error) => logger.error({ err: messageOf(error) }, "a certificate is not kept up to date any more")),
+  );
+  const groups = Map.groupBy(
+    options.nodes.filter(({ port }) => port !== 0),
+    ({ port }) => port,
+  );
+  if (groups.size > 0) {
+    tellOfOpenDoors(options);
+    const clientCa = await asConfigError(options, ["kubelet", "clientCAFile"], () => openClientCa(options));
+    const accessControl = accessControlOf(options, clientCa, background.signal);
+    for (const [port, nodes] of groups) opened.use(await openServer(nodes, port, { options, clientCa, accessControl, background }));
+    background.start((signal) => clientCa.run(signal));
+  }
+  return opened.move();
+}
+
+interface Shared {
+  readonly options: KubeletServersOptions;
+  readonly clientCa: ClientCa;
+  readonly accessControl: AccessControl;
+  readonly background: Background;
+}
+
+async function openServer(nodes: readonly ServableNode[], port: number, shared: Shared): Promise<KubeletServer> {
+  const { options, clientCa, accessControl, background } = shared;
+  const { loaded, context, logger, metrics, renderMetrics } = options;
+  const { kubelet } = loaded.settings;
+  const certified = nodes.map(({ name, node }) => ({ name, addresses: () => node.node?.status?.addresses }));
+  const pair = await asConfigError(options, ["kubelet", kubelet.tlsCertFile === undefined ? "certDirectory" : "tlsCertFile"], () =>
+    openKeyPair(certified, options),
+  );
+  let server: KubeletServer;
+  try {
+    server = await startKubeletServer({
+      nodes: nodes.map(({ node: { access } }) => ({ access })),
+      host: kubelet.address,
+      port,
+      accessControl,
+      certificate: createServingCertificate(pair, clientCa),
+      renderMetrics,
+      limits: { streaming: { idleMs: ms(kubelet.streamingConnectionIdleTimeout), streamOpenMs: ms(kubelet.streamCreationTimeout) } },
+      clock: context.clock,
+      logger,
+      metrics,
+    });
+  } catch (error) {
+    const index = loaded.settings.nodes.findIndex(({ name }) => name === nodes[0]?.name);
+    const name = loaded.nameOf(["nodes", index, "kubeletPort"]);
+    throw new ConfigError(
+      `${name}: ${port}: cannot serve the kubelet's API on ${kubelet.address}: ${messageOf(error)}; choose another port, or 0 for no server`,
+      { cause: error },
+    );
+  }
+  background.start((signal) => pair.run(signal));
+  logger.info(
+    { address: kubelet.address, port: server.port, nodes: nodes.map(({ name }) => name).join(", ") },
+    "serving the kubelet's API",
+  );
+  return server;
+}
+
+function accessControlOf(
+  { loaded, client, context, metrics }: KubeletServersOptions,
+  clientCa: ClientCa,
+  lifetime: AbortSignal,
+): AccessControl {
+  const { kubelet } = loaded.settings;
+  return createAccessControl({
+    clientCa,
+    tokens: kubelet.authenticationTokenWebhook,
+    tokenTtlMs: ms(kubelet.authenticationTokenWebhookCacheTTL),
+    anonymous: kubelet.anonymousAuth,
+    authorizationMode: kubelet.authorizationMode,
+    allowedTtlMs: ms(kubelet.authorizationWebhookCacheAuthorizedTTL),
+    deniedTtlMs: ms(kubelet.authorizationWebhookCacheUnauthorizedTTL),
+    client,
+    clock: context.clock,
+    random: context.random,
+    metrics,
+    lifetime,
+  });
+}
+
+function tellOfOpenDoors({ loaded, logger }: KubeletServersOptions): void {
+  const { anonymousAuth, authorizationMode } = loaded.settings.kubelet;
+  if (authorizationMode === "AlwaysAllow" && anonymousAuth) {
+    logger.warn(
+      {},
+      "INSECURE: whoever reaches the kubelet's API may run commands in every pod (--anonymous-auth, --authorization-mode=AlwaysAllow)",
+    );
+  } else if (authorizationMode === "AlwaysAllow") {
+    logger.warn({}, "INSECURE: everybody with credentials of the cluster may run commands in every pod (--authorization-mode=AlwaysAllow)");
+  } else if (anonymousAuth) {
+    logger.warn({}, "callers without credentials may do whatever the cluster allows system:anonymous (--anonymous-auth)");
+  }
+}
+
+async function asConfigError<T>({ loaded }: CertificateDeps, path: readonly string[], open: () => Promise<T>): Promise<T> {
+  try {
+    return await open();
+  } catch (error) {
+    if (!isInvalidInput(error)) throw error;
+    throw new ConfigError(`${loaded.nameOf(path)}: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+/** What goes on until it is disposed. */
+class Background implements AsyncDisposable {
+  readonly #stop = new AbortController();
+  readonly #tasks: Promise<void>[] = [];
+  readonly #onError: (error: unknown) => void;
+
+  constructor(onError: (error: unknown) => void) {
+    this.#onError = onError;
+  }
+
+  get signal(): AbortSignal {
+    return this.#stop.signal;
+  }
+
+  start(task: (signal: AbortSignal) => Promise<void>): void {
+    this.#tasks.push(task(this.#stop.signal).catch(this.#onError));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort(new Error("the program stops"));
+    await Promise.all(this.#tasks);
+  }
+}
