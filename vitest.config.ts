@@ -36,6 +36,14 @@ const config: ViteUserConfig = defineConfig({
       {
         extends: true,
         test: {
+          name: "conformance",
+          include: ["e2e/conformance/**/*.test.ts"],
+          testTimeout: 120_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
           name: "embedded",
           include: ["e2e/embedded/**/*.test.ts", parityTests],
           globalSetup: ["e2e/parity/support/compare-only.ts"],
@@ -54,6 +62,18 @@ const config: ViteUserConfig = defineConfig({
           hookTimeout: 600_000,
           fileParallelism: true,
           maxWorkers: 3,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "node-network",
+          include: ["e2e/node-network/**/*.test.ts"],
+          globalSetup: ["e2e/node-network/support/global-setup.ts"],
+          testTimeout: 180_000,
+          hookTimeout: 180_000,
+          fileParallelism: true,
+          maxWorkers: 2,
         },
       },
     ],

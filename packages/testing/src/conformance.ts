@@ -1,0 +1,17 @@
+/**
+ * The suite that every provider passes: one call gives a provider its tests.
+ *
+ * @packageDocumentation
+ */
+export { allChecks } from "./conformance/all-checks.ts";
+export { runCheck, type Check } from "./conformance/check.ts";
+export { renderConfigTable } from "./conformance/config-table.ts";
+export { describeProvider } from "./conformance/describe-provider.ts";
+export { featureNames, features, type Feature } from "./conformance/features.ts";
+export type { BackendHooks, ConformanceOptions, ConformanceTimeouts } from "./conformance/options.ts";
+export { shellPrograms, shellScript, type Program, type Recipe, type Recipes } from "./conformance/programs.ts";
+export { providerReadmeProblems } from "./conformance/provider-readme.ts";
+export { ProviderRig, type PlannedContainer, type PlannedPod } from "./conformance/provider-rig.ts";
+export type { CheckReport, ConformanceReport, FeatureReport } from "./conformance/report.ts";
+export { requiredFeatures } from "./conformance/required-features.ts";
+export { statusProblems, transitionProblems } from "./conformance/status-rules.ts";

@@ -1,0 +1,127 @@
+import assert from "node:assert/strict";
+import type { PodRef } from "@virtual-kubelet/core";
+import { check, type Check } from "../check.ts";
+import type { ProviderRig } from "../provider-rig.ts";
+import { capture } from "./capture.ts";
+
+/** Output of a command in the pod's container. */
+async function outputOf(rig: ProviderRig, ref: PodRef, command: readonly string[], container?: string): Promise<string> {
+  const io = capture();
+  const exitCode = await rig.exec(ref, command, io, container);
+  assert.equal(exitCode, 0, `${command.join(" ")} ended with ${exitCode}: ${io.err()}`);
+  return io.out();
+}
+
+/** What containers are given, and in which order they run. */
+export const containerChecks: readonly Check[] = [
+  check(
+    "environment",
+    "a container has the variables its spec names: plain, from secrets and config maps, and of the pod",
+    async (rig) => {
+      const env = [
+        { name: "PLAIN", value: "two  words & $signs" },
+        { name: "EMPTY", value: "" },
+        { name: "COLOUR", valueFrom: { configMapKeyRef: { name: "settings", key: "colour" } } },
+        { name: "PASSWORD", valueFrom: { secretKeyRef: { name: "confidential", key: "password" } } },
+        { name: "POD", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } },
+      ];
+      const ref = await rig.run({ containers: [{ env }] });
+      const lines = (await outputOf(rig, ref, ["env"])).split("\n");
+      for (const line of ["PLAIN=two  words & $signs", "EMPTY=", "COLOUR=blue", `PASSWORD=${rig.canary}`, `POD=${ref.name}`])
+        assert.ok(lines.includes(line), `the container's environment lacks ${line.replace(rig.canary, "the secret")}`);
+    },
+    ({ lacks, notRun }) => lacks?.exec ?? notRun?.exec,
+  ),
+  check(
+    "files",
+    "a container sees the files of its config maps and secrets where they are mounted",
+    async (rig) => {
+      const ref = await rig.run({
+        containers: [
+          {
+            volumeMounts: [
+              { name: "settings", mountPath: "/tmp/suite-settings" },
+              { name: "confidential", mountPath: "/tmp/suite-confidential" },
+            ],
+          },
+        ],
+        volumes: [
+          { name: "settings", configMap: { name: "settings" } },
+          { name: "confidential", secret: { secretName: "confidential" } },
+        ],
+      });
+      assert.equal(await outputOf(rig, ref, ["cat", "/tmp/suite-settings/colour", "/tmp/suite-settings/shape"]), "blueround");
+      assert.equal(await outputOf(rig, ref, ["cat", "/tmp/suite-confidential/password"]), rig.canary);
+    },
+    ({ lacks, notRun }) => lacks?.exec ?? notRun?.exec,
+  ),
+  check("init-containers", "init containers run one after another before the others, and then are done", async (rig) => {
+    const ref = await rig.run({
+      initContainers: [
+        { name: "first", program: { kind: "exit", exitCode: 0, afterSeconds: 0 } },
+        { name: "second", program: { kind: "exit", exitCode: 0, afterSeconds: 1 } },
+      ],
+    });
+    const { initContainerStatuses = [], containerStatuses } = await rig.status(ref);
+    const ends = initContainerStatuses.map(({ name, state }) => [name, state?.terminated?.exitCode]);
+    assert.deepEqual(
+      new Map(ends as [string, unknown][]),
+      new Map([
+        ["first", 0],
+        ["second", 0],
+      ]),
+    );
+    const finished = Math.max(...initContainerStatuses.map(({ state }) => Date.parse(String(state?.terminated?.finishedAt))));
+    const started = Date.parse(String(containerStatuses?.[0]?.state?.running?.startedAt));
+    // Times may be whole seconds.
+    assert.ok(started >= finished - 1000, "the container started before its init containers had ended");
+  }),
+  check("init-containers", "a pod whose init container fails is Failed, and its containers never run", async (rig) => {
+    const ref = await rig.create({ initContainers: [{ name: "failing", program: { kind: "exit", exitCode: 4, afterSeconds: 0 } }] });
+    const status = await rig.untilStatus(ref, "to fail", ({ phase }) => assert.equal(phase, "Failed"));
+    assert.equal(status.initContainerStatuses?.[0]?.state?.terminated?.exitCode, 4);
+    assert.equal(status.containerStatuses?.[0]?.state?.running, undefined);
+  }),
+  check("sidecar-containers", "a sidecar runs beside the containers, and ends with the last of them", async (rig) => {
+    const ref = await rig.create({
+      initContainers: [{ name: "sidecar", restartPolicy: "Always" }],
+      containers: [{ program: { kind: "exit", exitCode: 0, afterSeconds: 2 } }],
+    });
+    await rig.untilStatus(ref, "to have a sidecar", ({ initContainerStatuses }) => assert.ok(initContainerStatuses?.[0]?.state?.running));
+    const { phase } = await rig.untilEnded(ref);
+    assert.equal(phase, "Succeeded");
+    await rig.untilStatus(
+      ref,
+      "to end its sidecar",
+      ({ initContainerStatuses }) => assert.ok(initContainerStatuses?.[0]?.state?.terminated),
+      30_000 + rig.timeouts.endMs,
+    );
+  }),
+  check("multiple-containers", "the containers of a pod run at once, and its phase is that of all of them", async (rig) => {
+    const ref = await rig.create({
+      containers: [{ name: "a" }, { name: "b", program: { kind: "exit", exitCode: 0, afterSeconds: 1 } }, { name: "c" }],
+    });
+    const status = await rig.untilStatus(ref, "to have one container ended and two running", ({ containerStatuses = [] }) => {
+      const states = containerStatuses
+        .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+        .map(({ state }) => (state?.running ? "runs" : state?.terminated ? "ended" : "waits"));
+      assert.deepEqual(states, ["runs", "ended", "runs"]);
+    });
+    assert.equal(status.phase, "Running");
+  }),
+  check("restarts", "a container that fails is started again, and counted, under Always and OnFailure", async (rig) => {
+    for (const restartPolicy of ["Always", "OnFailure"] as const) {
+      const ref = await rig.create({ restartPolicy, containers: [{ program: { kind: "exit", exitCode: 1, afterSeconds: 1 } }] });
+      const { phase, containerStatuses } = await rig.untilStatus(ref, "to be started again", (status) =>
+        assert.ok((status.containerStatuses?.[0]?.restartCount ?? 0) >= 1),
+      );
+      assert.notEqual(phase, "Failed");
+      assert.equal(containerStatuses?.[0]?.lastState?.terminated?.exitCode, 1, "lastState must say how it ended before");
+    }
+  }),
+  check("restarts", "a container that ends well is done under OnFailure", async (rig) => {
+    const ref = await rig.create({ restartPolicy: "OnFailure", containers: [{ program: { kind: "exit", exitCode: 0, afterSeconds: 0 } }] });
+    const { phase, containerStatuses } = await rig.untilEnded(ref);
+    assert.deepEqual([phase, containerStatuses?.[0]?.restartCount], ["Succeeded", 0]);
+  }),
+];

@@ -1,0 +1,132 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { PassThrough, Readable } from "node:stream";
+import { isNotFound } from "@virtual-kubelet/errdefs";
+import { check, type Check } from "../check.ts";
+import { capture } from "./capture.ts";
+
+/** Commands in a container. They need `sh`, `cat`, `echo`, `sleep`, `test` there, and a `/tmp`. */
+export const execChecks: readonly Check[] = [
+  check("exec", "a command's output and errors come apart, and all of it before the command is said to have ended", async (rig) => {
+    const ref = await rig.run();
+    const io = capture();
+    await rig.exec(ref, ["sh", "-c", "echo out; echo err >&2"], io);
+    assert.deepEqual([io.out(), io.err()], ["out\n", "err\n"]);
+  }),
+  check("exec", "a command gets its words as they are", async (rig) => {
+    const ref = await rig.run();
+    const io = capture();
+    await rig.exec(ref, ["echo", "a  b", "$HOME;", "é", "'\""], io);
+    assert.equal(io.out(), "a  b $HOME; é '\"\n");
+  }),
+  check("exec", "a command without input finds it ended", async (rig) => {
+    const ref = await rig.run();
+    const io = capture();
+    assert.equal(await rig.exec(ref, ["cat"], io), 0);
+    assert.equal(io.out(), "");
+  }),
+  check("exec", "commands at once do not mix", async (rig) => {
+    const ref = await rig.run();
+    const outputs = await Promise.all(
+      Array.from({ length: 8 }, async (_, index) => {
+        const io = capture();
+        await rig.exec(ref, ["sh", "-c", `echo ${index}; echo ${index}`], io);
+        return io.out();
+      }),
+    );
+    assert.deepEqual(
+      outputs,
+      Array.from({ length: 8 }, (_, index) => `${index}\n${index}\n`),
+    );
+  }),
+  check("exec", "a container and a pod that are not there are not found", async (rig) => {
+    const ref = await rig.run();
+    await assert.rejects(rig.exec(ref, ["true"], {}, "no-such-container"), (error) => isNotFound(error));
+    await assert.rejects(rig.exec({ ...ref, uid: "00000000-0000-4000-8000-000000000004" }, ["true"]), (error) => isNotFound(error));
+  }),
+  check("exec", "a command whose client is gone is ended, and does nothing more", async (rig) => {
+    const ref = await rig.run();
+    assert.ok(rig.provider.runInContainer);
+    const controller = new AbortController();
+    const call = rig.provider.runInContainer(
+      ref,
+      "main",
+      ["sh", "-c", "sleep 1; echo late > /tmp/suite-late"],
+      capture(),
+      controller.signal,
+    );
+    const settled = call.then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    await rig.clock.sleep(300);
+    const reason = new Error("the client is gone");
+    controller.abort(reason);
+    const error = await rig.within("an aborted command", settled);
+    assert.ok(
+      error === reason || (error as Error | undefined)?.cause === reason,
+      `an aborted call throws the signal's reason, and threw ${String(error)}`,
+    );
+    await rig.clock.sleep(1500);
+    assert.notEqual(await rig.exec(ref, ["test", "-e", "/tmp/suite-late"]), 0, "the command ran on after its client was gone");
+  }),
+  check("exec-exit-code", "a command's exit code is told, and a signal's is 128 and its number", async (rig) => {
+    const ref = await rig.run();
+    for (const [script, code] of [
+      ["exit 0", 0],
+      ["exit 3", 3],
+      ["exit 255", 255],
+      ["kill -9 $$", 137],
+    ] as const)
+      assert.equal(await rig.exec(ref, ["sh", "-c", script]), code, script);
+  }),
+  check("exec-exit-code", "a command that does not exist fails", async (rig) => {
+    const ref = await rig.run();
+    const code = await rig.exec(ref, ["/no/such/command"]).catch(() => 127);
+    assert.ok(code === 126 || code === 127, `the exit code is ${code}, expected 126, 127 or an error`);
+  }),
+  check("exec-input", "a command reads its input to the end", async (rig) => {
+    const ref = await rig.run();
+    const io = capture({ stdin: Readable.from([Buffer.from("first\n"), Buffer.from([0, 255, 10]), Buffer.from("last")]) });
+    assert.equal(await rig.exec(ref, ["cat"], io), 0);
+    assert.deepEqual(io.outBytes(), Buffer.concat([Buffer.from("first\n"), Buffer.from([0, 255, 10]), Buffer.from("last")]));
+  }),
+  check("exec-input", "megabytes come back as they went, to a reader that is slow", async (rig) => {
+    const ref = await rig.run();
+    const size = 4 * 1024 * 1024;
+    const bytes = Buffer.alloc(size, "0123456789abcdef\n");
+    const io = capture({ stdin: Readable.from(pieces(bytes, 50_000)) });
+    assert.equal(await rig.exec(ref, ["cat"], io), 0);
+    assert.equal(io.outBytes().byteLength, size);
+    assert.equal(sha256(io.outBytes()), sha256(bytes));
+  }),
+  check("exec-input", "a command may end before its input does", async (rig) => {
+    const ref = await rig.run();
+    const stdin = new PassThrough();
+    stdin.write("asked\n");
+    const io = capture({ stdin });
+    assert.equal(await rig.exec(ref, ["sh", "-c", "read line; echo $line; exit 6"], io), 6);
+    assert.equal(io.out(), "asked\n");
+    stdin.destroy();
+  }),
+  check("exec-tty", "a terminal has the size it is given, and one output with CR LF", async (rig) => {
+    const ref = await rig.run();
+    const stdin = new PassThrough();
+    const io = capture({ stdin, resizes: sizes() });
+    await rig.exec(ref, ["sh", "-c", "sleep 0.5; stty size; echo err >&2"], io);
+    stdin.destroy();
+    assert.match(io.out(), /33 101\r\n[^]*err\r\n/);
+
+    async function* sizes(): AsyncGenerator<{ width: number; height: number }, void, undefined> {
+      yield { width: 101, height: 33 };
+    }
+  }),
+];
+
+function* pieces(bytes: Buffer, size: number): Generator<Buffer, void, undefined> {
+  for (let at = 0; at < bytes.byteLength; at += size) yield bytes.subarray(at, at + size);
+}
+
+function sha256(bytes: Buffer): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}

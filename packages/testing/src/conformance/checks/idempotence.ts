@@ -1,0 +1,125 @@
+import assert from "node:assert/strict";
+import { check, type Check } from "../check.ts";
+import type { ProviderRig } from "../provider-rig.ts";
+import { refOf } from "../provider-rig.ts";
+
+/** Milliseconds after which a call is aborted: before it did anything, in its midst, and after. */
+const abortAfterMs = [0, 1, 5, 20, 100] as const;
+
+const adoptable = ({ podsOutliveProgram = true }: { readonly podsOutliveProgram?: boolean | undefined }): string | undefined =>
+  podsOutliveProgram ? undefined : "the provider's pods end with the program";
+
+/** The one instance of a container, which must not change. */
+async function instanceOf(rig: ProviderRig, ref: Parameters<ProviderRig["status"]>[0]): Promise<unknown> {
+  const { containerStatuses = [] } = await rig.status(ref);
+  return containerStatuses.map(({ containerID, restartCount, state }) => ({
+    containerID,
+    restartCount,
+    startedAt: state?.running?.startedAt,
+  }));
+}
+
+/** Calls that come twice, or whose outcome is not known, and programs that are started again. */
+export const idempotenceChecks: readonly Check[] = [
+  check("idempotence", "a pod created twice is one pod", async (rig) => {
+    const pod = rig.plan();
+    const ref = await rig.run(pod);
+    const before = await instanceOf(rig, ref);
+    await rig.create(pod);
+    await rig.run(pod);
+    assert.deepEqual(await instanceOf(rig, ref), before, "the second create made another instance");
+    const { uids } = await rig.inventory();
+    assert.equal(uids.filter((uid) => uid === ref.uid).length, 1, "the pod is in the inventory more than once");
+  }),
+  check("idempotence", "a pod deleted twice, or thrice, is deleted", async (rig) => {
+    const ref = await rig.run();
+    await rig.delete(ref, 30);
+    await rig.delete(ref, 30);
+    await rig.untilGone(ref);
+    await rig.delete(ref, 0);
+  }),
+  check(
+    "idempotence",
+    "a create whose outcome is not known can be made again: one pod runs, however far the first one came",
+    async (rig) => {
+      for (const ms of abortAfterMs) {
+        const pod = rig.plan();
+        const ref = refOf(pod);
+        const controller = new AbortController();
+        const first = rig.create(pod, controller.signal).catch(() => undefined);
+        if (ms > 0) await rig.clock.sleep(ms);
+        controller.abort(new Error("the deadline of createPod has passed"));
+        await first;
+        await rig.run(pod);
+        const { uids } = await rig.inventory();
+        assert.equal(uids.filter((uid) => uid === ref.uid).length, 1, `aborted after ${ms} ms, then made again: the pod is not there once`);
+        await rig.delete(ref, 0);
+        await rig.untilGone(ref);
+      }
+    },
+  ),
+  check("idempotence", "a delete whose outcome is not known can be made again", async (rig) => {
+    for (const ms of abortAfterMs) {
+      const ref = await rig.run();
+      const controller = new AbortController();
+      const first = rig.delete(ref, 30, controller.signal).catch(() => undefined);
+      if (ms > 0) await rig.clock.sleep(ms);
+      controller.abort(new Error("the deadline of deletePod has passed"));
+      await first;
+      await rig.delete(ref, 30);
+      await rig.untilGone(ref);
+    }
+  }),
+  check(
+    "adoption",
+    "a pod runs on while the program is away, and is found again with its tag, as the same instance",
+    async (rig) => {
+      const ref = await rig.run();
+      const before = await instanceOf(rig, ref);
+      const owner = (await rig.provider.getPod(ref, rig.signal)).owner;
+      await rig.restart();
+      const { pods } = await rig.provider.getPods(rig.signal);
+      const found = pods.find((pod) => pod.ref.uid === ref.uid);
+      assert.deepEqual([found?.ref, found?.owner], [ref, owner]);
+      assert.deepEqual(await instanceOf(rig, ref), before, "the restart of the program restarted the pod");
+    },
+    adoptable,
+  ),
+  check(
+    "adoption",
+    "a create after a restart adopts what is there",
+    async (rig) => {
+      const pod = rig.plan();
+      const ref = await rig.run(pod);
+      const before = await instanceOf(rig, ref);
+      await rig.restart();
+      await rig.create(pod);
+      assert.deepEqual(await instanceOf(rig, ref), before);
+    },
+    adoptable,
+  ),
+  check(
+    "adoption",
+    "a pod that was made before a restart can be deleted after it",
+    async (rig) => {
+      const ref = await rig.run();
+      await rig.restart();
+      await rig.delete(ref, 10);
+      await rig.untilGone(ref);
+    },
+    adoptable,
+  ),
+  check(
+    "adoption",
+    "what ended while the program was away is reported with its end",
+    async (rig) => {
+      const ref = await rig.create({ containers: [{ program: { kind: "exit", exitCode: 3, afterSeconds: 2 } }] });
+      await rig.provider[Symbol.asyncDispose]?.();
+      await rig.clock.sleep(3000);
+      await rig.restart();
+      const { phase, containerStatuses } = await rig.untilEnded(ref);
+      assert.deepEqual([phase, containerStatuses?.[0]?.state?.terminated?.exitCode], ["Failed", 3]);
+    },
+    adoptable,
+  ),
+];

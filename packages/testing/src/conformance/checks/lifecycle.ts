@@ -1,0 +1,123 @@
+import assert from "node:assert/strict";
+import type { ProviderPodStatus } from "@virtual-kubelet/core";
+import { codeOf, isInvalidInput, isNotFound } from "@virtual-kubelet/errdefs";
+import { check, type Check } from "../check.ts";
+
+/** The codes of the containers that have ended. */
+function exitCodes({ containerStatuses = [] }: ProviderPodStatus): unknown[] {
+  return containerStatuses.map(({ state }) => state?.terminated?.exitCode);
+}
+
+/** Pods run, end, and are deleted. */
+export const lifecycleChecks: readonly Check[] = [
+  check("lifecycle", "a pod runs, is ready, and is in the inventory", async (rig) => {
+    const ref = await rig.run();
+    const { containerStatuses } = await rig.untilStatus(ref, "to be ready", (status) =>
+      assert.equal(status.containerStatuses?.[0]?.ready, true),
+    );
+    assert.ok(containerStatuses?.[0]?.state?.running?.startedAt, "a running container says since when it runs");
+    const { uids } = await rig.inventory();
+    assert.ok(uids.includes(ref.uid), "getPods does not list a pod that runs");
+  }),
+  check("lifecycle", "a pod whose command ends well is Succeeded", async (rig) => {
+    const ref = await rig.create({ containers: [{ program: { kind: "exit", exitCode: 0, afterSeconds: 1 } }] });
+    const status = await rig.untilEnded(ref);
+    assert.deepEqual([status.phase, exitCodes(status)], ["Succeeded", [0]]);
+  }),
+  check("lifecycle", "a pod whose command fails is Failed, with its exit code", async (rig) => {
+    const ref = await rig.create({ containers: [{ program: { kind: "exit", exitCode: 7, afterSeconds: 0 } }] });
+    const status = await rig.untilEnded(ref);
+    assert.deepEqual([status.phase, exitCodes(status)], ["Failed", [7]]);
+  }),
+  check("lifecycle", "a deleted pod ends within its grace, and is gone", async (rig) => {
+    const ref = await rig.run();
+    await rig.delete(ref, 30);
+    await rig.untilGone(ref);
+    const { uids } = await rig.inventory();
+    assert.ok(!uids.includes(ref.uid), "getPods lists a pod that is gone");
+  }),
+  check("lifecycle", "a container that does not end when asked is killed when its grace is over, and not before", async (rig) => {
+    const ref = await rig.run({ containers: [{ program: { kind: "ignore-end" } }] });
+    const startedMs = rig.clock.monotonic();
+    await rig.delete(ref, 2);
+    await rig.untilGone(ref, 2000 + rig.timeouts.endMs);
+    const tookMs = rig.clock.monotonic() - startedMs;
+    assert.ok(tookMs >= 1500, `it was given 2 s of grace, and was gone after ${Math.round(tookMs)} ms`);
+    const codes = rig.told(ref).flatMap((update) => ("status" in update ? exitCodes(update.status) : []));
+    for (const code of codes) if (code !== undefined) assert.equal(code, 137, "the exit code of a killed container is 128 + 9");
+  }),
+  check("lifecycle", "a delete without grace ends a pod at once", async (rig) => {
+    const ref = await rig.run({ containers: [{ program: { kind: "ignore-end" } }] });
+    await rig.delete(ref, 0);
+    await rig.untilGone(ref);
+  }),
+  check("lifecycle", "a second delete with less grace shortens what is left", async (rig) => {
+    const ref = await rig.run({ containers: [{ program: { kind: "ignore-end" } }] });
+    await rig.delete(ref, 3600);
+    await rig.delete(ref, 1);
+    await rig.untilGone(ref, 1000 + rig.timeouts.endMs);
+  }),
+  check("lifecycle", "a deleted pod that had ended is gone", async (rig) => {
+    const ref = await rig.create({ containers: [{ program: { kind: "exit", exitCode: 0, afterSeconds: 0 } }] });
+    await rig.untilEnded(ref);
+    await rig.delete(ref, 30);
+    await rig.untilGone(ref);
+  }),
+  check("lifecycle", "a call for a pod that is not there is answered NotFound", async (rig) => {
+    const ref = { namespace: "conformance", name: "never-made", uid: "00000000-0000-4000-8000-000000000000" };
+    for (const method of ["getPod", "getPodStatus"] as const)
+      await assert.rejects(rig.provider[method](ref, rig.signal), (error) => isNotFound(error), `${method} must throw NotFoundError`);
+    await rig.provider.deletePod(ref, { gracePeriodSeconds: 0 }, rig.signal).catch((error: unknown) => {
+      assert.ok(isNotFound(error), `deletePod must throw NotFoundError or return, and threw ${codeOf(error) ?? String(error)}`);
+    });
+  }),
+  check("lifecycle", "the back end answers a ping", async (rig) => {
+    await rig.within("ping", Promise.resolve(rig.provider.ping?.(rig.signal)));
+  }),
+  check("environment", "a pod whose secret is missing is not made; its error passes through, and names no other", async (rig) => {
+    for (const source of ["secretKeyRef", "configMapKeyRef"] as const) {
+      const env = [{ name: "MISSING", valueFrom: { [source]: { name: "not-there-0", key: "key_0" } } }];
+      const pod = rig.plan({ containers: [{ env }] });
+      await assert.rejects(
+        rig.create(pod),
+        (error) => isInvalidInput(error),
+        `createPod must let the error of resolved.environment through (${source})`,
+      );
+      const { uids } = await rig.inventory();
+      assert.ok(!uids.includes(pod.metadata?.uid ?? ""), "a pod that could not be made is in the inventory");
+    }
+  }),
+  check("environment", "a pod whose optional secret and config map are missing runs", async (rig) => {
+    const env = [
+      { name: "A", valueFrom: { secretKeyRef: { name: "not-there-0", key: "key_0", optional: true } } },
+      { name: "B", valueFrom: { configMapKeyRef: { name: "not-there-0", key: "key_0", optional: true } } },
+    ];
+    await rig.run({ containers: [{ env }] });
+  }),
+  check("update", "a pod whose labels and annotations change goes on as it was", async (rig) => {
+    const ref = await rig.run();
+    const before = await rig.status(ref);
+    await rig.update(ref, (pod) => Object.assign(pod.metadata ?? {}, { labels: { suite: "changed" }, generation: 2 }));
+    const after = await rig.status(ref);
+    assert.deepEqual(after.containerStatuses?.[0]?.state?.running, before.containerStatuses?.[0]?.state?.running);
+    assert.equal(after.containerStatuses?.[0]?.restartCount, before.containerStatuses?.[0]?.restartCount);
+  }),
+  check("networks", "a running pod has an address, the first of its addresses", async (rig) => {
+    const ref = await rig.run();
+    await rig.untilStatus(ref, "to have an address", ({ podIP, podIPs }) => {
+      assert.ok(podIP, "podIP is not set");
+      assert.equal(podIPs?.[0]?.ip ?? podIP, podIP);
+    });
+  }),
+  check("node", "the node's capacity is in quantities, cpu, memory and pods among them", async (rig) => {
+    const description = await rig.provider.configureNode?.(rig.signal);
+    const { capacity = {}, allocatable = capacity } = description ?? {};
+    for (const resource of ["cpu", "memory", "pods"])
+      for (const amounts of [capacity, allocatable])
+        assert.match(
+          amounts[resource] ?? "",
+          /^\d+(\.\d+)?(m|k|[MGTPE]|[KMGTPE]i|e\d+)?$/,
+          `${resource} is ${JSON.stringify(amounts[resource])}`,
+        );
+  }),
+];

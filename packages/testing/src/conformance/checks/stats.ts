@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import type { PodStats } from "@virtual-kubelet/core";
+import { eventually } from "../../eventually.ts";
+import { check, type Check } from "../check.ts";
+import type { ProviderRig } from "../provider-rig.ts";
+import { isTime } from "../status-rules.ts";
+
+async function statsOf(rig: ProviderRig, uid: string): Promise<PodStats> {
+  return eventually(
+    async () => {
+      assert.ok(rig.provider.getStatsSummary);
+      const { pods } = await rig.within("getStatsSummary", rig.provider.getStatsSummary(rig.signal));
+      const pod = pods.find(({ podRef }) => podRef.uid === uid);
+      assert.ok(pod, "the pod is not in the summary");
+      assert.ok(pod.containers.length > 0 && pod.containers.every(({ cpu, memory }) => cpu && memory), "a container has no figures yet");
+      return pod;
+    },
+    { timeoutMs: rig.timeouts.startMs, intervalMs: 200 },
+  );
+}
+
+/** What pods use. */
+export const statsChecks: readonly Check[] = [
+  check("stats", "a running pod is measured: each of its containers, by name, with its processor and memory", async (rig) => {
+    const several = rig.options.provider.capabilities.multipleContainers === true;
+    const names = several ? ["a", "b", "c"] : ["main"];
+    const ref = await rig.run({ containers: names.map((name) => ({ name })) });
+    const pod = await statsOf(rig, ref.uid);
+    assert.deepEqual(pod.podRef, { name: ref.name, namespace: ref.namespace, uid: ref.uid });
+    assert.deepEqual(pod.containers.map(({ name }) => name).toSorted(), names);
+    assert.ok(isTime(pod.startTime), `startTime is ${pod.startTime}`);
+    for (const { name, startTime, cpu, memory } of pod.containers) {
+      assert.ok(isTime(startTime) && isTime(cpu?.time) && isTime(memory?.time), `container ${name}: times must be of RFC 3339`);
+      assert.ok(Date.parse(String(cpu?.time)) >= Date.parse(startTime) - 1000, `container ${name} was measured before it started`);
+      const { usageCoreNanoSeconds, usageNanoCores } = cpu ?? {};
+      assert.ok(usageCoreNanoSeconds !== undefined || usageNanoCores !== undefined, `container ${name} has no figure of its processor`);
+      for (const figure of [usageCoreNanoSeconds, usageNanoCores, memory?.workingSetBytes, memory?.usageBytes, memory?.rssBytes])
+        if (figure !== undefined)
+          assert.ok(Number.isInteger(figure) && figure >= 0, `container ${name} has a figure of ${figure}: whole numbers only`);
+      assert.ok((memory?.workingSetBytes ?? 0) > 0, `container ${name} uses no memory: workingSetBytes is what kubectl top shows`);
+    }
+  }),
+  check("stats", "a container's processor time never falls, and time goes on between two measurements", async (rig) => {
+    const ref = await rig.run();
+    let before = await statsOf(rig, ref.uid);
+    for (let round = 0; round < 3; round++) {
+      await rig.clock.sleep(400);
+      const after = await statsOf(rig, ref.uid);
+      const [was, is] = [before.containers[0]?.cpu, after.containers[0]?.cpu];
+      assert.ok(
+        (is?.usageCoreNanoSeconds ?? 0) >= (was?.usageCoreNanoSeconds ?? 0),
+        `usageCoreNanoSeconds fell from ${was?.usageCoreNanoSeconds} to ${is?.usageCoreNanoSeconds}`,
+      );
+      assert.ok(Date.parse(String(is?.time)) >= Date.parse(String(was?.time)), "measurements go back in time");
+      assert.equal(after.containers[0]?.startTime, before.containers[0]?.startTime);
+      before = after;
+    }
+  }),
+  check("stats", "the node's processor time does not fall with a pod that goes, and the pod is not measured any more", async (rig) => {
+    const ref = await rig.run();
+    await statsOf(rig, ref.uid);
+    const before = (await rig.provider.getStatsSummary?.(rig.signal))?.node?.cpu?.usageCoreNanoSeconds ?? 0;
+    await rig.delete(ref, 5);
+    await rig.untilGone(ref);
+    await eventually(
+      async () => {
+        const summary = await rig.provider.getStatsSummary?.(rig.signal);
+        assert.ok(!summary?.pods.some(({ podRef }) => podRef.uid === ref.uid), "a pod that is gone is still measured");
+        assert.ok((summary?.node?.cpu?.usageCoreNanoSeconds ?? before) >= before, "the node's usageCoreNanoSeconds fell");
+      },
+      { timeoutMs: rig.timeouts.endMs },
+    );
+  }),
+];

@@ -1,0 +1,124 @@
+import assert from "node:assert/strict";
+import { PassThrough, type Duplex } from "node:stream";
+import { eventually } from "../../eventually.ts";
+import { check, type Check } from "../check.ts";
+import { textOf } from "../suite-host.ts";
+
+/** What is said of pods, and what is not. */
+export const statusChecks: readonly Check[] = [
+  check("status", "from the first report on there is a status for each container, whatever it goes through", async (rig) => {
+    const ended = await rig.create({ containers: [{ program: { kind: "exit", exitCode: 1, afterSeconds: 0 } }] });
+    const ref = await rig.create();
+    const first = await rig.status(ref);
+    assert.equal(first.containerStatuses?.length, 1, "the status that follows createPod has no container statuses");
+    await rig.run();
+    await rig.untilEnded(ended);
+    await rig.delete(ref, 5);
+    await rig.untilGone(ref);
+    assert.deepEqual(rig.problems(), []);
+  }),
+  check("status", "an ended pod stays as it ended, whenever it is asked for", async (rig) => {
+    const ref = await rig.create({ containers: [{ program: { kind: "exit", exitCode: 5, afterSeconds: 0 } }] });
+    const { phase, containerStatuses } = await rig.untilEnded(ref);
+    await rig.clock.sleep(300);
+    const later = await rig.status(ref);
+    assert.deepEqual([later.phase, later.containerStatuses], [phase, containerStatuses]);
+    assert.deepEqual((await rig.provider.getPod(ref, rig.signal)).status.containerStatuses, containerStatuses);
+  }),
+  check("status", "a status belongs to the core once it is handed over: the provider's next one is another object", async (rig) => {
+    const ref = await rig.run();
+    const status = await rig.status(ref);
+    Object.assign(status, { phase: "Failed" });
+    assert.equal((await rig.status(ref)).phase, "Running", "what the core does to a status changes the provider's own");
+  }),
+  check("notifications", "a pod that starts and ends by itself is reported without being asked for", async (rig) => {
+    const ref = await rig.create({ containers: [{ program: { kind: "exit", exitCode: 2, afterSeconds: 1 } }] });
+    const last = await eventually(
+      () => {
+        const update = rig.told(ref).at(-1);
+        assert.ok(update && "status" in update && update.status.containerStatuses?.[0]?.state?.terminated, "its end was not told");
+        return update.status;
+      },
+      { timeoutMs: rig.timeouts.startMs + rig.timeouts.endMs },
+    );
+    assert.deepEqual([last.phase, last.containerStatuses?.[0]?.state?.terminated?.exitCode], ["Failed", 2]);
+  }),
+  check("notifications", "the end of a deleted pod is reported: its containers' or the pod's own", async (rig) => {
+    const ref = await rig.run();
+    await rig.delete(ref, 5);
+    await eventually(
+      () => {
+        const last = rig.told(ref).at(-1);
+        assert.ok(last, "nothing was told");
+        assert.ok(
+          "gone" in last || last.status.containerStatuses?.every(({ state }) => state?.terminated),
+          `last told: ${JSON.stringify(last)}`,
+        );
+      },
+      { timeoutMs: rig.timeouts.endMs },
+    );
+  }),
+  check("notifications", "of a flood of changes the last of each pod arrives, and is what is so", async (rig) => {
+    const count = 25;
+    const refs = await Promise.all(Array.from({ length: count }, () => rig.run()));
+    for (const ref of refs)
+      await eventually(
+        async () => {
+          const last = rig.told(ref).at(-1);
+          assert.ok(last && "status" in last, "nothing was told");
+          assert.equal(last.status.phase, (await rig.status(ref)).phase);
+        },
+        { timeoutMs: rig.timeouts.startMs },
+      );
+    await Promise.all(refs.map((ref) => rig.delete(ref, 5)));
+    await Promise.all(refs.map((ref) => rig.untilGone(ref)));
+    await eventually(
+      () => {
+        const open = refs.filter((ref) => {
+          const last = rig.told(ref).at(-1);
+          return !last || ("status" in last && !last.status.containerStatuses?.every(({ state }) => state?.terminated));
+        });
+        assert.equal(open.length, 0, `${open.length} of ${count} pods are gone, and their end was not told`);
+      },
+      { timeoutMs: rig.timeouts.endMs },
+    );
+  }),
+  check("notifications", "after it is disposed a provider reports nothing", async (rig) => {
+    await rig.run();
+    const before = rig.provider;
+    await rig.restart();
+    assert.notEqual(rig.provider, before);
+    const heard = rig.updates.length;
+    const fresh = await rig.create();
+    await rig.delete(fresh, 0);
+    await rig.untilGone(fresh);
+    const doubled = rig.updates.slice(heard).filter(({ ref }) => ref.uid === fresh.uid);
+    assert.ok(doubled.length > 0, "the provider that was made anew reports nothing");
+  }),
+  check("secrets", "what a pod gets from a secret is in no log, no status, no list and no error", async (rig) => {
+    const shown: string[] = [];
+    const env = [
+      { name: "PASSWORD", valueFrom: { secretKeyRef: { name: "confidential", key: "password" } } },
+      { name: "PLAIN", value: rig.canary },
+    ];
+    for (const exitCode of [0, 9]) {
+      const planned = { containers: [{ program: { kind: "exit", exitCode, afterSeconds: 1 }, env }] } as const;
+      const pod = rig.plan({ containers: planned.containers.map((each) => ({ ...each, env: [...each.env] })) });
+      const ref = await rig.create(pod);
+      await rig.create(pod);
+      shown.push(textOf(await rig.untilEnded(ref)));
+      shown.push(textOf(await rig.provider.getPods(rig.signal)), textOf(await rig.provider.getPod(ref, rig.signal)));
+      for (const failing of [
+        () => rig.provider.getContainerLogs?.(ref, "no-such-container", { follow: false, previous: true, timestamps: false }, rig.signal),
+        () => rig.provider.portForward?.(ref, 1, noStream(), rig.signal),
+      ])
+        await failing()?.catch((error: unknown) => shown.push(textOf(error)));
+    }
+    assert.ok(!shown.some((text) => text.includes(rig.canary)), "a secret's value can be read in what the provider returned or threw");
+    assert.deepEqual(rig.problems(), []);
+  }),
+];
+
+function noStream(): Duplex {
+  return new PassThrough();
+}

@@ -1,0 +1,74 @@
+import { readFileSync } from "node:fs";
+import { messageOf } from "@virtual-kubelet/errdefs";
+import { runCheck, type Check } from "./check.ts";
+import { featureNames, features } from "./features.ts";
+import type { ConformanceOptions } from "./options.ts";
+import { providerReadmeProblems } from "./provider-readme.ts";
+import { ProviderRig } from "./provider-rig.ts";
+import { ReportBook } from "./report.ts";
+import { planSuite } from "./suite-plan.ts";
+
+/** Milliseconds a check may take: some wait for a pod that takes its grace, then for its end. */
+const checkTimeoutMs = 120_000;
+
+/**
+ * Gives a provider a suite of Vitest: one test for each thing a provider must do. Await it at the top of a test file.
+ *
+ * ```ts
+ * import { describeProvider, requiredFeatures } from "@virtual-kubelet/testing/conformance";
+ * import { provider } from "../src/index.ts";
+ *
+ * await describeProvider({ provider, required: requiredFeatures.template });
+ * ```
+ *
+ * Each test makes a provider of its own, deletes the pods it made, disposes the provider, and fails if anything stays
+ * open. What a provider does not claim, by its methods and capabilities, is not run, and fails if it is required. The
+ * report says of every feature how it went, or why it was not run.
+ */
+export async function describeProvider(options: ConformanceOptions): Promise<void> {
+  const { afterAll, describe, expect, test } = await import("vitest");
+  const { provider: definition } = options;
+  const plan = planSuite(options, await sampleOf(options), definition.capabilities);
+  const book = new ReportBook(definition.name, plan);
+  const runAndNote = async (check: Check): Promise<void> => {
+    try {
+      await runCheck(check, options);
+      book.note({ check, state: "passed" });
+    } catch (error) {
+      book.note({ check, state: "failed", reason: messageOf(error) });
+      throw error;
+    }
+  };
+
+  describe(`provider ${definition.name}`, () => {
+    test("has every feature that is required of it", () => {
+      expect(plan.missing).toEqual([]);
+    });
+    if (options.readme !== undefined) {
+      const path = options.readme;
+      test("says in its README what maps, what is refused and what can be configured", () => {
+        const schema = definition.configSchema.toJSONSchema?.({ io: "input" });
+        expect(providerReadmeProblems(readFileSync(path, "utf8"), schema)).toEqual([]);
+      });
+    }
+    for (const feature of featureNames) {
+      const { state, reason, checks } = plan.features[feature];
+      describe(`${feature}: ${features[feature]}`, () => {
+        if (state !== "run") test.skip(`${state}: ${reason ?? ""}`, () => {});
+        for (const { check, needs } of checks) {
+          if (needs === undefined) test(check.name, { timeout: checkTimeoutMs }, () => runAndNote(check));
+          else test.skip(`${check.name} (${needs})`, () => {});
+        }
+      });
+    }
+    afterAll(() => {
+      if (options.report !== undefined) book.write(options.report);
+    });
+  });
+}
+
+/** A provider that is looked at for its methods, and not called. */
+async function sampleOf(options: ConformanceOptions): Promise<ProviderRig["provider"]> {
+  await using rig = await ProviderRig.open(options);
+  return rig.provider;
+}

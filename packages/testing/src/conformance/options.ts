@@ -1,0 +1,51 @@
+import type { Clock, PodRef, ProviderDefinition } from "@virtual-kubelet/core";
+import type { Feature } from "./features.ts";
+import type { Recipes } from "./programs.ts";
+
+/** How long the suite waits, in milliseconds. */
+export interface ConformanceTimeouts {
+  /** From `createPod` until the pod runs; default 10,000. */
+  readonly startMs?: number | undefined;
+  /** From a pod's end until it is told, and until its traces are gone; default 10,000. */
+  readonly endMs?: number | undefined;
+  /** How long one call may take, and how long an aborted call may take to come back; default 5,000. */
+  readonly callMs?: number | undefined;
+}
+
+/** What the suite may do to the back end. What is absent is not tried, and the report says so. */
+export interface BackendHooks {
+  /** Lets a pod vanish, as when its host dies. */
+  losePod?(ref: PodRef): Promise<void>;
+  /** Makes the back end unreachable until it is disposed. */
+  breakBackend?(): Promise<AsyncDisposable>;
+  /** Makes lists come back with something missing until it is disposed. */
+  breakLists?(): Promise<AsyncDisposable>;
+}
+
+/** What {@link describeProvider} is told of a provider. */
+export interface ConformanceOptions {
+  /** What the provider's package exports as `provider`. */
+  readonly provider: ProviderDefinition;
+  /** Its configuration as users write it; default: none. */
+  readonly config?: unknown;
+  /** What it must have; for those of the catalogue {@link requiredFeatures} says it. */
+  readonly required: readonly Feature[];
+  /** What it does not have, though its methods and capabilities look so, and why. A required feature cannot be here. */
+  readonly lacks?: Readonly<Partial<Record<Feature, string>>> | undefined;
+  /** What it has and what cannot be tried here, and why: an older engine, no such hardware. */
+  readonly notRun?: Readonly<Partial<Record<Feature, string>>> | undefined;
+  /** How its containers do what the suite asks of them; default: {@link shellPrograms}. */
+  readonly programs?: Recipes | undefined;
+  /** Whether pods outlive the program; default `true`. Without, there is nothing to adopt. */
+  readonly podsOutliveProgram?: boolean | undefined;
+  readonly backend?: BackendHooks | undefined;
+  readonly timeouts?: ConformanceTimeouts | undefined;
+  /** A port that nothing else listens on, for pods that answer HTTP; default 18080. */
+  readonly port?: number | undefined;
+  /** Path of the provider's README.md; default: it is not looked at. */
+  readonly readme?: string | undefined;
+  /** File that the report is written to, as JSON; default: none is. */
+  readonly report?: string | undefined;
+  /** Default: the machine's. */
+  readonly clock?: Clock | undefined;
+}

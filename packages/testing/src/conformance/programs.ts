@@ -1,0 +1,71 @@
+import type { Container } from "@virtual-kubelet/core";
+
+/** What a container of the suite does. Each provider says how its containers do it; see {@link shellPrograms}. */
+export type Program =
+  /** Runs until it is asked to end, and ends at once then. */
+  | { readonly kind: "run" }
+  /** Runs, and does not end when it is asked to. */
+  | { readonly kind: "ignore-end" }
+  /** Ends by itself. */
+  | { readonly kind: "exit"; readonly exitCode: number; readonly afterSeconds: number }
+  /** Writes lines, and runs on. */
+  | { readonly kind: "print"; readonly lines: readonly string[] }
+  /** Writes a line every so often, the first at once, and ends with code 0 soon after the last. */
+  | { readonly kind: "print-slowly"; readonly lines: readonly string[]; readonly everySeconds: number }
+  /** Writes lines, and ends. */
+  | { readonly kind: "print-and-exit"; readonly lines: readonly string[]; readonly exitCode: number }
+  /** Writes what it reads, line by line, until its input ends. */
+  | { readonly kind: "echo-input" }
+  /** Answers HTTP on a port. */
+  | { readonly kind: "http"; readonly port: number };
+
+/** How a provider's containers do what a {@link Program} says. */
+export interface Recipe {
+  /** Image, command and whatever else; name, environment, mounts and ports are the suite's. */
+  readonly container: Partial<Container>;
+  /** Annotations of the pod. */
+  readonly annotations?: Readonly<Record<string, string>> | undefined;
+}
+
+/** The recipe for a container of that name. */
+export type Recipes = (program: Program, container: string) => Recipe;
+
+/**
+ * Programs as scripts of `sh`, for providers whose containers run commands.
+ *
+ * @param image - with sh, sleep, cat, printf and, for ports, `nc -l -p` as Busybox has it; default `busybox:1.37`
+ */
+export function shellPrograms({ image = "busybox:1.37" }: { readonly image?: string | undefined } = {}): Recipes {
+  return (program) => ({ container: { image, command: ["sh", "-c", shellScript(program)] } });
+}
+
+/** A script of `sh` that does what the program says. */
+export function shellScript(program: Program): string {
+  // A shell that waits for one long sleep hears no signal until the sleep is over.
+  const forever = "while :; do sleep 0.1; done";
+  const run = `trap 'exit 0' TERM INT; ${forever}`;
+  switch (program.kind) {
+    case "run":
+      return run;
+    case "ignore-end":
+      return `trap '' TERM INT; ${forever}`;
+    case "exit":
+      return `trap 'exit 143' TERM; sleep ${program.afterSeconds} & wait $!; exit ${program.exitCode}`;
+    case "print":
+      return `${print(program.lines)}; ${run}`;
+    case "print-slowly":
+      return `${program.lines.map((line) => print([line])).join(`; sleep ${program.everySeconds}; `)}; sleep ${program.everySeconds / 2}`;
+    case "print-and-exit":
+      return `${print(program.lines)}; exit ${program.exitCode}`;
+    case "echo-input":
+      return "exec cat";
+    case "http":
+      return `while :; do printf 'HTTP/1.0 200 OK\\r\\n\\r\\nhello\\n' | nc -l -p ${program.port}; done`;
+    default:
+      return program satisfies never;
+  }
+}
+
+function print(lines: readonly string[]): string {
+  return `printf '%s\\n' ${lines.map((line) => `'${line.replaceAll("'", "'\\''")}'`).join(" ")}`;
+}

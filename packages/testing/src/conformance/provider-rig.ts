@@ -1,0 +1,331 @@
+import assert from "node:assert/strict";
+import type {
+  AttachIO,
+  Clock,
+  Container,
+  ContainerLogOptions,
+  DeepReadonly,
+  Pod,
+  PodRef,
+  PodUpdate,
+  Provider,
+  ProviderPodStatus,
+} from "@virtual-kubelet/core";
+import { isNotFound } from "@virtual-kubelet/errdefs";
+import { systemClock, systemRandom } from "@virtual-kubelet/kube-client";
+import { eventually } from "../eventually.ts";
+import type { ConformanceOptions } from "./options.ts";
+import { shellPrograms, type Program } from "./programs.ts";
+import { statusProblems, transitionProblems } from "./status-rules.ts";
+import { SuiteHost, textOf, type Fixtures } from "./suite-host.ts";
+
+/** A container of a pod that the suite makes. */
+export interface PlannedContainer extends Pick<Container, "env" | "volumeMounts" | "stdin" | "ports" | "restartPolicy"> {
+  /** Default `main`. */
+  readonly name?: string | undefined;
+  /** Default: it runs until it is asked to end. */
+  readonly program?: Program | undefined;
+}
+
+/** A pod that the suite makes; its restart policy is Never unless said otherwise. */
+export interface PlannedPod {
+  readonly name?: string | undefined;
+  readonly containers?: readonly PlannedContainer[] | undefined;
+  readonly initContainers?: readonly PlannedContainer[] | undefined;
+  readonly restartPolicy?: "Always" | "OnFailure" | "Never" | undefined;
+  readonly volumes?: NonNullable<Pod["spec"]>["volumes"] | undefined;
+}
+
+/** What a check works with: a provider, the pods it makes there, and all it hears of them. Disposing deletes the pods. */
+export class ProviderRig implements AsyncDisposable {
+  readonly options: ConformanceOptions;
+  readonly clock: Clock;
+  readonly timeouts: { readonly startMs: number; readonly endMs: number; readonly callMs: number };
+  /** A value that pods are given in confidence; it may show nowhere. */
+  readonly canary: string;
+  readonly updates: PodUpdate[] = [];
+  provider: Provider;
+  #host: SuiteHost;
+  readonly #fixtures: Fixtures;
+  readonly #pods = new Map<string, DeepReadonly<Pod>>();
+  readonly #last = new Map<string, ProviderPodStatus>();
+  readonly #problems: string[] = [];
+  readonly #nodeName: string | undefined;
+
+  private constructor(options: ConformanceOptions, nodeName: string | undefined) {
+    this.options = options;
+    this.clock = options.clock ?? systemClock;
+    this.timeouts = {
+      startMs: options.timeouts?.startMs ?? 10_000,
+      endMs: options.timeouts?.endMs ?? 10_000,
+      callMs: options.timeouts?.callMs ?? 5_000,
+    };
+    this.canary = `canary-${systemRandom.uuid()}`;
+    this.#nodeName = nodeName;
+    this.#fixtures = fixturesWith(this.canary);
+    this.#host = this.#newHost();
+    this.provider = notOpened;
+  }
+
+  /** @param nodeName - default: the suite's node */
+  static async open(options: ConformanceOptions, nodeName?: string): Promise<ProviderRig> {
+    const rig = new ProviderRig(options, nodeName);
+    await rig.#create();
+    return rig;
+  }
+
+  /** A signal that never aborts but for the deadline of one call. */
+  get signal(): AbortSignal {
+    return this.#deadlines.signal;
+  }
+
+  /** The pod as the API server would hand it over. */
+  plan(planned: PlannedPod = {}): Pod {
+    const uid = systemRandom.uuid();
+    const recipes = this.options.programs ?? shellPrograms();
+    const annotations: Record<string, string> = {};
+    const toContainer = ({ name = "main", program = { kind: "run" }, ...rest }: PlannedContainer): Container => {
+      const recipe = recipes(program, name);
+      Object.assign(annotations, recipe.annotations);
+      return { ...recipe.container, ...rest, name };
+    };
+    const containers = (planned.containers ?? [{}]).map(toContainer);
+    const initContainers = planned.initContainers?.map(toContainer);
+    return {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: {
+        namespace: "conformance",
+        name: planned.name ?? `pod-${uid.slice(0, 8)}`,
+        uid,
+        labels: { suite: "conformance" },
+        annotations,
+        creationTimestamp: new Date(this.clock.now()).toISOString().replace(/\.\d+Z$/, "Z"),
+      },
+      spec: {
+        nodeName: this.#host.host.nodeName,
+        restartPolicy: planned.restartPolicy ?? "Never",
+        terminationGracePeriodSeconds: 30,
+        containers,
+        ...(initContainers && { initContainers }),
+        ...(planned.volumes && { volumes: planned.volumes }),
+      },
+    };
+  }
+
+  /** Creates a pod, which is deleted at the end. */
+  async create(planned: PlannedPod | Pod = {}, signal: AbortSignal = this.signal): Promise<PodRef> {
+    const pod = "metadata" in planned ? (planned as Pod) : this.plan(planned as PlannedPod);
+    const ref = refOf(pod);
+    this.#pods.set(ref.uid, pod);
+    await this.within("createPod", this.provider.createPod(pod, this.#host.know(pod), signal));
+    return ref;
+  }
+
+  /** Creates a pod and waits until it runs. */
+  async run(planned: PlannedPod | Pod = {}): Promise<PodRef> {
+    const ref = await this.create(planned);
+    await this.untilStatus(ref, "to run", ({ phase, containerStatuses = [] }) => {
+      assert.equal(phase, "Running");
+      assert.ok(containerStatuses.every(({ state, lastState }) => state?.running !== undefined || lastState?.terminated !== undefined));
+    });
+    return ref;
+  }
+
+  /** The pod as it was planned, with something changed. */
+  async update(ref: PodRef, change: (pod: Pod) => void): Promise<void> {
+    const pod = structuredClone(this.#pods.get(ref.uid)) as Pod;
+    change(pod);
+    this.#pods.set(ref.uid, pod);
+    await this.within("updatePod", this.provider.updatePod(pod, this.#host.know(pod), this.signal));
+  }
+
+  /** Deletes a pod; one that is not there counts as deleted. */
+  async delete(ref: PodRef, gracePeriodSeconds: number, signal: AbortSignal = this.signal): Promise<void> {
+    try {
+      await this.within("deletePod", this.provider.deletePod(ref, { gracePeriodSeconds }, signal));
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  }
+
+  async status(ref: PodRef): Promise<ProviderPodStatus> {
+    const status = await this.within("getPodStatus", this.provider.getPodStatus(ref, this.signal));
+    this.#note(ref, status, "asked");
+    return status;
+  }
+
+  /** Waits until the pod's status is as the check wants it. */
+  untilStatus(
+    ref: PodRef,
+    what: string,
+    check: (status: ProviderPodStatus) => void,
+    timeoutMs: number = this.timeouts.startMs,
+  ): Promise<ProviderPodStatus> {
+    return eventually(
+      async () => {
+        const status = await this.status(ref);
+        check(status);
+        return status;
+      },
+      { timeoutMs, describe: `pod ${ref.name} ${what}`, clock: this.clock },
+    );
+  }
+
+  /** Waits until every container of the pod has ended, and returns how. */
+  untilEnded(ref: PodRef): Promise<ProviderPodStatus> {
+    return this.untilStatus(
+      ref,
+      "to end",
+      ({ phase, containerStatuses = [] }) => {
+        assert.ok(phase === "Succeeded" || phase === "Failed", `phase is ${phase}`);
+        assert.ok(containerStatuses.every(({ state }) => state?.terminated));
+      },
+      this.timeouts.startMs + this.timeouts.endMs,
+    );
+  }
+
+  /** Waits until the back end holds no such pod. */
+  async untilGone(ref: PodRef, timeoutMs: number = this.timeouts.endMs): Promise<void> {
+    await eventually(
+      async () => {
+        const found = await this.provider.getPod(ref, this.signal).catch((error: unknown) => {
+          if (isNotFound(error)) return undefined;
+          throw error;
+        });
+        assert.equal(found, undefined, `the back end still holds it: ${JSON.stringify(found?.status.phase)}`);
+      },
+      { timeoutMs, describe: `pod ${ref.name} to be gone`, clock: this.clock },
+    );
+    this.#pods.delete(ref.uid);
+  }
+
+  /** UIDs of the suite's pods in the inventory. */
+  async inventory(): Promise<{ readonly uids: readonly string[]; readonly complete: boolean }> {
+    const { pods, complete } = await this.within("getPods", this.provider.getPods(this.signal));
+    return { uids: pods.map(({ ref }) => ref.uid), complete };
+  }
+
+  /** What the provider told of the pod, in its order. */
+  told(ref: PodRef): PodUpdate[] {
+    return this.updates.filter((update) => update.ref.uid === ref.uid);
+  }
+
+  /** Reads a container's logs as the node's server does, and applies what the provider has not. */
+  async logs(
+    ref: PodRef,
+    options: Partial<ContainerLogOptions> & { readonly container?: string } = {},
+    signal: AbortSignal = this.signal,
+  ): Promise<string> {
+    const { container = "main", ...rest } = options;
+    const wanted: ContainerLogOptions = { follow: false, previous: false, timestamps: false, ...rest };
+    assert.ok(this.provider.getContainerLogs);
+    const logs = await this.within("getContainerLogs", this.provider.getContainerLogs(ref, container, wanted, signal));
+    let text = "";
+    for await (const chunk of logs.data) text += Buffer.from(chunk as Uint8Array).toString("utf8");
+    for await (const chunk of logs.live ?? []) text += Buffer.from(chunk as Uint8Array).toString("utf8");
+    return logs.timestamps === true ? text.replace(/^\S+ /gm, "") : text;
+  }
+
+  /** Runs a command in a container. */
+  async exec(ref: PodRef, command: readonly string[], io: Partial<AttachIO> = {}, container = "main"): Promise<number> {
+    assert.ok(this.provider.runInContainer);
+    const streams = { stdin: undefined, stdout: undefined, stderr: undefined, tty: false, resizes: noSizes(), ...io };
+    return (
+      await this.within(
+        "runInContainer",
+        this.provider.runInContainer(ref, container, command, streams, this.signal),
+        10 * this.timeouts.callMs,
+      )
+    ).exitCode;
+  }
+
+  /** The program ends and another starts: the provider is disposed, and one is made anew. */
+  async restart(): Promise<void> {
+    await this.provider[Symbol.asyncDispose]?.();
+    const before = this.#host.shown;
+    this.#host = this.#newHost();
+    this.#host.shown.push(...before);
+    for (const pod of this.#pods.values()) this.#host.know(pod);
+    await this.#create();
+  }
+
+  /** Fails unless the promise settles in time. */
+  async within<T>(what: string, work: Promise<T>, timeoutMs: number = this.timeouts.callMs): Promise<T> {
+    const { promise, reject } = Promise.withResolvers<never>();
+    using _timer = this.clock.setTimer(timeoutMs, () => reject(new Error(`${what} has not come back within ${timeoutMs} ms`)));
+    return Promise.race([work, promise]);
+  }
+
+  /** What is wrong with what the provider said and showed, whatever it was asked. */
+  problems(): string[] {
+    const shown = this.#host.shown.filter((line) => line.includes(this.canary));
+    const told = this.updates.filter((update) => textOf(update).includes(this.canary));
+    return [
+      ...new Set(this.#problems),
+      ...(shown.length > 0 ? ["what a pod was given in confidence is in the log or in a metric's label"] : []),
+      ...(told.length > 0 ? ["what a pod was given in confidence is in a report on a pod"] : []),
+    ];
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const refs = [...this.#pods.values()].map(refOf);
+    try {
+      await Promise.all(refs.map((ref) => this.delete(ref, 0)));
+      await Promise.all(refs.map((ref) => this.untilGone(ref)));
+    } finally {
+      await this.within("[Symbol.asyncDispose]", Promise.resolve(this.provider[Symbol.asyncDispose]?.()));
+    }
+  }
+
+  readonly #deadlines = new AbortController();
+
+  #newHost(): SuiteHost {
+    return new SuiteHost({ clock: this.clock, fixtures: this.#fixtures, nodeName: this.#nodeName });
+  }
+
+  async #create(): Promise<void> {
+    const { provider: definition, config } = this.options;
+    const parsed = definition.configSchema.safeParse(config ?? {});
+    if (!parsed.success)
+      throw new Error(`config of the suite: ${parsed.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`).join("; ")}`);
+    this.provider = await definition.create(this.#host.host, parsed.data);
+    this.provider.notifyPods?.((update) => this.#hear(update));
+  }
+
+  #hear(update: PodUpdate): void {
+    const copy = structuredClone(update);
+    this.updates.push(copy);
+    if ("status" in copy) this.#note(copy.ref, copy.status, "told");
+  }
+
+  /** Each source goes its own way: what was asked for may come later than what was told meanwhile. */
+  #note(ref: PodRef, status: ProviderPodStatus, source: "asked" | "told"): void {
+    const pod = this.#pods.get(ref.uid);
+    if (!pod) return;
+    const key = `${source} ${ref.uid}`;
+    const before = this.#last.get(key);
+    const found = [...statusProblems(pod, status), ...(before ? transitionProblems(before, status) : [])];
+    this.#problems.push(...found.map((problem) => `status of a pod: ${problem}`));
+    this.#last.set(key, structuredClone(status));
+  }
+}
+
+const notOpened = {} as Provider;
+/** What names a pod. */
+export function refOf({ metadata }: DeepReadonly<Pod>): PodRef {
+  return { namespace: metadata?.namespace ?? "", name: metadata?.name ?? "", uid: metadata?.uid ?? "" };
+}
+
+/** No terminal. */
+export async function* noSizes(): AsyncGenerator<never, void, undefined> {}
+
+function fixturesWith(canary: string): Fixtures {
+  const metadata = (name: string): { namespace: string; name: string } => ({ namespace: "conformance", name });
+  return {
+    secrets: new Map([
+      ["conformance/confidential", { metadata: metadata("confidential"), data: { password: Buffer.from(canary).toString("base64") } }],
+    ]),
+    configMaps: new Map([["conformance/settings", { metadata: metadata("settings"), data: { colour: "blue", shape: "round" } }]]),
+  };
+}

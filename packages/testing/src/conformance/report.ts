@@ -1,0 +1,68 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import type { Check } from "./check.ts";
+import { featureNames, features, type Feature } from "./features.ts";
+import type { FeaturePlan, SuitePlan } from "./suite-plan.ts";
+
+/** How one check went. */
+export interface CheckReport {
+  readonly name: string;
+  readonly state: "passed" | "failed" | "not-run";
+  /** Why it failed or did not run. */
+  readonly reason?: string | undefined;
+}
+
+/** How one feature went: `passed` if every check of it that ran passed, and at least one did. */
+export interface FeatureReport {
+  readonly about: string;
+  readonly state: "passed" | "failed" | "lacking" | "not-run";
+  readonly required: boolean;
+  readonly reason?: string | undefined;
+  readonly checks: readonly CheckReport[];
+}
+
+/** What the suite found of a provider. The capability matrix of the documentation is made from it. */
+export interface ConformanceReport {
+  readonly provider: string;
+  readonly features: Readonly<Record<Feature, FeatureReport>>;
+}
+
+/** Collects how checks went, and makes the report. */
+export class ReportBook {
+  readonly #provider: string;
+  readonly #plan: SuitePlan;
+  readonly #results = new Map<Check, CheckReport>();
+
+  constructor(provider: string, plan: SuitePlan) {
+    this.#provider = provider;
+    this.#plan = plan;
+  }
+
+  note({ check, ...result }: { readonly check: Check; readonly state: CheckReport["state"]; readonly reason?: string | undefined }): void {
+    this.#results.set(check, { name: check.name, ...result });
+  }
+
+  report(): ConformanceReport {
+    const entries = featureNames.map((feature) => [feature, this.#feature(feature, this.#plan.features[feature])] as const);
+    return { provider: this.#provider, features: Object.fromEntries(entries) as Record<Feature, FeatureReport> };
+  }
+
+  /** Writes the report as JSON. */
+  write(path: string): void {
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, `${JSON.stringify(this.report(), undefined, 2)}\n`);
+  }
+
+  #feature(feature: Feature, { state, reason, required, checks }: FeaturePlan): FeatureReport {
+    const about = features[feature];
+    if (state !== "run") return { about, state, required, reason, checks: [] };
+    const results = checks.map(({ check, needs }): CheckReport =>
+      needs === undefined
+        ? (this.#results.get(check) ?? { name: check.name, state: "not-run", reason: "it was not chosen in this run" })
+        : { name: check.name, state: "not-run", reason: needs },
+    );
+    const failed = results.some((result) => result.state === "failed");
+    const passed = results.some((result) => result.state === "passed");
+    return { about, state: failed ? "failed" : passed ? "passed" : "not-run", required, checks: results };
+  }
+}

@@ -1,0 +1,50 @@
+import type { Capabilities, Provider } from "@virtual-kubelet/core";
+import { allChecks } from "./all-checks.ts";
+import type { Check } from "./check.ts";
+import { featureNames, missingClaim, type Feature } from "./features.ts";
+import type { ConformanceOptions } from "./options.ts";
+
+/** What becomes of a feature in a run of the suite. */
+export interface FeaturePlan {
+  readonly required: boolean;
+  /** `lacking`: the provider does not have it; `not-run`: it cannot be tried here. */
+  readonly state: "run" | "lacking" | "not-run";
+  /** Why it is not run. */
+  readonly reason?: string | undefined;
+  /** With why a single check cannot run. */
+  readonly checks: readonly { readonly check: Check; readonly needs: string | undefined }[];
+}
+
+/** What a run of the suite does. */
+export interface SuitePlan {
+  readonly features: Readonly<Record<Feature, FeaturePlan>>;
+  /** Required features that the provider does not have, each a line. */
+  readonly missing: readonly string[];
+}
+
+/** What the suite does with a provider. */
+export function planSuite(options: ConformanceOptions, provider: Provider, capabilities: Capabilities): SuitePlan {
+  const required = new Set<Feature>(options.required);
+  const entries = featureNames.map(
+    (feature) => [feature, planFeature(feature, options, missingClaim(feature, provider, capabilities))] as const,
+  );
+  const plans = Object.fromEntries(entries) as Record<Feature, FeaturePlan>;
+  const missing = featureNames
+    .filter((feature) => required.has(feature) && plans[feature].state === "lacking")
+    .map((feature) => `${feature}: ${plans[feature].reason}`);
+  return { features: plans, missing };
+}
+
+function planFeature(feature: Feature, options: ConformanceOptions, unclaimed: string | undefined): FeaturePlan {
+  const required = options.required.includes(feature);
+  const lacking = options.lacks?.[feature] ?? unclaimed;
+  if (lacking !== undefined) return { required, state: "lacking", reason: lacking, checks: [] };
+  const notRun = options.notRun?.[feature];
+  if (notRun !== undefined) return { required, state: "not-run", reason: notRun, checks: [] };
+  const checks = allChecks.filter((check) => check.feature === feature).map((check) => ({ check, needs: check.needs?.(options) }));
+  const [first] = checks;
+  const allNeed = first?.needs !== undefined && checks.every(({ needs }) => needs !== undefined);
+  // Pods that end with the program cannot be adopted: that is the provider's, not the run's.
+  if (allNeed && feature === "adoption") return { required, state: "lacking", reason: first.needs, checks: [] };
+  return { required, state: "run", checks };
+}
