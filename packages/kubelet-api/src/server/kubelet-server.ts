@@ -14,6 +14,7 @@ import { Router } from "../routes/router.ts";
 import { NodeDirectory, type ServedNode } from "../routes/served-node.ts";
 import { StreamSlots } from "../streams/stream-slots.ts";
 import { text, type Answer } from "./answer.ts";
+import { ClientErrors } from "./client-errors.ts";
 import { FrontDoor, type IncomingCall } from "./front-door.ts";
 import { RequestMetrics } from "./request-metrics.ts";
 import { refuseOnSocket, sendAnswer } from "./send-answer.ts";
@@ -75,6 +76,7 @@ class RunningServer implements KubeletServer {
   readonly #logger: Logger;
   readonly #strangers: Strangers;
   readonly #tlsErrors: TlsErrorLog;
+  readonly #clientErrors: ClientErrors;
   readonly #certificateChanges: Disposable;
   /** What ends each request that is open. */
   readonly #open = new Map<Promise<void>, AbortController>();
@@ -88,6 +90,7 @@ class RunningServer implements KubeletServer {
     this.#limits = resolveServerLimits(options.limits);
     this.#strangers = new Strangers(this.#limits.maxStrangersPerAddress);
     this.#tlsErrors = new TlsErrorLog({ clock, logger });
+    this.#clientErrors = new ClientErrors(clock);
     const directory = new NodeDirectory(nodes);
     const routes = routeTable({
       directory,
@@ -162,6 +165,7 @@ class RunningServer implements KubeletServer {
       if (!this.#strangers.admit(socket)) socket.destroy();
     });
     server.on("tlsClientError", (error, socket) => this.#tlsErrors.note(error, socket.remoteAddress));
+    server.on("clientError", (error, socket) => this.#clientErrors.handle(error, socket));
     server.on("request", (request, response) => this.#onRequest(request, response));
     server.on("upgrade", (request, socket, head) => this.#onUpgrade(request, socket, head));
     return server;
@@ -180,8 +184,12 @@ class RunningServer implements KubeletServer {
     // Whoever goes away while being answered harms nobody.
     response.on("error", () => {});
     request.on("error", () => {});
+    const busy = this.#clientErrors.busy(request.socket);
     this.#track((controller) => {
-      response.on("close", () => controller.abort(new UnavailableError("the client has gone")));
+      response.on("close", () => {
+        busy[Symbol.dispose]();
+        controller.abort(new UnavailableError("the client has gone"));
+      });
       return this.#serve(request, controller.signal, undefined, (answer) => {
         // A body that nobody reads is not waited for.
         if (!request.complete) response.setHeader("connection", "close");

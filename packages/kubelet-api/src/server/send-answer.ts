@@ -5,7 +5,7 @@ import type { Clock } from "@virtual-kubelet/kube-client";
 import type { Answer, ContentAnswer } from "./answer.ts";
 import type { AnswerHeaders } from "./refusal.ts";
 
-/** How long a client whose upgrade was refused may take to read that and close. */
+/** How long a client may take to read why it was refused, and close. */
 const lingerMs = 10_000;
 
 /**
@@ -34,7 +34,7 @@ export async function sendAnswer(response: ServerResponse, answer: Answer, signa
   }
 }
 
-/** Answers an upgrade with something else than an upgrade, and closes the connection. */
+/** Answers on the bare connection, where an upgrade or what is no request is refused, and closes it. */
 export function refuseOnSocket(socket: Duplex, answer: ContentAnswer, clock: Clock): void {
   if (socket.destroyed) return;
   const body = Buffer.from(typeof answer.body === "string" ? answer.body : "");

@@ -1,0 +1,44 @@
+import type { Duplex } from "node:stream";
+import type { Clock } from "@virtual-kubelet/kube-client";
+import { text } from "./answer.ts";
+import { refuseOnSocket } from "./send-answer.ts";
+
+/** What Node's parser says, and how it is answered; all else is a 400. */
+const statuses: Readonly<Record<string, readonly [number, string]>> = {
+  HPE_HEADER_OVERFLOW: [431, "431: Request Header Fields Too Large"],
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: [413, "413: Content Too Large"],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, "408: Request Timeout"],
+};
+
+/**
+ * Answers what is no HTTP request, or does not become one in time. Node's own answer closes the connection with what the
+ * client has sent unread, and the reset then takes the answer away.
+ */
+export class ClientErrors {
+  readonly #clock: Clock;
+  readonly #answered = new WeakSet<Duplex>();
+  readonly #busy = new WeakMap<Duplex, number>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** A request is being answered on the connection: nothing else may be written to it. @returns what ends that */
+  busy(socket: Duplex): Disposable {
+    this.#busy.set(socket, (this.#busy.get(socket) ?? 0) + 1);
+    return { [Symbol.dispose]: () => void this.#busy.set(socket, (this.#busy.get(socket) ?? 1) - 1) };
+  }
+
+  /** The connection has failed, or brought what cannot be read. */
+  handle(error: Error & { readonly code?: string }, socket: Duplex): void {
+    if (this.#answered.has(socket)) return;
+    const isBroken = error.code === "ECONNRESET" || error.code === "EPIPE" || !socket.writable;
+    if (isBroken || (this.#busy.get(socket) ?? 0) > 0) {
+      socket.destroy();
+      return;
+    }
+    this.#answered.add(socket);
+    const [status, message] = statuses[error.code ?? ""] ?? [400, "400: Bad Request"];
+    refuseOnSocket(socket, text(message, status), this.#clock);
+  }
+}
