@@ -1,0 +1,363 @@
+import { resources, systemClock, type KubeClient } from "@virtual-kubelet/kube-client";
+import {
+  createCertificateAuthority,
+  eventually,
+  startControlPlane,
+  startFaultProxy,
+  type ControlPlaneAccess,
+  type KubeconfigFile,
+} from "@virtual-kubelet/testing";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFailed, test } from "vitest";
+import { askKubelet, freePort, servedCertificate, type Caller, type KubeletRequest } from "../support/kubelet-request.ts";
+import { Program } from "../support/program.ts";
+import { createNamespace, openClient, sharedControlPlane, type OpenClient } from "./support/cluster.ts";
+import { uniqueName } from "./support/test-node.ts";
+import { podOn } from "./support/workload.ts";
+
+const { signal } = new AbortController();
+const controlPlane = sharedControlPlane();
+let opened: OpenClient;
+let client: KubeClient;
+let namespace = "";
+let cleanUp: (() => Promise<unknown>)[] = [];
+
+beforeAll(async () => {
+  opened = await openClient(controlPlane.kubeconfig);
+  ({ client } = opened);
+  namespace = await createNamespace(client, "access");
+});
+
+afterEach(async () => {
+  for (const undo of cleanUp.toReversed()) await undo();
+  cleanUp = [];
+});
+
+afterAll(async () => {
+  await opened[Symbol.asyncDispose]();
+});
+
+interface RunningNode extends AsyncDisposable {
+  readonly name: string;
+  readonly port: number;
+  readonly program: Program;
+}
+
+interface NodeWish {
+  readonly name?: string;
+  readonly kubeconfig?: KubeconfigFile;
+  readonly words?: readonly string[];
+  readonly cluster?: ControlPlaneAccess;
+}
+
+/** The program with a node of its own, ready. No flag says anything about certificates. */
+async function startProgram({
+  name = uniqueName("access"),
+  kubeconfig,
+  words = [],
+  cluster = controlPlane,
+}: NodeWish = {}): Promise<RunningNode> {
+  const port = await freePort();
+  const flags = ["--nodename", name, "--kubelet-port", String(port), "--kubelet-address", "127.0.0.1", "--provider", "mock"];
+  const program = new Program(
+    [...flags, "--health-addr", "off", "--identity", name, "--kubeconfig", (kubeconfig ?? cluster.kubeconfig).path, ...words],
+    { cwd: cluster.directory },
+  );
+  onTestFailed(() => console.error(program.stderr.split("\n").slice(-60).join("\n")));
+  expect(await cluster.kubectl(["wait", `node/${name}`, "--for=create", "--timeout=30s"])).toMatchObject({ code: 0 });
+  expect(await cluster.kubectl(["wait", `node/${name}`, "--for=condition=Ready", "--timeout=30s"])).toMatchObject({ code: 0 });
+  return {
+    name,
+    port,
+    program,
+    async [Symbol.asyncDispose]() {
+      await program[Symbol.asyncDispose]();
+      await cluster.kubectl(["delete", "node", name, "--ignore-not-found", "--wait=false"]);
+    },
+  };
+}
+
+/** Applies the rights that the dry run prints, under names that no other test takes away. @returns the service account */
+async function applyRights(nodeName: string): Promise<string> {
+  const words = ["--dry-run", "--provider", "mock", "--nodename", nodeName, "--kubelet-port", "1"];
+  await using dryRun = new Program(words, { cwd: controlPlane.directory });
+  expect(await dryRun.exit).toBe(0);
+  const account = `vk-${nodeName}`;
+  const rights = dryRun.stdout
+    .split(/^---$/m)
+    .filter((document) => !/^kind: (?:Node|Lease)$/m.test(document))
+    .map((document) => document.replaceAll(/name: virtual-kubelet(?=$|-)/gm, `name: ${account}`));
+  const stdin = rights.join("---\n");
+  expect(await controlPlane.kubectl(["apply", "-f", "-"], { stdin })).toMatchObject({ code: 0 });
+  cleanUp.push(() => controlPlane.kubectl(["delete", "--ignore-not-found", "-f", "-"], { stdin }));
+  return account;
+}
+
+/** A pod that runs on the node. */
+async function runPod(nodeName: string): Promise<string> {
+  const name = `pod-${nodeName}`;
+  await client.create(resources.pods, podOn(nodeName, name, namespace), { signal });
+  await eventually(async () => expect((await client.get(resources.pods, { namespace, name }, { signal })).status?.phase).toBe("Running"), {
+    timeoutMs: 20_000,
+  });
+  cleanUp.push(() => controlPlane.kubectl(["delete", "pod", "-n", namespace, name, "--force", "--grace-period=0", "--ignore-not-found"]));
+  return name;
+}
+
+/** What the API server forbade this user, as `verb resource/name`. */
+function forbidden(user: string): string[] {
+  const events = controlPlane.auditEvents().filter((event) => event.user.username === user && event.responseStatus?.code === 403);
+  return events.map(({ verb, objectRef }) =>
+    [`${verb} ${objectRef?.resource}`, objectRef?.subresource, objectRef?.name].filter(Boolean).join("/"),
+  );
+}
+
+/** A user's client certificate, of the cluster's authority. */
+function certificateOf(user: string, groups: readonly string[] = []): Caller {
+  const config = JSON.parse(controlPlane.kubeconfigFor(user, groups).text) as { users: [{ user: Record<string, string> }] };
+  const field = (name: string): string => Buffer.from(config.users[0].user[name] ?? "", "base64").toString();
+  return { certificate: field("client-certificate-data"), key: field("client-key-data") };
+}
+
+async function tokenOf(account: string, accountNamespace = namespace): Promise<string> {
+  const { stdout } = await controlPlane.kubectl(["create", "token", account, "-n", accountNamespace]);
+  return stdout.trim();
+}
+
+async function expectLogsAndExec(podName: string): Promise<void> {
+  const logs = await controlPlane.kubectl(["logs", "-n", namespace, podName]);
+  expect(logs).toMatchObject({ code: 0, stderr: "" });
+  const exec = await controlPlane.kubectl(["exec", "-n", namespace, podName, "--", "echo", "hello"]);
+  expect(exec).toMatchObject({ code: 0, stdout: "hello\n" });
+}
+
+describe("with no certificate flag and just the printed rights", () => {
+  test("kubectl logs and exec reach a node that runs as a service account, which is never forbidden anything", async () => {
+    const name = uniqueName("account");
+    const account = await applyRights(name);
+    const token = await tokenOf(account, "kube-system");
+    await using node = await startProgram({ name, kubeconfig: controlPlane.kubeconfigWith({ token }) });
+    const pod = await runPod(node.name);
+
+    await expectLogsAndExec(pod);
+
+    expect(forbidden(`system:serviceaccount:kube-system:${account}`)).toEqual([]);
+  });
+
+  test("kubectl logs and exec reach a node that runs as system:node:NAME, which is forbidden no more than before", async () => {
+    const name = uniqueName("node");
+    await applyRights(name);
+    const user = `system:node:${name}`;
+    await using node = await startProgram({ name, kubeconfig: controlPlane.kubeconfigFor(user, ["system:nodes"]) });
+    const pod = await runPod(node.name);
+
+    await expectLogsAndExec(pod);
+
+    expect(forbidden(user).filter((refusal) => !/^(create nodes|patch nodes)/.test(refusal))).toEqual([]);
+  });
+
+  test("the node declares what its server can, and where it is", async () => {
+    await using node = await startProgram();
+    const { status } = await client.get(resources.nodes, { name: node.name }, { signal });
+
+    expect(status).toMatchObject({
+      addresses: [{ type: "InternalIP", address: "127.0.0.1" }],
+      daemonEndpoints: { kubeletEndpoint: { Port: node.port } },
+      declaredFeatures: ["ExtendWebSocketsToKubelet"],
+    });
+    expect(node.program.logs).toContainEqual(expect.objectContaining({ address: "127.0.0.1", from: "--kubelet-address" }));
+  });
+});
+
+describe("who may call", () => {
+  const asked = (pod: string): KubeletRequest[] => {
+    const exec = `/exec/${namespace}/${pod}/main?command=echo&command=hello&output=1`;
+    return [
+      { path: "/pods" },
+      { path: `/containerLogs/${namespace}/${pod}/main` },
+      { path: exec, upgrade: "websocket" },
+      { path: exec, upgrade: "spdy", method: "POST" },
+    ];
+  };
+
+  async function statuses(port: number, pod: string, caller: Caller): Promise<number[]> {
+    const answers = [];
+    for (const request of asked(pod)) answers.push((await askKubelet(port, request, caller)).status);
+    return answers;
+  }
+
+  test("nobody without credentials, of another authority, or without rights; over plain requests and upgrades", async () => {
+    await using node = await startProgram();
+    const pod = await runPod(node.name);
+    const stranger = createCertificateAuthority("kubernetes", systemClock).issue({
+      commonName: "kubernetes-admin",
+      organizations: ["system:masters"],
+      usages: ["client"],
+    });
+    const of = (caller: Caller): Promise<number[]> => statuses(node.port, pod, caller);
+
+    expect(await of({})).toEqual([401, 401, 401, 401]);
+    expect(await of(stranger)).toEqual([401, 401, 401, 401]);
+    expect(await of({ token: "made-up" })).toEqual([401, 401, 401, 401]);
+    expect(await of(certificateOf("ann", ["dev"]))).toEqual([403, 403, 403, 403]);
+    expect(await of({ token: await tokenOf("default") })).toEqual([403, 403, 403, 403]);
+    // A certificate that does not hold is no obstacle to a token, and the other way round.
+    expect(await of({ ...stranger, token: await tokenOf("default") })).toEqual([403, 403, 403, 403]);
+    expect(await of({ ...certificateOf("bob", ["system:masters"]), token: "made-up" })).toEqual([200, 200, 101, 101]);
+    expect((await askKubelet(node.port, { path: "/pods" }, certificateOf("ann", ["dev"]))).body).toContain(
+      "Forbidden (user=ann, verb=get, resource=nodes, subresource(s)=[pods proxy])",
+    );
+  });
+
+  test("whoever the cluster allows, by certificate and by token; to read is not to run", async () => {
+    await using node = await startProgram();
+    const pod = await runPod(node.name);
+    const role = uniqueName("reader");
+    const subject = [`--serviceaccount=${namespace}:default`, "--user=carl"];
+    await controlPlane.kubectl(["create", "clusterrole", role, "--verb=get", "--resource=nodes/proxy"]);
+    await controlPlane.kubectl(["create", "clusterrolebinding", role, `--clusterrole=${role}`, ...subject]);
+    cleanUp.push(() => controlPlane.kubectl(["delete", "clusterrole,clusterrolebinding", role]));
+
+    expect(await statuses(node.port, pod, certificateOf("carl"))).toEqual([200, 200, 403, 403]);
+    expect(await statuses(node.port, pod, { token: await tokenOf("default") })).toEqual([200, 200, 403, 403]);
+  });
+
+  test("nobody whom the API server cannot be asked about", async () => {
+    await using proxy = await startFaultProxy({ target: controlPlane.target });
+    await using node = await startProgram({ kubeconfig: proxy.kubeconfig });
+    const pod = await runPod(node.name);
+    using reviews = proxy.inject({ path: /\/(tokenreviews|subjectaccessreviews)/ }, { kind: "status", status: 503 });
+    const token = await tokenOf("default");
+
+    const [plain, upgrade] = [{ path: "/pods" }, asked(pod)[2] ?? { path: "" }];
+    const answers = await Promise.all([
+      askKubelet(node.port, plain, { token }),
+      askKubelet(node.port, upgrade, { token }),
+      askKubelet(node.port, plain, certificateOf("dora", ["system:masters"])),
+      askKubelet(node.port, upgrade, certificateOf("dora", ["system:masters"])),
+    ]);
+
+    expect(answers.map(({ status }) => status)).toEqual([401, 401, 500, 500]);
+    expect(reviews.hits).toBeGreaterThan(0);
+    proxy.clear();
+    expect((await askKubelet(node.port, plain, certificateOf("dora", ["system:masters"]))).status).toBe(200);
+  });
+
+  test("everybody known, and loudly, with --authorization-mode=AlwaysAllow", async () => {
+    await using node = await startProgram({ words: ["--authorization-mode=AlwaysAllow"] });
+
+    expect((await askKubelet(node.port, { path: "/pods" }, certificateOf("ann"))).status).toBe(200);
+    expect((await askKubelet(node.port, { path: "/pods" })).status).toBe(401);
+    expect(node.program.logs).toContainEqual(
+      expect.objectContaining({ level: "warn", msg: expect.stringContaining("INSECURE") as string }),
+    );
+  });
+});
+
+test("a port that is taken is one line, before anything has happened", async () => {
+  await using node = await startProgram();
+  const words = [
+    "--nodename",
+    uniqueName("late"),
+    "--provider",
+    "mock",
+    "--kubelet-address",
+    "127.0.0.1",
+    "--kubelet-port",
+    String(node.port),
+  ];
+  await using second = new Program([...words, "--health-addr", "off", "--kubeconfig", controlPlane.kubeconfig.path], {
+    cwd: controlPlane.directory,
+  });
+
+  expect(await second.exit).toBe(78);
+  expect(second.stderr).toMatch(
+    /virtual-kubelet: --kubelet-port: \d+: cannot serve the kubelet's API on 127\.0\.0\.1: .*EADDRINUSE.*; choose another port/,
+  );
+});
+
+describe("the serving certificate", () => {
+  /** The node's open request. */
+  async function pendingRequest(cluster: ControlPlaneAccess, nodeName: string, requester: string): Promise<string> {
+    return await eventually(
+      async () => {
+        const { stdout } = await cluster.kubectl(["get", "csr", "-o", "json"]);
+        const { items } = JSON.parse(stdout) as {
+          items: { metadata: { name: string }; spec: { username: string }; status?: { certificate?: string } }[];
+        };
+        const found = items.find(({ spec, status }) => spec.username === requester && !status?.certificate);
+        expect(found, `a request of ${requester} for ${nodeName}`).toBeDefined();
+        return found?.metadata.name ?? "";
+      },
+      { timeoutMs: 20_000 },
+    );
+  }
+
+  test.for(["system:node:NAME", "service account"])(
+    "is the cluster's once a request of a %s is approved, without a restart",
+    async (kind) => {
+      const name = uniqueName("cert");
+      const account = await applyRights(name);
+      const isNode = kind === "system:node:NAME";
+      const user = isNode ? `system:node:${name}` : `system:serviceaccount:kube-system:${account}`;
+      const kubeconfig = isNode
+        ? controlPlane.kubeconfigFor(user, ["system:nodes"])
+        : controlPlane.kubeconfigWith({ token: await tokenOf(account, "kube-system") });
+      await using node = await startProgram({ name, kubeconfig });
+      const before = await servedCertificate(node.port);
+      expect(before.issuer).toMatch(new RegExp(`^CN=${name}@`));
+      const request = await pendingRequest(controlPlane, name, user);
+
+      expect(await controlPlane.kubectl(["certificate", "approve", request])).toMatchObject({ code: 0 });
+
+      await eventually(
+        async () => expect(await servedCertificate(node.port)).toEqual({ issuer: "CN=kubernetes", names: "IP Address:127.0.0.1" }),
+        {
+          timeoutMs: 20_000,
+        },
+      );
+      const told = node.program.logs.some(({ msg }) => String(msg).startsWith("automatic approvers refuse"));
+      expect(told).toBe(!isNode);
+    },
+  );
+
+  test("lets an API server that checks it in, and survives a restart", async () => {
+    const directory = await mkdtemp(join(tmpdir(), "cp-"));
+    cleanUp.push(() => rm(directory, { recursive: true, force: true }));
+    await using cluster = await startControlPlane({
+      dataDir: directory,
+      components: ["kube-controller-manager"],
+      flags: { "kube-apiserver": { "kubelet-certificate-authority": join(directory, "pki/ca.crt") } },
+    });
+    const name = "checked";
+    const words = ["--cert-dir", join(directory, "node")];
+    const podName = "web";
+    {
+      await using node = await startProgram({ cluster, name, words });
+      const request = await pendingRequest(cluster, name, "kubernetes-admin");
+      expect(
+        await cluster.kubectl(["apply", "-f", "-"], {
+          stdin: JSON.stringify({ apiVersion: "v1", kind: "Pod", ...podOn(name, podName, "default") }),
+        }),
+      ).toMatchObject({ code: 0 });
+      expect(await cluster.kubectl(["wait", "pod", podName, "--for=condition=Ready", "--timeout=30s"])).toMatchObject({ code: 0 });
+      const refused = await cluster.kubectl(["logs", podName]);
+      expect(refused.code).not.toBe(0);
+      expect(refused.stderr).toContain("x509");
+
+      await cluster.kubectl(["certificate", "approve", request]);
+
+      await eventually(async () => expect(await cluster.kubectl(["logs", podName])).toMatchObject({ code: 0, stderr: "" }), {
+        timeoutMs: 20_000,
+      });
+      node.program.kill("SIGTERM");
+      expect(await node.program.exit).toBe(0);
+    }
+
+    await using node = await startProgram({ cluster, name, words });
+
+    expect((await servedCertificate(node.port)).issuer).toBe("CN=kubernetes");
+  });
+});
