@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { printChecks, type CheckResult } from "./check.ts";
 import { renderExitCodes, renderFlags, renderObsolete } from "./config-reference.ts";
 import { replaceRegion } from "./marked-region.ts";
+import { renderProviderConfig, renderScriptFields } from "./provider-reference.ts";
 import { folderProblems, parseProviderList, renderProviderList } from "./provider-list.ts";
 import { root } from "./workspace.ts";
 
@@ -38,6 +39,8 @@ const regions: readonly GeneratedRegion[] = [
   { page: testingGuide, region: "testing-node-test", content: () => codeFile("e2e/embedded/testing-guide/node-test.ts") },
   { page: testingGuide, region: "testing-operator", content: () => codeFile("examples/test-an-operator/operator.ts") },
   { page: testingGuide, region: "testing-operator-test", content: () => codeFile("examples/test-an-operator/operator.test.ts") },
+  { page: "providers/mock/README.md", region: "config", content: () => renderProviderConfig("mock") },
+  { page: "providers/mock/README.md", region: "scripts", content: () => renderScriptFields() },
   { page: "docs/guides/configuration.md", region: "flags", content: () => renderFlags() },
   { page: "docs/guides/configuration.md", region: "obsolete", content: () => renderObsolete() },
   { page: "docs/guides/configuration.md", region: "exit-codes", content: () => renderExitCodes() },

@@ -62,28 +62,30 @@ const quantity = z
 const nodeShape = {
   cpu: quantity.optional().describe("CPUs of the node; default 20"),
   memory: quantity.optional().describe("Memory of the node; default 100Gi"),
-  pods: quantity.optional().describe("Pods the node takes; default 20"),
+  pods: quantity.optional().describe("Pods the node takes; raise it for large tests; default 20"),
   ephemeralStorage: quantity.optional().describe("Disk of the node; default 100Gi"),
-  others: z.record(z.string(), quantity).optional().describe("Further resources by name"),
+  others: z.record(z.string(), quantity).optional().describe("Further resources by name, such as nvidia.com/gpu"),
   providerID: z.string().optional().describe("The node's spec.providerID"),
   podCIDR: z
     .string()
     .refine((text) => PodAddresses.isRange(text), { error: "expected an IPv4 range from /8 to /30, such as 10.88.0.0/16" })
     .optional()
-    .describe("Range of pod addresses; default 10.88.0.0/16"),
+    .describe(
+      "IPv4 range of pod addresses, /8 to /30; nodes of one cluster need different ones if their addresses must differ; default 10.88.0.0/16",
+    ),
 };
 const nodeSchema: z.ZodType<MockNodeConfig> = z.strictObject(nodeShape);
 
 const scriptShape = Object.fromEntries(
   scriptKeys.map((key) => {
-    const { option, expected, parse } = scriptFields[key];
+    const { option, expected, help, parse } = scriptFields[key];
     const written = z.union([z.string(), z.number(), z.boolean()], { error: `expected ${expected}` });
     const parsed = written.transform((value, context) => {
       const result = parse(String(value));
       if (result === undefined) context.addIssue({ code: "custom", message: `expected ${expected}`, input: value });
       return result;
     });
-    return [option, parsed.optional().describe(expected)];
+    return [option, parsed.optional().describe(`${expected}: ${help}`)];
   }),
 );
 const toScript = (written: Readonly<Record<string, unknown>>): MockScriptSettings =>
@@ -100,7 +102,11 @@ const containerSchema = z
 const stageSchema = z
   .strictObject({
     match: z
-      .strictObject({ namespace: z.string().optional(), name: z.string().optional(), labels: z.record(z.string(), z.string()).optional() })
+      .strictObject({
+        namespace: z.string().optional().describe("The pod's namespace"),
+        name: z.string().optional().describe("The pod's name"),
+        labels: z.record(z.string(), z.string()).optional().describe("Labels that the pod has, with these values"),
+      })
       .optional()
       .describe("Which pods; all if absent"),
     ...scriptShape,
@@ -115,7 +121,10 @@ const stageSchema = z
 const flatSchema = z
   .strictObject({
     ...nodeShape,
-    nodes: z.record(z.string(), nodeSchema).optional().describe("Sizes of single nodes, by name"),
+    nodes: z
+      .record(z.string(), nodeSchema)
+      .optional()
+      .describe("The keys above for single nodes, by name; what they leave out is taken from the top level"),
     stages: z.array(stageSchema).optional().describe("Scripts for pods; the first that matches counts"),
   })
   .transform(({ nodes, stages, ...node }): MockConfig => ({ node, nodes: nodes ?? {}, stages: stages ?? [] }));

@@ -40,6 +40,8 @@ interface ScriptField<Value> {
   /** Its name in the configuration. */
   readonly option: string;
   readonly expected: string;
+  /** What happens. */
+  readonly help: string;
   parse(text: string): Value | undefined;
 }
 
@@ -48,44 +50,62 @@ const duration = { expected: "a duration such as 500ms, 2s or 1m30s", parse: try
 
 /** Every field a script has, as annotation and as option. */
 export const scriptFields: { readonly [Key in keyof MockScriptSettings]-?: ScriptField<NonNullable<MockScriptSettings[Key]>> } = {
-  startDelayMs: { annotation: "start-delay", option: "startDelay", ...duration },
-  readyAfterMs: { annotation: "ready-after", option: "readyAfter", ...duration },
+  startDelayMs: { annotation: "start-delay", help: "the container waits with ContainerCreating", option: "startDelay", ...duration },
+  readyAfterMs: { annotation: "ready-after", help: "it runs, and is ready only then", option: "readyAfter", ...duration },
   flipReadyEveryMs: {
     annotation: "flip-ready-every",
+    help: "once ready it turns unready, ready, unready, …",
     option: "flipReadyEvery",
     expected: "a duration of at least 10ms, such as 5s",
     parse: (text) => atLeast(10, tryDurationMs(text)),
   },
-  exitAfterMs: { annotation: "exit-after", option: "exitAfter", ...duration },
-  exitCode: { annotation: "exit-code", option: "exitCode", expected: "an integer from 0 to 255", parse: parseExitCode },
+  exitAfterMs: { annotation: "exit-after", help: "it exits; restartPolicy decides what comes then", option: "exitAfter", ...duration },
+  exitCode: {
+    annotation: "exit-code",
+    help: "what it exits with; default 0",
+    option: "exitCode",
+    expected: "an integer from 0 to 255",
+    parse: parseExitCode,
+  },
   fail: {
     annotation: "fail",
+    help: "how its start fails",
     option: "fail",
     expected: `one of ${failures.join(", ")}`,
     parse: (text) => failures.find((failure) => failure === text),
   },
-  crashLoop: { annotation: "crash-loop", option: "crashLoop", expected: "true or false", parse: parseBoolean },
-  stopDelayMs: { annotation: "stop-delay", option: "stopDelay", ...duration },
+  crashLoop: {
+    annotation: "crash-loop",
+    help: "short for exit-after 1s and exit-code 1",
+    option: "crashLoop",
+    expected: "true or false",
+    parse: parseBoolean,
+  },
+  stopDelayMs: { annotation: "stop-delay", help: "how long a deleted container takes to end", option: "stopDelay", ...duration },
   log: {
     annotation: "log",
+    help: "what it logs",
     option: "log",
     expected: "text, a line or several",
     parse: (text) => text.replace(/\n$/, "").split("\n"),
   },
   logEveryMs: {
     annotation: "log-every",
+    help: "its log comes a line at a time, over and over",
     option: "logEvery",
     expected: "a duration of at least 10ms, such as 1s",
     parse: (text) => atLeast(10, tryDurationMs(text)),
   },
   cpuNanoCores: {
     annotation: "cpu-usage",
+    help: "its average use of the processor",
     option: "cpuUsage",
     expected: "an amount of CPU such as 250m or 1.5",
     parse: (text) => tryAmount(text, (quantity) => Number(quantity.nano)),
   },
   memoryBytes: {
     annotation: "memory-usage",
+    help: "its average use of memory",
     option: "memoryUsage",
     expected: "an amount of memory such as 100Mi",
     parse: (text) => tryAmount(text, (quantity) => Number(wholeUnits(quantity))),

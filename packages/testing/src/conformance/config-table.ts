@@ -24,7 +24,12 @@ interface Row {
  * writes), there is a column for them.
  */
 export function renderConfigTable(jsonSchema: object): string {
-  const rows = rowsOf(jsonSchema, "");
+  const seen = new Set<string>();
+  // A shape that is there again (the same keys for one node, for one container) is not repeated.
+  const rows = rowsOf(jsonSchema, "").filter(({ key, standard, meaning }) => {
+    const known = `${key.replace(/^.*\./, "")} ${standard} ${meaning}`;
+    return seen.has(known) ? false : Boolean(seen.add(known));
+  });
   if (rows.length === 0) return "There is nothing to configure.";
   const hasEnv = rows.some(({ env }) => env !== "");
   const line = (cells: readonly string[]): string =>

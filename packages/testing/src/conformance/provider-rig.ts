@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { finished } from "node:stream/promises";
 import type {
   AttachIO,
   Clock,
@@ -115,7 +116,7 @@ export class ProviderRig implements AsyncDisposable {
 
   /** Creates a pod, which is deleted at the end. */
   async create(planned: PlannedPod | Pod = {}, signal: AbortSignal = this.signal): Promise<PodRef> {
-    const pod = "metadata" in planned ? (planned as Pod) : this.plan(planned as PlannedPod);
+    const pod = "metadata" in planned ? planned : this.plan(planned as PlannedPod);
     const ref = refOf(pod);
     this.#pods.set(ref.uid, pod);
     await this.within("createPod", this.provider.createPod(pod, this.#host.know(pod), signal));
@@ -227,17 +228,18 @@ export class ProviderRig implements AsyncDisposable {
     return logs.timestamps === true ? text.replace(/^\S+ /gm, "") : text;
   }
 
-  /** Runs a command in a container. */
+  /** Runs a command in a container; what it wrote has arrived then. */
   async exec(ref: PodRef, command: readonly string[], io: Partial<AttachIO> = {}, container = "main"): Promise<number> {
     assert.ok(this.provider.runInContainer);
     const streams = { stdin: undefined, stdout: undefined, stderr: undefined, tty: false, resizes: noSizes(), ...io };
-    return (
-      await this.within(
-        "runInContainer",
-        this.provider.runInContainer(ref, container, command, streams, this.signal),
-        10 * this.timeouts.callMs,
-      )
-    ).exitCode;
+    const call = this.provider.runInContainer(ref, container, command, streams, this.signal);
+    const { exitCode } = await this.within(`runInContainer ${command.join(" ")}`, call, 10 * this.timeouts.callMs);
+    for (const stream of [streams.stdout, streams.stderr]) {
+      if (!stream) continue;
+      stream.end();
+      await this.within("the output's end", finished(stream));
+    }
+    return exitCode;
   }
 
   /** The program ends and another starts: the provider is disposed, and one is made anew. */

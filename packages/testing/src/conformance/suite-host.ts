@@ -85,7 +85,7 @@ export function textOf(value: unknown): string {
     if (typeof entry !== "object" || entry === null) return entry;
     if (seen.has(entry)) return "(again)";
     seen.add(entry);
-    if (entry instanceof Error) return { text: messageOf(entry), stack: entry.stack, ...entry, cause: entry.cause };
+    if (entry instanceof Error) return Object.assign({ text: messageOf(entry), stack: entry.stack }, entry, { cause: entry.cause });
     return entry;
   };
   return value instanceof Error ? JSON.stringify({ error: value }, show) : (JSON.stringify(value, show) ?? String(value));

@@ -68,7 +68,7 @@ export function findControlPlane(options: FindControlPlaneOptions = {}): Control
   if (version === undefined) {
     return missing(passedOver, "the sources to build them from are only in the project's repository (tools/control-plane)", programs);
   }
-  const directory = join(cacheDirectory(environment), moduleHash(moduleDirectory));
+  const directory = join(cacheDirectory("control-plane", environment), moduleHash(moduleDirectory));
   if (missingPrograms(directory, programs).length === 0) {
     return { status: "found", directory, how: [...passedOver, `built before, in ${directory}`].join("; ") };
   }
@@ -94,12 +94,14 @@ function missingPrograms(directory: string, programs: readonly ControlPlaneProgr
   return programs.filter((program) => !isExecutable(join(directory, program)));
 }
 
-function onPath(command: string, path: string): string | undefined {
+/** Path of a command, by a PATH. */
+export function onPath(command: string, path: string): string | undefined {
   const directories = path.split(delimiter).filter((directory) => directory !== "");
   return directories.map((directory) => join(directory, command)).find(isExecutable);
 }
 
-function isExecutable(file: string): boolean {
+/** Whether there is a file that may be run. */
+export function isExecutable(file: string): boolean {
   try {
     accessSync(file, constants.X_OK);
     return true;
@@ -108,9 +110,10 @@ function isExecutable(file: string): boolean {
   }
 }
 
-function cacheDirectory(environment: Readonly<Record<string, string | undefined>>): string {
+/** Where what was built of a Go module of `tools/` is kept. */
+export function cacheDirectory(module: string, environment: Readonly<Record<string, string | undefined>>): string {
   const base = environment["XDG_CACHE_HOME"] || join(environment["HOME"] || homedir(), ".cache");
-  return join(base, "virtual-kubelet", "control-plane");
+  return join(base, "virtual-kubelet", module);
 }
 
 function requiredKubernetes(moduleDirectory: string): string | undefined {
@@ -122,7 +125,7 @@ function requiredKubernetes(moduleDirectory: string): string | undefined {
 }
 
 /** Names the build: `go.mod` and `go.sum` fix every source that goes into it. */
-function moduleHash(moduleDirectory: string): string {
+export function moduleHash(moduleDirectory: string): string {
   const hash = createHash("sha256");
   for (const file of ["go.mod", "go.sum"]) hash.update(readFileSync(join(moduleDirectory, file)));
   return hash.digest("hex").slice(0, 16);
