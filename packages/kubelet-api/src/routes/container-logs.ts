@@ -24,8 +24,9 @@ export interface ContainerLogsOptions {
 /** `/containerLogs`: what a container wrote. The head goes out before the first byte, for a log may be silent for long. */
 export function containerLogsRoute({ directory, clock, slots, maxTailBytes }: ContainerLogsOptions): Handler {
   return async (request): Promise<ContentAnswer> => {
+    checkNames(request);
     const container = request.params["container"] ?? "";
-    const options = checkNames(request) ?? parseLogQuery(request.query, clock.now());
+    const options = parseLogQuery(request.query, clock.now());
     const { node, pod, ref } = requireLogs(request, directory);
     const problem = logProblem(pod, container, options);
     if (problem !== undefined) throw new Refusal(400, problem);
@@ -59,7 +60,7 @@ async function* withErrorText(body: AsyncIterable<Uint8Array>, signal: AbortSign
 }
 
 /** @throws Refusal 400 for a path with a part that is empty. Source: kubernetes v1.36.3 pkg/kubelet/server/server.go. */
-function checkNames({ params }: KubeletRequest): undefined {
+function checkNames({ params }: KubeletRequest): void {
   if (params["pod"] === "") throw new Refusal(400, '{"message": "Missing podID."}');
   if (params["container"] === "") throw new Refusal(400, '{"message": "Missing container name."}');
   if (params["namespace"] === "") throw new Refusal(400, '{"message": "Missing podNamespace."}');

@@ -1,10 +1,11 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { messageOf } from "@virtual-kubelet/errdefs";
-import type { Logger } from "@virtual-kubelet/kube-client";
+import type { Logger, SpanAttributes, Tracer } from "@virtual-kubelet/kube-client";
 import { isWebSocketRequest, type IncomingUpgrade } from "@virtual-kubelet/streaming";
 import type { AccessControl, CredentialSource, User } from "../access-control.ts";
 import { subresourcesOf, verbOf } from "../routes/access-rules.ts";
 import { refusalOf } from "../routes/provider-error.ts";
+import type { KubeletRequest } from "../routes/route.ts";
 import type { Router } from "../routes/router.ts";
 import type { NodeDirectory, ServedNode } from "../routes/served-node.ts";
 import { text, type Answer } from "./answer.ts";
@@ -31,6 +32,7 @@ export interface FrontDoorOptions {
   readonly router: Router;
   readonly metrics: RequestMetrics;
   readonly logger: Logger;
+  readonly tracer: Tracer;
 }
 
 /** Where a request goes, once the path is read. */
@@ -85,7 +87,7 @@ export class FrontDoor {
 
   async #answer(call: IncomingCall, destination: Destination, onLetIn: () => void): Promise<Answer> {
     const { segments, path, query } = destination;
-    const { directory, router, metrics } = this.#options;
+    const { directory, router, metrics, tracer } = this.#options;
     const user = await this.#authenticate(call);
     await this.#authorize(user, call, destination);
     onLetIn();
@@ -93,7 +95,7 @@ export class FrontDoor {
     const { handler, params } = router.match(call.method, segments);
     const node = this.#node(destination);
     if (call.upgrade && isWebSocketRequest(call.upgrade.request)) metrics.countWebSocket((segments[0] ?? "").toLowerCase());
-    return handler({
+    const request: KubeletRequest = {
       method: call.method,
       path,
       query,
@@ -103,7 +105,9 @@ export class FrontDoor {
       node: node ?? (directory.nodes.length === 1 ? directory.nodes[0] : undefined),
       upgrade: call.upgrade,
       signal: call.signal,
-    });
+    };
+    const answer = async (): Promise<Answer> => handler(request);
+    return podRoots.has(segments[0]) ? tracer.span(`kubelet.${segments[0]}`, spanAttributes(params), answer) : answer();
   }
 
   async #authenticate(call: IncomingCall): Promise<User> {
@@ -161,6 +165,11 @@ export class FrontDoor {
       this.#options.logger.warn({ path: destination?.path, status: refusal.status, err: messageOf(error) }, "a request failed");
     return text(refusal.message, refusal.status, refusal.headers);
   }
+}
+
+/** A pod's request, in OpenTelemetry's words. */
+function spanAttributes({ namespace = "", pod = "", container = "" }: KubeletRequest["params"]): SpanAttributes {
+  return { "k8s.namespace.name": namespace, "k8s.pod.name": pod, ...(container !== "" && { "k8s.container.name": container }) };
 }
 
 function findDestination(url: string): Destination {

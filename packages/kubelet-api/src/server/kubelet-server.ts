@@ -5,7 +5,16 @@ import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import { InvalidInputError, messageOf, UnavailableError } from "@virtual-kubelet/errdefs";
-import { noMetrics, silentLogger, systemClock, type Clock, type Logger, type Metrics } from "@virtual-kubelet/kube-client";
+import {
+  noMetrics,
+  noTracer,
+  silentLogger,
+  systemClock,
+  type Clock,
+  type Logger,
+  type Metrics,
+  type Tracer,
+} from "@virtual-kubelet/kube-client";
 import { isSpdyRequest, isWebSocketRequest, type IncomingUpgrade } from "@virtual-kubelet/streaming";
 import type { AccessControl, ServingCertificate } from "../access-control.ts";
 import type { HealthCheck } from "../routes/health.ts";
@@ -44,6 +53,8 @@ export interface KubeletServerOptions {
   readonly logger?: Logger | undefined;
   /** Default: nothing is counted. */
   readonly metrics?: Metrics | undefined;
+  /** Default: nothing is traced. */
+  readonly tracer?: Tracer | undefined;
 }
 
 /** A server that listens. Disposing it ends what is open, in at most {@link ServerLimits.shutdownMs}. */
@@ -84,7 +95,15 @@ class RunningServer implements KubeletServer {
   #port = 0;
 
   constructor(options: KubeletServerOptions) {
-    const { certificate, nodes, accessControl, clock = systemClock, logger = silentLogger, metrics = noMetrics } = options;
+    const {
+      certificate,
+      nodes,
+      accessControl,
+      clock = systemClock,
+      logger = silentLogger,
+      metrics = noMetrics,
+      tracer = noTracer,
+    } = options;
     this.#clock = clock;
     this.#logger = logger;
     this.#limits = resolveServerLimits(options.limits);
@@ -109,6 +128,7 @@ class RunningServer implements KubeletServer {
       router: new Router(routes),
       metrics: new RequestMetrics({ metrics, clock }),
       logger,
+      tracer,
     });
     this.#server = this.#createServer(certificate);
     this.#certificateChanges = certificate.onChange(() => this.#reload(certificate));
