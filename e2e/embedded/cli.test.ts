@@ -1,11 +1,12 @@
 import { startApiServer, type ApiServer } from "@virtual-kubelet/embedded-apiserver";
-import { createKubeClient, resources, type KubeClient, type Node, type Pod } from "@virtual-kubelet/kube-client";
-import { eventually } from "@virtual-kubelet/testing";
+import { createKubeClient, resources, systemClock, type KubeClient, type Node, type Pod } from "@virtual-kubelet/kube-client";
+import { createCertificateAuthority, eventually } from "@virtual-kubelet/testing";
 import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { exitCodes } from "virtual-kubelet";
+import { askKubelet, freePort, servedCertificate } from "../support/kubelet-request.ts";
 import { Program, type ProgramOptions } from "../support/program.ts";
 
 const signal = new AbortController().signal;
@@ -89,13 +90,20 @@ test("the program joins with a kubeconfig, runs a pod, and ends with 0 on SIGTER
 test("an upstream command line works as it stands, and each obsolete word is one warning", async () => {
   await using rig = await Rig.open();
   await writeFile(join(rig.folder, "mock.json"), '{ "vkubelet-mock-0": { "cpu": "2", "memory": "32Gi", "pods": "128" } }');
+  const authority = createCertificateAuthority("upstream-ca", systemClock);
+  const serving = authority.issue({ commonName: "vkubelet-mock-0", names: ["192.0.2.9"], usages: ["server"] });
+  const files = { "cert.pem": serving.certificate, "key.pem": serving.key, "ca.pem": authority.certificate };
+  for (const [name, text] of Object.entries(files)) await writeFile(join(rig.folder, name), text);
+  const port = await freePort();
   const words = "--provider mock --provider-config mock.json --klog.v 2 --metrics-addr :10255 --disable-taint --full-resync-period 1m";
   const env = {
     DEFAULT_NODE_NAME: "vkubelet-mock-0",
     KUBECONFIG: "kubeconfig",
-    KUBELET_PORT: "10250",
+    KUBELET_PORT: String(port),
     VKUBELET_POD_IP: "192.0.2.9",
-    APISERVER_CERT_LOCATION: "/cert",
+    APISERVER_CERT_LOCATION: "cert.pem",
+    APISERVER_KEY_LOCATION: "key.pem",
+    APISERVER_CA_CERT_LOCATION: "ca.pem",
   };
   await using program = new Program(["--health-addr", "off", ...words.split(" ")], { cwd: rig.folder, env });
 
@@ -106,10 +114,12 @@ test("an upstream command line works as it stands, and each obsolete word is one
   expect(status).toMatchObject({
     capacity: { cpu: "2", memory: "32Gi", pods: "128" },
     addresses: [{ type: "InternalIP", address: "192.0.2.9" }],
-    daemonEndpoints: { kubeletEndpoint: { Port: 10250 } },
+    daemonEndpoints: { kubeletEndpoint: { Port: port } },
   });
+  expect(await servedCertificate(port)).toEqual({ issuer: "CN=upstream-ca", names: "IP Address:192.0.2.9" });
+  expect((await askKubelet(port, { path: "/pods" })).status).toBe(401);
   const warnings = program.logs.filter(({ level }) => level === "warn").map(({ msg }) => String(msg).split(" ")[0]);
-  expect(warnings).toEqual(["--klog.v", "--metrics-addr", "--full-resync-period", "APISERVER_CERT_LOCATION"]);
+  expect(warnings).toEqual(["--klog.v", "--metrics-addr", "--full-resync-period"]);
 });
 
 test("several nodes of one configuration run in one process, and health says when they do", async () => {
