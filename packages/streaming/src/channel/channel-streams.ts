@@ -22,7 +22,11 @@ export function readableOf(channel: Channel, whenLost: "error" | "end" = "error"
       },
     }),
   );
-  channel.whenLost((error) => (whenLost === "end" ? channel.inbox.end() : void readable.destroy(error)));
+  channel.whenLost((error) => {
+    // What has arrived whole stays whole.
+    if (whenLost === "end" || channel.inbox.ended) channel.inbox.end();
+    else readable.destroy(error);
+  });
   return readable;
 }
 

@@ -93,25 +93,20 @@ export function openPortForwardOver({ socket, head }: UpgradedConnection, option
 /** The data stream, which fails with what comes on the error stream. */
 function joinPair(errors: SpdyStream, data: SpdyStream): Duplex {
   let text = "";
-  let ended = false;
-  let stream: Duplex | undefined;
-  const failIfTold = (): void => {
-    if (ended && text !== "") stream?.destroy(new UnavailableError(text));
-  };
+  const told = Promise.withResolvers<void>();
   const take = (chunk: Buffer | undefined): void => {
-    if (chunk === undefined) {
-      ended = true;
-      return failIfTold();
-    }
+    if (chunk === undefined) return told.resolve();
     if (text.length < maxErrorBytes) text += chunk.toString("utf8");
     errors.inbox.take(take);
   };
   errors.end(() => undefined);
   // What has come counts before the loss of the data stream, which follows it.
   errors.inbox.take(take);
-  errors.whenLost(() => take(undefined));
-  stream = duplexOf(data, (lost) => (text === "" ? lost : new UnavailableError(text)));
+  errors.whenLost(() => told.resolve());
+  const stream = duplexOf(data, (lost) => (text === "" ? lost : new UnavailableError(text)));
   stream.once("close", () => errors.cancel());
-  failIfTold();
+  void told.promise.then(() => {
+    if (text !== "") stream.destroy(new UnavailableError(text));
+  });
   return stream;
 }

@@ -74,7 +74,10 @@ export class WebSocketChannels {
         resolve();
       });
     });
-    webSocket.on("error", (error) => this.#lose(new UnavailableError("the WebSocket was lost", { cause: error })));
+    webSocket.on("error", (error) => {
+      this.#lose(new UnavailableError("the WebSocket was lost", { cause: error }));
+      this.#linger();
+    });
     webSocket.on("message", (data, isBinary) => this.#receive(asBuffer(data), isBinary));
     webSocket.on("ping", () => this.#watch.heard());
     webSocket.on("pong", () => this.#watch.heard());
@@ -97,8 +100,7 @@ export class WebSocketChannels {
   close(code: number): Promise<void> {
     if (!this.signal.aborted) {
       this.#webSocket.close(code);
-      const timer = this.#options.clock.setTimer(lingerMs, () => this.#webSocket.terminate());
-      void this.closed.then(() => timer[Symbol.dispose]());
+      this.#linger();
       this.#lose(new UnavailableError("the WebSocket was closed"));
     }
     return this.closed;
@@ -108,6 +110,11 @@ export class WebSocketChannels {
   destroy(error: Error): void {
     this.#lose(error);
     this.#webSocket.terminate();
+  }
+
+  #linger(): void {
+    const timer = this.#options.clock.setTimer(lingerMs, () => this.#webSocket.terminate());
+    void this.closed.then(() => timer[Symbol.dispose]());
   }
 
   #open(number: number): NumberedChannel {

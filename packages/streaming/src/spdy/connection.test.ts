@@ -1,0 +1,420 @@
+import fc from "fast-check";
+import { duplexPair } from "node:stream";
+import { expect, test } from "vitest";
+import { duplexOf, readableOf, writableOf } from "../channel/channel-streams.ts";
+import { resolveLimits } from "../limits.ts";
+import { ManualClock } from "../test-support/manual-clock.ts";
+import { type SpdyPeer, spdyPeer } from "../test-support/spdy-peer.ts";
+import { quiet, until } from "../test-support/until.ts";
+import { SpdyConnection, type SpdyConnectionOptions } from "./connection.ts";
+import { encodeGoAway, encodePing, encodeRstStream, type SpdyFrame } from "./frames.ts";
+import type { SpdyStream } from "./stream.ts";
+
+interface Server {
+  readonly peer: SpdyPeer;
+  readonly connection: SpdyConnection;
+  readonly clock: ManualClock;
+  readonly streams: SpdyStream[];
+}
+
+function serve(options: Partial<SpdyConnectionOptions> = {}): Server {
+  const peer = spdyPeer();
+  const clock = new ManualClock();
+  const streams: SpdyStream[] = [];
+  const connection = new SpdyConnection(peer.socket, {
+    role: "server",
+    clock,
+    limits: resolveLimits(undefined),
+    admit: () => true,
+    onStream: (stream) => void streams.push(stream),
+    ...options,
+  });
+  return { peer, connection, clock, streams };
+}
+
+async function opened(server: Server, count: number): Promise<readonly SpdyStream[]> {
+  await until(() => server.streams.length >= count, `stream ${count}`);
+  return server.streams;
+}
+
+function kinds(frames: readonly SpdyFrame[]): string[] {
+  return frames.map((frame) => `${frame.kind} ${"id" in frame ? frame.id : ""}`.trim());
+}
+
+test("a stream is answered before anything is sent on it", async () => {
+  const server = serve({ onStream: (stream) => stream.send([Buffer.from("at once")], () => undefined) });
+
+  server.peer.open(1, { streamtype: "error" });
+
+  await until(() => server.peer.received.length === 2);
+  expect(kinds(server.peer.received)).toEqual(["synReply 1", "data 1"]);
+});
+
+test("the answer is the constant that Go's reader takes", async () => {
+  const server = serve();
+
+  server.peer.open(1, { streamtype: "error" });
+  server.peer.open(3, { streamtype: "stdout" });
+
+  await until(() => server.peer.received.length === 2);
+  expect(server.peer.received.map((frame) => (frame.kind === "synReply" ? frame.block.toString("hex") : ""))).toEqual([
+    "78bbe3c6a7c2000400fbff00000000000000ffff",
+    "000400fbff00000000000000ffff",
+  ]);
+});
+
+test("bytes that were read with the request's head come first", async () => {
+  const peer = spdyPeer();
+  const head = Buffer.from(
+    "8003000100000029" + "00000001000000000000" + "78f9e3c6a7c26260606004a7b392a2d4c45c6851c29a0a0a6800000000ffff",
+    "hex",
+  );
+  const streams: SpdyStream[] = [];
+  const connection = new SpdyConnection(peer.socket, {
+    role: "server",
+    clock: new ManualClock(),
+    limits: resolveLimits(undefined),
+    head,
+    admit: () => true,
+    onStream: (stream) => void streams.push(stream),
+  });
+
+  await until(() => streams.length === 1);
+
+  expect(streams[0]?.headers.get("streamtype")).toBe("error");
+  expect(connection.streamCount).toBe(1);
+});
+
+test("a stream that is not welcome is reset with CANCEL, and not answered", async () => {
+  const server = serve({ admit: (headers) => headers.get("streamtype") !== "nonsense" });
+
+  server.peer.open(1, { streamtype: "nonsense" });
+
+  await until(() => server.peer.received.length === 1);
+  expect(server.peer.received).toEqual([{ kind: "rstStream", id: 1, status: 5 }]);
+});
+
+test.each([2, 1])("a stream with the id %i behind stream 3 is reset with PROTOCOL_ERROR", async (id) => {
+  const server = serve();
+  server.peer.open(3, { streamtype: "error" });
+
+  server.peer.open(id, { streamtype: "stdout" });
+
+  await until(() => server.peer.received.length === 2);
+  expect(server.peer.received[1]).toEqual({ kind: "rstStream", id, status: 1 });
+});
+
+test("more streams than allowed are refused", async () => {
+  const server = serve({ limits: resolveLimits({ maxStreams: 1 }) });
+  server.peer.open(1, {});
+  server.peer.open(3, {});
+
+  await until(() => server.peer.received.length === 2);
+
+  expect(server.peer.received[1]).toEqual({ kind: "rstStream", id: 3, status: 3 });
+});
+
+test("a ping of the client is echoed, an answer to ours is not", async () => {
+  const server = serve();
+
+  server.peer.raw.write(encodePing(7));
+  server.peer.raw.write(encodePing(2));
+  await quiet();
+
+  expect(server.peer.received).toEqual([{ kind: "ping", id: 7 }]);
+});
+
+test("each direction of a stream ends by itself", async () => {
+  const server = serve();
+  server.peer.open(1, {});
+  const [stream] = await opened(server, 1);
+  const duplex = duplexOf(stream!);
+  const got: string[] = [];
+  duplex.on("data", (chunk: Buffer) => void got.push(chunk.toString()));
+
+  server.peer.data(1, "question", true);
+  await until(() => duplex.readableEnded);
+  duplex.end("answer");
+  await until(() => duplex.closed);
+
+  expect(got.join("")).toBe("question");
+  expect(server.peer.text(1)).toBe("answer");
+  expect(server.peer.received.at(-1)).toEqual({ kind: "data", id: 1, fin: true, data: Buffer.alloc(0) });
+  expect(server.connection.streamCount).toBe(0);
+});
+
+test("more than SPDY's 64 KiB window is sent without waiting for a window update", async () => {
+  const server = serve();
+  server.peer.open(1, {});
+  const [stream] = await opened(server, 1);
+  const writable = writableOf(stream!);
+
+  writable.end(Buffer.alloc(1024 * 1024, "x"));
+
+  await until(() => writable.writableFinished);
+  await quiet();
+  expect(server.peer.text(1).length).toBe(1024 * 1024);
+});
+
+test("a reader that stalls holds the connection, and one that goes on frees it", async () => {
+  const server = serve({ limits: resolveLimits({ streamBufferBytes: 100_000 }) });
+  server.peer.open(1, {});
+  const [stream] = await opened(server, 1);
+  const readable = readableOf(stream!);
+  for (let count = 0; count < 40; count++) server.peer.data(1, Buffer.alloc(16 * 1024));
+  await quiet();
+  const waiting = server.peer.raw.writableLength;
+
+  expect(server.peer.socket.isPaused()).toBe(true);
+  expect(waiting).toBeGreaterThan(300_000);
+  let read = 0;
+  readable.on("data", (chunk: Buffer) => (read += chunk.length));
+  await until(() => read === 40 * 16 * 1024);
+  expect(server.peer.socket.isPaused()).toBe(false);
+});
+
+test("a peer that is not read is pinged, for its death would not be seen otherwise", async () => {
+  const server = serve({ limits: resolveLimits({ streamBufferBytes: 1000 }) });
+  server.peer.open(1, {});
+  const [stream] = await opened(server, 1);
+  server.clock.advance(10_000);
+  await quiet();
+  expect(kinds(server.peer.received)).toEqual(["synReply 1"]);
+
+  server.peer.data(1, Buffer.alloc(5000));
+  await until(() => server.peer.socket.isPaused());
+  server.clock.advance(4_000);
+  await quiet();
+
+  expect(kinds(server.peer.received)).toEqual(["synReply 1", "ping 2", "ping 4"]);
+  expect(stream?.inbox.ended).toBe(false);
+});
+
+test("a client pings, and gives up a server that says nothing for a minute", async () => {
+  const peer = spdyPeer();
+  const clock = new ManualClock();
+  const connection = new SpdyConnection(peer.socket, { role: "client", clock, limits: resolveLimits(undefined), pingMs: 5_000 });
+
+  clock.advance(55_000);
+  await quiet();
+  expect(kinds(peer.received)).toEqual([1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21].map((id) => `ping ${id}`));
+  expect(connection.signal.aborted).toBe(false);
+
+  clock.advance(5_000);
+  expect(connection.signal.reason).toMatchObject({
+    code: "VK_UNAVAILABLE",
+    message: expect.stringContaining("nothing was heard on it for 60000 ms"),
+  });
+});
+
+test("a connection that carries nothing for four hours is closed; one that is pinged is not", async () => {
+  const server = serve();
+  server.clock.advance(3 * 3_600_000);
+  server.peer.raw.write(encodePing(1));
+  await quiet();
+
+  server.clock.advance(3 * 3_600_000);
+  expect(server.connection.signal.aborted).toBe(false);
+
+  server.clock.advance(3_600_000);
+  expect(server.connection.signal.aborted).toBe(true);
+  await until(() => server.peer.socket.destroyed);
+  expect(server.clock.pending).toBe(0);
+});
+
+test("data and resets of streams that are gone are ignored", async () => {
+  const server = serve();
+  server.peer.raw.write(encodeRstStream(9, 5));
+  server.peer.data(9, "late", true);
+  server.peer.open(11, {});
+
+  await opened(server, 1);
+
+  expect(server.connection.signal.aborted).toBe(false);
+});
+
+test("a stream that the peer resets is lost, and not reset in answer", async () => {
+  const server = serve();
+  server.peer.open(1, {});
+  const [stream] = await opened(server, 1);
+  const duplex = duplexOf(stream!);
+
+  server.peer.raw.write(encodeRstStream(1, 5));
+
+  await until(() => duplex.destroyed);
+  expect(duplex.errored).toMatchObject({ code: "VK_UNAVAILABLE" });
+  expect(kinds(server.peer.received)).toEqual(["synReply 1"]);
+});
+
+test("a stream that is destroyed here is reset with CANCEL", async () => {
+  const server = serve();
+  server.peer.open(1, {});
+  const [stream] = await opened(server, 1);
+
+  duplexOf(stream!).destroy();
+
+  await until(() => server.peer.received.length === 2);
+  expect(server.peer.received[1]).toEqual({ kind: "rstStream", id: 1, status: 5 });
+});
+
+test("closing delivers what was ended, resets what is open, says goodbye, and ends the socket", async () => {
+  const server = serve();
+  server.peer.open(1, { streamtype: "stdout" });
+  server.peer.open(3, { streamtype: "stdin" });
+  const [stdout, stdin] = await opened(server, 2);
+  const input = readableOf(stdin!);
+  const output = writableOf(stdout!);
+  output.end("all of it");
+  await until(() => output.writableFinished);
+
+  const closed = server.connection.close();
+  server.peer.raw.end();
+  await closed;
+
+  expect(server.peer.text(1)).toBe("all of it");
+  expect(kinds(server.peer.received).slice(-2)).toEqual(["rstStream 3", "goAway"]);
+  expect(server.peer.received.at(-1)).toMatchObject({ lastGoodId: 3, status: 0 });
+  expect(input.destroyed).toBe(true);
+  expect(server.clock.pending).toBe(0);
+});
+
+test("a peer that does not close behind our goodbye is cut off after ten seconds", async () => {
+  const server = serve();
+  const closed = server.connection.close();
+  await quiet();
+  expect(server.peer.socket.destroyed).toBe(false);
+
+  server.clock.advance(10_000);
+
+  await closed;
+  expect(server.clock.pending).toBe(0);
+});
+
+test("a client that ends the connection is gone, whatever was open", async () => {
+  const server = serve();
+  server.peer.open(1, {});
+  const [stream] = await opened(server, 1);
+  const duplex = duplexOf(stream!);
+
+  server.peer.raw.end();
+
+  await server.connection.closed;
+  expect(duplex.errored).toMatchObject({ code: "VK_UNAVAILABLE" });
+  expect(server.connection.signal.aborted).toBe(true);
+});
+
+test("a client that said goodbye is closed once its streams have ended", async () => {
+  const server = serve();
+  server.peer.open(1, {});
+  const [stream] = await opened(server, 1);
+  const duplex = duplexOf(stream!).resume();
+  server.peer.raw.write(encodeGoAway(0, 0));
+  await quiet();
+  expect(server.connection.signal.aborted).toBe(false);
+
+  server.peer.data(1, "", true);
+  duplex.end();
+
+  await until(() => server.connection.signal.aborted);
+});
+
+test("frames that came before the end of the connection count", async () => {
+  const [near, far] = duplexPair();
+  const clock = new ManualClock();
+  const limits = resolveLimits(undefined);
+  const client = new SpdyConnection(near, { role: "client", clock, limits });
+  const server = new SpdyConnection(far, {
+    role: "server",
+    clock,
+    limits,
+    admit: () => true,
+    onStream: (stream) => {
+      stream.send([Buffer.from("result")], () => stream.end(() => void server.close()));
+    },
+  });
+
+  const stream = await client.open(new Map([["streamtype", "error"]]));
+  let text = "";
+  for await (const chunk of readableOf(stream)) text += String(chunk);
+
+  expect(text).toBe("result");
+});
+
+test("opening a stream fails when it is reset, when there is no answer, and when the connection is over", async () => {
+  const peer = spdyPeer();
+  const clock = new ManualClock();
+  const connection = new SpdyConnection(peer.socket, { role: "client", clock, limits: resolveLimits(undefined) });
+  const reset = connection.open(new Map());
+  const silent = connection.open(new Map());
+  peer.raw.write(encodeRstStream(1, 3));
+
+  await expect(reset).rejects.toMatchObject({ code: "VK_UNAVAILABLE", message: expect.stringContaining("status 3") });
+  clock.advance(30_000);
+  await expect(silent).rejects.toMatchObject({ message: "open stream 3: no answer in 30000 ms" });
+  expect(connection.streamCount).toBe(0);
+
+  connection.destroy(new Error("over"));
+  await expect(connection.open(new Map())).rejects.toMatchObject({ code: "VK_UNAVAILABLE" });
+  expect(clock.pending).toBe(0);
+});
+
+test("a flood of pings that nobody reads the answers of is read no further", async () => {
+  const server = serve();
+  server.peer.raw.pause();
+  for (let count = 0; count < 20_000; count++) server.peer.raw.write(encodePing(2 * count + 1));
+
+  await quiet(500);
+
+  expect(server.peer.socket.isPaused()).toBe(true);
+  expect(server.peer.socket.writableLength).toBeLessThan(200_000);
+  server.peer.raw.resume();
+  await until(() => server.peer.received.length === 20_000);
+});
+
+test("what is no SPDY ends the connection with a goodbye that says so", async () => {
+  const server = serve();
+
+  server.peer.raw.write(Buffer.from("8002000100000000", "hex"));
+
+  await until(() => server.connection.signal.aborted);
+  expect(server.connection.signal.reason).toMatchObject({ code: "VK_INVALID_INPUT" });
+  await until(() => server.peer.received.length === 1);
+  expect(server.peer.received).toEqual([{ kind: "goAway", lastGoodId: 0, status: 1 }]);
+});
+
+test("a header block that cannot be read ends the connection", async () => {
+  const server = serve();
+
+  server.peer.raw.write(Buffer.from("8003000100000010" + "00000001000000000000" + "deadbeefdead", "hex"));
+
+  await until(() => server.connection.signal.aborted);
+  expect(server.connection.signal.reason).toMatchObject({ code: "VK_INVALID_INPUT" });
+});
+
+test("garbage never throws, and leaves nothing behind", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.uint8Array({ maxLength: 200 }), { maxLength: 6 }), async (chunks) => {
+      const server = serve();
+      for (const chunk of chunks) server.peer.raw.write(Buffer.from(chunk));
+      server.peer.raw.end();
+
+      await server.connection.closed;
+
+      expect(server.clock.pending).toBe(0);
+      expect(server.connection.streamCount).toBe(0);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test("hundreds of streams opened and closed leave nothing", async () => {
+  const server = serve({ onStream: (stream) => duplexOf(stream).resume().end("x") });
+  for (let index = 0; index < 300; index++) {
+    server.peer.open(2 * index + 1, { streamtype: "data" });
+    server.peer.data(2 * index + 1, "y", true);
+  }
+
+  await until(() => server.peer.received.filter((frame) => frame.kind === "data" && frame.fin).length === 300);
+
+  expect(server.connection.streamCount).toBe(0);
+});

@@ -1,0 +1,148 @@
+import { duplexPair } from "node:stream";
+import { expect, test } from "vitest";
+import { readableOf } from "../channel/channel-streams.ts";
+import { resolveLimits } from "../limits.ts";
+import { ManualClock } from "../test-support/manual-clock.ts";
+import { quiet, until } from "../test-support/until.ts";
+import { WebSocketChannels } from "./web-socket-channels.ts";
+import { acceptWebSocket } from "./web-socket-handshake.ts";
+
+/** A masked message of a client; the mask is zero, so that it reads as it is. */
+function message(payload: Buffer, opcode = 2): Buffer {
+  const head = payload.length < 126 ? Buffer.from([0x80 | opcode, 0x80 | payload.length]) : Buffer.from([0x80 | opcode, 0xfe, 0, 0]);
+  if (payload.length >= 126) head.writeUInt16BE(payload.length, 2);
+  return Buffer.concat([head, Buffer.alloc(4), payload]);
+}
+
+async function accepted(protocol: string, limits = {}) {
+  const [socket, raw] = duplexPair();
+  const clock = new ManualClock();
+  const bytes: Buffer[] = [];
+  raw.on("data", (chunk: Buffer) => void bytes.push(chunk));
+  raw.on("error", () => undefined);
+  const headers = {
+    connection: "Upgrade",
+    upgrade: "websocket",
+    "sec-websocket-version": "13",
+    "sec-websocket-key": "AAAAAAAAAAAAAAAAAAAAAA==",
+    "sec-websocket-protocol": protocol,
+  };
+  const request = { method: "GET", url: "/exec", headers };
+  const { webSocket } = await acceptWebSocket({ request, socket, head: Buffer.alloc(0) }, [protocol], clock);
+  const channels = new WebSocketChannels(webSocket, {
+    codec: protocol.includes("base64") ? "base64" : "binary",
+    channels: [0, 1, 2, 3, 4],
+    halfClose: protocol.startsWith("v5") ? "heed" : "none",
+    clock,
+    limits: resolveLimits(limits),
+  });
+  const answer = (): string => Buffer.concat(bytes).toString("latin1");
+  await until(() => answer().includes("\r\n\r\n"));
+  return { socket, raw, clock, channels, answer };
+}
+
+async function textOf(channels: WebSocketChannels, number: number): Promise<string> {
+  let text = "";
+  for await (const chunk of readableOf(channels.channel(number))) text += String(chunk);
+  return text;
+}
+
+test("the chosen sub-protocol is echoed, also one with a slash that ws itself refuses", async () => {
+  const { answer } = await accepted("SPDY/3.1+portforward.k8s.io");
+
+  expect(answer()).toContain("\r\nSec-WebSocket-Protocol: SPDY/3.1+portforward.k8s.io\r\n");
+});
+
+test("in version 5 ff 00 is the end of the input", async () => {
+  const { raw, channels } = await accepted("v5.channel.k8s.io");
+
+  raw.write(Buffer.concat([message(Buffer.from("\0all ")), message(Buffer.from("\0of it")), message(Buffer.from([0xff, 0]))]));
+
+  expect(await textOf(channels, 0)).toBe("all of it");
+  expect(channels.signal.aborted).toBe(false);
+});
+
+test.each([[Buffer.from([0xff])], [Buffer.from([0xff, 0, 0])], [Buffer.from([0xff, 9])]])(
+  "in version 5 a close signal of the bytes %j ends the connection",
+  async (payload) => {
+    const { raw, channels } = await accepted("v5.channel.k8s.io");
+
+    raw.write(message(payload));
+
+    await channels.closed;
+    expect(channels.signal.aborted).toBe(true);
+  },
+);
+
+test("empty messages and unknown channels are ignored", async () => {
+  const { raw, channels } = await accepted("v4.channel.k8s.io");
+
+  raw.write(
+    Buffer.concat([message(Buffer.alloc(0)), message(Buffer.from("\x09x")), message(Buffer.from("\0")), message(Buffer.from([0xff, 0]))]),
+  );
+  await quiet();
+
+  expect(channels.signal.aborted).toBe(false);
+});
+
+test("a message may come in fragments", async () => {
+  const { raw, channels } = await accepted("v5.channel.k8s.io");
+  const first = message(Buffer.from("\0al"));
+  first[0] = 0x02;
+  const last = message(Buffer.from("l"), 0);
+
+  raw.write(Buffer.concat([first, last, message(Buffer.from([0xff, 0]))]));
+
+  expect(await textOf(channels, 0)).toBe("all");
+});
+
+test("a WebSocket ping is answered", async () => {
+  const { raw, answer } = await accepted("v4.channel.k8s.io");
+
+  raw.write(message(Buffer.from("hi"), 9));
+
+  await until(() => answer().endsWith("\x8a\x02hi"));
+});
+
+test("what is no WebSocket ends the connection, and throws nothing", async () => {
+  const { raw, channels, socket, clock } = await accepted("v4.channel.k8s.io");
+
+  raw.write(Buffer.alloc(100, 0xff));
+
+  await until(() => channels.signal.aborted);
+  expect(channels.signal.reason).toMatchObject({ code: "VK_UNAVAILABLE", cause: { code: expect.stringMatching(/^WS_ERR_/) } });
+  clock.advance(10_000);
+  await until(() => socket.destroyed);
+  expect(clock.pending).toBe(0);
+});
+
+test("a message larger than 32 MiB ends the connection before it is read", async () => {
+  const { raw, channels } = await accepted("v4.channel.k8s.io");
+
+  raw.write(Buffer.from([0x82, 0xff, 0, 0, 0, 0, 0x02, 0, 0, 1, 0, 0, 0, 0]));
+
+  await until(() => channels.signal.aborted);
+  expect(channels.signal.reason).toMatchObject({ cause: { code: "WS_ERR_UNSUPPORTED_MESSAGE_LENGTH" } });
+});
+
+test("a reader that stalls pauses the WebSocket, which is pinged meanwhile", async () => {
+  const { raw, socket, clock, answer } = await accepted("v4.channel.k8s.io", { streamBufferBytes: 10_000 });
+  for (let count = 0; count < 40; count++) raw.write(message(Buffer.alloc(10_000)));
+  await until(() => socket.isPaused());
+  const before = answer().length;
+  await quiet();
+
+  clock.advance(2_000);
+  await quiet();
+
+  expect(answer().slice(before)).toBe("\x89\x00");
+});
+
+test("a connection that carries nothing for four hours is closed", async () => {
+  const { clock, channels } = await accepted("v4.channel.k8s.io");
+
+  clock.advance(4 * 3_600_000);
+
+  await channels.closed;
+  expect(clock.pending).toBe(0);
+});
