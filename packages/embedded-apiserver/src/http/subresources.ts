@@ -100,8 +100,8 @@ function evictionVerb(deps: ResourceDeps, call: ResourceCall): ApiResponse {
   const options = parseDeleteOptions({ ...call.request, body: Buffer.from(JSON.stringify(body["deleteOptions"] ?? {})) }, call.query);
   call.admission.evict(addressOf(call));
   const isDryRun = writeOptionsOf(call, "CreateOptions").dryRun === true || options.dryRun === true;
-  const problem = evictPod(deps.context, addressOf(call), String(metadata["name"] ?? ""), { ...options, dryRun: isDryRun });
-  return problem === undefined ? success() : json(201, problem);
+  evictPod(deps.context, addressOf(call), String(metadata["name"] ?? ""), { ...options, dryRun: isDryRun });
+  return success();
 }
 
 function tokenVerb(deps: ResourceDeps, call: ResourceCall): ApiResponse {

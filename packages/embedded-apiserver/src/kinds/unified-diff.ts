@@ -65,3 +65,8 @@ function formatHunk(lines: readonly Line[]): string {
   const header = `@@ -${range(first?.beforeLine ?? 0, beforeCount)} +${range(first?.afterLine ?? 0, afterCount)} @@\n`;
   return header + lines.map(({ sign, text }) => `${sign}${text}\n`).join("");
 }
+
+/** The differences between two values, as the real server shows those of its structs. */
+export function jsonDifference(before: object, after: object): string {
+  return unifiedDiff(JSON.stringify(before, undefined, 1), JSON.stringify(after, undefined, 1));
+}

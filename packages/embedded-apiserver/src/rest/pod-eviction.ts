@@ -1,4 +1,4 @@
-import { type ApiStatus, ApiStatusError, badRequest, notFound } from "../api-status-error.ts";
+import { ApiStatusError, badRequest, notFound } from "../api-status-error.ts";
 import { toTimestamp } from "../clock.ts";
 import type { ApiObject } from "../kind.ts";
 import { deleteObject, type DeleteOptions } from "./delete.ts";
@@ -13,10 +13,9 @@ import { updateObject } from "./update.ts";
  * Source: pkg/registry/core/pod/storage/eviction.go of Kubernetes v1.36.3.
  *
  * @param evictionName - the name in the `Eviction`, which must be the pod's
- * @returns why not, where the real server says so in an answer that is none of a failure
- * @throws ApiStatusError 400, 403, 404, 409 or 429
+ * @throws ApiStatusError 400, 403, 404, 409, 429 or 500
  */
-export function evictPod(context: RestContext, pod: ObjectAddress, evictionName: string, options: DeleteOptions): ApiStatus | undefined {
+export function evictPod(context: RestContext, pod: ObjectAddress, evictionName: string, options: DeleteOptions): void {
   if (evictionName !== pod.name) throw badRequest("name in URL does not match name in Eviction object");
   const stored = collectionOf(context, pod.kind).get(pod.namespace, pod.name);
   if (stored === undefined) throw notFound(pod.kind, pod.name);
@@ -34,11 +33,10 @@ export function evictPod(context: RestContext, pod: ObjectAddress, evictionName:
   const [budget, ...moreBudgets] = budgetsOf(context, stored.object);
   if (moreBudgets.length > 0) {
     const message = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.";
-    return new ApiStatusError({ code: 500, message }).status;
+    throw new ApiStatusError({ code: 500, message });
   }
   if (budget !== undefined) chargeBudget(context, budget, stored.object, options.dryRun === true);
   const { resourceVersion: _met, ...rest } = options;
   if (isMet && options.dryRun !== true) updateObject(context, pod, mark, { scope: "all" });
   deleteObject(context, pod, isMet ? rest : options);
-  return undefined;
 }

@@ -91,13 +91,18 @@ function conditionErrors(patterns: NonNullable<PodFailureRule["onPodConditions"]
 export function successPolicyErrors(spec: JobSpec, field: string): FieldError[] {
   const { successPolicy } = spec;
   if (successPolicy === undefined) return [];
-  if (!isIndexed(spec)) return [invalidValue(field, { Rules: successPolicy.rules }, "requires indexed completion mode")];
   const rules = successPolicy.rules ?? [];
+  if (!isIndexed(spec)) return [invalidValue(field, { Rules: rules.map(asGoHasIt) }, "requires indexed completion mode")];
   return [
     ...(rules.length === 0 ? [required(`${field}.rules`, "at least one rules must be specified when the successPolicy is specified")] : []),
     ...(rules.length > limits.rules ? [tooMany(`${field}.rules`, rules.length, limits.rules)] : []),
     ...rules.flatMap((rule, index) => successRuleErrors(rule, spec.completions ?? 0, `${field}.rules[${index}]`)),
   ];
+}
+
+/** Rules are quoted as the real server holds them. */
+function asGoHasIt({ succeededIndexes, succeededCount }: SuccessRule): object {
+  return { SucceededIndexes: succeededIndexes ?? null, SucceededCount: succeededCount ?? null };
 }
 
 function successRuleErrors(

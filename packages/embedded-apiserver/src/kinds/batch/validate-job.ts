@@ -1,6 +1,6 @@
 import type { ApiObject, FieldError } from "../../kind.ts";
 import { matchesSelector } from "../selector-match.ts";
-import { invalidValue, notSupported, required, tooLong } from "../validation/field-errors.ts";
+import { inOrder, invalidValue, notSupported, required, tooLong } from "../validation/field-errors.ts";
 import { each, labelSelectorErrors } from "../validation/labels.ts";
 import { dnsLabelProblems, dnsSubdomainProblems } from "../validation/names.ts";
 import { nonNegative } from "../validation/numbers.ts";
@@ -42,7 +42,15 @@ function specErrors(spec: JobSpec): FieldError[] {
   return [
     ...jobSpecErrors(spec, "spec"),
     ...(spec.selector === undefined ? [required("spec.selector")] : labelSelectorErrors(spec.selector, "spec.selector")),
-    ...(isUnmatched ? [invalidValue("spec.template.metadata.labels", labels ?? null, "`selector` does not match template `labels`")] : []),
+    ...(isUnmatched
+      ? [
+          invalidValue(
+            "spec.template.metadata.labels",
+            labels === undefined ? null : inOrder(labels),
+            "`selector` does not match template `labels`",
+          ),
+        ]
+      : []),
   ];
 }
 
@@ -57,14 +65,16 @@ function generatedSelectorErrors({ metadata, spec }: ApiObject, hasPrefixedLabel
     ...Object.entries(expected).flatMap(([key, value]) => labelErrors(labels, key, value)),
     ...(labelSelectorErrors(selector, "").length > 0 || matchesSelector(selector, expected)
       ? []
-      : [invalidValue("spec.selector", selector, "`selector` not auto-generated")]),
+      : [
+          invalidValue("spec.selector", { ...selector, matchLabels: inOrder(selector.matchLabels ?? {}) }, "`selector` not auto-generated"),
+        ]),
   ];
 }
 
 function labelErrors(labels: Readonly<Record<string, string>>, key: string, value: string): FieldError[] {
   const field = `spec.template.metadata.labels[${key}]`;
   if (labels[key] === undefined) return [required(field, `must be '${value}'`)];
-  return labels[key] === value ? [] : [invalidValue(field, labels, `must be '${value}'`)];
+  return labels[key] === value ? [] : [invalidValue(field, inOrder(labels), `must be '${value}'`)];
 }
 
 /** Pods of numbered Jobs have the Job's name and their number for a host name. */

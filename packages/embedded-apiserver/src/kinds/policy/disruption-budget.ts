@@ -56,7 +56,7 @@ function budgetErrors(budget: ApiObject, old: ApiObject | undefined): FieldError
   const { minAvailable, maxUnavailable, selector, unhealthyPodEvictionPolicy: policy } = specOf(budget);
   return [
     ...(minAvailable !== undefined && maxUnavailable !== undefined
-      ? [invalidValue("spec", specOf(budget), "minAvailable and maxUnavailable cannot be both set")]
+      ? [invalidValue("spec", asGoHasIt(specOf(budget)), "minAvailable and maxUnavailable cannot be both set")]
       : []),
     ...amountErrors(minAvailable, "spec.minAvailable"),
     ...amountErrors(maxUnavailable, "spec.maxUnavailable"),
@@ -65,6 +65,16 @@ function budgetErrors(budget: ApiObject, old: ApiObject | undefined): FieldError
       ? []
       : [notSupported("spec.unhealthyPodEvictionPolicy", policy, ["AlwaysAllow", "IfHealthyBudget"])]),
   ];
+}
+
+/** The spec is quoted as the real server holds it. */
+function asGoHasIt({ minAvailable, maxUnavailable, selector, unhealthyPodEvictionPolicy }: DisruptionBudgetSpec): object {
+  return {
+    MinAvailable: minAvailable ?? null,
+    Selector: selector ?? null,
+    MaxUnavailable: maxUnavailable ?? null,
+    UnhealthyPodEvictionPolicy: unhealthyPodEvictionPolicy ?? null,
+  };
 }
 
 function amountErrors(amount: number | string | undefined, field: string): FieldError[] {

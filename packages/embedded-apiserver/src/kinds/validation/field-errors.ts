@@ -61,3 +61,8 @@ function shown(value: unknown): string {
   const json = JSON.stringify(value ?? null);
   return typeof value === "string" ? json : json.replaceAll("<", "\\u003c").replaceAll(">", "\\u003e").replaceAll("&", "\\u0026");
 }
+
+/** A map as Go shows it: by key. */
+export function inOrder<Value>(map: Readonly<Record<string, Value>>): Record<string, Value> {
+  return Object.fromEntries(Object.entries(map).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}

@@ -6,7 +6,7 @@ import { storageClassKind } from "./storage-class.ts";
 import { claimErrors } from "./validate-claim.ts";
 import { claimColumns } from "./volume-columns.ts";
 import { claimClassOf, defaultClass, hasClaimClass } from "./volume-class.ts";
-import type { ClaimSpec, ClaimStatus, StorageClassObject } from "./volume-fields.ts";
+import type { ClaimSpec, ClaimStatus, DataSource, StorageClassObject } from "./volume-fields.ts";
 
 /** Keeps a claim as long as a pod uses it. */
 export const claimProtection = "kubernetes.io/pvc-protection";
@@ -51,19 +51,28 @@ export function applyClaimDefaults(claim: { readonly spec?: ClaimSpec; readonly 
   if (claim.status !== undefined) claim.status.phase ??= "Pending";
 }
 
-/** The older and the newer field say the same. */
+/**
+ * The older and the newer field say the same; what only the newer one may name is dropped from the older one.
+ * Source: Kubernetes v1.36.3 pkg/api/persistentvolumeclaim/util.go.
+ */
 function copyDataSource(spec: ClaimSpec): void {
-  if (spec.dataSource !== undefined && spec.dataSourceRef === undefined) spec.dataSourceRef = { ...spec.dataSource };
-  else if (spec.dataSource === undefined && spec.dataSourceRef !== undefined && spec.dataSourceRef.namespace === undefined)
+  if (spec.dataSource !== undefined && spec.dataSourceRef === undefined) {
+    if (isKnownSource(spec.dataSource)) spec.dataSourceRef = { ...spec.dataSource };
+    else delete spec.dataSource;
+  } else if (spec.dataSource === undefined && spec.dataSourceRef !== undefined && spec.dataSourceRef.namespace === undefined)
     spec.dataSource = { ...spec.dataSourceRef };
+}
+
+function isKnownSource({ apiGroup, kind }: DataSource): boolean {
+  return kind === "PersistentVolumeClaim" ? !apiGroup : kind === "VolumeSnapshot" && apiGroup === "snapshot.storage.k8s.io";
 }
 
 /** @throws ApiStatusError 403 if the claim may not grow */
 function admitExpansion(claim: ApiObject, old: Readonly<ApiObject>, { cluster }: WriteContext): void {
   if (sizeOf(claim) <= sizeOf(old)) return;
   const resource = { group: "", plural: "persistentvolumeclaims" };
-  if ((old["status"] as ClaimStatus).phase !== "Bound")
-    throw forbidden(resource, claim.metadata.name, "Only bound persistent volume claims can be expanded");
+  // One that is not bound is refused by validation.
+  if ((old["status"] as ClaimStatus).phase !== "Bound") return;
   const className = claimClassOf(claim);
   const storageClass = cluster.get(storageClassKind, undefined, className) as StorageClassObject | undefined;
   if (className === "" || className !== claimClassOf(old) || storageClass?.allowVolumeExpansion !== true)

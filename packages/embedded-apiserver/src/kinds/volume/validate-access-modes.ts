@@ -1,6 +1,6 @@
 import type { FieldError } from "../../kind.ts";
 import { invalidValue, forbiddenField, notSupported } from "../validation/field-errors.ts";
-import { tryParseQuantity } from "../schema/quantity.ts";
+import { toValue, tryParseQuantity } from "../schema/quantity.ts";
 
 const supportedModes = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
 const volumeModes = ["Block", "Filesystem"];
@@ -27,4 +27,14 @@ export function volumeModeErrors(mode: string | undefined, field: string): Field
 export function positiveQuantityErrors(text: string, field: string): FieldError[] {
   const quantity = tryParseQuantity(text);
   return typeof quantity === "string" || quantity.nanos > 0n ? [] : [invalidValue(field, text, "must be greater than zero")];
+}
+
+/** What there is of a resource. */
+export function capacityErrors(text: string, field: string): FieldError[] {
+  const quantity = tryParseQuantity(text);
+  const isNegative = typeof quantity !== "string" && quantity.nanos < 0n;
+  return [
+    ...(isNegative ? [invalidValue(field, toValue(quantity), "must be a valid resource quantity")] : []),
+    ...positiveQuantityErrors(text, field),
+  ];
 }

@@ -1,6 +1,7 @@
 import { equalJson } from "../../json-value.ts";
 import type { ApiObject, FieldError } from "../../kind.ts";
 import { tryParseQuantity } from "../schema/quantity.ts";
+import { jsonDifference } from "../unified-diff.ts";
 import { forbiddenField, invalidValue, required } from "../validation/field-errors.ts";
 import { immutableErrors } from "../validation/immutable.ts";
 import { each, labelSelectorErrors } from "../validation/labels.ts";
@@ -41,7 +42,8 @@ export function classErrors(name: string | undefined, field: string): FieldError
   return name === undefined || name === "" ? [] : each(field, name, dnsSubdomainProblems(name));
 }
 
-function dataSourceErrors({ apiGroup = "", kind, name }: DataSource, field: string): FieldError[] {
+function dataSourceErrors({ apiGroup: group, kind, name }: DataSource, field: string): FieldError[] {
+  const apiGroup = group ?? "";
   return [
     ...(name === "" ? [required(`${field}.name`)] : []),
     ...(kind === "" ? [required(`${field}.kind`)] : []),
@@ -69,10 +71,10 @@ function updateErrors(spec: ClaimSpec, old: ClaimSpec, status: ClaimStatus): Fie
     if (old.volumeAttributesClassName === undefined) delete allowed.volumeAttributesClassName;
     else allowed.volumeAttributesClassName = old.volumeAttributesClassName;
   }
-  const immutable = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n";
+  const immutable = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims";
   const [size, oldSize, capacity] = [storageOf(spec).storage, storageOf(old).storage, status.capacity?.["storage"]].map(nanosOf);
   return [
-    ...(equalJson(allowed, old) ? [] : [forbiddenField("spec", immutable)]),
+    ...(equalJson(allowed, old) ? [] : [forbiddenField("spec", `${immutable}\n${jsonDifference(old, allowed)}`)]),
     ...((size ?? 0n) < (oldSize ?? 0n) && (size ?? 0n) <= (capacity ?? 0n)
       ? [forbiddenField("spec.resources.requests.storage", "field can not be less than status.capacity")]
       : []),

@@ -3,9 +3,10 @@ import type { ApiObject, FieldError } from "../../kind.ts";
 import { nodeSelectorErrors } from "../pod/validate-placement.ts";
 import { hostPathErrors } from "../pod/validate-volumes.ts";
 import { forbiddenField, invalidValue, notSupported, required } from "../validation/field-errors.ts";
+import { jsonDifference } from "../unified-diff.ts";
 import { immutableErrors } from "../validation/immutable.ts";
 import { backstepErrors } from "../validation/paths.ts";
-import { accessModeErrors, positiveQuantityErrors, volumeModeErrors } from "./validate-access-modes.ts";
+import { accessModeErrors, capacityErrors, volumeModeErrors } from "./validate-access-modes.ts";
 import { classErrors } from "./validate-claim.ts";
 import type { VolumeSpec } from "./volume-fields.ts";
 
@@ -31,7 +32,12 @@ export function volumeErrors(volume: ApiObject, old: ApiObject | undefined): Fie
     ...errors,
     ...(equalJson(sourcesOf(spec), sourcesOf(before))
       ? []
-      : [forbiddenField("spec.persistentvolumesource", "spec.persistentvolumesource is immutable after creation\n")]),
+      : [
+          forbiddenField(
+            "spec.persistentvolumesource",
+            `spec.persistentvolumesource is immutable after creation\n${jsonDifference(sourcesOf(before), sourcesOf(spec))}`,
+          ),
+        ]),
     ...immutableErrors(spec.volumeMode, before.volumeMode, "volumeMode"),
     ...(before.nodeAffinity !== undefined && !equalJson(spec.nodeAffinity, before.nodeAffinity)
       ? [invalidValue("nodeAffinity", spec.nodeAffinity, "field is immutable")]
@@ -47,7 +53,7 @@ function specErrors(spec: VolumeSpec): FieldError[] {
     ...accessModeErrors(accessModes, "spec.accessModes"),
     ...(Object.keys(capacity).length === 0 ? [required("spec.capacity")] : []),
     ...(isSized ? [] : [notSupported("spec.capacity", spec.capacity, ["storage"])]),
-    ...Object.entries(capacity).flatMap(([name, size]) => positiveQuantityErrors(size, `spec.capacity[${name}]`)),
+    ...Object.entries(capacity).flatMap(([name, size]) => capacityErrors(size, `spec.capacity[${name}]`)),
     ...(policy === undefined || reclaimPolicies.includes(policy)
       ? []
       : [notSupported("spec.persistentVolumeReclaimPolicy", policy, reclaimPolicies)]),

@@ -17,7 +17,7 @@ export interface ClaimSpec {
 
 /** What a volume is filled from. */
 export interface DataSource {
-  apiGroup?: string;
+  apiGroup?: string | null;
   kind: string;
   name: string;
 }

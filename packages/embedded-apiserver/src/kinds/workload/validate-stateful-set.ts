@@ -53,7 +53,13 @@ function strategyErrors({ type, rollingUpdate }: StatefulSetSpec["updateStrategy
   if (type !== "OnDelete") return [invalidValue(field, { Type: type, RollingUpdate: null }, "must be 'RollingUpdate' or 'OnDelete'")];
   return rollingUpdate === undefined
     ? []
-    : [invalidValue(`${field}.rollingUpdate`, rollingUpdate, "only allowed for updateStrategy 'RollingUpdate'")];
+    : [
+        invalidValue(
+          `${field}.rollingUpdate`,
+          { Partition: rollingUpdate.partition ?? 0, MaxUnavailable: null },
+          "only allowed for updateStrategy 'RollingUpdate'",
+        ),
+      ];
 }
 
 function retentionErrors(policy: StatefulSetSpec["persistentVolumeClaimRetentionPolicy"], field: string): FieldError[] {
@@ -68,7 +74,7 @@ function retentionErrors(policy: StatefulSetSpec["persistentVolumeClaimRetention
 function selectorErrors(spec: StatefulSetSpec): FieldError[] {
   const { selector, template } = spec;
   const problems = labelSelectorErrors(selector, "spec.selector");
-  const errors = selector === null ? [required("spec.selector")] : problems;
+  const errors = selector === null ? [required("spec.selector")] : [...problems];
   if (selectsEverything(selector)) errors.push(invalidValue("spec.selector", selector, "empty selector is invalid for statefulset"));
   if (problems.length > 0) return [...errors, invalidValue("spec.selector", selector, "")];
   const { labels, annotations } = template.metadata;

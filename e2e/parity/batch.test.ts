@@ -1,0 +1,409 @@
+import { eventually } from "@virtual-kubelet/testing";
+import { expect } from "vitest";
+import type { Api } from "./support/api.ts";
+import { test } from "./support/parity-test.ts";
+import { cronJobNamed, jobNamed } from "./support/workload-objects.ts";
+
+interface Place {
+  readonly api: Api;
+  readonly core: string;
+}
+
+const batchOf = (core: string): string => core.replace("/api/v1/", "/apis/batch/v1/");
+
+// oxlint-disable-next-line typescript/no-explicit-any -- objects of every kind
+async function pods({ api, core }: Place): Promise<any[]> {
+  return (await api.get(`${core}/pods`)).body.items;
+}
+
+// oxlint-disable-next-line typescript/no-explicit-any -- the same
+async function jobOf({ api, core }: Place, name: string = "a"): Promise<any> {
+  return (await api.get(`${batchOf(core)}/jobs/${name}`)).body;
+}
+
+/** Ends pods as a node would, as long as the check fails. */
+async function settle(place: Place, phase: "Succeeded" | "Failed" | undefined, check: () => Promise<void>): Promise<void> {
+  const { api, core } = place;
+  await eventually(
+    async () => {
+      for (const { metadata, status } of await pods(place)) {
+        if (phase === undefined || metadata.deletionTimestamp !== undefined || status.phase !== "Pending") continue;
+        await api.patch("merge", `${core}/pods/${metadata.name}/status`, { status: { phase } });
+      }
+      await check();
+    },
+    { timeoutMs: 40_000, intervalMs: 200 },
+  );
+}
+
+test("a Job's pod is the Job's own, and the Job says that it runs", async ({ api, core }) => {
+  await api.create(`${batchOf(core)}/jobs`, jobNamed("a"));
+  await settle({ api, core }, undefined, async () => expect((await jobOf({ api, core })).status.active).toBe(1));
+  const [pod] = await pods({ api, core });
+
+  expect(pod.metadata.name).toMatch(/^a-[a-z0-9]{5}$/);
+  expect({ ...pod.metadata, name: "NAME" }).toMatchInlineSnapshot(`
+    {
+      creationTimestamp: "TIME",
+      finalizers: ["batch.kubernetes.io/job-tracking"],
+      generateName: "a-",
+      generation: 1,
+      labels: {
+        batch.kubernetes.io/controller-uid: "UID",
+        batch.kubernetes.io/job-name: "a",
+        controller-uid: "UID",
+        job-name: "a",
+      },
+      name: "NAME",
+      namespace: "NAMESPACE",
+      ownerReferences: [
+        {
+          apiVersion: "batch/v1",
+          blockOwnerDeletion: true,
+          controller: true,
+          kind: "Job",
+          name: "a",
+          uid: "UID",
+        },
+      ],
+      resourceVersion: VERSION,
+      uid: "UID",
+    }
+  `);
+  expect((await jobOf({ api, core })).status).toMatchInlineSnapshot(`{active: 1, ready: 0, startTime: "TIME", terminating: 0, uncountedTerminatedPods: {}}`);
+});
+
+test("a Job whose pod succeeds is complete", async ({ api, core }) => {
+  await api.create(`${batchOf(core)}/jobs`, jobNamed("a"));
+  await settle({ api, core }, "Succeeded", async () => expect((await jobOf({ api, core })).status.completionTime).toBeDefined());
+
+  expect((await jobOf({ api, core })).status).toMatchInlineSnapshot(`
+    {
+      completionTime: "TIME",
+      conditions: [
+        {
+          lastProbeTime: "TIME",
+          lastTransitionTime: "TIME",
+          message: "Reached expected number of succeeded pods",
+          reason: "CompletionsReached",
+          status: "True",
+          type: "SuccessCriteriaMet",
+        },
+        {
+          lastProbeTime: "TIME",
+          lastTransitionTime: "TIME",
+          message: "Reached expected number of succeeded pods",
+          reason: "CompletionsReached",
+          status: "True",
+          type: "Complete",
+        },
+      ],
+      ready: 0,
+      startTime: "TIME",
+      succeeded: 1,
+      terminating: 0,
+      uncountedTerminatedPods: {},
+    }
+  `);
+  expect((await pods({ api, core }))[0].metadata.finalizers).toBeUndefined();
+  const events = (await api.get(`${core}/events?fieldSelector=involvedObject.kind=Job`)).body.items;
+  expect(events.map(({ reason, type }: { reason: string; type: string }) => `${type} ${reason}`).toSorted()).toMatchInlineSnapshot(`["Normal Completed", "Normal SuccessfulCreate"]`);
+});
+
+test("a Job whose pods fail too often has failed", async ({ api, core }) => {
+  await api.create(`${batchOf(core)}/jobs`, jobNamed("a", { backoffLimit: 0, parallelism: 2, completions: 2 }));
+  await eventually(async () => expect(await pods({ api, core })).toHaveLength(2));
+  const [first] = await pods({ api, core });
+  await api.patch("merge", `${core}/pods/${first.metadata.name}/status`, { status: { phase: "Failed" } });
+  await settle({ api, core }, undefined, async () =>
+    expect((await jobOf({ api, core })).status.conditions?.map(({ type }: { type: string }) => type)).toContain("Failed"),
+  );
+
+  expect((await jobOf({ api, core })).status).toMatchInlineSnapshot(`
+    {
+      conditions: [
+        {
+          lastProbeTime: "TIME",
+          lastTransitionTime: "TIME",
+          message: "Job has reached the specified backoff limit",
+          reason: "BackoffLimitExceeded",
+          status: "True",
+          type: "FailureTarget",
+        },
+        {
+          lastProbeTime: "TIME",
+          lastTransitionTime: "TIME",
+          message: "Job has reached the specified backoff limit",
+          reason: "BackoffLimitExceeded",
+          status: "True",
+          type: "Failed",
+        },
+      ],
+      failed: 2,
+      ready: 0,
+      startTime: "TIME",
+      terminating: 0,
+      uncountedTerminatedPods: {},
+    }
+  `);
+  expect(await pods({ api, core })).toHaveLength(1);
+});
+
+test("numbered pods know their number, and the Job the numbers that are done", async ({ api, core }) => {
+  await api.create(`${batchOf(core)}/jobs`, jobNamed("a", { completionMode: "Indexed", completions: 3, parallelism: 3 }));
+  await eventually(async () => expect(await pods({ api, core })).toHaveLength(3));
+  const pod = (await pods({ api, core })).find(({ metadata }) => metadata.annotations["batch.kubernetes.io/job-completion-index"] === "1");
+  const { metadata, spec } = pod;
+
+  expect([metadata.generateName, metadata.annotations, metadata.labels, spec.hostname, spec.containers[0].env]).toMatchInlineSnapshot(`
+    [
+      "a-1-",
+      {batch.kubernetes.io/job-completion-index: "1"},
+      {
+        batch.kubernetes.io/controller-uid: "UID",
+        batch.kubernetes.io/job-completion-index: "1",
+        batch.kubernetes.io/job-name: "a",
+        controller-uid: "UID",
+        job-name: "a",
+      },
+      "a-1",
+      [
+        {
+          name: "JOB_COMPLETION_INDEX",
+          valueFrom: {fieldRef: {apiVersion: "v1", fieldPath: "metadata.labels['batch.kubernetes.io/job-completion-index']"}},
+        },
+      ],
+    ]
+  `);
+  await api.patch("merge", `${core}/pods/${metadata.name}/status`, { status: { phase: "Succeeded" } });
+  await settle({ api, core }, undefined, async () => expect((await jobOf({ api, core })).status.completedIndexes).toBe("1"));
+  await settle({ api, core }, "Succeeded", async () => expect((await jobOf({ api, core })).status.completionTime).toBeDefined());
+  expect((await jobOf({ api, core })).status).toMatchInlineSnapshot(`
+    {
+      completedIndexes: "0-2",
+      completionTime: "TIME",
+      conditions: [
+        {
+          lastProbeTime: "TIME",
+          lastTransitionTime: "TIME",
+          message: "Reached expected number of succeeded pods",
+          reason: "CompletionsReached",
+          status: "True",
+          type: "SuccessCriteriaMet",
+        },
+        {
+          lastProbeTime: "TIME",
+          lastTransitionTime: "TIME",
+          message: "Reached expected number of succeeded pods",
+          reason: "CompletionsReached",
+          status: "True",
+          type: "Complete",
+        },
+      ],
+      ready: 0,
+      startTime: "TIME",
+      succeeded: 3,
+      terminating: 0,
+      uncountedTerminatedPods: {},
+    }
+  `);
+});
+
+test("a suspended Job has no pods, and says so; resumed it has", async ({ api, core }) => {
+  await api.create(`${batchOf(core)}/jobs`, jobNamed("a", { suspend: true }));
+  await settle({ api, core }, undefined, async () => expect((await jobOf({ api, core })).status.conditions).toHaveLength(1));
+  expect((await jobOf({ api, core })).status).toMatchInlineSnapshot(`
+    {
+      conditions: [
+        {
+          lastProbeTime: "TIME",
+          lastTransitionTime: "TIME",
+          message: "Job suspended",
+          reason: "JobSuspended",
+          status: "True",
+          type: "Suspended",
+        },
+      ],
+      ready: 0,
+      terminating: 0,
+      uncountedTerminatedPods: {},
+    }
+  `);
+  expect(await pods({ api, core })).toEqual([]);
+
+  await api.patch("merge", `${batchOf(core)}/jobs/a`, { spec: { suspend: false } });
+  await settle({ api, core }, undefined, async () => expect((await jobOf({ api, core })).status.active).toBe(1));
+  expect((await jobOf({ api, core })).status).toMatchInlineSnapshot(`
+    {
+      active: 1,
+      conditions: [
+        {
+          lastProbeTime: "TIME",
+          lastTransitionTime: "TIME",
+          message: "Job resumed",
+          reason: "JobResumed",
+          status: "False",
+          type: "Suspended",
+        },
+      ],
+      ready: 0,
+      startTime: "TIME",
+      terminating: 0,
+      uncountedTerminatedPods: {},
+    }
+  `);
+});
+
+test("a deadline ends a Job and its pods", async ({ api, core }) => {
+  await api.create(`${batchOf(core)}/jobs`, jobNamed("a", { activeDeadlineSeconds: 1 }));
+  await settle({ api, core }, undefined, async () =>
+    expect((await jobOf({ api, core })).status.conditions?.map(({ type }: { type: string }) => type)).toContain("Failed"),
+  );
+
+  expect((await jobOf({ api, core })).status).toMatchInlineSnapshot(`
+    {
+      conditions: [
+        {
+          lastProbeTime: "TIME",
+          lastTransitionTime: "TIME",
+          message: "Job was active longer than specified deadline",
+          reason: "DeadlineExceeded",
+          status: "True",
+          type: "FailureTarget",
+        },
+        {
+          lastProbeTime: "TIME",
+          lastTransitionTime: "TIME",
+          message: "Job was active longer than specified deadline",
+          reason: "DeadlineExceeded",
+          status: "True",
+          type: "Failed",
+        },
+      ],
+      failed: 1,
+      ready: 0,
+      startTime: "TIME",
+      terminating: 0,
+      uncountedTerminatedPods: {},
+    }
+  `);
+  expect(await pods({ api, core })).toEqual([]);
+});
+
+test("a failure policy decides at once", async ({ api, core }) => {
+  const rules = [{ action: "FailJob", onPodConditions: [{ type: "example.com/broken" }] }];
+  await api.create(`${batchOf(core)}/jobs`, jobNamed("a", { podFailurePolicy: { rules } }));
+  await eventually(async () => expect(await pods({ api, core })).toHaveLength(1));
+  const [pod] = await pods({ api, core });
+  await api.patch("merge", `${core}/pods/${pod.metadata.name}/status`, {
+    status: { phase: "Failed", conditions: [{ type: "example.com/broken", status: "True" }] },
+  });
+  await settle({ api, core }, undefined, async () => expect((await jobOf({ api, core })).status.conditions).toHaveLength(2));
+  const { status } = await jobOf({ api, core });
+
+  expect(JSON.parse(JSON.stringify(status).replaceAll(pod.metadata.name, "POD"))).toMatchInlineSnapshot(`
+    {
+      conditions: [
+        {
+          lastProbeTime: "TIME",
+          lastTransitionTime: "TIME",
+          message: "Pod NAMESPACE/POD has condition example.com/broken matching FailJob rule at index 0",
+          reason: "PodFailurePolicy",
+          status: "True",
+          type: "FailureTarget",
+        },
+        {
+          lastProbeTime: "TIME",
+          lastTransitionTime: "TIME",
+          message: "Pod NAMESPACE/POD has condition example.com/broken matching FailJob rule at index 0",
+          reason: "PodFailurePolicy",
+          status: "True",
+          type: "Failed",
+        },
+      ],
+      failed: 1,
+      ready: 0,
+      startTime: "TIME",
+      terminating: 0,
+      uncountedTerminatedPods: {},
+    }
+  `);
+});
+
+test("a Job is deleted with its pods, or without", async ({ api, core }) => {
+  const jobs = `${batchOf(core)}/jobs`;
+  await api.create(jobs, jobNamed("a"));
+  await eventually(async () => expect(await pods({ api, core })).toHaveLength(1));
+  await api.delete(`${jobs}/a`);
+  await eventually(
+    async () => {
+      expect((await api.get(`${jobs}/a`)).status).toBe(404);
+      const [pod] = await pods({ api, core });
+      expect([pod.metadata.ownerReferences, pod.metadata.finalizers]).toEqual([undefined, undefined]);
+    },
+    { timeoutMs: 30_000 },
+  );
+
+  await api.create(jobs, jobNamed("b"));
+  await eventually(async () => expect(await pods({ api, core })).toHaveLength(2));
+  await api.delete(`${jobs}/b`, { propagationPolicy: "Foreground" });
+  await eventually(
+    async () => {
+      expect((await api.get(`${jobs}/b`)).status).toBe(404);
+      expect(await pods({ api, core })).toHaveLength(1);
+    },
+    { timeoutMs: 30_000 },
+  );
+});
+
+test("a Job goes with its pods some time after its end, if it asks for it", async ({ api, core }) => {
+  const jobs = `${batchOf(core)}/jobs`;
+  await api.create(jobs, jobNamed("a", { ttlSecondsAfterFinished: 0 }));
+  await settle({ api, core }, "Succeeded", async () => {
+    expect((await api.get(`${jobs}/a`)).status).toBe(404);
+    expect(await pods({ api, core })).toEqual([]);
+  });
+});
+
+test("a CronJob's Job is made from its template", async ({ api, core }) => {
+  const cronJobs = `${batchOf(core)}/cronjobs`;
+  await api.create(cronJobs, cronJobNamed("a", { schedule: "@every 1s" }, { suspend: true }));
+  const job = await eventually(
+    async () => {
+      const { items } = (await api.get(`${batchOf(core)}/jobs`)).body;
+      expect(items.length).toBeGreaterThan(0);
+      return items[0];
+    },
+    { timeoutMs: 30_000 },
+  );
+  await api.patch("merge", `${cronJobs}/a`, { spec: { suspend: true } });
+
+  expect(job.metadata.name).toMatch(/^a-\d{8}$/);
+  expect({ ...job.metadata, name: "NAME", resourceVersion: "0" }).toMatchInlineSnapshot(`
+    {
+      annotations: {batch.kubernetes.io/cronjob-scheduled-timestamp: "TIME"},
+      creationTimestamp: "TIME",
+      generation: 1,
+      labels: {
+        batch.kubernetes.io/controller-uid: "UID",
+        batch.kubernetes.io/job-name: "a-29921180",
+        controller-uid: "UID",
+        job-name: "a-29921180",
+      },
+      name: "NAME",
+      namespace: "NAMESPACE",
+      ownerReferences: [
+        {
+          apiVersion: "batch/v1",
+          blockOwnerDeletion: true,
+          controller: true,
+          kind: "CronJob",
+          name: "a",
+          uid: "UID",
+        },
+      ],
+      resourceVersion: "0",
+      uid: "UID",
+    }
+  `);
+});

@@ -1,0 +1,143 @@
+import { randomBytes } from "node:crypto";
+import { expect } from "vitest";
+import type { Api } from "./support/api.ts";
+import { test } from "./support/parity-test.ts";
+import {
+  budgetNamed,
+  claimNamed,
+  cronJobNamed,
+  daemonSetNamed,
+  jobNamed,
+  statefulSetNamed,
+  templateOf,
+  volumeNamed,
+} from "./support/workload-objects.ts";
+
+const tableAccept = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
+
+/** Names of objects without a namespace must be nobody else's. */
+function uniqueName(): string {
+  return `parity-${randomBytes(4).toString("hex")}`;
+}
+
+interface Place {
+  readonly core: string;
+  readonly apps: string;
+}
+
+const batchOf = ({ core }: Place): string => core.replace("/api/v1/", "/apis/batch/v1/");
+const policyOf = ({ core }: Place): string => core.replace("/api/v1/", "/apis/policy/v1/");
+
+/** What the table says of one object. */
+async function rowOf(api: Api, path: string): Promise<unknown> {
+  const { columnDefinitions, rows } = (await api.get(path, { accept: tableAccept })).body;
+  return columnDefinitions.map(({ name, type, format, priority }: Record<string, unknown>, index: number) => {
+    const cell = name === "Age" || name === "Duration" ? typeof rows[0].cells[index] : rows[0].cells[index];
+    return `${name} ${type} ${format} ${priority}: ${JSON.stringify(cell)}`;
+  });
+}
+
+const cases: readonly [kind: string, at: (place: Place) => string, object: object][] = [
+  ["Job", (place) => `${batchOf(place)}/jobs`, jobNamed("a", { suspend: true })],
+  [
+    "Job with labels",
+    (place) => `${batchOf(place)}/jobs`,
+    { ...jobNamed("a", { suspend: true, template: templateOf({ x: "y" }, { restartPolicy: "Never" }) }) },
+  ],
+  [
+    "numbered Job",
+    (place) => `${batchOf(place)}/jobs`,
+    jobNamed("a", {
+      suspend: true,
+      completionMode: "Indexed",
+      completions: 3,
+      parallelism: 2,
+      backoffLimitPerIndex: 1,
+      podFailurePolicy: { rules: [{ action: "Ignore", onPodConditions: [{ type: "DisruptionTarget" }] }] },
+    }),
+  ],
+  ["CronJob", (place) => `${batchOf(place)}/cronjobs`, cronJobNamed("a", { suspend: true, timeZone: "Europe/Berlin" })],
+  ["DaemonSet", ({ apps }) => `${apps}/daemonsets`, daemonSetNamed("a")],
+  ["StatefulSet", ({ apps }) => `${apps}/statefulsets`, statefulSetNamed("a", { replicas: 0 })],
+  [
+    "StatefulSet with claims",
+    ({ apps }) => `${apps}/statefulsets`,
+    statefulSetNamed("a", { replicas: 0, volumeClaimTemplates: [claimNamed("data")], updateStrategy: { type: "OnDelete" } }),
+  ],
+  ["ControllerRevision", ({ apps }) => `${apps}/controllerrevisions`, { metadata: { name: "a" }, data: { a: [1] }, revision: 3 }],
+  ["PersistentVolumeClaim", ({ core }) => `${core}/persistentvolumeclaims`, claimNamed("a")],
+  ["PodTemplate", ({ core }) => `${core}/podtemplates`, { metadata: { name: "a" }, template: templateOf({ app: "web" }) }],
+  [
+    "ReplicationController",
+    ({ core }) => `${core}/replicationcontrollers`,
+    { metadata: { name: "a" }, spec: { replicas: 0, template: templateOf({ app: "web" }) } },
+  ],
+  ["PodDisruptionBudget", (place) => `${policyOf(place)}/poddisruptionbudgets`, budgetNamed("a", { minAvailable: "50%" })],
+];
+
+test.for(cases)("a %s is filled in and shown", async ([, at, object], { api, core, apps }) => {
+  const path = at({ core, apps });
+  const answer = await api.post(path, object);
+
+  expect(answer).toMatchSnapshot();
+  expect(await rowOf(api, path)).toMatchSnapshot();
+});
+
+test("a PersistentVolume is filled in and shown", async ({ api }) => {
+  const name = uniqueName();
+  expect(await api.post("/api/v1/persistentvolumes", volumeNamed(name))).toMatchSnapshot();
+  expect(
+    (await api.get(`/api/v1/persistentvolumes/${name}`, { accept: tableAccept })).body.columnDefinitions.map(
+      (column: Record<string, unknown>) => [column["name"], column["type"], column["priority"]].join(" "),
+    ),
+  ).toMatchSnapshot();
+  await api.delete(`/api/v1/persistentvolumes/${name}`);
+});
+
+test("a StorageClass is filled in and shown, and does not change", async ({ api }) => {
+  const name = uniqueName();
+  const classes = "/apis/storage.k8s.io/v1/storageclasses";
+  expect(await api.post(classes, { metadata: { name }, provisioner: "example.com/a" })).toMatchSnapshot();
+  expect(await rowOf(api, `${classes}/${name}`)).toMatchSnapshot();
+  expect(await api.patch("merge", `${classes}/${name}`, { provisioner: "example.com/b", reclaimPolicy: "Retain" })).toMatchSnapshot();
+  expect(await api.delete(`${classes}/${name}`)).toMatchSnapshot();
+});
+
+test("a Job says that its pods stay when it is deleted", async ({ api, core, apps }) => {
+  const jobs = `${batchOf({ core, apps })}/jobs`;
+  await api.create(jobs, jobNamed("a", { suspend: true }));
+  const { headers } = await api.delete(`${jobs}/a`);
+
+  expect(headers["warning"]).toMatchInlineSnapshot(
+    `"299 - "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning""`,
+  );
+  await api.create(jobs, jobNamed("b", { suspend: true }));
+  expect((await api.delete(`${jobs}/b`, { propagationPolicy: "Background" })).headers["warning"]).toBeUndefined();
+});
+
+test("generations count changes of the spec, and the template's of a DaemonSet are counted apart", async ({ api, apps }) => {
+  const daemonSets = `${apps}/daemonsets`;
+  await api.create(daemonSets, daemonSetNamed("a"));
+  const metadataOf = async (patch: object): Promise<unknown> => {
+    const { generation, annotations } = (await api.patch("merge", `${daemonSets}/a`, patch)).body.metadata;
+    return [generation, annotations["deprecated.daemonset.template.generation"]];
+  };
+
+  expect(await metadataOf({ metadata: { labels: { a: "b" } } })).toEqual([1, "1"]);
+  expect(await metadataOf({ spec: { minReadySeconds: 1 } })).toEqual([2, "1"]);
+  expect(await metadataOf({ spec: { template: { metadata: { annotations: { a: "b" } } } } })).toEqual([3, "2"]);
+  expect(await metadataOf({ metadata: { annotations: { "deprecated.daemonset.template.generation": "9" } } })).toEqual([3, "2"]);
+});
+
+test("StatefulSets and ReplicationControllers can be scaled, Jobs and DaemonSets cannot", async ({ api, core, apps }) => {
+  await api.create(`${apps}/statefulsets`, statefulSetNamed("a", { replicas: 0 }));
+  await api.create(`${core}/replicationcontrollers`, {
+    metadata: { name: "a" },
+    spec: { replicas: 0, template: templateOf({ app: "rc", b: "c" }) },
+  });
+  await api.create(`${apps}/daemonsets`, daemonSetNamed("a"));
+
+  expect(await api.get(`${apps}/statefulsets/a/scale`)).toMatchSnapshot();
+  expect(await api.get(`${core}/replicationcontrollers/a/scale`)).toMatchSnapshot();
+  expect(await api.get(`${apps}/daemonsets/a/scale`)).toMatchSnapshot();
+});
