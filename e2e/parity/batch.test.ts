@@ -70,7 +70,9 @@ test("a Job's pod is the Job's own, and the Job says that it runs", async ({ api
       uid: "UID",
     }
   `);
-  expect((await jobOf({ api, core })).status).toMatchInlineSnapshot(`{active: 1, ready: 0, startTime: "TIME", terminating: 0, uncountedTerminatedPods: {}}`);
+  expect((await jobOf({ api, core })).status).toMatchInlineSnapshot(
+    `{active: 1, ready: 0, startTime: "TIME", terminating: 0, uncountedTerminatedPods: {}}`,
+  );
 });
 
 test("a Job whose pod succeeds is complete", async ({ api, core }) => {
@@ -107,7 +109,9 @@ test("a Job whose pod succeeds is complete", async ({ api, core }) => {
   `);
   expect((await pods({ api, core }))[0].metadata.finalizers).toBeUndefined();
   const events = (await api.get(`${core}/events?fieldSelector=involvedObject.kind=Job`)).body.items;
-  expect(events.map(({ reason, type }: { reason: string; type: string }) => `${type} ${reason}`).toSorted()).toMatchInlineSnapshot(`["Normal Completed", "Normal SuccessfulCreate"]`);
+  expect(events.map(({ reason, type }: { reason: string; type: string }) => `${type} ${reason}`).toSorted()).toMatchInlineSnapshot(
+    `["Normal Completed", "Normal SuccessfulCreate"]`,
+  );
 });
 
 test("a Job whose pods fail too often has failed", async ({ api, core }) => {

@@ -193,7 +193,9 @@ test("a DaemonSet without a node wants none", async ({ api, core, apps }) => {
   await api.create(`${apps}/daemonsets`, daemonSetNamed("a"));
   await settle({ api, core, apps }, async () => expect((await api.get(`${apps}/daemonsets/a`)).body.status.observedGeneration).toBe(1));
 
-  expect((await api.get(`${apps}/daemonsets/a`)).body.status).toMatchInlineSnapshot(`{currentNumberScheduled: 0, desiredNumberScheduled: 0, numberMisscheduled: 0, numberReady: 0, observedGeneration: 1}`);
+  expect((await api.get(`${apps}/daemonsets/a`)).body.status).toMatchInlineSnapshot(
+    `{currentNumberScheduled: 0, desiredNumberScheduled: 0, numberMisscheduled: 0, numberReady: 0, observedGeneration: 1}`,
+  );
 });
 
 test("a StatefulSet's pods come in order, with names of their own", async ({ api, core, apps }) => {
@@ -249,9 +251,8 @@ test("a StatefulSet's pods come in order, with names of their own", async ({ api
       "web",
     ]
   `);
-  expect(
-    (await items(api, `${apps}/controllerrevisions`)).map(({ data, metadata, revision }) => [metadata, revision, data]),
-  ).toMatchInlineSnapshot(`
+  expect((await items(api, `${apps}/controllerrevisions`)).map(({ data, metadata, revision }) => [metadata, revision, data]))
+    .toMatchInlineSnapshot(`
     [
       [
         {

@@ -18,35 +18,50 @@ const claimed: Readonly<Record<string, readonly string[]>> = {
     "namespaces/status",
     "nodes",
     "nodes/status",
+    "persistentvolumeclaims",
+    "persistentvolumeclaims/status",
+    "persistentvolumes",
+    "persistentvolumes/status",
     "pods",
     "pods/binding",
     "pods/ephemeralcontainers",
     "pods/eviction",
     "pods/resize",
     "pods/status",
+    "podtemplates",
+    "replicationcontrollers",
+    "replicationcontrollers/scale",
+    "replicationcontrollers/status",
     "secrets",
     "serviceaccounts",
     "serviceaccounts/token",
     "services",
     "services/status",
   ],
-  "/apis/apps/v1": ["deployments", "deployments/scale", "deployments/status", "replicasets", "replicasets/scale", "replicasets/status"],
+  "/apis/apps/v1": [
+    "controllerrevisions",
+    "daemonsets",
+    "daemonsets/status",
+    "deployments",
+    "deployments/scale",
+    "deployments/status",
+    "replicasets",
+    "replicasets/scale",
+    "replicasets/status",
+    "statefulsets",
+    "statefulsets/scale",
+    "statefulsets/status",
+  ],
+  "/apis/batch/v1": ["cronjobs", "cronjobs/status", "jobs", "jobs/status"],
   "/apis/coordination.k8s.io/v1": ["leases"],
+  "/apis/policy/v1": ["poddisruptionbudgets", "poddisruptionbudgets/status"],
 };
 
 /** What the real server has beyond that in the same groups. */
 const realOnly: readonly string[] = [
-  ...["componentstatuses", "endpoints", "limitranges", "nodes/proxy", "persistentvolumeclaims", "persistentvolumeclaims/status"],
-  ...["persistentvolumes", "persistentvolumes/status", "pods/attach", "pods/exec", "pods/log", "pods/portforward", "pods/proxy"],
-  ...["podtemplates", "replicationcontrollers", "replicationcontrollers/scale", "replicationcontrollers/status", "resourcequotas"],
-  ...["resourcequotas/status", "services/proxy"],
-]
-  .map((name) => `/api/v1 ${name}`)
-  .concat(
-    ["controllerrevisions", "daemonsets", "daemonsets/status", "statefulsets", "statefulsets/scale", "statefulsets/status"].map(
-      (name) => `/apis/apps/v1 ${name}`,
-    ),
-  );
+  ...["componentstatuses", "endpoints", "limitranges", "nodes/proxy", "pods/attach", "pods/exec", "pods/log", "pods/portforward"],
+  ...["pods/proxy", "resourcequotas", "resourcequotas/status", "services/proxy"],
+].map((name) => `/api/v1 ${name}`);
 
 async function resourcesOf(api: Api, path: string): Promise<readonly Resource[]> {
   return (await api.get(path)).body.resources;
@@ -94,7 +109,7 @@ test("/apis names each group with its preferred version", async ({ api }) => {
   const { groups, ...list } = (await api.get("/apis")).body;
 
   expect(list).toMatchInlineSnapshot(`{apiVersion: "v1", kind: "APIGroupList"}`);
-  for (const name of ["apps", "coordination.k8s.io", "authentication.k8s.io", "authorization.k8s.io"])
+  for (const name of ["apps", "batch", "coordination.k8s.io", "policy", "authentication.k8s.io", "authorization.k8s.io"])
     expect(groups.find((group: { name: string }) => group.name === name)).toMatchSnapshot(name);
 });
 

@@ -128,7 +128,9 @@ test("a class can have its claims wait for a pod", async ({ api, core }) => {
     return items;
   }, patience);
 
-  expect(events.map(({ reason, message, type }: Record<string, string>) => [type, reason, message])).toMatchInlineSnapshot(`[["Normal", "WaitForFirstConsumer", "waiting for first consumer to be created before binding"]]`);
+  expect(events.map(({ reason, message, type }: Record<string, string>) => [type, reason, message])).toMatchInlineSnapshot(
+    `[["Normal", "WaitForFirstConsumer", "waiting for first consumer to be created before binding"]]`,
+  );
   expect((await api.get(`${core}/persistentvolumeclaims/a`)).body.status).toEqual({ phase: "Pending" });
   await api.delete(`${volumesPath}/${name}`);
   await api.delete(`${classesPath}/${name}`);
@@ -205,7 +207,9 @@ test("a budget counts its pods, and refuses evictions that it cannot afford", as
   `);
 
   await api.create(budgets, budgetNamed("b", { maxUnavailable: 0 }));
-  expect(await evict("b")).toMatchInlineSnapshot(`500 Failure {message: "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."}`);
+  expect(await evict("b")).toMatchInlineSnapshot(
+    `500 Failure {message: "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."}`,
+  );
   // Nobody is left to end it.
   await api.delete(`${core}/pods/a`, { gracePeriodSeconds: 0 });
   await api.delete(`${core}/pods/b`, { gracePeriodSeconds: 0 });
