@@ -7,7 +7,7 @@ import {
   type ControlPlaneAccess,
   type KubeconfigFile,
 } from "@virtual-kubelet/testing";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFailed, test } from "vitest";
@@ -254,6 +254,33 @@ describe("who may call", () => {
       expect.objectContaining({ level: "warn", msg: expect.stringContaining("INSECURE") as string }),
     );
   });
+});
+
+test("several nodes share a port: kubectl reaches the pods of each, and each has metrics of its own", async () => {
+  const [first, second] = [uniqueName("shared"), uniqueName("shared")];
+  const port = await freePort();
+  const nodes = [first, second].map((name) => ({ name, provider: "mock", kubeletPort: port }));
+  const config = join(controlPlane.directory, `${first}.json`);
+  const settings = { apiVersion: "virtual-kubelet.io/v1alpha1", kind: "VirtualKubelet", kubelet: { address: "127.0.0.1" }, nodes };
+  await writeFile(config, JSON.stringify(settings));
+  const words = ["--config", config, "--health-addr", "off", "--identity", first, "--kubeconfig", controlPlane.kubeconfig.path];
+  // A variable counts for all nodes; this one is for programs that are to have no server.
+  await using program = new Program(words, { cwd: controlPlane.directory, env: { KUBELET_PORT: "" } });
+  onTestFailed(() => console.error(program.stderr));
+  cleanUp.push(() => controlPlane.kubectl(["delete", "node", first, second, "--ignore-not-found", "--wait=false"]));
+  await controlPlane.kubectl(["wait", `node/${first}`, `node/${second}`, "--for=create", "--timeout=30s"]);
+
+  for (const name of [first, second]) await expectLogsAndExec(await runPod(name));
+
+  const admin = certificateOf("eve", ["system:masters"]);
+  for (const name of [first, second]) {
+    const { metadata } = await client.get(resources.nodes, { name }, { signal });
+    const path = metadata?.annotations?.["metrics.k8s.io/resource-metrics-path"] ?? "";
+    const { status, body } = await askKubelet(port, { path }, admin);
+    expect({ path, status }).toEqual({ path: `/nodes/${name}/metrics/resource`, status: 200 });
+    expect(body).toContain(`pod="pod-${name}"`);
+    expect(body).not.toContain(`pod="pod-${name === first ? second : first}"`);
+  }
 });
 
 test("a port that is taken is one line, before anything has happened", async () => {
