@@ -81,6 +81,6 @@ export class RequestMetrics {
 }
 
 function pathBucket([root = "", next = ""]: readonly string[]): string {
-  if (root === "metrics" && metricsPaths.has(next)) return `metrics/${next}`;
+  if (root === "metrics" && next !== "") return metricsPaths.has(next) ? `metrics/${next}` : "other";
   return roots.has(root) ? root : "other";
 }

@@ -1,0 +1,30 @@
+import * as errdefs from "@virtual-kubelet/errdefs";
+import { expect, test } from "vitest";
+import { Refusal } from "../server/refusal.ts";
+import { refusalOf } from "./provider-error.ts";
+
+test.each([
+  [new errdefs.NotFoundError("no such container"), 404, "no such container", {}],
+  [new errdefs.InvalidInputError("bad"), 400, "bad", {}],
+  [new errdefs.UnsupportedError("no exec"), 501, "no exec", {}],
+  [new errdefs.QuotaExceededError("full"), 429, "full", { "retry-after": "60" }],
+  [new errdefs.UnavailableError("away"), 503, "away", {}],
+  [new errdefs.UnavailableError("busy", { retryAfterMs: 1_500 }), 503, "busy", { "retry-after": "2" }],
+  [new errdefs.DeadlineExceededError("slow"), 504, "slow", {}],
+  [new errdefs.ConflictError("other"), 409, "other", {}],
+  [new Error("list", { cause: new Error("broken pipe") }), 500, "Internal Error: list: broken pipe", {}],
+  [new errdefs.TerminalError("never"), 500, "Internal Error: never", {}],
+])("%o is %i", (error, status, message, headers) => {
+  expect(refusalOf(error)).toMatchObject({ status, message, headers });
+});
+
+test("that the back end refuses our credentials is not the client's fault", () => {
+  expect(refusalOf(new errdefs.UnauthorizedError("token expired"))).toMatchObject({ status: 500 });
+  expect(refusalOf(new errdefs.ForbiddenError("no rights"))).toMatchObject({ status: 500 });
+});
+
+test("a refusal stays as it is", () => {
+  const refusal = new Refusal(418, "teapot");
+
+  expect(refusalOf(refusal)).toBe(refusal);
+});

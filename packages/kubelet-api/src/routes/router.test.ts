@@ -1,0 +1,65 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { text } from "../server/answer.ts";
+import { Refusal } from "../server/refusal.ts";
+import { Router } from "./router.ts";
+
+const exec = () => text("exec");
+const execByUid = () => text("exec by uid");
+const files = () => text("files");
+const router = new Router([
+  { path: "/exec/{namespace}/{pod}/{container}", methods: ["GET", "POST"], handler: exec },
+  { path: "/exec/{namespace}/{pod}/{uid}/{container}", methods: ["GET", "POST"], handler: execByUid },
+  { path: "/logs/{path...}", methods: ["GET"], handler: files },
+  { path: "/healthz", methods: "any", handler: exec },
+]);
+
+function refusalOf(method: string, path: string): Refusal | undefined {
+  try {
+    router.match(method, path.split("/"));
+    return undefined;
+  } catch (error) {
+    if (error instanceof Refusal) return error;
+    throw error;
+  }
+}
+
+test("a route is found by the number of parts, and names them", () => {
+  expect(router.match("POST", ["exec", "default", "web", "main"])).toEqual({
+    handler: exec,
+    params: { namespace: "default", pod: "web", container: "main" },
+  });
+  expect(router.match("GET", ["exec", "default", "web", "u1", "main"])).toMatchObject({ handler: execByUid, params: { uid: "u1" } });
+});
+
+test("a rest takes any number of parts, none too", () => {
+  expect(router.match("GET", ["logs"])).toEqual({ handler: files, params: { path: "" } });
+  expect(router.match("GET", ["logs", "a", "b"])).toEqual({ handler: files, params: { path: "a/b" } });
+});
+
+test("a route without methods takes any", () => {
+  expect(router.match("OPTIONS", ["healthz"]).handler).toBe(exec);
+});
+
+test("a path that no route has is 404 in a kubelet's words, in other case too", () => {
+  for (const path of ["", "exec", "exec/a/b", "EXEC/a/b/c", "exec/a/b/c/d/e", "healthz/x"])
+    expect(refusalOf("GET", path), path).toMatchObject({ status: 404, message: "404: Page Not Found" });
+});
+
+test("a method that a route does not take is 405, and says which it takes", () => {
+  expect(refusalOf("DELETE", "exec/a/b/c")).toMatchObject({
+    status: 405,
+    message: "405: Method Not Allowed",
+    headers: { allow: "GET, POST" },
+  });
+});
+
+test("whatever is asked for, a route is found or the answer is 404 or 405", () => {
+  const part = fc.oneof(fc.constantFrom("exec", "logs", "healthz", "__proto__", "constructor", ""), fc.string({ maxLength: 5 }));
+  fc.assert(
+    fc.property(fc.array(part, { maxLength: 8 }), fc.constantFrom("GET", "HEAD", "TRACE", ""), (parts, method) => {
+      expect([undefined, 404, 405]).toContain(refusalOf(method, parts.join("/"))?.status);
+    }),
+    { numRuns: 1000 },
+  );
+});

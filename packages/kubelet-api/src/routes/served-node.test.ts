@@ -1,0 +1,39 @@
+import { expect, test } from "vitest";
+import { fakeNode, fakePod, fakeRequest } from "../test-support/fake-node.ts";
+import { findContainer, requirePod } from "./pod-lookup.ts";
+import { NodeDirectory } from "./served-node.ts";
+
+const old = fakePod({ metadata: { namespace: "default", name: "web", uid: "old", deletionTimestamp: "2026-03-01T10:00:00Z" } });
+
+test("of a pod that moves from node to node, the one that is not being deleted is found", () => {
+  const [first, second] = [fakeNode({ name: "a", pods: [old] }), fakeNode({ name: "b", pods: [fakePod()] })];
+  const directory = new NodeDirectory([first, second]);
+
+  expect(directory.findPod("default", "web")).toEqual({ node: second, pod: fakePod() });
+  expect(directory.findPod("default", "web", first)).toEqual({ node: first, pod: old });
+  expect(new NodeDirectory([first]).findPod("default", "web")?.pod).toBe(old);
+  expect(directory.findPod("other", "web")).toBeUndefined();
+});
+
+test("a pod of another UID than the path's does not exist", () => {
+  const directory = new NodeDirectory([fakeNode({ pods: [fakePod()] })]);
+  const params = { namespace: "default", pod: "web" };
+
+  expect(requirePod(fakeRequest({ params }), directory).ref).toEqual({ namespace: "default", name: "web", uid: "u1" });
+  expect(requirePod(fakeRequest({ params: { ...params, uid: "u1" } }), directory).ref.uid).toBe("u1");
+  for (const wrong of [
+    { ...params, uid: "u2" },
+    { ...params, pod: "db" },
+  ])
+    expect(() => requirePod(fakeRequest({ params: wrong }), directory)).toThrow("pod does not exist");
+});
+
+test("init and ephemeral containers are containers", () => {
+  const container = (name: string): { name: string; image: string } => ({ name, image: "busybox" });
+  const pod = fakePod({
+    spec: { containers: [container("main")], initContainers: [container("init")], ephemeralContainers: [container("debugger")] },
+  });
+
+  for (const name of ["main", "init", "debugger"]) expect(findContainer(pod, name)).toEqual(container(name));
+  expect(findContainer(pod, "none")).toBeUndefined();
+});

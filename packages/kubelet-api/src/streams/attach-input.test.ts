@@ -1,0 +1,48 @@
+import { PassThrough } from "node:stream";
+import { finished } from "node:stream/promises";
+import { expect, test } from "vitest";
+import { attachInput } from "./attach-input.ts";
+
+/** Waits until all that is ready has run. */
+const settled = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
+
+test("with stdinOnce the container's input ends with the client's", async () => {
+  const client = new PassThrough();
+  using input = attachInput(client, { once: true });
+
+  client.end("hello");
+
+  expect((await input.stream.toArray()).join("")).toBe("hello");
+});
+
+test("with stdinOnce it ends as well when the client goes away", async () => {
+  const client = new PassThrough();
+  client.on("error", () => {});
+  using input = attachInput(client, { once: true });
+  input.stream.resume();
+
+  client.destroy(new Error("the client has gone"));
+
+  await finished(input.stream, { writable: false });
+});
+
+test("without stdinOnce it never ends: another client may come", async () => {
+  const client = new PassThrough();
+  using input = attachInput(client, { once: false });
+  const read: string[] = [];
+  let isOver = false;
+  input.stream.setEncoding("utf8").on("data", (text: string) => read.push(text));
+  input.stream.on("end", () => (isOver = true));
+
+  client.end("hello");
+  await settled();
+
+  expect([read.join(""), isOver]).toEqual(["hello", false]);
+});
+
+test("when attaching is over the rest of the input is dropped, so that the client is not held up", async () => {
+  const client = new PassThrough({ highWaterMark: 1 });
+  attachInput(client, { once: false })[Symbol.dispose]();
+
+  expect(client.readableFlowing).toBe(true);
+});

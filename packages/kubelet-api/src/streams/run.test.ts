@@ -1,0 +1,59 @@
+import type { AttachIO } from "@virtual-kubelet/core";
+import { FakeClock } from "@virtual-kubelet/kube-client/testing";
+import { expect, test } from "vitest";
+import { NodeDirectory } from "../routes/served-node.ts";
+import { fakeNode, fakePod, fakeRequest } from "../test-support/fake-node.ts";
+import { RecordingLogger } from "../test-support/recording-logger.ts";
+import { runRoute } from "./run.ts";
+import { StreamSlots } from "./stream-slots.ts";
+
+/** The route, on a provider that runs this. */
+function route(run: (command: readonly string[], io: AttachIO) => number, logger = new RecordingLogger()) {
+  const provider = {
+    runInContainer: async (_pod: unknown, _container: string, command: readonly string[], io: AttachIO) => ({ exitCode: run(command, io) }),
+  };
+  const directory = new NodeDirectory([fakeNode({ pods: [fakePod()], provider })]);
+  return runRoute({ directory, clock: new FakeClock(), logger, slots: new StreamSlots(1), limits: {} });
+}
+
+test("the command is split at single spaces, and its output is the answer, in the order it came", async () => {
+  const handler = route((command, { stdout, stderr }) => {
+    stdout?.write(`${JSON.stringify(command)}\n`);
+    stderr?.write("warning\n");
+    stdout?.write("done\n");
+    return 0;
+  });
+
+  expect(await handler(fakeRequest({ query: "cmd=ls+-l++/tmp" }))).toEqual({
+    status: 200,
+    headers: { "content-type": "application/json" },
+    body: '["ls","-l","","/tmp"]\nwarning\ndone\n',
+  });
+});
+
+test("a command that fails is a 500 with what it wrote", async () => {
+  const handler = route((_command, { stderr }) => {
+    stderr?.write("no such file");
+    return 2;
+  });
+
+  await expect(Promise.resolve(handler(fakeRequest({ query: "cmd=cat+x" })))).rejects.toMatchObject({
+    status: 500,
+    message: "command 'cat x' exited with 2: no such file",
+  });
+});
+
+test("output is kept up to a bound", async () => {
+  const handler = route((_command, { stdout }) => {
+    for (let index = 0; index < 100; index++) stdout?.write(Buffer.alloc(65_536, "x"));
+    return 0;
+  });
+
+  const answer = (await handler(fakeRequest({ query: "cmd=yes" }))) as { body: string };
+
+  expect(answer.body.length).toBe(1024 * 1024);
+});
+
+test("without a command there is nothing to run", async () => {
+  await expect(Promise.resolve(route(() => 0)(fakeRequest()))).rejects.toMatchObject({ status: 400 });
+});
