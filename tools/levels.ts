@@ -6,6 +6,8 @@ import { checkImports } from "./check-imports.ts";
 import { checkLinks } from "./check-links.ts";
 import { checkPackages } from "./check-packages.ts";
 import { generate } from "./generate.ts";
+import { ensureMetricsServer, missingMetricsServer } from "./metrics-server.ts";
+import { inNetworkNamespace, missingNetworkNamespace } from "./network-namespace.ts";
 import { run } from "./run.ts";
 import { countReport, type Counts, type VitestReport } from "./vitest-report.ts";
 import { root } from "./workspace.ts";
@@ -33,15 +35,24 @@ function counted(results: readonly CheckResult[]): Counts {
 }
 
 /** Runs one project of vitest.config.ts, shows its output, and counts its JSON report. */
-async function vitest(project: string, env: Readonly<Record<string, string>> = {}): Promise<Counts> {
+async function vitest(
+  project: string,
+  env: Readonly<Record<string, string>> = {},
+  wrap: (command: readonly [string, ...string[]]) => readonly [string, ...string[]] = (command) => command,
+): Promise<Counts> {
   const file = join(reports, `${project}.json`);
   rmSync(file, { force: true });
   mkdirSync(reports, { recursive: true });
-  const { code } = await run(
+  const [program, ...args] = wrap([
     "vitest",
-    ["run", "--project", project, "--reporter=default", "--reporter=json", `--outputFile.json=${file}`],
-    { env, show: true },
-  );
+    "run",
+    "--project",
+    project,
+    "--reporter=default",
+    "--reporter=json",
+    `--outputFile.json=${file}`,
+  ]);
+  const { code } = await run(program, args, { env, show: true });
   return countReport(existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as VitestReport) : undefined, code);
 }
 
@@ -86,6 +97,13 @@ export const levels: readonly Level[] = [
     about: "tests on a real kube-apiserver",
     missing: missingControlPlane,
     run: async () => vitest("control-plane", await controlPlaneEnvironment()),
+  },
+  {
+    name: "node-network",
+    about: "tests in a network namespace where the node's address is no loopback: node proxy, metrics-server, autoscaler",
+    missing: () => missingControlPlane() ?? missingNetworkNamespace() ?? missingMetricsServer(),
+    run: async () =>
+      vitest("node-network", { ...(await controlPlaneEnvironment()), METRICS_SERVER: await ensureMetricsServer() }, inNetworkNamespace),
   },
   {
     name: "packages",

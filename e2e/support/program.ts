@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { stripVTControlCharacters } from "node:util";
 import { startReaper, type Reaper } from "@virtual-kubelet/testing";
-import { onTestFailed } from "vitest";
+import { expect, onTestFailed } from "vitest";
 
 const main = fileURLToPath(new URL("../../packages/cli/src/main.ts", import.meta.url));
 
@@ -43,7 +43,9 @@ export class Program implements AsyncDisposable {
       this.#reaper[Symbol.dispose]();
       return (code ?? signal) as number | NodeJS.Signals;
     });
-    onTestFailed(() => console.error(this.stderr.trimEnd().split("\n").slice(-80).join("\n")));
+    // A program that a hook starts belongs to no test.
+    if (expect.getState().currentTestName !== undefined)
+      onTestFailed(() => console.error(this.stderr.trimEnd().split("\n").slice(-80).join("\n")));
   }
 
   /** Exit code, or the signal that ended it. */

@@ -1,7 +1,7 @@
 import { kubernetesVersion, VirtualNode, type NodeOptions, type PodOptions } from "@virtual-kubelet/core";
 import { messageOf } from "@virtual-kubelet/errdefs";
 import type { Logger } from "@virtual-kubelet/kube-client";
-import { openTelemetryTracer, PrometheusMetrics } from "@virtual-kubelet/metrics";
+import { nodeMetrics, openTelemetryTracer, PrometheusMetrics, renderMetrics } from "@virtual-kubelet/metrics";
 import { loadSettings, type LoadedSettings } from "../config/load-settings.ts";
 import { ms, toNodeOptions, toPodOptions } from "../config/node-options.ts";
 import { parseHostPort } from "../config/schema.ts";
@@ -100,7 +100,9 @@ async function runPlanned(planned: readonly PlannedNode[], loaded: LoadedSetting
 
   tellOfAddresses(planned, loaded, context, logger);
 
-  const servers = { loaded, nodes, client: connection.client, context, logger, metrics, renderMetrics: () => metrics.render() };
+  const renderAll = async (): Promise<string> =>
+    renderMetrics(nodeMetrics(nodes.map(({ node }) => node.access))) + (await metrics.render());
+  const servers = { loaded, nodes, client: connection.client, context, logger, metrics, renderMetrics: renderAll };
   await using _servers = await openKubeletServers(servers);
   await using _health = await openHealth(loaded, logger, () => nodes.flatMap(({ name, node, leaseMs }) => checksOf(name, node, leaseMs)));
   return await runNodes({

@@ -1,0 +1,83 @@
+import { eventually, openControlPlane } from "@virtual-kubelet/testing";
+import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { Program } from "../support/program.ts";
+import { startMetricsServer } from "./support/metrics-server.ts";
+
+const controlPlane = openControlPlane(inject("controlPlane"));
+const nodeName = "measured";
+const resources = new AsyncDisposableStack();
+
+/** Pods that ask for so little that whatever they use is too much. */
+const deployment = {
+  apiVersion: "apps/v1",
+  kind: "Deployment",
+  metadata: { name: "web", namespace: "default" },
+  spec: {
+    replicas: 1,
+    selector: { matchLabels: { app: "web" } },
+    template: {
+      metadata: { labels: { app: "web" } },
+      spec: {
+        tolerations: [{ key: "virtual-kubelet.io/provider", operator: "Exists" }],
+        containers: [{ name: "main", image: "nginx", resources: { requests: { cpu: "1m", memory: "1Mi" } } }],
+      },
+    },
+  },
+};
+
+async function kubectl(...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await controlPlane.kubectl(args);
+  expect(code, `kubectl ${args.join(" ")}: ${stderr}`).toBe(0);
+  return stdout;
+}
+
+beforeAll(async () => {
+  resources.use(await startMetricsServer(controlPlane));
+  const words = ["--kubeconfig", controlPlane.kubeconfig.path, "--provider", "mock", "--nodename", nodeName];
+  const more = ["--health-addr", "off", "--identity", "test", "--node-ip", inject("nodeAddress"), "--kubelet-port", "10250"];
+  resources.use(new Program([...words, ...more], { cwd: controlPlane.directory }));
+  await controlPlane.kubectl(["apply", "-f", "-"], { stdin: JSON.stringify(deployment) });
+  await kubectl("wait", `node/${nodeName}`, "--for=create", "--timeout=30s");
+  await kubectl("rollout", "status", "deployment/web", "--timeout=60s");
+});
+
+afterAll(() => resources.disposeAsync());
+
+/** The figures of a line of `kubectl top`, such as `12m` and `34Mi`, as numbers. */
+function figuresOf(line: string | undefined): number[] {
+  return [...(line ?? "").matchAll(/\s(\d+)(?:m|Mi)\b/g)].map(([, figure]) => Number(figure));
+}
+
+test("kubectl top shows what the pods and the node use", async () => {
+  const pods = await eventually(async () => await kubectl("top", "pods", "--no-headers"), { timeoutMs: 90_000 });
+  const nodes = await kubectl("top", "nodes", nodeName, "--no-headers");
+
+  const [podCpu = 0, podMemory = 0] = figuresOf(pods.split("\n").find((line) => line.startsWith("web-")));
+  const [nodeCpu = 0, nodeMemory = 0] = figuresOf(nodes);
+  expect(podCpu).toBeGreaterThan(1);
+  expect(podMemory).toBeGreaterThan(1);
+  expect(nodeCpu).toBeGreaterThanOrEqual(podCpu);
+  expect(nodeMemory).toBeGreaterThanOrEqual(podMemory);
+});
+
+test("an autoscaler reads the figures, and adds pods", async () => {
+  await kubectl("autoscale", "deployment", "web", "--cpu=50%", "--min=1", "--max=3");
+
+  await eventually(async () => expect(await kubectl("get", "deployment", "web", "-o", "jsonpath={.status.readyReplicas}")).toBe("3"), {
+    timeoutMs: 120_000,
+  });
+});
+
+test("the node's own paths answer through the API server's node proxy", async () => {
+  const get = (path: string): Promise<string> => kubectl("get", "--raw", `/api/v1/nodes/${nodeName}/proxy${path}`);
+
+  expect(await get("/healthz")).toBe("ok");
+  const { items } = JSON.parse(await get("/pods")) as { items: { metadata: { name: string } }[] };
+  expect(items.map(({ metadata }) => metadata.name)).toContainEqual(expect.stringMatching(/^web-/));
+  expect(JSON.parse(await get("/runningpods/"))).toMatchObject({ kind: "PodList" });
+  expect(JSON.parse(await get("/stats/summary"))).toMatchObject({ node: { nodeName }, pods: expect.any(Array) });
+  expect(await get("/metrics")).toContain(`kubelet_node_name{node="${nodeName}"} 1`);
+  expect(await get("/metrics")).toContain("workqueue_adds_total");
+  expect(await get("/metrics/resource")).toContain("node_cpu_usage_seconds_total");
+  expect((await controlPlane.kubectl(["get", "--raw", `/api/v1/nodes/${nodeName}/proxy/no-such-path`])).stderr).toContain("NotFound");
+});

@@ -1,0 +1,43 @@
+import { networkInterfaces } from "node:os";
+import { startControlPlane, type ControlPlane } from "@virtual-kubelet/testing";
+import type { TestProject } from "vitest/node";
+
+declare module "vitest" {
+  export interface ProvidedContext {
+    /** Folder of the control plane that all test files share; for `openControlPlane`. */
+    controlPlane: string;
+    /** Path of the program metrics-server. */
+    metricsServer: string;
+    /** The namespace's address, which nodes and aggregated servers have. */
+    nodeAddress: string;
+  }
+}
+
+let controlPlane: ControlPlane | undefined;
+
+/** Starts the control plane that the files of this level share. Elsewhere than in a network namespace the level fails. */
+export async function setup(project: TestProject): Promise<void> {
+  const nodeAddress = networkInterfaces()["lo"]?.find(({ family, address }) => family === "IPv4" && !address.startsWith("127."))?.address;
+  const metricsServer = process.env["METRICS_SERVER"];
+  if (nodeAddress === undefined || metricsServer === undefined)
+    throw new Error("these tests need a network namespace and metrics-server: run make test LEVEL=node-network");
+  controlPlane = await startControlPlane({
+    flags: {
+      "kube-apiserver": { "enable-aggregator-routing": "true", "advertise-address": nodeAddress },
+      // An autoscaler decides in seconds what it else takes minutes for.
+      "kube-controller-manager": {
+        "horizontal-pod-autoscaler-sync-period": "2s",
+        "horizontal-pod-autoscaler-cpu-initialization-period": "5s",
+        "horizontal-pod-autoscaler-initial-readiness-delay": "1s",
+      },
+    },
+  });
+  project.provide("controlPlane", controlPlane.directory);
+  project.provide("metricsServer", metricsServer);
+  project.provide("nodeAddress", nodeAddress);
+}
+
+/** Ends it. */
+export async function teardown(): Promise<void> {
+  await controlPlane?.stop();
+}
