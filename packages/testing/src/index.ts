@@ -41,5 +41,6 @@ export { PretendBackend, type BackendTimings, type InstanceChange, type PretendB
 export type { ProviderMethod, RecordedCall } from "./recording-provider/call-log.ts";
 export type { CallScript } from "./recording-provider/call-scripts.ts";
 export { RecordingProvider, type RecordingProviderOptions } from "./recording-provider/recording-provider.ts";
+export { freePort } from "./processes/free-port.ts";
 export { logTail, startProcess, type ManagedProcess, type ProcessCommand, type ProcessExit } from "./processes/managed-process.ts";
 export { startReaper, type Reaper } from "./processes/reaper.ts";

@@ -133,6 +133,13 @@ export class ProviderRig implements AsyncDisposable {
     return ref;
   }
 
+  /** Creates a pod that does not end when it is asked to, and waits until its program has come so far. */
+  async runStubborn(planned: PlannedPod = {}): Promise<PodRef> {
+    const ref = await this.run({ ...planned, containers: [{ program: { kind: "ignore-end" } }] });
+    await this.clock.sleep(stubbornAfterMs);
+    return ref;
+  }
+
   /** The pod as it was planned, with something changed. */
   async update(ref: PodRef, change: (pod: Pod) => void): Promise<void> {
     const pod = structuredClone(this.#pods.get(ref.uid)) as Pod;
@@ -312,6 +319,9 @@ export class ProviderRig implements AsyncDisposable {
     this.#last.set(key, structuredClone(status));
   }
 }
+
+/** A shell needs a moment after its start until it ignores a signal. */
+const stubbornAfterMs = 500;
 
 const notOpened = {} as Provider;
 /** What names a pod. */

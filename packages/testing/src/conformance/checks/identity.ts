@@ -24,7 +24,7 @@ export const identityChecks: readonly Check[] = [
   }),
   check("identity", "a pod created anew under its name runs while the old one ends, and outlives it", async (rig) => {
     const name = "created-anew";
-    const old = await rig.run({ name, containers: [{ program: { kind: "ignore-end" } }] });
+    const old = await rig.runStubborn({ name });
     await rig.delete(old, 3);
     const fresh = await rig.run({ name });
     assert.notEqual(fresh.uid, old.uid);

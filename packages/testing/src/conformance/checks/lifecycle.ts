@@ -37,7 +37,7 @@ export const lifecycleChecks: readonly Check[] = [
     assert.ok(!uids.includes(ref.uid), "getPods lists a pod that is gone");
   }),
   check("lifecycle", "a container that does not end when asked is killed when its grace is over, and not before", async (rig) => {
-    const ref = await rig.run({ containers: [{ program: { kind: "ignore-end" } }] });
+    const ref = await rig.runStubborn();
     const startedMs = rig.clock.monotonic();
     await rig.delete(ref, 2);
     await rig.untilGone(ref, 2000 + rig.timeouts.endMs);
@@ -47,12 +47,12 @@ export const lifecycleChecks: readonly Check[] = [
     for (const code of codes) if (code !== undefined) assert.equal(code, 137, "the exit code of a killed container is 128 + 9");
   }),
   check("lifecycle", "a delete without grace ends a pod at once", async (rig) => {
-    const ref = await rig.run({ containers: [{ program: { kind: "ignore-end" } }] });
+    const ref = await rig.runStubborn();
     await rig.delete(ref, 0);
     await rig.untilGone(ref);
   }),
   check("lifecycle", "a second delete with less grace shortens what is left", async (rig) => {
-    const ref = await rig.run({ containers: [{ program: { kind: "ignore-end" } }] });
+    const ref = await rig.runStubborn();
     await rig.delete(ref, 3600);
     await rig.delete(ref, 1);
     await rig.untilGone(ref, 1000 + rig.timeouts.endMs);
