@@ -1,0 +1,51 @@
+import type { KubeClient } from "@virtual-kubelet/kube-client";
+import { noMetrics, silentLogger } from "@virtual-kubelet/kube-client";
+import { FakeClock } from "@virtual-kubelet/kube-client/testing";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { loadSettings } from "../config/load-settings.ts";
+import { parseFlags } from "../flag-parser.ts";
+import { ConfigError } from "../program-error.ts";
+import { testContext } from "../test-support/test-context.ts";
+import { openKubeletServers, type ServableNode } from "./open-kubelet-servers.ts";
+
+let folder = "";
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "servers-"));
+});
+afterEach(async () => {
+  await rm(folder, { recursive: true });
+});
+
+async function open(words: readonly string[], port = 1): Promise<AsyncDisposable> {
+  const context = testContext(new FakeClock(), { cwd: folder });
+  const loaded = await loadSettings(parseFlags("run", ["--provider", "mock", ...words]), context);
+  const nodes: ServableNode[] = [{ name: "vk", node: { node: undefined } as ServableNode["node"], port }];
+  const client = {} as KubeClient;
+  return openKubeletServers({ loaded, nodes, client, context, logger: silentLogger, metrics: noMetrics, renderMetrics: async () => "" });
+}
+
+test.each([
+  ["a client CA that is not there", ["--client-ca-file", "none"], /^--client-ca-file: read .*none: ENOENT/],
+  ["a client CA that is none", ["--client-ca-file", "text"], /^--client-ca-file: read a CA bundle: no PEM block CERTIFICATE in it$/],
+  [
+    "a certificate that is none",
+    ["--tls-cert-file", "text", "--tls-private-key-file", "text"],
+    /^--tls-cert-file: read a certificate and its key/,
+  ],
+  ["a folder that is a file", ["--cert-dir", "text"], /^--cert-dir: make the directory .*text for certificates/],
+])("%s is one line that names the flag", async (_, words, message) => {
+  await writeFile(join(folder, "text"), "some text");
+
+  const error: unknown = await open(words).catch((caught: unknown) => caught);
+
+  expect(error).toBeInstanceOf(ConfigError);
+  expect((error as Error).message).toMatch(message);
+});
+
+test("without a port there is no server, and nothing is read or asked", async () => {
+  await using _servers = await open(["--client-ca-file", "none"], 0);
+});

@@ -1,0 +1,55 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { FakeClock } from "@virtual-kubelet/kube-client/testing";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { RecordingLogger } from "../test-support/recording-logger.ts";
+import { TestAuthority } from "../test-support/test-authority.ts";
+import { openClientCaFile } from "./client-ca-file.ts";
+
+let directory = "";
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "ca-"));
+});
+
+afterEach(async () => {
+  await rm(directory, { recursive: true });
+});
+
+test("a file's authority counts, and another one that takes its place; what is none changes nothing", async () => {
+  const path = join(directory, "ca.crt");
+  const [first, second] = [new TestAuthority("first").certificate, new TestAuthority("second").certificate];
+  await writeFile(path, first);
+  const clock = new FakeClock();
+  const logger = new RecordingLogger();
+  const ca = await openClientCaFile({ path, clock, logger });
+  let changes = 0;
+  ca.onChange(() => changes++);
+  const stop = new AbortController();
+  const running = ca.run(stop.signal);
+  expect(ca.current()).toBe(first);
+
+  await writeFile(path, "nothing");
+  await clock.advance(5_000);
+  await vi.waitFor(() => expect(logger.warnings).toEqual(["the client CA cannot be read again; the one before stays"]));
+  expect(ca.current()).toBe(first);
+  await writeFile(path, `${first}${second}`);
+  await clock.advance(5_000);
+
+  await vi.waitFor(() => expect(ca.current()).toBe(`${first}${second}`));
+  expect(changes).toBe(1);
+  stop.abort();
+  await running;
+});
+
+test.each([
+  ["is not there", undefined, "read "],
+  ["holds no certificate", "nothing", "no PEM block CERTIFICATE in it"],
+  ["holds a broken one", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", "certificate 1 of 1"],
+])("a file that %s is refused at the start", async (_, content, message) => {
+  const path = join(directory, "ca.crt");
+  if (content !== undefined) await writeFile(path, content);
+
+  await expect(openClientCaFile({ path, clock: new FakeClock(), logger: new RecordingLogger() })).rejects.toThrow(message);
+});

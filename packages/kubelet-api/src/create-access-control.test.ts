@@ -1,0 +1,46 @@
+import { noMetrics } from "@virtual-kubelet/kube-client";
+import { FakeClock, SeededRandom } from "@virtual-kubelet/kube-client/testing";
+import { expect, test } from "vitest";
+import { noClientCa } from "./authentication/client-ca.ts";
+import { createAccessControl, type AccessControlOptions } from "./create-access-control.ts";
+
+const { signal } = new AbortController();
+const socket = { authorized: true, getPeerCertificate: () => ({}) as never };
+const attributes = { verb: "create", subresources: ["proxy"], nodeName: "vk", path: "/exec/a/b/c" };
+
+function rig(options: Partial<AccessControlOptions> = {}) {
+  const asked: string[] = [];
+  const create = (resource: { plural: string }, object: object) => {
+    asked.push(resource.plural);
+    const status = resource.plural === "tokenreviews" ? { authenticated: true, user: { username: "bob" } } : { allowed: false };
+    return Promise.resolve({ ...object, status });
+  };
+  const client = { create } as unknown as AccessControlOptions["client"];
+  const common = { client, clock: new FakeClock(), random: new SeededRandom(1), metrics: noMetrics, lifetime: signal };
+  return { asked, control: createAccessControl({ clientCa: noClientCa, ...common, ...options }) };
+}
+
+test("without a word said it is closed: known by token, allowed by the API server, nobody else", async () => {
+  const { asked, control } = rig();
+
+  expect(await control.authenticate({ headers: {}, socket }, signal)).toBeUndefined();
+  const user = await control.authenticate({ headers: { authorization: "Bearer t" }, socket }, signal);
+  expect(user?.name).toBe("bob");
+  expect(await control.authorize(user ?? { name: "", groups: [] }, attributes, signal)).toMatchObject({ allowed: false });
+  expect(asked).toEqual(["tokenreviews", "subjectaccessreviews"]);
+});
+
+test("AlwaysAllow asks nobody, and still wants to know who calls", async () => {
+  const { asked, control } = rig({ authorizationMode: "AlwaysAllow" });
+
+  expect(await control.authenticate({ headers: {}, socket }, signal)).toBeUndefined();
+  expect(await control.authorize({ name: "bob", groups: [] }, attributes, signal)).toEqual({ allowed: true });
+  expect(asked).toEqual([]);
+});
+
+test("where tokens do not count the API server is not asked about one", async () => {
+  const { asked, control } = rig({ tokens: false });
+
+  expect(await control.authenticate({ headers: { authorization: "Bearer t" }, socket }, signal)).toBeUndefined();
+  expect(asked).toEqual([]);
+});
