@@ -75,6 +75,7 @@ export class CertificateManager implements KeyPairSource {
     if (stored.issued) this.#issued = dated(stored.issued, options.random);
   }
 
+  /** The pair that new connections are to use: the signer's while it is valid, else the self-signed one. */
   current(): KeyPair {
     return this.#served;
   }

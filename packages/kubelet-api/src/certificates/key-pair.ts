@@ -10,6 +10,7 @@ export interface KeyPair {
 
 /** Where a server has its certificate from. */
 export interface KeyPairSource {
+  /** The pair that new connections are to use. */
   current(): KeyPair;
   /** Calls back when {@link current} has changed. @returns what ends that */
   onChange(listener: () => void): Disposable;
