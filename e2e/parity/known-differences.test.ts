@@ -53,10 +53,7 @@ test("what there is no kind of is not there", async ({ api }) => {
 });
 
 /** Collections of the real server that the embedded one does not have. */
-const absent: readonly string[] = [
-  "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
-  "/apis/events.k8s.io/v1/events",
-];
+const absent: readonly string[] = ["/apis/apiextensions.k8s.io/v1/customresourcedefinitions", "/apis/events.k8s.io/v1/events"];
 
 test("OpenAPI version 2 is there, but empty", async ({ api }) => {
   const { status, body } = await api.get("/openapi/v2");

@@ -1,4 +1,5 @@
 import type { ApiObject, Kind } from "./kind.ts";
+import type { KindChange } from "./kind-table.ts";
 
 /** What changed, as the watch cache tells it inside the process. `object` is the state after; for a deletion the last. */
 export interface ClusterEvent {
@@ -40,4 +41,8 @@ export interface Cluster {
   bind(namespace: string, pod: string, node: string): void;
   /** Calls back on every later change of the kind, after it is stored. */
   watch(kind: Kind, listener: (event: ClusterEvent) => void): Disposable;
+  /** The kinds there are now. Custom resources come and go. */
+  kinds(): readonly Kind[];
+  /** Calls back when a kind of custom resources comes or goes. */
+  watchKinds(listener: (change: KindChange) => void): Disposable;
 }

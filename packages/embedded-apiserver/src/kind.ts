@@ -1,5 +1,8 @@
 import type { Clock, Random } from "./clock.ts";
 import type { Cluster } from "./cluster.ts";
+import type { JsonValue } from "./json-value.ts";
+import type { Decoded } from "./kinds/schema/decode.ts";
+import type { OpenApiSchema } from "./kinds/schema/schema.ts";
 
 /** A Kubernetes object as JSON; its fields are narrowed where they are used. */
 export interface ApiObject {
@@ -48,8 +51,10 @@ export interface FieldError {
 /** A column of `kubectl get`. */
 export interface Column {
   readonly name: string;
-  readonly type: "string" | "integer" | "date" | "boolean";
+  readonly type: "string" | "integer" | "number" | "date" | "boolean";
   readonly description: string;
+  /** What the type says no more of, such as `int32`; default: none, `name` for a column of that name. */
+  readonly format?: string;
   /** Shown only with `-o wide`. */
   readonly wide?: boolean;
   /** The cell; ages are reckoned from `nowMs`, milliseconds since the epoch. */
@@ -109,7 +114,27 @@ export interface Kind {
   readonly prepareForCreate?: (object: ApiObject, context: WriteContext) => void;
   /** Extra work on an update of the object or its status, after defaults and before validation: what the server keeps. */
   readonly prepareForUpdate?: (object: ApiObject, old: Readonly<ApiObject>, context: WriteContext) => void;
+  /** What becomes of an object first when its deletion begins, at a time in milliseconds since the epoch; works on a copy. */
+  readonly prepareForDelete?: (object: Readonly<ApiObject>, nowMs: number) => ApiObject;
   /** Field selectors besides `metadata.name` and `metadata.namespace`. */
   readonly fieldSelectors?: Readonly<Record<string, (object: ApiObject) => string>>;
   readonly columns?: readonly Column[];
+  /** For custom resources, which have no definition of their own in the OpenAPI document. */
+  readonly custom?: CustomKind;
+  /** The version its objects are stored in, where that may be another one. */
+  readonly storageVersion?: string;
+}
+
+/** What is particular to a kind of custom resources. */
+export interface CustomKind {
+  /** The name of its lists, such as `FooList`. */
+  readonly listKind: string;
+  /** Reads an object: prunes what the schema does not have, and fills in defaults. */
+  readonly decode: (body: Readonly<Record<string, JsonValue>>) => Decoded;
+  /** The schema as OpenAPI v3 documents show it. */
+  readonly openApi: OpenApiSchema;
+  /** Where the `scale` sub-resource finds its fields, such as `.spec.replicas`. */
+  readonly scale?: { readonly specReplicasPath: string; readonly statusReplicasPath: string; readonly labelSelectorPath?: string };
+  /** Whether the custom resource definition is being deleted: then there are no new objects. */
+  readonly isTerminating: boolean;
 }

@@ -13,7 +13,7 @@ import { updateObject } from "./rest/update.ts";
  */
 export function runNamespaceDeletion(context: RestContext, cluster: Cluster): Disposable {
   const namespaces = requireKind(context, "namespaces");
-  const contents = context.kinds.filter((kind) => kind.namespaced);
+  const contents = (): Kind[] => context.kinds.filter((kind) => kind.namespaced && (kind.storageVersion ?? kind.version) === kind.version);
   const resources = new DisposableStack();
   const terminating = new Set<string>();
   resources.use(
@@ -27,17 +27,30 @@ export function runNamespaceDeletion(context: RestContext, cluster: Cluster): Di
       }
     }),
   );
-  for (const kind of contents) {
-    resources.use(cluster.watch(kind, ({ type, object }) => type === "DELETED" && finish(object.metadata.namespace ?? "")));
-  }
+  const ends = new Map<Kind, Disposable>();
+  resources.defer(() => ends.forEach((end) => end[Symbol.dispose]()));
+  const follow = (kind: Kind): void => {
+    ends.set(
+      kind,
+      cluster.watch(kind, ({ type, object }) => type === "DELETED" && finish(object.metadata.namespace ?? "")),
+    );
+  };
+  for (const kind of contents()) follow(kind);
+  resources.use(
+    cluster.watchKinds(({ type, kind }) => {
+      ends.get(kind)?.[Symbol.dispose]();
+      ends.delete(kind);
+      if (type === "ADDED" && kind.namespaced) follow(kind);
+    }),
+  );
   return resources;
 
   function empty(name: string): void {
-    for (const kind of contents) {
+    for (const kind of contents()) {
       for (const object of cluster.list(kind, name)) cluster.delete(kind, name, object.metadata.name, { propagationPolicy: "Background" });
     }
     finish(name);
-    const remaining = contents.flatMap((kind) => cluster.list(kind, name).map((object) => ({ kind, object })));
+    const remaining = contents().flatMap((kind) => cluster.list(kind, name).map((object) => ({ kind, object })));
     if (remaining.length === 0) return;
     const conditions = deletionConditions(remaining, toTimestamp(context.clock.now()));
     const change = (namespace: Readonly<ApiObject>): ApiObject => ({
@@ -49,7 +62,7 @@ export function runNamespaceDeletion(context: RestContext, cluster: Cluster): Di
   }
 
   function finish(name: string): void {
-    if (!terminating.has(name) || contents.some((kind) => cluster.list(kind, name).length > 0)) return;
+    if (!terminating.has(name) || contents().some((kind) => cluster.list(kind, name).length > 0)) return;
     ignoreNotFound(() => updateObject(context, { kind: namespaces, namespace: "", name }, withoutFinalizer, { scope: "all" }));
   }
 }

@@ -5,6 +5,7 @@ import { createServerCredentials } from "./certificates/server-credentials.ts";
 import type { Clock, Random } from "./clock.ts";
 import type { Cluster } from "./cluster.ts";
 import { startControllers } from "./controllers/index.ts";
+import { serveCustomResources } from "./custom-resources/custom-resources.ts";
 import { discoveryResponse } from "./discovery/index.ts";
 import type { Faults } from "./faults/fault.ts";
 import { FaultInjector } from "./faults/fault-injector.ts";
@@ -14,6 +15,7 @@ import { authenticate } from "./http/authentication.ts";
 import { openHttpServer } from "./http/http-server.ts";
 import { createInProcessTransport, type InProcessTransport } from "./in-process.ts";
 import { toKubeconfig, writePrivateFile, type ClientUser } from "./kubeconfig.ts";
+import { KindTable } from "./kind-table.ts";
 import { kinds } from "./kinds/index.ts";
 import { runNamespaceDeletion } from "./namespace-deletion.ts";
 import { Registry } from "./rest/registry.ts";
@@ -135,7 +137,8 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
   const caPem = credentials.authority.certificatePem;
   const token = options.token ?? systemRandom.uuid();
   const storage = new Storage({ historyLimit: options.watchHistory ?? historyDefault });
-  const registry = new Registry({ clock, random, storage, kinds });
+  const kindTable = new KindTable(kinds);
+  const registry = new Registry({ clock, random, storage, kindTable });
   const tokens = new ServiceAccountTokens({ clock, random });
   const watches = new Set<WatchStream>();
   await using resources = new AsyncDisposableStack();
@@ -149,7 +152,7 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
     adminToken: token,
     watches,
     watchBufferLimit: options.watchBuffer ?? bufferDefault,
-    discovery: discoveryResponse,
+    discovery: (path, query, accept) => discoveryResponse(path, query, accept, kindTable.all),
     version: versionInfo,
   };
   const faults = resources.use(
@@ -169,6 +172,7 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
   const port = server?.port ?? options.port ?? 443;
   bootstrap(registry.context, registry, { port, caPem });
   createBootstrapPolicy(registry);
+  resources.use(serveCustomResources({ cluster: registry, clock, kinds: kindTable }));
   resources.use(maintainNamespaceDefaults(registry.context, registry, caPem));
   if (options.controllers !== false) {
     resources.use(runNamespaceDeletion(registry.context, registry));

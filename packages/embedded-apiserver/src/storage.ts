@@ -176,10 +176,14 @@ export class Collection {
   }
 }
 
+/** What can be done with the objects of one kind. */
+export type ObjectCollection = Pick<Collection, keyof Collection>;
+
 /** Every kind's objects, under one resourceVersion counter. */
 export class Storage {
   readonly #counter = new VersionCounter();
-  readonly #collections = new Map<Kind, Collection>();
+  /** By plural name and group: versions of a kind share their objects. */
+  readonly #collections = new Map<string, Collection>();
   readonly #historyLimit: number;
 
   constructor(options: StorageOptions) {
@@ -193,8 +197,9 @@ export class Storage {
 
   /** The objects of a kind. */
   collection(kind: Kind): Collection {
-    let collection = this.#collections.get(kind);
-    if (collection === undefined) this.#collections.set(kind, (collection = new Collection(kind, this.#counter, this.#historyLimit)));
+    const key = `${kind.plural}.${kind.group}`;
+    let collection = this.#collections.get(key);
+    if (collection === undefined) this.#collections.set(key, (collection = new Collection(kind, this.#counter, this.#historyLimit)));
     return collection;
   }
 }

@@ -74,8 +74,8 @@ export function toTable(kind: Kind, objects: readonly Readonly<ApiObject>[], met
   };
 }
 
-function toColumn({ name, type, description, wide }: Column): TableColumn {
-  return { name, type, format: name === "Name" ? "name" : "", description, priority: wide ? 1 : 0 };
+function toColumn({ name, type, description, wide, format = name === "Name" ? "name" : "" }: Column): TableColumn {
+  return { name, type, format, description, priority: wide ? 1 : 0 };
 }
 
 function rowObject(object: ApiObject, includeObject: "None" | "Metadata" | "Object"): TableRow["object"] {

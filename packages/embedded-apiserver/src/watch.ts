@@ -1,7 +1,7 @@
 import { ApiStatusError, tooLargeResourceVersion } from "./api-status-error.ts";
 import type { Clock } from "./clock.ts";
 import type { ApiObject } from "./kind.ts";
-import { StoredObject, type Collection, type StorageEvent } from "./storage.ts";
+import { StoredObject, type ObjectCollection, type StorageEvent } from "./storage.ts";
 
 /** The type of a watch line. */
 export type WatchEventType = "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK" | "ERROR";
@@ -25,7 +25,7 @@ export interface WatchOptions {
 /** What a watch is run by. */
 export interface WatchDeps {
   readonly clock: Clock;
-  readonly collection: Collection;
+  readonly collection: ObjectCollection;
   /** The server's latest resourceVersion, over all kinds. */
   readonly latestVersion: () => number;
   /** Changes that may wait for a slow reader; the watch is closed when there are more. */

@@ -1,17 +1,13 @@
 import type { ApiObject, Kind } from "../kind.ts";
 import { eventKind } from "../kinds/event.ts";
-import { kinds } from "../kinds/index.ts";
 import type { ControllerDeps } from "./controller-deps.ts";
 import { ObjectIndex } from "./object-index.ts";
 import { keyOf, parseKey } from "./object-key.ts";
 import { type OwnerReference, withoutOwners } from "./ownership.ts";
-import { createWorkLoop } from "./work-loop.ts";
+import { createWorkLoop, type WorkLoop } from "./work-loop.ts";
 
 const orphanFinalizer = "orphan";
 const foregroundFinalizer = "foregroundDeletion";
-
-/** Events own nothing and are owned by nobody. */
-const collected = kinds.filter((kind) => kind !== eventKind);
 
 /**
  * Deletes objects whose owners are all gone, and takes what propagation of a deletion asks for: `orphan` lets dependents
@@ -22,16 +18,33 @@ const collected = kinds.filter((kind) => kind !== eventKind);
 export function startGarbageCollector(deps: ControllerDeps): Disposable {
   const { cluster } = deps;
   const resources = new DisposableStack();
-  const dependents = collected.map((kind) => ({
-    kind,
-    index: resources.use(new ObjectIndex(cluster, kind, (object) => (object.metadata.ownerReferences ?? []).map(({ uid }) => uid))),
-  }));
-  const loops = new Map(collected.map((kind) => [kind, resources.use(createWorkLoop({ ...deps, process: (key) => sync(kind, key) }))]));
-  for (const kind of collected) {
-    resources.use(cluster.watch(kind, ({ type, object }) => (type === "DELETED" ? ownerGone(object) : look(kind, object))));
+  const dependents: { readonly kind: Kind; readonly index: ObjectIndex }[] = [];
+  const loops = new Map<Kind, WorkLoop>();
+  const ends = new Map<Kind, DisposableStack>();
+  resources.defer(() => ends.forEach((end) => end.dispose()));
+  resources.use(cluster.watchKinds(({ type, kind }) => (type === "ADDED" ? follow(kind) : leave(kind))));
+  for (const kind of cluster.kinds()) follow(kind);
+  return resources;
+
+  function follow(kind: Kind): void {
+    // Events own nothing and are owned by nobody; of the versions of a kind one is enough.
+    if (kind === eventKind || (kind.storageVersion ?? kind.version) !== kind.version) return;
+    const end = new DisposableStack();
+    ends.set(kind, end);
+    const index = end.use(new ObjectIndex(cluster, kind, (object) => (object.metadata.ownerReferences ?? []).map(({ uid }) => uid)));
+    dependents.push({ kind, index });
+    loops.set(kind, end.use(createWorkLoop({ ...deps, process: (key) => sync(kind, key) })));
+    end.use(cluster.watch(kind, ({ type, object }) => (type === "DELETED" ? ownerGone(object) : look(kind, object))));
     for (const object of cluster.list(kind)) look(kind, object);
   }
-  return resources;
+
+  function leave(kind: Kind): void {
+    ends.get(kind)?.dispose();
+    ends.delete(kind);
+    loops.delete(kind);
+    const at = dependents.findIndex((one) => one.kind === kind);
+    if (at >= 0) dependents.splice(at, 1);
+  }
 
   function look(kind: Kind, object: Readonly<ApiObject>): void {
     if (object.metadata.ownerReferences !== undefined || object.metadata.deletionTimestamp !== undefined)
@@ -42,7 +55,7 @@ export function startGarbageCollector(deps: ControllerDeps): Disposable {
     for (const { kind, index } of dependents) for (const object of index.get(owner.metadata.uid)) loops.get(kind)?.add(keyOf(object));
     // An owner that waits for its dependents may have waited for this one.
     for (const { apiVersion, kind: ownerKind, name } of owner.metadata.ownerReferences ?? []) {
-      const kind = findKind(apiVersion, ownerKind);
+      const kind = findKind(cluster.kinds(), apiVersion, ownerKind);
       if (kind !== undefined)
         loops.get(kind)?.add(keyOf({ metadata: { ...owner.metadata, ...(kind.namespaced ? {} : { namespace: "" }), name } }));
     }
@@ -70,7 +83,7 @@ export function startGarbageCollector(deps: ControllerDeps): Disposable {
   }
 
   function exists({ apiVersion, kind: ownerKind, name, uid }: OwnerReference, namespace: string | undefined): boolean {
-    const kind = findKind(apiVersion, ownerKind);
+    const kind = findKind(cluster.kinds(), apiVersion, ownerKind);
     return kind === undefined || cluster.get(kind, kind.namespaced ? namespace : undefined, name)?.metadata.uid === uid;
   }
 
@@ -120,6 +133,11 @@ function policyFor({ metadata: { finalizers = [] } }: Readonly<ApiObject>): "Orp
   return finalizers.includes(foregroundFinalizer) ? "Foreground" : "Background";
 }
 
-function findKind(apiVersion: string, kindName: string): Kind | undefined {
-  return kinds.find(({ group, version, kind }) => kind === kindName && apiVersion === (group === "" ? version : `${group}/${version}`));
+/** The kind an owner reference names, in the version its objects are stored in. */
+function findKind(kinds: readonly Kind[], apiVersion: string, kindName: string): Kind | undefined {
+  const named = kinds.find(
+    ({ group, version, kind }) => kind === kindName && apiVersion === (group === "" ? version : `${group}/${version}`),
+  );
+  if (named?.storageVersion === undefined) return named;
+  return kinds.find(({ group, plural, version }) => group === named.group && plural === named.plural && version === named.storageVersion);
 }

@@ -1,4 +1,5 @@
-import { type ApiResource, apiResources, type BodyKind, type GroupVersion, groupVersions } from "./api-resources.ts";
+import type { Kind } from "../kind.ts";
+import { type ApiResource, apiResources, type BodyKind, type GroupVersion, groupVersions, versionsOf } from "./api-resources.ts";
 
 /** Versions of the aggregated form. */
 export type AggregatedVersion = "v2" | "v2beta1";
@@ -8,19 +9,16 @@ export type AggregatedVersion = "v2" | "v2beta1";
  *
  * @param isCore - whether for `/api`
  */
-export function aggregatedDiscovery(isCore: boolean, version: AggregatedVersion): unknown {
-  const items = groupVersions()
-    .filter(({ group }) => (group === "") === isCore)
-    .map((groupVersion) => ({
-      metadata: groupVersion.group === "" ? {} : { name: groupVersion.group },
-      versions: [
-        {
-          version: groupVersion.version,
-          resources: apiResources(groupVersion).map((resource) => entry(resource, groupVersion)),
-          freshness: "Current",
-        },
-      ],
-    }));
+export function aggregatedDiscovery(isCore: boolean, version: AggregatedVersion, kinds: readonly Kind[]): unknown {
+  const groups = [...new Set(groupVersions(kinds).map(({ group }) => group))].filter((group) => (group === "") === isCore);
+  const items = groups.map((group) => ({
+    metadata: group === "" ? {} : { name: group },
+    versions: versionsOf(group, kinds).map((one) => ({
+      version: one,
+      resources: apiResources({ group, version: one }, kinds).map((resource) => entry(resource, { group, version: one })),
+      freshness: "Current",
+    })),
+  }));
   return { kind: "APIGroupDiscoveryList", apiVersion: `apidiscovery.k8s.io/${version}`, metadata: {}, items };
 }
 

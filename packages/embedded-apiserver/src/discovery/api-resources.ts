@@ -1,5 +1,4 @@
 import type { Kind } from "../kind.ts";
-import { kinds } from "../kinds/index.ts";
 
 /** A group and version of the API, such as `apps/v1`; the group of core is empty. */
 export interface GroupVersion {
@@ -22,7 +21,7 @@ export interface Subresource {
 /** What discovery tells of a kind. */
 export type DescribedKind = Pick<
   Kind,
-  "group" | "version" | "kind" | "plural" | "singular" | "namespaced" | "shortNames" | "categories" | "schema"
+  "group" | "version" | "kind" | "plural" | "singular" | "namespaced" | "shortNames" | "categories" | "schema" | "custom"
 >;
 
 /** What can be done with a kind. */
@@ -33,6 +32,8 @@ export interface ApiResource {
 }
 
 const allVerbs = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
+/** In the order in which the real server has them. */
+const customVerbs = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
 const namespaceVerbs = allVerbs.filter((verb) => verb !== "deletecollection");
 const statusVerbs = ["get", "patch", "update"];
 const connectVerbs = ["create", "get"];
@@ -80,18 +81,46 @@ function actionKind(body: BodyKind, namespaced: boolean): DescribedKind {
 }
 
 /** The groups and versions the server has, core first. */
-export function groupVersions(): GroupVersion[] {
+export function groupVersions(kinds: readonly Kind[]): GroupVersion[] {
   const known: GroupVersion[] = [];
   for (const { group, version } of [...kinds, ...createOnly])
     if (!known.some((one) => one.group === group && one.version === version)) known.push({ group, version });
   return known;
 }
 
+/** The versions of a group, the preferred one first. */
+export function versionsOf(group: string, kinds: readonly Kind[]): string[] {
+  const versions = groupVersions(kinds).filter((one) => one.group === group);
+  return versions.map(({ version }) => version).toSorted(compareVersions);
+}
+
+/**
+ * Released versions first, of these the latest; then betas, then alphas.
+ *
+ * Source: k8s.io/apimachinery v0.36.3 pkg/version/helpers.go, `CompareKubeAwareVersionStrings`.
+ */
+function compareVersions(a: string, b: string): number {
+  const [left, right] = [versionRank(a), versionRank(b)];
+  if (left === undefined || right === undefined) return left === right ? (a < b ? -1 : 1) : left === undefined ? 1 : -1;
+  return right.stage - left.stage || right.major - left.major || right.minor - left.minor;
+}
+
+function versionRank(version: string): { readonly stage: number; readonly major: number; readonly minor: number } | undefined {
+  const [, major, stage, minor = "0"] = /^v(\d+)(?:(alpha|beta)(\d+))?$/.exec(version) ?? [];
+  if (major === undefined) return undefined;
+  return { stage: stage === undefined ? 2 : stage === "beta" ? 1 : 0, major: Number(major), minor: Number(minor) };
+}
+
+function verbsOf({ custom, group, plural }: Kind): readonly string[] {
+  if (custom !== undefined) return customVerbs;
+  return group === "" && plural === "namespaces" ? namespaceVerbs : allVerbs;
+}
+
 /** What there is in a group and version, sorted by name. */
-export function apiResources({ group, version }: GroupVersion): ApiResource[] {
+export function apiResources({ group, version }: GroupVersion, kinds: readonly Kind[]): ApiResource[] {
   const stored = kinds.map((kind) => ({
     kind,
-    verbs: kind.plural === "namespaces" ? namespaceVerbs : allVerbs,
+    verbs: verbsOf(kind),
     subresources: subresourcesOf(kind),
   }));
   const actions = createOnly.map((kind) => ({ kind, verbs: ["create"], subresources: [] }));

@@ -1,4 +1,5 @@
-import { type ApiResource, apiResources, type GroupVersion, groupVersionName, groupVersions } from "./api-resources.ts";
+import type { Kind } from "../kind.ts";
+import { type ApiResource, apiResources, type GroupVersion, groupVersionName, groupVersions, versionsOf } from "./api-resources.ts";
 
 /** The document at `/api`. */
 export function coreVersions(): unknown {
@@ -6,25 +7,26 @@ export function coreVersions(): unknown {
 }
 
 /** The document at `/apis`. */
-export function groupList(): unknown {
-  const groups = groupVersions().filter(({ group }) => group !== "");
-  return { kind: "APIGroupList", apiVersion: "v1", groups: groups.map(groupBody) };
+export function groupList(kinds: readonly Kind[]): unknown {
+  const groups = new Set(groupVersions(kinds).map(({ group }) => group));
+  groups.delete("");
+  return { kind: "APIGroupList", apiVersion: "v1", groups: [...groups].map((group) => groupBody(group, kinds)) };
 }
 
 /** The document at `/apis/GROUP`; `undefined` if there is no such group. */
-export function groupDocument(group: string): unknown {
-  const known = groupVersions().find((one) => one.group === group && group !== "");
-  return known === undefined ? undefined : { kind: "APIGroup", apiVersion: "v1", ...groupBody(known) };
+export function groupDocument(group: string, kinds: readonly Kind[]): unknown {
+  const isKnown = groupVersions(kinds).some((one) => one.group === group && group !== "");
+  return isKnown ? { kind: "APIGroup", apiVersion: "v1", ...groupBody(group, kinds) } : undefined;
 }
 
-function groupBody(groupVersion: GroupVersion): object {
-  const version = { groupVersion: groupVersionName(groupVersion), version: groupVersion.version };
-  return { name: groupVersion.group, versions: [version], preferredVersion: version };
+function groupBody(group: string, kinds: readonly Kind[]): object {
+  const versions = versionsOf(group, kinds).map((version) => ({ groupVersion: groupVersionName({ group, version }), version }));
+  return { name: group, versions, preferredVersion: versions[0] };
 }
 
 /** The document at `/api/v1` and `/apis/GROUP/VERSION`; `undefined` if there is no such group and version. */
-export function resourceList(groupVersion: GroupVersion): unknown {
-  const resources = apiResources(groupVersion);
+export function resourceList(groupVersion: GroupVersion, kinds: readonly Kind[]): unknown {
+  const resources = apiResources(groupVersion, kinds);
   if (resources.length === 0) return undefined;
   return {
     kind: "APIResourceList",

@@ -1,3 +1,5 @@
+import type { Kind } from "../kind.ts";
+import { kinds as builtInKinds } from "../kinds/index.ts";
 import { aggregatedDiscovery, type AggregatedVersion } from "./aggregated.ts";
 import type { GroupVersion } from "./api-resources.ts";
 import { coreVersions, groupDocument, groupList, resourceList } from "./group-documents.ts";
@@ -19,34 +21,44 @@ export interface DiscoveryResponse {
  *
  * @param path - of the URL, such as `/apis/apps/v1`
  * @param accept - the `Accept` header
+ * @param kinds - the kinds there are; default: those the server is built with
  * @returns `undefined` for every other path, and for groups and versions there are none of
  */
-export function discoveryResponse(path: string, query: URLSearchParams, accept: string | undefined): DiscoveryResponse | undefined {
+export function discoveryResponse(
+  path: string,
+  query: URLSearchParams,
+  accept: string | undefined,
+  kinds: readonly Kind[] = builtInKinds,
+): DiscoveryResponse | undefined {
   const [root, ...rest] = path.split("/").filter((segment) => segment !== "");
   switch (root) {
     case "api":
-      if (rest.length === 0) return rootDocument(true, accept);
-      return rest.length === 1 ? found(resourceList({ group: "", version: rest[0] ?? "" })) : undefined;
+      if (rest.length === 0) return rootDocument(true, accept, kinds);
+      return rest.length === 1 ? found(resourceList({ group: "", version: rest[0] ?? "" }, kinds)) : undefined;
     case "apis":
-      return groupResponse(rest, accept);
+      return groupResponse(rest, accept, kinds);
     case "openapi":
       if (rest[0] === "v2" && rest.length === 1) return openApiV2Response(accept);
-      return rest[0] === "v3" ? openApiResponse(rest.slice(1), query) : undefined;
+      return rest[0] === "v3" ? openApiResponse(rest.slice(1), query, kinds) : undefined;
     default:
       return undefined;
   }
 }
 
-function groupResponse([group, version, ...surplus]: readonly string[], accept: string | undefined): DiscoveryResponse | undefined {
-  if (group === undefined) return rootDocument(false, accept);
+function groupResponse(
+  [group, version, ...surplus]: readonly string[],
+  accept: string | undefined,
+  kinds: readonly Kind[],
+): DiscoveryResponse | undefined {
+  if (group === undefined) return rootDocument(false, accept, kinds);
   if (surplus.length > 0) return undefined;
-  return found(version === undefined ? groupDocument(group) : group === "" ? undefined : resourceList({ group, version }));
+  return found(version === undefined ? groupDocument(group, kinds) : group === "" ? undefined : resourceList({ group, version }, kinds));
 }
 
-function rootDocument(isCore: boolean, accept: string | undefined): DiscoveryResponse {
+function rootDocument(isCore: boolean, accept: string | undefined, kinds: readonly Kind[]): DiscoveryResponse {
   const version = acceptedAggregation(accept);
-  if (version === undefined) return json(isCore ? coreVersions() : groupList());
-  const response = json(aggregatedDiscovery(isCore, version));
+  if (version === undefined) return json(isCore ? coreVersions() : groupList(kinds));
+  const response = json(aggregatedDiscovery(isCore, version, kinds));
   const contentType = `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`;
   return { ...response, headers: { ...response.headers, "content-type": contentType, "cache-control": "public", vary: "Accept" } };
 }
@@ -63,10 +75,10 @@ function acceptedAggregation(accept: string | undefined): AggregatedVersion | un
   return undefined;
 }
 
-function openApiResponse(path: readonly string[], query: URLSearchParams): DiscoveryResponse | undefined {
-  if (path.length === 0) return json(openApiIndex());
+function openApiResponse(path: readonly string[], query: URLSearchParams, kinds: readonly Kind[]): DiscoveryResponse | undefined {
+  if (path.length === 0) return json(openApiIndex(kinds));
   const groupVersion = documentGroupVersion(path);
-  const document = groupVersion === undefined ? undefined : openApiDocument(groupVersion);
+  const document = groupVersion === undefined ? undefined : openApiDocument(groupVersion, kinds);
   if (document === undefined) return undefined;
   const cacheControl = query.get("hash") === document.hash ? "public, immutable" : "no-cache, private";
   return {

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { Kind } from "../kind.ts";
 import { openApiDefinitions, type OpenApiSchema } from "../kinds/schema/schema.ts";
 import { type ApiResource, apiResources, type BodyKind, type GroupVersion, groupVersions } from "./api-resources.ts";
 
@@ -10,12 +11,12 @@ export interface OpenApiDocument {
 }
 
 /** The document at `/openapi/v3`: where the others are. */
-export function openApiIndex(): unknown {
+export function openApiIndex(kinds: readonly Kind[]): unknown {
   const entry = (groupVersion: GroupVersion): [path: string, item: object] => {
     const path = documentPath(groupVersion);
-    return [path, { serverRelativeURL: `/openapi/v3/${path}?hash=${openApiDocument(groupVersion)?.hash}` }];
+    return [path, { serverRelativeURL: `/openapi/v3/${path}?hash=${openApiDocument(groupVersion, kinds)?.hash}` }];
   };
-  return { paths: Object.fromEntries(groupVersions().map(entry)) };
+  return { paths: Object.fromEntries(groupVersions(kinds).map(entry)) };
 }
 
 /** `api/v1`, or `apis/apps/v1`. */
@@ -23,19 +24,20 @@ function documentPath({ group, version }: GroupVersion): string {
   return group === "" ? `api/${version}` : `apis/${group}/${version}`;
 }
 
-/** Documents never change, and take milliseconds to make. */
+/** Documents of built-in kinds never change, and take milliseconds to make. */
 const documents = new Map<string, OpenApiDocument>();
 
 /** The OpenAPI v3 document of a group and version; `undefined` if there is none. */
-export function openApiDocument(groupVersion: GroupVersion): OpenApiDocument | undefined {
+export function openApiDocument(groupVersion: GroupVersion, kinds: readonly Kind[]): OpenApiDocument | undefined {
   const key = documentPath(groupVersion);
-  const known = documents.get(key);
-  if (known !== undefined) return known;
-  const resources = apiResources(groupVersion);
+  const resources = apiResources(groupVersion, kinds);
   if (resources.length === 0) return undefined;
+  const isFixed = resources.every(({ kind }) => kind.custom === undefined);
+  const known = isFixed ? documents.get(key) : undefined;
+  if (known !== undefined) return known;
   const body = Buffer.from(JSON.stringify(makeDocument(groupVersion, resources)));
   const made = { body, hash: createHash("sha512").update(body).digest("hex").toUpperCase() };
-  documents.set(key, made);
+  if (isFixed) documents.set(key, made);
   return made;
 }
 
@@ -139,9 +141,13 @@ function pathParameter(name: string): object {
 
 /** The schemas of the resources and all they refer to. */
 function schemasOf(resources: readonly ApiResource[]): Record<string, OpenApiSchema> {
-  const definitions = openApiDefinitions();
+  const custom = resources.flatMap(({ kind }) => (kind.custom === undefined ? [] : [[kind.schema, kind.custom.openApi] as const]));
+  const definitions = { ...openApiDefinitions(), ...Object.fromEntries(custom) };
   const found: Record<string, OpenApiSchema> = {};
-  const open = resources.flatMap(({ kind, subresources }) => [kind.schema, ...subresources.map(({ body }) => bodyDefinition(body))]);
+  const open = resources.flatMap(({ kind, subresources }) => [
+    kind.schema,
+    ...subresources.filter(({ body }) => body.kind !== kind.kind).map(({ body }) => bodyDefinition(body)),
+  ]);
   for (let name = open.pop(); name !== undefined; name = open.pop()) {
     const schema = definitions[name];
     if (schema === undefined || found[name] !== undefined) continue;

@@ -71,12 +71,14 @@ const patchTypes: Readonly<Record<string, PatchType>> = {
 /**
  * The kind of patch a content type announces.
  *
+ * @param isCustom - whether it is for a custom resource: nothing is known of how its lists are merged
+ *
  * @throws ApiStatusError 415 for a server-side apply, which is not there, and for anything unknown
  */
-export function patchTypeOf(contentType: string | undefined): PatchType {
+export function patchTypeOf(contentType: string | undefined, isCustom = false): PatchType {
   const type = mediaType(contentType);
   const patchType = patchTypes[type];
-  if (patchType !== undefined) return patchType;
+  if (patchType !== undefined && !(isCustom && patchType === "strategic")) return patchType;
   const accepted = Object.keys(patchTypes).join(", ");
   if (type.startsWith("application/apply-patch+"))
     throw unsupportedMediaType(`server-side apply is not supported by the embedded API server - accepted media types include: ${accepted}`);

@@ -46,10 +46,13 @@ export function withWarnings(response: ApiResponse, warnings: readonly string[])
   return { ...response, headers: { ...response.headers, warning: header } };
 }
 
-/** The list object of a page. Items are the cached JSON without the kind and version that the list carries for all. */
+/**
+ * The list object of a page. Items are the cached JSON without the kind and version that the list carries for all; only
+ * custom resources have them in lists, too.
+ */
 export function listBytes(kind: Kind, page: ListPage): Uint8Array {
-  const prefix = Buffer.byteLength(JSON.stringify({ kind: kind.kind, apiVersion: apiVersionOf(kind) }));
-  const head = JSON.stringify({ kind: `${kind.kind}List`, apiVersion: apiVersionOf(kind), metadata: listMetadata(page) });
+  const prefix = kind.custom === undefined ? Buffer.byteLength(JSON.stringify({ kind: kind.kind, apiVersion: apiVersionOf(kind) })) : 1;
+  const head = JSON.stringify({ kind: listKindOf(kind), apiVersion: apiVersionOf(kind), metadata: listMetadata(page) });
   const parts: Uint8Array[] = [Buffer.from(`${head.slice(0, -1)},"items":[`)];
   page.items.forEach((stored, index) => {
     parts.push(index === 0 ? itemStart : nextItemStart, stored.json.subarray(prefix));
@@ -74,4 +77,9 @@ export function listMetadata(page: ListPage): Pick<ListPage, "resourceVersion" |
 /** Nothing but an object's metadata. */
 export function partialMetadata(object: Readonly<ApiObject>): unknown {
   return { kind: "PartialObjectMetadata", apiVersion: "meta.k8s.io/v1", metadata: object.metadata };
+}
+
+/** The kind of a list of objects. */
+export function listKindOf({ kind, custom }: Kind): string {
+  return custom?.listKind ?? `${kind}List`;
 }

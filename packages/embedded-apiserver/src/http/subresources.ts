@@ -9,7 +9,7 @@ import { updateEphemeralContainers } from "../rest/ephemeral-containers.ts";
 import { resizePod } from "../rest/pod-resize.ts";
 import type { PodSpecUpdate } from "../rest/pod-spec-update.ts";
 import { collectionOf } from "../rest/rest-context.ts";
-import { scaleOf, updateScale } from "../rest/scale.ts";
+import { scaleOfKind, updateScale } from "../rest/scale.ts";
 import { requestToken } from "../rest/token-request.ts";
 import { checkBodyType, type BodyType } from "../rest/type-mismatch.ts";
 import { updateObject } from "../rest/update.ts";
@@ -154,14 +154,20 @@ function specVerbs(update: PodSpecUpdate): Verbs {
 }
 
 function getScale(deps: ResourceDeps, call: ResourceCall): ApiResponse {
-  return json(200, scaleOf(storedOf(deps, call).object));
+  return json(200, scaleOfKind(call.kind, storedOf(deps, call).object));
 }
 
 function replaceScale(deps: ResourceDeps, call: ResourceCall): ApiResponse {
   const options = writeOptionsOf(call, "UpdateOptions");
   const body = bodyOf(call, scaleType);
   checkBodyName(body, call.target.name ?? "");
-  return json(200, scaleOf(updateScale(deps.context, addressOf(call), () => body, options)));
+  return json(
+    200,
+    scaleOfKind(
+      call.kind,
+      updateScale(deps.context, addressOf(call), () => body, options),
+    ),
+  );
 }
 
 function patchScale(deps: ResourceDeps, call: ResourceCall): ApiResponse {
@@ -170,7 +176,7 @@ function patchScale(deps: ResourceDeps, call: ResourceCall): ApiResponse {
   const patch = parsePatchBody(call.request.body);
   // A Scale has no lists that are merged, so a strategic merge patch is a plain one.
   const change = (scale: JsonObject): JsonValue => (type === "json" ? applyJsonPatch(scale, patch) : applyMergePatch(scale, patch));
-  return json(200, scaleOf(updateScale(deps.context, addressOf(call), change, options)));
+  return json(200, scaleOfKind(call.kind, updateScale(deps.context, addressOf(call), change, options)));
 }
 
 function storedOf(deps: ResourceDeps, call: ResourceCall): StoredObject {

@@ -19,7 +19,7 @@ import { checkJsonBody, patchTypeOf } from "./negotiation.ts";
 import { parseListOptions, parseWriteQuery } from "./query-options.ts";
 import { parseSelection } from "./read-verbs.ts";
 import { addressOf, objectResponse, tableOf, type ResourceCall, type ResourceDeps } from "./resource-call.ts";
-import { json, listMetadata } from "./respond.ts";
+import { json, listKindOf, listMetadata } from "./respond.ts";
 
 /** The request's body, an object; of fields that are there twice the options decide. @throws ApiStatusError 400 or 415 */
 export function jsonBodyOf({ request, kind }: ResourceCall, { fieldValidation, warn }: WriteOptions): JsonValue {
@@ -129,7 +129,7 @@ export function patchVerb(deps: ResourceDeps, call: ResourceCall, scope?: "statu
  * @throws ApiStatusError 400 or 415
  */
 export function parsePatch({ request, kind }: ResourceCall): (object: Readonly<ApiObject>) => JsonValue {
-  const type = patchTypeOf(request.headers["content-type"]);
+  const type = patchTypeOf(request.headers["content-type"], kind.custom !== undefined);
   const patch = parsePatchBody(request.body);
   switch (type) {
     case "json":
@@ -219,14 +219,18 @@ export function deleteCollectionVerb(deps: ResourceDeps, call: ResourceCall): Ap
   }
   if (call.form === "table")
     return json(200, tableOf(deps, call, { objects: page.items.map(({ object }) => object), metadata: listMetadata(page) }));
-  const { kind, group, version } = call.kind;
+  const { group, version } = call.kind;
   const apiVersion = group === "" ? version : `${group}/${version}`;
   return json(200, {
-    kind: `${kind}List`,
+    kind: listKindOf(call.kind),
     apiVersion,
     metadata: listMetadata(page),
-    items: page.items.map(({ object: { kind: _kind, apiVersion: _version, ...item } }) => item),
+    items: page.items.map(({ object }) => (call.kind.custom === undefined ? withoutType(object) : object)),
   });
+}
+
+function withoutType({ kind: _kind, apiVersion: _version, ...item }: Readonly<ApiObject>): object {
+  return item;
 }
 
 function ignoreNotFound(action: () => unknown): void {

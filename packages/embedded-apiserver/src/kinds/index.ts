@@ -3,6 +3,7 @@ import { cronJobKind } from "./batch/cron-job.ts";
 import { jobKind } from "./batch/job.ts";
 import { certificateSigningRequestKind } from "./certificates/certificate-signing-request.ts";
 import { configMapKind } from "./config-map.ts";
+import { customResourceDefinitionKind } from "../custom-resources/crd-kind.ts";
 import { eventKind } from "./event.ts";
 import { leaseKind } from "./lease.ts";
 import { namespaceKind } from "./namespace.ts";
@@ -56,6 +57,7 @@ export const kinds: readonly Kind[] = [
   roleBindingKind,
   roleKind,
   ...plainKinds,
+  customResourceDefinitionKind,
 ];
 
 /** The kind behind a part of a URL, such as `apps`, `v1`, `deployments`; `undefined` if there is none. */

@@ -52,7 +52,7 @@ function decodeFields(
 
 function tryDecode(kind: Kind, body: Readonly<Record<string, JsonValue>>, asProblem: (problem: string) => Error): Decoded {
   try {
-    return decode(kind.schema, body);
+    return kind.custom === undefined ? decode(kind.schema, body) : kind.custom.decode(body);
   } catch (error) {
     throw error instanceof DecodeError ? asProblem(error.message) : error;
   }

@@ -51,12 +51,13 @@ export function deleteObject(context: RestContext, { kind, namespace, name }: Ob
   checkOptions(options);
   checkPreconditions(kind, stored, options);
   const now = context.clock.now();
-  const plan = isNamespace ? planNamespace(stored, options, now) : planDeletion(kind, stored, options, now);
+  const begun = beginDeletion(kind, stored, now);
+  const plan = isNamespace ? planNamespace(begun, options, now) : planDeletion(kind, begun, options, now);
   if (plan.kind === "keep") return { stored, isGone: false };
   let current = stored;
   if (plan.kind === "mark") {
     const object = {
-      ...stored.object,
+      ...begun.object,
       ...(isNamespace ? { status: { ...stored.object["status"], phase: "Terminating" } } : {}),
       metadata: plan.metadata,
     } as ApiObject;
@@ -64,6 +65,12 @@ export function deleteObject(context: RestContext, { kind, namespace, name }: Ob
     if (!plan.thenRemove) return { stored: current, isGone: false };
   }
   return { stored: options.dryRun === true ? current : collection.remove(current), isGone: true };
+}
+
+/** What a kind does to an object when its deletion begins. */
+function beginDeletion(kind: Kind, stored: StoredObject, now: number): StoredObject {
+  if (kind.prepareForDelete === undefined || stored.object.metadata.deletionTimestamp !== undefined) return stored;
+  return new StoredObject(kind.prepareForDelete(stored.object, now), stored.resourceVersion);
 }
 
 function checkOptions({ propagationPolicy }: DeleteOptions): void {
@@ -161,7 +168,11 @@ function markedNow(metadata: ApiObject["metadata"], now: number): ApiObject["met
 }
 
 /** Source: k8s.io/apiserver v0.36.3 pkg/registry/generic/registry/store.go, `shouldOrphanDependents`. */
-function policyOf({ orphansByDefault }: Kind, { metadata }: ApiObject, { propagationPolicy }: DeleteOptions): DeleteOptions["propagationPolicy"] {
+function policyOf(
+  { orphansByDefault }: Kind,
+  { metadata }: ApiObject,
+  { propagationPolicy }: DeleteOptions,
+): DeleteOptions["propagationPolicy"] {
   if (propagationPolicy !== undefined || orphansByDefault === undefined) return propagationPolicy;
   return metadata.finalizers?.some((finalizer) => finalizer === orphanFinalizer || finalizer === foregroundFinalizer)
     ? undefined

@@ -3,6 +3,7 @@ import type { Clock, Random } from "../clock.ts";
 import type { Cluster, ClusterEvent, DeletionOptions } from "../cluster.ts";
 import { cloneJson } from "../json-value.ts";
 import type { ApiObject, Kind } from "../kind.ts";
+import type { KindChange, KindTable } from "../kind-table.ts";
 import type { Storage } from "../storage.ts";
 import { createObject } from "./create.ts";
 import { decodePatched } from "./decode-object.ts";
@@ -16,7 +17,7 @@ export interface RegistryDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly storage: Storage;
-  readonly kinds: readonly Kind[];
+  readonly kindTable: KindTable;
 }
 
 /** The cluster as the server's own controllers see it, over the same verbs as HTTP's. */
@@ -25,7 +26,15 @@ export class Registry implements Cluster {
   readonly context: RestContext;
 
   constructor(deps: RegistryDeps) {
-    this.context = { ...deps, cluster: this };
+    this.context = { ...deps, kinds: deps.kindTable.all, cluster: this };
+  }
+
+  kinds(): readonly Kind[] {
+    return this.context.kinds;
+  }
+
+  watchKinds(listener: (change: KindChange) => void): Disposable {
+    return this.context.kindTable.watch(listener);
   }
 
   get(kind: Kind, namespace: string | undefined, name: string): Readonly<ApiObject> | undefined {

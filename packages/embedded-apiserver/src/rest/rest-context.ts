@@ -1,15 +1,19 @@
 import type { Clock, Random } from "../clock.ts";
 import type { Cluster } from "../cluster.ts";
 import type { ApiObject, Kind } from "../kind.ts";
-import type { Collection, Storage } from "../storage.ts";
+import type { KindTable } from "../kind-table.ts";
+import { viewInVersion } from "../custom-resources/version-view.ts";
+import type { ObjectCollection, Storage } from "../storage.ts";
 
 /** What the verbs work with. */
 export interface RestContext {
   readonly clock: Clock;
   readonly random: Random;
   readonly storage: Storage;
-  /** All kinds the server knows. */
+  /** All kinds the server knows; custom resources come and go. */
   readonly kinds: readonly Kind[];
+  /** The table that `kinds` is of. */
+  readonly kindTable: KindTable;
   /** The same objects, for the hooks of a kind. */
   readonly cluster: Cluster;
 }
@@ -37,8 +41,9 @@ export interface ObjectAddress {
 }
 
 /** The stored objects of the kind. */
-export function collectionOf(context: RestContext, kind: Kind): Collection {
-  return context.storage.collection(kind);
+export function collectionOf(context: RestContext, kind: Kind): ObjectCollection {
+  const collection = context.storage.collection(kind);
+  return kind.storageVersion === undefined ? collection : viewInVersion(collection, kind);
 }
 
 /** The kind of that group and plural name, in any version; `undefined` if there is none. */

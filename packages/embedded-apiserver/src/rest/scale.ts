@@ -1,8 +1,14 @@
 import { badRequest, invalid } from "../api-status-error.ts";
 import { cloneJson, isJsonObject, type JsonObject, type JsonValue } from "../json-value.ts";
-import type { ApiObject } from "../kind.ts";
+import { customScaleOf, withCustomReplicas } from "../custom-resources/custom-scale.ts";
+import type { ApiObject, Kind } from "../kind.ts";
 import type { ObjectAddress, RestContext } from "./rest-context.ts";
 import { updateObject, type UpdateOptions } from "./update.ts";
+
+/** The `autoscaling/v1` Scale of an object of a kind. */
+export function scaleOfKind({ custom }: Kind, object: Readonly<ApiObject>): JsonObject {
+  return custom?.scale === undefined ? scaleOf(object) : customScaleOf(object, custom.scale);
+}
 
 /** The `autoscaling/v1` Scale of an object. */
 export function scaleOf({ metadata, spec, status }: Readonly<ApiObject>): JsonObject {
@@ -67,10 +73,9 @@ export function updateScale(
     context,
     address,
     (object) => {
-      const scale = change(scaleOf(object));
+      const scale = change(scaleOfKind(address.kind, object));
       if (!isJsonObject(scale)) throw badRequest("the object provided is unrecognized (must be of type Scale): expected a JSON object");
-      const wanted = cloneJson(object) as ApiObject;
-      wanted["spec"].replicas = replicasOf(address, scale);
+      const wanted = withReplicas(address.kind, object, replicasOf(address, scale));
       const { resourceVersion, uid } = isJsonObject(scale["metadata"]) ? scale["metadata"] : {};
       wanted.metadata.resourceVersion = typeof resourceVersion === "string" ? resourceVersion : "";
       if (typeof uid === "string" && uid !== "") wanted.metadata.uid = uid;
@@ -79,6 +84,13 @@ export function updateScale(
     options,
   );
   return stored.object;
+}
+
+function withReplicas({ custom }: Kind, object: Readonly<ApiObject>, replicas: number): ApiObject {
+  if (custom?.scale !== undefined) return withCustomReplicas(object, custom.scale, replicas);
+  const wanted = cloneJson(object) as ApiObject;
+  wanted["spec"].replicas = replicas;
+  return wanted;
 }
 
 function replicasOf({ name }: ObjectAddress, scale: JsonObject): number {

@@ -85,13 +85,14 @@ const conditionalOnly: ReadonlySet<string> = new Set([
   "csidrivers.storage.k8s.io",
   "csinodes.storage.k8s.io",
   "volumeattachments.storage.k8s.io",
+  "customresourcedefinitions.apiextensions.k8s.io",
 ]);
 
 function checkVersion(kind: Kind, object: ApiObject, stored: StoredObject): void {
   const given = object.metadata.resourceVersion ?? "";
   const { name } = stored.object.metadata;
   if (given === "" || given === "0") {
-    if (conditionalOnly.has(`${kind.plural}.${kind.group}`)) {
+    if (kind.custom !== undefined || conditionalOnly.has(`${kind.plural}.${kind.group}`)) {
       const message = "Invalid value: 0: must be specified for an update";
       throw invalid({ group: kind.group, kind: kind.plural }, name, [
         { field: "metadata.resourceVersion", reason: "FieldValueInvalid", message },

@@ -106,6 +106,12 @@ const namedTypes: Readonly<Record<string, TypeSchema>> = {
   "io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime": { type: "microTime" },
   "io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1": { type: "any" },
   "io.k8s.apimachinery.pkg.runtime.RawExtension": { type: "any" },
+  ...Object.fromEntries(
+    ["JSON", "JSONSchemaPropsOrArray", "JSONSchemaPropsOrBool", "JSONSchemaPropsOrStringArray"].map((name): [string, TypeSchema] => [
+      `io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.${name}`,
+      { type: "any" },
+    ]),
+  ),
 };
 
 function typeOf(openApi: OpenApiSchema): TypeSchema {

@@ -140,3 +140,13 @@ export function pathSegmentProblems(name: string): string[] {
   if (name === "." || name === "..") return [`may not be '${name}'`];
   return ["/", "%"].filter((character) => name.includes(character)).map((character) => `may not contain '${character}'`);
 }
+
+/** A DNS label as RFC 1035 has it: the name of a service, of a kind. */
+export function dns1035LabelProblems(value: string): string[] {
+  const pattern = "[a-z]([-a-z0-9]*[a-z0-9])?";
+  const problems = tooLong(value, 63);
+  if (whole(pattern).test(value)) return problems;
+  const rule =
+    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character";
+  return [...problems, ruleText(rule, pattern, ["my-name", "abc-123"])];
+}

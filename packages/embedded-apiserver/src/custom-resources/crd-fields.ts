@@ -1,0 +1,104 @@
+import type { JsonValue } from "../json-value.ts";
+
+/** The group of custom resource definitions. */
+export const apiExtensionsGroup = "apiextensions.k8s.io";
+
+/** Holds a definition that is deleted until its objects are gone. */
+export const cleanupFinalizer = "customresourcecleanup.apiextensions.k8s.io";
+
+/** A structural schema, as a CustomResourceDefinition has it. */
+export interface JsonSchema {
+  readonly type?: string;
+  readonly format?: string;
+  readonly description?: string;
+  readonly nullable?: boolean;
+  readonly default?: JsonValue;
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+  /** A schema, or whether other fields are allowed. */
+  readonly additionalProperties?: JsonSchema | boolean;
+  readonly items?: JsonSchema;
+  readonly required?: readonly string[];
+  readonly enum?: readonly JsonValue[];
+  readonly pattern?: string;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly exclusiveMinimum?: boolean;
+  readonly exclusiveMaximum?: boolean;
+  readonly multipleOf?: number;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly uniqueItems?: boolean;
+  readonly minProperties?: number;
+  readonly maxProperties?: number;
+  readonly allOf?: readonly JsonSchema[];
+  readonly anyOf?: readonly JsonSchema[];
+  readonly oneOf?: readonly JsonSchema[];
+  readonly not?: JsonSchema;
+  readonly "x-kubernetes-preserve-unknown-fields"?: boolean;
+  readonly "x-kubernetes-embedded-resource"?: boolean;
+  readonly "x-kubernetes-int-or-string"?: boolean;
+  readonly "x-kubernetes-list-type"?: string;
+  readonly "x-kubernetes-list-map-keys"?: readonly string[];
+}
+
+/** A column of `kubectl get` that a definition adds. */
+export interface PrinterColumn {
+  readonly name: string;
+  readonly type: string;
+  readonly format?: string;
+  readonly description?: string;
+  readonly priority?: number;
+  readonly jsonPath: string;
+}
+
+/** A version of a custom resource. */
+export interface CrdVersion {
+  readonly name: string;
+  readonly served: boolean;
+  readonly storage: boolean;
+  readonly schema?: { readonly openAPIV3Schema?: JsonSchema };
+  readonly subresources?: {
+    readonly status?: object;
+    readonly scale?: { readonly specReplicasPath: string; readonly statusReplicasPath: string; readonly labelSelectorPath?: string };
+  };
+  readonly additionalPrinterColumns?: readonly PrinterColumn[];
+  readonly selectableFields?: readonly { readonly jsonPath: string }[];
+}
+
+/** Names of a custom resource. */
+export interface CrdNames {
+  plural: string;
+  singular?: string;
+  shortNames?: string[];
+  kind: string;
+  listKind?: string;
+  categories?: string[];
+}
+
+/** The spec of a CustomResourceDefinition. */
+export interface CrdSpec {
+  group: string;
+  names: CrdNames;
+  scope: string;
+  versions: CrdVersion[] | null;
+  conversion?: { strategy: string };
+  preserveUnknownFields?: boolean;
+}
+
+/** A condition of a CustomResourceDefinition. */
+export interface CrdCondition {
+  type: string;
+  status: string;
+  lastTransitionTime?: string | null;
+  reason?: string;
+  message?: string;
+}
+
+/** The status of a CustomResourceDefinition. */
+export interface CrdStatus {
+  conditions: CrdCondition[] | null;
+  acceptedNames: CrdNames;
+  storedVersions: string[] | null;
+}

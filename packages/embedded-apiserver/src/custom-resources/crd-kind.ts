@@ -1,0 +1,71 @@
+import { toTimestamp } from "../clock.ts";
+import type { ApiObject, Kind } from "../kind.ts";
+import { nameColumn } from "../kinds/columns.ts";
+import { apiExtensionsGroup, cleanupFinalizer, type CrdSpec, type CrdStatus } from "./crd-fields.ts";
+import { crdErrors } from "./validate-crd.ts";
+
+/** Source: k8s.io/apiextensions-apiserver v0.36.3 pkg/registry/customresourcedefinition and pkg/apis/apiextensions/v1/defaults.go. */
+export const customResourceDefinitionKind: Kind = {
+  group: apiExtensionsGroup,
+  version: "v1",
+  kind: "CustomResourceDefinition",
+  plural: "customresourcedefinitions",
+  singular: "customresourcedefinition",
+  shortNames: ["crd", "crds"],
+  categories: ["api-extensions"],
+  namespaced: false,
+  schema: "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinition",
+  hasStatus: true,
+  hasGeneration: true,
+  applyDefaults(definition) {
+    const spec: CrdSpec = definition["spec"];
+    const { names } = spec;
+    if ((names.singular ?? "") === "") names.singular = names.kind.toLowerCase();
+    if ((names.listKind ?? "") === "" && names.kind !== "") names.listKind = `${names.kind}List`;
+    spec.conversion ??= { strategy: "None" };
+  },
+  prepareForCreate(definition) {
+    const status: CrdStatus = { conditions: null, acceptedNames: { plural: "", kind: "" }, storedVersions: null };
+    definition["status"] = status;
+    noteStoredVersion(definition);
+  },
+  prepareForUpdate(definition, old) {
+    if (definition["spec"] !== old["spec"]) definition["status"] = { ...definition["status"] };
+    noteStoredVersion(definition);
+  },
+  prepareForDelete(definition, nowMs) {
+    const status: CrdStatus = definition["status"];
+    const terminating = {
+      type: "Terminating",
+      status: "True",
+      lastTransitionTime: toTimestamp(nowMs),
+      reason: "InstanceDeletionPending",
+      message: "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
+    };
+    const finalizers = definition.metadata.finalizers ?? [];
+    return {
+      ...definition,
+      metadata: { ...definition.metadata, finalizers: [...finalizers.filter((one) => one !== cleanupFinalizer), cleanupFinalizer] },
+      status: { ...status, conditions: [...(status.conditions ?? []).filter(({ type }) => type !== "Terminating"), terminating] },
+    };
+  },
+  validate: crdErrors,
+  columns: [
+    nameColumn,
+    {
+      name: "Created At",
+      type: "date",
+      description: "CreationTimestamp is a timestamp representing the server time when this object was created.",
+      cell: ({ metadata }) => metadata.creationTimestamp,
+    },
+  ],
+};
+
+/** Objects may be stored in every version that ever was the one to store. */
+function noteStoredVersion(definition: ApiObject): void {
+  const { versions }: CrdSpec = definition["spec"];
+  const status: CrdStatus = definition["status"];
+  const stored = versions?.find(({ storage }) => storage)?.name;
+  if (stored !== undefined && !(status.storedVersions ?? []).includes(stored))
+    definition["status"] = { ...status, storedVersions: [...(status.storedVersions ?? []), stored] };
+}

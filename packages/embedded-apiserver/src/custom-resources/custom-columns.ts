@@ -1,0 +1,51 @@
+import type { JsonValue } from "../json-value.ts";
+import type { ApiObject, Column } from "../kind.ts";
+import { nameColumn } from "../kinds/columns.ts";
+import { ageOf } from "../kinds/human-duration.ts";
+import type { PrinterColumn } from "./crd-fields.ts";
+import { compileJsonPath } from "./json-path.ts";
+
+const ageDefinition: PrinterColumn = {
+  name: "Age",
+  type: "date",
+  description: "CreationTimestamp is a timestamp representing the server time when this object was created.",
+  jsonPath: ".metadata.creationTimestamp",
+};
+
+/**
+ * The columns of a custom resource.
+ *
+ * Source: k8s.io/apiextensions-apiserver v0.36.3 pkg/registry/customresource/tableconvertor/tableconvertor.go.
+ */
+export function customColumns(definitions: readonly PrinterColumn[] = [ageDefinition]): readonly Column[] {
+  return [nameColumn, ...definitions.map(column)];
+}
+
+function column({ name, type, format = "", description = "", priority = 0, jsonPath }: PrinterColumn): Column {
+  const find = compileJsonPath(jsonPath);
+  return {
+    name,
+    type: type as Column["type"],
+    format,
+    description: description === "" ? `Custom resource definition column (in JSONPath format): ${jsonPath}` : description,
+    wide: priority > 0,
+    cell: (object: ApiObject, nowMs) => cellOf(type, find(object as unknown as JsonValue), nowMs),
+  };
+}
+
+function cellOf(type: string, value: JsonValue | undefined, nowMs: number): string | number | boolean | null {
+  if (value === undefined || value === null) return null;
+  switch (type) {
+    case "integer":
+      return typeof value === "number" ? Math.trunc(value) : null;
+    case "number":
+      return typeof value === "number" ? value : null;
+    case "boolean":
+      return typeof value === "boolean" ? value : null;
+    case "date":
+      if (typeof value !== "string") return null;
+      return Number.isNaN(Date.parse(value)) ? "<invalid>" : ageOf(value, nowMs);
+    default:
+      return typeof value === "object" ? JSON.stringify(value) : String(value);
+  }
+}

@@ -1,0 +1,104 @@
+import { forbidden } from "../api-status-error.ts";
+import { cloneJson, equalJson, isJsonObject, type JsonObject, type JsonValue } from "../json-value.ts";
+import type { ApiObject, CustomKind, Kind } from "../kind.ts";
+import { decode, type Decoded } from "../kinds/schema/decode.ts";
+import type { OpenApiSchema } from "../kinds/schema/schema.ts";
+import type { CrdSpec, CrdVersion, JsonSchema } from "./crd-fields.ts";
+import { customColumns } from "./custom-columns.ts";
+import { compileJsonPath } from "./json-path.ts";
+import { applySchemaDefaults, prune, pruneNulls } from "./prune-and-default.ts";
+import { valueErrors } from "./validate-value.ts";
+
+const objectMeta = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
+
+/**
+ * Makes the kind of a version of a custom resource.
+ *
+ * Source: k8s.io/apiextensions-apiserver v0.36.3 pkg/apiserver/customresource_handler.go and pkg/registry/customresource.
+ *
+ * @param isTerminating - whether the definition is being deleted
+ */
+export function customKind({ group, names, scope, versions }: CrdSpec, version: CrdVersion, isTerminating: boolean): Kind {
+  const schema = version.schema?.openAPIV3Schema ?? {};
+  const hasStatus = version.subresources?.status !== undefined;
+  const scale = version.subresources?.scale;
+  const custom: CustomKind = {
+    listKind: names.listKind ?? `${names.kind}List`,
+    decode: (body) => decodeCustom(body, schema),
+    openApi: openApiOf({ group, version: version.name, kind: names.kind }, schema),
+    isTerminating,
+    ...(scale === undefined ? {} : { scale }),
+  };
+  return {
+    group,
+    version: version.name,
+    kind: names.kind,
+    plural: names.plural,
+    singular: names.singular ?? names.kind.toLowerCase(),
+    ...(names.shortNames === undefined ? {} : { shortNames: names.shortNames }),
+    ...(names.categories === undefined ? {} : { categories: names.categories }),
+    namespaced: scope === "Namespaced",
+    schema: definitionName({ group, version: version.name, kind: names.kind }),
+    hasGeneration: true,
+    hasStatus,
+    hasScale: scale !== undefined,
+    storageVersion: versions?.find(({ storage }) => storage)?.name ?? version.name,
+    custom,
+    prepareForCreate(object) {
+      if (isTerminating)
+        throw forbidden(
+          { group, plural: names.plural },
+          object.metadata.name,
+          "create not allowed while custom resource definition is terminating",
+        );
+      if (hasStatus) delete object["status"];
+    },
+    prepareForUpdate(object, old) {
+      if (!equalJson(counted(object, hasStatus), counted(old, hasStatus))) object.metadata.generation = (old.metadata.generation ?? 0) + 1;
+    },
+    validate: (object) => valueErrors(object as unknown as JsonValue, schema, ""),
+    fieldSelectors: Object.fromEntries(
+      (version.selectableFields ?? []).map(({ jsonPath }) => {
+        const find = compileJsonPath(jsonPath);
+        return [jsonPath.replace(/^\./, ""), (object: ApiObject): string => String(find(object as unknown as JsonValue) ?? "")];
+      }),
+    ),
+    columns: customColumns(version.additionalPrinterColumns),
+  };
+}
+
+/** What counts for a new generation. */
+function counted({ metadata: _metadata, status, ...rest }: Readonly<ApiObject>, hasStatus: boolean): object {
+  return hasStatus ? rest : { ...rest, status };
+}
+
+function decodeCustom(body: Readonly<Record<string, JsonValue>>, schema: JsonSchema): Decoded {
+  const unknownFields: string[] = [];
+  const object = cloneJson(body) as JsonObject;
+  const given = isJsonObject(object["metadata"]) ? object["metadata"] : {};
+  const metadata = decode(objectMeta, given);
+  pruneNulls(object, schema);
+  prune(object, schema, unknownFields);
+  applySchemaDefaults(object, schema);
+  unknownFields.push(...metadata.unknownFields.map((path) => `metadata.${path}`));
+  return { object: { ...object, metadata: metadata.object }, unknownFields };
+}
+
+/** The name of a schema in OpenAPI documents: the group's parts the other way round. */
+function definitionName({ group, version, kind }: { readonly group: string; readonly version: string; readonly kind: string }): string {
+  return [...group.split(".").toReversed(), version, kind].join(".");
+}
+
+function openApiOf(type: { readonly group: string; readonly version: string; readonly kind: string }, schema: JsonSchema): OpenApiSchema {
+  const reference = { allOf: [{ $ref: `#/components/schemas/${objectMeta}` }] };
+  return {
+    ...(schema as OpenApiSchema),
+    properties: {
+      ...(schema.properties as OpenApiSchema["properties"]),
+      apiVersion: { type: "string", description: "APIVersion defines the versioned schema of this representation of an object." },
+      kind: { type: "string", description: "Kind is a string value representing the REST resource this object represents." },
+      metadata: { description: "Standard object's metadata.", ...reference },
+    },
+    "x-kubernetes-group-version-kind": [type],
+  } as OpenApiSchema;
+}

@@ -1,0 +1,152 @@
+import { type Clock, toTimestamp } from "../clock.ts";
+import type { Cluster } from "../cluster.ts";
+import type { ApiObject, Kind } from "../kind.ts";
+import type { KindTable } from "../kind-table.ts";
+import { cleanupFinalizer, type CrdCondition, type CrdNames, type CrdSpec, type CrdStatus } from "./crd-fields.ts";
+import { customResourceDefinitionKind } from "./crd-kind.ts";
+import { customKind } from "./custom-kind.ts";
+
+/** What serves custom resources. */
+export interface CustomResourcesDeps {
+  readonly cluster: Cluster;
+  readonly clock: Pick<Clock, "now">;
+  readonly kinds: KindTable;
+}
+
+/**
+ * Serves what custom resource definitions define, and takes it away, objects and all, when they are deleted.
+ *
+ * Source: k8s.io/apiextensions-apiserver v0.36.3 pkg/controller/{status,establish,finalizer}. Here a definition is served
+ * as soon as it is created.
+ */
+export function serveCustomResources({ cluster, clock, kinds }: CustomResourcesDeps): Disposable {
+  const resources = new DisposableStack();
+  /** Kinds by definition, and the state of the definition they were made of. */
+  const served = new Map<string, { readonly spec: CrdSpec; readonly isTerminating: boolean; readonly kinds: readonly Kind[] }>();
+  resources.use(
+    cluster.watch(customResourceDefinitionKind, ({ type, object }) => {
+      if (type === "DELETED") return withdraw(object.metadata.name);
+      sync(object.metadata.name);
+    }),
+  );
+  return resources;
+
+  function sync(name: string): void {
+    const definition = cluster.get(customResourceDefinitionKind, undefined, name);
+    if (definition === undefined) return;
+    serve(definition);
+    if (definition.metadata.deletionTimestamp === undefined) establish(definition);
+    else if (definition.metadata.finalizers?.includes(cleanupFinalizer)) cleanUp(definition);
+  }
+
+  function establish(definition: Readonly<ApiObject>): void {
+    const status: CrdStatus = definition["status"];
+    const { acceptedNames, namesAccepted } = acceptNames(definition);
+    const isEstablished = hasTrue(status, "Established") || namesAccepted.status === "True";
+    const established = isEstablished
+      ? { type: "Established", status: "True", reason: "InitialNamesAccepted", message: "the initial names have been accepted" }
+      : { type: "Established", status: "False", reason: "NotAccepted", message: "not all names are accepted" };
+    const conditions = [namesAccepted, established].reduce(withCondition, status.conditions ?? []);
+    writeStatus(definition, { ...status, conditions, acceptedNames });
+  }
+
+  function acceptNames(definition: Readonly<ApiObject>): { acceptedNames: CrdNames; namesAccepted: CrdCondition } {
+    const { group, names }: CrdSpec = definition["spec"];
+    const { acceptedNames }: CrdStatus = definition["status"];
+    const others = cluster
+      .list(customResourceDefinitionKind)
+      .filter((other) => other["spec"].group === group && other.metadata.name !== definition.metadata.name)
+      .map((other): CrdNames => other["status"].acceptedNames);
+    const resourceNames = new Set(others.flatMap(({ plural, singular = "", shortNames = [] }) => [plural, singular, ...shortNames]));
+    const kindNames = new Set(others.flatMap(({ kind, listKind = "" }) => [kind, listKind]));
+    const result: CrdNames = { ...acceptedNames };
+    let problem: Pick<CrdCondition, "reason" | "message"> | undefined;
+    const accept = (reason: string, wanted: readonly string[], present: readonly string[], used: ReadonlySet<string>): boolean => {
+      const taken = wanted.filter((name) => name !== "" && !present.includes(name) && used.has(name));
+      if (taken.length > 0) problem = { reason, message: taken.map((name) => `${JSON.stringify(name)} is already in use`).join(", ") };
+      return taken.length === 0;
+    };
+    if (accept("PluralConflict", [names.plural], [acceptedNames.plural], resourceNames)) result.plural = names.plural;
+    if (accept("SingularConflict", [names.singular ?? ""], [acceptedNames.singular ?? ""], resourceNames) && names.singular !== undefined)
+      result.singular = names.singular;
+    if (accept("ShortNamesConflict", names.shortNames ?? [], acceptedNames.shortNames ?? [], resourceNames)) {
+      if (names.shortNames === undefined) delete result.shortNames;
+      else result.shortNames = names.shortNames;
+    }
+    if (accept("KindConflict", [names.kind], [acceptedNames.kind], kindNames)) result.kind = names.kind;
+    if (accept("ListKindConflict", [names.listKind ?? ""], [acceptedNames.listKind ?? ""], kindNames) && names.listKind !== undefined)
+      result.listKind = names.listKind;
+    if (names.categories === undefined) delete result.categories;
+    else result.categories = names.categories;
+    const namesAccepted: CrdCondition =
+      problem === undefined
+        ? { type: "NamesAccepted", status: "True", reason: "NoConflicts", message: "no conflicts found" }
+        : { type: "NamesAccepted", status: "False", ...problem };
+    return { acceptedNames: result, namesAccepted };
+  }
+
+  function withCondition(conditions: readonly CrdCondition[], condition: CrdCondition): CrdCondition[] {
+    const known = conditions.find(({ type }) => type === condition.type);
+    const lastTransitionTime =
+      known?.status === condition.status && known.lastTransitionTime ? known.lastTransitionTime : toTimestamp(clock.now());
+    const { type, status, ...rest } = condition;
+    const dated = { type, status, lastTransitionTime, ...rest };
+    return known === undefined ? [...conditions, dated] : conditions.map((one) => (one === known ? dated : one));
+  }
+
+  function writeStatus({ metadata }: Readonly<ApiObject>, status: CrdStatus): void {
+    cluster.update(customResourceDefinitionKind, undefined, metadata.name, (definition) => ({ ...definition, status }), "status");
+  }
+
+  /** Makes kinds of an established definition, anew when it has changed. */
+  function serve(definition: Readonly<ApiObject>): void {
+    const spec: CrdSpec = definition["spec"];
+    const isTerminating = definition.metadata.deletionTimestamp !== undefined;
+    const known = served.get(definition.metadata.name);
+    if (!hasTrue(definition["status"], "Established") || (known?.spec === spec && known.isTerminating === isTerminating)) return;
+    withdraw(definition.metadata.name);
+    const versions = (spec.versions ?? []).filter((version) => version.served || version.storage);
+    const made = versions.map((version) => ({ version, kind: customKind(spec, version, isTerminating) }));
+    for (const { version, kind } of made) if (version.served) kinds.add(kind);
+    served.set(definition.metadata.name, { spec, isTerminating, kinds: made.map(({ kind }) => kind) });
+  }
+
+  function withdraw(name: string): void {
+    for (const kind of served.get(name)?.kinds ?? []) kinds.remove(kind);
+    served.delete(name);
+  }
+
+  /** Deletes the objects, then lets the definition go. */
+  function cleanUp(definition: Readonly<ApiObject>): void {
+    const { name } = definition.metadata;
+    const all = served.get(name)?.kinds ?? [];
+    const stored = all.find((kind) => kind.storageVersion === kind.version);
+    if (stored !== undefined) {
+      const remaining = (): Readonly<ApiObject>[] => cluster.list(stored);
+      for (const { metadata } of remaining())
+        cluster.delete(stored, metadata.namespace, metadata.name, { propagationPolicy: "Background" });
+      if (remaining().length > 0) return waitFor(stored, name);
+    }
+    cluster.update(customResourceDefinitionKind, undefined, name, (object) => {
+      const finalizers = (object.metadata.finalizers ?? []).filter((finalizer) => finalizer !== cleanupFinalizer);
+      if (finalizers.length > 0) object.metadata.finalizers = finalizers;
+      else delete object.metadata.finalizers;
+      return object;
+    });
+  }
+
+  /** Objects with finalizers go when these do. */
+  function waitFor(stored: Kind, name: string): void {
+    const wait = resources.use(
+      cluster.watch(stored, ({ type }) => {
+        if (type !== "DELETED" || cluster.list(stored).length > 0) return;
+        wait[Symbol.dispose]();
+        sync(name);
+      }),
+    );
+  }
+}
+
+function hasTrue({ conditions }: CrdStatus, type: string): boolean {
+  return (conditions ?? []).some((condition) => condition.type === type && condition.status === "True");
+}

@@ -1,0 +1,41 @@
+import { badRequest } from "../api-status-error.ts";
+import { cloneJson, isJsonObject, type JsonObject, type JsonValue } from "../json-value.ts";
+import type { ApiObject, CustomKind } from "../kind.ts";
+import { compileJsonPath } from "./json-path.ts";
+
+type ScalePaths = NonNullable<CustomKind["scale"]>;
+
+/** The `autoscaling/v1` Scale of a custom resource. Source: k8s.io/apiextensions-apiserver v0.36.3 pkg/registry/customresource/etcd.go. */
+export function customScaleOf(object: Readonly<ApiObject>, paths: ScalePaths): JsonObject {
+  const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata;
+  const at = (path: string | undefined): JsonValue | undefined =>
+    path === undefined ? undefined : compileJsonPath(path)(object as unknown as JsonValue);
+  const replicas = at(paths.specReplicasPath);
+  const current = at(paths.statusReplicasPath);
+  const selector = at(paths.labelSelectorPath);
+  return {
+    kind: "Scale",
+    apiVersion: "autoscaling/v1",
+    metadata: { name, ...(namespace === undefined ? {} : { namespace }), uid, resourceVersion, creationTimestamp },
+    spec: typeof replicas === "number" && replicas !== 0 ? { replicas } : {},
+    status: {
+      replicas: typeof current === "number" ? current : 0,
+      ...(typeof selector === "string" && selector !== "" ? { selector } : {}),
+    },
+  };
+}
+
+/** A copy of a custom resource with another number of replicas. @throws ApiStatusError 400 if its path leads nowhere */
+export function withCustomReplicas(object: Readonly<ApiObject>, { specReplicasPath }: ScalePaths, replicas: number): ApiObject {
+  const copy = cloneJson(object) as ApiObject;
+  const names = specReplicasPath.split(".").filter((name) => name !== "");
+  const last = names.pop() ?? "";
+  let place: JsonObject = copy as unknown as JsonObject;
+  for (const name of names) {
+    const next = (place[name] ??= {});
+    if (!isJsonObject(next)) throw badRequest(`set ${specReplicasPath}: ${name} is no object`);
+    place = next;
+  }
+  place[last] = replicas;
+  return copy;
+}

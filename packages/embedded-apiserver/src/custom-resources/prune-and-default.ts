@@ -1,0 +1,83 @@
+import { cloneJson, isJsonObject, type JsonObject, type JsonValue } from "../json-value.ts";
+import type { JsonSchema } from "./crd-fields.ts";
+
+/**
+ * Removes what a schema does not have. Changes the value.
+ *
+ * Source: k8s.io/apiextensions-apiserver v0.36.3 pkg/apiserver/schema/pruning/algorithm.go.
+ *
+ * @param unknown - collects the paths of what was removed
+ */
+export function prune(value: JsonValue, schema: JsonSchema, unknown: string[], path = ""): void {
+  if (Array.isArray(value)) {
+    if (schema.items === undefined) return;
+    for (const [index, item] of value.entries()) prune(item, schema.items, unknown, `${path}[${index}]`);
+    return;
+  }
+  if (!isJsonObject(value)) return;
+  const preserves = schema["x-kubernetes-preserve-unknown-fields"] === true;
+  const { properties = {}, additionalProperties } = schema;
+  for (const [name, member] of Object.entries(value)) {
+    const place = path === "" ? name : `${path}.${name}`;
+    if (isOfEveryObject(name, schema, path)) continue;
+    const property = Object.hasOwn(properties, name) ? properties[name] : undefined;
+    if (property !== undefined) prune(member, property, unknown, place);
+    else if (typeof additionalProperties === "object") prune(member, additionalProperties, unknown, place);
+    else if (additionalProperties !== true && !preserves) {
+      delete value[name];
+      unknown.push(place);
+    }
+  }
+}
+
+function isOfEveryObject(name: string, schema: JsonSchema, path: string): boolean {
+  if (path !== "" && schema["x-kubernetes-embedded-resource"] !== true) return false;
+  return name === "apiVersion" || name === "kind" || name === "metadata";
+}
+
+/**
+ * Fills in defaults where nothing is. Changes the value.
+ *
+ * Source: k8s.io/apiextensions-apiserver v0.36.3 pkg/apiserver/schema/defaulting/algorithm.go.
+ */
+export function applySchemaDefaults(value: JsonValue, schema: JsonSchema): void {
+  if (Array.isArray(value)) {
+    const { items } = schema;
+    if (items !== undefined) for (const item of value) applySchemaDefaults(item, items);
+    return;
+  }
+  if (!isJsonObject(value)) return;
+  for (const [name, property] of Object.entries(schema.properties ?? {})) {
+    if (property.default !== undefined && !Object.hasOwn(value, name)) value[name] = cloneJson(property.default);
+  }
+  for (const [name, member] of Object.entries(value)) {
+    const property = memberSchema(schema, name);
+    if (property !== undefined) applySchemaDefaults(member, property);
+  }
+}
+
+/** The schema of a field of an object. */
+export function memberSchema({ properties = {}, additionalProperties }: JsonSchema, name: string): JsonSchema | undefined {
+  if (Object.hasOwn(properties, name)) return properties[name];
+  return typeof additionalProperties === "object" ? additionalProperties : undefined;
+}
+
+/** Removes nulls that may not be. Changes the value. Source: the same package's prunenulls.go. */
+export function pruneNulls(value: JsonValue, schema: JsonSchema): void {
+  if (Array.isArray(value)) {
+    const { items } = schema;
+    if (items !== undefined) for (const item of value) pruneNulls(item, items);
+    return;
+  }
+  if (!isJsonObject(value)) return;
+  dropNonNullable(value, schema);
+  for (const [name, member] of Object.entries(value)) {
+    const property = memberSchema(schema, name);
+    if (property !== undefined) pruneNulls(member, property);
+  }
+}
+
+function dropNonNullable(value: JsonObject, schema: JsonSchema): void {
+  for (const [name, property] of Object.entries(schema.properties ?? {}))
+    if (value[name] === null && property.nullable !== true) delete value[name];
+}

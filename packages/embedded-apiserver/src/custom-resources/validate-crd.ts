@@ -1,0 +1,157 @@
+import { equalJson } from "../json-value.ts";
+import type { ApiObject, FieldError } from "../kind.ts";
+import { forbiddenField, invalidValue, notSupported, required } from "../kinds/validation/field-errors.ts";
+import { immutableErrors } from "../kinds/validation/immutable.ts";
+import { dns1035LabelProblems, dnsSubdomainProblems } from "../kinds/validation/names.ts";
+import type { CrdNames, CrdSpec, CrdStatus, CrdVersion } from "./crd-fields.ts";
+import { structuralErrors } from "./validate-schema.ts";
+
+/** Source of this file: k8s.io/apiextensions-apiserver v0.36.3 pkg/apis/apiextensions/validation/validation.go. */
+
+/** What is wrong with a CustomResourceDefinition. */
+export function crdErrors(definition: ApiObject, old: ApiObject | undefined): FieldError[] {
+  const spec: CrdSpec = definition["spec"];
+  const name = definition.metadata.name;
+  const isNamed = name === `${spec.names.plural}.${spec.group}`;
+  return [
+    ...(isNamed ? [] : [invalidValue("metadata.name", name, 'must be spec.names.plural+"."+spec.group')]),
+    ...specErrors(spec),
+    ...(old === undefined ? [] : updateErrors(spec, old["spec"], isEstablished(old["status"]))),
+  ];
+}
+
+function isEstablished({ conditions }: CrdStatus): boolean {
+  return (conditions ?? []).some(({ type, status }) => type === "Established" && status === "True");
+}
+
+function updateErrors(spec: CrdSpec, old: CrdSpec, isEstablished: boolean): FieldError[] {
+  return [
+    ...(isEstablished
+      ? [...immutableErrors(spec.scope, old.scope, "spec.scope"), ...immutableErrors(spec.names.kind, old.names.kind, "spec.names.kind")]
+      : []),
+    ...immutableErrors(spec.group, old.group, "spec.group"),
+    ...immutableErrors(spec.names.plural, old.names.plural, "spec.names.plural"),
+  ];
+}
+
+function specErrors(spec: CrdSpec): FieldError[] {
+  const versions = spec.versions ?? [];
+  const names = versions.map(({ name }) => name);
+  return [
+    ...groupErrors(spec.group),
+    ...scopeErrors(spec.scope),
+    ...versions.flatMap((version, index) => versionErrors(version, `spec.versions[${index}]`)),
+    ...partErrors(
+      versions,
+      { part: ({ schema }) => schema, own: "schema", shared: "spec.validation" },
+      ({ openAPIV3Schema: schema }, field) => (schema === undefined ? [] : structuralErrors(schema, `${field}.openAPIV3Schema`)),
+    ),
+    ...partErrors(versions, { part: ({ subresources }) => subresources, own: "subresources", shared: "spec.subresources" }, scaleErrors),
+    ...partErrors(
+      versions,
+      {
+        part: ({ additionalPrinterColumns }) => additionalPrinterColumns,
+        own: "additionalPrinterColumns",
+        shared: "spec.additionalPrinterColumns",
+      },
+      columnsErrors,
+    ),
+    ...(new Set(names).size < names.length ? [invalidValue("spec.versions", versions, "must contain unique version names")] : []),
+    ...(versions.filter(({ storage }) => storage).length === 1
+      ? []
+      : [invalidValue("spec.versions", versions, "must have exactly one version marked as storage version")]),
+    ...namesErrors(spec.names),
+    ...conversionErrors(spec),
+  ];
+}
+
+function groupErrors(group: string): FieldError[] {
+  const field = "spec.group";
+  if (group === "") return [required(field)];
+  const problems = dnsSubdomainProblems(group);
+  if (problems.length > 0) return [invalidValue(field, group, problems.join(","))];
+  return group.includes(".") ? [] : [invalidValue(field, group, "should be a domain with at least one dot")];
+}
+
+function scopeErrors(scope: string): FieldError[] {
+  if (scope === "") return [required("spec.scope")];
+  return scope === "Cluster" || scope === "Namespaced" ? [] : [notSupported("spec.scope", scope, ["Cluster", "Namespaced"])];
+}
+
+function versionErrors({ name, schema }: CrdVersion, field: string): FieldError[] {
+  const problems = dns1035LabelProblems(name);
+  return [
+    ...(schema?.openAPIV3Schema === undefined ? [required(`${field}.schema.openAPIV3Schema`)] : []),
+    ...(problems.length > 0 ? [invalidValue(`${field}.name`, name, problems.join(","))] : []),
+  ];
+}
+
+/**
+ * Errors of a part of all versions. The real server keeps what is the same in all of them in one place, and names that.
+ *
+ * @param shared - that place, such as `spec.validation`
+ */
+function partErrors<Part>(
+  versions: readonly CrdVersion[],
+  { part, own, shared }: { readonly part: (version: CrdVersion) => Part | undefined; readonly own: string; readonly shared: string },
+  errorsOf: (part: Part, field: string) => FieldError[],
+): FieldError[] {
+  const parts = versions.map(part);
+  const [first] = parts;
+  if (first !== undefined && parts.every((other) => equalJson(other, first))) return errorsOf(first, shared);
+  return parts.flatMap((one, index) => (one === undefined ? [] : errorsOf(one, `spec.versions[${index}].${own}`)));
+}
+
+function scaleErrors({ scale }: NonNullable<CrdVersion["subresources"]>, field: string): FieldError[] {
+  if (scale === undefined) return [];
+  return [
+    ...replicasPathErrors(scale.specReplicasPath, ".spec.", `${field}.scale.specReplicasPath`),
+    ...replicasPathErrors(scale.statusReplicasPath, ".status.", `${field}.scale.statusReplicasPath`),
+  ];
+}
+
+const columnTypes = ["boolean", "date", "integer", "number", "string"];
+
+function columnsErrors(columns: NonNullable<CrdVersion["additionalPrinterColumns"]>, field: string): FieldError[] {
+  const types = `must be one of ${columnTypes.join(",")}`;
+  return columns.flatMap(({ name, type, jsonPath }, index) => [
+    ...(name === "" ? [required(`${field}[${index}].name`)] : []),
+    ...(type === "" ? [required(`${field}[${index}].type`, types)] : []),
+    ...(type === "" || columnTypes.includes(type) ? [] : [invalidValue(`${field}[${index}].type`, type, types)]),
+    ...(jsonPath === "" ? [required(`${field}[${index}].JSONPath`)] : []),
+  ]);
+}
+
+function replicasPathErrors(path: string, prefix: string, field: string): FieldError[] {
+  if (path === "") return [required(field)];
+  return path.startsWith(prefix) ? [] : [invalidValue(field, path, `should be a json path under ${prefix.slice(0, -1)}`)];
+}
+
+function namesErrors({ plural, singular = "", kind, listKind = "", shortNames = [], categories = [] }: CrdNames): FieldError[] {
+  const label = (field: string, value: string, prefix = ""): FieldError[] => {
+    const problems = value === "" ? [] : dns1035LabelProblems(value.toLowerCase());
+    return problems.length === 0 ? [] : [invalidValue(`spec.names.${field}`, value, `${prefix}${problems.join(",")}`)];
+  };
+  const mixed = "may have mixed case, but should otherwise match: ";
+  return [
+    ...(plural === "" ? [required("spec.names.plural")] : []),
+    ...(singular === "" ? [required("spec.names.singular")] : []),
+    ...(kind === "" ? [required("spec.names.kind")] : []),
+    ...(listKind === "" ? [required("spec.names.listKind")] : []),
+    ...label("plural", plural),
+    ...label("singular", singular),
+    ...label("kind", kind, mixed),
+    ...label("listKind", listKind, mixed),
+    ...shortNames.flatMap((name, index) => label(`shortNames[${index}]`, name)),
+    ...(kind !== "" && kind === listKind ? [invalidValue("spec.names.listKind", listKind, "kind and listKind may not be the same")] : []),
+    ...categories.flatMap((name, index) => label(`categories[${index}]`, name)),
+  ];
+}
+
+/** Objects are converted by their `apiVersion` only; the real server could ask a webhook. */
+function conversionErrors({ conversion }: CrdSpec): FieldError[] {
+  const strategy = conversion?.strategy ?? "None";
+  if (strategy === "None") return [];
+  if (strategy === "Webhook") return [forbiddenField("spec.conversion.strategy", "the embedded API server calls no webhooks")];
+  return [notSupported("spec.conversion.strategy", strategy, ["None", "Webhook"])];
+}

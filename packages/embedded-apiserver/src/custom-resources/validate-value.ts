@@ -1,0 +1,164 @@
+import { equalJson, isJsonObject, type JsonObject, type JsonValue } from "../json-value.ts";
+import type { FieldError } from "../kind.ts";
+import { duplicate, invalidValue, notSupported, required, tooLong, tooMany } from "../kinds/validation/field-errors.ts";
+import type { JsonSchema } from "./crd-fields.ts";
+import { isOfFormat } from "./formats.ts";
+import { memberSchema } from "./prune-and-default.ts";
+
+/**
+ * What a value has against its schema.
+ *
+ * Source of the words: k8s.io/kube-openapi pkg/validation/errors/schema.go and k8s.io/apiextensions-apiserver v0.36.3
+ * pkg/apiserver/validation/validation.go.
+ *
+ * @param path - such as `spec.replicas`; empty at the root
+ */
+export function valueErrors(value: JsonValue, schema: JsonSchema, path: string): FieldError[] {
+  if (value === null && schema.nullable === true) return [];
+  const type = typeError(value, schema, path);
+  if (type !== undefined) return [type];
+  return [
+    ...enumErrors(value, schema, path),
+    ...scalarErrors(value, schema, path),
+    ...(Array.isArray(value) ? arrayErrors(value, schema, path) : []),
+    ...(isJsonObject(value) ? objectErrors(value, schema, path) : []),
+    ...combinedErrors(value, schema, path),
+  ];
+}
+
+function body(path: string): string {
+  return `${path} in body`;
+}
+
+function typeError(value: JsonValue, schema: JsonSchema, path: string): FieldError | undefined {
+  const { type = "" } = schema;
+  const actual = typeName(value);
+  if (schema["x-kubernetes-int-or-string"] === true) {
+    if (actual === "integer" || actual === "string") return undefined;
+    return wrongType(value, "integer,string", path);
+  }
+  if (type === "" || type === actual || (type === "number" && actual === "integer")) return undefined;
+  return wrongType(value, type, path);
+}
+
+function wrongType(value: JsonValue, type: string, path: string): FieldError {
+  const message = `${body(path)} must be of type ${type}: ${JSON.stringify(typeName(value))}`;
+  // The real server quotes the name of the type it found.
+  return { ...invalidValue(path, typeName(value), message), reason: "FieldValueTypeInvalid" };
+}
+
+function typeName(value: JsonValue): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "array";
+  if (typeof value === "number") return Number.isInteger(value) ? "integer" : "number";
+  return typeof value;
+}
+
+function enumErrors(value: JsonValue, { enum: allowed }: JsonSchema, path: string): FieldError[] {
+  if (allowed === undefined || allowed.some((one) => equalJson(one, value))) return [];
+  const texts = allowed.map((one) => (typeof one === "string" ? one : JSON.stringify(one)));
+  return [notSupported(path, value, texts)];
+}
+
+function scalarErrors(value: JsonValue, schema: JsonSchema, path: string): FieldError[] {
+  if (typeof value === "number") return numberErrors(value, schema, path);
+  return typeof value === "string" ? textErrors(value, schema, path) : [];
+}
+
+function numberErrors(value: number, schema: JsonSchema, path: string): FieldError[] {
+  const { minimum, maximum, multipleOf, format } = schema;
+  const wrong = (problem: string): FieldError => invalidValue(path, value, `${body(path)} should be ${problem}`);
+  const errors: FieldError[] = [];
+  if (maximum !== undefined && (schema.exclusiveMaximum === true ? value >= maximum : value > maximum))
+    errors.push(wrong(`less than ${schema.exclusiveMaximum === true ? "" : "or equal to "}${maximum}`));
+  if (minimum !== undefined && (schema.exclusiveMinimum === true ? value <= minimum : value < minimum))
+    errors.push(wrong(`greater than ${schema.exclusiveMinimum === true ? "" : "or equal to "}${minimum}`));
+  if (multipleOf !== undefined && !Number.isInteger(value / multipleOf)) errors.push(wrong(`a multiple of ${multipleOf}`));
+  if (format === "int32" && (value < -(2 ** 31) || value > 2 ** 31 - 1))
+    errors.push(invalidValue(path, value, `Checked value must be of type integer with format int32`));
+  return errors;
+}
+
+function textErrors(value: string, schema: JsonSchema, path: string): FieldError[] {
+  const { minLength, maxLength, pattern, format } = schema;
+  const length = [...value].length;
+  // Of these the first is told.
+  if (maxLength !== undefined && length > maxLength) return [tooLong(path, maxLength)];
+  if (minLength !== undefined && length < minLength)
+    return [invalidValue(path, value, `${body(path)} should be at least ${minLength} chars long`)];
+  if (pattern !== undefined && !matches(pattern, value)) return [invalidValue(path, value, `${body(path)} should match '${pattern}'`)];
+  if (format === undefined || isOfFormat(format, value)) return [];
+  return [invalidValue(path, value, `${body(path)} must be of type ${format}: ${JSON.stringify(value)}`)];
+}
+
+/** Go's expressions are nearly JavaScript's; one that JavaScript cannot read matches everything. */
+function matches(pattern: string, value: string): boolean {
+  try {
+    return new RegExp(pattern, "u").test(value);
+  } catch {
+    return true;
+  }
+}
+
+function arrayErrors(value: readonly JsonValue[], schema: JsonSchema, path: string): FieldError[] {
+  const { minItems, maxItems, items } = schema;
+  const errors: FieldError[] = [];
+  if (minItems !== undefined && value.length < minItems)
+    errors.push(invalidValue(path, value.length, `${body(path)} should have at least ${minItems} items`));
+  if (maxItems !== undefined && value.length > maxItems) errors.push(tooMany(path, value.length, maxItems));
+  errors.push(...duplicateErrors(value, schema, path));
+  if (items !== undefined) for (const [index, item] of value.entries()) errors.push(...valueErrors(item, items, `${path}[${index}]`));
+  return errors;
+}
+
+/** Source: k8s.io/apiextensions-apiserver v0.36.3 pkg/apiserver/schema/listtype/validation.go. */
+function duplicateErrors(value: readonly JsonValue[], schema: JsonSchema, path: string): FieldError[] {
+  const listType = schema["x-kubernetes-list-type"];
+  if (listType !== "set" && listType !== "map") return [];
+  const keys = schema["x-kubernetes-list-map-keys"] ?? [];
+  const keyOf = (item: JsonValue): JsonValue =>
+    listType === "map" && isJsonObject(item)
+      ? Object.fromEntries(keys.flatMap((key) => (item[key] === undefined ? [] : [[key, item[key]]])))
+      : item;
+  const seen: JsonValue[] = [];
+  return value.flatMap((item, index) => {
+    const key = keyOf(item);
+    const isKnown = seen.some((other) => equalJson(other, key));
+    seen.push(key);
+    return isKnown ? [duplicate(`${path}[${index}]`, key)] : [];
+  });
+}
+
+function objectErrors(value: JsonObject, schema: JsonSchema, path: string): FieldError[] {
+  const { required: names = [], minProperties, maxProperties } = schema;
+  const count = Object.keys(value).length;
+  const at = (name: string): string => (path === "" ? name : `${path}.${name}`);
+  const errors: FieldError[] = [];
+  if (minProperties !== undefined && count < minProperties)
+    errors.push(invalidValue(path, value, `${body(path)} should have at least ${minProperties} properties`));
+  if (maxProperties !== undefined && count > maxProperties) errors.push(tooMany(path, count, maxProperties));
+  for (const name of names) if (!Object.hasOwn(value, name)) errors.push(required(at(name)));
+  for (const [name, member] of Object.entries(value)) {
+    const property = memberSchema(schema, name);
+    // What every object has is checked for every kind elsewhere.
+    if (path === "" && (name === "metadata" || name === "kind" || name === "apiVersion")) continue;
+    if (property !== undefined) errors.push(...valueErrors(member, property, at(name)));
+  }
+  return errors;
+}
+
+function combinedErrors(value: JsonValue, { allOf = [], anyOf, oneOf, not }: JsonSchema, path: string): FieldError[] {
+  const isValid = (schema: JsonSchema): boolean => valueErrors(value, schema, path).length === 0;
+  const errors = allOf.flatMap((schema) => valueErrors(value, schema, path));
+  const quote = (problem: string): FieldError => invalidValue(path, value, problem);
+  if (anyOf !== undefined && !anyOf.some(isValid)) errors.push(quote(`${body(path)} must validate at least one schema (anyOf)`));
+  if (oneOf !== undefined) {
+    const count = oneOf.filter(isValid).length;
+    if (count !== 1)
+      errors.push(
+        quote(`${body(path)} must validate one and only one schema (oneOf). Found ${count === 0 ? "none" : String(count)} valid`),
+      );
+  }
+  if (not !== undefined && isValid(not)) errors.push(quote(`${body(path)} must not validate the schema (not)`));
+  return errors;
+}
