@@ -290,7 +290,7 @@ test.each([
   const target = { url: `${server.url}/?exit=3` };
   const stdout = collect();
 
-  const result = await runRemoteCommandOver(await dialSpdy(target, [version], undefined), {
+  const result = await runRemoteCommandOver(await dialSpdy(target, [version], { clock }), {
     clock,
     stdin: input("x"),
     stdout: stdout.stream,
@@ -370,7 +370,7 @@ test("a client whose transport is refused tries SPDY", async () => {
 test("a refusal reaches the client through a proxy word for word", async () => {
   await using kubelet = await serveUpgrades((upgrade) => acceptRemoteCommand(upgrade, { ...all, clock }));
   await using server = await serveUpgrades((upgrade) => proxyUpgrade(upgrade, { url: kubelet.url }, { clock }));
-  const refused = dialSpdy({ url: server.url }, ["v9.channel.k8s.io"], undefined);
+  const refused = dialSpdy({ url: server.url }, ["v9.channel.k8s.io"], { clock });
 
   const error: unknown = await refused.catch((reason: unknown) => reason);
 

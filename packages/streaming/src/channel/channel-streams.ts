@@ -67,6 +67,8 @@ export function duplexOf(channel: Channel, explain?: (lost: Error) => Error): Du
       },
     }),
   );
+  // A pipeline for each direction takes ten by itself, and those who wait for the end come on top.
+  duplex.setMaxListeners(32);
   channel.whenLost((lost) => {
     const error = explain?.(lost) ?? lost;
     if (duplex.writableFinished && error === lost) channel.inbox.end();

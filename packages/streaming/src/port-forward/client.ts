@@ -1,4 +1,4 @@
-import { InvalidInputError, isInvalidInput, UnavailableError } from "@virtual-kubelet/errdefs";
+import { InvalidInputError, UnavailableError } from "@virtual-kubelet/errdefs";
 import type { Duplex } from "node:stream";
 import { duplexOf } from "../channel/channel-streams.ts";
 import type { Clock } from "../clock.ts";
@@ -7,7 +7,7 @@ import { SpdyConnection } from "../spdy/connection.ts";
 import type { SpdyStream } from "../spdy/stream.ts";
 import { dialSpdy } from "../upgrade/dial-spdy.ts";
 import type { UpgradedConnection, UpgradeTarget } from "../upgrade/target.ts";
-import { UpgradeRefusedError } from "../upgrade/upgrade-refused-error.ts";
+import { isRefusal } from "../upgrade/upgrade-refused-error.ts";
 import { dialWebSocket } from "../websocket/dial-web-socket.ts";
 import { portForwardTunnel } from "../websocket/tunnel-protocol.ts";
 import { webSocketDuplex } from "../websocket/web-socket-duplex.ts";
@@ -53,17 +53,15 @@ const maxErrorBytes = 64 * 1024;
  * `signal.reason`
  */
 export async function openPortForward(target: UpgradeTarget, options: PortForwardClientOptions): Promise<PortForwardClient> {
-  const { transport = "websocket-or-spdy", signal } = options;
+  const { transport = "websocket-or-spdy", clock, signal } = options;
   if (transport !== "spdy") {
-    try {
-      const { webSocket } = await dialWebSocket(target, [portForwardTunnel], signal);
-      return openPortForwardOver({ socket: webSocketDuplex(webSocket), protocol: portForwardVersion }, options);
-    } catch (error) {
-      const refused = error instanceof UpgradeRefusedError || isInvalidInput(error);
-      if (transport === "websocket" || !refused) throw error;
-    }
+    const dialed = await dialWebSocket(target, [portForwardTunnel], { clock, signal }).catch((error: unknown) => {
+      if (transport === "websocket" || !isRefusal(error)) throw error;
+    });
+    if (dialed !== undefined)
+      return openPortForwardOver({ socket: webSocketDuplex(dialed.webSocket), protocol: portForwardVersion }, options);
   }
-  return openPortForwardOver(await dialSpdy(target, [portForwardVersion], signal), options);
+  return openPortForwardOver(await dialSpdy(target, [portForwardVersion], { clock, signal }), options);
 }
 
 /** {@link openPortForward} over a SPDY connection that was upgraded already. */

@@ -1,9 +1,9 @@
 import type { PortForwardConnection } from "./session.ts";
 
-/** Connections as they are opened, for one reader. The number of streams bounds it. */
+/** Connections as they are opened, for one reader; one that is dropped while it waits is forgotten. The number of streams bounds it. */
 export class ConnectionQueue implements AsyncIterable<PortForwardConnection> {
   readonly #onLeft: () => void;
-  #waiting: PortForwardConnection[] = [];
+  readonly #waiting = new Set<PortForwardConnection>();
   #ended = false;
   #wake = Promise.withResolvers<void>();
 
@@ -15,14 +15,15 @@ export class ConnectionQueue implements AsyncIterable<PortForwardConnection> {
   /** A connection was opened. */
   add(connection: PortForwardConnection): void {
     if (this.#ended) return;
-    this.#waiting.push(connection);
+    this.#waiting.add(connection);
+    connection.stream.once("close", () => this.#waiting.delete(connection));
     this.#wake.resolve();
   }
 
   /** There will be no more; those that nobody took are dropped. */
   end(): void {
     this.#ended = true;
-    this.#waiting = [];
+    this.#waiting.clear();
     this.#wake.resolve();
   }
 
@@ -30,8 +31,11 @@ export class ConnectionQueue implements AsyncIterable<PortForwardConnection> {
     return {
       next: async () => {
         for (;;) {
-          const value = this.#waiting.shift();
-          if (value !== undefined) return { done: false, value };
+          const [value] = this.#waiting;
+          if (value !== undefined) {
+            this.#waiting.delete(value);
+            return { done: false, value };
+          }
           if (this.#ended) return { done: true, value: undefined };
           await this.#wake.promise;
           this.#wake = Promise.withResolvers();

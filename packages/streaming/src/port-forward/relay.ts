@@ -23,7 +23,7 @@ export async function relayPortForward(upgrade: IncomingUpgrade, target: Upgrade
   socket.once("close", () => gone.abort(new Error("the client has gone")));
   let answer;
   try {
-    answer = await dialSpdyOrRefusal(target, [portForwardVersion], gone.signal);
+    answer = await dialSpdyOrRefusal(target, [portForwardVersion], { clock: options.clock, signal: gone.signal });
   } catch (error) {
     return refuseUpgrade(socket, toRefusal(error, options), options.clock);
   }

@@ -35,7 +35,7 @@ export async function runSession(wires: ClientWires, io: RemoteCommandIO, signal
   try {
     signal?.throwIfAborted();
     sendInput(io.stdin, wires.stdin, (error) => failed.reject(error));
-    void sendSizes(io.resizes, wires.resize).catch((error: unknown) => failed.reject(error));
+    sendSizes(io.resizes, wires).catch((error: unknown) => failed.reject(error));
     const done = Promise.all([readStatus(wires), takeOutput(wires.stdout, io.stdout), takeOutput(wires.stderr, io.stderr)]);
     const [result] = await Promise.race([done, failed.promise]);
     return result;
@@ -61,13 +61,15 @@ function sendInput(source: Readable | undefined, channel: Channel | undefined, f
   pipeline(source, target).catch(() => undefined);
 }
 
-async function sendSizes(sizes: AsyncIterable<TerminalSize> | undefined, channel: Channel | undefined): Promise<void> {
-  if (channel === undefined) return;
-  const target = writableOf(channel);
-  if (sizes === undefined) return;
-  for await (const size of sizes) {
-    if (target.destroyed) return;
-    target.write(encodeSize(size));
+async function sendSizes(sizes: AsyncIterable<TerminalSize> | undefined, { resize, connection }: ClientWires): Promise<void> {
+  if (resize === undefined || sizes === undefined) return;
+  const target = writableOf(resize);
+  const iterator = sizes[Symbol.asyncIterator]();
+  connection.signal.addEventListener("abort", () => void iterator.return?.().catch(() => undefined), { once: true });
+  for (;;) {
+    const next = await iterator.next();
+    if (next.done === true || connection.signal.aborted) return;
+    target.write(encodeSize(next.value));
   }
 }
 

@@ -1,12 +1,11 @@
-import { isInvalidInput } from "@virtual-kubelet/errdefs";
 import type { Readable, Writable } from "node:stream";
 import type { Clock } from "../clock.ts";
 import { resolveLimits, type StreamingLimits } from "../limits.ts";
 import { SpdyConnection } from "../spdy/connection.ts";
 import { dialSpdy } from "../upgrade/dial-spdy.ts";
 import type { UpgradedConnection, UpgradeTarget } from "../upgrade/target.ts";
-import { UpgradeRefusedError } from "../upgrade/upgrade-refused-error.ts";
-import { dialWebSocket } from "../websocket/dial-web-socket.ts";
+import { isRefusal } from "../upgrade/upgrade-refused-error.ts";
+import { type DialedWebSocket, dialWebSocket } from "../websocket/dial-web-socket.ts";
 import { WebSocketChannels } from "../websocket/web-socket-channels.ts";
 import { channelNumbers } from "./channel-numbers.ts";
 import { runSession } from "./client-wires.ts";
@@ -56,21 +55,15 @@ const defaultPingMs = 5_000;
  * before the result came; `signal.reason`
  */
 export async function runRemoteCommand(target: UpgradeTarget, options: RemoteCommandClientOptions): Promise<RemoteCommandResult> {
-  const { transport = "websocket-or-spdy", signal } = options;
+  const { transport = "websocket-or-spdy", clock, signal } = options;
   if (transport !== "spdy") {
     const offers = transport === "websocket" ? webSocketVersions : webSocketVersions.slice(0, 1);
-    try {
-      return await runOverWebSocket(target, offers, options);
-    } catch (error) {
+    const dialed = await dialWebSocket(target, offers, { clock, signal }).catch((error: unknown) => {
       if (transport === "websocket" || !isRefusal(error)) throw error;
-    }
+    });
+    if (dialed !== undefined) return runOverWebSocket(dialed, options);
   }
-  return runRemoteCommandOver(await dialSpdy(target, spdyVersions, signal), options);
-}
-
-/** Whether another transport may do better: a client of old is refused, or offered something else. */
-function isRefusal(error: unknown): boolean {
-  return error instanceof UpgradeRefusedError || isInvalidInput(error);
+  return runRemoteCommandOver(await dialSpdy(target, spdyVersions, { clock, signal }), options);
 }
 
 /**
@@ -107,13 +100,8 @@ export async function runRemoteCommandOver(
   }
 }
 
-async function runOverWebSocket(
-  target: UpgradeTarget,
-  versions: readonly string[],
-  options: RemoteCommandClientOptions,
-): Promise<RemoteCommandResult> {
+function runOverWebSocket({ webSocket, protocol }: DialedWebSocket, options: RemoteCommandClientOptions): Promise<RemoteCommandResult> {
   const { clock, signal, pingMs = defaultPingMs, tty = false } = options;
-  const { webSocket, protocol } = await dialWebSocket(target, versions, signal);
   const channels = new WebSocketChannels(webSocket, {
     codec: "binary",
     channels: Object.values(channelNumbers),

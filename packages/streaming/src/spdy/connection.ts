@@ -1,8 +1,8 @@
 import { InvalidInputError, UnavailableError } from "@virtual-kubelet/errdefs";
-import { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { SendCallback } from "../channel/channel.ts";
 import { ConnectionWatch } from "../channel/connection-watch.ts";
+import { tuneSocket } from "../channel/tune-socket.ts";
 import type { Clock } from "../clock.ts";
 import type { ResolvedLimits } from "../limits.ts";
 import { FrameDecoder } from "./frame-decoder.ts";
@@ -171,11 +171,7 @@ export class SpdyConnection {
   #listen(): void {
     const { head } = this.#options;
     const socket = this.#socket;
-    if (socket instanceof Socket) {
-      socket.setTimeout(0);
-      socket.setNoDelay(true);
-      socket.setKeepAlive(true, 15_000);
-    }
+    tuneSocket(socket);
     socket.on("error", (error) => this.#finish(new UnavailableError("the SPDY connection was lost", { cause: error })));
     socket.on("end", () => this.#finish(new UnavailableError("the SPDY connection was ended by the other side")));
     if (head !== undefined) this.#decoder.push(head);

@@ -1,6 +1,6 @@
 import { InvalidInputError } from "@virtual-kubelet/errdefs";
 import type { IncomingMessage } from "node:http";
-import { refusalOf, sendUpgrade } from "./dial.ts";
+import { type DialWait, refusalOf, sendUpgrade } from "./dial.ts";
 import { versionHeader } from "./spdy-handshake.ts";
 import type { UpgradedConnection, UpgradeTarget } from "./target.ts";
 
@@ -17,22 +17,14 @@ export type SpdyAnswer =
  * @throws UpgradeRefusedError; InvalidInputError when the other side chose no version of ours; UnavailableError;
  * `signal.reason`
  */
-export async function dialSpdy(
-  target: UpgradeTarget,
-  versions: readonly string[],
-  signal: AbortSignal | undefined,
-): Promise<UpgradedConnection> {
-  const answer = await dialSpdyOrRefusal(target, versions, signal);
+export async function dialSpdy(target: UpgradeTarget, versions: readonly string[], wait: DialWait): Promise<UpgradedConnection> {
+  const answer = await dialSpdyOrRefusal(target, versions, wait);
   if (answer.kind === "refused") throw await refusalOf(answer.response, target);
   return answer.connection;
 }
 
 /** {@link dialSpdy}, where a refusal is an answer like another. */
-export async function dialSpdyOrRefusal(
-  target: UpgradeTarget,
-  versions: readonly string[],
-  signal: AbortSignal | undefined,
-): Promise<SpdyAnswer> {
+export async function dialSpdyOrRefusal(target: UpgradeTarget, versions: readonly string[], wait: DialWait): Promise<SpdyAnswer> {
   const headers = {
     ...target.headers,
     Connection: "Upgrade",
@@ -40,7 +32,7 @@ export async function dialSpdyOrRefusal(
     "Content-Length": 0,
     [versionHeader]: [...versions],
   };
-  const answer = await sendUpgrade(target, { method: "POST", headers, signal });
+  const answer = await sendUpgrade(target, { method: "POST", headers, wait });
   if (answer.kind === "refused") return answer;
   const { response, socket, head } = answer;
   const [protocol = ""] = [response.headers[versionHeader.toLowerCase()] ?? ""].flat();

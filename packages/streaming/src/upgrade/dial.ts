@@ -2,6 +2,7 @@ import { UnavailableError } from "@virtual-kubelet/errdefs";
 import { type ClientRequest, type IncomingMessage, type OutgoingHttpHeaders, request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import type { Duplex } from "node:stream";
+import type { Clock } from "../clock.ts";
 import type { UpgradeTarget } from "./target.ts";
 import { UpgradeRefusedError } from "./upgrade-refused-error.ts";
 
@@ -18,9 +19,18 @@ export type UpgradeAnswer =
 export interface UpgradeCall {
   readonly method: string;
   /** All of them, those of the upgrade and of the target included. */
-  readonly headers: OutgoingHttpHeaders | readonly string[];
+  readonly headers: OutgoingHttpHeaders;
+  readonly wait: DialWait;
+}
+
+/** How long an answer is waited for: thirty seconds, or until the signal aborts. */
+export interface DialWait {
+  readonly clock: Clock;
   readonly signal?: AbortSignal | undefined;
 }
+
+/** Source: kubernetes, the transport of an API server to its kubelets. */
+export const answerMs = 30_000;
 
 /**
  * Sends an upgrade request, and resolves with the answer's head.
@@ -28,18 +38,23 @@ export interface UpgradeCall {
  * @throws UnavailableError when there is no answer; `signal.reason`
  */
 export function sendUpgrade(target: UpgradeTarget, call: UpgradeCall): Promise<UpgradeAnswer> {
-  const { signal } = call;
+  const { clock, signal } = call.wait;
   signal?.throwIfAborted();
   return new Promise((resolve, reject) => {
     const request = startRequest(target, call);
     const onAbort = (): void => void request.destroy(signal?.reason instanceof Error ? signal.reason : undefined);
     signal?.addEventListener("abort", onAbort, { once: true });
-    const settle = (answer: UpgradeAnswer): void => {
+    const timer = clock.setTimer(answerMs, () => void request.destroy(new Error(`nothing came in ${answerMs} ms`)));
+    const stopWaiting = (): void => {
       signal?.removeEventListener("abort", onAbort);
+      timer[Symbol.dispose]();
+    };
+    const settle = (answer: UpgradeAnswer): void => {
+      stopWaiting();
       resolve(answer);
     };
     request.on("error", (cause) => {
-      signal?.removeEventListener("abort", onAbort);
+      stopWaiting();
       const { host, pathname } = new URL(target.url);
       reject(signal?.aborted ? signal.reason : new UnavailableError(`${call.method} ${pathname} at ${host}: no answer`, { cause }));
     });

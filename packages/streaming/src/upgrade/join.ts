@@ -1,5 +1,6 @@
 import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { tuneSocket } from "../channel/tune-socket.ts";
 import type { Clock } from "../clock.ts";
 
 /** How long one direction may go on when the other has ended. An API server gives it no time at all. */
@@ -7,7 +8,12 @@ const lingerMs = 10_000;
 
 /** Copies bytes both ways until both directions have ended, or one has failed. Never throws; both are closed afterwards. */
 export async function joinDuplexes(left: Duplex, right: Duplex, clock: Clock): Promise<void> {
-  for (const each of [left, right]) each.on("error", () => undefined);
+  for (const each of [left, right]) {
+    each.on("error", () => undefined);
+    tuneSocket(each);
+    // A pipeline for each direction takes ten by itself.
+    each.setMaxListeners(32);
+  }
   const directions = [pipeline(left, right), pipeline(right, left)];
   const end = (): void => {
     left.destroy();

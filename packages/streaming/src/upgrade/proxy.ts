@@ -37,7 +37,7 @@ export async function proxyUpgrade(upgrade: IncomingUpgrade, target: UpgradeTarg
   let answer: UpgradeAnswer;
   try {
     const headers = passedHeaders(request, target.headers);
-    answer = await sendUpgrade(target, { method: request.method ?? "GET", headers, signal: gone.signal });
+    answer = await sendUpgrade(target, { method: request.method ?? "GET", headers, wait: { clock: options.clock, signal: gone.signal } });
   } catch (error) {
     return refuseUpgrade(socket, toRefusal(error, options), options.clock);
   }

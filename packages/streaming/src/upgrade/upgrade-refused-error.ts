@@ -1,4 +1,4 @@
-import { type ErrorCode, errorCodes, VirtualKubeletError } from "@virtual-kubelet/errdefs";
+import { type ErrorCode, errorCodes, isInvalidInput, VirtualKubeletError } from "@virtual-kubelet/errdefs";
 
 /** The other side answered an upgrade request with something else than an upgrade. */
 export class UpgradeRefusedError extends VirtualKubeletError {
@@ -15,6 +15,11 @@ export class UpgradeRefusedError extends VirtualKubeletError {
     this.statusCode = answer.statusCode;
     this.body = answer.body;
   }
+}
+
+/** Whether another transport may do better: the request was refused, or answered with a version that was not offered. */
+export function isRefusal(error: unknown): boolean {
+  return error instanceof UpgradeRefusedError || isInvalidInput(error);
 }
 
 const codes: readonly ErrorCode[] = ["VK_UNAUTHORIZED", "VK_FORBIDDEN", "VK_NOT_FOUND", "VK_CONFLICT", "VK_QUOTA_EXCEEDED"];

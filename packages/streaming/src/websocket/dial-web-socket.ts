@@ -1,6 +1,6 @@
 import { InvalidInputError, UnavailableError } from "@virtual-kubelet/errdefs";
 import { WebSocket } from "ws";
-import { refusalOf } from "../upgrade/dial.ts";
+import { answerMs, type DialWait, refusalOf } from "../upgrade/dial.ts";
 import type { UpgradeTarget } from "../upgrade/target.ts";
 import { maxMessageBytes } from "./web-socket-handshake.ts";
 
@@ -19,7 +19,7 @@ export interface DialedWebSocket {
 export async function dialWebSocket(
   target: UpgradeTarget,
   protocols: readonly string[],
-  signal: AbortSignal | undefined,
+  { clock, signal }: DialWait,
 ): Promise<DialedWebSocket> {
   signal?.throwIfAborted();
   const { agent, connect, tls } = target;
@@ -56,6 +56,9 @@ export async function dialWebSocket(
   });
   const onAbort = (): void => opened.reject(signal?.reason);
   signal?.addEventListener("abort", onAbort, { once: true });
+  using _timer = clock.setTimer(answerMs, () =>
+    opened.reject(new UnavailableError(`open a WebSocket to ${url.host}${url.pathname}: no answer in ${answerMs} ms`)),
+  );
   try {
     await opened.promise;
     if (!protocols.includes(chosen))

@@ -1,6 +1,7 @@
 import { ForbiddenError, InvalidInputError, UnavailableError } from "@virtual-kubelet/errdefs";
 import type { IncomingMessage } from "node:http";
 import { WebSocketServer, type WebSocket } from "ws";
+import { tuneSocket } from "../channel/tune-socket.ts";
 import type { Clock } from "../clock.ts";
 import { refuseUpgrade } from "../upgrade/answer.ts";
 import type { IncomingUpgrade } from "../upgrade/incoming-upgrade.ts";
@@ -28,6 +29,7 @@ export function acceptWebSocket<Protocol extends string>(
 ): Promise<AcceptedWebSocket<Protocol>> {
   const { request, socket, head } = upgrade;
   socket.on("error", () => undefined);
+  tuneSocket(socket);
   const offers = offeredProtocols(request);
   const protocol = choose(offers.length === 0 ? [""] : offers, protocols);
   if (protocol === undefined) {
