@@ -36,7 +36,8 @@ export { openFileBackend, type FileBackendHandle } from "./file-provider/file-ba
 export { provider as fileProvider, type FileProviderConfig } from "./file-provider/file-provider.ts";
 export { fileProviderPath, startFileBackend, type FileBackend, type FileBackendOptions } from "./file-provider/start-file-backend.ts";
 export { leakCheck } from "./leak-check.ts";
-export type { Instance, InstanceContainer, InstanceRequest, InstanceState } from "./pretend-backend/instance.ts";
+export { instanceScriptDomain } from "./pretend-backend/instance.ts";
+export type { Instance, InstanceContainer, InstanceRequest, InstanceScript, InstanceState } from "./pretend-backend/instance.ts";
 export { PretendBackend, type BackendTimings, type InstanceChange, type PretendBackendDeps } from "./pretend-backend/pretend-backend.ts";
 export type { ProviderMethod, RecordedCall } from "./recording-provider/call-log.ts";
 export type { CallScript } from "./recording-provider/call-scripts.ts";

@@ -8,8 +8,8 @@ export interface Check {
   readonly feature: Feature;
   /** What the provider does, as a sentence. */
   readonly name: string;
-  /** Why it cannot be tried with these options; `undefined` if it can. */
-  needs?(options: ConformanceOptions): string | undefined;
+  /** Why it cannot be tried with these options and features; `undefined` if it can. */
+  needs?(options: ConformanceOptions, has: (feature: Feature) => boolean): string | undefined;
   /** Throws if the provider does not. */
   run(rig: ProviderRig): Promise<void>;
 }

@@ -25,9 +25,9 @@ export interface SuitePlan {
 /** What the suite does with a provider. */
 export function planSuite(options: ConformanceOptions, provider: Provider, capabilities: Capabilities): SuitePlan {
   const required = new Set<Feature>(options.required);
-  const entries = featureNames.map(
-    (feature) => [feature, planFeature(feature, options, missingClaim(feature, provider, capabilities))] as const,
-  );
+  const gapOf = (feature: Feature): string | undefined => options.lacks?.[feature] ?? missingClaim(feature, provider, capabilities);
+  const has = (feature: Feature): boolean => gapOf(feature) === undefined && options.notRun?.[feature] === undefined;
+  const entries = featureNames.map((feature) => [feature, planFeature(feature, { options, lacking: gapOf(feature), has })] as const);
   const plans = Object.fromEntries(entries) as Record<Feature, FeaturePlan>;
   const missing = featureNames
     .filter((feature) => required.has(feature) && plans[feature].state === "lacking")
@@ -35,13 +35,19 @@ export function planSuite(options: ConformanceOptions, provider: Provider, capab
   return { features: plans, missing };
 }
 
-function planFeature(feature: Feature, options: ConformanceOptions, unclaimed: string | undefined): FeaturePlan {
+function planFeature(
+  feature: Feature,
+  {
+    options,
+    lacking,
+    has,
+  }: { readonly options: ConformanceOptions; readonly lacking: string | undefined; readonly has: (feature: Feature) => boolean },
+): FeaturePlan {
   const required = options.required.includes(feature);
-  const lacking = options.lacks?.[feature] ?? unclaimed;
   if (lacking !== undefined) return { required, state: "lacking", reason: lacking, checks: [] };
   const notRun = options.notRun?.[feature];
   if (notRun !== undefined) return { required, state: "not-run", reason: notRun, checks: [] };
-  const checks = allChecks.filter((check) => check.feature === feature).map((check) => ({ check, needs: check.needs?.(options) }));
+  const checks = allChecks.filter((check) => check.feature === feature).map((check) => ({ check, needs: check.needs?.(options, has) }));
   const [first] = checks;
   const allNeed = first?.needs !== undefined && checks.every(({ needs }) => needs !== undefined);
   // Pods that end with the program cannot be adopted: that is the provider's, not the run's.

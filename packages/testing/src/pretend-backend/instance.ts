@@ -21,6 +21,7 @@ export interface Instance {
   /** Containers of the pod, as far as their statuses need them. */
   readonly containers: readonly InstanceContainer[];
   readonly initContainers: readonly InstanceContainer[];
+  readonly script?: InstanceScript | undefined;
 }
 
 /** A container of an {@link Instance}. */
@@ -29,13 +30,27 @@ export interface InstanceContainer {
   readonly image: string;
 }
 
+/** What an instance does by itself, where the back end's timings do not say it. */
+export interface InstanceScript {
+  /** Milliseconds after its start until all its containers end. */
+  readonly exitAfterMs?: number | undefined;
+  /** What they end with; default 0. */
+  readonly exitCode?: number | undefined;
+  /** Milliseconds it takes to end when told to. */
+  readonly stopDelayMs?: number | undefined;
+}
+
 /** What a pretend back end is asked to run. */
 export interface InstanceRequest {
   readonly ref: PodRef;
   readonly owner: Owner;
   readonly containers: readonly InstanceContainer[];
   readonly initContainers: readonly InstanceContainer[];
+  readonly script?: InstanceScript | undefined;
 }
+
+/** Prefix of the annotations that script a pod: `exit-after-ms`, `exit-code`, `stop-delay-ms`. */
+export const instanceScriptDomain = "pretend.virtual-kubelet.io";
 
 /** What is to be run for a pod. */
 export function toInstanceRequest(pod: DeepReadonly<Pod>, owner: Owner): InstanceRequest {
@@ -55,5 +70,15 @@ export function toInstanceRequest(pod: DeepReadonly<Pod>, owner: Owner): Instanc
     owner,
     containers: (pod.spec?.containers ?? []).map(container),
     initContainers: (pod.spec?.initContainers ?? []).map(container),
+    ...scriptOf(pod),
   };
+}
+
+function scriptOf({ metadata }: DeepReadonly<Pod>): { readonly script?: InstanceScript } {
+  const read = (field: string): number | undefined => {
+    const text = metadata?.annotations?.[`${instanceScriptDomain}/${field}`];
+    return text === undefined ? undefined : Number(text);
+  };
+  const script = { exitAfterMs: read("exit-after-ms"), exitCode: read("exit-code"), stopDelayMs: read("stop-delay-ms") };
+  return Object.values(script).every((value) => value === undefined) ? {} : { script };
 }

@@ -103,6 +103,20 @@ test("a pod whose containers end by themselves stays, with their code, until it 
   expect(backend.list()).toEqual([]);
 });
 
+test("a scripted instance ends by itself, or takes its own time to end", async () => {
+  backend.create({ ...pod("a"), script: { exitAfterMs: 3000, exitCode: 4 } });
+  backend.create({ ...pod("b"), script: { stopDelayMs: 7000 } });
+  backend.stop("b", 30);
+
+  await clock.advance(3000);
+  expect(status("a")).toMatchObject({ phase: "Failed", containerStatuses: [{ state: { terminated: { exitCode: 4 } } }] });
+  expect(backend.of("b")).toHaveLength(1);
+  await clock.advance(4000);
+
+  expect(backend.of("b")).toEqual([]);
+  expect(changes).toEqual(["created i1", "created i2", "stopping i2", "ended i1 4", "ended i2 0", "removed i2 0"]);
+});
+
 test("a restored back end goes on where the earlier one was", async () => {
   timings = { startDelayMs: 2000, stopDelayMs: 60_000 };
   backend.create(pod("a"));

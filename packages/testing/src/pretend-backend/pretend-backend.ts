@@ -76,7 +76,7 @@ export class PretendBackend {
   /** Tells all instances of the pod to end; with less grace than before, sooner. @returns how many there are */
   stop(uid: string, gracePeriodSeconds: number): number {
     const nowMs = this.#deps.clock.now();
-    const stopDelayMs = this.#deps.timings().stopDelayMs ?? 0;
+    const usualDelayMs = this.#deps.timings().stopDelayMs ?? 0;
     const instances = this.of(uid);
     for (const instance of instances) {
       const { state } = instance;
@@ -84,6 +84,7 @@ export class PretendBackend {
         this.#remove(instance);
         continue;
       }
+      const stopDelayMs = instance.script?.stopDelayMs ?? usualDelayMs;
       const killedAtMs = nowMs + gracePeriodSeconds * 1000;
       const ownEndMs = state.kind === "stopping" ? state.endsAtMs : nowMs + stopDelayMs;
       const killed = killedAtMs < ownEndMs || (state.kind === "stopping" && state.killed);
@@ -134,10 +135,10 @@ export class PretendBackend {
 
   /** Sets the timer for what the instance does next by itself. */
   #schedule(instance: Instance): void {
-    const { state, instanceId } = instance;
+    const { instanceId } = instance;
     this.#timers.get(instanceId)?.[Symbol.dispose]();
     this.#timers.delete(instanceId);
-    const dueAtMs = state.kind === "starting" ? state.runsAtMs : state.kind === "stopping" ? state.endsAtMs : undefined;
+    const dueAtMs = dueOf(instance);
     if (dueAtMs === undefined) return;
     const delayMs = Math.max(0, dueAtMs - this.#deps.clock.now());
     this.#timers.set(
@@ -147,9 +148,9 @@ export class PretendBackend {
   }
 
   #advance(instance: Instance): void {
-    const next = nextState(instance.state);
+    const next = nextState(instance);
     this.#put({ ...instance, state: next }, next.kind === "running" ? "running" : "ended");
-    if (next.kind === "ended") this.#remove({ ...instance, state: next });
+    if (next.kind === "ended" && instance.state.kind === "stopping") this.#remove({ ...instance, state: next });
   }
 }
 
@@ -158,7 +159,21 @@ export function toPodUpdate(instance: Instance, change: InstanceChange): PodUpda
   return change === "removed" ? { ref: instance.ref, gone: true } : { ref: instance.ref, status: toProviderPodStatus(instance) };
 }
 
-function nextState(state: InstanceState): InstanceState {
+/** When the instance does something by itself. */
+function dueOf({ state, script }: Instance): number | undefined {
+  switch (state.kind) {
+    case "starting":
+      return state.runsAtMs;
+    case "stopping":
+      return state.endsAtMs;
+    case "running":
+      return script?.exitAfterMs === undefined ? undefined : state.startedAtMs + script.exitAfterMs;
+    case "ended":
+      return undefined;
+  }
+}
+
+function nextState({ state, script }: Instance): InstanceState {
   switch (state.kind) {
     case "starting":
       return { kind: "running", startedAtMs: state.runsAtMs };
@@ -166,6 +181,12 @@ function nextState(state: InstanceState): InstanceState {
       // What a shell reports for SIGKILL.
       return { kind: "ended", startedAtMs: state.startedAtMs, endedAtMs: state.endsAtMs, exitCode: state.killed ? 137 : 0 };
     case "running":
+      return {
+        kind: "ended",
+        startedAtMs: state.startedAtMs,
+        endedAtMs: state.startedAtMs + (script?.exitAfterMs ?? 0),
+        exitCode: script?.exitCode ?? 0,
+      };
     case "ended":
       return state;
   }

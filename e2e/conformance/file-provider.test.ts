@@ -1,0 +1,67 @@
+import { fileProvider, instanceScriptDomain, startFileBackend, type FileBackendControl } from "@virtual-kubelet/testing";
+import { describeProvider, type Program, type Recipe } from "@virtual-kubelet/testing/conformance";
+import { afterAll } from "vitest";
+import { reportFile } from "./support/paths.ts";
+
+// The back end is another process: pods outlive their provider, connections break, lists lack something.
+const backend = await startFileBackend();
+afterAll(() => backend[Symbol.asyncDispose]());
+
+/** What the pretend back end makes of a program: it runs nothing, and ends when it is told to. */
+function programs(program: Program): Recipe {
+  const script: Record<string, string> =
+    program.kind === "exit"
+      ? { "exit-after-ms": String(program.afterSeconds * 1000), "exit-code": String(program.exitCode) }
+      : program.kind === "ignore-end"
+        ? { "stop-delay-ms": "3600000" }
+        : {};
+  const annotations = Object.fromEntries(Object.entries(script).map(([field, value]) => [`${instanceScriptDomain}/${field}`, value]));
+  return { container: { image: "pretend" }, annotations };
+}
+
+/** Makes the back end behave like that until it is disposed. */
+async function controlled(control: FileBackendControl): Promise<AsyncDisposable> {
+  backend.control(control);
+  return {
+    async [Symbol.asyncDispose]() {
+      backend.control({});
+    },
+  };
+}
+
+const pretends = "the pretend back end runs no containers";
+const away = { code: "VK_UNAVAILABLE", message: "the back end is away" } as const;
+
+await describeProvider({
+  provider: fileProvider,
+  config: { directory: backend.directory },
+  required: [
+    "lifecycle",
+    "identity",
+    "idempotence",
+    "inventory",
+    "ownership",
+    "adoption",
+    "status",
+    "notifications",
+    "secrets",
+    "abort",
+    "node",
+    "update",
+    "networks",
+  ],
+  lacks: {
+    environment: pretends,
+    files: pretends,
+    restarts: pretends,
+    "init-containers": pretends,
+    "multiple-containers": pretends,
+  },
+  programs,
+  backend: {
+    losePod: ({ uid }) => backend.losePod(uid),
+    breakBackend: () => controlled({ failures: { create: away, delete: away, get: away, list: away, ping: away } }),
+    breakLists: () => controlled({ listIncomplete: true }),
+  },
+  report: reportFile("file"),
+});
