@@ -31,7 +31,7 @@ const regions: readonly GeneratedRegion[] = [
   { page: "README.md", region: "embed-a-node", content: () => codeFile("examples/embed-a-node/src/main.ts") },
   { page: "README.md", region: "embedded-test", content: () => codeFile("e2e/embedded/readme.test.ts") },
   { page: "docs/guides/writing-a-provider.md", region: "provider", content: () => codeFile("examples/process-provider/src/provider.ts") },
-  ...["first", "fixture", "users", "faults", "clock"].map((name) => ({
+  ...["first", "fixture", "custom-resources", "users", "faults", "clock"].map((name) => ({
     page: testingGuide,
     region: `testing-${name}`,
     content: () => codeFile(`e2e/embedded/testing-guide/${name}.test.ts`),
