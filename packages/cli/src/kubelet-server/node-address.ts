@@ -20,11 +20,16 @@ export function defaultNodeAddress(
   listenAddress: string,
   { env, hostAddresses }: Pick<Context, "env" | "hostAddresses">,
 ): ChosenAddress | undefined {
-  if (listenAddress !== "0.0.0.0" && listenAddress !== "::") return { address: listenAddress, from: "--kubelet-address" };
+  if (!isEveryAddress(listenAddress)) return { address: listenAddress, from: "--kubelet-address" };
   const podIP = env["POD_IP"] ?? "";
   if (isIP(podIP) !== 0) return { address: podIP, from: "POD_IP" };
   const [first] = hostAddresses;
   return first === undefined ? undefined : { address: first, from: "the host" };
+}
+
+/** Whether a server that listens there is on every address. As with Go, and so a kubelet, either stands for both families. */
+export function isEveryAddress(listenAddress: string): boolean {
+  return listenAddress === "0.0.0.0" || listenAddress === "::";
 }
 
 /** The addresses of network interfaces that others can reach, IPv4 first. */

@@ -10,6 +10,7 @@ import {
 } from "@virtual-kubelet/kubelet-api";
 import { ms } from "../config/node-options.ts";
 import { ConfigError } from "../program-error.ts";
+import { isEveryAddress } from "./node-address.ts";
 import { openClientCa, openKeyPair, type CertificateDeps } from "./certificate-source.ts";
 
 /** A node of the program. */
@@ -71,7 +72,7 @@ async function openServer(nodes: readonly ServableNode[], port: number, shared: 
   try {
     server = await startKubeletServer({
       nodes: nodes.map(({ node: { access } }) => ({ access })),
-      host: kubelet.address,
+      host: isEveryAddress(kubelet.address) ? "" : kubelet.address,
       port,
       accessControl,
       certificate: createServingCertificate(pair, clientCa),

@@ -1,0 +1,163 @@
+import { NodeAccess } from "@virtual-kubelet/core";
+import { noMetrics, systemClock, systemRandom, type KubeClient } from "@virtual-kubelet/kube-client";
+import { createAccessControl, createServingCertificate, startKubeletServer, type ClientCa } from "@virtual-kubelet/kubelet-api";
+import { createCertificateAuthority, type CertificateAndKey } from "@virtual-kubelet/testing";
+import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
+import { Agent, request } from "node:https";
+import type { TLSSocket } from "node:tls";
+import { expect, test } from "vitest";
+
+const authority = (name: string) => createCertificateAuthority(name, systemClock);
+const clientOf = (by: ReturnType<typeof authority>, commonName = "ann") => by.issue({ commonName, usages: ["client"] });
+
+/** A client CA that a test replaces. */
+class ChangingCa implements ClientCa {
+  readonly searched: Promise<void> = Promise.resolve();
+  readonly #listeners = new Set<() => void>();
+  #pem: string | undefined;
+
+  constructor(pem: string | undefined) {
+    this.#pem = pem;
+  }
+
+  current(): string | undefined {
+    return this.#pem;
+  }
+
+  onChange(listener: () => void): Disposable {
+    this.#listeners.add(listener);
+    return { [Symbol.dispose]: () => void this.#listeners.delete(listener) };
+  }
+
+  run(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  replace(pem: string | undefined): void {
+    this.#pem = pem;
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+/** A node's server that lets in whoever is known. */
+async function startServer(clientCa: ClientCa) {
+  const lifetime = new AbortController();
+  const client = { create: () => Promise.reject(new Error("nobody is to be asked")) } as unknown as KubeClient;
+  const common = { client, clock: systemClock, random: systemRandom, metrics: noMetrics, lifetime: lifetime.signal };
+  const { certificate, key } = authority("serving-ca").issue({ commonName: "vk", names: ["127.0.0.1"], usages: ["server"] });
+  const pair = { current: () => ({ certificate, key }), onChange: () => ({ [Symbol.dispose]() {} }), run: async () => {} };
+  const server = await startKubeletServer({
+    nodes: [{ access: new NodeAccess({ nodeName: "vk", providerName: "none", metrics: noMetrics }) }],
+    host: "127.0.0.1",
+    port: 0,
+    accessControl: createAccessControl({ clientCa, authorizationMode: "AlwaysAllow", ...common }),
+    certificate: createServingCertificate(pair, clientCa),
+  });
+  return server;
+}
+
+/** A client that keeps one connection. */
+class Caller implements Disposable {
+  readonly #agent: Agent;
+  readonly #port: number;
+  readonly #sockets = new Set<unknown>();
+
+  /** Whether the last connection went on with the TLS session of the one before. */
+  resumed = false;
+
+  /** @param keepAlive - `false`: a connection for each request */
+  constructor(port: number, shown?: CertificateAndKey, keepAlive = true) {
+    this.#port = port;
+    this.#agent = new Agent({
+      keepAlive,
+      maxSockets: 1,
+      rejectUnauthorized: false,
+      ...(shown && { cert: shown.certificate, key: shown.key }),
+    });
+  }
+
+  /** How many connections it has had. */
+  get connections(): number {
+    return this.#sockets.size;
+  }
+
+  async status(): Promise<number> {
+    const outgoing = request({ host: "127.0.0.1", port: this.#port, path: "/pods", agent: this.#agent });
+    outgoing.on("socket", (socket) => this.#sockets.add(socket));
+    outgoing.end();
+    const [response] = (await once(outgoing, "response")) as [IncomingMessage];
+    this.resumed = (response.socket as TLSSocket).isSessionReused();
+    response.resume();
+    await once(response, "end");
+    return response.statusCode ?? 0;
+  }
+
+  [Symbol.dispose](): void {
+    this.#agent.destroy();
+  }
+}
+
+async function statusOf(port: number, shown?: CertificateAndKey): Promise<number> {
+  using caller = new Caller(port, shown);
+  return await caller.status();
+}
+
+test("a client certificate of any authority of the bundle counts; a server's, another authority's and none do not", async () => {
+  const [first, second, stranger] = [authority("first"), authority("second"), authority("first")];
+  await using server = await startServer(new ChangingCa(`${first.certificate}${second.certificate}`));
+
+  expect(await statusOf(server.port, clientOf(first))).toBe(200);
+  expect(await statusOf(server.port, clientOf(second))).toBe(200);
+  expect(await statusOf(server.port, clientOf(stranger))).toBe(401);
+  expect(await statusOf(server.port, first.issue({ commonName: "ann", usages: ["server"] }))).toBe(401);
+  expect(await statusOf(server.port, first.issue({ commonName: "ann", usages: ["client"], lifetimeMs: -1_000 }))).toBe(401);
+  expect(await statusOf(server.port)).toBe(401);
+});
+
+test("without a client CA no certificate counts", async () => {
+  await using server = await startServer(new ChangingCa(undefined));
+
+  expect(await statusOf(server.port, clientOf(authority("any")))).toBe(401);
+});
+
+test("an authority that is taken away takes those who are connected, on the connection they have", async () => {
+  const [old, next] = [authority("old"), authority("next")];
+  const ca = new ChangingCa(old.certificate);
+  await using server = await startServer(ca);
+  using caller = new Caller(server.port, clientOf(old));
+  expect(await caller.status()).toBe(200);
+
+  ca.replace(next.certificate);
+
+  expect(await caller.status()).toBe(401);
+  expect(caller.connections).toBe(1);
+  expect(await statusOf(server.port, clientOf(old))).toBe(401);
+  expect(await statusOf(server.port, clientOf(next))).toBe(200);
+});
+
+test("an authority that comes late lets in those who are connected", async () => {
+  const late = authority("late");
+  const ca = new ChangingCa(undefined);
+  await using server = await startServer(ca);
+  using caller = new Caller(server.port, clientOf(late));
+  expect(await caller.status()).toBe(401);
+
+  ca.replace(late.certificate);
+
+  expect(await caller.status()).toBe(200);
+  expect(caller.connections).toBe(1);
+});
+
+test("a TLS session from before is worth nothing once its authority is taken away", async () => {
+  const old = authority("old");
+  const ca = new ChangingCa(old.certificate);
+  await using server = await startServer(ca);
+  using caller = new Caller(server.port, clientOf(old), false);
+  expect([await caller.status(), caller.resumed]).toEqual([200, false]);
+  expect([await caller.status(), caller.resumed]).toEqual([200, true]);
+
+  ca.replace(authority("next").certificate);
+
+  expect([await caller.status(), caller.resumed]).toEqual([401, false]);
+});
