@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { eventually } from "@virtual-kubelet/testing";
 import { expect } from "vitest";
 import type { Api } from "./support/api.ts";
-import { test } from "./support/parity-test.ts";
+import { perServer, test } from "./support/parity-test.ts";
 import { claimNamed, daemonSetNamed, statefulSetNamed } from "./support/workload-objects.ts";
 
 interface Place {
@@ -196,6 +196,17 @@ test("a DaemonSet without a node wants none", async ({ api, core, apps }) => {
   expect((await api.get(`${apps}/daemonsets/a`)).body.status).toMatchInlineSnapshot(
     `{currentNumberScheduled: 0, desiredNumberScheduled: 0, numberMisscheduled: 0, numberReady: 0, observedGeneration: 1}`,
   );
+});
+
+test("the hash of a DaemonSet's revision is another one, that of a StatefulSet's the same", async ({ api, apps }) => {
+  await api.create(`${apps}/daemonsets`, daemonSetNamed("a"));
+  await api.create(`${apps}/statefulsets`, statefulSetNamed("b", { replicas: 0 }));
+  const names = await eventually(async () => {
+    const revisions = await items(api, `${apps}/controllerrevisions`);
+    expect(revisions).toHaveLength(2);
+    return revisions.map(({ metadata }) => metadata.name).toSorted();
+  });
+  expect(names).toEqual([perServer({ embedded: expect.stringMatching(/^a-[a-z0-9]{5,10}$/), "kube-apiserver": "a-5b9c67fcf6" }), "b-5d5777fcd"]);
 });
 
 test("a StatefulSet's pods come in order, with names of their own", async ({ api, core, apps }) => {

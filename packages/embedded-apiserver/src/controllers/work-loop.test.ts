@@ -50,6 +50,22 @@ describe("work loop", () => {
     expect(worked).toEqual(["a", "a"]);
   });
 
+  test("looks again at least once a day, since timers cannot wait for a year", async () => {
+    let isFirst = true;
+    const { loop, worked, clock } = startLoop(() => {
+      const wait = isFirst ? 365 * 86_400_000 : undefined;
+      isFirst = false;
+      return wait;
+    });
+
+    loop.add("a");
+    await tick();
+    clock.advance(86_400_000);
+    await tick();
+
+    expect(worked).toEqual(["a", "a"]);
+  });
+
   test("looks again after the time the work asks for", async () => {
     const { loop, worked, clock } = startLoop(() => (worked.length === 1 ? 5000 : undefined));
 

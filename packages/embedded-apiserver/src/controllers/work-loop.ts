@@ -21,6 +21,8 @@ export interface WorkLoopOptions {
 const batchSize = 50;
 const firstRetryMs = 100;
 const longestRetryMs = 30_000;
+/** Timers of the machine cannot wait for a month; who looks too early looks again. */
+const longestWaitMs = 24 * 3_600_000;
 
 /** Starts a loop that is idle until a key is added. */
 export function createWorkLoop({ clock, process, onError }: WorkLoopOptions): WorkLoop {
@@ -67,8 +69,9 @@ export function createWorkLoop({ clock, process, onError }: WorkLoopOptions): Wo
     }
   }
 
-  function addAfter(key: string, delayMs: number): void {
+  function addAfter(key: string, wantedMs: number): void {
     if (isDisposed) return;
+    const delayMs = Math.min(wantedMs, longestWaitMs);
     const dueMs = clock.monotonic() + delayMs;
     const pending = timers.get(key);
     if (pending !== undefined && pending.dueMs <= dueMs) return;
