@@ -299,7 +299,7 @@ export class VirtualNode {
     return {
       ...owner,
       ...access,
-      nodeAddress: node.address,
+      nodeAddress: node.address ?? node.defaultAddress,
       clusterDomain: clusterDomain ?? defaultClusterDomain,
       logger: this.#logger.child({ provider: this.#options.provider.name }),
       metrics: this.#metrics,

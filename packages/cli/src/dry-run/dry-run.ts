@@ -77,7 +77,7 @@ function offlineHost(options: NodeOptions, settings: Settings, { clock }: Contex
   return {
     nodeName: options.name,
     clusterId: settings.cluster.id ?? "",
-    nodeAddress: options.address,
+    nodeAddress: options.address ?? options.defaultAddress,
     clusterDomain: settings.cluster.domain,
     logger: silentLogger,
     metrics: noMetrics,
