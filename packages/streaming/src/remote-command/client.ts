@@ -83,6 +83,7 @@ export async function runRemoteCommandOver(
   const onAbort = (): void => void connection.close();
   signal?.addEventListener("abort", onAbort, { once: true });
   try {
+    signal?.throwIfAborted();
     // In the order of Go's client: the kubelet has to have seen them all before it starts the command.
     const [error, stdin, stdout, stderr, resize] = await Promise.all([
       connection.open(new Map([["streamtype", "error"]])),

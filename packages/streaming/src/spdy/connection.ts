@@ -294,15 +294,12 @@ export class SpdyConnection {
   #sendData(id: number, frame: { readonly chunks: readonly Buffer[]; readonly fin: boolean }, sent: SendCallback): void {
     if (this.signal.aborted) return sent(this.#reason());
     this.#watch.sent();
+    const parts = frame.chunks.flatMap((chunk) => dataFrames(id, chunk));
+    if (frame.fin || parts.length === 0) parts.push(encodeDataHead(id, 0, frame.fin));
+    const last = parts.pop();
     this.#socket.cork();
-    for (const chunk of frame.chunks) {
-      for (let start = 0; start < chunk.length; start += maxDataBytes) {
-        const part = chunk.subarray(start, start + maxDataBytes);
-        this.#socket.write(encodeDataHead(id, part.length, false));
-        this.#socket.write(part);
-      }
-    }
-    this.#socket.write(frame.fin ? encodeDataHead(id, 0, true) : Buffer.alloc(0), sent);
+    for (const part of parts) this.#socket.write(part);
+    this.#socket.write(last, sent);
     this.#socket.uncork();
   }
 
@@ -364,4 +361,14 @@ export class SpdyConnection {
     const { reason } = this.signal as { reason: unknown };
     return reason instanceof Error ? reason : new UnavailableError("the SPDY connection is over");
   }
+}
+
+/** Heads and payloads of the frames that carry a chunk, in turn. */
+function dataFrames(id: number, chunk: Buffer): Buffer[] {
+  const parts: Buffer[] = [];
+  for (let start = 0; start < chunk.length; start += maxDataBytes) {
+    const part = chunk.subarray(start, start + maxDataBytes);
+    parts.push(encodeDataHead(id, part.length, false), part);
+  }
+  return parts;
 }
