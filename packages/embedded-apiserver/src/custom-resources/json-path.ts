@@ -17,7 +17,7 @@ export function compileJsonPath(path: string): (value: JsonValue) => JsonValue |
 }
 
 const token =
-  /\.?([A-Za-z_$][-\w$]*)|\.?\[(\d+)\]|\.?\[(\*)\]|\.?\['([^']*)'\]|\.?\["([^"]*)"\]|\[\?\(@([^=!<>]*?)\s*(==|!=)\s*(?:"([^"]*)"|'([^']*)'|([^)]*))\)\]|\.((?:\\.|[^.[\]])+)/y;
+  /\.?((?:\\.|[^.[\]{}\\])+)|\.?\[(\d+)\]|\.?\[(\*)\]|\.?\['([^']*)'\]|\.?\["([^"]*)"\]|\[\?\(@([^=!<>]*?)\s*(==|!=)\s*(?:"([^"]*)"|'([^']*)'|([^)]*))\)\]/y;
 
 function parseSteps(path: string): Step[] {
   const steps: Step[] = [];
@@ -26,11 +26,11 @@ function parseSteps(path: string): Step[] {
     const match = token.exec(path);
     // A path that cannot be read finds nothing.
     if (match === null) return [{ kind: "index", index: -1 }];
-    const [, name, index, all, quoted, doubled, filtered, operator = "==", a, b, c, escaped] = match;
+    const [, name, index, all, quoted, doubled, filtered, operator = "==", a, b, c] = match;
     if (index !== undefined) steps.push({ kind: "index", index: Number(index) });
     else if (all !== undefined) steps.push({ kind: "all" });
     else if (filtered !== undefined) steps.push({ kind: "filter", path: filtered, operator, value: a ?? b ?? c ?? "" });
-    else steps.push({ kind: "member", name: name ?? quoted ?? doubled ?? (escaped ?? "").replaceAll("\\", "") });
+    else steps.push({ kind: "member", name: name?.replaceAll(/\\(.)/g, "$1") ?? quoted ?? doubled ?? "" });
   }
   return steps;
 }

@@ -58,7 +58,9 @@ describe("decodeProtobuf", () => {
   });
 
   it("says which kind it cannot read", () => {
-    expect(() => decodeProtobuf(envelope("batch/v1", "Job", message()))).toThrow("the kind Job of batch/v1 is read only as JSON");
+    expect(() => decodeProtobuf(envelope("example.com/v1", "Foo", message()))).toThrow(
+      "the kind Foo of example.com/v1 is read only as JSON",
+    );
   });
 
   it("says so when bytes are missing", () => {

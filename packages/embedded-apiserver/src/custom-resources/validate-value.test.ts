@@ -1,0 +1,67 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { cloneJson, type JsonValue } from "../json-value.ts";
+import type { JsonSchema } from "./crd-fields.ts";
+import { applySchemaDefaults, prune, pruneNulls } from "./prune-and-default.ts";
+import { valueErrors } from "./validate-value.ts";
+
+const messages = (value: JsonValue, schema: JsonSchema): string[] =>
+  valueErrors(value, schema, "spec").map(({ field, message }) => `${field}: ${message}`);
+
+test.each<[JsonValue, JsonSchema, string[]]>([
+  [1.5, { type: "integer" }, ['spec: Invalid value: "number": spec in body must be of type integer: "number"']],
+  [3, { type: "number" }, []],
+  [null, { type: "string", nullable: true }, []],
+  [5, { type: "integer", maximum: 5, exclusiveMaximum: true }, ["spec: Invalid value: 5: spec in body should be less than 5"]],
+  [4, { type: "integer", multipleOf: 3 }, ["spec: Invalid value: 4: spec in body should be a multiple of 3"]],
+  ["", { type: "string", minLength: 1 }, ['spec: Invalid value: "": spec in body should be at least 1 chars long']],
+  ["x", { type: "string", format: "date-time" }, ['spec: Invalid value: "x": spec in body must be of type date-time: "x"']],
+  ["2026-01-01T00:00:00Z", { type: "string", format: "date-time" }, []],
+  [{}, { type: "object", properties: { a: { type: "string" } }, required: ["a"] }, ["spec.a: Required value"]],
+  ["a", { oneOf: [{ enum: ["a"] }, { enum: ["b"] }] }, []],
+  [
+    "c",
+    { anyOf: [{ enum: ["a"] }, { enum: ["b"] }] },
+    ['spec: Invalid value: "c": spec in body must validate at least one schema (anyOf)'],
+  ],
+  ["a", { not: { enum: ["a"] } }, ['spec: Invalid value: "a": spec in body must not validate the schema (not)']],
+])("%j against %j", (value, schema, expected) => {
+  expect(messages(value, schema)).toEqual(expected);
+});
+
+const schema: JsonSchema = {
+  type: "object",
+  properties: {
+    a: { type: "string", default: "x" },
+    b: { type: "object", properties: { c: { type: "integer", default: 1 } }, default: {} },
+    free: { type: "object", "x-kubernetes-preserve-unknown-fields": true },
+    list: { type: "array", items: { type: "object", properties: { d: { type: "string", default: "y" } } } },
+  },
+};
+
+test("defaults are filled in at every depth, nulls that may not be are none, and what is unknown goes", () => {
+  const value: JsonValue = { a: null, list: [{ e: 1 }], free: { any: 1 }, stray: 2 };
+  const unknown: string[] = [];
+  pruneNulls(value, schema);
+  prune(value, schema, unknown);
+  applySchemaDefaults(value, schema);
+
+  expect(value).toEqual({ a: "x", b: { c: 1 }, list: [{ d: "y" }], free: { any: 1 } });
+  expect(unknown).toEqual(["list[0].e", "stray"]);
+});
+
+test("what has been pruned and filled in stays as it is when that is done again", () => {
+  const once = (value: JsonValue): JsonValue => {
+    const copy = cloneJson(value);
+    pruneNulls(copy, schema);
+    prune(copy, schema, []);
+    applySchemaDefaults(copy, schema);
+    return copy;
+  };
+  fc.assert(
+    fc.property(fc.jsonValue(), (value) => {
+      const first = once(value as JsonValue);
+      expect(once(first)).toEqual(first);
+    }),
+  );
+});
