@@ -22,7 +22,7 @@ export type AppliedLogOption = "sinceTime" | "tailLines" | "limitBytes";
 
 /**
  * A container's output, standard output and standard error as they came. Where one chunk ends and the next begins means
- * nothing. Reading drives it: nobody reads ahead of a slow client. Ending the iteration early frees what it holds.
+ * nothing; a chunk stays as it was given. Reading drives it: nobody reads ahead of a slow client. Ending the iteration early frees what it holds.
  */
 export interface ContainerLogs {
   /** What was written so far. With a back end that follows by itself, also all that comes after; then it must apply `tailLines`. */
@@ -46,7 +46,10 @@ export interface TerminalSize {
 
 /** The streams of a command or of an attached container. What the client does not want is `undefined`. */
 export interface AttachIO {
-  /** Ends where the client's input does. */
+  /**
+   * Ends where the client's input does, and then the process's is to be closed. When attaching it ends only where the
+   * container has `stdinOnce`: otherwise another client may come, and the container's input stays open.
+   */
   readonly stdin: Readable | undefined;
   /** The provider writes, heeds back-pressure, and need not end them. */
   readonly stdout: Writable | undefined;

@@ -1,5 +1,5 @@
 import type { ContainerLogOptions, ContainerLogs } from "@virtual-kubelet/core";
-import { NotFoundError } from "@virtual-kubelet/errdefs";
+import { NotFoundError, QuotaExceededError, UnavailableError, UnsupportedError } from "@virtual-kubelet/errdefs";
 import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { expect, test } from "vitest";
 import type { Answer, ContentAnswer } from "../server/answer.ts";
@@ -73,10 +73,16 @@ test("a refusal holds nothing", async () => {
   expect(content(await handler(fakeRequest()))).toMatchObject({ status: 200 });
 });
 
-test("a provider's error before the first byte decides the status", async () => {
+test.each([
+  [new NotFoundError("no container of that pod"), 400, "no container of that pod"],
+  [new UnsupportedError("provider acme does not support logs"), 400, "provider acme does not support logs"],
+  [new UnavailableError("the back end is away"), 500, "the back end is away"],
+  [new Error("broken pipe"), 500, "broken pipe"],
+  [new QuotaExceededError("too many"), 429, "too many"],
+])("%o comes as %i, so that the API server hands its text on where it can", async (error, status, message) => {
   const handler = route(() => {
-    throw new NotFoundError("no container of that pod");
+    throw error;
   });
 
-  await expect(Promise.resolve(handler(fakeRequest()))).rejects.toThrow("no container of that pod");
+  await expect(Promise.resolve(handler(fakeRequest()))).rejects.toMatchObject({ status, message });
 });

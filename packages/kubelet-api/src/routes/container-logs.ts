@@ -1,5 +1,5 @@
 import type { ContainerLogs } from "@virtual-kubelet/core";
-import { messageOf } from "@virtual-kubelet/errdefs";
+import { codeOf, messageOf } from "@virtual-kubelet/errdefs";
 import type { Clock } from "@virtual-kubelet/kube-client";
 import { logProblem } from "../logs/log-availability.ts";
 import { applyLogOptions, missingTimes } from "../logs/log-body.ts";
@@ -9,6 +9,7 @@ import { Refusal } from "../server/refusal.ts";
 import { LinkedSignal } from "../streams/linked-signal.ts";
 import type { StreamSlots } from "../streams/stream-slots.ts";
 import { findContainer, type FoundPod } from "./pod-lookup.ts";
+import { refusalOf } from "./provider-error.ts";
 import type { Handler, KubeletRequest } from "./route.ts";
 import type { NodeDirectory } from "./served-node.ts";
 
@@ -36,7 +37,9 @@ export function containerLogsRoute({ directory, clock, slots, maxTailBytes }: Co
     const linked = held.use(new LinkedSignal(request.signal));
     held.defer(() => linked.abort(new Error("the log is not wanted any more")));
     const open = (): Promise<ContainerLogs> => node.access.getContainerLogs(ref, container, options, linked.signal);
-    const logs = await open();
+    const logs = await open().catch((error: unknown) => {
+      throw logRefusalOf(error);
+    });
     const missing = missingTimes(logs, options);
     if (missing !== undefined)
       throw new Refusal(400, `container ${JSON.stringify(container)} in pod ${JSON.stringify(ref.name)}: ${missing}`);
@@ -48,6 +51,18 @@ export function containerLogsRoute({ directory, clock, slots, maxTailBytes }: Co
       held: held.move(),
     };
   };
+}
+
+/**
+ * What the client is told where a provider has no log to show. kube-apiserver hands on the texts of 400 and 500 only, so
+ * what is about the container is a 400 and what is about the back end a 500; only a time to wait needs its own status.
+ */
+function logRefusalOf(error: unknown): Refusal {
+  const refusal = refusalOf(error);
+  const code = codeOf(error);
+  if (error instanceof Refusal || refusal.headers["retry-after"] !== undefined) return refusal;
+  const isContainers = code === "VK_NOT_FOUND" || code === "VK_UNSUPPORTED" || code === "VK_INVALID_INPUT";
+  return new Refusal(isContainers ? 400 : 500, messageOf(error), { cause: error });
 }
 
 /** The log, and the text of an error behind it: the status is out by then, and a kubelet does it so, too. */
