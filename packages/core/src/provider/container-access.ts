@@ -22,7 +22,8 @@ export type AppliedLogOption = "sinceTime" | "tailLines" | "limitBytes";
 
 /**
  * A container's output, standard output and standard error as they came. Where one chunk ends and the next begins means
- * nothing; a chunk stays as it was given. Reading drives it: nobody reads ahead of a slow client. Ending the iteration early frees what it holds.
+ * nothing; a chunk stays as it was given. Reading drives it: nobody reads ahead of a slow client. Ending the iteration
+ * early frees what it holds.
  */
 export interface ContainerLogs {
   /** What was written so far. With a back end that follows by itself, also all that comes after; then it must apply `tailLines`. */
