@@ -16,7 +16,8 @@ export type StatusByName = ReadonlyMap<string, DeepReadonly<ContainerStatus>>;
  * The phase that follows from the container statuses: Pending until the init containers are through and every
  * container was started once, Running while one runs or will be started again, then Succeeded or Failed.
  *
- * @param isEnding - the pod is being deleted: no container is started again
+ * @param isEnding - the pod is being deleted: no container that has ended is started again, but one that waits for its
+ * next start may not have heard of that yet
  * Source: getPhase in kubernetes v1.36.3 pkg/kubelet/kubelet_pods.go.
  */
 export function computePhase(pod: DeepReadonly<Pod>, statuses: StatusByName, isEnding: boolean): PodPhase {
@@ -32,7 +33,7 @@ export function computePhase(pod: DeepReadonly<Pod>, statuses: StatusByName, isE
   if (init.pending || (sidecars.pending && !hasInitialized) || main.waiting + sidecars.waiting > 0 || unknown > 0) return "Pending";
   if (running > 0) return "Running";
   if (main.stopped === 0) return "Pending";
-  if (!isEnding && main.restarting > 0) return "Running";
+  if ((isEnding ? main.waitingAgain : main.restarting) > 0) return "Running";
   return main.stopped === main.succeeded ? "Succeeded" : "Failed";
 }
 
@@ -75,13 +76,15 @@ interface ContainerCount {
   stopped: number;
   /** Of the stopped ones, those that will be started again. */
   restarting: number;
+  /** Of the stopped ones, those that wait for their next start already. */
+  waitingAgain: number;
   /** Of the stopped ones, those whose last word is exit code 0. */
   succeeded: number;
   unknown: number;
 }
 
 function countContainers(spec: DeepReadonly<PodSpec>, statuses: StatusByName): ContainerCount {
-  const count: ContainerCount = { running: 0, waiting: 0, stopped: 0, restarting: 0, succeeded: 0, unknown: 0 };
+  const count: ContainerCount = { running: 0, waiting: 0, stopped: 0, restarting: 0, waitingAgain: 0, succeeded: 0, unknown: 0 };
   for (const container of spec.containers) {
     const status = statuses.get(container.name);
     const exitCode = lastExitCode(status);
@@ -91,6 +94,7 @@ function countContainers(spec: DeepReadonly<PodSpec>, statuses: StatusByName): C
     else {
       count.stopped++;
       if (shouldRestart(container, spec, exitCode)) count.restarting++;
+      if (!status.state?.terminated) count.waitingAgain++;
       if (status.state?.terminated?.exitCode === 0) count.succeeded++;
     }
   }

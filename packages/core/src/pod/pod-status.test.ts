@@ -171,6 +171,15 @@ describe("derivePodStatus", () => {
     expect(derive(pod, { containerStatuses: [exited("app", 0)] }).phase).toBe("Running");
   });
 
+  test("does not end a deleted pod whose container waits for its next start: it may yet start", () => {
+    const pod = newPod({ metadata: { name: "web", uid: "uid-1", deletionTimestamp: now } });
+    const state = { waiting: { reason: "ContainerCreating" } };
+    const waiting = { ...exited("app", 1), state, lastState: { terminated: { exitCode: 1, reason: "Error" } } };
+
+    expect(derive(pod, { phase: "Pending", containerStatuses: [waiting] }).phase).toBe("Pending");
+    expect(derive(pod, { containerStatuses: [waiting] }).phase).toBe("Running");
+  });
+
   test("holds a computed end back while a sidecar runs", () => {
     const pod = newPod({
       spec: {
