@@ -1,13 +1,13 @@
 import { InvalidInputError, UnavailableError } from "@virtual-kubelet/errdefs";
 import type { Duplex } from "node:stream";
-import type { SendCallback } from "../channel/channel.ts";
 import { ConnectionWatch } from "../channel/connection-watch.ts";
+import { ReadGate } from "../channel/read-gate.ts";
 import { tuneSocket } from "../channel/tune-socket.ts";
 import type { Clock } from "../clock.ts";
 import type { ResolvedLimits } from "../limits.ts";
 import { FrameDecoder } from "./frame-decoder.ts";
+import { FrameWriter } from "./frame-writer.ts";
 import {
-  encodeDataHead,
   encodeGoAway,
   encodePing,
   encodeRstStream,
@@ -19,12 +19,6 @@ import {
 } from "./frames.ts";
 import { HeaderDeflater, HeaderInflater, type SpdyHeaders } from "./header-block.ts";
 import { SpdyStream, type StreamCarrier } from "./stream.ts";
-
-/** Larger chunks are cut. Go's clients send 32 KiB, and take any size. */
-const maxDataBytes = 64 * 1024;
-
-/** Answers to control frames that may wait in the socket before the peer is read no further. */
-const maxControlBacklogBytes = 64 * 1024;
 
 /** How long the peer may take to close after we have. */
 const lingerMs = 10_000;
@@ -68,15 +62,14 @@ export class SpdyConnection {
   readonly #deflater: HeaderDeflater = new HeaderDeflater();
   readonly #streams = new Map<number, SpdyStream>();
   readonly #pending = new Map<number, PendingOpen>();
-  /** Why reading is held: ids of streams that are full, and reasons of the connection's own. */
-  readonly #holds = new Set<number | "headers" | "backlog">();
+  /** Held for streams that are full, by id, and for reasons of the connection's own. */
+  readonly #gate: ReadGate<number | "headers" | "backlog">;
+  readonly #writer: FrameWriter;
   readonly #carrier: StreamCarrier;
   readonly #watch: ConnectionWatch;
   readonly #over = new AbortController();
   #nextId: number;
-  #nextPing: number;
   #lastPeerId = 0;
-  #backlogBytes = 0;
   #goneAway = false;
   #finished: Error | undefined;
   #ending = false;
@@ -84,13 +77,20 @@ export class SpdyConnection {
   constructor(socket: Duplex, options: SpdyConnectionOptions) {
     this.#socket = socket;
     this.#options = options;
-    this.#nextId = this.#nextPing = options.role === "client" ? 1 : 2;
+    const first = options.role === "client" ? 1 : 2;
+    this.#nextId = first;
+    this.#gate = new ReadGate(socket);
+    this.#writer = new FrameWriter(socket, first, (full) => (full ? this.#gate.hold("backlog") : this.#gate.release("backlog")));
     this.signal = this.#over.signal;
     this.#carrier = {
       streamBufferBytes: options.limits.streamBufferBytes,
-      sendData: (id, chunks, fin, sent) => this.#sendData(id, { chunks, fin }, sent),
+      sendData: (id, chunks, fin, sent) => {
+        if (this.signal.aborted) return sent(this.#reason());
+        this.#watch.sent();
+        this.#writer.data(id, { chunks, fin }, sent);
+      },
       sendReset: (id) => this.#sendControl(encodeRstStream(id, resetStatus.cancel)),
-      setFull: (id, full) => (full ? this.#hold(id) : this.#release(id)),
+      setFull: (id, full) => (full ? this.#gate.hold(id) : this.#gate.release(id)),
       forget: (id) => this.#forget(id),
     };
     this.#watch = new ConnectionWatch({
@@ -99,8 +99,8 @@ export class SpdyConnection {
       idleMs: options.limits.idleMs,
       silenceMs: options.pingMs === undefined ? undefined : 60_000,
       alwaysPing: options.pingMs !== undefined,
-      isHeld: () => this.#holds.size > 0,
-      ping: () => this.#ping(),
+      isHeld: () => this.#gate.held,
+      ping: () => this.#writer.ping(),
       onExpired: (why) => this.destroy(new UnavailableError(`the SPDY connection was given up: ${why}`)),
     });
     this.closed = new Promise((resolve) => {
@@ -186,7 +186,7 @@ export class SpdyConnection {
   /** Works through what was received, until a header block has to be waited for. */
   #pump(): void {
     try {
-      while (!this.#holds.has("headers") && !this.signal.aborted) {
+      while (!this.#gate.isHeldFor("headers") && !this.signal.aborted) {
         const frame = this.#decoder.next();
         if (frame === undefined) break;
         this.#receive(frame);
@@ -195,7 +195,7 @@ export class SpdyConnection {
       this.#fail(error);
     }
     if (this.signal.aborted) while (this.#drop());
-    if (this.#finished === undefined || this.#holds.has("headers")) return;
+    if (this.#finished === undefined || this.#gate.isHeldFor("headers")) return;
     this.#lose(this.#finished);
     this.#end();
   }
@@ -229,8 +229,7 @@ export class SpdyConnection {
       case "rstStream":
         return this.#reset(frame.id, frame.status);
       case "ping":
-        // Ours have the parity of our streams: those are answers.
-        if (frame.id % 2 !== this.#nextPing % 2) this.#sendControl(encodePing(frame.id));
+        if (!this.#writer.isOwnPing(frame.id)) this.#sendControl(encodePing(frame.id));
         return;
       case "goAway":
         this.#goneAway = true;
@@ -243,12 +242,15 @@ export class SpdyConnection {
   }
 
   #readHeaders(block: Buffer, then: (headers: SpdyHeaders) => void): void {
-    this.#hold("headers");
+    this.#gate.hold("headers");
     this.#inflater.inflate(block, (error, headers) => {
-      if (this.signal.aborted) return this.#release("headers");
       if (error !== undefined || headers === undefined) return this.#fail(error);
-      then(headers);
-      this.#release("headers");
+      try {
+        then(headers);
+      } catch (failure) {
+        return this.#fail(failure);
+      }
+      this.#gate.release("headers");
       this.#pump();
     });
   }
@@ -291,42 +293,8 @@ export class SpdyConnection {
     this.#pending.get(id)?.settle(error);
   }
 
-  #sendData(id: number, frame: { readonly chunks: readonly Buffer[]; readonly fin: boolean }, sent: SendCallback): void {
-    if (this.signal.aborted) return sent(this.#reason());
-    this.#watch.sent();
-    const parts = frame.chunks.flatMap((chunk) => dataFrames(id, chunk));
-    if (frame.fin || parts.length === 0) parts.push(encodeDataHead(id, 0, frame.fin));
-    const last = parts.pop();
-    this.#socket.cork();
-    for (const part of parts) this.#socket.write(part);
-    this.#socket.write(last, sent);
-    this.#socket.uncork();
-  }
-
   #sendControl(frame: Buffer): void {
-    if (this.signal.aborted) return;
-    this.#backlogBytes += frame.length;
-    if (this.#backlogBytes > maxControlBacklogBytes) this.#hold("backlog");
-    this.#socket.write(frame, () => {
-      this.#backlogBytes -= frame.length;
-      if (this.#backlogBytes <= maxControlBacklogBytes) this.#release("backlog");
-    });
-  }
-
-  #ping(): void {
-    // What waits to be written tells as much as a ping would.
-    if (this.#socket.writableLength > maxControlBacklogBytes) return;
-    this.#sendControl(encodePing(this.#nextPing));
-    this.#nextPing = this.#nextPing >= 0x7fff_fff0 ? this.#nextPing % 2 || 2 : this.#nextPing + 2;
-  }
-
-  #hold(reason: number | "headers" | "backlog"): void {
-    this.#holds.add(reason);
-    this.#socket.pause();
-  }
-
-  #release(reason: number | "headers" | "backlog"): void {
-    if (this.#holds.delete(reason) && this.#holds.size === 0) this.#socket.resume();
+    if (!this.signal.aborted) this.#writer.control(frame);
   }
 
   #fail(error: unknown): void {
@@ -345,8 +313,7 @@ export class SpdyConnection {
     for (const pending of [...this.#pending.values()]) pending.settle(error);
     for (const stream of [...this.#streams.values()]) stream.lose(error);
     this.#streams.clear();
-    this.#holds.clear();
-    if (!this.#socket.destroyed) this.#socket.resume();
+    this.#gate.open();
   }
 
   #end(): void {
@@ -361,14 +328,4 @@ export class SpdyConnection {
     const { reason } = this.signal as { reason: unknown };
     return reason instanceof Error ? reason : new UnavailableError("the SPDY connection is over");
   }
-}
-
-/** Heads and payloads of the frames that carry a chunk, in turn. */
-function dataFrames(id: number, chunk: Buffer): Buffer[] {
-  const parts: Buffer[] = [];
-  for (let start = 0; start < chunk.length; start += maxDataBytes) {
-    const part = chunk.subarray(start, start + maxDataBytes);
-    parts.push(encodeDataHead(id, part.length, false), part);
-  }
-  return parts;
 }

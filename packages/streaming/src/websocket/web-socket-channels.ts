@@ -2,6 +2,7 @@ import { UnavailableError } from "@virtual-kubelet/errdefs";
 import type { RawData, WebSocket } from "ws";
 import type { Channel, SendCallback } from "../channel/channel.ts";
 import { ConnectionWatch } from "../channel/connection-watch.ts";
+import { ReadGate } from "../channel/read-gate.ts";
 import { Inbox } from "../channel/inbox.ts";
 import type { Clock } from "../clock.ts";
 import type { ResolvedLimits } from "../limits.ts";
@@ -50,13 +51,15 @@ export class WebSocketChannels {
   readonly #options: WebSocketChannelsOptions;
   readonly #channels: ReadonlyMap<number, NumberedChannel>;
   readonly #over = new AbortController();
-  readonly #full = new Set<number>();
+  /** Held for channels that are full, by number. */
+  readonly #gate: ReadGate<number>;
   readonly #watch: ConnectionWatch;
 
   constructor(webSocket: WebSocket, options: WebSocketChannelsOptions) {
     this.#webSocket = webSocket;
     this.#options = options;
     this.signal = this.#over.signal;
+    this.#gate = new ReadGate(webSocket);
     this.#channels = new Map(options.channels.map((number) => [number, this.#open(number)]));
     this.#watch = new ConnectionWatch({
       clock: options.clock,
@@ -64,7 +67,7 @@ export class WebSocketChannels {
       idleMs: options.limits.idleMs,
       silenceMs: options.pingMs === undefined ? undefined : 60_000,
       alwaysPing: options.pingMs !== undefined,
-      isHeld: () => this.#full.size > 0,
+      isHeld: () => this.#gate.held,
       ping: () => this.#ping(),
       onExpired: (why) => this.destroy(new UnavailableError(`the WebSocket was given up: ${why}`)),
     });
@@ -122,7 +125,7 @@ export class WebSocketChannels {
     let ended = false;
     let onLost: ((error: Error) => void) | undefined;
     const channel: NumberedChannel = {
-      inbox: new Inbox(streamBufferBytes, (full) => this.#setFull(number, full)),
+      inbox: new Inbox(streamBufferBytes, (full) => (full ? this.#gate.hold(number) : this.#gate.release(number))),
       send: (chunks, sent) => {
         if (ended) sent(new UnavailableError(`send on channel ${number}: it has ended`));
         else this.#send(number, chunks, sent);
@@ -187,20 +190,12 @@ export class WebSocketChannels {
     if (this.#webSocket.readyState === this.#webSocket.OPEN) this.#webSocket.ping();
   }
 
-  #setFull(number: number, full: boolean): void {
-    if (full) {
-      this.#full.add(number);
-      this.#webSocket.pause();
-    } else if (this.#full.delete(number) && this.#full.size === 0) this.#webSocket.resume();
-  }
-
   #lose(error: Error): void {
     if (this.signal.aborted) return;
     this.#over.abort(error);
     this.#watch[Symbol.dispose]();
     for (const channel of this.#channels.values()) channel.lose(error);
-    this.#full.clear();
-    this.#webSocket.resume();
+    this.#gate.open();
   }
 
   #reason(): Error {
