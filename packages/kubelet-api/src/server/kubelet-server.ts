@@ -76,6 +76,9 @@ export async function startKubeletServer(options: KubeletServerOptions): Promise
   return server;
 }
 
+/** Source: Go's net, whose servers look after 15 s of silence. */
+const tcpKeepAliveMs = 15_000;
+
 /** First parts of paths on which a connection becomes something else. */
 const upgradeRoots: ReadonlySet<string | undefined> = new Set(["exec", "attach", "portForward"]);
 
@@ -178,6 +181,9 @@ class RunningServer implements KubeletServer {
       connectionsCheckingInterval: Math.max(50, Math.min(1_000, limits.headersTimeoutMs / 4)),
       maxHeaderSize: limits.maxHeaderBytes,
       noDelay: true,
+      // A silent log notices only so that the client's machine is gone.
+      keepAlive: true,
+      keepAliveInitialDelay: tcpKeepAliveMs,
       shouldUpgradeCallback: isUpgrade,
     });
     server.maxConnections = limits.maxConnections;
