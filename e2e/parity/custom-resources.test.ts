@@ -309,7 +309,9 @@ test("a custom resource is discovered with its names, sub-resources and schema",
   ];
   expect(name).toContain(".v1.Widget");
   expect(Object.keys(described.properties)).toEqual(expect.arrayContaining(["apiVersion", "kind", "metadata", "spec", "status"]));
-  expect(described["x-kubernetes-group-version-kind"]).toMatchInlineSnapshot(`[{group: "NAMESPACE.example.com", kind: "Widget", version: "v1"}]`);
+  expect(described["x-kubernetes-group-version-kind"]).toMatchInlineSnapshot(
+    `[{group: "NAMESPACE.example.com", kind: "Widget", version: "v1"}]`,
+  );
   await api.delete(`${crds}/widgets.${namespace}.example.com`);
 });
 
@@ -345,9 +347,8 @@ test("a custom resource is pruned, filled in, and stored", async ({ api, namespa
       },
     }
   `);
-  expect(
-    await api.request("POST", `${path}?fieldValidation=Strict`, { body: typed(namespace, widget("b", { stray: 1 })) }),
-  ).toMatchInlineSnapshot(`
+  expect(await api.request("POST", `${path}?fieldValidation=Strict`, { body: typed(namespace, widget("b", { stray: 1 })) }))
+    .toMatchInlineSnapshot(`
     400 Failure {
       message: 'Widget in version "v1" cannot be handled as a Widget: strict decoding error: unknown field "spec.stray"',
       reason: "BadRequest",
@@ -578,14 +579,18 @@ test("a custom resource is changed by its rules", async ({ api, namespace }) => 
   `);
   expect((await api.patch("strategic", `${path}/a`, {})).status).toBe(415);
   const merged = await api.patch("merge", `${path}/a`, { spec: { size: 4, stray: 1 }, status: { phase: "no" } });
-  expect([merged.status, generation(merged), merged.body.spec, merged.body.status]).toMatchInlineSnapshot(`[200, 2, {color: "red", replicas: 1, size: 4}, undefined]`);
+  expect([merged.status, generation(merged), merged.body.spec, merged.body.status]).toMatchInlineSnapshot(
+    `[200, 2, {color: "red", replicas: 1, size: 4}, undefined]`,
+  );
   const labelled = await api.patch("json", `${path}/a`, [{ op: "add", path: "/metadata/labels", value: { a: "b" } }]);
   expect(generation(labelled)).toBe(2);
   const status = await api.patch("merge", `${path}/a/status`, {
     spec: { size: 9 },
     status: { phase: "Ready", replicas: 2, selector: "a=b" },
   });
-  expect([generation(status), status.body.spec.size, status.body.status]).toMatchInlineSnapshot(`[2, 4, {phase: "Ready", replicas: 2, selector: "a=b"}]`);
+  expect([generation(status), status.body.spec.size, status.body.status]).toMatchInlineSnapshot(
+    `[2, 4, {phase: "Ready", replicas: 2, selector: "a=b"}]`,
+  );
   expect(await api.patch("merge", `${path}/a`, { spec: { size: 99 } })).toMatchInlineSnapshot(`
     422 Failure {
       details: {
@@ -654,9 +659,8 @@ test("columns are those of the definition, else name and age", async ({ api, nam
   await api.create(path, typed(namespace, widget("a", { tags: ["x"], ports: [{ port: 1 }, { port: 2, protocol: "UDP" }] })));
   const shown = await api.get(path, table);
 
-  expect(
-    shown.body.columnDefinitions.map(({ name, type, format, priority }: Record<string, unknown>) => [name, type, format, priority]),
-  ).toMatchInlineSnapshot(`
+  expect(shown.body.columnDefinitions.map(({ name, type, format, priority }: Record<string, unknown>) => [name, type, format, priority]))
+    .toMatchInlineSnapshot(`
     [
       ["Name", "string", "name", 0],
       ["Size", "integer", "", 0],
@@ -667,7 +671,9 @@ test("columns are those of the definition, else name and age", async ({ api, nam
       ["Tags", "string", "", 0],
     ]
   `);
-  expect(shown.body.columnDefinitions.slice(1, 3).map(({ description }: { description: string }) => description)).toMatchInlineSnapshot(`["How large", "Custom resource definition column (in JSONPath format): .spec.color"]`);
+  expect(shown.body.columnDefinitions.slice(1, 3).map(({ description }: { description: string }) => description)).toMatchInlineSnapshot(
+    `["How large", "Custom resource definition column (in JSONPath format): .spec.color"]`,
+  );
   expect(shown.body.rows[0].cells).toMatchInlineSnapshot(`["a", 3, "red", 1, "2", null, '["x"]']`);
   await api.delete(`${crds}/widgets.${namespace}.example.com`);
 });
@@ -683,7 +689,9 @@ test("versions differ in nothing but their name", async ({ api, namespace }) => 
   const { body } = await api.get(`${beta}/a`);
   expect([body.apiVersion, body.kind]).toEqual([`${namespace}.example.com/v1beta1`, "Widget"]);
   const list = await api.get(beta);
-  expect([list.body.kind, list.body.apiVersion, list.body.items[0].apiVersion]).toMatchInlineSnapshot(`["WidgetList", "NAMESPACE.example.com/v1beta1", "NAMESPACE.example.com/v1beta1"]`);
+  expect([list.body.kind, list.body.apiVersion, list.body.items[0].apiVersion]).toMatchInlineSnapshot(
+    `["WidgetList", "NAMESPACE.example.com/v1beta1", "NAMESPACE.example.com/v1beta1"]`,
+  );
   await api.create(beta, typed(namespace, widget("b"), "v1beta1"));
   expect((await api.get(`${path}/b`)).body.apiVersion).toBe(`${namespace}.example.com/v1`);
   using watch = await api.watch(`${beta}?resourceVersion=0`);
@@ -734,7 +742,9 @@ test("with a definition its resources go, and those that are held are waited for
   await api.create(path, typed(namespace, widget("a", {}, { finalizers: ["example.com/hold"] })));
   await api.create(path, typed(namespace, widget("b")));
   const deleted = await api.delete(url);
-  expect([deleted.status, deleted.body.kind, deleted.body.metadata.finalizers]).toMatchInlineSnapshot(`[200, "CustomResourceDefinition", ["customresourcecleanup.apiextensions.k8s.io"]]`);
+  expect([deleted.status, deleted.body.kind, deleted.body.metadata.finalizers]).toMatchInlineSnapshot(
+    `[200, "CustomResourceDefinition", ["customresourcecleanup.apiextensions.k8s.io"]]`,
+  );
   await eventually(async () => expect((await api.get(`${path}/b`)).status).toBe(404));
   await eventually(async () => expect((await api.post(path, typed(namespace, widget("c")))).status).toBe(403));
   const refused = await api.post(path, typed(namespace, widget("c")));
@@ -748,6 +758,15 @@ test("with a definition its resources go, and those that are held are waited for
   await api.patch("json", `${path}/a`, [{ op: "remove", path: "/metadata/finalizers" }]);
   await eventually(async () => expect((await api.get(url)).status).toBe(404), { timeoutMs: 20_000 });
   await eventually(async () => expect((await api.get(path)).status).toBe(404));
+});
+
+test("a watch of custom resources ends with their definition", async ({ api, namespace }) => {
+  const path = await define(api, namespace, widgets(`${namespace}.example.com`));
+  await api.create(path, typed(namespace, widget("a")));
+  using watch = await api.watch(`${path}?resourceVersion=0`);
+  await api.delete(`${crds}/widgets.${namespace}.example.com`);
+
+  expect((await watch.rest()).map(({ type }) => type)).toEqual(["ADDED", "DELETED"]);
 });
 
 test("custom resources go with their namespace and with their owner", async ({ api, core, namespace }) => {

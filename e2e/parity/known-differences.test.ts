@@ -53,7 +53,70 @@ test("what there is no kind of is not there", async ({ api }) => {
 });
 
 /** Collections of the real server that the embedded one does not have. */
-const absent: readonly string[] = ["/apis/apiextensions.k8s.io/v1/customresourcedefinitions", "/apis/events.k8s.io/v1/events"];
+const absent: readonly string[] = [
+  "/api/v1/componentstatuses",
+  "/apis/autoscaling/v1/horizontalpodautoscalers",
+  "/apis/events.k8s.io/v1/events",
+];
+
+const crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+
+/** A definition of things whose spec has this schema. */
+const things = (group: string, spec: object, more: object = {}): object => ({
+  metadata: { name: `things.${group}` },
+  spec: {
+    group,
+    scope: "Cluster",
+    names: { plural: "things", kind: "Thing" },
+    versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { type: "object", properties: { spec } } } }],
+    ...more,
+  },
+});
+
+test("CEL rules are not evaluated", async ({ api, namespace }) => {
+  const group = `${namespace}.example.com`;
+  const rules = [{ rule: "self.size > 3", message: "too small" }];
+  const spec = { type: "object", properties: { size: { type: "integer" } }, "x-kubernetes-validations": rules };
+  await api.create(crds, things(group, spec));
+  await eventually(async () => expect((await api.get(`/apis/${group}/v1/things`)).status).toBe(200));
+  const thing = { apiVersion: `${group}/v1`, kind: "Thing", metadata: { name: "a" }, spec: { size: 1 } };
+
+  expect((await api.post(`/apis/${group}/v1/things`, thing)).status).toBe(perServer({ embedded: 201, "kube-apiserver": 422 }));
+  await api.delete(`${crds}/things.${group}`);
+});
+
+test("custom resources are not converted by webhook", async ({ api, namespace }) => {
+  const group = `${namespace}.example.com`;
+  const webhook = { conversionReviewVersions: ["v1"], clientConfig: { url: "https://nowhere.invalid/convert" } };
+  const { status } = await api.post(crds, things(group, { type: "object" }, { conversion: { strategy: "Webhook", webhook } }));
+
+  expect(status).toBe(perServer({ embedded: 422, "kube-apiserver": 201 }));
+  await api.delete(`${crds}/things.${group}`);
+});
+
+test("the control plane's own components and controllers have no roles", async ({ api }) => {
+  for (const name of ["system:controller:job-controller", "system:kube-scheduler"])
+    expect((await api.get(`/apis/rbac.authorization.k8s.io/v1/clusterroles/${name}`)).status).toBe(
+      perServer({ embedded: 404, "kube-apiserver": 200 }),
+    );
+});
+
+test("what the real server makes of itself is not there", async ({ api }) => {
+  for (const path of [
+    "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas",
+    "/apis/apiregistration.k8s.io/v1/apiservices",
+    "/apis/networking.k8s.io/v1/servicecidrs",
+  ])
+    expect((await api.get(path)).body.items.length > 0, path).toBe(perServer({ embedded: false, "kube-apiserver": true }));
+});
+
+test("quotas are not enforced", async ({ api, core }) => {
+  await api.create(`${core}/resourcequotas`, { metadata: { name: "none" }, spec: { hard: { "count/configmaps": "0" } } });
+  await eventually(async () => {
+    const { status } = await api.post(`${core}/configmaps`, { metadata: { generateName: "a-" } });
+    expect(status).toBe(perServer({ embedded: 201, "kube-apiserver": 403 }));
+  });
+});
 
 test("OpenAPI version 2 is there, but empty", async ({ api }) => {
   const { status, body } = await api.get("/openapi/v2");

@@ -15,6 +15,7 @@ import { authenticate } from "./http/authentication.ts";
 import { openHttpServer } from "./http/http-server.ts";
 import { createInProcessTransport, type InProcessTransport } from "./in-process.ts";
 import { toKubeconfig, writePrivateFile, type ClientUser } from "./kubeconfig.ts";
+import type { Kind } from "./kind.ts";
 import { KindTable } from "./kind-table.ts";
 import { kinds } from "./kinds/index.ts";
 import { runNamespaceDeletion } from "./namespace-deletion.ts";
@@ -172,6 +173,7 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
   const port = server?.port ?? options.port ?? 443;
   bootstrap(registry.context, registry, { port, caPem });
   createBootstrapPolicy(registry);
+  resources.use(kindTable.watch(({ type, kind }) => type === "REMOVED" && endWatches(watches, kind)));
   resources.use(serveCustomResources({ cluster: registry, clock, kinds: kindTable }));
   resources.use(maintainNamespaceDefaults(registry.context, registry, caPem));
   if (options.controllers !== false) {
@@ -211,6 +213,11 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
     close: () => owned.disposeAsync(),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
+}
+
+/** A definition that goes or changes ends the watches of its custom resources, as on the real server. */
+function endWatches(watches: ReadonlySet<WatchStream>, kind: Kind): void {
+  for (const watch of watches) if (watch.kind === kind) watch.close();
 }
 
 const versionInfo = {

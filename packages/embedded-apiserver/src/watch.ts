@@ -1,6 +1,6 @@
 import { ApiStatusError, tooLargeResourceVersion } from "./api-status-error.ts";
 import type { Clock } from "./clock.ts";
-import type { ApiObject } from "./kind.ts";
+import type { ApiObject, Kind } from "./kind.ts";
 import { StoredObject, type ObjectCollection, type StorageEvent } from "./storage.ts";
 
 /** The type of a watch line. */
@@ -87,6 +87,11 @@ export class WatchStream implements AsyncIterable<Uint8Array>, AsyncIterator<Uin
     this.#deps = deps;
     this.#options = options;
     this.#endsAt = deps.clock.monotonic() + options.timeoutMs;
+  }
+
+  /** The kind whose changes it tells. */
+  get kind(): Kind {
+    return this.#deps.collection.kind;
   }
 
   /** Begins to collect changes; to be called once, before the first read. */

@@ -29,7 +29,7 @@ function column({ name, type, format = "", description = "", priority = 0, jsonP
     format,
     description: description === "" ? `Custom resource definition column (in JSONPath format): ${jsonPath}` : description,
     wide: priority > 0,
-    cell: (object: ApiObject, nowMs) => cellOf(type, find(object as unknown as JsonValue), nowMs),
+    cell: (object: ApiObject, nowMs) => cellOf(type, find(object), nowMs),
   };
 }
 

@@ -56,11 +56,11 @@ export function customKind({ group, names, scope, versions }: CrdSpec, version: 
     prepareForUpdate(object, old) {
       if (!equalJson(counted(object, hasStatus), counted(old, hasStatus))) object.metadata.generation = (old.metadata.generation ?? 0) + 1;
     },
-    validate: (object) => valueErrors(object as unknown as JsonValue, schema, ""),
+    validate: (object) => valueErrors(object, schema, ""),
     fieldSelectors: Object.fromEntries(
       (version.selectableFields ?? []).map(({ jsonPath }) => {
         const find = compileJsonPath(jsonPath);
-        return [jsonPath.replace(/^\./, ""), (object: ApiObject): string => String(find(object as unknown as JsonValue) ?? "")];
+        return [jsonPath.replace(/^\./, ""), (object: ApiObject): string => String(find(object) ?? "")];
       }),
     ),
     columns: customColumns(version.additionalPrinterColumns),

@@ -8,8 +8,7 @@ type ScalePaths = NonNullable<CustomKind["scale"]>;
 /** The `autoscaling/v1` Scale of a custom resource. Source: k8s.io/apiextensions-apiserver v0.36.3 pkg/registry/customresource/etcd.go. */
 export function customScaleOf(object: Readonly<ApiObject>, paths: ScalePaths): JsonObject {
   const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata;
-  const at = (path: string | undefined): JsonValue | undefined =>
-    path === undefined ? undefined : compileJsonPath(path)(object as unknown as JsonValue);
+  const at = (path: string | undefined): JsonValue | undefined => (path === undefined ? undefined : compileJsonPath(path)(object));
   const replicas = at(paths.specReplicasPath);
   const current = at(paths.statusReplicasPath);
   const selector = at(paths.labelSelectorPath);
@@ -30,7 +29,7 @@ export function withCustomReplicas(object: Readonly<ApiObject>, { specReplicasPa
   const copy = cloneJson(object) as ApiObject;
   const names = specReplicasPath.split(".").filter((name) => name !== "");
   const last = names.pop() ?? "";
-  let place: JsonObject = copy as unknown as JsonObject;
+  let place: JsonObject = copy;
   for (const name of names) {
     const next = (place[name] ??= {});
     if (!isJsonObject(next)) throw badRequest(`set ${specReplicasPath}: ${name} is no object`);

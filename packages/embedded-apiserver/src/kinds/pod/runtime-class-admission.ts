@@ -32,7 +32,14 @@ export function admitRuntimeClass(name: string, spec: PodSpec, { cluster }: Writ
       throw refuse("pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead");
     if (overhead.podFixed !== undefined) spec.overhead = { ...overhead.podFixed };
   }
-  if (scheduling === undefined) return;
+  if (scheduling !== undefined) admitScheduling(spec, scheduling, refuse);
+}
+
+function admitScheduling(
+  spec: PodSpec,
+  scheduling: NonNullable<RuntimeClassFields["scheduling"]>,
+  refuse: (problem: string) => Error,
+): void {
   for (const [key, value] of Object.entries(scheduling.nodeSelector ?? {})) {
     const own = spec.nodeSelector?.[key];
     if (own !== undefined && own !== value)
