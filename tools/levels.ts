@@ -86,6 +86,7 @@ export const levels: readonly Level[] = [
       ]),
   },
   { name: "unit", about: "tests beside the code, without network and real time", run: () => vitest("unit") },
+  { name: "conformance", about: "the suite that every provider passes", run: () => vitest("conformance") },
   { name: "embedded", about: "tests on the embedded API server", run: async () => vitest("embedded", await controlPlaneEnvironment()) },
   {
     name: "simulation",

@@ -206,6 +206,8 @@ export class ProviderRig implements AsyncDisposable {
       { timeoutMs, describe: `pod ${ref.name} to be gone`, clock: this.clock },
     );
     this.#pods.delete(ref.uid);
+    // One that is made again begins anew.
+    for (const source of ["asked", "told"]) this.#last.delete(`${source} ${ref.uid}`);
   }
 
   /** UIDs of the suite's pods in the inventory. */
@@ -263,7 +265,8 @@ export class ProviderRig implements AsyncDisposable {
   async within<T>(what: string, work: Promise<T>, timeoutMs: number = this.timeouts.callMs): Promise<T> {
     const { promise, reject } = Promise.withResolvers<never>();
     using _timer = this.clock.setTimer(timeoutMs, () => reject(new Error(`${what} has not come back within ${timeoutMs} ms`)));
-    return Promise.race([work, promise]);
+    // Awaited here: the timer lives as long as this block.
+    return await Promise.race([work, promise]);
   }
 
   /** What is wrong with what the provider said and showed, whatever it was asked. */
