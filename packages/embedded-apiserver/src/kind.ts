@@ -135,6 +135,4 @@ export interface CustomKind {
   readonly openApi: OpenApiSchema;
   /** Where the `scale` sub-resource finds its fields, such as `.spec.replicas`. */
   readonly scale?: { readonly specReplicasPath: string; readonly statusReplicasPath: string; readonly labelSelectorPath?: string };
-  /** Whether the custom resource definition is being deleted: then there are no new objects. */
-  readonly isTerminating: boolean;
 }

@@ -16,9 +16,9 @@ const objectMeta = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
  *
  * Source: k8s.io/apiextensions-apiserver v0.36.3 pkg/apiserver/customresource_handler.go and pkg/registry/customresource.
  *
- * @param isTerminating - whether the definition is being deleted
+ * @param isTerminating - whether the definition is being deleted: then there are no new objects
  */
-export function customKind({ group, names, scope, versions }: CrdSpec, version: CrdVersion, isTerminating: boolean): Kind {
+export function customKind({ group, names, scope, versions }: CrdSpec, version: CrdVersion, isTerminating: () => boolean): Kind {
   const schema = version.schema?.openAPIV3Schema ?? {};
   const hasStatus = version.subresources?.status !== undefined;
   const scale = version.subresources?.scale;
@@ -26,7 +26,6 @@ export function customKind({ group, names, scope, versions }: CrdSpec, version: 
     listKind: names.listKind ?? `${names.kind}List`,
     decode: (body) => decodeCustom(body, schema),
     openApi: openApiOf({ group, version: version.name, kind: names.kind }, schema),
-    isTerminating,
     ...(scale === undefined ? {} : { scale }),
   };
   return {
@@ -45,7 +44,7 @@ export function customKind({ group, names, scope, versions }: CrdSpec, version: 
     storageVersion: versions?.find(({ storage }) => storage)?.name ?? version.name,
     custom,
     prepareForCreate(object) {
-      if (isTerminating)
+      if (isTerminating())
         throw forbidden(
           { group, plural: names.plural },
           object.metadata.name,

@@ -22,7 +22,7 @@ export interface CustomResourcesDeps {
 export function serveCustomResources({ cluster, clock, kinds }: CustomResourcesDeps): Disposable {
   const resources = new DisposableStack();
   /** Kinds by definition, and the state of the definition they were made of. */
-  const served = new Map<string, { readonly spec: CrdSpec; readonly isTerminating: boolean; readonly kinds: readonly Kind[] }>();
+  const served = new Map<string, { readonly spec: CrdSpec; readonly kinds: readonly Kind[] }>();
   resources.use(
     cluster.watch(customResourceDefinitionKind, ({ type, object }) => {
       if (type === "DELETED") return withdraw(object.metadata.name);
@@ -101,14 +101,15 @@ export function serveCustomResources({ cluster, clock, kinds }: CustomResourcesD
   /** Makes kinds of an established definition, anew when it has changed. */
   function serve(definition: Readonly<ApiObject>): void {
     const spec: CrdSpec = definition["spec"];
-    const isTerminating = definition.metadata.deletionTimestamp !== undefined;
-    const known = served.get(definition.metadata.name);
-    if (!hasTrue(definition["status"], "Established") || (known?.spec === spec && known.isTerminating === isTerminating)) return;
-    withdraw(definition.metadata.name);
+    const { name } = definition.metadata;
+    if (!hasTrue(definition["status"], "Established") || served.get(name)?.spec === spec) return;
+    withdraw(name);
+    const isTerminating = (): boolean =>
+      cluster.get(customResourceDefinitionKind, undefined, name)?.metadata.deletionTimestamp !== undefined;
     const versions = (spec.versions ?? []).filter((version) => version.served || version.storage);
     const made = versions.map((version) => ({ version, kind: customKind(spec, version, isTerminating) }));
     for (const { version, kind } of made) if (version.served) kinds.add(kind);
-    served.set(definition.metadata.name, { spec, isTerminating, kinds: made.map(({ kind }) => kind) });
+    served.set(name, { spec, kinds: made.map(({ kind }) => kind) });
   }
 
   function withdraw(name: string): void {
