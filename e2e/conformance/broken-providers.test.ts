@@ -241,7 +241,7 @@ const faults: readonly {
 ];
 
 test.each(faults)("a provider that $fault is found out", async ({ check, options, says }) => {
-  await runCheck(checkNamed(check), { ...options, provider: mock as ProviderDefinition, timeouts: {} });
+  await runCheck(checkNamed(check), { ...options, provider: mock, timeouts: {} });
 
   await expect(runCheck(checkNamed(check), options).catch((error: unknown) => Promise.reject(new Error(textOf(error))))).rejects.toThrow(
     says,
