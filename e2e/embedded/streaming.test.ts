@@ -17,6 +17,7 @@ import {
 import { eventually } from "@virtual-kubelet/testing";
 import { describe, expect, test } from "vitest";
 import { dialSpdy } from "../../packages/streaming/src/upgrade/dial-spdy.ts";
+import { ManualClock } from "../../packages/streaming/src/test-support/manual-clock.ts";
 import { clock, digestOf, megabytes, serveUpgrades, type UpgradeServer } from "./support/streaming-rig.ts";
 
 const all = { stdin: true, stdout: true, stderr: true, tty: false };
@@ -416,4 +417,35 @@ test("a client that dies behind a relay is told to the kubelet", async () => {
 
   await aborted.promise;
   await expect(running).rejects.toThrow("^C");
+});
+
+test("a command that has begun is not run again over SPDY, whatever its result looks like", async () => {
+  let requests = 0;
+  await using server = await serveUpgrades(async (upgrade) => {
+    requests++;
+    const session = await acceptRemoteCommand(upgrade, { ...all, clock });
+    await session.finish({ error: "x".repeat(100_000) });
+  });
+
+  const running = runRemoteCommand({ url: server.url }, { clock, stdin: input(""), stdout: collect().stream, stderr: collect().stream });
+
+  await expect(running).rejects.toThrow("its result is longer than 65536 bytes");
+  expect(requests).toBe(1);
+});
+
+test.each(["spdy", "websocket"] as const)("a server that never answers is given up after thirty seconds over %s", async (transport) => {
+  const manual = new ManualClock();
+  await using server = await serveUpgrades(({ socket }) => {
+    socket.resume().once("end", () => void socket.end());
+    return Promise.resolve();
+  });
+  const running = runRemoteCommand({ url: server.url }, { transport, clock: manual, stdout: collect().stream });
+  running.catch(() => undefined);
+  await eventually(() => expect(server.sockets.size).toBe(1));
+
+  manual.advance(30_000);
+
+  await expect(running).rejects.toMatchObject({ code: "VK_UNAVAILABLE", message: expect.stringContaining("no answer") });
+  expect(manual.pending).toBe(0);
+  await eventually(() => expect(server.sockets.size).toBe(0));
 });

@@ -14,7 +14,8 @@ export interface PortForwardConnection {
   readonly port: number;
   /**
    * The client's bytes. Each direction ends by itself: ending it tells the client that there is no more, and its end says
-   * that the client has none. Destroyed when the client drops the connection, which is no error. It has an error handler.
+   * that the client has none. A client that drops the connection before this side has ended destroys it with an error,
+   * which is the client's right and no failure; one that drops it later just ends it. It has an error handler.
    */
   readonly stream: Duplex;
   /**
