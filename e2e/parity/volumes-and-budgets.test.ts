@@ -102,7 +102,12 @@ test("a volume without a claim is available, and released after it", async ({ ap
   await phase("Available");
   await api.create(claims, claimNamed("a", { volumeName: name, storageClassName: `class-of-${name}` }));
   await phase("Bound");
-  expect((await api.get(`${claims}/a`)).body.metadata.annotations).toMatchInlineSnapshot(`{pv.kubernetes.io/bind-completed: "yes"}`);
+  const claim = await eventually(async () => {
+    const { body } = await api.get(`${claims}/a`);
+    expect(body.status.phase).toBe("Bound");
+    return body;
+  }, patience);
+  expect(claim.metadata.annotations).toMatchInlineSnapshot(`{pv.kubernetes.io/bind-completed: "yes"}`);
   await api.delete(`${claims}/a`);
   await phase("Released");
   await api.delete(`${volumesPath}/${name}`);

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { eventually } from "@virtual-kubelet/testing";
 import { expect } from "vitest";
 import type { Api } from "./support/api.ts";
 import { test } from "./support/parity-test.ts";
@@ -31,18 +32,20 @@ const policyOf = ({ core }: Place): string => core.replace("/api/v1/", "/apis/po
 /** What the table says of one object. */
 async function rowOf(api: Api, path: string): Promise<unknown> {
   const { columnDefinitions, rows } = (await api.get(path, { accept: tableAccept })).body;
-  return columnDefinitions.map(({ name, type, format, priority }: Record<string, unknown>, index: number) => {
+  return columnDefinitions.map(({ name, type, format, priority }: Record<string, string>, index: number) => {
     const cell = name === "Age" || name === "Duration" ? typeof rows[0].cells[index] : rows[0].cells[index];
     return `${name} ${type} ${format} ${priority}: ${JSON.stringify(cell)}`;
   });
 }
 
-const cases: readonly [kind: string, at: (place: Place) => string, object: object][] = [
-  ["Job", (place) => `${batchOf(place)}/jobs`, jobNamed("a", { suspend: true })],
+/** `settled` is what the row says once the kind's controller has seen the object, where that changes the row. */
+const cases: readonly [kind: string, at: (place: Place) => string, object: object, settled?: string][] = [
+  ["Job", (place) => `${batchOf(place)}/jobs`, jobNamed("a", { suspend: true }), "Suspended"],
   [
     "Job with labels",
     (place) => `${batchOf(place)}/jobs`,
     { ...jobNamed("a", { suspend: true, template: templateOf({ x: "y" }, { restartPolicy: "Never" }) }) },
+    "Suspended",
   ],
   [
     "numbered Job",
@@ -55,6 +58,7 @@ const cases: readonly [kind: string, at: (place: Place) => string, object: objec
       backoffLimitPerIndex: 1,
       podFailurePolicy: { rules: [{ action: "Ignore", onPodConditions: [{ type: "DisruptionTarget" }] }] },
     }),
+    "Suspended",
   ],
   ["CronJob", (place) => `${batchOf(place)}/cronjobs`, cronJobNamed("a", { suspend: true, timeZone: "Europe/Berlin" })],
   ["DaemonSet", ({ apps }) => `${apps}/daemonsets`, daemonSetNamed("a")],
@@ -75,32 +79,35 @@ const cases: readonly [kind: string, at: (place: Place) => string, object: objec
   ["PodDisruptionBudget", (place) => `${policyOf(place)}/poddisruptionbudgets`, budgetNamed("a", { minAvailable: "50%" })],
 ];
 
-test.for(cases)("a %s is filled in and shown", async ([, at, object], { api, core, apps }) => {
+test.for(cases)("a %s is filled in and shown", async ([, at, object, settled = ""], { api, core, apps }) => {
   const path = at({ core, apps });
   const answer = await api.post(path, object);
 
-  expect(answer).toMatchSnapshot();
-  expect(await rowOf(api, path)).toMatchSnapshot();
+  expect(answer).toMatchSnapshot("answer");
+  await eventually(async () => expect(JSON.stringify(await rowOf(api, path))).toContain(settled));
+  expect(await rowOf(api, path)).toMatchSnapshot("row");
 });
 
 test("a PersistentVolume is filled in and shown", async ({ api }) => {
   const name = uniqueName();
-  expect(await api.post("/api/v1/persistentvolumes", volumeNamed(name))).toMatchSnapshot();
+  expect(await api.post("/api/v1/persistentvolumes", volumeNamed(name))).toMatchSnapshot("answer");
   expect(
     (await api.get(`/api/v1/persistentvolumes/${name}`, { accept: tableAccept })).body.columnDefinitions.map(
       (column: Record<string, unknown>) => [column["name"], column["type"], column["priority"]].join(" "),
     ),
-  ).toMatchSnapshot();
+  ).toMatchSnapshot("columns");
   await api.delete(`/api/v1/persistentvolumes/${name}`);
 });
 
 test("a StorageClass is filled in and shown, and does not change", async ({ api }) => {
   const name = uniqueName();
   const classes = "/apis/storage.k8s.io/v1/storageclasses";
-  expect(await api.post(classes, { metadata: { name }, provisioner: "example.com/a" })).toMatchSnapshot();
-  expect(await rowOf(api, `${classes}/${name}`)).toMatchSnapshot();
-  expect(await api.patch("merge", `${classes}/${name}`, { provisioner: "example.com/b", reclaimPolicy: "Retain" })).toMatchSnapshot();
-  expect(await api.delete(`${classes}/${name}`)).toMatchSnapshot();
+  expect(await api.post(classes, { metadata: { name }, provisioner: "example.com/a" })).toMatchSnapshot("created");
+  expect(await rowOf(api, `${classes}/${name}`)).toMatchSnapshot("row");
+  expect(await api.patch("merge", `${classes}/${name}`, { provisioner: "example.com/b", reclaimPolicy: "Retain" })).toMatchSnapshot(
+    "changed",
+  );
+  expect(await api.delete(`${classes}/${name}`)).toMatchSnapshot("deleted");
 });
 
 test("a Job says that its pods stay when it is deleted", async ({ api, core, apps }) => {
@@ -137,7 +144,7 @@ test("StatefulSets and ReplicationControllers can be scaled, Jobs and DaemonSets
   });
   await api.create(`${apps}/daemonsets`, daemonSetNamed("a"));
 
-  expect(await api.get(`${apps}/statefulsets/a/scale`)).toMatchSnapshot();
-  expect(await api.get(`${core}/replicationcontrollers/a/scale`)).toMatchSnapshot();
-  expect(await api.get(`${apps}/daemonsets/a/scale`)).toMatchSnapshot();
+  expect(await api.get(`${apps}/statefulsets/a/scale`)).toMatchSnapshot("StatefulSet");
+  expect(await api.get(`${core}/replicationcontrollers/a/scale`)).toMatchSnapshot("ReplicationController");
+  expect(await api.get(`${apps}/daemonsets/a/scale`)).toMatchSnapshot("DaemonSet");
 });

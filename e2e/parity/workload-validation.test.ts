@@ -143,23 +143,25 @@ test("what may not change of a workload does not", async ({ api, core, apps }) =
   const selector = { matchLabels: { app: "web", b: "c" } };
   const labels = { app: "web", b: "c" };
 
-  expect(await api.patch("merge", `${apps}/daemonsets/a`, { spec: { selector, template: { metadata: { labels } } } })).toMatchSnapshot();
+  expect(await api.patch("merge", `${apps}/daemonsets/a`, { spec: { selector, template: { metadata: { labels } } } })).toMatchSnapshot(
+    "DaemonSet",
+  );
   expect(
     await api.patch("merge", `${apps}/statefulsets/a`, { spec: { serviceName: "other", selector, template: { metadata: { labels } } } }),
-  ).toMatchSnapshot();
-  expect(await api.patch("merge", `${apps}/controllerrevisions/a`, { data: { a: 2 } })).toMatchSnapshot();
+  ).toMatchSnapshot("StatefulSet");
+  expect(await api.patch("merge", `${apps}/controllerrevisions/a`, { data: { a: 2 } })).toMatchSnapshot("ControllerRevision");
   expect(
     await api.patch("merge", `${batch}/jobs/a`, {
       spec: { completions: 3, completionMode: "Indexed", managedBy: "example.com/me", backoffLimitPerIndex: 1 },
     }),
-  ).toMatchSnapshot();
+  ).toMatchSnapshot("Job");
   expect(
     await api.patch("merge", `${batch}/jobs/a`, { spec: { template: { spec: { containers: [{ name: "main", image: "main:2" }] } } } }),
   ).toMatchObject({
     status: 422,
     body: { details: { causes: [{ field: "spec.template" }] } },
   });
-  expect(await api.patch("merge", `${batch}/jobs/numbered`, { spec: { completions: 3 } })).toMatchSnapshot();
+  expect(await api.patch("merge", `${batch}/jobs/numbered`, { spec: { completions: 3 } })).toMatchSnapshot("numbered Job");
 });
 
 test("a suspended Job may be told where its pods run and what they get, and nothing else", async ({ api, core }) => {
@@ -179,13 +181,13 @@ test("the status of a Job goes one way only", async ({ api, core }) => {
   const write = (status: object): Promise<unknown> => api.patch("merge", `${path}/a/status`, { status });
   const conditions = (...types: string[]): object => ({ conditions: types.map((type) => ({ type, status: "True" })) });
 
-  expect(await write({ active: -1, ready: 3, completedIndexes: "0-2", failedIndexes: "1" })).toMatchSnapshot();
-  expect(await write({ completionTime: "2026-01-01T00:00:00Z" })).toMatchSnapshot();
-  expect(await write({ ...conditions("Complete"), active: 1 })).toMatchSnapshot();
-  expect(await write(conditions("Failed"))).toMatchSnapshot();
-  expect(await write({ uncountedTerminatedPods: { succeeded: ["a", "a"], failed: [""] } })).toMatchSnapshot();
+  expect(await write({ active: -1, ready: 3, completedIndexes: "0-2", failedIndexes: "1" })).toMatchSnapshot("numbers");
+  expect(await write({ completionTime: "2026-01-01T00:00:00Z" })).toMatchSnapshot("completion time alone");
+  expect(await write({ ...conditions("Complete"), active: 1 })).toMatchSnapshot("complete and active");
+  expect(await write(conditions("Failed"))).toMatchSnapshot("failed");
+  expect(await write({ uncountedTerminatedPods: { succeeded: ["a", "a"], failed: [""] } })).toMatchSnapshot("uncounted pods");
   expect(await write({ ...conditions("FailureTarget"), startTime: "2026-01-01T00:00:00Z", failed: 2 })).toMatchObject({ status: 200 });
-  expect(await write({ conditions: [], failed: 1, startTime: "2026-01-02T00:00:00Z" })).toMatchSnapshot();
+  expect(await write({ conditions: [], failed: 1, startTime: "2026-01-02T00:00:00Z" })).toMatchSnapshot("taken back");
 });
 
 const claims: Readonly<Record<string, object>> = {
@@ -223,9 +225,9 @@ test("a claim does not change, but for its volume; it grows only if it is bound 
   const path = `${core}/persistentvolumeclaims`;
   await api.create(path, claimNamed("a"));
 
-  expect(await api.patch("merge", `${path}/a`, { spec: { accessModes: ["ReadOnlyMany"] } })).toMatchSnapshot();
-  expect(await api.patch("merge", `${path}/a`, { spec: { resources: { requests: { storage: "2Gi" } } } })).toMatchSnapshot();
-  expect(await api.patch("merge", `${path}/a`, { spec: { volumeMode: "Block" } })).toMatchSnapshot();
+  expect(await api.patch("merge", `${path}/a`, { spec: { accessModes: ["ReadOnlyMany"] } })).toMatchSnapshot("modes");
+  expect(await api.patch("merge", `${path}/a`, { spec: { resources: { requests: { storage: "2Gi" } } } })).toMatchSnapshot("size");
+  expect(await api.patch("merge", `${path}/a`, { spec: { volumeMode: "Block" } })).toMatchSnapshot("kind of volume");
 });
 
 test("a volume keeps its source", async ({ api }) => {
@@ -243,22 +245,28 @@ test("wrong storage classes, budgets, templates and revisions are refused", asyn
   const budgets = `${core.replace("/api/v1/", "/apis/policy/v1/")}/poddisruptionbudgets`;
   const classes = "/apis/storage.k8s.io/v1/storageclasses";
 
-  expect(await api.post(classes, { metadata: { name: "parity-class" }, provisioner: "" })).toMatchSnapshot();
+  expect(await api.post(classes, { metadata: { name: "parity-class" }, provisioner: "" })).toMatchSnapshot("class without a provisioner");
   expect(
     await api.post(classes, { metadata: { name: "parity-class" }, provisioner: "a b", reclaimPolicy: "Burn", volumeBindingMode: "Never" }),
-  ).toMatchSnapshot();
-  expect(await api.post(budgets, budgetNamed("a", { minAvailable: "x", maxUnavailable: 1 }))).toMatchSnapshot();
-  expect(await api.post(budgets, budgetNamed("a", { maxUnavailable: "101%", unhealthyPodEvictionPolicy: "Never" }))).toMatchSnapshot();
-  expect(await api.post(`${core}/podtemplates`, { metadata: { name: "a" }, template: { spec: {} } })).toMatchSnapshot();
-  expect(await api.post(`${core}/replicationcontrollers`, { metadata: { name: "a" }, spec: {} })).toMatchSnapshot();
+  ).toMatchSnapshot("class");
+  expect(await api.post(budgets, budgetNamed("a", { minAvailable: "x", maxUnavailable: 1 }))).toMatchSnapshot("budget with both");
+  expect(await api.post(budgets, budgetNamed("a", { maxUnavailable: "101%", unhealthyPodEvictionPolicy: "Never" }))).toMatchSnapshot(
+    "budget",
+  );
+  expect(await api.post(`${core}/podtemplates`, { metadata: { name: "a" }, template: { spec: {} } })).toMatchSnapshot("template");
+  expect(await api.post(`${core}/replicationcontrollers`, { metadata: { name: "a" }, spec: {} })).toMatchSnapshot(
+    "controller without a template",
+  );
   expect(
     await api.post(`${core}/replicationcontrollers`, {
       metadata: { name: "a" },
       spec: { replicas: -1, selector: { a: "b" }, template: templateOf({ c: "d" }, { restartPolicy: "Never" }) },
     }),
-  ).toMatchSnapshot();
-  expect(await api.post(`${apps}/controllerrevisions`, { metadata: { name: "a" }, revision: -1 })).toMatchSnapshot();
-  expect(await api.post(`${apps}/controllerrevisions`, { metadata: { name: "a" }, revision: 1, data: [1] })).toMatchSnapshot();
+  ).toMatchSnapshot("controller");
+  expect(await api.post(`${apps}/controllerrevisions`, { metadata: { name: "a" }, revision: -1 })).toMatchSnapshot("revision below zero");
+  expect(await api.post(`${apps}/controllerrevisions`, { metadata: { name: "a" }, revision: 1, data: [1] })).toMatchSnapshot(
+    "data that is no object",
+  );
 });
 
 test("a budget is written only at the version that was read", async ({ api, core }) => {

@@ -60,7 +60,7 @@ function cronJobErrors(cronJob: ApiObject, old: ApiObject | undefined): FieldErr
   ];
 }
 
-function scheduleErrors({ schedule = "", timeZone }: CronJobSpec, old: string | undefined): FieldError[] {
+function scheduleErrors({ schedule = "", timeZone }: Partial<CronJobSpec>, old: string | undefined): FieldError[] {
   const field = "spec.schedule";
   if (schedule === "") return [required(field)];
   const names = schedule.includes("TZ");

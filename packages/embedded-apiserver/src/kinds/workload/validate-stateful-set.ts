@@ -112,7 +112,7 @@ function updateErrors(spec: StatefulSetSpec, old: StatefulSetSpec): FieldError[]
   ];
 }
 
-function statusErrors(status: StatefulSetStatus, old: StatefulSetStatus): FieldError[] {
+function statusErrors(status: Partial<StatefulSetStatus>, old: StatefulSetStatus): FieldError[] {
   const parts = ["readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas"] as const;
   const { replicas = 0, readyReplicas = 0, availableReplicas = 0 } = status;
   return [
