@@ -1,25 +1,10 @@
-import { once } from "node:events";
-import { connect } from "node:net";
-import type { Duplex } from "node:stream";
-import { pipeline } from "node:stream/promises";
-import type {
-  AttachIO,
-  ExecResult,
-  PodRef,
-  PodStats,
-  PodUpdate,
-  Provider,
-  ProviderDefinition,
-  ProviderHost,
-  ProviderPod,
-  TerminalSize,
-} from "@virtual-kubelet/core";
-import { NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
+import type { PodRef, PodStats, PodUpdate, Provider, ProviderDefinition, ProviderHost, ProviderPod } from "@virtual-kubelet/core";
+import { NotFoundError } from "@virtual-kubelet/errdefs";
 import { startReaper } from "@virtual-kubelet/testing";
 import { z } from "zod";
+import { attach, exec, forward, type RunningCommands } from "./process-access.ts";
 import type { ProcessContainer } from "./process-container.ts";
 import { planContainers, ProcessPod } from "./process-pod.ts";
-import { spawnCommand } from "./spawn-command.ts";
 
 /** Configuration of the process provider. */
 export interface ProcessProviderConfig {
@@ -48,8 +33,9 @@ function createProcessProvider(host: ProviderHost, { directory }: ProcessProvide
   const { clock } = host;
   const reaper = startReaper();
   const pods = new Map<string, ProcessPod>();
-  const commands = new Set<{ kill(): Promise<unknown> }>();
-  const startedAt = new Date(clock.now()).toISOString();
+  const commands: RunningCommands = new Set();
+  const timeNow = (): string => new Date(clock.now()).toISOString();
+  const startedAt = timeNow();
   let listener: ((update: PodUpdate) => void) | undefined;
 
   const find = (ref: PodRef): ProcessPod => {
@@ -103,30 +89,11 @@ function createProcessProvider(host: ProviderHost, { directory }: ProcessProvide
     async runInContainer(ref, name, command, io, signal) {
       const pod = find(ref);
       const container = running(pod, name);
-      return exec(container, command, io, { cwd: pod.directory, signal });
+      return exec(command, io, { env: container.plan.env, cwd: pod.directory, clock, reaper, commands }, signal);
     },
 
     async attachToContainer(ref, name, io, signal) {
-      const container = running(find(ref), name);
-      signal.throwIfAborted();
-      const run = container.running;
-      if (!run) return;
-      const { group, attached } = run;
-      const target = io.stdout ?? io.stderr;
-      if (target) attached.add(target);
-      const over = new AbortController();
-      const until = AbortSignal.any([signal, over.signal]);
-      const typed = copyInput(io, group.child.stdin, { signal: until, endsInput: container.plan.spec.stdinOnce ?? false });
-      const sizes = followSizes(io.resizes, (size) => group.resize(size));
-      try {
-        await Promise.race([group.exited, aborted(until)]);
-      } finally {
-        over.abort();
-        if (target) attached.delete(target);
-        sizes();
-        await typed;
-      }
-      signal.throwIfAborted();
+      await attach(running(find(ref), name), io, signal);
     },
 
     async portForward(ref, port, stream, signal) {
@@ -135,7 +102,10 @@ function createProcessProvider(host: ProviderHost, { directory }: ProcessProvide
     },
 
     async getStatsSummary() {
-      return { node: { nodeName: host.nodeName, startTime: startedAt }, pods: [...pods.values()].flatMap(statsOf) };
+      return {
+        node: { nodeName: host.nodeName, startTime: startedAt },
+        pods: [...pods.values()].flatMap((pod) => statsOf(pod, timeNow())),
+      };
     },
 
     async [Symbol.asyncDispose]() {
@@ -154,128 +124,18 @@ function createProcessProvider(host: ProviderHost, { directory }: ProcessProvide
     if (!container.running) throw new NotFoundError(`container ${name} of pod ${pod.ref.namespace}/${pod.ref.name} does not run`);
     return container;
   }
-
-  async function exec(
-    container: ProcessContainer,
-    command: readonly string[],
-    io: AttachIO,
-    { cwd, signal }: { readonly cwd: string; readonly signal: AbortSignal },
-  ): Promise<ExecResult> {
-    signal.throwIfAborted();
-    let size: TerminalSize = { width: 80, height: 24 };
-    let onSize = (next: TerminalSize): void => void (size = next);
-    const sizes = followSizes(io.tty ? io.resizes : undefined, (next) => onSize(next));
-    // The current size is there at once, if the client tells any.
-    if (io.tty) await clock.sleep(20, signal);
-    const group = spawnCommand(
-      { command, env: container.plan.env, cwd, stdin: io.stdin !== undefined, terminal: io.tty ? size : undefined },
-      reaper,
-    );
-    onSize = (next) => group.resize(next);
-    const { child, exited } = group;
-    const entry = {
-      kill: () => {
-        group.signal("SIGKILL");
-        return exited;
-      },
-    };
-    commands.add(entry);
-    const onAbort = (): void => group.signal("SIGKILL");
-    signal.addEventListener("abort", onAbort, { once: true });
-    const over = new AbortController();
-    const typed = copyInput(io, child.stdin, { signal: AbortSignal.any([signal, over.signal]), endsInput: true });
-    const outputs = (["stdout", "stderr"] as const).map(async (name) => {
-      const target = io[name];
-      if (target && child[name]) await pipeline(child[name], target, { end: false, signal }).catch(() => {});
-      else child[name]?.resume();
-    });
-    try {
-      const exitCode = await exited;
-      await Promise.all(outputs);
-      signal.throwIfAborted();
-      return { exitCode };
-    } finally {
-      over.abort();
-      commands.delete(entry);
-      signal.removeEventListener("abort", onAbort);
-      sizes();
-      await typed;
-    }
-  }
-
-  function statsOf(pod: ProcessPod): PodStats[] {
-    const time = new Date(clock.now()).toISOString();
-    const containers = pod.containers.flatMap((container) => {
-      const use = container.use();
-      const run = container.running;
-      if (!use || !run) return [];
-      const { cpuNanoSeconds, rssBytes } = use;
-      const memory = { time, workingSetBytes: rssBytes, rssBytes, usageBytes: rssBytes };
-      return [{ name: container.plan.spec.name, startTime: run.startedAt, cpu: { time, usageCoreNanoSeconds: cpuNanoSeconds }, memory }];
-    });
-    const { namespace, name, uid } = pod.ref;
-    return containers.length > 0 ? [{ podRef: { namespace, name, uid }, startTime: pod.createdAt, containers }] : [];
-  }
 }
 
-/** Hands the client's input on. Never rejects: a command may end before its input does. */
-async function copyInput(
-  { stdin }: AttachIO,
-  target: NodeJS.WritableStream | null,
-  { signal, endsInput }: { readonly signal: AbortSignal; readonly endsInput: boolean },
-): Promise<void> {
-  if (!stdin || !target) return;
-  const chunks = stdin[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
-  try {
-    for (;;) {
-      const next = chunks.next();
-      next.catch(() => {});
-      const result = await Promise.race([next, aborted(signal)]);
-      if (result === undefined) return;
-      if (result.done) break;
-      if (!target.write(result.value)) await Promise.race([once(target, "drain", { signal }), once(target, "close", { signal })]);
-    }
-    if (endsInput) target.end();
-  } catch {
-    // The command or the client is gone.
-  }
-}
-
-async function forward(port: number, stream: Duplex, signal: AbortSignal): Promise<void> {
-  signal.throwIfAborted();
-  const socket = connect({ host: "127.0.0.1", port, allowHalfOpen: true });
-  const destroy = (): void => {
-    socket.destroy();
-    stream.destroy();
-  };
-  signal.addEventListener("abort", destroy, { once: true });
-  try {
-    await once(socket, "connect").catch((cause: unknown) => {
-      signal.throwIfAborted();
-      throw new UnavailableError(`port ${port} of the pod: connection refused`, { cause });
-    });
-    await Promise.all([pipeline(stream, socket), pipeline(socket, stream)]);
-  } catch (error) {
-    signal.throwIfAborted();
-    throw error;
-  } finally {
-    signal.removeEventListener("abort", destroy);
-    socket.destroy();
-  }
-}
-
-/** @returns what ends it */
-function followSizes(resizes: AsyncIterable<TerminalSize> | undefined, onSize: (size: TerminalSize) => void): () => void {
-  const sizes = resizes?.[Symbol.asyncIterator]();
-  const read = async (): Promise<void> => {
-    for (let next = await sizes?.next(); next && !next.done; next = await sizes?.next()) onSize(next.value);
-  };
-  read().catch(() => {});
-  return () => void sizes?.return?.();
-}
-
-/** Resolves with nothing when the signal aborts. */
-function aborted(signal: AbortSignal): Promise<undefined> {
-  if (signal.aborted) return Promise.resolve(undefined);
-  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(undefined), { once: true }));
+/** What the pod's containers use; nothing if none runs. */
+function statsOf(pod: ProcessPod, time: string): PodStats[] {
+  const containers = pod.containers.flatMap((container) => {
+    const use = container.use();
+    const run = container.running;
+    if (!use || !run) return [];
+    const { cpuNanoSeconds, rssBytes } = use;
+    const memory = { time, workingSetBytes: rssBytes, rssBytes, usageBytes: rssBytes };
+    return [{ name: container.plan.spec.name, startTime: run.startedAt, cpu: { time, usageCoreNanoSeconds: cpuNanoSeconds }, memory }];
+  });
+  const { namespace, name, uid } = pod.ref;
+  return containers.length > 0 ? [{ podRef: { namespace, name, uid }, startTime: pod.createdAt, containers }] : [];
 }

@@ -116,20 +116,21 @@ export function toOutput(stream: Writable | undefined, signal: AbortSignal): Out
 /** What a stream of Node's holds, until the signal aborts. The stream stays: it is the caller's. */
 export async function* untilAborted(stream: AsyncIterable<unknown>, signal: AbortSignal): AsyncGenerator<Uint8Array, void, undefined> {
   const chunks = stream[Symbol.asyncIterator]();
-  const { promise: aborted, resolve } = Promise.withResolvers<{ readonly done: true; readonly value: undefined }>();
-  const onAbort = (): void => resolve({ done: true, value: undefined });
-  signal.addEventListener("abort", onAbort, { once: true });
-  try {
-    while (!signal.aborted) {
-      const next = chunks.next();
-      // Whoever loses the race must not become an unhandled rejection.
-      next.catch(() => {});
+  while (!signal.aborted) {
+    const next = chunks.next();
+    // Whoever loses the race must not become an unhandled rejection.
+    next.catch(() => {});
+    // One for each piece: a promise that outlives them would hold them all.
+    const { promise: aborted, resolve } = Promise.withResolvers<{ readonly done: true; readonly value: undefined }>();
+    const onAbort = (): void => resolve({ done: true, value: undefined });
+    signal.addEventListener("abort", onAbort, { once: true });
+    try {
       const { done, value } = await Promise.race([next, aborted]);
       if (done) return;
       yield typeof value === "string" ? Buffer.from(value) : (value as Uint8Array);
+    } finally {
+      signal.removeEventListener("abort", onAbort);
     }
-  } finally {
-    signal.removeEventListener("abort", onAbort);
   }
 }
 

@@ -26,7 +26,7 @@ export function surroundingsOf({ spec }: DeepReadonly<Pod>): ReadonlyMap<string,
     const own = surroundingsOfContainer(container);
     if (own !== plain) surroundings.set(container.name, own);
   }
-  // A pod costs half a kilobyte; most have nothing to keep here.
+  // Pods are many, and most have nothing to keep here.
   return surroundings.size > 0 ? surroundings : none;
 }
 
