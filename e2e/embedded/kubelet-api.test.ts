@@ -5,7 +5,9 @@ import {
   type RemoteCommandIO,
   type RemoteCommandResult,
 } from "@virtual-kubelet/streaming";
+import { isInvalidInput } from "@virtual-kubelet/errdefs";
 import { systemClock } from "@virtual-kubelet/kube-client";
+import { startKubeletServer } from "@virtual-kubelet/kubelet-api";
 import { eventually } from "@virtual-kubelet/testing";
 import { once } from "node:events";
 import { connect as connectPlain } from "node:net";
@@ -572,6 +574,16 @@ test("a new certificate is used for new connections, and one that cannot be used
   before.write("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
   expect(String((await once(before, "data"))[0])).toContain("200 OK");
   before.destroy();
+});
+
+test("a certificate that cannot be used is an error at once, and so is a server without nodes", async () => {
+  await using rig = await KubeletRig.open();
+  const tls = { ...rig.issue("localhost"), key: rig.issue("other").key };
+  const certificate = { current: () => tls, onChange: () => ({ [Symbol.dispose]() {} }) };
+  const options = { host: "127.0.0.1", port: 0, accessControl: rig.access, certificate };
+
+  await expect(startKubeletServer({ ...options, nodes: rig.nodes })).rejects.toSatisfy(isInvalidInput);
+  await expect(startKubeletServer({ ...options, nodes: [] })).rejects.toSatisfy(isInvalidInput);
 });
 
 test("stopping ends what is open, and tells the client", async () => {

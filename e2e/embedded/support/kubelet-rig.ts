@@ -136,6 +136,7 @@ class HeaderAccess implements AccessControl {
 export class KubeletRig implements AsyncDisposable {
   readonly containers: TestContainers = new TestContainers();
   readonly access: HeaderAccess = new HeaderAccess();
+  readonly nodes: ServedNode[] = [];
   readonly lines: (LogFields & { readonly message: string })[] = [];
   readonly authority: CertificateAuthority = createCertificateAuthority("test", systemClock);
   readonly #apiServer: ApiServer;
@@ -152,10 +153,9 @@ export class KubeletRig implements AsyncDisposable {
 
   static async open(options: { readonly nodes?: readonly string[]; readonly limits?: ServerLimits } = {}): Promise<KubeletRig> {
     const rig = new KubeletRig(await startApiServer());
-    const served: ServedNode[] = [];
-    for (const name of options.nodes ?? ["node-1"]) served.push({ access: (await rig.#addNode(name)).access });
+    for (const name of options.nodes ?? ["node-1"]) rig.nodes.push({ access: (await rig.#addNode(name)).access });
     rig.#server = await startKubeletServer({
-      nodes: served,
+      nodes: rig.nodes,
       host: "127.0.0.1",
       port: 0,
       accessControl: rig.access,

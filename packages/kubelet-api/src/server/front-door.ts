@@ -161,7 +161,8 @@ export class FrontDoor {
 
   #refuse(call: IncomingCall, destination: Destination | undefined, error: unknown): Answer {
     const refusal = refusalOf(error);
-    if (refusal.status >= 500 && !call.signal.aborted)
+    // What the provider cannot do is asked for again and again: by who scrapes metrics, say.
+    if (refusal.status >= 500 && refusal.status !== 501 && !call.signal.aborted)
       this.#options.logger.warn({ path: destination?.path, status: refusal.status, err: messageOf(error) }, "a request failed");
     return text(refusal.message, refusal.status, refusal.headers);
   }

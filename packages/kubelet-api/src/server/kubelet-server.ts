@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
-import type { TLSSocket } from "node:tls";
+import { createSecureContext, type SecureContextOptions, type TLSSocket } from "node:tls";
 import { InvalidInputError, messageOf, UnavailableError } from "@virtual-kubelet/errdefs";
 import {
   noMetrics,
@@ -170,7 +170,7 @@ class RunningServer implements KubeletServer {
   #createServer(certificate: ServingCertificate): Server {
     const limits = this.#limits;
     const server = createServer({
-      ...secureContextOptions(certificate.current()),
+      ...usableContext(certificate),
       requestCert: true,
       rejectUnauthorized: false,
       ALPNProtocols: ["http/1.1"],
@@ -259,6 +259,19 @@ class RunningServer implements KubeletServer {
     const socket = request.socket as TLSSocket;
     const call: IncomingCall = { method: request.method ?? "", url: request.url ?? "", headers: request.headers, socket, upgrade, signal };
     await this.#door.handle(call, send, () => this.#strangers.letIn(socket));
+  }
+}
+
+/** @throws InvalidInputError if the server's own certificate is of no use */
+function usableContext(certificate: ServingCertificate): SecureContextOptions {
+  try {
+    const options = secureContextOptions(certificate.current());
+    createSecureContext(options);
+    return options;
+  } catch (error) {
+    throw new InvalidInputError(`start the node's HTTPS server: its certificate, key or client CA cannot be used: ${messageOf(error)}`, {
+      cause: error,
+    });
   }
 }
 
