@@ -17,15 +17,20 @@ const claimed: Readonly<Record<string, readonly string[]>> = {
     "namespaces/finalize",
     "namespaces/status",
     "nodes",
+    "nodes/proxy",
     "nodes/status",
     "persistentvolumeclaims",
     "persistentvolumeclaims/status",
     "persistentvolumes",
     "persistentvolumes/status",
     "pods",
+    "pods/attach",
     "pods/binding",
     "pods/ephemeralcontainers",
     "pods/eviction",
+    "pods/exec",
+    "pods/log",
+    "pods/portforward",
     "pods/resize",
     "pods/status",
     "podtemplates",
@@ -59,7 +64,7 @@ const claimed: Readonly<Record<string, readonly string[]>> = {
 
 /** What the real server has beyond that in the same groups. */
 const realOnly: readonly string[] = [
-  ...["componentstatuses", "endpoints", "limitranges", "nodes/proxy", "pods/attach", "pods/exec", "pods/log", "pods/portforward"],
+  ...["componentstatuses", "endpoints", "limitranges"],
   ...["pods/proxy", "resourcequotas", "resourcequotas/status", "services/proxy"],
 ].map((name) => `/api/v1 ${name}`);
 

@@ -16,6 +16,7 @@ import { openHttpServer } from "./http/http-server.ts";
 import { createInProcessTransport, type InProcessTransport } from "./in-process.ts";
 import { toKubeconfig, writePrivateFile, type ClientUser } from "./kubeconfig.ts";
 import type { Kind } from "./kind.ts";
+import { KubeletClient, kubeletClientUser } from "./kubelet-proxy/kubelet-client.ts";
 import { KindTable } from "./kind-table.ts";
 import { kinds } from "./kinds/index.ts";
 import { runNamespaceDeletion } from "./namespace-deletion.ts";
@@ -150,6 +151,7 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
     random,
     tokens,
     authorizer,
+    kubelets: resources.use(new KubeletClient(credentials.issueClient(kubeletClientUser, ["system:masters"]))),
     adminToken: token,
     watches,
     watchBufferLimit: options.watchBuffer ?? bufferDefault,

@@ -50,6 +50,7 @@ const ownSubresources: Readonly<Record<string, readonly Subresource[]>> = {
     },
   ],
   namespaces: [{ name: "finalize", body: core("Namespace"), verbs: ["update"] }],
+  nodes: [{ name: "proxy", body: core("NodeProxyOptions"), verbs: ["create", "delete", "get", "patch", "update"] }],
   pods: [
     { name: "attach", body: core("PodAttachOptions"), verbs: connectVerbs },
     { name: "binding", body: core("Binding"), verbs: ["create"] },

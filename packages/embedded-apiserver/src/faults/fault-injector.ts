@@ -1,6 +1,6 @@
 import { UnavailableError } from "@virtual-kubelet/errdefs";
 import type { Clock, Random } from "../clock.ts";
-import { abandon, type ApiRequest, type ApiResponse } from "../http/api-request.ts";
+import { abandon, type Answer, type ApiRequest, type ApiResponse } from "../http/api-request.ts";
 import { failure } from "../http/respond.ts";
 import { WatchStream } from "../watch.ts";
 import type { Fault, FaultRule, Faults, RequestFault, RequestMatch, RuleMatch, WatchFault } from "./fault.ts";
@@ -10,7 +10,7 @@ import { WatchFilter } from "./watch-filter.ts";
 
 /** What a {@link FaultInjector} stands before, and on. */
 export interface FaultInjectorDeps {
-  readonly handle: (request: ApiRequest) => ApiResponse;
+  readonly handle: (request: ApiRequest) => Answer;
   readonly clock: Clock;
   readonly random: Random;
   readonly whoIs: WhoIs;
@@ -57,14 +57,15 @@ export class FaultInjector implements Faults, Disposable {
    *
    * @throws UnavailableError, from the promise, where the connection is to break
    */
-  handle(request: ApiRequest): ApiResponse | Promise<ApiResponse> {
+  handle(request: ApiRequest): Answer {
     const rule = this.#rules.take(request);
     if (rule === undefined || isWatchFault(rule.fault)) return this.#answer(request, rule);
     return this.#fail(request, rule.fault);
   }
 
-  #answer(request: ApiRequest, rule?: ActiveRule): ApiResponse {
+  #answer(request: ApiRequest, rule?: ActiveRule): Answer {
     const response = this.#deps.handle(request);
+    if (response instanceof Promise) return response;
     const { body } = response;
     if (!(body instanceof WatchStream)) return response;
     this.#watches.set(body, request);
@@ -74,7 +75,7 @@ export class FaultInjector implements Faults, Disposable {
   }
 
   async #fail(request: ApiRequest, fault: RequestFault): Promise<ApiResponse> {
-    if ("forward" in fault && fault.forward === true) abandon(this.#deps.handle(request));
+    if ("forward" in fault && fault.forward === true) abandon(await this.#deps.handle(request));
     switch (fault.kind) {
       case "status":
         return failure(injectedStatus(fault));

@@ -1,6 +1,6 @@
 import { accessDenied, accessOf } from "../authorization/access-request.ts";
 import { ApiStatusError, internalError, methodNotAllowed, noSuchResource, tooLarge, unauthorized } from "../api-status-error.ts";
-import { bodyLimitBytes, type ApiRequest, type ApiResponse, type UserInfo } from "./api-request.ts";
+import { bodyLimitBytes, type Answer, type ApiRequest, type ApiResponse, type UserInfo } from "./api-request.ts";
 import { authenticate, type AuthenticationDeps } from "./authentication.ts";
 import { impersonated } from "./impersonation.ts";
 import { parseResourcePath } from "./request-target.ts";
@@ -27,19 +27,22 @@ export interface ApiHandlerDeps extends ResourceDeps, AuthenticationDeps {
 /** Paths that say nothing of the cluster's objects. */
 const publicPath = /^\/(healthz|livez|readyz|version)(\/|$)/;
 
-/** Answers a request. Never throws: whatever goes wrong is an answer. */
-export function handleRequest(deps: ApiHandlerDeps, request: ApiRequest): ApiResponse {
-  try {
-    return pretty(request, route(deps, request));
-  } catch (error) {
-    return pretty(
+/** Answers a request, at once unless another server is asked. Never throws: whatever goes wrong is an answer. */
+export function handleRequest(deps: ApiHandlerDeps, request: ApiRequest): Answer {
+  const refuse = (error: unknown): ApiResponse =>
+    pretty(
       request,
       failure(error instanceof ApiStatusError ? error : internalError(error instanceof Error ? error.message : String(error))),
     );
+  try {
+    const answer = route(deps, request);
+    return answer instanceof Promise ? answer.catch(refuse) : pretty(request, answer);
+  } catch (error) {
+    return refuse(error);
   }
 }
 
-function route(deps: ApiHandlerDeps, request: ApiRequest): ApiResponse {
+function route(deps: ApiHandlerDeps, request: ApiRequest): Answer {
   const { path, query } = splitUrl(request.url);
   const sender = authenticate(deps, request);
   if (sender === undefined || (isNobody(sender) && deps.authorizer.mode === "AlwaysAllow" && !publicPath.test(path))) throw unauthorized();
@@ -74,7 +77,7 @@ function privateResponse(
   deps: ApiHandlerDeps,
   request: ApiRequest,
   { path, query, user }: { path: string; query: URLSearchParams; user: UserInfo },
-): ApiResponse {
+): Answer {
   if (request.method === "GET") {
     if (path === "/") return json(200, { paths: rootPaths(deps) });
     const document = deps.discovery(path, query, request.headers["accept"]);

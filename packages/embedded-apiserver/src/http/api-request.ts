@@ -1,3 +1,19 @@
+import type { IncomingHttpHeaders } from "node:http";
+import type { Duplex } from "node:stream";
+
+/** A connection whose client asks for another protocol; the shape of streaming's `IncomingUpgrade`. */
+export interface UpgradeHandover {
+  readonly request: {
+    readonly method?: string | undefined;
+    readonly url?: string | undefined;
+    readonly headers: IncomingHttpHeaders;
+    readonly rawHeaders?: readonly string[] | undefined;
+  };
+  readonly socket: Duplex;
+  /** What was read behind the request's head. */
+  readonly head: Buffer;
+}
+
 /** A request as every way into the server hands it over. */
 export interface ApiRequest {
   /** In upper case. */
@@ -8,6 +24,8 @@ export interface ApiRequest {
   readonly headers: Readonly<Record<string, string | undefined>>;
   /** Empty if there is none. */
   readonly body: Uint8Array;
+  /** The connection, where the client asks to go on in another protocol. */
+  readonly upgrade?: UpgradeHandover | undefined;
   /** Whether there was a client certificate of an authority that is not trusted. */
   readonly hasForeignCertificate?: boolean | undefined;
   /** The subject of the client certificate that was verified, if there was one. */
@@ -21,7 +39,7 @@ export interface ApiRequest {
     | undefined;
 }
 
-/** An answer. A body of chunks is a watch: leaving it, or returning its iterator, ends it. */
+/** An answer. A body of chunks is a watch, or comes from a kubelet: leaving it, or returning its iterator, ends it. */
 export interface ApiResponse {
   readonly status: number;
   /** Names in lower case. */
@@ -29,8 +47,14 @@ export interface ApiResponse {
   readonly body: Uint8Array | AsyncIterable<Uint8Array>;
 }
 
+/** Says that the request's {@link ApiRequest.upgrade} was taken: the connection has another owner, and gets no answer. */
+export const takenOver: ApiResponse = { status: 101, headers: {}, body: new Uint8Array(0) };
+
+/** An answer, or the promise of one where it takes time. */
+export type Answer = ApiResponse | Promise<ApiResponse>;
+
 /** Answers a request; a promise where that takes time, rejected where the connection is to break. */
-export type RequestHandler = (request: ApiRequest) => ApiResponse | Promise<ApiResponse>;
+export type RequestHandler = (request: ApiRequest) => Answer;
 
 /** Ends the watch that an answer may be which nobody reads. */
 export function abandon({ body }: ApiResponse): void {

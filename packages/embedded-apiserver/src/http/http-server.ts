@@ -1,11 +1,11 @@
 import { constants, createSecureServer, Http2ServerResponse, type Http2SecureServer, type Http2ServerRequest } from "node:http2";
-import type { IncomingMessage, ServerResponse } from "node:http";
+import { STATUS_CODES, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 import { once } from "node:events";
 import { tooLarge } from "../api-status-error.ts";
 import type { CertifiedKey } from "../certificates/certificate.ts";
-import { abandon, bodyLimitBytes, type ApiRequest, type ApiResponse, type RequestHandler } from "./api-request.ts";
+import { abandon, bodyLimitBytes, takenOver, type ApiRequest, type ApiResponse, type RequestHandler } from "./api-request.ts";
 import { failure } from "./respond.ts";
 
 /** What the server listens on and answers with. */
@@ -51,12 +51,15 @@ export async function openHttpServer(options: HttpServerOptions): Promise<HttpSe
     settings: { maxConcurrentStreams: 1000 },
   });
   // Read by the HTTP/1.1 half of the server, of which the types do not know.
-  Object.assign(server, { keepAliveTimeout: idleTimeoutMs });
+  Object.assign(server, { keepAliveTimeout: idleTimeoutMs, shouldUpgradeCallback: isUpgrade });
   const sockets = new Set<Socket>();
   server.on("secureConnection", (socket: Socket) => {
     sockets.add(socket);
     socket.on("error", () => {});
     socket.once("close", () => sockets.delete(socket));
+  });
+  server.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) => {
+    answerUpgrade(options, { request, socket, head }).catch(() => socket.destroy());
   });
   server.on("request", (request: Request, response: Response) => {
     answer(options, request, response).catch(() => breakOff(response));
@@ -86,6 +89,27 @@ async function answer(options: HttpServerOptions, request: Request, response: Re
   if (isGone) return abandon(result);
   await send(request, response, result);
   if (body === undefined) request.destroy();
+}
+
+/** Whether the connection is handed over. All else that asks for another protocol is answered as if it had not. */
+function isUpgrade({ url = "", headers }: IncomingMessage): boolean {
+  return /\/(exec|attach|portforward|proxy)([/?]|$)/.test(url) && /websocket|spdy\/3\.1/i.test(headers.upgrade ?? "");
+}
+
+/** Answers on the bare connection, unless somebody has taken it over. */
+async function answerUpgrade(
+  options: HttpServerOptions,
+  upgrade: { readonly request: IncomingMessage; readonly socket: Socket; readonly head: Buffer },
+): Promise<void> {
+  const { request, socket } = upgrade;
+  const result = await options.handle({ ...toApiRequest(request, emptyBody), upgrade });
+  if (result === takenOver) return;
+  const { status, headers, body } = result;
+  const bytes = body instanceof Uint8Array ? body : emptyBody;
+  abandon(result);
+  const lines = Object.entries({ ...headers, "content-length": String(bytes.length), connection: "close" });
+  socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n`);
+  socket.end(bytes);
 }
 
 function toApiRequest(request: Request, body: Uint8Array): ApiRequest {

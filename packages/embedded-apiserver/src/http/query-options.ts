@@ -128,7 +128,7 @@ export function integerOf(query: URLSearchParams, name: string): number | undefi
 }
 
 /** As Kubernetes reads booleans of a query: anything but `0` and `false`, even nothing, is true. */
-function booleanOf(query: URLSearchParams, name: string): boolean | undefined {
+export function booleanOf(query: URLSearchParams, name: string): boolean | undefined {
   const text = query.get(name);
   if (text === null) return undefined;
   return text !== "0" && text.toLowerCase() !== "false";

@@ -28,7 +28,8 @@ export function parseResourcePath(path: string): ResourceTarget | undefined {
   const isWatch = below[0] === "watch" && below.length > 1;
   const { namespace, parts } = splitNamespace(isWatch ? below.slice(1) : below);
   const [plural = "", name, subresource, ...surplus] = parts;
-  if (plural === "" || version === "" || surplus.length > 0) return undefined;
+  // What stands below a proxy is the other server's affair.
+  if (plural === "" || version === "" || (surplus.length > 0 && subresource !== "proxy")) return undefined;
   return { group, version, plural, namespace, name: name === "" ? undefined : name, subresource, isWatch };
 }
 

@@ -2,6 +2,7 @@ import type { RequestAdmission } from "../admission/request-admission.ts";
 import type { Authorizer } from "../authorization/authorizer.ts";
 import type { Clock, Random } from "../clock.ts";
 import type { ApiObject, Kind } from "../kind.ts";
+import type { KubeletClient } from "../kubelet-proxy/kubelet-client.ts";
 import type { ObjectAddress, RestContext } from "../rest/rest-context.ts";
 import type { ServiceAccountTokens } from "../service-account-token.ts";
 import type { StoredObject } from "../storage.ts";
@@ -19,6 +20,8 @@ export interface ResourceDeps {
   readonly random: Random;
   readonly tokens: ServiceAccountTokens;
   readonly authorizer: Authorizer;
+  /** The way to the nodes. */
+  readonly kubelets: KubeletClient;
   /** The open watches. */
   readonly watches: Set<WatchStream>;
   /** Changes that may wait for a slow reader of a watch. */

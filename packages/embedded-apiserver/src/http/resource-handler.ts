@@ -2,7 +2,7 @@ import { requestAdmission } from "../admission/request-admission.ts";
 import { methodNotAllowed, noSuchResource } from "../api-status-error.ts";
 import type { Kind } from "../kind.ts";
 import { findKind } from "../rest/rest-context.ts";
-import type { ApiRequest, ApiResponse, UserInfo } from "./api-request.ts";
+import type { Answer, ApiRequest, UserInfo } from "./api-request.ts";
 import { negotiateOutput } from "./negotiation.ts";
 import { getVerb, listVerb } from "./read-verbs.ts";
 import type { ResourceTarget } from "./request-target.ts";
@@ -27,7 +27,7 @@ export function handleResource(
   deps: ResourceDeps,
   request: ApiRequest,
   { target, query, user }: { target: ResourceTarget; query: URLSearchParams; user: UserInfo },
-): ApiResponse | undefined {
+): Answer | undefined {
   const { kinds } = deps.context;
   if (!kinds.some(({ group, version }) => group === target.group && version === target.version)) return undefined;
   const { isWatch } = target;
@@ -52,7 +52,7 @@ export function handleResource(
     warnings: [],
   };
   const response = isBindings ? bindingVerb(deps, call) : runVerb(verbsOf(call), deps, call);
-  return withWarnings(response, call.warnings);
+  return response instanceof Promise ? response : withWarnings(response, call.warnings);
 }
 
 function kindOf(kinds: readonly Kind[], target: ResourceTarget): Kind | undefined {
@@ -64,7 +64,7 @@ function collectionVerbsOf({ group, plural, namespaced }: Kind, { namespace }: R
   return group === "" && plural === "namespaces" ? namespaceCollectionVerbs : collectionVerbs;
 }
 
-function verbsOf({ kind, target }: ResourceCall): Readonly<Record<string, (deps: ResourceDeps, call: ResourceCall) => ApiResponse>> {
+function verbsOf({ kind, target }: ResourceCall): Readonly<Record<string, (deps: ResourceDeps, call: ResourceCall) => Answer>> {
   if (target.namespace !== undefined && !kind.namespaced) throw noSuchResource();
   if (target.name === undefined) return collectionVerbsOf(kind, target);
   if (kind.namespaced && target.namespace === undefined) throw noSuchResource();

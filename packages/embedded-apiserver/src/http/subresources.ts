@@ -2,6 +2,9 @@ import { ApiStatusError, badRequest, methodNotAllowed, notFound } from "../api-s
 import { isJsonObject, type JsonObject, type JsonValue } from "../json-value.ts";
 import type { ApiObject, Kind } from "../kind.ts";
 import { certificatesGroup } from "../kinds/certificates/csr-fields.ts";
+import { nodeProxyVerb } from "../kubelet-proxy/node-proxy.ts";
+import { podLogVerb } from "../kubelet-proxy/pod-log.ts";
+import { podStreamVerb, type PodStream } from "../kubelet-proxy/pod-streams.ts";
 import { decodeObject, decodePatched } from "../rest/decode-object.ts";
 import { bindPod } from "../rest/pod-binding.ts";
 import { evictPod } from "../rest/pod-eviction.ts";
@@ -16,7 +19,7 @@ import { updateObject } from "../rest/update.ts";
 import type { StoredObject } from "../storage.ts";
 import { applyJsonPatch } from "../patch/json-patch.ts";
 import { applyMergePatch } from "../patch/merge-patch.ts";
-import type { ApiResponse } from "./api-request.ts";
+import type { Answer, ApiResponse } from "./api-request.ts";
 import { parseDeleteOptions } from "./delete-options.ts";
 import { parseJsonBody } from "./json-body.ts";
 import { checkJsonBody, patchTypeOf } from "./negotiation.ts";
@@ -25,7 +28,7 @@ import { addressOf, objectResponse, type ResourceCall, type ResourceDeps } from 
 import { json } from "./respond.ts";
 import { checkBodyName, jsonBodyOf, parsePatch, parsePatchBody, patchVerb, replaceVerb, writeOptionsOf } from "./write-verbs.ts";
 
-type Verb = (deps: ResourceDeps, call: ResourceCall) => ApiResponse;
+type Verb = (deps: ResourceDeps, call: ResourceCall) => Answer;
 type Verbs = Readonly<Record<string, Verb>>;
 
 const statusVerbs: Verbs = {
@@ -38,9 +41,14 @@ const scaleVerbs: Verbs = { GET: getScale, PUT: replaceScale, PATCH: patchScale 
 
 const specialVerbs: Readonly<Record<string, Verbs>> = {
   "certificatesigningrequests/approval": statusVerbs,
+  "nodes/proxy": proxyVerbs(),
+  "pods/attach": streamVerbs("attach"),
   "pods/binding": { POST: bindingVerb },
   "pods/eviction": { POST: evictionVerb },
+  "pods/exec": streamVerbs("exec"),
   "pods/ephemeralcontainers": specVerbs(updateEphemeralContainers),
+  "pods/log": { GET: podLogVerb },
+  "pods/portforward": streamVerbs("portforward"),
   "pods/resize": specVerbs(resizePod),
   "serviceaccounts/token": { POST: tokenVerb },
   "namespaces/finalize": { PUT: finalizeVerb },
@@ -51,16 +59,8 @@ const evictionType: BodyType = { group: "policy", version: "v1", kind: "Eviction
 const scaleType: BodyType = { group: "autoscaling", version: "v1", kind: "Scale" };
 const tokenRequestType: BodyType = { group: "authentication.k8s.io", version: "v1", kind: "TokenRequest" };
 
-/** Subresources that would need a way to the kubelet. */
-const unservedSubresources: ReadonlySet<string> = new Set([
-  "pods/log",
-  "pods/exec",
-  "pods/attach",
-  "pods/portforward",
-  "pods/proxy",
-  "nodes/proxy",
-  "services/proxy",
-]);
+/** Subresources that would need a way to the pods' own addresses. */
+const unservedSubresources: ReadonlySet<string> = new Set(["pods/proxy", "services/proxy"]);
 
 /**
  * The verbs of a subresource, by HTTP method; `undefined` if the kind has no such subresource.
@@ -76,9 +76,19 @@ export function subresourceVerbs(kind: Kind, subresource: string): Verbs | undef
     throw new ApiStatusError({
       code: 501,
       reason: "NotImplemented",
-      message: `${path} is not served by the embedded API server: it has no connection to a kubelet`,
+      message: `${path} is not served by the embedded API server: it has no way into the network of pods`,
     });
   return specialVerbs[path];
+}
+
+/** Source: pkg/registry/core/pod/rest/subresources.go of Kubernetes v1.36.3, `upgradeableMethods`. */
+function streamVerbs(stream: PodStream): Verbs {
+  const verb: Verb = (deps, call) => podStreamVerb(deps, call, stream);
+  return { GET: verb, POST: verb };
+}
+
+function proxyVerbs(): Verbs {
+  return Object.fromEntries(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"].map((method) => [method, nodeProxyVerb]));
 }
 
 /** POST of a Binding: to the pod's subresource, or to the collection `bindings`. */
@@ -198,7 +208,7 @@ function success(): ApiResponse {
 }
 
 /** Runs the verb of a method. @throws ApiStatusError 405 */
-export function runVerb(verbs: Verbs, deps: ResourceDeps, call: ResourceCall): ApiResponse {
+export function runVerb(verbs: Verbs, deps: ResourceDeps, call: ResourceCall): Answer {
   const verb = verbs[call.request.method];
   if (verb === undefined) throw methodNotAllowed();
   return verb(deps, call);

@@ -197,12 +197,12 @@ test("a resize needs the pod's node", async () => {
   expect(body.message).toBe('pods "a" is forbidden: node "n1" not found');
 });
 
-test("logs and exec are not served, and say so", async () => {
+test("the network of pods is not served, and says so", async () => {
   await using server = await startTestServer();
   await server.request("POST", podsPath, boundPod("a"));
 
-  expect(await server.request("GET", `${podPath("a")}/log`)).toMatchObject({
+  expect(await server.request("GET", `${podPath("a")}/proxy`)).toMatchObject({
     status: 501,
-    body: { reason: "NotImplemented", message: expect.stringContaining("pods/log is not served") },
+    body: { reason: "NotImplemented", message: expect.stringContaining("pods/proxy is not served") },
   });
 });

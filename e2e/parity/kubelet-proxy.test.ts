@@ -1,0 +1,68 @@
+import { expect } from "vitest";
+import type { Answer } from "./support/api.ts";
+import { podNamed } from "./support/objects.ts";
+import { test } from "./support/parity-test.ts";
+
+const twoContainers = {
+  containers: ["main", "side"].map((name) => ({ name, image: "nginx" })),
+  initContainers: [{ name: "init", image: "nginx" }],
+};
+
+/** The answers to several requests, by what is asked for. */
+async function answers(paths: readonly string[], ask: (path: string) => Promise<Answer>): Promise<Record<string, Answer>> {
+  const entries: [string, Answer][] = [];
+  for (const path of paths) entries.push([path, await ask(path)]);
+  return Object.fromEntries(entries);
+}
+
+test("log options are checked before anything else", async ({ api, core }) => {
+  await api.create(`${core}/pods`, podNamed("web"));
+  const queries = [
+    "tailLines=-1",
+    "limitBytes=0",
+    "sinceSeconds=0",
+    "sinceSeconds=1&sinceTime=2026-01-01T00:00:00Z",
+    "stream=All",
+    "tailLines=abc",
+    "sinceTime=yesterday",
+    "tailLines=-1&limitBytes=-5",
+  ];
+
+  expect(await answers(queries, (query) => api.get(`${core}/pods/none/log?${query}`))).toMatchSnapshot();
+});
+
+test("a log is of a pod that is there, and of a container that it has", async ({ api, core }) => {
+  await api.create(`${core}/pods`, podNamed("one"));
+  await api.create(`${core}/pods`, podNamed("two", twoContainers));
+  const paths = ["none/log", "two/log", "two/log?container=other", "one/log?container=other"];
+
+  expect(await answers(paths, (path) => api.get(`${core}/pods/${path}`))).toMatchSnapshot();
+  for (const path of ["one/log", "two/log?container=init"]) expect((await api.get(`${core}/pods/${path}`)).status).toBe(204);
+});
+
+test("exec, attach and port-forward are of a pod that has a node, and of a container that it has", async ({ api, core }) => {
+  await api.create(`${core}/pods`, podNamed("one"));
+  await api.create(`${core}/pods`, podNamed("two", twoContainers));
+  const paths = ["none/exec", "one/exec", "one/attach", "one/portforward", "two/exec", "two/attach?container=other", "none/portforward"];
+
+  expect(await answers(paths, (path) => api.post(`${core}/pods/${path}`))).toMatchSnapshot();
+});
+
+test("the node must be there, and have an address", async ({ api, core, namespace }) => {
+  const nodeName = `${namespace}-node`;
+  await api.create(`${core}/pods`, podNamed("away", { nodeName: "no-such-node" }));
+  await api.create("/api/v1/nodes", { apiVersion: "v1", kind: "Node", metadata: { name: nodeName } });
+  await api.create(`${core}/pods`, podNamed("lost", { nodeName }));
+  const paths = ["away/log", "away/exec", "away/portforward", "lost/log", "lost/attach"];
+
+  expect(
+    await answers(paths, (path) => (path.endsWith("log") ? api.get(`${core}/pods/${path}`) : api.post(`${core}/pods/${path}`))),
+  ).toMatchSnapshot();
+  await api.delete(`/api/v1/nodes/${nodeName}`);
+});
+
+test("the node proxy is of a node that is there", async ({ api }) => {
+  const paths = ["no-such-node/proxy/healthz", "no-such-node/proxy", "a:b:c:d/proxy/healthz"];
+
+  expect(await answers(paths, (path) => api.get(`/api/v1/nodes/${path}`))).toMatchSnapshot();
+});

@@ -1,0 +1,82 @@
+import { messageOf } from "@virtual-kubelet/errdefs";
+import type { IncomingHttpHeaders } from "node:http";
+import { ApiStatusError, badRequest } from "../api-status-error.ts";
+import { takenOver, type ApiResponse, type UpgradeHandover } from "../http/api-request.ts";
+import type { ResourceCall, ResourceDeps } from "../http/resource-call.ts";
+import { systemClock } from "../system-clock.ts";
+import { bodyOf } from "./kubelet-client.ts";
+import { kubeletEndpoint } from "./kubelet-endpoint.ts";
+
+/** Headers that belong to one connection, or to the client alone. */
+const ownHeaders: ReadonlySet<string> = new Set([
+  "authorization",
+  "connection",
+  "content-length",
+  "cookie",
+  "host",
+  "keep-alive",
+  "transfer-encoding",
+  "upgrade",
+]);
+
+/**
+ * Passes a request below `nodes/NAME/proxy` on to the node's kubelet, or, as `nodes/NAME:PORT/proxy`, to another port of
+ * the node, without credentials.
+ *
+ * Source: pkg/registry/core/node/rest/proxy.go and strategy.go of Kubernetes v1.36.3. Loopback addresses are let through
+ * here.
+ *
+ * @throws ApiStatusError 400, 404, 500, 503
+ */
+export async function nodeProxyVerb(deps: ResourceDeps, call: ResourceCall): Promise<ApiResponse> {
+  const { request } = call;
+  const url = targetOf(deps, call);
+  const headers = passed(request.headers);
+  if (request.upgrade !== undefined) {
+    void proxied(request.upgrade, deps, url);
+    return takenOver;
+  }
+  let answer;
+  try {
+    answer = await deps.kubelets.send({ url, method: request.method, headers, body: request.body });
+  } catch (error) {
+    throw new ApiStatusError({
+      code: 503,
+      reason: "ServiceUnavailable",
+      message: `error trying to reach service: ${messageOf(error)}`,
+    });
+  }
+  return { status: answer.statusCode ?? 502, headers: passed(answer.headers), body: bodyOf(answer) };
+}
+
+async function proxied(upgrade: UpgradeHandover, deps: ResourceDeps, url: URL): Promise<void> {
+  const { proxyUpgrade } = await import("@virtual-kubelet/streaming");
+  await proxyUpgrade(upgrade, { url, tls: deps.kubelets.tls }, { clock: systemClock });
+}
+
+function targetOf(deps: ResourceDeps, { kind, request, target }: ResourceCall): URL {
+  // SCHEME:NAME:PORT, of which scheme and port may be left out.
+  const asked = target.name ?? "";
+  const parts = asked.split(":");
+  const [scheme, nodeName, port] = parts.length === 3 ? parts : ["", parts[0], parts[1] ?? ""];
+  if (parts.length > 3 || !nodeName || !/^(https?)?$/.test(scheme ?? "") || !/^\d*$/.test(port ?? ""))
+    throw badRequest(`invalid node request ${JSON.stringify(asked)}`);
+  const endpoint = kubeletEndpoint(deps.context, nodeName, kind);
+  const isKubelet = port === "" || Number(port) === endpoint.port;
+  const origin = isKubelet ? endpoint.origin : `${scheme || "http"}://${endpoint.host}:${port}`;
+  return new URL(origin + pathBelowProxy(request.url));
+}
+
+/** What follows `/proxy`, as it was sent; `/` if nothing does. */
+function pathBelowProxy(url: string): string {
+  const below = /\/nodes\/[^/?]+\/proxy([^]*)$/.exec(url)?.[1] ?? "";
+  return below.startsWith("/") ? below : `/${below}`;
+}
+
+function passed(headers: IncomingHttpHeaders | Readonly<Record<string, string | undefined>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) =>
+      value === undefined || ownHeaders.has(name) || name.startsWith(":") ? [] : [[name, [value].flat().join(", ")]],
+    ),
+  );
+}

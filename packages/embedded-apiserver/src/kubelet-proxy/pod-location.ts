@@ -1,0 +1,37 @@
+import { badRequest, notFound } from "../api-status-error.ts";
+import type { ApiObject } from "../kind.ts";
+import { addressOf, type ResourceCall, type ResourceDeps } from "../http/resource-call.ts";
+import { collectionOf } from "../rest/rest-context.ts";
+
+/** The pod a request is about. @throws ApiStatusError 404 */
+export function podOf({ context }: ResourceDeps, call: ResourceCall): Readonly<ApiObject> {
+  const { kind, namespace, name } = addressOf(call);
+  const stored = collectionOf(context, kind).get(namespace, name);
+  if (stored === undefined) throw notFound(kind, name);
+  return stored.object;
+}
+
+/**
+ * The container a request means: the one it names, else the pod's only one.
+ *
+ * Source: pkg/registry/core/pod/strategy.go of Kubernetes v1.36.3, `validateContainer`.
+ *
+ * @throws ApiStatusError 400 if there is none of that name, or several and none is named
+ */
+export function containerOf({ metadata, spec }: Readonly<ApiObject>, asked: string | null): string {
+  const namesOf = (list: readonly { readonly name: string }[] | undefined): string[] => (list ?? []).map(({ name }) => name);
+  const main = namesOf(spec.containers);
+  const all = [...namesOf(spec.initContainers), ...main, ...namesOf(spec.ephemeralContainers)];
+  if (asked !== null && asked !== "") {
+    if (all.includes(asked)) return asked;
+    throw badRequest(`container ${asked} is not valid for pod ${metadata.name}`);
+  }
+  const [only, second] = main;
+  if (only !== undefined && second === undefined) return only;
+  throw badRequest(`a container name must be specified for pod ${metadata.name}, choose one of: [${all.join(" ")}]`);
+}
+
+/** A path whose segments are data. */
+export function pathOf(...segments: readonly (string | undefined)[]): string {
+  return segments.map((segment) => `/${encodeURIComponent(segment ?? "")}`).join("");
+}

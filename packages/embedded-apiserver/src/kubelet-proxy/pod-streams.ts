@@ -1,0 +1,89 @@
+import { messageOf } from "@virtual-kubelet/errdefs";
+import { badRequest } from "../api-status-error.ts";
+import { accessDenied } from "../authorization/access-request.ts";
+import { takenOver, type ApiResponse, type UpgradeHandover } from "../http/api-request.ts";
+import { booleanOf } from "../http/query-options.ts";
+import type { ResourceCall, ResourceDeps } from "../http/resource-call.ts";
+import { failure } from "../http/respond.ts";
+import { systemClock } from "../system-clock.ts";
+import { kubeletEndpoint, plainFailure } from "./kubelet-endpoint.ts";
+import { containerOf, pathOf, podOf } from "./pod-location.ts";
+
+/** The sub-resources whose connection becomes a stream to the kubelet. */
+export type PodStream = "exec" | "attach" | "portforward";
+
+/** A query's flags, and what kubelets call them. */
+const flags = { stdin: "input", stdout: "output", stderr: "error", tty: "tty" } as const;
+
+/**
+ * Joins a client's exec, attach or port-forward with the pod's kubelet. SPDY and older WebSocket versions are passed on
+ * as they are; the newest WebSocket versions too, where the node declares that it knows them, else they are translated.
+ *
+ * Source: pkg/registry/core/pod/rest/subresources.go of Kubernetes v1.36.3.
+ *
+ * @throws ApiStatusError 400, 403, 404, 500
+ */
+export async function podStreamVerb(deps: ResourceDeps, call: ResourceCall, stream: PodStream): Promise<ApiResponse> {
+  mustBeAllowedToCreate(deps, call, stream);
+  const pod = podOf(deps, call);
+  const container = stream === "portforward" ? undefined : containerOf(pod, call.query.get("container"));
+  const nodeName: string = pod["spec"].nodeName ?? "";
+  if (nodeName === "") throw badRequest(`pod ${pod.metadata.name} does not have a host assigned`);
+  const endpoint = kubeletEndpoint(deps.context, nodeName, call.kind);
+  const { upgrade } = call.request;
+  if (upgrade === undefined) throw badRequest("Upgrade request required");
+  const { namespace, name } = pod.metadata;
+  const path = container === undefined ? pathOf("portForward", namespace, name) : pathOf(stream, namespace, name, container);
+  const url = new URL(endpoint.origin + path);
+  url.search = kubeletQuery(call.query, stream).toString();
+  const target = { url, tls: deps.kubelets.tls };
+  void join(upgrade, { target, stream, query: call.query, translates: !endpoint.extendsWebSockets });
+  return takenOver;
+}
+
+/** A WebSocket begins with GET, and runs commands all the same. */
+function mustBeAllowedToCreate({ authorizer }: ResourceDeps, { user, target }: ResourceCall, subresource: PodStream): void {
+  const { namespace = "", name = "" } = target;
+  const access = { verb: "create", group: "", resource: "pods", subresource, namespace, name, fieldValues: new Map<string, string>() };
+  const { isAllowed, reason } = authorizer.authorize(user, access);
+  if (!isAllowed) throw accessDenied(user, access, reason);
+}
+
+function kubeletQuery(query: URLSearchParams, stream: PodStream): URLSearchParams {
+  const passed = new URLSearchParams();
+  if (stream === "portforward") {
+    const ports = query.getAll("ports").join(",");
+    if (ports !== "") passed.set("port", ports);
+    return passed;
+  }
+  for (const [flag, name] of Object.entries(flags)) if (booleanOf(query, flag) === true) passed.set(name, "1");
+  if (stream === "exec") for (const word of query.getAll("command")) passed.append("command", word);
+  return passed;
+}
+
+interface Joint {
+  readonly target: { readonly url: URL; readonly tls: ResourceDeps["kubelets"]["tls"] };
+  readonly stream: PodStream;
+  readonly query: URLSearchParams;
+  readonly translates: boolean;
+}
+
+/** Who starts a server and streams nothing pays nothing for it. */
+async function join(upgrade: UpgradeHandover, { target, stream, query, translates }: Joint): Promise<void> {
+  const { proxyUpgrade, relayPortForward, relayRemoteCommand } = await import("@virtual-kubelet/streaming");
+  const offers = upgrade.request.headers["sec-websocket-protocol"] ?? "";
+  const refusal = (error: unknown): { statusCode: number; text: string; contentType: string } => {
+    const { status, body } = failure(plainFailure(`error dialing backend: ${messageOf(error)}`));
+    return { statusCode: status, text: Buffer.from(body as Uint8Array).toString(), contentType: "application/json" };
+  };
+  // Network time is the machine's, whatever clock the cluster has.
+  const options = { clock: systemClock, refusal };
+  if (translates && stream === "portforward" && offers.includes("SPDY/3.1+portforward.k8s.io"))
+    return relayPortForward(upgrade, target, options);
+  if (translates && stream !== "portforward" && offers.includes("v5.channel.k8s.io")) {
+    const wants = (flag: keyof typeof flags): boolean => booleanOf(query, flag) === true;
+    const streams = { stdin: wants("stdin"), stdout: wants("stdout"), stderr: wants("stderr"), tty: wants("tty") };
+    return relayRemoteCommand(upgrade, target, { ...streams, clock: systemClock });
+  }
+  return proxyUpgrade(upgrade, target, options);
+}
