@@ -5,7 +5,8 @@ import type { FieldError, Kind } from "./kind.ts";
 export interface ApiStatus {
   readonly kind: "Status";
   readonly apiVersion: "v1";
-  readonly metadata: Readonly<Record<string, never>>;
+  /** `continue` is there where a list can go on in another way. */
+  readonly metadata: { readonly continue?: string };
   readonly status: "Failure";
   readonly message: string;
   /** Such as `NotFound`; absent where the real server gives none. */
@@ -42,15 +43,15 @@ export class ApiStatusError extends Error {
   /** The answer's body. */
   readonly status: ApiStatus;
 
-  constructor(status: Pick<ApiStatus, "message" | "code" | "reason" | "details">) {
+  constructor(status: Pick<ApiStatus, "message" | "code" | "reason" | "details"> & Partial<Pick<ApiStatus, "metadata">>) {
     super(status.message);
     this.name = "ApiStatusError";
     this.code = errorCodeByStatus[status.code];
-    const { message, reason, details, code } = status;
+    const { message, reason, details, code, metadata = {} } = status;
     this.status = {
       kind: "Status",
       apiVersion: "v1",
-      metadata: {},
+      metadata,
       status: "Failure",
       message,
       ...(reason === undefined ? {} : { reason }),
@@ -201,9 +202,9 @@ export function notAcceptable(accepted: readonly string[]): ApiStatusError {
   return new ApiStatusError({ code: 406, reason: "NotAcceptable", message, details: {} });
 }
 
-/** 410: what was asked for is older than the history that is kept. */
-export function expired(message: string): ApiStatusError {
-  return new ApiStatusError({ code: 410, reason: "Expired", message });
+/** 410: what was asked for is older than the history that is kept. @param next - the token that a list can go on with */
+export function expired(message: string, next?: string): ApiStatusError {
+  return new ApiStatusError({ code: 410, reason: "Expired", message, ...(next === undefined ? {} : { metadata: { continue: next } }) });
 }
 
 /** 413. */

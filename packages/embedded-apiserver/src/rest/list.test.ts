@@ -63,7 +63,7 @@ test("a continue token has a version of its own: no other may be named", async (
   expect((await server.request("GET", `${page}&resourceVersion=0`)).status).toBe(200);
 });
 
-test("a page from before the history is refused with 410", async () => {
+test("a page from before the history is refused with 410, and a token for what is left now", async () => {
   await using server = await startTestServer({ watchHistory: 5 });
   await createPods(server, "a", "b");
   const first = await server.request("GET", `${podsPath}?limit=1`);
@@ -72,7 +72,11 @@ test("a page from before the history is refused with 410", async () => {
   const { status, body } = await server.request("GET", `${podsPath}?limit=1&continue=${first.body.metadata.continue}`);
 
   expect(status).toBe(410);
-  expect(body).toMatchObject({ reason: "Expired", message: expect.stringContaining("The provided continue parameter is too old") });
+  expect(body).toMatchObject({ reason: "Expired", message: expect.stringContaining("results in an inconsistent list") });
+  const rest = await server.request("GET", `${podsPath}?limit=100&continue=${body.metadata.continue}`);
+  expect(rest.status).toBe(200);
+  expect(rest.body.items).toHaveLength(11);
+  expect(rest.body.items[0].metadata.name).toBe("b");
 });
 
 test("resourceVersionMatch=Exact lists the state of that version", async () => {

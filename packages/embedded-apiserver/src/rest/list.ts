@@ -30,10 +30,14 @@ export interface ListPage {
 
 /** Where a list goes on; the token holds it. */
 interface Continuation {
+  /** The version that all pages show; {@link anyVersion} if the latest will do. */
   readonly rv: number;
   /** Namespace and name of the last object sent. */
   readonly after: string;
 }
+
+/** The version of a token for a list that goes on although it no longer shows one state. Source: pkg/storage/etcd3/errors.go. */
+const anyVersion = -1;
 
 /**
  * Lists a kind's objects, ordered by namespace and name. All pages of a list show the state of its first.
@@ -47,7 +51,7 @@ export function listObjects(context: RestContext, kind: Kind, query: ListQuery):
   if (query.continueToken !== "" && query.resourceVersion !== "" && query.resourceVersion !== "0")
     throw badRequest("specifying resource version is not allowed when using continue");
   const continuation = query.continueToken === "" ? undefined : parseContinueToken(query.continueToken);
-  const exact = continuation?.rv ?? exactVersion(query, latest);
+  const exact = continuation === undefined ? exactVersion(query, latest) : continuation.rv === anyVersion ? undefined : continuation.rv;
   const collection = collectionOf(context, kind);
   const all =
     exact === undefined ? collection.list(query.namespace) : atVersion(() => collection.listAt(exact, query.namespace), continuation);
@@ -83,7 +87,8 @@ function atVersion(list: () => StoredObject[], continuation: Continuation | unde
   } catch (error) {
     if (continuation === undefined) throw error;
     throw expired(
-      "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter.",
+      "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.",
+      toContinueToken({ ...continuation, rv: anyVersion }),
     );
   }
 }
