@@ -33,6 +33,11 @@ function broken(change: (provider: Provider, host: Parameters<typeof mock.create
   };
 }
 
+/** One whose calls may take seconds. */
+function patient(options: ConformanceOptions): ConformanceOptions {
+  return { ...options, timeouts: { startMs: 5000, endMs: 5000, callMs: 5000 } };
+}
+
 function checkNamed(text: string): (typeof allChecks)[number] {
   const found = allChecks.filter(({ name }) => name.includes(text));
   const [check] = found;
@@ -68,14 +73,16 @@ const faults: readonly {
     fault: "makes a pod twice",
     check: "a pod created twice is one pod",
     says: /made another instance|more than once/,
-    options: broken((provider) => ({
-      async createPod(pod, resolved, signal) {
-        const { namespace = "", name = "", uid = "" } = pod.metadata ?? {};
-        await provider.deletePod({ namespace, name, uid }, { gracePeriodSeconds: 0 }, signal).catch(() => {});
-        await new Promise((resolve) => setTimeout(resolve, 1100));
-        await provider.createPod(pod, resolved, signal);
-      },
-    })),
+    options: patient(
+      broken((provider) => ({
+        async createPod(pod, resolved, signal) {
+          const { namespace = "", name = "", uid = "" } = pod.metadata ?? {};
+          await provider.deletePod({ namespace, name, uid }, { gracePeriodSeconds: 0 }, signal).catch(() => {});
+          await new Promise((resolve) => setTimeout(resolve, 1100));
+          await provider.createPod(pod, resolved, signal);
+        },
+      })),
+    ),
   },
   {
     fault: "forgets who owns a pod",
