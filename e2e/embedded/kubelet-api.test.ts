@@ -597,3 +597,17 @@ test("stopping ends what is open, and tells the client", async () => {
 
   expect(await running).toMatchObject({ error: expect.stringContaining("the node's server is stopping") });
 });
+
+test("stopping does not wait for connections that never become any", async () => {
+  const rig = await KubeletRig.open();
+  const silent = connectPlain(rig.port, "127.0.0.1");
+  silent.on("error", () => {});
+  await once(silent, "connect");
+  await rig.get("/healthz");
+  const startedMs = performance.now();
+
+  await rig[Symbol.asyncDispose]();
+
+  expect(performance.now() - startedMs).toBeLessThan(5_000);
+  if (!silent.closed) await once(silent, "close");
+});

@@ -94,7 +94,8 @@ class RunningServer implements KubeletServer {
   readonly #certificateChanges: Disposable;
   /** What ends each request that is open. */
   readonly #open = new Map<Promise<void>, AbortController>();
-  readonly #upgraded = new Set<Duplex>();
+  /** Every connection, also one whose handshake is not over, or that was upgraded. */
+  readonly #connections = new Set<Duplex>();
   #port = 0;
 
   constructor(options: KubeletServerOptions) {
@@ -162,8 +163,7 @@ class RunningServer implements KubeletServer {
     const ended = Promise.allSettled(this.#open.keys());
     await Promise.race([ended, this.#clock.sleep(this.#limits.shutdownMs, timeout.signal).catch(() => {})]);
     timeout.abort();
-    this.#server.closeAllConnections();
-    for (const socket of this.#upgraded) socket.destroy();
+    for (const socket of this.#connections) socket.destroy();
     await closed;
   }
 
@@ -187,6 +187,10 @@ class RunningServer implements KubeletServer {
       shouldUpgradeCallback: isUpgrade,
     });
     server.maxConnections = limits.maxConnections;
+    server.on("connection", (socket) => {
+      this.#connections.add(socket);
+      socket.once("close", () => this.#connections.delete(socket));
+    });
     server.on("secureConnection", (socket) => {
       if (!this.#strangers.admit(socket)) socket.destroy();
     });
@@ -226,12 +230,8 @@ class RunningServer implements KubeletServer {
 
   #onUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     socket.on("error", () => {});
-    this.#upgraded.add(socket);
     this.#track((controller) => {
-      socket.once("close", () => {
-        this.#upgraded.delete(socket);
-        controller.abort(new UnavailableError("the client has gone"));
-      });
+      socket.once("close", () => controller.abort(new UnavailableError("the client has gone")));
       return this.#serve(request, controller.signal, { request, socket, head }, async (answer) => {
         if (!("taken" in answer)) refuseOnSocket(socket, answer, this.#clock);
       });
