@@ -8,6 +8,7 @@ import { dirname, relative, resolve } from "node:path";
 import { defaults } from "../config/defaults.ts";
 import type { Context } from "../context.ts";
 import { demoDeployment, demoDeploymentObject, demoNodeName } from "../demo/demo-workload.ts";
+import { demoAddress, freePort, serveDemoNode } from "../demo/demo-kubelet.ts";
 import { DemoScreen } from "../demo/demo-screen.ts";
 import { watchPods } from "../demo/watch-pods.ts";
 import { exitCodes } from "../exit-codes.ts";
@@ -32,7 +33,9 @@ export async function execute(line: CommandLine, context: Context): Promise<numb
   const client = createKubeClient(server.transport());
   const logger = createProgramLogger({ level: "warn", format: "text" }, context);
   const end = new AbortController();
-  const node = newNode(client, context, logger);
+  const kubeletPort = await freePort();
+  const node = newNode(client, kubeletPort, context, logger);
+  await using _kubelet = await serveDemoNode({ node, name: demoNodeName, port: kubeletPort, client, context, logger });
   const running = runNodes({
     nodes: [{ name: demoNodeName, node }],
     signal: AbortSignal.any([context.signal, end.signal]),
@@ -102,10 +105,10 @@ function sayNext({ screen, context, kubeconfig, once }: Stage): void {
   screen.say(once ? "Without --once the cluster stays, and you can type:" : "Now type, in another terminal (Ctrl-C here ends it):");
   screen.say(`  ${screen.strong(`${kubectl} get nodes,pods -o wide`)}`);
   screen.say(`  ${screen.strong(`${kubectl} scale deployment ${name} --replicas 10`)}`);
-  screen.say(`  ${screen.strong(`${kubectl} delete deployment ${name}`)}`);
+  screen.say(`  ${screen.strong(`${kubectl} exec -it deployment/${name} -- sh`)}`);
 }
 
-function newNode(client: KubeClient, { clock, random, hostName }: Context, logger: Logger): VirtualNode {
+function newNode(client: KubeClient, kubeletPort: number, { clock, random, hostName }: Context, logger: Logger): VirtualNode {
   return new VirtualNode({
     client,
     provider,
@@ -113,8 +116,9 @@ function newNode(client: KubeClient, { clock, random, hostName }: Context, logge
     node: {
       name: demoNodeName,
       taints: [{ key: defaults.taintKey, value: provider.name, effect: defaults.taintEffect }],
-      address: "127.0.0.1",
-      kubeletPort: 0,
+      address: demoAddress,
+      kubeletPort,
+      declaredFeatures: ["ExtendWebSocketsToKubelet"],
       kubeletVersion: defaultKubeletVersion(versionInfo()),
       instance: { identity: hostName },
     },
