@@ -1,6 +1,5 @@
 import { ApiStatusError } from "../../api-status-error.ts";
 import { toTimestamp } from "../../clock.ts";
-import { equalJson } from "../../json-value.ts";
 import type { ApiObject } from "../../kind.ts";
 import { type CronJobSpec, type CronJobStatus, isJobConditionTrue, isJobFinished, type JobStatus } from "../../kinds/batch/batch-fields.ts";
 import { cronJobKind } from "../../kinds/batch/cron-job.ts";
@@ -12,6 +11,7 @@ import { ObjectIndex } from "../object-index.ts";
 import { keyOf, parseKey } from "../object-key.ts";
 import { controllerOf, controllerReference } from "../ownership.ts";
 import { isNamespaceTerminating } from "../pod-control.ts";
+import { replaceStatus } from "../status-write.ts";
 import { createWorkLoop } from "../work-loop.ts";
 import { dueTime, nextLookMs } from "./cron-plan.ts";
 
@@ -46,7 +46,7 @@ export function startCronJobController(deps: ControllerDeps): Disposable {
     trimHistory(cronJob);
     const status = reviewJobs(cronJob);
     if (cronJob.metadata.deletionTimestamp !== undefined || cronJob["spec"].suspend === true) {
-      writeStatus(cronJob, status);
+      replaceStatus(cluster, cronJobKind, cronJob, status);
       return undefined;
     }
     return runIfDue(cronJob, status);
@@ -83,13 +83,13 @@ export function startCronJobController(deps: ControllerDeps): Disposable {
     const timeZone = spec.timeZone ?? "UTC";
     if (!isTimeZone(timeZone)) {
       tell(cronJob, "Warning", "UnknownTimeZone", `invalid timeZone: ${JSON.stringify(timeZone)}: unknown time zone ${timeZone}`);
-      writeStatus(cronJob, status);
+      replaceStatus(cluster, cronJobKind, cronJob, status);
       return undefined;
     }
     const schedule = parseSchedule(spec.schedule, timeZone);
     if (typeof schedule === "string") {
       tell(cronJob, "Warning", "UnparseableSchedule", `unparseable schedule: ${JSON.stringify(spec.schedule)} : ${schedule}`);
-      writeStatus(cronJob, status);
+      replaceStatus(cluster, cronJobKind, cronJob, status);
       return undefined;
     }
     const sinceMs = Date.parse(status.lastScheduleTime ?? cronJob.metadata.creationTimestamp);
@@ -99,7 +99,7 @@ export function startCronJobController(deps: ControllerDeps): Disposable {
       const message = "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew";
       tell(cronJob, "Warning", "TooManyMissedTimes", message);
     }
-    writeStatus(cronJob, dueMs === undefined ? status : run(cronJob, status, dueMs));
+    replaceStatus(cluster, cronJobKind, cronJob, dueMs === undefined ? status : run(cronJob, status, dueMs));
     return nextLookMs(schedule, nowMs);
   }
 
@@ -123,20 +123,8 @@ export function startCronJobController(deps: ControllerDeps): Disposable {
   }
 
   function createJob(cronJob: Readonly<ApiObject>, dueMs: number): Job | undefined {
-    const { jobTemplate, timeZone = "UTC" }: CronJobSpec = cronJob["spec"];
-    const { labels, annotations } = jobTemplate.metadata;
-    const { name, namespace } = cronJob.metadata;
     try {
-      const job = cluster.create(jobKind, {
-        metadata: {
-          name: `${name}-${Math.floor(dueMs / 60_000)}`,
-          namespace,
-          labels,
-          annotations: { ...annotations, [scheduledAnnotation]: localTimestamp(dueMs, timeZone) },
-          ownerReferences: [controllerReference(cronJobKind, cronJob)],
-        },
-        spec: jobTemplate.spec,
-      });
+      const job = cluster.create(jobKind, newJob(cronJob, dueMs));
       tell(cronJob, "Normal", "SuccessfulCreate", `Created job ${job.metadata.name}`);
       return job;
     } catch (error) {
@@ -149,21 +137,9 @@ export function startCronJobController(deps: ControllerDeps): Disposable {
   function trimHistory(cronJob: Readonly<ApiObject>): void {
     const { successfulJobsHistoryLimit, failedJobsHistoryLimit }: CronJobSpec = cronJob["spec"];
     const ended = jobs.get(cronJob.metadata.uid).filter(({ status }) => isJobFinished(status));
-    removeOldest(cronJob, ended.filter(isSuccess), successfulJobsHistoryLimit);
-    removeOldest(
-      cronJob,
-      ended.filter((job) => !isSuccess(job)),
-      failedJobsHistoryLimit,
-    );
-  }
-
-  function removeOldest(cronJob: Readonly<ApiObject>, ended: readonly Job[], limit: number | undefined): void {
-    if (limit === undefined || ended.length <= limit) return;
-    const startOf = ({ status }: Job): string => (status as JobStatus).startTime ?? "";
-    const oldest = ended.toSorted((a, b) =>
-      startOf(a) === startOf(b) ? (a.metadata.name < b.metadata.name ? -1 : 1) : startOf(a) < startOf(b) ? -1 : 1,
-    );
-    for (const job of oldest.slice(0, ended.length - limit)) deleteJob(cronJob, job);
+    const failed = ended.filter((job) => !isSuccess(job));
+    for (const job of surplus(ended.filter(isSuccess), successfulJobsHistoryLimit)) deleteJob(cronJob, job);
+    for (const job of surplus(failed, failedJobsHistoryLimit)) deleteJob(cronJob, job);
   }
 
   function deleteJob(cronJob: Readonly<ApiObject>, { metadata }: Job): void {
@@ -174,12 +150,32 @@ export function startCronJobController(deps: ControllerDeps): Disposable {
   function tell(cronJob: Readonly<ApiObject>, type: "Normal" | "Warning", reason: string, message: string): void {
     events.record(component, cronJob, { type, reason, message });
   }
+}
 
-  function writeStatus({ metadata }: Readonly<ApiObject>, status: CronJobStatus): void {
-    const change = (cronJob: ApiObject): ApiObject | undefined =>
-      cronJob.metadata.uid !== metadata.uid || equalJson(cronJob["status"], status) ? undefined : { ...cronJob, status };
-    cluster.update(cronJobKind, metadata.namespace, metadata.name, change, "status");
-  }
+/** The oldest of too many. */
+function surplus(ended: readonly Job[], limit: number = ended.length): Job[] {
+  const startOf = ({ status }: Job): string => (status as JobStatus).startTime ?? "";
+  const oldest = ended.toSorted((a, b) =>
+    startOf(a) === startOf(b) ? (a.metadata.name < b.metadata.name ? -1 : 1) : startOf(a) < startOf(b) ? -1 : 1,
+  );
+  return oldest.slice(0, Math.max(0, ended.length - limit));
+}
+
+/** Source: Kubernetes v1.36.3 pkg/controller/cronjob/utils.go, getJobFromTemplate2. */
+function newJob(cronJob: Readonly<ApiObject>, dueMs: number): object {
+  const { jobTemplate, timeZone = "UTC" }: CronJobSpec = cronJob["spec"];
+  const { labels, annotations } = jobTemplate.metadata;
+  const { name, namespace } = cronJob.metadata;
+  return {
+    metadata: {
+      name: `${name}-${Math.floor(dueMs / 60_000)}`,
+      namespace,
+      labels,
+      annotations: { ...annotations, [scheduledAnnotation]: localTimestamp(dueMs, timeZone) },
+      ownerReferences: [controllerReference(cronJobKind, cronJob)],
+    },
+    spec: jobTemplate.spec,
+  };
 }
 
 function isSuccess({ status }: Job): boolean {

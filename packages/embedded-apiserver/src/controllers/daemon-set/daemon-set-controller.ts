@@ -8,6 +8,7 @@ import { daemonSetKind } from "../../kinds/workload/daemon-set.ts";
 import type { DaemonSetSpec, DaemonSetStatus } from "../../kinds/workload/workload-fields.ts";
 import { claimObjects } from "../claim.ts";
 import type { ControllerDeps } from "../controller-deps.ts";
+import type { EventText } from "../event-recorder.ts";
 import { ObjectIndex } from "../object-index.ts";
 import { keyOf, parseKey } from "../object-key.ts";
 import { controllerOf } from "../ownership.ts";
@@ -15,6 +16,7 @@ import { createPods, deletePod } from "../pod-control.ts";
 import { isTerminal } from "../pod-facts.ts";
 import { holdsTemplate, RevisionHistory, revisionOf } from "../revision-history.ts";
 import { templateHash } from "../template-hash.ts";
+import { replaceStatus } from "../status-write.ts";
 import { createWorkLoop } from "../work-loop.ts";
 import { judgeNode } from "./daemon-nodes.ts";
 import { type DaemonPlan, type DaemonView, planNodes, planUpdate } from "./daemon-plan.ts";
@@ -83,7 +85,7 @@ export function startDaemonSetController(deps: ControllerDeps): Disposable {
     const { waitMs, failure } = step(viewOf(daemonSet, hash));
     history.trim(old, spec.revisionHistoryLimit ?? 10, (revision) => isInUse(daemonSet, revision));
     const { status, nextAvailableMs } = daemonSetStatus(viewOf(daemonSet, hash));
-    writeStatus(daemonSet, status);
+    replaceStatus(cluster, daemonSetKind, daemonSet, status);
     if (failure !== undefined) throw failure;
     return [waitMs, nextAvailableMs].filter((delay) => delay !== undefined).toSorted((a, b) => a - b)[0];
   }
@@ -99,7 +101,7 @@ export function startDaemonSetController(deps: ControllerDeps): Disposable {
       return nodeWaitMs === 0;
     };
     let plan = planNodes(view, mayReplace);
-    reportEnded(view, plan);
+    for (const pod of plan.remove.filter(isTerminal)) events.record(component, view.daemonSet, endedEvent(pod));
     if (plan.create.length + plan.remove.length === 0 && view.spec.updateStrategy.type === "RollingUpdate") plan = planUpdate(view);
     const isCut = plan.create.length > burst || plan.remove.length > burst;
     return { waitMs: isCut ? 0 : waitMs, failure: carryOut(view, plan) };
@@ -111,19 +113,6 @@ export function startDaemonSetController(deps: ControllerDeps): Disposable {
     const { failure } = createPods(deps, actor, fresh);
     for (const pod of remove.slice(0, burst)) deletePod(deps, actor, pod);
     return failure;
-  }
-
-  function reportEnded({ daemonSet }: DaemonView, { remove }: DaemonPlan): void {
-    for (const { metadata, status, spec } of remove.filter(isTerminal)) {
-      const hasFailed = status.phase === "Failed";
-      const place = `${metadata.namespace}/${metadata.name} on node ${spec.nodeName ?? ""}`;
-      const message = `Found ${hasFailed ? "failed" : "succeeded"} daemon pod ${place}, will try to ${hasFailed ? "kill" : "delete"} it`;
-      events.record(component, daemonSet, {
-        type: hasFailed ? "Warning" : "Normal",
-        reason: hasFailed ? "FailedDaemonPod" : "SucceededDaemonPod",
-        message,
-      });
-    }
   }
 
   function viewOf(daemonSet: Readonly<ApiObject>, hash: string): DaemonView {
@@ -164,20 +153,13 @@ export function startDaemonSetController(deps: ControllerDeps): Disposable {
     const { annotations } = daemonSet.metadata;
     const created = history.create(daemonSet, { hash, hashLabel: revisionHashLabel, revision: next, annotations });
     if (created !== undefined) return { hash, old };
-    writeStatus(daemonSet, { ...daemonSet["status"], collisionCount: (collisionCount ?? 0) + 1 });
+    replaceStatus(cluster, daemonSetKind, daemonSet, { ...daemonSet["status"], collisionCount: (collisionCount ?? 0) + 1 });
     return { hash: undefined, old };
   }
 
   function isInUse(daemonSet: Readonly<ApiObject>, revision: Readonly<ApiObject>): boolean {
     const hash = revision.metadata.labels?.[revisionHashLabel];
     return pods.get(daemonSet.metadata.uid).some(({ metadata }) => metadata.labels?.[revisionHashLabel] === hash);
-  }
-
-  function writeStatus({ metadata }: Readonly<ApiObject>, status: DaemonSetStatus): void {
-    const { namespace, name, uid } = metadata;
-    const change = (daemonSet: ApiObject): ApiObject | undefined =>
-      daemonSet.metadata.uid !== uid || equalJson(daemonSet["status"], status) ? undefined : { ...daemonSet, status };
-    cluster.update(daemonSetKind, namespace, name, change, "status");
   }
 }
 
@@ -188,4 +170,11 @@ function backoffKey({ daemonSet }: DaemonView, node: string): string {
 /** Heart-beats change nothing for pods that belong on a node. */
 function matters(before: Readonly<ApiObject>, after: Readonly<ApiObject>): boolean {
   return !(equalJson(before["spec"], after["spec"]) && equalJson(before.metadata.labels, after.metadata.labels));
+}
+
+function endedEvent({ metadata, status, spec }: Readonly<ApiObject>): EventText {
+  const place = `${metadata.namespace}/${metadata.name} on node ${spec.nodeName ?? ""}`;
+  return status.phase === "Failed"
+    ? { type: "Warning", reason: "FailedDaemonPod", message: `Found failed daemon pod ${place}, will try to kill it` }
+    : { type: "Normal", reason: "SucceededDaemonPod", message: `Found succeeded daemon pod ${place}, will try to delete it` };
 }

@@ -1,5 +1,4 @@
 import { toTimestamp } from "../../clock.ts";
-import { equalJson } from "../../json-value.ts";
 import type { ApiObject } from "../../kind.ts";
 import { podKind } from "../../kinds/pod/pod.ts";
 import { podDisruptionBudgetKind } from "../../kinds/policy/disruption-budget.ts";
@@ -16,6 +15,7 @@ import { statefulSetKind } from "../../kinds/workload/stateful-set.ts";
 import type { ControllerDeps } from "../controller-deps.ts";
 import { keyOf, parseKey } from "../object-key.ts";
 import { controllerOf, type OwnerReference } from "../ownership.ts";
+import { replaceStatus } from "../status-write.ts";
 import { createWorkLoop } from "../work-loop.ts";
 import { budgetCounts, expectationOf } from "./disruption-plan.ts";
 
@@ -56,7 +56,9 @@ export function startDisruptionController(deps: ControllerDeps): Disposable {
       const { counts, recheckMs } = budgetCounts(pods, expectation, old, clock.now());
       const observedGeneration = budget.metadata.generation ?? 0;
       const { conditions } = old;
-      writeStatus(
+      replaceStatus(
+        cluster,
+        podDisruptionBudgetKind,
         budget,
         withDisruptionAllowed({ ...(conditions === undefined ? {} : { conditions }), ...counts, observedGeneration }, now),
       );
@@ -65,7 +67,7 @@ export function startDisruptionController(deps: ControllerDeps): Disposable {
       const problem = error instanceof Error ? error.message : String(error);
       const message = `Failed to calculate the number of expected pods: ${problem}`;
       events.record(component, budget, { type: "Warning", reason: "CalculateExpectedPodCountFailed", message });
-      writeStatus(budget, withDisruptionAllowed({ ...old, disruptionsAllowed: 0 }, now, problem));
+      replaceStatus(cluster, podDisruptionBudgetKind, budget, withDisruptionAllowed({ ...old, disruptionsAllowed: 0 }, now, problem));
       return undefined;
     }
   }
@@ -94,11 +96,5 @@ export function startDisruptionController(deps: ControllerDeps): Disposable {
       parent === undefined || kind !== replicaSetKind ? undefined : cluster.get(deploymentKind, metadata.namespace, parent.name);
     const source = deployment !== undefined && deployment.metadata.uid === parent?.uid ? deployment : object;
     return { uid: source.metadata.uid, replicas: source["spec"].replicas ?? 0 };
-  }
-
-  function writeStatus({ metadata }: Readonly<ApiObject>, status: DisruptionBudgetStatus): void {
-    const change = (budget: ApiObject): ApiObject | undefined =>
-      budget.metadata.uid !== metadata.uid || equalJson(budget["status"], status) ? undefined : { ...budget, status };
-    cluster.update(podDisruptionBudgetKind, metadata.namespace, metadata.name, change, "status");
   }
 }

@@ -1,5 +1,4 @@
 import { toTimestamp } from "../../clock.ts";
-import { equalJson } from "../../json-value.ts";
 import type { ApiObject } from "../../kind.ts";
 import { isJobFinished, type JobCondition, type JobSpec, type JobStatus } from "../../kinds/batch/batch-fields.ts";
 import { trackingFinalizer } from "../../kinds/batch/job-labels.ts";
@@ -8,11 +7,13 @@ import { podKind } from "../../kinds/pod/pod.ts";
 import { matchesSelector } from "../../kinds/selector-match.ts";
 import { claimObjects } from "../claim.ts";
 import type { ControllerDeps } from "../controller-deps.ts";
+import type { EventText } from "../event-recorder.ts";
 import { ObjectIndex } from "../object-index.ts";
 import { keyOf, parseKey } from "../object-key.ts";
 import { controllerOf } from "../ownership.ts";
 import { isReady } from "../pod-facts.ts";
 import { createPods, deletePod } from "../pod-control.ts";
+import { replaceStatus } from "../status-write.ts";
 import { createWorkLoop } from "../work-loop.ts";
 import { type Backoff, nextBackoff, noBackoff } from "./job-backoff.ts";
 import { completion, deadlineInMs, jobCondition, outcomeOf } from "./job-outcome.ts";
@@ -145,15 +146,15 @@ export function startJobController(deps: ControllerDeps): Disposable {
   /** Writes the status, lets go the pods that are counted with it, and ends the Job if that was all. */
   function conclude(view: JobView, counts: Counts, outcome: JobCondition | undefined): undefined {
     const nowMs = clock.now();
-    const { uid } = view.job.metadata;
     const base = outcome === undefined ? withSuspension(view) : view.status;
     const tracking = trackPods(view, { ...base, ...counts }, outcome, nowMs);
-    writeStatus(view.job, tracking.status);
+    replaceStatus(cluster, jobKind, view.job, withoutZeros(tracking.status));
     for (const { metadata } of tracking.release) cluster.update(podKind, metadata.namespace, metadata.name, withoutTracking);
-    const counted = countReleased(tracking.status, pods.get(uid));
+    const counted = countReleased(tracking.status, pods.get(view.job.metadata.uid));
     const last = ended(counted, tracking.end, nowMs);
-    writeStatus(view.job, last ?? counted);
-    if (last !== undefined && tracking.end !== undefined) reportEnd(view, last, tracking.end);
+    replaceStatus(cluster, jobKind, view.job, withoutZeros(last ?? counted));
+    if (last !== undefined && tracking.end !== undefined)
+      for (const event of endEvents(view.spec, last, tracking.end)) events.record(component, view.job, event);
   }
 
   function withSuspension({ job, spec, status }: JobView): JobStatus {
@@ -170,25 +171,6 @@ export function startJobController(deps: ControllerDeps): Disposable {
       ...(isSuspended ? {} : { startTime: toTimestamp(clock.now()) }),
       conditions: known === undefined ? [...conditions, condition] : conditions.map((other) => (other === known ? condition : other)),
     };
-  }
-
-  function reportEnd({ job, spec }: JobView, { succeeded = 0 }: JobStatus, { type, reason = "", message = "" }: JobCondition): void {
-    if (type !== "Complete") return events.record(component, job, { type: "Warning", reason, message });
-    if (spec.completions !== undefined && succeeded > spec.completions)
-      events.record(component, job, {
-        type: "Warning",
-        reason: "TooManySucceededPods",
-        message: "Too many succeeded pods running after completion count reached",
-      });
-    events.record(component, job, { type: "Normal", reason: "Completed", message: "Job completed" });
-  }
-
-  function writeStatus({ metadata }: Readonly<ApiObject>, status: JobStatus): void {
-    const { namespace, name, uid } = metadata;
-    const written = withoutZeros(status);
-    const change = (job: ApiObject): ApiObject | undefined =>
-      job.metadata.uid !== uid || equalJson(job["status"], written) ? undefined : { ...job, status: written };
-    cluster.update(jobKind, namespace, name, change, "status");
   }
 }
 
@@ -212,6 +194,18 @@ function countsAfter(view: JobView, removed: readonly JobPod[], created: number)
 function earliest(...delaysMs: readonly (number | undefined)[]): number | undefined {
   const known = delaysMs.filter((delay) => delay !== undefined);
   return known.length > 0 ? Math.min(...known) : undefined;
+}
+
+function endEvents({ completions }: JobSpec, { succeeded = 0 }: JobStatus, end: JobCondition): EventText[] {
+  const { type, reason = "", message = "" } = end;
+  if (type !== "Complete") return [{ type: "Warning", reason, message }];
+  const tooMany = "Too many succeeded pods running after completion count reached";
+  return [
+    ...(completions !== undefined && succeeded > completions
+      ? [{ type: "Warning", reason: "TooManySucceededPods", message: tooMany } as const]
+      : []),
+    { type: "Normal", reason: "Completed", message: "Job completed" },
+  ];
 }
 
 /** Plain counters of zero are left out; those that tell zero from unknown stay. */

@@ -1,8 +1,6 @@
-import { equalJson } from "../../json-value.ts";
 import type { ApiObject } from "../../kind.ts";
 import { podKind } from "../../kinds/pod/pod.ts";
 import { matchesSelector } from "../../kinds/selector-match.ts";
-import { persistentVolumeClaimKind } from "../../kinds/volume/persistent-volume-claim.ts";
 import { controllerRevisionKind } from "../../kinds/workload/controller-revision.ts";
 import { statefulSetKind } from "../../kinds/workload/stateful-set.ts";
 import type { PodTemplate, StatefulSetSpec, StatefulSetStatus } from "../../kinds/workload/workload-fields.ts";
@@ -13,14 +11,15 @@ import { keyOf, parseKey } from "../object-key.ts";
 import { controllerOf } from "../ownership.ts";
 import { isNamespaceTerminating } from "../pod-control.ts";
 import { holdsTemplate, RevisionHistory, revisionOf, templatePatch } from "../revision-history.ts";
+import { replaceStatus } from "../status-write.ts";
 import { createWorkLoop } from "../work-loop.ts";
-import { wantedOwners } from "./claim-retention.ts";
 import { revisionHash } from "./revision-hash.ts";
-import { isWanted, planStatefulSet, type StatefulStep, type StatefulView } from "./stateful-plan.ts";
-import { claimName, ordinalOf, podRevisionOf, statefulClaim, statefulPod } from "./stateful-pod.ts";
+import { StatefulClaims } from "./stateful-claims.ts";
+import { planStatefulSet, type StatefulStep, type StatefulView } from "./stateful-plan.ts";
+import { ordinalOf, podRevisionOf, statefulPod } from "./stateful-pod.ts";
+import { reportTo } from "./stateful-report.ts";
 import { statefulSetStatus } from "./stateful-status.ts";
 
-const component = "statefulset-controller";
 const hashLabel = "controller.kubernetes.io/hash";
 
 const orphansOf = (namespace: string | undefined): string => `orphans/${namespace ?? ""}`;
@@ -39,6 +38,8 @@ interface Revisions {
  */
 export function startStatefulSetController(deps: ControllerDeps): Disposable {
   const { cluster, clock, events } = deps;
+  const tell = reportTo(events);
+  const claims = new StatefulClaims(cluster, tell);
   const resources = new DisposableStack();
   const pods = resources.use(new ObjectIndex(cluster, podKind, (pod) => [controllerOf(pod)?.uid ?? orphansOf(pod.metadata.namespace)]));
   const sets = resources.use(new ObjectIndex(cluster, statefulSetKind, ({ metadata }) => [metadata.uid, `in/${metadata.namespace}`]));
@@ -70,7 +71,7 @@ export function startStatefulSetController(deps: ControllerDeps): Disposable {
     }
     const view = viewOf(set, revisions);
     const { status, nextAvailableMs } = statefulSetStatus(view, revisions.collisionCount);
-    writeStatus(set, status);
+    replaceStatus(cluster, statefulSetKind, set, status);
     trim(view, revisions);
     if (failure !== undefined && !isNamespaceTerminating(failure)) throw failure;
     return nextAvailableMs;
@@ -126,7 +127,7 @@ export function startStatefulSetController(deps: ControllerDeps): Disposable {
         return keepClaims(set, step.pod);
       case "delete": {
         const { namespace, name, uid } = step.pod.metadata;
-        return report(set, "Delete", `Pod ${name}`, () => cluster.delete(podKind, namespace, name, { uid }));
+        return tell(set, "Delete", `Pod ${name}`, () => cluster.delete(podKind, namespace, name, { uid }));
       }
       default:
         return step satisfies never;
@@ -137,96 +138,22 @@ export function startStatefulSetController(deps: ControllerDeps): Disposable {
     const template: PodTemplate = revision["data"].spec.template;
     const { $patch: _patch, ...plain } = template as PodTemplate & { $patch?: string };
     const name = `${set.metadata.name}-${ordinal}`;
-    if (hasStaleClaim(set, name, ordinal)) return;
-    createClaims(set, name, ordinal);
-    const pod = report(set, "Create", `Pod ${name}`, () =>
-      cluster.create(podKind, statefulPod(set, plain, revision.metadata.name, ordinal)),
-    );
-    keepOwners(set, pod, ordinal);
-  }
-
-  function createClaims(set: Readonly<ApiObject>, pod: string, ordinal: number): void {
-    const { volumeClaimTemplates = [] }: StatefulSetSpec = set["spec"];
-    for (const template of volumeClaimTemplates) {
-      const name = claimName(set, template, ordinal);
-      const known = cluster.get(persistentVolumeClaimKind, set.metadata.namespace, name);
-      if (known === undefined)
-        report(
-          set,
-          "Create",
-          `Claim ${name} Pod ${pod}`,
-          () => cluster.create(persistentVolumeClaimKind, statefulClaim(set, template, ordinal)),
-          "success",
-        );
-      else if (known.metadata.deletionTimestamp !== undefined) throw new Error(`pvc ${name} is being deleted`);
-    }
+    if (claims.hasStale(set, name, ordinal)) return;
+    claims.create(set, name, ordinal);
+    const pod = tell(set, "Create", `Pod ${name}`, () => cluster.create(podKind, statefulPod(set, plain, revision.metadata.name, ordinal)));
+    claims.keepOwners(set, pod, ordinal);
   }
 
   function keepClaims(set: Readonly<ApiObject>, pod: Readonly<ApiObject>): void {
     const ordinal = ordinalOf(set, pod);
     if (ordinal === undefined) return;
-    if (pod["status"].phase === "Pending" && pod.metadata.deletionTimestamp === undefined) createClaims(set, pod.metadata.name, ordinal);
-    keepOwners(set, pod, ordinal);
-  }
-
-  function keepOwners(set: Readonly<ApiObject>, pod: Readonly<ApiObject>, ordinal: number): void {
-    const spec: StatefulSetSpec = set["spec"];
-    for (const claimed of claimsOf(set, ordinal)) {
-      const owners = wantedOwners(claimed, set, pod, !isWanted(spec, ordinal));
-      if (owners === undefined) continue;
-      cluster.update(persistentVolumeClaimKind, claimed.metadata.namespace, claimed.metadata.name, (object) => {
-        if (owners.length > 0) object.metadata.ownerReferences = owners;
-        else delete object.metadata.ownerReferences;
-        return object;
-      });
-    }
-  }
-
-  function claimsOf(set: Readonly<ApiObject>, ordinal: number): Readonly<ApiObject>[] {
-    const { volumeClaimTemplates = [] }: StatefulSetSpec = set["spec"];
-    return volumeClaimTemplates
-      .map((template) => cluster.get(persistentVolumeClaimKind, set.metadata.namespace, claimName(set, template, ordinal)))
-      .filter((claimed) => claimed !== undefined);
-  }
-
-  /** A claim that is to go with a pod of the same name is waited for. */
-  function hasStaleClaim(set: Readonly<ApiObject>, pod: string, ordinal: number): boolean {
-    const { persistentVolumeClaimRetentionPolicy: policy = {} }: StatefulSetSpec = set["spec"];
-    if (policy.whenScaled !== "Delete") return false;
-    return claimsOf(set, ordinal).some(({ metadata }) =>
-      metadata.ownerReferences?.some(({ kind, name }) => kind === "Pod" && name === pod),
-    );
-  }
-
-  function report<T>(
-    set: Readonly<ApiObject>,
-    verb: "Create" | "Delete",
-    what: string,
-    action: () => T,
-    success: string = "successful",
-  ): T {
-    const subject = `${verb} ${what} in StatefulSet ${set.metadata.name}`;
-    try {
-      const result = action();
-      events.record(component, set, { type: "Normal", reason: `Successful${verb}`, message: `${subject} ${success}` });
-      return result;
-    } catch (error) {
-      const message = `${subject} failed error: ${error instanceof Error ? error.message : String(error)}`;
-      if (!isNamespaceTerminating(error)) events.record(component, set, { type: "Warning", reason: `Failed${verb}`, message });
-      throw error;
-    }
+    if (pod["status"].phase === "Pending" && pod.metadata.deletionTimestamp === undefined) claims.create(set, pod.metadata.name, ordinal);
+    claims.keepOwners(set, pod, ordinal);
   }
 
   function trim({ set, spec, pods: members }: StatefulView, { all, current, update }: Revisions): void {
     const live = new Set([current.metadata.name, update.metadata.name, ...members.map(podRevisionOf)]);
     const old = all.filter(({ metadata }) => !live.has(metadata.name));
     if (set.metadata.deletionTimestamp === undefined) history.trim(old, spec.revisionHistoryLimit ?? 10, () => false);
-  }
-
-  function writeStatus({ metadata }: Readonly<ApiObject>, status: StatefulSetStatus): void {
-    const { namespace, name, uid } = metadata;
-    const change = (set: ApiObject): ApiObject | undefined =>
-      set.metadata.uid !== uid || equalJson(set["status"], status) ? undefined : { ...set, status };
-    cluster.update(statefulSetKind, namespace, name, change, "status");
   }
 }

@@ -9,7 +9,7 @@ import { keyOf, parseKey } from "../object-key.ts";
 import { createWorkLoop } from "../work-loop.ts";
 import { bestVolume, isBoundTo, mismatchOf } from "./volume-match.ts";
 import { builtInProvisioner, provisionVolume } from "./volume-provisioner.ts";
-import { annotate, bindVolume, volumeAnnotations, writeStatus } from "./volume-writes.ts";
+import { annotate, bindVolume, unbindVolume, volumeAnnotations, writeStatus } from "./volume-writes.ts";
 
 const component = "persistentvolume-controller";
 
@@ -123,7 +123,7 @@ export function startVolumeBinder(deps: ControllerDeps): Disposable {
     if (claim?.metadata.uid !== claimRef.uid) release(volume);
     else if (claim["spec"].volumeName === volume.metadata.name) writeStatus(cluster, persistentVolumeKind, volume, { phase: "Bound" });
     else if (claim["spec"].volumeName === undefined) claims.add(keyOf(claim));
-    else unbind(volume);
+    else unbindVolume(cluster, volume);
   }
 
   /** The claim is gone. What the server has made itself it takes away; all else is for others to reclaim. */
@@ -133,18 +133,6 @@ export function startVolumeBinder(deps: ControllerDeps): Disposable {
     if (phase !== "Released" && phase !== "Failed") writeStatus(cluster, persistentVolumeKind, volume, { phase: "Released" });
     if (policy === "Delete" && volume.metadata.annotations?.[volumeAnnotations.provisionedBy] === builtInProvisioner)
       cluster.delete(persistentVolumeKind, undefined, volume.metadata.name, { uid: volume.metadata.uid });
-  }
-
-  /** The claim has another volume. */
-  function unbind({ metadata }: Readonly<ApiObject>): void {
-    cluster.update(persistentVolumeKind, undefined, metadata.name, (volume) => {
-      const spec: VolumeSpec = volume["spec"];
-      const { [volumeAnnotations.boundByController]: byController, ...annotations } = volume.metadata.annotations ?? {};
-      if (byController === undefined) delete spec.claimRef?.uid;
-      else delete spec.claimRef;
-      volume.metadata.annotations = annotations;
-      return volume;
-    });
   }
 
   function tell(claim: Readonly<ApiObject>, type: "Normal" | "Warning", reason: string, message: string): void {

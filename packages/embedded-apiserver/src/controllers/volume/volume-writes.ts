@@ -57,6 +57,18 @@ export function bindVolume(cluster: Cluster, volume: Readonly<ApiObject>, claim:
   writeStatus(cluster, persistentVolumeClaimKind, claim, { phase: "Bound", accessModes, capacity });
 }
 
+/** Gives up a claim that has another volume. Source: pv_controller.go, unbindVolume. */
+export function unbindVolume(cluster: Cluster, { metadata }: Readonly<ApiObject>): void {
+  cluster.update(persistentVolumeKind, undefined, metadata.name, (volume) => {
+    const spec: VolumeSpec = volume["spec"];
+    const { [volumeAnnotations.boundByController]: byController, ...annotations } = volume.metadata.annotations ?? {};
+    if (byController === undefined) delete spec.claimRef?.uid;
+    else delete spec.claimRef;
+    volume.metadata.annotations = annotations;
+    return volume;
+  });
+}
+
 /** Writes a part of a status if it says something new. @returns whether it does */
 export function writeStatus(
   cluster: Cluster,

@@ -89,11 +89,15 @@ function parseRange(text: string, { min, max, names }: Bounds): Range | string {
   const step = stepText === undefined ? 1 : parseValue(stepText, undefined);
   if (typeof step === "string") return step;
   const end = stepText !== undefined && high === undefined ? max : last;
+  return boundsProblem({ start, end, step, min, max }, text) ?? { start, end, step, isStar: isStar && step === 1 };
+}
+
+function boundsProblem({ start, end, step, min, max }: Omit<Range, "isStar"> & Bounds, text: string): string | undefined {
   if (start < min) return `beginning of range (${start}) below minimum (${min}): ${text}`;
   if (end > max) return `end of range (${end}) above maximum (${max}): ${text}`;
   if (start > end) return `beginning of range (${start}) beyond end of range (${end}): ${text}`;
   if (step === 0) return `step of range should be a positive number: ${text}`;
-  return { start, end, step, isStar: isStar && step === 1 };
+  return undefined;
 }
 
 function parseValue(text: string, names: readonly string[] | undefined): number | string {

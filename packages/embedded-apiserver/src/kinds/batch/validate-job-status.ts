@@ -183,21 +183,31 @@ function successErrors({ spec, status }: Change): FieldError[] {
 
 /** What may not be taken back. */
 function stepErrors({ spec, status, old }: Change): FieldError[] {
-  const errors: FieldError[] = [];
-  for (const type of ["Failed", "Complete", "FailureTarget"])
-    if (isJobConditionTrue(old, type) && !isJobConditionTrue(status, type))
-      errors.push(conditions(`cannot disable the terminal ${type}=True condition`));
-  const { failed = 0, succeeded = 0, completionTime, startTime } = status;
+  const errors = ["Failed", "Complete", "FailureTarget"]
+    .filter((type) => isJobConditionTrue(old, type) && !isJobConditionTrue(status, type))
+    .map((type) => conditions(`cannot disable the terminal ${type}=True condition`));
+  const { failed = 0, succeeded = 0 } = status;
   if (failed < (old.failed ?? 0)) errors.push(invalidValue("status.failed", failed, "cannot decrease the failed counter"));
   const mayShrink = isIndexed(spec) && spec.completions === spec.parallelism;
   if (!mayShrink && succeeded < (old.succeeded ?? 0))
     errors.push(invalidValue("status.succeeded", succeeded, "cannot decrease the succeeded counter"));
+  return [...errors, ...timeErrors({ spec, status, old }), ...successStepErrors(status, old)];
+}
+
+function timeErrors({ spec, status, old }: Change): FieldError[] {
+  const errors: FieldError[] = [];
+  const { completionTime, startTime } = status;
   if (completionTime !== undefined && old.completionTime !== undefined && completionTime !== old.completionTime)
     errors.push(invalidValue("status.completionTime", completionTime, "field is immutable"));
   const isResumed =
     isJobConditionTrue(old, "Suspended") && status.conditions?.some(({ type, status: is }) => type === "Suspended" && is === "False");
   if (isResumed !== true && old.startTime !== undefined && startTime !== old.startTime && spec.suspend !== true)
     errors.push(invalidValue("status.startTime", startTime, "field is immutable for unsuspended job once set"));
+  return errors;
+}
+
+function successStepErrors(status: JobStatus, old: JobStatus): FieldError[] {
+  const errors: FieldError[] = [];
   if (hasSucceeded(old) && !hasSucceeded(status)) errors.push(conditions("cannot disable the SuccessCriteriaMet=True condition"));
   if (isComplete(old) && !hasSucceeded(old) && hasSucceeded(status))
     errors.push(conditions("cannot set SuccessCriteriaMet=True for Job already has Complete=true conditions"));

@@ -1,0 +1,24 @@
+import type { ApiObject } from "../../kind.ts";
+import type { EventRecorder } from "../event-recorder.ts";
+import { isNamespaceTerminating } from "../pod-control.ts";
+
+const component = "statefulset-controller";
+
+/** Does something for a StatefulSet, and says so in an event. */
+export type Report = <T>(set: Readonly<ApiObject>, verb: "Create" | "Delete", what: string, action: () => T, success?: string) => T;
+
+/** Source of the words: Kubernetes v1.36.3 pkg/controller/statefulset/stateful_pod_control.go, recordPodEvent and recordClaimEvent. */
+export function reportTo(events: EventRecorder): Report {
+  return (set, verb, what, action, success = "successful") => {
+    const subject = `${verb} ${what} in StatefulSet ${set.metadata.name}`;
+    try {
+      const result = action();
+      events.record(component, set, { type: "Normal", reason: `Successful${verb}`, message: `${subject} ${success}` });
+      return result;
+    } catch (error) {
+      const message = `${subject} failed error: ${error instanceof Error ? error.message : String(error)}`;
+      if (!isNamespaceTerminating(error)) events.record(component, set, { type: "Warning", reason: `Failed${verb}`, message });
+      throw error;
+    }
+  };
+}
