@@ -81,7 +81,7 @@ function numberErrors(value: number, schema: JsonSchema, path: string): FieldErr
 
 function textErrors(value: string, schema: JsonSchema, path: string): FieldError[] {
   const { minLength, maxLength, pattern, format } = schema;
-  const length = [...value].length;
+  const { length } = Array.from(value);
   // Of these the first is told.
   if (maxLength !== undefined && length > maxLength) return [tooLong(path, maxLength)];
   if (minLength !== undefined && length < minLength)

@@ -45,5 +45,5 @@ function inVersion(stored: StoredObject, apiVersion: string): StoredObject {
 
 /** Kind and version come first, as everywhere. */
 function withVersion({ kind, apiVersion: _old, ...fields }: Readonly<ApiObject>, apiVersion: string): ApiObject {
-  return { kind, apiVersion, ...fields } as ApiObject;
+  return { kind, apiVersion, ...fields };
 }
