@@ -102,7 +102,7 @@ async function runPlanned(planned: readonly PlannedNode[], loaded: LoadedSetting
 
   const renderAll = async (): Promise<string> =>
     renderMetrics(nodeMetrics(nodes.map(({ node }) => node.access))) + (await metrics.render());
-  const servers = { loaded, nodes, client: connection.client, context, logger, metrics, renderMetrics: renderAll };
+  const servers = { loaded, nodes, client: connection.client, context, logger, metrics, renderMetrics: renderAll, tracer };
   await using _servers = await openKubeletServers(servers);
   await using _health = await openHealth(loaded, logger, () => nodes.flatMap(({ name, node, leaseMs }) => checksOf(name, node, leaseMs)));
   return await runNodes({

@@ -1,5 +1,6 @@
 import type { VirtualNode } from "@virtual-kubelet/core";
 import { isInvalidInput, messageOf } from "@virtual-kubelet/errdefs";
+import type { Tracer } from "@virtual-kubelet/kube-client";
 import {
   createAccessControl,
   createServingCertificate,
@@ -16,7 +17,7 @@ import { openClientCa, openKeyPair, type CertificateDeps } from "./certificate-s
 /** A node of the program. */
 export interface ServableNode {
   readonly name: string;
-  readonly node: Pick<VirtualNode, "access" | "node">;
+  readonly node: Pick<VirtualNode, "access" | "health" | "node">;
   /** 0 for no server. */
   readonly port: number;
 }
@@ -26,6 +27,7 @@ export interface KubeletServersOptions extends CertificateDeps {
   readonly nodes: readonly ServableNode[];
   /** The program's own metrics in Prometheus's text format. */
   readonly renderMetrics: () => Promise<string>;
+  readonly tracer: Tracer;
 }
 
 /**
@@ -62,7 +64,7 @@ interface Shared {
 
 async function openServer(nodes: readonly ServableNode[], port: number, shared: Shared): Promise<KubeletServer> {
   const { options, clientCa, accessControl, background } = shared;
-  const { loaded, context, logger, metrics, renderMetrics } = options;
+  const { loaded, context, logger, metrics, renderMetrics, tracer } = options;
   const { kubelet } = loaded.settings;
   const certified = nodes.map(({ name, node }) => ({ name, addresses: () => node.node?.status?.addresses }));
   const pair = await asConfigError(options, ["kubelet", kubelet.tlsCertFile === undefined ? "certDirectory" : "tlsCertFile"], () =>
@@ -71,7 +73,7 @@ async function openServer(nodes: readonly ServableNode[], port: number, shared: 
   let server: KubeletServer;
   try {
     server = await startKubeletServer({
-      nodes: nodes.map(({ node: { access } }) => ({ access })),
+      nodes: nodes.map(({ node }) => ({ access: node.access, problem: () => problemOf(node) })),
       host: isEveryAddress(kubelet.address) ? "" : kubelet.address,
       port,
       accessControl,
@@ -81,6 +83,7 @@ async function openServer(nodes: readonly ServableNode[], port: number, shared: 
       clock: context.clock,
       logger,
       metrics,
+      tracer,
     });
   } catch (error) {
     const index = loaded.settings.nodes.findIndex(({ name }) => name === nodes[0]?.name);
@@ -96,6 +99,10 @@ async function openServer(nodes: readonly ServableNode[], port: number, shared: 
     "serving the kubelet's API",
   );
   return server;
+}
+
+function problemOf({ health }: Pick<VirtualNode, "health">): string | undefined {
+  return health.ready ? undefined : "the node is not registered, or its pods are not known yet";
 }
 
 function accessControlOf(
