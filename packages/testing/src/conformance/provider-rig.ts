@@ -52,6 +52,7 @@ export class ProviderRig implements AsyncDisposable {
   readonly #last = new Map<string, ProviderPodStatus>();
   readonly #problems: string[] = [];
   readonly #nodeName: string | undefined;
+  readonly #never = new AbortController();
 
   private constructor(options: ConformanceOptions, nodeName: string | undefined) {
     this.options = options;
@@ -68,16 +69,25 @@ export class ProviderRig implements AsyncDisposable {
     this.provider = notOpened;
   }
 
-  /** @param nodeName - default: the suite's node */
+  /**
+   * Makes a provider and listens to it.
+   *
+   * @param nodeName - default: the suite's node
+   */
   static async open(options: ConformanceOptions, nodeName?: string): Promise<ProviderRig> {
     const rig = new ProviderRig(options, nodeName);
     await rig.#create();
     return rig;
   }
 
-  /** A signal that never aborts but for the deadline of one call. */
+  /** What the node is called. */
+  get nodeName(): string {
+    return this.#host.host.nodeName;
+  }
+
+  /** A signal that never aborts. */
   get signal(): AbortSignal {
-    return this.#deadlines.signal;
+    return this.#never.signal;
   }
 
   /** The pod as the API server would hand it over. */
@@ -104,7 +114,7 @@ export class ProviderRig implements AsyncDisposable {
         creationTimestamp: new Date(this.clock.now()).toISOString().replace(/\.\d+Z$/, "Z"),
       },
       spec: {
-        nodeName: this.#host.host.nodeName,
+        nodeName: this.nodeName,
         restartPolicy: planned.restartPolicy ?? "Never",
         terminationGracePeriodSeconds: 30,
         containers,
@@ -157,6 +167,7 @@ export class ProviderRig implements AsyncDisposable {
     }
   }
 
+  /** The pod's status, as `getPodStatus` tells it now. */
   async status(ref: PodRef): Promise<ProviderPodStatus> {
     const status = await this.within("getPodStatus", this.provider.getPodStatus(ref, this.signal));
     this.#note(ref, status, "asked");
@@ -280,6 +291,7 @@ export class ProviderRig implements AsyncDisposable {
     ];
   }
 
+  /** Deletes the pods, waits until they are gone, and disposes the provider. */
   async [Symbol.asyncDispose](): Promise<void> {
     const refs = [...this.#pods.values()].map(refOf);
     try {
@@ -289,8 +301,6 @@ export class ProviderRig implements AsyncDisposable {
       await this.within("[Symbol.asyncDispose]", Promise.resolve(this.provider[Symbol.asyncDispose]?.()));
     }
   }
-
-  readonly #deadlines = new AbortController();
 
   #newHost(): SuiteHost {
     return new SuiteHost({ clock: this.clock, fixtures: this.#fixtures, nodeName: this.#nodeName });
@@ -333,7 +343,7 @@ export function refOf({ metadata }: DeepReadonly<Pod>): PodRef {
 }
 
 /** No terminal. */
-export async function* noSizes(): AsyncGenerator<never, void, undefined> {}
+async function* noSizes(): AsyncGenerator<never, void, undefined> {}
 
 function fixturesWith(canary: string): Fixtures {
   const metadata = (name: string): { namespace: string; name: string } => ({ namespace: "conformance", name });

@@ -19,6 +19,20 @@ async function statsOf(rig: ProviderRig, uid: string): Promise<PodStats> {
   );
 }
 
+/** Figures of its own for `/metrics/resource` hold the pod and each of its containers, by the names that metrics-server reads. */
+async function checkOwnFigures(rig: ProviderRig, podName: string, containers: number): Promise<void> {
+  const families = await rig.provider.getMetricsResource?.(rig.signal);
+  if (!families) return;
+  for (const [name, wanted] of [
+    ["pod_cpu_usage_seconds_total", 1],
+    ["container_cpu_usage_seconds_total", containers],
+    ["container_memory_working_set_bytes", containers],
+  ] as const) {
+    const samples = families.find((family) => family.name === name)?.samples ?? [];
+    assert.equal(samples.filter(({ labels }) => labels?.["pod"] === podName).length, wanted, `samples of ${name} for the pod`);
+  }
+}
+
 /** What pods use. */
 export const statsChecks: readonly Check[] = [
   check("stats", "a running pod is measured: each of its containers, by name, with its processor and memory", async (rig) => {
@@ -39,6 +53,9 @@ export const statsChecks: readonly Check[] = [
           assert.ok(Number.isInteger(figure) && figure >= 0, `container ${name} has a figure of ${figure}: whole numbers only`);
       assert.ok((memory?.workingSetBytes ?? 0) > 0, `container ${name} uses no memory: workingSetBytes is what kubectl top shows`);
     }
+    const { node } = (await rig.provider.getStatsSummary?.(rig.signal)) ?? {};
+    if (node) assert.equal(node.nodeName, rig.nodeName, "the summary is of another node");
+    await checkOwnFigures(rig, ref.name, names.length);
   }),
   check("stats", "a container's processor time never falls, and time goes on between two measurements", async (rig) => {
     const ref = await rig.run();
