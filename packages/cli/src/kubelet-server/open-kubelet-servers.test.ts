@@ -1,5 +1,5 @@
 import type { KubeClient } from "@virtual-kubelet/kube-client";
-import { noMetrics, silentLogger } from "@virtual-kubelet/kube-client";
+import { noMetrics, noTracer, silentLogger } from "@virtual-kubelet/kube-client";
 import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -25,7 +25,8 @@ async function open(words: readonly string[], port = 1): Promise<AsyncDisposable
   const loaded = await loadSettings(parseFlags("run", ["--provider", "mock", ...words]), context);
   const nodes: ServableNode[] = [{ name: "vk", node: { node: undefined } as ServableNode["node"], port }];
   const client = {} as KubeClient;
-  return openKubeletServers({ loaded, nodes, client, context, logger: silentLogger, metrics: noMetrics, renderMetrics: async () => "" });
+  const parts = { logger: silentLogger, metrics: noMetrics, tracer: noTracer, renderMetrics: async () => "" };
+  return openKubeletServers({ ...parts, loaded, nodes, client, context });
 }
 
 test.each([
