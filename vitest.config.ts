@@ -8,6 +8,9 @@ const conditions = ["@virtual-kubelet/source", ...defaultServerConditions];
 /** Run on the embedded API server, and on the real one: what the two answer is compared. */
 const parityTests = "e2e/parity/**/*.test.ts";
 
+/** Streams of every client through an API server to a node of real processes. */
+const interopTests = "e2e/interop/**/*.test.ts";
+
 const config: ViteUserConfig = defineConfig({
   environments: { __vitest__: { resolve: { conditions } } },
   ssr: { resolve: { conditions } },
@@ -55,7 +58,7 @@ const config: ViteUserConfig = defineConfig({
         extends: true,
         test: {
           name: "control-plane",
-          include: ["e2e/control-plane/**/*.test.ts", parityTests],
+          include: ["e2e/control-plane/**/*.test.ts", parityTests, interopTests],
           globalSetup: ["e2e/control-plane/support/global-setup.ts"],
           provide: { parityServer: "kube-apiserver" },
           testTimeout: 120_000,

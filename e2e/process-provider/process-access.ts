@@ -11,6 +11,9 @@ import { spawnCommand } from "./spawn-command.ts";
 /** Commands that run, to be killed when the provider ends. */
 export type RunningCommands = Set<{ kill(): Promise<unknown> }>;
 
+/** How long a command with a terminal waits for the terminal's size: a client that has one tells it at once. */
+const firstSizeMs = 500;
+
 /** What a command runs in. */
 export interface ExecSurroundings {
   readonly env: Readonly<Record<string, string>>;
@@ -29,10 +32,14 @@ export async function exec(
 ): Promise<ExecResult> {
   signal.throwIfAborted();
   let size: TerminalSize = { width: 80, height: 24 };
-  let onSize = (next: TerminalSize): void => void (size = next);
+  const told = new AbortController();
+  let onSize = (next: TerminalSize): void => {
+    size = next;
+    told.abort();
+  };
   const sizes = followSizes(io.tty ? io.resizes : undefined, (next) => onSize(next));
-  // The current size is there at once, if the client tells any.
-  if (io.tty) await clock.sleep(20, signal);
+  if (io.tty) await clock.sleep(firstSizeMs, AbortSignal.any([signal, told.signal])).catch(() => {});
+  signal.throwIfAborted();
   const group = spawnCommand({ command, env, cwd, stdin: io.stdin !== undefined, terminal: io.tty ? size : undefined }, reaper);
   onSize = (next) => group.resize(next);
   const { child, exited } = group;

@@ -59,7 +59,7 @@ export function spawnCommand(plan: CommandPlan, reaper: Reaper): ProcessGroup {
     });
   });
   child.stdin?.on("error", () => {});
-  return { child, exited, signal, resize: (size) => resizeTerminal(pid, size) };
+  return { child, exited, signal, resize: plan.terminal ? terminalResizer(child) : () => {} };
 }
 
 /** `script` opens a terminal, runs the command on it, and passes its exit code on. */
@@ -69,18 +69,40 @@ function underTerminal(command: readonly string[], size: TerminalSize): string[]
   return [scriptProgram, "-qfe", "-E", "always", "-c", `stty rows ${size.height} cols ${size.width}; exec ${quoted}`, "/dev/null"];
 }
 
-/** Tells the terminal of the command that `script` runs its new size. */
-function resizeTerminal(scriptPid: number | undefined, { width, height }: TerminalSize): void {
+/** How long a terminal that is not there yet is looked for, and how often. */
+const openingTries = 40;
+const openingPauseMs = 50;
+
+/** Gives the terminal that `script` opens its size; the latest one counts. */
+function terminalResizer(script: ChildProcess): (size: TerminalSize) => void {
+  let latest: TerminalSize | undefined;
+  const apply = (size: TerminalSize, tries: number): void => {
+    if (size !== latest || script.exitCode !== null || resizeTerminal(script.pid, size) || tries === 0) return;
+    setTimeout(() => apply(size, tries - 1), openingPauseMs).unref();
+  };
+  return (size) => {
+    latest = size;
+    apply(size, openingTries);
+  };
+}
+
+/** Tells the terminal of the command that `script` runs its new size. @returns whether there is one, and it runs the command */
+function resizeTerminal(scriptPid: number | undefined, { width, height }: TerminalSize): boolean {
   for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
     try {
       const [, parent] = readFileSync(`/proc/${pid}/stat`, "utf8")
         .replace(/^.*\) /, "")
         .split(" ");
       if (Number(parent) !== scriptPid) continue;
+      // The shell before the command would set the first size over this one.
+      if (readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("\0stty rows ")) return false;
       const device = readlinkSync(`/proc/${pid}/fd/0`);
-      if (device.startsWith("/dev/pts/")) spawnSync("stty", ["-F", device, "rows", String(height), "cols", String(width)]);
+      if (!device.startsWith("/dev/pts/")) continue;
+      spawnSync("stty", ["-F", device, "rows", String(height), "cols", String(width)]);
+      return true;
     } catch {
       // It ended meanwhile.
     }
   }
+  return false;
 }

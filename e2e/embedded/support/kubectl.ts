@@ -13,14 +13,20 @@ export interface FoundKubectl {
 /**
  * The stock kubectls of this machine, oldest first: the one on the PATH, the `kubectl.1.NN` beside it, which some
  * distributions of it bring along, and the control plane's own, if `KUBEBUILDER_ASSETS` says where it is.
+ *
+ * @param more - further ones
  */
-export async function findKubectls(): Promise<FoundKubectl[]> {
+export async function findKubectls(more: readonly string[] = []): Promise<FoundKubectl[]> {
   const onPath = (process.env["PATH"] ?? "")
     .split(delimiter)
     .map((folder) => join(folder, "kubectl"))
     .find((file) => existsSync(file));
   const own = join(process.env["KUBEBUILDER_ASSETS"] ?? "", "kubectl");
-  const programs = [...(onPath === undefined ? [] : withSiblings(realpathSync(onPath))), ...(existsSync(own) ? [realpathSync(own)] : [])];
+  const programs = [
+    ...(onPath === undefined ? [] : withSiblings(realpathSync(onPath))),
+    ...(existsSync(own) ? [realpathSync(own)] : []),
+    ...more,
+  ];
   const found = await Promise.all(programs.map(async (program) => ({ program, version: await versionOf(program) })));
   const byVersion = new Map(found.map((one) => [one.version, one]));
   return [...byVersion.values()].toSorted((a, b) => a.version.localeCompare(b.version, "en", { numeric: true }));

@@ -1,0 +1,179 @@
+import { execFile } from "node:child_process";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { promisify } from "node:util";
+import { eventually } from "@virtual-kubelet/testing";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { digestOf, megabytes } from "../embedded/support/streaming-rig.ts";
+import { canOpenTerminals } from "../process-provider/spawn-command.ts";
+import { kubectlsHere } from "./support/cluster.ts";
+import { InteropRig, type InteropNode } from "./support/rig.ts";
+import type { KubectlRunner } from "./support/kubectl-runner.ts";
+import { ways } from "./support/ways.ts";
+
+const kubectl = (await kubectlsHere()).at(-1);
+
+/** Prints so many megabytes whose content depends on where they are. */
+function flood(count: number): string {
+  return `seq 1 ${count * 150_000} | head -c ${count}M`;
+}
+
+describe.skipIf(kubectl === undefined)(`kubectl ${kubectl?.version} exec, attach and cp`, () => {
+  let rig: InteropRig;
+  const nodes = new Map<boolean, { readonly node: InteropNode; readonly pod: string }>();
+
+  beforeAll(async () => {
+    rig = await InteropRig.open("exec");
+    const start = async (declared: boolean): Promise<unknown> => {
+      const node = await rig.startNode({ declared });
+      return nodes.set(declared, { node, pod: await node.run({ command: ["sleep", "3600"] }) });
+    };
+    await Promise.all([start(true), start(false)]);
+  });
+  afterAll(() => rig[Symbol.asyncDispose]());
+
+  function on(declared: boolean): { readonly node: InteropNode; readonly pod: string } {
+    const started = nodes.get(declared);
+    if (started === undefined) throw new Error("there is no node");
+    return started;
+  }
+
+  describe.for(ways)("over $name", { concurrent: true }, ({ declared, env, megabytes: count, name }) => {
+    const here = (): { readonly node: InteropNode; readonly pod: string; readonly client: KubectlRunner } => ({
+      ...on(declared),
+      client: rig.kubectl(kubectl?.program ?? "", env),
+    });
+
+    test.for([0, 3, 7])("a command's exit code %i is kubectl's, its output and its errors stay apart", async (exitCode) => {
+      const { client, pod } = here();
+
+      const { code, stdout, stderr } = await client.run(["exec", pod, "--", "sh", "-c", `echo out; echo err >&2; exit ${exitCode}`]);
+
+      const told = exitCode === 0 ? "" : `command terminated with exit code ${exitCode}\n`;
+      expect({ code, stdout, stderr }).toEqual({ code: exitCode, stdout: "out\n", stderr: `err\n${told}` });
+    });
+
+    test("the end of the input is the command's, whose output goes on", async () => {
+      const { client, pod } = here();
+
+      const ended = await client.run(["exec", "-i", pod, "--", "sh", "-c", "cat; sleep 0.3; echo behind it; exit 3"], "typed\n");
+
+      expect(ended).toMatchObject({ code: 3, stdout: "typed\nbehind it\n" });
+    });
+
+    test(`${count.input} MB of input and ${count.output} MB of output arrive as they were`, async () => {
+      const { client, pod } = here();
+      const { stdout: printed } = await promisify(execFile)("sh", ["-c", `${flood(count.output)} | sha256sum`]);
+      const { child, output, ended } = client.startQuietly("exec", "-i", pod, "--", "sh", "-c", `sha256sum >&2; ${flood(count.output)}`);
+
+      const [digest, sent] = await Promise.all([
+        digestOf(child.stdout as Readable),
+        digestOf(megabytes(count.input)),
+        pipeline(Readable.from(megabytes(count.input)), child.stdin as NodeJS.WritableStream),
+      ]);
+
+      expect(await ended).toMatchObject({ code: 0 });
+      expect(output.stderr).toBe(`${sent}  -\n`);
+      expect(`${digest}  -\n`).toBe(printed);
+    });
+
+    test("a terminal is one, and follows the size of kubectl's", async ({ skip }) => {
+      skip(!canOpenTerminals(), "there is no script(1)");
+      const { client, pod } = here();
+      using terminal = client.onTerminal(
+        { width: 101, height: 33 },
+        ...["exec", "-it", pod, "--", "sh", "-c", "tty; stty size; while read -r _; do stty size; done; exit 4"],
+      );
+      // A command may start before it has heard of the size.
+      const shows = (text: string): Promise<void> =>
+        eventually(
+          () => {
+            terminal.type("\r");
+            expect(terminal.text()).toContain(text);
+          },
+          { timeoutMs: 20_000, intervalMs: 200 },
+        );
+      await shows("33 101\r\n");
+      expect(terminal.text()).toMatch(/\/dev\/pts\/\d+\r\n/);
+
+      terminal.group.resize({ width: 120, height: 40 });
+
+      await shows("40 120\r\n");
+      terminal.type("\u0004");
+      expect(await terminal.group.exited).toBe(4);
+    });
+
+    test("attach joins the container's main process, whose input ends with kubectl's", async () => {
+      const { client, node } = here();
+      const pod = await node.run({
+        command: ["sh", "-c", 'while read -r line; do echo "got $line"; done; echo over'],
+        container: { stdin: true, stdinOnce: true },
+      });
+      const { child, output, ended } = client.start("attach", "-i", pod);
+      child.stdin?.write("first\n");
+      await eventually(() => expect(output.stdout).toBe("got first\n"), { timeoutMs: 20_000 });
+      child.stdin?.end("last\n");
+
+      expect(await ended).toMatchObject({ code: 0, stdout: "got first\ngot last\nover\n" });
+    });
+
+    test("the command of a kubectl that is killed ends within five seconds", async () => {
+      const { client, pod } = here();
+      const { child, output } = client.start("exec", "-i", pod, "--", "sh", "-c", "echo $$; exec sleep 600");
+      const pid = await eventually(
+        () => {
+          expect(output.stdout).toMatch(/^\d+\n$/);
+          return Number(output.stdout);
+        },
+        { timeoutMs: 20_000 },
+      );
+      expect(isRunning(pid)).toBe(true);
+
+      child.kill("SIGKILL");
+
+      await eventually(() => expect(isRunning(pid)).toBe(false), { timeoutMs: 5_000 });
+    });
+
+    test("a command that says nothing for eleven seconds is waited for", async () => {
+      const { client, pod } = here();
+
+      expect(await client.run(["exec", pod, "--", "sh", "-c", "sleep 11; echo awake"])).toEqual({ code: 0, stdout: "awake\n", stderr: "" });
+    });
+
+    test("cp takes a folder there and back", async () => {
+      const { client, pod } = here();
+      const folder = join(rig.cluster.directory, `copied-${name.replaceAll(/\W+/g, "-")}`);
+      await mkdir(join(folder, "here/below"), { recursive: true });
+      const content = Buffer.from(Array.from({ length: 100_000 }, (_, index) => index % 253));
+      await writeFile(join(folder, "here/below/file"), content);
+
+      for (const words of [
+        ["cp", join(folder, "here"), `${pod}:${join(folder, "there")}`],
+        ["cp", `${pod}:${join(folder, "there")}`, join(folder, "back")],
+      ])
+        expect(await client.run(words)).toMatchObject({ code: 0 });
+
+      expect(await readFile(join(folder, "back/below/file"))).toEqual(content);
+    });
+  });
+
+  test.for(ways)("the node is spoken to over $atNode, over $name", async ({ declared, env, atNode }) => {
+    const { node, pod } = on(declared);
+    const webSockets = (): Promise<number> => node.metric("kubelet_websocket_streaming_requests_total", /subresource="exec"/);
+    const before = await webSockets();
+
+    expect(await rig.kubectl(kubectl?.program ?? "", env).run(["exec", pod, "--", "true"])).toMatchObject({ code: 0 });
+
+    expect((await webSockets()) - before).toBe(atNode === "websocket" ? 1 : 0);
+  });
+});
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}

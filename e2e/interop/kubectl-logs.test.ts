@@ -1,0 +1,72 @@
+import { eventually } from "@virtual-kubelet/testing";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { kubectlsHere } from "./support/cluster.ts";
+import type { KubectlRunner } from "./support/kubectl-runner.ts";
+import { InteropRig, type InteropNode } from "./support/rig.ts";
+
+const kubectl = (await kubectlsHere()).at(-1);
+
+describe.skipIf(kubectl === undefined)(`kubectl ${kubectl?.version} logs`, { concurrent: true }, () => {
+  let rig: InteropRig;
+  let node: InteropNode;
+  let client: KubectlRunner;
+
+  beforeAll(async () => {
+    rig = await InteropRig.open("logs");
+    node = await rig.startNode({ declared: true });
+    client = rig.kubectl(kubectl?.program ?? "");
+  });
+  afterAll(() => rig[Symbol.asyncDispose]());
+
+  test("prints what a container said, also after its end, and what the options ask for of it", async () => {
+    const pod = await node.run({ command: ["printf", "one\ntwo\nthree\n"], phase: "Succeeded" });
+
+    expect(await client.run(["logs", pod])).toEqual({ code: 0, stdout: "one\ntwo\nthree\n", stderr: "" });
+    expect(await client.run(["logs", pod, "--tail=1"])).toMatchObject({ stdout: "three\n" });
+    expect(await client.run(["logs", pod, "--limit-bytes=5"])).toMatchObject({ stdout: "one\nt" });
+    expect(await client.run(["logs", pod, "--since=1h", "-c", "main"])).toMatchObject({ stdout: "one\ntwo\nthree\n" });
+    expect((await client.run(["logs", pod, "--timestamps", "--tail=1"])).stdout).toMatch(
+      /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z three\n$/,
+    );
+  });
+
+  test("-f prints what comes, and ends with the container", async () => {
+    const pod = await node.run({ command: ["sh", "-c", "for i in 1 2 3 4 5; do echo $i; sleep 0.3; done; echo last >&2; exit 1"] });
+
+    expect(await client.run(["logs", "-f", pod])).toEqual({ code: 0, stdout: "1\n2\n3\n4\n5\nlast\n", stderr: "" });
+  });
+
+  test("-f that is interrupted leaves nothing behind at the node", async () => {
+    const pod = await node.run({ command: ["sh", "-c", "while :; do echo still here; sleep 0.2; done"] });
+    const { child, output, ended } = client.start("logs", "-f", pod);
+    await eventually(() => expect(output.stdout).toMatch(/^(?:still here\n){3}/), { timeoutMs: 20_000 });
+    const open = (): Promise<number> => node.metric("kubelet_http_inflight_requests", /path="containerLogs"/);
+    expect(await open()).toBeGreaterThan(0);
+
+    child.kill("SIGINT");
+
+    expect((await ended).code).not.toBe(0);
+    await eventually(async () => expect(await open()).toBe(0), { timeoutMs: 15_000 });
+  });
+
+  test("that cannot be had are refused in a kubelet's words", async () => {
+    const [plain, waiting] = await Promise.all([
+      node.run({ command: ["sleep", "3600"] }),
+      node.run({
+        command: ["true"],
+        phase: "Pending",
+        spec: { initContainers: [{ name: "first", image: "none", command: ["sleep", "3600"] }] },
+      }),
+    ]);
+
+    expect(await client.run(["logs", plain, "--previous"])).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: `Error from server (BadRequest): previous terminated container "main" in pod "${plain}" not found\n`,
+    });
+    expect((await client.run(["logs", waiting, "-c", "main"])).stderr).toBe(
+      `Error from server (BadRequest): container "main" in pod "${waiting}" is waiting to start: PodInitializing\n`,
+    );
+    expect(await client.run(["logs", plain, "-c", "none"])).toMatchObject({ code: 1, stderr: expect.stringMatching(/none.*not valid/) });
+  });
+});

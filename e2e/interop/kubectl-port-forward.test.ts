@@ -1,0 +1,102 @@
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { eventually, freePort } from "@virtual-kubelet/testing";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { digestOf, megabytes, serveTcp } from "../embedded/support/streaming-rig.ts";
+import { kubectlsHere } from "./support/cluster.ts";
+import { forwardedPorts } from "./support/forwarded-ports.ts";
+import { InteropRig, type InteropNode } from "./support/rig.ts";
+import { ways } from "./support/ways.ts";
+
+const kubectl = (await kubectlsHere()).at(-1);
+
+/** Gives back what it gets. */
+function echo(socket: Socket): void {
+  pipeline(socket, socket).catch(() => undefined);
+}
+
+/** Answers once its client has ended. */
+function answerAtEnd(socket: Socket): void {
+  let text = "";
+  socket.setEncoding("utf8").on("data", (piece: string) => (text += piece));
+  socket.once("end", () => socket.end(`got ${text}`));
+}
+
+/** Sends text on a connection of its own and ends that direction. @returns what comes back */
+async function ask(port: number, text: string): Promise<string> {
+  const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
+  let answer = "";
+  socket.setEncoding("utf8").on("data", (piece: string) => (answer += piece));
+  socket.on("error", () => undefined);
+  socket.end(text);
+  await once(socket, "close");
+  return answer;
+}
+
+describe.skipIf(kubectl === undefined)(`kubectl ${kubectl?.version} port-forward`, () => {
+  let rig: InteropRig;
+  const nodes = new Map<boolean, { readonly node: InteropNode; readonly pod: string }>();
+
+  beforeAll(async () => {
+    rig = await InteropRig.open("forward");
+    const start = async (declared: boolean): Promise<unknown> => {
+      const node = await rig.startNode({ declared });
+      return nodes.set(declared, { node, pod: await node.run({ command: ["sleep", "3600"] }) });
+    };
+    await Promise.all([start(true), start(false)]);
+  });
+  afterAll(() => rig[Symbol.asyncDispose]());
+
+  describe.for(ways)("over $name", ({ declared, env, atNode }) => {
+    const here = (): { readonly node: InteropNode; readonly pod: string } => {
+      const started = nodes.get(declared);
+      if (started === undefined) throw new Error("there is no node");
+      return started;
+    };
+
+    test("serves two ports and many connections in one session, and passes each end on", async () => {
+      const { node, pod } = here();
+      await using first = await serveTcp(echo);
+      await using second = await serveTcp(answerAtEnd);
+      const before = await node.metric("kubelet_websocket_streaming_requests_total", /subresource="portforward"/);
+      const { child, output, ended } = rig
+        .kubectl(kubectl?.program ?? "", env)
+        .start("port-forward", pod, `:${first.port}`, `:${second.port}`);
+      const ports = await forwardedPorts(output, 2);
+      const [toFirst = 0, toSecond = 0] = [ports.get(first.port), ports.get(second.port)];
+
+      const large = connect({ port: toFirst, host: "127.0.0.1", allowHalfOpen: true });
+      const sent = pipeline(Readable.from(megabytes(10)), large);
+      expect(await digestOf(large)).toBe(await digestOf(megabytes(10)));
+      await sent;
+      for (const word of ["one", "two", "three"]) expect(await ask(toSecond, word)).toBe(`got ${word}`);
+      const words = Array.from({ length: 10 }, (_, index) => `word ${index}`);
+      expect(await Promise.all(words.map((word) => ask(toFirst, word)))).toEqual(words);
+
+      const after = await node.metric("kubelet_websocket_streaming_requests_total", /subresource="portforward"/);
+      expect(after - before).toBe(atNode === "websocket" ? 1 : 0);
+      child.kill("SIGINT");
+      await ended;
+      const said = (): unknown[] => node.logs.filter(({ verb, pod: name }) => verb === "port-forward" && String(name).endsWith(`/${pod}`));
+      const result = expect.stringMatching(new RegExp(`^ports (${first.port}, ${second.port}|${second.port}, ${first.port})$`)) as string;
+      await eventually(() => expect(said()).toContainEqual(expect.objectContaining({ result })), { timeoutMs: 10_000 });
+    });
+
+    test("says why a port cannot be reached", async () => {
+      const { pod } = here();
+      const port = await freePort();
+      const { child, output, ended } = rig.kubectl(kubectl?.program ?? "", env).start("port-forward", pod, `:${port}`);
+      const local = (await forwardedPorts(output, 1)).get(port) ?? 0;
+
+      expect(await ask(local, "hello?")).toBe("");
+
+      await eventually(() => expect(output.stderr).toMatch(new RegExp(`error forwarding port ${port} to pod .*connection refused`)), {
+        timeoutMs: 10_000,
+      });
+      child.kill("SIGKILL");
+      await ended;
+    });
+  });
+});

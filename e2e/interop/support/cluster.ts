@@ -1,0 +1,66 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startApiServer } from "@virtual-kubelet/embedded-apiserver";
+import { findControlPlane, openControlPlane } from "@virtual-kubelet/testing";
+import type { UpgradeTarget } from "@virtual-kubelet/streaming";
+import { inject } from "vitest";
+import { findKubectls, type FoundKubectl } from "../../embedded/support/kubectl.ts";
+import type { Caller } from "../../support/kubelet-request.ts";
+
+/** An API server that clients reach a node through, as its administrator. */
+export interface Cluster extends AsyncDisposable {
+  /** A folder of this test file's own. */
+  readonly directory: string;
+  /** Path of the administrator's kubeconfig. */
+  readonly kubeconfig: string;
+  /** What the administrator shows a node. */
+  readonly admin: Caller;
+  /** Where an upgrade request for this path goes. */
+  target(path: string): UpgradeTarget & { readonly url: string };
+}
+
+/** Opens the API server that the project runs the tests on. */
+export async function openCluster(): Promise<Cluster> {
+  const ends = new AsyncDisposableStack();
+  const directory = await mkdtemp(join(tmpdir(), "vk-interop-"));
+  ends.defer(() => rm(directory, { recursive: true, force: true }));
+  const kubeconfig = join(directory, "kubeconfig");
+  let text: string;
+  let path = kubeconfig;
+  if (inject("parityServer") === "embedded") {
+    const server = await startApiServer();
+    ends.defer(() => server.close());
+    await server.writeKubeconfig(kubeconfig);
+    text = server.kubeconfig();
+  } else {
+    ({ path, text } = openControlPlane(inject("controlPlane")).kubeconfig);
+  }
+  return { directory, kubeconfig: path, ...accessOf(text), [Symbol.asyncDispose]: () => ends.disposeAsync() };
+}
+
+/** The stock kubectls of this machine, oldest first, and the one that was built with the control plane. */
+export async function kubectlsHere(): Promise<FoundKubectl[]> {
+  const lookup = findControlPlane({ programs: ["kubectl"] });
+  return await findKubectls(lookup.status === "found" ? [join(lookup.directory, "kubectl")] : []);
+}
+
+function accessOf(kubeconfig: string): Pick<Cluster, "admin" | "target"> {
+  const config = JSON.parse(kubeconfig) as {
+    clusters: [{ cluster: { server: string; "certificate-authority-data": string } }];
+    users: [{ user: { token?: string; "client-certificate-data"?: string; "client-key-data"?: string } }];
+  };
+  const [{ cluster }] = config.clusters;
+  const [{ user }] = config.users;
+  const pem = (data: string | undefined): string | undefined => (data === undefined ? undefined : Buffer.from(data, "base64").toString());
+  const { token } = user;
+  const [certificate, key] = [pem(user["client-certificate-data"]), pem(user["client-key-data"])];
+  return {
+    admin: { token, certificate, key },
+    target: (path) => ({
+      url: `${cluster.server}${path}`,
+      headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
+      tls: { ca: pem(cluster["certificate-authority-data"]), cert: certificate, key },
+    }),
+  };
+}

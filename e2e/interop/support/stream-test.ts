@@ -1,0 +1,29 @@
+import { test as base, type TestAPI } from "vitest";
+import { InteropRig } from "./rig.ts";
+
+/** What a test of streams is given. */
+export interface StreamFixtures {
+  readonly rig: InteropRig;
+}
+
+const pods = new Map<boolean, Promise<string>>();
+
+/** A test with an API server that the file's tests share. */
+export const test: TestAPI<StreamFixtures> = base.extend<StreamFixtures>({
+  rig: [
+    // oxlint-disable-next-line eslint/no-empty-pattern -- vitest reads from the pattern what a fixture needs
+    async ({}, use) => {
+      await using rig = await InteropRig.open("streams");
+      await use(rig);
+      pods.clear();
+    },
+    { scope: "file" },
+  ],
+});
+
+/** A pod that runs, one for all tests of the file, on a node that declares WebSockets or does not. @returns its name */
+export function runningPod(rig: InteropRig, declared: boolean): Promise<string> {
+  const pod = pods.get(declared) ?? rig.startNode({ declared }).then((node) => node.run({ command: ["sleep", "3600"] }));
+  pods.set(declared, pod);
+  return pod;
+}
