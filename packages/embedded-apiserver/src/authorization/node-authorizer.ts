@@ -1,10 +1,10 @@
 import { ObjectIndex } from "../controllers/object-index.ts";
 import type { ApiObject } from "../kind.ts";
+import { namesInPod, type ReferencedKind } from "../kinds/pod/pod-references.ts";
 import { podKind } from "../kinds/pod/pod.ts";
 import type { PolicyRule } from "../kinds/rbac/rbac-fields.ts";
 import { collectionOf, findKind, type RestContext } from "../rest/rest-context.ts";
 import { type Access, isResourceAccess, type ResourceAccess } from "./access-request.ts";
-import { podRefersTo, type ReferencedKind } from "./pod-references.ts";
 import { ruleAllows } from "./policy-rules.ts";
 
 /** What the node authorizer thinks: `undefined` is leave; a text says why it gives none, and may be empty. */
@@ -19,6 +19,13 @@ export interface NodeAuthorizer extends Disposable {
 const leaseNamespace = "kube-node-lease";
 const leaseVerbs: ReadonlySet<string> = new Set(["get", "create", "update", "patch", "delete"]);
 const readVerbs: ReadonlySet<string> = new Set(["get", "list", "watch"]);
+
+const mirrorAnnotation = "kubernetes.io/config.mirror";
+
+/** Whether a pod names an object; what a mirror pod names counts for nothing. */
+function podRefersTo(pod: Readonly<ApiObject>, kind: ReferencedKind, name: string): boolean {
+  return pod.metadata.annotations?.[mirrorAnnotation] === undefined && namesInPod(pod, kind).includes(name);
+}
 
 /**
  * Makes a node authorizer.

@@ -3,6 +3,7 @@ import type { ApiObject, WriteContext } from "../../kind.ts";
 import { randomSuffix } from "../random-suffix.ts";
 import { serviceAccountKind } from "../service-account.ts";
 import type { PodSpec, Toleration, Volume } from "./pod-fields.ts";
+import { namesInPod } from "./pod-references.ts";
 import { admitPriority } from "./priority-admission.ts";
 import { admitRuntimeClass } from "./runtime-class-admission.ts";
 
@@ -22,6 +23,7 @@ export function admitPod(pod: ApiObject, context: WriteContext): void {
   const spec: PodSpec = pod["spec"];
   admitPriority(pod.metadata.name, spec, context);
   if (pod.metadata.annotations?.[mirrorAnnotation] === undefined) admitServiceAccount(pod, spec, context);
+  else admitMirrorPod(pod, spec);
   admitTolerations(spec);
   admitRuntimeClass(pod.metadata.name, spec, context);
 }
@@ -31,6 +33,15 @@ export function admitPodUpdate(spec: PodSpec, old: PodSpec): void {
   if (old.priority !== undefined) spec.priority ??= old.priority;
   if (old.preemptionPolicy !== undefined) spec.preemptionPolicy ??= old.preemptionPolicy;
   admitTolerations(spec);
+}
+
+/** A mirror pod is as its node has it, and names nothing that only a pod of the API may have. */
+function admitMirrorPod(pod: ApiObject, { serviceAccountName, volumes = [] }: PodSpec): void {
+  const refuse = (problem: string): Error => forbidden(podResource, pod.metadata.name, problem);
+  if (serviceAccountName !== undefined) throw refuse("a mirror pod may not reference service accounts");
+  if (namesInPod(pod, "secrets").length > 0) throw refuse("a mirror pod may not reference secrets");
+  const hasToken = volumes.some(({ projected }) => projected?.sources?.some((source) => source.serviceAccountToken !== undefined));
+  if (hasToken) throw refuse("a mirror pod may not use ServiceAccountToken volume projections");
 }
 
 function admitServiceAccount(pod: ApiObject, spec: PodSpec, { cluster, random }: WriteContext): void {
