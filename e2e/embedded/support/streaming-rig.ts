@@ -3,10 +3,10 @@ import { createServer } from "node:http";
 import { once } from "node:events";
 import { createServer as createTcpServer, type AddressInfo, type Socket } from "node:net";
 import type { Duplex, Readable } from "node:stream";
-import { systemClock } from "@virtual-kubelet/kube-client";
+import { systemClock, type Clock } from "@virtual-kubelet/kube-client";
 import type { IncomingUpgrade } from "@virtual-kubelet/streaming";
 
-export const clock = systemClock;
+export const clock: Clock = systemClock;
 
 /** A server on loopback that hands every upgrade request on. */
 export interface UpgradeServer extends AsyncDisposable {
