@@ -206,7 +206,10 @@ test("the hash of a DaemonSet's revision is another one, that of a StatefulSet's
     expect(revisions).toHaveLength(2);
     return revisions.map(({ metadata }) => metadata.name).toSorted();
   });
-  expect(names).toEqual([perServer({ embedded: expect.stringMatching(/^a-[a-z0-9]{5,10}$/), "kube-apiserver": "a-5b9c67fcf6" }), "b-5d5777fcd"]);
+  expect(names).toEqual([
+    perServer({ embedded: expect.stringMatching(/^a-[a-z0-9]{5,10}$/), "kube-apiserver": "a-5b9c67fcf6" }),
+    "b-5d5777fcd",
+  ]);
 });
 
 test("a StatefulSet's pods come in order, with names of their own", async ({ api, core, apps }) => {
