@@ -11,7 +11,8 @@ export { featureNames, features, type Feature } from "./conformance/features.ts"
 export type { BackendHooks, ConformanceOptions, ConformanceTimeouts } from "./conformance/options.ts";
 export { shellPrograms, shellScript, type Program, type Recipe, type Recipes } from "./conformance/programs.ts";
 export { providerReadmeProblems } from "./conformance/provider-readme.ts";
-export { ProviderRig, type PlannedContainer, type PlannedPod } from "./conformance/provider-rig.ts";
+export type { PlannedContainer, PlannedPod } from "./conformance/planned-pod.ts";
+export { ProviderRig } from "./conformance/provider-rig.ts";
 export type { CheckReport, ConformanceReport, FeatureReport } from "./conformance/report.ts";
 export { requiredFeatures } from "./conformance/required-features.ts";
 export { statusProblems, transitionProblems } from "./conformance/status-rules.ts";

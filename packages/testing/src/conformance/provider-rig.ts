@@ -3,7 +3,6 @@ import { finished } from "node:stream/promises";
 import type {
   AttachIO,
   Clock,
-  Container,
   ContainerLogOptions,
   DeepReadonly,
   Pod,
@@ -16,26 +15,10 @@ import { isNotFound } from "@virtual-kubelet/errdefs";
 import { systemClock, systemRandom } from "@virtual-kubelet/kube-client";
 import { eventually } from "../eventually.ts";
 import type { ConformanceOptions } from "./options.ts";
-import { shellPrograms, type Program } from "./programs.ts";
-import { statusProblems, transitionProblems } from "./status-rules.ts";
+import { planPod, refOf, type PlannedPod } from "./planned-pod.ts";
+import { shellPrograms } from "./programs.ts";
+import { StatusWatch } from "./status-watch.ts";
 import { SuiteHost, textOf, type Fixtures } from "./suite-host.ts";
-
-/** A container of a pod that the suite makes. */
-export interface PlannedContainer extends Pick<Container, "env" | "volumeMounts" | "stdin" | "ports" | "restartPolicy"> {
-  /** Default `main`. */
-  readonly name?: string | undefined;
-  /** Default: it runs until it is asked to end. */
-  readonly program?: Program | undefined;
-}
-
-/** A pod that the suite makes; its restart policy is Never unless said otherwise. */
-export interface PlannedPod {
-  readonly name?: string | undefined;
-  readonly containers?: readonly PlannedContainer[] | undefined;
-  readonly initContainers?: readonly PlannedContainer[] | undefined;
-  readonly restartPolicy?: "Always" | "OnFailure" | "Never" | undefined;
-  readonly volumes?: NonNullable<Pod["spec"]>["volumes"] | undefined;
-}
 
 /** What a check works with: a provider, the pods it makes there, and all it hears of them. Disposing deletes the pods. */
 export class ProviderRig implements AsyncDisposable {
@@ -49,8 +32,7 @@ export class ProviderRig implements AsyncDisposable {
   #host: SuiteHost;
   readonly #fixtures: Fixtures;
   readonly #pods = new Map<string, DeepReadonly<Pod>>();
-  readonly #last = new Map<string, ProviderPodStatus>();
-  readonly #problems: string[] = [];
+  readonly #statuses = new StatusWatch();
   readonly #nodeName: string | undefined;
   readonly #never = new AbortController();
 
@@ -92,36 +74,8 @@ export class ProviderRig implements AsyncDisposable {
 
   /** The pod as the API server would hand it over. */
   plan(planned: PlannedPod = {}): Pod {
-    const uid = systemRandom.uuid();
-    const recipes = this.options.programs ?? shellPrograms();
-    const annotations: Record<string, string> = {};
-    const toContainer = ({ name = "main", program = { kind: "run" }, ...rest }: PlannedContainer): Container => {
-      const recipe = recipes(program, name);
-      Object.assign(annotations, recipe.annotations);
-      return { ...recipe.container, ...rest, name };
-    };
-    const containers = (planned.containers ?? [{}]).map(toContainer);
-    const initContainers = planned.initContainers?.map(toContainer);
-    return {
-      apiVersion: "v1",
-      kind: "Pod",
-      metadata: {
-        namespace: "conformance",
-        name: planned.name ?? `pod-${uid.slice(0, 8)}`,
-        uid,
-        labels: { suite: "conformance" },
-        annotations,
-        creationTimestamp: new Date(this.clock.now()).toISOString().replace(/\.\d+Z$/, "Z"),
-      },
-      spec: {
-        nodeName: this.nodeName,
-        restartPolicy: planned.restartPolicy ?? "Never",
-        terminationGracePeriodSeconds: 30,
-        containers,
-        ...(initContainers && { initContainers }),
-        ...(planned.volumes && { volumes: planned.volumes }),
-      },
-    };
+    const { programs = shellPrograms() } = this.options;
+    return planPod(planned, { programs, nodeName: this.nodeName, nowMs: this.clock.now(), uid: systemRandom.uuid() });
   }
 
   /** Creates a pod, which is deleted at the end. */
@@ -170,7 +124,7 @@ export class ProviderRig implements AsyncDisposable {
   /** The pod's status, as `getPodStatus` tells it now. */
   async status(ref: PodRef): Promise<ProviderPodStatus> {
     const status = await this.within("getPodStatus", this.provider.getPodStatus(ref, this.signal));
-    this.#note(ref, status, "asked");
+    this.#statuses.note(this.#pods.get(ref.uid), status, "asked");
     return status;
   }
 
@@ -217,8 +171,7 @@ export class ProviderRig implements AsyncDisposable {
       { timeoutMs, describe: `pod ${ref.name} to be gone`, clock: this.clock },
     );
     this.#pods.delete(ref.uid);
-    // One that is made again begins anew.
-    for (const source of ["asked", "told"]) this.#last.delete(`${source} ${ref.uid}`);
+    this.#statuses.forget(ref.uid);
   }
 
   /** UIDs of the suite's pods in the inventory. */
@@ -285,7 +238,7 @@ export class ProviderRig implements AsyncDisposable {
     const shown = this.#host.shown.filter((line) => line.includes(this.canary));
     const told = this.updates.filter((update) => textOf(update).includes(this.canary));
     return [
-      ...new Set(this.#problems),
+      ...this.#statuses.problems(),
       ...(shown.length > 0 ? ["what a pod was given in confidence is in the log or in a metric's label"] : []),
       ...(told.length > 0 ? ["what a pod was given in confidence is in a report on a pod"] : []),
     ];
@@ -318,18 +271,7 @@ export class ProviderRig implements AsyncDisposable {
   #hear(update: PodUpdate): void {
     const copy = structuredClone(update);
     this.updates.push(copy);
-    if ("status" in copy) this.#note(copy.ref, copy.status, "told");
-  }
-
-  /** Each source goes its own way: what was asked for may come later than what was told meanwhile. */
-  #note(ref: PodRef, status: ProviderPodStatus, source: "asked" | "told"): void {
-    const pod = this.#pods.get(ref.uid);
-    if (!pod) return;
-    const key = `${source} ${ref.uid}`;
-    const before = this.#last.get(key);
-    const found = [...statusProblems(pod, status), ...(before ? transitionProblems(before, status) : [])];
-    this.#problems.push(...found.map((problem) => `status of a pod: ${problem}`));
-    this.#last.set(key, structuredClone(status));
+    if ("status" in copy) this.#statuses.note(this.#pods.get(copy.ref.uid), copy.status, "told");
   }
 }
 
@@ -337,11 +279,6 @@ export class ProviderRig implements AsyncDisposable {
 const stubbornAfterMs = 500;
 
 const notOpened = {} as Provider;
-/** What names a pod. */
-export function refOf({ metadata }: DeepReadonly<Pod>): PodRef {
-  return { namespace: metadata?.namespace ?? "", name: metadata?.name ?? "", uid: metadata?.uid ?? "" };
-}
-
 /** No terminal. */
 async function* noSizes(): AsyncGenerator<never, void, undefined> {}
 

@@ -1,5 +1,6 @@
 import { posix } from "node:path";
 import { UsageError, type CommandContext } from "./command.ts";
+import { nestedShell } from "./nested-shell.ts";
 import type { Shell } from "./shell.ts";
 import { ExitSignal, LoopSignal, signalNumber } from "./signals.ts";
 
@@ -77,6 +78,10 @@ const ignored: Builtin = async () => 0;
 
 /** Builtins by name. */
 export const builtins: Readonly<Record<string, Builtin>> = {
+  ash: nestedShell,
+  bash: nestedShell,
+  dash: nestedShell,
+  sh: nestedShell,
   ".": async (shell, { args: [, path = ""], machine, ...streams }) => {
     const node = machine.files.get(posix.resolve(shell.directory, path));
     return shell.runText(node.kind === "file" ? Buffer.from(node.content).toString("utf8") : "", streams);

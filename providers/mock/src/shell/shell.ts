@@ -22,7 +22,6 @@ export interface ShellOptions {
 
 /** Process ids are all one here. */
 const processId = "7";
-const shellNames: ReadonlySet<string> = new Set(["sh", "bash", "ash", "dash"]);
 
 /** A small POSIX shell over files in memory: no patterns, no functions, no jobs, no here-documents. */
 export class Shell {
@@ -78,11 +77,10 @@ export class Shell {
     const name = args[0] ?? "";
     const context = { ...streams, args, env, directory: this.directory, machine, signal };
     const base = /^(\/usr)?(\/local)?\/s?bin\/[^/]+$/.test(name) ? posix.basename(name) : name;
-    const builtin = Object.hasOwn(builtins, name) ? builtins[name] : undefined;
+    const builtin = Object.hasOwn(builtins, base) ? builtins[base] : undefined;
     const command = Object.hasOwn(commands, base) ? commands[base] : undefined;
     try {
       if (builtin) return await builtin(this, context);
-      if (shellNames.has(base)) return await this.#nestedShell(args, streams, env);
       if (command) return await command(context);
     } catch (error) {
       // As SIGPIPE does: it ends the shell as well, or a loop would write for ever.
@@ -295,55 +293,13 @@ export class Shell {
     };
   }
 
-  /** `sh`, `sh -c script [name parameter…]`, `sh file`; without either the script is read from the input, line by line. */
-  async #nestedShell(args: readonly string[], streams: Streams, env: ReadonlyMap<string, string>): Promise<number> {
-    const { machine } = this.#options;
-    const rest = args.slice(1);
-    let hasScript = false;
-    while (rest[0]?.startsWith("-") && rest[0] !== "-") hasScript = rest.shift()?.includes("c") || hasScript;
-    const script = hasScript ? (rest.shift() ?? "") : undefined;
-    const parameters = rest.length > 0 ? rest : ["sh"];
-    const shell = new Shell({ ...this.#options, signal: this.#signal, env, directory: this.directory, parameters });
-    if (script !== undefined) return shell.runAll(script, streams);
-    const file = rest[0];
-    if (file !== undefined && file !== "-") {
-      const node = machine.files.get(pathOf(this, file));
-      if (node.kind === "directory") throw new FileError("Is a directory");
-      return shell.runAll(node.kind === "file" ? Buffer.from(node.content).toString("utf8") : "", streams);
-    }
-    return shell.#interactive(streams);
-  }
-
-  /** Reads commands line by line, with a prompt on a terminal, until the input ends or `exit`. */
-  async #interactive(streams: Streams): Promise<number> {
-    const isTerminal = this.#options.machine.terminalSize() !== undefined;
-    const prompt = async (text: string): Promise<void> => {
-      if (isTerminal) await streams.stderr.write(text);
-    };
-    let text = "";
-    for (;;) {
-      await prompt(text === "" ? `${this.directory === "/root" ? "~" : this.directory} # ` : "> ");
-      const line = await streams.stdin.readLine();
-      if (line === undefined) {
-        if (text !== "") await this.runAll(text, streams);
-        await prompt("\n");
-        return this.lastCode;
-      }
-      text += `${line}\n`;
-      if (isUnfinished(text)) continue;
-      const script = text;
-      text = "";
-      try {
-        await this.#interruptible(() => this.runText(script, streams));
-      } catch (error) {
-        if (error instanceof ExitSignal) return error.exitCode;
-        if (!(error instanceof LoopSignal)) throw error;
-      }
-    }
+  /** A shell of its own within this one. */
+  nest(env: ReadonlyMap<string, string>, parameters: readonly string[]): Shell {
+    return new Shell({ ...this.#options, signal: this.#signal, env, directory: this.directory, parameters });
   }
 
   /** Ctrl-C ends what runs, and the shell goes on. */
-  async #interruptible(run: () => Promise<number>): Promise<void> {
+  async interruptible(run: () => Promise<number>): Promise<void> {
     const interrupt = new AbortController();
     const whole = this.#signal;
     this.#signal = AbortSignal.any([whole, interrupt.signal]);
@@ -357,14 +313,5 @@ export class Shell {
     } finally {
       this.#signal = whole;
     }
-  }
-}
-
-function isUnfinished(text: string): boolean {
-  try {
-    parseScript(text);
-    return false;
-  } catch (error) {
-    return error instanceof SyntaxProblem && error.unfinished;
   }
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { check, type Check } from "../check.ts";
 import type { ProviderRig } from "../provider-rig.ts";
-import { refOf } from "../provider-rig.ts";
+import { refOf } from "../planned-pod.ts";
 
 /** Milliseconds after which a call is aborted: before it did anything, in its midst, and after. */
 const abortAfterMs = [0, 1, 5, 20, 100] as const;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { PodStats } from "@virtual-kubelet/core";
+import type { ContainerStats, MetricSample, PodStats } from "@virtual-kubelet/core";
 import { eventually } from "../../eventually.ts";
 import { check, type Check } from "../check.ts";
 import type { ProviderRig } from "../provider-rig.ts";
@@ -19,6 +19,18 @@ async function statsOf(rig: ProviderRig, uid: string): Promise<PodStats> {
   );
 }
 
+/** A container's figures: times, and whole numbers. */
+function checkContainer({ name, startTime, cpu, memory }: ContainerStats): void {
+  assert.ok(isTime(startTime) && isTime(cpu?.time) && isTime(memory?.time), `container ${name}: times must be of RFC 3339`);
+  assert.ok(Date.parse(String(cpu?.time)) >= Date.parse(startTime) - 1000, `container ${name} was measured before it started`);
+  const { usageCoreNanoSeconds, usageNanoCores } = cpu ?? {};
+  assert.ok(usageCoreNanoSeconds !== undefined || usageNanoCores !== undefined, `container ${name} has no figure of its processor`);
+  for (const figure of [usageCoreNanoSeconds, usageNanoCores, memory?.workingSetBytes, memory?.usageBytes, memory?.rssBytes])
+    if (figure !== undefined)
+      assert.ok(Number.isInteger(figure) && figure >= 0, `container ${name} has a figure of ${figure}: whole numbers only`);
+  assert.ok((memory?.workingSetBytes ?? 0) > 0, `container ${name} uses no memory: workingSetBytes is what kubectl top shows`);
+}
+
 /** Figures of its own for `/metrics/resource` hold the pod and each of its containers, by the names that metrics-server reads. */
 async function checkOwnFigures(rig: ProviderRig, podName: string, containers: number): Promise<void> {
   const families = await rig.provider.getMetricsResource?.(rig.signal);
@@ -28,7 +40,7 @@ async function checkOwnFigures(rig: ProviderRig, podName: string, containers: nu
     ["container_cpu_usage_seconds_total", containers],
     ["container_memory_working_set_bytes", containers],
   ] as const) {
-    const samples = families.find((family) => family.name === name)?.samples ?? [];
+    const samples: readonly MetricSample[] = families.find((family) => family.name === name)?.samples ?? [];
     assert.equal(samples.filter(({ labels }) => labels?.["pod"] === podName).length, wanted, `samples of ${name} for the pod`);
   }
 }
@@ -43,16 +55,7 @@ export const statsChecks: readonly Check[] = [
     assert.deepEqual(pod.podRef, { name: ref.name, namespace: ref.namespace, uid: ref.uid });
     assert.deepEqual(pod.containers.map(({ name }) => name).toSorted(), names);
     assert.ok(isTime(pod.startTime), `startTime is ${pod.startTime}`);
-    for (const { name, startTime, cpu, memory } of pod.containers) {
-      assert.ok(isTime(startTime) && isTime(cpu?.time) && isTime(memory?.time), `container ${name}: times must be of RFC 3339`);
-      assert.ok(Date.parse(String(cpu?.time)) >= Date.parse(startTime) - 1000, `container ${name} was measured before it started`);
-      const { usageCoreNanoSeconds, usageNanoCores } = cpu ?? {};
-      assert.ok(usageCoreNanoSeconds !== undefined || usageNanoCores !== undefined, `container ${name} has no figure of its processor`);
-      for (const figure of [usageCoreNanoSeconds, usageNanoCores, memory?.workingSetBytes, memory?.usageBytes, memory?.rssBytes])
-        if (figure !== undefined)
-          assert.ok(Number.isInteger(figure) && figure >= 0, `container ${name} has a figure of ${figure}: whole numbers only`);
-      assert.ok((memory?.workingSetBytes ?? 0) > 0, `container ${name} uses no memory: workingSetBytes is what kubectl top shows`);
-    }
+    for (const container of pod.containers) checkContainer(container);
     const { node } = (await rig.provider.getStatsSummary?.(rig.signal)) ?? {};
     if (node) assert.equal(node.nodeName, rig.nodeName, "the summary is of another node");
     await checkOwnFigures(rig, ref.name, names.length);
