@@ -7,8 +7,11 @@ export type SpdyHeaders = ReadonlyMap<string, string>;
 
 const maxHeaders = 1000;
 
-/** Plain size of a header block; a compressed one could grow a thousandfold otherwise. */
-const maxPlainBytes = 1024 * 1024;
+/**
+ * Plain size of a header block; a compressed one could grow a thousandfold otherwise, and every stream keeps its own.
+ * Kubernetes' headers take some fifty bytes.
+ */
+const maxPlainBytes = 16 * 1024;
 
 /** What a stored block of deflate can hold. */
 const maxStoredBytes = 0xffff;
