@@ -9,7 +9,7 @@ import { namespace, secretName, type World } from "./world.ts";
 /** Something that happens in a world: to its pods, its node, its program, its network or its back end. */
 export type Action = (world: World) => Promise<void> | void;
 
-/** What can happen, and how often it does relative to the rest. */
+/** What can happen, and how often it does relative to the rest, over all worlds. */
 const choices: readonly (readonly [number, Action])[] = [
   [20, (world) => createPods(world, 1)],
   [6, (world) => createPods(world, world.chance.whole(2, 12))],
@@ -18,14 +18,15 @@ const choices: readonly (readonly [number, Action])[] = [
   [2, (world) => createPod(world, { waitsFor: "CreateContainerConfigError" })],
   [2, (world) => createPod(world, { isTooLarge: true })],
   [4, createAndDelete],
-  [8, editLabels],
-  [6, editImage],
+  [10, editLabels],
+  [8, editImage],
+  [10, editOften],
   [14, (world) => deletePod(world, undefined)],
   [5, (world) => deletePod(world, world.chance.whole(1, 3))],
   [5, (world) => deletePod(world, 0)],
   [1, deleteAll],
   [8, recreate],
-  [3, async (world) => void (await edit(world, { metadata: { finalizers: ["simulation/held"] } }))],
+  [3, hold],
   [5, removeFinalizers],
   [6, podExits],
   [4, podIsLost],
@@ -40,10 +41,18 @@ const choices: readonly (readonly [number, Action])[] = [
   [3, expireVersions],
 ];
 
+/** What happens in one world, and how often. */
+export type Habits = typeof choices;
+
+/** Draws a world's habits: what is rare in most is common in some, so that it meets itself, and what usually disturbs it is rare. */
+export function drawHabits(chance: Chance): Habits {
+  return choices.map(([weight, action]) => [weight * chance.pick([0.1, 1, 1, 5]), action]);
+}
+
 /** Draws what happens next. */
-export function drawAction(chance: Chance): Action {
-  let left = chance.next() * choices.reduce((sum, [weight]) => sum + weight, 0);
-  for (const [weight, action] of choices) if ((left -= weight) < 0) return action;
+export function drawAction(chance: Chance, habits: Habits): Action {
+  let left = chance.next() * habits.reduce((sum, [weight]) => sum + weight, 0);
+  for (const [weight, action] of habits) if ((left -= weight) < 0) return action;
   return (world) => createPods(world, 1);
 }
 
@@ -111,32 +120,40 @@ async function recreate(world: World): Promise<void> {
   await createPod(world, { name });
 }
 
-/** @returns the pod that was edited, as it was before */
-async function edit(world: World, body: object): Promise<Pod | undefined> {
-  const pod = pick(world, ({ metadata }) => !metadata?.deletionTimestamp);
-  const name = pod?.metadata?.name;
-  if (name === undefined) return undefined;
-  await attempt(world, `edit ${name} ${JSON.stringify(body)}`, () =>
-    world.client.patch(resources.pods, { namespace, name }, { type: "merge", body }, { signal: world.users }),
-  );
-  return pod;
+async function hold(world: World): Promise<void> {
+  const pod = pickWanted(world);
+  if (pod) await edit(world, pod, "merge", { metadata: { finalizers: ["simulation/held"] } });
 }
 
-async function editLabels(world: World): Promise<void> {
-  const pod = await edit(world, { metadata: { labels: { round: editedValue(world) } } });
+async function editLabels(world: World, pod: Pod | undefined = pickWanted(world), round: string = editedValue(world)): Promise<void> {
+  if (!pod) return;
+  await edit(world, pod, "merge", { metadata: { labels: { round } } });
   const { program, clock } = world;
-  const ageMs = clock.now() - Date.parse(pod?.metadata?.creationTimestamp ?? "");
+  const ageMs = clock.now() - Date.parse(pod.metadata?.creationTimestamp ?? "");
   const isOurs = program !== undefined && ageMs < clock.monotonic() - program.startedMs;
-  if (pod?.metadata?.uid && isOurs) world.relabelled.set(pod.metadata.uid, program);
+  if (pod.metadata?.uid && isOurs) world.relabelled.set(pod.metadata.uid, program);
 }
 
-async function editImage(world: World): Promise<void> {
-  const pod = pick(world, ({ metadata }) => !metadata?.deletionTimestamp);
-  const name = pod?.metadata?.name;
-  if (name === undefined) return;
-  const body = { spec: { containers: [{ name: "main", image: `image:${editedValue(world)}` }] } };
+async function editImage(world: World, pod: Pod | undefined = pickWanted(world), tag: string = editedValue(world)): Promise<void> {
+  if (pod) await edit(world, pod, "strategic", { spec: { containers: [{ name: "main", image: `image:${tag}` }] } });
+}
+
+/** One pod is edited again and again, to and fro: one edit catches up with another, or takes it back. */
+async function editOften(world: World): Promise<void> {
+  const { chance } = world;
+  const pod = pickWanted(world);
+  const change = chance.pick([editLabels, editImage]);
+  const values = [editedValue(world), editedValue(world)];
+  for (let edits = chance.whole(3, 12); edits > 0; edits--) {
+    await change(world, pod, chance.pick(values));
+    await world.pass(chance.pick([0, 20, 500, 2_000, 15_000]));
+  }
+}
+
+async function edit(world: World, { metadata }: Pod, type: "merge" | "strategic", body: object): Promise<void> {
+  const name = metadata?.name ?? "";
   await attempt(world, `edit ${name} ${JSON.stringify(body)}`, () =>
-    world.client.patch(resources.pods, { namespace, name }, { type: "strategic", body }, { signal: world.users }),
+    world.client.patch(resources.pods, { namespace, name }, { type, body }, { signal: world.users }),
   );
 }
 
@@ -232,6 +249,13 @@ async function apiServerIsAway(world: World): Promise<void> {
 function expireVersions(world: World): void {
   world.network.expireVersions();
   world.network.cutWatches();
+}
+
+/** A pod that nobody has deleted; most often one that runs. */
+function pickWanted(world: World): Pod | undefined {
+  const isWanted = ({ metadata }: Pod): boolean => !metadata?.deletionTimestamp;
+  const running = world.chance.happens(0.8) ? pick(world, (pod) => isWanted(pod) && pod.status?.phase === "Running") : undefined;
+  return running ?? pick(world, isWanted);
 }
 
 function pick(world: World, where: (pod: Pod) => boolean = () => true): Pod | undefined {

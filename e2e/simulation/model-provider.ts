@@ -27,6 +27,8 @@ export interface ProviderProfile {
   readonly latencyMs: number;
   /** How long a new instance may be missing from lists. */
   readonly listLagMs: number;
+  /** Share of the pods that a list lacks although it says that it is complete, as one does that is read from a replica. */
+  readonly listGaps: number;
   /** Share of calls that fail before anything happens. */
   readonly errors: number;
   /** Share of calls that are carried out and then fail. */
@@ -148,7 +150,8 @@ export class ModelProvider implements Provider {
     const { backEnd, chance, profile, reachability, trace, cloudClock } = this.#deps;
     await this.#read(signal);
     const nowMs = cloudClock.monotonic();
-    const listed = backEnd.list().filter(({ createdMs }) => nowMs - createdMs >= profile.listLagMs);
+    const gaps = reachability.hasFaults ? profile.listGaps : 0;
+    const listed = backEnd.list().filter(({ createdMs }) => nowMs - createdMs >= profile.listLagMs && !(gaps > 0 && chance.happens(gaps)));
     const complete = !(reachability.hasFaults && chance.happens(profile.partialLists));
     const pods = listed.filter(() => complete || chance.happens(0.5)).map((instance) => this.#toProviderPod(instance));
     if (!complete) trace.add("provider: a partial list of", pods.length, "of", listed.length);

@@ -72,10 +72,11 @@ function drawProvider(
     notifies: chance.happens(0.5),
     latencyMs: isImmediate ? 0 : chance.pick([0, 20, 2_000]),
     listLagMs: isImmediate ? 0 : chance.pick([0, 0, 3_000]),
+    listGaps: isImmediate ? 0 : chance.pick([0, 0, 0.1, 0.5]),
     errors: 0.1 * trouble,
     lostAnswers: 0.05 * trouble,
-    hangs: 0.04 * trouble,
-    heedsSignal: 0.6,
+    hangs: chance.pick([0.04, 0.04, 0.04, 0.3]) * trouble,
+    heedsSignal: chance.pick([0.6, 0.6, 0]),
     partialLists: 0.3 * trouble,
   };
 }

@@ -1,4 +1,4 @@
-import { createPods, deleteAll, drawAction } from "./actions.ts";
+import { createPods, deleteAll, drawAction, drawHabits } from "./actions.ts";
 import { burst } from "./burst.ts";
 import type { Violation } from "./invariants.ts";
 import type { WorldKind } from "./profile.ts";
@@ -63,8 +63,9 @@ async function go(world: World): Promise<boolean> {
   if (profile.kind === "burst") await burst(world);
   network.hasFaults = true;
   reachability.hasFaults = true;
+  const habits = drawHabits(chance);
   for (let step = 0; step < profile.steps && !watched.violation; step++) {
-    await drawAction(chance)(world);
+    await drawAction(chance, habits)(world);
     await world.pass(chance.pick([0, 5, 200, 1_000, 5_000, 20_000]));
   }
   if (profile.kind === "long") await longTrouble(world);
