@@ -1,5 +1,5 @@
 import { fileProvider, instanceScriptDomain, startFileBackend, type FileBackendControl } from "@virtual-kubelet/testing";
-import { describeProvider, type Program, type Recipe } from "@virtual-kubelet/testing/conformance";
+import { contractFeatures, describeProvider, type Program, type Recipe } from "@virtual-kubelet/testing/conformance";
 import { afterAll } from "vitest";
 import { reportFile } from "./support/paths.ts";
 
@@ -35,21 +35,7 @@ const away = { code: "VK_UNAVAILABLE", message: "the back end is away" } as cons
 await describeProvider({
   provider: fileProvider,
   config: { directory: backend.directory },
-  required: [
-    "lifecycle",
-    "identity",
-    "idempotence",
-    "inventory",
-    "ownership",
-    "adoption",
-    "status",
-    "notifications",
-    "secrets",
-    "abort",
-    "node",
-    "update",
-    "networks",
-  ],
+  required: [...contractFeatures, "adoption", "notifications", "node", "networks"],
   lacks: {
     environment: pretends,
     files: pretends,

@@ -1,7 +1,14 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describeProvider, shellPrograms, type Feature, type Program, type Recipe } from "@virtual-kubelet/testing/conformance";
+import {
+  contractFeatures,
+  describeProvider,
+  shellPrograms,
+  type Feature,
+  type Program,
+  type Recipe,
+} from "@virtual-kubelet/testing/conformance";
 import { freePort } from "@virtual-kubelet/testing";
 import { afterAll } from "vitest";
 import { provider } from "../process-provider/provider.ts";
@@ -12,15 +19,7 @@ const directory = mkdtempSync(join(tmpdir(), "vk-conformance-"));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 const required: readonly Feature[] = [
-  "lifecycle",
-  "identity",
-  "idempotence",
-  "inventory",
-  "ownership",
-  "status",
-  "secrets",
-  "abort",
-  "update",
+  ...contractFeatures,
   "node",
   "notifications",
   "environment",

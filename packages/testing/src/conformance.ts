@@ -14,5 +14,5 @@ export { providerReadmeProblems } from "./conformance/provider-readme.ts";
 export type { PlannedContainer, PlannedPod } from "./conformance/planned-pod.ts";
 export { ProviderRig } from "./conformance/provider-rig.ts";
 export type { CheckReport, ConformanceReport, FeatureReport } from "./conformance/report.ts";
-export { requiredFeatures } from "./conformance/required-features.ts";
+export { contractFeatures, requiredFeatures } from "./conformance/required-features.ts";
 export { statusProblems, transitionProblems } from "./conformance/status-rules.ts";

@@ -1,7 +1,7 @@
-import type { Feature } from "./features.ts";
+import { featureNames, type Feature } from "./features.ts";
 
 /** What every provider owes to the core, whatever its back end. */
-const contract: readonly Feature[] = [
+export const contractFeatures: readonly Feature[] = [
   "lifecycle",
   "identity",
   "idempotence",
@@ -21,50 +21,13 @@ const commands: readonly Feature[] = ["exec", "exec-exit-code", "exec-input"];
  * it from users: `required-features.test.ts` holds the list as well, and fails with it.
  */
 export const requiredFeatures: Readonly<Record<"mock" | "template" | "docker" | "nomad" | "zun", readonly Feature[]>> = {
-  mock: [
-    ...contract,
-    ...commands,
-    "node",
-    "notifications",
-    "networks",
-    "environment",
-    "files",
-    "init-containers",
-    "sidecar-containers",
-    "multiple-containers",
-    "restarts",
-    "logs",
-    "logs-follow",
-    "logs-previous",
-    "exec-tty",
-    "attach",
-    "port-forward",
-    "stats",
-  ],
-  template: [...contract, ...commands, "environment", "logs", "logs-follow", "stats"],
-  docker: [
-    ...contract,
-    ...commands,
-    "adoption",
-    "node",
-    "notifications",
-    "networks",
-    "environment",
-    "files",
-    "init-containers",
-    "sidecar-containers",
-    "multiple-containers",
-    "restarts",
-    "logs",
-    "logs-follow",
-    "logs-previous",
-    "exec-tty",
-    "attach",
-    "port-forward",
-    "stats",
-  ],
+  docker: featureNames,
+  /** Its pods are in memory, and end with it. */
+  mock: featureNames.filter((feature) => feature !== "adoption"),
+  template: [...contractFeatures, ...commands, "environment", "logs", "logs-follow", "stats"],
   nomad: [
-    ...contract,
+    ...contractFeatures,
+    ...commands,
     "adoption",
     "node",
     "environment",
@@ -73,9 +36,8 @@ export const requiredFeatures: Readonly<Record<"mock" | "template" | "docker" | 
     "multiple-containers",
     "logs",
     "logs-follow",
-    ...commands,
     "stats",
   ],
   /** Pods of several containers are capsules: those have no exec and no stats. */
-  zun: [...contract, "adoption", "node", "networks", "environment", "files", "multiple-containers", "logs", ...commands, "stats"],
+  zun: [...contractFeatures, ...commands, "adoption", "node", "networks", "environment", "files", "multiple-containers", "logs", "stats"],
 };
