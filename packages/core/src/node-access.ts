@@ -8,9 +8,12 @@ import type { PodRef, Provider, ProviderPodList } from "./provider/provider.ts";
 /** What a {@link NodeAccess} reaches once its node runs. */
 export interface RunningNode {
   readonly provider: Provider;
+  /** The pods bound to the node, as the API server has them. */
   readonly listPods: () => readonly DeepReadonly<Pod>[];
   /** What is known of a pod now, which the API server may not have heard yet. Default: what {@link listPods} says. */
   readonly statusOf?: ((pod: DeepReadonly<Pod>) => DeepReadonly<PodStatus> | undefined) | undefined;
+  /** The pods that the back end holds. */
+  /** The pods that the back end holds. */
   readonly getPods: (signal: AbortSignal) => Promise<ProviderPodList>;
   /** Takes the secrets of the pod of that UID out of what the provider throws. */
   readonly redact: (uid: string, error: unknown) => unknown;
@@ -84,6 +87,8 @@ export class NodeAccess implements ContainerAccess {
     return this.#call("portForward", "port-forward", pod.uid, (provider) => provider.portForward?.(pod, port, stream, signal));
   }
 
+  /** What the node's pods use, as the provider measures it. */
+  /** What the pods use, by the provider's own measure. */
   getStatsSummary(signal: AbortSignal): Promise<StatsSummary> {
     return this.#call("getStatsSummary", "stats", undefined, (provider) => provider.getStatsSummary?.(signal));
   }

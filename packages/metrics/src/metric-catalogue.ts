@@ -12,6 +12,10 @@ const queueBuckets = [1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1, 10];
 const requestBuckets = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60];
 const podStartBuckets = [0.5, 1, 2, 3, 4, 5, 6, 8, 10, 20, 30, 45, 60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700, 3600];
 const statusBuckets = [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 20, 30, 45, 60];
+const reviewBuckets = [0.25, 0.5, 0.7, 1, 1.5, 3, 5, 10];
+const certificateBuckets = [
+  0, 1_800, 3_600, 7_200, 21_600, 43_200, 86_400, 172_800, 345_600, 604_800, 2_592_000, 7_776_000, 15_552_000, 31_104_000,
+];
 const callBuckets = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
 
 /** The metrics that the packages count, by name. Others (a provider's own) work, with a help text made of their name. */
@@ -32,6 +36,16 @@ export const metricCatalogue: Readonly<Record<string, MetricDefinition>> = {
   kubelet_certificate_manager_server_rotation_seconds: histogram(
     "How long the serving certificate lived before it was replaced",
     [60, 3_600, 14_400, 86_400, 604_800, 2_592_000, 7_776_000, 15_552_000, 31_104_000, 124_416_000],
+  ),
+  authentication_token_cache_request_total: counter("Bearer tokens looked up among those reviewed before, by hit or miss"),
+  authentication_token_cache_fetch_total: counter("Bearer tokens that the API server was asked about, by whether it answered"),
+  apiserver_delegated_authn_request_total: counter("Reviews of bearer tokens by the API server, by status code"),
+  apiserver_delegated_authn_request_duration_seconds: histogram("How long a review of a bearer token takes", reviewBuckets),
+  apiserver_delegated_authz_request_total: counter("Reviews of callers' access by the API server, by status code"),
+  apiserver_delegated_authz_request_duration_seconds: histogram("How long a review of a caller's access takes", reviewBuckets),
+  apiserver_client_certificate_expiration_seconds: histogram(
+    "How long the client certificates of requests are valid still",
+    certificateBuckets,
   ),
   workqueue_depth: gauge("Items that wait in a work queue"),
   workqueue_adds_total: counter("Items added to a work queue"),

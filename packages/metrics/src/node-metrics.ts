@@ -3,6 +3,7 @@ import type { DeepReadonly, MetricFamily, Pod } from "@virtual-kubelet/core";
 /** A node whose pods are counted, such as a `NodeAccess`. */
 export interface CountedNode {
   readonly nodeName: string;
+  /** The pods bound to the node. */
   listPods(): readonly DeepReadonly<Pod>[];
 }
 
