@@ -146,7 +146,20 @@ export interface Provider
     Partial<NodeProvider>,
     Partial<ContainerAccess>,
     Partial<PodMetricsProvider>,
-    Partial<AsyncDisposable> {}
+    Partial<AsyncDisposable> {
+  /** A container's output; see {@link ContainerAccess.getContainerLogs}. */
+  getContainerLogs?: ContainerAccess["getContainerLogs"];
+  /** Runs a command in a container; see {@link ContainerAccess.runInContainer}. */
+  runInContainer?: ContainerAccess["runInContainer"];
+  /** Joins a container's streams; see {@link ContainerAccess.attachToContainer}. */
+  attachToContainer?: ContainerAccess["attachToContainer"];
+  /** Joins a stream with a port of a pod; see {@link ContainerAccess.portForward}. */
+  portForward?: ContainerAccess["portForward"];
+  /** What pods use; see {@link PodMetricsProvider.getStatsSummary}. */
+  getStatsSummary?: PodMetricsProvider["getStatsSummary"];
+  /** Figures of its own for `/metrics/resource`; see {@link PodMetricsProvider.getMetricsResource}. */
+  getMetricsResource?: NonNullable<PodMetricsProvider["getMetricsResource"]>;
+}
 
 /**
  * All that a provider gets of the cluster. There is no API client: a provider reads secrets and config maps by name,
