@@ -4,7 +4,7 @@ import type { Writable } from "node:stream";
 import type { MemoryFiles } from "./files/memory-files.ts";
 import type { Machine } from "./shell/command.ts";
 import { Shell } from "./shell/shell.ts";
-import { BrokenPipeError, emptyInput, Input, type Output } from "./shell/streams.ts";
+import { BrokenPipeError, Input, type Output } from "./shell/streams.ts";
 import { Terminal } from "./shell/terminal.ts";
 
 /** What a command runs in. */
@@ -45,12 +45,12 @@ export async function runCommand(
     },
   };
   const stdout = toOutput(io.stdout, running);
-  const typed = io.stdin ? untilAborted(io.stdin, AbortSignal.any([running, ends.signal])) : undefined;
-  const terminal = io.tty && typed ? new Terminal({ typed, screen: stdout, onInterrupt: () => onInterrupt() }) : undefined;
+  const typed = io.stdin ? untilAborted(io.stdin, AbortSignal.any([running, ends.signal])) : nothing();
+  const terminal = io.tty ? new Terminal({ typed, screen: stdout, onInterrupt: () => onInterrupt() }) : undefined;
   terminal?.done.catch(() => {});
   const output = terminal?.output ?? stdout;
   const streams = {
-    stdin: terminal?.input ?? (typed ? new Input(typed) : emptyInput()),
+    stdin: terminal?.input ?? new Input(typed),
     stdout: output,
     stderr: io.tty ? output : toOutput(io.stderr, running),
   };
@@ -77,6 +77,8 @@ export async function runCommand(
     sizes?.end();
   }
 }
+
+async function* nothing(): AsyncGenerator<never, void, undefined> {}
 
 /** Ctrl-C, or the command's own end. */
 class Interrupted extends Error {

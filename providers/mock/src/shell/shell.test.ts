@@ -135,3 +135,9 @@ test("the terminal has the size the client tells", async () => {
     yield { width: 101, height: 33 };
   }
 });
+
+test("a terminal that nobody types on shows lines with CR LF all the same", async () => {
+  const io = captureIO({ tty: true });
+  await rig.provider.runInContainer(pod, "main", ["sh", "-c", "echo one; cat; echo two >&2"], io, rig.signal);
+  expect(io.out()).toBe("one\r\ntwo\r\n");
+});
