@@ -42,7 +42,7 @@ export function createInProcessTransport(handle: RequestHandler, sender: { reado
     async request({ method, path, headers = {}, body = "", signal }) {
       signal.throwIfAborted();
       const bytes = typeof body === "string" ? Buffer.from(body) : body;
-      const answer = handle({ method, url: path, headers: { ...own, ...headers }, body: bytes, certificate });
+      const answer = handle({ method, url: path, headers: { ...own, ...headers }, body: bytes, certificate, signal });
       // An answer comes later than its question, as over a socket: callers must not count on having it at once.
       await Promise.resolve();
       const response = answer instanceof Promise ? await unlessAborted(answer, signal) : answer;

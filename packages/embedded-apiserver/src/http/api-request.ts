@@ -24,6 +24,8 @@ export interface ApiRequest {
   readonly headers: Readonly<Record<string, string | undefined>>;
   /** Empty if there is none. */
   readonly body: Uint8Array;
+  /** Aborts when nobody waits for the answer any more. */
+  readonly signal?: AbortSignal | undefined;
   /** The connection, where the client asks to go on in another protocol. */
   readonly upgrade?: UpgradeHandover | undefined;
   /** Whether there was a client certificate of an authority that is not trusted. */

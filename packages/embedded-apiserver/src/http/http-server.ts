@@ -80,13 +80,17 @@ async function listen(server: Http2SecureServer, { host, port }: HttpServerOptio
   await once(server, "listening");
 }
 
+/** One for all: a reason with a stack of its own would cost more than many an answer. */
+const clientGone = new Error("the client has gone");
+
 async function answer(options: HttpServerOptions, request: Request, response: Response): Promise<void> {
   response.on("error", () => {});
-  let isGone = false;
-  (response as ServerResponse).once("close", () => (isGone = true));
+  const gone = new AbortController();
+  (response as ServerResponse).once("close", () => gone.abort(clientGone));
   const body = await readBody(request);
-  const result = body === undefined ? failure(tooLarge(bodyLimitBytes)) : await options.handle(toApiRequest(request, body));
-  if (isGone) return abandon(result);
+  const result =
+    body === undefined ? failure(tooLarge(bodyLimitBytes)) : await options.handle({ ...toApiRequest(request, body), signal: gone.signal });
+  if (gone.signal.aborted) return abandon(result);
   await send(request, response, result);
   if (body === undefined) request.destroy();
 }

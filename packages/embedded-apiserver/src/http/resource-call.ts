@@ -2,7 +2,7 @@ import type { RequestAdmission } from "../admission/request-admission.ts";
 import type { Authorizer } from "../authorization/authorizer.ts";
 import type { Clock, Random } from "../clock.ts";
 import type { ApiObject, Kind } from "../kind.ts";
-import type { KubeletClient } from "../kubelet-proxy/kubelet-client.ts";
+import type { Kubelets } from "../kubelet-proxy/kubelet-client.ts";
 import type { ObjectAddress, RestContext } from "../rest/rest-context.ts";
 import type { ServiceAccountTokens } from "../service-account-token.ts";
 import type { StoredObject } from "../storage.ts";
@@ -21,7 +21,7 @@ export interface ResourceDeps {
   readonly tokens: ServiceAccountTokens;
   readonly authorizer: Authorizer;
   /** The way to the nodes. */
-  readonly kubelets: KubeletClient;
+  readonly kubelets: Kubelets;
   /** The open watches. */
   readonly watches: Set<WatchStream>;
   /** Changes that may wait for a slow reader of a watch. */

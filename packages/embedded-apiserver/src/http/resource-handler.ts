@@ -8,7 +8,7 @@ import { getVerb, listVerb } from "./read-verbs.ts";
 import type { ResourceTarget } from "./request-target.ts";
 import type { ResourceCall, ResourceDeps } from "./resource-call.ts";
 import { withWarnings } from "./respond.ts";
-import { bindingVerb, runVerb, subresourceVerbs } from "./subresources.ts";
+import { bindingVerb, isConnected, runVerb, subresourceVerbs } from "./subresources.ts";
 import { createVerb, deleteCollectionVerb, deleteVerb, patchVerb, replaceVerb } from "./write-verbs.ts";
 
 const objectVerbs = { GET: getVerb, PUT: replaceVerb, PATCH: patchVerb, DELETE: deleteVerb } as const;
@@ -47,7 +47,7 @@ export function handleResource(
     target: named,
     kind,
     user,
-    form: negotiateOutput(request.headers["accept"]),
+    form: isConnected(kind, target.subresource) ? "object" : negotiateOutput(request.headers["accept"]),
     admission: requestAdmission({ context, authorizer, user, kind, subresource: target.subresource ?? "" }),
     warnings: [],
   };

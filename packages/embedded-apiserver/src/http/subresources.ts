@@ -59,8 +59,23 @@ const evictionType: BodyType = { group: "policy", version: "v1", kind: "Eviction
 const scaleType: BodyType = { group: "autoscaling", version: "v1", kind: "Scale" };
 const tokenRequestType: BodyType = { group: "authentication.k8s.io", version: "v1", kind: "TokenRequest" };
 
+/** Subresources that another server answers, in a form of its own. */
+const connectedSubresources: ReadonlySet<string> = new Set([
+  "nodes/proxy",
+  "pods/attach",
+  "pods/exec",
+  "pods/portforward",
+  "pods/proxy",
+  "services/proxy",
+]);
+
 /** Subresources that would need a way to the pods' own addresses. */
 const unservedSubresources: ReadonlySet<string> = new Set(["pods/proxy", "services/proxy"]);
+
+/** Whether a subresource leads to another server, so that it does not matter which forms of objects the caller takes. */
+export function isConnected({ group, plural }: Kind, subresource: string | undefined): boolean {
+  return group === "" && connectedSubresources.has(`${plural}/${subresource}`);
+}
 
 /**
  * The verbs of a subresource, by HTTP method; `undefined` if the kind has no such subresource.

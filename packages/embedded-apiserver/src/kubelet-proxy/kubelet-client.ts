@@ -5,6 +5,10 @@ import type { CertifiedKey } from "../certificates/certificate.ts";
 /** A request to a kubelet. */
 export interface KubeletRequest {
   readonly url: URL;
+  /** Lets go of the kubelet, whether it has answered or not. */
+  readonly signal?: AbortSignal | undefined;
+  /** Shows no certificate, as to a server that is no kubelet; default: `false`. */
+  readonly isAnonymous?: boolean;
   /** Default: GET. */
   readonly method?: string;
   readonly headers?: OutgoingHttpHeaders;
@@ -14,13 +18,25 @@ export interface KubeletRequest {
 /** How the server shows itself to kubelets; its group is `system:masters`, as kubeadm had it for long. */
 export const kubeletClientUser = "kube-apiserver-kubelet-client";
 
+/** TLS to servers that are no kubelets. Their certificates are not looked at either. */
+export const anonymousTls = { rejectUnauthorized: false } as const;
+
+const harmlessMethods: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
+
+/** The way to kubelets. */
+export interface Kubelets {
+  /** What TLS to a kubelet needs. */
+  readonly tls: { readonly cert: string; readonly key: string; readonly rejectUnauthorized: false };
+  /** The answer's head; its body is still to come. Rejects with node's error if there is no connection to be had. */
+  send(request: KubeletRequest): Promise<IncomingMessage>;
+}
+
 /**
  * Sends requests to kubelets, as the user {@link kubeletClientUser}. Their certificates are not looked at, as
  * kube-apiserver does without `--kubelet-certificate-authority`. Connections are kept for the next request.
  */
-export class KubeletClient implements Disposable {
-  /** What TLS to a kubelet needs. */
-  readonly tls: { readonly cert: string; readonly key: string; readonly rejectUnauthorized: false };
+export class KubeletClient implements Kubelets, Disposable {
+  readonly tls: Kubelets["tls"];
   readonly #agent: Agent;
 
   constructor({ certificatePem, privateKeyPem }: CertifiedKey) {
@@ -28,13 +44,19 @@ export class KubeletClient implements Disposable {
     this.#agent = new Agent({ ...this.tls, keepAlive: true });
   }
 
-  /** The answer's head; its body is still to come. Rejects with node's error if there is no connection to be had. */
-  send({ url, method = "GET", headers = {}, body }: KubeletRequest): Promise<IncomingMessage> {
+  send(asked: KubeletRequest): Promise<IncomingMessage> {
+    const { url, method = "GET", headers = {}, body, signal, isAnonymous = false } = asked;
     return new Promise((resolve, reject) => {
-      const isSecure = url.protocol === "https:";
-      const request = isSecure ? httpsRequest(url, { method, headers, agent: this.#agent }) : httpRequest(url, { method, headers });
+      const connection = isAnonymous ? { agent: false, ...anonymousTls } : { agent: this.#agent };
+      const length = body === undefined || body.length === 0 ? {} : { "content-length": body.length };
+      const options = { ...connection, method, headers: { ...headers, ...length }, ...(signal === undefined ? {} : { signal }) };
+      const request = url.protocol === "https:" ? httpsRequest(url, options) : httpRequest(url, options);
       request.once("response", resolve);
-      request.once("error", reject);
+      request.on("error", (error) => {
+        // A connection that was kept may have been closed at the other end just now.
+        if (request.reusedSocket && harmlessMethods.has(method) && signal?.aborted !== true) resolve(this.send(asked));
+        else reject(error);
+      });
       request.end(body);
     });
   }

@@ -3,6 +3,7 @@ import { collectionOf, findKind, type RestContext } from "../rest/rest-context.t
 
 /** Where a node's kubelet is. */
 export interface KubeletEndpoint {
+  /** As it stands in a URL: an IPv6 address in brackets. */
   readonly host: string;
   readonly port: number;
   /** `https://HOST:PORT`. */
@@ -35,12 +36,12 @@ export function kubeletEndpoint(context: RestContext, nodeName: string, asked: R
     const known = addresses.map(({ type, address }) => `{${type} ${address}}`).join(" ");
     throw plainFailure(`no preferred addresses found; known addresses: [${known}]`);
   }
-  const host = found.address;
+  const host = found.address.includes(":") ? `[${found.address}]` : found.address;
   const port: number = status.daemonEndpoints?.kubeletEndpoint?.Port || defaultPort;
   return {
     host,
     port,
-    origin: `https://${host.includes(":") ? `[${host}]` : host}:${port}`,
+    origin: `https://${host}:${port}`,
     extendsWebSockets: (status.declaredFeatures ?? []).includes("ExtendWebSocketsToKubelet"),
   };
 }

@@ -1,10 +1,12 @@
 import { messageOf } from "@virtual-kubelet/errdefs";
 import type { IncomingHttpHeaders } from "node:http";
+import type { ConnectionOptions } from "node:tls";
 import { ApiStatusError, badRequest } from "../api-status-error.ts";
 import { takenOver, type ApiResponse, type UpgradeHandover } from "../http/api-request.ts";
 import type { ResourceCall, ResourceDeps } from "../http/resource-call.ts";
 import { systemClock } from "../system-clock.ts";
-import { bodyOf } from "./kubelet-client.ts";
+import { dialRefusal } from "./dial-refusal.ts";
+import { anonymousTls, bodyOf } from "./kubelet-client.ts";
 import { kubeletEndpoint } from "./kubelet-endpoint.ts";
 
 /** Headers that belong to one connection, or to the client alone. */
@@ -30,15 +32,15 @@ const ownHeaders: ReadonlySet<string> = new Set([
  */
 export async function nodeProxyVerb(deps: ResourceDeps, call: ResourceCall): Promise<ApiResponse> {
   const { request } = call;
-  const url = targetOf(deps, call);
+  const { url, isAnonymous } = targetOf(deps, call);
   const headers = passed(request.headers);
   if (request.upgrade !== undefined) {
-    void proxied(request.upgrade, deps, url);
+    void proxied(request.upgrade, { url, tls: isAnonymous ? anonymousTls : deps.kubelets.tls });
     return takenOver;
   }
   let answer;
   try {
-    answer = await deps.kubelets.send({ url, method: request.method, headers, body: request.body });
+    answer = await deps.kubelets.send({ url, isAnonymous, method: request.method, headers, body: request.body, signal: request.signal });
   } catch (error) {
     throw new ApiStatusError({
       code: 503,
@@ -49,12 +51,14 @@ export async function nodeProxyVerb(deps: ResourceDeps, call: ResourceCall): Pro
   return { status: answer.statusCode ?? 502, headers: passed(answer.headers), body: bodyOf(answer) };
 }
 
-async function proxied(upgrade: UpgradeHandover, deps: ResourceDeps, url: URL): Promise<void> {
+/** Who starts a server and streams nothing pays nothing for it. */
+async function proxied(upgrade: UpgradeHandover, target: { readonly url: URL; readonly tls: ConnectionOptions }): Promise<void> {
   const { proxyUpgrade } = await import("@virtual-kubelet/streaming");
-  await proxyUpgrade(upgrade, { url, tls: deps.kubelets.tls }, { clock: systemClock });
+  await proxyUpgrade(upgrade, target, { clock: systemClock, refusal: dialRefusal });
 }
 
-function targetOf(deps: ResourceDeps, { kind, request, target }: ResourceCall): URL {
+/** Where a request goes. Only kubelets know this server. */
+function targetOf(deps: ResourceDeps, { kind, request, target }: ResourceCall): { readonly url: URL; readonly isAnonymous: boolean } {
   // SCHEME:NAME:PORT, of which scheme and port may be left out.
   const asked = target.name ?? "";
   const parts = asked.split(":");
@@ -64,7 +68,7 @@ function targetOf(deps: ResourceDeps, { kind, request, target }: ResourceCall): 
   const endpoint = kubeletEndpoint(deps.context, nodeName, kind);
   const isKubelet = port === "" || Number(port) === endpoint.port;
   const origin = isKubelet ? endpoint.origin : `${scheme || "http"}://${endpoint.host}:${port}`;
-  return new URL(origin + pathBelowProxy(request.url));
+  return { url: new URL(origin + pathBelowProxy(request.url)), isAnonymous: !isKubelet };
 }
 
 /** What follows `/proxy`, as it was sent; `/` if nothing does. */
@@ -73,10 +77,12 @@ function pathBelowProxy(url: string): string {
   return below.startsWith("/") ? below : `/${below}`;
 }
 
+function isOwn(name: string): boolean {
+  return ownHeaders.has(name) || name.startsWith(":") || name.startsWith("impersonate-");
+}
+
 function passed(headers: IncomingHttpHeaders | Readonly<Record<string, string | undefined>>): Record<string, string> {
   return Object.fromEntries(
-    Object.entries(headers).flatMap(([name, value]) =>
-      value === undefined || ownHeaders.has(name) || name.startsWith(":") ? [] : [[name, [value].flat().join(", ")]],
-    ),
+    Object.entries(headers).flatMap(([name, value]) => (value === undefined || isOwn(name) ? [] : [[name, [value].flat().join(", ")]])),
   );
 }

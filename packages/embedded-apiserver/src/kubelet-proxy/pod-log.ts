@@ -34,7 +34,7 @@ export async function podLogVerb(deps: ResourceDeps, call: ResourceCall): Promis
   url.search = options.toString();
   let answer;
   try {
-    answer = await deps.kubelets.send({ url });
+    answer = await deps.kubelets.send({ url, signal: call.request.signal });
   } catch (error) {
     throw plainFailure(`Get ${JSON.stringify(url.href)}: ${messageOf(error)}`);
   }

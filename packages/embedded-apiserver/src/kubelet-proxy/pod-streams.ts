@@ -1,12 +1,11 @@
-import { messageOf } from "@virtual-kubelet/errdefs";
 import { badRequest } from "../api-status-error.ts";
 import { accessDenied } from "../authorization/access-request.ts";
 import { takenOver, type ApiResponse, type UpgradeHandover } from "../http/api-request.ts";
 import { booleanOf } from "../http/query-options.ts";
 import type { ResourceCall, ResourceDeps } from "../http/resource-call.ts";
-import { failure } from "../http/respond.ts";
 import { systemClock } from "../system-clock.ts";
-import { kubeletEndpoint, plainFailure } from "./kubelet-endpoint.ts";
+import { dialRefusal } from "./dial-refusal.ts";
+import { kubeletEndpoint } from "./kubelet-endpoint.ts";
 import { containerOf, pathOf, podOf } from "./pod-location.ts";
 
 /** The sub-resources whose connection becomes a stream to the kubelet. */
@@ -72,12 +71,8 @@ interface Joint {
 async function join(upgrade: UpgradeHandover, { target, stream, query, translates }: Joint): Promise<void> {
   const { proxyUpgrade, relayPortForward, relayRemoteCommand } = await import("@virtual-kubelet/streaming");
   const offers = upgrade.request.headers["sec-websocket-protocol"] ?? "";
-  const refusal = (error: unknown): { statusCode: number; text: string; contentType: string } => {
-    const { status, body } = failure(plainFailure(`error dialing backend: ${messageOf(error)}`));
-    return { statusCode: status, text: Buffer.from(body as Uint8Array).toString(), contentType: "application/json" };
-  };
   // Network time is the machine's, whatever clock the cluster has.
-  const options = { clock: systemClock, refusal };
+  const options = { clock: systemClock, refusal: dialRefusal };
   if (translates && stream === "portforward" && offers.includes("SPDY/3.1+portforward.k8s.io"))
     return relayPortForward(upgrade, target, options);
   if (translates && stream !== "portforward" && offers.includes("v5.channel.k8s.io")) {

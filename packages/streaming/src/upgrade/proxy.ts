@@ -23,7 +23,7 @@ const framingHeaders: ReadonlySet<string> = new Set(["connection", "content-leng
 
 /**
  * Passes an upgrade request on as it is, and then bytes both ways, until either side ends. The headers of the request go
- * along but for `Authorization` and cookies; those of the target replace them. A refusal is given to the client as it is.
+ * along but for `Authorization`, `Impersonate-*` and cookies; those of the target replace them. A refusal is given to the client as it is.
  * Resolves when both sides are done; never throws for what either side does.
  *
  * Source: kubernetes v1.36.3 apimachinery/pkg/util/proxy/upgradeaware.go.
@@ -89,7 +89,7 @@ function passedHeaders({ rawHeaders, headers }: UpgradeRequest, own: OutgoingHtt
   for (let index = 0; index + 1 < raw.length; index += 2) {
     const name = raw[index] ?? "";
     const key = name.toLowerCase();
-    if (privateHeaders.has(key)) continue;
+    if (privateHeaders.has(key) || key.startsWith("impersonate-")) continue;
     const entry = passed.get(key) ?? { name, values: [] };
     entry.values.push(raw[index + 1] ?? "");
     passed.set(key, entry);

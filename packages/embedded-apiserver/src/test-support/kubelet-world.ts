@@ -1,0 +1,116 @@
+import { IncomingMessage, type IncomingHttpHeaders } from "node:http";
+import { Socket } from "node:net";
+import { ApiStatusError, type ApiStatus } from "../api-status-error.ts";
+import { createAuthorizer } from "../authorization/authorizer.ts";
+import type { ApiRequest, ApiResponse } from "../http/api-request.ts";
+import { handleResource } from "../http/resource-handler.ts";
+import { parseResourcePath } from "../http/request-target.ts";
+import { KindTable } from "../kind-table.ts";
+import type { KubeletRequest, Kubelets } from "../kubelet-proxy/kubelet-client.ts";
+import { kinds } from "../kinds/index.ts";
+import { Registry } from "../rest/registry.ts";
+import { seedObjects } from "../seed.ts";
+import { ServiceAccountTokens } from "../service-account-token.ts";
+import { Storage } from "../storage.ts";
+import { ManualClock, seededRandom } from "./manual-clock.ts";
+
+/** What a kubelet answers. */
+export interface KubeletAnswer {
+  readonly statusCode?: number;
+  readonly headers?: IncomingHttpHeaders;
+  readonly body?: string;
+  /** Whether the body never comes, and never ends. */
+  readonly isSilent?: boolean;
+}
+
+/** What answers requests that are for kubelets, with kubelets that are a test's. */
+export interface KubeletWorld {
+  /** What was sent to kubelets. */
+  readonly sent: KubeletRequest[];
+  /** The answers of kubelets, for their streams' state. */
+  readonly messages: IncomingMessage[];
+  /** What the kubelet answers, or that it cannot be reached; default: 200 and no text. */
+  answer: KubeletAnswer | Error;
+  /** Asks for a path. @throws ApiStatusError */
+  ask(path: string, request?: Partial<ApiRequest>): Promise<ApiResponse>;
+  /** The body of what is refused. */
+  refusal(path: string): Promise<ApiStatus>;
+}
+
+/** What pods need. */
+const basics = [
+  { apiVersion: "v1", kind: "Namespace", metadata: { name: "default" } },
+  { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "default", namespace: "default" } },
+];
+
+const user = { username: "admin", groups: ["system:masters"] };
+
+/**
+ * Makes a world.
+ *
+ * @param objects - nodes and pods
+ */
+export function startKubeletWorld(objects: readonly object[]): KubeletWorld {
+  const clock = new ManualClock();
+  const random = seededRandom();
+  const { context } = new Registry({ clock, random, storage: new Storage({ historyLimit: 100 }), kindTable: new KindTable(kinds) });
+  seedObjects(context, [...basics, ...objects]);
+  const messages: IncomingMessage[] = [];
+  const sent: KubeletRequest[] = [];
+  const kubelets: Kubelets = {
+    tls: { cert: "", key: "", rejectUnauthorized: false },
+    send: async (request) => {
+      sent.push(request);
+      if (world.answer instanceof Error) throw world.answer;
+      const message = toMessage(world.answer);
+      messages.push(message);
+      return message;
+    },
+  };
+  const tokens = new ServiceAccountTokens({ clock, random });
+  const authorizer = createAuthorizer(context, "AlwaysAllow");
+  const deps = { context, clock, random, tokens, authorizer, kubelets, watches: new Set<never>(), watchBufferLimit: 1 };
+  const world: KubeletWorld = {
+    sent,
+    messages,
+    answer: {},
+    async ask(url, request) {
+      const [path = "", query = ""] = url.split("?");
+      const target = parseResourcePath(path);
+      const whole = { method: "GET", url, headers: {}, body: new Uint8Array(0), ...request };
+      const answer = target && handleResource(deps, whole, { target, query: new URLSearchParams(query), user });
+      if (answer === undefined) throw new RangeError(`${url} names no resource`);
+      return answer;
+    },
+    async refusal(path) {
+      const error: unknown = await world.ask(path).catch((reason: unknown) => reason);
+      if (!(error instanceof ApiStatusError)) throw new Error(`${path} was not refused`, { cause: error });
+      return error.status;
+    },
+  };
+  return world;
+}
+
+function toMessage({ statusCode = 200, headers = {}, body = "", isSilent = false }: KubeletAnswer): IncomingMessage {
+  const message = new IncomingMessage(new Socket());
+  message.statusCode = statusCode;
+  Object.assign(message.headers, headers);
+  if (isSilent) return message;
+  message.push(body);
+  message.push(null);
+  message.complete = true;
+  return message;
+}
+
+/** A node, by what it says of itself. */
+export function nodeWith(name: string, status: object): object {
+  return { apiVersion: "v1", kind: "Node", metadata: { name }, status };
+}
+
+/** All of an answer's body. */
+export async function textOf({ body }: ApiResponse): Promise<string> {
+  if (body instanceof Uint8Array) return Buffer.from(body).toString();
+  let text = "";
+  for await (const chunk of body) text += Buffer.from(chunk).toString();
+  return text;
+}
