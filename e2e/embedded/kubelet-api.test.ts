@@ -505,6 +505,32 @@ describe("who cannot behave", () => {
     expect((await rig.get("/healthz")).status).toBe(200);
   });
 
+  test("cannot hold the server up with a body that never ends", async () => {
+    await using rig = await KubeletRig.open({ limits: { headersTimeoutMs: 200, requestTimeoutMs: 400 } });
+    await rig.run("web");
+    const socket = await rig.connect();
+    socket.write("POST /run/default/web/main?cmd=both HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\nx");
+
+    await readToEnd(socket);
+
+    expect((await rig.get("/healthz")).status).toBe(200);
+  });
+
+  test("is refused with a TLS of before 1.2", async () => {
+    await using rig = await KubeletRig.open();
+    const socket = connectPlain(rig.port, "127.0.0.1");
+    const random = "00".repeat(32);
+    const hello = `0302${random}00000400 2f00350100`.replaceAll(" ", "");
+    const handshake = `010000${(hello.length / 2).toString(16).padStart(2, "0")}${hello}`;
+
+    socket.write(Buffer.from(`160301${(handshake.length / 2).toString(16).padStart(4, "0")}${handshake}`, "hex"));
+
+    const [alert] = (await once(socket, "data")) as [Buffer];
+    // A fatal alert: protocol_version.
+    expect([alert[0], alert[5], alert[6]]).toEqual([21, 2, 70]);
+    socket.destroy();
+  });
+
   test("is not taken for one who is slow because the connection was idle", async () => {
     await using rig = await KubeletRig.open({ limits: { headersTimeoutMs: 200 } });
     const socket = await rig.connect();

@@ -36,6 +36,16 @@ describe.skipIf(kubectl === undefined)(`kubectl ${kubectl?.version} logs`, { con
     expect(await client.run(["logs", "-f", pod])).toEqual({ code: 0, stdout: "1\n2\n3\n4\n5\nlast\n", stderr: "" });
   });
 
+  test("-f ends when its pod is deleted", async () => {
+    const pod = await node.run({ command: ["sh", "-c", "echo begun; exec sleep 3600"] });
+    const { output, ended } = client.start("logs", "-f", pod);
+    await eventually(() => expect(output.stdout).toBe("begun\n"), { timeoutMs: 20_000 });
+
+    expect(await client.run(["delete", "pod", pod])).toMatchObject({ code: 0 });
+
+    expect(await ended).toEqual({ code: 0, stdout: "begun\n", stderr: "" });
+  });
+
   test("-f that is interrupted leaves nothing behind at the node", async () => {
     const pod = await node.run({ command: ["sh", "-c", "while :; do echo still here; sleep 0.2; done"] });
     const { child, output, ended } = client.start("logs", "-f", pod);
