@@ -86,7 +86,9 @@ test("a request notes who asks, and is issued once it is approved", async ({ api
       ["Condition", "string"],
     ]
   `);
-  expect(shown.body.rows[0].cells.filter((_: unknown, index: number) => index !== 1)).toMatchInlineSnapshot(`["NAMESPACE", "kubernetes.io/kube-apiserver-client", "dana", "60m", "Pending"]`);
+  expect(shown.body.rows[0].cells.filter((_: unknown, index: number) => index !== 1)).toMatchInlineSnapshot(
+    `["NAMESPACE", "kubernetes.io/kube-apiserver-client", "dana", "60m", "Pending"]`,
+  );
   const approved = await decide(api, namespace, "Approved");
   expect([approved.status, approved.body.status]).toMatchInlineSnapshot(`
     [
@@ -372,9 +374,8 @@ test("a kubelet's client certificate is approved by right, its serving certifica
   await decide(api, `${namespace}-s`, "Approved");
   const serving = await certificateOf(api, `${namespace}-s`);
   expect([serving.subjectAltName, serving.keyUsage]).toEqual(["DNS:csr, IP Address:10.0.0.1", ["1.3.6.1.5.5.7.3.1"]]);
-  expect(
-    await asNode(api, "other")("POST", path, csr(`${namespace}-o`, "kubelet", kubeletClient, ["client auth", "digital signature"])),
-  ).toMatchInlineSnapshot(`
+  expect(await asNode(api, "other")("POST", path, csr(`${namespace}-o`, "kubelet", kubeletClient, ["client auth", "digital signature"])))
+    .toMatchInlineSnapshot(`
     403 Failure {
       details: {group: "certificates.k8s.io", kind: "certificatesigningrequests", name: "NAMESPACE-o"},
       message: 'certificatesigningrequests.certificates.k8s.io "NAMESPACE-o" is forbidden: can only create a node CSR with CN=system:node:other',

@@ -1,12 +1,11 @@
 import type { CertifiedKey } from "../certificates/certificate.ts";
 import { parseCertificateRequest } from "../certificates/certificate-request.ts";
 import { signRequest } from "../certificates/sign-request.ts";
-import { type Clock, type Random, toTimestamp } from "../clock.ts";
-import { certificateSigningRequestKind } from "../kinds/certificates/certificate-signing-request.ts";
-import { type CsrSpec, type CsrStatus, hasCondition, requestPem } from "../kinds/certificates/csr-fields.ts";
+import type { Clock, Random } from "../clock.ts";
+import { type CsrSpec, hasCondition, requestPem } from "../kinds/certificates/csr-fields.ts";
 import { hasSigner, signerProblem } from "./certificate-signers.ts";
 import type { ControllerDeps } from "./controller-deps.ts";
-import { createWorkLoop } from "./work-loop.ts";
+import { followOpenRequests, withTrueCondition } from "./open-certificate-requests.ts";
 
 const minuteMs = 60_000;
 const backdateMs = 5 * minuteMs;
@@ -30,29 +29,14 @@ export interface Signer {
  * Source: Kubernetes v1.36.3 pkg/controller/certificates/signer/signer.go.
  */
 export function startCertificateSigner(deps: ControllerDeps, signer: Signer): Disposable {
-  const { cluster, clock } = deps;
-  const resources = new DisposableStack();
-  const loop = resources.use(createWorkLoop({ ...deps, process: sync }));
-  resources.use(cluster.watch(certificateSigningRequestKind, ({ type, object }) => type !== "DELETED" && loop.add(object.metadata.name)));
-  return resources;
-
-  function sync(name: string): void {
-    const csr = cluster.get(certificateSigningRequestKind, undefined, name);
-    if (csr === undefined) return;
-    const spec: CsrSpec = csr["spec"];
-    const status: CsrStatus = csr["status"];
-    if (status.certificate !== undefined || !hasCondition(status, "Approved") || hasCondition(status, "Denied")) return;
-    if (hasCondition(status, "Failed") || !hasSigner(spec)) return;
+  return followOpenRequests(deps, ({ spec, status }) => {
+    if (!hasCondition(status, "Approved") || hasCondition(status, "Failed") || !hasSigner(spec)) return undefined;
     const request = parseCertificateRequest(requestPem(spec));
-    const problem = signerProblem(spec, request);
-    const now = toTimestamp(clock.now());
-    const outcome: CsrStatus =
-      problem === undefined
-        ? { certificate: Buffer.from(signRequest(request, policyFor(spec), signer.authority)).toString("base64") }
-        : { conditions: [...(status.conditions ?? []), failure(problem, now)] };
-    const change = (object: typeof csr): typeof csr => ({ ...object, status: { ...object["status"], ...outcome } });
-    cluster.update(certificateSigningRequestKind, undefined, name, change, "status");
-  }
+    const message = signerProblem(spec, request);
+    if (message !== undefined)
+      return withTrueCondition(status, { type: "Failed", reason: "SignerValidationFailure", message }, deps.clock.now());
+    return { certificate: Buffer.from(signRequest(request, policyFor(spec), signer.authority)).toString("base64") };
+  });
 
   function policyFor({ usages = [], expirationSeconds }: CsrSpec): Parameters<typeof signRequest>[1] {
     const now = signer.clock.now();
@@ -65,8 +49,4 @@ export function startCertificateSigner(deps: ControllerDeps, signer: Signer): Di
       serial: Buffer.from(signer.random.uuid().replaceAll("-", ""), "hex"),
     };
   }
-}
-
-function failure(message: string, now: string): NonNullable<CsrStatus["conditions"]>[number] {
-  return { type: "Failed", status: "True", reason: "SignerValidationFailure", message, lastUpdateTime: now, lastTransitionTime: now };
 }

@@ -1,0 +1,44 @@
+import { certificateSigningRequestKind } from "../kinds/certificates/certificate-signing-request.ts";
+import { type CsrCondition, type CsrSpec, type CsrStatus, hasCondition } from "../kinds/certificates/csr-fields.ts";
+import { toTimestamp } from "../clock.ts";
+import type { ControllerDeps } from "./controller-deps.ts";
+import { createWorkLoop } from "./work-loop.ts";
+
+/** A certificate request that has no certificate yet, and has not been denied. */
+export interface OpenRequest {
+  readonly spec: CsrSpec;
+  readonly status: CsrStatus;
+}
+
+/**
+ * Looks at each certificate request that is open, whenever it changes.
+ *
+ * @param decide - what is to be written to its status; `undefined`: nothing
+ */
+export function followOpenRequests(deps: ControllerDeps, decide: (request: OpenRequest) => CsrStatus | undefined): Disposable {
+  const { cluster } = deps;
+  const resources = new DisposableStack();
+  const loop = resources.use(createWorkLoop({ ...deps, process: sync }));
+  resources.use(cluster.watch(certificateSigningRequestKind, ({ type, object }) => type !== "DELETED" && loop.add(object.metadata.name)));
+  return resources;
+
+  function sync(name: string): void {
+    const csr = cluster.get(certificateSigningRequestKind, undefined, name);
+    const status: CsrStatus = csr?.["status"] ?? {};
+    if (csr === undefined || status.certificate !== undefined || hasCondition(status, "Denied")) return;
+    const outcome = decide({ spec: csr["spec"], status });
+    if (outcome === undefined) return;
+    const change = (object: typeof csr): typeof csr => ({ ...object, status: { ...object["status"], ...outcome } });
+    cluster.update(certificateSigningRequestKind, undefined, name, change, "status");
+  }
+}
+
+/** A status with one more condition, which is true since now. */
+export function withTrueCondition(
+  { conditions = [] }: CsrStatus,
+  condition: Pick<CsrCondition, "type" | "reason" | "message">,
+  nowMs: number,
+): CsrStatus {
+  const now = toTimestamp(nowMs);
+  return { conditions: [...conditions, { status: "True", ...condition, lastUpdateTime: now, lastTransitionTime: now }] };
+}
