@@ -113,9 +113,8 @@ test("a mirror pod may not name a service account, nor have a token", async ({ a
   );
 
   expect([created.spec.serviceAccountName, created.spec.volumes]).toMatchInlineSnapshot(`[undefined, undefined]`);
-  expect(
-    await api.post(`${core}/pods`, podNamed("b", { nodeName: "n1", serviceAccountName: "default" }, { annotations })),
-  ).toMatchInlineSnapshot(`
+  expect(await api.post(`${core}/pods`, podNamed("b", { nodeName: "n1", serviceAccountName: "default" }, { annotations })))
+    .toMatchInlineSnapshot(`
     403 Failure {
       details: {kind: "pods", name: "b"},
       message: 'pods "b" is forbidden: a mirror pod may not reference service accounts',

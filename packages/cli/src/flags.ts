@@ -4,7 +4,7 @@ import { kubeletFlags } from "./kubelet-flags.ts";
 
 const run: readonly CommandName[] = ["run"];
 const settings: readonly CommandName[] = ["run", "config"];
-const noTracing = "this version sends no traces";
+const noTracing = "traces go to the OpenTelemetry SDK that the process is started with, and its own variables set it up";
 const klog = "use --log-level and --log-format";
 
 const live: readonly Flag[] = [

@@ -13,7 +13,6 @@ export interface RunningNode {
   /** What is known of a pod now, which the API server may not have heard yet. Default: what {@link listPods} says. */
   readonly statusOf?: ((pod: DeepReadonly<Pod>) => DeepReadonly<PodStatus> | undefined) | undefined;
   /** The pods that the back end holds. */
-  /** The pods that the back end holds. */
   readonly getPods: (signal: AbortSignal) => Promise<ProviderPodList>;
   /** Takes the secrets of the pod of that UID out of what the provider throws. */
   readonly redact: (uid: string, error: unknown) => unknown;
@@ -88,7 +87,6 @@ export class NodeAccess implements ContainerAccess {
   }
 
   /** What the node's pods use, as the provider measures it. */
-  /** What the pods use, by the provider's own measure. */
   getStatsSummary(signal: AbortSignal): Promise<StatsSummary> {
     return this.#call("getStatsSummary", "stats", undefined, (provider) => provider.getStatsSummary?.(signal));
   }

@@ -128,7 +128,7 @@ test("obsolete flags and variables cost a warning each, and nothing else", async
   expect(warnings).toEqual([
     "--namespace has no effect: a node takes the pods that are bound to it, of all namespaces",
     "--klog.v has no effect: use --log-level and --log-format",
-    "JAEGER_AGENT_ENDPOINT has no effect: this version sends no traces",
+    "JAEGER_AGENT_ENDPOINT has no effect: traces go to the OpenTelemetry SDK that the process is started with, and its own variables set it up",
   ]);
 });
 
