@@ -108,6 +108,14 @@ test("what the real server makes of itself is not there", async ({ api }) => {
     expect((await api.get(path)).body.items.length > 0, path).toBe(perServer({ embedded: false, "kube-apiserver": true }));
 });
 
+test("volume attributes classes are not protected from deletion", async ({ api, namespace }) => {
+  const path = "/apis/storage.k8s.io/v1/volumeattributesclasses";
+  const { metadata } = await api.create(path, { metadata: { name: namespace }, driverName: "d", parameters: { a: "b" } });
+
+  expect(metadata.finalizers).toEqual(perServer({ embedded: undefined, "kube-apiserver": ["kubernetes.io/vac-protection"] }));
+  await api.delete(`${path}/${namespace}`);
+});
+
 test("quotas are not enforced", async ({ api, core }) => {
   await api.create(`${core}/resourcequotas`, { metadata: { name: "none" }, spec: { hard: { "count/configmaps": "0" } } });
   await eventually(async () => {
