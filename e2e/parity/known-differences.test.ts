@@ -44,6 +44,16 @@ test("services and the network of pods are not proxied", async ({ api, core }) =
   expect((await api.get(`${core}/pods/web/proxy`)).status).toBe(perServer({ embedded: 501, "kube-apiserver": 400 }));
 });
 
+test("a node of this machine is proxied to", async ({ api, namespace }) => {
+  const name = `${namespace}-local`;
+  const status = { addresses: [{ type: "InternalIP", address: "127.0.0.1" }], daemonEndpoints: { kubeletEndpoint: { Port: 1 } } };
+  await api.create("/api/v1/nodes", { apiVersion: "v1", kind: "Node", metadata: { name }, status });
+
+  // Nobody answers there.
+  expect((await api.get(`/api/v1/nodes/${name}/proxy/healthz`)).status).toBe(perServer({ embedded: 503, "kube-apiserver": 400 }));
+  await api.delete(`/api/v1/nodes/${name}`);
+});
+
 test("what there is no kind of is not there", async ({ api }) => {
   for (const path of absent) {
     expect((await api.get(path)).status, path).toBe(perServer({ embedded: 404, "kube-apiserver": 200 }));
