@@ -54,6 +54,18 @@ test("output is kept up to a bound", async () => {
   expect(answer.body.length).toBe(1024 * 1024);
 });
 
+test("a provider that breaks its own output harms nobody else", async () => {
+  const handler = route((_command, { stdout, stderr }) => {
+    stdout?.write("begun");
+    stdout?.destroy(new Error("the back end's stream broke"));
+    stderr?.end();
+    stderr?.write("behind the end");
+    return 0;
+  });
+
+  expect(await handler(fakeRequest({ query: "cmd=ls" }))).toMatchObject({ status: 200, body: "begun" });
+});
+
 test("without a command there is nothing to run", async () => {
   await expect(Promise.resolve(route(() => 0)(fakeRequest()))).rejects.toMatchObject({ status: 400 });
 });

@@ -39,7 +39,7 @@ class CollectedOutput {
   #bytes = 0;
 
   stream(): Writable {
-    return new Writable({
+    const stream = new Writable({
       write: (chunk: Buffer, _encoding, done) => {
         const kept = chunk.subarray(0, maxOutputBytes - this.#bytes);
         this.#bytes += kept.length;
@@ -47,6 +47,8 @@ class CollectedOutput {
         done();
       },
     });
+    // An error that nobody looks at would end the process: of a provider that writes behind its own end, say.
+    return stream.on("error", () => {});
   }
 
   text(): string {
