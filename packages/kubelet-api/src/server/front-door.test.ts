@@ -1,5 +1,5 @@
 import { UnavailableError } from "@virtual-kubelet/errdefs";
-import { noMetrics, noTracer, type MetricLabels } from "@virtual-kubelet/kube-client";
+import { noMetrics, noTracer, type MetricLabels, type Pod } from "@virtual-kubelet/kube-client";
 import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -14,7 +14,7 @@ import { FrontDoor, type IncomingCall } from "./front-door.ts";
 import { RequestMetrics } from "./request-metrics.ts";
 
 /** A front door of two nodes, with a route for pods and one for everything's names. */
-function setUp(access: Partial<AccessControl> = {}) {
+function setUp(access: Partial<AccessControl> = {}, pods: Pod[] = [fakePod()]) {
   const asked: AccessAttributes[] = [];
   const served: KubeletRequest[] = [];
   const counted: (MetricLabels | undefined)[] = [];
@@ -34,7 +34,7 @@ function setUp(access: Partial<AccessControl> = {}) {
   const methods = ["GET", "POST"];
   const door = new FrontDoor({
     accessControl,
-    directory: new NodeDirectory([fakeNode({ name: "n1" }), fakeNode({ name: "n2", pods: [fakePod()] })]),
+    directory: new NodeDirectory([fakeNode({ name: "n1" }), fakeNode({ name: "n2", pods })]),
     router: new Router([
       { path: "/pods", methods, handler },
       { path: "/exec/{namespace}/{pod}/{container}", methods, handler },
@@ -118,7 +118,20 @@ test("the node that is asked for is the prefix's, the pod's, or the first", asyn
     ["n1", "create"],
     ["n1", "get"],
   ]);
-  expect(served.map(({ node }) => node?.access.nodeName)).toEqual([undefined, "n1", undefined, undefined]);
+  expect(served.map(({ node }) => node?.access.nodeName)).toEqual(["n2", "n1", "n1", undefined]);
+});
+
+test("a pod that comes to another node while it is asked who may is not reached with the first node's rights", async () => {
+  const pods: Pod[] = [];
+  const authorize: AccessControl["authorize"] = async (_user, { nodeName }) => {
+    pods.push(fakePod());
+    return { allowed: nodeName === "n1" };
+  };
+  const { ask, served } = setUp({ authorize }, pods);
+
+  await ask("/exec/default/web/main", "POST");
+
+  expect(served.map(({ node }) => node?.access.nodeName)).toEqual(["n1"]);
 });
 
 test("a prefix that is no node's name is 400, one of no node here 404", async () => {

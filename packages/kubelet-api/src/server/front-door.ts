@@ -87,13 +87,13 @@ export class FrontDoor {
 
   async #answer(call: IncomingCall, destination: Destination, onLetIn: () => void): Promise<Answer> {
     const { segments, path, query } = destination;
-    const { directory, router, metrics, tracer } = this.#options;
+    const { router, metrics, tracer } = this.#options;
     const user = await this.#authenticate(call);
-    await this.#authorize(user, call, destination);
+    const authorizedNode = await this.#authorize(user, call, destination);
     onLetIn();
 
     const { handler, params } = router.match(call.method, segments);
-    const node = this.#node(destination);
+    const node = this.#node(destination, authorizedNode);
     if (call.upgrade && isWebSocketRequest(call.upgrade.request)) metrics.countWebSocket((segments[0] ?? "").toLowerCase());
     const request: KubeletRequest = {
       method: call.method,
@@ -102,7 +102,7 @@ export class FrontDoor {
       headers: call.headers,
       params,
       user,
-      node: node ?? (directory.nodes.length === 1 ? directory.nodes[0] : undefined),
+      node,
       upgrade: call.upgrade,
       signal: call.signal,
     };
@@ -121,7 +121,8 @@ export class FrontDoor {
     throw new Refusal(401, "Unauthorized");
   }
 
-  async #authorize(user: User, { method, signal }: IncomingCall, destination: Destination): Promise<void> {
+  /** @returns the name of the node that the caller may reach */
+  async #authorize(user: User, { method, signal }: IncomingCall, destination: Destination): Promise<string> {
     const verb = verbOf(method, destination.segments);
     const subresources = subresourcesOf(destination.segments);
     const nodeName = this.#nodeNameFor(destination);
@@ -136,7 +137,7 @@ export class FrontDoor {
       );
       throw new Refusal(500, `Authorization error (${who}, subresource=${subresources[0]})`, { cause: error });
     }
-    if (decision.allowed) return;
+    if (decision.allowed) return nodeName;
     this.#options.logger.info({ user: user.name, verb, path: destination.path, reason: decision.reason }, "a request is forbidden");
     throw new Refusal(403, `Forbidden (${who}, subresource(s)=[${subresources.join(" ")}])\n`);
   }
@@ -152,11 +153,16 @@ export class FrontDoor {
     return (located?.node ?? directory.nodes[0])?.access.nodeName ?? "";
   }
 
-  #node({ nodeName }: Destination): ServedNode | undefined {
-    if (nodeName === undefined) return undefined;
-    const node = this.#options.directory.named(nodeName);
+  /**
+   * The node whose request it is; `undefined` where several share the port, and neither prefix nor pod tells. A pod is
+   * looked for on the node that was asked about, and no other: it may move to another one meanwhile.
+   */
+  #node({ nodeName, segments }: Destination, authorizedNode: string): ServedNode | undefined {
+    const { directory } = this.#options;
+    if (nodeName === undefined && directory.nodes.length > 1 && !podRoots.has(segments[0])) return undefined;
+    const node = directory.named(authorizedNode);
     if (node) return node;
-    throw new Refusal(404, `404: node ${nodeName} is not served here`);
+    throw new Refusal(404, `404: node ${authorizedNode} is not served here`);
   }
 
   #refuse(call: IncomingCall, destination: Destination | undefined, error: unknown): Answer {
