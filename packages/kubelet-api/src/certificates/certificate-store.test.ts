@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -49,6 +49,18 @@ test.each(["", "{", "[1]", '{"issued":{"certificate":1,"key":"k"}}', '{"pending"
     expect(logger.warnings).toHaveLength(1);
   },
 );
+
+test("keys are not written through a link that somebody has put there", async () => {
+  const elsewhere = join(directory, "elsewhere");
+  await writeFile(elsewhere, "theirs");
+  await symlink(elsewhere, join(directory, "vk.json.new"));
+  const store = await openCertificateDirectory(directory, "vk", new RecordingLogger());
+
+  await store.save(stored);
+
+  expect(await readFile(elsewhere, "utf8")).toBe("theirs");
+  expect(await store.load()).toEqual(stored);
+});
 
 test("a directory that cannot be made is named", async () => {
   await writeFile(join(directory, "file"), "");

@@ -1,4 +1,4 @@
-import { mkdir, open, readFile, rename } from "node:fs/promises";
+import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { InvalidInputError, messageOf } from "@virtual-kubelet/errdefs";
 import type { Logger } from "@virtual-kubelet/kube-client";
@@ -73,8 +73,10 @@ async function load(path: string, logger: Logger): Promise<StoredCertificates> {
 /** Whole or not at all: a crash in between leaves what was there. */
 async function save(path: string, stored: StoredCertificates): Promise<void> {
   const next = `${path}.new`;
+  // Never into what is there: a link that somebody put there would lead the keys to them.
+  await rm(next, { force: true });
   {
-    await using file = await open(next, "w", 0o600);
+    await using file = await open(next, "wx", 0o600);
     await file.chmod(0o600);
     await file.writeFile(JSON.stringify(stored));
     await file.sync();
