@@ -61,6 +61,31 @@ test("the node must be there, and have an address", async ({ api, core, namespac
   await api.delete(`/api/v1/nodes/${nodeName}`);
 });
 
+test("below the node proxy there is a root", async ({ api, namespace }) => {
+  const path = `/api/v1/nodes/${namespace}-node`;
+  const status = { addresses: [{ type: "InternalIP", address: "192.0.2.1" }] };
+  await api.create("/api/v1/nodes", { apiVersion: "v1", kind: "Node", metadata: { name: `${namespace}-node` }, status });
+
+  for (const query of ["", "?a=b%20c"]) {
+    const answer = await api.get(`${path}/proxy${query}`, { accept: "text/html" });
+    expect([answer.status, answer.headers.location, answer.body]).toEqual([301, `${path}/proxy/${query}`, ""]);
+  }
+  await api.delete(path);
+});
+
+test("what is handed on takes any form, and is never a dry run", async ({ api, core }) => {
+  await api.create(`${core}/pods`, podNamed("one"));
+  const accept = { accept: "text/plain" };
+
+  expect((await api.request("POST", `${core}/pods/one/exec`, { headers: accept })).body).toMatchObject({
+    code: 400,
+    message: "pod one does not have a host assigned",
+  });
+  expect((await api.get("/api/v1/nodes/no-such-node/proxy/x", accept)).body).toMatchObject({ code: 404 });
+  expect(await api.get(`${core}/pods/one/log`, accept)).toMatchObject({ status: 406 });
+  expect((await api.post(`${core}/pods/one/exec?dryRun=All`)).body).toMatchObject({ code: 400, message: "dryRun is not supported" });
+});
+
 test("the node proxy is of a node that is there", async ({ api }) => {
   const paths = ["no-such-node/proxy/healthz", "no-such-node/proxy", "a:b:c:d/proxy/healthz"];
 

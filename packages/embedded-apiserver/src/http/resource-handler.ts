@@ -1,5 +1,5 @@
 import { requestAdmission } from "../admission/request-admission.ts";
-import { methodNotAllowed, noSuchResource } from "../api-status-error.ts";
+import { badRequest, methodNotAllowed, noSuchResource } from "../api-status-error.ts";
 import type { Kind } from "../kind.ts";
 import { findKind } from "../rest/rest-context.ts";
 import type { Answer, ApiRequest, UserInfo } from "./api-request.ts";
@@ -39,6 +39,8 @@ export function handleResource(
   const isBindings = target.group === "" && target.plural === "bindings" && target.name === undefined && request.method === "POST";
   const kind = isBindings ? findKind(deps.context, "", "pods") : kindOf(kinds, target);
   if (kind === undefined) throw noSuchResource();
+  const isConnection = isConnected(kind, target.subresource);
+  if (isConnection && query.has("dryRun")) throw badRequest("dryRun is not supported");
   const named = isWatch ? { ...target, name: undefined } : target;
   const { authorizer, context } = deps;
   const call: ResourceCall = {
@@ -47,7 +49,7 @@ export function handleResource(
     target: named,
     kind,
     user,
-    form: isConnected(kind, target.subresource) ? "object" : negotiateOutput(request.headers["accept"]),
+    form: isConnection ? "object" : negotiateOutput(request.headers["accept"]),
     admission: requestAdmission({ context, authorizer, user, kind, subresource: target.subresource ?? "" }),
     warnings: [],
   };

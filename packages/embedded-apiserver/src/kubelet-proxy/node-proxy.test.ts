@@ -8,9 +8,8 @@ function startWithNode(address = "10.0.0.7"): KubeletWorld {
 }
 
 test.each([
-  ["n1/proxy", "https://10.0.0.7:1234/"],
   ["n1/proxy/", "https://10.0.0.7:1234/"],
-  ["n1/proxy?a=b", "https://10.0.0.7:1234/?a=b"],
+  ["n1/proxy/?a=b", "https://10.0.0.7:1234/?a=b"],
   ["n1/proxy/stats/summary?only_cpu_and_memory=true", "https://10.0.0.7:1234/stats/summary?only_cpu_and_memory=true"],
   ["n1/proxy/logs/", "https://10.0.0.7:1234/logs/"],
   ["n1/proxy/a%2Fb//c", "https://10.0.0.7:1234/a%2Fb//c"],
@@ -24,6 +23,19 @@ test.each([
   await world.ask(`/api/v1/nodes/${path}`);
 
   expect(world.sent.map((request) => [request.url.href, request.isAnonymous])).toEqual([[url, false]]);
+});
+
+test.each([
+  ["n1/proxy", "/api/v1/nodes/n1/proxy/"],
+  ["n1:8080/proxy?a=b", "/api/v1/nodes/n1:8080/proxy/?a=b"],
+])("who asks for %s is sent to %s, but for what changes something", async (path, location) => {
+  const world = startWithNode();
+
+  expect(await world.ask(`/api/v1/nodes/${path}`)).toMatchObject({ status: 301, headers: { location } });
+  expect(world.sent).toEqual([]);
+
+  await world.ask(`/api/v1/nodes/${path}`, { method: "POST" });
+  expect(world.sent[0]?.url.pathname).toBe("/");
 });
 
 test.each([

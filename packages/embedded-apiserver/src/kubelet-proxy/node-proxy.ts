@@ -2,7 +2,7 @@ import { messageOf } from "@virtual-kubelet/errdefs";
 import type { IncomingHttpHeaders } from "node:http";
 import type { ConnectionOptions } from "node:tls";
 import { ApiStatusError, badRequest } from "../api-status-error.ts";
-import { takenOver, type ApiResponse, type UpgradeHandover } from "../http/api-request.ts";
+import { takenOver, type ApiRequest, type ApiResponse, type UpgradeHandover } from "../http/api-request.ts";
 import type { ResourceCall, ResourceDeps } from "../http/resource-call.ts";
 import { systemClock } from "../system-clock.ts";
 import { dialRefusal } from "./dial-refusal.ts";
@@ -38,6 +38,8 @@ export async function nodeProxyVerb(deps: ResourceDeps, call: ResourceCall): Pro
     void proxied(request.upgrade, { url, tls: isAnonymous ? anonymousTls : deps.kubelets.tls });
     return takenOver;
   }
+  const redirect = rootRedirect(request);
+  if (redirect !== undefined) return redirect;
   let answer;
   try {
     answer = await deps.kubelets.send({ url, isAnonymous, method: request.method, headers, body: request.body, signal: request.signal });
@@ -69,6 +71,17 @@ function targetOf(deps: ResourceDeps, { kind, request, target }: ResourceCall): 
   const isKubelet = port === "" || Number(port) === endpoint.port;
   const origin = isKubelet ? endpoint.origin : `${scheme || "http"}://${endpoint.host}:${port}`;
   return { url: new URL(origin + pathBelowProxy(request.url)), isAnonymous: !isKubelet };
+}
+
+/**
+ * Whoever asks for nothing below `/proxy` is sent to its root, from where relative links lead on.
+ *
+ * Source: k8s.io/apimachinery v0.36.3 pkg/util/proxy/upgradeaware.go, `proxyRedirectsforRootPath`.
+ */
+function rootRedirect({ method, url }: ApiRequest): ApiResponse | undefined {
+  const [, path, query = ""] = /^([^?]*\/nodes\/[^/?]+\/proxy)(\?[^]+)?$/.exec(url) ?? [];
+  if (path === undefined || (method !== "GET" && method !== "HEAD")) return undefined;
+  return { status: 301, headers: { location: `${path}/${query}` }, body: new Uint8Array(0) };
 }
 
 /** What follows `/proxy`, as it was sent; `/` if nothing does. */
