@@ -32,7 +32,8 @@ class FakeKubelet implements AsyncDisposable {
     });
     this.#server.on("upgrade", (request, socket) => {
       this.#keep(request);
-      socket.end("HTTP/1.1 409 Conflict\r\nContent-Type: text/plain\r\nContent-Length: 9\r\n\r\nnot today");
+      if (request.url === "/stay") socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n");
+      else socket.end("HTTP/1.1 409 Conflict\r\nContent-Type: text/plain\r\nContent-Length: 9\r\n\r\nnot today");
     });
   }
 
@@ -185,6 +186,21 @@ test("an upgrade below the node proxy is handed on, to a kubelet with a certific
   expect(kubelet.callers).toEqual(["kube-apiserver-kubelet-client"]);
   expect(service.callers).toEqual([undefined]);
   expect(service.requests[0]?.url).toBe("/exec/default/web/main?command=a&output=1");
+});
+
+test.each(["the client leaves", "the API server is closed"])("what was handed on ends when %s", async (end) => {
+  await using kubelet = await FakeKubelet.start((_request, response) => void response.end());
+  await using cluster = await kubelet.cluster();
+  const headers = { authorization: `Bearer ${cluster.token}`, connection: "Upgrade", upgrade: "SPDY/3.1" };
+  const request = httpsRequest(`${cluster.url}/api/v1/nodes/n1/proxy/stay`, { ca: cluster.caPem, headers, agent: false }).end();
+  const [, socket] = (await once(request, "upgrade")) as [IncomingMessage, TLSSocket];
+  socket.on("error", () => undefined);
+  expect(kubelet.sockets.size).toBe(1);
+
+  if (end === "the client leaves") socket.destroy();
+  else await cluster.close();
+
+  await eventually(() => expect([kubelet.sockets.size, socket.destroyed]).toEqual([0, true]));
 });
 
 test("what is no upgrade cannot become one, and a node that nobody answers at is said", async () => {
