@@ -19,6 +19,9 @@ import { chunks, KubeletRig, readToEnd } from "./support/kubelet-rig.ts";
 
 const logs = "/containerLogs/default/web/main";
 
+/** A log that goes on and says nothing. */
+const silence = (): AsyncIterable<string> => ({ [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}) }) });
+
 /** Collects what is written. */
 class Collector extends Writable {
   text = "";
@@ -92,7 +95,7 @@ describe("logs", () => {
   test("that are silent have their head at once, and end at the provider when the client goes", async () => {
     await using rig = await KubeletRig.open();
     await rig.run("web");
-    rig.containers.logs = () => ({ data: chunks(), live: { [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}) }) } });
+    rig.containers.logs = () => ({ data: chunks(), live: silence() });
     const socket = await rig.connect();
     socket.write(`GET ${logs}?follow=true HTTP/1.1\r\nHost: x\r\n\r\n`);
 
@@ -555,6 +558,63 @@ describe("who cannot behave", () => {
     }
     expect((await rig.get("/healthz")).status).toBe(200);
     for (const socket of strangers) socket.destroy();
+  });
+
+  test("is refused beyond them also where TLS never comes about", async () => {
+    await using rig = await KubeletRig.open({ limits: { maxStrangersPerAddress: 2 } });
+    const silent = [connectPlain(rig.port, "127.0.0.1"), connectPlain(rig.port, "127.0.0.1")];
+    await Promise.all(silent.map((socket) => once(socket, "connect")));
+
+    await expect(rig.get("/healthz")).rejects.toThrow(/hang up|ECONNRESET|disconnected/);
+
+    for (const socket of silent) socket.destroy();
+    await eventually(async () => expect((await rig.get("/healthz")).status).toBe(200));
+  });
+
+  test("cannot fill the memory with requests that are sent ahead", async () => {
+    await using rig = await KubeletRig.open();
+    const waiting = Promise.withResolvers<undefined>();
+    let asked = 0;
+    rig.access.authenticate = async () => {
+      asked++;
+      return waiting.promise;
+    };
+
+    const socket = await rig.connect();
+    socket.on("error", () => {});
+    socket.write("GET /pods HTTP/1.1\r\nHost: x\r\n\r\n".repeat(10_000));
+    await new Promise((closed) => socket.once("close", closed));
+
+    expect(asked).toBeLessThanOrEqual(16);
+    waiting.resolve(undefined);
+  });
+
+  test("cannot have a connection become something else while a request is answered on it", async () => {
+    await using rig = await KubeletRig.open();
+    await rig.run("web");
+    rig.containers.logs = () => ({ data: chunks("begun\n"), live: silence() });
+    const socket = await rig.connect();
+    socket.write("GET /containerLogs/default/web/main?follow=1 HTTP/1.1\r\nHost: x\r\n\r\n");
+    await once(socket, "data");
+
+    const upgrade = ["Connection: Upgrade", "Upgrade: SPDY/3.1", "X-Stream-Protocol-Version: v4.channel.k8s.io"].join("\r\n");
+    socket.write(`POST /exec/default/web/main?command=wait&output=1 HTTP/1.1\r\nHost: x\r\n${upgrade}\r\n\r\n`);
+
+    expect(await readToEnd(socket)).not.toContain("101");
+    await eventually(async () => expect(rig.containers.aborted).toEqual(["logs"]));
+  });
+
+  test("leaves nothing behind of requests whose turn had not come", async () => {
+    await using rig = await KubeletRig.open();
+    await rig.run("web");
+    rig.containers.logs = () => ({ data: chunks("begun\n"), live: silence() });
+    const socket = await rig.connect();
+    socket.write(`GET ${logs}?follow=1 HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(3));
+    await once(socket, "data");
+
+    socket.destroy();
+
+    await eventually(async () => expect(rig.containers.aborted).toEqual(["logs", "logs", "logs"]));
   });
 
   test("gets no answer without TLS, and one line in the log a minute", async () => {

@@ -25,15 +25,20 @@ export class ClientErrors {
 
   /** A request is being answered on the connection: nothing else may be written to it. @returns what ends that */
   busy(socket: Duplex): Disposable {
-    this.#busy.set(socket, (this.#busy.get(socket) ?? 0) + 1);
-    return { [Symbol.dispose]: () => void this.#busy.set(socket, (this.#busy.get(socket) ?? 1) - 1) };
+    this.#busy.set(socket, this.openRequests(socket) + 1);
+    return { [Symbol.dispose]: () => void this.#busy.set(socket, this.openRequests(socket) - 1) };
+  }
+
+  /** How many requests are being answered on the connection. */
+  openRequests(socket: Duplex): number {
+    return this.#busy.get(socket) ?? 0;
   }
 
   /** The connection has failed, or brought what cannot be read. */
   handle(error: Error & { readonly code?: string }, socket: Duplex): void {
     if (this.#answered.has(socket)) return;
     const isBroken = error.code === "ECONNRESET" || error.code === "EPIPE" || !socket.writable;
-    if (isBroken || (this.#busy.get(socket) ?? 0) > 0) {
+    if (isBroken || this.openRequests(socket) > 0) {
       socket.destroy();
       return;
     }

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { createSecureContext, type SecureContextOptions, type TLSSocket } from "node:tls";
 import { InvalidInputError, messageOf, UnavailableError } from "@virtual-kubelet/errdefs";
@@ -78,6 +78,9 @@ export async function startKubeletServer(options: KubeletServerOptions): Promise
 
 /** Source: Go's net, whose servers look after 15 s of silence. */
 const tcpKeepAliveMs = 15_000;
+
+/** Requests that wait for their answers on one connection. Clients of a kubelet send none ahead; each costs memory. */
+const maxPipelined = 16;
 
 /** First parts of paths on which a connection becomes something else. */
 const upgradeRoots: ReadonlySet<string | undefined> = new Set(["exec", "attach", "portForward"]);
@@ -190,9 +193,7 @@ class RunningServer implements KubeletServer {
     server.on("connection", (socket) => {
       this.#connections.add(socket);
       socket.once("close", () => this.#connections.delete(socket));
-    });
-    server.on("secureConnection", (socket) => {
-      if (!this.#strangers.admit(socket)) socket.destroy();
+      if (!this.#strangers.admit(socket as Socket)) socket.destroy();
     });
     server.on("tlsClientError", (error, socket) => this.#tlsErrors.note(error, socket.remoteAddress));
     server.on("clientError", (error, socket) => this.#clientErrors.handle(error, socket));
@@ -214,7 +215,13 @@ class RunningServer implements KubeletServer {
     // Whoever goes away while being answered harms nobody.
     response.on("error", () => {});
     request.on("error", () => {});
-    const busy = this.#clientErrors.busy(request.socket);
+    const { socket } = request;
+    if (socket.destroyed) return;
+    if (this.#clientErrors.openRequests(socket) >= maxPipelined) {
+      socket.destroy();
+      return;
+    }
+    const busy = this.#clientErrors.busy(socket);
     this.#track((controller) => {
       response.on("close", () => {
         busy[Symbol.dispose]();
@@ -230,6 +237,11 @@ class RunningServer implements KubeletServer {
 
   #onUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     socket.on("error", () => {});
+    // What is still answered would get into what the connection is to become.
+    if (socket.destroyed || this.#clientErrors.openRequests(socket) > 0) {
+      socket.destroy();
+      return;
+    }
     this.#track((controller) => {
       socket.once("close", () => controller.abort(new UnavailableError("the client has gone")));
       return this.#serve(request, controller.signal, { request, socket, head }, async (answer) => {

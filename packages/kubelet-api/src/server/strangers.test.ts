@@ -1,10 +1,12 @@
 import { EventEmitter } from "node:events";
-import type { TLSSocket } from "node:tls";
+import type { Socket } from "node:net";
 import { expect, test } from "vitest";
 import { Strangers } from "./strangers.ts";
 
-function connection(remoteAddress: string): TLSSocket {
-  return Object.assign(new EventEmitter(), { remoteAddress }) as unknown as TLSSocket;
+let lastPort = 0;
+
+function connection(remoteAddress: string, remotePort: number = ++lastPort): Socket {
+  return Object.assign(new EventEmitter(), { remoteAddress, remotePort }) as unknown as Socket;
 }
 
 test("an address may have so many connections on which nobody was let in; others are not concerned", () => {
@@ -20,4 +22,26 @@ test("an address may have so many connections on which nobody was let in; others
   second.emit("close");
   first.emit("close");
   expect([strangers.admit(connection("10.0.0.1")), strangers.admit(connection("10.0.0.1"))]).toEqual([true, false]);
+});
+
+test("who is let in is known by address and port, for TLS has a socket of its own", () => {
+  const strangers = new Strangers(1);
+  strangers.admit(connection("10.0.0.1", 7));
+
+  strangers.letIn(connection("10.0.0.1", 7));
+
+  expect(strangers.admit(connection("10.0.0.1"))).toBe(true);
+});
+
+test("a connection that ends late does not take the count of the next one on its port", () => {
+  const strangers = new Strangers(2);
+  const [first, second] = [connection("10.0.0.1", 7), connection("10.0.0.1", 7)];
+  strangers.admit(first);
+  strangers.admit(second);
+
+  first.emit("close");
+  expect([strangers.admit(connection("10.0.0.1")), strangers.admit(connection("10.0.0.1"))]).toEqual([true, false]);
+
+  strangers.letIn(second);
+  expect(strangers.admit(connection("10.0.0.1"))).toBe(true);
 });

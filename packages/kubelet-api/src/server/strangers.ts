@@ -1,37 +1,59 @@
-import type { TLSSocket } from "node:tls";
+import type { Socket } from "node:net";
+
+/** The other end of a connection, in clear or within TLS. */
+type Peer = Pick<Socket, "remoteAddress" | "remotePort">;
+
+interface Stranger {
+  readonly address: string;
+  isCounted: boolean;
+}
 
 /**
  * Bounds how many connections an address may have on which nobody has been let in, so that one who cannot get in cannot
- * use up the connections of those who can.
+ * use up the connections of those who can. A connection counts from its first packet: TLS may never come about.
  */
 export class Strangers {
   readonly #max: number;
   readonly #byAddress = new Map<string, number>();
-  readonly #unknown = new Map<TLSSocket, string>();
+  /** By address and port: the TCP connection that came and the TLS connection it has become are two objects. */
+  readonly #unknown = new Map<string, Stranger>();
 
   /** @param max - connections of one address */
   constructor(max: number) {
     this.#max = max;
   }
 
-  /** A connection has come. @returns whether it may stay */
-  admit(socket: TLSSocket): boolean {
+  /** A TCP connection has come. @returns whether it may stay */
+  admit(socket: Socket): boolean {
     const address = socket.remoteAddress ?? "";
     const count = this.#byAddress.get(address) ?? 0;
     if (count >= this.#max) return false;
     this.#byAddress.set(address, count + 1);
-    this.#unknown.set(socket, address);
-    socket.once("close", () => this.letIn(socket));
+    const stranger = { address, isCounted: true };
+    const key = keyOf(socket);
+    this.#unknown.set(key, stranger);
+    socket.once("close", () => this.#forget(key, stranger));
     return true;
   }
 
-  /** Somebody was let in on the connection, or it is gone. */
-  letIn(socket: TLSSocket): void {
-    const address = this.#unknown.get(socket);
-    if (address === undefined) return;
-    this.#unknown.delete(socket);
-    const count = (this.#byAddress.get(address) ?? 1) - 1;
-    if (count > 0) this.#byAddress.set(address, count);
-    else this.#byAddress.delete(address);
+  /** Somebody was let in on the connection. */
+  letIn(socket: Peer): void {
+    const key = keyOf(socket);
+    const stranger = this.#unknown.get(key);
+    if (stranger) this.#forget(key, stranger);
   }
+
+  #forget(key: string, stranger: Stranger): void {
+    // Another one may have the same port by now.
+    if (this.#unknown.get(key) === stranger) this.#unknown.delete(key);
+    if (!stranger.isCounted) return;
+    stranger.isCounted = false;
+    const count = (this.#byAddress.get(stranger.address) ?? 1) - 1;
+    if (count > 0) this.#byAddress.set(stranger.address, count);
+    else this.#byAddress.delete(stranger.address);
+  }
+}
+
+function keyOf({ remoteAddress, remotePort }: Peer): string {
+  return `${remoteAddress} ${remotePort}`;
 }
