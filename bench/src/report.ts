@@ -1,5 +1,6 @@
-import { readFileSync, writeFileSync } from "node:fs";
 import type { ApiServerReport } from "./api-server.ts";
+import { ratio, writeMeasured, writeStreams } from "./guide.ts";
+import type { StreamReport } from "./streams.ts";
 
 /** Medians of one contender in one phase. */
 export interface Side {
@@ -40,17 +41,13 @@ export interface Report {
   readonly heapBytesPerPod: number;
   readonly lease: LeaseTimes;
   readonly apiServers: ApiServerReport;
+  readonly streams: StreamReport;
 }
-
-const begin = "<!-- begin measured -->";
-const end = "<!-- end measured -->";
 
 /** Writes the figures between the guide's marks. */
 export function writeGuide(file: string, report: Report): void {
-  const text = readFileSync(file, "utf8");
-  const [from, to] = [text.indexOf(begin), text.indexOf(end)];
-  if (from < 0 || to < from) throw new Error(`${file}: expected the marks ${begin} and ${end}, in this order`);
-  writeFileSync(file, `${text.slice(0, from + begin.length)}\n\n${markdown(report)}\n${text.slice(to)}`);
+  writeMeasured(file, "measured", markdown(report));
+  writeStreams(file, report.streams);
 }
 
 function markdown(report: Report): string {
@@ -121,10 +118,6 @@ function table(rows: readonly Row[]): string[] {
 function cells(side: Side): string {
   const { podsPerSecond, p50Ms, p99Ms, cpuSeconds, peakRssMiB } = side;
   return `${Math.round(podsPerSecond)} | ${Math.round(p50Ms)} ms / ${Math.round(p99Ms)} ms | ${cpuSeconds.toFixed(2)} | ${Math.round(peakRssMiB)}`;
-}
-
-function ratio(a: number, b: number): string {
-  return (a / b).toFixed(2);
 }
 
 function perPod(row: Row, request: string, pods: number): number {

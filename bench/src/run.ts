@@ -1,6 +1,6 @@
 /**
- * Measures our node against a bare loop and kwok on a real API server, and the embedded API server beside that one; writes
- * the figures to the guide.
+ * Measures our node against a bare loop and kwok on a real API server, the embedded API server beside that one, and commands
+ * and logs through a node beside the same without one; writes the figures to the guide.
  *
  * Usage: run.ts [--pods 2000] [--rounds 3] [--no-guide]
  */
@@ -16,7 +16,9 @@ import { bareLoop, kwok, nodeOf, ours, oursOver, type Contender, type Site } fro
 import { runLoad, type LoadResult, type Phase } from "./load.ts";
 import { median } from "./median.ts";
 import { cpuSeconds } from "./process-stats.ts";
+import { guide } from "./guide.ts";
 import { writeGuide, type LeaseTimes, type Report, type Row } from "./report.ts";
+import { measureStreams } from "./streams.ts";
 
 const root = join(import.meta.dirname, "../..");
 const { values } = parseArgs({
@@ -33,6 +35,7 @@ const variants = [oursOver("HTTP/1.1"), oursOver("HTTP/2")];
 
 const programs = await ensureControlPlane({ programs: ["etcd", "kube-apiserver", "kubectl", "kwok"] });
 // Before there is another API server to share the machine with.
+const streams = await measureStreams({ rounds, megabytes: 100 });
 const apiServers = await measureApiServers({ pods: Math.ceil(pods / 5), rounds, held: pods });
 await using controlPlane = await startControlPlane({
   components: [],
@@ -59,13 +62,14 @@ const report: Report = {
   heapBytesPerPod,
   lease,
   apiServers,
+  streams,
 };
 mkdirSync(join(root, ".reports"), { recursive: true });
 writeFileSync(
   join(root, ".reports/bench.json"),
   JSON.stringify({ report, results: Object.fromEntries([...results, ...overHttp]) }, undefined, 2),
 );
-if (!values["no-guide"]) writeGuide(join(root, "docs/guides/performance.md"), report);
+if (!values["no-guide"]) writeGuide(guide, report);
 process.stdout.write(`${JSON.stringify(report, undefined, 2)}\n`);
 
 async function inRounds(all: readonly Contender[]): Promise<Map<string, LoadResult[]>> {
