@@ -2,6 +2,7 @@ import { resources, systemClock, type KubeClient } from "@virtual-kubelet/kube-c
 import {
   createCertificateAuthority,
   eventually,
+  freePort,
   startControlPlane,
   startFaultProxy,
   type ControlPlaneAccess,
@@ -11,7 +12,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFailed, test } from "vitest";
-import { askKubelet, freePort, servedCertificate, type Caller, type KubeletRequest } from "../support/kubelet-request.ts";
+import { askKubelet, servedCertificate, type Caller, type KubeletRequest } from "../support/kubelet-request.ts";
 import { Program } from "../support/program.ts";
 import { createNamespace, openClient, sharedControlPlane, type OpenClient } from "./support/cluster.ts";
 import { uniqueName } from "./support/test-node.ts";

@@ -1,12 +1,12 @@
 import { startApiServer, type ApiServer } from "@virtual-kubelet/embedded-apiserver";
 import { createKubeClient, resources, systemClock, type KubeClient, type Node, type Pod } from "@virtual-kubelet/kube-client";
-import { createCertificateAuthority, eventually } from "@virtual-kubelet/testing";
+import { createCertificateAuthority, eventually, freePort } from "@virtual-kubelet/testing";
 import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { exitCodes } from "virtual-kubelet";
-import { askKubelet, freePort, servedCertificate } from "../support/kubelet-request.ts";
+import { askKubelet, servedCertificate } from "../support/kubelet-request.ts";
 import { Program, type ProgramOptions } from "../support/program.ts";
 
 const signal = new AbortController().signal;

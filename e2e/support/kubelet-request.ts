@@ -1,5 +1,4 @@
 import { request } from "node:https";
-import { createServer, type AddressInfo } from "node:net";
 import { connect } from "node:tls";
 
 /** What a caller of a node's server shows. */
@@ -76,17 +75,5 @@ export async function servedCertificate(port: number): Promise<{ readonly issuer
       resolve({ issuer: certificate?.issuer ?? "", names: certificate?.subjectAltName ?? "" });
     });
     socket.once("error", reject);
-  });
-}
-
-/** A port of this machine that nobody listens on now. */
-export async function freePort(): Promise<number> {
-  return await new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
-    });
   });
 }
