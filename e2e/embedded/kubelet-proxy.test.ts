@@ -1,7 +1,11 @@
 import { once } from "node:events";
 import type { IncomingMessage, RequestListener } from "node:http";
+import { connect as connectHttp2 } from "node:http2";
 import { createServer, request as httpsRequest, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { setTimeout as delay } from "node:timers/promises";
 import type { TLSSocket } from "node:tls";
 import { startApiServer, type ApiServer } from "@virtual-kubelet/embedded-apiserver";
 import { systemClock } from "@virtual-kubelet/kube-client";
@@ -112,6 +116,41 @@ describe.each([
     await expect(reading).rejects.toThrow("enough");
     await eventually(() => expect(kubelet.sockets.size).toBe(0));
   });
+});
+
+test.each(["http/1.1", "h2"] as const)("a log that nobody reads does not fill the memory, over %s", async (protocol) => {
+  let sentBytes = 0;
+  await using kubelet = await FakeKubelet.start((_request, response) => {
+    const flood = new Readable({
+      read() {
+        sentBytes += 65_536;
+        this.push(sentBytes > 200_000_000 ? null : Buffer.alloc(65_536));
+      },
+    });
+    pipeline(flood, response).catch(() => undefined);
+  });
+  await using cluster = await kubelet.cluster();
+  const headers = { authorization: `Bearer ${cluster.token}` };
+  await using client = new AsyncDisposableStack();
+  if (protocol === "h2") {
+    const session = connectHttp2(cluster.url, { ca: cluster.caPem });
+    client.defer(() => session.destroy());
+    session
+      .request({ ":path": `${pod}/log`, ...headers })
+      .on("error", () => undefined)
+      .pause();
+  } else {
+    const request = httpsRequest(`${cluster.url}${pod}/log`, { ca: cluster.caPem, headers, agent: false });
+    client.defer(() => void request.destroy());
+    request.on("error", () => undefined).on("response", (response) => response.pause().on("error", () => undefined));
+    request.end();
+  }
+
+  await eventually(() => expect(sentBytes).toBeGreaterThan(0));
+  await delay(500);
+
+  // What was sent lies in the buffers of sockets.
+  expect(sentBytes).toBeLessThan(30_000_000);
 });
 
 test("kubelets are shown a certificate, other services of the node are not", async () => {
