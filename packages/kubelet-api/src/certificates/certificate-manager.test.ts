@@ -78,12 +78,12 @@ async function rig(given: Given = {}) {
 }
 
 /** Keys are made in real time, of which the fake clock knows nothing. */
-const soon = (check: () => void): Promise<void> => vi.waitFor(check, { timeout: 2_000, interval: 5 });
+const soon = (check: () => void | Promise<void>): Promise<void> => vi.waitFor(check, { timeout: 2_000, interval: 5 });
 
 const requests = (api: FakeApi): CertificateSigningRequest[] => api.created as CertificateSigningRequest[];
 
 /** Signs the last request, as an approval has it signed. */
-function approve(api: FakeApi, { lifetimeMs = 100 * day, fromMs = Date.UTC(2026, 0, 1) } = {}): void {
+function approve(api: FakeApi, { lifetimeMs = 100 * day, fromMs = Date.UTC(2026, 0, 1), ips = home.ips } = {}): void {
   const request = requests(api).at(-1);
   const pem = Buffer.from(request?.spec.request ?? "", "base64").toString();
   const der = Buffer.from(pem.replaceAll(/-----.*-----|\n/g, ""), "base64");
@@ -93,7 +93,7 @@ function approve(api: FakeApi, { lifetimeMs = 100 * day, fromMs = Date.UTC(2026,
   const { certificate } = authority.issue({
     subject,
     publicKey,
-    names: home.ips,
+    names: ips,
     usage: usages.server,
     notBeforeMs: fromMs,
     notAfterMs: fromMs + lifetimeMs,
@@ -270,6 +270,42 @@ test("without the right to ask it stays with its own certificate, tells of it on
   expect(attempts).toBeGreaterThan(1);
   expect(attempts).toBeLessThan(15);
   expect(logger.warnings).toHaveLength(1);
+});
+
+test.each([
+  ["lacks the node's address", { ips: ["10.9.9.9"] }],
+  ["is over already", { fromMs: Date.UTC(2020, 0, 1), lifetimeMs: day }],
+])("a certificate that %s is told of, and another one is asked for much later", async (_what, wish) => {
+  const { api, clock, logger, store } = await rig();
+  await soon(() => expect(store.stored.pending).toBeDefined());
+
+  approve(api, wish);
+
+  await soon(() => expect(logger.warnings).toEqual([expect.stringContaining("the cluster's signer gave a certificate")]));
+  await clock.advance(600_000);
+  expect(requests(api)).toHaveLength(1);
+  await clock.advance(1_400_000);
+  await soon(() => expect(requests(api)).toHaveLength(2));
+});
+
+test("a wall clock that is set back does not keep it from asking again", async () => {
+  const api = new FakeApi();
+  let attempts = 0;
+  api.override = (method) => {
+    if (method === "POST") attempts++;
+    return { status: 403, body: { kind: "Status", code: 403, message: "no" } };
+  };
+  const clock = new FakeClock();
+  clock.jump(20_000 * day);
+  await rig({ api, clock });
+  await soon(() => expect(attempts).toBe(1));
+
+  clock.jump(-20_000 * day);
+
+  await soon(async () => {
+    await clock.advance(5_000);
+    expect(attempts).toBeGreaterThan(1);
+  });
 });
 
 test("a certificate for another key is refused", async () => {

@@ -6,7 +6,7 @@ import { isValidAt, planCertificate, rotationTimeMs, type DatedCertificate } fro
 import type { CertificateStore, PendingRequest, StoredCertificates } from "./certificate-store.ts";
 import { certificateOf, generateKey, type KeyPair, type KeyPairSource } from "./key-pair.ts";
 import { makeSelfSigned, needsSelfSigned } from "./self-signed.ts";
-import type { ServingNames } from "./serving-names.ts";
+import { covers, type ServingNames } from "./serving-names.ts";
 import { requestOutcome, submitRequest, type RequestOutcome } from "./signing-request.ts";
 
 /** How often addresses and times are looked at. */
@@ -61,7 +61,8 @@ export class CertificateManager implements KeyPairSource {
   #following: Following | undefined;
   #outcome: { readonly of: string; readonly outcome: RequestOutcome } | undefined;
   #wake = new AbortController();
-  #notBeforeMs = 0;
+  /** By the monotonic clock: a wall clock that is set right must not make the wait one of years. */
+  #notBeforeMs = -Infinity;
   #submitFailures = 0;
   #refusals = 0;
   #nextReminderMs = 0;
@@ -104,8 +105,10 @@ export class CertificateManager implements KeyPairSource {
     await this.#applyOutcome();
     const wanted = names();
     if (bootstrap) {
-      const situation = { names: wanted, issued: this.#issued, pendingNames: this.#stored.pending?.names, notBeforeMs: this.#notBeforeMs };
-      const action = planCertificate({ ...situation, nowMs: clock.now() });
+      const nowMs = clock.now();
+      const notBeforeMs = nowMs + this.#notBeforeMs - clock.monotonic();
+      const situation = { names: wanted, issued: this.#issued, pendingNames: this.#stored.pending?.names, notBeforeMs, nowMs };
+      const action = planCertificate(situation);
       if (action.kind === "request") await this.#request(action.names, signal);
       else if (action.kind === "rest" && this.#stored.pending) await this.#save({ ...this.#stored, pending: undefined });
     }
@@ -131,7 +134,7 @@ export class CertificateManager implements KeyPairSource {
     } catch (error) {
       signal.throwIfAborted();
       const delayMs = backoffMs(submitRetry, ++this.#submitFailures, random);
-      this.#notBeforeMs = clock.now() + delayMs;
+      this.#notBeforeMs = clock.monotonic() + delayMs;
       metrics.count("kubelet_server_expiration_renew_errors");
       const fields = { attempt: this.#submitFailures, delayMs: Math.round(delayMs), err: messageOf(error) };
       const message = "cannot ask the cluster for a serving certificate; the present one stays, and it is tried again";
@@ -178,8 +181,11 @@ export class CertificateManager implements KeyPairSource {
     if (outcome.kind === "issued") {
       const pair = { certificate: outcome.certificate, key: pending.key };
       try {
-        this.#issued = dated(pair, random);
-        this.#refusals = 0;
+        const issued = dated(pair, random);
+        this.#issued = issued;
+        // One that is to be replaced at once would be asked for, granted and replaced without end.
+        if (isOfUse(issued, pending.names, clock.now())) this.#refusals = 0;
+        else this.#distrustSigner(pending.name);
         await this.#save({ ...this.#stored, issued: pair, pending: undefined });
         return;
       } catch (error) {
@@ -194,8 +200,20 @@ export class CertificateManager implements KeyPairSource {
     metrics.count("kubelet_server_expiration_renew_errors");
     const delayMs =
       outcome.kind === "gone" ? backoffMs(submitRetry, ++this.#submitFailures, random) : backoffMs(refusedRetry, ++this.#refusals, random);
-    this.#notBeforeMs = clock.now() + delayMs;
+    this.#notBeforeMs = clock.monotonic() + delayMs;
     await this.#save({ ...this.#stored, pending: undefined });
+  }
+
+  /** Asking again will hardly bring a better certificate; what comes of it is used for as long as it can be. */
+  #distrustSigner(csr: string): void {
+    const { clock, logger, metrics, random } = this.#options;
+    const delayMs = backoffMs(refusedRetry, ++this.#refusals, random);
+    this.#notBeforeMs = clock.monotonic() + delayMs;
+    metrics.count("kubelet_server_expiration_renew_errors");
+    logger.warn(
+      { csr, delayMs: Math.round(delayMs) },
+      "the cluster's signer gave a certificate that lacks an address of the node, or whose time is over or yet to come by this machine's clock",
+    );
   }
 
   /** A request that nobody decides is told of after a quarter of an hour, then ever more rarely. */
@@ -269,6 +287,11 @@ export async function openCertificateManager(options: CertificateManagerOptions)
 
 function bestOf(stored: StoredCertificates, issued: X509Certificate | undefined, nowMs: number): KeyPair | undefined {
   return issued && isValidAt(issued, nowMs) ? stored.issued : stored.selfSigned;
+}
+
+/** Whether the certificate is what was asked for, and need not be replaced yet. */
+function isOfUse({ certificate, rotateAtMs }: DatedCertificate, names: ServingNames, nowMs: number): boolean {
+  return isValidAt(certificate, nowMs) && nowMs < rotateAtMs && covers(certificate, names);
 }
 
 function dated(pair: KeyPair, random: Random): DatedCertificate {
