@@ -88,6 +88,42 @@ test("a provider's error is shown without the pod's secrets, and counted by its 
   expect(counted).toEqual([{ method: "getContainerLogs", code: "UNKNOWN" }]);
 });
 
+test.each(["data", "live"] as const)("an error in the %s of a log is shown without the pod's secrets", async (part) => {
+  const failing = async function* () {
+    yield "begun\n";
+    throw new Error("GET /logs: token hunter2 has expired");
+  };
+  const whole = async function* () {};
+  const getContainerLogs = async () => ({ data: whole(), [part]: failing() });
+  const access = accessTo({ provider: { ...lifecycle, getContainerLogs }, redact: (uid) => new Error(`redacted for ${uid}`) });
+
+  const logs = await access.getContainerLogs(ref, "main", { follow: true, previous: false, timestamps: false }, signal);
+  const read: (string | Uint8Array)[] = [];
+  const reading = (async () => {
+    for await (const chunk of logs[part] ?? []) read.push(chunk);
+  })();
+
+  await expect(reading).rejects.toThrow("redacted for u1");
+  expect(read).toEqual(["begun\n"]);
+});
+
+test("a log that nobody wants any more ends at the provider", async () => {
+  let isEnded = false;
+  const endless = async function* () {
+    try {
+      while (true) yield "again\n";
+    } finally {
+      isEnded = true;
+    }
+  };
+  const access = accessTo({ provider: { ...lifecycle, getContainerLogs: async () => ({ data: endless() }) } });
+
+  const { data } = await access.getContainerLogs(ref, "main", { follow: false, previous: false, timestamps: false }, signal);
+  for await (const _chunk of data) break;
+
+  expect(isEnded).toBe(true);
+});
+
 test("a provider's own figures are taken where it has them", async () => {
   const families = [{ name: "a", help: "", type: "gauge" as const, samples: [] }];
 

@@ -70,8 +70,14 @@ export class NodeAccess implements ContainerAccess {
     return this.#live().getPods(signal);
   }
 
-  getContainerLogs(pod: PodRef, container: string, options: ContainerLogOptions, signal: AbortSignal): Promise<ContainerLogs> {
-    return this.#call("getContainerLogs", "logs", pod.uid, (provider) => provider.getContainerLogs?.(pod, container, options, signal));
+  async getContainerLogs(pod: PodRef, container: string, options: ContainerLogOptions, signal: AbortSignal): Promise<ContainerLogs> {
+    const { redact } = this.#live();
+    const logs = await this.#call("getContainerLogs", "logs", pod.uid, (provider) =>
+      provider.getContainerLogs?.(pod, container, options, signal),
+    );
+    const redacted = <T>(chunks: AsyncIterable<T>): AsyncIterable<T> => withErrors(chunks, (error) => redact(pod.uid, error));
+    const { data, live, timestamps, applied } = logs;
+    return { data: redacted(data), live: live && redacted(live), timestamps, applied };
   }
 
   runInContainer(pod: PodRef, container: string, command: readonly string[], io: AttachIO, signal: AbortSignal): Promise<ExecResult> {
@@ -121,4 +127,24 @@ export class NodeAccess implements ContainerAccess {
       this.#metrics.count("vk_provider_calls_total", { method, code });
     }
   }
+}
+
+/**
+ * The same values, with what their iteration throws as `show` has it: its text is shown to whoever reads. No generator,
+ * for that would keep a `return` from a source whose `next` does not settle.
+ */
+function withErrors<T>(source: AsyncIterable<T>, show: (error: unknown) => unknown): AsyncIterable<T> {
+  return {
+    [Symbol.asyncIterator](): AsyncIterator<T> {
+      const shown = <R>(call: () => Promise<R>): Promise<R> =>
+        Promise.try(call).catch((error: unknown) => {
+          throw show(error);
+        });
+      const iterator = source[Symbol.asyncIterator]();
+      return {
+        next: () => shown(() => iterator.next()),
+        return: (value?: unknown) => shown(async () => (await iterator.return?.(value)) ?? { done: true, value: undefined }),
+      };
+    },
+  };
 }
