@@ -28,10 +28,8 @@ const config: ViteUserConfig = defineConfig({
         extends: true,
         test: {
           name: "simulation",
-          include: ["e2e/simulation/**/*.test.ts"],
-          provide: {
-            simulation: { seeds: Number(env["SEEDS"] ?? 1000), seed: env["SEED"] === undefined ? undefined : Number(env["SEED"]) },
-          },
+          include: [env["SEED"] === undefined ? "e2e/simulation/!(replay).test.ts" : "e2e/simulation/replay.test.ts"],
+          provide: { simulation: { seeds: Number(env["SEEDS"] ?? 1000), seed: Number(env["SEED"] ?? 0) } },
           testTimeout: 1_200_000,
           fileParallelism: false,
         },
@@ -48,7 +46,7 @@ const config: ViteUserConfig = defineConfig({
         extends: true,
         test: {
           name: "embedded",
-          include: ["e2e/embedded/**/*.test.ts", parityTests],
+          include: ["e2e/embedded/**/*.test.ts", parityTests, interopTests],
           globalSetup: ["e2e/parity/support/compare-only.ts"],
           provide: { parityServer: "embedded" },
           testTimeout: 60_000,

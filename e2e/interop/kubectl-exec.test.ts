@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { digestOf, megabytes } from "../embedded/support/streaming-rig.ts";
 import { canOpenTerminals } from "../process-provider/spawn-command.ts";
 import { kubectlsHere } from "./support/cluster.ts";
-import { InteropRig, type InteropNode } from "./support/rig.ts";
+import { InteropRig, startTimeoutMs, type InteropNode } from "./support/rig.ts";
 import type { KubectlRunner } from "./support/kubectl-runner.ts";
 import { ways } from "./support/ways.ts";
 
@@ -31,8 +31,8 @@ describe.skipIf(kubectl === undefined)(`kubectl ${kubectl?.version} exec, attach
       return nodes.set(declared, { node, pod: await node.run({ command: ["sleep", "3600"] }) });
     };
     await Promise.all([start(true), start(false)]);
-  });
-  afterAll(() => rig[Symbol.asyncDispose]());
+  }, startTimeoutMs);
+  afterAll(() => rig[Symbol.asyncDispose](), startTimeoutMs);
 
   function on(declared: boolean): { readonly node: InteropNode; readonly pod: string } {
     const started = nodes.get(declared);
@@ -63,7 +63,7 @@ describe.skipIf(kubectl === undefined)(`kubectl ${kubectl?.version} exec, attach
       expect(ended).toMatchObject({ code: 3, stdout: "typed\nbehind it\n" });
     });
 
-    test(`${count.input} MB of input and ${count.output} MB of output arrive as they were`, async () => {
+    test(`${count.input} MB of input and ${count.output} MB of output arrive as they were`, { timeout: 180_000 }, async () => {
       const { client, pod } = here();
       const { stdout: printed } = await promisify(execFile)("sh", ["-c", `${flood(count.output)} | sha256sum`]);
       const { child, output, ended } = client.startQuietly("exec", "-i", pod, "--", "sh", "-c", `sha256sum >&2; ${flood(count.output)}`);

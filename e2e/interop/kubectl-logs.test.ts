@@ -2,7 +2,7 @@ import { eventually } from "@virtual-kubelet/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { kubectlsHere } from "./support/cluster.ts";
 import type { KubectlRunner } from "./support/kubectl-runner.ts";
-import { InteropRig, type InteropNode } from "./support/rig.ts";
+import { InteropRig, startTimeoutMs, type InteropNode } from "./support/rig.ts";
 
 const kubectl = (await kubectlsHere()).at(-1);
 
@@ -15,8 +15,8 @@ describe.skipIf(kubectl === undefined)(`kubectl ${kubectl?.version} logs`, { con
     rig = await InteropRig.open("logs");
     node = await rig.startNode({ declared: true });
     client = rig.kubectl(kubectl?.program ?? "");
-  });
-  afterAll(() => rig[Symbol.asyncDispose]());
+  }, startTimeoutMs);
+  afterAll(() => rig[Symbol.asyncDispose](), startTimeoutMs);
 
   test("prints what a container said, also after its end, and what the options ask for of it", async () => {
     const pod = await node.run({ command: ["printf", "one\ntwo\nthree\n"], phase: "Succeeded" });

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { digestOf, megabytes, serveTcp } from "../embedded/support/streaming-rig.ts";
 import { kubectlsHere } from "./support/cluster.ts";
 import { forwardedPorts } from "./support/forwarded-ports.ts";
-import { InteropRig, type InteropNode } from "./support/rig.ts";
+import { InteropRig, startTimeoutMs, type InteropNode } from "./support/rig.ts";
 import { ways } from "./support/ways.ts";
 
 const kubectl = (await kubectlsHere()).at(-1);
@@ -46,8 +46,8 @@ describe.skipIf(kubectl === undefined)(`kubectl ${kubectl?.version} port-forward
       return nodes.set(declared, { node, pod: await node.run({ command: ["sleep", "3600"] }) });
     };
     await Promise.all([start(true), start(false)]);
-  });
-  afterAll(() => rig[Symbol.asyncDispose]());
+  }, startTimeoutMs);
+  afterAll(() => rig[Symbol.asyncDispose](), startTimeoutMs);
 
   describe.for(ways)("over $name", ({ declared, env, atNode }) => {
     const here = (): { readonly node: InteropNode; readonly pod: string } => {

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { serveTcp } from "../embedded/support/streaming-rig.ts";
 import { kubectlsHere } from "./support/cluster.ts";
 import { forwardedPorts } from "./support/forwarded-ports.ts";
-import { InteropRig } from "./support/rig.ts";
+import { InteropRig, startTimeoutMs } from "./support/rig.ts";
 
 const kubectls = await kubectlsHere();
 
@@ -18,8 +18,8 @@ describe.skipIf(kubectls.length === 0)("a kubectl of each version", () => {
     rig = await InteropRig.open("versions");
     const node = await rig.startNode({ declared: true });
     pod = await node.run({ command: ["sh", "-c", "echo said; exec sleep 3600"] });
-  });
-  afterAll(() => rig[Symbol.asyncDispose]());
+  }, startTimeoutMs);
+  afterAll(() => rig[Symbol.asyncDispose](), startTimeoutMs);
 
   test.for(kubectls)("$version prints logs, runs commands, copies and forwards", async ({ program, version }) => {
     const client = rig.kubectl(program);

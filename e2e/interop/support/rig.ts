@@ -15,6 +15,9 @@ import { KubectlRunner } from "./kubectl-runner.ts";
 const { signal } = new AbortController();
 const providerPath = fileURLToPath(new URL("../../process-provider/provider.ts", import.meta.url));
 
+/** For hooks that start a rig: programs come up slowly on a machine that is busy. */
+export const startTimeoutMs: number = 120_000;
+
 /** A container of the only kind there is here. */
 export interface PodWish {
   /** A program of this machine, with its arguments. */
