@@ -3,7 +3,7 @@ import type { SeedResult } from "./simulate.ts";
 
 /** The command that lives through one seed once more, and shows all that happens in it. */
 export function replayCommand(seed: number): string {
-  return `SEED=${seed} npx vitest run --project simulation e2e/simulation/simulate.test.ts`;
+  return `SEED=${seed} npx vitest run --project simulation`;
 }
 
 /** How a violation is told: what did not hold, the last events, and how to see it again. */
