@@ -136,10 +136,13 @@ export class NodeAccess implements ContainerAccess {
 function withErrors<T>(source: AsyncIterable<T>, show: (error: unknown) => unknown): AsyncIterable<T> {
   return {
     [Symbol.asyncIterator](): AsyncIterator<T> {
-      const shown = <R>(call: () => Promise<R>): Promise<R> =>
-        Promise.try(call).catch((error: unknown) => {
+      const shown = async <R>(call: () => Promise<R>): Promise<R> => {
+        try {
+          return await call();
+        } catch (error) {
           throw show(error);
-        });
+        }
+      };
       const iterator = source[Symbol.asyncIterator]();
       return {
         next: () => shown(() => iterator.next()),
