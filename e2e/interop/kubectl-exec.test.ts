@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { digestOf, megabytes } from "../embedded/support/streaming-rig.ts";
 import { canOpenTerminals } from "../process-provider/spawn-command.ts";
 import { kubectlsHere } from "./support/cluster.ts";
-import { InteropRig, startTimeoutMs, type InteropNode } from "./support/rig.ts";
+import { InteropRig, startTimeoutMs, type PodOnNode } from "./support/rig.ts";
 import type { KubectlRunner } from "./support/kubectl-runner.ts";
 import { ways } from "./support/ways.ts";
 
@@ -22,26 +22,16 @@ function flood(count: number): string {
 
 describe.skipIf(kubectl === undefined)(`kubectl ${kubectl?.version} exec, attach and cp`, () => {
   let rig: InteropRig;
-  const nodes = new Map<boolean, { readonly node: InteropNode; readonly pod: string }>();
+  let on: (declared: boolean) => PodOnNode;
 
   beforeAll(async () => {
     rig = await InteropRig.open("exec");
-    const start = async (declared: boolean): Promise<unknown> => {
-      const node = await rig.startNode({ declared });
-      return nodes.set(declared, { node, pod: await node.run({ command: ["sleep", "3600"] }) });
-    };
-    await Promise.all([start(true), start(false)]);
+    on = await rig.startBoth();
   }, startTimeoutMs);
   afterAll(() => rig[Symbol.asyncDispose](), startTimeoutMs);
 
-  function on(declared: boolean): { readonly node: InteropNode; readonly pod: string } {
-    const started = nodes.get(declared);
-    if (started === undefined) throw new Error("there is no node");
-    return started;
-  }
-
   describe.for(ways)("over $name", { concurrent: true }, ({ declared, env, megabytes: count, name }) => {
-    const here = (): { readonly node: InteropNode; readonly pod: string; readonly client: KubectlRunner } => ({
+    const here = (): PodOnNode & { readonly client: KubectlRunner } => ({
       ...on(declared),
       client: rig.kubectl(kubectl?.program ?? "", env),
     });

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { digestOf, megabytes, serveTcp } from "../embedded/support/streaming-rig.ts";
 import { kubectlsHere } from "./support/cluster.ts";
 import { forwardedPorts } from "./support/forwarded-ports.ts";
-import { InteropRig, startTimeoutMs, type InteropNode } from "./support/rig.ts";
+import { InteropRig, startTimeoutMs, type PodOnNode } from "./support/rig.ts";
 import { ways } from "./support/ways.ts";
 
 const kubectl = (await kubectlsHere()).at(-1);
@@ -37,27 +37,17 @@ async function ask(port: number, text: string): Promise<string> {
 
 describe.skipIf(kubectl === undefined)(`kubectl ${kubectl?.version} port-forward`, () => {
   let rig: InteropRig;
-  const nodes = new Map<boolean, { readonly node: InteropNode; readonly pod: string }>();
+  let on: (declared: boolean) => PodOnNode;
 
   beforeAll(async () => {
     rig = await InteropRig.open("forward");
-    const start = async (declared: boolean): Promise<unknown> => {
-      const node = await rig.startNode({ declared });
-      return nodes.set(declared, { node, pod: await node.run({ command: ["sleep", "3600"] }) });
-    };
-    await Promise.all([start(true), start(false)]);
+    on = await rig.startBoth();
   }, startTimeoutMs);
   afterAll(() => rig[Symbol.asyncDispose](), startTimeoutMs);
 
   describe.for(ways)("over $name", ({ declared, env, atNode }) => {
-    const here = (): { readonly node: InteropNode; readonly pod: string } => {
-      const started = nodes.get(declared);
-      if (started === undefined) throw new Error("there is no node");
-      return started;
-    };
-
     test("serves two ports and many connections in one session, and passes each end on", async () => {
-      const { node, pod } = here();
+      const { node, pod } = on(declared);
       await using first = await serveTcp(echo);
       await using second = await serveTcp(answerAtEnd);
       const before = await node.metric("kubelet_websocket_streaming_requests_total", /subresource="portforward"/);
@@ -85,7 +75,7 @@ describe.skipIf(kubectl === undefined)(`kubectl ${kubectl?.version} port-forward
     });
 
     test("says why a port cannot be reached", async () => {
-      const { pod } = here();
+      const { pod } = on(declared);
       const port = await freePort();
       const { child, output, ended } = rig.kubectl(kubectl?.program ?? "", env).start("port-forward", pod, `:${port}`);
       const local = (await forwardedPorts(output, 1)).get(port) ?? 0;

@@ -79,6 +79,16 @@ export class InteropRig implements AsyncDisposable {
     return new InteropNode(this, { name, port, program, client: this.#client });
   }
 
+  /** Starts a node that declares WebSockets and one that does not, with a pod each. @returns the one or the other */
+  async startBoth(): Promise<(declared: boolean) => PodOnNode> {
+    const start = async (declared: boolean): Promise<PodOnNode> => {
+      const node = await this.startNode({ declared });
+      return { node, pod: await node.run({ command: ["sleep", "3600"] }) };
+    };
+    const [declaring, plain] = await Promise.all([start(true), start(false)]);
+    return (declared) => (declared ? declaring : plain);
+  }
+
   kubectl(program: string, env: Readonly<Record<string, string>> = {}): KubectlRunner {
     const { directory, kubeconfig } = this.cluster;
     return new KubectlRunner({ program, kubeconfig, directory, namespace: this.namespace, env });
@@ -87,6 +97,12 @@ export class InteropRig implements AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void> {
     return this.#ends.disposeAsync();
   }
+}
+
+/** A pod that runs and does nothing. */
+export interface PodOnNode {
+  readonly node: InteropNode;
+  readonly pod: string;
 }
 
 /** A node of the rig. */
