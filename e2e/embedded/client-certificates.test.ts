@@ -5,7 +5,8 @@ import { createCertificateAuthority, type CertificateAndKey } from "@virtual-kub
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { Agent, request } from "node:https";
-import type { TLSSocket } from "node:tls";
+import { setTimeout as delay } from "node:timers/promises";
+import { connect, type TLSSocket } from "node:tls";
 import { expect, test } from "vitest";
 
 const authority = (name: string) => createCertificateAuthority(name, systemClock);
@@ -134,6 +135,24 @@ test("an authority that is taken away takes those who are connected, on the conn
   expect(caller.connections).toBe(1);
   expect(await statusOf(server.port, clientOf(old))).toBe(401);
   expect(await statusOf(server.port, clientOf(next))).toBe(200);
+});
+
+test("an authority that is taken away takes those who are connected and have asked for nothing yet", async () => {
+  const old = authority("old");
+  const ca = new ChangingCa(old.certificate);
+  await using server = await startServer(ca);
+  const { certificate, key } = clientOf(old);
+  const socket = connect({ host: "127.0.0.1", port: server.port, cert: certificate, key, rejectUnauthorized: false });
+  // With TLS 1.3 the client is done before the server is: it has to have read the certificate.
+  await once(socket, "secureConnect");
+  await delay(100);
+
+  ca.replace(authority("next").certificate);
+
+  socket.write("GET /pods HTTP/1.1\r\nHost: x\r\n\r\n");
+  const [answer] = (await once(socket, "data")) as [Buffer];
+  socket.destroy();
+  expect(String(answer)).toMatch(/^HTTP\/1\.1 401 /);
 });
 
 test("an authority that comes late lets in those who are connected", async () => {

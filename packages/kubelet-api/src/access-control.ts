@@ -17,6 +17,11 @@ export interface CredentialSource {
    * CA's. A resumed session without a certificate is `authorized` as well, so the certificate has to be looked at, too.
    */
   readonly socket: Pick<TLSSocket, "authorized" | "getPeerCertificate">;
+  /**
+   * The client CA, in PEM, that `authorized` was found by: a connection may be older than the one in force, and the one
+   * in force may not have come into use. Absent: it is not known, and `authorized` counts for nothing.
+   */
+  readonly judgedBy?: string | undefined;
 }
 
 /** What a request wants to do. The resource is always `nodes`, of the core group's `v1`. */

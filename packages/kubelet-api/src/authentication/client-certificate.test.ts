@@ -22,7 +22,7 @@ function caller(
   subject: Subject,
   { authorized = true, by = authority, usage = usages.client }: { authorized?: boolean; by?: TestAuthority; usage?: string } = {},
 ) {
-  return { headers: {}, socket: connectionWith(by.issue({ subject, usage }).certificate, authorized) };
+  return { headers: {}, socket: connectionWith(by.issue({ subject, usage }).certificate, authorized), judgedBy: by.certificate };
 }
 
 test("common name, organizations and uid are user, groups and uid; the certificate's hash is in extra", () => {
@@ -78,6 +78,16 @@ test("an authority that is no longer the client CA loses those who are connected
   ca.pem = new TestAuthority().certificate;
 
   expect(certificates.authenticate(request)).toBeUndefined();
+});
+
+test("what TLS found good counts by the authority that it was found by, and no other", () => {
+  const { certificates } = rig();
+  const [old, intermediate] = [new TestAuthority("old"), new TestAuthority("intermediate")];
+  const socket = () => connectionWith(intermediate.issue({ subject: [cn("ann")], usage: usages.client }).certificate, true);
+
+  expect(certificates.authenticate({ headers: {}, socket: socket(), judgedBy: authority.certificate })?.name).toBe("ann");
+  expect(certificates.authenticate({ headers: {}, socket: socket(), judgedBy: old.certificate })).toBeUndefined();
+  expect(certificates.authenticate({ headers: {}, socket: socket() })).toBeUndefined();
 });
 
 test("an authority that becomes the client CA gains those who are connected", () => {

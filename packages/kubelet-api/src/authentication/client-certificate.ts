@@ -25,8 +25,6 @@ export interface ClientCertificatesOptions {
 interface Seen {
   readonly certificate: X509Certificate;
   readonly user: User | undefined;
-  /** The bundle in force when the connection was first seen. */
-  readonly firstBundle: string | undefined;
   /** The bundle that {@link isTrusted} is about. */
   bundle: string | undefined;
   isTrusted: boolean;
@@ -51,13 +49,13 @@ export class ClientCertificates {
    * The certificate's user; `undefined` if there is no certificate, it names nobody, or it is not one of the client
    * CA's in force: also on a connection that is older than that CA.
    */
-  authenticate({ socket }: CredentialSource): User | undefined {
+  authenticate({ socket, judgedBy }: CredentialSource): User | undefined {
     const { clientCa, clock, metrics } = this.#options;
     const bundle = clientCa.current();
     const seen = this.#look(socket);
     if (seen?.user === undefined || bundle === undefined) return undefined;
     if (seen.bundle !== bundle) {
-      seen.isTrusted = (socket.authorized && seen.firstBundle === bundle) || this.#isIssuedBy(seen.certificate, bundle);
+      seen.isTrusted = (socket.authorized && judgedBy === bundle) || this.#isIssuedBy(seen.certificate, bundle);
       seen.bundle = bundle;
     }
     const { validFromDate, validToDate } = seen.certificate;
@@ -77,7 +75,6 @@ export class ClientCertificates {
     const seen: Seen = {
       certificate,
       user: userOf(shown.subject, certificate),
-      firstBundle: this.#options.clientCa.current(),
       bundle: undefined,
       isTrusted: false,
     };

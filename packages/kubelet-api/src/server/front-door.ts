@@ -20,6 +20,8 @@ export interface IncomingCall {
   readonly headers: IncomingHttpHeaders;
   /** Of the connection. */
   readonly socket: CredentialSource["socket"];
+  /** {@link CredentialSource.judgedBy} */
+  readonly judgedBy?: string | undefined;
   readonly upgrade: IncomingUpgrade | undefined;
   /** Aborts when the client is gone, or the server stops. */
   readonly signal: AbortSignal;

@@ -25,6 +25,7 @@ import { StreamSlots } from "../streams/stream-slots.ts";
 import { text, type Answer } from "./answer.ts";
 import { ClientErrors } from "./client-errors.ts";
 import { FrontDoor, type IncomingCall } from "./front-door.ts";
+import { peerKey } from "./peer.ts";
 import { RequestMetrics } from "./request-metrics.ts";
 import { refuseOnSocket, sendAnswer } from "./send-answer.ts";
 import { resolveServerLimits, type ResolvedServerLimits, type ServerLimits } from "./server-limits.ts";
@@ -99,6 +100,10 @@ class RunningServer implements KubeletServer {
   readonly #open = new Map<Promise<void>, AbortController>();
   /** Every connection, also one whose handshake is not over, or that was upgraded. */
   readonly #connections = new Set<Duplex>();
+  /** The client CA by which each connection's certificate was judged, by its peer. */
+  readonly #judges = new Map<string, string | undefined>();
+  /** The client CA of new connections. */
+  #judge: string | undefined;
   #port = 0;
 
   constructor(options: KubeletServerOptions) {
@@ -137,6 +142,7 @@ class RunningServer implements KubeletServer {
       logger,
       tracer,
     });
+    this.#judge = certificate.current().clientCa;
     this.#server = this.#createServer(certificate);
     this.#certificateChanges = certificate.onChange(() => this.#reload(certificate));
   }
@@ -191,8 +197,13 @@ class RunningServer implements KubeletServer {
     });
     server.maxConnections = limits.maxConnections;
     server.on("connection", (socket) => {
+      const key = peerKey(socket as Socket);
       this.#connections.add(socket);
-      socket.once("close", () => this.#connections.delete(socket));
+      this.#judges.set(key, this.#judge);
+      socket.once("close", () => {
+        this.#connections.delete(socket);
+        this.#judges.delete(key);
+      });
       if (!this.#strangers.admit(socket as Socket)) socket.destroy();
     });
     server.on("tlsClientError", (error, socket) => this.#tlsErrors.note(error, socket.remoteAddress));
@@ -204,7 +215,9 @@ class RunningServer implements KubeletServer {
 
   #reload(certificate: ServingCertificate): void {
     try {
-      this.#server.setSecureContext(secureContextOptions(certificate.current()));
+      const tls = certificate.current();
+      this.#server.setSecureContext(secureContextOptions(tls));
+      this.#judge = tls.clientCa;
       this.#logger.info({}, "the node's server uses a new certificate, or a new client CA");
     } catch (error) {
       this.#logger.error({ err: messageOf(error) }, "the node's server keeps its certificate: the new one cannot be used");
@@ -269,7 +282,8 @@ class RunningServer implements KubeletServer {
       return;
     }
     const socket = request.socket as TLSSocket;
-    const call: IncomingCall = { method: request.method ?? "", url: request.url ?? "", headers: request.headers, socket, upgrade, signal };
+    const { method = "", url = "", headers } = request;
+    const call: IncomingCall = { method, url, headers, socket, judgedBy: this.#judges.get(peerKey(socket)), upgrade, signal };
     await this.#door.handle(call, send, () => this.#strangers.letIn(socket));
   }
 }

@@ -1,7 +1,5 @@
 import type { Socket } from "node:net";
-
-/** The other end of a connection, in clear or within TLS. */
-type Peer = Pick<Socket, "remoteAddress" | "remotePort">;
+import { peerKey, type Peer } from "./peer.ts";
 
 interface Stranger {
   readonly address: string;
@@ -15,7 +13,6 @@ interface Stranger {
 export class Strangers {
   readonly #max: number;
   readonly #byAddress = new Map<string, number>();
-  /** By address and port: the TCP connection that came and the TLS connection it has become are two objects. */
   readonly #unknown = new Map<string, Stranger>();
 
   /** @param max - connections of one address */
@@ -30,7 +27,7 @@ export class Strangers {
     if (count >= this.#max) return false;
     this.#byAddress.set(address, count + 1);
     const stranger = { address, isCounted: true };
-    const key = keyOf(socket);
+    const key = peerKey(socket);
     this.#unknown.set(key, stranger);
     socket.once("close", () => this.#forget(key, stranger));
     return true;
@@ -38,7 +35,7 @@ export class Strangers {
 
   /** Somebody was let in on the connection. */
   letIn(socket: Peer): void {
-    const key = keyOf(socket);
+    const key = peerKey(socket);
     const stranger = this.#unknown.get(key);
     if (stranger) this.#forget(key, stranger);
   }
@@ -52,8 +49,4 @@ export class Strangers {
     if (count > 0) this.#byAddress.set(stranger.address, count);
     else this.#byAddress.delete(stranger.address);
   }
-}
-
-function keyOf({ remoteAddress, remotePort }: Peer): string {
-  return `${remoteAddress} ${remotePort}`;
 }
