@@ -6,7 +6,8 @@ export interface StreamingLimits {
   readonly idleMs?: number | undefined;
   /**
    * What a stream may hold that its reader has not taken yet, in bytes; the whole connection is read no further while one
-   * holds more. Default: 524,288. What a chunk costs beside its bytes counts too.
+   * holds more, or all of its streams together sixteen times as much. Default: 524,288. What a chunk costs beside its bytes
+   * counts too.
    */
   readonly streamBufferBytes?: number | undefined;
   /** How many streams may be open at once on a connection that forwards ports; default: 4,096. More are refused. */

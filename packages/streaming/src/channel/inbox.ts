@@ -14,6 +14,7 @@ type Sink = (chunk: Buffer | undefined) => void;
 export class Inbox {
   readonly #limitBytes: number;
   readonly #onFull: (full: boolean) => void;
+  readonly #onCost: ((change: number) => void) | undefined;
   #chunks: Buffer[] = [];
   #cost = 0;
   #full = false;
@@ -23,10 +24,12 @@ export class Inbox {
   /**
    * @param limitBytes - above it the inbox is full
    * @param onFull - told when it becomes full, and when it is so no longer; it takes chunks all the same
+   * @param onCost - told by how many bytes it holds more, or less
    */
-  constructor(limitBytes: number, onFull: (full: boolean) => void) {
+  constructor(limitBytes: number, onFull: (full: boolean) => void, onCost?: (change: number) => void) {
     this.#limitBytes = limitBytes;
     this.#onFull = onFull;
+    this.#onCost = onCost;
   }
 
   /** Whether nothing more can arrive. */
@@ -44,7 +47,9 @@ export class Inbox {
       return;
     }
     this.#chunks.push(chunk.length < copyBelowBytes ? Buffer.from(chunk) : chunk);
-    this.#cost += chunk.length + chunkOverheadBytes;
+    const cost = chunk.length + chunkOverheadBytes;
+    this.#cost += cost;
+    this.#onCost?.(cost);
     if (this.#cost > this.#limitBytes) this.#setFull(true);
   }
 
@@ -86,6 +91,7 @@ export class Inbox {
 
   #clear(): void {
     this.#chunks = [];
+    if (this.#cost > 0) this.#onCost?.(-this.#cost);
     this.#cost = 0;
     this.#setFull(false);
   }

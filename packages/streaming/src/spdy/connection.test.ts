@@ -7,7 +7,7 @@ import { ManualClock } from "../test-support/manual-clock.ts";
 import { type SpdyPeer, spdyPeer } from "../test-support/spdy-peer.ts";
 import { quiet, until } from "../test-support/until.ts";
 import { SpdyConnection, type SpdyConnectionOptions } from "./connection.ts";
-import { encodeGoAway, encodePing, encodeRstStream, type SpdyFrame } from "./frames.ts";
+import { encodeDataHead, encodeGoAway, encodePing, encodeRstStream, type SpdyFrame } from "./frames.ts";
 import type { SpdyStream } from "./stream.ts";
 
 interface Server {
@@ -170,6 +170,37 @@ test("a reader that stalls holds the connection, and one that goes on frees it",
   let read = 0;
   readable.on("data", (chunk: Buffer) => (read += chunk.length));
   await until(() => read === 40 * 16 * 1024);
+  expect(server.peer.socket.isPaused()).toBe(false);
+});
+
+test("streams that stall hold the connection together, also if none of them is full", async () => {
+  const server = serve({ limits: resolveLimits({ streamBufferBytes: 10_000 }) });
+  for (let index = 0; index < 40; index++) {
+    server.peer.open(2 * index + 1, {});
+    server.peer.data(2 * index + 1, Buffer.alloc(5_000));
+  }
+  await quiet(500);
+  expect(server.peer.socket.isPaused()).toBe(true);
+  expect(server.streams.length).toBeLessThan(40);
+
+  for (let index = 0; index < 40; index++) {
+    await until(() => server.streams.length > index);
+    server.streams[index]?.inbox.discard();
+  }
+
+  expect(server.peer.socket.isPaused()).toBe(false);
+});
+
+test("a stream that is reset while it is full holds the connection no longer once its reader is gone", async () => {
+  const server = serve({ limits: resolveLimits({ streamBufferBytes: 10_000 }) });
+  server.peer.open(1, {});
+  const [stream] = await opened(server, 1);
+  const readable = readableOf(stream!).on("error", () => undefined);
+  server.peer.raw.write(Buffer.concat([encodeDataHead(1, 20_000, false), Buffer.alloc(20_000), encodeRstStream(1, 5)]));
+
+  await until(() => readable.destroyed);
+  await quiet();
+
   expect(server.peer.socket.isPaused()).toBe(false);
 });
 

@@ -26,6 +26,9 @@ const lingerMs = 10_000;
 /** How often a peer that is not read is asked for a sign of life. */
 const stallPingMs = 2_000;
 
+/** All streams together may hold as much as so many that are full. */
+const fullStreams = 16;
+
 /** How a connection is run. */
 export interface SpdyConnectionOptions {
   readonly role: "server" | "client";
@@ -63,13 +66,14 @@ export class SpdyConnection {
   readonly #streams = new Map<number, SpdyStream>();
   readonly #pending = new Map<number, PendingOpen>();
   /** Held for streams that are full, by id, and for reasons of the connection's own. */
-  readonly #gate: ReadGate<number | "headers" | "backlog">;
+  readonly #gate: ReadGate<number | "headers" | "backlog" | "held">;
   readonly #writer: FrameWriter;
   readonly #carrier: StreamCarrier;
   readonly #watch: ConnectionWatch;
   readonly #over = new AbortController();
   #nextId: number;
   #lastPeerId = 0;
+  #heldBytes = 0;
   #goneAway = false;
   #finished: Error | undefined;
   #ending = false;
@@ -91,6 +95,7 @@ export class SpdyConnection {
       },
       sendReset: (id) => this.#sendControl(encodeRstStream(id, resetStatus.cancel)),
       setFull: (id, full) => (full ? this.#gate.hold(id) : this.#gate.release(id)),
+      addHeld: (change) => this.#addHeld(change),
       forget: (id) => this.#forget(id),
     };
     this.#watch = new ConnectionWatch({
@@ -275,6 +280,12 @@ export class SpdyConnection {
     if (pending === undefined) return;
     if (fin) pending.stream.receive(Buffer.alloc(0), true);
     pending.settle();
+  }
+
+  #addHeld(change: number): void {
+    this.#heldBytes += change;
+    if (this.#heldBytes > this.#options.limits.streamBufferBytes * fullStreams) this.#gate.hold("held");
+    else if (this.#gate.isHeldFor("held")) this.#gate.release("held");
   }
 
   #forget(id: number): void {

@@ -10,6 +10,8 @@ export interface StreamCarrier {
   sendReset(id: number): void;
   /** Whether the stream holds more than it may. */
   setFull(id: number, full: boolean): void;
+  /** The stream holds so many bytes more, or less. */
+  addHeld(change: number): void;
   /** Nothing more is sent or received on the stream. */
   forget(id: number): void;
 }
@@ -31,7 +33,11 @@ export class SpdyStream implements Channel {
     this.id = id;
     this.headers = headers;
     this.#carrier = carrier;
-    this.inbox = new Inbox(carrier.streamBufferBytes, (full) => carrier.setFull(id, full));
+    this.inbox = new Inbox(
+      carrier.streamBufferBytes,
+      (full) => carrier.setFull(id, full),
+      (change) => carrier.addHeld(change),
+    );
   }
 
   /** Whether this side has said that it sends no more. */
