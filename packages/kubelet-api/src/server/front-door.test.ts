@@ -11,6 +11,7 @@ import { fakeNode, fakePod } from "../test-support/fake-node.ts";
 import { RecordingLogger } from "../test-support/recording-logger.ts";
 import { text, type Answer } from "./answer.ts";
 import { FrontDoor, type IncomingCall } from "./front-door.ts";
+import { SparseLog } from "./sparse-log.ts";
 import { RequestMetrics } from "./request-metrics.ts";
 
 /** A front door of two nodes, with a route for pods and one for everything's names. */
@@ -42,6 +43,7 @@ function setUp(access: Partial<AccessControl> = {}, pods: Pod[] = [fakePod()]) {
     ]),
     metrics: new RequestMetrics({ metrics: { ...noMetrics, count: (_name, labels) => void counted.push(labels) }, clock: new FakeClock() }),
     logger,
+    sparseLog: new SparseLog({ clock: new FakeClock(), logger }),
     tracer: noTracer,
   });
   const ask = async (url: string, method = "GET"): Promise<{ status: number; body: unknown; isLetIn: boolean }> => {

@@ -12,6 +12,7 @@ import { text, type Answer } from "./answer.ts";
 import { Refusal } from "./refusal.ts";
 import type { RequestMetrics } from "./request-metrics.ts";
 import { parseRequestTarget } from "./request-target.ts";
+import type { SparseLog } from "./sparse-log.ts";
 
 /** A request as it arrives. */
 export interface IncomingCall {
@@ -34,6 +35,8 @@ export interface FrontDoorOptions {
   readonly router: Router;
   readonly metrics: RequestMetrics;
   readonly logger: Logger;
+  /** For what callers who are not let in can cause. */
+  readonly sparseLog: SparseLog;
   readonly tracer: Tracer;
 }
 
@@ -117,7 +120,12 @@ export class FrontDoor {
     try {
       user = await this.#options.accessControl.authenticate(call, call.signal);
     } catch (error) {
-      this.#options.logger.warn({ err: messageOf(error) }, "a request is refused: it could not be found out who calls");
+      this.#options.sparseLog.tell(
+        "warn",
+        "authentication",
+        { err: messageOf(error) },
+        "a request is refused: it could not be found out who calls",
+      );
     }
     if (user) return user;
     throw new Refusal(401, "Unauthorized");
@@ -133,7 +141,9 @@ export class FrontDoor {
     try {
       decision = await this.#options.accessControl.authorize(user, { verb, subresources, nodeName, path: destination.path }, signal);
     } catch (error) {
-      this.#options.logger.warn(
+      this.#options.sparseLog.tell(
+        "warn",
+        "authorization",
         { user: user.name, verb, path: destination.path, err: messageOf(error) },
         "a request could not be authorized",
       );

@@ -30,7 +30,7 @@ import { RequestMetrics } from "./request-metrics.ts";
 import { refuseOnSocket, sendAnswer } from "./send-answer.ts";
 import { resolveServerLimits, type ResolvedServerLimits, type ServerLimits } from "./server-limits.ts";
 import { Strangers } from "./strangers.ts";
-import { TlsErrorLog } from "./tls-error-log.ts";
+import { SparseLog } from "./sparse-log.ts";
 import { secureContextOptions } from "./tls-options.ts";
 
 /** What {@link startKubeletServer} serves, and where. */
@@ -93,7 +93,7 @@ class RunningServer implements KubeletServer {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #strangers: Strangers;
-  readonly #tlsErrors: TlsErrorLog;
+  readonly #sparseLog: SparseLog;
   readonly #clientErrors: ClientErrors;
   readonly #certificateChanges: Disposable;
   /** What ends each request that is open. */
@@ -120,7 +120,7 @@ class RunningServer implements KubeletServer {
     this.#logger = logger;
     this.#limits = resolveServerLimits(options.limits);
     this.#strangers = new Strangers(this.#limits.maxStrangersPerAddress);
-    this.#tlsErrors = new TlsErrorLog({ clock, logger });
+    this.#sparseLog = new SparseLog({ clock, logger });
     this.#clientErrors = new ClientErrors(clock);
     const directory = new NodeDirectory(nodes);
     const routes = routeTable({
@@ -140,6 +140,7 @@ class RunningServer implements KubeletServer {
       router: new Router(routes),
       metrics: new RequestMetrics({ metrics, clock }),
       logger,
+      sparseLog: this.#sparseLog,
       tracer,
     });
     this.#judge = certificate.current().clientCa;
@@ -206,7 +207,10 @@ class RunningServer implements KubeletServer {
       });
       if (!this.#strangers.admit(socket as Socket)) socket.destroy();
     });
-    server.on("tlsClientError", (error, socket) => this.#tlsErrors.note(error, socket.remoteAddress));
+    server.on("tlsClientError", (error: Error & { readonly code?: string }, socket) => {
+      const { code = "UNKNOWN" } = error;
+      this.#sparseLog.tell("info", code, { code, address: socket.remoteAddress }, "a TLS handshake failed");
+    });
     server.on("clientError", (error, socket) => this.#clientErrors.handle(error, socket));
     server.on("request", (request, response) => this.#onRequest(request, response));
     server.on("upgrade", (request, socket, head) => this.#onUpgrade(request, socket, head));

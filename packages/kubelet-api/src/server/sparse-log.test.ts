@@ -1,0 +1,30 @@
+import { FakeClock } from "@virtual-kubelet/kube-client/testing";
+import { expect, test } from "vitest";
+import { RecordingLogger } from "../test-support/recording-logger.ts";
+import { SparseLog } from "./sparse-log.ts";
+
+test("a kind is told of once a minute, with how often it came between", async () => {
+  const [clock, logger] = [new FakeClock(), new RecordingLogger()];
+  const log = new SparseLog({ clock, logger });
+  const tell = (kind: string, address: string): void => log.tell("info", kind, { kind, address }, "it happened");
+
+  for (let index = 0; index < 5; index++) tell("ERR_SSL_HTTP_REQUEST", "10.0.0.1");
+  tell("ECONNRESET", "10.0.0.1");
+  await clock.advance(60_000);
+  tell("ERR_SSL_HTTP_REQUEST", "10.0.0.2");
+
+  expect(logger.fields).toEqual([
+    { kind: "ERR_SSL_HTTP_REQUEST", address: "10.0.0.1" },
+    { kind: "ECONNRESET", address: "10.0.0.1" },
+    { kind: "ERR_SSL_HTTP_REQUEST", address: "10.0.0.2", more: 4 },
+  ]);
+});
+
+test("who makes up new kinds does not fill the log either", () => {
+  const logger = new RecordingLogger();
+  const log = new SparseLog({ clock: new FakeClock(), logger });
+
+  for (let index = 0; index < 1_000; index++) log.tell("warn", `KIND_${index}`, {}, "it happened");
+
+  expect(logger.lines.length).toBe(17);
+});
