@@ -99,7 +99,12 @@ class StreamServer implements AsyncDisposable {
   static async start(kind: "node" | "direct"): Promise<StreamServer> {
     const execArgv = ["--conditions=@virtual-kubelet/source", "--disable-warning=ExperimentalWarning", "--expose-gc"];
     const child = fork(join(import.meta.dirname, "stream-server.ts"), [kind], { execArgv });
-    const [access] = (await once(child, "message")) as [StreamServerAccess];
+    const [access] = (await Promise.race([
+      once(child, "message"),
+      once(child, "exit").then(([code]) => {
+        throw new Error(`the server of streams (${kind}) ended with code ${String(code)} before it said where it is`);
+      }),
+    ])) as [StreamServerAccess];
     return new StreamServer(child, access);
   }
 
