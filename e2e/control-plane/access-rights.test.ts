@@ -3,6 +3,7 @@ import { eventually } from "@virtual-kubelet/testing";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { Program } from "../support/program.ts";
 import { createNamespace, openClient, sharedControlPlane, type OpenClient } from "./support/cluster.ts";
+import { applyPrintedRights } from "./support/printed-rights.ts";
 
 const { signal } = new AbortController();
 const controlPlane = sharedControlPlane();
@@ -27,18 +28,15 @@ afterAll(async () => {
   await opened[Symbol.asyncDispose]();
 });
 
+const commonWords = ["--provider", "mock", "--health-addr", "off", "--identity", "test"];
+
 function start(words: readonly string[]): Program {
-  return new Program([...words, "--provider", "mock", "--health-addr", "off", "--identity", "test"], { cwd: controlPlane.directory });
+  return new Program([...words, ...commonWords], { cwd: controlPlane.directory });
 }
 
 /** Applies the rights that the dry run prints, and nothing else of it. */
 async function applyRights(words: readonly string[]): Promise<void> {
-  await using program = start([...words, "--dry-run"]);
-  expect(await program.exit).toBe(0);
-  const rights = program.stdout.split("---\n").filter((document) => !/^kind: (Node|Lease)$/m.test(document));
-  const stdin = rights.join("---\n");
-  expect(await controlPlane.kubectl(["apply", "-f", "-"], { stdin })).toMatchObject({ code: 0 });
-  cleanUp.push(() => controlPlane.kubectl(["delete", "--ignore-not-found", "-f", "-"], { stdin }));
+  cleanUp.push(await applyPrintedRights(controlPlane, [...words, ...commonWords]));
 }
 
 /** Runs a pod that needs a secret, a config map and its services, and deletes it. */

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { resources, type KubeClient } from "@virtual-kubelet/kube-client";
 import { eventually, startFaultProxy, type FaultProxy } from "@virtual-kubelet/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
-import { Program } from "../support/program.ts";
 import { createNamespace, openClient, sharedControlPlane, type OpenClient } from "./support/cluster.ts";
+import { applyPrintedRights } from "./support/printed-rights.ts";
 import { forgetNode, nodeToBe, readyCondition, startNode, uniqueName, type TestNode } from "./support/test-node.ts";
 import { podOn, Pods } from "./support/workload.ts";
 
@@ -182,16 +182,8 @@ test("500 and 503 now and then: everything gets there in the end", async () => {
 
 test("401 after a token's rotation: the node, with no more rights than the dry run asks for, reads the new token and goes on", async () => {
   const name = uniqueName("rotating");
-  const words = ["--dry-run", "--provider", "mock", "--nodename", name, "--kubeconfig", controlPlane.kubeconfig.path];
-  await using dryRun = new Program(words, { cwd: controlPlane.directory });
-  expect(await dryRun.exit).toBe(0);
-  // All but the node and its lease, which the node makes itself; under a name that no other test takes away.
   const account = `vk-${name}`;
-  const access = dryRun.stdout
-    .split(/^---$/m)
-    .filter((document) => !/^kind: (?:Node|Lease)$/m.test(document))
-    .map((document) => document.replaceAll(/name: virtual-kubelet\b/g, `name: ${account}`));
-  expect(await controlPlane.kubectl(["apply", "-f", "-"], { stdin: access.join("---\n") })).toMatchObject({ code: 0 });
+  await applyPrintedRights(controlPlane, ["--provider", "mock", "--nodename", name, "--kubeconfig", controlPlane.kubeconfig.path], account);
   const tokenFile = join(controlPlane.directory, `token-${name}`);
   const rotate = async (): Promise<void> => {
     const { stdout } = await controlPlane.kubectl(["create", "token", account, "-n", "kube-system"]);

@@ -15,6 +15,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, onTestFailed, test } 
 import { askKubelet, servedCertificate, type Caller, type KubeletRequest } from "../support/kubelet-request.ts";
 import { Program } from "../support/program.ts";
 import { createNamespace, openClient, sharedControlPlane, type OpenClient } from "./support/cluster.ts";
+import { applyPrintedRights } from "./support/printed-rights.ts";
 import { uniqueName } from "./support/test-node.ts";
 import { podOn } from "./support/workload.ts";
 
@@ -66,7 +67,6 @@ async function startProgram({
     [...flags, "--health-addr", "off", "--identity", name, "--kubeconfig", (kubeconfig ?? cluster.kubeconfig).path, ...words],
     { cwd: cluster.directory },
   );
-  onTestFailed(() => console.error(program.stderr.split("\n").slice(-60).join("\n")));
   expect(await cluster.kubectl(["wait", `node/${name}`, "--for=create", "--timeout=30s"])).toMatchObject({ code: 0 });
   expect(await cluster.kubectl(["wait", `node/${name}`, "--for=condition=Ready", "--timeout=30s"])).toMatchObject({ code: 0 });
   return {
@@ -82,17 +82,8 @@ async function startProgram({
 
 /** Applies the rights that the dry run prints, under names that no other test takes away. @returns the service account */
 async function applyRights(nodeName: string): Promise<string> {
-  const words = ["--dry-run", "--provider", "mock", "--nodename", nodeName, "--kubelet-port", "1"];
-  await using dryRun = new Program(words, { cwd: controlPlane.directory });
-  expect(await dryRun.exit).toBe(0);
   const account = `vk-${nodeName}`;
-  const rights = dryRun.stdout
-    .split(/^---$/m)
-    .filter((document) => !/^kind: (?:Node|Lease)$/m.test(document))
-    .map((document) => document.replaceAll(/name: virtual-kubelet(?=$|-)/gm, `name: ${account}`));
-  const stdin = rights.join("---\n");
-  expect(await controlPlane.kubectl(["apply", "-f", "-"], { stdin })).toMatchObject({ code: 0 });
-  cleanUp.push(() => controlPlane.kubectl(["delete", "--ignore-not-found", "-f", "-"], { stdin }));
+  cleanUp.push(await applyPrintedRights(controlPlane, ["--provider", "mock", "--nodename", nodeName, "--kubelet-port", "1"], account));
   return account;
 }
 
