@@ -12,6 +12,7 @@ import { waitingReasonOf } from "../env/pod-resolver.ts";
 import { mountWaitingReason } from "../volumes/mount-error.ts";
 import type { PodOptions, RegisteredNode } from "../options.ts";
 import type { Capabilities } from "../provider/capabilities.ts";
+import { podSpan } from "../provider/pod-span.ts";
 import type { ProviderCalls } from "../provider/provider-calls.ts";
 import type { ResolvedPod } from "../provider/resolved-pod.ts";
 import { withoutServiceAccountVolume } from "../provider/service-account-volume.ts";
@@ -66,9 +67,7 @@ export class PodWorker {
     const { clock, store, tracer } = this.#deps;
     const plan = planPod(store.get(uid), record, clock.monotonic());
     if (plan.kind === "nothing") return;
-    const { name, namespace } = record.ref;
-    const attributes = { "k8s.pod.uid": uid, "k8s.pod.name": name, "k8s.namespace.name": namespace, "vk.plan": plan.kind };
-    return tracer.span("pod.sync", attributes, () => this.#carryOut(plan, record, signal));
+    return tracer.span("pod.sync", { ...podSpan(record.ref), "vk.plan": plan.kind }, () => this.#carryOut(plan, record, signal));
   }
 
   async #carryOut(first: PodPlan, record: PodRecord, signal: AbortSignal): Promise<WorkResult | void> {

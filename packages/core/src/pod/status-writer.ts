@@ -15,6 +15,7 @@ import {
 } from "@virtual-kubelet/kube-client";
 import { isTerminalPhase } from "./pod-phase.ts";
 import type { PodRecord } from "./pod-record.ts";
+import { podSpan } from "../provider/pod-span.ts";
 import type { PodRef } from "../provider/provider.ts";
 import { toEpochMs } from "../kubernetes/api-time.ts";
 import { isNewer } from "../kubernetes/resource-version.ts";
@@ -168,10 +169,10 @@ export class StatusWriter {
   }
 
   /** @returns the pod as the server has it then, its metadata alone */
-  #patch({ namespace, name, uid }: PodRef, body: Record<string, unknown>, signal: AbortSignal): Promise<Pick<Pod, "metadata">> {
+  #patch(ref: PodRef, body: Record<string, unknown>, signal: AbortSignal): Promise<Pick<Pod, "metadata">> {
     const { client, tracer } = this.#deps;
-    const attributes = { "k8s.pod.uid": uid, "k8s.pod.name": name, "k8s.namespace.name": namespace };
-    return tracer.span("status.patch", attributes, () =>
+    const { namespace, name } = ref;
+    return tracer.span("status.patch", podSpan(ref), () =>
       client.patch(resources.pods, { namespace, name }, { type: "strategic", body }, { subresource: "status", answer: "metadata", signal }),
     );
   }

@@ -1,6 +1,7 @@
 import { codeOf, DeadlineExceededError } from "@virtual-kubelet/errdefs";
-import type { Clock, DeepReadonly, Logger, Metrics, Pod, SpanAttributes, Tracer } from "@virtual-kubelet/kube-client";
+import type { Clock, DeepReadonly, Logger, Metrics, Pod, Tracer } from "@virtual-kubelet/kube-client";
 import type { DeletePodOptions, PodLifecycleHandler, PodRef, ProviderPod, ProviderPodList, ProviderPodStatus } from "./provider.ts";
+import { podSpan } from "./pod-span.ts";
 import { checkPod, checkPodList, checkStatus } from "./provider-output.ts";
 import type { ResolvedPod } from "./resolved-pod.ts";
 
@@ -66,7 +67,7 @@ export class ProviderCalls {
     const startedMs = clock.monotonic();
     let code = "OK";
     try {
-      return await tracer.span(`provider.${method}`, podAttributes(ref), () => this.#race(method, ref, signal, start));
+      return await tracer.span(`provider.${method}`, ref ? podSpan(ref) : {}, () => this.#race(method, ref, signal, start));
     } catch (error) {
       code = codeOf(error) ?? "UNKNOWN";
       throw ref && this.#deps.redact && error !== signal.reason ? this.#deps.redact(ref.uid, error) : error;
@@ -119,8 +120,4 @@ export class ProviderCalls {
       outer.removeEventListener("abort", onAbort);
     }
   }
-}
-
-function podAttributes(ref: PodRef | undefined): SpanAttributes {
-  return ref ? { "k8s.pod.uid": ref.uid, "k8s.pod.name": ref.name, "k8s.namespace.name": ref.namespace } : {};
 }
