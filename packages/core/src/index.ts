@@ -63,6 +63,8 @@ export {
   type ServiceAccountToken,
   type ServiceAccountTokenOptions,
 } from "./provider/provider.ts";
+export { computePhase, isTerminalPhase, type PodPhase, type StatusByName } from "./pod/pod-phase.ts";
+export { isSidecar, shouldRestart } from "./pod/restart-policy.ts";
 export { formatQuantity, milliUnits, parseQuantity, wholeUnits, type Quantity, type QuantityFormat } from "./kubernetes/quantity.ts";
 export type { KnownOfPod, ResolvedEnvVar, ResolvedPod } from "./provider/resolved-pod.ts";
 export type { VolumeFile, VolumePayload } from "./volumes/volume-payload.ts";

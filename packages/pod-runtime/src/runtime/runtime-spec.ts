@@ -1,0 +1,67 @@
+import type { Container, DeepReadonly, Pod, ResolvedEnvVar } from "@virtual-kubelet/core";
+
+/** One entry of a pod's `/etc/hosts`. */
+export interface HostAlias {
+  readonly ip: string;
+  readonly hostnames: readonly string[];
+}
+
+/** What a pod's resolver is to ask. */
+export interface DnsSettings {
+  readonly servers: readonly string[];
+  readonly searches: readonly string[];
+  readonly options: readonly string[];
+}
+
+/** All a runtime needs to make a sandbox. Nothing in it has to be looked up. */
+export interface SandboxSpec {
+  /** Names the sandbox and finds it again; see {@link podLabels}. */
+  readonly labels: Readonly<Record<string, string>>;
+  readonly hostname: string;
+  /** Absent: the runtime's own. */
+  readonly dns?: DnsSettings | undefined;
+  readonly hosts: readonly HostAlias[];
+  /** The pod, for what only the sandbox takes: host namespaces, host ports, sysctls, runtime class. */
+  readonly pod: DeepReadonly<Pod>;
+}
+
+/** A folder or file of the host in a container. */
+export interface ContainerMount {
+  readonly hostPath: string;
+  readonly containerPath: string;
+  readonly isReadOnly: boolean;
+  readonly propagation?: "None" | "HostToContainer" | "Bidirectional" | undefined;
+}
+
+/** What a container may use. Absent: without limit. */
+export interface ResourceLimits {
+  /** Relative weight, 2 to 262144. */
+  readonly cpuShares?: number | undefined;
+  /** Microseconds of each {@link cpuPeriodMicros}; at least 1000. */
+  readonly cpuQuotaMicros?: number | undefined;
+  readonly cpuPeriodMicros?: number | undefined;
+  readonly memoryBytes?: number | undefined;
+}
+
+/** All a runtime needs to make a container. Nothing in it has to be looked up. It may hold secrets. */
+export interface ContainerSpec {
+  /** Names the container and finds it again; see {@link containerLabels}. */
+  readonly labels: Readonly<Record<string, string>>;
+  /** By content, as {@link RuntimeImage.id} gave it. */
+  readonly imageId: string;
+  /** Empty: the image's. */
+  readonly command: readonly string[];
+  /** Empty: the image's, unless there is a command. */
+  readonly args: readonly string[];
+  readonly environment: readonly ResolvedEnvVar[];
+  readonly mounts: readonly ContainerMount[];
+  readonly limits: ResourceLimits;
+  /** -1000 to 1000; the kernel kills the highest first. */
+  readonly oomScoreAdjustment: number;
+  /** The pod, for what the rest leaves out: security contexts, devices, shared namespaces. */
+  readonly pod: DeepReadonly<Pod>;
+  /** The container in it, for its working folder, `tty`, `stdin`, `stdinOnce`, security context. */
+  readonly container: DeepReadonly<Container>;
+  /** Container whose process namespace an ephemeral container joins. */
+  readonly targetContainerId?: string | undefined;
+}
