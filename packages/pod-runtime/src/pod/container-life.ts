@@ -1,0 +1,92 @@
+/** How a container's run ended. Times are wall-clock milliseconds since the epoch. */
+export interface Termination {
+  readonly exitCode: number;
+  /** As in a status: `Completed`, `Error`, `OOMKilled`, `StartError`, `ContainerStatusUnknown`, … */
+  readonly reason: string;
+  readonly message?: string | undefined;
+  readonly startedAtMs?: number | undefined;
+  readonly finishedAtMs: number;
+  /** Absent if the runtime never made the container. */
+  readonly id?: string | undefined;
+}
+
+/** What is known of an instance that the runtime runs. */
+export interface RunningInstance {
+  readonly id: string;
+  readonly startedAtMs: number;
+}
+
+/** Why a container is stopped; all but `podEnding` leave the restart to the policy. */
+export type StopReason = "podEnding" | "liveness" | "startup" | "changed" | "postStart";
+
+/**
+ * Where a container is in its life. All `…Ms` that end in `untilMs` or `deadlineMs` are monotonic.
+ *
+ * - `idle`: its turn has not come, or has come and `settle` will begin it.
+ * - `pulling`: the image is being made sure of. Left by `imageReady`, `imageFailed`.
+ * - `starting`: it is being made and started. Left by `started`, `startFailed`.
+ * - `postStart`: it runs, and its hook does. Left by `hookEnded`, `exited`.
+ * - `running`: left by `exited`, or by a wish to stop it.
+ * - `preStop`: a stop has begun, and its hook runs. Left by `hookEnded`, `exited`, or the deadline.
+ * - `stopping`: the runtime is stopping it. Left by `exited`.
+ * - `waiting`: it failed or ended, and is begun again at `untilMs`.
+ * - `ended`: it is never started again; without a termination in the record it never ran.
+ */
+export type ContainerLife =
+  | { readonly kind: "idle" }
+  | { readonly kind: "pulling" }
+  | { readonly kind: "starting" }
+  | { readonly kind: "postStart"; readonly instance: RunningInstance }
+  | { readonly kind: "running"; readonly instance: RunningInstance; readonly isStarted: boolean; readonly isReady: boolean }
+  | {
+      readonly kind: "preStop" | "stopping";
+      readonly instance: RunningInstance;
+      readonly isStarted: boolean;
+      readonly isReady: boolean;
+      readonly why: StopReason;
+      readonly deadlineMs: number;
+      /** When the runtime has failed to stop it: when to try again. */
+      readonly retryAtMs?: number | undefined;
+    }
+  | { readonly kind: "waiting"; readonly reason: string; readonly message: string; readonly untilMs: number; readonly sinceMs: number }
+  | { readonly kind: "ended" };
+
+/** A back-off that doubles. */
+export interface BackoffRecord {
+  /** The next wait, in milliseconds. */
+  readonly delayMs: number;
+  /** When it was last used; monotonic. */
+  readonly usedAtMs: number;
+}
+
+/** All that is known of one container of a pod. */
+export interface ContainerRecord {
+  readonly life: ContainerLife;
+  /** Number of the newest attempt, running or not; -1 before the first. */
+  readonly attempt: number;
+  /** Spec hash of the newest attempt. */
+  readonly specHash?: string | undefined;
+  /** End of the newest attempt that has ended. */
+  readonly lastTermination?: Termination | undefined;
+  /** End of the attempt before that one. */
+  readonly previousTermination?: Termination | undefined;
+  /** Whether an init container has ended well, or a sidecar was started once, in this sandbox. */
+  readonly isInitialized: boolean;
+  /** The image as the runtime names it, and by content. */
+  readonly image?: { readonly name: string; readonly id: string } | undefined;
+  readonly crashBackoff?: BackoffRecord | undefined;
+  readonly pullBackoff?: BackoffRecord | undefined;
+}
+
+/** A container nothing has happened to. */
+export const newContainer: ContainerRecord = { life: { kind: "idle" }, attempt: -1, isInitialized: false };
+
+/** The instance that the runtime runs, if it runs one. */
+export function instanceOf(life: ContainerLife): RunningInstance | undefined {
+  return "instance" in life ? life.instance : undefined;
+}
+
+/** Whether something of the container is at work in the runtime: it runs, or is being started. */
+export function isLive(life: ContainerLife): boolean {
+  return life.kind === "starting" || "instance" in life;
+}

@@ -1,0 +1,150 @@
+import { shouldRestart } from "@virtual-kubelet/core";
+import type { ContainerLife, ContainerRecord, StopReason, Termination } from "./container-life.ts";
+import type { Instant } from "./instant.ts";
+import type { PodEffect, Step } from "./pod-effect.ts";
+import type { PlannedContainer, PodPlan } from "./pod-plan.ts";
+import { backoffAfter, goSeconds } from "./restart-backoff.ts";
+
+/** Least time a container has between the stop signal and SIGKILL. Source: minimumGracePeriodInSeconds of kubernetes v1.36.3 kuberuntime. */
+export const minGraceMs = 2_000;
+/** How long after a failed start or stop it is tried again. Source: backOffPeriod of kubernetes v1.36.3 pkg/kubelet/kubelet.go. */
+export const retryMs = 10_000;
+
+/** A container of a pod, and what is asked of it. */
+export interface ContainerContext {
+  readonly plan: PodPlan;
+  readonly planned: PlannedContainer;
+  readonly now: Instant;
+  /** Whether the pod's containers are to end. */
+  readonly isEnding: boolean;
+}
+
+/** The record of a container whose newest attempt has ended: to be started again at once or later, or never. */
+export function afterEnd(record: ContainerRecord, termination: Termination, context: ContainerContext): Step<ContainerRecord> {
+  const { planned, now, isEnding } = context;
+  const why = "why" in record.life ? record.life.why : undefined;
+  const isDone = planned.role === "init" && termination.exitCode === 0;
+  const ended: ContainerRecord = {
+    ...record,
+    life: { kind: "ended" },
+    previousTermination: record.lastTermination,
+    lastTermination: termination,
+    isInitialized: isDone || (planned.role === "sidecar" && record.isInitialized),
+  };
+  if (isDone || isEnding || !mayRestart(context, termination.exitCode)) return { state: ended, effects: [] };
+  if (why === "changed") return { state: { ...ended, life: { kind: "idle" }, crashBackoff: undefined }, effects: [] };
+  return backOff(ended, agoOf(termination, now), context);
+}
+
+/** When it ended, on the monotonic clock. */
+function agoOf({ finishedAtMs }: Termination, now: Instant): number {
+  return now.monotonicMs - Math.max(0, now.wallMs - finishedAtMs);
+}
+
+function backOff(record: ContainerRecord, endedAtMs: number, context: ContainerContext): Step<ContainerRecord> {
+  const { plan, planned, now } = context;
+  const { dueMs, delayMs, next } = backoffAfter(record.crashBackoff, endedAtMs);
+  if (dueMs <= now.monotonicMs) return { state: { ...record, life: { kind: "idle" }, crashBackoff: next }, effects: [] };
+  const pod = podName(plan);
+  const message = `back-off ${goSeconds(delayMs)} restarting failed container=${planned.name} pod=${pod}`;
+  const life: ContainerLife = { kind: "waiting", reason: "CrashLoopBackOff", message, untilMs: dueMs, sinceMs: now.monotonicMs };
+  return {
+    state: { ...record, life, crashBackoff: next },
+    effects: [warning("BackOff", `Back-off restarting failed container ${planned.name} in pod ${pod}`, planned)],
+  };
+}
+
+/** A pod as a kubelet writes it in messages. */
+export function podName({ pod }: PodPlan): string {
+  const { name, namespace, uid } = pod.metadata ?? {};
+  return `${name}_${namespace}(${uid})`;
+}
+
+function mayRestart({ plan, planned }: ContainerContext, exitCode: number): boolean {
+  const { role, container } = planned;
+  if (role === "ephemeral" || (role === "init" && exitCode === 0)) return false;
+  return shouldRestart(container, plan.pod.spec ?? { containers: [] }, exitCode);
+}
+
+/** The record of a container that runs now; without a postStart hook it counts as running at once. */
+export function afterStart(
+  record: ContainerRecord,
+  instance: { id: string; startedAtMs: number },
+  context: ContainerContext,
+): Step<ContainerRecord> {
+  const { planned } = context;
+  const started: PodEffect = {
+    kind: "event",
+    type: "Normal",
+    reason: "Started",
+    message: `Started container ${planned.name}`,
+    container: planned.name,
+  };
+  if (planned.container.lifecycle?.postStart) {
+    const effects: PodEffect[] = [started, { kind: "runHook", container: planned.name, id: instance.id, hook: "postStart" }];
+    return { state: { ...record, life: { kind: "postStart", instance } }, effects };
+  }
+  return { state: nowRunning(record, instance, planned), effects: [started] };
+}
+
+/** The record of a container whose postStart hook, if any, is through. */
+export function nowRunning(
+  record: ContainerRecord,
+  instance: { id: string; startedAtMs: number },
+  planned: PlannedContainer,
+): ContainerRecord {
+  const isStarted = planned.container.startupProbe === undefined;
+  const life: ContainerLife = {
+    kind: "running",
+    instance,
+    isStarted,
+    isReady: isStarted && planned.container.readinessProbe === undefined,
+  };
+  return { ...record, life, isInitialized: record.isInitialized || (planned.role === "sidecar" && isStarted) };
+}
+
+/** Why and until when a container is stopped. */
+export interface StopWish {
+  readonly why: StopReason;
+  /** Monotonic. */
+  readonly deadlineMs: number;
+  /** Event for people. */
+  readonly message: string;
+}
+
+/** Begins to stop a container that runs: its preStop hook first, if there is time. */
+export function beginStop(record: ContainerRecord, wish: StopWish, { planned, now }: ContainerContext): Step<ContainerRecord> {
+  const { life } = record;
+  if (life.kind !== "running" && life.kind !== "postStart") return { state: record, effects: [] };
+  const flags = life.kind === "running" ? life : { isStarted: false, isReady: false };
+  const leftMs = wish.deadlineMs - now.monotonicMs;
+  const killing: PodEffect = { kind: "event", type: "Normal", reason: "Killing", message: wish.message, container: planned.name };
+  const stop = {
+    instance: life.instance,
+    isStarted: flags.isStarted,
+    isReady: flags.isReady,
+    why: wish.why,
+    deadlineMs: wish.deadlineMs,
+  };
+  if (planned.container.lifecycle?.preStop && leftMs > 0) {
+    const hook: PodEffect = { kind: "runHook", container: planned.name, id: life.instance.id, hook: "preStop", timeoutMs: leftMs };
+    return { state: { ...record, life: { kind: "preStop", ...stop } }, effects: [killing, hook] };
+  }
+  const stopping: ContainerLife = { kind: "stopping", ...stop };
+  return { state: { ...record, life: stopping }, effects: [killing, stopEffect(planned, stopping, now)] };
+}
+
+/** The call that stops a container with what is left of its grace. */
+export function stopEffect(
+  planned: PlannedContainer,
+  life: { readonly instance: { readonly id: string }; readonly deadlineMs: number },
+  now: Instant,
+): PodEffect {
+  const graceMs = Math.max(minGraceMs, life.deadlineMs - now.monotonicMs);
+  return { kind: "stopContainer", container: planned.name, id: life.instance.id, graceMs };
+}
+
+/** A warning for people about a container. */
+export function warning(reason: string, message: string, planned?: PlannedContainer): PodEffect {
+  return { kind: "event", type: "Warning", reason, message, container: planned?.name };
+}

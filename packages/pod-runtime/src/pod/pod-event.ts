@@ -1,0 +1,66 @@
+import type { DeepReadonly, Pod } from "@virtual-kubelet/core";
+import type { Termination } from "./container-life.ts";
+
+/** Which start of which container something is about. */
+export interface AttemptRef {
+  readonly container: string;
+  readonly attempt: number;
+}
+
+/** What can happen to a pod. Those about an attempt or an id that is not waited for change nothing. */
+export type PodEvent =
+  /** Time has passed: see `nextDueMs`. */
+  | { readonly kind: "tick" }
+  /** The spec, labels or annotations changed. */
+  | { readonly kind: "updated"; readonly pod: DeepReadonly<Pod> }
+  /** What waits for its configuration is to be tried at once. */
+  | { readonly kind: "configurationChanged" }
+  /** The pod is to end; again with less grace to shorten it. */
+  | { readonly kind: "deleted"; readonly graceMs: number }
+  /** The pod is made to fail, as by eviction. */
+  | { readonly kind: "failed"; readonly graceMs: number; readonly reason: string; readonly message: string }
+  | { readonly kind: "sandboxCreated"; readonly attempt: number; readonly sandboxId: string; readonly ips: readonly string[] }
+  | { readonly kind: "sandboxFailed"; readonly attempt: number; readonly message: string }
+  /** The sandbox stopped or vanished, on our wish or not. What ran in it does not any more. */
+  | { readonly kind: "sandboxStopped"; readonly sandboxId: string }
+  | { readonly kind: "sandboxStopFailed"; readonly sandboxId: string }
+  | { readonly kind: "removed" }
+  | { readonly kind: "removeFailed" }
+  | {
+      readonly kind: "imageReady";
+      readonly container: string;
+      readonly specHash: string;
+      readonly image: { readonly name: string; readonly id: string };
+    }
+  | {
+      readonly kind: "imageFailed";
+      readonly container: string;
+      readonly specHash: string;
+      readonly reason: string;
+      readonly message: string;
+    }
+  | ({ readonly kind: "started"; readonly id: string; readonly startedAtMs: number } & AttemptRef)
+  /** It was not made, `id` absent, or could not be started. */
+  | ({
+      readonly kind: "startFailed";
+      readonly id?: string | undefined;
+      readonly reason: "CreateContainerConfigError" | "CreateContainerError" | "RunContainerError";
+      readonly message: string;
+    } & AttemptRef)
+  | { readonly kind: "exited"; readonly container: string; readonly id: string; readonly termination: Termination }
+  | { readonly kind: "stopFailed"; readonly container: string; readonly id: string }
+  | {
+      readonly kind: "hookEnded";
+      readonly container: string;
+      readonly id: string;
+      readonly hook: "postStart" | "preStop";
+      /** Absent: it went well. */
+      readonly error?: string | undefined;
+    }
+  | {
+      readonly kind: "probed";
+      readonly container: string;
+      readonly id: string;
+      readonly probe: "startup" | "liveness" | "readiness";
+      readonly isSuccess: boolean;
+    };

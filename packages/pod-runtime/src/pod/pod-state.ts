@@ -1,0 +1,45 @@
+import type { ContainerRecord } from "./container-life.ts";
+import type { PodPlan } from "./pod-plan.ts";
+
+/** The pod's place in the runtime. `untilMs` is monotonic. */
+export type PodStage =
+  /** No sandbox, and one is wanted at once. */
+  | { readonly kind: "noSandbox"; readonly failures: number }
+  | { readonly kind: "creatingSandbox"; readonly attempt: number; readonly failures: number }
+  /** It could not be made; tried again at `untilMs`. */
+  | { readonly kind: "sandboxFailed"; readonly untilMs: number; readonly failures: number; readonly message: string }
+  | { readonly kind: "up"; readonly sandboxId: string; readonly ips: readonly string[] }
+  /** All containers have ended; the sandbox is being stopped. */
+  | { readonly kind: "stoppingSandbox"; readonly sandboxId: string; readonly untilMs?: number | undefined }
+  /** All has ended; what it left stays for its logs. */
+  | { readonly kind: "finished" }
+  /** What it left is being removed. */
+  | { readonly kind: "removing"; readonly untilMs?: number | undefined }
+  /** The runtime holds nothing of it any more. */
+  | { readonly kind: "gone" };
+
+/** Why the pod's containers are to end. */
+export interface PodEnding {
+  /** `finished`: the main containers are through, or an init container failed for good. `failed`: the pod is made to fail. */
+  readonly why: "deleted" | "failed" | "finished";
+  /** When the grace is over; monotonic. */
+  readonly deadlineMs: number;
+  /** With `failed`: reason and message of the pod, such as `DeadlineExceeded`. */
+  readonly reason?: string | undefined;
+  readonly message?: string | undefined;
+}
+
+/** All that is known of a pod. Never changed in place. */
+export interface PodState {
+  readonly plan: PodPlan;
+  readonly stage: PodStage;
+  /** Number of the newest sandbox; -1 before the first. */
+  readonly sandboxAttempt: number;
+  /** By name; every container of the plan has one. */
+  readonly containers: ReadonlyMap<string, ContainerRecord>;
+  readonly ending?: PodEnding | undefined;
+  /** Whether it was deleted, whatever ended it first. */
+  readonly isDeleted: boolean;
+  /** Since when `activeDeadlineSeconds` counts; monotonic. */
+  readonly activeSinceMs: number;
+}

@@ -1,0 +1,317 @@
+import { describe, expect, test } from "vitest";
+import { PodRig, podWith } from "../test-support/pod-rig.ts";
+
+const init = (name: string) => ({ name, image: "app:1" });
+const sidecar = (name: string) => ({ ...init(name), restartPolicy: "Always" });
+
+describe("starting", () => {
+  test("makes the sandbox, then the image, then the container", () => {
+    const rig = new PodRig(podWith({}));
+
+    expect(rig.open).toEqual(["createSandbox"]);
+    rig.answer(rig.take("createSandbox"));
+    expect(rig.open).toEqual(["ensureImage app"]);
+    rig.answer(rig.take("ensureImage"));
+    expect(rig.open).toEqual(["startContainer app"]);
+    expect(rig.status("app").state).toEqual({ waiting: { reason: "ContainerCreating" } });
+    rig.answer(rig.take("startContainer"));
+
+    expect(rig.status("app")).toMatchObject({
+      ready: true,
+      started: true,
+      restartCount: 0,
+      containerID: "fake://c1",
+      imageID: "app@sha256:1",
+    });
+    expect(rig.report).toMatchObject({ podIP: "10.0.0.1" });
+  });
+
+  test("runs init containers one after another, and all containers after them", () => {
+    const rig = new PodRig(podWith({ initContainers: [init("one"), init("two")], containers: [init("a"), init("b")] }));
+
+    rig.answerAll();
+    expect(rig.status("one").state).toHaveProperty("running");
+    expect(rig.status("two").state).toEqual({ waiting: { reason: "PodInitializing" } });
+    rig.exit("one", 0);
+    rig.answerAll();
+    expect(rig.status("a").state).toEqual({ waiting: { reason: "PodInitializing" } });
+    rig.exit("two", 0);
+
+    expect(rig.open).toEqual(["ensureImage a", "ensureImage b"]);
+    expect(rig.status("two")).toMatchObject({ ready: true });
+  });
+
+  test("waits for a sidecar to be started, not for its end", () => {
+    const startupProbe = { exec: { command: ["true"] } };
+    const rig = new PodRig(podWith({ initContainers: [{ ...sidecar("proxy"), startupProbe }] }));
+
+    rig.answerAll();
+    expect(rig.status("app").state).toHaveProperty("waiting");
+    rig.send({ kind: "probed", container: "proxy", id: rig.idOf("proxy"), probe: "startup", isSuccess: true });
+
+    expect(rig.open).toEqual(["ensureImage app"]);
+  });
+
+  test("starts a sidecar again while the containers run", () => {
+    const rig = new PodRig(podWith({ initContainers: [sidecar("proxy")] }));
+
+    rig.answerAll();
+    rig.exit("proxy", 0);
+    rig.answerAll();
+
+    expect(rig.status("proxy")).toMatchObject({ restartCount: 1, started: true });
+    expect(rig.status("app").restartCount).toBe(0);
+  });
+
+  test("starts an ephemeral container at once and never again", () => {
+    const rig = new PodRig(podWith({ initContainers: [init("one")], ephemeralContainers: [init("debug")] }));
+
+    rig.answerAll();
+    rig.exit("debug", 1);
+
+    expect(rig.open).toEqual([]);
+    expect(rig.status("debug").state).toHaveProperty("terminated.exitCode", 1);
+  });
+
+  test("does not show a container as running before its postStart hook is through", () => {
+    const lifecycle = { postStart: { exec: { command: ["true"] } } };
+    const rig = new PodRig(podWith({ containers: [{ ...init("app"), lifecycle }] }));
+
+    for (const kind of ["createSandbox", "ensureImage", "startContainer"] as const) rig.answer(rig.take(kind));
+    expect(rig.status("app").state).toEqual({ waiting: { reason: "ContainerCreating" } });
+    rig.answerAll();
+
+    expect(rig.status("app").state).toHaveProperty("running");
+  });
+});
+
+describe("failing", () => {
+  test("tries a sandbox again after 10 and 20 seconds", () => {
+    const rig = new PodRig(podWith({}));
+
+    rig.send({ kind: "sandboxFailed", attempt: rig.take("createSandbox").attempt, message: "no network" });
+    rig.pass(9_999);
+    expect(rig.open).toEqual([]);
+    rig.pass(1);
+    rig.send({ kind: "sandboxFailed", attempt: rig.take("createSandbox").attempt, message: "no network" });
+    rig.pass(20_000);
+
+    expect(rig.take("createSandbox").attempt).toBe(2);
+    expect(rig.events[0]).toBe("FailedCreatePodSandBox: Failed to create pod sandbox: no network");
+  });
+
+  test("shows a failed pull as such, then as waiting for the next", () => {
+    const rig = new PodRig(podWith({}));
+    rig.answer(rig.take("createSandbox"));
+
+    rig.send({ ...rig.take("ensureImage"), kind: "imageFailed", reason: "ErrImagePull", message: "not found" });
+    expect(rig.status("app").state).toEqual({ waiting: { reason: "ErrImagePull", message: "not found" } });
+    rig.pass(2_000);
+    expect(rig.status("app").state).toEqual({
+      waiting: { reason: "ImagePullBackOff", message: 'Back-off pulling image "app:1": ErrImagePull: not found' },
+    });
+    rig.pass(8_000);
+
+    expect(rig.open).toEqual(["ensureImage app"]);
+  });
+
+  test("pulls at once when the image is changed", () => {
+    const rig = new PodRig(podWith({}));
+    rig.answer(rig.take("createSandbox"));
+    rig.send({ ...rig.take("ensureImage"), kind: "imageFailed", reason: "ErrImagePull", message: "not found" });
+
+    rig.send({ kind: "updated", pod: podWith({ containers: [{ name: "app", image: "app:2" }] }) });
+
+    expect(rig.open).toEqual(["ensureImage app"]);
+  });
+
+  test("tries a missing configuration again after ten seconds, or as soon as it has changed, as the same attempt", () => {
+    const rig = new PodRig(podWith({}));
+    for (const kind of ["createSandbox", "ensureImage"] as const) rig.answer(rig.take(kind));
+
+    rig.send({ ...rig.take("startContainer"), kind: "startFailed", reason: "CreateContainerConfigError", message: 'secret "s" not found' });
+    expect(rig.status("app").state).toEqual({ waiting: { reason: "CreateContainerConfigError", message: 'secret "s" not found' } });
+    rig.send({ kind: "configurationChanged" });
+    rig.answerAll();
+
+    expect(rig.status("app")).toMatchObject({ restartCount: 0, ready: true });
+  });
+
+  test("waits 0, 10 and 20 seconds between crashes, and says so", () => {
+    const rig = new PodRig(podWith({}));
+    rig.answerAll();
+
+    rig.exit("app", 1);
+    expect(rig.open).toEqual(["ensureImage app"]);
+    expect(rig.status("app").state).toHaveProperty("terminated.exitCode", 1);
+    rig.answerAll();
+    rig.exit("app", 1);
+    expect(rig.status("app")).toMatchObject({
+      state: { waiting: { reason: "CrashLoopBackOff", message: "back-off 10s restarting failed container=app pod=web_default(u1)" } },
+      lastState: { terminated: { exitCode: 1 } },
+      restartCount: 1,
+    });
+    rig.pass(10_000);
+    rig.answerAll();
+    rig.exit("app", 1);
+    rig.pass(19_999);
+    expect(rig.open).toEqual([]);
+    rig.pass(1);
+    rig.answerAll();
+
+    expect(rig.status("app").restartCount).toBe(3);
+  });
+
+  test("ends the pod when an init container fails for good", () => {
+    const rig = new PodRig(podWith({ restartPolicy: "Never", initContainers: [sidecar("proxy"), init("one")] }));
+
+    rig.answerAll();
+    rig.exit("one", 1);
+    rig.answerAll();
+
+    expect(rig.status("app").state).toEqual({ waiting: { reason: "PodInitializing" } });
+    expect(rig.status("proxy").state).toHaveProperty("terminated");
+    expect(rig.state.stage).toEqual({ kind: "finished" });
+  });
+
+  test("restarts a container that fails its liveness probe, with the probe's own grace", () => {
+    const livenessProbe = { exec: { command: ["true"] }, terminationGracePeriodSeconds: 5 };
+    const rig = new PodRig(podWith({ containers: [{ ...init("app"), livenessProbe }] }));
+    rig.answerAll();
+
+    rig.send({ kind: "probed", container: "app", id: rig.idOf("app"), probe: "liveness", isSuccess: false });
+
+    expect(rig.take("stopContainer")).toMatchObject({ graceMs: 5_000 });
+    expect(rig.events).toContain("Killing: Container app failed liveness probe, will be restarted");
+    rig.exit("app", 137);
+    rig.answerAll();
+    expect(rig.status("app").restartCount).toBe(1);
+  });
+
+  test("makes a new sandbox when it is lost, and runs the init containers again", () => {
+    const rig = new PodRig(podWith({ initContainers: [init("one")] }));
+    rig.answerAll();
+    rig.exit("one", 0);
+    rig.answerAll();
+
+    rig.send({ kind: "sandboxStopped", sandboxId: "s0" });
+
+    expect(rig.status("app").state).toHaveProperty("terminated.exitCode", 137);
+    rig.answerAll();
+    expect(rig.status("one")).toMatchObject({ restartCount: 1 });
+    expect(rig.status("one").state).toHaveProperty("running");
+    rig.exit("one", 0);
+    rig.answerAll();
+    expect(rig.status("app")).toMatchObject({ restartCount: 1, ready: true });
+  });
+});
+
+describe("ending", () => {
+  test("stops sidecars after the containers, the last one first", () => {
+    const rig = new PodRig(podWith({ initContainers: [sidecar("a"), sidecar("b")] }));
+    rig.answerAll();
+
+    rig.send({ kind: "deleted", graceMs: 30_000 });
+    expect(rig.open).toEqual(["stopContainer app"]);
+    rig.answer(rig.take("stopContainer"));
+    expect(rig.open).toEqual(["stopContainer b"]);
+    rig.answer(rig.take("stopContainer"));
+    expect(rig.open).toEqual(["stopContainer a"]);
+    rig.answerAll();
+
+    expect(rig.state.stage).toEqual({ kind: "gone" });
+  });
+
+  test("takes the preStop hook's time from the grace, and leaves two seconds", () => {
+    const lifecycle = { preStop: { exec: { command: ["sleep"] } } };
+    const rig = new PodRig(podWith({ containers: [{ ...init("app"), lifecycle }] }));
+    rig.answerAll();
+
+    rig.send({ kind: "deleted", graceMs: 10_000 });
+    expect(rig.take("runHook")).toMatchObject({ hook: "preStop", timeoutMs: 10_000 });
+    expect(rig.open).toEqual([]);
+    rig.pass(10_000);
+
+    expect(rig.take("stopContainer").graceMs).toBe(2_000);
+  });
+
+  test("runs no preStop hook without grace", () => {
+    const lifecycle = { preStop: { exec: { command: ["sleep"] } } };
+    const rig = new PodRig(podWith({ containers: [{ ...init("app"), lifecycle }] }));
+    rig.answerAll();
+
+    rig.send({ kind: "deleted", graceMs: 0 });
+
+    expect(rig.open).toEqual(["stopContainer app"]);
+  });
+
+  test("shortens a stop when it is deleted again with less grace, and never lengthens it", () => {
+    const rig = new PodRig(podWith({}));
+    rig.answerAll();
+
+    rig.send({ kind: "deleted", graceMs: 30_000 });
+    rig.pass(5_000);
+    rig.send({ kind: "deleted", graceMs: 60_000 });
+    rig.send({ kind: "deleted", graceMs: 3_000 });
+
+    expect([rig.take("stopContainer").graceMs, rig.take("stopContainer").graceMs]).toEqual([30_000, 3_000]);
+    expect(rig.open).toEqual([]);
+  });
+
+  test("stops a container that comes up after the pod was deleted", () => {
+    const rig = new PodRig(podWith({}));
+    for (const kind of ["createSandbox", "ensureImage"] as const) rig.answer(rig.take(kind));
+
+    rig.send({ kind: "deleted", graceMs: 30_000 });
+    expect(rig.open).toEqual(["startContainer app"]);
+    rig.answer(rig.take("startContainer"));
+
+    expect(rig.open).toEqual(["stopContainer app"]);
+  });
+
+  test("fails with DeadlineExceeded once all has ended", () => {
+    const rig = new PodRig(podWith({ activeDeadlineSeconds: 60 }));
+    rig.answerAll();
+
+    rig.pass(60_000);
+    expect(rig.report.phase).toBeUndefined();
+    rig.answerAll();
+
+    expect(rig.report).toMatchObject({
+      phase: "Failed",
+      reason: "DeadlineExceeded",
+      message: "Pod was active on the node longer than the specified deadline",
+    });
+  });
+
+  test("keeps what has ended for its logs until it is deleted", () => {
+    const rig = new PodRig(podWith({ restartPolicy: "OnFailure" }));
+    rig.answerAll();
+
+    rig.exit("app", 0);
+    rig.answerAll();
+    expect(rig.state.stage).toEqual({ kind: "finished" });
+    rig.send({ kind: "deleted", graceMs: 0 });
+
+    expect(rig.open).toEqual(["removeAll"]);
+  });
+
+  test("tries again what the runtime failed to stop or to remove", () => {
+    const rig = new PodRig(podWith({}));
+    rig.answerAll();
+    rig.send({ kind: "deleted", graceMs: 30_000 });
+
+    rig.send({ ...rig.take("stopContainer"), kind: "stopFailed" });
+    rig.pass(10_000);
+    expect(rig.take("stopContainer").graceMs).toBe(20_000);
+    rig.exit("app", 0);
+    rig.send({ ...rig.take("stopSandbox"), kind: "sandboxStopFailed" });
+    rig.pass(10_000);
+    rig.answer(rig.take("stopSandbox"));
+    rig.take("removeAll");
+    rig.send({ kind: "removeFailed" });
+    rig.pass(10_000);
+
+    expect(rig.open).toEqual(["removeAll"]);
+  });
+});

@@ -1,0 +1,27 @@
+import { applyEvent } from "./apply-event.ts";
+import { newContainer } from "./container-life.ts";
+import type { Instant } from "./instant.ts";
+import type { Step } from "./pod-effect.ts";
+import type { PodEvent } from "./pod-event.ts";
+import type { PodPlan } from "./pod-plan.ts";
+import type { PodState } from "./pod-state.ts";
+import { settle } from "./settle.ts";
+
+/** A pod the runtime holds nothing of. The first event, a tick too, sets it going. */
+export function newPod(plan: PodPlan, now: Instant): PodState {
+  return {
+    plan,
+    stage: { kind: "noSandbox", failures: 0 },
+    sandboxAttempt: -1,
+    containers: new Map(plan.containers.map(({ name }) => [name, newContainer])),
+    isDeleted: false,
+    activeSinceMs: now.monotonicMs,
+  };
+}
+
+/** What follows from an event: the new state, and what is to be done, in order. Pure; the state given is not changed. */
+export function podStep(state: PodState, event: PodEvent, now: Instant): Step<PodState> {
+  const applied = applyEvent(state, event, now);
+  const settled = settle(applied.state, now);
+  return { state: settled.state, effects: [...applied.effects, ...settled.effects] };
+}

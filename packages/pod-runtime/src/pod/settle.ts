@@ -1,0 +1,211 @@
+import { isLive, newContainer, type ContainerRecord } from "./container-life.ts";
+import { beginStop, stopEffect, warning, type ContainerContext } from "./container-step.ts";
+import type { Instant } from "./instant.ts";
+import type { PodEffect, Step } from "./pod-effect.ts";
+import { terminationGraceMs, type PlannedContainer } from "./pod-plan.ts";
+import type { PodEnding, PodState } from "./pod-state.ts";
+
+/** How long a failed pull is shown as such, before it is shown as waiting for the next. */
+export const pullErrorShownMs = 2_000;
+
+/** Begins all that the state calls for now. Settled again at the same moment, it begins nothing. */
+export function settle(state: PodState, now: Instant): Step<PodState> {
+  const draft = new Draft(state, now);
+  draft.endIfDue();
+  draft.endWaits();
+  draft.stopContainers();
+  draft.moveStage();
+  draft.startContainers();
+  return draft.result();
+}
+
+/** One pass over a pod. Lives no longer than a call of {@link settle}. */
+class Draft {
+  #state: PodState;
+  readonly #now: Instant;
+  readonly #effects: PodEffect[] = [];
+
+  constructor(state: PodState, now: Instant) {
+    this.#state = state;
+    this.#now = now;
+  }
+
+  result(): Step<PodState> {
+    return { state: this.#state, effects: this.#effects };
+  }
+
+  /** The pod ends by itself when its deadline is over, its containers are through, or an init container failed for good. */
+  endIfDue(): void {
+    if (this.#state.ending) return;
+    const nowMs = this.#now.monotonicMs;
+    const deadlineMs = nowMs + terminationGraceMs(this.#state.plan.pod);
+    const activeUntilMs = activeDeadlineMs(this.#state);
+    if (activeUntilMs !== undefined && activeUntilMs <= nowMs) {
+      const message = "Pod was active on the node longer than the specified deadline";
+      this.#effects.push({ kind: "event", type: "Normal", reason: "DeadlineExceeded", message });
+      this.#end({ why: "failed", deadlineMs, reason: "DeadlineExceeded", message });
+    } else if (this.#isThrough()) this.#end({ why: "finished", deadlineMs });
+  }
+
+  #end(ending: PodEnding): void {
+    this.#state = { ...this.#state, ending };
+  }
+
+  #isThrough(): boolean {
+    const mains = this.#of("main");
+    const hasFailed = this.#of("init").some(({ record }) => record.life.kind === "ended" && !record.isInitialized);
+    return hasFailed || mains.every(({ record }) => record.life.kind === "ended");
+  }
+
+  /** What has waited long enough may begin; in an ending pod nothing begins any more. */
+  endWaits(): void {
+    const nowMs = this.#now.monotonicMs;
+    for (const { planned, record } of this.#all()) {
+      const { life } = record;
+      if (this.#state.ending) {
+        if (life.kind === "idle" || life.kind === "pulling" || life.kind === "waiting")
+          this.#set(planned, { ...record, life: { kind: "ended" } });
+      } else if (life.kind === "waiting" && life.untilMs <= nowMs) this.#set(planned, { ...record, life: { kind: "idle" } });
+      else if (life.kind === "waiting" && life.reason === "ErrImagePull" && life.sinceMs + pullErrorShownMs <= nowMs) {
+        const message = `Back-off pulling image "${planned.container.image}"`;
+        this.#set(planned, {
+          ...record,
+          life: { ...life, reason: "ImagePullBackOff", message: `${message}: ErrImagePull: ${life.message}` },
+        });
+        this.#effects.push(warning("BackOff", message, planned));
+      }
+    }
+  }
+
+  stopContainers(): void {
+    for (const { planned, record } of this.#all()) this.#goOnStopping(planned, record);
+    for (const { planned, record } of this.#toStop()) {
+      const { ending } = this.#state;
+      const message = ending ? `Stopping container ${planned.name}` : `Container ${planned.name} definition changed, will be restarted`;
+      const deadlineMs = ending?.deadlineMs ?? this.#now.monotonicMs + terminationGraceMs(this.#state.plan.pod);
+      const stop = beginStop(record, { why: ending ? "podEnding" : "changed", deadlineMs, message }, this.#context(planned));
+      this.#set(planned, stop.state);
+      this.#effects.push(...stop.effects);
+    }
+  }
+
+  /** Less grace, a hook that takes too long, a stop that failed. */
+  #goOnStopping(planned: PlannedContainer, record: ContainerRecord): void {
+    const { life } = record;
+    if (life.kind !== "preStop" && life.kind !== "stopping") return;
+    const nowMs = this.#now.monotonicMs;
+    const deadlineMs = Math.min(life.deadlineMs, this.#state.ending?.deadlineMs ?? Infinity);
+    const isShorter = deadlineMs < life.deadlineMs;
+    const isRetry = life.retryAtMs !== undefined && life.retryAtMs <= nowMs;
+    const isHookOver = life.kind === "preStop" && deadlineMs <= nowMs;
+    if (!isShorter && !isRetry && !isHookOver) return;
+    const next = { ...life, kind: isHookOver ? ("stopping" as const) : life.kind, deadlineMs, retryAtMs: undefined };
+    this.#set(planned, { ...record, life: next });
+    if (next.kind === "stopping") this.#effects.push(stopEffect(planned, next, this.#now));
+  }
+
+  /** In an ending pod all but sidecars at once, then the sidecars from the last to the first. Else what has changed. */
+  #toStop(): readonly Entry[] {
+    const all = this.#all();
+    if (!this.#state.ending)
+      return all.filter(({ planned, record }) => record.life.kind === "running" && record.specHash !== planned.specHash);
+    const others = all.filter(({ planned }) => planned.role !== "sidecar" && planned.role !== "ephemeral");
+    const withEphemeral = all.filter(({ planned }) => planned.role !== "sidecar");
+    if (others.some(({ record }) => isLive(record.life))) return withEphemeral;
+    const last = all.findLast(({ planned, record }) => planned.role === "sidecar" && isLive(record.life));
+    return last ? [...withEphemeral, last] : withEphemeral;
+  }
+
+  moveStage(): void {
+    const { stage, ending } = this.#state;
+    const nowMs = this.#now.monotonicMs;
+    const isIdle = this.#all().every(({ record }) => !isLive(record.life));
+    if (stage.kind === "up" && ending && isIdle) this.#stopSandbox(stage.sandboxId);
+    else if (stage.kind === "stoppingSandbox" && isDue(stage.untilMs, nowMs)) this.#stopSandbox(stage.sandboxId);
+    else if (stage.kind === "removing" && isDue(stage.untilMs, nowMs)) this.#remove();
+    else if ((stage.kind === "noSandbox" || stage.kind === "sandboxFailed") && ending)
+      this.#state = { ...this.#state, stage: { kind: "finished" } };
+    else if (stage.kind === "noSandbox") this.#createSandbox(stage.failures);
+    else if (stage.kind === "sandboxFailed" && stage.untilMs <= nowMs) this.#createSandbox(stage.failures);
+    if (this.#state.stage.kind === "finished" && this.#state.isDeleted) this.#remove();
+  }
+
+  #createSandbox(failures: number): void {
+    const attempt = this.#state.sandboxAttempt + 1;
+    this.#state = { ...this.#state, sandboxAttempt: attempt, stage: { kind: "creatingSandbox", attempt, failures } };
+    this.#effects.push({ kind: "createSandbox", attempt });
+  }
+
+  #stopSandbox(sandboxId: string): void {
+    this.#state = { ...this.#state, stage: { kind: "stoppingSandbox", sandboxId } };
+    this.#effects.push({ kind: "stopSandbox", sandboxId });
+  }
+
+  #remove(): void {
+    this.#state = { ...this.#state, stage: { kind: "removing" } };
+    this.#effects.push({ kind: "removeAll" });
+  }
+
+  /** Init containers one after another, sidecars in their turn, the main ones together; ephemeral ones wait for nobody. */
+  startContainers(): void {
+    if (this.#state.stage.kind !== "up" || this.#state.ending) return;
+    for (const entry of this.#of("ephemeral")) this.#begin(entry);
+    for (const entry of this.#all()) {
+      if (entry.planned.role === "ephemeral") continue;
+      // A sidecar that was started once is started again at any time.
+      if (entry.planned.role !== "init" || !entry.record.isInitialized) this.#begin(entry);
+      if (entry.planned.role !== "main" && !entry.record.isInitialized) return;
+    }
+  }
+
+  #begin({ planned, record }: Entry): void {
+    if (record.life.kind !== "idle") return;
+    this.#set(planned, { ...record, life: { kind: "pulling" } });
+    this.#effects.push({ kind: "ensureImage", container: planned.name, specHash: planned.specHash });
+  }
+
+  #context(planned: PlannedContainer): ContainerContext {
+    return { plan: this.#state.plan, planned, now: this.#now, isEnding: this.#state.ending !== undefined };
+  }
+
+  #set(planned: PlannedContainer, record: ContainerRecord): void {
+    this.#state = { ...this.#state, containers: new Map(this.#state.containers).set(planned.name, record) };
+  }
+
+  #all(): readonly Entry[] {
+    return this.#state.plan.containers.map((planned) => ({ planned, record: this.#state.containers.get(planned.name) ?? newContainer }));
+  }
+
+  #of(role: PlannedContainer["role"]): readonly Entry[] {
+    return this.#all().filter(({ planned }) => planned.role === role);
+  }
+}
+
+interface Entry {
+  readonly planned: PlannedContainer;
+  readonly record: ContainerRecord;
+}
+
+function isDue(untilMs: number | undefined, nowMs: number): boolean {
+  return untilMs !== undefined && untilMs <= nowMs;
+}
+
+/** When `activeDeadlineSeconds` is over; monotonic. */
+function activeDeadlineMs({ plan, activeSinceMs }: PodState): number | undefined {
+  const seconds = plan.pod.spec?.activeDeadlineSeconds;
+  return seconds === undefined ? undefined : activeSinceMs + seconds * 1000;
+}
+
+/** When the pod is to be given a tick, without anything else happening; monotonic. */
+export function nextDueMs(state: PodState): number | undefined {
+  const due: (number | undefined)[] = [];
+  if (!state.ending) due.push(activeDeadlineMs(state));
+  if ("untilMs" in state.stage) due.push(state.stage.untilMs);
+  for (const { life } of state.containers.values()) {
+    if (life.kind === "waiting") due.push(life.untilMs, life.reason === "ErrImagePull" ? life.sinceMs + pullErrorShownMs : undefined);
+    if (life.kind === "preStop") due.push(life.deadlineMs);
+    if (life.kind === "stopping") due.push(life.retryAtMs);
+  }
+  const times = due.filter((time) => time !== undefined);
+  return times.length === 0 ? undefined : Math.min(...times);
+}
