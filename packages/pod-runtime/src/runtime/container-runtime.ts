@@ -1,4 +1,4 @@
-import type { AttachIO, ContainerAccess, ContainerLogOptions, ContainerLogs, ContainerStats, ExecResult } from "@virtual-kubelet/core";
+import type { AttachIO, ContainerLogOptions, ContainerLogs, ContainerStats, ExecResult } from "@virtual-kubelet/core";
 import type { Duplex } from "node:stream";
 import type { ContainerSpec, ResourceLimits, SandboxSpec } from "./runtime-spec.ts";
 
@@ -126,13 +126,13 @@ export interface ContainerRuntime {
    */
   pullImage(image: string, credentials: readonly RegistryCredentials[], signal: AbortSignal): Promise<RuntimeImage>;
 
-  /** As {@link ContainerAccess.runInContainer}. */
+  /** As core's `ContainerAccess.runInContainer`. */
   exec(id: string, command: readonly string[], io: AttachIO, signal: AbortSignal): Promise<ExecResult>;
-  /** As {@link ContainerAccess.attachToContainer}. */
+  /** As core's `ContainerAccess.attachToContainer`. */
   attach(id: string, io: AttachIO, signal: AbortSignal): Promise<void>;
-  /** As {@link ContainerAccess.getContainerLogs}; `previous` is the caller's affair, who knows the ids. */
+  /** As core's `ContainerAccess.getContainerLogs`; `previous` is the caller's affair, who knows the ids. */
   logs(id: string, options: ContainerLogOptions, signal: AbortSignal): Promise<ContainerLogs>;
-  /** As {@link ContainerAccess.portForward}, to 127.0.0.1 inside the sandbox. */
+  /** As core's `ContainerAccess.portForward`, to 127.0.0.1 inside the sandbox. */
   portForward(sandboxId: string, port: number, stream: Duplex, signal: AbortSignal): Promise<void>;
   /** What a running container uses now. @throws NotFoundError if it does not run */
   stats(id: string, signal: AbortSignal): Promise<ContainerStats>;
