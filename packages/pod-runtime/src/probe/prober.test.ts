@@ -1,0 +1,72 @@
+import { silentLogger } from "@virtual-kubelet/kube-client";
+import { FakeClock } from "@virtual-kubelet/kube-client/testing";
+import { expect, test } from "vitest";
+import { Prober, type ProbeAttempt } from "./prober.ts";
+import type { WantedProbe } from "./wanted-probes.ts";
+
+const readiness: WantedProbe = { container: "app", id: "c1", kind: "readiness", spec: { failureThreshold: 1, periodSeconds: 5 } };
+
+function rig(answers: readonly (ProbeAttempt | Error | "hang")[]) {
+  const clock = new FakeClock();
+  const log: string[] = [];
+  let asked = 0;
+  const prober = new Prober({
+    clock,
+    logger: silentLogger,
+    attempt: () => {
+      const answer = answers[asked++] ?? { isSuccess: true, output: "" };
+      if (answer === "hang") return new Promise(() => {});
+      return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer);
+    },
+    onResult: ({ kind }, isSuccess) => log.push(`${kind} ${isSuccess}`),
+    onFailure: (_, output) => log.push(output),
+  });
+  return { clock, log, prober, asked: () => asked };
+}
+
+test("Prober.want runs a probe until it is no longer wanted, and leaves no timer", async () => {
+  const { clock, log, prober, asked } = rig([]);
+
+  prober.want([readiness]);
+  await clock.advance(10_000);
+  expect(asked()).toBe(3);
+  prober.want([]);
+  await clock.advance(10_000);
+
+  expect(log).toEqual(["readiness true"]);
+  expect([asked(), clock.pending]).toEqual([3, 0]);
+});
+
+test("an attempt without an answer has failed when its time is over", async () => {
+  const { clock, log, prober } = rig([{ isSuccess: true, output: "" }, "hang"]);
+
+  prober.want([readiness]);
+  await clock.advance(6_000);
+
+  expect(log).toEqual(["readiness true", "no answer within 1000 ms", "readiness false"]);
+  prober[Symbol.dispose]();
+});
+
+test("an attempt that cannot be made is made three times, and then counts for nothing", async () => {
+  const { clock, log, prober, asked } = rig([new Error("a"), new Error("b"), new Error("c")]);
+
+  prober.want([readiness]);
+  await clock.advance(0);
+  expect([asked(), log]).toEqual([3, []]);
+  await clock.advance(5_000);
+
+  expect(log).toEqual(["readiness true"]);
+  prober[Symbol.dispose]();
+});
+
+test("the same probe of another instance begins anew", async () => {
+  const { clock, log, prober } = rig([]);
+
+  prober.want([readiness]);
+  await clock.advance(0);
+  prober.want([{ ...readiness, id: "c2" }]);
+  await clock.advance(0);
+
+  expect(log).toEqual(["readiness true", "readiness true"]);
+  prober[Symbol.dispose]();
+});

@@ -1,0 +1,111 @@
+import type { Clock, Logger } from "@virtual-kubelet/core";
+import { messageOf } from "@virtual-kubelet/errdefs";
+import { afterProbe, newProbe, timeoutMs, type ProbeKind, type ProbeOutcome } from "./probe-schedule.ts";
+import type { WantedProbe } from "./wanted-probes.ts";
+
+/** How often an attempt that cannot be made is made again at once. Source: maxProbeRetries of kubernetes v1.36.3 prober. */
+const maxTries = 3;
+
+/** What one attempt found. */
+export interface ProbeAttempt {
+  readonly isSuccess: boolean;
+  /** What the container answered, for people. */
+  readonly output: string;
+}
+
+/** Makes one attempt; ends with `signal` when the time is over. Rejects if it cannot be made at all. */
+export type ProbeAction = (probe: WantedProbe, signal: AbortSignal) => Promise<ProbeAttempt>;
+
+/** What {@link Prober} needs. */
+export interface ProberOptions {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly attempt: ProbeAction;
+  /** A probe has another result now. */
+  onResult(probe: WantedProbe, isSuccess: boolean): void;
+  /** A single attempt has failed. */
+  onFailure(probe: WantedProbe, output: string): void;
+}
+
+/** Runs the probes of one pod: those that are wanted, each until it is no longer. */
+export class Prober implements Disposable {
+  readonly #options: ProberOptions;
+  readonly #running = new Map<string, AbortController>();
+
+  constructor(options: ProberOptions) {
+    this.#options = options;
+  }
+
+  /** Starts what is newly wanted and stops the rest; what goes on is not disturbed. */
+  want(probes: readonly WantedProbe[]): void {
+    const wanted = new Map(probes.map((probe) => [keyOf(probe), probe]));
+    for (const [key, abort] of this.#running) {
+      if (wanted.has(key)) continue;
+      this.#running.delete(key);
+      abort.abort(new Error("the probe is no longer wanted"));
+    }
+    for (const [key, probe] of wanted) {
+      if (this.#running.has(key)) continue;
+      const abort = new AbortController();
+      this.#running.set(key, abort);
+      void this.#run(probe, abort.signal);
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.want([]);
+  }
+
+  /** Never rejects. */
+  async #run(probe: WantedProbe, signal: AbortSignal): Promise<void> {
+    const { clock, onResult } = this.#options;
+    let state = newProbe(probe.kind, probe.spec, clock.monotonic());
+    try {
+      while (!state.isOver) {
+        await clock.sleep(Math.max(0, state.dueMs - clock.monotonic()), signal);
+        const outcome = await this.#attempt(probe, signal);
+        signal.throwIfAborted();
+        const after = afterProbe(state, outcome, clock.monotonic());
+        state = after.state;
+        if (after.result !== undefined) onResult(probe, after.result);
+      }
+    } catch (error) {
+      if (!signal.aborted) this.#options.logger.error({ container: probe.container, probe: probe.kind, err: error }, "a probe ended");
+    }
+  }
+
+  async #attempt(probe: WantedProbe, signal: AbortSignal): Promise<ProbeOutcome> {
+    const { logger, onFailure } = this.#options;
+    for (let tries = 0; tries < maxTries; tries++) {
+      try {
+        const { isSuccess, output } = await this.#inTime(probe, signal);
+        if (!isSuccess) onFailure(probe, output);
+        return isSuccess ? "success" : "failure";
+      } catch (error) {
+        signal.throwIfAborted();
+        logger.debug({ container: probe.container, probe: probe.kind, err: error }, "a probe could not be made");
+      }
+    }
+    return "error";
+  }
+
+  /** An attempt that takes too long has failed. */
+  async #inTime(probe: WantedProbe, outer: AbortSignal): Promise<ProbeAttempt> {
+    const { clock, attempt } = this.#options;
+    const limit = new AbortController();
+    const late = new Error(`no answer within ${timeoutMs(probe.spec)} ms`);
+    const ended = Promise.withResolvers<ProbeAttempt>();
+    using _timer = clock.setTimer(timeoutMs(probe.spec), () => {
+      limit.abort(late);
+      ended.resolve({ isSuccess: false, output: messageOf(late) });
+    });
+    attempt(probe, AbortSignal.any([outer, limit.signal])).then(ended.resolve, (error: unknown) =>
+      limit.signal.aborted ? undefined : ended.reject(error),
+    );
+    return await ended.promise;
+  }
+}
+
+function keyOf({ container, id, kind }: { readonly container: string; readonly id: string; readonly kind: ProbeKind }): string {
+  return `${container}/${id}/${kind}`;
+}
