@@ -1,0 +1,78 @@
+import type { ProbeAttempt } from "./prober.ts";
+import { request as httpRequest, type IncomingMessage } from "node:http";
+import { request as httpsRequest } from "node:https";
+
+/** Most that is kept of an answer, in bytes. Source: maxRespBodyLength of kubernetes v1.36.3 pkg/probe/http. */
+const maxBodyBytes = 10 * 1024;
+/** Source: Go's net/http client, which a kubelet probes with. */
+const maxRedirects = 10;
+
+/** A request of a probe or a hook. */
+export interface HttpCheck {
+  readonly url: URL;
+  /** Names and values in order; a name may come more than once, `Host` among them. */
+  readonly headers: readonly { readonly name: string; readonly value: string }[];
+}
+
+/**
+ * Asks by GET. 200 to 399 is success; redirects are followed on the same host, and one to another host is a success.
+ * Certificates are not verified, as a kubelet does not.
+ *
+ * @returns a failure also if nothing answers
+ */
+export async function httpCheck(check: HttpCheck, signal: AbortSignal): Promise<ProbeAttempt> {
+  let { url } = check;
+  try {
+    for (let redirects = 0; redirects <= maxRedirects; redirects++) {
+      const { status, location, body } = await get({ ...check, url }, signal);
+      const isSuccess = status >= 200 && status < 400;
+      const next =
+        status >= 300 && status < 400 && location !== undefined && URL.canParse(location, url.href) ? new URL(location, url) : undefined;
+      if (!next) return { isSuccess, output: isSuccess ? body : `HTTP probe failed with statuscode: ${status}` };
+      if (next.hostname !== url.hostname) return { isSuccess: true, output: `Probe terminated redirects, Response body: ${body}` };
+      url = next;
+    }
+    return { isSuccess: false, output: `Get "${url.href}": stopped after ${maxRedirects} redirects` };
+  } catch (error) {
+    signal.throwIfAborted();
+    return { isSuccess: false, output: `Get "${url.href}": ${error instanceof Error ? error.message : String(error)}` };
+  }
+}
+
+interface Answer {
+  readonly status: number;
+  readonly location: string | undefined;
+  readonly body: string;
+}
+
+function get({ url, headers }: HttpCheck, signal: AbortSignal): Promise<Answer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+  const isHttps = url.protocol === "https:";
+  const options = { agent: false, headers: headerLists(headers), signal };
+  const onAnswer = (message: IncomingMessage): void => void readBody(message).then(resolve, reject);
+  const request = isHttps ? httpsRequest(url, { ...options, rejectUnauthorized: false }, onAnswer) : httpRequest(url, options, onAnswer);
+  request.on("error", reject);
+  request.end();
+  return promise;
+}
+
+function headerLists(headers: HttpCheck["headers"]): Record<string, string | string[]> {
+  const lists: Record<string, string | string[]> = { "user-agent": "kube-probe/1.36", accept: "*/*" };
+  const own = Map.groupBy(headers, ({ name }) => name.toLowerCase());
+  for (const [name, entries] of own) {
+    const values = entries.map(({ value }) => value);
+    lists[name] = name === "host" ? (values[0] ?? "") : values;
+  }
+  return lists;
+}
+
+async function readBody(message: IncomingMessage): Promise<Answer> {
+  const chunks: Buffer[] = [];
+  let leftBytes = maxBodyBytes;
+  for await (const chunk of message as AsyncIterable<Buffer>) {
+    chunks.push(chunk.subarray(0, leftBytes));
+    leftBytes -= chunk.length;
+    if (leftBytes <= 0) break;
+  }
+  return { status: message.statusCode ?? 0, location: message.headers.location, body: Buffer.concat(chunks).toString("utf8") };
+}
