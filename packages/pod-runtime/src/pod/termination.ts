@@ -1,0 +1,21 @@
+import type { Termination } from "./container-life.ts";
+import type { RuntimeExit } from "../runtime/container-runtime.ts";
+
+/** A runtime's word on an end, as a kubelet puts it in a status. */
+export function toTermination(exit: RuntimeExit, id: string): Termination {
+  const { exitCode, startedAtMs, finishedAtMs, message, isOutOfMemory } = exit;
+  const reason = isOutOfMemory ? "OOMKilled" : startedAtMs === undefined ? "StartError" : exitCode === 0 ? "Completed" : "Error";
+  return { exitCode, reason, message, startedAtMs, finishedAtMs, id };
+}
+
+/** The end of a container that the runtime does not know any more. */
+export function lostTermination(instance: { readonly id: string; readonly startedAtMs: number }, nowMs: number): Termination {
+  return {
+    exitCode: 137,
+    reason: "ContainerStatusUnknown",
+    message: "The container could not be located when the pod was looked at",
+    startedAtMs: instance.startedAtMs,
+    finishedAtMs: nowMs,
+    id: instance.id,
+  };
+}

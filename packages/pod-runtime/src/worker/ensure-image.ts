@@ -1,0 +1,60 @@
+import type { Container, DeepReadonly } from "@virtual-kubelet/core";
+import { isInvalidInput, isNotFound, messageOf } from "@virtual-kubelet/errdefs";
+import type { ContainerRuntime, RegistryCredentials, RuntimeImage } from "../runtime/container-runtime.ts";
+
+/** Why an image is not there, in a kubelet's words. */
+export class ImageError extends Error {
+  /** The waiting reason: `ErrImagePull`, `ErrImageNeverPull`, `InvalidImageName` or `ImageInspectError`. */
+  readonly reason: string;
+
+  constructor(reason: string, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = "ImageError";
+    this.reason = reason;
+  }
+}
+
+/** What {@link ensureImage} needs. */
+export interface EnsureImageOptions {
+  readonly runtime: Pick<ContainerRuntime, "inspectImage" | "pullImage">;
+  /** Only asked if the image is pulled. */
+  credentials(image: string, signal: AbortSignal): Promise<readonly RegistryCredentials[]>;
+}
+
+/**
+ * Makes sure that a container's image is there, by its pull policy.
+ *
+ * @throws ImageError
+ */
+export async function ensureImage(
+  container: DeepReadonly<Container>,
+  { runtime, credentials }: EnsureImageOptions,
+  signal: AbortSignal,
+): Promise<RuntimeImage> {
+  const image = container.image ?? "";
+  if (image === "") throw new ImageError("InvalidImageName", `Failed to apply default image tag "": the container names no image`);
+  const policy = container.imagePullPolicy ?? "IfNotPresent";
+  if (policy !== "Always") {
+    const held = await tryInspect(image, runtime, signal);
+    if (held) return held;
+    if (policy === "Never")
+      throw new ImageError("ErrImageNeverPull", `Container image "${image}" is not present with pull policy of Never`);
+  }
+  try {
+    return await runtime.pullImage(image, await credentials(image, signal), signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    throw new ImageError(isInvalidInput(error) ? "InvalidImageName" : "ErrImagePull", messageOf(error), { cause: error });
+  }
+}
+
+async function tryInspect(image: string, runtime: EnsureImageOptions["runtime"], signal: AbortSignal): Promise<RuntimeImage | undefined> {
+  try {
+    return await runtime.inspectImage(image, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (isNotFound(error)) return undefined;
+    const reason = isInvalidInput(error) ? "InvalidImageName" : "ImageInspectError";
+    throw new ImageError(reason, `Failed to inspect image "${image}": ${messageOf(error)}`, { cause: error });
+  }
+}
