@@ -1,0 +1,168 @@
+import type { Pod, ProviderPodStatus } from "@virtual-kubelet/core";
+import { silentLogger } from "@virtual-kubelet/kube-client";
+import { FakeClock } from "@virtual-kubelet/kube-client/testing";
+import { expect, test } from "vitest";
+import { PodWorker } from "./pod-worker.ts";
+import { containerLabels, podLabels } from "../runtime/labels.ts";
+import { FakeRuntime } from "../test-support/fake-runtime.ts";
+import { podWith } from "../test-support/pod-rig.ts";
+
+const owner = { clusterId: "c", nodeName: "n" };
+const ref = { namespace: "default", name: "web", uid: "u1" };
+const never = new AbortController().signal;
+
+class WorkerRig {
+  readonly clock = new FakeClock();
+  readonly runtime = new FakeRuntime(this.clock);
+  readonly notices: string[] = [];
+  report: ProviderPodStatus | undefined;
+
+  /** A worker that runs; `end` kills the program it is in. */
+  start(pod: Pod): { worker: PodWorker; end: () => void; done: Promise<unknown> } {
+    const abort = new AbortController();
+    const worker = new PodWorker({
+      pod,
+      runtime: this.runtime,
+      clock: this.clock,
+      logger: silentLogger,
+      prepare: {
+        sandbox: (_, attempt) => Promise.resolve({ labels: podLabels(ref, owner, attempt), hostname: "web", hosts: [], pod }),
+        container: ({ planned, attempt, imageId }) =>
+          Promise.resolve({
+            labels: containerLabels(ref, owner, { container: planned.name, attempt, specHash: planned.specHash }),
+            imageId,
+            command: [],
+            args: [],
+            environment: [],
+            mounts: [],
+            limits: {},
+            oomScoreAdjustment: 1000,
+            pod,
+            container: planned.container,
+          }),
+        credentials: () => Promise.resolve([]),
+      },
+      onReport: (report) => (this.report = report),
+      onNotice: ({ reason, message }) => this.notices.push(`${reason}: ${message}`),
+    });
+    const done = worker.run(abort.signal).catch((error: unknown) => error);
+    return { worker, end: () => abort.abort(new Error("killed")), done };
+  }
+
+  /** Ids of the containers that run. */
+  get running(): readonly string[] {
+    return [...this.runtime.containers.values()].filter(({ state }) => state.kind === "running").map(({ id }) => id);
+  }
+}
+
+test("PodWorker.run starts a pod, and resolves when it was deleted and nothing is left", async () => {
+  const rig = new WorkerRig();
+  const { worker, done } = rig.start(podWith({}));
+
+  await rig.clock.advance(0);
+  expect(rig.report?.containerStatuses).toMatchObject([{ name: "app", ready: true, containerID: "fake://c2" }]);
+  worker.send({ kind: "deleted", graceMs: 5_000 });
+  await rig.clock.advance(0);
+
+  expect(await done).toBeUndefined();
+  expect(rig.runtime.calls).toContain("stopContainer c2 5000");
+  expect([rig.runtime.sandboxes.size, rig.runtime.containers.size, rig.clock.pending]).toEqual([0, 0, 0]);
+});
+
+test("a worker that comes after another goes on with the same containers", async () => {
+  const rig = new WorkerRig();
+  const first = rig.start(podWith({}));
+  await rig.clock.advance(0);
+  first.end();
+  expect(await first.done).toEqual(new Error("killed"));
+  const before = rig.running;
+
+  const second = rig.start(podWith({}));
+  await rig.clock.advance(60_000);
+
+  expect(rig.running).toEqual(before);
+  expect(rig.report?.containerStatuses).toMatchObject([{ restartCount: 0, ready: true }]);
+  second.end();
+});
+
+test("a deletion that was under way goes on with what is left of its grace", async () => {
+  const rig = new WorkerRig();
+  const first = rig.start(podWith({}));
+  await rig.clock.advance(0);
+  first.end();
+
+  const deletionTimestamp = new Date(rig.clock.now() + 12_000).toISOString();
+  const pod = podWith({});
+  const second = rig.start({ ...pod, metadata: { ...pod.metadata, deletionTimestamp } });
+  await rig.clock.advance(0);
+
+  expect(rig.runtime.calls).toContain("stopContainer c2 12000");
+  expect(await second.done).toBeUndefined();
+});
+
+test("an exit while nobody looked is counted once", async () => {
+  const rig = new WorkerRig();
+  const first = rig.start(podWith({}));
+  await rig.clock.advance(0);
+  first.end();
+  rig.runtime.end("c2", 1);
+
+  const second = rig.start(podWith({}));
+  await rig.clock.advance(0);
+
+  expect(rig.report?.containerStatuses).toMatchObject([{ restartCount: 1, lastState: { terminated: { exitCode: 1 } } }]);
+  second.end();
+});
+
+test("a runtime that is away at first, and at every step, holds the pod up and no more", async () => {
+  const rig = new WorkerRig();
+  for (const method of ["list", "createSandbox", "createContainer", "stopContainer", "stopSandbox", "removeSandbox"])
+    rig.runtime.failNext(method);
+  const { worker, done } = rig.start(podWith({}));
+
+  await rig.clock.advance(30_000);
+  expect(rig.report?.containerStatuses).toMatchObject([{ ready: true, restartCount: 0 }]);
+  worker.send({ kind: "deleted", graceMs: 5_000 });
+  await rig.clock.advance(60_000);
+
+  expect(await done).toBeUndefined();
+});
+
+test("events of the runtime lead to a restart, and a container removed behind our back counts as lost", async () => {
+  const rig = new WorkerRig();
+  const { worker, end } = rig.start(podWith({}));
+  await rig.clock.advance(0);
+
+  rig.runtime.end("c2", 3);
+  await worker.runtimeEvent({ kind: "containerExited", id: "c2" }, never);
+  await rig.clock.advance(0);
+  const [second = ""] = rig.running;
+  rig.runtime.containers.delete(second);
+  await worker.runtimeEvent({ kind: "lost" }, never);
+  await rig.clock.advance(0);
+
+  expect(rig.report?.containerStatuses).toMatchObject([
+    {
+      restartCount: 1,
+      state: { waiting: { reason: "CrashLoopBackOff" } },
+      lastState: { terminated: { exitCode: 137, reason: "ContainerStatusUnknown" } },
+    },
+  ]);
+  end();
+});
+
+test("a failing liveness probe restarts the container", async () => {
+  const rig = new WorkerRig();
+  const livenessProbe = { exec: { command: ["check"] }, failureThreshold: 2, periodSeconds: 5 };
+  const { end } = rig.start(podWith({ containers: [{ name: "app", image: "app:1", livenessProbe }] }));
+  await rig.clock.advance(0);
+
+  rig.runtime.execExitCode = 1;
+  await rig.clock.advance(11_000);
+  rig.runtime.execExitCode = 0;
+  await rig.clock.advance(1_000);
+
+  expect(rig.report?.containerStatuses).toMatchObject([{ restartCount: 1, ready: true }]);
+  expect(rig.notices).toContain("Killing: Container app failed liveness probe, will be restarted");
+  end();
+});
