@@ -17,3 +17,10 @@ export type {
 } from "./runtime/container-runtime.ts";
 export type { ContainerMount, ContainerSpec, DnsSettings, HostAlias, ResourceLimits, SandboxSpec } from "./runtime/runtime-spec.ts";
 export { containerLabels, labelNames, podLabels, tryAttempt, tryContainerIdentity, type ContainerIdentity } from "./runtime/labels.ts";
+export { execCapture, type CapturedExec } from "./runtime/exec-capture.ts";
+export { PodWorker, type PodNotice, type PodWorkerOptions } from "./worker/pod-worker.ts";
+export type { ContainerStart, PodPreparation } from "./worker/effect-runner.ts";
+export type { PodEvent, AttemptRef } from "./pod/pod-event.ts";
+export type { PodEnding, PodStage, PodState } from "./pod/pod-state.ts";
+export type { BackoffRecord, ContainerLife, ContainerRecord, RunningInstance, StopReason, Termination } from "./pod/container-life.ts";
+export type { ContainerRole, PlannedContainer, PodPlan } from "./pod/pod-plan.ts";

@@ -24,9 +24,9 @@ export interface ProbeState {
 /** What one attempt came to. An error is no result: nothing is known. */
 export type ProbeOutcome = "success" | "failure" | "error";
 
-/** A probe of a container that started at a time. */
-export function newProbe(kind: ProbeKind, spec: ProbeSpec, startedAtMs: number): ProbeState {
-  const published = kind === "startup" ? undefined : kind === "liveness";
+/** A probe of a container that started at a time; of one that is ready already, after a restart of ours, readiness has passed. */
+export function newProbe(kind: ProbeKind, spec: ProbeSpec, startedAtMs: number, isReady: boolean = false): ProbeState {
+  const published = kind === "startup" ? undefined : kind === "liveness" || isReady;
   return { kind, spec, dueMs: startedAtMs + (spec.initialDelaySeconds ?? 0) * 1000, run: 0, published, isOver: false };
 }
 

@@ -4,7 +4,15 @@ import { expect, test } from "vitest";
 import { Prober, type ProbeAttempt } from "./prober.ts";
 import type { WantedProbe } from "./wanted-probes.ts";
 
-const readiness: WantedProbe = { container: "app", id: "c1", kind: "readiness", spec: { failureThreshold: 1, periodSeconds: 5 } };
+const startedAtMs = new FakeClock().now();
+const readiness: WantedProbe = {
+  container: "app",
+  id: "c1",
+  kind: "readiness",
+  spec: { failureThreshold: 1, periodSeconds: 5 },
+  startedAtMs,
+  isReady: false,
+};
 
 function rig(answers: readonly (ProbeAttempt | Error | "hang")[]) {
   const clock = new FakeClock();
@@ -68,5 +76,28 @@ test("the same probe of another instance begins anew", async () => {
   await clock.advance(0);
 
   expect(log).toEqual(["readiness true", "readiness true"]);
+  prober[Symbol.dispose]();
+});
+
+test("a container that was ready before a restart of ours is reported as soon as it is not", async () => {
+  const { clock, log, prober } = rig([{ isSuccess: false, output: "no" }]);
+
+  prober.want([{ ...readiness, isReady: true }]);
+  await clock.advance(0);
+
+  expect(log).toEqual(["no", "readiness false"]);
+  prober[Symbol.dispose]();
+});
+
+test("the initial delay counts from the container's start", async () => {
+  const { clock, asked, prober } = rig([]);
+  await clock.advance(7_000);
+
+  prober.want([{ ...readiness, spec: { initialDelaySeconds: 10 } }]);
+  await clock.advance(2_999);
+  expect(asked()).toBe(0);
+  await clock.advance(1);
+
+  expect(asked()).toBe(1);
   prober[Symbol.dispose]();
 });

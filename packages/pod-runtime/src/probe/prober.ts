@@ -59,7 +59,9 @@ export class Prober implements Disposable {
   /** Never rejects. */
   async #run(probe: WantedProbe, signal: AbortSignal): Promise<void> {
     const { clock, onResult } = this.#options;
-    let state = newProbe(probe.kind, probe.spec, clock.monotonic());
+    const startedAtMs = clock.monotonic() - Math.max(0, clock.now() - probe.startedAtMs);
+    const fresh = newProbe(probe.kind, probe.spec, startedAtMs, probe.isReady);
+    let state = { ...fresh, dueMs: Math.max(fresh.dueMs, clock.monotonic()) };
     try {
       while (!state.isOver) {
         await clock.sleep(Math.max(0, state.dueMs - clock.monotonic()), signal);

@@ -9,6 +9,10 @@ export interface WantedProbe {
   readonly id: string;
   readonly kind: ProbeKind;
   readonly spec: ProbeSpec;
+  /** When the instance started, in wall-clock milliseconds since the epoch; the initial delay counts from then. */
+  readonly startedAtMs: number;
+  /** Whether the container counts as ready when the probe begins. */
+  readonly isReady: boolean;
 }
 
 /**
@@ -23,7 +27,7 @@ function probesOf({ name, role, container }: PlannedContainer, state: PodState):
   const life = state.containers.get(name)?.life;
   if (!life || !("isReady" in life) || role === "init" || role === "ephemeral") return [];
   const want = (kind: ProbeKind, spec: ProbeSpec | undefined): WantedProbe[] =>
-    spec ? [{ container: name, id: life.instance.id, kind, spec }] : [];
+    spec ? [{ container: name, id: life.instance.id, kind, spec, startedAtMs: life.instance.startedAtMs, isReady: life.isReady }] : [];
   const isStopping = life.kind !== "running" || state.ending !== undefined;
   if (!life.isStarted) return isStopping ? [] : want("startup", container.startupProbe);
   return [...(isStopping ? [] : want("liveness", container.livenessProbe)), ...want("readiness", container.readinessProbe)];

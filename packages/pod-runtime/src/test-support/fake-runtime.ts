@@ -13,12 +13,12 @@ import type { ContainerSpec, SandboxSpec } from "../runtime/runtime-spec.ts";
 /** A runtime in memory. Containers run until they are told to end; what survives a program survives here. */
 export class FakeRuntime implements ContainerRuntime {
   readonly name = "fake";
-  readonly sandboxes = new Map<string, RuntimeSandbox>();
-  readonly containers = new Map<string, RuntimeContainer>();
+  readonly sandboxes: Map<string, RuntimeSandbox> = new Map<string, RuntimeSandbox>();
+  readonly containers: Map<string, RuntimeContainer> = new Map<string, RuntimeContainer>();
   /** Calls in order: `startContainer c1`. */
   readonly calls: string[] = [];
   /** Errors that the next calls of a method end with. */
-  readonly failures = new Map<string, Error[]>();
+  readonly failures: Map<string, Error[]> = new Map<string, Error[]>();
   execExitCode = 0;
   #ids = 0;
   readonly #clock: Clock;

@@ -46,6 +46,7 @@ export class PodWorker {
   #runner: EffectRunner | undefined;
   #prober: Prober | undefined;
   #isStepping = false;
+  #isOver = false;
 
   constructor(options: PodWorkerOptions) {
     this.#options = options;
@@ -82,6 +83,7 @@ export class PodWorker {
       this.send({ kind: "tick" });
       await this.#gone.promise;
     } finally {
+      this.#isOver = true;
       signal.removeEventListener("abort", onAbort);
       this.#timer?.[Symbol.dispose]();
       stop.abort(new Error("the pod's worker has ended"));
@@ -91,7 +93,7 @@ export class PodWorker {
   /** Takes in what has happened, at any time. Before the runtime was asked it waits. */
   send(event: PodEvent): void {
     this.#inbox.push(event);
-    if (this.#isStepping || !this.#state) return;
+    if (this.#isStepping || !this.#state || this.#isOver) return;
     this.#isStepping = true;
     try {
       for (let next = this.#inbox.shift(); next; next = this.#inbox.shift()) this.#step(next);
