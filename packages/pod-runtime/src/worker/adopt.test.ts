@@ -74,6 +74,16 @@ test("a restart count never falls below what the API server heard", () => {
   expect(lives(pod, { sandboxes: [], containers: [] })).toEqual({ app: "idle 5" });
 });
 
+test("a container that ran and is no more has ended, and a pod that never restarts does not run it twice", () => {
+  const status = { name: "app", image: "", imageID: "", restartCount: 0, ready: false, state: { running: {} }, containerID: "fake://x" };
+  const pod = { ...podWith({ restartPolicy: "Never" }), status: { containerStatuses: [status] } };
+
+  expect(adoptPod(pod, { sandboxes: [], containers: [] }, now).containers.get("app")).toMatchObject({
+    life: { kind: "ended" },
+    lastTermination: { exitCode: 137, reason: "ContainerStatusUnknown", id: "x" },
+  });
+});
+
 test("a deletion and an active deadline go on where they were", () => {
   const base = podWith({ activeDeadlineSeconds: 100 });
   const pod = {

@@ -1,11 +1,11 @@
 import type { ContainerStatus, DeepReadonly, Pod } from "@virtual-kubelet/core";
-import { newContainer, type ContainerLife, type ContainerRecord } from "../pod/container-life.ts";
+import { newContainer, type ContainerLife, type ContainerRecord, type Termination } from "../pod/container-life.ts";
 import { afterEnd } from "../pod/container-step.ts";
 import type { Instant } from "../pod/instant.ts";
 import { planPod, type PlannedContainer, type PodPlan } from "../pod/pod-plan.ts";
 import type { PodEnding, PodState } from "../pod/pod-state.ts";
 import { newPod } from "../pod/pod-step.ts";
-import { toTermination } from "../pod/termination.ts";
+import { lostTermination, toTermination } from "../pod/termination.ts";
 import type { RuntimeContainer, RuntimeInventory, RuntimeSandbox } from "../runtime/container-runtime.ts";
 import { tryAttempt, tryContainerIdentity, type ContainerIdentity } from "../runtime/labels.ts";
 
@@ -54,30 +54,69 @@ interface AdoptContext {
 }
 
 function adoptContainer(context: AdoptContext, found: Found | undefined): ContainerRecord {
-  const { plan, planned, sandbox, hasBegunMain } = context;
+  const { plan, planned, hasBegunMain } = context;
   const stored = storedStatus(plan.pod, planned.name);
   const isInit = planned.role === "init" || planned.role === "sidecar";
   const isInitialized = isInit && hasBegunMain;
   const hasRun = stored?.state?.running ?? stored?.state?.terminated ?? stored?.lastState?.terminated;
   const storedAttempt = hasRun ? (stored?.restartCount ?? 0) : -1;
   const blank = { ...newContainer, isInitialized, attempt: storedAttempt };
-  if (!found) return planned.role === "init" && isInitialized ? { ...blank, life: { kind: "ended" } } : blank;
-  const { identity, container } = found;
+  if (found) return adoptFound(blank, found, { ...context, stored });
+  const heard = heardEnd(stored, context.now);
+  if (planned.role === "init" && isInitialized) return { ...blank, life: { kind: "ended" }, lastTermination: heard };
+  // What the API server heard of, and the runtime does not hold, has ended: a pod that never restarts must not run twice.
+  return heard ? againAfter(blank, heard, context) : blank;
+}
+
+function adoptFound(
+  blank: ContainerRecord,
+  { identity, container }: Found,
+  context: AdoptContext & { readonly stored: DeepReadonly<ContainerStatus> | undefined },
+): ContainerRecord {
+  const { sandbox, now } = context;
+  const { id, state } = container;
   const record: ContainerRecord = {
     ...blank,
-    attempt: Math.max(storedAttempt, identity.attempt),
+    attempt: Math.max(blank.attempt, identity.attempt),
     specHash: identity.specHash,
     image: { name: container.image, id: container.imageId },
   };
   const isHere = sandbox !== undefined && container.sandboxId === sandbox.id;
-  const { state } = container;
-  if (state.kind === "running" && isHere)
-    return adoptRunning(record, { id: container.id, startedAtMs: state.startedAtMs }, { planned, stored });
-  // Made but not started, which the next try finds again; or lost with its sandbox.
-  if (state.kind !== "exited") return { ...record, attempt: state.kind === "created" ? identity.attempt - 1 : record.attempt };
-  const ended = afterEnd(record, toTermination(state, container.id), context).state;
-  const runsAgain = !isHere && isInit && ended.isInitialized;
+  switch (state.kind) {
+    case "running":
+      if (isHere) return adoptRunning(record, { id, startedAtMs: state.startedAtMs }, context);
+      return againAfter(record, lostTermination({ id, startedAtMs: state.startedAtMs }, now.wallMs), context);
+    case "created":
+      // Made but not started: the next try finds it again, in this sandbox.
+      return isHere ? { ...record, attempt: identity.attempt - 1 } : record;
+    case "exited":
+      return isHere ? afterEnd(record, toTermination(state, id), context).state : againAfter(record, toTermination(state, id), context);
+    default:
+      state satisfies never;
+      return record;
+  }
+}
+
+/** A container that has ended with its sandbox: what has to come before the others runs again. */
+function againAfter(record: ContainerRecord, termination: Termination, context: AdoptContext): ContainerRecord {
+  const ended = afterEnd(record, termination, context).state;
+  const runsAgain = ended.isInitialized && !context.isEnding;
   return runsAgain ? { ...ended, isInitialized: false, life: { kind: "idle" } } : ended;
+}
+
+/** How a container ended by what the API server heard; one that ran was lost. */
+function heardEnd(stored: DeepReadonly<ContainerStatus> | undefined, now: Instant): Termination | undefined {
+  const id = stored?.containerID?.replace(/^.*:\/\//, "") ?? "";
+  const { running, terminated } = stored?.state ?? {};
+  if (running) return lostTermination({ id, startedAtMs: timeOf(running.startedAt) ?? now.wallMs }, now.wallMs);
+  if (!terminated) return undefined;
+  const { exitCode, reason = "Error", message, startedAt, finishedAt } = terminated;
+  return { exitCode, reason, message, startedAtMs: timeOf(startedAt), finishedAtMs: timeOf(finishedAt) ?? now.wallMs, id };
+}
+
+function timeOf(time: string | undefined): number | undefined {
+  const wallMs = time === undefined ? Number.NaN : Date.parse(time);
+  return Number.isNaN(wallMs) ? undefined : wallMs;
 }
 
 function adoptRunning(
@@ -117,8 +156,8 @@ function endingOf(pod: DeepReadonly<Pod>, now: Instant): PodEnding | undefined {
 }
 
 function monotonicOf(time: string | undefined, now: Instant): number | undefined {
-  const wallMs = time === undefined ? Number.NaN : Date.parse(time);
-  return Number.isNaN(wallMs) ? undefined : now.monotonicMs + wallMs - now.wallMs;
+  const wallMs = timeOf(time);
+  return wallMs === undefined ? undefined : now.monotonicMs + wallMs - now.wallMs;
 }
 
 function storedStatus({ status }: DeepReadonly<Pod>, name: string): DeepReadonly<ContainerStatus> | undefined {
