@@ -19,8 +19,17 @@ export interface ContainerContext {
   readonly isEnding: boolean;
 }
 
-/** The record of a container whose newest attempt has ended: to be started again at once or later, or never. */
+/**
+ * The record of a container whose newest attempt has ended: to be started again at once or later, or never. The last two
+ * attempts that have ended stay for their logs.
+ */
 export function afterEnd(record: ContainerRecord, termination: Termination, context: ContainerContext): Step<ContainerRecord> {
+  const oldest = record.previousTermination?.id;
+  const { state, effects } = whatNext(record, termination, context);
+  return { state, effects: oldest === undefined ? effects : [{ kind: "removeContainer", id: oldest }, ...effects] };
+}
+
+function whatNext(record: ContainerRecord, termination: Termination, context: ContainerContext): Step<ContainerRecord> {
   const { planned, now, isEnding } = context;
   const why = "why" in record.life ? record.life.why : undefined;
   const isDone = planned.role === "init" && termination.exitCode === 0;

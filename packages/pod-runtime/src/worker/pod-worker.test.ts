@@ -166,3 +166,20 @@ test("a failing liveness probe restarts the container", async () => {
   expect(rig.notices).toContain("Killing: Container app failed liveness probe, will be restarted");
   end();
 });
+
+test("of the containers that have ended the last two stay", async () => {
+  const rig = new WorkerRig();
+  const { worker, end } = rig.start(podWith({}));
+  await rig.clock.advance(0);
+
+  for (let crash = 0; crash < 4; crash++) {
+    const [id = ""] = rig.running;
+    rig.runtime.end(id, 1);
+    await worker.runtimeEvent({ kind: "containerExited", id }, never);
+    await rig.clock.advance(60_000);
+  }
+
+  expect([rig.runtime.containers.size, rig.running.length]).toEqual([3, 1]);
+  expect(rig.report?.containerStatuses).toMatchObject([{ restartCount: 4 }]);
+  end();
+});
