@@ -52,6 +52,7 @@ export {
   type Owner,
   type PodLifecycleHandler,
   type PodNotifier,
+  type PodEvent,
   type PodRef,
   type PodUpdate,
   type Provider,

@@ -176,7 +176,7 @@ export class VirtualNode {
     cleanup.defer(() => sources.close());
     const resolve = this.#resolver(sources, services, recorder);
 
-    const host = this.#host(owner, podAccess({ nodeName: nodeOptions.name, store: reflector.store, sources, resolve }));
+    const host = this.#host(owner, podAccess({ nodeName: nodeOptions.name, store: reflector.store, sources, resolve, recorder }));
     const provider = await definition.create(host, this.#config);
     cleanup.defer(async () => {
       await provider[Symbol.asyncDispose]?.();

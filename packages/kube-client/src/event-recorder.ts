@@ -91,7 +91,7 @@ class ApiEventRecorder implements EventRecorder {
       return;
     }
     const text = message.length > maxMessageLength ? `${message.slice(0, maxMessageLength - 1)}…` : message;
-    const key = [object.kind, object.namespace, object.name, object.uid, type, reason, text].join("\0");
+    const key = [object.kind, object.namespace, object.name, object.uid, object.fieldPath, type, reason, text].join("\0");
     this.#queue.push({ key, object, type, reason, message: text, atMs: clock.now(), tries: 0 });
     this.#wake();
   }

@@ -1,7 +1,7 @@
 import { InvalidInputError, NotFoundError } from "@virtual-kubelet/errdefs";
-import type { DeepReadonly, Pod, Store } from "@virtual-kubelet/kube-client";
+import type { DeepReadonly, EventRecorder, Pod, Store } from "@virtual-kubelet/kube-client";
 import type { PodSources } from "../volumes/pod-sources.ts";
-import type { ProviderHost } from "./provider.ts";
+import type { PodRef, ProviderHost } from "./provider.ts";
 import type { ResolvedPod } from "./resolved-pod.ts";
 
 /** Source: the API server's default, and its lower bound, for projected tokens. */
@@ -15,6 +15,7 @@ export interface PodAccessDeps {
   readonly store: Store<Pod>;
   readonly sources: PodSources;
   readonly resolve: (pod: DeepReadonly<Pod>) => ResolvedPod;
+  readonly recorder: Pick<EventRecorder, "event">;
 }
 
 /** The part of a {@link ProviderHost} that concerns the cluster's objects: of pods, only the node's own. */
@@ -23,7 +24,8 @@ export function podAccess({
   store,
   sources,
   resolve,
-}: PodAccessDeps): Pick<ProviderHost, "getSecret" | "getConfigMap" | "getServiceAccountToken" | "resolvePod"> {
+  recorder,
+}: PodAccessDeps): Pick<ProviderHost, "getSecret" | "getConfigMap" | "getServiceAccountToken" | "resolvePod" | "recordEvent"> {
   return {
     getSecret: (namespace, name, signal) => sources.getSecret(namespace, name, signal),
     getConfigMap: (namespace, name, signal) => sources.getConfigMap(namespace, name, signal),
@@ -41,5 +43,17 @@ export function podAccess({
       if (pod) return resolve(pod);
       throw new NotFoundError(`resolve pod ${namespace}/${name}: no pod of UID ${uid} is bound to node ${nodeName}`);
     },
+    recordEvent({ namespace, name, uid }, { type, reason, message, container }) {
+      const fieldPath = container === undefined ? undefined : containerFieldPath(store.get(uid), container);
+      recorder.event({ apiVersion: "v1", kind: "Pod", namespace, name, uid, fieldPath }, type, reason, message);
+    },
   };
+}
+
+/** Where in the pod a container stands, as a kubelet writes it in events. Source: kubernetes v1.36.3 pkg/kubelet/container/ref.go. */
+function containerFieldPath(pod: DeepReadonly<Pod> | undefined, name: string): string {
+  const isIn = (list: "initContainers" | "ephemeralContainers"): boolean =>
+    pod?.spec?.[list]?.some((container) => container.name === name) ?? false;
+  const list = isIn("initContainers") ? "initContainers" : isIn("ephemeralContainers") ? "ephemeralContainers" : "containers";
+  return `spec.${list}{${name}}`;
 }

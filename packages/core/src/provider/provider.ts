@@ -199,6 +199,22 @@ export interface ProviderHost {
    * @throws NotFoundError for a pod that is none of this node's
    */
   resolvePod(pod: PodRef): ResolvedPod;
+  /**
+   * Tells people what happens to a pod, as an event on it: pulled, created, started, unhealthy. Returns at once and never
+   * throws. Events have a budget, the kubelet's, and what exceeds it is dropped and counted. The message may hold nothing
+   * secret.
+   */
+  recordEvent(pod: PodRef, event: PodEvent): void;
+}
+
+/** What happened to a pod, for people. */
+export interface PodEvent {
+  readonly type: "Normal" | "Warning";
+  /** One word in CamelCase, such as `Pulled`. */
+  readonly reason: string;
+  readonly message: string;
+  /** Name of the container it concerns; absent: the pod as a whole. */
+  readonly container?: string | undefined;
 }
 
 /** What a token is wanted for. */

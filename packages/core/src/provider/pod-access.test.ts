@@ -1,0 +1,31 @@
+import type { DeepReadonly, ObjectReference, Pod } from "@virtual-kubelet/kube-client";
+import { expect, test } from "vitest";
+import { podAccess, type PodAccessDeps } from "./pod-access.ts";
+
+const ref = { namespace: "default", name: "web", uid: "u1" };
+const pod: Pod = {
+  metadata: ref,
+  spec: { initContainers: [{ name: "init" }], containers: [{ name: "app" }], ephemeralContainers: [{ name: "debug" }] },
+};
+
+function eventsOf(stored: DeepReadonly<Pod> | undefined, ...containers: (string | undefined)[]): ObjectReference[] {
+  const objects: ObjectReference[] = [];
+  const { recordEvent } = podAccess({
+    store: { get: () => stored },
+    recorder: { event: (object: ObjectReference) => void objects.push(object) },
+  } as unknown as PodAccessDeps);
+  for (const container of containers) recordEvent(ref, { type: "Normal", reason: "Started", message: "Started container", container });
+  return objects;
+}
+
+test("a provider's event on a container names its place in the pod, as a kubelet's does", () => {
+  expect(eventsOf(pod, "init", "app", "debug").map(({ fieldPath }) => fieldPath)).toEqual([
+    "spec.initContainers{init}",
+    "spec.containers{app}",
+    "spec.ephemeralContainers{debug}",
+  ]);
+});
+
+test("a provider's event may be on the pod as a whole, and on one that is gone from the API server", () => {
+  expect(eventsOf(undefined, undefined)).toEqual([{ apiVersion: "v1", kind: "Pod", ...ref, fieldPath: undefined }]);
+});
