@@ -1,7 +1,7 @@
 import { InvalidInputError, NotFoundError } from "@virtual-kubelet/errdefs";
 import type { DeepReadonly, EventRecorder, Pod, Store } from "@virtual-kubelet/kube-client";
 import type { PodSources } from "../volumes/pod-sources.ts";
-import type { PodRef, ProviderHost } from "./provider.ts";
+import type { ProviderHost } from "./provider.ts";
 import type { ResolvedPod } from "./resolved-pod.ts";
 
 /** Source: the API server's default, and its lower bound, for projected tokens. */
