@@ -43,6 +43,7 @@ export type {
   SwapStats,
   VolumeStats,
 } from "./provider/pod-metrics.ts";
+export type { PlanContext, PlannedRequest } from "./provider/planned-request.ts";
 export {
   NaiveNodeProvider,
   type ConfigSchema,

@@ -1,6 +1,7 @@
 import type { Clock, ConfigMap, DeepReadonly, Logger, Metrics, Pod, PodStatus, Secret } from "@virtual-kubelet/kube-client";
 import type { Capabilities } from "./capabilities.ts";
 import type { ContainerAccess } from "./container-access.ts";
+import type { PlanContext, PlannedRequest } from "./planned-request.ts";
 import type { PodMetricsProvider } from "./pod-metrics.ts";
 import type { ResolvedPod } from "./resolved-pod.ts";
 
@@ -251,6 +252,19 @@ export interface ProviderDefinition<Config = unknown> {
    * @param config - what {@link configSchema} returned
    */
   create(host: ProviderHost, config: Config): Provider | Promise<Provider>;
+  /**
+   * The requests that {@link PodLifecycleHandler.createPod} would send for a pod, in their order, made by the same code. Contacts
+   * no back end: what an answer would decide is taken as usual, and said in the request's note. For
+   * `virtual-kubelet plan`, and for tests.
+   *
+   * @throws what `createPod` would throw for the pod: UnsupportedError, InvalidInputError, TerminalError
+   */
+  plan?(
+    pod: DeepReadonly<Pod>,
+    resolved: ResolvedPod,
+    context: PlanContext<Config>,
+    signal: AbortSignal,
+  ): Promise<readonly PlannedRequest[]>;
 }
 
 /** The part of a zod schema the program uses. */
