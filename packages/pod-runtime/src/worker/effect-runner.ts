@@ -1,4 +1,4 @@
-import type { Clock, Logger } from "@virtual-kubelet/core";
+import type { Clock, DeepReadonly, Logger, Pod } from "@virtual-kubelet/core";
 import { messageOf } from "@virtual-kubelet/errdefs";
 import { ensureImage, ImageError } from "./ensure-image.ts";
 import { runHook } from "./run-hook.ts";
@@ -18,8 +18,8 @@ export interface PodPreparation {
   sandbox(state: PodState, attempt: number, signal: AbortSignal): Promise<SandboxSpec>;
   /** Environment, files and all else of one start of a container. */
   container(start: ContainerStart, signal: AbortSignal): Promise<ContainerSpec>;
-  /** Credentials for an image's registry, the most fitting first. */
-  credentials(image: string, signal: AbortSignal): Promise<readonly RegistryCredentials[]>;
+  /** Credentials for the registry of a pod's image, the most fitting first. */
+  credentials(pod: DeepReadonly<Pod>, image: string, signal: AbortSignal): Promise<readonly RegistryCredentials[]>;
 }
 
 /** One start of a container. */
@@ -136,7 +136,8 @@ export class EffectRunner {
     const planned = plannedOf(state, container);
     const { signal, end } = this.#open(this.#pulls, container);
     try {
-      const credentials = (image: string, inner: AbortSignal): Promise<readonly RegistryCredentials[]> => prepare.credentials(image, inner);
+      const credentials = (image: string, inner: AbortSignal): Promise<readonly RegistryCredentials[]> =>
+        prepare.credentials(state.plan.pod, image, inner);
       const { id } = await ensureImage(planned.container, { runtime, credentials }, signal);
       send({ kind: "imageReady", container, specHash, image: { name: planned.container.image ?? "", id } });
     } catch (error) {
