@@ -10,14 +10,14 @@ import { setUpProvider } from "../providers/provider-setup.ts";
 
 /** `config validate`, `config print` and `config schema`; the first two take all of run's flags. */
 export async function execute(line: CommandLine, context: Context): Promise<number> {
-  const { stdout, stderr, cwd } = context;
+  const { stdout, stderr } = context;
   const format = choiceOf(line, "output", "yaml");
   if (line.args[0] === "schema") {
     stdout.write(await print(configJsonSchema(), line.flags.some(({ flag }) => flag.name === "output") ? format : "json"));
     return exitCodes.ok.code;
   }
   const loaded = await loadSettings(line, context);
-  for (const index of loaded.settings.nodes.keys()) await setUpProvider(loaded, index, cwd);
+  for (const index of loaded.settings.nodes.keys()) await setUpProvider(loaded, index, context);
   for (const warning of loaded.warnings) stderr.write(`virtual-kubelet: ${warning}\n`);
   if (line.args[0] === "validate") {
     const nodes = loaded.settings.nodes.map(({ name, provider }) => `${name} (${provider})`);

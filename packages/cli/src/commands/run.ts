@@ -48,11 +48,11 @@ export async function execute(line: CommandLine, context: Context): Promise<numb
 /** Checks all that can be checked before anything happens. */
 async function planNodes(loaded: LoadedSettings, context: Context): Promise<PlannedNode[]> {
   const { settings } = loaded;
-  const { cwd, hostName } = context;
+  const { hostName } = context;
   const defaultAddress = defaultNodeAddress(settings.kubelet.address, context)?.address;
   const planned: PlannedNode[] = [];
   for (const [index, node] of settings.nodes.entries()) {
-    const setup = await setUpProvider(loaded, index, cwd);
+    const setup = await setUpProvider(loaded, index, context);
     const options = toNodeOptions(node, settings, { provider: setup.definition, hostName, defaultAddress });
     planned.push({
       setup,

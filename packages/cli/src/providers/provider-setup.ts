@@ -1,11 +1,13 @@
 import type { ProviderDefinition } from "@virtual-kubelet/core";
 import type { LoadedSettings } from "../config/load-settings.ts";
 import { describeProblems } from "../config/problems.ts";
-import { formatPath } from "../config/layers.ts";
+import { formatPath, mergeLayers, type ConfigPath } from "../config/layers.ts";
 import { readConfigFile } from "../config/read-file.ts";
 import type { NodeSettings } from "../config/settings.ts";
+import type { Context } from "../context.ts";
 import { ConfigError } from "../program-error.ts";
 import { loadProvider } from "./load-provider.ts";
+import { providerEnvironment } from "./provider-environment.ts";
 
 /** A node's provider, and its configuration as read; it fits the provider's schema. */
 export interface ProviderSetup {
@@ -14,19 +16,29 @@ export interface ProviderSetup {
 }
 
 /**
- * Loads the provider of one node and checks its configuration.
+ * Loads the provider of one node and checks its configuration, which variables of the environment may complete.
  *
  * @param index - the node's number in the settings
  * @throws ConfigError with one line for each problem
  */
-export async function setUpProvider(loaded: LoadedSettings, index: number, cwd: string): Promise<ProviderSetup> {
+export async function setUpProvider(
+  loaded: LoadedSettings,
+  index: number,
+  { cwd, env }: Pick<Context, "cwd" | "env">,
+): Promise<ProviderSetup> {
   const node = loaded.settings.nodes[index];
   if (!node) throw new RangeError(`the settings have no node ${index}`);
   const definition = await loadProvider(node.provider, { cwd, setting: loaded.nameOf(["nodes", index, "provider"]) });
-  const { config, nameOf } = await readProviderConfig(loaded, node, index);
+  const written = await readProviderConfig(loaded, node, index);
+  const jsonSchema = definition.configSchema.toJSONSchema?.({ io: "input" });
+  const entries = providerEnvironment(jsonSchema, written.config, env);
+  const { value: config, sourceOf } = mergeLayers(written.config, { kind: "default" }, entries);
   const parsed = definition.configSchema.safeParse(config);
   if (parsed.success) return { definition, config };
-  const jsonSchema = definition.configSchema.toJSONSchema?.({ io: "input" });
+  const nameOf = (path: ConfigPath): string => {
+    const source = sourceOf(path);
+    return source.kind === "env" ? source.name : written.nameOf(path);
+  };
   throw new ConfigError(describeProblems(parsed.error.issues, { input: config, jsonSchema, nameOf }).join("\n"));
 }
 
@@ -34,7 +46,7 @@ async function readProviderConfig(
   loaded: LoadedSettings,
   { providerConfig, providerConfigFile }: NodeSettings,
   index: number,
-): Promise<{ config: unknown; nameOf: (path: readonly (string | number)[]) => string }> {
+): Promise<{ config: unknown; nameOf: (path: ConfigPath) => string }> {
   if (providerConfigFile === undefined) {
     const place = ["nodes", index, "providerConfig"];
     return { config: providerConfig ?? {}, nameOf: (path) => loaded.nameOf([...place, ...path]) };
