@@ -18,6 +18,8 @@ export type {
 export type { ContainerMount, ContainerSpec, DnsSettings, HostAlias, ResourceLimits, SandboxSpec } from "./runtime/runtime-spec.ts";
 export { containerLabels, labelNames, podLabels, tryAttempt, tryContainerIdentity, type ContainerIdentity } from "./runtime/labels.ts";
 export { execCapture, type CapturedExec } from "./runtime/exec-capture.ts";
+export { PodRuntimeProvider } from "./provider/pod-runtime-provider.ts";
+export type { CallDeadlines, PodRuntimeProviderOptions, PodRuntimeSettings, PodStorage } from "./provider/provider-options.ts";
 export { PodWorker, type PodNotice, type PodWorkerOptions } from "./worker/pod-worker.ts";
 export type { ContainerStart, PodPreparation } from "./worker/effect-runner.ts";
 export type { PodEvent, AttemptRef } from "./pod/pod-event.ts";

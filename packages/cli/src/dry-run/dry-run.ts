@@ -88,6 +88,7 @@ function offlineHost(options: NodeOptions, settings: Settings, { clock }: Contex
     resolvePod() {
       throw new NotFoundError("a dry run has no pods");
     },
+    findPod: () => undefined,
     recordEvent() {},
   };
 }

@@ -29,3 +29,9 @@ test("a provider's event on a container names its place in the pod, as a kubelet
 test("a provider's event may be on the pod as a whole, and on one that is gone from the API server", () => {
   expect(eventsOf(undefined, undefined)).toEqual([{ apiVersion: "v1", kind: "Pod", ...ref, fieldPath: undefined }]);
 });
+
+test("a provider finds the node's own pods by UID, and no others", () => {
+  const { findPod } = podAccess({ store: { get: (uid: string) => (uid === "u1" ? pod : undefined) } } as unknown as PodAccessDeps);
+
+  expect([findPod(ref), findPod({ ...ref, uid: "other" })]).toEqual([pod, undefined]);
+});

@@ -25,7 +25,7 @@ export function podAccess({
   sources,
   resolve,
   recorder,
-}: PodAccessDeps): Pick<ProviderHost, "getSecret" | "getConfigMap" | "getServiceAccountToken" | "resolvePod" | "recordEvent"> {
+}: PodAccessDeps): Pick<ProviderHost, "getSecret" | "getConfigMap" | "getServiceAccountToken" | "resolvePod" | "findPod" | "recordEvent"> {
   return {
     getSecret: (namespace, name, signal) => sources.getSecret(namespace, name, signal),
     getConfigMap: (namespace, name, signal) => sources.getConfigMap(namespace, name, signal),
@@ -43,6 +43,7 @@ export function podAccess({
       if (pod) return resolve(pod);
       throw new NotFoundError(`resolve pod ${namespace}/${name}: no pod of UID ${uid} is bound to node ${nodeName}`);
     },
+    findPod: ({ uid }) => store.get(uid),
     recordEvent({ namespace, name, uid }, { type, reason, message, container }) {
       const fieldPath = container === undefined ? undefined : containerFieldPath(store.get(uid), container);
       recorder.event({ apiVersion: "v1", kind: "Pod", namespace, name, uid, fieldPath }, type, reason, message);

@@ -201,6 +201,13 @@ export interface ProviderHost {
    */
   resolvePod(pod: PodRef): ResolvedPod;
   /**
+   * The pod as the API server has it now, its last status included: for a provider that finds a pod at its back end which
+   * it has not been handed, after a restart of the program. It must not be changed.
+   *
+   * @returns `undefined` for a pod that is none of this node's, or is gone
+   */
+  findPod(pod: PodRef): DeepReadonly<Pod> | undefined;
+  /**
    * Tells people what happens to a pod, as an event on it: pulled, created, started, unhealthy. Returns at once and never
    * throws. Events have a budget, the kubelet's, and what exceeds it is dropped and counted. The message may hold nothing
    * secret.

@@ -61,5 +61,5 @@ export interface PodPreparationOptions {
 export function createPodPreparation(options: PodPreparationOptions): PodPreparation {
   const { host } = options;
   const missing = (): Promise<never> => Promise.reject(new UnsupportedError(`prepare a pod of node ${host.nodeName}: not yet`));
-  return { sandbox: missing, container: missing, credentials: missing };
+  return { sandbox: missing, container: missing, limits: () => ({}), credentials: missing };
 }

@@ -1,4 +1,4 @@
-import type { AttachIO, ContainerLogOptions, ContainerLogs, ContainerStats, ExecResult } from "@virtual-kubelet/core";
+import type { AttachIO, ContainerLogOptions, ContainerLogs, ContainerStats, ExecResult, NetworkStats } from "@virtual-kubelet/core";
 import type { Duplex } from "node:stream";
 import type { ContainerSpec, ResourceLimits, SandboxSpec } from "./runtime-spec.ts";
 
@@ -42,6 +42,8 @@ export interface RuntimeContainer {
   readonly image: string;
   /** The image by content: `name@sha256:…` where it has one, else its id. */
   readonly imageId: string;
+  /** Whom its first process runs as, by numbers; absent where the runtime does not tell. */
+  readonly user?: { readonly uid: number; readonly gid: number; readonly supplementalGroups?: readonly number[] | undefined } | undefined;
   readonly state: RuntimeContainerState;
 }
 
@@ -97,7 +99,12 @@ export interface ContainerRuntime {
    * @throws InvalidInputError if the runtime refuses the spec
    */
   createContainer(sandboxId: string, spec: ContainerSpec, signal: AbortSignal): Promise<string>;
-  /** Idempotent. Rejects if the process cannot be begun; the container then is `exited` or `created`. */
+  /**
+   * Begins its process; idempotent while it runs. Rejects if the process cannot be begun; the container then is `exited` or
+   * `created`.
+   *
+   * @throws ConflictError for one that has ended: it is never begun a second time
+   */
   startContainer(id: string, signal: AbortSignal): Promise<void>;
   /** Sends the stop signal, and SIGKILL after the grace; resolves when it has ended. Called again with less grace, it shortens it. Idempotent. */
   stopContainer(id: string, options: StopContainerOptions, signal: AbortSignal): Promise<void>;
@@ -136,6 +143,8 @@ export interface ContainerRuntime {
   portForward(sandboxId: string, port: number, stream: Duplex, signal: AbortSignal): Promise<void>;
   /** What a running container uses now. @throws NotFoundError if it does not run */
   stats(id: string, signal: AbortSignal): Promise<ContainerStats>;
+  /** Traffic of a sandbox's own network; absent where the runtime cannot tell. */
+  network?(sandboxId: string, signal: AbortSignal): Promise<NetworkStats>;
 }
 
 /** Options of {@link ContainerRuntime.stopContainer}. */

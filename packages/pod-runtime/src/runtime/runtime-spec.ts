@@ -15,7 +15,7 @@ export interface DnsSettings {
 
 /** All a runtime needs to make a sandbox. Nothing in it has to be looked up. */
 export interface SandboxSpec {
-  /** Names the sandbox and finds it again; see {@link podLabels}. */
+  /** Names the sandbox and finds it again; see {@link podLabels}. The worker adds its own to what is here. */
   readonly labels: Readonly<Record<string, string>>;
   readonly hostname: string;
   /** Absent: the runtime's own. */
@@ -45,7 +45,7 @@ export interface ResourceLimits {
 
 /** All a runtime needs to make a container. Nothing in it has to be looked up. It may hold secrets. */
 export interface ContainerSpec {
-  /** Names the container and finds it again; see {@link containerLabels}. */
+  /** Names the container and finds it again; see {@link containerLabels}. The worker adds its own to what is here. */
   readonly labels: Readonly<Record<string, string>>;
   /** By content, as {@link RuntimeImage.id} gave it. */
   readonly imageId: string;

@@ -1,4 +1,4 @@
-import type { Clock, DeepReadonly, Logger, Pod } from "@virtual-kubelet/core";
+import type { Clock, Container, DeepReadonly, Logger, Pod } from "@virtual-kubelet/core";
 import { messageOf } from "@virtual-kubelet/errdefs";
 import { ensureImage, ImageError } from "./ensure-image.ts";
 import { runHook } from "./run-hook.ts";
@@ -10,7 +10,7 @@ import type { PodState } from "../pod/pod-state.ts";
 import { lostTermination, toTermination } from "../pod/termination.ts";
 import type { ContainerRuntime, RegistryCredentials } from "../runtime/container-runtime.ts";
 import { labelNames } from "../runtime/labels.ts";
-import type { ContainerSpec, SandboxSpec } from "../runtime/runtime-spec.ts";
+import type { ContainerSpec, ResourceLimits, SandboxSpec } from "../runtime/runtime-spec.ts";
 
 /** Turns a pod's spec into what a runtime takes. What it throws leaves the pod waiting, and is tried again. */
 export interface PodPreparation {
@@ -18,6 +18,8 @@ export interface PodPreparation {
   sandbox(state: PodState, attempt: number, signal: AbortSignal): Promise<SandboxSpec>;
   /** Environment, files and all else of one start of a container. */
   container(start: ContainerStart, signal: AbortSignal): Promise<ContainerSpec>;
+  /** What a container of the pod may use, as in its {@link ContainerSpec}. */
+  limits(pod: DeepReadonly<Pod>, container: DeepReadonly<Container>): ResourceLimits;
   /** Credentials for the registry of a pod's image, the most fitting first. */
   credentials(pod: DeepReadonly<Pod>, image: string, signal: AbortSignal): Promise<readonly RegistryCredentials[]>;
 }

@@ -40,6 +40,7 @@ class WorkerRig {
             pod,
             container: planned.container,
           }),
+        limits: () => ({}),
         credentials: () => Promise.resolve([]),
       },
       onReport: (report) => (this.report = report),

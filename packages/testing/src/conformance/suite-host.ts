@@ -47,6 +47,7 @@ export class SuiteHost {
         throw new NotFoundError(`pod ${namespace}/${name} has no service account in this suite`);
       },
       resolvePod: (ref) => this.resolve(ref),
+      findPod: ({ uid }) => this.#pods.get(uid),
       recordEvent: ({ namespace, name }, event) => void this.shown.push(`event on ${namespace}/${name} ${JSON.stringify(event)}`),
     };
   }

@@ -170,6 +170,7 @@ async function open(
     getConfigMap: () => Promise.reject(new Error("not used")),
     getServiceAccountToken: () => Promise.reject(new Error("not used")),
     resolvePod: () => unresolved,
+    findPod: () => undefined,
     recordEvent: () => {},
   };
   const provider = await definition.create(host, { directory: options.directory ?? backend.directory, mode: options.mode ?? "notify" });

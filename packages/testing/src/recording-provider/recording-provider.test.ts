@@ -160,6 +160,7 @@ async function open(recording: RecordingProvider, nodeName = "node"): Promise<Pr
       getConfigMap: () => Promise.reject(new Error("not used")),
       getServiceAccountToken: () => Promise.reject(new Error("not used")),
       resolvePod: () => unresolved,
+      findPod: () => undefined,
       recordEvent: () => {},
     },
     {},
