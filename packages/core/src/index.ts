@@ -13,6 +13,7 @@ export type {
   ExecResult,
   TerminalSize,
 } from "./provider/container-access.ts";
+export { expand } from "./env/expansion.ts";
 export { tryDurationMs } from "./provider/duration.ts";
 export { NodeAccess, type NodeAccessOptions, type RunningNode } from "./node-access.ts";
 export { NodeHeldError, type Instance } from "./node/instance.ts";

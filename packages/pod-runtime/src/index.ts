@@ -17,6 +17,9 @@ export type {
 } from "./runtime/container-runtime.ts";
 export type { ContainerMount, ContainerSpec, DnsSettings, HostAlias, ResourceLimits, SandboxSpec } from "./runtime/runtime-spec.ts";
 export { containerLabels, labelNames, podLabels, tryAttempt, tryContainerIdentity, type ContainerIdentity } from "./runtime/labels.ts";
+export type { CollectedImage, ImageCollection, ImageFileSystem } from "./runtime/image-collection.ts";
+export { VolumeManager, type VolumeManagerOptions } from "./volumes/volume-manager.ts";
+export { PodDirectory, type PodFile } from "./volumes/pod-directory.ts";
 export { execCapture, type CapturedExec } from "./runtime/exec-capture.ts";
 export { PodRuntimeProvider } from "./provider/pod-runtime-provider.ts";
 export type { CallDeadlines, PodRuntimeProviderOptions, PodRuntimeSettings, PodStorage } from "./provider/provider-options.ts";

@@ -1,5 +1,6 @@
 import type { AttachIO, ContainerLogOptions, ContainerLogs, ContainerStats, ExecResult, NetworkStats } from "@virtual-kubelet/core";
 import type { Duplex } from "node:stream";
+import type { ImageCollection } from "./image-collection.ts";
 import type { ContainerSpec, ResourceLimits, SandboxSpec } from "./runtime-spec.ts";
 
 /** The place a pod's containers run in: their network and what else they share. */
@@ -86,6 +87,8 @@ export type RuntimeEvent =
 export interface ContainerRuntime {
   /** The scheme of container ids in statuses, such as `docker`. */
   readonly name: string;
+  /** For the collection of images nobody uses; absent: images stay. */
+  readonly images?: ImageCollection | undefined;
 
   /** Makes a sandbox with its network, ready to run containers. Leaves nothing behind when it fails. */
   createSandbox(spec: SandboxSpec, signal: AbortSignal): Promise<RuntimeSandbox>;

@@ -30,6 +30,8 @@ export interface ContainerMount {
   readonly hostPath: string;
   readonly containerPath: string;
   readonly isReadOnly: boolean;
+  /** Whether all that is mounted below is to be read-only, too; only with `isReadOnly`. Default `false`. */
+  readonly isRecursivelyReadOnly?: boolean | undefined;
   readonly propagation?: "None" | "HostToContainer" | "Bidirectional" | undefined;
 }
 
