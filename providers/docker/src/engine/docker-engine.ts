@@ -26,6 +26,10 @@ export interface EngineRequest {
   /** Sent as JSON. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** What it is for, in messages: `create container web`. Default: method and path. */
+  readonly what?: string | undefined;
+  /** How long the answer may take, in milliseconds; default 120000. Streams and upgrades have no deadline. */
+  readonly timeoutMs?: number | undefined;
 }
 
 /**
@@ -34,7 +38,7 @@ export interface EngineRequest {
  * All calls, those of {@link client} too, reject with `signal.reason` when aborted and else with an error of errdefs
  * that says what the engine said: NotFoundError (404), ConflictError (409), InvalidInputError (400), UnauthorizedError,
  * ForbiddenError, UnavailableError (nobody answers, 503). What the engine calls its own fault (500) has no code.
- * {@link "./engine-error.ts"} gives the status where it matters.
+ * `engineStatusOf` gives the status where it matters.
  */
 export interface DockerEngine {
   /** dockerode over this connection, for all that is asked and answered in JSON. Pass `abortSignal`. */

@@ -1,0 +1,85 @@
+import {
+  ConflictError,
+  ForbiddenError,
+  InvalidInputError,
+  NotFoundError,
+  QuotaExceededError,
+  UnauthorizedError,
+  UnavailableError,
+} from "@virtual-kubelet/errdefs";
+import type { EngineEndpoint } from "./docker-engine.ts";
+
+/** What an engine answered that is no success. Errors of errdefs have it as their `cause`. */
+export class EngineAnswer extends Error {
+  /** The HTTP status. */
+  readonly status: number;
+
+  /** @param message - the engine's own words */
+  constructor(status: number, message: string) {
+    super(message);
+    this.name = "EngineAnswer";
+    this.status = status;
+  }
+}
+
+/** The status an engine answered with; `undefined` if the error is no engine's answer. */
+export function engineStatusOf(error: unknown): number | undefined {
+  for (let current = error; current instanceof Error; current = current.cause) if (current instanceof EngineAnswer) return current.status;
+  return undefined;
+}
+
+/** The engine's own words, without ours; `undefined` if the error is no engine's answer. */
+export function engineMessageOf(error: unknown): string | undefined {
+  for (let current = error; current instanceof Error; current = current.cause) if (current instanceof EngineAnswer) return current.message;
+  return undefined;
+}
+
+/**
+ * An engine's answer as an error that can be told apart by its code. What it calls its own fault has none: a start that
+ * fails for good ends so as well as one that may succeed later.
+ */
+export function toEngineError(what: string, status: number, said: string): Error {
+  const cause = new EngineAnswer(status, said.trim() || `HTTP status ${status}`);
+  const message = `${what}: ${cause.message}`;
+  switch (status) {
+    case 400:
+      return new InvalidInputError(message, { cause });
+    case 401:
+      return new UnauthorizedError(message, { cause });
+    case 403:
+      return new ForbiddenError(message, { cause });
+    case 404:
+      return new NotFoundError(message, { cause });
+    case 409:
+      return new ConflictError(message, { cause });
+    case 429:
+      return new QuotaExceededError(message, { cause });
+    case 502:
+    case 503:
+    case 504:
+      return new UnavailableError(message, { cause });
+    default:
+      return new Error(message, { cause });
+  }
+}
+
+/** Nobody answers, or the connection broke. */
+export function toConnectionError(what: string, endpoint: EngineEndpoint, error: unknown): UnavailableError {
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  const said = error instanceof Error ? error.message : String(error);
+  const remedy = remedies.get(code);
+  return new UnavailableError(`${what}: the Docker engine at ${formatEndpoint(endpoint)} does not answer: ${said}${remedy ?? ""}`, {
+    cause: error,
+  });
+}
+
+/** An endpoint as people write it. */
+export function formatEndpoint(endpoint: EngineEndpoint): string {
+  return endpoint.kind === "unix" ? `unix://${endpoint.socketPath}` : `tcp://${endpoint.host}:${endpoint.port}`;
+}
+
+const remedies: ReadonlyMap<string, string> = new Map([
+  ["EACCES", "; run as root, or as a member of the group that owns the socket"],
+  ["ECONNREFUSED", "; is it running?"],
+  ["ENOENT", "; is it running, and is `host` right?"],
+]);

@@ -1,0 +1,47 @@
+import type { DialOptions, RequestCallback } from "docker-modem";
+import type { DockerEngine, EngineRequest } from "./docker-engine.ts";
+
+/**
+ * Carries dockerode's requests over our own connection, in place of its docker-modem: that one inspects the whole
+ * connection pool for each request (9 ms of processor time once thirty were open), and its errors have no codes.
+ */
+export class EngineModem {
+  readonly #engine: Pick<DockerEngine, "json" | "stream">;
+
+  constructor(engine: Pick<DockerEngine, "json" | "stream">) {
+    this.#engine = engine;
+  }
+
+  /** One request of dockerode; the part of docker-modem that it calls. */
+  dial(options: DialOptions, callback: RequestCallback): void {
+    this.#send(options).then(
+      (result) => callback(null, result),
+      (error: unknown) => callback(error instanceof Error ? error : new Error(String(error)), null),
+    );
+  }
+
+  async #send(options: DialOptions): Promise<never> {
+    const signal = options.abortSignal ?? new AbortController().signal;
+    const request = toRequest(options);
+    return (options.isStream ? await this.#engine.stream(request, signal) : await this.#engine.json(request, signal)) as never;
+  }
+}
+
+/** What dockerode means: options are the query where its path ends in `?`, and the body of a POST. */
+function toRequest({ path = "", method, options = {}, headers }: DialOptions): EngineRequest {
+  const { abortSignal: _signal, authconfig: _auth, _query, _body, ...plain } = options;
+  const isQuery = path.includes("?");
+  const body: unknown = _body ?? plain;
+  return {
+    method: (method ?? "GET") as EngineRequest["method"],
+    path: path.replace(/\?.*$/, ""),
+    ...(isQuery && { query: textOf((_query ?? plain) as Readonly<Record<string, unknown>>) }),
+    ...(method === "POST" && Object.keys(Object(body)).length > 0 && { body }),
+    ...(headers && { headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)])) }),
+  };
+}
+
+function textOf(query: Readonly<Record<string, unknown>>): Record<string, string> {
+  const known = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);
+  return Object.fromEntries(known.map(([key, value]) => [key, typeof value === "object" ? JSON.stringify(value) : String(value)]));
+}

@@ -1,0 +1,61 @@
+import { z } from "zod";
+import type { DockerEngine } from "../engine/docker-engine.ts";
+
+/** What streams have to know of a container. */
+export interface InspectedContainer {
+  readonly id: string;
+  readonly isRunning: boolean;
+  /** As the engine's host numbers it; 0 if it does not run. */
+  readonly pid: number;
+  readonly tty: boolean;
+  readonly openStdin: boolean;
+  readonly networkMode: string;
+  readonly startedAt: string;
+  readonly labels: Readonly<Record<string, string>>;
+  /** Bytes of its writable layer; only if asked for. */
+  readonly layerBytes: number | undefined;
+  /** File of its output on the engine's host; empty with some log drivers. */
+  readonly logPath: string;
+}
+
+const schema = z.object({
+  Id: z.string(),
+  State: z.object({ Running: z.boolean(), Pid: z.number().default(0), StartedAt: z.string().default("") }),
+  Config: z.object({
+    Tty: z.boolean().default(false),
+    OpenStdin: z.boolean().default(false),
+    Labels: z.record(z.string(), z.string()).nullish(),
+  }),
+  HostConfig: z.object({ NetworkMode: z.string().default("") }),
+  SizeRw: z.number().optional(),
+  LogPath: z.string().default(""),
+});
+
+/**
+ * Looks at a container.
+ *
+ * @param options - `size`: measures its writable layer, which takes the engine a walk over all its files
+ * @throws NotFoundError, UnavailableError
+ */
+export async function inspectForStreams(
+  engine: DockerEngine,
+  id: string,
+  signal: AbortSignal,
+  { size = false }: { readonly size?: boolean } = {},
+): Promise<InspectedContainer> {
+  const query = size ? { size: true } : undefined;
+  const answer = await engine.json({ method: "GET", path: `/containers/${encodeURIComponent(id)}/json`, query }, signal);
+  const { Id, State, Config, HostConfig, SizeRw, LogPath } = schema.parse(answer);
+  return {
+    id: Id,
+    isRunning: State.Running,
+    pid: State.Pid,
+    tty: Config.Tty,
+    openStdin: Config.OpenStdin,
+    networkMode: HostConfig.NetworkMode,
+    startedAt: State.StartedAt,
+    labels: Config.Labels ?? {},
+    layerBytes: SizeRw,
+    logPath: LogPath,
+  };
+}
