@@ -33,7 +33,7 @@ docs: $(INSTALLED) ## Documentation site into docs/site
 
 lint: $(INSTALLED) ## Lint, format, direction of imports, generated pages
 	@$(BIN) node --run lint
-	@$(BIN) node tools/generate.ts --check
+	@$(BIN) node --conditions=@virtual-kubelet/source tools/generate.ts --check
 
 fix: $(INSTALLED) ## Mend what lint and format can mend by themselves
 	@$(BIN) oxlint --fix

@@ -1,7 +1,9 @@
 import { existsSync, globSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { renderMatrix } from "./capability-matrix.ts";
 import { printChecks, type CheckResult } from "./check.ts";
 import { renderExitCodes, renderFlags, renderObsolete } from "./config-reference.ts";
+import { matrixColumns, updateRecords } from "./conformance-records.ts";
 import { replaceRegion } from "./marked-region.ts";
 import { renderProviderConfig, renderScriptFields } from "./provider-reference.ts";
 import { folderProblems, parseProviderList, renderProviderList } from "./provider-list.ts";
@@ -28,6 +30,7 @@ const testingGuide = "docs/guides/testing-on-the-embedded-api-server.md";
 const regions: readonly GeneratedRegion[] = [
   { page: "README.md", region: "providers", content: () => providerTable("") },
   { page: "docs/guides/providers.md", region: "providers", content: () => providerTable("../../") },
+  { page: "docs/guides/providers.md", region: "features", content: () => renderMatrix(matrixColumns()) },
   { page: "README.md", region: "embed-a-node", content: () => codeFile("examples/embed-a-node/src/main.ts") },
   { page: "README.md", region: "embedded-test", content: () => codeFile("e2e/embedded/readme.test.ts") },
   { page: "docs/guides/writing-a-provider.md", region: "provider", content: () => codeFile("examples/process-provider/src/provider.ts") },
@@ -39,12 +42,17 @@ const regions: readonly GeneratedRegion[] = [
   { page: testingGuide, region: "testing-node-test", content: () => codeFile("e2e/embedded/testing-guide/node-test.ts") },
   { page: testingGuide, region: "testing-operator", content: () => codeFile("examples/test-an-operator/operator.ts") },
   { page: testingGuide, region: "testing-operator-test", content: () => codeFile("examples/test-an-operator/operator.test.ts") },
-  { page: "providers/mock/README.md", region: "config", content: () => renderProviderConfig("mock") },
   { page: "providers/mock/README.md", region: "scripts", content: () => renderScriptFields() },
   { page: "docs/guides/configuration.md", region: "flags", content: () => renderFlags() },
   { page: "docs/guides/configuration.md", region: "obsolete", content: () => renderObsolete() },
   { page: "docs/guides/configuration.md", region: "exit-codes", content: () => renderExitCodes() },
 ];
+
+/** Every provider's README has the table of its configuration. */
+function configRegions(): GeneratedRegion[] {
+  const own = parseProviderList(readFileSync(join(root, "provider.yaml"), "utf8")).filter(({ external }) => !external);
+  return own.map(({ tag }) => ({ page: `providers/${tag}/README.md`, region: "config", content: () => renderProviderConfig(tag) }));
+}
 
 /** What is wrong between provider.yaml and the folders under providers/. */
 function providerProblems(): string[] {
@@ -65,8 +73,9 @@ async function problemsOf(find: () => Promise<readonly string[]> | readonly stri
 export async function generate(options: { readonly check: boolean }): Promise<CheckResult[]> {
   const results: CheckResult[] = [
     { name: "provider.yaml names the folders under providers/", problems: await problemsOf(providerProblems) },
+    ...updateRecords(options),
   ];
-  for (const { page, region, content } of regions) {
+  for (const { page, region, content } of [...regions, ...configRegions()]) {
     const problems = await problemsOf(async () => {
       const path = join(root, page);
       if (!existsSync(path)) return [`${page} is missing`];

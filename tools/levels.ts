@@ -5,6 +5,7 @@ import { printChecks, type CheckResult } from "./check.ts";
 import { checkImports } from "./check-imports.ts";
 import { checkLinks } from "./check-links.ts";
 import { checkPackages } from "./check-packages.ts";
+import { reportFolder, updateRecords } from "./conformance-records.ts";
 import { generate } from "./generate.ts";
 import { ensureMetricsServer, missingMetricsServer } from "./metrics-server.ts";
 import { inNetworkNamespace, missingNetworkNamespace } from "./network-namespace.ts";
@@ -63,6 +64,21 @@ async function controlPlaneEnvironment(): Promise<Record<string, string>> {
   return { KUBEBUILDER_ASSETS: directory };
 }
 
+/** The suite, and then whether the committed records say what it found. */
+async function runConformance(): Promise<Counts> {
+  rmSync(reportFolder, { recursive: true, force: true });
+  return both(await vitest("conformance"), counted(updateRecords({ check: true })));
+}
+
+function both(one: Counts, other: Counts): Counts {
+  return {
+    passed: one.passed + other.passed,
+    failed: one.failed + other.failed,
+    skipped: one.skipped + other.skipped,
+    failures: [...one.failures, ...other.failures],
+  };
+}
+
 /** Why there is no control plane, if there is none. */
 function missingControlPlane(): string | undefined {
   const lookup = findControlPlane();
@@ -86,7 +102,7 @@ export const levels: readonly Level[] = [
       ]),
   },
   { name: "unit", about: "tests beside the code, without network and real time", run: () => vitest("unit") },
-  { name: "conformance", about: "the suite that every provider passes", run: () => vitest("conformance") },
+  { name: "conformance", about: "the suite that every provider passes, and what the documents say of it", run: runConformance },
   { name: "embedded", about: "tests on the embedded API server", run: async () => vitest("embedded", await controlPlaneEnvironment()) },
   {
     name: "simulation",

@@ -29,7 +29,7 @@ export async function describeProvider(options: ConformanceOptions): Promise<voi
   const { afterAll, describe, expect, test } = await import("vitest");
   const { provider: definition } = options;
   const plan = planSuite(options, await sampleOf(options), definition.capabilities);
-  const book = new ReportBook(definition.name, plan);
+  const book = new ReportBook(options, plan);
   const runAndNote = async (check: Check): Promise<void> => {
     try {
       await runCheck(check, options);

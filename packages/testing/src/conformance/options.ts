@@ -44,6 +44,8 @@ export interface ConformanceOptions {
   readonly port?: number | undefined;
   /** Path of the provider's README.md; default: it is not looked at. */
   readonly readme?: string | undefined;
+  /** What the provider ran against, for the report's readers, the same on every machine: `Docker Engine`; default: it is not said. */
+  readonly against?: string | undefined;
   /** File that the report is written to, as JSON; default: none is. */
   readonly report?: string | undefined;
   /** Default: the machine's. */

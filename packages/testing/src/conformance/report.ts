@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Check } from "./check.ts";
 import { featureNames, features, type Feature } from "./features.ts";
+import type { ConformanceOptions } from "./options.ts";
 import type { FeaturePlan, SuitePlan } from "./suite-plan.ts";
 
 /** How one check went. */
@@ -24,17 +25,21 @@ export interface FeatureReport {
 /** What the suite found of a provider. The capability matrix of the documentation is made from it. */
 export interface ConformanceReport {
   readonly provider: string;
+  /** What it ran against; see {@link ConformanceOptions.against}. */
+  readonly against?: string | undefined;
   readonly features: Readonly<Record<Feature, FeatureReport>>;
 }
 
 /** Collects how checks went, and makes the report. */
 export class ReportBook {
   readonly #provider: string;
+  readonly #against: string | undefined;
   readonly #plan: SuitePlan;
   readonly #results = new Map<Check, CheckReport>();
 
-  constructor(provider: string, plan: SuitePlan) {
-    this.#provider = provider;
+  constructor({ provider, against }: ConformanceOptions, plan: SuitePlan) {
+    this.#provider = provider.name;
+    this.#against = against;
     this.#plan = plan;
   }
 
@@ -44,7 +49,7 @@ export class ReportBook {
 
   report(): ConformanceReport {
     const entries = featureNames.map((feature) => [feature, this.#feature(feature, this.#plan.features[feature])] as const);
-    return { provider: this.#provider, features: Object.fromEntries(entries) as Record<Feature, FeatureReport> };
+    return { provider: this.#provider, against: this.#against, features: Object.fromEntries(entries) as Record<Feature, FeatureReport> };
   }
 
   /** Writes the report as JSON. */

@@ -1,0 +1,57 @@
+import type { ConformanceReport } from "@virtual-kubelet/testing/conformance";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { MatrixColumn } from "./capability-matrix.ts";
+import type { CheckResult } from "./check.ts";
+import { parseRecord, renderRecord, updateRecord, type ConformanceRecord } from "./conformance-record.ts";
+import { parseProviderList } from "./provider-list.ts";
+import { root } from "./workspace.ts";
+
+/** Where runs of the suite leave their reports; the file's name is the provider's tag. */
+export const reportFolder: string = join(root, ".reports/conformance");
+
+/** A provider that has a record. */
+interface RecordedProvider {
+  readonly tag: string;
+  /** Relative to the top. */
+  readonly folder: string;
+}
+
+/** The providers of provider.yaml that live here, and the one that new providers start from. */
+function recordedProviders(): RecordedProvider[] {
+  const listed = parseProviderList(readFileSync(join(root, "provider.yaml"), "utf8")).filter(({ external }) => !external);
+  const template = { tag: "template", folder: "templates/provider" };
+  return [
+    ...listed.map(({ tag }) => ({ tag, folder: `providers/${tag}` })),
+    ...(existsSync(join(root, template.folder)) ? [template] : []),
+  ];
+}
+
+function recordPath({ folder }: RecordedProvider): string {
+  return `${folder}/conformance.json`;
+}
+
+function readRecord(provider: RecordedProvider): ConformanceRecord | undefined {
+  const path = recordPath(provider);
+  return existsSync(join(root, path)) ? parseRecord(readFileSync(join(root, path), "utf8"), path) : undefined;
+}
+
+/** The columns of the matrix, from the committed records; a provider that no run has reported on yet has an empty one. */
+export function matrixColumns(): MatrixColumn[] {
+  return recordedProviders().map((provider) => ({ provider: provider.tag, record: readRecord(provider) ?? { features: {} } }));
+}
+
+/** Brings the committed records up to the reports of this machine's last runs, or with `check` says which are behind. */
+export function updateRecords({ check }: { readonly check: boolean }): CheckResult[] {
+  return recordedProviders().flatMap((provider): CheckResult[] => {
+    const report = join(reportFolder, `${provider.tag}.json`);
+    if (!existsSync(report)) return [];
+    const path = recordPath(provider);
+    const before = readRecord(provider);
+    const after = renderRecord(updateRecord(before, JSON.parse(readFileSync(report, "utf8")) as ConformanceReport));
+    const isBehind = before === undefined || renderRecord(before) !== after;
+    if (isBehind && !check) writeFileSync(join(root, path), after);
+    const problem = `${path} is not what the last run of the suite found; run \`make generate\` and commit the result`;
+    return [{ name: path, problems: isBehind && check ? [problem] : [] }];
+  });
+}
