@@ -79,4 +79,11 @@ export class UnsupportedError extends VirtualKubeletError {
 /** The operation failed for good. A pod whose creation ends so is Failed. */
 export class TerminalError extends VirtualKubeletError {
   readonly code = "VK_TERMINAL";
+  /** The reason such a pod gets, in one word in CamelCase such as `NodePorts`; absent where the error has none of its own. */
+  readonly reason: string | undefined;
+
+  constructor(message: string, options?: ErrorOptions & { readonly reason?: string | undefined }) {
+    super(message, options);
+    this.reason = options?.reason;
+  }
 }

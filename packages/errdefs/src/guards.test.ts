@@ -105,3 +105,12 @@ test("UnavailableError keeps how long to wait, UnsupportedError which field is t
   expect(new errors.UnavailableError("x", { retryAfterMs: 7_000 }).retryAfterMs).toBe(7_000);
   expect(new errors.UnsupportedError("x", { fieldPath: "spec.hostNetwork" }).fieldPath).toBe("spec.hostNetwork");
 });
+
+test("terminalReasonOf finds the reason of a failure for good, also through causes and in other errors of its code", () => {
+  const error = new errors.TerminalError("x", { reason: "NodePorts" });
+
+  expect(guards.terminalReasonOf(new Error("outer", { cause: error }))).toBe("NodePorts");
+  expect(guards.terminalReasonOf({ code: "VK_TERMINAL", reason: "Full" })).toBe("Full");
+  expect(guards.terminalReasonOf(new errors.TerminalError("x"))).toBeUndefined();
+  expect(guards.terminalReasonOf({ code: "VK_CONFLICT", reason: "Full" })).toBeUndefined();
+});

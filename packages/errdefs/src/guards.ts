@@ -74,6 +74,17 @@ export function isTerminal(error: unknown): boolean {
   return codeOf(error) === "VK_TERMINAL";
 }
 
+/** The reason that the error, or one of its causes, gives a pod that failed for good; `undefined` if none does. */
+export function terminalReasonOf(error: unknown): string | undefined {
+  let current = error;
+  for (let depth = 0; depth < maxCauses && typeof current === "object" && current !== null; depth++) {
+    const { code, reason, cause } = current as { code?: unknown; reason?: unknown; cause?: unknown };
+    if (code === "VK_TERMINAL" && typeof reason === "string" && reason !== "") return reason;
+    current = cause;
+  }
+  return undefined;
+}
+
 /** Whether the same call may succeed if tried again. An error without a code may: nothing says that it cannot. */
 export function isRetryable(error: unknown): boolean {
   const code = codeOf(error);

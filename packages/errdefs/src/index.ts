@@ -33,4 +33,5 @@ export {
   isUnavailable,
   isUnsupported,
   messageOf,
+  terminalReasonOf,
 } from "./guards.ts";

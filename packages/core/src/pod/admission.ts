@@ -18,8 +18,9 @@ export interface AdmissionContext {
 
 /**
  * Decides as a kubelet whether the node takes the pod, with a kubelet's reasons and wording. The checks come in its
- * order, and the first that fails is told. Unlike a kubelet it knows no host ports, as the pods of a virtual node need
- * not share a host, and evicts nothing in favour of critical pods.
+ * order, and the first that fails is told. Unlike a kubelet it knows neither host ports nor sysctls, as the pods of a virtual
+ * node need not share a host (a provider whose pods do refuses them with a TerminalError), and evicts nothing in favour of
+ * critical pods.
  * Source: kubernetes v1.36.3 pkg/kubelet/lifecycle/predicate.go and pkg/scheduler/framework/plugins/noderesources/fit.go.
  */
 export function admitPod(pod: DeepReadonly<Pod>, context: AdmissionContext): Admission {

@@ -366,6 +366,18 @@ describe("a provider's error", () => {
     expect(rig.provider.calls.filter((call) => call === "createPod web")).toHaveLength(1);
   });
 
+  test("that is terminal may give the pod's reason", async () => {
+    await using rig = await new Rig().start();
+    rig.provider.script("createPod", () => {
+      throw new TerminalError("Pod was rejected: the port is taken", { reason: "NodePorts" });
+    });
+
+    await rig.createPod("web");
+    await rig.settle();
+
+    expect(rig.pod("web")?.status).toMatchObject({ phase: "Failed", reason: "NodePorts", message: "Pod was rejected: the port is taken" });
+  });
+
   test("that says unsupported leaves the pod waiting, with one event, until its spec changes", async () => {
     await using rig = await new Rig().start();
     rig.provider.script("createPod", () => {

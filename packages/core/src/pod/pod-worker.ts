@@ -6,6 +6,7 @@ import {
   isTerminal,
   isUnsupported,
   messageOf,
+  terminalReasonOf,
 } from "@virtual-kubelet/errdefs";
 import type { Clock, DeepReadonly, EventRecorder, Metrics, Pod, Store, Tracer, WorkResult } from "@virtual-kubelet/kube-client";
 import { waitingReasonOf } from "../env/pod-resolver.ts";
@@ -205,7 +206,8 @@ export class PodWorker {
     }
     if (isTerminal(error) || (isUnsupported(error) && options.onUnsupported === "fail")) {
       noteRefused(record, pod);
-      this.#judge(record, pod, { kind: "rejected", reason: isTerminal(error) ? "ProviderFailed" : "ProviderUnsupported", message });
+      const reason = isTerminal(error) ? (terminalReasonOf(error) ?? "ProviderFailed") : "ProviderUnsupported";
+      this.#judge(record, pod, { kind: "rejected", reason, message });
       return;
     }
     if (isUnsupported(error)) {

@@ -71,7 +71,7 @@ export interface PodLifecycleHandler {
    * controller's own object and must not be changed.
    *
    * @throws UnsupportedError to leave the pod Pending with its field named; InvalidInputError to leave it Pending;
-   * TerminalError to make it Failed.
+   * TerminalError to make it Failed, with the error's reason if it has one.
    */
   createPod(pod: DeepReadonly<Pod>, resolved: ResolvedPod, signal: AbortSignal): Promise<void>;
   /** Applies a changed spec, labels or annotations. A pod whose update fails keeps its phase. */

@@ -1,0 +1,46 @@
+import { isSidecar, isTerminalPhase, type DeepReadonly, type Pod } from "@virtual-kubelet/core";
+import { TerminalError } from "@virtual-kubelet/errdefs";
+
+interface HostPort {
+  readonly ip: string;
+  readonly protocol: string;
+  readonly port: number;
+}
+
+const anyAddress = "0.0.0.0";
+
+/**
+ * Refuses a pod that asks for a port of the node which another pod has, as a kubelet does. On the node's network every port
+ * of a container is one.
+ * Source: getContainerPorts and fitsPorts in kubernetes v1.36.3 pkg/scheduler/framework/plugins/nodeports, HostPortInfo in
+ * k8s.io/kube-scheduler v0.36.3 framework/types.go.
+ *
+ * @param others - pods of the node; the pod itself and such as have ended do not count
+ * @throws TerminalError with the reason `NodePorts`
+ */
+export function checkHostPorts(pod: DeepReadonly<Pod>, others: Iterable<DeepReadonly<Pod>>): void {
+  const wanted = hostPortsOf(pod);
+  if (wanted.length === 0) return;
+  for (const other of others) {
+    if (other.metadata?.uid === pod.metadata?.uid || isTerminalPhase(other.status?.phase)) continue;
+    const taken = hostPortsOf(other);
+    if (!wanted.some((port) => taken.some((of) => areInConflict(port, of)))) continue;
+    const message = "Pod was rejected: Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports";
+    throw new TerminalError(message, { reason: "NodePorts" });
+  }
+}
+
+function hostPortsOf({ spec }: DeepReadonly<Pod>): readonly HostPort[] {
+  const containers = [...(spec?.initContainers ?? []).filter(isSidecar), ...(spec?.containers ?? [])];
+  return containers.flatMap(({ ports = [] }) =>
+    ports.flatMap(({ hostPort, hostIP, protocol, containerPort }) => {
+      const port = hostPort || (spec?.hostNetwork ? containerPort : 0);
+      return port > 0 ? [{ ip: hostIP || anyAddress, protocol: protocol || "TCP", port }] : [];
+    }),
+  );
+}
+
+function areInConflict(a: HostPort, b: HostPort): boolean {
+  if (a.port !== b.port || a.protocol !== b.protocol) return false;
+  return a.ip === b.ip || a.ip === anyAddress || b.ip === anyAddress;
+}

@@ -1,0 +1,123 @@
+import type { PodSpec } from "@virtual-kubelet/core";
+import { describe, expect, test } from "vitest";
+import { podDns, type PodDns, type PodDnsContext } from "./pod-dns.ts";
+import { formatResolvConf, namesOnlyStub, parseResolvConf } from "./resolv-conf.ts";
+
+const nodeDns = { servers: ["192.0.2.1"], searches: ["example.com"], options: ["timeout:1"] };
+const context: PodDnsContext = { nodeDns, clusterDNS: ["10.96.0.10"], clusterDomain: "cluster.local" };
+
+function dnsOf(spec: Partial<PodSpec>, given: Partial<PodDnsContext> = {}): PodDns {
+  const metadata = { name: "web", namespace: "shop", uid: "u1" };
+  return podDns({ metadata, spec: { containers: [], ...spec } }, { ...context, ...given });
+}
+
+const ofCluster = {
+  servers: ["10.96.0.10"],
+  searches: ["shop.svc.cluster.local", "svc.cluster.local", "cluster.local", "example.com"],
+  options: ["ndots:5"],
+};
+
+describe("podDns", () => {
+  test.for<Partial<PodSpec>>([{}, { dnsPolicy: "ClusterFirst" }, { dnsPolicy: "ClusterFirstWithHostNet", hostNetwork: true }])(
+    "%j asks the cluster's DNS, and looks in the pod's namespace first",
+    (spec) => {
+      expect(dnsOf(spec)).toEqual({ dns: ofCluster, warnings: [] });
+    },
+  );
+
+  test.for<Partial<PodSpec>>([{ dnsPolicy: "Default" }, { dnsPolicy: "ClusterFirst", hostNetwork: true }])("%j has the node's", (spec) => {
+    expect(dnsOf(spec)).toEqual({ dns: nodeDns, warnings: [] });
+  });
+
+  test("ClusterFirst without a cluster DNS has the node's, and says so in a kubelet's words", () => {
+    expect(dnsOf({}, { clusterDNS: [] })).toEqual({
+      dns: nodeDns,
+      warnings: [
+        {
+          type: "Warning",
+          reason: "MissingClusterDNS",
+          message: `pod: "web_shop(u1)". kubelet does not have ClusterDNS IP configured and cannot create Pod using "ClusterFirst" policy. Falling back to "Default" policy.`,
+        },
+      ],
+    });
+  });
+
+  test("a node without DNS leaves pods to ask themselves", () => {
+    expect(dnsOf({ dnsPolicy: "Default" }, { nodeDns: undefined }).dns).toEqual({ servers: ["127.0.0.1"], searches: ["."], options: [] });
+  });
+
+  test("None has what dnsConfig says, and nothing else", () => {
+    const dnsConfig = { nameservers: ["1.1.1.1"], searches: ["my.dns"], options: [{ name: "ndots", value: "2" }, { name: "edns0" }] };
+    expect(dnsOf({ dnsPolicy: "None", dnsConfig }).dns).toEqual({
+      servers: ["1.1.1.1"],
+      searches: ["my.dns"],
+      options: ["ndots:2", "edns0"],
+    });
+  });
+
+  test("dnsConfig is added to the policy's, without doubles, and its options win", () => {
+    const dnsConfig = {
+      nameservers: ["10.96.0.10", "1.1.1.1"],
+      searches: ["cluster.local", "x"],
+      options: [{ name: "ndots", value: "1" }],
+    };
+    expect(dnsOf({ dnsConfig }).dns).toEqual({
+      servers: ["10.96.0.10", "1.1.1.1"],
+      searches: [...ofCluster.searches, "x"],
+      options: ["ndots:1"],
+    });
+  });
+
+  test("more than a resolver takes is left out, with an event", () => {
+    const { dns, warnings } = dnsOf({
+      dnsPolicy: "None",
+      dnsConfig: { nameservers: ["1.1.1.1", "2.2.2.2", "3.3.3.3", "4.4.4.4"], searches: Array.from({ length: 40 }, (_, n) => `s${n}`) },
+    });
+    expect(dns.servers).toEqual(["1.1.1.1", "2.2.2.2", "3.3.3.3"]);
+    expect(dns.searches).toHaveLength(32);
+    expect(warnings.map(({ reason, message }) => `${reason}: ${message}`)).toEqual([
+      "DNSConfigForming: Nameserver limits were exceeded, some nameservers have been omitted, the applied nameserver line is: 1.1.1.1 2.2.2.2 3.3.3.3",
+      expect.stringMatching(/^DNSConfigForming: Search Line limits were exceeded, .* the applied search line is: s0 s1 .* s31$/),
+    ]);
+  });
+
+  test("a search line is 2048 characters at most, and a domain 253", () => {
+    const long = Array.from({ length: 12 }, (_, n) => `${n}`.padEnd(200, "x"));
+    const { dns } = dnsOf({ dnsPolicy: "None", dnsConfig: { searches: ["y".repeat(254), ...long] } });
+    expect(dns.searches).toEqual(long.slice(0, 10));
+  });
+});
+
+describe("resolv.conf", () => {
+  test("is read as a kubelet reads it", () => {
+    const text = `# a comment
+nameserver 192.0.2.1
+nameserver  2001:db8::1
+nameserver
+domain example.org
+search old.example.com
+search a.example.com. . b.example.com
+options ndots:1 rotate
+options ndots:3`;
+    expect(parseResolvConf(text)).toEqual({
+      servers: ["192.0.2.1", "2001:db8::1"],
+      searches: ["a.example.com", "b.example.com"],
+      options: ["ndots:3", "rotate"],
+    });
+  });
+
+  test("is written so that it reads the same", () => {
+    const text = "search a b\nnameserver 10.0.0.1\nnameserver 10.0.0.2\noptions ndots:5 edns0\n";
+    expect(formatResolvConf(parseResolvConf(text))).toBe(text);
+    expect(formatResolvConf({ servers: [], searches: [], options: [] })).toBe("");
+  });
+
+  test.for([
+    [["127.0.0.53"], true],
+    [["127.0.0.53", "192.0.2.1"], false],
+    [["127.0.0.1"], false],
+    [[], false],
+  ] as const)("names only systemd-resolved's stub with %j: %j", ([servers, expected]) => {
+    expect(namesOnlyStub({ servers, searches: [], options: [] })).toBe(expected);
+  });
+});
