@@ -1,0 +1,241 @@
+/**
+ * The part of Nomad's JSON that the provider reads and writes, in Nomad's own names. Durations are nanoseconds; what is
+ * absent may be `null` as well. Source: recorded from Nomad 2.0.6-dev, see `fixtures/`.
+ */
+export interface NomadJob {
+  readonly ID: string;
+  readonly Name: string;
+  readonly Namespace?: string | undefined;
+  readonly Region?: string | undefined;
+  readonly Type: "service" | "batch";
+  readonly Datacenters: readonly string[];
+  readonly NodePool?: string | undefined;
+  readonly Constraints?: readonly NomadConstraint[] | undefined;
+  readonly Meta: Readonly<Record<string, string>>;
+  readonly TaskGroups: readonly NomadTaskGroup[];
+}
+
+/** What a Nomad client must have for a job to be placed on it. */
+export interface NomadConstraint {
+  readonly LTarget: string;
+  readonly RTarget: string;
+  readonly Operand: string;
+}
+
+/** Tasks that are placed together. */
+export interface NomadTaskGroup {
+  readonly Name: string;
+  readonly Count: number;
+  readonly RestartPolicy: NomadRestartPolicy;
+  readonly ReschedulePolicy: { readonly Attempts: number; readonly Unlimited: boolean };
+  readonly Disconnect?: { readonly LostAfter: number; readonly Replace: boolean; readonly Reconcile: string } | undefined;
+  readonly EphemeralDisk: { readonly SizeMB: number; readonly Sticky: boolean; readonly Migrate: boolean };
+  readonly Networks?: readonly NomadNetwork[] | undefined;
+  readonly Volumes?: Readonly<Record<string, NomadVolume>> | undefined;
+  readonly Tasks: readonly NomadTask[];
+}
+
+/** How often, and how fast, tasks are started again. */
+export interface NomadRestartPolicy {
+  readonly Attempts: number;
+  readonly Interval: number;
+  readonly Delay: number;
+  readonly Mode: "fail" | "delay";
+}
+
+/** The network of a group. */
+export interface NomadNetwork {
+  readonly Mode: string;
+  readonly Hostname?: string | undefined;
+  readonly DNS?: { readonly Servers: readonly string[]; readonly Searches: readonly string[]; readonly Options: readonly string[] } | undefined;
+  readonly ReservedPorts?: readonly { readonly Label: string; readonly Value: number; readonly To: number }[] | undefined;
+}
+
+/** A volume that Nomad mounts by itself. */
+export interface NomadVolume {
+  readonly Name: string;
+  readonly Type: "host" | "csi";
+  readonly Source: string;
+  readonly ReadOnly: boolean;
+  readonly AccessMode?: string | undefined;
+  readonly AttachmentMode?: string | undefined;
+}
+
+/** One container. */
+export interface NomadTask {
+  readonly Name: string;
+  readonly Driver: string;
+  readonly User?: string | undefined;
+  readonly Config: Readonly<Record<string, unknown>>;
+  readonly Env: Readonly<Record<string, string>>;
+  readonly Lifecycle?: { readonly Hook: "prestart"; readonly Sidecar: boolean } | undefined;
+  readonly RestartPolicy?: NomadRestartPolicy | undefined;
+  readonly Resources: {
+    readonly CPU: number;
+    readonly MemoryMB: number;
+    readonly MemoryMaxMB?: number | undefined;
+    readonly Devices?: readonly { readonly Name: string; readonly Count: number }[] | undefined;
+  };
+  readonly KillTimeout: number;
+  readonly KillSignal?: string | undefined;
+  readonly LogConfig: { readonly MaxFiles: number; readonly MaxFileSizeMB: number };
+  readonly Templates?: readonly NomadTemplate[] | undefined;
+  readonly VolumeMounts?: readonly { readonly Volume: string; readonly Destination: string; readonly ReadOnly: boolean }[] | undefined;
+}
+
+/** A file, or variables of the environment, that the client writes before the task starts. */
+export interface NomadTemplate {
+  readonly EmbeddedTmpl: string;
+  readonly DestPath: string;
+  readonly Perms?: string | undefined;
+  readonly Uid?: number | undefined;
+  readonly Gid?: number | undefined;
+  readonly ChangeMode: "noop";
+  readonly Envvars?: boolean | undefined;
+}
+
+/** Where an allocation is, as its client tells. */
+export type ClientStatus = "pending" | "running" | "complete" | "failed" | "lost" | "unknown";
+
+/** The part that lists, details and events of allocations have in common, and what only some of them have. */
+export interface Allocation {
+  readonly ID: string;
+  readonly JobID: string;
+  readonly Namespace?: string | undefined;
+  readonly NodeID: string;
+  readonly NodeName?: string | undefined;
+  readonly CreateIndex: number;
+  readonly ModifyIndex: number;
+  readonly CreateTime: number;
+  readonly ClientStatus: ClientStatus;
+  readonly ClientDescription?: string | undefined;
+  readonly DesiredStatus: string;
+  readonly DesiredDescription?: string | undefined;
+  readonly DesiredTransition?: { readonly Migrate?: boolean | null | undefined } | null | undefined;
+  readonly PreemptedByAllocation?: string | undefined;
+  readonly TaskStates?: Readonly<Record<string, TaskState>> | null | undefined;
+  /** Not in lists. */
+  readonly NetworkStatus?: { readonly Address?: string | undefined; readonly AddressIPv6?: string | undefined } | null | undefined;
+}
+
+/** What becomes of a task. */
+export interface TaskState {
+  readonly State: "pending" | "running" | "dead";
+  readonly Failed: boolean;
+  readonly Restarts: number;
+  /** RFC 3339. */
+  readonly StartedAt?: string | null | undefined;
+  readonly FinishedAt?: string | null | undefined;
+  /** The last ten, oldest first. */
+  readonly Events?: readonly TaskEvent[] | null | undefined;
+}
+
+/** What happened to a task. */
+export interface TaskEvent {
+  readonly Type: string;
+  /** Nanoseconds since 1970: more than a number holds exactly. */
+  readonly Time: number;
+  readonly ExitCode?: number | undefined;
+  readonly Signal?: number | undefined;
+  readonly DisplayMessage?: string | undefined;
+  readonly Message?: string | undefined;
+  readonly Details?: Readonly<Record<string, string>> | null | undefined;
+}
+
+/** A job as lists and events show it. */
+export interface JobStub {
+  readonly ID: string;
+  readonly Namespace?: string | undefined;
+  readonly Meta?: Readonly<Record<string, string>> | null | undefined;
+  readonly Status: string;
+  readonly Stop?: boolean | undefined;
+  readonly CreateIndex: number;
+  readonly ModifyIndex: number;
+  readonly JobModifyIndex: number;
+  /** Nanoseconds since 1970. */
+  readonly SubmitTime?: number | undefined;
+}
+
+/** What the scheduler made of a job. */
+export interface Evaluation {
+  readonly ID: string;
+  readonly JobID: string;
+  readonly Status: string;
+  readonly ModifyIndex: number;
+  readonly FailedTGAllocs?: Readonly<Record<string, PlacementMetric>> | null | undefined;
+}
+
+/** Why a group found no place. */
+export interface PlacementMetric {
+  readonly NodesEvaluated?: number | undefined;
+  readonly NodesFiltered?: number | undefined;
+  readonly NodesExhausted?: number | undefined;
+  readonly ConstraintFiltered?: Readonly<Record<string, number>> | null | undefined;
+  readonly DimensionExhausted?: Readonly<Record<string, number>> | null | undefined;
+}
+
+/** A client of Nomad, as the list with `resources=true` shows it. */
+export interface NomadNode {
+  readonly ID: string;
+  readonly Name: string;
+  readonly Address?: string | undefined;
+  readonly Datacenter: string;
+  readonly NodePool?: string | undefined;
+  readonly Status: string;
+  readonly SchedulingEligibility: string;
+  readonly Drain: boolean;
+  readonly Version?: string | undefined;
+  readonly Drivers?: Readonly<Record<string, { readonly Detected: boolean; readonly Healthy: boolean }>> | null | undefined;
+  readonly NodeResources?: {
+    readonly Cpu?: { readonly CpuShares?: number | undefined; readonly TotalCpuCores?: number | undefined } | undefined;
+    readonly Memory?: { readonly MemoryMB?: number | undefined } | undefined;
+    readonly Disk?: { readonly DiskMB?: number | undefined } | undefined;
+    readonly Devices?:
+      | readonly { readonly Vendor?: string; readonly Type?: string; readonly Name?: string; readonly Instances?: readonly unknown[] | null }[]
+      | null
+      | undefined;
+  };
+  readonly ReservedResources?: {
+    readonly Cpu?: { readonly CpuShares?: number | undefined } | undefined;
+    readonly Memory?: { readonly MemoryMB?: number | undefined } | undefined;
+    readonly Disk?: { readonly DiskMB?: number | undefined } | undefined;
+  };
+}
+
+/** A variable: items that only the tasks of its path may read. */
+export interface NomadVariable {
+  readonly Path: string;
+  readonly Items: Readonly<Record<string, string>>;
+}
+
+/** What an allocation uses. */
+export interface AllocationStats {
+  readonly Tasks?: Readonly<Record<string, { readonly ResourceUsage?: ResourceUsage | null; readonly Timestamp: number }>> | null | undefined;
+}
+
+/** Figures of one task. */
+export interface ResourceUsage {
+  readonly CpuStats?: { readonly TotalTicks?: number | undefined; readonly Percent?: number | undefined } | null | undefined;
+  readonly MemoryStats?:
+    | { readonly RSS?: number; readonly Cache?: number; readonly Usage?: number; readonly Measured?: readonly string[] | null }
+    | null
+    | undefined;
+}
+
+/** An event of the stream. */
+export interface NomadEvent {
+  readonly Topic: string;
+  readonly Type: string;
+  readonly Key: string;
+  readonly Index?: number | undefined;
+  readonly Payload?:
+    | { readonly Allocation?: Allocation | undefined; readonly Job?: JobStub | undefined; readonly Evaluation?: Evaluation | undefined }
+    | null
+    | undefined;
+}
+
+/** A line of the stream; one without events is a heartbeat. */
+export interface EventFrame {
+  readonly Index?: number | undefined;
+  readonly Events?: readonly NomadEvent[] | null | undefined;
+}
