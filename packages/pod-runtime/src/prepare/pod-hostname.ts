@@ -15,8 +15,6 @@ export interface PodHostname {
 const maxHostnameLength = 63;
 /** A fully qualified one may use it up. */
 const maxFqdnLength = 64;
-const label = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
-const subdomain = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 
 /**
  * The names of a pod that is not on its node's network.
@@ -27,22 +25,26 @@ const subdomain = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])
  * @throws InvalidInputError for a name that is none, and for an FQDN that is too long
  */
 export function podHostname({ metadata, spec }: DeepReadonly<Pod>, clusterDomain: string): PodHostname {
-  const podName = metadata?.name ?? "";
-  if (spec?.hostnameOverride !== undefined) {
-    const name = spec.hostnameOverride;
-    if (name.length > 253 || !subdomain.test(name)) throw invalid("HostnameOverride", name, "subdomain");
-    const hostname = truncated(name, podName);
+  const { name: podName = "", namespace = "default" } = metadata ?? {};
+  const { hostname: own, subdomain, hostnameOverride, setHostnameAsFQDN } = spec ?? {};
+  if (hostnameOverride !== undefined) {
+    if (!isSubdomain(hostnameOverride)) throw invalid("HostnameOverride", hostnameOverride, "subdomain");
+    const hostname = truncated(hostnameOverride, podName);
     return { hostname, domain: "", kernelHostname: hostname };
   }
-  if (spec?.hostname && !isLabel(spec.hostname)) throw invalid("Hostname", spec.hostname, "label");
-  if (spec?.subdomain && !isLabel(spec.subdomain)) throw invalid("Subdomain", spec.subdomain, "label");
-  const hostname = truncated(spec?.hostname || podName, podName);
-  const domain = spec?.subdomain ? `${spec.subdomain}.${metadata?.namespace ?? "default"}.svc.${clusterDomain}` : "";
-  return { hostname, domain, kernelHostname: spec?.setHostnameAsFQDN && domain ? fqdn(hostname, domain) : hostname };
+  if (own && !isLabel(own)) throw invalid("Hostname", own, "label");
+  if (subdomain && !isLabel(subdomain)) throw invalid("Subdomain", subdomain, "label");
+  const hostname = truncated(own || podName, podName);
+  const domain = subdomain ? `${subdomain}.${namespace}.svc.${clusterDomain}` : "";
+  return { hostname, domain, kernelHostname: setHostnameAsFQDN && domain ? fqdn(hostname, domain) : hostname };
 }
 
 function isLabel(name: string): boolean {
-  return name.length <= 63 && label.test(name);
+  return name.length <= 63 && /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(name);
+}
+
+function isSubdomain(name: string): boolean {
+  return name.length <= 253 && name.split(".").every(isLabel);
 }
 
 function truncated(hostname: string, podName: string): string {
