@@ -44,6 +44,8 @@ export type {
   SwapStats,
   VolumeStats,
 } from "./provider/pod-metrics.ts";
+export { planPod, type PlanPodOptions, type PodPlan, type PodRefusal } from "./provider/plan-pod.ts";
+export type { KnownObjects } from "./env/placeholder-resolver.ts";
 export type { PlanContext, PlannedRequest } from "./provider/planned-request.ts";
 export {
   NaiveNodeProvider,
