@@ -4,17 +4,16 @@
  *
  * By itself: api-server.ts [--pods 400] [--rounds 3] [--held 2000]
  */
-import { execFileSync, spawn } from "node:child_process";
-import { join } from "node:path";
+import { execFileSync } from "node:child_process";
 import { parseArgs } from "node:util";
 import { startControlPlane } from "@virtual-kubelet/testing";
 import { Api, readAccess, type ApiAccess } from "./api.ts";
+import { embeddedServer, startEmbedded } from "./embedded-process.ts";
 import { median } from "./median.ts";
 import { peakResidentMiB } from "./process-stats.ts";
 
 /** Callers at once. */
 const concurrency = 32;
-const embeddedServer = join(import.meta.dirname, "embedded-server.mjs");
 /** Node.js 24 lets its young generation grow to 64 MiB. The package's README names this setting to those who want the memory. */
 const smallYoungGeneration = "--max-semi-space-size=8";
 
@@ -93,30 +92,6 @@ async function peakOfSmallEmbedded(held: number): Promise<number> {
   await createNode(embedded.access);
   await hold(embedded.access, held);
   return peakResidentMiB(embedded.pid);
-}
-
-/** Starts the embedded server, and ends it when disposed. */
-async function startEmbedded(
-  nodeOptions: readonly string[] = [],
-): Promise<AsyncDisposable & { readonly pid: number; readonly access: ApiAccess }> {
-  const child = spawn(process.execPath, [...nodeOptions, embeddedServer], { stdio: ["ignore", "pipe", "inherit"] });
-  const ended = new Promise((resolve) => child.once("exit", resolve));
-  const line = await new Promise<string>((resolve, reject) => {
-    let printed = "";
-    child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
-      printed += chunk;
-      if (printed.endsWith("\n")) resolve(printed);
-    });
-    child.once("exit", (code) => reject(new Error(`the embedded server ended with code ${String(code)} before it said where it is`)));
-  });
-  return {
-    pid: child.pid ?? 0,
-    access: JSON.parse(line) as ApiAccess,
-    [Symbol.asyncDispose]: async () => {
-      child.kill("SIGTERM");
-      await ended;
-    },
-  };
 }
 
 /** How many pods a second live and die, as a kubelet has them do, while somebody watches. */

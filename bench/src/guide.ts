@@ -1,12 +1,13 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { DockerReport } from "./docker.ts";
 import type { StreamReport } from "./streams.ts";
 
 /** The guide that figures go into. */
 export const guide: string = join(import.meta.dirname, "../../docs/guides/performance.md");
 
 /** Writes text between the guide's marks of that name. */
-export function writeMeasured(file: string, name: "measured" | "measured: streams", markdown: string): void {
+export function writeMeasured(file: string, name: "measured" | "measured: streams" | "measured: docker", markdown: string): void {
   const [begin, end] = [`<!-- begin ${name} -->`, `<!-- end ${name} -->`];
   const text = readFileSync(file, "utf8");
   const [from, to] = [text.indexOf(begin), text.indexOf(end)];
@@ -46,4 +47,23 @@ export function writeStreams(file: string, { circumstances, node, direct, stalle
     "",
   ];
   writeMeasured(file, "measured: streams", lines.join("\n"));
+}
+
+/** Writes the part about pods on a Docker engine. */
+export function writeDocker(file: string, { circumstances, pods, node, plain, kept }: DockerReport): void {
+  const lines = [
+    circumstances,
+    "",
+    "| | pods | their containers by the engine's API | ratio | aim |",
+    "|---|---|---|---|---|",
+    `| one, until it runs, ms | ${node.oneMs.toFixed(0)} | ${plain.oneMs.toFixed(0)} | ${ratio(node.oneMs, plain.oneMs)} | ≤ 1.3 |`,
+    `| ${pods} at once, pods/s | ${node.podsPerSecond.toFixed(2)} | ${plain.podsPerSecond.toFixed(2)} | ${ratio(node.podsPerSecond, plain.podsPerSecond)} | ≥ 0.9 |`,
+    "",
+    `| the node while ${kept.pods} pods run | measured | aim |`,
+    "|---|---|---|",
+    `| of a core | ${(kept.cpuShare * 100).toFixed(1)} % | < 2 % |`,
+    `| peak RSS, to a node with the mock provider and as many pods | ${ratio(kept.peakMiB, kept.mockPeakMiB)} (${kept.peakMiB.toFixed(0)} MiB) | ≤ 1.5 |`,
+    "",
+  ];
+  writeMeasured(file, "measured: docker", lines.join("\n"));
 }
