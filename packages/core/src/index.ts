@@ -69,10 +69,13 @@ export {
   type ServiceAccountTokenOptions,
 } from "./provider/provider.ts";
 export { computePhase, isTerminalPhase, type PodPhase, type StatusByName } from "./pod/pod-phase.ts";
+export { podRequests, type ResourceAmounts } from "./pod/pod-requests.ts";
 export { isSidecar, shouldRestart } from "./pod/restart-policy.ts";
 export { formatQuantity, milliUnits, parseQuantity, wholeUnits, type Quantity, type QuantityFormat } from "./kubernetes/quantity.ts";
 export type { KnownOfPod, ResolvedEnvVar, ResolvedPod } from "./provider/resolved-pod.ts";
+export { volumeFilePath } from "./volumes/file-path.ts";
 export type { VolumeFile, VolumePayload } from "./volumes/volume-payload.ts";
+export { waitingReasonOf } from "./env/config-error.ts";
 export { VirtualNode, type RunOptions, type VirtualNodeHealth } from "./virtual-node.ts";
 
 // What a provider needs of the client, so that it depends on core alone.

@@ -1,0 +1,50 @@
+import { isSidecar, parseQuantity, podRequests, wholeUnits, type Container, type DeepReadonly, type Pod } from "@virtual-kubelet/core";
+
+const guaranteedScore = -997;
+const bestEffortScore = 1000;
+/** From here on a pod is critical. Source: SystemCriticalPriority in kubernetes v1.36.3 pkg/apis/scheduling/types.go. */
+const criticalPriority = 2_000_000_000;
+
+/**
+ * How soon the kernel ends a container when memory is short: -997 is last, 1000 first. It follows from the pod's QoS class,
+ * which the API server has written into its status.
+ * Source: GetContainerOOMScoreAdjust in kubernetes v1.36.3 pkg/kubelet/qos/policy.go.
+ *
+ * @param memoryBytes - the node's
+ * @throws InvalidInputError for a quantity that is none
+ */
+export function oomScoreAdjustment(pod: DeepReadonly<Pod>, container: DeepReadonly<Container>, memoryBytes: number): number {
+  const { spec, status } = pod;
+  if (spec?.priorityClassName === "system-node-critical" && (spec.priority ?? 0) >= criticalPriority) return guaranteedScore;
+  if (status?.qosClass === "Guaranteed") return guaranteedScore;
+  if (status?.qosClass === "BestEffort") return bestEffortScore;
+
+  const share = unusedShare(pod);
+  const score = (requestBytes: bigint): number => 1000 - Number((1000n * (requestBytes + share)) / BigInt(Math.max(1, memoryBytes)));
+  const own = score(requestOf(container));
+  // A sidecar goes no sooner than those it serves.
+  const adjusted = isSidecarOf(pod, container) ? Math.min(own, score(leastRequest(spec?.containers ?? []))) : own;
+  return Math.min(Math.max(adjusted, 1000 + guaranteedScore), bestEffortScore - 1);
+}
+
+function requestOf({ resources }: DeepReadonly<Container>): bigint {
+  return wholeUnits(parseQuantity(resources?.requests?.["memory"] ?? "0"));
+}
+
+function leastRequest(containers: readonly DeepReadonly<Container>[]): bigint {
+  const [first = 0n, ...others] = containers.map(requestOf);
+  return others.reduce((least, request) => (request < least ? request : least), first);
+}
+
+/** What the pod asks for as a whole, and none of its containers for itself: each gets an equal share. */
+function unusedShare(pod: DeepReadonly<Pod>): bigint {
+  const { spec } = pod;
+  const ofPod = wholeUnits(parseQuantity(spec?.resources?.requests?.["memory"] ?? "0"));
+  if (!spec || ofPod === 0n) return 0n;
+  const ofContainers = podRequests({ spec: { ...spec, resources: undefined, overhead: undefined } }).get("memory") ?? 0n;
+  return (ofPod - ofContainers) / BigInt(spec.containers.length + (spec.initContainers?.length ?? 0));
+}
+
+function isSidecarOf({ spec }: DeepReadonly<Pod>, container: DeepReadonly<Container>): boolean {
+  return isSidecar(container) && (spec?.initContainers ?? []).some(({ name }) => name === container.name);
+}

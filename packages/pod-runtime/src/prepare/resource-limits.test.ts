@@ -1,0 +1,67 @@
+import type { Container, Pod } from "@virtual-kubelet/core";
+import { describe, expect, test } from "vitest";
+import { oomScoreAdjustment } from "./oom-score.ts";
+import { resourceLimits } from "./resource-limits.ts";
+
+type Resources = NonNullable<Container["resources"]>;
+
+describe("resourceLimits", () => {
+  test.for<[Resources, Resources | undefined, object]>([
+    [{}, undefined, { cpuShares: 2 }],
+    [{ requests: { cpu: "500m" } }, undefined, { cpuShares: 512 }],
+    [{ requests: { cpu: "1m" } }, undefined, { cpuShares: 2 }],
+    [{ requests: { cpu: "1000" } }, undefined, { cpuShares: 262_144 }],
+    [{ limits: { cpu: "2" } }, undefined, { cpuShares: 2048, cpuQuotaMicros: 200_000, cpuPeriodMicros: 100_000 }],
+    [{ requests: { cpu: "0" }, limits: { cpu: "5m" } }, undefined, { cpuShares: 2, cpuQuotaMicros: 1000, cpuPeriodMicros: 100_000 }],
+    [{ limits: { memory: "64Mi" } }, undefined, { cpuShares: 2, memoryBytes: 67_108_864 }],
+    [{ limits: { memory: "7Ei" } }, undefined, { cpuShares: 2, memoryBytes: Number.MAX_SAFE_INTEGER }],
+    [
+      {},
+      { limits: { cpu: "1", memory: "1Gi" } },
+      { cpuShares: 1024, cpuQuotaMicros: 100_000, cpuPeriodMicros: 100_000, memoryBytes: 2 ** 30 },
+    ],
+    [{ limits: { memory: "1Mi" } }, { limits: { memory: "1Gi" } }, { cpuShares: 2, memoryBytes: 2 ** 20 }],
+  ])("%j in a pod with %j: %j", ([own, ofPod, expected]) => {
+    const container = { name: "app", resources: own };
+    expect(resourceLimits({ spec: { containers: [container], resources: ofPod } }, container)).toEqual(expected);
+  });
+
+  test("sets no quota where CPU limits are not enforced", () => {
+    const container = { name: "app", resources: { limits: { cpu: "1" } } };
+    expect(resourceLimits({ spec: { containers: [container] } }, container, { cpuQuota: false })).toEqual({ cpuShares: 1024 });
+  });
+});
+
+describe("oomScoreAdjustment", () => {
+  const nodeBytes = 8 * 2 ** 30;
+  const app: Container = { name: "app", resources: { requests: { memory: "2Gi" } } };
+
+  function scoreOf(container: Container, spec: Partial<Pod["spec"]> = {}, qosClass = "Burstable"): number {
+    return oomScoreAdjustment({ spec: { containers: [app], ...spec }, status: { qosClass } }, container, nodeBytes);
+  }
+
+  test("goes by the QoS class, and is last for what the node needs", () => {
+    expect(scoreOf(app, {}, "Guaranteed")).toBe(-997);
+    expect(scoreOf(app, {}, "BestEffort")).toBe(1000);
+    expect(scoreOf(app, { priorityClassName: "system-node-critical", priority: 2_000_001_000 }, "BestEffort")).toBe(-997);
+    expect(scoreOf(app, { priorityClassName: "system-cluster-critical", priority: 2_000_000_000 }, "BestEffort")).toBe(1000);
+  });
+
+  test("a burstable container comes the later the more memory it asked for, between the two other classes", () => {
+    expect(scoreOf(app)).toBe(750);
+    expect(scoreOf({ name: "app" })).toBe(999);
+    expect(scoreOf({ name: "app", resources: { requests: { memory: "9Gi" } } })).toBe(3);
+  });
+
+  test("a sidecar goes no sooner than the least of the main containers", () => {
+    const sidecar: Container = { name: "proxy", restartPolicy: "Always" };
+    expect(scoreOf(sidecar, { initContainers: [sidecar] })).toBe(750);
+    expect(scoreOf({ name: "init" }, { initContainers: [{ name: "init" }] })).toBe(999);
+  });
+
+  test("what only the pod asks for is shared out among its containers", () => {
+    const resources = { requests: { memory: "4Gi" } };
+    expect(scoreOf(app, { resources })).toBe(1000 - 500);
+    expect(scoreOf({ name: "b" }, { containers: [app, { name: "b" }], resources })).toBe(1000 - 125);
+  });
+});
