@@ -1,0 +1,95 @@
+import type { ContainerLogOptions, ContainerLogs } from "@virtual-kubelet/core";
+import type { DockerEngine } from "../engine/docker-engine.ts";
+import { inspectForStreams } from "./inspected-container.ts";
+import { framedEntries, terminalEntries } from "./log-entries.ts";
+import type { LogEntry } from "./log-entry.ts";
+import { logLines } from "./log-lines.ts";
+import { logQuery, type LogQuery } from "./log-request.ts";
+import { LogWindowFinder, type LogWindow } from "./log-window.ts";
+
+/** Each time the last lines are not in the entries that were looked at, so many times more are looked at. */
+const lookback = 8;
+
+/**
+ * A container's output, each line with its time. Nothing is asked of the engine before somebody reads, and nothing is
+ * read ahead. `tailLines` is applied, counting lines where the engine counts parts of them; the rest is for the node's
+ * server.
+ *
+ * @throws NotFoundError, UnavailableError
+ */
+export async function containerLogs(
+  engine: DockerEngine,
+  id: string,
+  options: ContainerLogOptions,
+  signal: AbortSignal,
+): Promise<ContainerLogs> {
+  const { tty } = await inspectForStreams(engine, id, signal);
+  const source = new LogSource(engine, { id, tty }, signal);
+  return { data: logLines(source.entries(options)), timestamps: true, applied: ["tailLines"] };
+}
+
+/** The log of one container at the engine. */
+class LogSource {
+  readonly #engine: DockerEngine;
+  readonly #container: { readonly id: string; readonly tty: boolean };
+  readonly #signal: AbortSignal;
+
+  constructor(engine: DockerEngine, container: { readonly id: string; readonly tty: boolean }, signal: AbortSignal) {
+    this.#engine = engine;
+    this.#container = container;
+    this.#signal = signal;
+  }
+
+  /** The entries that the options ask for, but for those before `sinceTime`. */
+  async *entries({ follow, sinceTime, tailLines }: ContainerLogOptions): AsyncGenerator<readonly LogEntry[], void, undefined> {
+    if (tailLines === undefined) return yield* this.#read(logQuery({ follow, sinceTime }));
+    if (tailLines === 0) {
+      if (follow) yield* this.#read(logQuery({ follow, tail: 0 }));
+      return;
+    }
+    const window = await this.#find(tailLines);
+    if (window === "all") return yield* this.#read(logQuery({ follow, sinceTime }));
+    yield* withoutFirst(this.#read(logQuery({ follow, sinceTime, window })), window);
+  }
+
+  async #find(lines: number): Promise<LogWindow | "all"> {
+    for (let tail = lines + 1; ; tail *= lookback) {
+      const finder = new LogWindowFinder(lines);
+      for await (const entries of this.#read(logQuery({ follow: false, tail }))) for (const entry of entries) finder.push(entry);
+      const window = finder.end(tail);
+      if (window !== undefined) return window;
+    }
+  }
+
+  async *#read(query: LogQuery): AsyncGenerator<readonly LogEntry[], void, undefined> {
+    const { id, tty } = this.#container;
+    const body = await this.#engine.stream({ method: "GET", path: `/containers/${id}/logs`, query }, this.#signal);
+    try {
+      yield* tty ? terminalEntries(body) : framedEntries(body);
+      // A log that was cut off looks like one that has ended.
+      this.#signal.throwIfAborted();
+    } catch (error) {
+      this.#signal.throwIfAborted();
+      throw error;
+    } finally {
+      body.destroy();
+    }
+  }
+}
+
+/** The window's entries: those of its first moment that come before it are left out. */
+async function* withoutFirst(
+  batches: AsyncIterable<readonly LogEntry[]>,
+  { since, skip }: LogWindow,
+): AsyncGenerator<readonly LogEntry[], void, undefined> {
+  let left = skip;
+  for await (const batch of batches) {
+    let at = 0;
+    while (left > 0 && batch[at]?.time === since) {
+      at++;
+      left--;
+    }
+    if (at < batch.length) left = 0;
+    if (at < batch.length) yield at === 0 ? batch : batch.slice(at);
+  }
+}

@@ -1,0 +1,136 @@
+import type { AttachIO, ExecResult, TerminalSize } from "@virtual-kubelet/core";
+import { isConflict, isNotFound, messageOf, NotFoundError } from "@virtual-kubelet/errdefs";
+import { z } from "zod";
+import type { DockerEngine } from "../engine/docker-engine.ts";
+import { isHostProcess, killProcessGroup } from "./host-process.ts";
+import { clientSink, joinStreams } from "./joined-streams.ts";
+import { retryResize } from "./resize.ts";
+import { startFailureCode, tryStartFailure } from "./start-failure.ts";
+import { writeHeedfully } from "./write-heedfully.ts";
+
+/** A command as the engine knows it. */
+interface ExecState {
+  readonly isRunning: boolean;
+  /** `undefined` until it has ended. */
+  readonly exitCode: number | undefined;
+  /** As the engine's host numbers it; 0 before it runs. */
+  readonly pid: number;
+}
+
+const createdSchema = z.object({ Id: z.string() });
+const stateSchema = z.object({ Running: z.boolean(), ExitCode: z.number().nullish(), Pid: z.number().nullish() });
+
+/** Exit code of a command that was killed with its container. */
+const killedCode = 137;
+
+/** How long an aborted command is looked for: its start may still be under way. */
+const endPolls = { count: 20, intervalMs: 25 };
+
+/**
+ * Runs a command in a container; resolves when it has ended and all its output is written. A command that cannot be
+ * started ends with 126 or 127 and the reason on standard error, as in a shell. When aborted, the command is killed, if
+ * the engine runs on this machine; elsewhere it runs on, for the Engine API has no way to end it.
+ *
+ * @throws NotFoundError for a container that is not there or does not run; `signal.reason`
+ */
+export async function execCommand(
+  engine: DockerEngine,
+  containerId: string,
+  command: readonly string[],
+  io: AttachIO,
+  signal: AbortSignal,
+): Promise<ExecResult> {
+  const execId = await createExec(engine, containerId, command, io, signal);
+  try {
+    return await runExec(engine, execId, io, signal);
+  } catch (error) {
+    if (signal.aborted) await endExec(engine, containerId, execId).catch(() => undefined);
+    throw error;
+  }
+}
+
+async function createExec(
+  engine: DockerEngine,
+  containerId: string,
+  command: readonly string[],
+  io: AttachIO,
+  signal: AbortSignal,
+): Promise<string> {
+  const body = { Cmd: command, AttachStdin: io.stdin !== undefined, AttachStdout: true, AttachStderr: true, Tty: io.tty };
+  const path = `/containers/${encodeURIComponent(containerId)}/exec`;
+  try {
+    return createdSchema.parse(await engine.json({ method: "POST", path, body }, signal)).Id;
+  } catch (cause) {
+    // 409: it does not run. A kubelet knows no such container then.
+    if (isConflict(cause)) throw new NotFoundError(`run a command in container ${containerId}: it does not run`, { cause });
+    throw cause;
+  }
+}
+
+/** Starts it and joins its streams. */
+async function runExec(engine: DockerEngine, execId: string, io: AttachIO, signal: AbortSignal): Promise<ExecResult> {
+  const over = new AbortController();
+  const until = AbortSignal.any([signal, over.signal]);
+  let failure: string | undefined;
+  let isFirst = true;
+  const toClient = clientSink(io);
+  try {
+    const request = { method: "POST", path: `/exec/${execId}/start`, body: { Detach: false, Tty: io.tty } } as const;
+    const connection = await engine.upgrade(request, signal);
+    const resize = (size: TerminalSize): Promise<void> => retryResize(engine, `/exec/${execId}/resize`, size, until);
+    const sink: typeof toClient = async (stream, bytes) => {
+      if (isFirst) failure = tryStartFailure(bytes);
+      isFirst = false;
+      if (failure === undefined) await toClient(stream, bytes);
+    };
+    await joinStreams(connection, io, { tty: io.tty, resize, sink }, signal);
+    const exitCode = await exitCodeOf(engine, execId, signal);
+    if (failure === undefined) return { exitCode };
+  } catch (error) {
+    // Newer engines refuse the start.
+    failure = signal.aborted ? undefined : /OCI runtime exec failed: .*/s.exec(messageOf(error))?.[0].trim();
+    if (failure === undefined) throw error;
+  } finally {
+    over.abort();
+  }
+  const line = `${failure}${io.tty ? "\r" : ""}\n`;
+  await writeHeedfully(io.stderr ?? io.stdout, Buffer.from(line));
+  return { exitCode: startFailureCode(failure) };
+}
+
+/** Waits for the end of a command whose output has ended: the engine notes it a moment later, and some run on in silence. */
+async function exitCodeOf(engine: DockerEngine, execId: string, signal: AbortSignal): Promise<number> {
+  for (let intervalMs = 5; ; intervalMs = Math.min(intervalMs * 2, 500)) {
+    const state = await tryExecState(engine, execId, signal);
+    if (state === undefined) return killedCode;
+    if (!state.isRunning && state.exitCode !== undefined) return state.exitCode;
+    await engine.clock.sleep(intervalMs, signal);
+  }
+}
+
+/** Ends a command whose client is gone, in bounded time. */
+async function endExec(engine: DockerEngine, containerId: string, execId: string): Promise<void> {
+  const deadline = new AbortController();
+  using _timer = engine.clock.setTimer(endPolls.count * endPolls.intervalMs * 2, () => deadline.abort(new Error("out of time")));
+  for (let poll = 0; poll < endPolls.count; poll++) {
+    const state = await tryExecState(engine, execId, deadline.signal);
+    if (state === undefined || (!state.isRunning && state.exitCode !== undefined)) return;
+    if (state.isRunning && state.pid > 0) {
+      if (await isHostProcess(state.pid, containerId)) killProcessGroup(state.pid);
+      return;
+    }
+    await engine.clock.sleep(endPolls.intervalMs, deadline.signal);
+  }
+}
+
+/** `undefined` for a command that the engine has forgotten, with its container. */
+async function tryExecState(engine: DockerEngine, execId: string, signal: AbortSignal): Promise<ExecState | undefined> {
+  try {
+    const answer = await engine.json({ method: "GET", path: `/exec/${execId}/json` }, signal);
+    const { Running, ExitCode, Pid } = stateSchema.parse(answer);
+    return { isRunning: Running, exitCode: ExitCode ?? undefined, pid: Pid ?? 0 };
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}

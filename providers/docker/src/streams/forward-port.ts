@@ -1,0 +1,48 @@
+import { NotFoundError, UnsupportedError } from "@virtual-kubelet/errdefs";
+import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import type { DockerEngine } from "../engine/docker-engine.ts";
+import { isHostProcess } from "./host-process.ts";
+import { inspectForStreams } from "./inspected-container.ts";
+import { connectInNamespace, connectLoopback } from "./join-network.ts";
+
+/**
+ * Joins a stream with a TCP port on the loopback addresses inside a pod's network, each direction ending by itself;
+ * resolves when both have ended.
+ *
+ * @throws UnavailableError if nothing listens; NotFoundError for a sandbox that is not there or does not run;
+ * UnsupportedError for an engine on another machine; `signal.reason`
+ */
+export async function forwardPort(
+  engine: DockerEngine,
+  sandboxId: string,
+  port: number,
+  stream: Duplex,
+  signal: AbortSignal,
+): Promise<void> {
+  const socket = await connectPort(engine, sandboxId, port, signal);
+  const destroy = (): void => {
+    socket.destroy();
+    stream.destroy();
+  };
+  signal.addEventListener("abort", destroy, { once: true });
+  try {
+    signal.throwIfAborted();
+    await Promise.all([pipeline(stream, socket), pipeline(socket, stream)]);
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error;
+  } finally {
+    signal.removeEventListener("abort", destroy);
+    socket.destroy();
+  }
+}
+
+async function connectPort(engine: DockerEngine, sandboxId: string, port: number, signal: AbortSignal): Promise<Socket> {
+  const { id, isRunning, pid, networkMode } = await inspectForStreams(engine, sandboxId, signal);
+  if (!isRunning) throw new NotFoundError(`forward port ${port}: the pod's sandbox ${sandboxId} does not run`);
+  if (!(await isHostProcess(pid, id)))
+    throw new UnsupportedError(`forward port ${port}: the Docker engine runs on another machine, and the pod's network is there`);
+  return networkMode === "host" ? connectLoopback(port, signal) : connectInNamespace(pid, port, signal);
+}

@@ -1,0 +1,28 @@
+import { endsLine, type LogEntry } from "./log-entry.ts";
+
+/** Entries are handed on together up to about that many bytes. */
+const batchBytes = 65_536;
+
+/**
+ * Makes lines of entries, each beginning with its time. The parts of a long line are joined; where the other output gets
+ * in between, its text does, too, as in a kubelet's logs.
+ *
+ * Source: kubernetes v1.36.3 k8s.io/cri-client/pkg/logs `ReadLogs`.
+ */
+export async function* logLines(batches: AsyncIterable<readonly LogEntry[]>): AsyncGenerator<Buffer, void, undefined> {
+  let isAtStart = true;
+  for await (const batch of batches) {
+    let pieces: Buffer[] = [];
+    let bytes = 0;
+    for (const entry of batch) {
+      if (isAtStart) pieces.push(Buffer.from(`${entry.time} `, "latin1"));
+      pieces.push(entry.text);
+      isAtStart = endsLine(entry);
+      bytes += entry.text.length;
+      if (bytes < batchBytes) continue;
+      yield Buffer.concat(pieces);
+      [pieces, bytes] = [[], 0];
+    }
+    if (pieces.length > 0) yield Buffer.concat(pieces);
+  }
+}
