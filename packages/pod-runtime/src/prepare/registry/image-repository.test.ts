@@ -1,0 +1,17 @@
+import { expect, test } from "vitest";
+import { imageRepository } from "./image-repository.ts";
+
+test.for([
+  ["busybox", "docker.io/library/busybox"],
+  ["busybox:1.37", "docker.io/library/busybox"],
+  ["grafana/grafana:latest", "docker.io/grafana/grafana"],
+  ["index.docker.io/busybox", "docker.io/library/busybox"],
+  ["docker.io/grafana/grafana", "docker.io/grafana/grafana"],
+  ["quay.io/coreos/etcd:v3@sha256:abc", "quay.io/coreos/etcd"],
+  ["localhost/app", "localhost/app"],
+  ["localhost:5000/app:1", "localhost:5000/app"],
+  ["registry.example.com:5000/a/b/c", "registry.example.com:5000/a/b/c"],
+  ["app@sha256:abc", "docker.io/library/app"],
+])("%s is of %s", ([image, repository]) => {
+  expect(imageRepository(image)).toBe(repository);
+});
