@@ -14,21 +14,29 @@ export class EngineModem {
 
   /** One request of dockerode; the part of docker-modem that it calls. */
   dial(options: DialOptions, callback: RequestCallback): void {
-    this.#send(options).then(
-      (result) => callback(null, result),
-      (error: unknown) => callback(error instanceof Error ? error : new Error(String(error)), null),
-    );
+    void this.#answer(options, callback);
   }
 
-  async #send(options: DialOptions): Promise<never> {
+  async #answer(options: DialOptions, callback: RequestCallback): Promise<void> {
+    let result: Parameters<RequestCallback>[1];
+    try {
+      result = await this.#send(options);
+    } catch (error) {
+      return callback(error instanceof Error ? error : new Error(String(error)), null);
+    }
+    return callback(null, result);
+  }
+
+  async #send(options: DialOptions): Promise<Parameters<RequestCallback>[1]> {
     const signal = options.abortSignal ?? new AbortController().signal;
     const request = toRequest(options);
-    return (options.isStream ? await this.#engine.stream(request, signal) : await this.#engine.json(request, signal)) as never;
+    if (options.isStream) return this.#engine.stream(request, signal);
+    return (await this.#engine.json(request, signal)) ?? null;
   }
 }
 
 /** What dockerode means: options are the query where its path ends in `?`, and the body of a POST. */
-function toRequest({ path = "", method, options = {}, headers }: DialOptions): EngineRequest {
+function toRequest({ path, method, options = {}, headers }: DialOptions): EngineRequest {
   const { abortSignal: _signal, authconfig: _auth, _query, _body, ...plain } = options;
   const isQuery = path.includes("?");
   const body: unknown = _body ?? plain;

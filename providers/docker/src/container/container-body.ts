@@ -1,0 +1,129 @@
+import type { DeepReadonly, Pod } from "@virtual-kubelet/core";
+import { labelNames, type ContainerSpec } from "@virtual-kubelet/pod-runtime";
+import type { ContainerCreateOptions, HostConfig } from "dockerode";
+import { containerMounts } from "./container-mounts.ts";
+import { containerUser } from "./container-user.ts";
+import { securityOptions, type Confinement } from "./security-options.ts";
+import { dockerLabels } from "../object-names.ts";
+import type { EngineFacts } from "../engine/engine-facts.ts";
+
+/** What a container's body needs besides its spec. */
+export interface ContainerBodyOptions {
+  readonly sandboxId: string;
+  readonly engine: Pick<EngineFacts, "apiVersion" | "hasAppArmor" | "isPodman">;
+  /** The image's user, where {@link "./container-user.ts"} needs it. */
+  readonly imageUser?: string | undefined;
+  readonly seccompProfile?: Confinement["seccompProfile"];
+  /** GPUs the container is given, by id. */
+  readonly gpus: readonly string[];
+  /** Devices of the host that its resources stand for. */
+  readonly devices: readonly string[];
+  /** Whether the engine may give a process a score under 0; else 0 is the least. */
+  readonly canLowerOomScore: boolean;
+  readonly cgroupParent?: string | undefined;
+  /** Processes at most. */
+  readonly pidsLimit?: number | undefined;
+  /** The engine's OCI runtime; absent: its default. */
+  readonly runtime?: string | undefined;
+  readonly log: LogRotation;
+}
+
+/** How much of a container's output is kept. */
+export interface LogRotation {
+  /** Such as `10m`, in the engine's words. */
+  readonly maxSize: string;
+  readonly maxFiles: number;
+}
+
+/**
+ * The engine's body of a container in a sandbox. It joins the sandbox's network, and so may not have a hostname, DNS
+ * settings or ports; the engine's restarts, health checks and init process are off, for a kubelet has its own.
+ *
+ * @throws InvalidInputError for a security context that cannot be applied
+ */
+export function containerBody(spec: ContainerSpec, options: ContainerBodyOptions): ContainerCreateOptions {
+  const { container, pod } = spec;
+  const { user, groups } = containerUser(pod, container, options.imageUser ?? "");
+  return {
+    Image: spec.imageId,
+    ...(spec.command.length > 0 && { Entrypoint: [...spec.command] }),
+    // Without a body of its own, podman runs the image's arguments after a given command.
+    ...((spec.args.length > 0 || spec.command.length > 0) && { Cmd: [...spec.args] }),
+    Env: spec.environment.map(({ name, value }) => `${name}=${value}`),
+    ...(container.workingDir && { WorkingDir: container.workingDir }),
+    ...(user !== "" && { User: user }),
+    Labels: {
+      ...spec.labels,
+      [labelNames.sandboxId]: options.sandboxId,
+      [dockerLabels.image]: container.image ?? "",
+      [dockerLabels.imageId]: spec.imageId,
+      ...(options.gpus.length > 0 && { [dockerLabels.gpus]: options.gpus.join(",") }),
+    },
+    Tty: container.tty ?? false,
+    OpenStdin: container.stdin ?? false,
+    StdinOnce: container.stdinOnce ?? false,
+    AttachStdin: (container.stdin ?? false) && (container.stdinOnce ?? false),
+    ...(container.lifecycle?.stopSignal && { StopSignal: container.lifecycle.stopSignal }),
+    Healthcheck: { Test: ["NONE"] },
+    HostConfig: { ...hostConfig(spec, options), GroupAdd: [...groups] },
+  };
+}
+
+function hostConfig(spec: ContainerSpec, options: ContainerBodyOptions): HostConfig {
+  const { pod, container, limits } = spec;
+  const { sandboxId, engine, seccompProfile, gpus, devices } = options;
+  const context = container.securityContext;
+  const capabilities = context?.capabilities;
+  const isPrivileged = context?.privileged ?? false;
+  const { memoryBytes = 0 } = limits;
+  return {
+    NetworkMode: `container:${sandboxId}`,
+    IpcMode: pod.spec?.hostIPC ? "host" : `container:${sandboxId}`,
+    PidMode: pidMode(pod, sandboxId, spec.targetContainerId),
+    // podman gives each container a hostname of its own; Docker's comes with the network.
+    ...(engine.isPodman && { UTSMode: pod.spec?.hostNetwork ? "host" : `container:${sandboxId}` }),
+    RestartPolicy: { Name: "no" },
+    Init: false,
+    LogConfig: logConfig(options.log),
+    ...(options.cgroupParent && { CgroupParent: options.cgroupParent }),
+    ...(options.runtime && { Runtime: options.runtime }),
+
+    ...(limits.cpuShares !== undefined && { CpuShares: limits.cpuShares }),
+    ...(limits.cpuQuotaMicros !== undefined && { CpuPeriod: limits.cpuPeriodMicros ?? 100_000, CpuQuota: limits.cpuQuotaMicros }),
+    // Equal to memory: no swap. Unset would be twice the memory.
+    ...(memoryBytes > 0 && { Memory: memoryBytes, MemorySwap: memoryBytes }),
+    OomScoreAdj: options.canLowerOomScore ? spec.oomScoreAdjustment : Math.max(0, spec.oomScoreAdjustment),
+    ...(options.pidsLimit !== undefined && { PidsLimit: options.pidsLimit }),
+
+    Privileged: isPrivileged,
+    CapAdd: (capabilities?.add ?? []).map(capability),
+    CapDrop: (capabilities?.drop ?? []).map(capability),
+    SecurityOpt: securityOptions(pod, container, { hasAppArmor: engine.hasAppArmor, seccompProfile }),
+    ReadonlyRootfs: context?.readOnlyRootFilesystem ?? false,
+    ...(context?.procMount === "Unmasked" && { MaskedPaths: [], ReadonlyPaths: [] }),
+
+    Mounts: containerMounts(spec.mounts, engine.apiVersion),
+    ...(devices.length > 0 && {
+      Devices: devices.map((path) => ({ PathOnHost: path, PathInContainer: path, CgroupPermissions: "rwm" })),
+    }),
+    ...(gpus.length > 0 && {
+      DeviceRequests: [{ Driver: "nvidia", DeviceIDs: [...gpus], Capabilities: [["gpu"]] }],
+    }),
+  };
+}
+
+/** The engine's log settings: files it can read back, rotated. */
+export function logConfig({ maxSize, maxFiles }: LogRotation): { Type: string; Config: Record<string, string> } {
+  return { Type: "json-file", Config: { "max-size": maxSize, "max-file": String(maxFiles) } };
+}
+
+/** A capability as all engines take it: without `CAP_`. */
+function capability(name: string): string {
+  return name.replace(/^CAP_/, "");
+}
+
+function pidMode({ spec }: DeepReadonly<Pod>, sandboxId: string, targetContainerId: string | undefined): string {
+  if (spec?.hostPID) return "host";
+  if (targetContainerId !== undefined) return `container:${targetContainerId}`;
+  return spec?.shareProcessNamespace ? `container:${sandboxId}` : "";
+}

@@ -1,0 +1,163 @@
+import { statfs } from "node:fs/promises";
+import { DeadlineExceededError, isForbidden, isNotFound } from "@virtual-kubelet/errdefs";
+import type { CollectedImage, ImageCollection, ImageFileSystem, RegistryCredentials, RuntimeImage } from "@virtual-kubelet/pod-runtime";
+import { jsonLines } from "../engine/json-lines.ts";
+import type { DockerEngine } from "../engine/docker-engine.ts";
+import { contentId, parseImageReference, type ImageReference } from "./image-reference.ts";
+import { PullFailure, toPullError } from "./pull-error.ts";
+import { PullQueue } from "./pull-queue.ts";
+import { registryAuthHeader } from "./registry-auth.ts";
+
+/** What {@link EngineImages} needs. */
+export interface EngineImagesOptions {
+  readonly engine: DockerEngine;
+  /** Pulls at once. */
+  readonly parallelPulls: number;
+  /** How long a pull may be silent, in milliseconds. */
+  readonly progressTimeoutMs: number;
+  /** An image that is always in use. */
+  readonly sandboxImage: string;
+}
+
+/** The engine's images. */
+export class EngineImages implements ImageCollection {
+  readonly #options: EngineImagesOptions;
+  readonly #pulls: PullQueue<RuntimeImage>;
+
+  constructor(options: EngineImagesOptions) {
+    this.#options = options;
+    this.#pulls = new PullQueue(options.parallelPulls);
+  }
+
+  /** As `ContainerRuntime.inspectImage`. */
+  async inspectImage(image: string, signal: AbortSignal): Promise<RuntimeImage> {
+    const name = /^sha256:[0-9a-f]{64}$/.test(image) ? image : parseImageReference(image).pullName;
+    const what = `inspect image "${image}"`;
+    const found = await this.#options.engine.json({ method: "GET", path: `/images/${encodeURIComponent(name)}/json`, what }, signal);
+    const { Id: id, Size: sizeBytes = 0, RepoDigests, Config } = found as InspectedImage;
+    const user = Config?.User;
+    return { id: contentId(image, { id, digests: RepoDigests ?? [] }), sizeBytes, ...(user ? { user } : {}) };
+  }
+
+  /** As `ContainerRuntime.pullImage`: one pull of an image at once for the same credentials, and only so many pulls. */
+  async pullImage(image: string, credentials: readonly RegistryCredentials[], signal: AbortSignal): Promise<RuntimeImage> {
+    const reference = parseImageReference(image);
+    const key = JSON.stringify([reference.pullName, credentials]);
+    return this.#pulls.run(key, (inner) => this.#pullWithAny(image, { reference, credentials }, inner), signal);
+  }
+
+  /** Makes sure that an image is there, as `imagePullPolicy: IfNotPresent` would. */
+  async ensureImage(image: string, credentials: readonly RegistryCredentials[], signal: AbortSignal): Promise<RuntimeImage> {
+    try {
+      return await this.inspectImage(image, signal);
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      return this.pullImage(image, credentials, signal);
+    }
+  }
+
+  /** As `ImageCollection.listImages`. */
+  async listImages(signal: AbortSignal): Promise<readonly CollectedImage[]> {
+    const { client } = this.#options.engine;
+    // First the images: one that is used from then on is not in danger, the engine keeps it.
+    const images = await client.listImages({ abortSignal: signal });
+    const used = new Set((await client.listContainers({ all: true, abortSignal: signal })).map(({ ImageID }) => ImageID));
+    const sandbox = await this.inspectImage(this.#options.sandboxImage, signal).catch((error: unknown) => {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    });
+    return images.map(({ Id, RepoTags, RepoDigests, Size }) => {
+      const names = [...(RepoTags ?? []), ...(RepoDigests ?? [])].filter((name) => !name.includes("<none>"));
+      const isSandbox = sandbox !== undefined && (Id === sandbox.id || names.includes(sandbox.id));
+      return { id: Id, names, sizeBytes: Size, isInUse: used.has(Id) || isSandbox };
+    });
+  }
+
+  /** As `ImageCollection.removeImage`. Never by force: that would take an image from containers that do not run. */
+  async removeImage(id: string, signal: AbortSignal): Promise<void> {
+    const images = await this.#options.engine.client.listImages({ abortSignal: signal });
+    const found = images.find((image) => image.Id === id);
+    if (!found) return;
+    const tags = (found.RepoTags ?? []).filter((name) => !name.includes("<none>"));
+    const names = tags.length > 1 ? tags : [id];
+    for (const name of names) await this.#remove(name, signal);
+  }
+
+  /** As `ImageCollection.imageFileSystem`: that of the engine's folder, which is on this machine. */
+  async imageFileSystem(signal: AbortSignal): Promise<ImageFileSystem> {
+    const info = (await this.#options.engine.json({ method: "GET", path: "/info" }, signal)) as { readonly DockerRootDir?: string };
+    const { blocks, bavail, bsize } = await statfs(info.DockerRootDir ?? "/");
+    return { capacityBytes: blocks * bsize, availableBytes: bavail * bsize };
+  }
+
+  async #remove(name: string, signal: AbortSignal): Promise<void> {
+    try {
+      const path = `/images/${encodeURIComponent(name)}`;
+      await this.#options.engine.json({ method: "DELETE", path, what: `remove image "${name}"` }, signal);
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  }
+
+  /** Tries each of the credentials, and at last none; the first refusal is the one that tells most. */
+  async #pullWithAny(image: string, pull: PullOptions, signal: AbortSignal): Promise<RuntimeImage> {
+    let refusal: unknown;
+    for (const credentials of [...pull.credentials, undefined]) {
+      try {
+        await this.#pull(image, { ...pull, credential: credentials }, signal);
+        return await this.inspectImage(image, signal);
+      } catch (error) {
+        const reason = signal.aborted ? signal.reason : toPullError(image, error);
+        if (signal.aborted || !(isForbidden(reason) || isNotFound(reason))) throw reason;
+        refusal ??= reason;
+      }
+    }
+    throw refusal;
+  }
+
+  async #pull(
+    image: string,
+    { reference, credential }: PullOptions & { readonly credential: RegistryCredentials | undefined },
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { engine, progressTimeoutMs } = this.#options;
+    const silence = new AbortController();
+    const both = AbortSignal.any([signal, silence.signal]);
+    const headers = credential && { "x-registry-auth": registryAuthHeader(credential, reference.registry) };
+    const request = { method: "POST", path: "/images/create", query: { fromImage: reference.pullName }, headers } as const;
+    const stop = (): void =>
+      silence.abort(new DeadlineExceededError(`pull image "${image}": no progress for ${progressTimeoutMs / 1000} s`));
+    let timer = engine.clock.setTimer(progressTimeoutMs, stop);
+    try {
+      const body = await engine.stream({ ...request, what: `pull image "${image}"` }, both);
+      for await (const line of jsonLines(body)) {
+        timer[Symbol.dispose]();
+        timer = engine.clock.setTimer(progressTimeoutMs, stop);
+        const { error, errorDetail } = line as PullProgress;
+        const failure = errorDetail?.message ?? error;
+        if (failure !== undefined) throw new PullFailure(failure);
+      }
+    } catch (error) {
+      throw both.aborted ? both.reason : error;
+    } finally {
+      timer[Symbol.dispose]();
+    }
+  }
+}
+
+interface PullOptions {
+  readonly reference: ImageReference;
+  readonly credentials: readonly RegistryCredentials[];
+}
+
+interface PullProgress {
+  readonly error?: string;
+  readonly errorDetail?: { readonly message?: string };
+}
+
+interface InspectedImage {
+  readonly Id: string;
+  readonly Size?: number;
+  readonly RepoDigests?: readonly string[] | null;
+  readonly Config?: { readonly User?: string } | null;
+}

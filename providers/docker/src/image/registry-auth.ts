@@ -1,0 +1,16 @@
+import type { RegistryCredentials } from "@virtual-kubelet/pod-runtime";
+
+/**
+ * The header `X-Registry-Auth` for a registry. It is base64url with padding: without, engines take it for no credentials
+ * at all, and say nothing.
+ */
+export function registryAuthHeader(credentials: RegistryCredentials, registry: string): string {
+  const text = JSON.stringify(fields(credentials, registry));
+  return Buffer.from(text).toString("base64").replaceAll("+", "-").replaceAll("/", "_");
+}
+
+function fields(credentials: RegistryCredentials, serveraddress: string): Record<string, string> {
+  if ("username" in credentials) return { username: credentials.username, password: credentials.password, serveraddress };
+  if ("identityToken" in credentials) return { identitytoken: credentials.identityToken, serveraddress };
+  return { registrytoken: credentials.registryToken, serveraddress };
+}

@@ -1,0 +1,114 @@
+import { labelNames, type RuntimeContainer, type RuntimeContainerState, type RuntimeSandbox } from "@virtual-kubelet/pod-runtime";
+import type { ContainerInfo, ContainerInspectInfo } from "dockerode";
+import { dockerLabels } from "../object-names.ts";
+
+/** Whether labels are those of one of our containers, and not of a sandbox. */
+export function isContainer(labels: Readonly<Record<string, string>>): boolean {
+  return labels[labelNames.container] !== undefined;
+}
+
+/** A container as pod-runtime sees it, from what the engine says of it. */
+export function readContainer(inspected: ContainerInspectInfo): RuntimeContainer {
+  const labels = inspected.Config.Labels;
+  return {
+    id: inspected.Id,
+    sandboxId: labels[labelNames.sandboxId] ?? "",
+    labels,
+    image: labels[dockerLabels.image] || inspected.Config.Image,
+    imageId: labels[dockerLabels.imageId] || inspected.Image,
+    user: readUser(inspected),
+    state: readState(inspected),
+  };
+}
+
+/**
+ * Where a container is in its life. One that could not be started is `exited` with the code and words of the engine,
+ * but for a sandbox that had stopped before: that is no fault of its own, and it is still `created`.
+ */
+export function readState({ State: state, Created }: ContainerInspectInfo): RuntimeContainerState {
+  const startedAtMs = timeOf(state.StartedAt);
+  const message = state.Error === "" ? undefined : state.Error;
+  switch (state.Status) {
+    case "running":
+    case "paused":
+    case "restarting":
+      return { kind: "running", startedAtMs: startedAtMs ?? timeOf(Created) ?? 0 };
+    case "created":
+    // podman's words for one that was not started.
+    case "configured":
+    case "initialized":
+      if (state.ExitCode === 0 || isSandboxGone(message)) return { kind: "created" };
+      return { kind: "exited", exitCode: state.ExitCode, finishedAtMs: timeOf(Created) ?? 0, message };
+    default:
+      return {
+        kind: "exited",
+        exitCode: state.ExitCode,
+        startedAtMs,
+        finishedAtMs: timeOf(state.FinishedAt) ?? startedAtMs ?? timeOf(Created) ?? 0,
+        // A child that was killed for its memory does not matter where the main process ended well.
+        isOutOfMemory: state.OOMKilled && state.ExitCode !== 0,
+        message,
+      };
+  }
+}
+
+/** Whether a container was not started because the sandbox it joins does not run. */
+export function isSandboxGone(message: string | undefined): boolean {
+  return /cannot join (network|ipc|pid) of a non.?running container|joining (network|ipc|pid) namespace of container/i.test(message ?? "");
+}
+
+/** A sandbox from the engine's list: nothing else has to be asked of it. */
+export function readListedSandbox(listed: ContainerInfo): RuntimeSandbox {
+  return readSandbox({
+    id: listed.Id,
+    labels: listed.Labels,
+    isRunning: listed.State === "running",
+    isOnHost: listed.HostConfig.NetworkMode === "host",
+    networks: listed.NetworkSettings.Networks,
+    createdAtMs: listed.Created * 1000,
+  });
+}
+
+/** A sandbox from what the engine says of it. */
+export function readInspectedSandbox(inspected: ContainerInspectInfo): RuntimeSandbox {
+  return readSandbox({
+    id: inspected.Id,
+    labels: inspected.Config.Labels,
+    isRunning: inspected.State.Running,
+    isOnHost: inspected.HostConfig.NetworkMode === "host",
+    networks: inspected.NetworkSettings.Networks,
+    createdAtMs: timeOf(inspected.Created) ?? 0,
+  });
+}
+
+interface SandboxFacts {
+  readonly id: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly isRunning: boolean;
+  readonly isOnHost: boolean;
+  readonly networks: Readonly<Record<string, { readonly IPAddress?: string; readonly GlobalIPv6Address?: string } | null>> | null;
+  readonly createdAtMs: number;
+}
+
+function readSandbox({ id, labels, isRunning, isOnHost, networks, createdAtMs }: SandboxFacts): RuntimeSandbox {
+  // The addresses at the top are the first network's on old engines, and nobody's on new ones.
+  const found = isOnHost ? [] : Object.values(networks ?? {}).flatMap((network) => [network?.IPAddress, network?.GlobalIPv6Address]);
+  const ips = found.filter((ip): ip is string => ip !== undefined && ip !== "");
+  return { id, labels, isReady: isRunning && (isOnHost || ips.length > 0), ips, createdAtMs };
+}
+
+/** A time of the engine's in milliseconds; `undefined` for the year one, which means never. */
+function timeOf(text: string): number | undefined {
+  if (text === "" || text.startsWith("0001-")) return undefined;
+  const timeMs = Date.parse(text);
+  return Number.isNaN(timeMs) ? undefined : timeMs;
+}
+
+function readUser({ Config, HostConfig }: ContainerInspectInfo): RuntimeContainer["user"] {
+  // Engines from API 1.52 on leave out what is empty.
+  const { User: user = "" } = Config as { readonly User?: string };
+  const [, uid, gid] = /^(\d+):(\d+)$/.exec(user === "" ? "0:0" : user) ?? [];
+  if (uid === undefined || gid === undefined) return undefined;
+  const groups = (HostConfig.GroupAdd ?? []).map(Number).filter((group) => !Number.isNaN(group));
+  return { uid: Number(uid), gid: Number(gid), supplementalGroups: [...new Set([Number(gid), ...groups])] };
+}

@@ -1,0 +1,77 @@
+import type { RuntimeEvent } from "@virtual-kubelet/pod-runtime";
+import type { DockerEngine } from "../engine/docker-engine.ts";
+import { jsonLines } from "../engine/json-lines.ts";
+import { isContainer } from "./container-reading.ts";
+
+/** What {@link engineEvents} needs. */
+export interface EngineEventsOptions {
+  readonly engine: DockerEngine;
+  /** Only of containers with these labels. */
+  readonly labels: Readonly<Record<string, string>>;
+  /** Told the id of every container that something happened to, before the event is given. */
+  readonly onChange: (id: string) => void;
+}
+
+const firstPauseMs = 200;
+const longestPauseMs = 5_000;
+
+/**
+ * What happens to our containers. The engine keeps only its last 256 events, so nothing is asked of the past: each
+ * connection begins with `lost`.
+ */
+export async function* engineEvents(options: EngineEventsOptions, signal: AbortSignal): AsyncGenerator<RuntimeEvent> {
+  const { engine } = options;
+  let pauseMs = firstPauseMs;
+  while (true) {
+    try {
+      for await (const event of connection(options, signal)) {
+        if (event.kind === "lost") pauseMs = firstPauseMs;
+        yield event;
+      }
+      engine.logger.warn({}, "the Docker engine ended its events; connecting again");
+    } catch (error) {
+      signal.throwIfAborted();
+      engine.logger.warn({ err: error, delayMs: pauseMs }, "the Docker engine's events were lost; connecting again");
+    }
+    await engine.clock.sleep(pauseMs, signal);
+    pauseMs = Math.min(pauseMs * 2, longestPauseMs);
+  }
+}
+
+async function* connection({ engine, labels, onChange }: EngineEventsOptions, signal: AbortSignal): AsyncGenerator<RuntimeEvent> {
+  const filters = {
+    type: ["container"],
+    label: Object.entries(labels).map(([name, value]) => `${name}=${value}`),
+    // Of commands that probes run there would be three each. `died` and `remove` are podman's.
+    event: ["start", "die", "died", "destroy", "remove"],
+  };
+  const query = { filters: JSON.stringify(filters) };
+  const body = await engine.stream({ method: "GET", path: "/events", query, what: "listen to the Docker engine" }, signal);
+  yield { kind: "lost" };
+  for await (const line of jsonLines(body)) {
+    const { Action = "", Actor } = line as EngineEvent;
+    const id = Actor?.ID;
+    if (id === undefined) continue;
+    onChange(id);
+    const event = toRuntimeEvent(Action, id, Actor?.Attributes ?? {});
+    if (event) yield event;
+  }
+}
+
+interface EngineEvent {
+  readonly Action?: string;
+  readonly Actor?: { readonly ID?: string; readonly Attributes?: Readonly<Record<string, string>> };
+}
+
+function toRuntimeEvent(action: string, id: string, labels: Readonly<Record<string, string>>): RuntimeEvent | undefined {
+  switch (action) {
+    case "die":
+    case "died":
+      return { kind: isContainer(labels) ? "containerExited" : "sandboxStopped", id };
+    case "destroy":
+    case "remove":
+      return { kind: isContainer(labels) ? "containerRemoved" : "sandboxStopped", id };
+    default:
+      return undefined;
+  }
+}

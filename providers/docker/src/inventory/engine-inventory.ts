@@ -1,0 +1,97 @@
+import { isNotFound } from "@virtual-kubelet/errdefs";
+import type { RuntimeContainer, RuntimeInventory, RuntimeSandbox } from "@virtual-kubelet/pod-runtime";
+import type { ContainerInfo, ContainerInspectInfo } from "dockerode";
+import type { DockerEngine } from "../engine/docker-engine.ts";
+import { isContainer, readContainer, readInspectedSandbox, readListedSandbox } from "./container-reading.ts";
+
+/** Containers asked about at once. */
+const inspectConcurrency = 8;
+
+/** How many containers are remembered; far above what one engine runs. */
+const maxRemembered = 10_000;
+
+/**
+ * What an engine holds of ours. Its list leaves out when a container was started and how it ended, so each container
+ * is asked about once it runs and once it has ended, and remembered.
+ */
+export class EngineInventory {
+  readonly #engine: DockerEngine;
+  readonly #known = new Map<string, RuntimeContainer>();
+
+  constructor(engine: DockerEngine) {
+    this.#engine = engine;
+  }
+
+  /** As `ContainerRuntime.list`. */
+  async list(labels: Readonly<Record<string, string>>, signal: AbortSignal): Promise<RuntimeInventory> {
+    const listed = await this.listed(labels, signal);
+    const containers = await this.#readAll(
+      listed.filter(({ Labels }) => isContainer(Labels)),
+      signal,
+    );
+    return { sandboxes: listed.filter(({ Labels }) => !isContainer(Labels)).map(readListedSandbox), containers };
+  }
+
+  /** What the engine lists with these labels, running or not. */
+  async listed(labels: Readonly<Record<string, string>>, signal: AbortSignal): Promise<readonly ContainerInfo[]> {
+    const filters = { label: Object.entries(labels).map(([name, value]) => `${name}=${value}`) };
+    return this.#engine.client.listContainers({ all: true, filters, abortSignal: signal });
+  }
+
+  /** As `ContainerRuntime.inspectContainer`. */
+  async container(id: string, signal: AbortSignal): Promise<RuntimeContainer> {
+    return this.#remember(readContainer(await this.inspect(id, signal)));
+  }
+
+  /** As `ContainerRuntime.inspectSandbox`. */
+  async sandbox(id: string, signal: AbortSignal): Promise<RuntimeSandbox> {
+    return readInspectedSandbox(await this.inspect(id, signal));
+  }
+
+  /** All the engine says of a container, by id or name. @throws NotFoundError */
+  inspect(id: string, signal: AbortSignal): Promise<ContainerInspectInfo> {
+    return this.#engine.client.getContainer(encodeURIComponent(id)).inspect({ abortSignal: signal });
+  }
+
+  /** Something happened to a container: what is remembered of it may be wrong. */
+  forget(id: string): void {
+    this.#known.delete(id);
+  }
+
+  async #readAll(listed: readonly ContainerInfo[], signal: AbortSignal): Promise<RuntimeContainer[]> {
+    const found: (RuntimeContainer | undefined)[] = listed.map((entry) => this.#recall(entry));
+    const missing = [...found.keys()].filter((index) => found[index] === undefined);
+    const work = async (): Promise<void> => {
+      for (let index = missing.pop(); index !== undefined; index = missing.pop()) {
+        found[index] = await this.#tryContainer(listed[index]?.Id ?? "", signal);
+      }
+    };
+    await Promise.all(Array.from({ length: Math.min(inspectConcurrency, missing.length) }, work));
+    return found.filter((container) => container !== undefined);
+  }
+
+  /** What is known of a container, if it is still as it was. */
+  #recall({ Id, State }: ContainerInfo): RuntimeContainer | undefined {
+    const known = this.#known.get(Id);
+    if (known?.state.kind === "exited") return State === "running" ? undefined : known;
+    return known?.state.kind === "running" && State === "running" ? known : undefined;
+  }
+
+  /** One that was removed since it was listed is none. */
+  async #tryContainer(id: string, signal: AbortSignal): Promise<RuntimeContainer | undefined> {
+    try {
+      return await this.container(id, signal);
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  #remember(container: RuntimeContainer): RuntimeContainer {
+    this.#known.delete(container.id);
+    if (container.state.kind !== "created") this.#known.set(container.id, container);
+    const [oldest] = this.#known.size > maxRemembered ? this.#known.keys() : [];
+    if (oldest !== undefined) this.#known.delete(oldest);
+    return container;
+  }
+}
