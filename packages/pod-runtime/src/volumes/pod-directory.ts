@@ -73,7 +73,12 @@ export class PodDirectory {
 }
 
 /** A name that is one folder and leads nowhere else; the API server gives out no others. */
-export function folderName(what: string, name: string): string {
-  if (/^[A-Za-z0-9][A-Za-z0-9._~-]{0,252}$/.test(name)) return name;
+function folderName(what: string, name: string): string {
+  if (isFolderName(name)) return name;
   throw new InvalidInputError(`find the folder of ${what} ${JSON.stringify(name)}: expected letters, digits, ".", "_" and "-"`);
+}
+
+/** Whether a name is one of those that folders of pods have. */
+export function isFolderName(name: string): boolean {
+  return /^[A-Za-z0-9][A-Za-z0-9._~-]{0,200}$/.test(name);
 }

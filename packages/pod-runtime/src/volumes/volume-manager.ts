@@ -11,16 +11,27 @@ import type {
   ResolvedPod,
   VolumeStats,
 } from "@virtual-kubelet/core";
-import { UnsupportedError } from "@virtual-kubelet/errdefs";
 import type { PodPolicy } from "../prepare/pod-policy.ts";
 import type { PreparedVolumes } from "../prepare/pod-preparation.ts";
 import type { PodStorage } from "../provider/provider-options.ts";
 import type { ContainerMount } from "../runtime/runtime-spec.ts";
+import { containerMounts } from "./container-mounts.ts";
+import { systemMounts, type HostMounts } from "./host-mounts.ts";
+import { InTurn } from "./in-turn.ts";
 import { PodDirectory } from "./pod-directory.ts";
+import { listPodFolders, removePodFolder } from "./pod-folders.ts";
+import { PodVolumes } from "./pod-volumes.ts";
+import { SizeWatch, type LimitedFolder } from "./size-watch.ts";
+import { createTerminationLog, readTerminationLog } from "./termination-log.ts";
+import { VolumeUse } from "./volume-use.ts";
+import { openRoot, type VolumesRoot } from "./volumes-root.ts";
+
+/** A kubelet's eviction monitoring period, in milliseconds. */
+const defaultSizeCheckMs = 10_000;
 
 /** What {@link VolumeManager} needs. */
 export interface VolumeManagerOptions {
-  /** Where the pods' folders are: an absolute path on a file system that the runtime sees at the same path. */
+  /** Where the pods' folders are: an absolute path, on a file system that the runtime sees at the same path. */
   readonly root: string;
   readonly clock: Clock;
   readonly random: Random;
@@ -29,16 +40,20 @@ export interface VolumeManagerOptions {
   readonly policy: Pick<PodPolicy, "hostPaths">;
   /** Whether the runtime can make a mount read-only with all that is mounted below it. Default `false`. */
   readonly recursiveReadOnly?: boolean | undefined;
-  /** How often the size of volumes with a `sizeLimit` is looked at, in milliseconds; default 10,000. A kubelet's eviction monitoring period. */
+  /**
+   * Whether the runtime sees what this program mounts, which it does in the same mount namespace, or where mounts are shared.
+   * Default `true`. Without, as without the right to mount, secrets and volumes with medium Memory are on the disk.
+   */
+  readonly isMountSeen?: boolean | undefined;
+  /** How often the size of volumes with a `sizeLimit` is looked at, in milliseconds; default 10,000. */
   readonly sizeCheckMs?: number | undefined;
+  /** Default: those of this machine. */
+  readonly mounts?: HostMounts | undefined;
   /** As `ProviderHost.resolvePod`. */
   resolvePod(pod: PodRef): ResolvedPod;
   /** As `ProviderHost.recordEvent`. */
   recordEvent(pod: PodRef, event: PodEvent): void;
-  /**
-   * Told once, and again after each {@link VolumeManagerOptions.sizeCheckMs} as long as it stays so, that a pod has to be evicted, with the message of its status.
-   * The reason is `Evicted`, the grace none.
-   */
+  /** Told, again and again as long as it is so, that a pod has to be evicted: without grace, with reason `Evicted` and this message. */
   evict(pod: PodRef, message: string): void;
 }
 
@@ -46,13 +61,22 @@ export interface VolumeManagerOptions {
  * The volumes of a node's pods on its disk, and all else a pod has there. Everything is idempotent, and survives the
  * program: the next one takes over what it finds, and changes nothing that is as it should be.
  *
- * Volumes of type emptyDir, configMap, secret, downwardAPI, projected and hostPath.
+ * Volumes of type emptyDir, configMap, secret, downwardAPI, projected and hostPath. `fsGroupChangePolicy` has no say in any
+ * of them, as with a kubelet: they are new with each pod, or not the pod's own.
  */
 export class VolumeManager implements PreparedVolumes, PodStorage, AsyncDisposable {
   readonly #options: VolumeManagerOptions;
+  readonly #pods = new Map<string, { readonly ref: PodRef; readonly volumes: PodVolumes }>();
+  readonly #inTurn = new InTurn();
+  readonly #sizes: SizeWatch;
+  readonly #use: VolumeUse;
+  #root: Promise<VolumesRoot> | undefined;
 
   constructor(options: VolumeManagerOptions) {
+    const { clock, logger, sizeCheckMs: intervalMs = defaultSizeCheckMs } = options;
     this.#options = options;
+    this.#sizes = new SizeWatch({ clock, logger, intervalMs, folders: () => this.#limitedFolders() });
+    this.#use = new VolumeUse({ clock, volumes: () => [...this.#pods.values()].flatMap(({ volumes }) => [...volumes.ready.values()]) });
   }
 
   /**
@@ -62,57 +86,145 @@ export class VolumeManager implements PreparedVolumes, PodStorage, AsyncDisposab
    * @throws an Error that names the volume in a kubelet's words, and carries `waitingReason: "ContainerCreating"`; an event
    * FailedMount was recorded. UnsupportedError for volumes of other types, and for paths of the node that are not allowed.
    */
-  prepare(pod: DeepReadonly<Pod>, _signal: AbortSignal): Promise<void> {
-    return Promise.reject(new UnsupportedError(`prepare the volumes of pod ${pod.metadata?.name}: not yet`));
+  async prepare(pod: DeepReadonly<Pod>, signal: AbortSignal): Promise<void> {
+    const ref = refOf(pod);
+    await this.#inTurn.run(ref.uid, async () => {
+      signal.throwIfAborted();
+      const volumes = await this.#volumesOf(ref);
+      await volumes.prepare(pod, signal);
+    });
+    this.#sizes.wake();
   }
 
-  /** As `PreparedVolumes.mounts`. Volumes have to be prepared. */
-  mounts(
+  /**
+   * What a container mounts of its pod's volumes, in the order of its spec. They have to be prepared.
+   *
+   * @param environment - for `subPathExpr`
+   * @throws InvalidInputError in a kubelet's words; UnsupportedError for a subPath that cannot be mounted safely
+   */
+  async mounts(
     pod: DeepReadonly<Pod>,
-    _container: DeepReadonly<Container>,
-    _environment: readonly ResolvedEnvVar[],
-    _signal: AbortSignal,
+    container: DeepReadonly<Container>,
+    environment: readonly ResolvedEnvVar[],
+    signal: AbortSignal,
   ): Promise<readonly ContainerMount[]> {
-    return Promise.reject(new UnsupportedError(`mount the volumes of pod ${pod.metadata?.name}: not yet`));
+    const ref = refOf(pod);
+    const { policy, recursiveReadOnly = false, logger } = this.#options;
+    const root = await this.#openRoot();
+    return this.#inTurn.run(ref.uid, async () => {
+      signal.throwIfAborted();
+      const volumes = this.#pods.get(ref.uid)?.volumes.ready ?? new Map();
+      const directory = new PodDirectory(root.path, ref.uid);
+      return containerMounts({ pod, container, environment, volumes, directory, mounts: root.mounts, policy, recursiveReadOnly, logger });
+    });
   }
 
   /** The pod's folder; {@link PodDirectory} tells what is in it. */
   podFolder(pod: DeepReadonly<Pod>): string {
-    return new PodDirectory(this.#options.root, pod.metadata?.uid ?? "").path;
+    return new PodDirectory(this.#options.root, refOf(pod).uid).path;
   }
 
   /** Makes the empty file that one start of a container may write its termination message to, mode 0666. @returns its path */
-  createTerminationLog(pod: PodRef, container: string, attempt: number): Promise<string> {
-    return Promise.resolve(new PodDirectory(this.#options.root, pod.uid).terminationLog(container, attempt));
+  async createTerminationLog(pod: PodRef, container: string, attempt: number): Promise<string> {
+    const path = new PodDirectory(this.#options.root, pod.uid).terminationLog(container, attempt);
+    await createTerminationLog(path);
+    return path;
   }
 
   /** The end of what it wrote there, at most 4096 bytes; empty if nothing. */
-  terminationMessage(_pod: PodRef, _container: string, _attempt: number, _signal: AbortSignal): Promise<string> {
-    return Promise.resolve("");
+  async terminationMessage(pod: PodRef, container: string, attempt: number, signal: AbortSignal): Promise<string> {
+    signal.throwIfAborted();
+    return readTerminationLog(new PodDirectory(this.#options.root, pod.uid).terminationLog(container, attempt));
   }
 
-  /** As `PodStorage.stats`. */
-  stats(_pod: PodRef, _signal: AbortSignal): Promise<readonly VolumeStats[]> {
-    return Promise.resolve([]);
-  }
-
-  /** Stops following, unmounts and removes all that the pod has on the disk. Idempotent. Its containers must have ended. */
-  release(pod: PodRef, _signal: AbortSignal): Promise<void> {
-    return Promise.reject(new UnsupportedError(`release the volumes of pod ${pod.name}: not yet`));
+  /** What each of the pod's volumes uses, measured at most once a minute. Those of a pod that is newer are left out. */
+  async stats(pod: PodRef, signal: AbortSignal): Promise<readonly VolumeStats[]> {
+    const volumes = this.#pods.get(pod.uid)?.volumes.ready;
+    return volumes ? this.#use.of(volumes, signal) : [];
   }
 
   /**
-   * Removes what pods have left that nobody knows any more.
+   * Stops following, unmounts and removes all that the pod has on the disk. Idempotent. Its containers must have ended.
    *
-   * @param isKnown - asked after the folders were listed, for each of them
+   * @throws an Error if something could not be unmounted or removed: call again
+   */
+  async release({ uid }: PodRef, signal: AbortSignal): Promise<void> {
+    const root = await this.#openRoot();
+    await this.#inTurn.run(uid, async () => {
+      signal.throwIfAborted();
+      await this.#pods.get(uid)?.volumes[Symbol.asyncDispose]();
+      this.#pods.delete(uid);
+      await removePodFolder(root, uid, signal);
+    });
+  }
+
+  /**
+   * Removes what pods have left that nobody knows any more. What cannot be removed is logged, and tried again the next time.
+   *
+   * @param isKnown - asked after the folders were listed, for each of them; a pod must be known before it is prepared
    * @returns UIDs of the pods whose folders were removed
    */
-  sweep(_isKnown: (uid: string) => boolean, _signal: AbortSignal): Promise<readonly string[]> {
-    return Promise.resolve([]);
+  async sweep(isKnown: (uid: string) => boolean, signal: AbortSignal): Promise<readonly string[]> {
+    const removed: string[] = [];
+    for (const uid of await listPodFolders(await this.#openRoot())) {
+      if (this.#pods.has(uid) || isKnown(uid)) continue;
+      try {
+        await this.release({ namespace: "", name: "", uid }, signal);
+        removed.push(uid);
+      } catch (error) {
+        signal.throwIfAborted();
+        this.#options.logger.warn({ uid, err: error }, "the folder of a pod that is gone could not be removed");
+      }
+    }
+    return removed;
   }
 
   /** Stops following. What is on the disk stays. */
-  [Symbol.asyncDispose](): Promise<void> {
-    return Promise.resolve();
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#sizes[Symbol.dispose]();
+    await Promise.all([...this.#pods.values()].map(({ volumes }) => volumes[Symbol.asyncDispose]()));
   }
+
+  /** Opened once; a failure is tried again. */
+  #openRoot(): Promise<VolumesRoot> {
+    const { root: path, mounts = systemMounts, isMountSeen = true, logger } = this.#options;
+    this.#root ??= openRoot({ path, mounts, isMountSeen, logger }).catch((error: unknown) => {
+      this.#root = undefined;
+      throw error;
+    });
+    return this.#root;
+  }
+
+  async #volumesOf(ref: PodRef): Promise<PodVolumes> {
+    const held = this.#pods.get(ref.uid);
+    if (held) return held.volumes;
+    const { clock, random, policy, logger, resolvePod, recordEvent } = this.#options;
+    const volumes = new PodVolumes({
+      uid: ref.uid,
+      root: await this.#openRoot(),
+      clock,
+      random,
+      policy,
+      logger: logger.child({ pod: `${ref.namespace}/${ref.name}` }),
+      resolve: () => resolvePod(ref),
+      onEvent: (event) => recordEvent(ref, event),
+    });
+    this.#pods.set(ref.uid, { ref, volumes });
+    return volumes;
+  }
+
+  #limitedFolders(): readonly LimitedFolder[] {
+    return [...this.#pods.values()].flatMap(({ ref, volumes }) =>
+      [...volumes.ready].flatMap(([name, { path, source, watchedLimitBytes: limitBytes }]) => {
+        if (limitBytes === undefined || source.kind !== "emptyDir") return [];
+        // Source: emptyDirMessageFmt of kubernetes v1.36.3 pkg/kubelet/eviction/helpers.go.
+        const message = `Usage of EmptyDir volume "${name}" exceeds the limit "${source.sizeLimit}". `;
+        return [{ path, limitBytes, onExceeded: () => this.#options.evict(ref, message) }];
+      }),
+    );
+  }
+}
+
+function refOf({ metadata }: DeepReadonly<Pod>): PodRef {
+  return { namespace: metadata?.namespace ?? "default", name: metadata?.name ?? "", uid: metadata?.uid ?? "" };
 }

@@ -1,0 +1,109 @@
+import { realpath } from "node:fs/promises";
+import { posix } from "node:path";
+import type { Container, DeepReadonly, Logger, Pod, ResolvedEnvVar } from "@virtual-kubelet/core";
+import { InvalidInputError, isInvalidInput, UnsupportedError } from "@virtual-kubelet/errdefs";
+import type { PodPolicy } from "../prepare/pod-policy.ts";
+import type { ContainerMount } from "../runtime/runtime-spec.ts";
+import { bindMount } from "./bind-mount.ts";
+import { findHostPath, openHostPath } from "./host-path.ts";
+import type { HostMounts } from "./host-mounts.ts";
+import type { PodDirectory } from "./pod-directory.ts";
+import type { ReadyVolume } from "./pod-volumes.ts";
+import { isRecursivelyReadOnly } from "./recursive-read-only.ts";
+import { canBeReplaced, openSubPath, subPathOf, type VolumeMount } from "./sub-path.ts";
+
+/** What {@link containerMounts} needs. */
+export interface ContainerMountsOptions {
+  readonly pod: DeepReadonly<Pod>;
+  readonly container: DeepReadonly<Container>;
+  readonly environment: readonly ResolvedEnvVar[];
+  /** The pod's volumes, by name. */
+  readonly volumes: ReadonlyMap<string, ReadyVolume>;
+  readonly directory: PodDirectory;
+  /** Absent where nothing can be mounted. */
+  readonly mounts: HostMounts | undefined;
+  readonly policy: Pick<PodPolicy, "hostPaths">;
+  readonly recursiveReadOnly: boolean;
+  readonly logger: Logger;
+}
+
+/**
+ * What a container mounts of its pod's volumes, in the order of its spec.
+ * Source: makeMounts of kubernetes v1.36.3 pkg/kubelet/kubelet_pods.go.
+ *
+ * @throws InvalidInputError in a kubelet's words; UnsupportedError
+ */
+export async function containerMounts(options: ContainerMountsOptions): Promise<readonly ContainerMount[]> {
+  const mounts: ContainerMount[] = [];
+  for (const [index, mount] of (options.container.volumeMounts ?? []).entries()) {
+    const volume = options.volumes.get(mount.name);
+    if (!volume) throw new InvalidInputError(`cannot find volume "${mount.name}" to mount into container "${options.container.name}"`);
+    mounts.push({
+      hostPath: await hostPathOf(mount, { ...options, volume, index }),
+      containerPath: posix.join("/", mount.mountPath),
+      // As with a kubelet, what comes from the API server is written by nobody else.
+      isReadOnly: mount.readOnly === true || volume.source.kind === "payload",
+      isRecursivelyReadOnly: isRecursivelyReadOnly(mount, options.recursiveReadOnly),
+      propagation: propagationOf(mount),
+    });
+  }
+  return mounts;
+}
+
+function propagationOf({ mountPropagation = "None" }: VolumeMount): NonNullable<ContainerMount["propagation"]> {
+  if (mountPropagation === "None" || mountPropagation === "HostToContainer" || mountPropagation === "Bidirectional")
+    return mountPropagation;
+  throw new InvalidInputError(`invalid MountPropagation mode: "${mountPropagation}"`);
+}
+
+type Place = ContainerMountsOptions & { readonly volume: ReadyVolume; readonly index: number };
+
+/** What the runtime is to mount: nobody but us can put another thing in its place. */
+async function hostPathOf(mount: VolumeMount, place: Place): Promise<string> {
+  const subPath = subPathOf(mount, place.environment);
+  const { kind } = place.volume.source;
+  if (subPath !== "") return placeSubPath(mount, subPath, place);
+  return kind === "hostPath" ? placeHostPath(mount, place) : place.volume.path;
+}
+
+async function placeHostPath(mount: VolumeMount, { volume, policy, directory, container, index, mounts }: Place): Promise<string> {
+  const found = await findHostPath({ path: volume.path, type: "", policy });
+  // What a privileged container mounts for the node has to come out of a mount of the node's own.
+  if (found.isFixed || mount.mountPropagation === "Bidirectional") return found.path;
+  if (!mounts) throw notSafe(mount, `${volume.path} is below a folder that other pods may write to`);
+  await using handle = await openHostPath(found);
+  const target = directory.subPath(mount.name, container.name, index);
+  await bindMount(handle, target, mounts, { isWhole: true });
+  return target;
+}
+
+async function placeSubPath(mount: VolumeMount, subPath: string, place: Place): Promise<string> {
+  const { pod, container, volume, policy, directory, mounts, index, logger } = place;
+  const { kind } = volume.source;
+  const isHostPath = kind === "hostPath";
+  const folder = isHostPath ? (await findHostPath({ path: volume.path, type: "", policy })).path : await realpath(volume.path);
+  if (!mounts && (isHostPath || (kind === "emptyDir" && canBeReplaced(pod, mount, subPath)))) {
+    throw notSafe(mount, "a container may write to a folder above its subPath");
+  }
+  try {
+    await using opened = await openSubPath(folder, subPath, isHostPath ? "/" : folder);
+    if (!mounts) return opened.path;
+    const target = directory.subPath(mount.name, container.name, index);
+    await bindMount(opened.handle, target, mounts);
+    return target;
+  } catch (error) {
+    // A kubelet keeps this from users, too: it tells of the node's disk.
+    logger.warn({ container: container.name, volume: mount.name, err: error }, "a subPath could not be mounted");
+    const message = `failed to prepare subPath for volumeMount "${mount.name}" of container "${container.name}"`;
+    throw isInvalidInput(error) ? new InvalidInputError(message) : new Error(message);
+  }
+}
+
+function notSafe({ name }: VolumeMount, problem: string): UnsupportedError {
+  return new UnsupportedError(
+    `mount volume "${name}": ${problem}, and the program may not mount it safely; run it as root with CAP_SYS_ADMIN`,
+    {
+      fieldPath: "spec.containers[*].volumeMounts[*].subPath",
+    },
+  );
+}

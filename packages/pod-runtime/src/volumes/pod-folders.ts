@@ -1,0 +1,49 @@
+import { lstat, readdir } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { hasFsCode } from "./fs-code.ts";
+import { systemMounts, type HostMounts } from "./host-mounts.ts";
+import { mountedWithin } from "./mount-table.ts";
+import { isFolderName, PodDirectory } from "./pod-directory.ts";
+import { removeTree } from "./remove-tree.ts";
+import type { VolumesRoot } from "./volumes-root.ts";
+
+/** How a folder is called while it is being removed, so that the next program goes on with it. */
+const removingPrefix = ".removing-";
+
+/** UIDs of all pods that have, or had, a folder. */
+export async function listPodFolders({ path }: VolumesRoot): Promise<ReadonlySet<string>> {
+  const names = await Promise.all(["pods", "memory"].map((folder) => readdir(join(path, folder))));
+  const uids = names.flat().map((name) => (name.startsWith(removingPrefix) ? name.slice(removingPrefix.length) : name));
+  return new Set(uids.filter(isFolderName));
+}
+
+/**
+ * Unmounts and removes all that a pod has on the disk; idempotent. What stays mounted is not entered.
+ *
+ * @throws an Error if something could not be unmounted or removed; the rest stays for the next time
+ */
+export async function removePodFolder(root: VolumesRoot, uid: string, signal: AbortSignal): Promise<void> {
+  const { path, memoryPath } = new PodDirectory(root.path, uid);
+  for (const folder of [path, memoryPath]) {
+    const workshop = join(dirname(folder), `${removingPrefix}${uid}`);
+    const left = (await Promise.all([folder, workshop].map(exists))).some(Boolean);
+    if (!left) continue;
+    await unmountWithin([folder, workshop], root.mounts ?? systemMounts);
+    await removeTree(folder, workshop, signal);
+  }
+}
+
+async function unmountWithin(folders: readonly string[], mounts: HostMounts): Promise<void> {
+  const table = await mounts.list();
+  for (const mount of folders.flatMap((folder) => mountedWithin(table, folder))) await mounts.unmount(mount.path);
+}
+
+async function exists(path: string): Promise<boolean> {
+  return lstat(path).then(
+    () => true,
+    (error: unknown) => {
+      if (hasFsCode(error, "ENOENT")) return false;
+      throw error;
+    },
+  );
+}

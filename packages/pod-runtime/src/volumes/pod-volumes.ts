@@ -1,0 +1,178 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { Clock, DeepReadonly, Logger, Pod, PodEvent, Random, ResolvedPod, VolumePayload } from "@virtual-kubelet/core";
+import { messageOf, UnsupportedError } from "@virtual-kubelet/errdefs";
+import type { PodPolicy } from "../prepare/pod-policy.ts";
+import { writePayload } from "./atomic-payload.ts";
+import { makeMemoryDir, makeOpenDir, memoryDirBytes, sizeLimitBytes } from "./empty-dir.ts";
+import { makeHostPath } from "./host-path.ts";
+import { mountError, mountEventReason } from "./mount-error.ts";
+import { nestedMountPoints } from "./nested-mount-points.ts";
+import { PodDirectory } from "./pod-directory.ts";
+import { usedVolumes, volumeSource, type Volume, type VolumeSource } from "./volume-source.ts";
+import type { VolumesRoot } from "./volumes-root.ts";
+
+/** How long after files could not be written they are written again, in milliseconds, and what it grows to. */
+const rewriteMs = { first: 500, most: 60_000 };
+
+/** A volume that is there. */
+export interface ReadyVolume {
+  readonly source: VolumeSource;
+  /** Its folder, or the path of the node. */
+  readonly path: string;
+  /** Whether it is a file system of its own, in memory. */
+  readonly isMemory: boolean;
+  /** Bytes it must not exceed, which somebody has to look at. */
+  readonly watchedLimitBytes: number | undefined;
+}
+
+/** What {@link PodVolumes} needs. */
+export interface PodVolumesOptions {
+  readonly uid: string;
+  readonly root: VolumesRoot;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly policy: Pick<PodPolicy, "hostPaths">;
+  resolve(): ResolvedPod;
+  onEvent(event: PodEvent): void;
+}
+
+/** The volumes of one pod: made once, and those with files from the API server kept up to date. */
+export class PodVolumes implements AsyncDisposable {
+  readonly directory: PodDirectory;
+  readonly #options: PodVolumesOptions;
+  readonly #ready = new Map<string, ReadyVolume>();
+  readonly #stop = new AbortController();
+  readonly #following = new Set<Promise<void>>();
+
+  constructor(options: PodVolumesOptions) {
+    this.#options = options;
+    this.directory = new PodDirectory(options.root.path, options.uid);
+  }
+
+  /** By name. */
+  get ready(): ReadonlyMap<string, ReadyVolume> {
+    return this.#ready;
+  }
+
+  /** Makes what is not there yet. @throws the first failure; the others go on */
+  async prepare(pod: DeepReadonly<Pod>, signal: AbortSignal): Promise<void> {
+    await this.directory.create();
+    const missing = usedVolumes(pod).filter(({ name }) => !this.#ready.has(name));
+    if (missing.length === 0) return;
+    const resolved = this.#options.resolve();
+    const outcomes = await Promise.allSettled(missing.map((volume) => this.#make(volume, { pod, resolved }, signal)));
+    signal.throwIfAborted();
+    const failure = outcomes.find((outcome) => outcome.status === "rejected");
+    if (failure) throw failure.reason;
+  }
+
+  async #make(
+    volume: Volume,
+    { pod, resolved }: { readonly pod: DeepReadonly<Pod>; readonly resolved: ResolvedPod },
+    signal: AbortSignal,
+  ): Promise<void> {
+    const source = volumeSource(volume);
+    // What cannot be read of it, core tells by an event of its own.
+    const payload = source.kind === "payload" ? await resolved.volume(volume.name, signal) : undefined;
+    try {
+      if (source.kind === "emptyDir") this.#ready.set(volume.name, await this.#makeEmptyDir(volume.name, source, pod));
+      else if (source.kind === "hostPath") this.#ready.set(volume.name, await this.#makeHostPath(source));
+      else if (payload) {
+        const path = await this.#makePayload(volume.name, { source, pod, payload });
+        this.#ready.set(volume.name, { source, path, isMemory: false, watchedLimitBytes: undefined });
+        this.#follow(volume.name, { resolved, path, fsGroup: fsGroupOf(pod) });
+      }
+    } catch (error) {
+      throw this.#failed(volume.name, error);
+    }
+  }
+
+  async #makeEmptyDir(name: string, source: VolumeSource & { kind: "emptyDir" }, pod: DeepReadonly<Pod>): Promise<ReadyVolume> {
+    const { medium, sizeLimit } = source;
+    const { mounts } = this.#options.root;
+    const path = this.directory.volume("kubernetes.io~empty-dir", name);
+    if (medium !== "" && medium !== "Memory") {
+      throw new UnsupportedError(`make volume "${name}": medium ${medium} is not supported, expected none or Memory`, {
+        fieldPath: "spec.volumes[*].emptyDir.medium",
+      });
+    }
+    const isMemory = medium === "Memory" && mounts !== undefined;
+    if (isMemory) await makeMemoryDir({ path, sizeBytes: memoryDirBytes(sizeLimit, pod), fsGroup: fsGroupOf(pod) }, mounts);
+    else await makeOpenDir(path, fsGroupOf(pod));
+    return { source, path, isMemory, watchedLimitBytes: isMemory ? undefined : sizeLimitBytes(sizeLimit) };
+  }
+
+  async #makeHostPath(source: VolumeSource & { kind: "hostPath" }): Promise<ReadyVolume> {
+    await makeHostPath({ path: source.path, type: source.type, policy: this.#options.policy });
+    return { source, path: source.path, isMemory: false, watchedLimitBytes: undefined };
+  }
+
+  async #makePayload(
+    name: string,
+    {
+      source,
+      pod,
+      payload,
+    }: { readonly source: VolumeSource & { kind: "payload" }; readonly pod: DeepReadonly<Pod>; readonly payload: VolumePayload },
+  ): Promise<string> {
+    const path = source.isSecret ? this.directory.secretVolume(source.folder, name) : this.directory.volume(source.folder, name);
+    const fsGroup = fsGroupOf(pod);
+    await makeOpenDir(path, fsGroup);
+    for (const nested of nestedMountPoints(name, pod)) await mkdir(join(path, nested), { recursive: true, mode: 0o755 });
+    await writePayload({ ...this.#options, path, fsGroup }, payload);
+    return path;
+  }
+
+  #follow(
+    name: string,
+    { resolved, path, fsGroup }: { readonly resolved: ResolvedPod; readonly path: string; readonly fsGroup: number | undefined },
+  ): void {
+    const { signal } = this.#stop;
+    const write = async (): Promise<void> => {
+      for await (const payload of resolved.watchVolume(name, signal)) await this.#writeUntilDone(name, { path, fsGroup, payload });
+    };
+    const task = write().catch((error: unknown) => {
+      if (!signal.aborted) this.#options.logger.error({ volume: name, err: error }, "a volume is not kept up to date any more");
+    });
+    this.#following.add(task);
+    void task.then(() => this.#following.delete(task));
+  }
+
+  /** Writes a change, and does not give up: a disk that is full may have room again. */
+  async #writeUntilDone(
+    name: string,
+    { path, fsGroup, payload }: { readonly path: string; readonly fsGroup: number | undefined; readonly payload: VolumePayload },
+  ): Promise<void> {
+    const { clock, logger } = this.#options;
+    for (let delayMs = rewriteMs.first; ; delayMs = Math.min(2 * delayMs, rewriteMs.most)) {
+      try {
+        const isChanged = await writePayload({ ...this.#options, path, fsGroup }, payload);
+        if (isChanged) logger.debug({ volume: name }, "the files of a volume have changed");
+        return;
+      } catch (error) {
+        const failure = this.#failed(name, error);
+        logger.warn({ volume: name, delayMs, err: failure }, "the files of a volume could not be changed");
+      }
+      await clock.sleep(delayMs, this.#stop.signal);
+    }
+  }
+
+  /** Tells people of a failure. @returns what to throw */
+  #failed(name: string, cause: unknown): unknown {
+    const error = mountError(name, cause);
+    if (error !== cause) this.#options.onEvent({ type: "Warning", reason: mountEventReason, message: messageOf(error) });
+    return error;
+  }
+
+  /** Nothing is written any more when it resolves. What is on the disk stays. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort(new Error("the pod's volumes are not followed any more"));
+    await Promise.all(this.#following);
+  }
+}
+
+function fsGroupOf({ spec }: DeepReadonly<Pod>): number | undefined {
+  return spec?.securityContext?.fsGroup;
+}

@@ -1,0 +1,43 @@
+import type { Container, DeepReadonly, Pod } from "@virtual-kubelet/core";
+import { UnsupportedError } from "@virtual-kubelet/errdefs";
+
+/** A volume of a pod's spec. */
+export type Volume = NonNullable<NonNullable<DeepReadonly<Pod>["spec"]>["volumes"]>[number];
+
+/** What a volume is made of, as far as it is on the node's disk. */
+export type VolumeSource =
+  | { readonly kind: "emptyDir"; readonly medium: string; readonly sizeLimit: string | undefined }
+  /** Files from the API server; `folder` is a kubelet's name for the kind. */
+  | { readonly kind: "payload"; readonly folder: string; readonly isSecret: boolean }
+  | { readonly kind: "hostPath"; readonly path: string; readonly type: string };
+
+/**
+ * Reads what a volume is made of. As with a kubelet, all that has files from the API server but a config map counts as secret.
+ *
+ * @throws UnsupportedError for every other type
+ */
+export function volumeSource(volume: Volume): VolumeSource {
+  const { emptyDir, configMap, secret, downwardAPI, projected, hostPath } = volume;
+  if (emptyDir) return { kind: "emptyDir", medium: emptyDir.medium ?? "", sizeLimit: emptyDir.sizeLimit };
+  if (configMap) return { kind: "payload", folder: "kubernetes.io~configmap", isSecret: false };
+  if (secret) return { kind: "payload", folder: "kubernetes.io~secret", isSecret: true };
+  if (downwardAPI) return { kind: "payload", folder: "kubernetes.io~downward-api", isSecret: true };
+  if (projected) return { kind: "payload", folder: "kubernetes.io~projected", isSecret: true };
+  if (hostPath) return { kind: "hostPath", path: hostPath.path, type: hostPath.type ?? "" };
+  const [type = "none"] = Object.keys(volume).filter((field) => field !== "name");
+  const expected = "emptyDir, configMap, secret, downwardAPI, projected or hostPath";
+  throw new UnsupportedError(`mount volume "${volume.name}": type ${type} is not supported, expected ${expected}`, {
+    fieldPath: `spec.volumes[*].${type}`,
+  });
+}
+
+/** All containers of a pod, of every kind. */
+export function allContainers({ spec }: DeepReadonly<Pod>): readonly DeepReadonly<Container>[] {
+  return [...(spec?.initContainers ?? []), ...(spec?.containers ?? []), ...(spec?.ephemeralContainers ?? [])];
+}
+
+/** The volumes that some container mounts; the others are not made. */
+export function usedVolumes(pod: DeepReadonly<Pod>): readonly Volume[] {
+  const names = new Set(allContainers(pod).flatMap(({ volumeMounts = [] }) => volumeMounts.map(({ name }) => name)));
+  return (pod.spec?.volumes ?? []).filter(({ name }) => names.has(name));
+}

@@ -1,0 +1,47 @@
+import { mkdir, realpath } from "node:fs/promises";
+import { join } from "node:path";
+import type { Logger } from "@virtual-kubelet/core";
+import { messageOf } from "@virtual-kubelet/errdefs";
+import type { HostMounts } from "./host-mounts.ts";
+import { mountedAt } from "./mount-table.ts";
+
+/** The folder of all pods' folders, ready to be used. */
+export interface VolumesRoot {
+  /** With its links resolved. */
+  readonly path: string;
+  /** How to mount; absent where the program may not, or the runtime would not see it. */
+  readonly mounts: HostMounts | undefined;
+}
+
+/** What {@link openRoot} needs. */
+export interface OpenRootOptions {
+  readonly path: string;
+  readonly mounts: HostMounts;
+  /** Whether the runtime sees what this program mounts. */
+  readonly isMountSeen: boolean;
+  readonly logger: Logger;
+}
+
+/**
+ * Makes the folders of a root, and mounts the one for secrets in memory. One mount serves all pods: a mount each would
+ * double what a pod costs.
+ */
+export async function openRoot({ path, mounts, isMountSeen, logger }: OpenRootOptions): Promise<VolumesRoot> {
+  await mkdir(join(path, "pods"), { recursive: true, mode: 0o750 });
+  await mkdir(join(path, "memory"), { recursive: true, mode: 0o700 });
+  const root = await realpath(path);
+  const memory = join(root, "memory");
+  if (!isMountSeen) return { path: root, mounts: undefined };
+  if (mountedAt(await mounts.list(), memory)) return { path: root, mounts };
+  try {
+    // What is in it must not reach a swap file; older systems do not know the word.
+    await mounts.mountTmpfs(memory, ["mode=0700", "noswap"]).catch(() => mounts.mountTmpfs(memory, ["mode=0700"]));
+    return { path: root, mounts };
+  } catch (error) {
+    logger.warn(
+      { path: memory, reason: messageOf(error) },
+      "nothing can be mounted, which takes root with CAP_SYS_ADMIN: secrets and volumes with medium Memory are on the disk",
+    );
+    return { path: root, mounts: undefined };
+  }
+}
