@@ -1,0 +1,93 @@
+import { silentLogger, systemClock } from "@virtual-kubelet/kube-client";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { connectEngine } from "../engine/connect-engine.ts";
+import type { DockerEngine } from "../engine/docker-engine.ts";
+
+/** A request as the server got it. */
+export interface FakeRequest {
+  /** Without the version and the query. */
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly body: unknown;
+}
+
+/** What the server answers: JSON with a status, or what the function writes. */
+export type FakeAnswer = { readonly status: number; readonly json?: unknown } | ((response: ServerResponse) => void);
+
+/** How {@link startFakeEngine} answers. */
+export interface FakeEngineRoutes {
+  /** `METHOD /path` without version. */
+  readonly answers: Readonly<Record<string, (request: FakeRequest) => FakeAnswer>>;
+  /** `/path` of what is given out of HTTP; the socket's other side is the client. */
+  readonly upgrades?: Readonly<Record<string, (socket: Socket, request: FakeRequest) => void>>;
+}
+
+/** An engine on a socket that answers as it is told, and the requests it got. */
+export interface FakeEngine extends AsyncDisposable {
+  readonly engine: DockerEngine;
+  readonly requests: readonly FakeRequest[];
+  /** Connections that are open. */
+  connections(): number;
+}
+
+/** Starts one; it says that it is Docker 20.10. */
+export async function startFakeEngine({ answers, upgrades = {} }: FakeEngineRoutes): Promise<FakeEngine> {
+  const directory = await mkdtemp(join(tmpdir(), "vk-engine-"));
+  const requests: FakeRequest[] = [];
+  const sockets = new Set<Socket>();
+  const server = createServer((request, response) => void answer(request, response));
+  server.on("connection", (socket) => {
+    sockets.add(socket);
+    socket.on("close", () => sockets.delete(socket)).on("error", () => undefined);
+  });
+  server.on("upgrade", (message, socket: Socket, head) => {
+    const request = read(message, undefined);
+    const begin = upgrades[request.path];
+    if (begin === undefined) return void socket.destroy();
+    // The body is part of what comes after the head: it is no input.
+    const length = Number(message.headers["content-length"] ?? 0);
+    socket.write("HTTP/1.1 101 UPGRADED\r\nContent-Type: application/vnd.docker.raw-stream\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n");
+    if (head.length > length) socket.unshift(head.subarray(length));
+    begin(socket, request);
+  });
+  const socketPath = join(directory, "docker.sock");
+  server.listen(socketPath);
+  await once(server, "listening");
+  const engine = await connectEngine({ endpoint: { kind: "unix", socketPath }, clock: systemClock, logger: silentLogger });
+  return {
+    engine,
+    requests,
+    connections: () => sockets.size,
+    async [Symbol.asyncDispose]() {
+      engine[Symbol.dispose]();
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, "close");
+      await rm(directory, { recursive: true });
+    },
+  };
+
+  async function answer(message: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of message) chunks.push(chunk as Buffer);
+    const text = Buffer.concat(chunks).toString();
+    const request = read(message, text === "" ? undefined : JSON.parse(text));
+    if (request.path === "/_ping") return void response.setHeader("Api-Version", "1.41").end("OK");
+    const wanted = answers[`${message.method ?? ""} ${request.path}`]?.(request) ?? { status: 404, json: { message: "page not found" } };
+    if (typeof wanted === "function") return wanted(response);
+    response.writeHead(wanted.status, { "content-type": "application/json" });
+    response.end(wanted.json === undefined ? "" : JSON.stringify(wanted.json));
+  }
+
+  function read(message: IncomingMessage, body: unknown): FakeRequest {
+    const url = new URL(message.url ?? "", "http://engine");
+    const request = { path: url.pathname.replace(/^\/v[\d.]+/, ""), query: url.searchParams, body };
+    requests.push(request);
+    return request;
+  }
+}
