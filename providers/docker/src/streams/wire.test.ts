@@ -93,7 +93,7 @@ test("an aborted command lets go of its connection", async () => {
   const closed = Promise.withResolvers<undefined>();
   await using fake = await startFakeEngine({
     answers: execAnswers(0),
-    upgrades: { "/exec/e/start": (socket) => void socket.once("close", () => closed.resolve(undefined)).resume() },
+    upgrades: { "/exec/e/start": (socket) => void socket.once("end", () => closed.resolve(undefined)).resume() },
   });
   const controller = new AbortController();
   const reason = new Error("the client is gone");
@@ -153,7 +153,7 @@ test("a log is asked for when it is read, and not to its end if nobody wants it"
 
 test("a log that is cut off by its client ends with the client's reason", async () => {
   await using fake = await startFakeEngine({
-    answers: { ...inspected(), "GET /containers/c/logs": () => (response) => void response.flushHeaders() },
+    answers: { ...inspected(), "GET /containers/c/logs": () => (response) => response.flushHeaders() },
   });
   const controller = new AbortController();
   const reason = new Error("the client is gone");
