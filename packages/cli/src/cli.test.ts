@@ -27,7 +27,7 @@ test("help names every command and every exit code", async () => {
   const { code, out } = await program("help");
 
   expect(code).toBe(0);
-  for (const word of ["run", "demo", "providers", "config", "completion", "version", "64", "69", "70", "78", "130"])
+  for (const word of ["run", "demo", "providers", "config", "plan", "completion", "version", "64", "69", "70", "78", "130"])
     expect(out).toContain(`  ${word}`);
 });
 
@@ -65,13 +65,19 @@ test("providers are listed, and looked up by name", async () => {
 });
 
 test.for<[line: string, code: number, message: string]>([
-  ["rum", 64, '"rum": unknown command, expected one of run, demo, providers, config, completion, version, help; did you mean run?'],
-  ["help rum", 64, '"rum": unknown command, expected one of run, demo, providers, config, completion, version, help; did you mean run?'],
+  ["rum", 64, '"rum": unknown command, expected one of run, demo, providers, config, plan, completion, version, help; did you mean run?'],
+  [
+    "help rum",
+    64,
+    '"rum": unknown command, expected one of run, demo, providers, config, plan, completion, version, help; did you mean run?',
+  ],
   ["--provder mock", 64, '--provder: unknown flag of "run"; did you mean --provider?'],
   ["run extra", 64, '"extra": unexpected argument of "run"'],
   ["--log-level info version", 64, '"version": unexpected argument of "run"; a command comes first: virtual-kubelet version'],
   ["config", 64, "config: no argument, expected one of validate, print, schema"],
   ["config prnt", 64, '"prnt": unknown argument of "config", expected one of validate, print, schema; did you mean print?'],
+  ["plan --provider mock", 64, "plan: no file, expected --filename FILE with a pod"],
+  ["plan --provider mock -f no.yaml", 78, '--filename: "no.yaml": cannot be read: ENOENT'],
   ["version -o yml", 64, '--output: "yml": expected text or json'],
   ["run", 78, "--provider: not set: expected a provider's name, such as mock"],
   [

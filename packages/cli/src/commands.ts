@@ -24,6 +24,7 @@ export const commands: readonly Command[] = [
     args: "validate|print|schema",
     words: ["validate", "print", "schema"],
   },
+  { name: "plan", summary: "print what the provider would send to its back end for a pod, and send nothing" },
   {
     name: "completion",
     summary: "print the script that completes commands and flags in a shell",

@@ -4,16 +4,18 @@ import { kubeletFlags } from "./kubelet-flags.ts";
 
 const run: readonly CommandName[] = ["run"];
 const settings: readonly CommandName[] = ["run", "config"];
+/** Settings that a plan depends on. */
+const planned: readonly CommandName[] = [...settings, "plan"];
 const noTracing = "traces go to the OpenTelemetry SDK that the process is started with, and its own variables set it up";
 const klog = "use --log-level and --log-format";
 
 const live: readonly Flag[] = [
-  { name: "config", type: "string", value: "FILE", commands: settings, help: "configuration file, YAML or JSON" },
+  { name: "config", type: "string", value: "FILE", commands: planned, help: "configuration file, YAML or JSON" },
   {
     name: "provider",
     type: "string",
     value: "NAME",
-    commands: settings,
+    commands: planned,
     path: "nodes[].provider",
     help: "who runs the pods: a built-in provider, an npm package, or a path to a module",
   },
@@ -21,7 +23,7 @@ const live: readonly Flag[] = [
     name: "provider-config",
     type: "string",
     value: "FILE",
-    commands: settings,
+    commands: planned,
     path: "nodes[].providerConfigFile",
     help: "the provider's configuration file: JSON, YAML or TOML, by its suffix",
   },
@@ -29,7 +31,7 @@ const live: readonly Flag[] = [
     name: "nodename",
     type: "string",
     value: "NAME",
-    commands: settings,
+    commands: planned,
     path: "nodes[].name",
     env: ["DEFAULT_NODE_NAME"],
     default: defaults.nodeName,
@@ -58,7 +60,7 @@ const live: readonly Flag[] = [
     name: "cluster-id",
     type: "string",
     value: "ID",
-    commands: settings,
+    commands: planned,
     path: "cluster.id",
     default: "the UID of the namespace kube-system",
     help: "what marks objects at the back end as this cluster's",
@@ -67,7 +69,7 @@ const live: readonly Flag[] = [
     name: "cluster-domain",
     type: "string",
     value: "DOMAIN",
-    commands: settings,
+    commands: planned,
     path: "cluster.domain",
     default: defaults.clusterDomain,
     help: "the cluster's DNS domain",
@@ -276,12 +278,20 @@ const live: readonly Flag[] = [
   },
 
   {
+    name: "filename",
+    short: "f",
+    type: "string",
+    value: "FILE",
+    commands: ["plan"],
+    help: "manifests, YAML or JSON: the pods, and what they refer to of config maps and secrets; may be given many times",
+  },
+  {
     name: "output",
     short: "o",
     type: "string",
     value: "FORMAT",
     choices: ["text", "json"],
-    commands: ["version", "providers"],
+    commands: ["version", "providers", "plan"],
     default: "text",
     help: "how the result is printed",
   },
@@ -299,7 +309,7 @@ const live: readonly Flag[] = [
     name: "help",
     short: "h",
     type: "boolean",
-    commands: ["run", "demo", "version", "providers", "config", "completion", "help"],
+    commands: ["run", "demo", "version", "providers", "config", "plan", "completion", "help"],
     help: "show this help",
   },
 ];

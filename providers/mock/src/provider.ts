@@ -1,6 +1,7 @@
 import type { Capabilities, ProviderDefinition } from "@virtual-kubelet/core";
 import { mockConfigSchema, type MockConfig } from "./config.ts";
 import { MockProvider } from "./mock-provider.ts";
+import { planMockPod } from "./plan.ts";
 
 /** All of a pod's fields are taken; none of them runs anything. */
 const capabilities: Capabilities = {
@@ -60,4 +61,5 @@ export const provider: ProviderDefinition<MockConfig> = {
   capabilities,
   configSchema: mockConfigSchema,
   create: (host, config) => new MockProvider(host, config),
+  plan: planMockPod,
 };

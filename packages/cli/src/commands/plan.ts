@@ -1,0 +1,59 @@
+import { planPod } from "@virtual-kubelet/core";
+import { isInvalidInput, messageOf } from "@virtual-kubelet/errdefs";
+import { loadSettings } from "../config/load-settings.ts";
+import type { Context } from "../context.ts";
+import { exitCodes } from "../exit-codes.ts";
+import { choiceOf, type CommandLine } from "../flag-parser.ts";
+import { readManifests } from "../plan/read-manifests.ts";
+import { renderPlan, withoutSecrets, type ShownPlan } from "../plan/render-plan.ts";
+import { ProgramError, UsageError } from "../program-error.ts";
+import { setUpProvider } from "../providers/provider-setup.ts";
+
+/** Stands for the cluster's id where the settings have none: without a cluster nobody knows it. */
+const noClusterId = "00000000-0000-0000-0000-000000000000";
+
+/** `plan`: what the provider would send to its back end for the pods of a file. Contacts neither cluster nor back end. */
+export async function execute(line: CommandLine, context: Context): Promise<number> {
+  const files = line.flags.filter(({ flag }) => flag.name === "filename").map(({ text }) => text);
+  if (files.length === 0) throw new UsageError("plan: no file, expected --filename FILE with a pod");
+  const format = choiceOf(line, "output", "text");
+  const plans = await makePlans(line, files, context);
+  if (format === "json") context.stdout.write(`${JSON.stringify(plans, undefined, 2)}\n`);
+  else context.stdout.write(plans.map(renderPlan).join("\n"));
+  return plans.some(({ refused }) => refused.length > 0) ? exitCodes.failure.code : exitCodes.ok.code;
+}
+
+async function makePlans(line: CommandLine, files: readonly string[], context: Context): Promise<readonly ShownPlan[]> {
+  const loaded = await loadSettings(line, context);
+  const { cluster, nodes } = loaded.settings;
+  const [node] = nodes;
+  if (!node) throw new RangeError("the settings have no node");
+  const { definition, config } = await setUpProvider(loaded, 0, context);
+  const { pods, configMaps, secrets } = await readManifests(files, context.cwd);
+  const { clock, signal } = context;
+  // An API server is much to load for a wrong flag.
+  const { admitPods } = await import("../plan/admit-pods.ts");
+  const plans: ShownPlan[] = [];
+  for (const pod of await admitPods(pods, { nodeName: node.name, clock }, signal)) {
+    const { namespace = "default", name = "" } = pod.metadata ?? {};
+    const inNamespace = (object: { readonly metadata?: { readonly namespace?: string | undefined } | undefined }): boolean =>
+      (object.metadata?.namespace ?? "default") === namespace;
+    const plan = await planPod(
+      {
+        pod,
+        provider: definition,
+        providerConfig: config,
+        objects: { configMaps: configMaps.filter(inNamespace), secrets: secrets.filter(inNamespace) },
+        nodeName: node.name,
+        clusterId: cluster.id ?? noClusterId,
+        clusterDomain: cluster.domain,
+      },
+      signal,
+    ).catch((error: unknown) => {
+      throw isInvalidInput(error) ? new ProgramError(messageOf(error), exitCodes.failure.code, { cause: error }) : error;
+    });
+    const notes = cluster.id === undefined ? [...plan.notes, `the cluster's id is not known: ${noClusterId} stands for it`] : plan.notes;
+    plans.push(withoutSecrets({ pod: `${namespace}/${name}`, node: node.name, provider: definition.name, ...plan, notes }));
+  }
+  return plans;
+}

@@ -1,0 +1,65 @@
+import { startApiServer } from "@virtual-kubelet/embedded-apiserver";
+import { messageOf } from "@virtual-kubelet/errdefs";
+import { createKubeClient, resources, type Clock, type Pod, type Random } from "@virtual-kubelet/kube-client";
+import { exitCodes } from "../exit-codes.ts";
+import { ProgramError } from "../program-error.ts";
+
+/**
+ * The pods as an API server would hand them to the node: checked, with all defaults, bound. Their UIDs and the names of
+ * their token volumes are the same each time, so that two plans can be compared.
+ *
+ * @throws ProgramError with the API server's words for a pod that it does not take
+ */
+export async function admitPods(
+  pods: readonly Pod[],
+  { nodeName, clock }: { readonly nodeName: string; readonly clock: Clock },
+  signal: AbortSignal,
+): Promise<readonly Pod[]> {
+  const objects = [...namespacesOf(pods), ...serviceAccountsOf(pods)];
+  await using server = await startApiServer({ listen: false, controllers: false, clock, random: steadyRandom(), objects });
+  const client = createKubeClient(server.transport());
+  const admitted: Pod[] = [];
+  for (const { metadata, spec } of pods) {
+    const { namespace = "default", name = metadata?.generateName ?? "" } = metadata ?? {};
+    // The API server gives the rest of its metadata anew.
+    const { labels, annotations, generateName } = metadata ?? {};
+    const known = Object.fromEntries(Object.entries({ labels, annotations, generateName }).filter(([, value]) => value !== undefined));
+    const own = metadata?.name === undefined ? {} : { name: metadata.name };
+    const pod = { apiVersion: "v1", kind: "Pod", metadata: { ...known, ...own, namespace }, spec: { ...spec, nodeName } } as Pod;
+    try {
+      admitted.push(await client.create(resources.pods, pod, { signal }));
+    } catch (error) {
+      signal.throwIfAborted();
+      throw new ProgramError(`pod ${namespace}/${name}: ${messageOf(error)}`, exitCodes.failure.code, { cause: error });
+    }
+  }
+  return admitted;
+}
+
+function namespacesOf(pods: readonly Pod[]): object[] {
+  const names = new Set(pods.map(({ metadata }) => metadata?.namespace ?? "default"));
+  const builtIn = ["default", "kube-system", "kube-public", "kube-node-lease"];
+  return [...names].filter((name) => !builtIn.includes(name)).map((name) => ({ apiVersion: "v1", kind: "Namespace", metadata: { name } }));
+}
+
+/** Those that pods name; `default` is in every namespace. */
+function serviceAccountsOf(pods: readonly Pod[]): object[] {
+  const accounts = new Map<string, object>();
+  for (const { metadata, spec } of pods) {
+    const { namespace = "default" } = metadata ?? {};
+    const { serviceAccountName: name = "default" } = spec ?? {};
+    if (name !== "default")
+      accounts.set(`${namespace}/${name}`, { apiVersion: "v1", kind: "ServiceAccount", metadata: { namespace, name } });
+  }
+  return [...accounts.values()];
+}
+
+/** The same numbers and UUIDs each time. */
+function steadyRandom(): Random {
+  let uuids = 0;
+  let state = 1;
+  return {
+    next: () => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647,
+    uuid: () => `00000000-0000-4000-8000-${String(++uuids).padStart(12, "0")}`,
+  };
+}

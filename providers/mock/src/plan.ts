@@ -1,0 +1,30 @@
+import type { DeepReadonly, PlanContext, PlannedRequest, Pod, ResolvedPod } from "@virtual-kubelet/core";
+import type { MockConfig } from "./config.ts";
+import { newPodModel } from "./pod-model.ts";
+import { scriptOf } from "./script.ts";
+
+/** What the mock plays for a pod: there is no back end, so that its script stands where a request would. */
+export async function planMockPod(
+  pod: DeepReadonly<Pod>,
+  resolved: ResolvedPod,
+  { config }: PlanContext<MockConfig>,
+  signal: AbortSignal,
+): Promise<readonly PlannedRequest[]> {
+  const { namespace = "", name = "" } = pod.metadata ?? {};
+  // A pod whose environment cannot be had does not start.
+  for (const container of [...(pod.spec?.initContainers ?? []), ...(pod.spec?.containers ?? [])])
+    await resolved.environment(container.name, signal);
+  const { fail, ...script } = scriptOf(pod, config.stages);
+  const { containers } = newPodModel(pod, { fail, ...script }, { ms: 0, time: "" });
+  const body = {
+    ...(fail !== undefined && { fail }),
+    containers: containers.map((container) => ({
+      name: container.name,
+      role: container.role,
+      image: container.image,
+      restarts: container.restarts,
+      script: container.script,
+    })),
+  };
+  return [{ purpose: "play the pod", method: "PLAY", path: `/pods/${namespace}/${name}`, body, note: "in memory; nothing is sent" }];
+}
