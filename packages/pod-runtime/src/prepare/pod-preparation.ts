@@ -1,16 +1,25 @@
-import type { Container, DeepReadonly, Pod, ProviderHost, ResolvedEnvVar } from "@virtual-kubelet/core";
-import { UnsupportedError } from "@virtual-kubelet/errdefs";
-import type { PodPreparation } from "../worker/effect-runner.ts";
+import { readFile } from "node:fs/promises";
+import { totalmem } from "node:os";
+import type { Container, DeepReadonly, Pod, PodRef, ProviderHost, ResolvedEnvVar } from "@virtual-kubelet/core";
+import type { PodState } from "../pod/pod-state.ts";
 import type { ContainerRuntime } from "../runtime/container-runtime.ts";
-import type { ContainerMount } from "../runtime/runtime-spec.ts";
+import type { ContainerMount, ContainerSpec, SandboxSpec } from "../runtime/runtime-spec.ts";
+import type { ContainerStart, PodPreparation } from "../worker/effect-runner.ts";
+import { allMounts } from "./container-mounts.ts";
+import { hostNetworkHostsFile, podHostsFile } from "./hosts-file.ts";
+import { readNodeDns } from "./node-dns.ts";
+import { oomScoreAdjustment } from "./oom-score.ts";
+import { podDns, type PodDns } from "./pod-dns.ts";
+import { PodFiles } from "./pod-files.ts";
+import { podHostname } from "./pod-hostname.ts";
+import { RegistryKeychain } from "./registry/registry-keychain.ts";
+import { formatResolvConf } from "./resolv-conf.ts";
+import { resourceLimits } from "./resource-limits.ts";
+import { checkRunAsNonRoot, needsImageUser } from "./run-as-non-root.ts";
+import { targetContainerId } from "./target-container.ts";
 
-/** The pods' volumes on the node's disk, and their folders. A pod's folder is there before its sandbox, and goes with the pod. */
+/** The pods' volumes on the node's disk, and their folders. A pod's volumes are ready before its sandbox is made. */
 export interface PreparedVolumes {
-  /**
-   * Fills the pod's volumes; returns at once where they are. What it throws leaves the pod waiting as ContainerCreating,
-   * and is tried again.
-   */
-  prepare(pod: DeepReadonly<Pod>, signal: AbortSignal): Promise<void>;
   /**
    * What the container mounts of them, in the order of its spec.
    *
@@ -23,8 +32,10 @@ export interface PreparedVolumes {
     environment: readonly ResolvedEnvVar[],
     signal: AbortSignal,
   ): Promise<readonly ContainerMount[]>;
-  /** The pod's folder on the node: `etc-hosts` is in it, and `containers/NAME/ATTEMPT` is a container's termination message. */
+  /** The pod's folder on the node, for files such as `etc-hosts`; it goes with the pod. */
   podFolder(pod: DeepReadonly<Pod>): string;
+  /** Makes the empty file that one start of a container may write its termination message to, for all users. @returns its path */
+  createTerminationLog(pod: PodRef, container: string, attempt: number): Promise<string>;
 }
 
 /** What a node's administrator settles about its pods. */
@@ -38,8 +49,8 @@ export interface PodPreparationSettings {
   readonly resolvConf?: string | undefined;
   /** The node's own hosts file, for pods on its network. Default `/etc/hosts`. */
   readonly hostsFile?: string | undefined;
-  /** The node's memory, which the order in which the kernel kills follows from. */
-  readonly memoryBytes: number;
+  /** The node's memory, which the order in which the kernel kills follows from. Default: this machine's. */
+  readonly memoryBytes?: number | undefined;
   /** Whether CPU limits are enforced. Default `true`. A kubelet's `--cpu-cfs-quota`. */
   readonly cpuQuota?: boolean | undefined;
   /**
@@ -49,17 +60,116 @@ export interface PodPreparationSettings {
   readonly registryConfig?: string | undefined;
 }
 
+/** What of a provider's host it takes to prepare pods. */
+export type PreparationHost = Pick<ProviderHost, "clusterDomain" | "logger" | "clock" | "getSecret" | "resolvePod" | "recordEvent">;
+
 /** What {@link createPodPreparation} needs. */
 export interface PodPreparationOptions {
-  readonly host: ProviderHost;
+  readonly host: PreparationHost;
   readonly runtime: Pick<ContainerRuntime, "inspectImage">;
   readonly volumes: PreparedVolumes;
-  readonly settings: PodPreparationSettings;
+  readonly settings?: PodPreparationSettings | undefined;
 }
 
 /** What turns pods' specs into what a runtime takes, for all pods of a node. */
 export function createPodPreparation(options: PodPreparationOptions): PodPreparation {
-  const { host } = options;
-  const missing = (): Promise<never> => Promise.reject(new UnsupportedError(`prepare a pod of node ${host.nodeName}: not yet`));
-  return { sandbox: missing, container: missing, limits: () => ({}), credentials: missing };
+  return new KubeletPreparation(options);
+}
+
+/** As a kubelet does it. Labels are the worker's. */
+class KubeletPreparation implements PodPreparation {
+  readonly #host: PreparationHost;
+  readonly #runtime: Pick<ContainerRuntime, "inspectImage">;
+  readonly #volumes: PreparedVolumes;
+  readonly #settings: PodPreparationSettings;
+  readonly #files = new PodFiles();
+  readonly #keychain: RegistryKeychain;
+
+  constructor({ host, runtime, volumes, settings = {} }: PodPreparationOptions) {
+    this.#host = host;
+    this.#runtime = runtime;
+    this.#volumes = volumes;
+    this.#settings = settings;
+    this.#keychain = new RegistryKeychain({ host, configFile: settings.registryConfig });
+  }
+
+  async sandbox({ plan: { pod } }: PodState, _attempt: number, signal: AbortSignal): Promise<SandboxSpec> {
+    const hostname = pod.spec?.hostNetwork ? "" : podHostname(pod, this.#host.clusterDomain).kernelHostname;
+    const { dns, warnings } = await this.#dns(pod, signal);
+    for (const warning of warnings) this.#host.recordEvent(podRef(pod), warning);
+    await this.#files.write(this.#volumes.podFolder(pod), resolvConfName, formatResolvConf(dns));
+    return { labels: {}, hostname, dns, hosts: hostAliases(pod), pod };
+  }
+
+  async container({ state, planned, attempt, imageId }: ContainerStart, signal: AbortSignal): Promise<ContainerSpec> {
+    const { pod } = state.plan;
+    const { container, name } = planned;
+    const podIPs = state.stage.kind === "up" ? state.stage.ips : [];
+    const resolved = this.#host.resolvePod(podRef(pod));
+    const known = podIPs.length > 0 ? { podIPs } : undefined;
+    const environment = await resolved.environment(name, signal, known);
+    const volumes = await this.#volumes.mounts(pod, container, environment, signal);
+    const imageUser = needsImageUser(pod, container) ? (await this.#runtime.inspectImage(imageId, signal)).user : undefined;
+    checkRunAsNonRoot(pod, container, imageUser);
+    const { command, args } = await resolved.commandLine(name, signal, known);
+    const files = {
+      hosts: await this.#hostsFile(pod, podIPs, signal),
+      resolvConf: await this.#resolvConf(pod, signal),
+      terminationLog: container.terminationMessagePath ? await this.#volumes.createTerminationLog(podRef(pod), name, attempt) : undefined,
+    };
+    return {
+      labels: {},
+      imageId,
+      command,
+      args,
+      environment,
+      mounts: allMounts(container, volumes, files),
+      limits: this.limits(pod, container),
+      oomScoreAdjustment: oomScoreAdjustment(pod, container, this.#settings.memoryBytes ?? totalmem()),
+      pod,
+      container,
+      targetContainerId: targetContainerId(state, name),
+    };
+  }
+
+  limits(pod: DeepReadonly<Pod>, container: DeepReadonly<Container>): ReturnType<PodPreparation["limits"]> {
+    return resourceLimits(pod, container, { cpuQuota: this.#settings.cpuQuota });
+  }
+
+  credentials(pod: DeepReadonly<Pod>, image: string, signal: AbortSignal): ReturnType<PodPreparation["credentials"]> {
+    return this.#keychain.credentials(pod, image, signal);
+  }
+
+  async #dns(pod: DeepReadonly<Pod>, signal: AbortSignal): Promise<PodDns> {
+    const { clusterDNS = [], resolvConf } = this.#settings;
+    return podDns(pod, { nodeDns: await readNodeDns(resolvConf, signal), clusterDNS, clusterDomain: this.#host.clusterDomain });
+  }
+
+  /** The file that was written with the sandbox; another, where the sandbox is not of this program's making. */
+  async #resolvConf(pod: DeepReadonly<Pod>, signal: AbortSignal): Promise<string> {
+    const folder = this.#volumes.podFolder(pod);
+    const content = (await this.#files.tryRead(folder, resolvConfName)) ?? formatResolvConf((await this.#dns(pod, signal)).dns);
+    return this.#files.write(folder, resolvConfName, content);
+  }
+
+  /** Absent while the pod has no address, as with a kubelet. */
+  async #hostsFile(pod: DeepReadonly<Pod>, podIPs: readonly string[], signal: AbortSignal): Promise<string | undefined> {
+    const onHost = pod.spec?.hostNetwork === true;
+    if (!onHost && podIPs.length === 0) return undefined;
+    const { hostsFile = "/etc/hosts" } = this.#settings;
+    const content = onHost
+      ? hostNetworkHostsFile(await readFile(hostsFile, { encoding: "utf8", signal }), hostAliases(pod))
+      : podHostsFile(podIPs, podHostname(pod, this.#host.clusterDomain), hostAliases(pod));
+    return this.#files.write(this.#volumes.podFolder(pod), "etc-hosts", content);
+  }
+}
+
+const resolvConfName = "resolv.conf";
+
+function podRef({ metadata }: DeepReadonly<Pod>): PodRef {
+  return { namespace: metadata?.namespace ?? "default", name: metadata?.name ?? "", uid: metadata?.uid ?? "" };
+}
+
+function hostAliases({ spec }: DeepReadonly<Pod>): SandboxSpec["hosts"] {
+  return (spec?.hostAliases ?? []).map(({ ip, hostnames = [] }) => ({ ip, hostnames }));
 }

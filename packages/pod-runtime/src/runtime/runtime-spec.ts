@@ -17,6 +17,7 @@ export interface DnsSettings {
 export interface SandboxSpec {
   /** Names the sandbox and finds it again; see {@link podLabels}. The worker adds its own to what is here. */
   readonly labels: Readonly<Record<string, string>>;
+  /** Empty for a pod on the node's network: it has the node's. */
   readonly hostname: string;
   /** Absent: the runtime's own. */
   readonly dns?: DnsSettings | undefined;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { imageRepository } from "./image-repository.ts";
 
-test.for([
+test.for<[string, string]>([
   ["busybox", "docker.io/library/busybox"],
   ["busybox:1.37", "docker.io/library/busybox"],
   ["grafana/grafana:latest", "docker.io/grafana/grafana"],
