@@ -69,6 +69,7 @@ export {
   type ServiceAccountTokenOptions,
 } from "./provider/provider.ts";
 export { computePhase, isTerminalPhase, type PodPhase, type StatusByName } from "./pod/pod-phase.ts";
+export { podRef } from "./pod/pod-record.ts";
 export { podRequests, type ResourceAmounts } from "./pod/pod-requests.ts";
 export { isSidecar, shouldRestart } from "./pod/restart-policy.ts";
 export { formatQuantity, milliUnits, parseQuantity, wholeUnits, type Quantity, type QuantityFormat } from "./kubernetes/quantity.ts";

@@ -1,6 +1,14 @@
 import { readFile } from "node:fs/promises";
 import { totalmem } from "node:os";
-import type { Container, DeepReadonly, Pod, PodRef, ProviderHost, ResolvedEnvVar } from "@virtual-kubelet/core";
+import {
+  podRef,
+  type Container,
+  type DeepReadonly,
+  type Pod,
+  type PodRef,
+  type ProviderHost,
+  type ResolvedEnvVar,
+} from "@virtual-kubelet/core";
 import type { PodState } from "../pod/pod-state.ts";
 import type { ContainerRuntime } from "../runtime/container-runtime.ts";
 import type { ContainerMount, ContainerSpec, SandboxSpec } from "../runtime/runtime-spec.ts";
@@ -165,10 +173,6 @@ class KubeletPreparation implements PodPreparation {
 }
 
 const resolvConfName = "resolv.conf";
-
-function podRef({ metadata }: DeepReadonly<Pod>): PodRef {
-  return { namespace: metadata?.namespace ?? "default", name: metadata?.name ?? "", uid: metadata?.uid ?? "" };
-}
 
 function hostAliases({ spec }: DeepReadonly<Pod>): SandboxSpec["hosts"] {
   return (spec?.hostAliases ?? []).map(({ ip, hostnames = [] }) => ({ ip, hostnames }));
