@@ -1,0 +1,62 @@
+import type { ResolvedEnvVar, ResolvedPod, VolumeFile, VolumePayload } from "@virtual-kubelet/core";
+import { InvalidInputError } from "@virtual-kubelet/errdefs";
+
+/** A payload of files by path: text, or all of a file. */
+export function payloadOf(files: Readonly<Record<string, string | Partial<VolumeFile>>>): VolumePayload {
+  const entries = Object.entries(files).map(([path, file]): VolumeFile => {
+    const { content = Buffer.from(""), mode = 0o644, uid } = typeof file === "string" ? { content: Buffer.from(file) } : file;
+    return { path, content, mode, uid };
+  });
+  return { files: entries.sort((a, b) => (a.path < b.path ? -1 : 1)) };
+}
+
+/** The volumes of one pod, as the test sets them. Those that were not set cannot be read. */
+export class FakeResolvedPod implements ResolvedPod {
+  readonly #payloads = new Map<string, VolumePayload>();
+  readonly #wakes = new Set<() => void>();
+  /** Who follows a volume now. */
+  followers = 0;
+
+  /** Gives a volume these files, from now on. */
+  set(volume: string, payload: VolumePayload): void {
+    this.#payloads.set(volume, payload);
+    for (const wake of this.#wakes) wake();
+  }
+
+  volume(name: string): Promise<VolumePayload> {
+    const payload = this.#payloads.get(name);
+    return payload ? Promise.resolve(payload) : Promise.reject(new InvalidInputError(`configmap "${name}" not found`));
+  }
+
+  async *watchVolume(name: string, signal: AbortSignal): AsyncGenerator<VolumePayload> {
+    this.followers++;
+    try {
+      for (let last: VolumePayload | undefined; ;) {
+        const current = this.#payloads.get(name);
+        if (current && current !== last) yield (last = current);
+        else await this.#change(signal);
+      }
+    } finally {
+      this.followers--;
+    }
+  }
+
+  environment(): Promise<readonly ResolvedEnvVar[]> {
+    return Promise.resolve([]);
+  }
+
+  commandLine(): Promise<{ readonly command: readonly string[]; readonly args: readonly string[] }> {
+    return Promise.resolve({ command: [], args: [] });
+  }
+
+  #change(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const wake = (): void => {
+        this.#wakes.delete(wake);
+        resolve();
+      };
+      this.#wakes.add(wake);
+      signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+    });
+  }
+}

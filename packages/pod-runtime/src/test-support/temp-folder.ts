@@ -1,0 +1,37 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync } from "node:fs";
+import { mkdtemp, realpath, rm, rmdir } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { mountedWithin, readMountTable } from "../volumes/mount-table.ts";
+
+/** A folder for one test, which goes with all that was mounted in it. */
+export interface TempFolder extends AsyncDisposable {
+  readonly path: string;
+}
+
+/** Makes a folder for a test. */
+export async function tempFolder(): Promise<TempFolder> {
+  const path = await realpath(await mkdtemp(join(tmpdir(), "pod-runtime-")));
+  return {
+    path,
+    async [Symbol.asyncDispose]() {
+      for (const mount of mountedWithin(await readMountTable(), path)) execFileSync("umount", ["-l", mount.path]);
+      await rm(path, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Why tests that mount cannot run here; `undefined`: they can. */
+export const whyNoMounts: string | undefined = (() => {
+  const target = mkdtempSync(join(tmpdir(), "pod-runtime-mount-"));
+  try {
+    execFileSync("mount", ["-t", "tmpfs", "tmpfs", target], { stdio: "pipe" });
+    execFileSync("umount", [target]);
+    return undefined;
+  } catch {
+    return "it mounts file systems, which takes root with CAP_SYS_ADMIN";
+  } finally {
+    void rmdir(target);
+  }
+})();

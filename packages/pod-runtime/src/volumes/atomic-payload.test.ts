@@ -1,0 +1,161 @@
+import { lstat, mkdir, open, readdir, readFile, readlink, stat, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { FakeClock, SeededRandom } from "@virtual-kubelet/kube-client/testing";
+import { expect, test } from "vitest";
+import { payloadOf } from "../test-support/fake-resolved-pod.ts";
+import { tempFolder } from "../test-support/temp-folder.ts";
+import { writePayload, type PayloadTarget } from "./atomic-payload.ts";
+
+const isRoot = process.getuid?.() === 0;
+
+function targetAt(path: string, options: Partial<PayloadTarget> = {}): PayloadTarget {
+  return { path, clock: new FakeClock(), random: new SeededRandom(1), ...options };
+}
+
+test("files are reached through one link, in a folder named by the time", async () => {
+  await using folder = await tempFolder();
+
+  expect(await writePayload(targetAt(folder.path), payloadOf({ plain: "1", "deep/er/file": "2" }))).toBe(true);
+
+  expect(await readlink(join(folder.path, "..data"))).toMatch(/^\.\.2026_01_01_00_00_00\.\d+$/);
+  expect(await readlink(join(folder.path, "plain"))).toBe("..data/plain");
+  expect(await readlink(join(folder.path, "deep"))).toBe("..data/deep");
+  expect(await readFile(join(folder.path, "deep/er/file"), "utf8")).toBe("2");
+});
+
+test("files have their modes, whatever the program's umask, and folders can be looked into", async () => {
+  await using folder = await tempFolder();
+  const before = process.umask(0o077);
+  try {
+    await writePayload(targetAt(folder.path), payloadOf({ "bin/run": { mode: 0o755 }, secret: { mode: 0o400 } }));
+  } finally {
+    process.umask(before);
+  }
+
+  expect((await stat(join(folder.path, "bin/run"))).mode & 0o7777).toBe(0o755);
+  expect((await stat(join(folder.path, "secret"))).mode & 0o7777).toBe(0o400);
+  expect((await stat(join(folder.path, "bin"))).mode & 0o7777).toBe(0o755);
+  expect((await stat(join(folder.path, "..data/"))).mode & 0o7777).toBe(0o755);
+});
+
+test.skipIf(!isRoot)("fsGroup owns all files and may read them; a file may have a user of its own (takes root)", async () => {
+  await using folder = await tempFolder();
+
+  await writePayload(targetAt(folder.path, { fsGroup: 4242 }), payloadOf({ "a/key": { mode: 0o400 }, token: { mode: 0o600, uid: 1001 } }));
+
+  const [key, token, within] = await Promise.all(["a/key", "token", "a"].map((name) => stat(join(folder.path, name))));
+  expect(key).toMatchObject({ uid: 0, gid: 4242, mode: 0o100_440 });
+  expect(token).toMatchObject({ uid: 1001, gid: 4242, mode: 0o100_640 });
+  expect(within).toMatchObject({ gid: 4242, mode: 0o42_755 });
+});
+
+test("what is as it should be is left alone", async () => {
+  await using folder = await tempFolder();
+  const payload = payloadOf({ key: "value", "a/b": "c" });
+  await writePayload(targetAt(folder.path), payload);
+  const before = await readlink(join(folder.path, "..data"));
+
+  expect(await writePayload(targetAt(folder.path, { random: new SeededRandom(2) }), payload)).toBe(false);
+  expect(await readlink(join(folder.path, "..data"))).toBe(before);
+});
+
+test.each([
+  ["a changed file", { key: "new", other: "1" }],
+  ["a changed mode", { key: { content: Buffer.from("value"), mode: 0o600 }, other: "1" }],
+  ["a new file", { key: "value", other: "1", third: "3" }],
+  ["a file that is gone", { key: "value" }],
+  ["no file any more", {}],
+  ["a file in place of a folder", { key: "value", other: "1", a: "2" }],
+])("%s is swapped in, and the old files go", async (_, files) => {
+  await using folder = await tempFolder();
+  await writePayload(targetAt(folder.path), payloadOf({ key: "value", other: "1", "a/b": "c" }));
+  const old = await readlink(join(folder.path, "..data"));
+
+  expect(await writePayload(targetAt(folder.path, { random: new SeededRandom(2) }), payloadOf(files))).toBe(true);
+
+  const names = (await readdir(folder.path)).filter((name) => !name.startsWith(".."));
+  expect(names.sort()).toEqual(Object.keys(files).sort());
+  for (const [name, file] of Object.entries(files)) {
+    expect(await readFile(join(folder.path, name), "utf8")).toBe(typeof file === "string" ? file : "value");
+  }
+  await expect(lstat(join(folder.path, old))).rejects.toMatchObject({ code: "ENOENT" });
+});
+
+test("who has a file open reads the old one to its end", async () => {
+  await using folder = await tempFolder();
+  await writePayload(targetAt(folder.path), payloadOf({ key: "old" }));
+  await using file = await open(join(folder.path, "key"));
+
+  await writePayload(targetAt(folder.path, { random: new SeededRandom(2) }), payloadOf({ key: "new" }));
+
+  expect(await file.readFile("utf8")).toBe("old");
+  expect(await readFile(join(folder.path, "key"), "utf8")).toBe("new");
+});
+
+test("what an earlier program left half done is put right", async () => {
+  await using folder = await tempFolder();
+  await writePayload(targetAt(folder.path), payloadOf({ key: "value" }));
+  const current = await readlink(join(folder.path, "..data"));
+  await mkdir(join(folder.path, "..2025_12_31_00_00_00.7"));
+  await writeFile(join(folder.path, "..2025_12_31_00_00_00.7/key"), "half");
+  await symlink("..2025_12_31_00_00_00.7", join(folder.path, "..data_tmp"));
+  await symlink("..data/stale", join(folder.path, "stale"));
+
+  expect(await writePayload(targetAt(folder.path, { random: new SeededRandom(2) }), payloadOf({ key: "value" }))).toBe(true);
+
+  expect((await readdir(folder.path)).sort()).toEqual(["..data", current, "key"].sort());
+});
+
+test("a swap that was cut short after the new files came is finished", async () => {
+  await using folder = await tempFolder();
+  await writePayload(targetAt(folder.path), payloadOf({ key: "value" }));
+  await symlink("..nowhere", join(folder.path, "..data_tmp"));
+
+  await writePayload(targetAt(folder.path, { random: new SeededRandom(2) }), payloadOf({ key: "new" }));
+
+  expect(await readFile(join(folder.path, "key"), "utf8")).toBe("new");
+  expect(await readdir(folder.path)).toHaveLength(3);
+});
+
+test.each(["../escape", "/etc/passwd", "a/../../escape", "..data", "..2026", "a/..", "", "nul\0byte", "x".repeat(256)])(
+  "a file at %j is refused, and nothing is written",
+  async (path) => {
+    await using folder = await tempFolder();
+
+    await expect(writePayload(targetAt(folder.path), payloadOf({ fine: "1", [path]: "2" }))).rejects.toMatchObject({
+      code: "VK_INVALID_INPUT",
+    });
+    expect(await readdir(folder.path)).toEqual([]);
+  },
+);
+
+test.each(["with\nnewline", "with space", ".hidden", "ünïcode", "-rf", "$(id)"])("a file may be called %j", async (name) => {
+  await using folder = await tempFolder();
+
+  await writePayload(targetAt(folder.path), payloadOf({ [name]: "content" }));
+
+  expect(await readFile(join(folder.path, name), "utf8")).toBe("content");
+});
+
+test("a folder that was made for a mount within stays", async () => {
+  await using folder = await tempFolder();
+  await mkdir(join(folder.path, "nested"));
+
+  await writePayload(targetAt(folder.path), payloadOf({ key: "value" }));
+  await writePayload(targetAt(folder.path, { random: new SeededRandom(2) }), payloadOf({ other: "value" }));
+
+  expect((await lstat(join(folder.path, "nested"))).isDirectory()).toBe(true);
+});
+
+test("where the new files cannot be written the old ones stay, and nothing else does", async () => {
+  await using folder = await tempFolder();
+  await writePayload(targetAt(folder.path), payloadOf({ key: "old" }));
+  const before = (await readdir(folder.path)).sort();
+
+  await expect(writePayload(targetAt(folder.path, { random: new SeededRandom(2) }), payloadOf({ a: "1", "a/b": "2" }))).rejects.toThrow(
+    /EEXIST|ENOTDIR|EISDIR/,
+  );
+
+  expect((await readdir(folder.path)).sort()).toEqual(before);
+  expect(await readFile(join(folder.path, "key"), "utf8")).toBe("old");
+});

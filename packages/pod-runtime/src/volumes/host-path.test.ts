@@ -1,0 +1,120 @@
+import { lstat, mkdir, rename, stat, symlink, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { tempFolder } from "../test-support/temp-folder.ts";
+import { findHostPath, makeHostPath, openHostPath } from "./host-path.ts";
+
+test.each([
+  ["DirectoryOrCreate", "new/deeper", "folder", 0o755],
+  ["", "new", "folder", 0o755],
+  ["FileOrCreate", "new", "file", 0o644],
+])("type %j makes %s a %s where nothing is", async (type, name, kind, mode) => {
+  await using folder = await tempFolder();
+  const path = join(folder.path, name);
+  const before = process.umask(0o077);
+
+  await makeHostPath({ path, type, policy: { hostPaths: [folder.path] } }).finally(() => process.umask(before));
+
+  const made = await stat(path);
+  expect([made.isDirectory() ? "folder" : "file", made.mode & 0o7777]).toEqual([kind, mode]);
+});
+
+test.each([
+  ["Directory", "file", "is not a directory"],
+  ["Directory", "nothing", "is not a directory"],
+  ["DirectoryOrCreate", "file", "is not a directory"],
+  ["File", "folder", "is not a file"],
+  ["FileOrCreate", "folder", "is not a file"],
+  ["Socket", "file", "is not a socket file"],
+  ["CharDevice", "file", "is not a character device"],
+  ["BlockDevice", "folder", "is not a block device"],
+])("type %s refuses a %s in a kubelet's words", async (type, name, problem) => {
+  await using folder = await tempFolder();
+  await mkdir(join(folder.path, "folder"));
+  await writeFile(join(folder.path, "file"), "");
+  const path = join(folder.path, name);
+
+  await expect(makeHostPath({ path, type, policy: { hostPaths: ["/"] } })).rejects.toThrow(
+    `hostPath type check failed: ${path} ${problem}`,
+  );
+});
+
+test("sockets and devices are taken", async () => {
+  await using folder = await tempFolder();
+  const socket = join(folder.path, "socket");
+  const server = createServer().listen(socket);
+  await new Promise((resolve) => server.once("listening", resolve));
+
+  await makeHostPath({ path: socket, type: "Socket", policy: { hostPaths: ["/"] } });
+  await makeHostPath({ path: "/dev/null", type: "CharDevice", policy: { hostPaths: ["/"] } });
+  server.close();
+});
+
+test("a file is not made in a folder that is not there", async () => {
+  await using folder = await tempFolder();
+  const path = join(folder.path, "none/file");
+
+  await expect(makeHostPath({ path, type: "FileOrCreate", policy: { hostPaths: ["/"] } })).rejects.toThrow("no such file or directory");
+});
+
+test.each(["/etc", "/etc/../etc", "relative"])("path %s is refused where only others are allowed", async (path) => {
+  await expect(makeHostPath({ path, type: "", policy: { hostPaths: ["/srv"] } })).rejects.toThrow();
+});
+
+test("no path is allowed by default, and the field is named", async () => {
+  await expect(makeHostPath({ path: "/srv", type: "", policy: {} })).rejects.toMatchObject({
+    code: "VK_UNSUPPORTED",
+    fieldPath: "spec.volumes[*].hostPath.path",
+  });
+});
+
+test("a link that leads out of the allowed folders is refused, before anything is made behind it", async () => {
+  await using folder = await tempFolder();
+  await mkdir(join(folder.path, "allowed"));
+  await mkdir(join(folder.path, "other"));
+  await symlink(join(folder.path, "other"), join(folder.path, "allowed/link"));
+  const policy = { hostPaths: [join(folder.path, "allowed")] };
+
+  for (const name of ["link", "link/made"]) {
+    const path = join(folder.path, "allowed", name);
+    await expect(makeHostPath({ path, type: "DirectoryOrCreate", policy })).rejects.toThrow(`leads to ${join(folder.path, "other")}`);
+  }
+  await expect(lstat(join(folder.path, "other/made"))).rejects.toMatchObject({ code: "ENOENT" });
+});
+
+test("an allowed folder may itself be a link, and links within it are followed", async () => {
+  await using folder = await tempFolder();
+  await mkdir(join(folder.path, "real/data"), { recursive: true });
+  await symlink("real", join(folder.path, "allowed"));
+  await symlink("data", join(folder.path, "real/link"));
+
+  const found = await findHostPath({
+    path: join(folder.path, "allowed/link"),
+    type: "",
+    policy: { hostPaths: [join(folder.path, "allowed")] },
+  });
+
+  expect(found).toMatchObject({ path: join(folder.path, "real/data"), isFixed: false });
+});
+
+test("only the allowed folder itself may be handed on by its name", async () => {
+  await using folder = await tempFolder();
+  await mkdir(join(folder.path, "below"));
+  const policy = { hostPaths: [folder.path] };
+
+  expect(await findHostPath({ path: folder.path, type: "", policy })).toMatchObject({ isFixed: true });
+  expect(await findHostPath({ path: join(folder.path, "below"), type: "", policy })).toMatchObject({ isFixed: false });
+  expect(await findHostPath({ path: "/etc", type: "", policy: { hostPaths: ["/"] } })).toMatchObject({ isFixed: true });
+});
+
+test("what was put in its place since is not opened", async () => {
+  await using folder = await tempFolder();
+  await mkdir(join(folder.path, "data/deep"), { recursive: true });
+  const found = await findHostPath({ path: join(folder.path, "data/deep"), type: "", policy: { hostPaths: [folder.path] } });
+
+  await rename(join(folder.path, "data"), join(folder.path, "moved"));
+  await symlink("/", join(folder.path, "data"));
+
+  await expect(openHostPath(found)).rejects.toMatchObject({ code: "ELOOP" });
+});

@@ -1,0 +1,36 @@
+import { expect, test } from "vitest";
+import { mountedAt, mountedWithin, parseMountTable } from "./mount-table.ts";
+
+const table = parseMountTable(
+  [
+    "22 27 0:21 / /proc rw,relatime - proc proc rw",
+    "42 27 254:0 /data /pods/u1 rw,relatime shared:1 master:2 - ext4 /dev/vda rw",
+    String.raw`43 42 0:50 / /pods/u1/with\040space\134and\012line rw - tmpfs tmpfs rw`,
+    "44 42 0:51 / /pods/u1/twice rw - tmpfs tmpfs rw",
+    "45 44 0:52 / /pods/u1/twice rw - ext4 /dev/vdb rw",
+    "46 27 0:53 / /pods/u12 rw - tmpfs tmpfs rw",
+    "",
+  ].join("\n"),
+);
+
+test("optional fields, and characters in octal, are read", () => {
+  expect(table.slice(0, 3)).toEqual([
+    { path: "/proc", fileSystem: "proc" },
+    { path: "/pods/u1", fileSystem: "ext4" },
+    { path: "/pods/u1/with space\\and\nline", fileSystem: "tmpfs" },
+  ]);
+});
+
+test("of two mounts at a path the later one counts", () => {
+  expect(mountedAt(table, "/pods/u1/twice")?.fileSystem).toBe("ext4");
+  expect(mountedAt(table, "/pods")).toBeUndefined();
+});
+
+test("what is within a folder comes in the order it has to be unmounted, without neighbours of a like name", () => {
+  expect(mountedWithin(table, "/pods/u1").map(({ path }) => path)).toEqual([
+    "/pods/u1/twice",
+    "/pods/u1/twice",
+    "/pods/u1/with space\\and\nline",
+    "/pods/u1",
+  ]);
+});

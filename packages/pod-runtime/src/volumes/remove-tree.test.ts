@@ -1,0 +1,102 @@
+import { execFileSync } from "node:child_process";
+import { lstat, mkdir, readdir, readFile, rename, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { tempFolder, whyNoMounts } from "../test-support/temp-folder.ts";
+import { removeTree } from "./remove-tree.ts";
+
+const never = new AbortController().signal;
+
+test("a tree goes, and what its links lead to stays", async () => {
+  await using folder = await tempFolder();
+  const [tree, kept] = [join(folder.path, "tree"), join(folder.path, "kept")];
+  await mkdir(join(tree, "a/b/c"), { recursive: true });
+  await mkdir(kept);
+  await writeFile(join(kept, "file"), "kept");
+  await writeFile(join(tree, "a/b/file"), "gone");
+  await symlink(kept, join(tree, "a/link"));
+  await symlink(kept, join(tree, "link"));
+
+  await removeTree(tree, join(folder.path, ".removing"), never);
+
+  expect(await readdir(folder.path)).toEqual(["kept"]);
+  expect(await readFile(join(kept, "file"), "utf8")).toBe("kept");
+});
+
+test("a tree that is deeper than any path may be long goes", async () => {
+  await using folder = await tempFolder();
+  const [tree, inner] = [join(folder.path, "tree"), join(folder.path, "inner")];
+  const hundredDeep = Array.from({ length: 100 }, () => "d".repeat(30)).join("/");
+  await mkdir(join(tree, hundredDeep), { recursive: true });
+  for (let times = 0; times < 3; times++) {
+    await rename(tree, inner);
+    await mkdir(join(tree, hundredDeep), { recursive: true });
+    await rename(inner, join(tree, hundredDeep, "d"));
+  }
+
+  await removeTree(tree, join(folder.path, ".removing"), never);
+
+  expect(await readdir(folder.path)).toEqual([]);
+});
+
+test("a wide tree goes", async () => {
+  await using folder = await tempFolder();
+  const fill = "for d in $(seq 60); do mkdir $d; for f in $(seq 60); do : > $d/$f; done; done; for f in a b c; do : > $f; done";
+  await mkdir(join(folder.path, "tree"));
+  execFileSync("sh", ["-c", fill], { cwd: join(folder.path, "tree") });
+
+  await removeTree(join(folder.path, "tree"), join(folder.path, ".removing"), never);
+
+  expect(await readdir(folder.path)).toEqual([]);
+});
+
+test("names that are no text, and names with newlines, go", async () => {
+  await using folder = await tempFolder();
+  const tree = join(folder.path, "tree");
+  await mkdir(tree);
+  const bad = Buffer.concat([Buffer.from(`${tree}/`), Buffer.from([0xff, 0xfe, 0x0a])]);
+  await mkdir(bad);
+  await writeFile(Buffer.concat([bad, Buffer.from("/"), Buffer.from([0x80])]), "x");
+  await writeFile(join(tree, "a\nb"), "x");
+
+  await removeTree(tree, join(folder.path, ".removing"), never);
+
+  expect(await readdir(folder.path)).toEqual([]);
+});
+
+test("a removal that was cut short is finished by the next, also where the tree is gone", async () => {
+  await using folder = await tempFolder();
+  const workshop = join(folder.path, ".removing");
+  await mkdir(join(workshop, "0/left"), { recursive: true });
+  await mkdir(join(workshop, "1"), { recursive: true });
+  await mkdir(join(folder.path, "tree/a"), { recursive: true });
+  await writeFile(join(workshop, "0/left/file"), "x");
+
+  await removeTree(join(folder.path, "tree"), workshop, never);
+  await removeTree(join(folder.path, "tree"), workshop, never);
+
+  expect(await readdir(folder.path)).toEqual([]);
+});
+
+test("an abort ends it with the signal's reason", async () => {
+  await using folder = await tempFolder();
+  await mkdir(join(folder.path, "tree/a"), { recursive: true });
+  const reason = new Error("enough");
+
+  await expect(removeTree(join(folder.path, "tree"), join(folder.path, ".removing"), AbortSignal.abort(reason))).rejects.toBe(reason);
+});
+
+test.skipIf(whyNoMounts !== undefined)("what is mounted within is never entered (it mounts, which takes root)", async () => {
+  await using folder = await tempFolder();
+  const [tree, source] = [join(folder.path, "tree"), join(folder.path, "source")];
+  await mkdir(join(tree, "deep/mounted"), { recursive: true });
+  await mkdir(join(source, "sub"), { recursive: true });
+  await writeFile(join(source, "sub/file"), "kept");
+  // The same file system, which tells nothing by its device number.
+  execFileSync("mount", ["--bind", source, join(tree, "deep/mounted")]);
+
+  await expect(removeTree(tree, join(folder.path, ".removing"), never)).rejects.toMatchObject({ code: "EBUSY" });
+
+  expect(await readFile(join(source, "sub/file"), "utf8")).toBe("kept");
+  expect((await lstat(join(folder.path, ".removing"))).isDirectory()).toBe(true);
+});
