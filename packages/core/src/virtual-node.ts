@@ -304,6 +304,7 @@ export class VirtualNode {
       logger: this.#logger.child({ provider: this.#options.provider.name }),
       metrics: this.#metrics,
       clock: this.#clock,
+      random: this.#random,
     };
   }
 }

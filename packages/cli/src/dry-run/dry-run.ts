@@ -72,7 +72,7 @@ function parsedConfig({ definition, config }: ProviderSetup): unknown {
 }
 
 /** A host without a cluster. */
-function offlineHost(options: NodeOptions, settings: Settings, { clock }: Context): ProviderHost {
+function offlineHost(options: NodeOptions, settings: Settings, { clock, random }: Context): ProviderHost {
   const refuse = (): Promise<never> => Promise.reject(new UnavailableError("a dry run has no cluster"));
   return {
     nodeName: options.name,
@@ -82,6 +82,7 @@ function offlineHost(options: NodeOptions, settings: Settings, { clock }: Contex
     logger: silentLogger,
     metrics: noMetrics,
     clock,
+    random,
     getSecret: refuse,
     getConfigMap: refuse,
     getServiceAccountToken: refuse,

@@ -1,4 +1,4 @@
-import type { Clock, ConfigMap, DeepReadonly, Logger, Metrics, Pod, PodStatus, Secret } from "@virtual-kubelet/kube-client";
+import type { Clock, ConfigMap, DeepReadonly, Logger, Metrics, Pod, PodStatus, Random, Secret } from "@virtual-kubelet/kube-client";
 import type { Capabilities } from "./capabilities.ts";
 import type { ContainerAccess } from "./container-access.ts";
 import type { PlanContext, PlannedRequest } from "./planned-request.ts";
@@ -32,7 +32,8 @@ export interface ProviderPod {
 /**
  * What a provider says of a pod. It reports what it sees: phase, addresses and one container status for each
  * container of the spec. Conditions, start time, host addresses and observedGeneration are the core's: it derives
- * them, and ignores them here. Conditions of types the core does not own (readiness gates, say) are passed on.
+ * them, and ignores them here, but for PodReadyToStartContainers, which only who has the pod's sandbox knows. Conditions of
+ * types the core does not own (readiness gates, say) are passed on.
  */
 export interface ProviderPodStatus extends DeepReadonly<
   Pick<
@@ -181,6 +182,7 @@ export interface ProviderHost {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly clock: Clock;
+  readonly random: Random;
   /** @throws NotFoundError, ForbiddenError */
   getSecret(namespace: string, name: string, signal: AbortSignal): Promise<DeepReadonly<Secret>>;
   /** @throws NotFoundError, ForbiddenError */

@@ -12,6 +12,7 @@ import type {
   Secret,
 } from "@virtual-kubelet/core";
 import { messageOf, NotFoundError } from "@virtual-kubelet/errdefs";
+import { systemRandom } from "@virtual-kubelet/kube-client";
 import { resolveForSuite } from "./suite-resolver.ts";
 
 /** The objects that the suite's pods refer to. */
@@ -41,6 +42,7 @@ export class SuiteHost {
       logger: this.#logger({}),
       metrics: this.#metrics(),
       clock,
+      random: systemRandom,
       getSecret: async (namespace, name) => found(fixtures.secrets.get(`${namespace}/${name}`), "secret", namespace, name),
       getConfigMap: async (namespace, name) => found(fixtures.configMaps.get(`${namespace}/${name}`), "config map", namespace, name),
       getServiceAccountToken: async ({ namespace, name }) => {

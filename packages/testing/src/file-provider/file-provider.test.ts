@@ -166,6 +166,7 @@ async function open(
     logger: silentLogger,
     metrics: noMetrics,
     clock: systemClock,
+    random: systemRandom,
     getSecret: () => Promise.reject(new Error("not used")),
     getConfigMap: () => Promise.reject(new Error("not used")),
     getServiceAccountToken: () => Promise.reject(new Error("not used")),

@@ -1,5 +1,5 @@
 import { QuotaExceededError, isNotFound } from "@virtual-kubelet/errdefs";
-import { noMetrics, silentLogger } from "@virtual-kubelet/kube-client";
+import { noMetrics, silentLogger, systemRandom } from "@virtual-kubelet/kube-client";
 import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import type { Pod, PodRef, PodUpdate, Provider, ResolvedPod } from "@virtual-kubelet/core";
 import { beforeEach, expect, test } from "vitest";
@@ -156,6 +156,7 @@ async function open(recording: RecordingProvider, nodeName = "node"): Promise<Pr
       logger: silentLogger,
       metrics: noMetrics,
       clock,
+      random: systemRandom,
       getSecret: () => Promise.reject(new Error("not used")),
       getConfigMap: () => Promise.reject(new Error("not used")),
       getServiceAccountToken: () => Promise.reject(new Error("not used")),
