@@ -19,13 +19,25 @@ export type { ContainerMount, ContainerSpec, DnsSettings, HostAlias, ResourceLim
 export { containerLabels, labelNames, podLabels, tryAttempt, tryContainerIdentity, type ContainerIdentity } from "./runtime/labels.ts";
 export type { CollectedImage, ImageCollection, ImageFileSystem } from "./runtime/image-collection.ts";
 export { VolumeManager, type VolumeManagerOptions } from "./volumes/volume-manager.ts";
-export { PodDirectory, type PodFile } from "./volumes/pod-directory.ts";
+export { PodDirectory } from "./volumes/pod-directory.ts";
 export { execCapture, type CapturedExec } from "./runtime/exec-capture.ts";
 export { PodRuntimeProvider } from "./provider/pod-runtime-provider.ts";
 export type { CallDeadlines, PodRuntimeProviderOptions, PodRuntimeSettings, PodStorage } from "./provider/provider-options.ts";
-export { PodWorker, type PodNotice, type PodWorkerOptions } from "./worker/pod-worker.ts";
-export type { ContainerStart, PodPreparation } from "./worker/effect-runner.ts";
+export { PodWorker, type PodWorkerOptions } from "./worker/pod-worker.ts";
+export type { ContainerStart, PodNotice, PodPreparation } from "./worker/effect-runner.ts";
 export type { PodEvent, AttemptRef } from "./pod/pod-event.ts";
 export type { PodEnding, PodStage, PodState } from "./pod/pod-state.ts";
 export type { BackoffRecord, ContainerLife, ContainerRecord, RunningInstance, StopReason, Termination } from "./pod/container-life.ts";
 export type { ContainerRole, PlannedContainer, PodPlan } from "./pod/pod-plan.ts";
+export { checkHostPorts } from "./prepare/host-ports.ts";
+export { checkPod } from "./prepare/check-pod.ts";
+export { baselineCapabilities, isAllowedHostPath, type PodPolicy } from "./prepare/pod-policy.ts";
+export {
+  createPodPreparation,
+  type PodPreparationOptions,
+  type PodPreparationSettings,
+  type PreparationHost,
+  type PreparedVolumes,
+} from "./prepare/pod-preparation.ts";
+export { podSysctls } from "./prepare/pod-sysctls.ts";
+export { policyProblems, type PolicyProblem } from "./prepare/policy-problems.ts";

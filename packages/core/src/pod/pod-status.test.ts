@@ -47,6 +47,19 @@ function conditionOf(status: PodStatus, type: string): { status: string; reason?
 }
 
 describe("derivePodStatus", () => {
+  test("takes a provider's word on whether the pod's sandbox is there, and else goes by its address and containers", () => {
+    const says = (holds: string): ProviderPodStatus => ({
+      podIP: "10.0.0.7",
+      conditions: [{ type: "PodReadyToStartContainers", status: holds }],
+      containerStatuses: [running("app")],
+    });
+
+    expect(conditionOf(derive(newPod(), says("False")), "PodReadyToStartContainers").status).toBe("False");
+    expect(conditionOf(derive(newPod(), { containerStatuses: [] }), "PodReadyToStartContainers").status).toBe("False");
+    expect(conditionOf(derive(newPod(), says("True")), "PodReadyToStartContainers").status).toBe("True");
+    expect(derive(newPod(), says("True")).conditions?.length).toBe(5);
+  });
+
   test("of a running pod is what a kubelet writes", () => {
     const reported = { podIP: "10.0.0.7", containerStatuses: [running("app", { containerID: "vk://1" })] };
 

@@ -163,6 +163,7 @@ function assemble(input: DerivePodStatusInput, lists: ContainerStatusLists, now:
   const addresses = podAddresses({ pod, reported, hostIPs, isRunning });
   const hasAddress = ipsOf(reported).length > 0;
   const hasRun = all.some(({ state, lastState }) => state?.running ?? state?.terminated ?? lastState?.terminated);
+  const readyToStart = reported.conditions?.find(({ type }) => type === "PodReadyToStartContainers");
   const keeps = isTerminalPhase(stored.phase);
   const generation = observedGeneration(pod, input.observedGeneration);
   return {
@@ -177,7 +178,7 @@ function assemble(input: DerivePodStatusInput, lists: ContainerStatusLists, now:
       pod,
       phase,
       statuses,
-      hasSandbox: hasAddress || hasRun,
+      hasSandbox: readyToStart ? readyToStart.status === "True" : hasAddress || hasRun,
       asserted: [...(reported.conditions ?? []), ...(input.conditions ?? [])],
       observedGeneration: generation,
       now,

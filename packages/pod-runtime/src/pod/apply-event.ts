@@ -6,6 +6,7 @@ import type { PodEffect, Step } from "./pod-effect.ts";
 import type { PodEvent } from "./pod-event.ts";
 import { planPod, terminationGraceMs, type PlannedContainer } from "./pod-plan.ts";
 import type { PodEnding, PodState } from "./pod-state.ts";
+import { resizeEnded } from "./resize.ts";
 import { kubeletBackoff } from "./restart-backoff.ts";
 
 /** An event of one kind. */
@@ -54,7 +55,9 @@ function withPod(state: PodState, { pod }: Of<"updated">): PodState {
   const plan = planPod(pod);
   const before = new Map(state.plan.containers.map((planned) => [planned.name, planned.specHash]));
   const containers = plan.containers.map(({ name, specHash }): [string, ContainerRecord] => {
-    const record = state.containers.get(name) ?? newContainer;
+    const held = state.containers.get(name) ?? newContainer;
+    // A change of resources that has failed may go well now.
+    const record = held.resize?.retryAtMs === undefined ? held : { ...held, resize: undefined };
     if (before.get(name) === specHash) return [name, record];
     const isBegun = record.life.kind === "waiting" || record.life.kind === "pulling";
     return [name, { ...record, crashBackoff: undefined, pullBackoff: undefined, life: isBegun ? { kind: "idle" } : record.life }];
@@ -85,15 +88,8 @@ function applyToStage(
         state,
         effects: "sandboxId" in stage && stage.sandboxId === event.sandboxId ? [] : [{ kind: "stopSandbox", sandboxId: event.sandboxId }],
       };
-    case "sandboxFailed": {
-      if (!isAwaited) return unchanged(state);
-      const failures = stage.failures + 1;
-      const delayMs = Math.min(kubeletBackoff.maxMs, kubeletBackoff.initialMs * 2 ** (failures - 1));
-      return {
-        state: { ...state, stage: { kind: "sandboxFailed", failures, untilMs: now.monotonicMs + delayMs, message: event.message } },
-        effects: [warning("FailedCreatePodSandBox", `Failed to create pod sandbox: ${event.message}`)],
-      };
-    }
+    case "sandboxFailed":
+      return isAwaited ? sandboxFailed(state, stage.failures + 1, event, now) : unchanged(state);
     case "sandboxStopped":
       if (!("sandboxId" in stage) || stage.sandboxId !== event.sandboxId) return unchanged(state);
       return stage.kind === "up" ? sandboxLost(state, stage.sandboxId, now) : unchanged({ ...state, stage: { kind: "finished" } });
@@ -108,6 +104,15 @@ function applyToStage(
       event satisfies never;
       return unchanged(state);
   }
+}
+
+function sandboxFailed(state: PodState, failures: number, { reason, message }: Of<"sandboxFailed">, now: Instant): Step<PodState> {
+  const delayMs = Math.min(kubeletBackoff.maxMs, kubeletBackoff.initialMs * 2 ** (failures - 1));
+  const told = reason === "FailedCreatePodSandBox" ? `Failed to create pod sandbox: ${message}` : message;
+  return {
+    state: { ...state, stage: { kind: "sandboxFailed", failures, untilMs: now.monotonicMs + delayMs, message } },
+    effects: reason === undefined ? [] : [warning(reason, told)],
+  };
 }
 
 /** With its sandbox all that ran has ended, and the init containers have to run again. */
@@ -150,7 +155,8 @@ function endedWithSandbox(record: ContainerRecord, context: ContainerContext): S
   return afterEnd(record, termination, context);
 }
 
-type ContainerEvent = Of<"imageReady" | "imageFailed" | "started" | "startFailed" | "exited" | "stopFailed" | "hookEnded" | "probed">;
+type InstanceEvent = Of<"exited" | "stopFailed" | "resized" | "resizeFailed" | "hookEnded" | "probed">;
+type ContainerEvent = InstanceEvent | Of<"imageReady" | "imageFailed" | "started" | "startFailed">;
 
 function applyToContainer(state: PodState, event: ContainerEvent, now: Instant): Step<PodState> {
   const planned = state.plan.containers.find(({ name }) => name === event.container);
@@ -174,7 +180,7 @@ function containerStep(record: ContainerRecord, event: ContainerEvent, context: 
         const isKnown = instanceOf(record.life)?.id === event.id;
         return { state: record, effects: isKnown ? [] : [{ kind: "removeContainer", id: event.id }] };
       }
-      return afterStart(record, { id: event.id, startedAtMs: event.startedAtMs }, context);
+      return afterStart({ ...record, user: event.user }, { id: event.id, startedAtMs: event.startedAtMs }, context);
     case "startFailed":
       return startFailed(record, event, context);
     default:
@@ -185,9 +191,19 @@ function containerStep(record: ContainerRecord, event: ContainerEvent, context: 
 function imageReady(record: ContainerRecord, event: Of<"imageReady">, { planned, stage }: StagedContext): Step<ContainerRecord> {
   if (record.life.kind !== "pulling" || event.specHash !== planned.specHash || stage.kind !== "up") return { state: record, effects: [] };
   const attempt = record.attempt + 1;
-  const { specHash, name } = planned;
+  const { specHash, name, container } = planned;
+  const { resources } = container;
   return {
-    state: { ...record, life: { kind: "starting" }, attempt, specHash, image: event.image, pullBackoff: undefined },
+    state: {
+      ...record,
+      life: { kind: "starting" },
+      attempt,
+      specHash,
+      image: event.image,
+      resources,
+      resize: undefined,
+      pullBackoff: undefined,
+    },
     effects: [{ kind: "startContainer", sandboxId: stage.sandboxId, container: name, attempt, specHash }],
   };
 }
@@ -205,8 +221,14 @@ function imageFailed(record: ContainerRecord, event: Of<"imageFailed">, { planne
       life: { kind: "waiting", reason, message, sinceMs, untilMs: sinceMs + delayMs },
       pullBackoff: { delayMs: Math.min(maxMs, delayMs * 2), usedAtMs: sinceMs },
     },
-    effects: [warning("Failed", `Failed to pull image "${planned.container.image}": ${message}`, planned)],
+    effects: [imageWarning(planned, reason, message), warning("Failed", `Error: ${reason}`, planned)],
   };
+}
+
+/** Source: EnsureImageExists in kubernetes v1.36.3 pkg/kubelet/images/image_manager.go. */
+function imageWarning(planned: PlannedContainer, reason: string, message: string): PodEffect {
+  if (reason === "ErrImagePull") return warning("Failed", `Failed to pull image "${planned.container.image}": ${message}`, planned);
+  return warning(reason === "ErrImageNeverPull" ? reason : "InspectFailed", message, planned);
 }
 
 function startFailed(record: ContainerRecord, event: Of<"startFailed">, context: StagedContext): Step<ContainerRecord> {
@@ -215,19 +237,15 @@ function startFailed(record: ContainerRecord, event: Of<"startFailed">, context:
   const { reason, message } = event;
   const effects = [warning("Failed", `Error: ${message}`, planned)];
   const waiting = { kind: "waiting", reason, message, sinceMs: now.monotonicMs, untilMs: now.monotonicMs + retryMs } as const;
-  // Nothing was made: the next try is the same attempt.
-  if (reason !== "RunContainerError") return { state: { ...record, attempt: record.attempt - 1, life: waiting }, effects };
-  const termination = { exitCode: 128, reason: "StartError", message, finishedAtMs: now.wallMs, id: event.id };
+  // Nothing was made, or nobody knows whether it runs: the next try is the same attempt.
+  if (event.id === undefined) return { state: { ...record, attempt: record.attempt - 1, life: waiting }, effects };
+  const termination = { exitCode: event.exitCode ?? 128, reason: "StartError", message, finishedAtMs: now.wallMs, id: event.id };
   const ended = afterEnd(record, termination, context);
   const life = ended.state.life.kind === "idle" ? waiting : ended.state.life;
   return { state: { ...ended.state, life }, effects: [...effects, ...ended.effects] };
 }
 
-function instanceStep(
-  record: ContainerRecord,
-  event: Of<"exited" | "stopFailed" | "hookEnded" | "probed">,
-  context: ContainerContext,
-): Step<ContainerRecord> {
+function instanceStep(record: ContainerRecord, event: InstanceEvent, context: ContainerContext): Step<ContainerRecord> {
   const { life } = record;
   if (!isLive(life) || instanceOf(life)?.id !== event.id) return { state: record, effects: [] };
   switch (event.kind) {
@@ -237,6 +255,9 @@ function instanceStep(
       const retryAtMs = context.now.monotonicMs + retryMs;
       return { state: life.kind === "stopping" ? { ...record, life: { ...life, retryAtMs } } : record, effects: [] };
     }
+    case "resized":
+    case "resizeFailed":
+      return resizeEnded(record, event, context);
     case "hookEnded":
       return hookEnded(record, event, context);
     case "probed":

@@ -1,3 +1,6 @@
+import type { RuntimeContainer } from "../runtime/container-runtime.ts";
+import type { Resources } from "./resources.ts";
+
 /** How a container's run ended. Times are wall-clock milliseconds since the epoch. */
 export interface Termination {
   readonly exitCode: number;
@@ -59,6 +62,16 @@ export interface BackoffRecord {
   readonly usedAtMs: number;
 }
 
+/** A change of a running container's resources. */
+export interface PendingResize {
+  readonly target: Resources;
+  /** When it has failed: when it is tried again; monotonic. */
+  readonly retryAtMs?: number | undefined;
+  readonly message?: string | undefined;
+  /** The runtime cannot do it in place. */
+  readonly isRestartNeeded?: boolean | undefined;
+}
+
 /** All that is known of one container of a pod. */
 export interface ContainerRecord {
   readonly life: ContainerLife;
@@ -74,6 +87,12 @@ export interface ContainerRecord {
   readonly isInitialized: boolean;
   /** The image as the runtime names it, and by content. */
   readonly image?: { readonly name: string; readonly id: string } | undefined;
+  /** Whom the newest attempt runs as, where the runtime tells. */
+  readonly user?: RuntimeContainer["user"];
+  /** What the newest attempt runs with. */
+  readonly resources?: Resources | undefined;
+  /** A change of {@link resources} that is under way, or has failed and is tried again. */
+  readonly resize?: PendingResize | undefined;
   readonly crashBackoff?: BackoffRecord | undefined;
   readonly pullBackoff?: BackoffRecord | undefined;
 }

@@ -38,6 +38,7 @@ function whatNext(record: ContainerRecord, termination: Termination, context: Co
     life: { kind: "ended" },
     previousTermination: record.lastTermination,
     lastTermination: termination,
+    resize: undefined,
     isInitialized: isDone || (planned.role === "sidecar" && record.isInitialized),
   };
   if (isDone || isEnding || !mayRestart(context, termination.exitCode)) return { state: ended, effects: [] };
@@ -86,7 +87,7 @@ export function afterStart(
     kind: "event",
     type: "Normal",
     reason: "Started",
-    message: `Started container ${planned.name}`,
+    message: "Container started",
     container: planned.name,
   };
   if (planned.container.lifecycle?.postStart) {

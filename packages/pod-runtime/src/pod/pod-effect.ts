@@ -1,6 +1,6 @@
 import type { AttemptRef } from "./pod-event.ts";
 
-/** What is to be done. Each one but `event`, `removeContainer` is answered by an event. */
+/** What is to be done. Each one but `event`, `removeContainer` and `removeSandbox` is answered by an event. */
 export type PodEffect =
   | { readonly kind: "createSandbox"; readonly attempt: number }
   | { readonly kind: "stopSandbox"; readonly sandboxId: string }
@@ -17,6 +17,10 @@ export type PodEffect =
     }
   /** The container does not run, or nobody waits for it. Forced, and not answered. */
   | { readonly kind: "removeContainer"; readonly id: string }
+  /** A sandbox of before, with all that is in it. Not answered. */
+  | { readonly kind: "removeSandbox"; readonly sandboxId: string }
+  /** To what the spec says now. */
+  | { readonly kind: "resizeContainer"; readonly container: string; readonly id: string }
   | {
       readonly kind: "runHook";
       readonly container: string;

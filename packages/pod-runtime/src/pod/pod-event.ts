@@ -1,5 +1,6 @@
 import type { DeepReadonly, Pod } from "@virtual-kubelet/core";
 import type { Termination } from "./container-life.ts";
+import type { RuntimeContainer } from "../runtime/container-runtime.ts";
 
 /** Which start of which container something is about. */
 export interface AttemptRef {
@@ -20,7 +21,13 @@ export type PodEvent =
   /** The pod is made to fail, as by eviction. */
   | { readonly kind: "failed"; readonly graceMs: number; readonly reason: string; readonly message: string }
   | { readonly kind: "sandboxCreated"; readonly attempt: number; readonly sandboxId: string; readonly ips: readonly string[] }
-  | { readonly kind: "sandboxFailed"; readonly attempt: number; readonly message: string }
+  | {
+      readonly kind: "sandboxFailed";
+      readonly attempt: number;
+      readonly message: string;
+      /** Of the event; absent: it was told already. */
+      readonly reason?: "FailedMount" | "FailedCreatePodSandBox" | undefined;
+    }
   /** The sandbox stopped or vanished, on our wish or not. What ran in it does not any more. */
   | { readonly kind: "sandboxStopped"; readonly sandboxId: string }
   | { readonly kind: "sandboxStopFailed"; readonly sandboxId: string }
@@ -39,16 +46,32 @@ export type PodEvent =
       readonly reason: string;
       readonly message: string;
     }
-  | ({ readonly kind: "started"; readonly id: string; readonly startedAtMs: number } & AttemptRef)
-  /** It was not made, `id` absent, or could not be started. */
+  | ({
+      readonly kind: "started";
+      readonly id: string;
+      readonly startedAtMs: number;
+      readonly user?: RuntimeContainer["user"];
+    } & AttemptRef)
+  /** It was not made, or it is not clear whether it was started: `id` absent, tried again as it was. Or it can never start. */
   | ({
       readonly kind: "startFailed";
       readonly id?: string | undefined;
       readonly reason: "CreateContainerConfigError" | "CreateContainerError" | "RunContainerError";
       readonly message: string;
+      /** With `id`: what the runtime says of it; default 128. */
+      readonly exitCode?: number | undefined;
     } & AttemptRef)
   | { readonly kind: "exited"; readonly container: string; readonly id: string; readonly termination: Termination }
   | { readonly kind: "stopFailed"; readonly container: string; readonly id: string }
+  | { readonly kind: "resized"; readonly container: string; readonly id: string }
+  | {
+      readonly kind: "resizeFailed";
+      readonly container: string;
+      readonly id: string;
+      readonly message: string;
+      /** It cannot be done in place. */
+      readonly isRestartNeeded: boolean;
+    }
   | {
       readonly kind: "hookEnded";
       readonly container: string;

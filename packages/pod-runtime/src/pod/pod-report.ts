@@ -1,31 +1,67 @@
-import type { ContainerState, ContainerStatus, ProviderPodStatus } from "@virtual-kubelet/core";
+import {
+  computePhase,
+  isTerminalPhase,
+  type ContainerState,
+  type ContainerStatus,
+  type DeepReadonly,
+  type PodCondition,
+  type PodPhase,
+  type ProviderPodStatus,
+} from "@virtual-kubelet/core";
 import { rfc3339 } from "@virtual-kubelet/kube-client";
 import { instanceOf, isLive, newContainer, type ContainerRecord, type Termination } from "./container-life.ts";
 import type { ContainerRole, PlannedContainer } from "./pod-plan.ts";
 import type { PodState } from "./pod-state.ts";
 
 /**
- * What a provider reports of the pod. The phase is left to core, but for a pod that was made to fail and has ended.
+ * What a provider reports of the pod. A phase is final only when nothing of the pod runs any more.
  *
  * @param scheme - of container ids, such as `docker`
  */
 export function podReport(state: PodState, scheme: string): ProviderPodStatus {
   const { stage, ending, plan } = state;
-  const isOver = ending?.why === "failed" && [...state.containers.values()].every(({ life }) => !isLive(life));
+  const isIdle = [...state.containers.values()].every(({ life }) => !isLive(life));
   const ips = stage.kind === "up" ? stage.ips : [];
-  const list = (...roles: ContainerRole[]): readonly ContainerStatus[] =>
+  const list = (...roles: ContainerRole[]): readonly DeepReadonly<ContainerStatus>[] =>
     plan.containers.filter(({ role }) => roles.includes(role)).map((planned) => containerStatus(state, planned, scheme));
+  const [initContainerStatuses, containerStatuses] = [list("init", "sidecar"), list("main")];
+  const computed = computePhase(
+    plan.pod,
+    new Map([...initContainerStatuses, ...containerStatuses].map((status) => [status.name, status])),
+    ending !== undefined,
+  );
+  const hasFailed = ending?.why === "failed" && isIdle;
   return {
-    ...(isOver ? { phase: "Failed", reason: ending.reason, message: ending.message } : {}),
+    ...(hasFailed ? { phase: "Failed", reason: ending.reason, message: ending.message } : { phase: phaseOf(computed, state, isIdle) }),
     podIP: ips[0],
     podIPs: ips.map((ip) => ({ ip })),
-    initContainerStatuses: list("init", "sidecar"),
-    containerStatuses: list("main"),
+    conditions: conditions(state),
+    initContainerStatuses,
+    containerStatuses,
     ephemeralContainerStatuses: list("ephemeral"),
   };
 }
 
-function containerStatus(state: PodState, planned: PlannedContainer, scheme: string): ContainerStatus {
+/** A pod whose sidecars still run has not ended. */
+function phaseOf(computed: PodPhase, { plan, containers }: PodState, isIdle: boolean): PodPhase {
+  if (!isTerminalPhase(computed) || isIdle) return computed;
+  const hasRun = plan.containers.some(({ name, role }) => role === "main" && containers.get(name)?.lastTermination);
+  return hasRun ? "Running" : "Pending";
+}
+
+/** What core cannot tell from the containers. */
+function conditions({ stage, containers }: PodState): PodCondition[] {
+  const resizes = [...containers.values()].flatMap(({ resize }) => resize ?? []);
+  const failed = resizes.find(({ message }) => message !== undefined);
+  return [
+    { type: "PodReadyToStartContainers", status: stage.kind === "up" ? "True" : "False" },
+    ...(resizes.length === 0
+      ? []
+      : [{ type: "PodResizeInProgress", status: "True", ...(failed && { reason: "Error", message: failed.message }) }]),
+  ];
+}
+
+function containerStatus(state: PodState, planned: PlannedContainer, scheme: string): DeepReadonly<ContainerStatus> {
   const record = state.containers.get(planned.name) ?? newContainer;
   const { life } = record;
   const shown = shownState(state, record, scheme);
@@ -42,7 +78,25 @@ function containerStatus(state: PodState, planned: PlannedContainer, scheme: str
     started: isShown && life.isStarted,
     state: shown,
     lastState: last ? { terminated: terminated(last, scheme) } : {},
+    ...(isShown ? whatItRunsWith(planned, record) : {}),
+    ...(id === undefined ? {} : { volumeMounts: volumeMounts(planned) }),
   };
+}
+
+function whatItRunsWith(
+  { container }: PlannedContainer,
+  { resources, user }: ContainerRecord,
+): Pick<DeepReadonly<ContainerStatus>, "resources" | "allocatedResources" | "user"> {
+  return { resources, allocatedResources: container.resources?.requests, ...(user && { user: { linux: user } }) };
+}
+
+/** The mounts as a kubelet shows them: recursive only where that was asked for. */
+function volumeMounts({ container: { volumeMounts: mounts } }: PlannedContainer): DeepReadonly<ContainerStatus>["volumeMounts"] {
+  return mounts?.map(({ name, mountPath, readOnly, recursiveReadOnly }) => ({
+    name,
+    mountPath,
+    ...(readOnly ? { readOnly, recursiveReadOnly: recursiveReadOnly === "Enabled" ? "Enabled" : "Disabled" } : {}),
+  }));
 }
 
 /** A start that has not come through yet counts for nothing. */

@@ -2,6 +2,7 @@ import { isLive, newContainer, type ContainerRecord } from "./container-life.ts"
 import { beginStop, stopEffect, warning, type ContainerContext } from "./container-step.ts";
 import type { Instant } from "./instant.ts";
 import type { PodEffect, Step } from "./pod-effect.ts";
+import { beginResize, resizeWish } from "./resize.ts";
 import { terminationGraceMs, type PlannedContainer } from "./pod-plan.ts";
 import type { PodEnding, PodState } from "./pod-state.ts";
 
@@ -13,6 +14,7 @@ export function settle(state: PodState, now: Instant): Step<PodState> {
   const draft = new Draft(state, now);
   draft.endIfDue();
   draft.endWaits();
+  draft.resizeContainers();
   draft.stopContainers();
   draft.moveStage();
   draft.startContainers();
@@ -77,11 +79,24 @@ class Draft {
     }
   }
 
+  /** Changes resources in place where the container lets it. */
+  resizeContainers(): void {
+    if (this.#state.ending) return;
+    for (const { planned, record } of this.#all()) {
+      if (record.specHash !== planned.specHash || resizeWish(record, planned, this.#now) !== "resize") continue;
+      const resize = beginResize(record, planned);
+      this.#set(planned, resize.state);
+      this.#effects.push(...resize.effects);
+    }
+  }
+
   stopContainers(): void {
     for (const { planned, record } of this.#all()) this.#goOnStopping(planned, record);
     for (const { planned, record } of this.#toStop()) {
       const { ending } = this.#state;
-      const message = ending ? `Stopping container ${planned.name}` : `Container ${planned.name} definition changed, will be restarted`;
+      const isChanged = record.specHash !== planned.specHash;
+      const why = isChanged ? "definition changed, will be restarted" : "resize requires restart";
+      const message = ending ? `Stopping container ${planned.name}` : `Container ${planned.name} ${why}`;
       const deadlineMs = ending?.deadlineMs ?? this.#now.monotonicMs + terminationGraceMs(this.#state.plan.pod);
       const stop = beginStop(record, { why: ending ? "podEnding" : "changed", deadlineMs, message }, this.#context(planned));
       this.#set(planned, stop.state);
@@ -107,8 +122,12 @@ class Draft {
   /** In an ending pod all but sidecars at once, then the sidecars from the last to the first. Else what has changed. */
   #toStop(): readonly Entry[] {
     const all = this.#all();
-    if (!this.#state.ending)
-      return all.filter(({ planned, record }) => record.life.kind === "running" && record.specHash !== planned.specHash);
+    if (!this.#state.ending) {
+      return all.filter(
+        ({ planned, record }) =>
+          record.life.kind === "running" && (record.specHash !== planned.specHash || resizeWish(record, planned, this.#now) === "restart"),
+      );
+    }
     const others = all.filter(({ planned }) => planned.role !== "sidecar" && planned.role !== "ephemeral");
     const withEphemeral = all.filter(({ planned }) => planned.role !== "sidecar");
     if (others.some(({ record }) => isLive(record.life))) return withEphemeral;
@@ -201,10 +220,11 @@ export function nextDueMs(state: PodState): number | undefined {
   const due: (number | undefined)[] = [];
   if (!state.ending) due.push(activeDeadlineMs(state));
   if ("untilMs" in state.stage) due.push(state.stage.untilMs);
-  for (const { life } of state.containers.values()) {
+  for (const { life, resize } of state.containers.values()) {
     if (life.kind === "waiting") due.push(life.untilMs, life.reason === "ErrImagePull" ? life.sinceMs + pullErrorShownMs : undefined);
     if (life.kind === "preStop") due.push(life.deadlineMs);
     if (life.kind === "stopping") due.push(life.retryAtMs);
+    if (life.kind === "running") due.push(resize?.retryAtMs);
   }
   const times = due.filter((time) => time !== undefined);
   return times.length === 0 ? undefined : Math.min(...times);

@@ -1,9 +1,14 @@
 import type { Termination } from "./container-life.ts";
 import type { RuntimeExit } from "../runtime/container-runtime.ts";
 
-/** A runtime's word on an end, as a kubelet puts it in a status. */
-export function toTermination(exit: RuntimeExit, id: string): Termination {
-  const { exitCode, startedAtMs, finishedAtMs, message, isOutOfMemory } = exit;
+/**
+ * A runtime's word on an end, as a kubelet puts it in a status.
+ *
+ * @param written - what the container said of it by itself; see `terminationMessagePath`
+ */
+export function toTermination(exit: RuntimeExit, id: string, written = ""): Termination {
+  const { exitCode, startedAtMs, finishedAtMs, isOutOfMemory } = exit;
+  const message = [exit.message, written].filter(Boolean).join(": ") || undefined;
   const reason = isOutOfMemory ? "OOMKilled" : startedAtMs === undefined ? "StartError" : exitCode === 0 ? "Completed" : "Error";
   return { exitCode, reason, message, startedAtMs, finishedAtMs, id };
 }

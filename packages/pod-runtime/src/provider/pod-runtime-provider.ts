@@ -15,9 +15,28 @@ import type {
   ResolvedPod,
   StatsSummary,
 } from "@virtual-kubelet/core";
-import { UnsupportedError } from "@virtual-kubelet/errdefs";
+import { NotFoundError } from "@virtual-kubelet/errdefs";
+import { rfc3339 } from "@virtual-kubelet/kube-client";
 import type { Duplex } from "node:stream";
+import { withDeadlines } from "./deadline-runtime.ts";
+import { HeldPods, refOf, type HeldPod } from "./held-pods.ts";
 import type { PodRuntimeProviderOptions } from "./provider-options.ts";
+import { loggedId, runningId, sandboxId } from "./running-ids.ts";
+import type { RuntimePod } from "./runtime-pods.ts";
+import { RuntimeWatch } from "./runtime-watch.ts";
+import { StatsReader } from "./stats-reader.ts";
+import type { PodState } from "../pod/pod-state.ts";
+import type { ContainerRuntime } from "../runtime/container-runtime.ts";
+
+/** Why and how a pod is made to fail; see {@link PodRuntimeProvider.evictPod}. */
+export interface Eviction {
+  /** Reason of the pod's status; default `Evicted`. */
+  readonly reason?: string | undefined;
+  /** Message of the pod's status, and of an event. */
+  readonly message: string;
+  /** Milliseconds its containers have to end by themselves; default 0. */
+  readonly graceMs?: number | undefined;
+}
 
 /**
  * All of a provider but its node, over a container runtime: workers by UID, adoption of what an earlier program began,
@@ -28,34 +47,91 @@ import type { PodRuntimeProviderOptions } from "./provider-options.ts";
 export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNode" | "notifyNodeStatus"> {
   /** What it was made with. */
   protected readonly options: PodRuntimeProviderOptions;
+  readonly #runtime: ContainerRuntime;
+  readonly #pods: HeldPods;
+  readonly #watch: RuntimeWatch;
+  readonly #stats: StatsReader;
+  readonly #end = new AbortController();
+  #listener: ((update: PodUpdate) => void) | undefined;
+  #watching: Promise<void> | undefined;
 
   constructor(options: PodRuntimeProviderOptions) {
+    const { host, random, storage, settings = {} } = options;
+    const { clock, logger } = host;
     this.options = options;
+    this.#runtime = withDeadlines(options.runtime, clock, settings.deadlines);
+    const runtime = this.#runtime;
+    this.#pods = new HeldPods({
+      ...options,
+      runtime,
+      onReport: (ref, status) => this.#listener?.({ ref, status }),
+      onGone: (ref) => this.#listener?.({ ref, gone: true }),
+    });
+    this.#watch = new RuntimeWatch({
+      runtime,
+      relistMs: settings.relistMs ?? 30_000,
+      clock,
+      random,
+      logger,
+      onEvent: (event) => {
+        const held = this.#pods.values().find(({ worker }) => worker.isWatched(event.id));
+        void held?.worker.runtimeEvent(event, this.#end.signal);
+      },
+      relist: async (signal) => void (await this.#lookAtAll(signal)),
+    });
+    this.#stats = new StatsReader({
+      runtime,
+      storage,
+      nodeStats: options.nodeStats,
+      clock,
+      logger,
+      keepMs: settings.statsMs ?? 10_000,
+      concurrency: settings.statsConcurrency ?? 8,
+      pods: () => this.#pods.values(),
+    });
   }
 
   /** As `PodNotifier.notifyPods`. From then on the runtime is listened to. */
-  notifyPods(_listener: (update: PodUpdate) => void): void {
-    throw notYet();
+  notifyPods(listener: (update: PodUpdate) => void): void {
+    this.#listener = listener;
+    this.#watching ??= this.#watch.run(this.#end.signal);
   }
 
   /** As `PodLifecycleHandler.createPod`: what the runtime holds of the pod is taken over, and the rest begun. */
-  createPod(_pod: DeepReadonly<Pod>, _resolved: ResolvedPod, _signal: AbortSignal): Promise<void> {
-    return Promise.reject(notYet());
+  async createPod(pod: DeepReadonly<Pod>, _resolved: ResolvedPod, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const ref = refOf(pod);
+    if (this.#update(ref, pod)) return;
+    const found = await this.#pods.find(ref, signal);
+    // What runs is not ended by asking again whether it may.
+    if (!found) this.options.checkPod?.(pod);
+    await this.#pods.take(pod, found);
   }
 
   /** As `PodLifecycleHandler.updatePod`. */
-  updatePod(_pod: DeepReadonly<Pod>, _resolved: ResolvedPod, _signal: AbortSignal): Promise<void> {
-    return Promise.reject(notYet());
+  async updatePod(pod: DeepReadonly<Pod>, _resolved: ResolvedPod, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    this.options.checkPod?.(pod);
+    const ref = refOf(pod);
+    if (this.#update(ref, pod)) return;
+    const found = await this.#pods.find(ref, signal);
+    if (!found) throw unknownPod(ref);
+    await this.#pods.take(pod, found);
   }
 
   /** As `PodLifecycleHandler.deletePod`; also for a pod of which nothing but its containers' labels is known. */
-  deletePod(_ref: PodRef, _options: DeletePodOptions, _signal: AbortSignal): Promise<void> {
-    return Promise.reject(notYet());
+  async deletePod(ref: PodRef, { gracePeriodSeconds }: DeletePodOptions, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const graceMs = gracePeriodSeconds * 1000;
+    const held = this.#pods.get(ref.uid) ?? (await this.#takeToEnd(ref, graceMs, signal));
+    held.worker.send({ kind: "deleted", graceMs });
   }
 
   /** As `PodLifecycleHandler.getPod`. */
-  getPod(_ref: PodRef, _signal: AbortSignal): Promise<ProviderPod> {
-    return Promise.reject(notYet());
+  async getPod(ref: PodRef, signal: AbortSignal): Promise<ProviderPod> {
+    signal.throwIfAborted();
+    const held = this.#pods.get(ref.uid);
+    return held ? this.#describeHeld(held) : this.#describeFound(await this.#found(ref, signal));
   }
 
   /** As `PodLifecycleHandler.getPodStatus`. */
@@ -64,41 +140,121 @@ export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNod
   }
 
   /** As `PodLifecycleHandler.getPods`; throws rather than give a part. Takes over what it finds of the node's pods. */
-  getPods(_signal: AbortSignal): Promise<ProviderPodList> {
-    return Promise.reject(notYet());
+  async getPods(signal: AbortSignal): Promise<ProviderPodList> {
+    signal.throwIfAborted();
+    const found = await this.#lookAtAll(signal);
+    const unheld = [...found.values()].filter(({ ref }) => !this.#pods.get(ref.uid));
+    const held = this.#pods.values();
+    return {
+      pods: [...held.map((pod) => this.#describeHeld(pod)), ...unheld.map((pod) => this.#describeFound(pod))],
+      complete: true,
+    };
+  }
+
+  /** Ends a pod against its will: it becomes Failed, and stays for its status and its logs until it is deleted. */
+  evictPod(ref: PodRef, { reason = "Evicted", message, graceMs = 0 }: Eviction): void {
+    const worker = this.#pods.get(ref.uid)?.worker;
+    if (!worker || worker.state.ending) return;
+    this.options.host.recordEvent(ref, { type: "Warning", reason, message });
+    worker.send({ kind: "failed", graceMs, reason, message });
+  }
+
+  /** Whether the runtime may hold something of a pod of that UID; before the first list that is so of every UID. */
+  isKnown(uid: string): boolean {
+    return this.#pods.isKnown(uid);
   }
 
   /** As `ContainerAccess.getContainerLogs`. */
-  getContainerLogs(_ref: PodRef, _container: string, _options: ContainerLogOptions, _signal: AbortSignal): Promise<ContainerLogs> {
-    return Promise.reject(notYet());
+  async getContainerLogs(ref: PodRef, container: string, options: ContainerLogOptions, signal: AbortSignal): Promise<ContainerLogs> {
+    const id = loggedId(await this.#stateOf(ref, signal), container, options.previous);
+    return this.#runtime.logs(id, { ...options, previous: false }, signal);
   }
 
   /** As `ContainerAccess.runInContainer`. */
-  runInContainer(_ref: PodRef, _container: string, _command: readonly string[], _io: AttachIO, _signal: AbortSignal): Promise<ExecResult> {
-    return Promise.reject(notYet());
+  async runInContainer(ref: PodRef, container: string, command: readonly string[], io: AttachIO, signal: AbortSignal): Promise<ExecResult> {
+    return this.#runtime.exec(runningId(await this.#stateOf(ref, signal), container), command, io, signal);
   }
 
   /** As `ContainerAccess.attachToContainer`. */
-  attachToContainer(_ref: PodRef, _container: string, _io: AttachIO, _signal: AbortSignal): Promise<void> {
-    return Promise.reject(notYet());
+  async attachToContainer(ref: PodRef, container: string, io: AttachIO, signal: AbortSignal): Promise<void> {
+    return this.#runtime.attach(runningId(await this.#stateOf(ref, signal), container), io, signal);
   }
 
   /** As `ContainerAccess.portForward`. */
-  portForward(_ref: PodRef, _port: number, _stream: Duplex, _signal: AbortSignal): Promise<void> {
-    return Promise.reject(notYet());
+  async portForward(ref: PodRef, port: number, stream: Duplex, signal: AbortSignal): Promise<void> {
+    return this.#runtime.portForward(sandboxId(await this.#stateOf(ref, signal), ref), port, stream, signal);
   }
 
   /** As `PodMetricsProvider.getStatsSummary`. */
-  getStatsSummary(_signal: AbortSignal): Promise<StatsSummary> {
-    return Promise.reject(notYet());
+  getStatsSummary(signal: AbortSignal): Promise<StatsSummary> {
+    return this.#stats.summary(signal);
   }
 
   /** Lets go of all pods, whose containers go on. */
-  [Symbol.asyncDispose](): Promise<void> {
-    return Promise.resolve();
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#listener = undefined;
+    this.#end.abort(new Error("the provider was closed"));
+    await this.#pods[Symbol.asyncDispose]();
+    await this.#watching;
+  }
+
+  /** @returns whether a worker runs the pod */
+  #update({ uid }: PodRef, pod: DeepReadonly<Pod>): boolean {
+    const held = this.#pods.get(uid);
+    held?.worker.send({ kind: "updated", pod });
+    return held !== undefined;
+  }
+
+  async #takeToEnd(ref: PodRef, graceMs: number, signal: AbortSignal): Promise<HeldPod> {
+    const found = await this.#pods.find(ref, signal);
+    if (found) return this.#pods.take(asDeleted(this.#pods.podOf(found), this.options.host.clock.now() + graceMs), found);
+    // Its containers are gone, and what it had on the disk may be left.
+    await this.options.storage?.release(ref, signal);
+    throw unknownPod(ref);
+  }
+
+  /** Lists everything: hands each worker what is its own, and takes over the node's pods that none runs. */
+  async #lookAtAll(signal: AbortSignal): Promise<ReadonlyMap<string, RuntimePod>> {
+    const before = this.#pods.values();
+    const found = await this.#pods.listAll(signal);
+    const nothing = { sandboxes: [], containers: [] };
+    const looking = before.map(({ ref, worker }) => worker.compare(found.get(ref.uid)?.inventory ?? nothing, this.#end.signal));
+    const taking = [...found.values()].flatMap((pod) => {
+      const wanted = this.#pods.get(pod.ref.uid) ? undefined : this.options.host.findPod(pod.ref);
+      return wanted ? [this.#pods.take(wanted, pod)] : [];
+    });
+    await Promise.all(taking);
+    // Containers are looked at one by one where the list does not tell; nobody has to wait for that.
+    void Promise.allSettled(looking);
+    return found;
+  }
+
+  async #stateOf(ref: PodRef, signal: AbortSignal): Promise<PodState> {
+    signal.throwIfAborted();
+    return this.#pods.get(ref.uid)?.worker.state ?? this.#pods.stateOf(await this.#found(ref, signal));
+  }
+
+  async #found(ref: PodRef, signal: AbortSignal): Promise<RuntimePod> {
+    const found = await this.#pods.find(ref, signal);
+    if (!found) throw unknownPod(ref);
+    return found;
+  }
+
+  #describeHeld({ ref, worker, createdAtMs }: HeldPod): ProviderPod {
+    return { ref, owner: this.#pods.owner, createdAt: rfc3339(createdAtMs), status: worker.report };
+  }
+
+  #describeFound(found: RuntimePod): ProviderPod {
+    const { ref, owner, createdAtMs } = found;
+    return { ref, owner, ...(createdAtMs !== undefined && { createdAt: rfc3339(createdAtMs) }), status: this.#pods.statusOf(found) };
   }
 }
 
-function notYet(): UnsupportedError {
-  return new UnsupportedError("run a pod on a container runtime: not yet");
+/** The pod as if it was being deleted: nothing of it is begun any more. */
+function asDeleted(pod: DeepReadonly<Pod>, atMs: number): DeepReadonly<Pod> {
+  return { ...pod, metadata: { ...pod.metadata, deletionTimestamp: new Date(atMs).toISOString() } };
+}
+
+function unknownPod({ namespace, name, uid }: PodRef): NotFoundError {
+  return new NotFoundError(`find pod ${namespace}/${name}: the container runtime holds nothing of UID ${uid}`);
 }

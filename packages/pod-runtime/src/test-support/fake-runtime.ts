@@ -1,5 +1,7 @@
-import type { Clock, ContainerLogs, ContainerStats, ExecResult } from "@virtual-kubelet/core";
-import { NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
+import { once, EventEmitter } from "node:events";
+import type { Clock, ContainerLogs, ContainerStats, ExecResult, NetworkStats } from "@virtual-kubelet/core";
+import { ConflictError, NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
+import { rfc3339 } from "@virtual-kubelet/kube-client";
 import type {
   ContainerRuntime,
   RuntimeContainer,
@@ -8,6 +10,7 @@ import type {
   RuntimeInventory,
   RuntimeSandbox,
 } from "../runtime/container-runtime.ts";
+import { labelNames } from "../runtime/labels.ts";
 import type { ContainerSpec, SandboxSpec } from "../runtime/runtime-spec.ts";
 
 /** A runtime in memory. Containers run until they are told to end; what survives a program survives here. */
@@ -17,14 +20,22 @@ export class FakeRuntime implements ContainerRuntime {
   readonly containers: Map<string, RuntimeContainer> = new Map<string, RuntimeContainer>();
   /** Calls in order: `startContainer c1`. */
   readonly calls: string[] = [];
+  /** Names of the containers whose process was begun, in order, by their labels: `app/0`. */
+  readonly begun: string[] = [];
   /** Errors that the next calls of a method end with. */
   readonly failures: Map<string, Error[]> = new Map<string, Error[]>();
+  /** Methods that never answer, whatever their signal says. */
+  readonly stuck: Set<string> = new Set<string>();
+  /** What containers have written, by id. */
+  readonly outputs: Map<string, string> = new Map<string, string>();
   execExitCode = 0;
   #ids = 0;
   readonly #clock: Clock;
+  readonly #happened = new EventEmitter<{ event: [RuntimeEvent] }>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
+    this.#happened.setMaxListeners(0);
   }
 
   /** The runtime is away for the next calls of a method. */
@@ -38,9 +49,35 @@ export class FakeRuntime implements ContainerRuntime {
   /** A container's process ends. */
   end(id: string, exitCode: number): void {
     const held = this.#held(id);
-    const startedAtMs = held.state.kind === "running" ? held.state.startedAtMs : undefined;
     if (held.state.kind === "exited") return;
+    const startedAtMs = held.state.kind === "running" ? held.state.startedAtMs : undefined;
     this.containers.set(id, { ...held, state: { kind: "exited", exitCode, startedAtMs, finishedAtMs: this.#clock.now() } });
+    if (startedAtMs !== undefined) this.#happened.emit("event", { kind: "containerExited", id });
+  }
+
+  /** A sandbox dies, and what runs in it with it. */
+  endSandbox(id: string): void {
+    const held = this.sandboxes.get(id);
+    if (!held?.isReady) return;
+    this.sandboxes.set(id, { ...held, isReady: false });
+    for (const container of this.containers.values()) {
+      if (container.sandboxId === id && container.state.kind === "running") this.end(container.id, 137);
+    }
+    this.#happened.emit("event", { kind: "sandboxStopped", id });
+  }
+
+  /** Something happened that nobody was told of. */
+  loseEvents(): void {
+    this.#happened.emit("event", { kind: "lost" });
+  }
+
+  /** Ids of the containers that run, by their names. */
+  running(): Record<string, string> {
+    return Object.fromEntries(
+      [...this.containers.values()].flatMap(({ id, labels, state }) =>
+        state.kind === "running" ? [[labels[labelNames.container] ?? "", id]] : [],
+      ),
+    );
   }
 
   async createSandbox({ labels }: SandboxSpec): Promise<RuntimeSandbox> {
@@ -52,21 +89,23 @@ export class FakeRuntime implements ContainerRuntime {
 
   async stopSandbox(id: string): Promise<void> {
     await this.#call("stopSandbox", id);
-    const held = this.sandboxes.get(id);
-    if (held) this.sandboxes.set(id, { ...held, isReady: false });
-    for (const container of this.containers.values()) if (container.sandboxId === id) this.end(container.id, 137);
+    this.endSandbox(id);
   }
 
   async removeSandbox(id: string): Promise<void> {
     await this.#call("removeSandbox", id);
+    this.endSandbox(id);
     this.sandboxes.delete(id);
     for (const container of this.containers.values()) if (container.sandboxId === id) this.containers.delete(container.id);
   }
 
   async createContainer(sandboxId: string, { labels, imageId }: ContainerSpec): Promise<string> {
     await this.#call("createContainer", sandboxId);
-    const same = [...this.containers.values()].find((held) => JSON.stringify(held.labels) === JSON.stringify(labels));
-    if (same) return same.id;
+    const keys = [labelNames.podUid, labelNames.container, labelNames.attempt];
+    const same = [...this.containers.values()].find((held) => keys.every((key) => held.labels[key] === labels[key]));
+    if (same?.sandboxId === sandboxId) return same.id;
+    if (same) throw new ConflictError(`create a container: ${same.id} of another sandbox has its name`);
+    if (!this.sandboxes.has(sandboxId)) throw new NotFoundError(`create a container: there is no sandbox ${sandboxId}`);
     const id = `c${++this.#ids}`;
     this.containers.set(id, { id, sandboxId, labels, image: "app:1", imageId, state: { kind: "created" } });
     return id;
@@ -74,21 +113,27 @@ export class FakeRuntime implements ContainerRuntime {
 
   async startContainer(id: string): Promise<void> {
     await this.#call("startContainer", id);
-    this.containers.set(id, { ...this.#held(id), state: { kind: "running", startedAtMs: this.#clock.now() } });
+    const held = this.#held(id);
+    if (held.state.kind === "running") return;
+    if (held.state.kind === "exited") throw new ConflictError(`start container ${id}: it has ended`);
+    if (!this.sandboxes.get(held.sandboxId)?.isReady) throw new ConflictError(`start container ${id}: its sandbox does not run`);
+    this.begun.push(`${held.labels[labelNames.container]}/${held.labels[labelNames.attempt]}`);
+    this.containers.set(id, { ...held, state: { kind: "running", startedAtMs: this.#clock.now() } });
   }
 
   async stopContainer(id: string, { graceMs }: { readonly graceMs: number }): Promise<void> {
     await this.#call("stopContainer", `${id} ${graceMs}`);
-    this.end(id, 143);
+    if (this.containers.has(id)) this.end(id, 143);
   }
 
   async killContainer(id: string): Promise<void> {
     await this.#call("killContainer", id);
-    this.end(id, 137);
+    if (this.containers.get(id)?.state.kind === "running") this.end(id, 137);
   }
 
   async removeContainer(id: string): Promise<void> {
     await this.#call("removeContainer", id);
+    if (this.containers.get(id)?.state.kind === "running") throw new ConflictError(`remove container ${id}: it runs`);
     this.containers.delete(id);
   }
 
@@ -115,8 +160,19 @@ export class FakeRuntime implements ContainerRuntime {
     return held;
   }
 
-  async *events(): AsyncGenerator<RuntimeEvent> {
-    yield { kind: "lost" };
+  async *events(signal: AbortSignal): AsyncGenerator<RuntimeEvent> {
+    const queue: RuntimeEvent[] = [{ kind: "lost" }];
+    const onEvent = (event: RuntimeEvent): void => void queue.push(event);
+    this.#happened.on("event", onEvent);
+    try {
+      for (;;) {
+        for (let next = queue.shift(); next; next = queue.shift()) yield next;
+        signal.throwIfAborted();
+        await once(this.#happened, "event", { signal }).catch(() => signal.throwIfAborted());
+      }
+    } finally {
+      this.#happened.off("event", onEvent);
+    }
   }
 
   async inspectImage(image: string): Promise<RuntimeImage> {
@@ -138,22 +194,44 @@ export class FakeRuntime implements ContainerRuntime {
     return this.#call("attach", id);
   }
 
-  logs(id: string): Promise<ContainerLogs> {
-    return Promise.reject(new NotFoundError(`read the logs of ${id}: the fake runtime keeps none`));
+  async logs(id: string): Promise<ContainerLogs> {
+    await this.#call("logs", id);
+    this.#held(id);
+    const text = this.outputs.get(id) ?? "";
+    return {
+      data: (async function* () {
+        yield text;
+      })(),
+    };
   }
 
   portForward(id: string): Promise<void> {
     return this.#call("portForward", id);
   }
 
-  stats(id: string): Promise<ContainerStats> {
-    return Promise.reject(new NotFoundError(`read the figures of ${id}: the fake runtime keeps none`));
+  async stats(id: string): Promise<ContainerStats> {
+    await this.#call("stats", id);
+    const time = rfc3339(this.#clock.now());
+    if (this.#held(id).state.kind !== "running") throw new NotFoundError(`measure container ${id}: it does not run`);
+    // Half a core since the clock began.
+    return {
+      name: id,
+      startTime: time,
+      cpu: { time, usageCoreNanoSeconds: this.#clock.monotonic() * 500_000 },
+      memory: { time, usageBytes: 1 },
+    };
+  }
+
+  async network(id: string): Promise<NetworkStats> {
+    await this.#call("network", id);
+    return { time: rfc3339(this.#clock.now()), name: "eth0", rxBytes: 1, txBytes: 2 };
   }
 
   async #call(method: string, subject: string): Promise<void> {
     this.calls.push(`${method} ${subject}`.trim());
     const failure = this.failures.get(method)?.shift();
     if (failure) throw failure;
+    if (this.stuck.has(method)) await new Promise<never>(() => {});
   }
 
   #held(id: string): RuntimeContainer {

@@ -1,6 +1,6 @@
 import type { Pod } from "@virtual-kubelet/core";
 import { expect, test } from "vitest";
-import { adoptPod } from "./adopt.ts";
+import { adoptPod, endedUnheard } from "./adopt.ts";
 import { specHash } from "../pod/spec-hash.ts";
 import type { RuntimeContainerState, RuntimeInventory } from "../runtime/container-runtime.ts";
 import { containerLabels, podLabels } from "../runtime/labels.ts";
@@ -28,11 +28,13 @@ function inventory(states: Readonly<Record<string, RuntimeContainerState>>, isRe
 }
 
 function lives(pod: Pod, held: RuntimeInventory): Record<string, string> {
-  return Object.fromEntries([...adoptPod(pod, held, now).containers].map(([name, { life, attempt }]) => [name, `${life.kind} ${attempt}`]));
+  return Object.fromEntries(
+    [...adoptPod(pod, { inventory: held }, now).containers].map(([name, { life, attempt }]) => [name, `${life.kind} ${attempt}`]),
+  );
 }
 
 test("the newest attempt counts, and the newest sandbox", () => {
-  const state = adoptPod(podWith({}), inventory({ "app-0": exited(1), "app-1": running }), now);
+  const state = adoptPod(podWith({}), { inventory: inventory({ "app-0": exited(1), "app-1": running }) }, now);
 
   expect(state.containers.get("app")).toMatchObject({ attempt: 1, life: { kind: "running", instance: { id: "app-1" } } });
   expect([state.stage.kind, state.sandboxAttempt]).toEqual(["up", 4]);
@@ -50,7 +52,7 @@ test("init containers do not run again when a container after them has run, also
 
 test("init containers run again when the sandbox is gone", () => {
   const pod = podWith({ initContainers: [{ name: "one", image: "app:1" }] });
-  const state = adoptPod(pod, inventory({ "one-0": exited(0), "app-0": exited(137) }, false), now);
+  const state = adoptPod(pod, { inventory: inventory({ "one-0": exited(0), "app-0": exited(137) }, false) }, now);
 
   expect(state.stage.kind).toBe("noSandbox");
   expect(state.containers.get("one")).toMatchObject({ isInitialized: false, life: { kind: "idle" } });
@@ -62,8 +64,10 @@ test("readiness is kept where the API server heard it of the same container", ()
   const pod = { ...podWith({ containers: [container] }), status: { containerStatuses: [status] } };
   const other = { ...pod, status: { containerStatuses: [{ ...status, containerID: "fake://app-9" }] } };
 
-  expect(adoptPod(pod, inventory({ "app-0": running }), now).containers.get("app")?.life).toMatchObject({ isReady: true });
-  expect(adoptPod(other, inventory({ "app-0": running }), now).containers.get("app")?.life).toMatchObject({ isReady: false });
+  expect(adoptPod(pod, { inventory: inventory({ "app-0": running }) }, now).containers.get("app")?.life).toMatchObject({ isReady: true });
+  expect(adoptPod(other, { inventory: inventory({ "app-0": running }) }, now).containers.get("app")?.life).toMatchObject({
+    isReady: false,
+  });
 });
 
 test("a restart count never falls below what the API server heard", () => {
@@ -78,7 +82,7 @@ test("a container that ran and is no more has ended, and a pod that never restar
   const status = { name: "app", image: "", imageID: "", restartCount: 0, ready: false, state: { running: {} }, containerID: "fake://x" };
   const pod = { ...podWith({ restartPolicy: "Never" }), status: { containerStatuses: [status] } };
 
-  expect(adoptPod(pod, { sandboxes: [], containers: [] }, now).containers.get("app")).toMatchObject({
+  expect(adoptPod(pod, { inventory: { sandboxes: [], containers: [] } }, now).containers.get("app")).toMatchObject({
     life: { kind: "ended" },
     lastTermination: { exitCode: 137, reason: "ContainerStatusUnknown", id: "x" },
   });
@@ -92,7 +96,7 @@ test("a deletion and an active deadline go on where they were", () => {
     status: { startTime: "2025-12-31T23:59:00Z" },
   };
 
-  expect(adoptPod(pod, inventory({ "app-0": running }), now)).toMatchObject({
+  expect(adoptPod(pod, { inventory: inventory({ "app-0": running }) }, now)).toMatchObject({
     isDeleted: true,
     ending: { why: "deleted", deadlineMs: 507_000 },
     activeSinceMs: 440_000,
@@ -104,4 +108,21 @@ test("what is none of ours is not touched", () => {
   const stranger = held.containers.map((container) => ({ ...container, labels: {} }));
 
   expect(lives(podWith({}), { ...held, containers: stranger })).toEqual({ app: "idle -1" });
+});
+
+test("the end before the newest attempt is told, with what the API server heard of it", () => {
+  const last = { terminated: { exitCode: 1, message: "disk full", containerID: "fake://app-0" } };
+  const status = { name: "app", image: "", imageID: "", restartCount: 1, ready: true, state: { running: {} }, lastState: last };
+  const pod = { ...podWith({}), status: { containerStatuses: [{ ...status, containerID: "fake://app-1" }] } };
+  const state = adoptPod(pod, { inventory: inventory({ "app-0": exited(1), "app-1": running }) }, now);
+
+  expect(state.containers.get("app")).toMatchObject({ lastTermination: { id: "app-0", exitCode: 1, message: "disk full" } });
+});
+
+test("an end that nobody heard of carries what the container wrote about it", () => {
+  const held = inventory({ "app-0": exited(0), "app-1": exited(1) });
+
+  expect(endedUnheard(podWith({}), held).map(({ id, attempt }) => [id, attempt])).toEqual([["app-1", 1]]);
+  const state = adoptPod(podWith({ restartPolicy: "Never" }), { inventory: held, messages: new Map([["app-1", "disk full"]]) }, now);
+  expect(state.containers.get("app")?.lastTermination).toMatchObject({ id: "app-1", message: "disk full" });
 });

@@ -6,20 +6,30 @@ import { planPod, type PlannedContainer, type PodPlan } from "../pod/pod-plan.ts
 import type { PodEnding, PodState } from "../pod/pod-state.ts";
 import { newPod } from "../pod/pod-step.ts";
 import { lostTermination, toTermination } from "../pod/termination.ts";
-import type { RuntimeContainer, RuntimeInventory, RuntimeSandbox } from "../runtime/container-runtime.ts";
-import { tryAttempt, tryContainerIdentity, type ContainerIdentity } from "../runtime/labels.ts";
+import type { RuntimeContainer, RuntimeExit, RuntimeInventory, RuntimeSandbox } from "../runtime/container-runtime.ts";
+import { readOrigin, tryAttempt, tryContainerIdentity, type ContainerIdentity } from "../runtime/labels.ts";
 
-/** The newest attempt of a container that the runtime holds. */
+/** An attempt of a container that the runtime holds. */
 interface Found {
   readonly identity: ContainerIdentity;
   readonly container: RuntimeContainer;
+  /** The newest attempt before it that has ended. */
+  readonly before?: Found | undefined;
+}
+
+/** What is known of a pod besides its spec when it is taken over. */
+export interface Adoption {
+  /** What the runtime holds of it. */
+  readonly inventory: RuntimeInventory;
+  /** What containers that have ended wrote of it themselves, by id; see {@link endedUnheard}. */
+  readonly messages?: ReadonlyMap<string, string> | undefined;
 }
 
 /**
  * The state of a pod that an earlier program has begun, from what the runtime holds and what the API server last heard.
  * Nothing that runs is disturbed; what the runtime does not hold begins anew.
  */
-export function adoptPod(pod: DeepReadonly<Pod>, inventory: RuntimeInventory, now: Instant): PodState {
+export function adoptPod(pod: DeepReadonly<Pod>, { inventory, messages = new Map() }: Adoption, now: Instant): PodState {
   const plan = planPod(pod);
   const fresh = newPod(plan, now);
   const sandbox = newestReady(inventory.sandboxes);
@@ -30,7 +40,7 @@ export function adoptPod(pod: DeepReadonly<Pod>, inventory: RuntimeInventory, no
   );
   const containers = plan.containers.map((planned): [string, ContainerRecord] => [
     planned.name,
-    adoptContainer({ plan, planned, now, sandbox, hasBegunMain, isEnding: ending !== undefined }, found.get(planned.name)),
+    adoptContainer({ plan, planned, now, messages, sandbox, hasBegunMain, isEnding: ending !== undefined }, found.get(planned.name)),
   ]);
   return {
     ...fresh,
@@ -43,6 +53,20 @@ export function adoptPod(pod: DeepReadonly<Pod>, inventory: RuntimeInventory, no
   };
 }
 
+/** A container that has ended, and how, by the runtime. */
+export interface EndedUnheard extends ContainerIdentity {
+  readonly id: string;
+  readonly exit: RuntimeExit;
+}
+
+/** The containers whose end the API server has not heard of: those in which something may stand about it. */
+export function endedUnheard(pod: DeepReadonly<Pod>, { containers }: RuntimeInventory): readonly EndedUnheard[] {
+  return [...newestAttempts(containers).values()].flatMap(({ identity, container: { id, state } }) => {
+    const isHeard = storedStatus(pod, identity.container)?.state?.terminated?.containerID?.endsWith(`://${id}`) ?? false;
+    return state.kind === "exited" && !isHeard ? [{ ...identity, id, exit: state }] : [];
+  });
+}
+
 interface AdoptContext {
   readonly plan: PodPlan;
   readonly planned: PlannedContainer;
@@ -51,6 +75,7 @@ interface AdoptContext {
   /** Whether a main container was begun in the sandbox, so that all before it must be through. */
   readonly hasBegunMain: boolean;
   readonly isEnding: boolean;
+  readonly messages: ReadonlyMap<string, string>;
 }
 
 function adoptContainer(context: AdoptContext, found: Found | undefined): ContainerRecord {
@@ -70,16 +95,25 @@ function adoptContainer(context: AdoptContext, found: Found | undefined): Contai
 
 function adoptFound(
   blank: ContainerRecord,
-  { identity, container }: Found,
+  { identity, container, before }: Found,
   context: AdoptContext & { readonly stored: DeepReadonly<ContainerStatus> | undefined },
 ): ContainerRecord {
-  const { sandbox, now } = context;
+  const { sandbox, now, stored } = context;
   const { id, state } = container;
+  const termination = (exit: RuntimeExit): Termination => {
+    const heard = stored?.state?.terminated;
+    const isSame = heard?.containerID?.endsWith(`://${id}`) ?? false;
+    const read = toTermination(exit, id, context.messages.get(id));
+    return isSame ? { ...read, message: heard?.message } : read;
+  };
   const record: ContainerRecord = {
     ...blank,
     attempt: Math.max(blank.attempt, identity.attempt),
     specHash: identity.specHash,
-    image: { name: container.image, id: container.imageId },
+    image: { name: readOrigin(container.labels).image || container.image, id: container.imageId },
+    user: container.user,
+    resources: knownResources(container, stored),
+    lastTermination: before && endOf(before, stored),
   };
   const isHere = sandbox !== undefined && container.sandboxId === sandbox.id;
   switch (state.kind) {
@@ -90,11 +124,23 @@ function adoptFound(
       // Made but not started: the next try finds it again, in this sandbox.
       return isHere ? { ...record, attempt: identity.attempt - 1 } : record;
     case "exited":
-      return isHere ? afterEnd(record, toTermination(state, id), context).state : againAfter(record, toTermination(state, id), context);
+      return isHere ? afterEnd(record, termination(state), context).state : againAfter(record, termination(state), context);
     default:
       state satisfies never;
       return record;
   }
+}
+
+/** How an attempt before the newest ended. */
+function endOf({ container: { id, state } }: Found, stored: DeepReadonly<ContainerStatus> | undefined): Termination | undefined {
+  const heard = [stored?.state?.terminated, stored?.lastState?.terminated].find((known) => known?.containerID?.endsWith(`://${id}`));
+  return state.kind === "exited" ? { ...toTermination(state, id), ...(heard?.message ? { message: heard.message } : {}) } : undefined;
+}
+
+/** What it was made with, or what the API server heard of it since. */
+function knownResources({ id, labels }: RuntimeContainer, stored: DeepReadonly<ContainerStatus> | undefined): ContainerRecord["resources"] {
+  const isSame = stored?.containerID?.endsWith(`://${id}`) ?? false;
+  return (isSame ? stored?.resources : undefined) ?? readOrigin(labels).resources;
 }
 
 /** A container that has ended with its sandbox: what has to come before the others runs again. */
@@ -137,11 +183,14 @@ function newestReady(sandboxes: readonly RuntimeSandbox[]): RuntimeSandbox | und
 
 function newestAttempts(containers: readonly RuntimeContainer[]): ReadonlyMap<string, Found> {
   const newest = new Map<string, Found>();
-  for (const container of containers) {
+  const attempts = containers.flatMap((container): Found[] => {
     const identity = tryContainerIdentity(container.labels);
-    if (!identity) continue;
-    const held = newest.get(identity.container);
-    if (!held || held.identity.attempt < identity.attempt) newest.set(identity.container, { identity, container });
+    return identity ? [{ identity, container }] : [];
+  });
+  for (const found of attempts.sort((a, b) => a.identity.attempt - b.identity.attempt)) {
+    const before = newest.get(found.identity.container);
+    const isEnd = before?.container.state.kind === "exited";
+    newest.set(found.identity.container, { ...found, before: isEnd ? { ...before, before: undefined } : undefined });
   }
   return newest;
 }

@@ -1,15 +1,18 @@
-import type { Clock, Container, DeepReadonly, Logger, Pod } from "@virtual-kubelet/core";
-import { messageOf } from "@virtual-kubelet/errdefs";
+import type { Clock, Container, DeepReadonly, Logger, Owner, Pod, PodRef } from "@virtual-kubelet/core";
+import { waitingReasonOf } from "@virtual-kubelet/core";
+import { isUnsupported, messageOf } from "@virtual-kubelet/errdefs";
 import { ensureImage, ImageError } from "./ensure-image.ts";
+import type { PodObserver } from "./pod-observer.ts";
 import { runHook } from "./run-hook.ts";
-import { instanceOf } from "../pod/container-life.ts";
+import { startContainer } from "./start-container.ts";
 import type { PodEffect } from "../pod/pod-effect.ts";
 import type { PodEvent } from "../pod/pod-event.ts";
 import type { PlannedContainer } from "../pod/pod-plan.ts";
 import type { PodState } from "../pod/pod-state.ts";
-import { lostTermination, toTermination } from "../pod/termination.ts";
-import type { ContainerRuntime, RegistryCredentials } from "../runtime/container-runtime.ts";
-import { labelNames } from "../runtime/labels.ts";
+import { toTermination } from "../pod/termination.ts";
+import type { PodStorage } from "../provider/provider-options.ts";
+import type { ContainerRuntime, RegistryCredentials, RuntimeExit } from "../runtime/container-runtime.ts";
+import { containerLabels, labelNames, originLabels, ownerLabels, podLabels } from "../runtime/labels.ts";
 import type { ContainerSpec, ResourceLimits, SandboxSpec } from "../runtime/runtime-spec.ts";
 
 /** Turns a pod's spec into what a runtime takes. What it throws leaves the pod waiting, and is tried again. */
@@ -33,15 +36,25 @@ export interface ContainerStart {
   readonly imageId: string;
 }
 
+/** An event for people, on the pod. */
+export type PodNotice = Extract<PodEffect, { readonly kind: "event" }>;
+
 /** What {@link EffectRunner} needs. */
 export interface EffectRunnerOptions {
+  readonly ref: PodRef;
+  readonly owner: Owner;
   readonly runtime: ContainerRuntime;
   readonly prepare: PodPreparation;
+  readonly storage?: PodStorage | undefined;
+  readonly observer: PodObserver;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Ends everything. */
   readonly signal: AbortSignal;
+  /** The address that checks and hooks of the pod go to. */
+  podIP(state: PodState): string | undefined;
   send(event: PodEvent): void;
+  tell(notice: PodNotice): void;
 }
 
 type EffectOf<Kind extends PodEffect["kind"]> = Extract<PodEffect, { readonly kind: Kind }>;
@@ -54,9 +67,13 @@ export class EffectRunner {
   readonly #pulls = new Map<string, AbortController>();
   readonly #hooks = new Map<string, AbortController>();
   readonly #stops = new Map<string, AbortController>();
+  /** Containers, by id, whose start may have reached the runtime without our knowing. */
+  readonly #mayHaveBegun: Set<string>;
 
-  constructor(options: EffectRunnerOptions) {
+  /** @param mayHaveBegun - ids of containers that an earlier program may have been about to start */
+  constructor(options: EffectRunnerOptions, mayHaveBegun: Iterable<string>) {
     this.#options = options;
+    this.#mayHaveBegun = new Set(mayHaveBegun);
   }
 
   /** Begins an effect; its answer comes by `send`. */
@@ -76,30 +93,30 @@ export class EffectRunner {
   }
 
   async #carryOut(effect: Runnable, state: PodState): Promise<void> {
-    const { runtime, signal, send, logger } = this.#options;
+    const { runtime, signal, logger } = this.#options;
     switch (effect.kind) {
       case "createSandbox":
         return this.#createSandbox(effect, state);
       case "stopSandbox":
-        return runtime
-          .stopSandbox(effect.sandboxId, signal)
-          .then(
-            () => send({ kind: "sandboxStopped", sandboxId: effect.sandboxId }),
-            this.#failed({ kind: "sandboxStopFailed", sandboxId: effect.sandboxId }),
-          );
+        return this.#stopSandbox(effect);
       case "removeAll":
-        return this.#removeAll(state).then(() => send({ kind: "removed" }), this.#failed({ kind: "removeFailed" }));
+        return this.#removeAll();
       case "ensureImage":
         return this.#ensureImage(effect, state);
       case "startContainer":
         return this.#startContainer(effect, state);
       case "stopContainer":
         return this.#stopContainer(effect, state);
+      case "resizeContainer":
+        return this.#resizeContainer(effect, state);
       case "removeContainer":
+        return this.#removeContainer(effect.id).catch((error: unknown) =>
+          logger.warn({ err: error }, "a container nobody waits for was not removed"),
+        );
+      case "removeSandbox":
         return runtime
-          .killContainer(effect.id, signal)
-          .then(() => runtime.removeContainer(effect.id, signal))
-          .catch((error: unknown) => logger.warn({ err: error }, "a container nobody waits for was not removed"));
+          .removeSandbox(effect.sandboxId, signal)
+          .catch((error: unknown) => logger.warn({ err: error }, "a sandbox of before was not removed"));
       case "runHook":
         return this.#runHook(effect, state);
       default:
@@ -109,38 +126,74 @@ export class EffectRunner {
   }
 
   /** Answers a failure, unless all is ending. */
-  #failed(event: PodEvent): (error: unknown) => void {
-    return (error) => {
-      if (this.#options.signal.aborted) return;
-      this.#options.logger.warn({ effect: event.kind, err: error }, "the runtime failed");
-      this.#options.send(event);
-    };
+  #failed(event: PodEvent, error: unknown): void {
+    if (this.#options.signal.aborted) return;
+    this.#options.logger.warn({ effect: event.kind, err: error }, "the runtime failed");
+    this.#options.send(event);
   }
 
   async #createSandbox({ attempt }: EffectOf<"createSandbox">, state: PodState): Promise<void> {
-    const { runtime, prepare, signal, send } = this.#options;
+    const { runtime, prepare, storage, signal, send, ref, owner } = this.#options;
+    let reason: "FailedMount" | "FailedCreatePodSandBox" | undefined = "FailedMount";
     try {
-      const { id, ips } = await runtime.createSandbox(await prepare.sandbox(state, attempt, signal), signal);
+      await storage?.prepare(state.plan.pod, signal);
+      reason = "FailedCreatePodSandBox";
+      const spec = await prepare.sandbox(state, attempt, signal);
+      const labels = { ...spec.labels, ...podLabels(ref, owner, attempt) };
+      const { id, ips } = await runtime.createSandbox({ ...spec, labels }, signal);
       send({ kind: "sandboxCreated", attempt, sandboxId: id, ips });
     } catch (error) {
-      this.#failed({ kind: "sandboxFailed", attempt, message: messageOf(error) })(error);
+      // What a volume waits for has been told by who resolves it.
+      if (waitingReasonOf(error) !== undefined) reason = undefined;
+      this.#failed({ kind: "sandboxFailed", attempt, message: messageOf(error), reason }, error);
     }
   }
 
-  async #removeAll({ plan }: PodState): Promise<void> {
+  async #stopSandbox({ sandboxId }: EffectOf<"stopSandbox">): Promise<void> {
+    const { runtime, signal, send } = this.#options;
+    try {
+      await runtime.stopSandbox(sandboxId, signal);
+      send({ kind: "sandboxStopped", sandboxId });
+    } catch (error) {
+      this.#failed({ kind: "sandboxStopFailed", sandboxId }, error);
+    }
+  }
+
+  async #removeAll(): Promise<void> {
+    const { runtime, storage, ref, owner, signal, send } = this.#options;
+    try {
+      const { sandboxes, containers } = await runtime.list({ ...ownerLabels(owner), [labelNames.podUid]: ref.uid }, signal);
+      await Promise.all(sandboxes.map(({ id }) => runtime.removeSandbox(id, signal)));
+      const loose = containers.filter(({ sandboxId }) => !sandboxes.some(({ id }) => id === sandboxId));
+      await Promise.all(loose.map(({ id }) => this.#removeContainer(id)));
+      await storage?.release(ref, signal);
+      send({ kind: "removed" });
+    } catch (error) {
+      this.#failed({ kind: "removeFailed" }, error);
+    }
+  }
+
+  async #removeContainer(id: string): Promise<void> {
     const { runtime, signal } = this.#options;
-    const { sandboxes } = await runtime.list({ [labelNames.podUid]: plan.pod.metadata?.uid ?? "" }, signal);
-    await Promise.all(sandboxes.map(({ id }) => runtime.removeSandbox(id, signal)));
+    await runtime.killContainer(id, signal);
+    await runtime.removeContainer(id, signal);
   }
 
   async #ensureImage({ container, specHash }: EffectOf<"ensureImage">, state: PodState): Promise<void> {
-    const { runtime, prepare, send } = this.#options;
+    const { runtime, prepare, send, tell, clock } = this.#options;
     const planned = plannedOf(state, container);
     const { signal, end } = this.#open(this.#pulls, container);
     try {
-      const credentials = (image: string, inner: AbortSignal): Promise<readonly RegistryCredentials[]> =>
-        prepare.credentials(state.plan.pod, image, inner);
-      const { id } = await ensureImage(planned.container, { runtime, credentials }, signal);
+      const { id } = await ensureImage(
+        planned.container,
+        {
+          runtime,
+          clock,
+          credentials: (image, inner) => prepare.credentials(state.plan.pod, image, inner),
+          tell: (reason, message) => tell({ kind: "event", type: "Normal", reason, message, container }),
+        },
+        signal,
+      );
       send({ kind: "imageReady", container, specHash, image: { name: planned.container.image ?? "", id } });
     } catch (error) {
       if (signal.aborted) return;
@@ -151,56 +204,82 @@ export class EffectRunner {
     }
   }
 
-  async #startContainer(effect: EffectOf<"startContainer">, state: PodState): Promise<void> {
-    const { runtime, prepare, signal, send, clock } = this.#options;
-    const { container, attempt, sandboxId } = effect;
-    let reason: EffectFailure = "CreateContainerConfigError";
-    let id: string | undefined;
+  async #startContainer({ container, attempt, sandboxId }: EffectOf<"startContainer">, state: PodState): Promise<void> {
+    const { runtime, signal } = this.#options;
+    let reason: "CreateContainerConfigError" | "CreateContainerError" | "RunContainerError" = "CreateContainerConfigError";
     try {
-      const imageId = state.containers.get(container)?.image?.id ?? "";
-      const spec = await prepare.container({ state, planned: plannedOf(state, container), attempt, imageId }, signal);
+      const spec = await this.#containerSpec(container, attempt, state);
       reason = "CreateContainerError";
-      id = await runtime.createContainer(sandboxId, spec, signal);
+      const id = await runtime.createContainer(sandboxId, spec, signal);
+      this.#options.tell({ kind: "event", type: "Normal", reason: "Created", message: "Container created", container });
       reason = "RunContainerError";
-      await runtime.startContainer(id, signal);
+      await this.#begin(id, { container, attempt });
     } catch (error) {
-      return this.#failed({ kind: "startFailed", container, attempt, id, reason, message: messageOf(error) })(error);
+      this.#failed({ kind: "startFailed", container, attempt, reason, message: messageOf(error) }, error);
     }
-    const found = await runtime.inspectContainer(id, signal).catch(() => undefined);
-    const startedAtMs = (found && "startedAtMs" in found.state ? found.state.startedAtMs : undefined) ?? clock.now();
-    send({ kind: "started", container, attempt, id, startedAtMs });
+  }
+
+  async #containerSpec(container: string, attempt: number, state: PodState): Promise<ContainerSpec> {
+    const { prepare, signal, ref, owner } = this.#options;
+    const planned = plannedOf(state, container);
+    const imageId = state.containers.get(container)?.image?.id ?? "";
+    const spec = await prepare.container({ state, planned, attempt, imageId }, signal);
+    const identity = { container, attempt, specHash: planned.specHash };
+    const labels = { ...spec.labels, ...containerLabels(ref, owner, identity), ...originLabels(planned.role, planned.container) };
+    return { ...spec, labels };
+  }
+
+  async #begin(id: string, { container, attempt }: { readonly container: string; readonly attempt: number }): Promise<void> {
+    const { runtime, signal, send, clock, observer } = this.#options;
+    const outcome = await startContainer(id, { runtime, mayHaveBegun: this.#mayHaveBegun.has(id) }, signal);
+    if (outcome.kind !== "begun") {
+      const failure = { kind: "startFailed", container, attempt, reason: "RunContainerError", message: outcome.message } as const;
+      if (outcome.kind === "refused") return send({ ...failure, id, exitCode: outcome.exitCode });
+      this.#mayHaveBegun.add(id);
+      return send(failure);
+    }
+    const { state: found, user } = outcome.container ?? {};
+    const startedAtMs = (found && "startedAtMs" in found ? found.startedAtMs : undefined) ?? clock.now();
+    send({ kind: "started", container, attempt, id, startedAtMs, user });
     // It may have ended before anybody waited for it.
-    if (found?.state.kind === "exited") send({ kind: "exited", container, id, termination: toTermination(found.state, id) });
+    if (found?.kind === "exited") await observer.lookAtContainer(id, signal).catch(() => send(endedEvent(container, id, found)));
   }
 
   async #stopContainer({ container, id, graceMs }: EffectOf<"stopContainer">, state: PodState): Promise<void> {
-    const { runtime, send, clock } = this.#options;
-    const life = state.containers.get(container)?.life;
-    const instance = (life && instanceOf(life)) ?? { id, startedAtMs: clock.now() };
+    const { runtime, observer } = this.#options;
+    const stopSignal = plannedOf(state, container).container.lifecycle?.stopSignal;
     // A later stop has less grace and takes the place of the one before.
     this.#stops.get(container)?.abort(new Error("a stop with less grace has come"));
     const { signal, end } = this.#open(this.#stops, container);
     try {
-      await runtime.stopContainer(id, { graceMs, stopSignal: stopSignalOf(plannedOf(state, container)) }, signal);
-      const found = await runtime.inspectContainer(id, signal).catch(() => undefined);
-      const termination = found?.state.kind === "exited" ? toTermination(found.state, id) : lostTermination(instance, clock.now());
-      send({ kind: "exited", container, id, termination });
+      await runtime.stopContainer(id, { graceMs, stopSignal }, signal);
+      await observer.lookAtContainer(id, signal);
+      if (observer.isWatched(id)) throw new Error(`stop container ${id}: the runtime says it is done, and the container runs on`);
     } catch (error) {
-      if (!signal.aborted) this.#failed({ kind: "stopFailed", container, id })(error);
+      if (!signal.aborted) this.#failed({ kind: "stopFailed", container, id }, error);
     } finally {
       end();
     }
   }
 
+  async #resizeContainer({ container, id }: EffectOf<"resizeContainer">, state: PodState): Promise<void> {
+    const { runtime, prepare, signal, send } = this.#options;
+    try {
+      await runtime.resizeContainer(id, prepare.limits(state.plan.pod, plannedOf(state, container).container), signal);
+      send({ kind: "resized", container, id });
+    } catch (error) {
+      this.#failed({ kind: "resizeFailed", container, id, message: messageOf(error), isRestartNeeded: isUnsupported(error) }, error);
+    }
+  }
+
   async #runHook({ container, id, hook, timeoutMs }: EffectOf<"runHook">, state: PodState): Promise<void> {
-    const { runtime, clock, send } = this.#options;
+    const { runtime, clock, send, podIP } = this.#options;
     const planned = plannedOf(state, container);
     const spec = planned.container.lifecycle?.[hook];
     const { signal, end, abort } = this.#open(this.#hooks, container);
     using _timer = timeoutMs === undefined ? undefined : clock.setTimer(timeoutMs, () => abort(new Error(`no end within ${timeoutMs} ms`)));
-    const podIP = state.stage.kind === "up" ? state.stage.ips[0] : undefined;
     try {
-      if (spec) await runHook(spec, { runtime, id, container: planned.container, podIP, clock }, signal);
+      if (spec) await runHook(spec, { runtime, id, container: planned.container, podIP: podIP(state), clock }, signal);
       send({ kind: "hookEnded", container, id, hook });
     } catch (error) {
       if (!this.#options.signal.aborted) send({ kind: "hookEnded", container, id, hook, error: messageOf(error) });
@@ -223,14 +302,12 @@ export class EffectRunner {
   }
 }
 
-type EffectFailure = "CreateContainerConfigError" | "CreateContainerError" | "RunContainerError";
-
 function plannedOf({ plan }: PodState, container: string): PlannedContainer {
   const found = plan.containers.find(({ name }) => name === container);
   if (!found) throw new Error(`find container ${container}: it is not in the pod's spec`);
   return found;
 }
 
-function stopSignalOf({ container }: PlannedContainer): string | undefined {
-  return container.lifecycle?.stopSignal;
+function endedEvent(container: string, id: string, exit: RuntimeExit): PodEvent {
+  return { kind: "exited", container, id, termination: toTermination(exit, id) };
 }

@@ -1,5 +1,6 @@
-import type { Container, DeepReadonly } from "@virtual-kubelet/core";
+import type { Clock, Container, DeepReadonly } from "@virtual-kubelet/core";
 import { isInvalidInput, isNotFound, messageOf } from "@virtual-kubelet/errdefs";
+import { goDuration } from "./go-duration.ts";
 import type { ContainerRuntime, RegistryCredentials, RuntimeImage } from "../runtime/container-runtime.ts";
 
 /** Why an image is not there, in a kubelet's words. */
@@ -17,31 +18,48 @@ export class ImageError extends Error {
 /** What {@link ensureImage} needs. */
 export interface EnsureImageOptions {
   readonly runtime: Pick<ContainerRuntime, "inspectImage" | "pullImage">;
+  readonly clock: Clock;
   /** Only asked if the image is pulled. */
   credentials(image: string, signal: AbortSignal): Promise<readonly RegistryCredentials[]>;
+  /** What people are told: reason and message of an event. */
+  tell(reason: "Pulling" | "Pulled", message: string): void;
 }
 
 /**
- * Makes sure that a container's image is there, by its pull policy.
+ * Makes sure that a container's image is there, by its pull policy. What it tells is in a kubelet's words.
+ * Source: EnsureImageExists in kubernetes v1.36.3 pkg/kubelet/images/image_manager.go.
  *
  * @throws ImageError
  */
 export async function ensureImage(
   container: DeepReadonly<Container>,
-  { runtime, credentials }: EnsureImageOptions,
+  options: EnsureImageOptions,
   signal: AbortSignal,
 ): Promise<RuntimeImage> {
+  const { runtime, tell } = options;
   const image = container.image ?? "";
   if (image === "") throw new ImageError("InvalidImageName", `Failed to apply default image tag "": the container names no image`);
   const policy = container.imagePullPolicy ?? "IfNotPresent";
   if (policy !== "Always") {
     const held = await tryInspect(image, runtime, signal);
-    if (held) return held;
+    if (held) {
+      tell("Pulled", `Container image "${image}" already present on machine and can be accessed by the pod`);
+      return held;
+    }
     if (policy === "Never")
       throw new ImageError("ErrImageNeverPull", `Container image "${image}" is not present with pull policy of Never`);
   }
+  return pull(image, options, signal);
+}
+
+async function pull(image: string, { runtime, clock, credentials, tell }: EnsureImageOptions, signal: AbortSignal): Promise<RuntimeImage> {
+  tell("Pulling", `Pulling image "${image}"`);
+  const startedMs = clock.monotonic();
   try {
-    return await runtime.pullImage(image, await credentials(image, signal), signal);
+    const pulled = await runtime.pullImage(image, await credentials(image, signal), signal);
+    const took = goDuration(clock.monotonic() - startedMs);
+    tell("Pulled", `Successfully pulled image "${image}" in ${took} (${took} including waiting). Image size: ${pulled.sizeBytes} bytes.`);
+    return pulled;
   } catch (error) {
     signal.throwIfAborted();
     throw new ImageError(isInvalidInput(error) ? "InvalidImageName" : "ErrImagePull", messageOf(error), { cause: error });

@@ -1,33 +1,31 @@
-import type { Clock, DeepReadonly, Logger, Pod, ProviderPodStatus } from "@virtual-kubelet/core";
-import { isNotFound } from "@virtual-kubelet/errdefs";
-import { adoptPod } from "./adopt.ts";
-import { EffectRunner, type PodPreparation } from "./effect-runner.ts";
+import type { Clock, DeepReadonly, Logger, Owner, Pod, PodRef, ProviderPodStatus } from "@virtual-kubelet/core";
+import { EffectRunner, type PodNotice, type PodPreparation } from "./effect-runner.ts";
+import { PodObserver } from "./pod-observer.ts";
 import type { Instant } from "../pod/instant.ts";
-import { instanceOf } from "../pod/container-life.ts";
-import type { PodEffect } from "../pod/pod-effect.ts";
 import type { PodEvent } from "../pod/pod-event.ts";
 import { podReport } from "../pod/pod-report.ts";
 import type { PodState } from "../pod/pod-state.ts";
 import { podStep } from "../pod/pod-step.ts";
 import { nextDueMs } from "../pod/settle.ts";
-import { lostTermination, toTermination } from "../pod/termination.ts";
 import { probeOnce } from "../probe/probe-action.ts";
 import { Prober } from "../probe/prober.ts";
 import { wantedProbes, type WantedProbe } from "../probe/wanted-probes.ts";
-import type { ContainerRuntime, RuntimeEvent } from "../runtime/container-runtime.ts";
-import { labelNames } from "../runtime/labels.ts";
-
-/** How long after the runtime could not be asked it is asked again, in milliseconds. */
-const askAgainMs = 1_000;
-
-/** An event for people, on the pod. */
-export type PodNotice = Extract<PodEffect, { readonly kind: "event" }>;
+import type { PodStorage } from "../provider/provider-options.ts";
+import type { ContainerRuntime, RuntimeEvent, RuntimeInventory } from "../runtime/container-runtime.ts";
 
 /** What {@link PodWorker} needs. */
 export interface PodWorkerOptions {
-  readonly pod: DeepReadonly<Pod>;
+  readonly ref: PodRef;
+  readonly owner: Owner;
+  /** Where the pod stands: `newPod`, or `adoptPod` where an earlier program may have begun it. */
+  readonly state: PodState;
+  /** Ids of containers that an earlier program may have been about to start; default: none. */
+  readonly mayHaveBegun?: Iterable<string> | undefined;
   readonly runtime: ContainerRuntime;
   readonly prepare: PodPreparation;
+  readonly storage?: PodStorage | undefined;
+  /** The address of pods on the node's network. */
+  readonly hostIP?: string | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Called with each report that differs from the one before, and returns at once. */
@@ -38,23 +36,32 @@ export interface PodWorkerOptions {
 /** Runs one pod on a runtime, from its first container, or from where an earlier program left it, to its end. */
 export class PodWorker {
   readonly #options: PodWorkerOptions;
+  readonly #observer: PodObserver;
   readonly #inbox: PodEvent[] = [];
   readonly #gone = Promise.withResolvers<void>();
-  #state: PodState | undefined;
-  #lastReport = "";
+  #state: PodState;
+  #report: ProviderPodStatus;
+  #reportText = "";
   #timer: Disposable | undefined;
   #runner: EffectRunner | undefined;
   #prober: Prober | undefined;
   #isStepping = false;
-  #isOver = false;
 
   constructor(options: PodWorkerOptions) {
     this.#options = options;
+    this.#state = options.state;
+    this.#report = podReport(options.state, options.runtime.name);
+    this.#observer = new PodObserver({ ...options, state: () => this.#state, send: (event) => this.send(event) });
   }
 
-  /** The pod's state; `undefined` until the runtime was first asked what it holds. */
-  get state(): PodState | undefined {
+  /** The pod's state now. */
+  get state(): PodState {
     return this.#state;
+  }
+
+  /** The pod's status now. */
+  get report(): ProviderPodStatus {
+    return this.#report;
   }
 
   /**
@@ -63,7 +70,7 @@ export class PodWorker {
    * @throws `signal.reason` when aborted
    */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, logger, runtime, prepare } = this.#options;
+    const { clock, logger } = this.#options;
     const stop = new AbortController();
     const inner = AbortSignal.any([signal, stop.signal]);
     using prober = new Prober({
@@ -75,58 +82,78 @@ export class PodWorker {
     });
     const onAbort = (): void => this.#gone.reject(signal.reason);
     try {
-      const adopted = await this.#adopt(inner);
-      this.#prober = prober;
-      this.#runner = new EffectRunner({ runtime, prepare, clock, logger, signal: inner, send: (event) => this.send(event) });
-      this.#state = adopted;
+      signal.throwIfAborted();
       signal.addEventListener("abort", onAbort, { once: true });
+      this.#prober = prober;
+      this.#runner = new EffectRunner(
+        {
+          ...this.#options,
+          observer: this.#observer,
+          signal: inner,
+          podIP: (state) => this.#podIP(state),
+          send: (event) => this.send(event),
+          tell: (notice) => this.#options.onNotice(notice),
+        },
+        this.#options.mayHaveBegun ?? [],
+      );
       this.send({ kind: "tick" });
       await this.#gone.promise;
     } finally {
-      this.#isOver = true;
+      this.#runner = undefined;
       signal.removeEventListener("abort", onAbort);
       this.#timer?.[Symbol.dispose]();
       stop.abort(new Error("the pod's worker has ended"));
     }
   }
 
-  /** Takes in what has happened, at any time. Before the runtime was asked it waits. */
+  /** Takes in what has happened, at any time; before {@link run} and after its end it changes nothing. */
   send(event: PodEvent): void {
     this.#inbox.push(event);
-    if (this.#isStepping || !this.#state || this.#isOver) return;
+    if (this.#isStepping || !this.#runner) return;
     this.#isStepping = true;
     try {
-      for (let next = this.#inbox.shift(); next; next = this.#inbox.shift()) this.#step(next);
+      for (let next = this.#inbox.shift(); next; next = this.#inbox.shift()) this.#step(next, this.#runner);
     } finally {
       this.#isStepping = false;
     }
   }
 
-  /** Takes in what happened at the runtime. Ids that are none of this pod's are ignored. Never rejects. */
-  async runtimeEvent(event: RuntimeEvent, signal: AbortSignal): Promise<void> {
-    const state = this.#state;
-    if (!state) return;
+  /** Whether a container or sandbox of that id is one the pod runs on. */
+  isWatched(id: string): boolean {
+    return this.#observer.isWatched(id);
+  }
+
+  /** Takes in what happened at the runtime. Never rejects: what could not be looked at now is found by {@link compare}. */
+  async runtimeEvent(event: Exclude<RuntimeEvent, { readonly kind: "lost" }>, signal: AbortSignal): Promise<void> {
     try {
-      if (event.kind === "sandboxStopped") this.send({ kind: "sandboxStopped", sandboxId: event.id });
-      else if (event.kind === "lost") await this.#lookAtAll(state, signal);
-      else await this.#lookAt(event.id, signal);
+      if (event.kind === "sandboxStopped") await this.#observer.lookAtSandbox(event.id, signal);
+      else await this.#observer.lookAtContainer(event.id, signal);
     } catch (error) {
       if (!signal.aborted) this.#options.logger.warn({ err: error }, "the runtime could not be asked about a container");
     }
   }
 
-  #step(event: PodEvent): void {
-    if (!this.#state) return;
+  /** Compares what is known with a list of what the runtime holds of the pod. Never rejects. */
+  async compare(inventory: RuntimeInventory, signal: AbortSignal): Promise<void> {
+    try {
+      const effects = await this.#observer.compare(inventory, signal);
+      for (const effect of effects) if (effect.kind !== "event") this.#runner?.start(effect, this.#state);
+    } catch (error) {
+      if (!signal.aborted) this.#options.logger.warn({ err: error }, "the runtime could not be asked about a pod");
+    }
+  }
+
+  #step(event: PodEvent, runner: EffectRunner): void {
     const { state, effects } = podStep(this.#state, event, this.#now());
     this.#state = state;
     for (const effect of effects) {
       if (effect.kind === "event") this.#options.onNotice(effect);
-      else this.#runner?.start(effect, state);
+      else runner.start(effect, state);
     }
-    this.#runner?.dropUnwanted(state);
+    runner.dropUnwanted(state);
     this.#prober?.want(wantedProbes(state));
     this.#setTimer(state);
-    this.#report(state);
+    this.#tell(state);
     if (state.stage.kind === "gone") this.#gone.resolve();
   }
 
@@ -138,65 +165,25 @@ export class PodWorker {
       dueMs === undefined ? undefined : clock.setTimer(Math.max(0, dueMs - clock.monotonic()), () => this.send({ kind: "tick" }));
   }
 
-  #report(state: PodState): void {
+  #tell(state: PodState): void {
     const report = podReport(state, this.#options.runtime.name);
     const text = JSON.stringify(report);
-    if (text === this.#lastReport) return;
-    this.#lastReport = text;
+    if (text === this.#reportText) return;
+    this.#reportText = text;
+    this.#report = report;
     this.#options.onReport(report);
   }
 
-  /** Asks until the runtime answers. */
-  async #adopt(signal: AbortSignal): Promise<PodState> {
-    const { runtime, pod, clock, logger } = this.#options;
-    for (;;) {
-      try {
-        const inventory = await runtime.list({ [labelNames.podUid]: pod.metadata?.uid ?? "" }, signal);
-        return adoptPod(pod, inventory, this.#now());
-      } catch (error) {
-        signal.throwIfAborted();
-        logger.warn({ err: error, delayMs: askAgainMs }, "the runtime could not be asked what it holds of a pod");
-        await clock.sleep(askAgainMs, signal);
-      }
-    }
-  }
-
-  async #lookAtAll(state: PodState, signal: AbortSignal): Promise<void> {
-    if (state.stage.kind === "up") {
-      const { sandboxId } = state.stage;
-      const isReady = await this.#options.runtime.inspectSandbox(sandboxId, signal).then(
-        (sandbox) => sandbox.isReady,
-        (error: unknown) => {
-          if (isNotFound(error)) return false;
-          throw error;
-        },
-      );
-      if (!isReady) return this.send({ kind: "sandboxStopped", sandboxId });
-    }
-    const ids = [...state.containers.values()].flatMap(({ life }) => instanceOf(life)?.id ?? []);
-    await Promise.all(ids.map((id) => this.#lookAt(id, signal)));
-  }
-
-  async #lookAt(id: string, signal: AbortSignal): Promise<void> {
-    const found = [...(this.#state?.containers ?? [])].find(([, { life }]) => instanceOf(life)?.id === id);
-    if (!found) return;
-    const [container, { life }] = found;
-    const instance = instanceOf(life);
-    try {
-      const { state } = await this.#options.runtime.inspectContainer(id, signal);
-      if (state.kind === "exited") this.send({ kind: "exited", container, id, termination: toTermination(state, id) });
-    } catch (error) {
-      if (!isNotFound(error) || !instance) throw error;
-      this.send({ kind: "exited", container, id, termination: lostTermination(instance, this.#options.clock.now()) });
-    }
-  }
-
   #probe(probe: WantedProbe, signal: AbortSignal): ReturnType<typeof probeOnce> {
-    const state = this.#state;
-    const container = state?.plan.containers.find(({ name }) => name === probe.container)?.container;
-    if (!state || !container) return Promise.reject(new Error(`probe container ${probe.container}: it is not in the pod`));
-    const podIP = state.stage.kind === "up" ? state.stage.ips[0] : undefined;
-    return probeOnce(probe.spec, { runtime: this.#options.runtime, id: probe.id, container, podIP }, signal);
+    const container = this.#state.plan.containers.find(({ name }) => name === probe.container)?.container;
+    if (!container) return Promise.reject(new Error(`probe container ${probe.container}: it is not in the pod`));
+    const target = { runtime: this.#options.runtime, id: probe.id, container, podIP: this.#podIP(this.#state) };
+    return probeOnce(probe.spec, target, signal);
+  }
+
+  #podIP({ stage, plan: { pod } }: PodState): string | undefined {
+    const own = stage.kind === "up" ? stage.ips[0] : undefined;
+    return own ?? (isOnHostNetwork(pod) ? this.#options.hostIP : undefined);
   }
 
   #noteFailure({ container, kind }: WantedProbe, output: string): void {
@@ -208,4 +195,8 @@ export class PodWorker {
     const { clock } = this.#options;
     return { wallMs: clock.now(), monotonicMs: clock.monotonic() };
   }
+}
+
+function isOnHostNetwork({ spec }: DeepReadonly<Pod>): boolean {
+  return spec?.hostNetwork === true;
 }

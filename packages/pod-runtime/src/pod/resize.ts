@@ -1,0 +1,52 @@
+import type { ContainerRecord } from "./container-life.ts";
+import { retryMs, warning } from "./container-step.ts";
+import type { Instant } from "./instant.ts";
+import type { PodEffect, Step } from "./pod-effect.ts";
+import type { PodEvent } from "./pod-event.ts";
+import type { PlannedContainer } from "./pod-plan.ts";
+import { changedResources, needsRestart } from "./resources.ts";
+
+/** What is to be done about a running container's resources. */
+export type ResizeWish = "nothing" | "resize" | "restart";
+
+/** Compares what a container runs with to its spec; while the runtime is at it, or has to be given time, nothing is to be done. */
+export function resizeWish({ life, resources, resize }: ContainerRecord, { container }: PlannedContainer, now: Instant): ResizeWish {
+  if (life.kind !== "running") return "nothing";
+  const changed = changedResources(resources, container.resources);
+  if (changed.length === 0) return "nothing";
+  if (needsRestart(container, changed) || resize?.isRestartNeeded) return "restart";
+  return resize === undefined || (resize.retryAtMs !== undefined && resize.retryAtMs <= now.monotonicMs) ? "resize" : "nothing";
+}
+
+/** Begins to change a running container's resources in place. */
+export function beginResize(record: ContainerRecord, planned: PlannedContainer): Step<ContainerRecord> {
+  const { life } = record;
+  if (life.kind !== "running") return { state: record, effects: [] };
+  const target = planned.container.resources ?? {};
+  const effects: PodEffect[] = [{ kind: "resizeContainer", container: planned.name, id: life.instance.id }];
+  if (!record.resize) effects.push(told(planned, "ResizeStarted", `Resize of container ${planned.name} started`));
+  return { state: { ...record, resize: { target } }, effects };
+}
+
+/** Notes how a change of resources went. */
+export function resizeEnded(
+  record: ContainerRecord,
+  event: Extract<PodEvent, { readonly kind: "resized" | "resizeFailed" }>,
+  { planned, now }: { readonly planned: PlannedContainer; readonly now: Instant },
+): Step<ContainerRecord> {
+  const { resize } = record;
+  if (!resize) return { state: record, effects: [] };
+  if (event.kind === "resized") {
+    const effects = [told(planned, "ResizeCompleted", `Resize of container ${planned.name} completed`)];
+    return { state: { ...record, resources: resize.target, resize: undefined }, effects };
+  }
+  const { message, isRestartNeeded } = event;
+  return {
+    state: { ...record, resize: { ...resize, message, isRestartNeeded, retryAtMs: now.monotonicMs + retryMs } },
+    effects: [warning("ResizeError", `Resize of container ${planned.name} failed: ${message}`, planned)],
+  };
+}
+
+function told({ name }: PlannedContainer, reason: string, message: string): PodEffect {
+  return { kind: "event", type: "Normal", reason, message, container: name };
+}

@@ -1,0 +1,44 @@
+import type { Clock } from "@virtual-kubelet/core";
+import type { CallDeadlines } from "./provider-options.ts";
+import { callWithin } from "../runtime/call-within.ts";
+import type { ContainerRuntime } from "../runtime/container-runtime.ts";
+
+/**
+ * A runtime whose calls end in time, with DeadlineExceededError, also where it does not heed its signal. What such a call
+ * had begun may be done or not.
+ *
+ * @returns all of the runtime; logs, exec, attach, port-forward, events and pulls may take any time
+ */
+export function withDeadlines(runtime: ContainerRuntime, clock: Clock, deadlines: CallDeadlines = {}): ContainerRuntime {
+  const { readMs = 60_000, changeMs = 120_000, startMs = 240_000, stopMs = 30_000 } = deadlines;
+  const within = <T>(what: string, ms: number, signal: AbortSignal, call: (signal: AbortSignal) => Promise<T>): Promise<T> =>
+    callWithin({ what: `${runtime.name}: ${what}`, ms, clock }, signal, call);
+  const network = runtime.network?.bind(runtime);
+  return {
+    name: runtime.name,
+    createSandbox: (spec, signal) => within("create a sandbox", changeMs, signal, (inner) => runtime.createSandbox(spec, inner)),
+    stopSandbox: (id, signal) => within(`stop sandbox ${id}`, changeMs, signal, (inner) => runtime.stopSandbox(id, inner)),
+    removeSandbox: (id, signal) => within(`remove sandbox ${id}`, changeMs, signal, (inner) => runtime.removeSandbox(id, inner)),
+    createContainer: (sandboxId, spec, signal) =>
+      within("create a container", changeMs, signal, (inner) => runtime.createContainer(sandboxId, spec, inner)),
+    startContainer: (id, signal) => within(`start container ${id}`, startMs, signal, (inner) => runtime.startContainer(id, inner)),
+    stopContainer: (id, options, signal) =>
+      within(`stop container ${id}`, options.graceMs + stopMs, signal, (inner) => runtime.stopContainer(id, options, inner)),
+    killContainer: (id, signal) => within(`kill container ${id}`, stopMs, signal, (inner) => runtime.killContainer(id, inner)),
+    removeContainer: (id, signal) => within(`remove container ${id}`, changeMs, signal, (inner) => runtime.removeContainer(id, inner)),
+    resizeContainer: (id, limits, signal) =>
+      within(`resize container ${id}`, changeMs, signal, (inner) => runtime.resizeContainer(id, limits, inner)),
+    list: (labels, signal) => within("list", readMs, signal, (inner) => runtime.list(labels, inner)),
+    inspectContainer: (id, signal) => within(`inspect container ${id}`, readMs, signal, (inner) => runtime.inspectContainer(id, inner)),
+    inspectSandbox: (id, signal) => within(`inspect sandbox ${id}`, readMs, signal, (inner) => runtime.inspectSandbox(id, inner)),
+    inspectImage: (image, signal) => within(`inspect image ${image}`, readMs, signal, (inner) => runtime.inspectImage(image, inner)),
+    stats: (id, signal) => within(`measure container ${id}`, readMs, signal, (inner) => runtime.stats(id, inner)),
+    ...(network && { network: (id, signal) => within(`measure sandbox ${id}`, readMs, signal, (inner) => network(id, inner)) }),
+    events: (signal) => runtime.events(signal),
+    pullImage: (image, credentials, signal) => runtime.pullImage(image, credentials, signal),
+    exec: (id, command, io, signal) => runtime.exec(id, command, io, signal),
+    attach: (id, io, signal) => runtime.attach(id, io, signal),
+    logs: (id, options, signal) => runtime.logs(id, options, signal),
+    portForward: (id, port, stream, signal) => runtime.portForward(id, port, stream, signal),
+  };
+}

@@ -1,0 +1,222 @@
+import type { DeepReadonly, Owner, Pod, PodRef, ProviderHost, ProviderPodStatus } from "@virtual-kubelet/core";
+import { groupByPod, type RuntimePod } from "./runtime-pods.ts";
+import type { PodStorage } from "./provider-options.ts";
+import type { Instant } from "../pod/instant.ts";
+import { planPod } from "../pod/pod-plan.ts";
+import { podReport } from "../pod/pod-report.ts";
+import type { PodState } from "../pod/pod-state.ts";
+import { newPod } from "../pod/pod-step.ts";
+import type { ContainerRuntime } from "../runtime/container-runtime.ts";
+import { labelNames, ownerLabels } from "../runtime/labels.ts";
+import { adoptPod, endedUnheard } from "../worker/adopt.ts";
+import { writtenMessage } from "../worker/container-end.ts";
+import type { PodPreparation } from "../worker/effect-runner.ts";
+import { podFromLabels } from "../worker/pod-from-labels.ts";
+import { PodWorker } from "../worker/pod-worker.ts";
+
+/** How long after a failure a pod that was taken over tries again to keep its volumes up to date, in milliseconds. */
+const prepareAgainMs = 10_000;
+
+/** A pod that a worker runs. */
+export interface HeldPod {
+  readonly ref: PodRef;
+  readonly worker: PodWorker;
+  /** Wall-clock milliseconds since the epoch. */
+  readonly createdAtMs: number;
+}
+
+/** What {@link HeldPods} needs. */
+export interface HeldPodsOptions {
+  readonly host: ProviderHost;
+  readonly runtime: ContainerRuntime;
+  readonly preparation: PodPreparation;
+  readonly storage?: PodStorage | undefined;
+  /** A pod has another status. */
+  onReport(ref: PodRef, status: ProviderPodStatus): void;
+  /** The runtime holds nothing of a pod any more. */
+  onGone(ref: PodRef): void;
+}
+
+/**
+ * The pods of a node on a runtime: each by its UID, with a worker for those that run, and for all others what the runtime
+ * itself tells.
+ */
+export class HeldPods implements AsyncDisposable {
+  readonly #options: HeldPodsOptions;
+  readonly #owner: Owner;
+  readonly #pods = new Map<string, HeldPod>();
+  readonly #taking = new Map<string, Promise<HeldPod>>();
+  readonly #running = new Set<Promise<void>>();
+  /** For each list that is under way, the pods that ended since it was asked for: it may still hold them. */
+  readonly #endedSince = new Set<Set<string>>();
+  readonly #end = new AbortController();
+  #listed: ReadonlySet<string> | undefined;
+
+  constructor(options: HeldPodsOptions) {
+    this.#options = options;
+    this.#owner = { clusterId: options.host.clusterId, nodeName: options.host.nodeName };
+  }
+
+  /** Whose everything here is. */
+  get owner(): Owner {
+    return this.#owner;
+  }
+
+  get(uid: string): HeldPod | undefined {
+    return this.#pods.get(uid);
+  }
+
+  values(): readonly HeldPod[] {
+    return [...this.#pods.values()];
+  }
+
+  /** Whether anything may be left of a pod; before the first list that is so of every pod. */
+  isKnown(uid: string): boolean {
+    return this.#pods.has(uid) || this.#taking.has(uid) || (this.#listed?.has(uid) ?? true);
+  }
+
+  /** Asks the runtime for all that is ours, by pod. @throws as the runtime; never gives a part */
+  async listAll(signal: AbortSignal): Promise<ReadonlyMap<string, RuntimePod>> {
+    const pods = await this.#list(ownerLabels(this.#owner), signal);
+    this.#listed = new Set(pods.keys());
+    return pods;
+  }
+
+  /** Asks the runtime for what is ours of one pod; `undefined` if there is nothing. @throws as the runtime */
+  async find({ uid }: PodRef, signal: AbortSignal): Promise<RuntimePod | undefined> {
+    return (await this.#list({ ...ownerLabels(this.#owner), [labelNames.podUid]: uid }, signal)).get(uid);
+  }
+
+  /**
+   * Has a worker run the pod, from where the runtime has it; one that is held already stays as it is.
+   *
+   * @param found - what the runtime holds of the pod
+   */
+  take(pod: DeepReadonly<Pod>, found: RuntimePod | undefined): Promise<HeldPod> {
+    const uid = pod.metadata?.uid ?? "";
+    const held = this.#pods.get(uid);
+    if (held) return Promise.resolve(held);
+    const taking = this.#taking.get(uid) ?? this.#take(pod, found).finally(() => this.#taking.delete(uid));
+    this.#taking.set(uid, taking);
+    return taking;
+  }
+
+  /** The pod that stands behind what the runtime holds: the API server's, or what its labels tell. */
+  podOf({ ref, inventory }: RuntimePod): DeepReadonly<Pod> {
+    return this.#options.host.findPod(ref) ?? podFromLabels(ref, inventory);
+  }
+
+  /** Where a pod stands that no worker runs. */
+  stateOf(found: RuntimePod): PodState {
+    return adoptPod(this.podOf(found), { inventory: found.inventory }, this.#now());
+  }
+
+  /** Its status. */
+  statusOf(found: RuntimePod): ProviderPodStatus {
+    return podReport(this.stateOf(found), this.#options.runtime.name);
+  }
+
+  /** Lets all workers go. What runs goes on. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#end.abort(new Error("the provider was closed"));
+    await Promise.allSettled([...this.#running, ...this.#taking.values()]);
+  }
+
+  async #list(labels: Readonly<Record<string, string>>, signal: AbortSignal): Promise<ReadonlyMap<string, RuntimePod>> {
+    const ended = new Set<string>();
+    this.#endedSince.add(ended);
+    try {
+      const pods = groupByPod(await this.#options.runtime.list(labels, signal));
+      return new Map([...pods].filter(([uid]) => !ended.has(uid)));
+    } finally {
+      this.#endedSince.delete(ended);
+    }
+  }
+
+  async #take(pod: DeepReadonly<Pod>, found: RuntimePod | undefined): Promise<HeldPod> {
+    const { host, runtime, preparation, storage, onReport } = this.#options;
+    const ref = refOf(pod);
+    const messages = found ? await this.#readMessages(pod, found) : undefined;
+    this.#end.signal.throwIfAborted();
+    const state = found ? adoptPod(pod, { inventory: found.inventory, messages }, this.#now()) : newPod(planPod(pod), this.#now());
+    const unstarted = found?.inventory.containers.filter((container) => container.state.kind === "created") ?? [];
+    const worker = new PodWorker({
+      ref,
+      owner: this.#owner,
+      state,
+      mayHaveBegun: unstarted.map(({ id }) => id),
+      runtime,
+      prepare: preparation,
+      storage,
+      hostIP: host.nodeAddress,
+      clock: host.clock,
+      logger: host.logger.child({ pod: `${ref.namespace}/${ref.name}`, uid: ref.uid }),
+      onReport: (status) => onReport(ref, status),
+      onNotice: ({ type, reason, message, container }) => host.recordEvent(ref, { type, reason, message, container }),
+    });
+    const held = { ref, worker, createdAtMs: found?.createdAtMs ?? host.clock.now() };
+    this.#pods.set(ref.uid, held);
+    this.#track(this.#run(held));
+    if (state.stage.kind === "up" && storage) this.#track(this.#keepPrepared(held, storage));
+    return held;
+  }
+
+  #track(work: Promise<void>): void {
+    this.#running.add(work);
+    void work.finally(() => this.#running.delete(work));
+  }
+
+  /** Never rejects. */
+  async #run(held: HeldPod): Promise<void> {
+    const { ref, worker } = held;
+    const { signal } = this.#end;
+    try {
+      await worker.run(signal);
+      for (const ended of this.#endedSince) ended.add(ref.uid);
+      this.#pods.delete(ref.uid);
+      this.#options.onGone(ref);
+    } catch (error) {
+      this.#pods.delete(ref.uid);
+      if (!signal.aborted)
+        this.#options.host.logger.error({ pod: `${ref.namespace}/${ref.name}`, err: error }, "a pod's worker has failed");
+    }
+  }
+
+  /** Volumes of a pod that was taken over are followed again. Never rejects. */
+  async #keepPrepared(held: HeldPod, storage: PodStorage): Promise<void> {
+    const { clock, logger } = this.#options.host;
+    const { signal } = this.#end;
+    while (!signal.aborted && this.#pods.get(held.ref.uid) === held && !held.worker.state.ending) {
+      try {
+        return await storage.prepare(held.worker.state.plan.pod, signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        logger.warn(
+          { pod: `${held.ref.namespace}/${held.ref.name}`, err: error },
+          "the volumes of a pod are not kept up to date; tried again",
+        );
+        await clock.sleep(prepareAgainMs, signal).catch(() => {});
+      }
+    }
+  }
+
+  async #readMessages(pod: DeepReadonly<Pod>, { ref, inventory }: RuntimePod): Promise<ReadonlyMap<string, string>> {
+    const { runtime, storage, host } = this.#options;
+    const planned = new Map(planPod(pod).containers.map((container) => [container.name, container]));
+    const read = endedUnheard(pod, inventory).map(async ({ container, attempt, id, exit }): Promise<[string, string]> => {
+      const ended = { ref, planned: planned.get(container), container, attempt, id };
+      return [id, await writtenMessage(ended, exit, { runtime, storage, clock: host.clock, logger: host.logger }, this.#end.signal)];
+    });
+    return new Map(await Promise.all(read));
+  }
+
+  #now(): Instant {
+    const { clock } = this.#options.host;
+    return { wallMs: clock.now(), monotonicMs: clock.monotonic() };
+  }
+}
+
+/** What names a pod. */
+export function refOf({ metadata }: DeepReadonly<Pod>): PodRef {
+  return { namespace: metadata?.namespace ?? "default", name: metadata?.name ?? "", uid: metadata?.uid ?? "" };
+}

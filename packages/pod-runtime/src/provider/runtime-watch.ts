@@ -1,0 +1,84 @@
+import type { Clock, Logger, Random } from "@virtual-kubelet/core";
+import { backoffMs, type Backoff } from "@virtual-kubelet/kube-client";
+import type { ContainerRuntime, RuntimeEvent } from "../runtime/container-runtime.ts";
+
+const retry: Backoff = { initialMs: 1_000, maxMs: 10_000 };
+
+/** What {@link RuntimeWatch} needs. */
+export interface RuntimeWatchOptions {
+  readonly runtime: Pick<ContainerRuntime, "events">;
+  /** How often everything is looked at, whatever the runtime tells. */
+  readonly relistMs: number;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  /** Something happened; returns at once. */
+  onEvent(event: Exclude<RuntimeEvent, { readonly kind: "lost" }>): void;
+  /** Looks at everything. What it throws has it tried again. */
+  relist(signal: AbortSignal): Promise<void>;
+}
+
+/** Follows what happens at a runtime, and looks at everything when something may have been missed. */
+export class RuntimeWatch {
+  readonly #options: RuntimeWatchOptions;
+  #relisting: Promise<void> | undefined;
+  #isDirty = false;
+
+  constructor(options: RuntimeWatchOptions) {
+    this.#options = options;
+  }
+
+  /** Works until aborted; never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all([this.#follow(signal), this.#repeat(signal)]);
+    await this.#relisting;
+  }
+
+  async #follow(signal: AbortSignal): Promise<void> {
+    const { runtime, clock, random, logger, onEvent } = this.#options;
+    for (let failures = 1; !signal.aborted; failures++) {
+      try {
+        for await (const event of runtime.events(signal)) {
+          failures = 0;
+          if (event.kind === "lost") this.#markDirty(signal);
+          else onEvent(event);
+        }
+      } catch (error) {
+        if (signal.aborted) return;
+        logger.warn({ err: error }, "the runtime's events have ended; they are asked for again");
+      }
+      await clock.sleep(backoffMs(retry, Math.max(1, failures), random), signal).catch(() => {});
+    }
+  }
+
+  async #repeat(signal: AbortSignal): Promise<void> {
+    const { clock, random, relistMs } = this.#options;
+    while (!signal.aborted) {
+      await clock.sleep(relistMs * (1 + random.next() / 10), signal).catch(() => {});
+      if (!signal.aborted) this.#markDirty(signal);
+    }
+  }
+
+  /** Has everything looked at soon; once more if that is under way. */
+  #markDirty(signal: AbortSignal): void {
+    this.#isDirty = true;
+    this.#relisting ??= this.#relist(signal).finally(() => (this.#relisting = undefined));
+  }
+
+  /** Never rejects. */
+  async #relist(signal: AbortSignal): Promise<void> {
+    const { relist, clock, random, logger } = this.#options;
+    for (let failures = 0; this.#isDirty && !signal.aborted;) {
+      this.#isDirty = false;
+      try {
+        await relist(signal);
+        failures = 0;
+      } catch (error) {
+        if (signal.aborted) return;
+        this.#isDirty = true;
+        if (++failures === 1) logger.warn({ err: error }, "the runtime gave no list; what was last known stays, and it is asked again");
+        await clock.sleep(backoffMs(retry, failures, random), signal).catch(() => {});
+      }
+    }
+  }
+}

@@ -1,0 +1,78 @@
+import type { Clock, ContainerLogs, Logger, PodRef } from "@virtual-kubelet/core";
+import type { Termination } from "../pod/container-life.ts";
+import type { PlannedContainer } from "../pod/pod-plan.ts";
+import { toTermination } from "../pod/termination.ts";
+import { callWithin } from "../runtime/call-within.ts";
+import type { ContainerRuntime, RuntimeExit } from "../runtime/container-runtime.ts";
+import type { PodStorage } from "../provider/provider-options.ts";
+
+/** Most that is taken of a container's log for its termination message. Source: kubernetes v1.36.3 pkg/kubelet/container/runtime.go. */
+const maxLogLines = 80;
+const maxLogBytes = 2048;
+
+/** How long an end waits for what the container wrote about it, in milliseconds. */
+const maxReadMs = 10_000;
+
+/** A container that has ended. */
+export interface EndedContainer {
+  readonly ref: PodRef;
+  /** Absent where the spec does not name it any more. */
+  readonly planned: PlannedContainer | undefined;
+  readonly container: string;
+  readonly attempt: number;
+  readonly id: string;
+}
+
+/** What {@link writtenMessage} reads with. */
+export interface EndReader {
+  readonly runtime: Pick<ContainerRuntime, "logs">;
+  readonly storage?: Pick<PodStorage, "terminationMessage"> | undefined;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** How a container ended, with what it wrote about it. */
+export async function readEnd(ended: EndedContainer, exit: RuntimeExit, reader: EndReader, signal: AbortSignal): Promise<Termination> {
+  return toTermination(exit, ended.id, await writtenMessage(ended, exit, reader, signal));
+}
+
+/**
+ * What a container wrote about its end: its termination message, or where it asks for that and failed without one, the end
+ * of its log. What cannot be read is empty: an end is never kept back for it.
+ *
+ * @throws `signal.reason` when aborted
+ */
+export async function writtenMessage(ended: EndedContainer, exit: RuntimeExit, reader: EndReader, signal: AbortSignal): Promise<string> {
+  // What never ran has written nothing.
+  if (exit.startedAtMs === undefined) return "";
+  const { ref, container, attempt, id, planned } = ended;
+  const { runtime, storage, clock } = reader;
+  const takesLog = planned?.container.terminationMessagePolicy === "FallbackToLogsOnError" && exit.exitCode !== 0;
+  if (!storage && !takesLog) return "";
+  try {
+    return await callWithin({ what: `read what container ${container} wrote of its end`, ms: maxReadMs, clock }, signal, async (inner) => {
+      const message = (await storage?.terminationMessage(ref, container, attempt, inner)) ?? "";
+      return message === "" && takesLog ? endOfLog(id, runtime, inner) : message;
+    });
+  } catch (error) {
+    signal.throwIfAborted();
+    reader.logger.warn({ pod: `${ref.namespace}/${ref.name}`, container, err: error }, "a termination message could not be read");
+    return "";
+  }
+}
+
+async function endOfLog(id: string, runtime: EndReader["runtime"], signal: AbortSignal): Promise<string> {
+  const options = { follow: false, previous: false, timestamps: false, tailLines: maxLogLines };
+  const logs = await runtime.logs(id, options, signal);
+  const lines = (await tail(logs)).split("\n").slice(-maxLogLines - 1);
+  const text = (logs.timestamps ? lines.map((line) => line.replace(/^\d{4}-\d\d-\d\dT\S+ /, "")) : lines).join("\n");
+  return Buffer.from(text).subarray(-maxLogBytes).toString("utf8");
+}
+
+/** The end of a log; with times there is more of it to take. */
+async function tail({ data, timestamps }: ContainerLogs): Promise<string> {
+  const keepBytes = maxLogBytes + (timestamps ? (maxLogLines + 1) * 40 : 0);
+  let kept = Buffer.alloc(0);
+  for await (const chunk of data) kept = Buffer.concat([kept, Buffer.from(chunk)]).subarray(-keepBytes);
+  return kept.toString("utf8");
+}

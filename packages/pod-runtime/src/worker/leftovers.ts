@@ -1,0 +1,48 @@
+import { instanceOf } from "../pod/container-life.ts";
+import type { PodEffect } from "../pod/pod-effect.ts";
+import type { PodState } from "../pod/pod-state.ts";
+import type { RuntimeContainer, RuntimeInventory, RuntimeSandbox } from "../runtime/container-runtime.ts";
+import { tryAttempt, tryContainerIdentity } from "../runtime/labels.ts";
+
+/**
+ * What the runtime holds of earlier attempts, for which nobody has a use any more: of each container the last two that have
+ * ended stay for their logs, and of the sandboxes the newest and those that such containers are in. What may belong to a
+ * call that is under way is never among it.
+ */
+export function leftovers(state: PodState, { sandboxes, containers }: RuntimeInventory): readonly PodEffect[] {
+  const kept = keptContainers(state);
+  const isLeft = (container: RuntimeContainer): boolean => !kept.has(container.id) && isOld(container, state);
+  const goesWhole = sandboxes.filter(
+    (sandbox) => isOldSandbox(sandbox, state) && containers.every((held) => held.sandboxId !== sandbox.id || !kept.has(held.id)),
+  );
+  return [
+    ...goesWhole.map(({ id }): PodEffect => ({ kind: "removeSandbox", sandboxId: id })),
+    ...containers
+      .filter((container) => isLeft(container) && !goesWhole.some(({ id }) => id === container.sandboxId))
+      .map(({ id }): PodEffect => ({ kind: "removeContainer", id })),
+  ];
+}
+
+function keptContainers({ containers }: PodState): ReadonlySet<string> {
+  const records = [...containers.values()];
+  return new Set(
+    records.flatMap(({ life, lastTermination, previousTermination }) =>
+      [instanceOf(life)?.id, lastTermination?.id, previousTermination?.id].filter((id) => id !== undefined),
+    ),
+  );
+}
+
+function isOld({ labels }: RuntimeContainer, { containers }: PodState): boolean {
+  const identity = tryContainerIdentity(labels);
+  const record = identity && containers.get(identity.container);
+  // Of the newest attempt a start may be under way, and one that failed takes up its container again.
+  return identity !== undefined && record !== undefined && identity.attempt < record.attempt;
+}
+
+function isOldSandbox({ id, labels, isReady }: RuntimeSandbox, { stage, sandboxAttempt }: PodState): boolean {
+  const attempt = tryAttempt(labels);
+  const isCurrent = "sandboxId" in stage && stage.sandboxId === id;
+  if (attempt === undefined || isCurrent) return false;
+  // The newest one stays with a pod that has ended, whose logs may still be asked for.
+  return attempt < sandboxAttempt && (stage.kind === "up" || !isReady);
+}
