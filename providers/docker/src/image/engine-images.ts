@@ -78,8 +78,9 @@ export class EngineImages implements ImageCollection {
     const images = await this.#options.engine.client.listImages({ abortSignal: signal });
     const found = images.find((image) => image.Id === id);
     if (!found) return;
-    const tags = (found.RepoTags ?? []).filter((name) => !name.includes("<none>"));
-    const names = tags.length > 1 ? tags : [id];
+    const known = [...(found.RepoTags ?? []), ...(found.RepoDigests ?? [])].filter((name) => !name.includes("<none>"));
+    // By its id alone it would not go while it has names in several repositories; with the last name it goes.
+    const names = known.length > 1 ? known : [id];
     for (const name of names) await this.#remove(name, signal);
   }
 

@@ -1,0 +1,188 @@
+import type { ConfigSchema } from "@virtual-kubelet/core";
+import type { PodPolicy } from "@virtual-kubelet/pod-runtime";
+import { z } from "zod";
+import type { DeviceSettings } from "./runtime-settings.ts";
+
+/** The parsed configuration, with its defaults. */
+export interface DockerConfig {
+  /** `unix:///path` or `tcp://host:port`; absent: what {@link context} or the usual sockets say. */
+  readonly host?: string | undefined;
+  /** A context of the docker command. */
+  readonly context?: string | undefined;
+  /** Folder with `ca.pem`, `cert.pem` and `key.pem` for a TCP host. */
+  readonly certPath?: string | undefined;
+  /** Whether the certificate of a TCP host is checked. */
+  readonly tlsVerify?: boolean | undefined;
+  /** Folder of the docker command's settings; absent: `.docker` in the home folder. */
+  readonly configFolder?: string | undefined;
+  readonly sandboxImage: string;
+  /** Where volumes and other files of pods are: an absolute path. */
+  readonly rootDirectory: string;
+  /** The engine's network that pods are on. */
+  readonly network: string;
+  /** Networks that pods may choose by annotation. */
+  readonly podNetworks: readonly string[];
+  readonly clusterDNS: readonly string[];
+  /** File that tells of the node's DNS; absent: `/etc/resolv.conf`. */
+  readonly resolvConf?: string | undefined;
+  readonly policy: PodPolicy;
+  readonly cgroupParent?: string | undefined;
+  /** Processes a container may have at most; absent: any number. */
+  readonly pidsLimit?: number | undefined;
+  readonly namePrefix: string;
+  readonly log: DockerLogConfig;
+  readonly runtimeClasses: Readonly<Record<string, string>>;
+  readonly devices: Readonly<Record<string, DeviceSettings>>;
+  /** Ids of the GPUs pods may have; `auto`: all that the NVIDIA driver shows. */
+  readonly gpus: "auto" | readonly string[];
+  /** Folder of seccomp profiles; absent: `seccomp` in {@link rootDirectory}. */
+  readonly seccompFolder?: string | undefined;
+  readonly pulls: DockerPullConfig;
+  /** A `config.json` with the node's own credentials for registries. */
+  readonly registryConfig?: string | undefined;
+  /** What the node has, in place of what the engine says; quantities by resource. */
+  readonly capacity: Readonly<Record<string, string>>;
+}
+
+/** How much of containers' output is kept. */
+export interface DockerLogConfig {
+  /** Such as `10m`. */
+  readonly maxSize: string;
+  readonly maxFiles: number;
+}
+
+/** How images are pulled. */
+export interface DockerPullConfig {
+  /** Pulls at once. */
+  readonly parallel: number;
+  /** How long a pull may show no progress. */
+  readonly progressTimeoutSeconds: number;
+}
+
+const absolutePath = z.string().regex(/^\/(?!.*(^|\/)\.\.(\/|$))/, "expected an absolute path");
+const quantity = z
+  .union([
+    z.string().regex(/^(\d+\.?\d*|\.\d+)(m|k|[MGTPE]|[KMGTPE]i)?$/, "expected a quantity such as 20, 500m or 100Gi"),
+    z.number().nonnegative(),
+  ])
+  .transform(String);
+const reservedNetworks: ReadonlySet<string> = new Set(["host", "none", "default"]);
+const networkName = z.string().refine((name) => /^[a-zA-Z0-9][a-zA-Z0-9_.-]*$/.test(name) && !reservedNetworks.has(name), {
+  error: "expected the name of a network of the engine, and neither host nor none",
+});
+
+const policySchema = z.strictObject({
+  privileged: z.boolean().optional().describe("Lets containers be privileged: they own the machine; default false"),
+  hostPaths: z.array(absolutePath).optional().describe("Folders of the machine that pods may mount, with all below; / is everything"),
+  hostNetwork: z.boolean().optional().describe("Lets pods use the machine's network; default false"),
+  hostPID: z.boolean().optional().describe("Lets pods see the machine's processes; default false"),
+  hostIPC: z.boolean().optional().describe("Lets pods use the machine's shared memory; default false"),
+  hostPorts: z.boolean().optional().describe("Lets pods take ports of the machine; default true"),
+  capabilities: z
+    .array(z.string())
+    .optional()
+    .describe("Linux capabilities that containers may add besides those of Kubernetes' baseline; ALL is every one"),
+  sysctls: z.array(z.string()).optional().describe("Sysctls that pods may set besides the safe ones; a * at the end stands for any rest"),
+  unconfined: z
+    .boolean()
+    .optional()
+    .describe("Lets containers go without seccomp, AppArmor, SELinux types and masked /proc; default false"),
+});
+
+const schema: z.ZodType<DockerConfig> = z.strictObject({
+  host: z
+    .string()
+    .regex(
+      /^(unix:\/\/\/|tcp:\/\/|https?:\/\/)/,
+      "expected unix:///path or tcp://host:port; ssh:// and npipe:// are engines of other machines",
+    )
+    .optional()
+    .meta({
+      env: "DOCKER_HOST",
+      description: "Where the engine answers: unix:///path or tcp://host:port; default: the context's, else the first usual socket",
+    }),
+  context: z.string().optional().meta({ env: "DOCKER_CONTEXT", description: "A context of the docker command; default: its current one" }),
+  certPath: absolutePath
+    .optional()
+    .meta({ env: "DOCKER_CERT_PATH", description: "Folder with ca.pem, cert.pem and key.pem, for tcp:// with TLS" }),
+  tlsVerify: z
+    .boolean()
+    .optional()
+    .meta({ env: "DOCKER_TLS_VERIFY", description: "Uses TLS for tcp://, and checks the engine's certificate" }),
+  configFolder: absolutePath
+    .optional()
+    .meta({ env: "DOCKER_CONFIG", description: "The docker command's own settings, with its contexts; default ~/.docker" }),
+  sandboxImage: z
+    .string()
+    .min(1)
+    .default("registry.k8s.io/pause:3.10")
+    .describe("Image of the container that holds a pod's network; it is PID 1 where a pod shares processes"),
+  rootDirectory: absolutePath
+    .default("/var/lib/virtual-kubelet/docker")
+    .describe("Volumes and other files of pods; the engine must see it under the same path. Each node needs its own"),
+  network: networkName.default("bridge").describe("The engine's network that pods are on"),
+  podNetworks: z
+    .array(networkName)
+    .default([])
+    .describe("Networks of the engine that a pod may choose instead, by the annotation docker.virtual-kubelet.io/network"),
+  clusterDNS: z
+    .array(z.union([z.ipv4(), z.ipv6()], "expected an IP address"))
+    .default([])
+    .describe("Addresses of the cluster's DNS; without, pods are given the machine's"),
+  resolvConf: absolutePath.optional().describe("File that tells of the machine's DNS; default /etc/resolv.conf"),
+  policy: policySchema.default({}).describe("What pods may ask of the machine; all that is not allowed is refused"),
+  cgroupParent: z.string().min(1).optional().describe("Parent cgroup of all containers: a path, or a slice with the systemd driver"),
+  pidsLimit: z.int().positive().optional().describe("Processes a container may have; default: any number"),
+  namePrefix: z
+    .string()
+    .regex(/^[a-zA-Z0-9][a-zA-Z0-9.-]*$/, "expected letters, digits, dots and dashes")
+    .default("vk")
+    .describe("How names of containers at the engine begin; not k8s, by which other kubelets know their own"),
+  log: z
+    .strictObject({
+      maxSize: z
+        .string()
+        .regex(/^\d+[kmg]$/, "expected a size such as 10m")
+        .default("10m")
+        .describe("Size at which a container's log is rotated"),
+      maxFiles: z.int().positive().default(5).describe("Rotated files kept of a container"),
+    })
+    .prefault({})
+    .describe("How much of containers' output is kept"),
+  runtimeClasses: z
+    .record(z.string(), z.string())
+    .default({})
+    .describe("OCI runtimes of the engine by runtimeClassName; default: the runtime of that name"),
+  devices: z
+    .record(
+      z.string().regex(/^[^/\s]+\/[^/\s]+$/, "expected a resource such as example.com/fuse"),
+      z.strictObject({
+        paths: z.array(absolutePath).min(1).describe("Devices that a container with the resource is given"),
+        count: z.int().positive().optional().describe("How many the node offers; default 100"),
+      }),
+    )
+    .default({})
+    .describe("Devices of the machine by extended resource; all who ask share them"),
+  gpus: z
+    .union([z.literal("auto"), z.array(z.string().min(1))], "expected auto, or a list of GPU ids")
+    .default("auto")
+    .describe("NVIDIA GPUs that pods may have, by id: each is given to one container; auto is all there are"),
+  seccompFolder: absolutePath.optional().describe("Folder of seccomp profiles for type Localhost; default: seccomp in rootDirectory"),
+  pulls: z
+    .strictObject({
+      parallel: z.int().positive().default(5).describe("Images pulled at once"),
+      progressTimeoutSeconds: z.int().positive().default(300).describe("A pull without any progress for so long has failed"),
+    })
+    .prefault({})
+    .describe("How images are pulled"),
+  registryConfig: absolutePath
+    .optional()
+    .describe("A docker config.json with the node's own registry credentials, besides the pods' imagePullSecrets"),
+  capacity: z.record(z.string(), quantity).default({}).describe("What the node has, by resource, in place of what the engine says"),
+});
+
+/** Schema of the provider's configuration. */
+export const dockerConfigSchema: ConfigSchema<DockerConfig> = {
+  safeParse: (input) => schema.safeParse(input ?? {}),
+  toJSONSchema: () => z.toJSONSchema(schema, { io: "input" }),
+};

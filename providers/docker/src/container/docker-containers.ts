@@ -1,0 +1,200 @@
+import { ConflictError, isConflict, isNotFound, UnsupportedError } from "@virtual-kubelet/errdefs";
+import { labelNames, type ContainerSpec, type ResourceLimits, type StopContainerOptions } from "@virtual-kubelet/pod-runtime";
+import type { ContainerInspectInfo } from "dockerode";
+import type { DockerEngine } from "../engine/docker-engine.ts";
+import type { EngineFacts } from "../engine/engine-facts.ts";
+import { engineMessageOf, engineStatusOf } from "../engine/engine-error.ts";
+import type { EngineObjects } from "../engine/engine-objects.ts";
+import type { EngineImages } from "../image/engine-images.ts";
+import { readState } from "../inventory/container-reading.ts";
+import type { EngineInventory } from "../inventory/engine-inventory.ts";
+import { isSameObject, objectName } from "../object-names.ts";
+import type { DockerRuntimeSettings } from "../runtime-settings.ts";
+import type { DockerSandboxes } from "../sandbox/docker-sandboxes.ts";
+import { ociRuntime } from "../sandbox/runtime-class.ts";
+import { containerBody } from "./container-body.ts";
+import { needsImageUser } from "./container-user.ts";
+import { devicesOf, gpuResource, unitsOf, type GpuAllocator } from "./gpu-allocator.ts";
+import { readSeccompProfile } from "./seccomp-profile.ts";
+import { localSeccompProfile } from "./security-options.ts";
+
+/** What {@link DockerContainers} needs. */
+export interface DockerContainersOptions {
+  readonly engine: DockerEngine;
+  readonly facts: (signal: AbortSignal) => Promise<EngineFacts>;
+  readonly objects: EngineObjects;
+  readonly inventory: EngineInventory;
+  readonly images: EngineImages;
+  readonly sandboxes: DockerSandboxes;
+  readonly gpus: GpuAllocator;
+  readonly settings: DockerRuntimeSettings;
+}
+
+/** The containers in the pods' sandboxes. */
+export class DockerContainers {
+  readonly #options: DockerContainersOptions;
+  /** Made by us and not started yet: nothing has to be asked before they are. */
+  readonly #fresh = new Set<string>();
+  /** Those that have had their stop signal. */
+  readonly #signalled = new Set<string>();
+
+  constructor(options: DockerContainersOptions) {
+    this.#options = options;
+  }
+
+  /** As `ContainerRuntime.createContainer`. */
+  async create(sandboxId: string, spec: ContainerSpec, signal: AbortSignal): Promise<string> {
+    const what = `create container ${spec.container.name}`;
+    return this.#options.gpus.withGpus(
+      { count: unitsOf(spec.container, gpuResource), labels: spec.labels },
+      (gpus) => this.#make(sandboxId, spec, { gpus, what }, signal),
+      signal,
+    );
+  }
+
+  /** As `ContainerRuntime.startContainer`. */
+  async start(id: string, signal: AbortSignal): Promise<void> {
+    const { objects, inventory } = this.#options;
+    const what = `start container ${id.slice(0, 12)}`;
+    if (!this.#fresh.delete(id)) {
+      // The engine would begin one that has ended a second time.
+      const inspected = await inventory.inspect(id, signal);
+      const { kind } = readState(inspected);
+      if (kind === "running") return;
+      if (kind === "exited") throw new ConflictError(`${what}: it has ended, and is not begun a second time`);
+    }
+    inventory.forget(id);
+    await objects.start(id, what, signal);
+  }
+
+  /** As `ContainerRuntime.stopContainer`. The engine's own stop would send the signal again when it is called again. */
+  async stop(id: string, { graceMs, stopSignal }: StopContainerOptions, signal: AbortSignal): Promise<void> {
+    const { objects, engine } = this.#options;
+    const inspected = await this.#tryInspect(id, signal);
+    if (!inspected || readState(inspected).kind !== "running") return;
+    if (graceMs <= 0) return this.kill(id, signal);
+    if (!this.#signalled.has(id)) {
+      if (!(await objects.signal(id, stopSignal ?? signalOf(inspected), signal))) return;
+      this.#signalled.add(id);
+    }
+    const grace = new AbortController();
+    using _timer = engine.clock.setTimer(graceMs, () => grace.abort(new Error("the grace is over")));
+    try {
+      await objects.ended(id, AbortSignal.any([signal, grace.signal]));
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!grace.signal.aborted) throw error;
+      await objects.kill(id, signal);
+    }
+    this.#signalled.delete(id);
+  }
+
+  /** As `ContainerRuntime.killContainer`. */
+  async kill(id: string, signal: AbortSignal): Promise<void> {
+    await this.#options.objects.kill(id, signal);
+    this.#signalled.delete(id);
+  }
+
+  /** As `ContainerRuntime.removeContainer`. */
+  async remove(id: string, signal: AbortSignal): Promise<void> {
+    await this.#options.objects.remove(id, signal);
+    this.#fresh.delete(id);
+    this.#signalled.delete(id);
+    this.#options.inventory.forget(id);
+  }
+
+  /** As `ContainerRuntime.resizeContainer`. */
+  async resize(id: string, limits: ResourceLimits, signal: AbortSignal): Promise<void> {
+    const { cpuShares, cpuQuotaMicros, cpuPeriodMicros = 100_000, memoryBytes } = limits;
+    const body = {
+      ...(cpuShares !== undefined && { CpuShares: cpuShares }),
+      ...(cpuQuotaMicros !== undefined && { CpuQuota: cpuQuotaMicros, CpuPeriod: cpuPeriodMicros }),
+      ...(memoryBytes !== undefined && { Memory: memoryBytes, MemorySwap: memoryBytes }),
+    };
+    const what = `change the resources of container ${id.slice(0, 12)}`;
+    try {
+      await this.#options.engine.json({ method: "POST", path: `/containers/${id}/update`, body, what }, signal);
+    } catch (error) {
+      // podman has no such request, and answers in HTML or with a bare 404.
+      if (engineStatusOf(error) === 405 || (isNotFound(error) && !/no such container/i.test(engineMessageOf(error) ?? ""))) {
+        throw new UnsupportedError(`${what}: this engine cannot`, { cause: error });
+      }
+      throw error;
+    }
+  }
+
+  async #make(
+    sandboxId: string,
+    spec: ContainerSpec,
+    { gpus, what }: { readonly gpus: readonly string[]; readonly what: string },
+    signal: AbortSignal,
+  ): Promise<string> {
+    const { objects, images, sandboxes, settings } = this.#options;
+    const { pod, container } = spec;
+    const profile = localSeccompProfile(pod, container);
+    const body = containerBody(spec, {
+      sandboxId,
+      engine: await this.#options.facts(signal),
+      imageUser: needsImageUser(pod, container) ? (await images.inspectImage(spec.imageId, signal)).user : undefined,
+      seccompProfile: profile === undefined ? undefined : await readSeccompProfile(settings.seccompFolder, profile, signal),
+      gpus,
+      devices: devicesOf(container, settings.devices),
+      canLowerOomScore: spec.oomScoreAdjustment >= 0 || (await sandboxes.canLowerOomScore(sandboxId, signal)),
+      cgroupParent: settings.cgroupParent,
+      pidsLimit: settings.pidsLimit,
+      runtime: ociRuntime(pod, settings.runtimeClasses),
+      log: settings.log,
+    });
+    const name = objectName(spec.labels, settings.namePrefix);
+    // A name that is taken may be ours, of a try whose answer was lost; a second name is for one that is not.
+    for (const candidate of [name, name, `${name}_${sandboxId.slice(0, 8)}`]) {
+      try {
+        const id = await objects.create(candidate, body, what, signal);
+        this.#fresh.add(id);
+        return id;
+      } catch (error) {
+        if (!isConflict(error)) throw sandboxIsGone(error) ? new ConflictError(`${what}: its sandbox is gone`, { cause: error }) : error;
+        const adopted = await this.#adopt(candidate, sandboxId, spec.labels, signal);
+        if (adopted !== undefined) return adopted;
+      }
+    }
+    throw new ConflictError(
+      `${what}: the names ${name} and ${name}_${sandboxId.slice(0, 8)} are taken at the engine; remove what has them`,
+    );
+  }
+
+  /** The container of that name, if it is the same start in the same sandbox; another of ours is removed. */
+  async #adopt(
+    name: string,
+    sandboxId: string,
+    labels: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
+    const held = await this.#tryInspect(name, signal);
+    if (!held || !isSameObject(held.Config.Labels, labels)) return undefined;
+    const hasFailedToJoin = held.State.Status === "created" && held.State.ExitCode !== 0;
+    if (held.Config.Labels[labelNames.sandboxId] === sandboxId && !hasFailedToJoin) return held.Id;
+    await this.#options.objects.remove(held.Id, signal);
+    return undefined;
+  }
+
+  async #tryInspect(id: string, signal: AbortSignal): Promise<ContainerInspectInfo | undefined> {
+    try {
+      return await this.#options.inventory.inspect(id, signal);
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+}
+
+/** The signal a container asks to be stopped by, else the image's. */
+function signalOf({ Config }: ContainerInspectInfo): string {
+  const { StopSignal } = Config as { readonly StopSignal?: string };
+  return StopSignal === undefined || StopSignal === "" ? "SIGTERM" : StopSignal;
+}
+
+/** An engine answers 400 or 404 if the container to join is no more. */
+function sandboxIsGone(error: unknown): boolean {
+  return /no such container/i.test(engineMessageOf(error) ?? "");
+}

@@ -1,0 +1,204 @@
+import type { AttachIO, ContainerLogOptions, ContainerLogs, ContainerStats, ExecResult, NetworkStats } from "@virtual-kubelet/core";
+import type {
+  ContainerRuntime,
+  ContainerSpec,
+  RegistryCredentials,
+  ResourceLimits,
+  RuntimeContainer,
+  RuntimeEvent,
+  RuntimeImage,
+  RuntimeInventory,
+  RuntimeSandbox,
+  SandboxSpec,
+  StopContainerOptions,
+} from "@virtual-kubelet/pod-runtime";
+import type { Duplex } from "node:stream";
+import { DockerContainers } from "./container/docker-containers.ts";
+import { GpuAllocator } from "./container/gpu-allocator.ts";
+import type { DockerEngine } from "./engine/docker-engine.ts";
+import { readEngineFacts, type EngineFacts } from "./engine/engine-facts.ts";
+import { EngineObjects } from "./engine/engine-objects.ts";
+import { EngineImages } from "./image/engine-images.ts";
+import { engineEvents } from "./inventory/engine-events.ts";
+import { EngineInventory } from "./inventory/engine-inventory.ts";
+import { dockerLabels } from "./object-names.ts";
+import type { DockerRuntimeSettings } from "./runtime-settings.ts";
+import { DockerSandboxes } from "./sandbox/docker-sandboxes.ts";
+import { ContainerStreams } from "./streams/container-streams.ts";
+
+/** What {@link DockerRuntime} needs. */
+export interface DockerRuntimeOptions {
+  readonly engine: DockerEngine;
+  readonly settings: DockerRuntimeSettings;
+  /** Labels of all that is this node's; events of others are not listened to. */
+  readonly ownerLabels: Readonly<Record<string, string>>;
+  /** Ids of the GPUs that may be handed out. */
+  readonly gpus: (signal: AbortSignal) => Promise<readonly string[]>;
+  /** Credentials of the sandbox image's registry; default: none. */
+  readonly credentials?: ((image: string, signal: AbortSignal) => Promise<readonly RegistryCredentials[]>) | undefined;
+}
+
+/** Pods' sandboxes and containers on a Docker engine of this machine. */
+export class DockerRuntime implements ContainerRuntime, AsyncDisposable {
+  /** The scheme of container ids in statuses. */
+  readonly name = "docker";
+  /** For the collection of images nobody uses. */
+  readonly images: EngineImages;
+  readonly #options: DockerRuntimeOptions;
+  readonly #inventory: EngineInventory;
+  readonly #sandboxes: DockerSandboxes;
+  readonly #containers: DockerContainers;
+  readonly #streams: ContainerStreams;
+  #facts: EngineFacts | undefined;
+
+  constructor(options: DockerRuntimeOptions) {
+    const { engine, settings, gpus, credentials = () => Promise.resolve([]) } = options;
+    this.#options = options;
+    this.#inventory = new EngineInventory(engine);
+    const objects = new EngineObjects(engine);
+    const images = new EngineImages({
+      engine,
+      parallelPulls: settings.parallelPulls,
+      progressTimeoutMs: settings.pullProgressTimeoutMs,
+      sandboxImage: settings.sandboxImage,
+    });
+    const parts = { engine, objects, images, inventory: this.#inventory, settings };
+    this.images = images;
+    this.#sandboxes = new DockerSandboxes({ ...parts, credentials });
+    this.#containers = new DockerContainers({
+      ...parts,
+      sandboxes: this.#sandboxes,
+      facts: (signal) => this.facts(signal),
+      gpus: new GpuAllocator({ gpus, taken: (signal) => this.#labelsWithGpus(signal) }),
+    });
+    this.#streams = new ContainerStreams(engine);
+  }
+
+  /** What the engine is; asked once, and again after {@link forgetFacts}. */
+  async facts(signal: AbortSignal): Promise<EngineFacts> {
+    return (this.#facts ??= await readEngineFacts(this.#options.engine, signal));
+  }
+
+  /** The engine may be another one now. */
+  forgetFacts(): void {
+    this.#facts = undefined;
+  }
+
+  /** As `ContainerRuntime.createSandbox`. */
+  createSandbox(spec: SandboxSpec, signal: AbortSignal): Promise<RuntimeSandbox> {
+    return this.#sandboxes.create(spec, signal);
+  }
+
+  /** As `ContainerRuntime.stopSandbox`. */
+  stopSandbox(sandboxId: string, signal: AbortSignal): Promise<void> {
+    return this.#sandboxes.stop(sandboxId, signal);
+  }
+
+  /** As `ContainerRuntime.removeSandbox`. */
+  removeSandbox(sandboxId: string, signal: AbortSignal): Promise<void> {
+    return this.#sandboxes.remove(sandboxId, signal);
+  }
+
+  /** As `ContainerRuntime.createContainer`. */
+  createContainer(sandboxId: string, spec: ContainerSpec, signal: AbortSignal): Promise<string> {
+    return this.#containers.create(sandboxId, spec, signal);
+  }
+
+  /** As `ContainerRuntime.startContainer`. */
+  startContainer(id: string, signal: AbortSignal): Promise<void> {
+    return this.#containers.start(id, signal);
+  }
+
+  /** As `ContainerRuntime.stopContainer`. */
+  stopContainer(id: string, options: StopContainerOptions, signal: AbortSignal): Promise<void> {
+    return this.#containers.stop(id, options, signal);
+  }
+
+  /** As `ContainerRuntime.killContainer`. */
+  killContainer(id: string, signal: AbortSignal): Promise<void> {
+    return this.#containers.kill(id, signal);
+  }
+
+  /** As `ContainerRuntime.removeContainer`. */
+  removeContainer(id: string, signal: AbortSignal): Promise<void> {
+    return this.#containers.remove(id, signal);
+  }
+
+  /** As `ContainerRuntime.resizeContainer`. */
+  resizeContainer(id: string, limits: ResourceLimits, signal: AbortSignal): Promise<void> {
+    return this.#containers.resize(id, limits, signal);
+  }
+
+  /** As `ContainerRuntime.list`. */
+  list(labels: Readonly<Record<string, string>>, signal: AbortSignal): Promise<RuntimeInventory> {
+    return this.#inventory.list(labels, signal);
+  }
+
+  /** As `ContainerRuntime.inspectContainer`. */
+  inspectContainer(id: string, signal: AbortSignal): Promise<RuntimeContainer> {
+    return this.#inventory.container(id, signal);
+  }
+
+  /** As `ContainerRuntime.inspectSandbox`. */
+  inspectSandbox(id: string, signal: AbortSignal): Promise<RuntimeSandbox> {
+    return this.#inventory.sandbox(id, signal);
+  }
+
+  /** As `ContainerRuntime.events`. */
+  events(signal: AbortSignal): AsyncIterable<RuntimeEvent> {
+    const { engine, ownerLabels: labels } = this.#options;
+    return engineEvents({ engine, labels, onChange: (id) => this.#inventory.forget(id) }, signal);
+  }
+
+  /** As `ContainerRuntime.inspectImage`. */
+  inspectImage(image: string, signal: AbortSignal): Promise<RuntimeImage> {
+    return this.images.inspectImage(image, signal);
+  }
+
+  /** As `ContainerRuntime.pullImage`. */
+  pullImage(image: string, credentials: readonly RegistryCredentials[], signal: AbortSignal): Promise<RuntimeImage> {
+    return this.images.pullImage(image, credentials, signal);
+  }
+
+  /** As `ContainerRuntime.exec`. */
+  exec(id: string, command: readonly string[], io: AttachIO, signal: AbortSignal): Promise<ExecResult> {
+    return this.#streams.exec(id, command, io, signal);
+  }
+
+  /** As `ContainerRuntime.attach`. */
+  attach(id: string, io: AttachIO, signal: AbortSignal): Promise<void> {
+    return this.#streams.attach(id, io, signal);
+  }
+
+  /** As `ContainerRuntime.logs`. */
+  logs(id: string, options: ContainerLogOptions, signal: AbortSignal): Promise<ContainerLogs> {
+    return this.#streams.logs(id, options, signal);
+  }
+
+  /** As `ContainerRuntime.portForward`. */
+  portForward(sandboxId: string, port: number, stream: Duplex, signal: AbortSignal): Promise<void> {
+    return this.#streams.portForward(sandboxId, port, stream, signal);
+  }
+
+  /** As `ContainerRuntime.stats`. */
+  stats(id: string, signal: AbortSignal): Promise<ContainerStats> {
+    return this.#streams.stats(id, signal);
+  }
+
+  /** As `ContainerRuntime.network`. */
+  network(sandboxId: string, signal: AbortSignal): Promise<NetworkStats> {
+    return this.#streams.network(sandboxId, signal);
+  }
+
+  /** Ends what is being measured aside. Containers go on. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#streams[Symbol.asyncDispose]();
+  }
+
+  /** Labels of the engine's containers that have GPUs: other nodes', too. */
+  async #labelsWithGpus(signal: AbortSignal): Promise<readonly Readonly<Record<string, string>>[]> {
+    const filters = { label: [dockerLabels.gpus], status: ["created", "running", "paused", "restarting"] };
+    const held = await this.#options.engine.client.listContainers({ all: true, filters, abortSignal: signal });
+    return held.map(({ Labels }) => Labels);
+  }
+}

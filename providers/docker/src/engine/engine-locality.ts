@@ -1,0 +1,82 @@
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { release } from "node:os";
+import { join } from "node:path";
+import type { Random } from "@virtual-kubelet/core";
+import { UnavailableError } from "@virtual-kubelet/errdefs";
+import type { DockerEngine } from "./docker-engine.ts";
+import { engineMessageOf, formatEndpoint } from "./engine-error.ts";
+import { readEngineFacts } from "./engine-facts.ts";
+
+/** What {@link checkLocality} needs. */
+export interface LocalityOptions {
+  readonly engine: DockerEngine;
+  /** Folder that this program and the engine must both see. */
+  readonly rootDirectory: string;
+  readonly random: Random;
+  /** This machine's kernel; default: what it says. */
+  readonly kernelVersion?: string | undefined;
+}
+
+/**
+ * Makes sure that the engine runs on this machine: pods' volumes are folders, and their addresses are asked directly. The
+ * engine has to have this machine's kernel, and to see a file that we write.
+ *
+ * Whether it sees a file is asked by a container that is never made: its image does not exist, and an engine looks at
+ * its mounts first.
+ *
+ * @throws UnavailableError that says what is wrong and what to do
+ */
+export async function checkLocality(options: LocalityOptions, signal: AbortSignal): Promise<void> {
+  const { engine, rootDirectory, random, kernelVersion = release() } = options;
+  const facts = await readEngineFacts(engine, signal);
+  const refuse = (reason: string, remedy: string): never => {
+    throw new UnavailableError(`use the Docker engine at ${formatEndpoint(engine.endpoint)}: ${reason}; ${remedy}`);
+  };
+  if (facts.isRootless) {
+    refuse("it is rootless, and its pods' addresses cannot be reached from here", "use an engine that runs as root");
+  }
+  if (facts.kernelVersion !== kernelVersion) {
+    refuse(
+      `it is on another machine, or in a virtual one: its kernel is ${facts.kernelVersion} (${facts.operatingSystem}), this one's is ${kernelVersion}`,
+      "run virtual-kubelet there, beside the engine",
+    );
+  }
+  const name = `.engine-check-${random.uuid()}`;
+  const path = join(rootDirectory, name);
+  await mkdir(rootDirectory, { recursive: true, mode: 0o750 });
+  await writeFile(path, "");
+  try {
+    const seesAll = await seesFile(engine, `${path}-that-is-not-there`, name, signal);
+    const sees = await seesFile(engine, path, name, signal);
+    if (seesAll)
+      engine.logger.warn({}, "the Docker engine does not tell whether it sees our files; taken for the same machine, whose kernel it has");
+    else if (!sees) {
+      refuse(
+        `it does not see ${rootDirectory} as it is here`,
+        "run virtual-kubelet on the same machine, and in a container mount that folder at the same path, with propagation rshared",
+      );
+    }
+  } finally {
+    await rm(path, { force: true });
+  }
+}
+
+async function seesFile(engine: DockerEngine, path: string, image: string, signal: AbortSignal): Promise<boolean> {
+  const body = {
+    Image: `virtual-kubelet.invalid/${image.slice(1)}:none`,
+    HostConfig: { Mounts: [{ Type: "bind", Source: path, Target: "/check", ReadOnly: true }] },
+  };
+  try {
+    const made = await engine.json(
+      { method: "POST", path: "/containers/create", body, what: "look for our files at the Docker engine" },
+      signal,
+    );
+    const { Id = "" } = Object(made) as { readonly Id?: string };
+    await engine.json({ method: "DELETE", path: `/containers/${Id}`, query: { force: true } }, signal);
+    return true;
+  } catch (error) {
+    const said = engineMessageOf(error);
+    if (said === undefined) throw error;
+    return !/bind source path does not exist|no such file or directory/i.test(said);
+  }
+}

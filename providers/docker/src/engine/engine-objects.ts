@@ -1,0 +1,115 @@
+import { isConflict, isNotFound } from "@virtual-kubelet/errdefs";
+import type { ContainerCreateOptions } from "dockerode";
+import type { DockerEngine } from "./docker-engine.ts";
+
+/** Source: the time-out of a container's start of cri-dockerd, four minutes. */
+const startTimeoutMs = 240_000;
+const removalPollMs = 100;
+/** How often a removal that somebody else began is looked at before it is given up. */
+const removalPolls = 300;
+
+/** How many of the engine's warnings are remembered as said. */
+const maxWarnings = 100;
+
+/** The steps of a container's life at the engine. All are idempotent as pod-runtime wants them. */
+export class EngineObjects {
+  readonly #engine: DockerEngine;
+  readonly #warned = new Set<string>();
+
+  constructor(engine: DockerEngine) {
+    this.#engine = engine;
+  }
+
+  /** Makes it. @returns its id. @throws ConflictError if the name is taken */
+  async create(name: string, body: ContainerCreateOptions, what: string, signal: AbortSignal): Promise<string> {
+    const request = { method: "POST", path: "/containers/create", query: { name }, body, what } as const;
+    const { Id, Warnings } = (await this.#engine.json(request, signal)) as {
+      readonly Id: string;
+      readonly Warnings?: readonly string[] | null;
+    };
+    for (const warning of Warnings ?? []) this.#warnOnce(warning);
+    return Id;
+  }
+
+  /** Begins its process. */
+  async start(id: string, what: string, signal: AbortSignal): Promise<void> {
+    await this.#engine.json({ method: "POST", path: `/containers/${id}/start`, what, timeoutMs: startTimeoutMs }, signal);
+  }
+
+  /** Sends a signal. @returns whether it ran */
+  async signal(id: string, name: string, signal: AbortSignal): Promise<boolean> {
+    const request = {
+      method: "POST",
+      path: `/containers/${id}/kill`,
+      query: { signal: name },
+      what: `send ${name} to container ${id}`,
+    } as const;
+    try {
+      await this.#engine.json(request, signal);
+      return true;
+    } catch (error) {
+      // Not running answers 409, and gone 404.
+      if (isNotFound(error) || isConflict(error)) return false;
+      throw error;
+    }
+  }
+
+  /** Resolves when it does not run, or is gone. */
+  async ended(id: string, signal: AbortSignal): Promise<void> {
+    const request = {
+      method: "POST",
+      path: `/containers/${id}/wait`,
+      query: { condition: "not-running" },
+      what: `wait for container ${id}`,
+    } as const;
+    try {
+      const body = await this.#engine.stream(request, signal);
+      for await (const _ of body);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!isNotFound(error)) throw error;
+    }
+  }
+
+  /** Sends SIGKILL; resolves when it has ended. */
+  async kill(id: string, signal: AbortSignal): Promise<void> {
+    if (await this.signal(id, "SIGKILL", signal)) await this.ended(id, signal);
+  }
+
+  /** Removes it with its logs and nameless volumes, and kills what still runs. */
+  async remove(id: string, signal: AbortSignal): Promise<void> {
+    const request = {
+      method: "DELETE",
+      path: `/containers/${id}`,
+      query: { force: true, v: true },
+      what: `remove container ${id}`,
+    } as const;
+    try {
+      await this.#engine.json(request, signal);
+    } catch (error) {
+      if (isNotFound(error)) return;
+      // Somebody else removes it: wait until that is done.
+      if (!isConflict(error) || !(await this.#isRemoved(id, signal))) throw error;
+    }
+  }
+
+  async #isRemoved(id: string, signal: AbortSignal): Promise<boolean> {
+    for (let polls = 0; polls < removalPolls; polls++) {
+      await this.#engine.clock.sleep(removalPollMs, signal);
+      try {
+        const { State } = await this.#engine.client.getContainer(id).inspect({ abortSignal: signal });
+        if (State.Status !== "removing") return false;
+      } catch (error) {
+        if (isNotFound(error)) return true;
+        throw error;
+      }
+    }
+    return false;
+  }
+
+  #warnOnce(warning: string): void {
+    if (this.#warned.has(warning) || this.#warned.size >= maxWarnings) return;
+    this.#warned.add(warning);
+    this.#engine.logger.warn({ warning }, "the Docker engine warns; said once");
+  }
+}

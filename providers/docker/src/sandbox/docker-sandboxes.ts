@@ -1,0 +1,154 @@
+import { ConflictError, isConflict, isNotFound, UnavailableError } from "@virtual-kubelet/errdefs";
+import { labelNames, type RegistryCredentials, type RuntimeSandbox, type SandboxSpec } from "@virtual-kubelet/pod-runtime";
+import type { ContainerInfo } from "dockerode";
+import type { DockerEngine } from "../engine/docker-engine.ts";
+import { engineMessageOf } from "../engine/engine-error.ts";
+import type { EngineObjects } from "../engine/engine-objects.ts";
+import type { EngineImages } from "../image/engine-images.ts";
+import { readInspectedSandbox } from "../inventory/container-reading.ts";
+import type { EngineInventory } from "../inventory/engine-inventory.ts";
+import { isSameObject, objectName } from "../object-names.ts";
+import type { DockerRuntimeSettings } from "../runtime-settings.ts";
+import { podNetwork } from "./pod-network.ts";
+import { ociRuntime } from "./runtime-class.ts";
+import { sandboxBody, sandboxOomScore } from "./sandbox-body.ts";
+
+/** What {@link DockerSandboxes} needs. */
+export interface DockerSandboxesOptions {
+  readonly engine: DockerEngine;
+  readonly objects: EngineObjects;
+  readonly inventory: EngineInventory;
+  readonly images: EngineImages;
+  readonly settings: DockerRuntimeSettings;
+  /** Credentials for the sandbox image. */
+  readonly credentials: (image: string, signal: AbortSignal) => Promise<readonly RegistryCredentials[]>;
+}
+
+/** The pods' sandboxes: pause containers that hold what a pod's containers share. */
+export class DockerSandboxes {
+  readonly #options: DockerSandboxesOptions;
+  /** Whether the engine may give a process an OOM score under 0; `undefined` until the first sandbox tells. */
+  #canLowerOomScore: boolean | undefined;
+
+  constructor(options: DockerSandboxesOptions) {
+    this.#options = options;
+  }
+
+  /** As `ContainerRuntime.createSandbox`. */
+  async create(spec: SandboxSpec, signal: AbortSignal): Promise<RuntimeSandbox> {
+    const { labels } = spec;
+    const what = `create the sandbox of pod ${labels[labelNames.podNamespace]}/${labels[labelNames.podName]}`;
+    const mayLowerOomScore = this.#canLowerOomScore !== false;
+    const id = await this.#make(spec, what, signal);
+    try {
+      await this.#start(id, what, signal);
+      return await this.#settle(id, what, signal);
+    } catch (error) {
+      // Also when aborted: nothing may be left behind.
+      await this.#options.objects.remove(id, new AbortController().signal).catch((err: unknown) => {
+        this.#options.engine.logger.warn({ err, sandbox: id }, "a sandbox that could not be started was not removed");
+      });
+      if (signal.aborted || !mayLowerOomScore || !isOomScoreRefusal(error)) throw error;
+      this.#forgoLowOomScores();
+      return this.create(spec, signal);
+    }
+  }
+
+  /** As `ContainerRuntime.stopSandbox`. */
+  async stop(id: string, signal: AbortSignal): Promise<void> {
+    const { objects } = this.#options;
+    const running = (await this.#members(id, signal)).filter(({ State }) => State === "running" || State === "paused");
+    await Promise.all(running.map((member) => objects.kill(member.Id, signal)));
+    await objects.kill(id, signal);
+  }
+
+  /** As `ContainerRuntime.removeSandbox`. */
+  async remove(id: string, signal: AbortSignal): Promise<void> {
+    const { objects, inventory } = this.#options;
+    for (const members = await this.#members(id, signal); members.length > 0;) {
+      await Promise.all(members.splice(0, removalsAtOnce).map((member) => objects.remove(member.Id, signal)));
+    }
+    await objects.remove(id, signal);
+    inventory.forget(id);
+  }
+
+  /** Whether containers in this sandbox may have an OOM score under 0. */
+  async canLowerOomScore(sandboxId: string, signal: AbortSignal): Promise<boolean> {
+    if (this.#canLowerOomScore === undefined) {
+      // Of a sandbox that an earlier program made: it runs with the score it could be given.
+      const { HostConfig } = await this.#options.inventory.inspect(sandboxId, signal);
+      if ((HostConfig.OomScoreAdj ?? 0) < 0) this.#canLowerOomScore = true;
+      else this.#forgoLowOomScores();
+    }
+    return this.#canLowerOomScore ?? false;
+  }
+
+  async #members(id: string, signal: AbortSignal): Promise<ContainerInfo[]> {
+    return [...(await this.#options.inventory.listed({ [labelNames.sandboxId]: id }, signal))];
+  }
+
+  /** Makes it, or finds the one that an earlier try made. */
+  async #make(spec: SandboxSpec, what: string, signal: AbortSignal, isRetry = false): Promise<string> {
+    const { objects, images, inventory, settings, credentials } = this.#options;
+    const name = objectName(spec.labels, settings.namePrefix);
+    const body = sandboxBody(spec, {
+      image: settings.sandboxImage,
+      network: podNetwork(spec.pod, settings),
+      canLowerOomScore: this.#canLowerOomScore ?? true,
+      cgroupParent: settings.cgroupParent,
+      runtime: ociRuntime(spec.pod, settings.runtimeClasses),
+    });
+    try {
+      return await objects.create(name, body, what, signal);
+    } catch (error) {
+      if (isRetry) throw error;
+      if (isNotFound(error) && /no such image/i.test(engineMessageOf(error) ?? "")) {
+        await images.pullImage(settings.sandboxImage, await credentials(settings.sandboxImage, signal), signal);
+        return this.#make(spec, what, signal, true);
+      }
+      if (!isConflict(error)) throw error;
+      const held = await inventory.inspect(name, signal);
+      if (!isSameObject(held.Config.Labels, spec.labels)) throw error;
+      if (held.State.Running) return held.Id;
+      await objects.remove(held.Id, signal);
+      return this.#make(spec, what, signal, true);
+    }
+  }
+
+  async #start(id: string, what: string, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#options.objects.start(id, what, signal);
+    } catch (error) {
+      const said = engineMessageOf(error) ?? "";
+      if (!/port is already allocated|address already in use/i.test(said)) throw error;
+      throw new ConflictError(`${what}: a port of the host is taken: ${said}`, { cause: error });
+    }
+  }
+
+  /** What the engine made of it. */
+  async #settle(id: string, what: string, signal: AbortSignal): Promise<RuntimeSandbox> {
+    const inspected = await this.#options.inventory.inspect(id, signal);
+    const sandbox = readInspectedSandbox(inspected);
+    if (!sandbox.isReady) {
+      const said =
+        inspected.State.Error || (inspected.State.Running ? "it has no address" : `it ended at once with ${inspected.State.ExitCode}`);
+      throw new UnavailableError(`${what}: ${said}`);
+    }
+    if ((inspected.HostConfig.OomScoreAdj ?? 0) === sandboxOomScore) this.#canLowerOomScore = true;
+    return sandbox;
+  }
+
+  #forgoLowOomScores(): void {
+    if (this.#canLowerOomScore === false) return;
+    this.#canLowerOomScore = false;
+    const message = "the Docker engine may not give a process an OOM score under 0 here: sandboxes and guaranteed pods get 0; said once";
+    this.#options.engine.logger.warn({}, message);
+  }
+}
+
+/** Containers removed at once. */
+const removalsAtOnce = 8;
+
+function isOomScoreRefusal(error: unknown): boolean {
+  return /oom_score_adj/i.test(engineMessageOf(error) ?? "");
+}
