@@ -19,7 +19,8 @@ export type { ContainerMount, ContainerSpec, DnsSettings, HostAlias, ResourceLim
 export { containerLabels, labelNames, podLabels, tryAttempt, tryContainerIdentity, type ContainerIdentity } from "./runtime/labels.ts";
 export type { CollectedImage, ImageCollection, ImageFileSystem } from "./runtime/image-collection.ts";
 export { VolumeManager, type VolumeManagerOptions } from "./volumes/volume-manager.ts";
-export { PodDirectory } from "./volumes/pod-directory.ts";
+export type { HostMounts } from "./volumes/host-mounts.ts";
+export type { MountPoint } from "./volumes/mount-table.ts";
 export { execCapture, type CapturedExec } from "./runtime/exec-capture.ts";
 export { PodRuntimeProvider } from "./provider/pod-runtime-provider.ts";
 export type { CallDeadlines, PodRuntimeProviderOptions, PodRuntimeSettings, PodStorage } from "./provider/provider-options.ts";

@@ -51,6 +51,7 @@ export class FakeResolvedPod implements ResolvedPod {
 
   #change(signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
+      if (signal.aborted) return reject(signal.reason);
       const wake = (): void => {
         this.#wakes.delete(wake);
         resolve();

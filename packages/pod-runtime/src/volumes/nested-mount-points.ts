@@ -10,7 +10,7 @@ import { allContainers } from "./volume-source.ts";
 export function nestedMountPoints(volume: string, pod: DeepReadonly<Pod>): readonly string[] {
   const found = new Set<string>();
   for (const { volumeMounts = [] } of allContainers(pod)) {
-    const all = volumeMounts.map(({ name, mountPath }) => ({ name, at: posix.join("/", mountPath) }));
+    const all = volumeMounts.map(({ name, mountPath }) => ({ name, at: posix.resolve("/", mountPath) }));
     for (const { at: outer } of all.filter(({ name }) => name === volume)) {
       const within = all.map(({ at }) => at).filter((at) => at.startsWith(`${outer}/`));
       const outermost = within.filter((at) => !within.some((other) => at.startsWith(`${other}/`)));

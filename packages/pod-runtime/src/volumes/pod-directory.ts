@@ -1,15 +1,6 @@
-import { mkdir, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { InvalidInputError } from "@virtual-kubelet/errdefs";
-
-/** What a file of a pod is made with; see {@link PodDirectory.write}. */
-export interface PodFile {
-  /** Below the pod's folder, such as `etc-hosts`. */
-  readonly name: string;
-  readonly content: string | Uint8Array;
-  /** Permission bits, whatever the program's umask is. */
-  readonly mode: number;
-}
 
 /**
  * A pod's folder on the node: `ROOT/pods/UID`, laid out as a kubelet's.
@@ -58,17 +49,6 @@ export class PodDirectory {
   /** Makes the folder; idempotent. */
   async create(): Promise<void> {
     await mkdir(this.path, { recursive: true, mode: 0o750 });
-  }
-
-  /** Writes a file as a whole or not at all. Who has the old one open, or mounted, keeps the old one. @returns its path */
-  async write({ name, content, mode }: PodFile): Promise<string> {
-    const path = join(this.path, folderName("file", name));
-    const unfinished = `${path}.unfinished`;
-    await this.create();
-    await rm(unfinished, { force: true });
-    await writeFile(unfinished, content, { mode, flag: "wx", flush: false });
-    await rename(unfinished, path);
-    return path;
   }
 }
 

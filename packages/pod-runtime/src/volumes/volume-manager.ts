@@ -1,15 +1,16 @@
-import type {
-  Clock,
-  Container,
-  DeepReadonly,
-  Logger,
-  Pod,
-  PodEvent,
-  PodRef,
-  Random,
-  ResolvedEnvVar,
-  ResolvedPod,
-  VolumeStats,
+import {
+  podRef,
+  type Clock,
+  type Container,
+  type DeepReadonly,
+  type Logger,
+  type Pod,
+  type PodEvent,
+  type PodRef,
+  type Random,
+  type ResolvedEnvVar,
+  type ResolvedPod,
+  type VolumeStats,
 } from "@virtual-kubelet/core";
 import type { PodPolicy } from "../prepare/pod-policy.ts";
 import type { PreparedVolumes } from "../prepare/pod-preparation.ts";
@@ -87,7 +88,7 @@ export class VolumeManager implements PreparedVolumes, PodStorage, AsyncDisposab
    * FailedMount was recorded. UnsupportedError for volumes of other types, and for paths of the node that are not allowed.
    */
   async prepare(pod: DeepReadonly<Pod>, signal: AbortSignal): Promise<void> {
-    const ref = refOf(pod);
+    const ref = podRef(pod);
     await this.#inTurn.run(ref.uid, async () => {
       signal.throwIfAborted();
       const volumes = await this.#volumesOf(ref);
@@ -108,7 +109,7 @@ export class VolumeManager implements PreparedVolumes, PodStorage, AsyncDisposab
     environment: readonly ResolvedEnvVar[],
     signal: AbortSignal,
   ): Promise<readonly ContainerMount[]> {
-    const ref = refOf(pod);
+    const ref = podRef(pod);
     const { policy, recursiveReadOnly = false, logger } = this.#options;
     const root = await this.#openRoot();
     return this.#inTurn.run(ref.uid, async () => {
@@ -119,9 +120,9 @@ export class VolumeManager implements PreparedVolumes, PodStorage, AsyncDisposab
     });
   }
 
-  /** The pod's folder; {@link PodDirectory} tells what is in it. */
+  /** The pod's folder: below it are `volumes`, `volume-subpaths` and `containers`, and room for files of others. */
   podFolder(pod: DeepReadonly<Pod>): string {
-    return new PodDirectory(this.#options.root, refOf(pod).uid).path;
+    return new PodDirectory(this.#options.root, podRef(pod).uid).path;
   }
 
   /** Makes the empty file that one start of a container may write its termination message to, mode 0666. @returns its path */
@@ -223,8 +224,4 @@ export class VolumeManager implements PreparedVolumes, PodStorage, AsyncDisposab
       }),
     );
   }
-}
-
-function refOf({ metadata }: DeepReadonly<Pod>): PodRef {
-  return { namespace: metadata?.namespace ?? "default", name: metadata?.name ?? "", uid: metadata?.uid ?? "" };
 }

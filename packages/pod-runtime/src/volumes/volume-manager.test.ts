@@ -1,0 +1,609 @@
+import { execFileSync } from "node:child_process";
+import { chmod, lstat, mkdir, open, readdir, readFile, readlink, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Container, Pod, PodEvent, PodSpec } from "@virtual-kubelet/core";
+import { silentLogger } from "@virtual-kubelet/kube-client";
+import { FakeClock, SeededRandom } from "@virtual-kubelet/kube-client/testing";
+import { describe, expect, test, vi } from "vitest";
+import { FakeResolvedPod, payloadOf } from "../test-support/fake-resolved-pod.ts";
+import { podWith } from "../test-support/pod-rig.ts";
+import { tempFolder, whyNoMounts, type TempFolder } from "../test-support/temp-folder.ts";
+import { mountedAt, mountedWithin, readMountTable } from "./mount-table.ts";
+import { VolumeManager, type VolumeManagerOptions } from "./volume-manager.ts";
+
+const never = new AbortController().signal;
+const ref = { namespace: "default", name: "web", uid: "u1" };
+const isRoot = process.getuid?.() === 0;
+
+interface Rig extends AsyncDisposable {
+  readonly root: string;
+  readonly clock: FakeClock;
+  readonly resolved: FakeResolvedPod;
+  readonly events: PodEvent[];
+  readonly evicted: string[];
+  readonly warnings: string[];
+  readonly manager: VolumeManager;
+  /** Another program on the same folder. */
+  restart(): Promise<VolumeManager>;
+}
+
+/** A manager of one pod's volumes; nothing is mounted unless asked for. */
+async function rigOf(options: Partial<VolumeManagerOptions> = {}): Promise<Rig> {
+  const folder: TempFolder = await tempFolder();
+  const resolved = new FakeResolvedPod();
+  const [events, evicted, warnings]: [PodEvent[], string[], string[]] = [[], [], []];
+  const clock = new FakeClock();
+  const logger = { ...silentLogger, warn: (_: unknown, message: string) => void warnings.push(message), child: () => logger };
+  let seed = 0;
+  const start = (): VolumeManager =>
+    new VolumeManager({
+      root: folder.path,
+      clock,
+      random: new SeededRandom(seed++),
+      logger,
+      policy: {},
+      isMountSeen: false,
+      resolvePod: () => resolved,
+      recordEvent: (_, event) => void events.push(event),
+      evict: (_, message) => void evicted.push(message),
+      ...options,
+    });
+  let manager = start();
+  return {
+    root: folder.path,
+    clock,
+    resolved,
+    events,
+    evicted,
+    warnings,
+    get manager() {
+      return manager;
+    },
+    async restart() {
+      await manager[Symbol.asyncDispose]();
+      return (manager = start());
+    },
+    async [Symbol.asyncDispose]() {
+      await manager[Symbol.asyncDispose]();
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** A pod whose one container mounts each volume at `/NAME`, unless it says otherwise. */
+function podOf(volumes: NonNullable<PodSpec["volumes"]>, more: Partial<Container> = {}, spec: Partial<PodSpec> = {}): Pod {
+  const volumeMounts = volumes.map(({ name }) => ({ name, mountPath: `/${name}` }));
+  return podWith({ volumes, containers: [{ name: "app", image: "app:1", volumeMounts, ...more }], ...spec });
+}
+
+function containerOf(pod: Pod): Container {
+  return pod.spec!.containers[0]!;
+}
+
+test("an emptyDir is a folder everybody may write to, and keeps what is in it over a restart of the program", async () => {
+  await using rig = await rigOf();
+  const pod = podOf([{ name: "cache", emptyDir: {} }]);
+  await rig.manager.prepare(pod, never);
+  const [mount] = await rig.manager.mounts(pod, containerOf(pod), [], never);
+  await writeFile(join(mount!.hostPath, "file"), "kept");
+  await chmod(mount!.hostPath, 0o700);
+
+  await (await rig.restart()).prepare(pod, never);
+
+  expect(mount).toEqual({
+    hostPath: join(rig.root, "pods/u1/volumes/kubernetes.io~empty-dir/cache"),
+    containerPath: "/cache",
+    isReadOnly: false,
+    isRecursivelyReadOnly: false,
+    propagation: "None",
+  });
+  expect(await readFile(join(mount!.hostPath, "file"), "utf8")).toBe("kept");
+  expect((await stat(mount!.hostPath)).mode & 0o7777).toBe(0o700);
+});
+
+test.skipIf(!isRoot)("fsGroup owns an emptyDir and the files that are made in it (takes root)", async () => {
+  await using rig = await rigOf();
+  const pod = podOf([{ name: "cache", emptyDir: {} }], {}, { securityContext: { fsGroup: 4242 } });
+
+  await rig.manager.prepare(pod, never);
+
+  const path = join(rig.root, "pods/u1/volumes/kubernetes.io~empty-dir/cache");
+  await writeFile(join(path, "file"), "");
+  expect(await stat(path)).toMatchObject({ mode: 0o42_777, gid: 4242 });
+  expect(await stat(join(path, "file"))).toMatchObject({ gid: 4242 });
+});
+
+test("files from the API server are mounted read-only, and secrets apart from the rest", async () => {
+  await using rig = await rigOf();
+  rig.resolved.set("config", payloadOf({ key: "value" }));
+  rig.resolved.set("secret", payloadOf({ password: { content: Buffer.from("hush"), mode: 0o400 } }));
+  const pod = podOf([
+    { name: "config", configMap: { name: "c" } },
+    { name: "secret", secret: { secretName: "s" } },
+  ]);
+
+  await rig.manager.prepare(pod, never);
+
+  const mounts = await rig.manager.mounts(pod, containerOf(pod), [], never);
+  expect(mounts.map(({ hostPath, isReadOnly }) => [hostPath.slice(rig.root.length), isReadOnly])).toEqual([
+    ["/pods/u1/volumes/kubernetes.io~configmap/config", true],
+    ["/memory/u1/kubernetes.io~secret/secret", true],
+  ]);
+  expect(await readFile(join(mounts[1]!.hostPath, "password"), "utf8")).toBe("hush");
+  expect((await stat(join(rig.root, "memory"))).mode & 0o777).toBe(0o700);
+});
+
+test("a volume that no container mounts is not made", async () => {
+  await using rig = await rigOf();
+
+  await rig.manager.prepare(podOf([{ name: "config", configMap: { name: "missing" } }], { volumeMounts: [] }), never);
+
+  expect(await readdir(join(rig.root, "pods/u1"))).toEqual([]);
+});
+
+test("changes at the API server reach the files of a running container", async () => {
+  await using rig = await rigOf();
+  rig.resolved.set("config", payloadOf({ key: "old" }));
+  const pod = podOf([{ name: "config", configMap: { name: "c" } }]);
+  await rig.manager.prepare(pod, never);
+  const [mount] = await rig.manager.mounts(pod, containerOf(pod), [], never);
+
+  rig.resolved.set("config", payloadOf({ key: "new", more: "1" }));
+
+  await vi.waitFor(async () => expect((await readdir(mount!.hostPath)).filter((name) => !name.startsWith(".."))).toEqual(["key", "more"]));
+  expect(await readFile(join(mount!.hostPath, "key"), "utf8")).toBe("new");
+});
+
+test("a restart of the program swaps nothing that has not changed, and follows again", async () => {
+  await using rig = await rigOf();
+  rig.resolved.set("config", payloadOf({ key: "old" }));
+  const pod = podOf([{ name: "config", configMap: { name: "c" } }]);
+  await rig.manager.prepare(pod, never);
+  const path = join(rig.root, "pods/u1/volumes/kubernetes.io~configmap/config");
+  const before = await readlink(join(path, "..data"));
+
+  const manager = await rig.restart();
+  await manager.prepare(pod, never);
+  expect(await readlink(join(path, "..data"))).toBe(before);
+
+  rig.resolved.set("config", payloadOf({ key: "new" }));
+  await vi.waitFor(async () => expect(await readFile(join(path, "key"), "utf8")).toBe("new"));
+});
+
+test("prepared by many at once a volume is made and followed once", async () => {
+  await using rig = await rigOf();
+  rig.resolved.set("config", payloadOf({ key: "value" }));
+  const pod = podOf([{ name: "config", configMap: { name: "c" } }]);
+
+  await Promise.all([1, 2, 3].map(() => rig.manager.prepare(pod, never)));
+
+  expect(rig.resolved.followers).toBe(1);
+});
+
+test("what cannot be read is thrown as it is, for core has told of it; once it is there the pod goes on", async () => {
+  await using rig = await rigOf();
+  const pod = podOf([
+    { name: "config", configMap: { name: "c" } },
+    { name: "cache", emptyDir: {} },
+  ]);
+
+  await expect(rig.manager.prepare(pod, never)).rejects.toThrow('configmap "config" not found');
+  expect(rig.events).toEqual([]);
+
+  rig.resolved.set("config", payloadOf({ key: "value" }));
+  await rig.manager.prepare(pod, never);
+  expect(await rig.manager.mounts(pod, containerOf(pod), [], never)).toHaveLength(2);
+});
+
+test("what cannot be written is told in a kubelet's words, and waits as ContainerCreating", async () => {
+  await using rig = await rigOf({ policy: { hostPaths: ["/"] } });
+  await writeFile(join(rig.root, "file"), "");
+  const pod = podOf([{ name: "data", hostPath: { path: join(rig.root, "file"), type: "Directory" } }]);
+  const message = `MountVolume.SetUp failed for volume "data" : hostPath type check failed: ${join(rig.root, "file")} is not a directory`;
+
+  await expect(rig.manager.prepare(pod, never)).rejects.toMatchObject({ message, waitingReason: "ContainerCreating" });
+  expect(rig.events).toEqual([{ type: "Warning", reason: "FailedMount", message }]);
+
+  await rm(join(rig.root, "file"));
+  await mkdir(join(rig.root, "file"));
+  await rig.manager.prepare(pod, never);
+});
+
+test("a change that cannot be written is tried again until it can", async () => {
+  await using rig = await rigOf();
+  rig.resolved.set("config", payloadOf({ key: "old" }));
+  const pod = podOf([{ name: "config", configMap: { name: "c" } }]);
+  await rig.manager.prepare(pod, never);
+  const path = join(rig.root, "pods/u1/volumes/kubernetes.io~configmap/config");
+  await rename(path, `${path}.away`);
+
+  rig.resolved.set("config", payloadOf({ key: "new" }));
+  await vi.waitFor(() => expect(rig.events).toMatchObject([{ reason: "FailedMount", message: expect.stringContaining("ENOENT") }]));
+  await rename(`${path}.away`, path);
+  await rig.clock.advance(500);
+
+  await vi.waitFor(async () => expect(await readFile(join(path, "key"), "utf8")).toBe("new"));
+});
+
+test("mount points of other volumes are made in one that containers cannot write to", async () => {
+  await using rig = await rigOf();
+  rig.resolved.set("config", payloadOf({ key: "value" }));
+  const volumes = ["config", "inner", "deeper", "beside"].map((name) =>
+    name === "config" ? { name, configMap: { name } } : { name, emptyDir: {} },
+  );
+  const pod = podOf(volumes, {
+    volumeMounts: [
+      { name: "config", mountPath: "/etc/app/" },
+      { name: "inner", mountPath: "/etc/app/a/b" },
+      { name: "deeper", mountPath: "/etc/app/a/b/c" },
+      { name: "beside", mountPath: "/etc/application" },
+    ],
+  });
+
+  await rig.manager.prepare(pod, never);
+
+  const path = join(rig.root, "pods/u1/volumes/kubernetes.io~configmap/config");
+  expect((await lstat(join(path, "a/b"))).isDirectory()).toBe(true);
+  expect(await readdir(join(path, "a/b"))).toEqual([]);
+});
+
+test.each([
+  [{ persistentVolumeClaim: { claimName: "c" } }, "spec.volumes[*].persistentVolumeClaim"],
+  [{ image: { reference: "i" } }, "spec.volumes[*].image"],
+  [{ emptyDir: { medium: "HugePages-2Mi" } }, "spec.volumes[*].emptyDir.medium"],
+  [{ hostPath: { path: "/etc" } }, "spec.volumes[*].hostPath.path"],
+])("a volume of %j is not supported, and its field is named", async (source, fieldPath) => {
+  await using rig = await rigOf();
+
+  await expect(rig.manager.prepare(podOf([{ name: "data", ...source }]), never)).rejects.toMatchObject({
+    code: "VK_UNSUPPORTED",
+    fieldPath,
+  });
+});
+
+test("a container that mounts what is not there is refused in a kubelet's words", async () => {
+  await using rig = await rigOf();
+  const pod = podOf([], { volumeMounts: [{ name: "none", mountPath: "/none" }] });
+
+  await expect(rig.manager.mounts(pod, containerOf(pod), [], never)).rejects.toThrow(
+    'cannot find volume "none" to mount into container "app"',
+  );
+});
+
+test.each([
+  [{ readOnly: true, recursiveReadOnly: "Enabled" }, true, true],
+  [{ readOnly: true, recursiveReadOnly: "IfPossible" }, true, true],
+  [{ readOnly: true, recursiveReadOnly: "IfPossible" }, false, false],
+  [{ readOnly: true, recursiveReadOnly: "Enabled" }, false, "is not supported by the runtime"],
+  [{ recursiveReadOnly: "Enabled" }, true, "it is not read-only"],
+  [
+    { readOnly: true, recursiveReadOnly: "Enabled", mountPropagation: "HostToContainer" },
+    true,
+    'not compatible with propagation "HostToContainer"',
+  ],
+  [{ mountPropagation: "Sideways" }, true, 'invalid MountPropagation mode: "Sideways"'],
+])("a mount %j, recursively read-only where the runtime can (%s): %s", async (fields, recursiveReadOnly, expected) => {
+  await using rig = await rigOf({ recursiveReadOnly });
+  const pod = podOf([{ name: "data", emptyDir: {} }], { volumeMounts: [{ name: "data", mountPath: "relative", ...fields }] });
+  await rig.manager.prepare(pod, never);
+
+  const mounts = rig.manager.mounts(pod, containerOf(pod), [], never);
+
+  if (typeof expected === "string") await expect(mounts).rejects.toThrow(expected);
+  else expect(await mounts).toMatchObject([{ isRecursivelyReadOnly: expected, containerPath: "/relative" }]);
+});
+
+describe("without mounts", () => {
+  test("a subPath is resolved where no container can replace it, and refused where one can", async () => {
+    await using rig = await rigOf();
+    const pod = podOf([{ name: "data", emptyDir: {} }], { volumeMounts: [{ name: "data", mountPath: "/a", subPath: "a/b" }] });
+    await rig.manager.prepare(pod, never);
+    expect(await rig.manager.mounts(pod, containerOf(pod), [], never)).toMatchObject([
+      { hostPath: join(rig.root, "pods/u1/volumes/kubernetes.io~empty-dir/data/a/b") },
+    ]);
+
+    containerOf(pod).volumeMounts!.push({ name: "data", mountPath: "/all" });
+    await expect(rig.manager.mounts(pod, containerOf(pod), [], never)).rejects.toMatchObject({ code: "VK_UNSUPPORTED" });
+  });
+
+  test("a folder of the node below an allowed one is refused, the allowed one itself is not", async () => {
+    await using rig = await rigOf({ policy: { hostPaths: ["/srv"] } });
+    await using shared = await tempFolder();
+    await using own = await rigOf({ policy: { hostPaths: [shared.path] } });
+    const pod = podOf([{ name: "data", hostPath: { path: shared.path } }]);
+    const below = podOf([{ name: "data", hostPath: { path: join(shared.path, "below") } }]);
+    await own.manager.prepare(pod, never);
+    expect(await own.manager.mounts(pod, containerOf(pod), [], never)).toMatchObject([{ hostPath: shared.path }]);
+    await own.restart();
+    await own.manager.prepare(below, never);
+    await expect(own.manager.mounts(below, containerOf(below), [], never)).rejects.toMatchObject({ code: "VK_UNSUPPORTED" });
+    await expect(rig.manager.prepare(pod, never)).rejects.toMatchObject({ code: "VK_UNSUPPORTED" });
+  });
+
+  test("a volume with medium Memory is a folder on the disk, whose limit is looked at", async () => {
+    await using rig = await rigOf();
+    const pod = podOf([{ name: "data", emptyDir: { medium: "Memory", sizeLimit: "64Ki" } }]);
+    await rig.manager.prepare(pod, never);
+
+    await writeFile(join(rig.root, "pods/u1/volumes/kubernetes.io~empty-dir/data/file"), Buffer.alloc(128 * 1024, 1));
+    await rig.clock.advance(10_000);
+
+    await vi.waitFor(() => expect(rig.evicted).toEqual(['Usage of EmptyDir volume "data" exceeds the limit "64Ki". ']));
+  });
+});
+
+test("a pod is to be evicted as long as a volume is over its limit, and no longer", async () => {
+  await using rig = await rigOf({ sizeCheckMs: 1_000 });
+  const pod = podOf([
+    { name: "small", emptyDir: { sizeLimit: "64Ki" } },
+    { name: "large", emptyDir: { sizeLimit: "1Gi" } },
+    { name: "free", emptyDir: {} },
+  ]);
+  await rig.manager.prepare(pod, never);
+  const file = join(rig.root, "pods/u1/volumes/kubernetes.io~empty-dir/small/file");
+  const checks = async (): Promise<void> => {
+    await rig.clock.advance(1_000);
+    await vi.waitFor(() => expect(rig.clock.pending).toBe(1));
+  };
+
+  await checks();
+  expect(rig.evicted).toEqual([]);
+  await writeFile(file, Buffer.alloc(128 * 1024, 1));
+  await checks();
+  await checks();
+  expect(rig.evicted).toEqual(Array.from({ length: 2 }, () => 'Usage of EmptyDir volume "small" exceeds the limit "64Ki". '));
+  await rm(file);
+  await checks();
+  expect(rig.evicted).toHaveLength(2);
+  await rig.manager.release(ref, never);
+  await rig.clock.advance(1_000);
+  await vi.waitFor(() => expect(rig.clock.pending).toBe(0));
+});
+
+test("what volumes use is measured for all at once, and kept for a minute", async () => {
+  await using rig = await rigOf();
+  rig.resolved.set("config", payloadOf({ key: "value" }));
+  const pod = podOf([
+    { name: "cache", emptyDir: {} },
+    { name: "config", configMap: { name: "c" } },
+  ]);
+  await rig.manager.prepare(pod, never);
+  const cache = join(rig.root, "pods/u1/volumes/kubernetes.io~empty-dir/cache");
+  await writeFile(join(cache, "file"), Buffer.alloc(256 * 1024, 1));
+
+  const [first, config] = await rig.manager.stats(ref, never);
+  await rm(join(cache, "file"));
+  const [second] = await rig.manager.stats(ref, never);
+  await rig.clock.advance(60_000);
+  const [third] = await rig.manager.stats(ref, never);
+
+  expect([first?.name, config?.name]).toEqual(["cache", "config"]);
+  expect(first?.usedBytes).toBeGreaterThanOrEqual(256 * 1024);
+  expect(first?.capacityBytes).toBeGreaterThan(first?.availableBytes ?? Infinity);
+  expect(second).toEqual(first);
+  expect(third?.usedBytes).toBeLessThan(256 * 1024);
+  expect(await rig.manager.stats({ ...ref, uid: "other" }, never)).toEqual([]);
+});
+
+test("a termination message is what was written last, at most 4096 bytes", async () => {
+  await using rig = await rigOf();
+  expect(await rig.manager.terminationMessage(ref, "app", 0, never)).toBe("");
+
+  const path = await rig.manager.createTerminationLog(ref, "app", 0);
+  expect((await stat(path)).mode & 0o777).toBe(0o666);
+  expect(await rig.manager.terminationMessage(ref, "app", 0, never)).toBe("");
+
+  await writeFile(path, `${"x".repeat(5000)}the end`);
+  await rig.manager.createTerminationLog(ref, "app", 0);
+  const message = await rig.manager.terminationMessage(ref, "app", 0, never);
+  expect([message.length, message.endsWith("xthe end")]).toEqual([4096, true]);
+  expect(await rig.manager.terminationMessage(ref, "app", 1, never)).toBe("");
+});
+
+test("a link in place of a termination message is not followed", async () => {
+  await using rig = await rigOf();
+  const path = await rig.manager.createTerminationLog(ref, "app", 0);
+  await rm(path);
+  await symlink("/etc/passwd", path);
+
+  await expect(rig.manager.terminationMessage(ref, "app", 0, never)).rejects.toMatchObject({ code: "ELOOP" });
+  await expect(rig.manager.createTerminationLog(ref, "app", 0)).rejects.toMatchObject({ code: "ELOOP" });
+});
+
+test.each(["../u2", "", ".", "..", "a/b", "a\nb", "a\0b"])("a pod whose UID is %j has no folder", async (uid) => {
+  await using rig = await rigOf();
+  const pod = { ...podOf([{ name: "cache", emptyDir: {} }]), metadata: { namespace: "default", name: "web", uid } };
+
+  await expect(rig.manager.prepare(pod, never)).rejects.toMatchObject({ code: "VK_INVALID_INPUT" });
+  await expect(rig.manager.release({ ...ref, uid }, never)).rejects.toMatchObject({ code: "VK_INVALID_INPUT" });
+});
+
+test("released, all of a pod goes, and nothing is followed any more; again, it is nothing to do", async () => {
+  await using rig = await rigOf();
+  rig.resolved.set("secret", payloadOf({ key: "value" }));
+  const pod = podOf([
+    { name: "secret", secret: { secretName: "s" } },
+    { name: "cache", emptyDir: {} },
+  ]);
+  await rig.manager.prepare(pod, never);
+  await rig.manager.createTerminationLog(ref, "app", 0);
+
+  await rig.manager.release(ref, never);
+  await rig.manager.release(ref, never);
+
+  expect([await readdir(join(rig.root, "pods")), await readdir(join(rig.root, "memory")), rig.resolved.followers]).toEqual([[], [], 0]);
+});
+
+test("a sweep removes folders nobody knows, and leaves those that are known, in use, or none of ours", async () => {
+  await using rig = await rigOf();
+  for (const name of ["pods/known", "pods/gone/volumes", "memory/gone-too", "pods/.removing-cut-short/0", "pods/..odd name"]) {
+    await mkdir(join(rig.root, name), { recursive: true });
+  }
+  await rig.manager.prepare(podOf([{ name: "cache", emptyDir: {} }]), never);
+  const asked: string[] = [];
+
+  const removed = await rig.manager.sweep((uid) => asked.push(uid) > 0 && uid === "known", never);
+
+  expect([...removed].sort()).toEqual(["cut-short", "gone", "gone-too"]);
+  expect(asked).not.toContain("u1");
+  expect((await readdir(join(rig.root, "pods"))).sort()).toEqual(["..odd name", "known", "u1"]);
+  expect(await readdir(join(rig.root, "memory"))).toEqual([]);
+});
+
+describe.skipIf(whyNoMounts !== undefined)("with mounts, which takes root with CAP_SYS_ADMIN", () => {
+  const mounting = { isMountSeen: true };
+
+  test("a volume with medium Memory is in memory, no larger than its limit, and outlives the program", async () => {
+    await using rig = await rigOf(mounting);
+    const pod = podOf([{ name: "data", emptyDir: { medium: "Memory", sizeLimit: "1Mi" } }], {}, { securityContext: { fsGroup: 4242 } });
+    await rig.manager.prepare(pod, never);
+    const path = join(rig.root, "pods/u1/volumes/kubernetes.io~empty-dir/data");
+    await writeFile(join(path, "file"), "kept");
+
+    expect(mountedAt(await readMountTable(), path)?.fileSystem).toBe("tmpfs");
+    expect(await stat(path)).toMatchObject({ mode: 0o43_777, gid: 4242 });
+    await expect(writeFile(join(path, "large"), Buffer.alloc(2 ** 21))).rejects.toMatchObject({ code: "ENOSPC" });
+    await (await rig.restart()).prepare(pod, never);
+    expect(await readFile(join(path, "file"), "utf8")).toBe("kept");
+    expect(mountedWithin(await readMountTable(), path)).toHaveLength(1);
+    const [stats] = await rig.manager.stats(ref, never);
+    expect(stats).toMatchObject({ name: "data", capacityBytes: 2 ** 20 });
+
+    await rig.manager.release(ref, never);
+    expect(mountedAt(await readMountTable(), path)).toBeUndefined();
+  });
+
+  test("a volume in memory is no larger than the pod's memory", async () => {
+    await using rig = await rigOf(mounting);
+    const pod = podOf([{ name: "data", emptyDir: { medium: "Memory", sizeLimit: "1Gi" } }], { resources: { limits: { memory: "2Mi" } } });
+
+    await rig.manager.prepare(pod, never);
+
+    expect(await rig.manager.stats(ref, never)).toMatchObject([{ capacityBytes: 2 ** 21 }]);
+  });
+
+  test("secrets of all pods are in memory, in one mount", async () => {
+    await using rig = await rigOf(mounting);
+    rig.resolved.set("secret", payloadOf({ key: "value" }));
+    const pod = podOf([{ name: "secret", secret: { secretName: "s" } }]);
+
+    await rig.manager.prepare(pod, never);
+    await (await rig.restart()).prepare(pod, never);
+
+    expect(mountedWithin(await readMountTable(), rig.root)).toEqual([{ path: join(rig.root, "memory"), fileSystem: "tmpfs" }]);
+    expect(await readFile(join(rig.root, "memory/u1/kubernetes.io~secret/secret/key"), "utf8")).toBe("value");
+  });
+
+  test("a subPath is mounted by what was opened, once, and goes with the pod while what it shows stays", async () => {
+    await using rig = await rigOf(mounting);
+    const pod = podOf([{ name: "data", emptyDir: {} }], {
+      volumeMounts: [
+        { name: "data", mountPath: "/all" },
+        { name: "data", mountPath: "/sub", subPathExpr: "$(WHO)/dir" },
+      ],
+    });
+    const environment = [{ name: "WHO", value: "me" }];
+    await rig.manager.prepare(pod, never);
+    const [all, sub] = await rig.manager.mounts(pod, containerOf(pod), environment, never);
+    await (await rig.restart()).prepare(pod, never);
+    const [, again] = await rig.manager.mounts(pod, containerOf(pod), environment, never);
+    await writeFile(join(sub!.hostPath, "file"), "seen");
+
+    expect(sub!.hostPath).toBe(join(rig.root, "pods/u1/volume-subpaths/data/app/1"));
+    expect(again).toEqual(sub);
+    expect(await readFile(join(all!.hostPath, "me/dir/file"), "utf8")).toBe("seen");
+    expect(mountedWithin(await readMountTable(), sub!.hostPath)).toHaveLength(1);
+    await rig.manager.release(ref, never);
+    expect(mountedWithin(await readMountTable(), join(rig.root, "pods"))).toEqual([]);
+    expect(await readdir(join(rig.root, "pods"))).toEqual([]);
+  });
+
+  test("one file of a config map can be mounted, and stays as it was when the map changes", async () => {
+    await using rig = await rigOf(mounting);
+    rig.resolved.set("config", payloadOf({ "app.conf": "old" }));
+    const pod = podOf([{ name: "config", configMap: { name: "c" } }], {
+      volumeMounts: [{ name: "config", mountPath: "/etc/app.conf", subPath: "app.conf" }],
+    });
+    await rig.manager.prepare(pod, never);
+    const [mount] = await rig.manager.mounts(pod, containerOf(pod), [], never);
+
+    rig.resolved.set("config", payloadOf({ "app.conf": "new" }));
+    const path = join(rig.root, "pods/u1/volumes/kubernetes.io~configmap/config/app.conf");
+    await vi.waitFor(async () => expect(await readFile(path, "utf8")).toBe("new"));
+    expect(await readFile(mount!.hostPath, "utf8")).toBe("old");
+
+    // A container that starts anew sees the new one.
+    const [again] = await rig.manager.mounts(pod, containerOf(pod), [], never);
+    expect(await readFile(again!.hostPath, "utf8")).toBe("new");
+    expect(mountedWithin(await readMountTable(), again!.hostPath)).toHaveLength(1);
+  });
+
+  test("a subPath that a container has made a link out of the volume is refused, and the node's disk not told of", async () => {
+    await using rig = await rigOf(mounting);
+    const pod = podOf([{ name: "data", emptyDir: {} }], { volumeMounts: [{ name: "data", mountPath: "/a", subPath: "link" }] });
+    await rig.manager.prepare(pod, never);
+    await symlink("/etc", join(rig.root, "pods/u1/volumes/kubernetes.io~empty-dir/data/link"));
+
+    await expect(rig.manager.mounts(pod, containerOf(pod), [], never)).rejects.toMatchObject({
+      code: "VK_INVALID_INPUT",
+      message: 'failed to prepare subPath for volumeMount "data" of container "app"',
+    });
+    expect(mountedWithin(await readMountTable(), join(rig.root, "pods"))).toEqual([]);
+  });
+
+  test("a folder of the node below an allowed one is mounted by what was opened, with what is mounted below it", async () => {
+    await using shared = await tempFolder();
+    await using rig = await rigOf({ ...mounting, policy: { hostPaths: [shared.path] } });
+    await mkdir(join(shared.path, "data/inner"), { recursive: true });
+    execFileSync("mount", ["-t", "tmpfs", "tmpfs", join(shared.path, "data/inner")]);
+    await writeFile(join(shared.path, "data/inner/file"), "seen");
+    const pod = podOf([{ name: "data", hostPath: { path: join(shared.path, "data") } }]);
+    await rig.manager.prepare(pod, never);
+
+    const [mount] = await rig.manager.mounts(pod, containerOf(pod), [], never);
+
+    expect(await readFile(join(mount!.hostPath, "inner/file"), "utf8")).toBe("seen");
+    await rig.manager.release(ref, never);
+    expect(await readFile(join(shared.path, "data/inner/file"), "utf8")).toBe("seen");
+    expect(mountedWithin(await readMountTable(), shared.path)).toHaveLength(1);
+  });
+
+  test("what containers have mounted in a volume for the node goes with the pod, and what it shows stays", async () => {
+    await using rig = await rigOf(mounting);
+    await using shared = await tempFolder();
+    await writeFile(join(shared.path, "file"), "kept");
+    await rig.manager.prepare(podOf([{ name: "data", emptyDir: {} }]), never);
+    const path = join(rig.root, "pods/u1/volumes/kubernetes.io~empty-dir/data/in here");
+    await mkdir(path);
+    execFileSync("mount", ["--bind", shared.path, path]);
+
+    await rig.manager.release(ref, never);
+
+    expect(await readdir(join(rig.root, "pods"))).toEqual([]);
+    expect(await readFile(join(shared.path, "file"), "utf8")).toBe("kept");
+  });
+
+  test("a file of a pod that is mounted elsewhere stops nobody", async () => {
+    await using rig = await rigOf(mounting);
+    await rig.manager.prepare(podOf([{ name: "data", emptyDir: { medium: "Memory" } }]), never);
+    const path = join(rig.root, "pods/u1/volumes/kubernetes.io~empty-dir/data");
+    await using held = await open(join(path, "held"), "w");
+
+    await rig.manager.release(ref, never);
+
+    expect(await readdir(join(rig.root, "pods"))).toEqual([]);
+    await held.writeFile("still there");
+  });
+});
+
+test("where nothing can be mounted it is said once, and all goes on without", async () => {
+  const refuse = (): Promise<never> => Promise.reject(new Error("must be superuser to use mount"));
+  await using rig = await rigOf({ isMountSeen: true, mounts: { list: readMountTable, mountTmpfs: refuse, bind: refuse, unmount: refuse } });
+  const pod = podOf([{ name: "data", emptyDir: { medium: "Memory" } }]);
+
+  await rig.manager.prepare(pod, never);
+  await rig.manager.prepare(podWith({ ...pod.spec, volumes: [] }), never);
+
+  expect(rig.warnings).toEqual([expect.stringContaining("nothing can be mounted")]);
+  expect((await stat(join(rig.root, "pods/u1/volumes/kubernetes.io~empty-dir/data"))).mode & 0o7777).toBe(0o777);
+});
