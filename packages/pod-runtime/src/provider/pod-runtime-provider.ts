@@ -25,7 +25,8 @@ import { loggedId, runningId, sandboxId } from "./running-ids.ts";
 import type { RuntimePod } from "./runtime-pods.ts";
 import { RuntimeWatch } from "./runtime-watch.ts";
 import { StatsReader } from "./stats-reader.ts";
-import type { PodState } from "../pod/pod-state.ts";
+import type { PodStage, PodState } from "../pod/pod-state.ts";
+import { checkHostPorts } from "../prepare/host-ports.ts";
 import type { ContainerRuntime } from "../runtime/container-runtime.ts";
 
 /** Why and how a pod is made to fail; see {@link PodRuntimeProvider.evictPod}. */
@@ -97,14 +98,18 @@ export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNod
     this.#watching ??= this.#watch.run(this.#end.signal);
   }
 
-  /** As `PodLifecycleHandler.createPod`: what the runtime holds of the pod is taken over, and the rest begun. */
+  /**
+   * As `PodLifecycleHandler.createPod`: what the runtime holds of the pod is taken over, and the rest begun.
+   *
+   * @throws TerminalError with the reason `NodePorts` for a new pod that asks for a port of the node which another pod has
+   */
   async createPod(pod: DeepReadonly<Pod>, _resolved: ResolvedPod, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     const ref = refOf(pod);
     if (this.#update(ref, pod)) return;
     const found = await this.#pods.find(ref, signal);
     // What runs is not ended by asking again whether it may.
-    if (!found) this.options.checkPod?.(pod);
+    if (!found) this.#checkNew(pod);
     await this.#pods.take(pod, found);
   }
 
@@ -198,6 +203,15 @@ export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNod
     await this.#watching;
   }
 
+  #checkNew(pod: DeepReadonly<Pod>): void {
+    this.options.checkPod?.(pod);
+    const others = this.#pods.values().filter(({ worker }) => !freesPorts.includes(worker.state.stage.kind));
+    checkHostPorts(
+      pod,
+      others.map(({ worker }) => worker.state.plan.pod),
+    );
+  }
+
   /** @returns whether a worker runs the pod */
   #update({ uid }: PodRef, pod: DeepReadonly<Pod>): boolean {
     const held = this.#pods.get(uid);
@@ -249,6 +263,9 @@ export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNod
     return { ref, owner, ...(createdAtMs !== undefined && { createdAt: rfc3339(createdAtMs) }), status: this.#pods.statusOf(found) };
   }
 }
+
+/** Where a pod has no sandbox any more that could hold a port of the node. */
+const freesPorts: readonly PodStage["kind"][] = ["finished", "removing", "gone"];
 
 /** The pod as if it was being deleted: nothing of it is begun any more. */
 function asDeleted(pod: DeepReadonly<Pod>, atMs: number): DeepReadonly<Pod> {
