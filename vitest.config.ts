@@ -20,7 +20,7 @@ const config: ViteUserConfig = defineConfig({
         extends: true,
         test: {
           name: "unit",
-          include: ["packages/*/src/**/*.test.ts", "providers/*/src/**/*.test.ts", "tools/**/*.test.ts"],
+          include: ["packages/*/src/**/*.test.ts", "providers/*/src/**/*.test.ts", "templates/*/src/**/*.test.ts", "tools/**/*.test.ts"],
           testTimeout: 5_000,
         },
       },
@@ -73,6 +73,18 @@ const config: ViteUserConfig = defineConfig({
           globalSetup: ["e2e/node-network/support/global-setup.ts"],
           testTimeout: 180_000,
           hookTimeout: 180_000,
+          fileParallelism: true,
+          maxWorkers: 2,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "docker",
+          include: ["e2e/docker/**/*.test.ts"],
+          globalSetup: ["e2e/docker/support/global-setup.ts"],
+          testTimeout: 120_000,
+          hookTimeout: 300_000,
           fileParallelism: true,
           maxWorkers: 2,
         },

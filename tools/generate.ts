@@ -51,7 +51,15 @@ const regions: readonly GeneratedRegion[] = [
 /** Every provider's README has the table of its configuration. */
 function configRegions(): GeneratedRegion[] {
   const own = parseProviderList(readFileSync(join(root, "provider.yaml"), "utf8")).filter(({ external }) => !external);
-  return own.map(({ tag }) => ({ page: `providers/${tag}/README.md`, region: "config", content: () => renderProviderConfig(tag) }));
+  const template = { page: "templates/provider/README.md", region: "config", content: () => renderProviderConfig("templates/provider") };
+  return [
+    template,
+    ...own.map(({ tag }) => ({
+      page: `providers/${tag}/README.md`,
+      region: "config",
+      content: () => renderProviderConfig(`providers/${tag}`),
+    })),
+  ];
 }
 
 /** What is wrong between provider.yaml and the folders under providers/. */

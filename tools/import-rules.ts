@@ -91,7 +91,9 @@ function mayReadClock(path: string): boolean {
 
 /** Short names of the workspace packages that the file may import; `undefined` for all. */
 function allowedFor(folder: string, path: string): readonly string[] | undefined {
-  if (/^(providers\/|examples\/.+-provider$)/.test(folder))
+  // The suite is a package of its own, and what new providers start from shows how to run it.
+  if (/^templates\/[^/]+\/test\//.test(path)) return undefined;
+  if (/^(providers\/|templates\/|examples\/.+-provider$)/.test(folder))
     return isTest(path) ? [...providerImports, ...providerTestImports] : providerImports;
   return allowedImports[folder];
 }

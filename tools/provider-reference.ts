@@ -1,9 +1,9 @@
 import { renderConfigTable } from "@virtual-kubelet/testing/conformance";
 import { scriptFields, scriptKeys } from "../providers/mock/src/script-fields.ts";
 
-/** The keys of a provider's configuration, from its schema. */
-export async function renderProviderConfig(tag: string): Promise<string> {
-  const { provider } = (await import(`../providers/${tag}/src/index.ts`)) as {
+/** The keys of a provider's configuration, from its schema; `folder` is relative to the top. */
+export async function renderProviderConfig(folder: string): Promise<string> {
+  const { provider } = (await import(`../${folder}/src/index.ts`)) as {
     readonly provider: { readonly configSchema: { toJSONSchema?(options: { readonly io: "input" }): object } };
   };
   return renderConfigTable(provider.configSchema.toJSONSchema?.({ io: "input" }) ?? {});

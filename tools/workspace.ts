@@ -40,7 +40,7 @@ export interface WorkspacePackage {
 }
 
 /** The folders that hold packages, as in pnpm-workspace.yaml. */
-const packageFolders = ["packages/*", "providers/*", "examples/*", "e2e", "bench", "tools"] as const;
+const packageFolders = ["packages/*", "providers/*", "templates/*", "examples/*", "e2e", "bench", "tools"] as const;
 
 /** Projects that stand outside the workspace, as a user's do: they install what is published. */
 export const outsideProjects: readonly string[] = ["examples/test-an-operator"];

@@ -1,0 +1,59 @@
+import type { Pod, ResolvedPod } from "@virtual-kubelet/core";
+import { expect, test } from "vitest";
+import type { Job } from "./job.ts";
+import { toJobSpec, toOwner, toRef, toStatus } from "./translate.ts";
+
+const { signal } = new AbortController();
+const pod: Pod = {
+  metadata: { namespace: "shop", name: "web", uid: "u-1" },
+  spec: { containers: [{ name: "main", image: "busybox" }] },
+};
+const job: Job = {
+  id: "u-1",
+  container: "main",
+  image: "busybox",
+  tags: { clusterId: "c1", nodeName: "n1", namespace: "shop", name: "web" },
+  createdAt: "2026-01-01T00:00:00Z",
+};
+
+/** A pod whose references come to this. */
+function resolved(command: readonly string[], env: Readonly<Record<string, string>> = {}): ResolvedPod {
+  return {
+    commandLine: async () => ({ command, args: [] }),
+    environment: async () => Object.entries(env).map(([name, value]) => ({ name, value })),
+    volume: async () => ({ files: [] }),
+    async *watchVolume() {},
+  };
+}
+
+test("a pod becomes a job of its UID, with its command, its environment and whose it is", async () => {
+  expect(await toJobSpec(pod, resolved(["sleep", "1"], { A: "b" }), { clusterId: "c1", nodeName: "n1" }, signal)).toEqual({
+    id: "u-1",
+    container: "main",
+    image: "busybox",
+    command: ["sleep", "1"],
+    env: { A: "b" },
+    tags: { clusterId: "c1", nodeName: "n1", namespace: "shop", name: "web" },
+  });
+});
+
+test("a container without a command is refused, and the message says what to do", async () => {
+  await expect(toJobSpec(pod, resolved([]), { clusterId: "c1", nodeName: "n1" }, signal)).rejects.toThrow(
+    "container main has no command; say in it which program to run",
+  );
+});
+
+test("a job's tags say whose pod it is", () => {
+  expect(toRef(job)).toEqual({ namespace: "shop", name: "web", uid: "u-1" });
+  expect(toOwner(job)).toEqual({ clusterId: "c1", nodeName: "n1" });
+});
+
+test.each([
+  [undefined, "Running", true],
+  [0, "Succeeded", false],
+  [3, "Failed", false],
+])("a job that ended with %s is a pod that is %s", (exitCode, phase, ready) => {
+  const ended = exitCode === undefined ? undefined : { exitCode, finishedAt: "2026-01-01T00:01:00Z" };
+
+  expect(toStatus({ ...job, ended })).toMatchObject({ phase, containerStatuses: [{ name: "main", ready, restartCount: 0 }] });
+});
