@@ -1,5 +1,5 @@
 import type { ConfigSchema } from "@virtual-kubelet/core";
-import type { PodPolicy } from "@virtual-kubelet/pod-runtime";
+import { policyProblems, type PodPolicy } from "@virtual-kubelet/pod-runtime";
 import { z } from "zod";
 import type { DeviceSettings } from "./runtime-settings.ts";
 
@@ -71,9 +71,9 @@ const networkName = z.string().refine((name) => /^[a-zA-Z0-9][a-zA-Z0-9_.-]*$/.t
   error: "expected the name of a network of the engine, and neither host nor none",
 });
 
-const policySchema = z.strictObject({
+const policyFields = z.strictObject({
   privileged: z.boolean().optional().describe("Lets containers be privileged: they own the machine; default false"),
-  hostPaths: z.array(absolutePath).optional().describe("Folders of the machine that pods may mount, with all below; / is everything"),
+  hostPaths: z.array(z.string()).optional().describe("Folders of the machine that pods may mount, with all below; / is everything"),
   hostNetwork: z.boolean().optional().describe("Lets pods use the machine's network; default false"),
   hostPID: z.boolean().optional().describe("Lets pods see the machine's processes; default false"),
   hostIPC: z.boolean().optional().describe("Lets pods use the machine's shared memory; default false"),
@@ -87,6 +87,10 @@ const policySchema = z.strictObject({
     .boolean()
     .optional()
     .describe("Lets containers go without seccomp, AppArmor, SELinux types and masked /proc; default false"),
+});
+
+const policySchema = policyFields.superRefine((policy, context) => {
+  for (const { path, message } of policyProblems(policy)) context.addIssue({ code: "custom", path: [...path], message });
 });
 
 const schema: z.ZodType<DockerConfig> = z.strictObject({
