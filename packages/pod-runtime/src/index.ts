@@ -21,6 +21,8 @@ export type { CollectedImage, ImageCollection, ImageFileSystem } from "./runtime
 export { VolumeManager, type VolumeManagerOptions } from "./volumes/volume-manager.ts";
 export type { HostMounts } from "./volumes/host-mounts.ts";
 export type { MountPoint } from "./volumes/mount-table.ts";
+export { GarbageCollector, type GarbageCollectorOptions } from "./gc/garbage-collector.ts";
+export { ImageCollector, type ImageCollectorOptions, type ImagePolicy } from "./gc/image-collector.ts";
 export { execCapture, type CapturedExec } from "./runtime/exec-capture.ts";
 export { PodRuntimeProvider } from "./provider/pod-runtime-provider.ts";
 export type { CallDeadlines, PodRuntimeProviderOptions, PodRuntimeSettings, PodStorage } from "./provider/provider-options.ts";

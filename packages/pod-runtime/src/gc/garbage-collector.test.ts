@@ -1,0 +1,80 @@
+import { silentLogger } from "@virtual-kubelet/kube-client";
+import { FakeClock } from "@virtual-kubelet/kube-client/testing";
+import { expect, test } from "vitest";
+import { podLabels } from "../runtime/labels.ts";
+import { FakeRuntime } from "../test-support/fake-runtime.ts";
+import { podWith } from "../test-support/pod-rig.ts";
+import { GarbageCollector } from "./garbage-collector.ts";
+
+const owner = { clusterId: "c1", nodeName: "n1" };
+const never = new AbortController().signal;
+
+/** Folders of pods by UID, and whom they are asked of. */
+class FakeFolders {
+  readonly uids: Set<string>;
+
+  constructor(...uids: readonly string[]) {
+    this.uids = new Set(uids);
+  }
+
+  sweep(isKnown: (uid: string) => boolean): Promise<readonly string[]> {
+    const removed = [...this.uids].filter((uid) => !isKnown(uid));
+    for (const uid of removed) this.uids.delete(uid);
+    return Promise.resolve(removed);
+  }
+}
+
+function rigOf(known: ReadonlySet<string> | undefined, folders = new FakeFolders("known", "running", "gone")) {
+  const clock = new FakeClock();
+  const runtime = new FakeRuntime(clock);
+  const rig = { clock, runtime, folders, known };
+  const collector = new GarbageCollector({
+    runtime,
+    labels: {},
+    volumes: folders,
+    clock,
+    logger: silentLogger,
+    isListed: () => rig.known !== undefined,
+    isKnown: (uid) => rig.known?.has(uid) ?? false,
+  });
+  return Object.assign(rig, { collector });
+}
+
+async function run(runtime: FakeRuntime, uid: string): Promise<void> {
+  const pod = podWith({});
+  await runtime.createSandbox({ labels: podLabels({ namespace: "default", name: uid, uid }, owner, 0), hostname: uid, hosts: [], pod });
+}
+
+test("folders go that neither the API server nor the runtime knows", async () => {
+  const { collector, runtime, folders } = rigOf(new Set(["known"]));
+  await run(runtime, "running");
+
+  expect(await collector.sweepFolders(never)).toEqual(["gone"]);
+  expect([...folders.uids]).toEqual(["known", "running"]);
+});
+
+test("nothing goes before the API server's pods were listed, nor where the runtime cannot be asked", async () => {
+  const rig = rigOf(undefined);
+  expect(await rig.collector.sweepFolders(never)).toEqual([]);
+
+  rig.known = new Set();
+  rig.runtime.failNext("list");
+  await expect(rig.collector.sweepFolders(never)).rejects.toThrow("the runtime is away");
+
+  expect(rig.folders.uids.size).toBe(3);
+});
+
+test("it looks every minute, goes on after a failure, and ends by its signal", async () => {
+  const { collector, clock, runtime, folders } = rigOf(new Set(["known", "running"]));
+  const stop = new AbortController();
+  const done = collector.run(stop.signal);
+  runtime.failNext("list");
+
+  await clock.advance(60_000);
+  expect(folders.uids.has("gone")).toBe(true);
+  await clock.advance(60_000);
+  expect(folders.uids.has("gone")).toBe(false);
+
+  stop.abort(new Error("enough"));
+  await expect(done).rejects.toThrow("enough");
+});

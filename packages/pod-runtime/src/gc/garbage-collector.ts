@@ -1,0 +1,73 @@
+import type { Clock, Logger } from "@virtual-kubelet/core";
+import type { ContainerRuntime } from "../runtime/container-runtime.ts";
+import { labelNames } from "../runtime/labels.ts";
+import type { VolumeManager } from "../volumes/volume-manager.ts";
+import { ImageCollector, type ImagePolicy } from "./image-collector.ts";
+
+/** How often folders and images are looked at, in milliseconds. Source: a kubelet's ContainerGCPeriod and ImageGCPeriod. */
+const foldersMs = 60_000;
+const imagesMs = 300_000;
+
+/** What {@link GarbageCollector} needs. */
+export interface GarbageCollectorOptions {
+  readonly runtime: Pick<ContainerRuntime, "list" | "images">;
+  /** Labels of all that is the node's. */
+  readonly labels: Readonly<Record<string, string>>;
+  readonly volumes: Pick<VolumeManager, "sweep">;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Whether the API server's pods have been listed, as they have been when `getPods` is called; before, nothing is removed. */
+  isListed(): boolean;
+  /** Whether the node has a pod of this UID, or somebody is still at work on one. */
+  isKnown(uid: string): boolean;
+  /** When images are removed; absent: never, for others may use the runtime, too. */
+  readonly images?: ImagePolicy | undefined;
+}
+
+/**
+ * Removes what pods have left that are gone: their folders, where neither the API server nor the runtime knows them, and by
+ * request images. What it cannot ask about stays.
+ */
+export class GarbageCollector {
+  readonly #options: GarbageCollectorOptions;
+  readonly #images: ImageCollector | undefined;
+
+  /** @throws InvalidInputError for thresholds that make no sense */
+  constructor(options: GarbageCollectorOptions) {
+    const { runtime, images: policy, clock, logger } = options;
+    this.#options = options;
+    if (policy && !runtime.images) logger.warn({}, "images stay: the runtime does not tell which there are");
+    if (policy && runtime.images) this.#images = new ImageCollector({ images: runtime.images, policy, clock, logger });
+  }
+
+  /** Looks from time to time. @throws `signal.reason` when aborted, and nothing else */
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all([
+      this.#repeat(foldersMs, "the folders of pods that are gone could not be looked for", () => this.sweepFolders(signal), signal),
+      this.#images && this.#repeat(imagesMs, "images could not be collected", () => this.#images?.collect(signal), signal),
+    ]);
+  }
+
+  /** Looks for folders once. @returns UIDs of the pods whose folders were removed */
+  async sweepFolders(signal: AbortSignal): Promise<readonly string[]> {
+    const { runtime, labels, volumes, isListed, isKnown, logger } = this.#options;
+    if (!isListed()) return [];
+    const { sandboxes, containers } = await runtime.list(labels, signal);
+    const held = new Set([...sandboxes, ...containers].map((object) => object.labels[labelNames.podUid]));
+    const removed = await volumes.sweep((uid) => held.has(uid) || isKnown(uid), signal);
+    if (removed.length > 0) logger.info({ uids: removed }, "folders of pods that are gone were removed");
+    return removed;
+  }
+
+  async #repeat(everyMs: number, failure: string, look: () => Promise<unknown> | undefined, signal: AbortSignal): Promise<void> {
+    for (;;) {
+      await this.#options.clock.sleep(everyMs, signal);
+      try {
+        await look();
+      } catch (error) {
+        signal.throwIfAborted();
+        this.#options.logger.warn({ err: error }, failure);
+      }
+    }
+  }
+}

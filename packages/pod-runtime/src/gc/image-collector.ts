@@ -1,0 +1,114 @@
+import type { Clock, Logger } from "@virtual-kubelet/core";
+import { InvalidInputError, isConflict } from "@virtual-kubelet/errdefs";
+import type { CollectedImage, ImageCollection } from "../runtime/image-collection.ts";
+
+/** When images are removed. Source of the defaults: a kubelet's. */
+export interface ImagePolicy {
+  /** From how full a disk on, in percent; 1 to 100, default 85. */
+  readonly highThresholdPercent?: number | undefined;
+  /** How full it is to be afterwards, in percent; less than the high threshold, default 80. */
+  readonly lowThresholdPercent?: number | undefined;
+  /** How long an image stays after it was first seen, in milliseconds; default two minutes. */
+  readonly minAgeMs?: number | undefined;
+  /** Names of images that stay, such as the sandbox's. */
+  readonly keep?: readonly string[] | undefined;
+}
+
+/** What {@link ImageCollector} needs. */
+export interface ImageCollectorOptions {
+  readonly images: ImageCollection;
+  readonly policy: ImagePolicy;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+interface Sighting {
+  readonly firstMs: number;
+  /** When it was last seen in use; absent: never. */
+  readonly usedMs?: number | undefined;
+}
+
+/**
+ * Removes images nobody uses when their disk is full, those first whose use is longest ago. What it knows of their use ends
+ * with the program; then an image counts as new.
+ * Source: kubernetes v1.36.3 pkg/kubelet/images/image_gc_manager.go.
+ */
+export class ImageCollector {
+  readonly #options: ImageCollectorOptions;
+  readonly #limits: { readonly [Name in keyof ImagePolicy]-?: NonNullable<ImagePolicy[Name]> };
+  #seen: ReadonlyMap<string, Sighting> = new Map();
+
+  /** @throws InvalidInputError for thresholds that make no sense */
+  constructor(options: ImageCollectorOptions) {
+    this.#options = options;
+    const { highThresholdPercent = 85, lowThresholdPercent = 80, minAgeMs = 120_000, keep = [] } = options.policy;
+    if (!(highThresholdPercent <= 100 && lowThresholdPercent >= 0 && lowThresholdPercent < highThresholdPercent)) {
+      throw new InvalidInputError(
+        `collect images from ${highThresholdPercent} % to ${lowThresholdPercent} %: expected percents, the second less than the first`,
+      );
+    }
+    this.#limits = { highThresholdPercent, lowThresholdPercent, minAgeMs, keep };
+  }
+
+  /** Looks once, and removes what has to go. @returns bytes that were freed, by the images' own sizes */
+  async collect(signal: AbortSignal): Promise<number> {
+    const { images, logger } = this.#options;
+    const listed = await images.listImages(signal);
+    this.#note(listed);
+    const { capacityBytes, availableBytes } = await images.imageFileSystem(signal);
+    if (capacityBytes <= 0) throw new InvalidInputError(`collect images: the disk has ${capacityBytes} bytes, expected more`);
+    const { highThresholdPercent, lowThresholdPercent } = this.#limits;
+    const usedPercent = 100 - Math.floor((Math.min(availableBytes, capacityBytes) * 100) / capacityBytes);
+    if (usedPercent < highThresholdPercent) return 0;
+    const wantedBytes = Math.floor((capacityBytes * (100 - lowThresholdPercent)) / 100) - availableBytes;
+    const freedBytes = await this.#free(wantedBytes, listed, signal);
+    if (freedBytes < wantedBytes) {
+      logger.warn(
+        { usedPercent, wantedBytes, freedBytes },
+        "the disk of the images is full, and too few of them are unused: logs, volumes or other data may fill it",
+      );
+    }
+    return freedBytes;
+  }
+
+  /** Remembers what was seen when, and forgets what is gone. */
+  #note(listed: readonly CollectedImage[]): void {
+    const nowMs = this.#options.clock.monotonic();
+    this.#seen = new Map(
+      listed.map(({ id, isInUse }): [string, Sighting] => {
+        const before = this.#seen.get(id);
+        return [id, { firstMs: before?.firstMs ?? nowMs, usedMs: isInUse ? nowMs : before?.usedMs }];
+      }),
+    );
+  }
+
+  async #free(wantedBytes: number, listed: readonly CollectedImage[], signal: AbortSignal): Promise<number> {
+    const { images, logger } = this.#options;
+    let freedBytes = 0;
+    for (const { id, names, sizeBytes } of this.#candidates(listed)) {
+      if (freedBytes >= wantedBytes) break;
+      try {
+        await images.removeImage(id, signal);
+        freedBytes += sizeBytes;
+        logger.info({ image: names[0] ?? id, sizeBytes }, "an image that nobody uses was removed");
+      } catch (error) {
+        signal.throwIfAborted();
+        // Somebody has begun to use it.
+        if (!isConflict(error)) logger.warn({ image: names[0] ?? id, err: error }, "an image could not be removed");
+      }
+    }
+    return freedBytes;
+  }
+
+  #candidates(listed: readonly CollectedImage[]): readonly CollectedImage[] {
+    const { minAgeMs, keep } = this.#limits;
+    const nowMs = this.#options.clock.monotonic();
+    const sighting = ({ id }: CollectedImage): Sighting => this.#seen.get(id) ?? { firstMs: nowMs };
+    return listed
+      .filter((image) => !image.isInUse && !image.names.some((name) => keep.includes(name)) && nowMs - sighting(image).firstMs >= minAgeMs)
+      .sort((one, other) => {
+        const [a, b] = [sighting(one), sighting(other)];
+        return (a.usedMs ?? -1) - (b.usedMs ?? -1) || a.firstMs - b.firstMs;
+      });
+  }
+}
