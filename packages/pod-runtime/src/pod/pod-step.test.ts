@@ -73,6 +73,23 @@ describe("starting", () => {
     expect(rig.status("debug").state).toHaveProperty("terminated.exitCode", 1);
   });
 
+  test("lets main containers wait for the postStart hooks of those before them, and for no longer than they are tried", () => {
+    const lifecycle = { postStart: { exec: { command: ["true"] } } };
+    const rig = new PodRig(podWith({ containers: [init("first"), { ...init("proxy"), lifecycle }, init("app")] }));
+
+    rig.answer(rig.take("createSandbox"));
+    expect(rig.open).toEqual(["ensureImage first", "ensureImage proxy"]);
+    for (const kind of ["ensureImage", "startContainer"] as const) rig.answer(rig.take(kind, "proxy"));
+    expect(rig.open).toEqual(["ensureImage first", "runHook proxy"]);
+    rig.answer(rig.take("runHook"));
+    expect(rig.open).toEqual(["ensureImage first", "ensureImage app"]);
+
+    const failing = new PodRig(podWith({ containers: [{ ...init("proxy"), lifecycle }, init("app")] }));
+    failing.answer(failing.take("createSandbox"));
+    failing.send({ ...failing.take("ensureImage", "proxy"), kind: "imageFailed", reason: "ErrImagePull", message: "no" });
+    expect(failing.open).toEqual(["ensureImage app"]);
+  });
+
   test("does not show a container as running before its postStart hook is through", () => {
     const lifecycle = { postStart: { exec: { command: ["true"] } } };
     const rig = new PodRig(podWith({ containers: [{ ...init("app"), lifecycle }] }));

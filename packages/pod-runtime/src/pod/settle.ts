@@ -165,7 +165,10 @@ class Draft {
     this.#effects.push({ kind: "removeAll" });
   }
 
-  /** Init containers one after another, sidecars in their turn, the main ones together; ephemeral ones wait for nobody. */
+  /**
+   * Init containers one after another, sidecars in their turn, the main ones together, but after the postStart hooks of those
+   * before them; ephemeral ones wait for nobody.
+   */
   startContainers(): void {
     if (this.#state.stage.kind !== "up" || this.#state.ending) return;
     for (const entry of this.#of("ephemeral")) this.#begin(entry);
@@ -174,7 +177,14 @@ class Draft {
       // A sidecar that was started once is started again at any time.
       if (entry.planned.role !== "init" || !entry.record.isInitialized) this.#begin(entry);
       if (entry.planned.role !== "main" && !entry.record.isInitialized) return;
+      if (entry.planned.role === "main" && this.#holdsBack(entry.planned)) return;
     }
+  }
+
+  /** A hook that is still to come through, or to fail. Some proxies let their pod wait for them by it. */
+  #holdsBack({ name, container }: PlannedContainer): boolean {
+    const kind = this.#state.containers.get(name)?.life.kind ?? "idle";
+    return container.lifecycle?.postStart !== undefined && ["idle", "pulling", "starting", "postStart"].includes(kind);
   }
 
   #begin({ planned, record }: Entry): void {
