@@ -12,7 +12,9 @@ async function* cut(bytes: Uint8Array, sizes: readonly number[]): AsyncGenerator
 }
 
 async function all(chunks: AsyncIterable<Uint8Array>): Promise<unknown[]> {
-  return Array.fromAsync(jsonObjects(chunks));
+  const objects: unknown[] = [];
+  for await (const object of jsonObjects(chunks)) objects.push(object);
+  return objects;
 }
 
 test("objects come one by one, however they are cut and whatever stands in their strings", async () => {

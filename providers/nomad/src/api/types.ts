@@ -47,7 +47,9 @@ export interface NomadRestartPolicy {
 export interface NomadNetwork {
   readonly Mode: string;
   readonly Hostname?: string | undefined;
-  readonly DNS?: { readonly Servers: readonly string[]; readonly Searches: readonly string[]; readonly Options: readonly string[] } | undefined;
+  readonly DNS?:
+    | { readonly Servers: readonly string[]; readonly Searches: readonly string[]; readonly Options: readonly string[] }
+    | undefined;
   readonly ReservedPorts?: readonly { readonly Label: string; readonly Value: number; readonly To: number }[] | undefined;
 }
 
@@ -191,7 +193,12 @@ export interface NomadNode {
     readonly Memory?: { readonly MemoryMB?: number | undefined } | undefined;
     readonly Disk?: { readonly DiskMB?: number | undefined } | undefined;
     readonly Devices?:
-      | readonly { readonly Vendor?: string; readonly Type?: string; readonly Name?: string; readonly Instances?: readonly unknown[] | null }[]
+      | readonly {
+          readonly Vendor?: string;
+          readonly Type?: string;
+          readonly Name?: string;
+          readonly Instances?: readonly unknown[] | null;
+        }[]
       | null
       | undefined;
   };
@@ -210,7 +217,10 @@ export interface NomadVariable {
 
 /** What an allocation uses. */
 export interface AllocationStats {
-  readonly Tasks?: Readonly<Record<string, { readonly ResourceUsage?: ResourceUsage | null; readonly Timestamp: number }>> | null | undefined;
+  readonly Tasks?:
+    | Readonly<Record<string, { readonly ResourceUsage?: ResourceUsage | null; readonly Timestamp: number }>>
+    | null
+    | undefined;
 }
 
 /** Figures of one task. */

@@ -1,0 +1,189 @@
+import { tryDurationMs } from "@virtual-kubelet/core";
+import { z } from "zod";
+
+/** Files of certificates. */
+export interface NomadTlsConfig {
+  readonly ca?: string | undefined;
+  readonly certificate?: string | undefined;
+  readonly key?: string | undefined;
+  readonly serverName?: string | undefined;
+  readonly insecureSkipVerify: boolean;
+}
+
+/** The drivers that the provider can write tasks for. */
+export type NomadDriver = "docker" | "exec" | "raw_exec";
+
+/** What a claim of a pod comes to in Nomad. */
+export interface NomadVolumeConfig {
+  readonly type: "host" | "csi";
+  readonly source: string;
+  readonly accessMode?: string | undefined;
+  readonly attachmentMode?: string | undefined;
+}
+
+/** What a job's place must have. */
+export interface NomadConstraintConfig {
+  readonly attribute: string;
+  readonly operator: string;
+  readonly value: string;
+}
+
+/** The parsed configuration. Durations are milliseconds. */
+export interface NomadConfig {
+  readonly address: string;
+  readonly region?: string | undefined;
+  readonly namespace: string;
+  readonly token?: string | undefined;
+  readonly tokenFile?: string | undefined;
+  readonly httpAuth?: string | undefined;
+  readonly tls: NomadTlsConfig;
+  readonly datacenters: readonly string[];
+  readonly nodePool?: string | undefined;
+  readonly constraints: readonly NomadConstraintConfig[];
+  readonly driver: NomadDriver;
+  readonly network: string;
+  readonly secrets: "variables" | "inline";
+  readonly volumes: Readonly<Record<string, NomadVolumeConfig>>;
+  readonly hostPaths: readonly string[];
+  readonly imagePullSecrets: "refuse" | "ignore";
+  readonly restart: { readonly attempts: number; readonly interval: number; readonly delay: number };
+  readonly disconnectGrace?: number | undefined;
+  readonly defaultCpu: string;
+  readonly defaultMemory: string;
+  readonly mhzPerCore?: number | undefined;
+  readonly logs: { readonly maxFiles: number; readonly maxFileSizeMB: number };
+  readonly purgeAfter: number;
+  readonly relist: number;
+  readonly stream: boolean;
+  readonly capacity: {
+    readonly cpu?: string | undefined;
+    readonly memory?: string | undefined;
+    readonly ephemeralStorage?: string | undefined;
+    readonly pods: string;
+    readonly fraction: number;
+  };
+  readonly maxSockets: number;
+}
+
+const durationError = { error: "expected a duration such as 500ms, 10s or 5m" };
+const duration = z
+  .string(durationError)
+  .refine((text) => tryDurationMs(text) !== undefined, durationError)
+  .transform((text) => tryDurationMs(text) ?? 0);
+
+const quantityError = { error: "expected a quantity such as 2, 500m or 16Gi" };
+const quantity = z
+  .union(
+    [z.string().regex(/^(\d+\.?\d*|\.\d+)(m|k|[MGTPE]|[KMGTPE]i)?$/, quantityError), z.number().nonnegative(quantityError)],
+    quantityError,
+  )
+  .transform(String);
+
+const tls = z.strictObject({
+  ca: z.string().optional().meta({ env: "NOMAD_CACERT" }).describe("File with the certificates of those that may have signed Nomad's"),
+  certificate: z.string().optional().meta({ env: "NOMAD_CLIENT_CERT" }).describe("File with our own certificate"),
+  key: z.string().optional().meta({ env: "NOMAD_CLIENT_KEY" }).describe("File with its key"),
+  serverName: z
+    .string()
+    .optional()
+    .meta({ env: "NOMAD_TLS_SERVER_NAME" })
+    .describe("Name that Nomad's certificate has to have, such as server.global.nomad"),
+  insecureSkipVerify: z.boolean().default(false).meta({ env: "NOMAD_SKIP_VERIFY" }).describe("Take every certificate; for tests only"),
+});
+
+const volume = z.strictObject({
+  type: z.enum(["host", "csi"]).describe("A host volume of the clients, or a CSI volume"),
+  source: z.string().min(1).describe("The volume's name in Nomad"),
+  accessMode: z.string().optional().describe("Access mode of a CSI volume, such as single-node-writer"),
+  attachmentMode: z.string().optional().describe("Attachment mode of a CSI volume, such as file-system"),
+});
+
+const constraint = z.strictObject({
+  attribute: z.string().min(1).describe("Such as ${attr.kernel.name}"),
+  operator: z.string().default("=").describe("As Nomad writes it"),
+  value: z.string().describe("What it is compared with"),
+});
+
+const restart = z
+  .strictObject({
+    attempts: z.int().min(1).default(10).describe("Restarts in one interval; then the container waits for the next"),
+    interval: duration.prefault("5m").describe("Length of the interval, 5s at least; default 5m"),
+    delay: duration.prefault("10s").describe("Wait before a restart; Nomad adds up to a quarter; default 10s"),
+  })
+  .refine(({ interval }) => interval >= 5000, { path: ["interval"], error: "expected 5s or more" })
+  .refine(({ attempts, delay, interval }) => attempts * delay <= interval, {
+    path: ["delay"],
+    error: "attempts times delay must fit into interval",
+  });
+
+const logs = z.strictObject({
+  maxFiles: z.int().min(1).default(2).describe("Files of a container's output that are kept"),
+  maxFileSizeMB: z.int().min(1).default(5).describe("Size of each"),
+});
+
+const capacity = z.strictObject({
+  cpu: quantity.optional().describe("CPUs of the node; default those of the ready clients"),
+  memory: quantity.optional().describe("Memory of the node; default that of the ready clients"),
+  ephemeralStorage: quantity.optional().describe("Disk of the node; default that of the ready clients"),
+  pods: quantity.prefault("1000").describe("Pods the node takes; default 1000"),
+  fraction: z.number().gt(0).max(1).default(1).describe("Part of what the clients have that Kubernetes may use"),
+});
+
+/** Schema of the configuration; `env` in its metadata names the variable that fills a field in. */
+export const nomadConfigSchema: z.ZodType<NomadConfig> = z.strictObject({
+  address: z
+    .string()
+    .min(1)
+    .default("http://127.0.0.1:4646")
+    .meta({ env: "NOMAD_ADDR" })
+    .describe("URL of an agent, or unix:///PATH of its socket"),
+  region: z.string().optional().meta({ env: "NOMAD_REGION" }).describe("Region of the jobs; default the agent's"),
+  namespace: z
+    .string()
+    .min(1)
+    .default("default")
+    .meta({ env: "NOMAD_NAMESPACE" })
+    .describe("Nomad's namespace of the jobs; it has to exist"),
+  token: z.string().optional().meta({ env: "NOMAD_TOKEN" }).describe("ACL token"),
+  tokenFile: z.string().optional().describe("File with the ACL token; read anew when the token is refused"),
+  httpAuth: z.string().optional().meta({ env: "NOMAD_HTTP_AUTH" }).describe("USER:PASSWORD for a proxy before Nomad"),
+  tls: tls.prefault({}).describe("Certificates"),
+  datacenters: z.array(z.string().min(1)).min(1).default(["*"]).describe("Datacenters that jobs may go to"),
+  nodePool: z.string().optional().describe("Node pool of the jobs; default Nomad's default"),
+  constraints: z.array(constraint).default([]).describe("What the jobs' place must have"),
+  driver: z
+    .enum(["docker", "exec", "raw_exec"])
+    .default("docker")
+    .describe("Task driver; the annotation nomad.hashicorp.com/driver says it for one pod"),
+  network: z
+    .string()
+    .regex(/^(bridge|host|none|task|cni\/[\w-]+)$/, { error: "expected bridge, host, none, task or cni/NAME" })
+    .default("bridge")
+    .describe(
+      "Network of a pod: bridge (needs the CNI plugins on the clients), host, none, cni/NAME, or task: each container its own, and pods of one container only",
+    ),
+  secrets: z
+    .enum(["variables", "inline"])
+    .default("variables")
+    .describe("Where the contents of secrets and config maps go: Nomad Variables, or readable into the job where ACLs forbid those"),
+  volumes: z.record(z.string(), volume).default({}).describe("Volumes of Nomad for persistent volume claims, by NAMESPACE/CLAIM or CLAIM"),
+  hostPaths: z.array(z.string().startsWith("/")).default([]).describe("Folders of the clients, below which hostPath volumes may lie"),
+  imagePullSecrets: z
+    .enum(["refuse", "ignore"])
+    .default("refuse")
+    .describe("What becomes of a pod with imagePullSecrets: the clients of Nomad hold the registries' passwords"),
+  restart: restart.prefault({}).describe("How failed containers are started again"),
+  disconnectGrace: duration.optional().describe("How long a client may be away before its pods are lost; default Nomad's heartbeat grace"),
+  defaultCpu: quantity.prefault("100m").describe("CPU of a container that requests none; default 100m"),
+  defaultMemory: quantity.prefault("256Mi").describe("Memory of a container that names none; Nomad always limits it; default 256Mi"),
+  mhzPerCore: z.number().positive().optional().describe("MHz that one CPU of Kubernetes is; default that of the clients"),
+  logs: logs.prefault({}).describe("What is kept of a container's output"),
+  purgeAfter: duration.prefault("60s").describe("How long an ended pod's job and its logs stay after a deletion; default 60s"),
+  relist: duration
+    .prefault("60s")
+    .refine((ms) => ms >= 1000, { error: "expected 1s or more" })
+    .describe("How often everything is listed anew, behind the event stream; default 60s"),
+  stream: z.boolean().default(true).describe("Follow the event stream; without, blocking queries tell of changes"),
+  capacity: capacity.prefault({}).describe("What the node offers"),
+  maxSockets: z.int().min(2).max(1000).default(32).describe("Connections for short requests at once; Nomad takes 100 from one address"),
+});

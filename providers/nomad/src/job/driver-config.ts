@@ -1,0 +1,99 @@
+import { parseQuantity, wholeUnits, type Container, type DeepReadonly, type Pod } from "@virtual-kubelet/core";
+import type { NomadTask } from "../api/types.ts";
+import { setFields } from "./set-fields.ts";
+import type { JobSettings } from "./settings.ts";
+import { escapeInterpolation, type TaskEnvironment } from "./task-environment.ts";
+import type { TaskVolumes } from "./task-volumes.ts";
+
+/** What a driver's configuration is made of. */
+export interface DriverInput {
+  readonly pod: DeepReadonly<Pod>;
+  readonly container: DeepReadonly<Container>;
+  readonly fieldPath: string;
+  readonly settings: JobSettings;
+  readonly environment: TaskEnvironment;
+  readonly volumes: TaskVolumes;
+  /** Labels of the group's ports that are this container's. */
+  readonly ports: readonly string[];
+}
+
+/** The configuration of a task's driver. The API takes any; what is wrong in it fails on the client only. */
+export function driverConfig(input: DriverInput): Record<string, unknown> {
+  return input.settings.driver === "docker" ? dockerConfig(input) : execConfig(input);
+}
+
+/** `exec` and `raw_exec`: a command of the client's own. */
+function execConfig({ container, environment, fieldPath }: DriverInput): Record<string, unknown> {
+  const [command = "", ...args] = environment.words([...(container.command ?? []), ...(container.args ?? [])], fieldPath);
+  return { command, ...setFields({ args, work_dir: container.workingDir && escapeInterpolation(container.workingDir) }) };
+}
+
+function dockerConfig(input: DriverInput): Record<string, unknown> {
+  const { pod, container, environment, volumes, settings, ports, fieldPath } = input;
+  const isHost = settings.network === "host";
+  return {
+    image: escapeInterpolation(container.image ?? ""),
+    ...setFields({
+      entrypoint: environment.words(container.command ?? [], fieldPath),
+      args: environment.words(container.args ?? [], fieldPath),
+      work_dir: container.workingDir && escapeInterpolation(container.workingDir),
+      force_pull: container.imagePullPolicy === "Always",
+      interactive: container.stdin,
+      tty: container.tty,
+      network_mode: isHost ? "host" : undefined,
+      ports: isHost ? [] : ports,
+      extra_hosts: (pod.spec?.hostAliases ?? []).flatMap(({ ip, hostnames = [] }) => hostnames.map((name) => `${name}:${ip}`)),
+      volumes: volumes.binds.map(escapeInterpolation),
+      mount: volumes.tmpfs.map(({ target, sizeBytes }) => ({
+        type: "tmpfs",
+        target,
+        ...(sizeBytes !== undefined && { tmpfs_options: [{ size: sizeBytes }] }),
+      })),
+      ...dockerSecurity(pod, container),
+      ...dockerLimits(container),
+    }),
+    labels: [
+      {
+        "io.kubernetes.pod.namespace": pod.metadata?.namespace ?? "default",
+        "io.kubernetes.pod.name": pod.metadata?.name ?? "",
+        "io.kubernetes.pod.uid": pod.metadata?.uid ?? "",
+        "io.kubernetes.container.name": container.name,
+      },
+    ],
+  };
+}
+
+function dockerSecurity({ spec }: DeepReadonly<Pod>, { securityContext = {} }: DeepReadonly<Container>): Record<string, unknown> {
+  const { privileged, readOnlyRootFilesystem, allowPrivilegeEscalation, capabilities, seccompProfile } = securityContext;
+  const { supplementalGroups = [], fsGroup, seccompProfile: podProfile } = spec?.securityContext ?? {};
+  const profile = seccompProfile ?? podProfile;
+  return {
+    privileged,
+    readonly_rootfs: readOnlyRootFilesystem,
+    cap_add: capabilities?.add?.map((name) => name.toLowerCase()),
+    cap_drop: capabilities?.drop?.map((name) => name.toLowerCase()),
+    security_opt: [
+      ...(allowPrivilegeEscalation === false ? ["no-new-privileges"] : []),
+      ...(profile?.type === "Unconfined" ? ["seccomp=unconfined"] : []),
+    ],
+    group_add: [...supplementalGroups, ...(fsGroup === undefined ? [] : [fsGroup])].map(String),
+  };
+}
+
+/** A limit of the processor holds exactly where it is what was requested: Nomad has one figure for both. */
+function dockerLimits({ resources }: DeepReadonly<Container>): Record<string, unknown> {
+  const { requests = {}, limits = {} } = resources ?? {};
+  const cpu = limits["cpu"];
+  if (cpu === undefined) return {};
+  const nano = (quantity: string): bigint => parseQuantity(quantity).nano;
+  const isHard = requests["cpu"] === undefined || nano(requests["cpu"]) === nano(cpu);
+  return isHard && wholeUnits(parseQuantity(cpu)) > 0n ? { cpu_hard_limit: true } : {};
+}
+
+/** The user that a container runs as, as Nomad writes it. */
+export function userOf({ spec }: DeepReadonly<Pod>, { securityContext }: DeepReadonly<Container>): Pick<NomadTask, "User"> {
+  const user = securityContext?.runAsUser ?? spec?.securityContext?.runAsUser;
+  const group = securityContext?.runAsGroup ?? spec?.securityContext?.runAsGroup;
+  if (user === undefined) return {};
+  return { User: group === undefined ? String(user) : `${user}:${group}` };
+}

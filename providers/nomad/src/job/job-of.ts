@@ -1,0 +1,167 @@
+import type { Container, DeepReadonly, Owner, Pod } from "@virtual-kubelet/core";
+import type { NomadJob, NomadRestartPolicy, NomadTask, NomadTemplate, NomadVariable } from "../api/types.ts";
+import { driverConfig, userOf } from "./driver-config.ts";
+import { groupNetworks, portLabel } from "./group-network.ts";
+import { jobIdOf, variablePaths } from "./job-id.ts";
+import { isConfidentialVolume, type PodContent } from "./pod-content.ts";
+import { gatedContainers, groupName, metaOf, shapeOf, type ContainerRole, type PodShape } from "./pod-shape.ts";
+import { refuse } from "./refused-fields.ts";
+import { diskMB, taskResources } from "./resources.ts";
+import type { JobSettings } from "./settings.ts";
+import { taskEnvironment } from "./task-environment.ts";
+import type { FileVolume } from "./task-files.ts";
+import { groupVolumes, taskVolumes } from "./task-volumes.ts";
+import { InlineBook, VariableBook, type ItemBook } from "./variable-items.ts";
+
+/** All that is sent to Nomad for a pod. It may hold secrets. */
+export interface JobPlan {
+  readonly job: NomadJob;
+  /** Written before the job is registered. */
+  readonly variables: readonly NomadVariable[];
+  readonly shape: PodShape;
+}
+
+const nanosPerMs = 1e6;
+/** A kill time-out of zero would be Nomad's default. */
+const shortestKillMs = 1;
+
+/**
+ * The job that runs a pod.
+ *
+ * @throws UnsupportedError naming the first field that Nomad, or this configuration, cannot do
+ */
+export function jobOf(pod: DeepReadonly<Pod>, content: PodContent, owner: Owner, settings: JobSettings): JobPlan {
+  refuse(pod, settings);
+  const { config } = settings;
+  const jobId = jobIdOf(owner, pod.metadata?.uid ?? "");
+  const book: ItemBook = config.secrets === "inline" ? new InlineBook() : new VariableBook();
+  const fileVolumes = fileVolumesOf(pod, content, jobId);
+  const spec = pod.spec ?? { containers: [] };
+  const placed = [
+    ...(spec.initContainers ?? []).map((container, index) => ({ container, fieldPath: `spec.initContainers[${index}]` })),
+    ...spec.containers.map((container, index) => ({ container, fieldPath: `spec.containers[${index}]` })),
+  ];
+  const gated = new Set(
+    gatedContainers(shapeOf(pod, { owner, network: settings.network, variables: [], fileVolumes: [] })).map(({ name }) => name),
+  );
+
+  const toTask = ({ container, fieldPath }: (typeof placed)[number]): NomadTask => {
+    const environment = taskEnvironment(container, content.environments.get(container.name) ?? [], {
+      book,
+      path: variablePaths.confidential(jobId),
+      fieldPath,
+    });
+    const volumes = taskVolumes(container, { pod, settings, fileVolumes, book });
+    const ports = (container.ports ?? []).filter(({ hostPort }) => Boolean(hostPort)).map(portLabel);
+    const templates = [
+      ...(gated.has(container.name) ? [gateTemplate(jobId, container.name)] : []),
+      ...environment.templates,
+      ...volumes.templates,
+    ];
+    const role = roleOf(spec, container);
+    return {
+      Name: container.name,
+      Driver: settings.driver,
+      ...userOf(pod, container),
+      Config: driverConfig({ pod, container, fieldPath, settings, environment, volumes, ports }),
+      Env: environment.env,
+      ...(role !== "main" && { Lifecycle: { Hook: "prestart", Sidecar: role === "sidecar" } }),
+      // A sidecar is started again whatever the pod's policy.
+      ...(role === "sidecar" && { RestartPolicy: restartPolicy("Always", settings) }),
+      Resources: taskResources(container, settings),
+      KillTimeout: killTimeout(spec.terminationGracePeriodSeconds ?? 30),
+      KillSignal: "SIGTERM",
+      LogConfig: { MaxFiles: config.logs.maxFiles, MaxFileSizeMB: config.logs.maxFileSizeMB },
+      ...(templates.length > 0 && { Templates: templates }),
+      ...(volumes.volumeMounts.length > 0 && { VolumeMounts: volumes.volumeMounts }),
+    };
+  };
+
+  const tasks = placed.map(toTask);
+  const variables = book.variables();
+  const shape = shapeOf(pod, {
+    owner,
+    network: settings.network,
+    variables: variables.map(({ Path }) => Path),
+    fileVolumes: variables.length === 0 ? [] : [...fileVolumes.values()].map(({ name, confidential }) => ({ name, confidential })),
+  });
+  const volumes = groupVolumes(pod, settings);
+  const job: NomadJob = {
+    ID: jobId,
+    Name: `${shape.ref.namespace}/${shape.ref.name}`,
+    Namespace: config.namespace,
+    ...(config.region !== undefined && { Region: config.region }),
+    Type: shape.restartPolicy === "Always" ? "service" : "batch",
+    Datacenters: settings.datacenters,
+    ...(settings.nodePool !== undefined && { NodePool: settings.nodePool }),
+    ...(settings.constraints.length > 0 && { Constraints: settings.constraints }),
+    Meta: metaOf(shape),
+    TaskGroups: [
+      {
+        Name: groupName,
+        Count: 1,
+        RestartPolicy: restartPolicy(shape.restartPolicy, settings),
+        ReschedulePolicy: { Attempts: 0, Unlimited: false },
+        ...(config.disconnectGrace !== undefined && {
+          Disconnect: { LostAfter: config.disconnectGrace * nanosPerMs, Replace: false, Reconcile: "keep_original" },
+        }),
+        EphemeralDisk: {
+          SizeMB: diskMB(
+            placed.map(({ container }) => container),
+            settings,
+          ),
+          Sticky: false,
+          Migrate: false,
+        },
+        ...groupNetworks(pod, settings),
+        ...(Object.keys(volumes).length > 0 && { Volumes: volumes }),
+        Tasks: tasks,
+      },
+    ],
+  };
+  return { job, variables, shape };
+}
+
+/** A kill time-out as Nomad writes it. */
+export function killTimeout(graceSeconds: number): number {
+  return Math.max(shortestKillMs, graceSeconds * 1000) * nanosPerMs;
+}
+
+/** The job with other kill time-outs: Nomad changes those in place. */
+export function withKillTimeout(job: NomadJob, graceSeconds: number): NomadJob {
+  const TaskGroups = job.TaskGroups.map((group) => ({
+    ...group,
+    Tasks: group.Tasks.map((task) => ({ ...task, KillTimeout: killTimeout(graceSeconds) })),
+  }));
+  return { ...job, TaskGroups };
+}
+
+/** The file that a task waits for until its gate is opened: a variable that is not there yet. */
+function gateTemplate(jobId: string, task: string): NomadTemplate {
+  return {
+    EmbeddedTmpl: `{{ with nomadVar "${variablePaths.gate(jobId, task)}" }}{{ .go }}{{ end }}`,
+    DestPath: "local/vk-gate",
+    ChangeMode: "noop",
+  };
+}
+
+function fileVolumesOf(pod: DeepReadonly<Pod>, content: PodContent, jobId: string): ReadonlyMap<string, FileVolume> {
+  return new Map(
+    [...content.files].map(([name, files]) => {
+      const confidential = isConfidentialVolume(pod, name);
+      const path = confidential ? variablePaths.confidential(jobId) : variablePaths.files(jobId);
+      return [name, { name, files, path, confidential, fsGroup: pod.spec?.securityContext?.fsGroup }];
+    }),
+  );
+}
+
+function restartPolicy(policy: "Always" | "OnFailure" | "Never", { config }: JobSettings): NomadRestartPolicy {
+  if (policy === "Never") return { Attempts: 0, Interval: 60_000 * nanosPerMs, Delay: 1000 * nanosPerMs, Mode: "fail" };
+  const { attempts, interval, delay } = config.restart;
+  return { Attempts: attempts, Interval: interval * nanosPerMs, Delay: delay * nanosPerMs, Mode: "delay" };
+}
+
+function roleOf(spec: DeepReadonly<NonNullable<Pod["spec"]>>, container: DeepReadonly<Container>): ContainerRole {
+  if (!spec.initContainers?.includes(container)) return "main";
+  return container.restartPolicy === "Always" ? "sidecar" : "init";
+}

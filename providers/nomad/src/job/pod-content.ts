@@ -1,0 +1,43 @@
+import type { Container, DeepReadonly, Pod, ResolvedEnvVar, ResolvedPod, VolumeFile } from "@virtual-kubelet/core";
+
+/** What a pod's references come to. It holds secrets. */
+export interface PodContent {
+  /** The environment of each container, by its name. */
+  readonly environments: ReadonlyMap<string, readonly ResolvedEnvVar[]>;
+  /** The files of each volume that has any of the cluster's, by its name. */
+  readonly files: ReadonlyMap<string, readonly VolumeFile[]>;
+}
+
+/** Volume sources whose files core resolves. */
+const fileSources = ["configMap", "secret", "downwardAPI", "projected"] as const;
+
+/** All containers of the pod that run, in the order of their start. */
+export function containersOf({ spec }: DeepReadonly<Pod>): readonly DeepReadonly<Container>[] {
+  return [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])];
+}
+
+/** Names of the pod's volumes whose files core resolves, and which some container mounts. */
+export function fileVolumesOf(pod: DeepReadonly<Pod>): readonly string[] {
+  const mounted = new Set(containersOf(pod).flatMap(({ volumeMounts = [] }) => volumeMounts.map(({ name }) => name)));
+  return (pod.spec?.volumes ?? [])
+    .filter((volume) => mounted.has(volume.name) && fileSources.some((source) => volume[source]))
+    .map(({ name }) => name);
+}
+
+/** Whether a volume's files come from a secret, or hold a token. */
+export function isConfidentialVolume(pod: DeepReadonly<Pod>, name: string): boolean {
+  const volume = pod.spec?.volumes?.find((each) => each.name === name);
+  return (
+    Boolean(volume?.secret) ||
+    (volume?.projected?.sources?.some(({ secret, serviceAccountToken }) => secret ?? serviceAccountToken) ?? false)
+  );
+}
+
+/** Resolves all that the pod refers to. @throws what `resolved` throws */
+export async function readPodContent(pod: DeepReadonly<Pod>, resolved: ResolvedPod, signal: AbortSignal): Promise<PodContent> {
+  const environments = new Map<string, readonly ResolvedEnvVar[]>();
+  for (const { name } of containersOf(pod)) environments.set(name, await resolved.environment(name, signal));
+  const files = new Map<string, readonly VolumeFile[]>();
+  for (const name of fileVolumesOf(pod)) files.set(name, (await resolved.volume(name, signal)).files);
+  return { environments, files };
+}

@@ -1,0 +1,18 @@
+import type { DeepReadonly, Pod } from "@virtual-kubelet/core";
+import { UnsupportedError } from "@virtual-kubelet/errdefs";
+import type { PodShape } from "./pod-shape.ts";
+
+/** @throws UnsupportedError for another image: Nomad would start the whole pod anew, and forget how often it was restarted */
+export function refuseChange(shape: PodShape, { spec }: DeepReadonly<Pod>): void {
+  for (const list of ["initContainers", "containers"] as const) {
+    for (const [index, { name, image }] of (spec?.[list] ?? []).entries()) {
+      const known = shape.containers.find((container) => container.name === name);
+      if (!known || image === undefined || image === known.image) continue;
+      const fieldPath = `spec.${list}[${index}].image`;
+      throw new UnsupportedError(
+        `${fieldPath}: Nomad would start the whole pod anew for ${image} in place of ${known.image}; delete the pod and create it with the new image`,
+        { fieldPath },
+      );
+    }
+  }
+}

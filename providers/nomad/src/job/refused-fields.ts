@@ -1,0 +1,154 @@
+import type { Container, DeepReadonly, Pod } from "@virtual-kubelet/core";
+import { UnsupportedError } from "@virtual-kubelet/errdefs";
+import { annotationDomain, type JobSettings } from "./settings.ts";
+import { isEmptyDir, sharedEmptyDirs, volumeOfClaim } from "./task-volumes.ts";
+
+/** A field that asks for what cannot be had, and why. */
+export interface RefusedField {
+  readonly fieldPath: string;
+  readonly message: string;
+}
+
+/** @throws UnsupportedError naming the first field that cannot be had, and all others */
+export function refuse(pod: DeepReadonly<Pod>, settings: JobSettings): void {
+  const [first, ...others] = refusedFields(pod, settings);
+  if (!first) return;
+  const rest = others.length === 0 ? "" : `; also ${others.map(({ fieldPath }) => fieldPath).join(", ")}`;
+  throw new UnsupportedError(`${first.fieldPath}: ${first.message}${rest}`, { fieldPath: first.fieldPath });
+}
+
+/** The fields of a pod that Nomad, or this configuration, cannot do, beyond what the capabilities say. */
+export function refusedFields(pod: DeepReadonly<Pod>, settings: JobSettings): RefusedField[] {
+  const spec = pod.spec ?? { containers: [] };
+  const containers = [
+    ...(spec.initContainers ?? []).map((container, index) => ({ container, path: `spec.initContainers[${index}]` })),
+    ...spec.containers.map((container, index) => ({ container, path: `spec.containers[${index}]` })),
+  ];
+  return [
+    ...refusedInSpec(pod, settings),
+    ...containers.flatMap(({ container, path }) => refusedInContainer(container, path, settings)),
+    ...refusedVolumes(pod, settings),
+  ];
+}
+
+/** Says in the annotations that the containers of a pod need no common localhost. */
+const localhostAnnotation = `${annotationDomain}/shared-localhost`;
+
+function refusedInSpec(pod: DeepReadonly<Pod>, settings: JobSettings): RefusedField[] {
+  const fields: RefusedField[] = [];
+  const spec = pod.spec ?? { containers: [] };
+  const add = (isAsked: unknown, field: string, message: string): void => {
+    if (isAsked) fields.push({ fieldPath: `spec.${field}`, message });
+  };
+  const running = [...spec.containers, ...(spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === "Always")];
+  add(
+    settings.network === "task" && running.length > 1 && pod.metadata?.annotations?.[localhostAnnotation] !== "false",
+    "containers[1]",
+    `containers of one pod share no localhost with network: task; use bridge, or the annotation ${localhostAnnotation}: "false"`,
+  );
+  add(
+    settings.config.secrets === "inline" && (spec.initContainers?.length ?? 0) > 1,
+    "initContainers[1]",
+    "the order of init containers needs Nomad Variables, which secrets: inline does without",
+  );
+  add(
+    spec.activeDeadlineSeconds !== undefined,
+    "activeDeadlineSeconds",
+    "Nomad has no deadline for a job; put it on the Job of Kubernetes",
+  );
+  add(
+    settings.config.imagePullSecrets === "refuse" && settings.driver === "docker" && spec.imagePullSecrets?.length,
+    "imagePullSecrets",
+    "the clients of Nomad hold the registries' passwords; set imagePullSecrets: ignore where they do",
+  );
+  add(spec.securityContext?.sysctls?.length, "securityContext.sysctls", "sysctls");
+  add(spec.securityContext?.seLinuxOptions, "securityContext.seLinuxOptions", "SELinux labels");
+  add(spec.securityContext?.appArmorProfile, "securityContext.appArmorProfile", "AppArmor profiles");
+  add(spec.securityContext?.seccompProfile?.type === "Localhost", "securityContext.seccompProfile", "seccomp profiles of the host");
+  add(spec.runtimeClassName, "runtimeClassName", "runtime classes");
+  return fields;
+}
+
+function refusedInContainer(container: DeepReadonly<Container>, path: string, { driver }: JobSettings): RefusedField[] {
+  const fields: RefusedField[] = [];
+  const add = (isAsked: unknown, field: string, message: string): void => {
+    if (isAsked) fields.push({ fieldPath: `${path}.${field}`, message });
+  };
+  const { securityContext = {}, resources } = container;
+  for (const name of Object.keys({ ...resources?.limits, ...resources?.requests })) {
+    const isKnown = ["cpu", "memory", "ephemeral-storage", "nvidia.com/gpu"].includes(name);
+    add(!isKnown, `resources.limits['${name}']`, "resources other than cpu, memory, ephemeral-storage and nvidia.com/gpu");
+  }
+  add(container.restartPolicyRules?.length, "restartPolicyRules", "restart rules of single containers");
+  add(container.volumeDevices?.length, "volumeDevices", "block devices");
+  add(securityContext.seLinuxOptions, "securityContext.seLinuxOptions", "SELinux labels");
+  add(securityContext.appArmorProfile, "securityContext.appArmorProfile", "AppArmor profiles");
+  add(securityContext.seccompProfile?.type === "Localhost", "securityContext.seccompProfile", "seccomp profiles of the host");
+  add(securityContext.procMount !== undefined && securityContext.procMount !== "Default", "securityContext.procMount", "unmasked /proc");
+  for (const [index, mount] of (container.volumeMounts ?? []).entries()) {
+    add(mount.subPathExpr, `volumeMounts[${index}].subPathExpr`, "sub-paths made of variables");
+    add(/:/.test(mount.subPath ?? ""), `volumeMounts[${index}].subPath`, "a colon in a path");
+    add(
+      mount.mountPropagation !== undefined && mount.mountPropagation !== "None",
+      `volumeMounts[${index}].mountPropagation`,
+      "mounts that spread",
+    );
+  }
+  if (driver === "docker") return fields;
+  add(
+    (container.command ?? []).length + (container.args ?? []).length === 0,
+    "command",
+    `driver ${driver} runs a command of the client's; expected one`,
+  );
+  const { runAsUser: _, runAsGroup, ...others } = securityContext;
+  for (const [field, value] of Object.entries({ runAsGroup, ...others })) {
+    const isAsked = value !== undefined && value !== null && value !== false && field !== "runAsNonRoot";
+    add(isAsked, `securityContext.${field}`, `driver ${driver} knows runAsUser only`);
+  }
+  add(container.tty, "tty", `driver ${driver} gives a task no terminal`);
+  return fields;
+}
+
+function refusedVolumes(pod: DeepReadonly<Pod>, settings: JobSettings): RefusedField[] {
+  const { driver, config } = settings;
+  const shared = sharedEmptyDirs(pod);
+  const runsAsOther = [
+    pod.spec?.securityContext?.runAsUser,
+    ...(pod.spec?.containers ?? []).map((each) => each.securityContext?.runAsUser),
+  ].some((user) => (user ?? 0) !== 0);
+  return (pod.spec?.volumes ?? []).flatMap((volume, index): RefusedField[] => {
+    const fieldPath = `spec.volumes[${index}]`;
+    if (isEmptyDir(volume)) {
+      if (driver !== "docker") return [{ fieldPath: `${fieldPath}.emptyDir`, message: `driver ${driver} mounts nothing` }];
+      if (runsAsOther && shared.length > 1 && shared.includes(volume))
+        return [
+          {
+            fieldPath: `${fieldPath}.emptyDir`,
+            message: "of several empty volumes Nomad lets only root write to any; use one, with sub-paths, or medium: Memory",
+          },
+        ];
+      return [];
+    }
+    if (volume.hostPath) {
+      const { path } = volume.hostPath;
+      const isAllowed = config.hostPaths.some((prefix) => path === prefix || path.startsWith(`${prefix.replace(/\/$/, "")}/`));
+      if (driver !== "docker") return [{ fieldPath: `${fieldPath}.hostPath`, message: `driver ${driver} mounts nothing` }];
+      if (!isAllowed || path.includes("..") || path.includes(":"))
+        return [
+          {
+            fieldPath: `${fieldPath}.hostPath.path`,
+            message: `${path} lies in none of hostPaths: ${config.hostPaths.join(", ") || "none"}`,
+          },
+        ];
+    }
+    const claim = volume.persistentVolumeClaim?.claimName;
+    if (claim !== undefined && !volumeOfClaim(pod, claim, settings))
+      return [
+        {
+          fieldPath: `${fieldPath}.persistentVolumeClaim.claimName`,
+          message: `volumes of the configuration does not say what claim ${claim} is in Nomad`,
+        },
+      ];
+    return [];
+  });
+}

@@ -1,0 +1,35 @@
+import { milliUnits, parseQuantity, wholeUnits, type Container, type DeepReadonly } from "@virtual-kubelet/core";
+import type { NomadTask } from "../api/types.ts";
+import type { JobSettings } from "./settings.ts";
+
+const bytesPerMB = 1024 * 1024;
+/** The least memory that Nomad takes for a task. */
+const minMemoryMB = 10;
+
+/** A container's requests and limits as Nomad counts them: MHz and MiB. */
+export function taskResources({ resources }: DeepReadonly<Container>, settings: JobSettings): NomadTask["Resources"] {
+  const { requests = {}, limits = {} } = resources ?? {};
+  const { config, mhzPerCore } = settings;
+  const milliCores = milliUnits(parseQuantity(requests["cpu"] ?? limits["cpu"] ?? config.defaultCpu));
+  const megabytes = (quantity: string): number =>
+    Math.max(minMemoryMB, Math.ceil(Number(wholeUnits(parseQuantity(quantity))) / bytesPerMB));
+  const memory = megabytes(requests["memory"] ?? limits["memory"] ?? config.defaultMemory);
+  const limit = limits["memory"] === undefined ? undefined : megabytes(limits["memory"]);
+  const gpus = Number(limits["nvidia.com/gpu"] ?? requests["nvidia.com/gpu"] ?? 0);
+  return {
+    CPU: Math.max(1, Math.round((Number(milliCores) * mhzPerCore) / 1000)),
+    MemoryMB: memory,
+    ...(limit !== undefined && limit > memory && { MemoryMaxMB: limit }),
+    ...(gpus > 0 && { Devices: [{ Name: "nvidia/gpu", Count: gpus }] }),
+  };
+}
+
+/** Disk of the whole group: what its containers ask for, but no less than their logs need. */
+export function diskMB(containers: readonly DeepReadonly<Container>[], { config }: JobSettings): number {
+  const asked = containers.reduce((sum, { resources }) => {
+    const quantity = resources?.limits?.["ephemeral-storage"] ?? resources?.requests?.["ephemeral-storage"];
+    return sum + (quantity === undefined ? 0 : Number(wholeUnits(parseQuantity(quantity))) / bytesPerMB);
+  }, 0);
+  const logs = config.logs.maxFiles * config.logs.maxFileSizeMB * containers.length;
+  return Math.max(Math.ceil(asked), logs + 50);
+}

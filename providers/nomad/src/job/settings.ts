@@ -1,0 +1,57 @@
+import type { DeepReadonly, Pod } from "@virtual-kubelet/core";
+import { UnsupportedError } from "@virtual-kubelet/errdefs";
+import type { NomadConfig, NomadDriver } from "../config.ts";
+import type { NomadConstraint } from "../api/types.ts";
+
+/** What the annotations of a pod begin with. */
+export const annotationDomain = "nomad.hashicorp.com";
+
+/** What the configuration and the pod's annotations say of one pod's job. */
+export interface JobSettings {
+  readonly driver: NomadDriver;
+  /** Network mode of the group; `task` is none. */
+  readonly network: string;
+  readonly datacenters: readonly string[];
+  readonly nodePool: string | undefined;
+  readonly constraints: readonly NomadConstraint[];
+  readonly mhzPerCore: number;
+  readonly config: NomadConfig;
+}
+
+/** @throws UnsupportedError naming the annotation that cannot be read */
+export function jobSettingsOf(pod: DeepReadonly<Pod>, config: NomadConfig, mhzPerCore: number): JobSettings {
+  const annotation = (name: string): string | undefined => pod.metadata?.annotations?.[`${annotationDomain}/${name}`];
+  const driver = annotation("driver") ?? config.driver;
+  if (driver !== "docker" && driver !== "exec" && driver !== "raw_exec") {
+    const fieldPath = `metadata.annotations['${annotationDomain}/driver']`;
+    throw new UnsupportedError(`${fieldPath} is ${JSON.stringify(driver)}; expected docker, exec or raw_exec`, { fieldPath });
+  }
+  return {
+    driver,
+    // What runs on the host itself has the host's network.
+    network: pod.spec?.hostNetwork || driver !== "docker" ? "host" : config.network,
+    datacenters:
+      annotation("datacenters")
+        ?.split(",")
+        .map((each) => each.trim()) ?? config.datacenters,
+    nodePool: annotation("node-pool") ?? config.nodePool,
+    constraints: [
+      ...config.constraints.map(({ attribute, operator, value }) => ({ LTarget: attribute, RTarget: value, Operand: operator })),
+      ...parseConstraints(annotation("constraint")),
+    ],
+    mhzPerCore,
+    config,
+  };
+}
+
+/** Constraints such as `${attr.kernel.name} = linux`, split by `;`. */
+function parseConstraints(text: string | undefined): NomadConstraint[] {
+  return (text?.split(";") ?? [])
+    .filter((each) => each.trim() !== "")
+    .map((each) => {
+      const [, LTarget = "", Operand = "", RTarget = ""] = /^\s*(\S+)\s+(\S+)\s+(.*?)\s*$/.exec(each) ?? [];
+      if (LTarget !== "" && RTarget !== "") return { LTarget, RTarget, Operand };
+      const fieldPath = `metadata.annotations['${annotationDomain}/constraint']`;
+      throw new UnsupportedError(`${fieldPath} has ${JSON.stringify(each)}; expected ATTRIBUTE OPERATOR VALUE, split by ;`, { fieldPath });
+    });
+}

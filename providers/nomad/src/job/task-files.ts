@@ -1,0 +1,63 @@
+import type { Container, DeepReadonly, VolumeFile } from "@virtual-kubelet/core";
+import type { NomadTemplate } from "../api/types.ts";
+import type { ItemBook } from "./variable-items.ts";
+
+type Mount = DeepReadonly<NonNullable<Container["volumeMounts"]>[number]>;
+
+/** One volume of files, as a task needs it. */
+export interface FileVolume {
+  readonly name: string;
+  readonly files: readonly VolumeFile[];
+  /** Variable that holds its contents. */
+  readonly path: string;
+  /** Whether they lie in the task's folder for secrets, which is in memory. */
+  readonly confidential: boolean;
+  /** Group that has to be able to read them. */
+  readonly fsGroup: number | undefined;
+}
+
+/** What names a file's content in its variable. */
+export function filePlace(volume: string, path: string): string {
+  return `file/${volume}/${path}`;
+}
+
+/** Folder of a volume's files below a task's. */
+export function volumeFolder({ name, confidential }: Pick<FileVolume, "name" | "confidential">): string {
+  return `${confidential ? "secrets" : "local"}/volumes/${name}`;
+}
+
+/** The templates that write all of a volume's files into its folder. */
+export function fileTemplates(volume: FileVolume, book: ItemBook): NomadTemplate[] {
+  return volume.files.map((file) => fileTemplate(volume, file, book, `${volumeFolder(volume)}/${file.path}`));
+}
+
+/** The templates that write the part of a volume that a mount shows to where it shows it, below the task's folder. */
+export function mountedFileTemplates(volume: FileVolume, { mountPath, subPath = "" }: Mount, book: ItemBook): NomadTemplate[] {
+  const folder = mountPath.replace(/^\/+|\/+$/g, "");
+  const prefix = subPath.replace(/\/+$/, "");
+  return volume.files
+    .filter(({ path }) => prefix === "" || path === prefix || path.startsWith(`${prefix}/`))
+    .map((file) => {
+      const rest = prefix === "" ? `/${file.path}` : file.path.slice(prefix.length);
+      return fileTemplate(volume, file, book, `${folder}${rest}`);
+    });
+}
+
+function fileTemplate(volume: FileVolume, file: VolumeFile, book: ItemBook, target: string): NomadTemplate {
+  return {
+    EmbeddedTmpl: book.bytes(volume.path, filePlace(volume.name, file.path), file.content),
+    DestPath: target,
+    ChangeMode: "noop",
+    ...permissions(file, volume.fsGroup),
+  };
+}
+
+function permissions({ mode, uid }: VolumeFile, fsGroup: number | undefined): Pick<NomadTemplate, "Perms" | "Uid" | "Gid"> {
+  const groupRead = 0o040;
+  const bits = fsGroup === undefined ? mode : mode | groupRead;
+  return {
+    Perms: `0${bits.toString(8)}`,
+    ...(uid !== undefined && { Uid: uid }),
+    ...(fsGroup !== undefined && { Gid: fsGroup }),
+  };
+}

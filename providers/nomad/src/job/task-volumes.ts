@@ -1,0 +1,110 @@
+import { parseQuantity, wholeUnits, type Container, type DeepReadonly, type Pod } from "@virtual-kubelet/core";
+import type { NomadTask, NomadTemplate, NomadVolume } from "../api/types.ts";
+import type { NomadVolumeConfig } from "../config.ts";
+import type { JobSettings } from "./settings.ts";
+import { fileTemplates, mountedFileTemplates, volumeFolder, type FileVolume } from "./task-files.ts";
+import type { ItemBook } from "./variable-items.ts";
+
+type PodVolume = DeepReadonly<NonNullable<NonNullable<Pod["spec"]>["volumes"]>[number]>;
+type Mount = DeepReadonly<NonNullable<Container["volumeMounts"]>[number]>;
+
+/** What a container's mounts come to in its task. */
+export interface TaskVolumes {
+  readonly templates: readonly NomadTemplate[];
+  /** Bind mounts of the docker driver: `SOURCE:TARGET[:ro]`. */
+  readonly binds: readonly string[];
+  /** Folders in memory of the docker driver. */
+  readonly tmpfs: readonly { readonly target: string; readonly sizeBytes: number | undefined }[];
+  readonly volumeMounts: NonNullable<NomadTask["VolumeMounts"]>;
+}
+
+/** What a task's volumes are made of. */
+export interface VolumeDeps {
+  readonly pod: DeepReadonly<Pod>;
+  readonly settings: JobSettings;
+  readonly fileVolumes: ReadonlyMap<string, FileVolume>;
+  readonly book: ItemBook;
+}
+
+/** The volumes of a container. What cannot be had was refused before. */
+export function taskVolumes(container: DeepReadonly<Container>, deps: VolumeDeps): TaskVolumes {
+  const { pod, settings, fileVolumes, book } = deps;
+  const templates = new Map<string, NomadTemplate>();
+  const binds: string[] = [];
+  const tmpfs: { target: string; sizeBytes: number | undefined }[] = [];
+  const volumeMounts: { Volume: string; Destination: string; ReadOnly: boolean }[] = [];
+  const add = (more: readonly NomadTemplate[]): void => more.forEach((template) => templates.set(template.DestPath, template));
+
+  for (const mount of container.volumeMounts ?? []) {
+    const files = fileVolumes.get(mount.name);
+    const volume = pod.spec?.volumes?.find(({ name }) => name === mount.name);
+    if (files && settings.driver === "docker") {
+      add(fileTemplates(files, book));
+      binds.push(bind(`${volumeFolder(files)}${suffix(mount)}`, mount, true));
+    } // Other drivers mount nothing: their root, or working directory, is the task's folder.
+    else if (files) add(mountedFileTemplates(files, mount, book));
+    else if (volume?.persistentVolumeClaim)
+      volumeMounts.push({ Volume: mount.name, Destination: mount.mountPath, ReadOnly: mount.readOnly ?? false });
+    else if (volume?.hostPath) binds.push(bind(`${volume.hostPath.path}${suffix(mount)}`, mount, mount.readOnly ?? false));
+    else if (volume && isOwnMemory(pod, volume)) tmpfs.push({ target: mount.mountPath, sizeBytes: sizeLimit(volume) });
+    else binds.push(bind(`${sharedFolder(pod, mount.name)}${suffix(mount)}`, mount, mount.readOnly ?? false));
+  }
+  return { templates: [...templates.values()], binds, tmpfs, volumeMounts };
+}
+
+/** The volumes of Nomad that the pod's claims stand for. */
+export function groupVolumes(pod: DeepReadonly<Pod>, settings: JobSettings): Record<string, NomadVolume> {
+  const volumes: Record<string, NomadVolume> = {};
+  for (const { name, persistentVolumeClaim: claim } of pod.spec?.volumes ?? []) {
+    const found = claim && volumeOfClaim(pod, claim.claimName, settings);
+    if (!found) continue;
+    const { type, source, accessMode, attachmentMode } = found;
+    volumes[name] = {
+      Name: name,
+      Type: type,
+      Source: source,
+      ReadOnly: claim.readOnly ?? false,
+      ...(type === "csi" && { AccessMode: accessMode ?? "single-node-writer", AttachmentMode: attachmentMode ?? "file-system" }),
+    };
+  }
+  return volumes;
+}
+
+/** What the configuration says a claim is in Nomad. */
+export function volumeOfClaim(pod: DeepReadonly<Pod>, claim: string, { config }: JobSettings): NomadVolumeConfig | undefined {
+  return config.volumes[`${pod.metadata?.namespace ?? "default"}/${claim}`] ?? config.volumes[claim];
+}
+
+/** The pod's empty folders that its containers share. */
+export function sharedEmptyDirs(pod: DeepReadonly<Pod>): readonly PodVolume[] {
+  return (pod.spec?.volumes ?? []).filter((volume) => isEmptyDir(volume) && !isOwnMemory(pod, volume));
+}
+
+/** Whether a volume is an empty folder; one without a source is. */
+export function isEmptyDir(volume: PodVolume): boolean {
+  return Boolean(volume.emptyDir) || Object.keys(volume).length === 1;
+}
+
+/** Nomad makes `alloc/data` writable for everybody, and what is below it only for root. */
+function sharedFolder(pod: DeepReadonly<Pod>, name: string): string {
+  return sharedEmptyDirs(pod).length === 1 ? "../alloc/data" : `../alloc/data/${name}`;
+}
+
+/** A folder in memory belongs to one task; one that several containers mount is on the disk. */
+function isOwnMemory(pod: DeepReadonly<Pod>, volume: PodVolume): boolean {
+  if (volume.emptyDir?.medium !== "Memory") return false;
+  const containers = [...(pod.spec?.initContainers ?? []), ...(pod.spec?.containers ?? [])];
+  return containers.filter(({ volumeMounts = [] }) => volumeMounts.some(({ name }) => name === volume.name)).length === 1;
+}
+
+function bind(source: string, { mountPath }: Mount, readOnly: boolean): string {
+  return `${source}:${mountPath}${readOnly ? ":ro" : ""}`;
+}
+
+function sizeLimit({ emptyDir }: PodVolume): number | undefined {
+  return emptyDir?.sizeLimit === undefined ? undefined : Number(wholeUnits(parseQuantity(emptyDir.sizeLimit)));
+}
+
+function suffix({ subPath = "" }: Mount): string {
+  return subPath === "" ? "" : `/${subPath}`;
+}

@@ -1,0 +1,85 @@
+import { formatQuantity, parseQuantity, type NodeDescription } from "@virtual-kubelet/core";
+import type { NomadNode } from "../api/types.ts";
+import type { NomadConfig } from "../config.ts";
+
+/** What a CPU is where no client tells. */
+const usualMhz = 1000;
+
+/** Clients that pods of this configuration can be placed on. */
+export function usableClients(
+  nodes: readonly NomadNode[],
+  { driver, datacenters, nodePool = "default" }: NomadConfig,
+): readonly NomadNode[] {
+  return nodes.filter(
+    (node) =>
+      node.Status === "ready" &&
+      node.SchedulingEligibility === "eligible" &&
+      !node.Drain &&
+      datacenters.some((pattern) => matches(pattern, node.Datacenter)) &&
+      (nodePool === "all" || (node.NodePool ?? "default") === nodePool) &&
+      (node.Drivers?.[driver]?.Healthy ?? false),
+  );
+}
+
+/** MHz that one CPU is on these clients. */
+export function mhzPerCoreOf(clients: readonly NomadNode[], { mhzPerCore }: Pick<NomadConfig, "mhzPerCore">): number {
+  if (mhzPerCore !== undefined) return mhzPerCore;
+  const cores = sum(clients, ({ NodeResources }) => NodeResources?.Cpu?.TotalCpuCores);
+  return cores === 0 ? usualMhz : sum(clients, ({ NodeResources }) => NodeResources?.Cpu?.CpuShares) / cores;
+}
+
+/** The node that the clients make together. */
+export function describeNode(nodes: readonly NomadNode[], config: NomadConfig): NodeDescription {
+  const clients = usableClients(nodes, config);
+  const mhz = mhzPerCoreOf(clients, config);
+  const { fraction, pods, ...set } = config.capacity;
+  const cpuOf = (each: readonly NomadNode[]): number => free(each, "Cpu", "CpuShares") / mhz;
+  const memoryOf = (each: readonly NomadNode[]): number => free(each, "Memory", "MemoryMB");
+  const gpus = sum(clients, ({ NodeResources }) =>
+    (NodeResources?.Devices ?? []).reduce(
+      (count, { Vendor, Type, Instances }) => count + (Vendor === "nvidia" && Type === "gpu" ? (Instances?.length ?? 0) : 0),
+      0,
+    ),
+  );
+  const largest = {
+    cpu: Math.max(0, ...clients.map((client) => cpuOf([client]))),
+    memory: Math.max(0, ...clients.map((client) => memoryOf([client]))),
+  };
+  return {
+    capacity: {
+      cpu: set.cpu ?? canonical(`${Math.floor(cpuOf(clients) * fraction * 1000)}m`),
+      memory: set.memory ?? canonical(`${Math.floor(memoryOf(clients) * fraction)}Mi`),
+      "ephemeral-storage": set.ephemeralStorage ?? canonical(`${Math.floor(free(clients, "Disk", "DiskMB") * fraction)}Mi`),
+      pods,
+      ...(gpus > 0 && { "nvidia.com/gpu": String(gpus) }),
+    },
+    operatingSystem: "linux",
+    // A pod goes to one client: one that is larger than every client waits for ever, whatever the sum.
+    annotations: {
+      "nomad.hashicorp.com/clients": String(clients.length),
+      "nomad.hashicorp.com/largest-client": `cpu=${Math.floor(largest.cpu * 1000)}m,memory=${Math.floor(largest.memory)}Mi`,
+    },
+    containerRuntimeVersion: `nomad://${clients[0]?.Version ?? nodes[0]?.Version ?? "unknown"}`,
+    providerID: `nomad://${config.region ?? "default"}/${config.namespace}`,
+  };
+}
+
+function free(nodes: readonly NomadNode[], part: "Cpu" | "Memory" | "Disk", field: string): number {
+  const amount = (resources: NomadNode["NodeResources"] | NomadNode["ReservedResources"]): number =>
+    (resources?.[part] as Readonly<Record<string, number>> | undefined)?.[field] ?? 0;
+  return sum(nodes, ({ NodeResources, ReservedResources }) => amount(NodeResources) - amount(ReservedResources));
+}
+
+function sum(nodes: readonly NomadNode[], of: (node: NomadNode) => number | undefined): number {
+  return nodes.reduce((total, node) => total + (of(node) ?? 0), 0);
+}
+
+function canonical(quantity: string): string {
+  return formatQuantity(parseQuantity(quantity));
+}
+
+/** Nomad's datacenters may have stars. */
+function matches(pattern: string, name: string): boolean {
+  const source = pattern.split("*").map((part) => part.replaceAll(/[.+?^${}()|[\]\\]/g, "\\$&"));
+  return new RegExp(`^${source.join(".*")}$`).test(name);
+}

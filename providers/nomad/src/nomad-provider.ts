@@ -1,0 +1,304 @@
+import type {
+  AttachIO,
+  ContainerLogOptions,
+  ContainerLogs,
+  DeepReadonly,
+  DeletePodOptions,
+  ExecResult,
+  NodeDescription,
+  Owner,
+  Pod,
+  PodRef,
+  PodUpdate,
+  Provider,
+  ProviderHost,
+  ProviderPod,
+  ProviderPodList,
+  ProviderPodStatus,
+  ResolvedPod,
+  StatsSummary,
+} from "@virtual-kubelet/core";
+import { ConflictError, isConflict, isNotFound, NotFoundError } from "@virtual-kubelet/errdefs";
+import type { Duplex } from "node:stream";
+import { execInTask } from "./access/exec.ts";
+import { containerLogs } from "./access/logs.ts";
+import { forwardPort } from "./access/port-forward.ts";
+import type { NomadClient } from "./api/nomad-client.ts";
+import type { NomadEvent } from "./api/types.ts";
+import type { NomadConfig } from "./config.ts";
+import { jobIdOf, ownerFilter } from "./job/job-id.ts";
+import { jobOf } from "./job/job-of.ts";
+import { readPodContent } from "./job/pod-content.ts";
+import { shapeFromMeta } from "./job/pod-shape.ts";
+import { refuseChange } from "./job/refused-changes.ts";
+import { jobSettingsOf } from "./job/settings.ts";
+import { NodeWatch } from "./node/node-watch.ts";
+import { PodMeter } from "./node/pod-meter.ts";
+import { Background } from "./pods/background.ts";
+import { FileRefresh } from "./pods/file-refresh.ts";
+import type { PodEntry } from "./pods/pod-entry.ts";
+import { PodKeeper } from "./pods/pod-keeper.ts";
+import { PodTable } from "./pods/pod-table.ts";
+import { Feed } from "./watch/feed.ts";
+
+/** The parts of {@link ProviderHost} that the provider uses. */
+export type NomadHost = Pick<ProviderHost, "nodeName" | "clusterId" | "clock" | "logger" | "resolvePod" | "recordEvent">;
+
+/** What {@link NomadProvider} works with. */
+export interface NomadProviderDeps {
+  readonly host: NomadHost;
+  readonly config: NomadConfig;
+  readonly client: NomadClient;
+  /** Closes the connections. */
+  readonly close: () => Promise<void>;
+}
+
+/** Runs pods as jobs of Nomad; see `docs/adr/0009-nomad.md` for how it goes. */
+export class NomadProvider implements Provider, AsyncDisposable {
+  readonly #host: NomadHost;
+  readonly #config: NomadConfig;
+  readonly #client: NomadClient;
+  readonly #close: () => Promise<void>;
+  readonly #owner: Owner;
+  readonly #table = new PodTable();
+  readonly #background: Background;
+  readonly #nodes: NodeWatch;
+  readonly #keeper: PodKeeper;
+  readonly #files: FileRefresh;
+  readonly #meter: PodMeter;
+  readonly #feed: Feed;
+  #following: Promise<void> | undefined;
+  #isNamespaceKnown = false;
+
+  constructor({ host, config, client, close }: NomadProviderDeps) {
+    const { clock, logger } = host;
+    this.#host = host;
+    this.#config = config;
+    this.#client = client;
+    this.#close = close;
+    this.#owner = { clusterId: host.clusterId, nodeName: host.nodeName };
+    this.#background = new Background({ clock, logger });
+    this.#nodes = new NodeWatch({
+      client,
+      config,
+      clock,
+      logger,
+      signal: this.#background.signal,
+      onAddresses: () => this.#table.entries.forEach((entry) => this.#keeper.onChange(entry)),
+    });
+    this.#keeper = new PodKeeper({
+      client,
+      clock,
+      table: this.#table,
+      background: this.#background,
+      purgeAfterMs: config.purgeAfter,
+      addressOf: (nodeId) => this.#nodes.addressOf(nodeId),
+      onGone: (entry) => this.#files.stop(entry.shape.ref.uid),
+    });
+    this.#files = new FileRefresh({ client, clock, logger, resolvePod: (ref) => host.resolvePod(ref) });
+    this.#meter = new PodMeter({ client, clock, nodeName: host.nodeName, mhzPerCore: () => this.#nodes.mhzPerCore });
+    this.#feed = new Feed({
+      client,
+      clock,
+      logger,
+      relist: (signal) => this.#relist(signal),
+      onEvent: (event) => this.#onEvent(event),
+      relistMs: config.relist,
+      stream: config.stream,
+    });
+  }
+
+  /**
+   * Registers the pod's job. One whose outcome is not known is registered again, and adopts what it finds.
+   *
+   * @throws UnsupportedError naming the field; ConflictError where the job's id is somebody else's
+   */
+  async createPod(pod: DeepReadonly<Pod>, resolved: ResolvedPod, signal: AbortSignal): Promise<void> {
+    const ref = refOf(pod);
+    const jobId = jobIdOf(this.#owner, ref.uid);
+    if ((this.#table.get(ref.uid)?.createIndex ?? 0) > 0) return;
+    const settings = jobSettingsOf(pod, this.#config, await this.#nodes.readMhzPerCore(signal));
+    const content = await readPodContent(pod, resolved, signal);
+    const plan = jobOf(pod, content, this.#owner, settings);
+    if (this.#config.secrets === "inline" && content.files.size > 0)
+      this.#host.recordEvent(ref, {
+        type: "Warning",
+        reason: "SecretsInJob",
+        message: "The contents of secrets and config maps are readable in the pod's Nomad job, for secrets is inline",
+      });
+    for (const variable of plan.variables) await this.#client.writeVariable(variable, signal);
+    const entry = this.#table.expect(jobId, plan.shape);
+    try {
+      const { index, warnings } = await this.#client.registerJob(plan.job, 0, signal);
+      if (warnings !== "") this.#host.logger.warn({ pod: `${ref.namespace}/${ref.name}`, warnings }, "Nomad warns of a pod's job");
+      entry.createIndex = index;
+      entry.createdAt = new Date(this.#host.clock.now()).toISOString();
+    } catch (error) {
+      // Whether it was registered is not known, unless Nomad says so; who asks later looks there.
+      this.#table.remove(entry);
+      if (!isConflict(error)) throw error;
+      await this.#adopt(ref, signal);
+    }
+    this.#files.watch(plan.shape, content.files);
+    this.#keeper.onChange(this.#table.get(ref.uid) ?? entry);
+  }
+
+  /** Labels and annotations are Kubernetes' alone; a changed image would be another pod to Nomad, and is refused. */
+  async updatePod(pod: DeepReadonly<Pod>, _resolved: ResolvedPod, signal: AbortSignal): Promise<void> {
+    const ref = refOf(pod);
+    refuseChange((await this.#find(ref, signal)).shape, pod);
+  }
+
+  async deletePod(ref: PodRef, { gracePeriodSeconds }: DeletePodOptions, signal: AbortSignal): Promise<void> {
+    const entry = await this.#find(ref, signal);
+    this.#files.stop(ref.uid);
+    await this.#keeper.end(entry, gracePeriodSeconds, signal);
+  }
+
+  async getPod(ref: PodRef, signal: AbortSignal): Promise<ProviderPod> {
+    return this.#describe(await this.#find(ref, signal));
+  }
+
+  async getPodStatus(ref: PodRef, signal: AbortSignal): Promise<ProviderPodStatus> {
+    return this.#keeper.statusOf(await this.#find(ref, signal));
+  }
+
+  /** Two lists, whatever the number of pods; either they are whole or they throw. */
+  async getPods(signal: AbortSignal): Promise<ProviderPodList> {
+    await this.#relist(signal);
+    return { pods: this.#table.entries.filter(({ createIndex }) => createIndex > 0).map((entry) => this.#describe(entry)), complete: true };
+  }
+
+  notifyPods(listener: (update: PodUpdate) => void): void {
+    this.#keeper.listen(listener);
+    this.#following ??= this.#feed.run(this.#background.signal);
+  }
+
+  async getContainerLogs(ref: PodRef, container: string, options: ContainerLogOptions, signal: AbortSignal): Promise<ContainerLogs> {
+    const entry = await this.#find(ref, signal);
+    return containerLogs({ client: this.#client, clock: this.#host.clock, entry, container, options }, signal);
+  }
+
+  async runInContainer(ref: PodRef, container: string, command: readonly string[], io: AttachIO, signal: AbortSignal): Promise<ExecResult> {
+    const entry = await this.#find(ref, signal);
+    return execInTask({ client: this.#client, clock: this.#host.clock, entry, container, command, io }, signal);
+  }
+
+  async portForward(ref: PodRef, port: number, stream: Duplex, signal: AbortSignal): Promise<void> {
+    const { podIP } = this.#keeper.statusOf(await this.#find(ref, signal));
+    await forwardPort({ ref, address: podIP, port, stream }, signal);
+  }
+
+  async getStatsSummary(signal: AbortSignal): Promise<StatsSummary> {
+    return this.#meter.summary(this.#table.entries, signal);
+  }
+
+  /** Asks for a leader, and whether the token is good; the first time, too, whether the namespace is there. */
+  async ping(signal: AbortSignal): Promise<void> {
+    await this.#client.ping(signal);
+    if (this.#isNamespaceKnown) return;
+    try {
+      await this.#client.readNamespace(this.#config.namespace, signal);
+    } catch (error) {
+      if (isNotFound(error))
+        throw new NotFoundError(`namespace ${this.#config.namespace} does not exist in Nomad; create it, or set namespace`, {
+          cause: error,
+        });
+      throw error;
+    }
+    this.#isNamespaceKnown = true;
+  }
+
+  configureNode(signal: AbortSignal): Promise<NodeDescription> {
+    return this.#nodes.describe(signal);
+  }
+
+  notifyNodeStatus(listener: () => void): void {
+    this.#nodes.listen(listener);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#keeper.dispose();
+    await this.#background[Symbol.asyncDispose]();
+    await Promise.all([this.#following, this.#nodes.done, this.#files[Symbol.asyncDispose]()]);
+    await this.#close();
+  }
+
+  /** The pod as far as it is known here; else Nomad is asked. @throws NotFoundError */
+  async #find(ref: PodRef, signal: AbortSignal): Promise<PodEntry> {
+    const known = this.#table.get(ref.uid);
+    if (known && known.createIndex > 0) {
+      signal.throwIfAborted();
+      return known;
+    }
+    return this.#adopt(ref, signal);
+  }
+
+  async #adopt(ref: PodRef, signal: AbortSignal): Promise<PodEntry> {
+    const jobId = jobIdOf(this.#owner, ref.uid);
+    const job = await this.#client.readJob(jobId, signal);
+    if (shapeFromMeta(jobId, job.Meta)?.ref.uid !== ref.uid)
+      throw new ConflictError(`job ${jobId} of pod ${ref.namespace}/${ref.name} is in Nomad and is not the pod's; stop and purge it`);
+    const allocations = await this.#client.jobAllocations(jobId, signal);
+    const entry = this.#table.noteJob(job);
+    if (!entry) throw new NotFoundError(`pod ${ref.namespace}/${ref.name} (${ref.uid}) has no job in Nomad`);
+    for (const allocation of allocations.toSorted((a, b) => a.CreateIndex - b.CreateIndex)) this.#table.noteAllocation(allocation);
+    this.#keeper.onChange(entry);
+    return entry;
+  }
+
+  async #relist(signal: AbortSignal): Promise<void> {
+    const { items: jobs, index } = await this.#client.listJobs(ownerFilter(this.#owner), signal);
+    const { items: allocations } = await this.#client.listAllocations(ownerFilter(this.#owner, "Job."), signal);
+    const oldestFirst = allocations.toSorted((a, b) => a.CreateIndex - b.CreateIndex);
+    const { changed, gone } = this.#table.noteAll(jobs, oldestFirst, index);
+    if (this.#table.entries.some(({ allocation, stopped }) => !allocation && !stopped)) await this.#readEvaluations(signal);
+    for (const entry of changed) this.#keeper.onChange(entry);
+    for (const entry of gone) this.#keeper.onGone(entry);
+    for (const { shape, ending } of this.#table.entries) if (!ending) this.#files.watch(shape);
+  }
+
+  async #readEvaluations(signal: AbortSignal): Promise<void> {
+    try {
+      const { items } = await this.#client.blockedEvaluations('JobID matches "^vk-"', signal);
+      for (const evaluation of items) this.#onEvaluation(this.#table.noteEvaluation(evaluation));
+    } catch (error) {
+      signal.throwIfAborted();
+      this.#host.logger.debug({ err: error }, "Nomad does not tell why pods have no place");
+    }
+  }
+
+  #onEvent({ Topic, Type, Payload }: NomadEvent): void {
+    switch (Topic) {
+      case "Allocation": {
+        const entry = Payload?.Allocation && this.#table.noteAllocation(Payload.Allocation);
+        if (entry) this.#keeper.onChange(entry);
+        return;
+      }
+      case "Evaluation":
+        if (Payload?.Evaluation) this.#onEvaluation(this.#table.noteEvaluation(Payload.Evaluation));
+        return;
+      case "Job": {
+        const entry = Payload?.Job && this.#table.byJob(Payload.Job.ID);
+        if (Type === "JobDeregistered" && entry && !entry.ending && !entry.stopped) this.#keeper.lookAfter(entry);
+        return;
+      }
+      default:
+    }
+  }
+
+  #onEvaluation(entry: PodEntry | undefined): void {
+    if (!entry) return;
+    this.#host.recordEvent(entry.shape.ref, { type: "Warning", reason: "NomadUnplaced", message: entry.unplaced ?? "" });
+    this.#keeper.onChange(entry);
+  }
+
+  #describe(entry: PodEntry): ProviderPod {
+    const { ref, owner } = entry.shape;
+    return { ref, owner, createdAt: entry.createdAt, status: this.#keeper.statusOf(entry) };
+  }
+}
+
+function refOf({ metadata }: DeepReadonly<Pod>): PodRef {
+  return { namespace: metadata?.namespace ?? "default", name: metadata?.name ?? "", uid: metadata?.uid ?? "" };
+}

@@ -1,0 +1,61 @@
+import type { ProviderPodStatus } from "@virtual-kubelet/core";
+import type { Allocation } from "../api/types.ts";
+import type { PodShape } from "../job/pod-shape.ts";
+import type { Terminated } from "../status/container-status.ts";
+
+/** How far the end of a deleted pod is. */
+export interface PodEnding {
+  /** When what still runs is killed, on the monotonic clock. */
+  deadlineMs: number;
+  /** Kills what still runs. */
+  timer: Disposable | undefined;
+  /** Purges the job, once all has ended. */
+  purge: Disposable | undefined;
+}
+
+/** All that is known of a pod that Nomad holds. */
+export interface PodEntry {
+  readonly jobId: string;
+  readonly shape: PodShape;
+  /** Index of the job's registration; 0 while it is being registered. */
+  createIndex: number;
+  /** RFC 3339; `undefined` while it is being registered. */
+  createdAt: string | undefined;
+  /** Nomad was told to stop the job, or says that it was. */
+  stopped: boolean;
+  /** The pod's one allocation. Whatever else the job has is none of the pod's. */
+  allocation: Allocation | undefined;
+  /** Nomad has made another one. */
+  hasReplacement: boolean;
+  readonly remembered: Map<string, Terminated>;
+  unplaced: string | undefined;
+  /** Containers whose gate is open. */
+  readonly opened: Set<string>;
+  ending: PodEnding | undefined;
+  /** What was told of it last, as JSON. */
+  told: string | undefined;
+}
+
+/** A pod that nothing is known of but what it is made of. */
+export function newPodEntry(jobId: string, shape: PodShape): PodEntry {
+  return {
+    jobId,
+    shape,
+    createIndex: 0,
+    createdAt: undefined,
+    stopped: false,
+    allocation: undefined,
+    hasReplacement: false,
+    remembered: new Map(),
+    unplaced: undefined,
+    opened: new Set(),
+    ending: undefined,
+    told: undefined,
+  };
+}
+
+/** What was told of a pod, and what is so. */
+export interface PodReport {
+  readonly entry: PodEntry;
+  readonly status: ProviderPodStatus;
+}

@@ -1,0 +1,218 @@
+import type { Clock, PodUpdate, ProviderPodStatus } from "@virtual-kubelet/core";
+import { isConflict, isNotFound } from "@virtual-kubelet/errdefs";
+import type { NomadClient } from "../api/nomad-client.ts";
+import { variablePaths } from "../job/job-id.ts";
+import { withKillTimeout } from "../job/job-of.ts";
+import { gatedContainers } from "../job/pod-shape.ts";
+import { hasEnded, isToBeStopped, podStatusOf } from "../status/pod-status.ts";
+import type { Background } from "./background.ts";
+import { gatesToOpen } from "./gates.ts";
+import type { PodEntry } from "./pod-entry.ts";
+import type { PodTable } from "./pod-table.ts";
+
+/** What a {@link PodKeeper} needs. */
+export interface PodKeeperDeps {
+  readonly client: NomadClient;
+  readonly clock: Clock;
+  readonly table: PodTable;
+  readonly background: Background;
+  readonly purgeAfterMs: number;
+  /** Address of a client; `undefined` if it is not known yet. */
+  readonly addressOf: (nodeId: string) => string | undefined;
+  /** Nomad holds nothing of the pod any more. */
+  readonly onGone: (entry: PodEntry) => void;
+}
+
+/** How often what has to die is told so. */
+const killEveryMs = 1000;
+
+/** Does what has to be done about a pod when something has changed, and tells of it. Looks at what is so, not at what happened. */
+export class PodKeeper {
+  readonly #deps: PodKeeperDeps;
+  #listener: ((update: PodUpdate) => void) | undefined;
+
+  constructor(deps: PodKeeperDeps) {
+    this.#deps = deps;
+  }
+
+  listen(listener: (update: PodUpdate) => void): void {
+    this.#listener = listener;
+  }
+
+  statusOf(entry: PodEntry): ProviderPodStatus {
+    const { shape, allocation, remembered, unplaced, ending } = entry;
+    return podStatusOf({
+      shape,
+      allocation,
+      remembered,
+      unplaced,
+      hostAddress: allocation && shape.network === "host" ? this.#deps.addressOf(allocation.NodeID) : undefined,
+      ending: ending !== undefined,
+    });
+  }
+
+  /** Something about the pod has changed, or may have. */
+  onChange(entry: PodEntry): void {
+    const { allocation, ending, jobId } = entry;
+    this.#report(entry);
+    if (ending) {
+      if (hasEnded(allocation)) this.#purgeLater(entry);
+      return;
+    }
+    if (entry.stopped || hasEnded(allocation)) {
+      if (allocation && !entry.stopped && (entry.hasReplacement || isToBeStopped(allocation))) this.#stop(entry);
+      return;
+    }
+    if (allocation && (entry.hasReplacement || isToBeStopped(allocation))) this.#stop(entry);
+    for (const task of gatesToOpen(entry.shape, allocation)) {
+      if (entry.opened.has(task)) continue;
+      this.#deps.background.run(`open gate ${jobId}/${task}`, async (signal) => {
+        await this.#deps.client.writeVariable({ Path: variablePaths.gate(jobId, task), Items: { go: "1" } }, signal);
+        entry.opened.add(task);
+      });
+    }
+    this.#readNetwork(entry);
+  }
+
+  /** Nomad no longer holds the pod. */
+  onGone(entry: PodEntry): void {
+    this.#forget(entry);
+    const { variables } = entry.shape;
+    if (variables.length > 0 || gatedContainers(entry.shape).length > 0)
+      this.#deps.background.run(`delete variables of ${entry.jobId}`, (signal) => this.#deleteVariables(entry, signal));
+  }
+
+  /** Somebody else has stopped or purged the pod's job. */
+  lookAfter(entry: PodEntry): void {
+    const { client, background, table } = this.#deps;
+    background.run(`look after ${entry.jobId}`, async (signal) => {
+      try {
+        const job = await client.readJob(entry.jobId, signal);
+        if (table.get(entry.shape.ref.uid) === entry) entry.stopped ||= job.Stop ?? false;
+        this.onChange(entry);
+      } catch (error) {
+        if (!isNotFound(error)) throw error;
+        if (!entry.ending && table.get(entry.shape.ref.uid) === entry) this.onGone(entry);
+      }
+    });
+  }
+
+  /**
+   * Ends a pod's containers within the grace period, counted from now, and then frees what it used. What has ended is freed
+   * at once.
+   */
+  async end(entry: PodEntry, graceSeconds: number, signal: AbortSignal): Promise<void> {
+    const { client, clock, table } = this.#deps;
+    if (hasEnded(entry.allocation) || (entry.stopped && !entry.allocation)) return this.#purge(entry, signal);
+    const deadlineMs = clock.monotonic() + graceSeconds * 1000;
+    const isFirst = !entry.ending;
+    entry.ending ??= { deadlineMs, timer: undefined, purge: undefined };
+    entry.ending.deadlineMs = Math.min(entry.ending.deadlineMs, deadlineMs);
+    if (isFirst && graceSeconds > entry.shape.graceSeconds) await this.#lengthenGrace(entry, graceSeconds, signal);
+    if (isFirst || !entry.stopped) await client.stopJob(entry.jobId, { purge: false }, signal);
+    entry.stopped = true;
+    if (!entry.allocation) {
+      for (const allocation of await client.jobAllocations(entry.jobId, signal)) table.noteAllocation(allocation);
+      if (!entry.allocation) return this.#purge(entry, signal);
+    }
+    // Nomad itself kills what outlives the pod's own grace, and a stopped job cannot be given less.
+    if (graceSeconds < entry.shape.graceSeconds) this.#killAt(entry, entry.ending.deadlineMs);
+    this.onChange(entry);
+  }
+
+  /** Frees all timers. */
+  dispose(): void {
+    this.#listener = undefined;
+    for (const { ending } of this.#deps.table.entries) {
+      ending?.timer?.[Symbol.dispose]();
+      ending?.purge?.[Symbol.dispose]();
+    }
+  }
+
+  #stop(entry: PodEntry): void {
+    this.#deps.background.run(`stop ${entry.jobId}`, async (signal) => {
+      await this.#deps.client.stopJob(entry.jobId, { purge: false }, signal);
+      entry.stopped = true;
+    });
+  }
+
+  /** Kill time-outs are changed in place, while the job runs. */
+  async #lengthenGrace({ jobId }: PodEntry, graceSeconds: number, signal: AbortSignal): Promise<void> {
+    try {
+      const job = await this.#deps.client.readJob(jobId, signal);
+      if (!job.Stop) await this.#deps.client.registerJob(withKillTimeout(job, graceSeconds), job.JobModifyIndex, signal);
+    } catch (error) {
+      // Somebody else has changed or purged it: the pod's own grace has to do.
+      if (!isConflict(error) && !isNotFound(error)) throw error;
+    }
+  }
+
+  #killAt(entry: PodEntry, deadlineMs: number): void {
+    const { clock, background } = this.#deps;
+    const { ending } = entry;
+    if (!ending) return;
+    ending.timer?.[Symbol.dispose]();
+    ending.timer = clock.setTimer(Math.max(0, deadlineMs - clock.monotonic()), () =>
+      background.run(`kill ${entry.jobId}`, (signal) => this.#kill(entry, signal)),
+    );
+  }
+
+  async #kill(entry: PodEntry, signal: AbortSignal): Promise<void> {
+    const { client, clock } = this.#deps;
+    while (entry.allocation && !hasEnded(entry.allocation)) {
+      const { ID, TaskStates } = entry.allocation;
+      const alive = Object.entries(TaskStates ?? {}).filter(([, { State }]) => State === "running");
+      // A task may end just before it is told to.
+      await Promise.allSettled(alive.map(([task]) => client.signalTask(ID, task, "SIGKILL", signal)));
+      await clock.sleep(killEveryMs, signal);
+    }
+  }
+
+  #purgeLater(entry: PodEntry): void {
+    const { clock, background, purgeAfterMs } = this.#deps;
+    const { ending } = entry;
+    if (!ending || ending.purge) return;
+    ending.timer?.[Symbol.dispose]();
+    ending.purge = clock.setTimer(purgeAfterMs, () => background.run(`purge ${entry.jobId}`, (signal) => this.#purge(entry, signal)));
+  }
+
+  async #purge(entry: PodEntry, signal: AbortSignal): Promise<void> {
+    await this.#deps.client.stopJob(entry.jobId, { purge: true }, signal);
+    await this.#deleteVariables(entry, signal);
+    this.#forget(entry);
+  }
+
+  async #deleteVariables({ jobId, shape }: PodEntry, signal: AbortSignal): Promise<void> {
+    const gates = gatedContainers(shape).map(({ name }) => variablePaths.gate(jobId, name));
+    for (const path of [...shape.variables, ...gates]) await this.#deps.client.deleteVariable(path, signal);
+  }
+
+  #forget(entry: PodEntry): void {
+    const { table, onGone } = this.#deps;
+    entry.ending?.timer?.[Symbol.dispose]();
+    entry.ending?.purge?.[Symbol.dispose]();
+    if (table.get(entry.shape.ref.uid) !== entry) return;
+    table.remove(entry);
+    onGone(entry);
+    this.#listener?.({ ref: entry.shape.ref, gone: true });
+  }
+
+  /** Lists do not tell of a pod's address. */
+  #readNetwork({ allocation, shape }: PodEntry): void {
+    if (allocation?.ClientStatus !== "running" || allocation.NetworkStatus || shape.network === "host" || shape.network === "none") return;
+    const { background, client, table } = this.#deps;
+    background.run(`read network of ${allocation.ID}`, async (signal) => {
+      const detail = await client.readAllocation(allocation.ID, signal);
+      const changed = table.noteAllocation({ ...detail, NetworkStatus: detail.NetworkStatus ?? {} });
+      if (changed) this.onChange(changed);
+    });
+  }
+
+  #report(entry: PodEntry): void {
+    const status = this.statusOf(entry);
+    const told = JSON.stringify(status);
+    if (told === entry.told) return;
+    entry.told = told;
+    this.#listener?.({ ref: entry.shape.ref, status });
+  }
+}

@@ -1,0 +1,121 @@
+import type { Allocation, Evaluation, JobStub } from "../api/types.ts";
+import { shapeFromMeta, type PodShape } from "../job/pod-shape.ts";
+import { lastEndOf } from "../status/container-status.ts";
+import { unplacedBecause } from "../status/placement.ts";
+import { newPodEntry, type PodEntry } from "./pod-entry.ts";
+
+/** What a list changed. */
+export interface TableChanges {
+  readonly changed: readonly PodEntry[];
+  readonly gone: readonly PodEntry[];
+}
+
+/** The pods of one node, and what Nomad says of them: what is older than what is known changes nothing. */
+export class PodTable {
+  readonly #byUid = new Map<string, PodEntry>();
+  readonly #byJob = new Map<string, PodEntry>();
+
+  get entries(): readonly PodEntry[] {
+    return [...this.#byUid.values()];
+  }
+
+  get(uid: string): PodEntry | undefined {
+    return this.#byUid.get(uid);
+  }
+
+  byJob(jobId: string): PodEntry | undefined {
+    return this.#byJob.get(jobId);
+  }
+
+  /** A pod that is about to be registered: what is heard of it meanwhile is not lost. */
+  expect(jobId: string, shape: PodShape): PodEntry {
+    const entry = newPodEntry(jobId, shape);
+    this.#byUid.set(shape.ref.uid, entry);
+    this.#byJob.set(jobId, entry);
+    return entry;
+  }
+
+  remove(entry: PodEntry): void {
+    if (this.#byUid.get(entry.shape.ref.uid) !== entry) return;
+    this.#byUid.delete(entry.shape.ref.uid);
+    this.#byJob.delete(entry.jobId);
+  }
+
+  /** A job as Nomad shows it; one that is no pod of ours is none here. @throws InvalidInputError for meta that somebody has changed */
+  noteJob(job: JobStub): PodEntry | undefined {
+    const shape = shapeFromMeta(job.ID, job.Meta);
+    if (!shape) return undefined;
+    const entry = this.#byJob.get(job.ID) ?? this.expect(job.ID, shape);
+    if (entry.createIndex > job.CreateIndex) return entry;
+    entry.createIndex = job.CreateIndex;
+    entry.createdAt = job.SubmitTime ? new Date(job.SubmitTime / 1e6).toISOString() : entry.createdAt;
+    entry.stopped ||= job.Stop ?? false;
+    return entry;
+  }
+
+  /** An allocation as a list, a detail or an event shows it. @returns its pod, if that has changed */
+  noteAllocation(allocation: Allocation): PodEntry | undefined {
+    const entry = this.#byJob.get(allocation.JobID);
+    if (!entry || allocation.CreateIndex < entry.createIndex) return undefined;
+    const known = entry.allocation;
+    if (known && known.ID !== allocation.ID) {
+      if (known.CreateIndex <= allocation.CreateIndex) {
+        const isNews = !entry.hasReplacement;
+        entry.hasReplacement = true;
+        return isNews ? entry : undefined;
+      }
+      entry.hasReplacement = true;
+    } else if (known && !isNews(known, allocation)) return undefined;
+    // Lists do not tell of the network.
+    entry.allocation = {
+      ...allocation,
+      NetworkStatus: allocation.NetworkStatus ?? (known?.ID === allocation.ID ? known.NetworkStatus : undefined),
+    };
+    entry.unplaced = undefined;
+    for (const [name, task] of Object.entries(allocation.TaskStates ?? {})) {
+      const end = lastEndOf(task);
+      if (end) entry.remembered.set(name, end);
+    }
+    return entry;
+  }
+
+  /** What the scheduler made of a job. @returns its pod, if that has changed */
+  noteEvaluation(evaluation: Evaluation): PodEntry | undefined {
+    const entry = this.#byJob.get(evaluation.JobID);
+    if (!entry || entry.allocation) return undefined;
+    const because = unplacedBecause(evaluation);
+    if (because === undefined || because === entry.unplaced) return undefined;
+    entry.unplaced = because;
+    return entry;
+  }
+
+  /**
+   * All jobs and allocations of the node.
+   *
+   * @param index - from which the list of jobs is: what was registered later is not in it
+   */
+  noteAll(jobs: readonly JobStub[], allocations: readonly Allocation[], index: number): TableChanges {
+    const listed = new Set<PodEntry>();
+    const changed = new Set<PodEntry>();
+    for (const job of jobs) {
+      const isNew = !this.#byJob.has(job.ID);
+      const entry = this.noteJob(job);
+      if (!entry) continue;
+      listed.add(entry);
+      if (isNew) changed.add(entry);
+    }
+    for (const allocation of allocations) {
+      const entry = this.noteAllocation(allocation);
+      if (entry) changed.add(entry);
+    }
+    const gone = this.entries.filter((entry) => !listed.has(entry) && entry.createIndex > 0 && entry.createIndex <= index);
+    for (const entry of gone) this.remove(entry);
+    return { changed: [...changed], gone };
+  }
+}
+
+/** Whether the same allocation is a later one, or tells more. */
+function isNews(known: Allocation, next: Allocation): boolean {
+  if (next.ModifyIndex !== known.ModifyIndex) return next.ModifyIndex > known.ModifyIndex;
+  return Boolean(next.NetworkStatus) && !known.NetworkStatus;
+}

@@ -1,0 +1,70 @@
+import type { Capabilities, PlannedRequest, ProviderDefinition } from "@virtual-kubelet/core";
+import { NomadClient } from "./api/nomad-client.ts";
+import { NomadHttp } from "./api/nomad-http.ts";
+import { readNomadTls } from "./api/nomad-tls.ts";
+import { TokenSource } from "./api/token-source.ts";
+import { nomadConfigSchema, type NomadConfig } from "./config.ts";
+import { jobOf } from "./job/job-of.ts";
+import { readPodContent } from "./job/pod-content.ts";
+import { jobSettingsOf } from "./job/settings.ts";
+import { NomadProvider } from "./nomad-provider.ts";
+
+/** What Nomad can do of a pod; what single drivers and configurations cannot is refused by field. */
+const capabilities: Capabilities = {
+  initContainers: true,
+  sidecarContainers: true,
+  multipleContainers: true,
+  env: true,
+  restarts: true,
+  hostNetwork: true,
+  hostPorts: true,
+  securityContext: true,
+  privileged: true,
+  gpus: true,
+  volumes: ["configMap", "downwardAPI", "emptyDir", "hostPath", "persistentVolumeClaim", "projected", "secret"],
+  operatingSystems: ["linux"],
+};
+
+/** MHz of a CPU in plans, where no client was asked. */
+const plannedMhz = 1000;
+
+/** The provider of HashiCorp Nomad, as the program and {@link "@virtual-kubelet/core"!VirtualNode} take it. */
+export const provider: ProviderDefinition<NomadConfig> = {
+  name: "nomad",
+  capabilities,
+  configSchema: nomadConfigSchema,
+  async create(host, config) {
+    const { address, region, namespace, httpAuth, maxSockets } = config;
+    const http = new NomadHttp({
+      address,
+      region,
+      namespace,
+      httpAuth,
+      maxSockets,
+      tokens: new TokenSource(config),
+      tls: await readNomadTls(config.tls),
+    });
+    return new NomadProvider({ host, config, client: new NomadClient(http), close: () => http[Symbol.asyncDispose]() });
+  },
+  async plan(pod, resolved, { nodeName, clusterId, config }, signal) {
+    const settings = jobSettingsOf(pod, config, config.mhzPerCore ?? plannedMhz);
+    const content = await readPodContent(pod, resolved, signal);
+    const { job, variables } = jobOf(pod, content, { clusterId, nodeName }, settings);
+    const query = `?namespace=${encodeURIComponent(config.namespace)}${config.region === undefined ? "" : `&region=${config.region}`}`;
+    return [
+      ...variables.map((variable): PlannedRequest => ({
+        purpose: "write what the pod's templates read",
+        method: "PUT",
+        path: `/v1/var/${variable.Path}${query}`,
+        body: variable,
+      })),
+      {
+        purpose: "register the job",
+        method: "PUT",
+        path: `/v1/jobs${query}`,
+        body: { Job: job, EnforceIndex: true, JobModifyIndex: 0 },
+        ...(config.mhzPerCore === undefined && { note: `CPU is in MHz, for clients of ${plannedMhz} MHz a core; the real ones are asked` }),
+      },
+    ];
+  },
+};

@@ -1,0 +1,179 @@
+import type { ContainerState, ContainerStatus, DeepReadonly } from "@virtual-kubelet/core";
+import type { TaskEvent, TaskState } from "../api/types.ts";
+import type { ContainerShape } from "../job/pod-shape.ts";
+
+/** How an instance of a container ended. */
+export type Terminated = NonNullable<ContainerState["terminated"]>;
+
+/** What a container's status is made of. */
+export interface ContainerInput {
+  readonly shape: ContainerShape;
+  readonly allocationId: string | undefined;
+  /** What Nomad says of its task; `undefined` until the client has heard of it. */
+  readonly task: TaskState | undefined;
+  /** How its last instance but the current ended, as far as it was seen: Nomad keeps ten events only. */
+  readonly remembered: Terminated | undefined;
+  /** The pod has init containers, so that its others wait for those. */
+  readonly waitsForInit: boolean;
+  /** The allocation has ended, or was lost: whatever has not ended says why it never will. */
+  readonly over: "no" | "ended" | "lost";
+}
+
+/** Nomad's event types of a start that came to nothing. */
+const failedStarts: ReadonlyMap<string, string> = new Map([
+  ["Driver Failure", "StartError"],
+  ["Setup Failure", "CreateContainerError"],
+  ["Failed Validation", "CreateContainerConfigError"],
+  ["Failed Artifact Download", "CreateContainerError"],
+]);
+const failedStartCode = 128;
+const killedCode = 137;
+
+/** The status of one container, as a kubelet would tell it. */
+export function containerStatusOf(input: ContainerInput): ContainerStatus {
+  const { shape, allocationId, task } = input;
+  const state = stateOf(input);
+  const restartCount = task?.Restarts ?? 0;
+  const isRunning = state.running !== undefined;
+  const last = lastStateOf(input, state);
+  return {
+    name: shape.name,
+    image: shape.image,
+    imageID: "",
+    restartCount,
+    ready: shape.role === "init" ? state.terminated?.exitCode === 0 : isRunning && !isEnding(task),
+    started: isRunning,
+    ...(allocationId !== undefined && task?.StartedAt && { containerID: `nomad://${allocationId}/${shape.name}/${restartCount}` }),
+    state,
+    lastState: last ? { terminated: last } : {},
+  };
+}
+
+/** How the task's newest instance that has ended did so, if its events still tell. */
+export function lastEndOf(task: TaskState | undefined): Terminated | undefined {
+  const events = task?.Events ?? [];
+  const at = events.findLastIndex(({ Type }) => Type === "Terminated");
+  const end = events[at];
+  if (!end) return undefined;
+  const start = events.slice(0, at).findLast(({ Type }) => Type === "Started");
+  return terminatedBy(end, start && timeOf(start));
+}
+
+function stateOf(input: ContainerInput): ContainerState {
+  const { task, over, waitsForInit, shape } = input;
+  const waiting = { reason: waitsForInit && shape.role === "main" ? "PodInitializing" : "ContainerCreating" };
+  if (over === "lost" && task?.State !== "dead")
+    return { terminated: { exitCode: killedCode, reason: "ContainerStatusUnknown", message: "Nomad lost the container", ...times(task) } };
+  if (!task) return over === "no" ? { waiting } : { terminated: neverStarted(undefined) };
+  switch (task.State) {
+    case "running":
+      return { running: { ...(task.StartedAt && { startedAt: seconds(task.StartedAt) }) } };
+    case "dead":
+      return deadState(input, task);
+    default:
+      return over === "ended" ? { terminated: neverStarted(task) } : { waiting: waitingState(task, waiting.reason) };
+  }
+}
+
+function deadState({ over }: ContainerInput, task: TaskState): ContainerState {
+  const end = lastEndOf(task);
+  const failure = failureOf(task);
+  if (end && (!failure || !isNewer(failure, task, "Terminated")))
+    return { terminated: { ...end, ...(task.StartedAt && { startedAt: end.startedAt ?? seconds(task.StartedAt) }) } };
+  if (failure) return { terminated: { ...failedStart(failure), ...times(task) } };
+  return over === "no" ? { waiting: { reason: "PodInitializing" } } : { terminated: neverStarted(task) };
+}
+
+function waitingState(task: TaskState, usual: string): NonNullable<ContainerState["waiting"]> {
+  const failure = failureOf(task);
+  const newest = task.Events?.at(-1);
+  const download = newest?.Type === "Driver" ? textOf(newest) : undefined;
+  if (newest?.Type === "Restarting" || failure === newest) {
+    const pull = failure && isNewer(failure, task, "Terminated") && isPullFailure(failure);
+    if (pull) return { reason: "ImagePullBackOff", message: textOf(failure) };
+    if (failure && isNewer(failure, task, "Terminated"))
+      return { reason: failedStarts.get(failure.Type) ?? "CreateContainerError", message: textOf(failure) };
+    return { reason: "CrashLoopBackOff", ...(newest && { message: textOf(newest) }) };
+  }
+  if (newest?.Type === "Template") return { reason: "PodInitializing" };
+  return { reason: usual, ...(download !== undefined && { message: download }) };
+}
+
+function lastStateOf({ task, remembered }: ContainerInput, state: ContainerState): Terminated | undefined {
+  if (!task || task.Restarts === 0) return undefined;
+  if (state.terminated) return remembered && remembered.finishedAt !== state.terminated.finishedAt ? remembered : undefined;
+  return lastEndOf(task) ?? remembered;
+}
+
+/** Whether a running task's end is under way, though it is said to run until its siblings have ended. */
+function isEnding(task: TaskState | undefined): boolean {
+  const newest = task?.Events?.at(-1)?.Type;
+  return newest === "Terminated" || newest === "Killing" || newest === "Not Restarting";
+}
+
+function terminatedBy(event: TaskEvent, startedAt: string | undefined): Terminated {
+  const { Signal = 0, Details } = event;
+  const oom = Details?.["oom_killed"] === "true";
+  const code = event.ExitCode ?? Number(Details?.["exit_code"] ?? 0);
+  const exitCode = code === 0 && Signal > 0 ? 128 + Signal : code;
+  const message = Details?.["exit_message"];
+  return {
+    exitCode: exitCode < 0 || exitCode > 255 ? 255 : exitCode,
+    reason: oom ? "OOMKilled" : exitCode === 0 ? "Completed" : "Error",
+    ...(message !== undefined && message !== "" && { message }),
+    ...(startedAt !== undefined && { startedAt }),
+    finishedAt: timeOf(event),
+  };
+}
+
+function failedStart(event: TaskEvent): Pick<Terminated, "exitCode" | "reason" | "message"> {
+  const reason = isPullFailure(event) ? "ErrImagePull" : failedStarts.get(event.Type);
+  return { exitCode: failedStartCode, reason: reason ?? "StartError", message: textOf(event) };
+}
+
+/** A task that its pod's end has overtaken. */
+function neverStarted(task: TaskState | undefined): Terminated {
+  return {
+    exitCode: failedStartCode,
+    reason: "ContainerNotStarted",
+    message: "the pod ended before the container started",
+    ...times(task),
+  };
+}
+
+function times(task: TaskState | undefined): { startedAt?: string; finishedAt: string } {
+  const newest = task?.Events?.at(-1);
+  const finishedAt = task?.FinishedAt ? seconds(task.FinishedAt) : newest ? timeOf(newest) : epoch;
+  return { ...(task?.StartedAt && { startedAt: seconds(task.StartedAt) }), finishedAt };
+}
+
+const epoch = "1970-01-01T00:00:00Z";
+
+function failureOf(task: TaskState): TaskEvent | undefined {
+  return task.Events?.findLast(({ Type }) => failedStarts.has(Type));
+}
+
+function isNewer(event: TaskEvent, task: TaskState, thanType: string): boolean {
+  const events = task.Events ?? [];
+  return events.indexOf(event) > events.findLastIndex(({ Type }) => Type === thanType);
+}
+
+function isPullFailure(event: TaskEvent): boolean {
+  return /failed to pull|pull access denied|image .*not found/i.test(textOf(event));
+}
+
+function textOf({ DisplayMessage, Message, Details }: DeepReadonly<TaskEvent>): string {
+  return (
+    [Details?.["driver_error"], Details?.["validation_error"], Details?.["setup_error"], DisplayMessage, Message].find((text) => text) ?? ""
+  );
+}
+
+/** A time of nanoseconds as the API writes it: whole seconds. */
+function timeOf({ Time }: TaskEvent): string {
+  return seconds(new Date(Time / 1e6).toISOString());
+}
+
+/** A time of RFC 3339 cut to whole seconds, in UTC. */
+function seconds(time: string): string {
+  return `${new Date(Date.parse(time)).toISOString().slice(0, 19)}Z`;
+}
