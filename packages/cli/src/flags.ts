@@ -17,7 +17,7 @@ const live: readonly Flag[] = [
     value: "NAME",
     commands: planned,
     path: "nodes[].provider",
-    help: "who runs the pods: a built-in provider, an npm package, or a path to a module",
+    help: "who runs the pods: a built-in provider, an npm package, or the path of a module or a package folder",
   },
   {
     name: "provider-config",

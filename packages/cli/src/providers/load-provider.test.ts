@@ -46,6 +46,30 @@ test.for([
   expect(await load("@me/vk")).toBe("mine");
 });
 
+test.for([
+  ["exports", { name: "mine", exports: { ".": { types: "./dist/index.d.ts", default: "./dist/index.mjs" } } }],
+  ["exports for import only", { name: "mine", exports: { ".": { import: "./dist/index.mjs" } } }],
+  ["a main and no name", { main: "dist/index.mjs" }],
+] as const)("a package is found by the path of its folder, with %s", async ([, manifest]) => {
+  await put("mine/package.json", JSON.stringify(manifest));
+  await put("mine/dist/index.mjs", source("mine"));
+
+  expect(await load("./mine")).toBe("mine");
+  expect(await load("./mine/")).toBe("mine");
+});
+
+test("a package that is not built says what to do", async () => {
+  await put("package.json", JSON.stringify({ name: "mine", exports: { ".": "./dist/index.js" } }));
+
+  await expect(load("./")).rejects.toThrow('--provider: "./": dist/index.js is not there; build the package first, as with npm run build');
+});
+
+test("a folder that is no package is told", async () => {
+  await put("empty/notes.txt", "");
+
+  await expect(load("./empty")).rejects.toThrow('--provider: "./empty": a folder without a package.json');
+});
+
 test("a short name also finds the project's package of that name", async () => {
   await put(
     "node_modules/@virtual-kubelet/provider-far/package.json",

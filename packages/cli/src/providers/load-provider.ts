@@ -1,9 +1,9 @@
 import type { ProviderDefinition } from "@virtual-kubelet/core";
 import { messageOf } from "@virtual-kubelet/errdefs";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { createRequire, findPackageJSON } from "node:module";
-import { dirname, isAbsolute, join, resolve } from "node:path";
-import { pathToFileURL } from "node:url";
+import { dirname, isAbsolute, join, relative, resolve } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { didYouMean } from "../nearest.ts";
 import { ConfigError } from "../program-error.ts";
 import { builtInProvider, builtInProviders, packageScope } from "./registry.ts";
@@ -18,7 +18,7 @@ export interface ProviderLookup {
 
 /**
  * Finds a provider: a built-in one by name or alias, else an npm package installed where the program was started, else
- * one installed beside the program; or a module by its path.
+ * one installed beside the program; or a module by its path, or a package by that of its folder.
  *
  * @throws ConfigError on one line
  */
@@ -50,7 +50,22 @@ function isPath(name: string): boolean {
 function moduleAt(name: string, { cwd, setting }: ProviderLookup): string {
   const path = resolve(cwd, name);
   if (!existsSync(path)) throw new ConfigError(`${setting}: ${JSON.stringify(name)}: not there, expected the path of a module`);
-  return pathToFileURL(path).href;
+  if (!statSync(path).isDirectory()) return pathToFileURL(path).href;
+  const where = `${setting}: ${JSON.stringify(name)}`;
+  const manifest = join(path, "package.json");
+  if (!existsSync(manifest)) throw new ConfigError(`${where}: a folder without a package.json, expected a package or the path of a module`);
+  const url = entryPointOf(manifest);
+  if (existsSync(fileURLToPath(url))) return url;
+  throw new ConfigError(`${where}: ${relative(path, fileURLToPath(url))} is not there; build the package first, as with npm run build`);
+}
+
+/** Where the package of a manifest begins; it need not be there. */
+function entryPointOf(manifest: string): string {
+  const { name, exports, main } = JSON.parse(readFileSync(manifest, "utf8")) as { name?: string; exports?: unknown; main?: string };
+  const own = name !== undefined && exports !== undefined ? tryResolve(name, pathToFileURL(manifest).href) : undefined;
+  if (own !== undefined) return own;
+  const target = importTarget(exports) ?? main ?? "index.js";
+  return pathToFileURL(join(dirname(manifest), target)).href;
 }
 
 function packageUrl(name: string, cwd: string): string | undefined {
