@@ -98,10 +98,11 @@ export class VolumeManager implements PreparedVolumes, PodStorage, AsyncDisposab
   }
 
   /**
-   * What a container mounts of its pod's volumes, in the order of its spec. They have to be prepared.
+   * What a container mounts of its pod's volumes, in the order of its spec. Volumes that are not there yet, as of a container
+   * that came later, are made.
    *
    * @param environment - for `subPathExpr`
-   * @throws InvalidInputError in a kubelet's words; UnsupportedError for a subPath that cannot be mounted safely
+   * @throws as {@link prepare}; InvalidInputError in a kubelet's words; UnsupportedError for a subPath that cannot be mounted safely
    */
   async mounts(
     pod: DeepReadonly<Pod>,
@@ -109,14 +110,14 @@ export class VolumeManager implements PreparedVolumes, PodStorage, AsyncDisposab
     environment: readonly ResolvedEnvVar[],
     signal: AbortSignal,
   ): Promise<readonly ContainerMount[]> {
-    const ref = podRef(pod);
+    await this.prepare(pod, signal);
     const { policy, recursiveReadOnly = false, logger } = this.#options;
-    const root = await this.#openRoot();
+    const { mounts } = await this.#openRoot();
+    const ref = podRef(pod);
     return this.#inTurn.run(ref.uid, async () => {
       signal.throwIfAborted();
-      const volumes = this.#pods.get(ref.uid)?.volumes.ready ?? new Map();
-      const directory = new PodDirectory(root.path, ref.uid);
-      return containerMounts({ pod, container, environment, volumes, directory, mounts: root.mounts, policy, recursiveReadOnly, logger });
+      const { ready: volumes, directory } = await this.#volumesOf(ref);
+      return containerMounts({ pod, container, environment, volumes, directory, mounts, policy, recursiveReadOnly, logger });
     });
   }
 
