@@ -1,0 +1,191 @@
+import type { AttachIO, Clock, ExecResult, Logger, Random } from "@virtual-kubelet/core";
+import { InvalidInputError, UnavailableError, UnsupportedError } from "@virtual-kubelet/errdefs";
+import type { ZunApi } from "../zun/zun-api.ts";
+import { ErrorTerminal } from "./error-terminal.ts";
+import { endOfInput, errorScript, inputLineBytes, killCommand, pipedScript, terminalScript } from "./exec-script.ts";
+import { ScriptSession } from "./script-session.ts";
+import { chunksOf, writeTo } from "./stream-input.ts";
+import { openTerminal, type SocketSettings } from "./terminal-socket.ts";
+
+/** Zun takes commands in the URL, and its web server takes no longer ones. Source: eventlet.wsgi's url_length_limit, 8192. */
+const maxCommandLength = 7_000;
+/** How long it may take until a command whose client is gone has told its number. */
+const killGraceMs = 3_000;
+/** How long a terminal's first size is waited for. */
+const firstSizeMs = 300;
+
+/** What {@link ExecRunner} needs. */
+export interface ExecRunnerDeps {
+  readonly api: Pick<ZunApi, "execute" | "resizeExec">;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly socket: SocketSettings;
+}
+
+/** A command in a container. */
+export interface ExecRequest {
+  /** The container's uuid. */
+  readonly uuid: string;
+  readonly command: readonly string[];
+  readonly io: AttachIO;
+}
+
+/** Runs commands in containers. */
+export class ExecRunner implements AsyncDisposable {
+  readonly #deps: ExecRunnerDeps;
+  readonly #kills = new Set<Promise<void>>();
+
+  constructor(deps: ExecRunnerDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Runs a command to its end. A client that goes takes the command with it.
+   *
+   * @throws UnsupportedError where the image lacks a program that this needs; InvalidInputError for a command that is too long;
+   * UnavailableError; `signal.reason`
+   */
+  async run({ uuid, command, io }: ExecRequest, signal: AbortSignal): Promise<ExecResult> {
+    using errors =
+      io.tty || !io.stderr ? undefined : await ErrorTerminal.open(await this.#open(uuid, errorScript, signal), io.stderr, signal);
+    const script = (nonce: string): string =>
+      io.tty
+        ? terminalScript({ nonce, command })
+        : pipedScript({ nonce, command }, { stdin: io.stdin !== undefined, errors: errors?.path });
+    const session = await this.#open(uuid, script, signal);
+    const over = new AbortController();
+    try {
+      const exitCode = await this.#follow({ uuid, session, io, inputs: AbortSignal.any([signal, over.signal]) }, signal);
+      await errors?.drained(this.#deps.clock);
+      return { exitCode };
+    } catch (error) {
+      if (signal.aborted) this.#killLater(uuid, session);
+      throw error;
+    } finally {
+      over.abort();
+      if (!signal.aborted) session.close(io.stdin && !io.tty ? `${endOfInput}\n` : undefined);
+    }
+  }
+
+  /** Waits until the commands whose clients are gone are killed. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.allSettled(this.#kills);
+  }
+
+  async #follow(run: CommandRun, signal: AbortSignal): Promise<number> {
+    const { session, io } = run;
+    for (;;) {
+      const piece = await session.next(signal);
+      switch (piece?.kind) {
+        case "output":
+          await writeTo(io.stdout, piece.bytes, signal);
+          break;
+        case "begun":
+          this.#begin(run);
+          break;
+        case "ended":
+          return piece.code;
+        case "missing":
+          throw missingProgram(piece.program);
+        default:
+          throw session.word === undefined
+            ? missingProgram("sh")
+            : new UnavailableError("the command's terminal was closed before the command had ended: its exit code is not known");
+      }
+    }
+  }
+
+  #begin(run: CommandRun): void {
+    const { session, io, inputs } = run;
+    const feed = io.stdin && (io.tty ? feedBytes : feedLines)(session, io.stdin, inputs);
+    // A client that goes, or a command that ends, ends its input.
+    feed?.catch(() => {});
+    if (io.tty) void this.#followSizes(run);
+  }
+
+  /** Gives the terminal its sizes as they come. The command begins after the first; a client that tells none is not waited for long. */
+  async #followSizes({ uuid, session, io, inputs }: CommandRun): Promise<void> {
+    const { api, clock, logger } = this.#deps;
+    let hasBegun = false;
+    const begin = (): void => {
+      if (!hasBegun && !inputs.aborted) session.terminal.write("\n");
+      hasBegun = true;
+    };
+    using _patience = clock.setTimer(firstSizeMs, begin);
+    try {
+      for await (const { width, height } of io.resizes) {
+        if (inputs.aborted) return;
+        if (width > 0 && height > 0) await api.resizeExec(uuid, { execId: session.execId, width, height }, inputs);
+        begin();
+      }
+    } catch (err) {
+      if (!inputs.aborted) logger.debug({ err }, "giving a terminal its size failed");
+    }
+    begin();
+  }
+
+  async #open(uuid: string, script: (nonce: string) => string, signal: AbortSignal): Promise<ScriptSession> {
+    const { api, socket, random } = this.#deps;
+    const nonce = `vk-${random.uuid()}-`;
+    const command = script(nonce);
+    if (encodeURIComponent(command).length > maxCommandLength)
+      throw new InvalidInputError(
+        `run a command of ${command.length} characters: Zun takes it as part of a URL, so put a long one into a file or into the input`,
+      );
+    const { exec_id: execId, proxy_url: url } = await api.execute(uuid, { command, run: false }, signal);
+    const session = new ScriptSession({ terminal: await openTerminal(url ?? "", socket, signal), execId: execId ?? "", nonce });
+    return session;
+  }
+
+  /** Its client is gone, and neither Zun nor Docker end a command with its stream. */
+  #killLater(uuid: string, session: ScriptSession): void {
+    const work = this.#kill(uuid, session).finally(() => this.#kills.delete(work));
+    this.#kills.add(work);
+  }
+
+  async #kill(uuid: string, session: ScriptSession): Promise<void> {
+    const { api, clock, logger } = this.#deps;
+    const late = new AbortController();
+    using _timer = clock.setTimer(killGraceMs, () => late.abort(new Error("the command did not tell its number")));
+    try {
+      while (session.word === undefined) if ((await session.next(late.signal)) === undefined) return;
+      await api.execute(uuid, { command: killCommand(Number(session.word)), run: true }, late.signal);
+    } catch (err) {
+      logger.debug({ err }, "killing a command whose client is gone failed");
+    } finally {
+      session.close();
+    }
+  }
+}
+
+/** A command that runs. */
+interface CommandRun {
+  readonly uuid: string;
+  readonly session: ScriptSession;
+  readonly io: AttachIO;
+  /** Aborts when no more input is wanted. */
+  readonly inputs: AbortSignal;
+}
+
+/** Input as lines of base64, so that its end can be told. */
+async function feedLines({ terminal }: ScriptSession, stdin: NonNullable<AttachIO["stdin"]>, signal: AbortSignal): Promise<void> {
+  try {
+    for await (const chunk of chunksOf(stdin, signal))
+      for (let at = 0; at < chunk.length; at += inputLineBytes)
+        await writeTo(terminal, `${chunk.subarray(at, at + inputLineBytes).toString("base64")}\n`, signal);
+  } finally {
+    if (!signal.aborted) await writeTo(terminal, `${endOfInput}\n`, signal);
+  }
+}
+
+/** What is typed, as it is typed. */
+async function feedBytes({ terminal }: ScriptSession, stdin: NonNullable<AttachIO["stdin"]>, signal: AbortSignal): Promise<void> {
+  for await (const chunk of chunksOf(stdin, signal)) await writeTo(terminal, chunk, signal);
+}
+
+function missingProgram(program: string): UnsupportedError {
+  return new UnsupportedError(
+    `run a command: Zun gives every command a terminal and tells no exit code, which a script makes up for, and the image has no ${program || "sh"}`,
+  );
+}

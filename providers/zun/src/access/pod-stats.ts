@@ -1,0 +1,126 @@
+import type { Clock, ContainerStats, Logger, PodStats, StatsSummary } from "@virtual-kubelet/core";
+import { messageOf } from "@virtual-kubelet/errdefs";
+import type { Observation } from "../status/observation.ts";
+import type { PodBook } from "../status/pod-book.ts";
+import type { ZunApi } from "../zun/zun-api.ts";
+import type { ZunStats } from "../zun/zun-objects.ts";
+import { toCommandLine } from "./shell-words.ts";
+
+/** Containers that are measured at once: each waits a second or two for its host. */
+const atOnce = 8;
+/** A measurement is kept that long: scrapes of several readers come together. */
+const keepMs = 5_000;
+const mebibyte = 1024 * 1024;
+
+/**
+ * Processor time of a container, from its own control group: Zun's `CPU %` is the container's time over the host's, both since
+ * they began, so that no use follows from it (zun 18.0.0 zun/container/docker/driver.py, `stats`).
+ */
+export const cpuCommand: string = toCommandLine(["cat", "/sys/fs/cgroup/cpu.stat", "/sys/fs/cgroup/cpuacct/cpuacct.usage"]);
+
+/** What {@link StatsReader} needs. */
+export interface StatsReaderDeps {
+  readonly api: Pick<ZunApi, "stats" | "execute">;
+  readonly book: PodBook;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Measures pods that are containers; a capsule's members cannot be measured. */
+export class StatsReader {
+  readonly #deps: StatsReaderDeps;
+  #last: { readonly atMs: number; readonly summary: StatsSummary } | undefined;
+  /** Images without `cat`, by the container's uuid: asked once. */
+  readonly #withoutCpu = new Set<string>();
+
+  constructor(deps: StatsReaderDeps) {
+    this.#deps = deps;
+  }
+
+  /** What the pods use. A pod that cannot be measured is left out. */
+  async read(signal: AbortSignal): Promise<StatsSummary> {
+    const { clock, book } = this.#deps;
+    const due = book.all().filter(({ kind, status }) => kind === "container" && status === "Running");
+    const known = new Set(this.#last?.summary.pods.map(({ podRef }) => podRef.uid));
+    const isFresh = this.#last !== undefined && clock.monotonic() - this.#last.atMs < keepMs;
+    if (this.#last && isFresh && known.size === due.length && due.every(({ labels }) => known.has(labels.ref.uid)))
+      return this.#last.summary;
+    const pods: PodStats[] = [];
+    for (let at = 0; at < due.length; at += atOnce) {
+      const some = await Promise.all(due.slice(at, at + atOnce).map((observed) => this.#measure(observed, signal)));
+      pods.push(...some.filter((stats) => stats !== undefined));
+    }
+    const running = new Set(due.map(({ uuid }) => uuid));
+    for (const uuid of this.#withoutCpu) if (!running.has(uuid)) this.#withoutCpu.delete(uuid);
+    const summary = { pods };
+    this.#last = { atMs: clock.monotonic(), summary };
+    return summary;
+  }
+
+  async #measure({ uuid, labels }: Observation, signal: AbortSignal): Promise<PodStats | undefined> {
+    const { api, book, clock, logger } = this.#deps;
+    const [name = ""] = labels.containers;
+    const startTime = book.record(labels.ref.uid, name)?.startedAt;
+    if (startTime === undefined) return undefined;
+    try {
+      const [stats, coreNanoSeconds] = await Promise.all([api.stats(uuid, signal), this.#processorTime(uuid, signal)]);
+      const time = new Date(clock.now()).toISOString();
+      return {
+        podRef: labels.ref,
+        startTime,
+        containers: [toContainerStats({ name, startTime, time }, stats, coreNanoSeconds)],
+        network: networkOf(time, stats),
+      };
+    } catch (error) {
+      signal.throwIfAborted();
+      logger.debug({ err: messageOf(error), pod: `${labels.ref.namespace}/${labels.ref.name}` }, "a pod could not be measured");
+      return undefined;
+    }
+  }
+
+  async #processorTime(uuid: string, signal: AbortSignal): Promise<number | undefined> {
+    if (this.#withoutCpu.has(uuid)) return undefined;
+    try {
+      const { output } = await this.#deps.api.execute(uuid, { command: cpuCommand, run: true }, signal);
+      const nanoSeconds = tryProcessorTime(output ?? "");
+      if (nanoSeconds === undefined) this.#withoutCpu.add(uuid);
+      return nanoSeconds;
+    } catch (error) {
+      signal.throwIfAborted();
+      this.#withoutCpu.add(uuid);
+      this.#deps.logger.debug({ err: messageOf(error) }, "a container's processor time cannot be read; its memory can");
+      return undefined;
+    }
+  }
+}
+
+/** Core-nanoseconds out of a control group's `cpu.stat` (version 2) or `cpuacct.usage` (version 1). */
+export function tryProcessorTime(output: string): number | undefined {
+  const [, microSeconds] = /^usage_usec (\d+)$/m.exec(output) ?? [];
+  if (microSeconds !== undefined) return Number(microSeconds) * 1000;
+  const [, nanoSeconds] = /^(\d+)$/m.exec(output) ?? [];
+  return nanoSeconds === undefined ? undefined : Number(nanoSeconds);
+}
+
+function toContainerStats(
+  { name, startTime, time }: { readonly name: string; readonly startTime: string; readonly time: string },
+  stats: ZunStats,
+  coreNanoSeconds: number | undefined,
+): ContainerStats {
+  const used = stats["MEM USAGE(MiB)"];
+  const limit = stats["MEM LIMIT(MiB)"];
+  // Zun takes the inactive file cache off, which leaves a kubelet's working set.
+  const bytes = used === undefined ? undefined : Math.round(used * mebibyte);
+  const available = bytes !== undefined && limit !== undefined ? Math.max(0, Math.round(limit * mebibyte) - bytes) : undefined;
+  return {
+    name,
+    startTime,
+    ...(coreNanoSeconds !== undefined && { cpu: { time, usageCoreNanoSeconds: coreNanoSeconds } }),
+    memory: { time, workingSetBytes: bytes, availableBytes: available },
+  };
+}
+
+function networkOf(time: string, stats: ZunStats): PodStats["network"] {
+  const [, received, sent] = /^(\d+)\/(\d+)$/.exec(stats["NET I/O(B)"] ?? "") ?? [];
+  return received === undefined ? undefined : { time, name: "eth0", rxBytes: Number(received), txBytes: Number(sent) };
+}

@@ -1,0 +1,161 @@
+import { tryDurationMs, type ConfigSchema } from "@virtual-kubelet/core";
+import { z } from "zod";
+
+/** Which of Zun's objects a pod becomes: see the README. */
+export type ZunMode = "auto" | "container" | "capsule";
+
+/** Credentials and endpoints as configured, before a clouds.yaml is read. */
+export interface ZunAuthConfig {
+  readonly cloud?: string | undefined;
+  readonly cloudsFile?: string | undefined;
+  readonly authUrl?: string | undefined;
+  readonly username?: string | undefined;
+  readonly userId?: string | undefined;
+  readonly password?: string | undefined;
+  readonly projectName?: string | undefined;
+  readonly projectId?: string | undefined;
+  readonly domainName?: string | undefined;
+  readonly domainId?: string | undefined;
+  readonly userDomainName?: string | undefined;
+  readonly userDomainId?: string | undefined;
+  readonly projectDomainName?: string | undefined;
+  readonly projectDomainId?: string | undefined;
+  readonly applicationCredentialId?: string | undefined;
+  readonly applicationCredentialName?: string | undefined;
+  readonly applicationCredentialSecret?: string | undefined;
+  readonly token?: string | undefined;
+  readonly region?: string | undefined;
+  readonly interface?: string | undefined;
+  readonly caCert?: string | undefined;
+  readonly cert?: string | undefined;
+  readonly key?: string | undefined;
+  readonly insecure?: boolean | undefined;
+  readonly containerEndpoint?: string | undefined;
+  readonly networkEndpoint?: string | undefined;
+}
+
+/** Configuration of the provider. */
+export interface ZunConfig extends ZunAuthConfig {
+  readonly mode: ZunMode;
+  /** Networks, by name or id, that a container is joined to; none: Zun takes the project's oldest. */
+  readonly networks: readonly string[];
+  /** Subnets, by name or id; a port is made on each. */
+  readonly subnets: readonly string[];
+  readonly securityGroups: readonly string[];
+  /** The network that floating IPs come from, by name or id. */
+  readonly floatingNetwork?: string | undefined;
+  readonly assignFloatingIp: boolean;
+  readonly availabilityZone?: string | undefined;
+  /** Name or id of the registry, known to Zun, whose credentials pull the images. */
+  readonly registry?: string | undefined;
+  readonly runtime?: string | undefined;
+  /** Ask for the pod's imagePullPolicy, which Zun's default policy leaves to administrators. */
+  readonly sendImagePullPolicy: boolean;
+  /** What an emptyDir becomes. */
+  readonly emptyDir: "directory" | "cinder";
+  /** Give pods their service account's token, as a file that is never renewed. */
+  readonly serviceAccountToken: boolean;
+  readonly cpu: string;
+  readonly memory: string;
+  readonly pods: string;
+  /** Milliseconds between two lists. */
+  readonly pollIntervalMs: number;
+  /** Base URL of Zun's websocket proxy, where the one that Zun names cannot be reached. */
+  readonly websocketUrl?: string | undefined;
+}
+
+const quantityPattern = /^(\d+\.?\d*|\.\d+)(m|k|[MGTPE]|[KMGTPE]i|[eE][+-]?\d+)?$/;
+const notAQuantity = { error: "expected a quantity such as 20, 500m or 100Gi" };
+const quantity = z
+  .union([z.string().regex(quantityPattern, notAQuantity), z.number().nonnegative(notAQuantity)], notAQuantity)
+  .transform(String);
+const text = (about: string, env?: string): z.ZodOptional<z.ZodString> =>
+  z
+    .string()
+    .min(1)
+    .optional()
+    .meta({ description: about, ...(env !== undefined && { env }) });
+const names = (about: string, env: string): z.ZodDefault<z.ZodArray<z.ZodString>> =>
+  z.array(z.string().min(1)).default([]).meta({ description: about, env });
+const flag = (about: string, env?: string): z.ZodDefault<z.ZodBoolean> =>
+  z
+    .boolean()
+    .default(false)
+    .meta({ description: about, ...(env !== undefined && { env }) });
+const url = (about: string, env?: string): z.ZodOptional<z.ZodString> =>
+  z
+    .string()
+    .regex(/^(https?|wss?):\/\/\S+$/, { error: "expected a URL such as https://cloud.example.com:5000/v3" })
+    .optional()
+    .meta({ description: about, ...(env !== undefined && { env }) });
+const minPollMs = 100;
+
+const schema = z
+  .strictObject({
+    cloud: text("Name of a cloud in clouds.yaml; its credentials are used, and no others", "OS_CLOUD"),
+    cloudsFile: text("Path of clouds.yaml; default ./, ~/.config/openstack or /etc/openstack", "OS_CLIENT_CONFIG_FILE"),
+    authUrl: url("Keystone, with or without /v3", "OS_AUTH_URL"),
+    username: text("User's name", "OS_USERNAME"),
+    userId: text("User's id, in place of name and domain", "OS_USER_ID"),
+    password: text("User's password", "OS_PASSWORD"),
+    projectName: text("Project's name", "OS_PROJECT_NAME"),
+    projectId: text("Project's id, in place of name and domain", "OS_PROJECT_ID"),
+    domainName: text("Domain of user and project, where they have none of their own", "OS_DOMAIN_NAME"),
+    domainId: text("The same, by id", "OS_DOMAIN_ID"),
+    userDomainName: text("User's domain", "OS_USER_DOMAIN_NAME"),
+    userDomainId: text("The same, by id", "OS_USER_DOMAIN_ID"),
+    projectDomainName: text("Project's domain", "OS_PROJECT_DOMAIN_NAME"),
+    projectDomainId: text("The same, by id", "OS_PROJECT_DOMAIN_ID"),
+    applicationCredentialId: text("Id of an application credential, in place of user and project", "OS_APPLICATION_CREDENTIAL_ID"),
+    applicationCredentialName: text("Its name, together with its user", "OS_APPLICATION_CREDENTIAL_NAME"),
+    applicationCredentialSecret: text("Its secret", "OS_APPLICATION_CREDENTIAL_SECRET"),
+    token: text("A token of Keystone's; it cannot be renewed, so the node stops being ready when it ends", "OS_TOKEN"),
+    region: text("Region; default the first in the catalogue", "OS_REGION_NAME"),
+    interface: text("Which endpoints: public, internal or admin; default public", "OS_INTERFACE"),
+    caCert: text("Path of further certificate authorities, PEM", "OS_CACERT"),
+    cert: text("Path of a client certificate, PEM", "OS_CERT"),
+    key: text("Path of its key, PEM", "OS_KEY"),
+    insecure: z.boolean().optional().meta({ description: "Take any certificate of the cloud's; default false", env: "OS_INSECURE" }),
+    containerEndpoint: url("Zun's URL; default from the catalogue", "OS_CONTAINER_ENDPOINT_OVERRIDE"),
+    networkEndpoint: url("Neutron's URL; default from the catalogue", "OS_NETWORK_ENDPOINT_OVERRIDE"),
+    mode: z
+      .enum(["auto", "container", "capsule"])
+      .default("auto")
+      .meta({ description: "What a pod becomes; auto: a container where it has one, else a capsule", env: "ZUN_MODE" }),
+    networks: names("Networks of a container, by name or id; none: the project's oldest", "ZUN_NETWORKS"),
+    subnets: names("Subnets of a container, by name or id; it gets a port on each", "ZUN_SUBNETS"),
+    securityGroups: names("Security groups, by name or id", "ZUN_SECURITY_GROUPS"),
+    floatingNetwork: text("Network that floating IPs come from, by name or id; default the only external one", "ZUN_FLOATING_NETWORK"),
+    assignFloatingIp: flag("Give every pod a floating IP", "ZUN_FLOATING_IP"),
+    availabilityZone: text("Availability zone", "ZUN_AVAILABILITY_ZONE"),
+    registry: text("Registry known to Zun, by name or id, whose credentials pull the images; containers only"),
+    runtime: text("Container runtime, such as kata; Zun's default policy leaves it to administrators"),
+    sendImagePullPolicy: flag("Send imagePullPolicy; Zun's default policy leaves it to administrators"),
+    emptyDir: z
+      .enum(["directory", "cinder"])
+      .default("directory")
+      .describe("What an emptyDir is: a directory of the container's own, or a Cinder volume that goes with the pod"),
+    serviceAccountToken: flag("Give pods their service account's token as a file, which is never renewed"),
+    cpu: quantity.default("20").describe("CPUs of the node; less if the project's quota is less"),
+    memory: quantity.default("100Gi").describe("Memory of the node; less if the project's quota is less"),
+    pods: quantity.default("20").describe("Pods of the node; less if the project's quota is less"),
+    pollInterval: z.string().default("10s").describe("A duration such as 10s: how long between two lists when nothing happens"),
+    websocketUrl: url("Zun's websocket proxy, where the address that Zun names cannot be reached: wss://cloud.example.com:6784/"),
+  })
+  .transform(({ pollInterval, ...config }, context): ZunConfig => {
+    const pollIntervalMs = tryDurationMs(pollInterval);
+    if (pollIntervalMs !== undefined && pollIntervalMs >= minPollMs) return { ...config, pollIntervalMs };
+    context.addIssue({
+      code: "custom",
+      path: ["pollInterval"],
+      message: "expected a duration of 100ms or more, such as 10s",
+      input: pollInterval,
+    });
+    return z.NEVER;
+  });
+
+/** Reads the configuration. The variables that its fields name are OpenStack's own, and `ZUN_*` for what that has no names for. */
+export const zunConfigSchema: ConfigSchema<ZunConfig> = {
+  safeParse: (input) => schema.safeParse(input ?? {}),
+  toJSONSchema: () => z.toJSONSchema(schema, { io: "input" }),
+};

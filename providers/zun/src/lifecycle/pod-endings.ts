@@ -1,0 +1,205 @@
+import type { Clock, DeletePodOptions, Logger, PodRef } from "@virtual-kubelet/core";
+import { isConflict, isNotFound } from "@virtual-kubelet/errdefs";
+import { untilAborted } from "../async/until-aborted.ts";
+import type { Observation } from "../status/observation.ts";
+import type { PodBook } from "../status/pod-book.ts";
+import type { ZunApi } from "../zun/zun-api.ts";
+import { endStep, type EndStep } from "./end-step.ts";
+import type { PodFinder } from "./pod-finder.ts";
+import type { PodNetwork } from "./pod-network.ts";
+
+/** How often a pod that ends is looked at, first and later. */
+const firstLookMs = 250;
+const lastLookMs = 2_000;
+
+/** What {@link PodEndings} needs. */
+export interface PodEndingsDeps {
+  readonly api: Pick<ZunApi, "stopContainer" | "signalContainer" | "unpauseContainer" | "deleteContainer" | "deleteCapsule">;
+  readonly finder: PodFinder;
+  readonly book: PodBook;
+  readonly network: PodNetwork;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Told of every change on the way. */
+  readonly onChange: (uid: string) => void;
+  /** Told when the pod is gone. */
+  readonly onGone: (ref: PodRef) => void;
+}
+
+/** A pod that is to end. */
+interface Ending {
+  deadlineMs: number;
+  asked: boolean;
+  killed: boolean;
+  deleted: boolean;
+  /** Cuts the wait for the next look short. */
+  wake: AbortController;
+  readonly done: Promise<void>;
+}
+
+/** Ends pods: within their grace, then deletes them, waits until they are gone, and frees what they had besides. */
+export class PodEndings {
+  readonly #deps: PodEndingsDeps;
+  readonly #endings = new Map<string, Ending>();
+  readonly #disposal = new AbortController();
+
+  constructor(deps: PodEndingsDeps) {
+    this.#deps = deps;
+  }
+
+  /** Whether the pod is to end. */
+  has(uid: string): boolean {
+    return this.#endings.has(uid);
+  }
+
+  /**
+   * Begins a pod's end, or shortens what is left of its grace. Returns when Zun has taken the first step.
+   *
+   * @throws NotFoundError when Zun holds no such pod; `signal.reason`
+   */
+  async end(ref: PodRef, { gracePeriodSeconds }: DeletePodOptions, signal: AbortSignal): Promise<void> {
+    const { clock, finder, book } = this.#deps;
+    const deadlineMs = clock.monotonic() + gracePeriodSeconds * 1000;
+    const running = this.#endings.get(ref.uid);
+    if (running) {
+      running.deadlineMs = Math.min(running.deadlineMs, deadlineMs);
+      running.wake.abort();
+      return;
+    }
+    const observed = await finder.find(ref, signal);
+    if (this.#endings.has(ref.uid)) return this.end(ref, { gracePeriodSeconds }, signal);
+    book.noteEnding(ref.uid);
+    const first = Promise.withResolvers<void>();
+    const ending: Ending = {
+      deadlineMs,
+      asked: false,
+      killed: false,
+      deleted: false,
+      wake: new AbortController(),
+      done: Promise.resolve().then(() => this.#run(observed, ending, first)),
+    };
+    this.#endings.set(ref.uid, ending);
+    await untilAborted(first.promise, signal);
+  }
+
+  /** Leaves the pods as they are: whoever ends them next finds them. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#disposal.abort(new Error("the provider is disposed"));
+    await Promise.allSettled([...this.#endings.values()].map(({ done }) => done));
+  }
+
+  async #run(start: Observation, ending: Ending, first: PromiseWithResolvers<void>): Promise<void> {
+    const { uid } = start.labels.ref;
+    try {
+      await this.#untilGone(start, ending, first);
+      this.#deps.book.forget(uid);
+      this.#deps.onGone(start.labels.ref);
+      await this.#release(start);
+    } catch (error) {
+      first.reject(error);
+    } finally {
+      this.#endings.delete(uid);
+      first.resolve();
+    }
+  }
+
+  async #untilGone(start: Observation, ending: Ending, first: PromiseWithResolvers<void>): Promise<void> {
+    const { finder, book, onChange, logger, clock } = this.#deps;
+    const { signal } = this.#disposal;
+    let observed: Observation | undefined = start;
+    let pauseMs = firstLookMs;
+    while (observed) {
+      try {
+        const step = endStep({
+          ...ending,
+          kind: observed.kind,
+          status: observed.status,
+          graceLeftMs: ending.deadlineMs - clock.monotonic(),
+        });
+        if (await this.#take(step, observed, ending)) pauseMs = firstLookMs;
+        first.resolve();
+      } catch (error) {
+        signal.throwIfAborted();
+        // Zun is busy with it, or it changed meanwhile: the next look tells.
+        if (!isConflict(error)) {
+          first.reject(error);
+          logger.warn(
+            { err: error, pod: `${start.labels.ref.namespace}/${start.labels.ref.name}` },
+            "ending a pod failed; it is tried again",
+          );
+        }
+      }
+      await this.#pause(ending, pauseMs);
+      pauseMs = Math.min(pauseMs * 2, lastLookMs);
+      try {
+        observed = await finder.look(observed, signal);
+        if (observed) {
+          book.note(observed);
+          onChange(observed.labels.ref.uid);
+        }
+      } catch (error) {
+        signal.throwIfAborted();
+        logger.debug({ err: error }, "looking at a pod that ends failed; it is tried again");
+      }
+    }
+  }
+
+  /** @returns whether anything was done */
+  async #take(step: EndStep, { kind, uuid }: Observation, ending: Ending): Promise<boolean> {
+    const { api } = this.#deps;
+    const { signal } = this.#disposal;
+    switch (step.kind) {
+      case "stop":
+        await api.stopContainer(uuid, step.timeoutSeconds, signal);
+        ending.asked = true;
+        return true;
+      case "terminate":
+        await api.signalContainer(uuid, "SIGTERM", signal);
+        ending.asked = true;
+        return true;
+      case "kill":
+        await api.signalContainer(uuid, "SIGKILL", signal);
+        ending.killed = true;
+        return true;
+      case "unpause":
+        await api.unpauseContainer(uuid, signal);
+        return true;
+      case "delete":
+        if (kind === "container") await api.deleteContainer(uuid, signal);
+        else await api.deleteCapsule(uuid, signal);
+        ending.deleted = true;
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  /** Waits for the next look; less if the grace ends before, or is shortened. */
+  async #pause(ending: Ending, ms: number): Promise<void> {
+    const { clock } = this.#deps;
+    const { signal } = this.#disposal;
+    const leftMs = ending.deadlineMs - clock.monotonic();
+    const wait = !ending.killed && leftMs > 0 ? Math.min(ms, leftMs) : ms;
+    try {
+      await clock.sleep(wait, AbortSignal.any([signal, ending.wake.signal]));
+    } catch {
+      signal.throwIfAborted();
+      ending.wake = new AbortController();
+    }
+  }
+
+  async #release({ labels }: Observation): Promise<void> {
+    const { network, clock, logger } = this.#deps;
+    const { signal } = this.#disposal;
+    if (!labels.ownsPorts && labels.floatingIp === undefined) return;
+    for (let attempt = 0; attempt < 5; attempt++) {
+      try {
+        return await network.release(labels, signal);
+      } catch (error) {
+        if (signal.aborted || isNotFound(error)) return;
+        logger.warn({ err: error, pod: `${labels.ref.namespace}/${labels.ref.name}` }, "freeing a pod's ports failed; it is tried again");
+        await clock.sleep(lastLookMs, signal);
+      }
+    }
+  }
+}

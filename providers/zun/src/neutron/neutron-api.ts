@@ -1,0 +1,146 @@
+import { InvalidInputError, isNotFound } from "@virtual-kubelet/errdefs";
+import type { ServiceRequest, Session } from "../openstack/session.ts";
+
+/** A port, as far as it is read here. */
+export interface NeutronPort {
+  readonly id: string;
+  readonly name?: string;
+  readonly description?: string;
+  readonly created_at?: string;
+}
+
+/** A floating IP, as far as it is read here. */
+export interface FloatingIp {
+  readonly id: string;
+  readonly floating_ip_address?: string;
+  readonly port_id?: string | null;
+  readonly description?: string;
+}
+
+/** What is wanted of a new port. */
+export interface PortRequest {
+  readonly network_id: string;
+  readonly fixed_ips?: readonly { readonly subnet_id?: string; readonly ip_address?: string }[];
+  readonly security_groups?: readonly string[];
+  /** Tells whose it is; see the pod's labels. */
+  readonly name: string;
+  readonly description: string;
+}
+
+/** Neutron's lists that are looked up by name. */
+type Collection = "networks" | "subnets" | "security-groups";
+
+interface Named {
+  readonly id: string;
+  readonly network_id?: string;
+}
+
+const uuidPattern = /^[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}$/i;
+
+/** Neutron's calls, each a method. All of them throw what {@link Session.send} throws. */
+export class NeutronApi {
+  readonly #session: Session;
+
+  constructor(session: Session) {
+    this.#session = session;
+  }
+
+  /** Id of a network. @throws InvalidInputError where there is none, or several, of that name */
+  async networkId(nameOrId: string, signal: AbortSignal): Promise<string> {
+    return uuidPattern.test(nameOrId) ? nameOrId : (await this.#find("networks", nameOrId, signal)).id;
+  }
+
+  /** A subnet, with its network. @throws InvalidInputError where there is none, or several, of that name */
+  async subnet(nameOrId: string, signal: AbortSignal): Promise<{ readonly id: string; readonly networkId: string }> {
+    const { id, network_id: networkId = "" } = await this.#find("subnets", nameOrId, signal);
+    return { id, networkId };
+  }
+
+  /** Id of a security group. @throws InvalidInputError where there is none, or several, of that name */
+  async securityGroupId(nameOrId: string, signal: AbortSignal): Promise<string> {
+    return uuidPattern.test(nameOrId) ? nameOrId : (await this.#find("security-groups", nameOrId, signal)).id;
+  }
+
+  /** Id of the network that floating IPs come from. @throws InvalidInputError unless there is exactly one */
+  async externalNetworkId(signal: AbortSignal): Promise<string> {
+    const networks = await this.#list<Named>("networks", new URLSearchParams({ "router:external": "true" }), signal);
+    const [only] = networks;
+    if (only && networks.length === 1) return only.id;
+    throw new InvalidInputError(`find the external network: there are ${networks.length}, so set floatingNetwork (ZUN_FLOATING_NETWORK)`);
+  }
+
+  /** Makes a port. */
+  async createPort(port: PortRequest, signal: AbortSignal): Promise<NeutronPort> {
+    const { body } = await this.#send("POST", "/ports", "create a port", signal, { port });
+    return (body as { port: NeutronPort }).port;
+  }
+
+  /** Puts a port into security groups, and no others. */
+  async setSecurityGroups(portId: string, ids: readonly string[], signal: AbortSignal): Promise<void> {
+    await this.#send("PUT", `/ports/${portId}`, "put a port into security groups", signal, { port: { security_groups: ids } });
+  }
+
+  /** Ports with exactly that description. */
+  portsBy(filter: Readonly<Record<string, string>>, signal: AbortSignal): Promise<readonly NeutronPort[]> {
+    return this.#list("ports", new URLSearchParams(filter), signal);
+  }
+
+  /** Deletes a port; one that is not there is deleted. */
+  deletePort(id: string, signal: AbortSignal): Promise<void> {
+    return this.#delete(`/ports/${id}`, "delete a port", signal);
+  }
+
+  /** Takes a floating IP from the pool, for a port. */
+  async createFloatingIp(
+    request: { readonly networkId: string; readonly portId: string; readonly description: string },
+    signal: AbortSignal,
+  ): Promise<FloatingIp> {
+    const floatingip = { floating_network_id: request.networkId, port_id: request.portId, description: request.description };
+    const { body } = await this.#send("POST", "/floatingips", "create a floating IP", signal, { floatingip });
+    return (body as { floatingip: FloatingIp }).floatingip;
+  }
+
+  /** Gives a floating IP that the project has to a port; `null` takes it away. */
+  async moveFloatingIp(id: string, portId: string | null, signal: AbortSignal): Promise<void> {
+    await this.#send("PUT", `/floatingips/${id}`, "give a floating IP to a port", signal, { floatingip: { port_id: portId } });
+  }
+
+  /** Floating IPs that have these values. */
+  floatingIpsBy(filter: Readonly<Record<string, string>>, signal: AbortSignal): Promise<readonly FloatingIp[]> {
+    return this.#list("floatingips", new URLSearchParams(filter), signal);
+  }
+
+  /** Gives a floating IP back to the pool. */
+  deleteFloatingIp(id: string, signal: AbortSignal): Promise<void> {
+    return this.#delete(`/floatingips/${id}`, "delete a floating IP", signal);
+  }
+
+  async #find(collection: Collection, nameOrId: string, signal: AbortSignal): Promise<Named> {
+    const key = uuidPattern.test(nameOrId) ? "id" : "name";
+    const found = await this.#list<Named>(collection, new URLSearchParams({ [key]: nameOrId }), signal);
+    const [only] = found;
+    if (only && found.length === 1) return only;
+    const what = collection.replace("-", " ").replace(/s$/, "");
+    throw new InvalidInputError(
+      `find the ${what} ${JSON.stringify(nameOrId)}: the project sees ${found.length} of that name, expected one; use its id`,
+    );
+  }
+
+  async #list<T>(collection: string, query: URLSearchParams, signal: AbortSignal): Promise<readonly T[]> {
+    const { body } = await this.#send("GET", `/${collection}?${query.toString()}`, `list ${collection.replace("-", " ")}`, signal);
+    const entries = (body as Readonly<Record<string, unknown>> | undefined)?.[collection.replace("-", "_")];
+    return Array.isArray(entries) ? (entries as readonly T[]) : [];
+  }
+
+  async #delete(path: string, what: string, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#send("DELETE", path, what, signal);
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  }
+
+  #send(method: ServiceRequest["method"], path: string, what: string, signal: AbortSignal, body?: unknown): ReturnType<Session["send"]> {
+    return this.#session.send({ service: "network", method, path, what, signal, body });
+  }
+}

@@ -1,0 +1,138 @@
+import type { Clock, Logger } from "@virtual-kubelet/core";
+import { UnauthorizedError } from "@virtual-kubelet/errdefs";
+import { untilAborted } from "../async/until-aborted.ts";
+import type { Credentials } from "../config/credentials.ts";
+import { toApiError } from "./api-error.ts";
+import { endpointOf, type EndpointChoice, type Service } from "./catalogue.ts";
+import type { HttpAnswer, HttpClient, HttpRequest } from "./http-client.ts";
+import { requestToken, type Token } from "./keystone.ts";
+
+/** A token is renewed when it has no more than that to live. */
+const renewBeforeMs = 120_000;
+
+/** A request to a service of the cloud. */
+export interface ServiceRequest {
+  readonly service: Service;
+  readonly method: HttpRequest["method"];
+  /** Path and query under the service's version, starting with `/`. */
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly body?: unknown;
+  /** What it is for, as it begins an error's message: `create a container`. */
+  readonly what: string;
+  readonly signal: AbortSignal;
+}
+
+/** What {@link Session} needs. */
+export interface SessionDeps {
+  readonly http: HttpClient;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly credentials: Credentials;
+  readonly choice: EndpointChoice;
+  /** URLs in place of the catalogue's. */
+  readonly endpoints: Readonly<Partial<Record<Service, string>>>;
+}
+
+interface HeldToken {
+  readonly token: Token;
+  readonly renewAtMs: number;
+}
+
+/** Ends of the services' URLs. */
+const versions: Readonly<Record<Service, string>> = { container: "/v1", network: "/v2.0" };
+
+/**
+ * Requests to a cloud's services, signed in. One token is asked for at a time, renewed before it ends, and once more when a
+ * service does not take it; the request is then repeated once.
+ */
+export class Session implements AsyncDisposable {
+  readonly #deps: SessionDeps;
+  readonly #disposal = new AbortController();
+  #held: HeldToken | undefined;
+  #asking: Promise<HeldToken> | undefined;
+
+  constructor(deps: SessionDeps) {
+    this.#deps = deps;
+  }
+
+  /** Sends a request. @throws the error that an answer of 400 or more stands for; UnavailableError; `signal.reason` */
+  async send(request: ServiceRequest): Promise<HttpAnswer> {
+    const first = await this.#token(request.signal);
+    const answer = await this.#sendWith(first.token, request);
+    if (answer.status !== 401) return ok(request, answer);
+    if (this.#held === first) this.#held = undefined;
+    const second = await this.#token(request.signal);
+    return ok(request, await this.#sendWith(second.token, request));
+  }
+
+  /** URL of the service, version included. @throws NotFoundError if the catalogue has none */
+  async endpoint(service: Service, signal: AbortSignal): Promise<string> {
+    return this.#url(service, (await this.#token(signal)).token);
+  }
+
+  /** Id of the project that the token is of. */
+  async projectId(signal: AbortSignal): Promise<string> {
+    return (await this.#token(signal)).token.projectId;
+  }
+
+  /** Sends a request without a token, to a whole URL. @throws as {@link Session.send} */
+  async sendPublic({
+    url,
+    what,
+    signal,
+  }: {
+    readonly url: string;
+    readonly what: string;
+    readonly signal: AbortSignal;
+  }): Promise<HttpAnswer> {
+    const answer = await this.#deps.http.send({ method: "GET", url, signal });
+    // Zun's list of versions comes with 300 in some releases.
+    if (answer.status >= 400) throw toApiError(what, answer);
+    return answer;
+  }
+
+  /** Ends what is under way, and closes the connections. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#disposal.abort(new Error("the provider is disposed"));
+    await this.#asking?.catch(() => {});
+    await this.#deps.http[Symbol.asyncDispose]();
+  }
+
+  #sendWith(token: Token, { service, method, path, headers = {}, body, signal }: ServiceRequest): Promise<HttpAnswer> {
+    const url = `${this.#url(service, token)}${path}`;
+    return this.#deps.http.send({ method, url, headers: { ...headers, "x-auth-token": token.value }, body, signal });
+  }
+
+  #url(service: Service, token: Token): string {
+    const url = (this.#deps.endpoints[service] ?? endpointOf(token.catalogue, service, this.#deps.choice)).replace(/\/+$/, "");
+    const version = versions[service];
+    return url.endsWith(version) ? url : `${url}${version}`;
+  }
+
+  async #token(signal: AbortSignal): Promise<HeldToken> {
+    signal.throwIfAborted();
+    if (this.#held && this.#deps.clock.monotonic() < this.#held.renewAtMs) return this.#held;
+    this.#asking ??= this.#ask().finally(() => (this.#asking = undefined));
+    return untilAborted(this.#asking, signal);
+  }
+
+  async #ask(): Promise<HeldToken> {
+    const { http, clock, credentials, logger } = this.#deps;
+    const token = await requestToken(http, credentials, this.#disposal.signal);
+    const { lifetimeMs = Number.POSITIVE_INFINITY } = token;
+    if (credentials.method === "token" && lifetimeMs <= 0)
+      throw new UnauthorizedError(
+        `sign in at ${credentials.authUrl}: the token has ended; a token cannot be renewed, so set a new one, or a password`,
+      );
+    // A short-lived token is used at least until half of its life.
+    this.#held = { token, renewAtMs: clock.monotonic() + Math.max(lifetimeMs / 2, lifetimeMs - renewBeforeMs) };
+    logger.debug({ method: credentials.method, lifetimeMs }, "signed in to OpenStack");
+    return this.#held;
+  }
+}
+
+function ok({ what }: ServiceRequest, answer: HttpAnswer): HttpAnswer {
+  if (answer.status >= 400) throw toApiError(what, answer);
+  return answer;
+}

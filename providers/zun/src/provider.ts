@@ -1,0 +1,78 @@
+import type { Capabilities, PlannedRequest, ProviderDefinition } from "@virtual-kubelet/core";
+import { withClouds } from "./config/clouds-file.ts";
+import { toCredentials } from "./config/credentials.ts";
+import { zunConfigSchema, type ZunConfig } from "./config/schema.ts";
+import { PodNetwork } from "./lifecycle/pod-network.ts";
+import { planPod, requestOf } from "./lifecycle/pod-plan.ts";
+import { createHttpClient, readTlsSettings } from "./openstack/http-client.ts";
+import { Session } from "./openstack/session.ts";
+import { newestMinor } from "./zun/microversion.ts";
+import { ZunProvider } from "./zun-provider.ts";
+
+/** What a container of Zun's can do. What a capsule cannot is refused when the pod comes, with the field's path. */
+const capabilities: Capabilities = {
+  initContainers: true,
+  multipleContainers: true,
+  env: true,
+  restarts: true,
+  volumes: ["cinder", "configMap", "downwardAPI", "emptyDir", "ephemeral", "flexVolume", "projected", "secret"],
+  operatingSystems: ["linux"],
+};
+
+/** The OpenStack Zun provider, as the program and {@link "@virtual-kubelet/core"!VirtualNode} take it. */
+export const provider: ProviderDefinition<ZunConfig> = {
+  name: "zun",
+  aliases: ["openstack", "openstack-zun"],
+  capabilities,
+  configSchema: zunConfigSchema,
+  create(host, config) {
+    const auth = withClouds(config);
+    const tls = readTlsSettings(auth);
+    const session = new Session({
+      http: createHttpClient(tls),
+      clock: host.clock,
+      logger: host.logger,
+      credentials: toCredentials(auth),
+      choice: { region: auth.region, interface: auth.interface },
+      endpoints: {
+        ...(auth.containerEndpoint !== undefined && { container: auth.containerEndpoint }),
+        ...(auth.networkEndpoint !== undefined && { network: auth.networkEndpoint }),
+      },
+    });
+    return new ZunProvider({ host, config, session, socket: { tls, websocketUrl: config.websocketUrl } });
+  },
+  async plan(pod, resolved, { nodeName, clusterId, config }, signal): Promise<readonly PlannedRequest[]> {
+    const plan = await planPod(pod, resolved, { config, owner: { clusterId, nodeName } }, signal);
+    const ports: readonly PlannedRequest[] = plan.labels.ownsPorts
+      ? plan.settings.subnets.map((subnet) => ({
+          purpose: `make a port on subnet ${subnet}`,
+          method: "POST",
+          path: "/v2.0/ports",
+          note: "to Neutron; the subnet, its network and the security groups are looked up by name first",
+        }))
+      : [];
+    const nets = plan.kind === "container" ? PodNetwork.planned(plan.labels, plan.settings) : [];
+    const { path, body } = requestOf(plan, { config, nets, minor: newestMinor });
+    return [
+      ...ports,
+      {
+        purpose: `make the ${plan.kind}`,
+        method: "POST",
+        path: `/v1${path}`,
+        headers: { "openstack-api-version": `container 1.${newestMinor}` },
+        body,
+        note: "with a lower API version where Zun's newest is one",
+      },
+      ...(plan.labels.floatingIp === undefined
+        ? []
+        : [
+            {
+              purpose: "give the pod a floating IP",
+              method: "POST",
+              path: "/v2.0/floatingips",
+              note: "to Neutron, once Zun has made the pod's port",
+            },
+          ]),
+    ];
+  },
+};

@@ -1,0 +1,152 @@
+import type { Clock, Logger, PodRef, PodUpdate, Random } from "@virtual-kubelet/core";
+import { isDeepStrictEqual } from "node:util";
+import { needsLook, oldestFirst, type PodFinder } from "../lifecycle/pod-finder.ts";
+import type { Observation } from "../status/observation.ts";
+import type { PodBook } from "../status/pod-book.ts";
+import { pollDelayMs } from "./poll-delay.ts";
+
+/** What {@link PodWatch} needs. */
+export interface PodWatchDeps {
+  readonly finder: PodFinder;
+  readonly book: PodBook;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly intervalMs: number;
+  /** Spreads the lists of many nodes. */
+  readonly random: Random;
+  /** Pods that are being made, or ended: a list does not know better. */
+  readonly isBusy: (uid: string) => boolean;
+  /** Told of the pods, and of those that are gone. */
+  readonly onUpdate: (update: PodUpdate) => void;
+  /** Told of each pod in the list; what it does is waited for. */
+  readonly onSeen: (observed: Observation, signal: AbortSignal) => Promise<void>;
+  /** Told of a second object of one pod's. */
+  readonly onDuplicate: (observed: Observation, signal: AbortSignal) => Promise<void>;
+  /** Told when a whole list has been read. */
+  readonly onListed: (signal: AbortSignal) => Promise<void>;
+}
+
+/** Looks after the pods with one list for all of them, and tells what has changed. */
+export class PodWatch {
+  readonly #deps: PodWatchDeps;
+  readonly #disposal = new AbortController();
+  readonly #told = new Map<string, PodUpdate>();
+  #wake = new AbortController();
+  #running: Promise<void> | undefined;
+  #quiet = 0;
+  #failures = 0;
+  #hasListed = false;
+
+  constructor(deps: PodWatchDeps) {
+    this.#deps = deps;
+  }
+
+  /** Begins to look. */
+  start(): void {
+    this.#running ??= this.#run();
+  }
+
+  /** Something was made or ended: look soon, and often for a while. */
+  kick(): void {
+    this.#quiet = 0;
+    this.#wake.abort();
+  }
+
+  /** Tells of a pod if its status is another than was told last. */
+  tell(uid: string): void {
+    const pod = this.#deps.book.pod(uid);
+    if (!pod || this.#disposal.signal.aborted) return;
+    const update = { ref: pod.ref, status: pod.status };
+    if (isDeepStrictEqual(this.#told.get(uid), update)) return;
+    this.#told.set(uid, update);
+    this.#quiet = 0;
+    this.#deps.onUpdate({ ref: pod.ref, status: structuredClone(pod.status) });
+  }
+
+  /** Tells that a pod is gone. */
+  tellGone(ref: PodRef): void {
+    this.#told.delete(ref.uid);
+    if (!this.#disposal.signal.aborted) this.#deps.onUpdate({ ref, gone: true });
+  }
+
+  /** Ends the looking. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#disposal.abort(new Error("the provider is disposed"));
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const { clock, logger, intervalMs, random } = this.#deps;
+    const { signal } = this.#disposal;
+    while (!signal.aborted) {
+      try {
+        await this.#look(signal);
+        this.#failures = 0;
+        this.#quiet++;
+      } catch (err) {
+        if (signal.aborted) return;
+        this.#failures++;
+        logger.warn({ err, attempt: this.#failures }, "listing the pods in Zun failed; what is known of them stays");
+      }
+      const delayMs = pollDelayMs({ intervalMs, failures: this.#failures, quiet: this.#quiet, jitter: random.next() });
+      // A wake during the look above counts as well.
+      await clock.sleep(delayMs, AbortSignal.any([signal, this.#wake.signal])).catch(() => {});
+      this.#wake = new AbortController();
+    }
+  }
+
+  async #look(signal: AbortSignal): Promise<void> {
+    const { finder, book, onListed, onSeen } = this.#deps;
+    const before = new Set(book.all().map(({ labels }) => labels.ref.uid));
+    const withCapsules = !this.#hasListed || book.all().some(({ kind }) => kind === "capsule");
+    const listed = await this.#withoutDuplicates(await finder.list(signal, { withCapsules }), signal);
+    this.#hasListed = true;
+    for (const observed of listed) await this.#see(observed, signal);
+    const there = new Set(listed.map(({ labels }) => labels.ref.uid));
+    for (const uid of before) if (!there.has(uid)) await this.#checkGone(uid, signal);
+    await onListed(signal);
+    for (const { labels } of listed) {
+      const known = book.observed(labels.ref.uid);
+      if (known && !this.#deps.isBusy(labels.ref.uid)) await onSeen(known, signal);
+    }
+  }
+
+  async #see(observed: Observation, signal: AbortSignal): Promise<void> {
+    const { book, finder, isBusy } = this.#deps;
+    const { uid } = observed.labels.ref;
+    // Who makes or ends a pod looks at it more closely than a list does.
+    if (isBusy(uid)) return;
+    const known = book.observed(uid);
+    const isKnownEnd = known?.uuid === observed.uuid && known.status === observed.status;
+    if (needsLook(observed) && isKnownEnd) return;
+    // The list is behind what a closer look has shown.
+    if (known?.status === "Stopped" && observed.status === "Running") return this.#note(await finder.look(observed, signal));
+    this.#note(needsLook(observed) ? await finder.look(observed, signal) : observed);
+  }
+
+  #note(observed: Observation | undefined): void {
+    if (!observed) return;
+    this.#deps.book.note(observed);
+    this.tell(observed.labels.ref.uid);
+  }
+
+  async #checkGone(uid: string, signal: AbortSignal): Promise<void> {
+    const { book, finder, isBusy } = this.#deps;
+    const known = book.observed(uid);
+    if (!known || isBusy(uid)) return;
+    const observed = await finder.look(known, signal);
+    if (observed) return this.#note(observed);
+    book.forget(uid);
+    this.tellGone(known.labels.ref);
+  }
+
+  async #withoutDuplicates(listed: readonly Observation[], signal: AbortSignal): Promise<readonly Observation[]> {
+    const first = new Map<string, Observation>();
+    for (const observed of oldestFirst(listed)) {
+      const { uid } = observed.labels.ref;
+      if (first.has(uid)) await this.#deps.onDuplicate(observed, signal);
+      else first.set(uid, observed);
+    }
+    return [...first.values()];
+  }
+}
