@@ -6,6 +6,7 @@ import { checkImports } from "./check-imports.ts";
 import { checkLinks } from "./check-links.ts";
 import { checkPackages } from "./check-packages.ts";
 import { reportFolder, updateRecords } from "./conformance-records.ts";
+import { inDockerSurroundings, missingDocker } from "./docker-engine.ts";
 import { generate } from "./generate.ts";
 import { ensureMetricsServer, missingMetricsServer } from "./metrics-server.ts";
 import { inNetworkNamespace, missingNetworkNamespace } from "./network-namespace.ts";
@@ -121,6 +122,13 @@ export const levels: readonly Level[] = [
     missing: () => missingControlPlane() ?? missingNetworkNamespace() ?? missingMetricsServer(),
     run: async () =>
       vitest("node-network", { ...(await controlPlaneEnvironment()), METRICS_SERVER: await ensureMetricsServer() }, inNetworkNamespace),
+  },
+  {
+    name: "docker",
+    about: "tests on a Docker engine of their own, with a real kube-apiserver (VK_TEST_DOCKER_HOST: on that engine)",
+    missing: () => missingControlPlane() ?? missingDocker() ?? missingMetricsServer(),
+    run: async () =>
+      vitest("docker", { ...(await controlPlaneEnvironment()), METRICS_SERVER: await ensureMetricsServer() }, inDockerSurroundings),
   },
   {
     name: "packages",

@@ -13,6 +13,16 @@ export function inNetworkNamespace(command: readonly [string, ...string[]]): [st
   return ["unshare", "--net", ...user, "sh", "-c", setUp, "sh", ...command];
 }
 
+/**
+ * The command as in {@link inNetworkNamespace}, and in namespaces of processes and mounts as well: a container engine that
+ * runs in them leaves no process, bridge, firewall rule or mount behind, however it ends. It takes root.
+ */
+export function inEngineNamespaces(command: readonly [string, ...string[]]): [string, ...string[]] {
+  // The shell stays: the first process of a namespace has to take in those that others leave.
+  const setUp = `ip link set lo up && ip address add ${address}/32 dev lo && mount --make-rshared / && "$@"; exit $?`;
+  return ["unshare", "--net", "--mount-proc", "--pid", "--fork", "--kill-child", "sh", "-c", setUp, "sh", ...command];
+}
+
 /** Why there can be no such namespace here; `undefined` if there can. */
 export function missingNetworkNamespace(): string | undefined {
   const [program, ...args] = inNetworkNamespace(["true"]);

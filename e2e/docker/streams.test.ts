@@ -1,0 +1,378 @@
+import { duplexPair, PassThrough, Readable } from "node:stream";
+import { text } from "node:stream/consumers";
+import { setTimeout } from "node:timers/promises";
+import type { ContainerLogOptions, PodRef } from "@virtual-kubelet/core";
+import { isNotFound, isUnavailable } from "@virtual-kubelet/errdefs";
+import { containerLabels, podLabels } from "@virtual-kubelet/pod-runtime";
+import { eventually, leakCheck } from "@virtual-kubelet/testing";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { DockerEngine } from "../../providers/docker/src/engine/docker-engine.ts";
+import { ContainerStreams } from "../../providers/docker/src/streams/container-streams.ts";
+import { capture } from "./support/captured-io.ts";
+import { connectShared, sharedApi } from "./support/docker-engine.ts";
+
+const api = sharedApi();
+const { signal: never } = new AbortController();
+const image = "busybox:1.37";
+const owner = { clusterId: "streams", nodeName: "streams" };
+const pod: PodRef = { namespace: "default", name: "streams", uid: "5ee0e5a5-0000-4000-8000-000000000001" };
+
+let engine: DockerEngine & Disposable;
+let streams: ContainerStreams;
+let made: string[] = [];
+
+beforeAll(async () => {
+  engine = await connectShared();
+  // The first request asks for the version.
+  await engine.apiVersion(never);
+});
+
+beforeEach(() => {
+  streams = new ContainerStreams(engine);
+});
+
+afterEach(async () => {
+  await streams[Symbol.asyncDispose]();
+  await Promise.all(made.map((id) => api.remove(id)));
+  made = [];
+});
+
+afterAll(() => {
+  engine[Symbol.dispose]();
+});
+
+/** A container that runs the script, and then on. */
+async function run(script: string, config: object = {}): Promise<string> {
+  const id = await api.run({
+    Image: image,
+    Entrypoint: ["sh", "-c", script],
+    Labels: containerLabels(pod, owner, { container: "main", attempt: 0, specHash: "" }),
+    ...config,
+  });
+  made.push(id);
+  return id;
+}
+
+const stays = "trap 'exit 0' TERM; while :; do sleep 0.1; done";
+
+async function logsOf(id: string, options: Partial<ContainerLogOptions> = {}): Promise<string> {
+  const { data } = await streams.logs(id, { follow: false, previous: false, timestamps: false, ...options }, never);
+  let all = "";
+  for await (const chunk of data) all += Buffer.from(chunk as Uint8Array).toString();
+  return all;
+}
+
+/** The lines without their times, each of which has to be one. */
+function textsOf(log: string): string[] {
+  const lines = log.split("\n").slice(0, -1);
+  for (const line of lines) expect(line.slice(0, 60)).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z /);
+  return lines.map((line) => line.slice(line.indexOf(" ") + 1));
+}
+
+describe("logs", () => {
+  const long = "x".repeat(40_000);
+
+  test.for([false, true])("long lines come whole and count as one (tty: %s)", async (tty) => {
+    const id = await run(`seq 3; head -c 40000 /dev/zero | tr '\\0' x; echo; echo last; ${stays}`, { Tty: tty });
+    const end = tty ? "\r" : "";
+    const all = ["1", "2", "3", long, "last"].map((line) => `${line}${end}`);
+    await eventually(async () => expect(textsOf(await logsOf(id))).toEqual(all));
+
+    for (const tailLines of [0, 1, 2, 3, 5, 99])
+      expect(textsOf(await logsOf(id, { tailLines }))).toEqual(all.slice(Math.max(0, all.length - tailLines)));
+  });
+
+  test("both outputs are there; an ended container's log is as it was, and that of none is not found", async () => {
+    const id = await run("echo out; sleep 0.1; echo err >&2; exit 3");
+    await api.json("POST", `/containers/${id}/wait`);
+
+    expect(textsOf(await logsOf(id))).toEqual(["out", "err"]);
+    expect(textsOf(await logsOf(id, { follow: true }))).toEqual(["out", "err"]);
+    await expect(logsOf("0".repeat(64))).rejects.toSatisfy(isNotFound);
+  });
+
+  test.for([undefined, 0, 1])("a followed log goes on to the container's end (tail: %s)", async (tailLines) => {
+    const id = await run("echo one; echo two; sleep 1; echo three");
+    await eventually(async () => expect(textsOf(await logsOf(id))).toEqual(["one", "two"]));
+
+    expect(textsOf(await logsOf(id, { follow: true, tailLines }))).toEqual(["one", "two", "three"].slice(2 - (tailLines ?? 2)));
+  });
+
+  test("what was written since a time is not missing", async () => {
+    const id = await run(`echo one; sleep 3; echo two; ${stays}`);
+    await eventually(async () => expect(textsOf(await logsOf(id))).toHaveLength(2));
+    const [, second = ""] = (await logsOf(id)).split("\n");
+    const sinceTime = second.slice(0, second.indexOf(" "));
+
+    expect(textsOf(await logsOf(id, { sinceTime }))).toEqual(["two"]);
+    expect(textsOf(await logsOf(id, { sinceTime, tailLines: 1 }))).toEqual(["two"]);
+  });
+
+  test("a followed log that is not wanted any more leaves nothing open", async () => {
+    const id = await run(`echo one; ${stays}`);
+    await using _ = leakCheck();
+    const controller = new AbortController();
+    const { data } = await streams.logs(id, { follow: true, previous: false, timestamps: false }, controller.signal);
+    for await (const _chunk of data) break;
+    const again = await streams.logs(id, { follow: true, previous: false, timestamps: false }, controller.signal);
+    const reading = (async () => {
+      for await (const _chunk of again.data);
+    })();
+    await setTimeout(100);
+    const reason = new Error("the client is gone");
+    controller.abort(reason);
+    await expect(reading).rejects.toBe(reason);
+  });
+});
+
+describe("commands", () => {
+  test("outputs come apart, and the exit code is told", async () => {
+    const id = await run(stays);
+    for (const [script, exitCode] of [
+      ["echo out; echo err >&2; exit 3", 3],
+      ["echo out; echo err >&2; kill -9 $$", 137],
+    ] as const) {
+      const io = capture();
+      expect(await streams.exec(id, ["sh", "-c", script], io, never)).toEqual({ exitCode });
+      expect([io.out(), io.err()]).toEqual(["out\n", "err\n"]);
+    }
+  });
+
+  test("megabytes of input come back to a slow reader", async () => {
+    const id = await run(stays);
+    const bytes = Buffer.alloc(8 * 1024 * 1024, "0123456789abcdef\n");
+    const pieces = Array.from({ length: Math.ceil(bytes.length / 50_000) }, (_, index) =>
+      bytes.subarray(index * 50_000, (index + 1) * 50_000),
+    );
+    const io = capture({ stdin: Readable.from(pieces) });
+
+    expect(await streams.exec(id, ["cat"], io, never)).toEqual({ exitCode: 0 });
+    expect(io.outBytes().equals(bytes)).toBe(true);
+  });
+
+  test.for([
+    ["/no/such", 127, "no such file"],
+    ["no-such", 127, "executable file not found"],
+    ["/etc/passwd", 126, "permission denied"],
+  ] as const)("the command %s cannot be started, and says why", async ([command, exitCode, why]) => {
+    const id = await run(stays);
+    const io = capture();
+
+    expect(await streams.exec(id, [command], io, never)).toEqual({ exitCode });
+    expect(io.out()).toBe("");
+    expect(io.err()).toContain(why);
+  });
+
+  test("a terminal has the size it is given", async () => {
+    const id = await run(stays);
+    const stdin = new PassThrough();
+    const io = capture({ stdin, sizes: [{ width: 101, height: 33 }] });
+
+    await streams.exec(id, ["sh", "-c", "sleep 0.5; stty size; echo err >&2"], io, never);
+
+    expect(io.out()).toContain("33 101\r\nerr\r\n");
+  });
+
+  test("a command may end before its input does", async () => {
+    const id = await run(stays);
+    const stdin = new PassThrough();
+    stdin.write("asked\n");
+    const io = capture({ stdin });
+
+    expect(await streams.exec(id, ["sh", "-c", "read line; echo $line; exit 6"], io, never)).toEqual({ exitCode: 6 });
+    expect(io.out()).toBe("asked\n");
+    stdin.destroy();
+  });
+
+  test("a command that closes its output is waited for", async () => {
+    const id = await run(stays);
+
+    expect(await streams.exec(id, ["sh", "-c", "exec >&- 2>&-; sleep 1; exit 4"], capture(), never)).toEqual({ exitCode: 4 });
+  });
+
+  test.for([0, 5, 20, 300])("a command whose client goes after %i ms is killed, with what it started", async (ms) => {
+    const id = await run(stays);
+    await using _ = leakCheck();
+    const controller = new AbortController();
+    const call = streams.exec(
+      id,
+      ["sh", "-c", "sleep 4321 | cat; echo late > /tmp/late"],
+      capture({ stdin: new PassThrough() }),
+      controller.signal,
+    );
+    const settled = call.catch((error: unknown) => error);
+    await setTimeout(ms);
+    const reason = new Error("the client is gone");
+    controller.abort(reason);
+
+    expect(await settled).toBe(reason);
+    await eventually(async () => {
+      const io = capture();
+      await streams.exec(id, ["ps"], io, never);
+      expect(io.out()).not.toContain("4321");
+    });
+  });
+
+  test("a container that does not run has no commands", async () => {
+    const id = await run("exit 0");
+    await api.json("POST", `/containers/${id}/wait`);
+
+    await expect(streams.exec(id, ["true"], capture(), never)).rejects.toSatisfy(isNotFound);
+    await expect(streams.exec("0".repeat(64), ["true"], capture(), never)).rejects.toSatisfy(isNotFound);
+  });
+});
+
+describe("attach", () => {
+  test("clients come and go, and the container's input stays open", async () => {
+    const id = await run("exec cat", { OpenStdin: true });
+    for (const word of ["first", "second"]) {
+      await using _ = leakCheck();
+      const io = capture({ stdin: new PassThrough() });
+      const controller = new AbortController();
+      const attached = streams.attach(id, io, controller.signal).catch((error: unknown) => error);
+      (io.stdin as PassThrough).write(`${word}\n`);
+      await eventually(() => expect(io.out()).toBe(`${word}\n`));
+      const reason = new Error("the client is gone");
+      controller.abort(reason);
+      expect(await attached).toBe(reason);
+      io.stdin?.destroy();
+    }
+    expect(await api.json("GET", `/containers/${id}/json`)).toMatchObject({ State: { Running: true } });
+  });
+
+  test("with stdinOnce the input's end is the container's", async () => {
+    const id = await run("exec cat", { OpenStdin: true, StdinOnce: true, AttachStdin: true });
+    const io = capture({ stdin: Readable.from([Buffer.from("all of it\n")]) });
+
+    await streams.attach(id, io, never);
+
+    expect(io.out()).toBe("all of it\n");
+    await eventually(async () =>
+      expect(await api.json("GET", `/containers/${id}/json`)).toMatchObject({ State: { Running: false, ExitCode: 0 } }),
+    );
+  });
+
+  test("a terminal is attached to with its size, and the keys that detach are the shell's", async () => {
+    const id = await run("exec cat -v", { Tty: true, OpenStdin: true });
+    const stdin = new PassThrough();
+    const io = capture({ stdin, sizes: [{ width: 91, height: 19 }] });
+    const attached = streams.attach(id, io, never);
+    stdin.write("\u0010\u0011x\n");
+    await eventually(() => expect(io.out()).toContain("^P"));
+    await eventually(async () => {
+      const size = capture();
+      await streams.exec(id, ["sh", "-c", "stty size </proc/1/fd/0"], size, never);
+      expect(size.out()).toBe("19 91\n");
+    });
+    stdin.write("\u0004");
+    await attached;
+  });
+
+  test("attach ends with the container; one that has ended is not found", async () => {
+    const id = await run("sleep 1; echo bye");
+    const io = capture();
+
+    await streams.attach(id, io, never);
+
+    expect(io.out()).toBe("bye\n");
+    await expect(streams.attach(id, capture(), never)).rejects.toSatisfy(isNotFound);
+  });
+});
+
+describe("port-forward", () => {
+  /** The answer to an HTTP request, whose sender has ended before it comes. */
+  async function ask(id: string, port: number): Promise<string> {
+    const [client, far] = duplexPair();
+    const forwarding = streams.portForward(id, port, far, never);
+    forwarding.catch(() => client.destroy());
+    client.on("error", () => {}).end("GET /passwd HTTP/1.0\r\n\r\n");
+    const answer = await text(client).catch(() => "");
+    await forwarding;
+    return answer;
+  }
+
+  test.for(["127.0.0.1:8080", "[::1]:8080", "8080"])("what listens on %s inside the pod is reached", async (listen) => {
+    const id = await run(`httpd -p ${listen} -h /etc; ${stays}`, { HostConfig: { Sysctls: { "net.ipv6.conf.lo.disable_ipv6": "0" } } });
+    await using _ = leakCheck();
+
+    await eventually(async () => expect(await ask(id, 8080)).toContain("app:x:1000"));
+  });
+
+  test("what listens on the host's network is reached through a pod that is on it", async () => {
+    const id = await run(`httpd -f -p 127.0.0.1:18079 -h /etc`, { HostConfig: { NetworkMode: "host" } });
+
+    await eventually(async () => expect(await ask(id, 18_079)).toContain("app:x:1000"));
+  });
+
+  test("who speaks first is heard", async () => {
+    const id = await run(`while :; do echo banner | nc -l -p 7000; done`);
+    await eventually(async () => {
+      const [client, far] = duplexPair();
+      const forwarding = streams.portForward(id, 7000, far, never);
+      forwarding.catch(() => client.destroy());
+      const answer = text(client.on("error", () => {})).catch(() => "");
+      expect(await Promise.race([answer, setTimeout(2000, "nothing")])).toBe("banner\n");
+      client.end();
+      await forwarding;
+    });
+  });
+
+  test("a port that nothing listens on is Unavailable, and a pod that is gone is not found", async () => {
+    const id = await run(stays);
+    await using _ = leakCheck();
+
+    await expect(ask(id, 9)).rejects.toSatisfy(isUnavailable);
+    await expect(ask("0".repeat(64), 9)).rejects.toSatisfy(isNotFound);
+  });
+
+  test.for([0, 20, 60, 500])("a forward whose client goes after %i ms comes back and leaves nothing open", async (ms) => {
+    const id = await run(`nc -lk -p 7000 -e cat; ${stays}`);
+    await using _ = leakCheck();
+    const [client, far] = duplexPair();
+    for (const end of [client, far]) end.on("error", () => {});
+    const controller = new AbortController();
+    const forwarding = streams.portForward(id, 7000, far, controller.signal).catch((error: unknown) => error);
+    await setTimeout(ms);
+    const reason = new Error("the client is gone");
+    controller.abort(reason);
+
+    const error = await forwarding;
+    expect(error === reason || isUnavailable(error)).toBe(true);
+    for (const end of [client, far]) end.destroy();
+  });
+});
+
+describe("figures", () => {
+  test("a container is measured, and its processor's rate from the second time on", async () => {
+    const id = await run(`head -c 1000000 /dev/zero > /tmp/file; while :; do :; done`, { HostConfig: { Memory: 64 * 1024 * 1024 } });
+    const first = await streams.stats(id, never);
+    await setTimeout(1500);
+    const second = await streams.stats(id, never);
+
+    expect(first.name).toBe("main");
+    expect(Date.parse(first.startTime)).toBeGreaterThan(Date.now() - 60_000);
+    expect(first.cpu?.usageNanoCores).toBeUndefined();
+    expect(second.cpu?.usageCoreNanoSeconds).toBeGreaterThan(first.cpu?.usageCoreNanoSeconds ?? Infinity);
+    expect(second.cpu?.usageNanoCores).toBeGreaterThan(100_000_000);
+    expect(second.memory?.workingSetBytes).toBeGreaterThan(0);
+    expect(second.memory?.availableBytes).toBeLessThan(64 * 1024 * 1024);
+    await eventually(async () => expect((await streams.stats(id, never)).rootfs?.usedBytes).toBeGreaterThanOrEqual(1_000_000));
+  });
+
+  test("traffic is the sandbox's", async () => {
+    const sandbox = await run(`httpd -p 8080 -h /etc; ${stays}`, { Labels: podLabels(pod, owner, 0) });
+    const client = await run(`wget -q -O - http://$(hostname -i):8080/passwd; ${stays}`);
+    await eventually(async () => expect((await streams.network(sandbox, never)).interfaces).toHaveLength(1));
+
+    expect(await streams.network(client, never)).toMatchObject({ name: "eth0", rxErrors: 0, txErrors: 0 });
+  });
+
+  test("what does not run is not measured", async () => {
+    const id = await run("exit 0");
+    await api.json("POST", `/containers/${id}/wait`);
+
+    await expect(streams.stats(id, never)).rejects.toSatisfy(isNotFound);
+    await expect(streams.network(id, never)).rejects.toSatisfy(isNotFound);
+    await expect(streams.stats("0".repeat(64), never)).rejects.toSatisfy(isNotFound);
+  });
+});

@@ -1,0 +1,16 @@
+import { silentLogger, systemClock } from "@virtual-kubelet/kube-client";
+import { inject } from "vitest";
+import { connectEngine } from "../../../providers/docker/src/engine/connect-engine.ts";
+import type { DockerEngine } from "../../../providers/docker/src/engine/docker-engine.ts";
+import { EngineApi } from "./engine-api.ts";
+
+/** The engine that the level's files share, past the provider's code. */
+export function sharedApi(): EngineApi {
+  return new EngineApi(inject("dockerHost"));
+}
+
+/** A connection to it, of the provider's own code. */
+export function connectShared(): Promise<DockerEngine & Disposable> {
+  const endpoint = { kind: "unix", socketPath: sharedApi().socketPath } as const;
+  return connectEngine({ endpoint, clock: systemClock, logger: silentLogger });
+}

@@ -1,0 +1,50 @@
+import { networkInterfaces } from "node:os";
+import type { TestProject } from "vitest/node";
+import { importImages } from "./busybox-image.ts";
+import { EngineApi } from "./engine-api.ts";
+import { startRegistry } from "./local-registry.ts";
+import { PrivateEngine } from "./private-engine.ts";
+
+declare module "vitest" {
+  export interface ProvidedContext {
+    /** The Docker engine that all test files share, such as `unix:///tmp/docker.sock`. */
+    dockerHost: string;
+    /** An address of the machine that containers and the control plane reach, and that is no loopback address. */
+    nodeAddress: string;
+    /** The registry's `host:port`; for `registryUser`. */
+    registry: string;
+    /** Path of the program metrics-server. */
+    metricsServer: string;
+  }
+}
+
+const resources = new AsyncDisposableStack();
+
+/**
+ * Starts what the files of this level share: an engine of the tests' own, its images, a registry. `VK_TEST_DOCKER_HOST`
+ * names a running engine on this machine, which is used instead. Without either the level fails: it never passes empty.
+ */
+export async function setup(project: TestProject): Promise<void> {
+  const named = process.env["VK_TEST_DOCKER_HOST"];
+  const ofNamespace = networkInterfaces()["lo"]?.find(({ family, address }) => family === "IPv4" && !address.startsWith("127."))?.address;
+  if (named === undefined && ofNamespace === undefined)
+    throw new Error("these tests need namespaces of their own: run make test LEVEL=docker, or name an engine in VK_TEST_DOCKER_HOST");
+  const api = named === undefined ? resources.use(await PrivateEngine.start()).api : new EngineApi(named);
+  resources.use(await importImages(api));
+  const { host: registry } = resources.use(await startRegistry());
+  project.provide("dockerHost", api.host);
+  project.provide("nodeAddress", ofNamespace ?? (await gatewayOf(api)));
+  project.provide("registry", registry);
+  project.provide("metricsServer", process.env["METRICS_SERVER"] ?? "");
+}
+
+/** Ends it all. */
+export async function teardown(): Promise<void> {
+  await resources.disposeAsync();
+}
+
+/** The machine's address in the network of containers. */
+async function gatewayOf(api: EngineApi): Promise<string> {
+  const { IPAM } = (await api.json("GET", "/networks/bridge")) as { IPAM: { Config: { Gateway?: string }[] } };
+  return IPAM.Config[0]?.Gateway ?? "172.17.0.1";
+}

@@ -1,0 +1,100 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { systemClock } from "@virtual-kubelet/kube-client";
+import { eventually, logTail, startProcess, startReaper, type ManagedProcess, type Reaper } from "@virtual-kubelet/testing";
+import { removeControlGroups } from "./control-groups.ts";
+import { EngineApi } from "./engine-api.ts";
+
+/** How long an engine may take to answer, and to end. */
+const startMs = 60_000;
+const endMs = 30_000;
+
+/** An engine of the tests' own. Disposing it removes all its containers, ends it, and removes what it kept. */
+export class PrivateEngine implements AsyncDisposable {
+  readonly api: EngineApi;
+  readonly #directory: string;
+  readonly #reaper: Reaper;
+  #process: ManagedProcess | undefined;
+
+  private constructor(directory: string) {
+    this.#directory = directory;
+    this.#reaper = startReaper();
+    this.api = new EngineApi(`unix://${join(directory, "docker.sock")}`);
+  }
+
+  /** Starts dockerd with a folder of its own; returns when it answers. */
+  static async start(): Promise<PrivateEngine> {
+    const engine = new PrivateEngine(await mkdtemp(join(tmpdir(), "vk-docker-")));
+    try {
+      await engine.startDaemon();
+    } catch (error) {
+      await engine[Symbol.asyncDispose]();
+      throw error;
+    }
+    return engine;
+  }
+
+  /** Starts the daemon, anew or again: its containers are still there, though none runs. */
+  async startDaemon(): Promise<void> {
+    const path = (name: string): string => join(this.#directory, name);
+    const logFile = path("log");
+    const daemon = await startProcess(
+      {
+        name: "dockerd",
+        program: "dockerd",
+        args: [
+          `--host=${this.api.host}`,
+          `--data-root=${path("data")}`,
+          `--exec-root=${path("exec")}`,
+          `--pidfile=${path("pid")}`,
+          // Groups of our own, that can be told from others' and removed.
+          "--exec-opt=native.cgroupdriver=cgroupfs",
+          `--cgroup-parent=${this.#controlGroup}`,
+          "--shutdown-timeout=5",
+        ],
+        environment: { ...process.env, PATH: `${process.env["PATH"] ?? ""}:/usr/sbin:/sbin` },
+        logFile,
+      },
+      { reaper: this.#reaper, clock: systemClock },
+    );
+    this.#process = daemon;
+    const answers = async (): Promise<void> => {
+      if (daemon.exit !== undefined) return;
+      const { status } = await this.api.ask("GET", "/_ping");
+      if (status !== 200) throw new Error(`the engine answers with ${status}`);
+    };
+    await eventually(answers, { timeoutMs: startMs, describe: "dockerd to answer" });
+    if (daemon.exit !== undefined) throw new Error(`dockerd has ended:\n${await logTail(logFile)}`);
+  }
+
+  /** Ends the daemon; its containers end with it. */
+  async stopDaemon(): Promise<void> {
+    await this.#process?.stop(endMs);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#process?.exit === undefined && this.#process !== undefined)
+      await Promise.all((await this.api.containers()).map((id) => this.api.remove(id)));
+    await this.stopDaemon();
+    this.#reaper[Symbol.dispose]();
+    removeControlGroups(this.#controlGroup);
+    unmountAll(this.#directory);
+    await rm(this.#directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+  }
+
+  get #controlGroup(): string {
+    return `/${this.#directory.split("/").at(-1) ?? ""}`;
+  }
+}
+
+/** Takes away what is mounted in a folder: an engine keeps the host's network namespace so. */
+function unmountAll(directory: string): void {
+  const points = readFileSync("/proc/self/mountinfo", "utf8")
+    .split("\n")
+    .map((line) => line.split(" ")[4] ?? "")
+    .filter((point) => point.startsWith(`${directory}/`));
+  for (const point of points.toReversed()) execFileSync("umount", ["-l", point]);
+}

@@ -1,0 +1,34 @@
+import { existsSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { inEngineNamespaces } from "./network-namespace.ts";
+
+/** What the tests of the Docker provider run, and the Debian package of each. */
+const programs: Readonly<Record<string, string>> = {
+  dockerd: "docker.io",
+  "docker-registry": "docker-registry",
+  iptables: "iptables",
+  ip: "iproute2",
+  nsenter: "util-linux",
+};
+
+/** Static, so that it runs in an image that holds nothing else. */
+const busybox = { path: "/bin/busybox", package: "busybox-static" } as const;
+
+/** Why the tests of the Docker provider cannot run here, and what they need; `undefined` if they can. */
+export function missingDocker(environment: Readonly<Record<string, string | undefined>> = process.env): string | undefined {
+  if (process.platform !== "linux") return `containers need Linux, and this is ${process.platform}`;
+  if (process.getuid?.() !== 0) return "a Docker engine of the tests' own, and ports inside of pods, need root";
+  const folders = [...(environment["PATH"] ?? "").split(delimiter), "/usr/sbin", "/sbin"];
+  const missing = Object.entries(programs).filter(([program]) => !folders.some((folder) => existsSync(join(folder, program))));
+  if (!existsSync(busybox.path)) missing.push([busybox.path, busybox.package]);
+  const needed = missing.filter(([program]) => environment["VK_TEST_DOCKER_HOST"] === undefined || program !== "dockerd");
+  if (needed.length === 0) return undefined;
+  const names = needed.map(([program]) => program).join(", ");
+  const packages = [...new Set(needed.map(([, name]) => name))].join(" ");
+  return `there is no ${names}: apt-get install ${packages}`;
+}
+
+/** The command where it finds a network of its own; as it is with a named engine, whose network is the machine's. */
+export function inDockerSurroundings(command: readonly [string, ...string[]]): readonly [string, ...string[]] {
+  return process.env["VK_TEST_DOCKER_HOST"] === undefined ? inEngineNamespaces(command) : command;
+}
