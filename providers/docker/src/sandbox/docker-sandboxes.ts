@@ -11,7 +11,7 @@ import { isSameObject, objectName } from "../object-names.ts";
 import type { DockerRuntimeSettings } from "../runtime-settings.ts";
 import { podNetwork } from "./pod-network.ts";
 import { ociRuntime } from "./runtime-class.ts";
-import { sandboxBody, sandboxOomScore } from "./sandbox-body.ts";
+import { sandboxBody } from "./sandbox-body.ts";
 
 /** What {@link DockerSandboxes} needs. */
 export interface DockerSandboxesOptions {
@@ -36,21 +36,17 @@ export class DockerSandboxes {
 
   /** As `ContainerRuntime.createSandbox`. */
   async create(spec: SandboxSpec, signal: AbortSignal): Promise<RuntimeSandbox> {
-    const { labels } = spec;
-    const what = `create the sandbox of pod ${labels[labelNames.podNamespace]}/${labels[labelNames.podName]}`;
-    const mayLowerOomScore = this.#canLowerOomScore !== false;
-    const id = await this.#make(spec, what, signal);
+    const isProbe = this.#canLowerOomScore === undefined;
     try {
-      await this.#start(id, what, signal);
-      return await this.#settle(id, what, signal);
+      const sandbox = await this.#tryCreate(spec, this.#canLowerOomScore ?? true, signal);
+      this.#canLowerOomScore ??= true;
+      return sandbox;
     } catch (error) {
-      // Also when aborted: nothing may be left behind.
-      await this.#options.objects.remove(id, new AbortController().signal).catch((err: unknown) => {
-        this.#options.engine.logger.warn({ err, sandbox: id }, "a sandbox that could not be started was not removed");
-      });
-      if (signal.aborted || !mayLowerOomScore || !isOomScoreRefusal(error)) throw error;
+      // An engine that may not lower a score says only that its runtime failed; then it is tried without.
+      if (signal.aborted || !isProbe || !/OCI runtime|oom_score_adj/i.test(engineMessageOf(error) ?? "")) throw error;
+      const sandbox = await this.#tryCreate(spec, false, signal);
       this.#forgoLowOomScores();
-      return this.create(spec, signal);
+      return sandbox;
     }
   }
 
@@ -87,14 +83,32 @@ export class DockerSandboxes {
     return [...(await this.#options.inventory.listed({ [labelNames.sandboxId]: id }, signal))];
   }
 
+  async #tryCreate(spec: SandboxSpec, canLowerOomScore: boolean, signal: AbortSignal): Promise<RuntimeSandbox> {
+    const { objects, engine } = this.#options;
+    const { podNamespace, podName } = labelNames;
+    const what = `create the sandbox of pod ${spec.labels[podNamespace]}/${spec.labels[podName]}`;
+    const id = await this.#make(spec, { what, canLowerOomScore }, signal);
+    try {
+      await this.#start(id, what, signal);
+      return await this.#settle(id, what, signal);
+    } catch (error) {
+      // Also when aborted: nothing may be left behind.
+      await objects.remove(id, new AbortController().signal).catch((err: unknown) => {
+        engine.logger.warn({ err, sandbox: id }, "a sandbox that could not be started was not removed");
+      });
+      throw error;
+    }
+  }
+
   /** Makes it, or finds the one that an earlier try made. */
-  async #make(spec: SandboxSpec, what: string, signal: AbortSignal, isRetry = false): Promise<string> {
+  async #make(spec: SandboxSpec, options: MakeOptions, signal: AbortSignal): Promise<string> {
+    const { what, canLowerOomScore, isRetry = false } = options;
     const { objects, images, inventory, settings, credentials } = this.#options;
     const name = objectName(spec.labels, settings.namePrefix);
     const body = sandboxBody(spec, {
       image: settings.sandboxImage,
       network: podNetwork(spec.pod, settings),
-      canLowerOomScore: this.#canLowerOomScore ?? true,
+      canLowerOomScore,
       cgroupParent: settings.cgroupParent,
       runtime: ociRuntime(spec.pod, settings.runtimeClasses),
     });
@@ -104,14 +118,14 @@ export class DockerSandboxes {
       if (isRetry) throw error;
       if (isNotFound(error) && /no such image/i.test(engineMessageOf(error) ?? "")) {
         await images.pullImage(settings.sandboxImage, await credentials(settings.sandboxImage, signal), signal);
-        return this.#make(spec, what, signal, true);
+        return this.#make(spec, { ...options, isRetry: true }, signal);
       }
       if (!isConflict(error)) throw error;
       const held = await inventory.inspect(name, signal);
       if (!isSameObject(held.Config.Labels, spec.labels)) throw error;
       if (held.State.Running) return held.Id;
       await objects.remove(held.Id, signal);
-      return this.#make(spec, what, signal, true);
+      return this.#make(spec, { ...options, isRetry: true }, signal);
     }
   }
 
@@ -134,7 +148,6 @@ export class DockerSandboxes {
         inspected.State.Error || (inspected.State.Running ? "it has no address" : `it ended at once with ${inspected.State.ExitCode}`);
       throw new UnavailableError(`${what}: ${said}`);
     }
-    if ((inspected.HostConfig.OomScoreAdj ?? 0) === sandboxOomScore) this.#canLowerOomScore = true;
     return sandbox;
   }
 
@@ -149,6 +162,8 @@ export class DockerSandboxes {
 /** Containers removed at once. */
 const removalsAtOnce = 8;
 
-function isOomScoreRefusal(error: unknown): boolean {
-  return /oom_score_adj/i.test(engineMessageOf(error) ?? "");
+interface MakeOptions {
+  readonly what: string;
+  readonly canLowerOomScore: boolean;
+  readonly isRetry?: boolean;
 }

@@ -21,7 +21,7 @@ const sharedMemoryBytes = 64 * 1024 * 1024;
 const sandboxCpuShares = 2;
 
 /** The kernel is to kill it last. Source: cri-dockerd v0.3 core/sandbox_helpers.go. */
-export const sandboxOomScore = -998;
+const sandboxOomScore = -998;
 
 /**
  * The engine's body of a sandbox: a container that waits, and holds what a pod's containers share: network, hostname,
