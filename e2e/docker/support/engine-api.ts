@@ -24,11 +24,12 @@ export class EngineApi {
   }
 
   /** Asks; the body is sent as JSON, or as it is if it is bytes. */
-  async ask(method: string, path: string, body?: object | Buffer): Promise<EngineApiAnswer> {
+  async ask(method: string, path: string, body?: object | Buffer, more: Readonly<Record<string, string>> = {}): Promise<EngineApiAnswer> {
     const bytes = body === undefined || Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body));
     const headers = {
       host: "docker",
       "content-length": bytes?.length ?? 0,
+      ...more,
       ...(bytes && { "content-type": Buffer.isBuffer(body) ? "application/x-tar" : "application/json" }),
     };
     const sent = request({ socketPath: this.socketPath, method, path, headers, agent: false });
