@@ -1,0 +1,201 @@
+import { mkdir, mkdtemp, readdir, realpath, rm, symlink, writeFile } from "node:fs/promises";
+import { execFileSync } from "node:child_process";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { podRef, type Container, type Pod, type PodSpec } from "@virtual-kubelet/core";
+import { silentLogger, systemClock, systemRandom } from "@virtual-kubelet/kube-client";
+import { execCapture, VolumeManager } from "@virtual-kubelet/pod-runtime";
+import { eventually } from "@virtual-kubelet/testing";
+import { expect, test } from "vitest";
+import { FakeResolvedPod, payloadOf } from "../../packages/pod-runtime/src/test-support/fake-resolved-pod.ts";
+import { RuntimeRig } from "./support/runtime-rig.ts";
+
+const never = new AbortController().signal;
+
+/** Volumes on a folder of the test's own, and a runtime whose containers mount them. */
+class VolumesRig implements AsyncDisposable {
+  readonly runtime: RuntimeRig;
+  readonly manager: VolumeManager;
+  readonly resolved = new FakeResolvedPod();
+  readonly root: string;
+  readonly #pods: Pod[] = [];
+
+  private constructor(runtime: RuntimeRig, root: string) {
+    this.runtime = runtime;
+    this.root = root;
+    this.manager = new VolumeManager({
+      root: join(root, "kubelet"),
+      clock: systemClock,
+      random: systemRandom,
+      logger: silentLogger,
+      policy: { hostPaths: [join(root, "shared")] },
+      resolvePod: () => this.resolved,
+      recordEvent: () => {},
+      evict: () => {},
+    });
+  }
+
+  static async open(name: string): Promise<VolumesRig> {
+    const root = await realpath(await mkdtemp(join(tmpdir(), "vk-volumes-")));
+    await mkdir(join(root, "shared"));
+    return new VolumesRig(await RuntimeRig.open(`volumes-${name}`), root);
+  }
+
+  /** Starts the pod's containers; gives what runs a command in one. */
+  async start(pod: Pod): Promise<(container: string, script: string) => Promise<string>> {
+    await this.manager.prepare(pod, never);
+    const { id: sandboxId } = await this.runtime.sandbox(pod);
+    const ids = new Map<string, string>();
+    for (const container of pod.spec?.containers ?? []) {
+      const mounts = await this.manager.mounts(pod, container, [{ name: "WHO", value: "me" }], never);
+      ids.set(container.name, await this.runtime.run(sandboxId, this.runtime.containerSpec(pod, { container, mounts })));
+    }
+    return async (container, script) => {
+      const command = ["sh", "-c", script];
+      return (await execCapture(this.runtime.runtime, ids.get(container) ?? "", { command, signal: never })).output.trim();
+    };
+  }
+
+  pod(name: string, volumes: NonNullable<PodSpec["volumes"]>, containers: readonly Container[], spec: Partial<PodSpec> = {}): Pod {
+    const pod = this.runtime.pod(name, { volumes, containers: [...containers], ...spec });
+    this.#pods.push(pod);
+    return pod;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.runtime[Symbol.asyncDispose]();
+    await Promise.all(this.#pods.map((pod) => this.manager.release(podRef(pod), never)));
+    await this.manager[Symbol.asyncDispose]();
+    execFileSync("umount", [join(this.root, "kubelet/memory")]);
+    await rm(this.root, { recursive: true, force: true });
+  }
+}
+
+function container(name: string, mounts: Readonly<Record<string, string>>, more: Partial<Container> = {}): Container {
+  const volumeMounts = Object.entries(mounts).map(([mountPath, volume]) => ({ name: volume, mountPath }));
+  return { name, image: "busybox:1.37", volumeMounts, ...more };
+}
+
+test("containers of a pod share an emptyDir and one in memory, as other users, too", async () => {
+  await using rig = await VolumesRig.open("shared");
+  const volumes = [
+    { name: "disk", emptyDir: {} },
+    { name: "memory", emptyDir: { medium: "Memory", sizeLimit: "1Mi" } },
+  ];
+  const mounts = { "/disk": "disk", "/memory": "memory" };
+  const containers = [container("one", mounts), container("two", mounts, { securityContext: { runAsUser: 1000, runAsGroup: 1000 } })];
+  const run = await rig.start(rig.pod("shared", volumes, containers, { securityContext: { fsGroup: 2000 } }));
+
+  expect(await run("two", "echo seen > /disk/file && echo seen > /memory/file; stat -c %a:%g /disk /memory /disk/file")).toBe(
+    "2777:2000\n3777:2000\n644:2000",
+  );
+  expect(await run("one", "cat /disk/file /memory/file; stat -f -c %T /memory")).toBe("seen\nseen\ntmpfs");
+  expect(await run("one", "head -c 2097152 /dev/zero > /memory/large || echo full")).toContain("full");
+  expect(await run("one", "cp /bin/busybox /disk/echo && /disk/echo runs")).toContain("runs");
+});
+
+test("files of config maps and secrets have their modes and group, cannot be written, and follow the API server", async () => {
+  await using rig = await VolumesRig.open("payload");
+  rig.resolved.set("config", payloadOf({ "app.conf": "old", "deep/er": "2" }));
+  rig.resolved.set("secret", payloadOf({ password: { content: Buffer.from("hush"), mode: 0o400 } }));
+  const volumes = [
+    { name: "config", configMap: { name: "c" } },
+    { name: "secret", secret: { secretName: "s" } },
+  ];
+  const app = container("app", { "/config": "config", "/secret": "secret" }, { securityContext: { runAsUser: 1000 } });
+  app.volumeMounts?.push({ name: "config", mountPath: "/one/app.conf", subPath: "app.conf" });
+  const run = await rig.start(rig.pod("payload", volumes, [app], { securityContext: { fsGroup: 2000, supplementalGroups: [2000] } }));
+
+  expect(await run("app", "cat /config/app.conf /config/deep/er /one/app.conf; stat -L -c %a:%g /secret/password")).toBe("old2old440:2000");
+  expect(await run("app", "stat -f -c %T /secret; touch /config/new /secret/new")).toMatch(/^tmpfs\n.*Read-only file system\n.*Read-only/);
+
+  rig.resolved.set("config", payloadOf({ "app.conf": "new", added: "3" }));
+  await eventually(async () => expect(await run("app", "cat /config/app.conf /config/added; ls /config")).toBe("new3added\napp.conf"));
+  expect(await run("app", "cat /one/app.conf")).toBe("old");
+});
+
+test("a volume is mounted within another that cannot be written", async () => {
+  await using rig = await VolumesRig.open("nested");
+  rig.resolved.set("config", payloadOf({ key: "value" }));
+  const volumes = [
+    { name: "config", configMap: { name: "c" } },
+    { name: "cache", emptyDir: {} },
+  ];
+  const run = await rig.start(rig.pod("nested", volumes, [container("app", { "/etc/app": "config", "/etc/app/var/cache": "cache" })]));
+
+  expect(await run("app", "cat /etc/app/key; touch /etc/app/var/cache/file && ls /etc/app/var/cache")).toBe("valuefile");
+});
+
+test("subPaths show folders of their volume, and a container that makes one a link gets nothing of the node", async () => {
+  await using rig = await VolumesRig.open("subpath");
+  const volumes = [{ name: "data", emptyDir: {} }];
+  const app = container("app", { "/all": "data" });
+  app.volumeMounts?.push({ name: "data", mountPath: "/mine", subPathExpr: "logs/$(WHO)" });
+  const pod = rig.pod("subpath", volumes, [app]);
+  const run = await rig.start(pod);
+
+  expect(await run("app", "echo seen > /mine/file; cat /all/logs/me/file; stat -c %a /mine")).toBe("seen\n777");
+  await run("app", "rm -rf /all/logs && ln -s /etc /all/logs");
+
+  const escape = container("escape", {});
+  escape.volumeMounts?.push({ name: "data", mountPath: "/mine", subPath: "logs" });
+  await expect(rig.manager.mounts({ ...pod, spec: { containers: [app, escape], volumes } }, escape, [], never)).rejects.toThrow(
+    'failed to prepare subPath for volumeMount "data" of container "escape"',
+  );
+});
+
+test("a folder of the node is shared below an allowed one, and links out of it are refused", async () => {
+  await using rig = await VolumesRig.open("hostpath");
+  await symlink("/etc", join(rig.root, "shared/link"));
+  const volumes = [{ name: "data", hostPath: { path: join(rig.root, "shared/data"), type: "DirectoryOrCreate" } }];
+  const run = await rig.start(rig.pod("hostpath", volumes, [container("app", { "/data": "data" })]));
+
+  await run("app", "echo seen > /data/file");
+  expect(await readdir(join(rig.root, "shared/data"))).toEqual(["file"]);
+  await writeFile(join(rig.root, "shared/data/back"), "there");
+  expect(await run("app", "cat /data/back")).toBe("there");
+
+  const link = [{ name: "data", hostPath: { path: join(rig.root, "shared/link") } }];
+  await expect(rig.manager.prepare(rig.pod("link", link, [container("app", { "/data": "data" })]), never)).rejects.toThrow("leads to /etc");
+});
+
+test("a container writes its termination message to a file, though it may write nothing else", async () => {
+  await using rig = await VolumesRig.open("termination");
+  const pod = rig.pod("termination", [], [container("app", {}, { securityContext: { runAsUser: 1000, readOnlyRootFilesystem: true } })]);
+  const hostPath = await rig.manager.createTerminationLog(podRef(pod), "app", 0);
+  const { id: sandboxId } = await rig.runtime.sandbox(pod);
+  const mounts = [{ hostPath, containerPath: "/dev/termination-log", isReadOnly: false }];
+  const command = ["sh", "-c", "echo it is over > /dev/termination-log; exit 3"];
+  await rig.runtime.run(sandboxId, rig.runtime.containerSpec(pod, { mounts, command }));
+
+  await eventually(async () => expect(await rig.manager.terminationMessage(podRef(pod), "app", 0, never)).toBe("it is over\n"));
+});
+
+test("what a pod has on the disk goes when its containers have ended, whatever they left", async () => {
+  await using rig = await VolumesRig.open("release");
+  rig.resolved.set("secret", payloadOf({ key: "value" }));
+  const volumes = [
+    { name: "disk", emptyDir: {} },
+    { name: "memory", emptyDir: { medium: "Memory" } },
+    { name: "secret", secret: { secretName: "s" } },
+  ];
+  const app = container("app", { "/disk": "disk", "/memory": "memory", "/secret": "secret" });
+  app.volumeMounts?.push({ name: "disk", mountPath: "/sub", subPath: "sub" });
+  const pod = rig.pod("release", volumes, [app]);
+  const run = await rig.start(pod);
+  await run(
+    "app",
+    "cd /disk; i=0; while [ $i -lt 300 ]; do mkdir dddddddddddddddddddd && cd dddddddddddddddddddd; i=$((i+1)); done; touch deep",
+  );
+  await run(
+    "app",
+    "cd /disk; mkdir -m 0 locked; ln -s / root; mkfifo pipe; touch \"$(printf 'a\\nb')\" \"$(printf '\\377')\"; chmod 0 sub",
+  );
+  const { sandboxes } = await rig.runtime.runtime.list(rig.runtime.ownerLabels, never);
+  for (const { id } of sandboxes) await rig.runtime.runtime.removeSandbox(id, never);
+
+  await rig.manager.release(podRef(pod), never);
+
+  expect(await readdir(join(rig.root, "kubelet/pods"))).toEqual([]);
+  expect(await readdir(join(rig.root, "kubelet/memory"))).toEqual([]);
+});
