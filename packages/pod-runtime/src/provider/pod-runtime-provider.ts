@@ -57,8 +57,8 @@ export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNod
   #watching: Promise<void> | undefined;
 
   constructor(options: PodRuntimeProviderOptions) {
-    const { host, random, storage, settings = {} } = options;
-    const { clock, logger } = host;
+    const { host, storage, settings = {} } = options;
+    const { clock, random, logger } = host;
     this.options = options;
     this.#runtime = withDeadlines(options.runtime, clock, settings.deadlines);
     const runtime = this.#runtime;

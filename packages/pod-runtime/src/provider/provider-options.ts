@@ -1,4 +1,4 @@
-import type { DeepReadonly, NodeStats, Pod, PodRef, ProviderHost, Random, VolumeStats } from "@virtual-kubelet/core";
+import type { DeepReadonly, NodeStats, Pod, PodRef, ProviderHost, VolumeStats } from "@virtual-kubelet/core";
 import type { ContainerRuntime } from "../runtime/container-runtime.ts";
 import type { PodPreparation } from "../worker/effect-runner.ts";
 
@@ -50,11 +50,10 @@ export interface PodRuntimeSettings {
 export interface PodRuntimeProviderOptions {
   readonly host: ProviderHost;
   readonly runtime: ContainerRuntime;
-  readonly random: Random;
   /** Turns the specs of all the node's pods into what the runtime takes. */
   readonly preparation: PodPreparation;
   /**
-   * Refuses a pod before anything of it is made; default: none is.
+   * Refuses a pod before anything of it is made, and changes of one; default: none is.
    *
    * @throws UnsupportedError naming the field: the pod stays Pending; TerminalError: it is Failed
    */

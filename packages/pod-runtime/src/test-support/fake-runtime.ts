@@ -29,6 +29,8 @@ export class FakeRuntime implements ContainerRuntime {
   /** What containers have written, by id. */
   readonly outputs: Map<string, string> = new Map<string, string>();
   execExitCode = 0;
+  /** Told when a container's process has begun. */
+  onBegun: ((id: string, name: string) => void) | undefined;
   #ids = 0;
   readonly #clock: Clock;
   readonly #happened = new EventEmitter<{ event: [RuntimeEvent] }>();
@@ -117,8 +119,10 @@ export class FakeRuntime implements ContainerRuntime {
     if (held.state.kind === "running") return;
     if (held.state.kind === "exited") throw new ConflictError(`start container ${id}: it has ended`);
     if (!this.sandboxes.get(held.sandboxId)?.isReady) throw new ConflictError(`start container ${id}: its sandbox does not run`);
-    this.begun.push(`${held.labels[labelNames.container]}/${held.labels[labelNames.attempt]}`);
+    const name = `${held.labels[labelNames.container]}/${held.labels[labelNames.attempt]}`;
+    this.begun.push(name);
     this.containers.set(id, { ...held, state: { kind: "running", startedAtMs: this.#clock.now() } });
+    this.onBegun?.(id, name);
   }
 
   async stopContainer(id: string, { graceMs }: { readonly graceMs: number }): Promise<void> {

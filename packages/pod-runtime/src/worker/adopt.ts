@@ -32,7 +32,7 @@ export interface Adoption {
 export function adoptPod(pod: DeepReadonly<Pod>, { inventory, messages = new Map() }: Adoption, now: Instant): PodState {
   const plan = planPod(pod);
   const fresh = newPod(plan, now);
-  const sandbox = newestReady(inventory.sandboxes);
+  const sandbox = newestReady(inventory);
   const found = newestAttempts(inventory.containers);
   const ending = endingOf(pod, now);
   const hasBegunMain = plan.containers.some(
@@ -177,8 +177,11 @@ function adoptRunning(
   return { ...record, life, isInitialized: record.isInitialized || (planned.role === "sidecar" && isStarted) };
 }
 
-function newestReady(sandboxes: readonly RuntimeSandbox[]): RuntimeSandbox | undefined {
-  return sandboxes.filter(({ isReady }) => isReady).sort((a, b) => (tryAttempt(b.labels) ?? -1) - (tryAttempt(a.labels) ?? -1))[0];
+/** The newest sandbox; of two of one attempt, where a call had an unclear outcome, the one that was gone on with. */
+function newestReady({ sandboxes, containers }: RuntimeInventory): RuntimeSandbox | undefined {
+  const used = ({ id }: RuntimeSandbox): number => containers.filter(({ sandboxId }) => sandboxId === id).length;
+  const ready = sandboxes.filter(({ isReady }) => isReady);
+  return ready.sort((a, b) => (tryAttempt(b.labels) ?? -1) - (tryAttempt(a.labels) ?? -1) || used(b) - used(a))[0];
 }
 
 function newestAttempts(containers: readonly RuntimeContainer[]): ReadonlyMap<string, Found> {

@@ -43,6 +43,6 @@ function isOldSandbox({ id, labels, isReady }: RuntimeSandbox, { stage, sandboxA
   const attempt = tryAttempt(labels);
   const isCurrent = "sandboxId" in stage && stage.sandboxId === id;
   if (attempt === undefined || isCurrent) return false;
-  // The newest one stays with a pod that has ended, whose logs may still be asked for.
-  return attempt < sandboxAttempt && (stage.kind === "up" || !isReady);
+  // While there is one no other is being made. Without one the newest stays, whose logs may still be asked for.
+  return stage.kind === "up" || (attempt < sandboxAttempt && !isReady);
 }
