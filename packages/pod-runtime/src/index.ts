@@ -16,7 +16,15 @@ export type {
   StopContainerOptions,
 } from "./runtime/container-runtime.ts";
 export type { ContainerMount, ContainerSpec, DnsSettings, HostAlias, ResourceLimits, SandboxSpec } from "./runtime/runtime-spec.ts";
-export { containerLabels, labelNames, podLabels, tryAttempt, tryContainerIdentity, type ContainerIdentity } from "./runtime/labels.ts";
+export {
+  containerLabels,
+  labelNames,
+  ownerLabels,
+  podLabels,
+  tryAttempt,
+  tryContainerIdentity,
+  type ContainerIdentity,
+} from "./runtime/labels.ts";
 export type { CollectedImage, ImageCollection, ImageFileSystem } from "./runtime/image-collection.ts";
 export { VolumeManager, type VolumeManagerOptions } from "./volumes/volume-manager.ts";
 export type { HostMounts } from "./volumes/host-mounts.ts";
@@ -24,6 +32,7 @@ export type { MountPoint } from "./volumes/mount-table.ts";
 export { GarbageCollector, type GarbageCollectorOptions } from "./gc/garbage-collector.ts";
 export { ImageCollector, type ImageCollectorOptions, type ImagePolicy } from "./gc/image-collector.ts";
 export { execCapture, type CapturedExec } from "./runtime/exec-capture.ts";
+export { hostNodeStats, type HostNodeStatsOptions } from "./provider/host-node-stats.ts";
 export { PodRuntimeProvider } from "./provider/pod-runtime-provider.ts";
 export type { CallDeadlines, PodRuntimeProviderOptions, PodRuntimeSettings, PodStorage } from "./provider/provider-options.ts";
 export { PodWorker, type PodWorkerOptions } from "./worker/pod-worker.ts";
