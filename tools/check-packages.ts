@@ -173,8 +173,8 @@ async function checkBins(folder: string, owner: WorkspacePackage): Promise<Check
   const names = typeof owner.manifest.bin === "string" ? [owner.manifest.name] : Object.keys(owner.manifest.bin ?? {});
   return Promise.all(
     names.map(async (name) => {
-      const { code, output } = await run(join(folder, "node_modules/.bin", name), ["version"], { cwd: folder });
-      return { name: `${name} version`, problems: code === 0 && output.trim() !== "" ? [] : [`exit code ${code}: ${output}`] };
+      const { code, output } = await run(join(folder, "node_modules/.bin", name), ["--version"], { cwd: folder });
+      return { name: `${name} --version`, problems: code === 0 && output.trim() !== "" ? [] : [`exit code ${code}: ${output}`] };
     }),
   );
 }

@@ -16,6 +16,7 @@ const allowedImports: Readonly<Record<string, readonly string[]>> = {
   "packages/kubelet-api": ["errdefs", "kube-client", "core", "streaming", "metrics"],
   "packages/pod-runtime": ["errdefs", "kube-client", "core"],
   "packages/embedded-apiserver": ["errdefs", "streaming"],
+  "packages/create-provider": [],
   "packages/testing": ["errdefs", "kube-client", "core", "streaming", "metrics", "kubelet-api", "pod-runtime", "embedded-apiserver"],
 };
 

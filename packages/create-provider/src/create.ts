@@ -1,0 +1,50 @@
+import { relative, resolve } from "node:path";
+import { parseArguments, usage } from "./arguments.ts";
+import { completeProject, type Asker } from "./complete-project.ts";
+import { CreateError } from "./create-error.ts";
+import { projectFiles } from "./project-files.ts";
+import type { Template } from "./template.ts";
+import { checkDirectory, writeFiles } from "./write-files.ts";
+
+/** What the program takes from the process it runs in. */
+export interface CreateContext {
+  /** Relative paths start here. */
+  readonly cwd: string;
+  /** Absent: there is nobody to ask. */
+  readonly asker: Asker | undefined;
+  /** Version of this package. */
+  readonly version: string;
+  template(): Promise<Template>;
+  print(text: string): void;
+  printError(text: string): void;
+}
+
+/**
+ * Runs the program.
+ *
+ * @param words - the command line without node and program
+ * @returns the exit code: 0, or 1 with nothing written and one line said
+ */
+export async function create(words: readonly string[], context: CreateContext): Promise<number> {
+  try {
+    const given = parseArguments(words);
+    if (given.help || given.version) {
+      context.print(given.help ? usage : `${context.version}\n`);
+      return 0;
+    }
+    const project = await completeProject(given, given.yes ? undefined : context.asker);
+    const path = resolve(context.cwd, project.directory);
+    await checkDirectory(path, project.directory);
+    const files = projectFiles(await context.template(), project);
+    await writeFiles(path, files);
+    const folder = relative(context.cwd, path);
+    const enter = folder === "" ? [] : [`  cd ${folder}`];
+    const next = [...enter, "  npm install", "  npm test", "  npm start -- --nodename my-node"];
+    context.print(`wrote ${project.packageName}${folder === "" ? "" : ` into ${folder}`}; next:\n\n${next.join("\n")}\n`);
+    return 0;
+  } catch (error) {
+    if (!(error instanceof CreateError)) throw error;
+    context.printError(`create-provider: ${error.message}\n`);
+    return 1;
+  }
+}

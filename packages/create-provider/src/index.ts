@@ -1,0 +1,10 @@
+/**
+ * Begins a provider from the template. The program is `npm create @virtual-kubelet/provider`; this is what it is made of.
+ *
+ * @packageDocumentation
+ */
+export { CreateError } from "./create-error.ts";
+export { nameProblem, packageProblem, descriptionProblem } from "./names.ts";
+export { defaultsFor, type Project } from "./project.ts";
+export { projectFiles } from "./project-files.ts";
+export { fillTemplate, readTemplate, type Template } from "./template.ts";
