@@ -1,4 +1,4 @@
-import type { Container, Pod } from "@virtual-kubelet/core";
+import type { Pod } from "@virtual-kubelet/core";
 import { containerLabels, podLabels, type ContainerSpec, type RuntimeSandbox, type SandboxSpec } from "@virtual-kubelet/pod-runtime";
 import { DockerRuntime } from "../../../providers/docker/src/docker-runtime.ts";
 import type { DockerRuntimeSettings } from "../../../providers/docker/src/runtime-settings.ts";
@@ -71,7 +71,7 @@ export class RuntimeRig implements AsyncDisposable {
 
   /** What a container of a pod is made from. It sleeps, unless told otherwise. */
   containerSpec(pod: Pod, more: Partial<ContainerSpec> & { readonly attempt?: number } = {}): ContainerSpec {
-    const { attempt = 0, container = pod.spec?.containers[0] as Container, ...rest } = more;
+    const { attempt = 0, container = pod.spec?.containers[0] ?? { name: "app" }, ...rest } = more;
     return {
       labels: containerLabels(refOf(pod), this.owner, { container: container.name, attempt, specHash: "h" }),
       imageId: "busybox:1.37",

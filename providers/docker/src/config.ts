@@ -40,6 +40,8 @@ export interface DockerConfig {
   readonly pulls: DockerPullConfig;
   /** A `config.json` with the node's own credentials for registries. */
   readonly registryConfig?: string | undefined;
+  /** When images that nobody uses are removed; absent: never. */
+  readonly imageCollection?: DockerImageCollectionConfig | undefined;
   /** What the node has, in place of what the engine says; quantities by resource. */
   readonly capacity: Readonly<Record<string, string>>;
 }
@@ -57,6 +59,16 @@ export interface DockerPullConfig {
   readonly parallel: number;
   /** How long a pull may show no progress. */
   readonly progressTimeoutSeconds: number;
+}
+
+/** When images that nobody uses are removed. */
+export interface DockerImageCollectionConfig {
+  /** From how full a disk on, in percent. */
+  readonly highThresholdPercent: number;
+  /** How full it is to be afterwards, in percent. */
+  readonly lowThresholdPercent: number;
+  /** How long an image stays after it was first seen. */
+  readonly minAgeSeconds: number;
 }
 
 const absolutePath = z.string().regex(/^\/(?!.*(^|\/)\.\.(\/|$))/, "expected an absolute path");
@@ -182,6 +194,20 @@ const schema: z.ZodType<DockerConfig> = z.strictObject({
   registryConfig: absolutePath
     .optional()
     .describe("A docker config.json with the node's own registry credentials, besides the pods' imagePullSecrets"),
+  imageCollection: z
+    .strictObject({
+      highThresholdPercent: z.int().min(1).max(100).default(85).describe("From how full a disk on images are removed, in percent"),
+      lowThresholdPercent: z.int().min(0).max(99).default(80).describe("How full it is to be afterwards, in percent"),
+      minAgeSeconds: z.int().nonnegative().default(120).describe("How long an image stays after it was first seen"),
+    })
+    .refine(({ highThresholdPercent, lowThresholdPercent }) => lowThresholdPercent < highThresholdPercent, {
+      path: ["lowThresholdPercent"],
+      error: "expected less than highThresholdPercent",
+    })
+    .optional()
+    .describe(
+      "Removes images that nobody uses, others' too, when the engine's disk is full; {} takes a kubelet's thresholds; default: images stay",
+    ),
   capacity: z.record(z.string(), quantity).default({}).describe("What the node has, by resource, in place of what the engine says"),
 });
 

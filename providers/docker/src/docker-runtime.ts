@@ -23,7 +23,7 @@ import { engineEvents } from "./inventory/engine-events.ts";
 import { EngineInventory } from "./inventory/engine-inventory.ts";
 import { dockerLabels } from "./object-names.ts";
 import type { DockerRuntimeSettings } from "./runtime-settings.ts";
-import { DockerSandboxes } from "./sandbox/docker-sandboxes.ts";
+import { DockerSandboxes, type SandboxCredentials } from "./sandbox/docker-sandboxes.ts";
 import { ContainerStreams } from "./streams/container-streams.ts";
 
 /** What {@link DockerRuntime} needs. */
@@ -35,7 +35,7 @@ export interface DockerRuntimeOptions {
   /** Ids of the GPUs that may be handed out. */
   readonly gpus: (signal: AbortSignal) => Promise<readonly string[]>;
   /** Credentials of the sandbox image's registry; default: none. */
-  readonly credentials?: ((image: string, signal: AbortSignal) => Promise<readonly RegistryCredentials[]>) | undefined;
+  readonly credentials?: SandboxCredentials | undefined;
 }
 
 /** Pods' sandboxes and containers on a Docker engine of this machine. */

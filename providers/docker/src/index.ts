@@ -1,6 +1,14 @@
 /**
- * Virtual Kubelet provider that runs pods on a Docker engine.
+ * Virtual Kubelet provider that runs pods on a Docker engine of the same machine.
  *
  * @packageDocumentation
  */
-export type { DockerEngine, EngineEndpoint, EngineRequest, EngineTls } from "./engine/docker-engine.ts";
+export { provider } from "./provider.ts";
+export {
+  dockerConfigSchema,
+  type DockerConfig,
+  type DockerImageCollectionConfig,
+  type DockerLogConfig,
+  type DockerPullConfig,
+} from "./config.ts";
+export type { DeviceSettings } from "./runtime-settings.ts";

@@ -12,6 +12,7 @@ export const packageScope = "@virtual-kubelet";
 
 /** The providers that come with the program. */
 export const builtInProviders: readonly BuiltInProvider[] = [
+  { name: "docker", aliases: [], load: async () => (await import("@virtual-kubelet/provider-docker")).provider },
   { name: "mock", aliases: [], load: async () => (await import("@virtual-kubelet/provider-mock")).provider },
 ];
 

@@ -1,3 +1,4 @@
+import type { DeepReadonly, Pod } from "@virtual-kubelet/core";
 import { ConflictError, isConflict, isNotFound, UnavailableError } from "@virtual-kubelet/errdefs";
 import { labelNames, type RegistryCredentials, type RuntimeSandbox, type SandboxSpec } from "@virtual-kubelet/pod-runtime";
 import type { ContainerInfo } from "dockerode";
@@ -13,6 +14,9 @@ import { podNetwork } from "./pod-network.ts";
 import { ociRuntime } from "./runtime-class.ts";
 import { sandboxBody } from "./sandbox-body.ts";
 
+/** Credentials for an image, of a pod and of the node. */
+export type SandboxCredentials = (pod: DeepReadonly<Pod>, image: string, signal: AbortSignal) => Promise<readonly RegistryCredentials[]>;
+
 /** What {@link DockerSandboxes} needs. */
 export interface DockerSandboxesOptions {
   readonly engine: DockerEngine;
@@ -20,8 +24,8 @@ export interface DockerSandboxesOptions {
   readonly inventory: EngineInventory;
   readonly images: EngineImages;
   readonly settings: DockerRuntimeSettings;
-  /** Credentials for the sandbox image. */
-  readonly credentials: (image: string, signal: AbortSignal) => Promise<readonly RegistryCredentials[]>;
+  /** Credentials for the sandbox image, with which a pod is to be begun. */
+  readonly credentials: SandboxCredentials;
 }
 
 /** The pods' sandboxes: pause containers that hold what a pod's containers share. */
@@ -117,7 +121,7 @@ export class DockerSandboxes {
     } catch (error) {
       if (isRetry) throw error;
       if (isNotFound(error) && /no such image/i.test(engineMessageOf(error) ?? "")) {
-        await images.pullImage(settings.sandboxImage, await credentials(settings.sandboxImage, signal), signal);
+        await images.pullImage(settings.sandboxImage, await credentials(spec.pod, settings.sandboxImage, signal), signal);
         return this.#make(spec, { ...options, isRetry: true }, signal);
       }
       if (!isConflict(error)) throw error;

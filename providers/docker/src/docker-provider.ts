@@ -1,0 +1,167 @@
+import { join } from "node:path";
+import type { NodeDescription, PodUpdate, Provider, ProviderHost, ProviderPodList } from "@virtual-kubelet/core";
+import {
+  checkPod,
+  createPodPreparation,
+  GarbageCollector,
+  hostNodeStats,
+  ownerLabels,
+  PodRuntimeProvider,
+  VolumeManager,
+  type PodPreparation,
+} from "@virtual-kubelet/pod-runtime";
+import type { DockerConfig } from "./config.ts";
+import { hostGpus } from "./container/host-gpus.ts";
+import { DockerRuntime } from "./docker-runtime.ts";
+import { isAtLeast } from "./engine/api-version.ts";
+import { connectEngine } from "./engine/connect-engine.ts";
+import type { DockerEngine } from "./engine/docker-engine.ts";
+import { resolveEndpoint } from "./engine/engine-endpoint.ts";
+import { checkLocality } from "./engine/engine-locality.ts";
+import { describeNode, diskSize } from "./node-description.ts";
+import type { DockerRuntimeSettings } from "./runtime-settings.ts";
+import { podNetwork } from "./sandbox/pod-network.ts";
+
+/** How long an engine may take to answer a ping, in milliseconds. */
+const pingTimeoutMs = 5_000;
+
+/** What a {@link DockerProvider} is made of. */
+interface DockerProviderParts {
+  readonly host: ProviderHost;
+  readonly config: DockerConfig;
+  readonly engine: DockerEngine & Disposable;
+  readonly runtime: DockerRuntime;
+  readonly preparation: PodPreparation;
+  readonly volumes: VolumeManager;
+}
+
+/**
+ * Makes the provider of one node on a Docker engine. Nothing is sent to the engine yet.
+ *
+ * @throws InvalidInputError for an endpoint that is none, or a context that is not there
+ */
+export async function openDockerProvider(host: ProviderHost, config: DockerConfig): Promise<Provider> {
+  const { clock, logger, random } = host;
+  const engine = await connectEngine({ endpoint: await resolveEndpoint(config), clock, logger });
+  // Parts that need each other find each other when they are asked.
+  const late: { provider?: DockerProvider; preparation?: PodPreparation } = {};
+  const runtime = new DockerRuntime({
+    engine,
+    settings: runtimeSettings(config),
+    ownerLabels: ownerLabels(host),
+    gpus: () => gpusOf(config),
+    credentials: async (pod, image, signal) => (await late.preparation?.credentials(pod, image, signal)) ?? [],
+  });
+  const volumes = new VolumeManager({
+    root: config.rootDirectory,
+    clock,
+    random,
+    logger,
+    policy: config.policy,
+    resolvePod: (ref) => host.resolvePod(ref),
+    recordEvent: (ref, event) => host.recordEvent(ref, event),
+    evict: (ref, message) => late.provider?.evictPod(ref, { message }),
+  });
+  const { clusterDNS, resolvConf, registryConfig } = config;
+  const preparation = createPodPreparation({ host, runtime, volumes, settings: { clusterDNS, resolvConf, registryConfig } });
+  late.preparation = preparation;
+  late.provider = new DockerProvider({ host, config, engine, runtime, preparation, volumes });
+  return late.provider;
+}
+
+/** Pods on a Docker engine of this machine. */
+class DockerProvider extends PodRuntimeProvider {
+  readonly #parts: DockerProviderParts;
+  readonly #collector: GarbageCollector;
+  readonly #end = new AbortController();
+  #collecting: Promise<unknown> | undefined;
+  #isListed = false;
+  /** Id of the engine that was found to be this machine's. */
+  #localEngine: string | undefined;
+
+  constructor(parts: DockerProviderParts) {
+    const { host, config, runtime, preparation, volumes } = parts;
+    const { clock, logger, nodeName } = host;
+    super({
+      host,
+      runtime,
+      preparation,
+      storage: volumes,
+      checkPod: (pod) => {
+        checkPod(pod, config.policy);
+        podNetwork(pod, config);
+      },
+      nodeStats: hostNodeStats({ nodeName, clock, directory: config.rootDirectory }),
+    });
+    this.#parts = parts;
+    const { imageCollection: images } = config;
+    this.#collector = new GarbageCollector({
+      runtime,
+      labels: ownerLabels(host),
+      volumes,
+      clock,
+      logger,
+      isListed: () => this.#isListed,
+      isKnown: (uid) => this.isKnown(uid),
+      images: images && { ...images, minAgeMs: images.minAgeSeconds * 1000, keep: [config.sandboxImage] },
+    });
+  }
+
+  /** Whether the engine answers, and is this machine's. @throws UnavailableError that says what is wrong */
+  async ping(signal: AbortSignal): Promise<void> {
+    const { engine, runtime, config, host } = this.#parts;
+    await engine.json({ method: "GET", path: "/_ping", what: "ping the Docker engine", timeoutMs: pingTimeoutMs }, signal);
+    if (this.#localEngine !== undefined) return;
+    runtime.forgetFacts();
+    await checkLocality({ engine, rootDirectory: config.rootDirectory, random: host.random }, signal);
+    const { id, isPodman, serverVersion } = await runtime.facts(signal);
+    this.#localEngine = id;
+    host.logger.info({ version: serverVersion, isPodman }, "pods run on the Docker engine of this machine");
+  }
+
+  /** As `NodeProvider.configureNode`. */
+  async configureNode(signal: AbortSignal): Promise<NodeDescription> {
+    const { runtime, config } = this.#parts;
+    const facts = await runtime.facts(signal);
+    return describeNode({ facts, config, gpus: await gpusOf(config), diskBytes: await diskSize(facts.rootDirectory) });
+  }
+
+  /** As `PodNotifier.notifyPods`. What pods have left behind is collected from then on. */
+  override notifyPods(listener: (update: PodUpdate) => void): void {
+    super.notifyPods(listener);
+    // It ends only by our signal.
+    this.#collecting ??= this.#collector.run(this.#end.signal).catch(() => {});
+  }
+
+  /** As `PodLifecycleHandler.getPods`. */
+  override async getPods(signal: AbortSignal): Promise<ProviderPodList> {
+    const list = await super.getPods(signal);
+    this.#isListed = true;
+    return list;
+  }
+
+  /** Lets go of all pods, whose containers go on. */
+  override async [Symbol.asyncDispose](): Promise<void> {
+    const { runtime, volumes, engine } = this.#parts;
+    this.#end.abort(new Error("the provider was closed"));
+    await this.#collecting;
+    await super[Symbol.asyncDispose]();
+    await volumes[Symbol.asyncDispose]();
+    await runtime[Symbol.asyncDispose]();
+    engine[Symbol.dispose]();
+  }
+}
+
+function runtimeSettings(config: DockerConfig): DockerRuntimeSettings {
+  const { pulls, rootDirectory, seccompFolder = join(rootDirectory, "seccomp") } = config;
+  return {
+    ...config,
+    seccompFolder,
+    parallelPulls: pulls.parallel,
+    pullProgressTimeoutMs: pulls.progressTimeoutSeconds * 1000,
+  };
+}
+
+async function gpusOf({ gpus }: Pick<DockerConfig, "gpus">): Promise<readonly string[]> {
+  return gpus === "auto" ? hostGpus() : gpus;
+}

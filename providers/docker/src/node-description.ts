@@ -1,0 +1,57 @@
+import { statfs } from "node:fs/promises";
+import type { NodeDescription } from "@virtual-kubelet/core";
+import type { DockerConfig } from "./config.ts";
+import { gpuResource } from "./container/gpu-allocator.ts";
+import type { EngineFacts } from "./engine/engine-facts.ts";
+
+/** Prefix of the node's labels that say which OCI runtimes the engine has; for a RuntimeClass's `nodeSelector`. */
+export const runtimeLabelPrefix = "runtime.docker.virtual-kubelet.io/";
+
+/** Pods a node takes. Source: a kubelet's `--max-pods`. */
+const defaultPods = 110;
+
+/** Containers that share a device at once, unless the configuration says otherwise. */
+const defaultDeviceCount = 100;
+
+/** What {@link describeNode} is given. */
+export interface NodeFacts {
+  readonly facts: EngineFacts;
+  readonly gpus: readonly string[];
+  readonly config: Pick<DockerConfig, "capacity" | "devices">;
+  /** Bytes of the file system that the engine's data is on; absent where it cannot be seen. */
+  readonly diskBytes?: number | undefined;
+}
+
+/** The node of an engine: its size, its architecture, its runtimes. */
+export function describeNode({ facts, gpus, config, diskBytes }: NodeFacts): NodeDescription {
+  const devices = Object.entries(config.devices).map(([name, { count = defaultDeviceCount }]): [string, string] => [name, String(count)]);
+  return {
+    capacity: {
+      cpu: String(facts.cpus),
+      memory: `${Math.floor(facts.memoryBytes / 1024)}Ki`,
+      pods: String(defaultPods),
+      ...(diskBytes !== undefined && { "ephemeral-storage": `${Math.floor(diskBytes / 1024)}Ki` }),
+      ...(gpus.length > 0 && { [gpuResource]: String(gpus.length) }),
+      ...Object.fromEntries(devices),
+      ...config.capacity,
+    },
+    operatingSystem: "linux",
+    architecture: facts.architecture,
+    labels: Object.fromEntries(facts.runtimes.filter(isLabelName).map((name) => [`${runtimeLabelPrefix}${name}`, "true"])),
+    containerRuntimeVersion: `${facts.isPodman ? "podman" : "docker"}://${facts.serverVersion}`,
+  };
+}
+
+/** Bytes of the file system a folder is on; `undefined` where it cannot be seen. */
+export async function diskSize(folder: string): Promise<number | undefined> {
+  try {
+    const { blocks, bsize } = await statfs(folder);
+    return blocks * bsize;
+  } catch {
+    return undefined;
+  }
+}
+
+function isLabelName(name: string): boolean {
+  return name.length <= 63 && /^[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?$/.test(name);
+}

@@ -1,0 +1,31 @@
+import type { Capabilities, ProviderDefinition } from "@virtual-kubelet/core";
+import { dockerConfigSchema, type DockerConfig } from "./config.ts";
+
+/** What pods may ask of a Docker engine; what of it gives them the machine, the configuration's policy decides. */
+const capabilities: Capabilities = {
+  initContainers: true,
+  sidecarContainers: true,
+  ephemeralContainers: true,
+  multipleContainers: true,
+  env: true,
+  probes: true,
+  lifecycleHooks: true,
+  restarts: true,
+  hostNetwork: true,
+  hostPorts: true,
+  sharedNamespaces: true,
+  securityContext: true,
+  privileged: true,
+  gpus: true,
+  volumes: ["configMap", "downwardAPI", "emptyDir", "hostPath", "projected", "secret"],
+  operatingSystems: ["linux"],
+  resize: true,
+};
+
+/** The Docker provider, as the program and {@link "@virtual-kubelet/core"!VirtualNode} take it. */
+export const provider: ProviderDefinition<DockerConfig> = {
+  name: "docker",
+  capabilities,
+  configSchema: dockerConfigSchema,
+  create: async (host, config) => (await import("./docker-provider.ts")).openDockerProvider(host, config),
+};
