@@ -34,6 +34,11 @@ export interface ConformanceOptions {
   readonly lacks?: Readonly<Partial<Record<Feature, string>>> | undefined;
   /** What it has and what cannot be tried here, and why: an older engine, no such hardware. */
   readonly notRun?: Readonly<Partial<Record<Feature, string>>> | undefined;
+  /**
+   * What pods of several containers lack, though those of one have it, and why: to be told when a container ends, to be
+   * measured. Its checks are then made with one container, or not at all, and the report says so.
+   */
+  readonly lacksInSeveral?: Readonly<Partial<Record<"ends" | "stats", string>>> | undefined;
   /** How its containers do what the suite asks of them; default: {@link shellPrograms}. */
   readonly programs?: Recipes | undefined;
   /** Whether pods outlive the program; default `true`. Without, there is nothing to adopt. */

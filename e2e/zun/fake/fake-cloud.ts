@@ -1,0 +1,188 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { randomUUID } from "node:crypto";
+import type { AddressInfo } from "node:net";
+import { json } from "node:stream/consumers";
+import { startReaper } from "@virtual-kubelet/testing";
+import { ApiFault } from "./api-fault.ts";
+import { serveExecProxy } from "./exec-proxy.ts";
+import { FakeNeutron } from "./fake-neutron.ts";
+import { FakeZun, type ZunAnswer, type ZunCall } from "./fake-zun.ts";
+
+/** A request as the cloud got it, for tests that look at what was sent. */
+export interface SeenRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly version: string | undefined;
+  readonly body: unknown;
+}
+
+/** How the cloud misbehaves. */
+export interface CloudFaults {
+  /** Connections are dropped. */
+  away?: boolean;
+  /** Lists of Zun's end in 503 after their first page, or at once. */
+  listsFail?: boolean;
+  /** Tokens are refused, until a new one is asked for. */
+  tokensEnd?: boolean;
+  /** The next request of that method and path is carried out, and its answer lost. */
+  loseAnswer?: { readonly method: string; readonly path: RegExp };
+}
+
+const password = "secret-of-the-cloud";
+const project = "0123456789abcdef0123456789abcdef";
+/** Milliseconds between two of Zun's syncs; in Zun it is a minute, unless its operator says otherwise. */
+const syncMs = 500;
+
+/**
+ * A cloud in this process: Keystone, Neutron and Zun, with containers that are processes of this machine. It refuses what they
+ * refuse: Zun's own schemas, exported from zun 18.0.0, judge each request.
+ */
+export class FakeCloud implements AsyncDisposable {
+  readonly zun: FakeZun;
+  readonly neutron: FakeNeutron = new FakeNeutron();
+  readonly faults: CloudFaults = {};
+  readonly seen: SeenRequest[] = [];
+  /** Zun's newest version. */
+  maxVersion = "1.40";
+  readonly #server: Server;
+  readonly #disposables: AsyncDisposableStack;
+  #tokens = new Set<string>();
+
+  private constructor(server: Server, disposables: AsyncDisposableStack, zun: FakeZun) {
+    this.#server = server;
+    this.#disposables = disposables;
+    this.zun = zun;
+  }
+
+  /** Starts it on a free port of the loopback. */
+  static async start(): Promise<FakeCloud> {
+    const disposables = new AsyncDisposableStack();
+    const zun = new FakeZun(disposables.use(startReaper()));
+    const server = createServer((request, response) => void cloud.#serve(request, response));
+    const cloud: FakeCloud = new FakeCloud(server, disposables, zun);
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    disposables.defer(() => new Promise<void>((resolve) => void server.close(() => resolve()) ?? server.closeAllConnections()));
+    disposables.use(serveExecProxy(server, zun));
+    zun.proxyUrl = `ws://127.0.0.1:${cloud.#port}/`;
+    const timer = setInterval(() => zun.sync(), syncMs);
+    disposables.defer(() => clearInterval(timer));
+    disposables.defer(async () => void (await Promise.all([...zun.containers.values()].map((container) => container.lose()))));
+    return cloud;
+  }
+
+  get #port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  /** The provider's configuration for this cloud. */
+  get config(): object {
+    return {
+      authUrl: `http://127.0.0.1:${this.#port}/identity`,
+      username: "demo",
+      password,
+      projectName: "demo",
+      userDomainName: "Default",
+      projectDomainName: "Default",
+      pollInterval: "500ms",
+    };
+  }
+
+  /** Ends everything that runs. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#disposables[Symbol.asyncDispose]();
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (this.faults.away) {
+      request.socket.destroy();
+      return;
+    }
+    const url = new URL(request.url ?? "/", "http://cloud");
+    const { method = "GET" } = request;
+    const body = method === "POST" || method === "PUT" ? await json(request).catch(() => undefined) : undefined;
+    const version = request.headers["openstack-api-version"]?.toString();
+    this.seen.push({ method, path: `${url.pathname}${url.search}`, version, body });
+    const {
+      status,
+      headers = {},
+      body: answer,
+    } = await this.#answer(request, { method, path: url.pathname, query: Object.fromEntries(url.searchParams), body });
+    if (this.#loses(method, url.pathname)) {
+      request.socket.destroy();
+      return;
+    }
+    response.writeHead(status, { ...(answer !== undefined && { "content-type": "application/json" }), ...headers });
+    response.end(answer === undefined ? undefined : JSON.stringify(answer));
+  }
+
+  async #answer(request: IncomingMessage, call: ZunCall): Promise<ZunAnswer & { readonly headers?: Readonly<Record<string, string>> }> {
+    const [, service = "", ...rest] = call.path.split("/");
+    const path = `/${rest.join("/")}`;
+    if (service === "identity") return this.#signIn(path, call.body);
+    if (service === "container" && path === "/") return { status: 200, body: versionDocument(this.maxVersion) };
+    if (!this.#tokens.has(request.headers["x-auth-token"]?.toString() ?? "") || this.faults.tokensEnd) return unauthorized;
+    if (service === "network") return this.neutron.answer({ ...call, path: path.replace(/^\/v2\.0/, "") });
+    const isList = call.method === "GET" && /^\/v1\/(containers|capsules)\/$/.test(path) && call.query["limit"] !== "1";
+    if (this.faults.listsFail && isList) return { status: 503, body: "<html><body>503 Service Unavailable</body></html>" };
+    try {
+      return await this.zun.answer({ ...call, path: path.replace(/^\/v1/, "") });
+    } catch (error) {
+      if (error instanceof ApiFault) return { status: error.status, body: error.toZunBody() };
+      return { status: 500, body: new ApiFault(500, "container.", "Error Correlation id is: 00000000").toZunBody() };
+    }
+  }
+
+  #signIn(path: string, body: unknown): ZunAnswer & { readonly headers?: Readonly<Record<string, string>> } {
+    const { auth } = (body ?? {}) as {
+      readonly auth?: { readonly identity?: { readonly password?: { readonly user?: { readonly password?: string } } } };
+    };
+    if (path !== "/v3/auth/tokens") return { status: 404, body: { error: { code: 404, title: "Not Found", message: "no such path" } } };
+    if (auth?.identity?.password?.user?.password !== password) return unauthorized;
+    const value = randomUUID();
+    this.#tokens = new Set([...this.#tokens, value]);
+    delete this.faults.tokensEnd;
+    return { status: 201, headers: { "x-subject-token": value }, body: { token: tokenBody(this.#port) } };
+  }
+
+  #loses(method: string, path: string): boolean {
+    const { loseAnswer } = this.faults;
+    if (!loseAnswer || loseAnswer.method !== method || !loseAnswer.path.test(path)) return false;
+    delete this.faults.loseAnswer;
+    return true;
+  }
+}
+
+/** Source: keystonemiddleware's answer. */
+const unauthorized: ZunAnswer = {
+  status: 401,
+  body: { error: { code: 401, title: "Unauthorized", message: "The request you have made requires authentication." } },
+};
+
+/** Recorded from zun-api 18.0.0, 2026-11. */
+function versionDocument(max: string): object {
+  return {
+    name: "OpenStack Zun API",
+    description: "Zun is an OpenStack project which aims to provide containers service.",
+    versions: [{ id: "v1", status: "CURRENT", min_version: "1.1", max_version: max, links: [] }],
+    default_version: { id: "v1", status: "CURRENT", min_version: "1.1", max_version: max, links: [] },
+  };
+}
+
+function tokenBody(port: number): object {
+  const now = Date.now();
+  const endpoint = (path: string): object => ({
+    interface: "public",
+    region: "RegionOne",
+    region_id: "RegionOne",
+    url: `http://127.0.0.1:${port}${path}`,
+  });
+  return {
+    issued_at: new Date(now).toISOString(),
+    expires_at: new Date(now + 3_600_000).toISOString(),
+    project: { id: project, name: "demo" },
+    catalog: [
+      { type: "container", name: "zun", endpoints: [endpoint("/container/v1")] },
+      { type: "network", name: "neutron", endpoints: [endpoint("/network")] },
+    ],
+  };
+}

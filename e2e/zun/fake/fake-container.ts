@@ -1,0 +1,203 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import type { Reaper } from "@virtual-kubelet/testing";
+import { ApiFault } from "./api-fault.ts";
+import { ContainerProcess, type ProcessPlan } from "./container-process.ts";
+
+/** A request's body, which Zun's schema has taken. */
+export interface ContainerBody {
+  readonly name?: string;
+  readonly image: string;
+  readonly command?: readonly string[] | null;
+  readonly entrypoint?: readonly string[] | null;
+  readonly environment?: Readonly<Record<string, string>> | null;
+  readonly labels?: Readonly<Record<string, string>> | null;
+  readonly interactive?: boolean;
+  readonly tty?: boolean;
+  readonly restart_policy?: { readonly Name: string } | null;
+  readonly mounts?: readonly { readonly type?: string; readonly source?: string; readonly destination: string }[] | null;
+}
+
+/** Zun's word on an interval. Source: zun 18.0.0 zun/container/docker/driver.py (`format_status_detail`). */
+function since(ms: number): string {
+  const seconds = Math.floor((Date.now() - ms) / 1000);
+  if (seconds < 1) return "None";
+  return seconds < 60 ? `${seconds} seconds` : `${Math.floor(seconds / 60)} mins`;
+}
+
+/**
+ * A container as zun-compute runs one on Docker: a row of the database, what Docker knows, and a lock that lets one action at a
+ * time through. The row is behind Docker until it is looked at. Source: zun 18.0.0 zun/compute/manager.py and
+ * zun/container/docker/driver.py; not recorded, for the compute side does not run here.
+ */
+export class FakeContainer {
+  readonly uuid: string = randomUUID();
+  readonly createdMs: number = Date.now();
+  readonly body: ContainerBody;
+  readonly address: string;
+  readonly port: string;
+  status = "Creating";
+  statusReason: string | null = null;
+  statusDetail: string | null = null;
+  taskState: string | null = null;
+  isGone = false;
+  readonly execs = new Map<string, { readonly token: string; readonly command: readonly string[] }>();
+  attachToken = "";
+  #process: ContainerProcess | undefined;
+  #restarts = true;
+  #lock: Promise<void> = Promise.resolve();
+  readonly #reaper: Reaper;
+
+  constructor(
+    body: ContainerBody,
+    { reaper, address, port }: { readonly reaper: Reaper; readonly address: string; readonly port: string },
+  ) {
+    this.body = body;
+    this.#reaper = reaper;
+    this.address = address;
+    this.port = port;
+  }
+
+  /** The process that runs, or ran last. */
+  get process(): ContainerProcess | undefined {
+    return this.#process;
+  }
+
+  /** Makes and starts it, as the compute host does after the API has answered. */
+  begin(): void {
+    this.#do(null, async () => {
+      this.taskState = "image_pulling";
+      await tick();
+      this.taskState = "container_creating";
+      this.status = "Created";
+      await tick();
+      this.#start();
+      this.status = "Running";
+    });
+  }
+
+  /** Refreshes the row as `show` does: not while an action is under way. */
+  refresh(): void {
+    if (this.taskState !== null) return;
+    const process = this.#process;
+    if (!process) return;
+    if (process.ended) {
+      this.status = "Stopped";
+      this.statusDetail = `Exited(${process.ended.exitCode}) ${since(process.ended.atMs)} ago `;
+    } else {
+      this.status = "Running";
+      const up = since(process.startedMs);
+      this.statusDetail = up === "None" ? null : `Up ${up}`;
+    }
+  }
+
+  /** Refreshes the status alone, as the periodic sync does. */
+  sync(): void {
+    if (!this.#process) return;
+    this.status = this.#process.ended ? "Stopped" : "Running";
+  }
+
+  /** `docker stop`. */
+  stop(timeoutMs: number): void {
+    this.#do("container_stopping", async () => {
+      await this.#end(timeoutMs);
+      this.status = "Stopped";
+    });
+  }
+
+  /** `docker kill`: Zun calls it Stopped at once, whatever the signal. */
+  kill(signal: NodeJS.Signals): void {
+    this.#do("container_killing", async () => {
+      this.#restarts = false;
+      this.#process?.signal(signal);
+      if (signal === "SIGKILL") await this.#process?.exited;
+      this.status = "Stopped";
+    });
+  }
+
+  /** `docker rm`, which refuses what runs. */
+  remove(stopFirst: boolean): void {
+    if (stopFirst && this.status === "Running") this.stop(10_000);
+    this.#do("container_deleting", async () => {
+      if (this.#process && !this.#process.ended) {
+        this.status = "Error";
+        this.statusReason = "You cannot remove a running container. Stop the container before attempting removal or force remove";
+        return;
+      }
+      await tick();
+      this.#process?.remove();
+      this.isGone = true;
+    });
+  }
+
+  /** It is lost, as with its host. */
+  async lose(): Promise<void> {
+    this.#restarts = false;
+    this.#process?.signal("SIGKILL");
+    await this.#process?.exited;
+    this.#process?.remove();
+    this.isGone = true;
+  }
+
+  /** Prepares a command. */
+  createExec(command: readonly string[]): { readonly execId: string; readonly token: string } {
+    const execId = randomBytes(32).toString("hex");
+    const token = randomUUID();
+    this.execs.set(execId, { token, command });
+    return { execId, token };
+  }
+
+  /** The process that runs. @throws ApiFault */
+  running(): ContainerProcess {
+    if (!this.#process || this.#process.ended) throw new ApiFault(409, "container.conflict", "the container does not run");
+    return this.#process;
+  }
+
+  /** One action at a time. Source: `@utils.synchronized(container.uuid)`. */
+  #do(taskState: string | null, action: () => Promise<void>): void {
+    this.#lock = this.#lock.then(async () => {
+      if (this.isGone) return;
+      this.taskState = taskState;
+      try {
+        await action();
+      } finally {
+        this.taskState = null;
+      }
+    });
+  }
+
+  async #end(timeoutMs: number): Promise<void> {
+    this.#restarts = false;
+    const process = this.#process;
+    if (!process || process.ended) return;
+    process.signal("SIGTERM");
+    const timer = setTimeout(() => process.signal("SIGKILL"), timeoutMs);
+    await process.exited;
+    clearTimeout(timer);
+  }
+
+  #start(): void {
+    const { command, entrypoint, environment, interactive = false, mounts } = this.body;
+    const plan: ProcessPlan = {
+      command: [...(entrypoint ?? []), ...(command ?? [])],
+      env: environment ?? {},
+      hasInput: interactive,
+      files: (mounts ?? [])
+        .filter(({ type }) => type === "bind")
+        .map(({ source = "", destination }) => ({ path: destination, content: Buffer.from(source, "base64") })),
+    };
+    const process = new ContainerProcess(plan, this.#reaper);
+    this.#process = process;
+    void process.exited.then((exitCode) => {
+      const policy = this.body.restart_policy?.Name ?? "no";
+      if (this.#restarts && !this.isGone && (policy === "always" || (policy === "on-failure" && exitCode !== 0))) {
+        setTimeout(() => {
+          if (this.#restarts && !this.isGone) this.#start();
+        }, 300).unref();
+      }
+    });
+  }
+}
+
+function tick(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 10));
+}
