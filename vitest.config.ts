@@ -20,7 +20,13 @@ const config: ViteUserConfig = defineConfig({
         extends: true,
         test: {
           name: "unit",
-          include: ["packages/*/src/**/*.test.ts", "providers/*/src/**/*.test.ts", "templates/*/src/**/*.test.ts", "tools/**/*.test.ts"],
+          include: [
+            "packages/*/src/**/*.test.ts",
+            "providers/*/src/**/*.test.ts",
+            "templates/*/src/**/*.test.ts",
+            "tools/**/*.test.ts",
+            "e2e/kubernetes/*.test.ts",
+          ],
           testTimeout: 5_000,
         },
       },

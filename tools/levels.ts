@@ -146,5 +146,6 @@ export const levels: readonly Level[] = [
 /** What `make` offers besides, that CI does not run. */
 export const otherLevels: readonly { readonly command: string; readonly about: string }[] = [
   { command: "make bench", about: "benchmark against a real control plane" },
+  { command: "make conformance", about: "Kubernetes' own end-to-end tests on the Docker provider" },
   { command: "SEEDS=20000 make test LEVEL=simulation", about: "more worlds than CI lives through" },
 ];

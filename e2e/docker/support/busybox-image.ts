@@ -21,8 +21,15 @@ export const images: Readonly<Record<string, readonly string[]>> = {
   "busybox-entrypoint:1.37": ['ENTRYPOINT ["echo","entry"]', 'CMD ["command"]', "ENV FROM_IMAGE=yes", "WORKDIR /tmp"],
 };
 
-/** A file system that holds Busybox under all its names, and three users. */
-async function fileSystem(): Promise<Buffer> {
+/** A file of an image. */
+export interface ImageFile {
+  readonly name: string;
+  readonly mode: number;
+  readonly content: Buffer | string;
+}
+
+/** A file system, as tar, that holds Busybox under all its names, three users, and what else is given. */
+export async function busyboxFileSystem(files: readonly ImageFile[] = []): Promise<Buffer> {
   const archive = pack();
   const bytes = buffer(archive);
   for (const name of ["bin", "etc", "home", "home/app", "root"]) archive.entry({ name, type: "directory", mode: 0o755 });
@@ -32,6 +39,7 @@ async function fileSystem(): Promise<Buffer> {
   archive.entry({ name: "etc/group" }, group);
   const applets = execFileSync(busyboxProgram, ["--list"], { encoding: "utf8" }).trim().split("\n");
   for (const applet of applets) if (applet !== "busybox") archive.entry({ name: `bin/${applet}`, type: "symlink", linkname: "busybox" });
+  for (const { name, mode, content } of files) archive.entry({ name, mode }, content);
   archive.finalize();
   return bytes;
 }
@@ -42,14 +50,15 @@ export async function importImages(engine: EngineApi): Promise<AsyncDisposable> 
   let bytes: Buffer | undefined;
   for (const [image, changes] of Object.entries(images)) {
     if ((await engine.ask("GET", `/images/${image}/json`)).status === 200) continue;
-    bytes ??= await fileSystem();
+    bytes ??= await busyboxFileSystem();
     await importImage(engine, image, { bytes, changes });
     made.defer(async () => void (await engine.ask("DELETE", `/images/${image}?force=1`)));
   }
   return made.move();
 }
 
-async function importImage(
+/** Makes an image of a file system. @throws Error with the engine's words */
+export async function importImage(
   engine: EngineApi,
   image: string,
   { bytes, changes }: { readonly bytes: Buffer; readonly changes: readonly string[] },

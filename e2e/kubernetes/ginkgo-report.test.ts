@@ -1,0 +1,46 @@
+import { expect, test } from "vitest";
+import { conformancePage } from "./conformance-page.ts";
+import { chosenSpecs, specResults, type GinkgoReport, type GinkgoSpec } from "./ginkgo-report.ts";
+
+function spec(text: string, State: string, message?: string): GinkgoSpec {
+  return {
+    ContainerHierarchyTexts: ["[sig-node] Pods"],
+    LeafNodeType: "It",
+    LeafNodeText: text,
+    LeafNodeLocation: { FileName: "k8s.io/kubernetes/test/e2e/common/node/pods.go" },
+    State,
+    RunTime: 2e9,
+    ...(message !== undefined && { Failure: { Message: message } }),
+  };
+}
+
+const report = (...specs: GinkgoSpec[]): GinkgoReport => [{ SpecReports: specs }];
+const chosen = chosenSpecs(report(spec("runs", "passed"), spec("ends", "passed"), spec("waits", "passed"), spec("other", "skipped")));
+
+test("what a dry run passes is chosen", () => {
+  expect([...chosen]).toEqual(["[sig-node] Pods runs", "[sig-node] Pods ends", "[sig-node] Pods waits"]);
+});
+
+test("a chosen test that fails, is skipped or is not run has failed, with its reason", () => {
+  const results = specResults(report(spec("runs", "passed"), spec("ends", "failed", "it\ndid not"), spec("other", "skipped")), chosen);
+  expect(results.map(({ name, passed, reason }) => [name, passed, reason])).toEqual([
+    ["[sig-node] Pods runs", true, undefined],
+    ["[sig-node] Pods ends", false, "failed: it did not"],
+    ["[sig-node] Pods waits", false, "it was not run"],
+  ]);
+  const [first] = specResults(report(spec("runs", "skipped", "no feature")), chosen);
+  expect(first).toMatchObject({ passed: false, reason: "skipped: no feature", file: "common/node/pods.go" });
+});
+
+test("the page counts by file and names every failure", () => {
+  const results = specResults(report(spec("runs", "passed"), spec("ends", "failed", "a | b"), spec("waits", "passed")), chosen);
+  const page = conformancePage({
+    circumstances: ["today"],
+    results,
+    minutes: 12.4,
+    startSeconds: { pods: 3, p50: 1, p90: 2, p99: 3 },
+  });
+  expect(page).toContain("**2 of 3** pass, in 12 minutes.");
+  expect(page).toContain("| common/node/pods.go | 2 | 3 |");
+  expect(page).toContain("- \\[sig-node\\] Pods ends: failed: a \\| b");
+});

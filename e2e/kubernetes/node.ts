@@ -1,0 +1,70 @@
+import { writeFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { systemClock } from "@virtual-kubelet/kube-client";
+import { eventually, startProcess, startReaper, type ControlPlaneAccess } from "@virtual-kubelet/testing";
+
+const main = join(import.meta.dirname, "../../packages/cli/src/main.ts");
+
+/** What {@link startNode} needs. */
+export interface NodeOptions {
+  readonly controlPlane: ControlPlaneAccess;
+  readonly dockerHost: string;
+  /** The node's own, which the API server reaches. */
+  readonly address: string;
+  /** Where the program's log goes. */
+  readonly directory: string;
+}
+
+/** Starts the program with the Docker provider, all that Kubernetes' tests ask for allowed; returns when its node is Ready. */
+export async function startNode({ controlPlane, dockerHost, address, directory }: NodeOptions): Promise<AsyncDisposable> {
+  await using cleanup = new AsyncDisposableStack();
+  const home = await mkdtemp(join(tmpdir(), "vk-node-"));
+  cleanup.defer(() => rm(home, { recursive: true, force: true, maxRetries: 5 }));
+  const config = {
+    host: dockerHost,
+    sandboxImage: "registry.k8s.io/pause:3.10.2",
+    rootDirectory: join(home, "pods"),
+    policy: {
+      privileged: true,
+      hostPaths: ["/"],
+      hostNetwork: true,
+      hostPID: true,
+      hostIPC: true,
+      capabilities: ["ALL"],
+      unconfined: true,
+    },
+  };
+  const configFile = join(directory, "docker.json");
+  writeFileSync(configFile, JSON.stringify(config));
+  const reaper = cleanup.use(startReaper());
+  cleanup.use(
+    await startProcess(
+      {
+        name: "virtual-kubelet",
+        program: process.execPath,
+        args: [
+          "--conditions=@virtual-kubelet/source",
+          "--disable-warning=ExperimentalWarning",
+          main,
+          "run",
+          ...["--provider", "docker", "--provider-config", configFile],
+          ...["--kubeconfig", controlPlane.kubeconfig.path, "--nodename", "docker", "--node-ip", address],
+          ...["--disable-taint", "--health-addr", "127.0.0.1:0", "--log-level", "debug"],
+        ],
+        environment: { HOME: home, PATH: process.env["PATH"] ?? "" },
+        logFile: join(directory, "virtual-kubelet.log"),
+      },
+      { reaper, clock: systemClock },
+    ),
+  );
+  await eventually(
+    async () => {
+      const { code, stderr } = await controlPlane.kubectl(["wait", "--for=condition=Ready", "node/docker", "--timeout=1s"]);
+      if (code !== 0) throw new Error(stderr.trim());
+    },
+    { timeoutMs: 60_000, describe: `the node to be Ready; its log is in ${directory}` },
+  );
+  return cleanup.move();
+}

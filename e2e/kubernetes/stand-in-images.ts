@@ -1,0 +1,61 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { busyboxFileSystem, importImage, type ImageFile } from "../docker/support/busybox-image.ts";
+import type { EngineApi } from "../docker/support/engine-api.ts";
+
+/** An image that stands for one of Kubernetes' own, which cannot be pulled here. */
+interface StandIn {
+  /** Name and tag that the tests ask for. */
+  readonly names: readonly string[];
+  /** Programs besides Busybox, by their path in the image. */
+  readonly programs?: Readonly<Record<string, { readonly program: string; readonly mode?: number }>>;
+  readonly changes: readonly string[];
+}
+
+const registry = "registry.k8s.io/e2e-test-images";
+const mark = `LABEL io.virtual-kubelet.stand-in="Busybox, and programs of Kubernetes' source"`;
+const forever = `["/bin/sh","-c","trap 'exit 0' TERM INT; while :; do sleep 3600 & wait $!; done"]`;
+const webServer = `["/bin/sh","-c","mkdir -p /www; trap 'exit 0' TERM QUIT; httpd -f -p 80 -h /www & wait $!"]`;
+
+/** Each as its Dockerfile in Kubernetes' `test/images` has it, as far as tests can see. */
+const standIns: readonly StandIn[] = [
+  { names: [`${registry}/busybox:1.37.0-1`, `${registry}/busybox:1.36.1-1`], changes: ['CMD ["sh"]'] },
+  {
+    names: [`${registry}/agnhost:2.63.0`, `${registry}/agnhost:2.55`],
+    programs: { agnhost: { program: "agnhost" }, "agnhost-2": { program: "agnhost" } },
+    changes: ['ENTRYPOINT ["/agnhost"]', 'CMD ["pause"]', "EXPOSE 80 8080 8081 9376 5000"],
+  },
+  { names: [`${registry}/nginx:1.15-4`, `${registry}/nginx:1.27-0`], changes: [`CMD ${webServer}`, "EXPOSE 80"] },
+  {
+    names: [`${registry}/nonewprivs:1.4`],
+    programs: { "usr/local/bin/nnp": { program: "nonewprivs", mode: 0o6755 } },
+    changes: ['CMD ["nnp"]', "ENV PATH=/usr/local/bin:/bin"],
+  },
+  { names: [`${registry}/nonroot:1.5`], changes: ["USER 1234", 'CMD ["id"]'] },
+  {
+    names: [`${registry}/kitten:1.8`, `${registry}/nautilus:1.8`],
+    programs: { agnhost: { program: "agnhost" } },
+    changes: ['ENTRYPOINT ["/agnhost"]', 'CMD ["test-webserver"]'],
+  },
+  { names: ["registry.k8s.io/pause:3.10.2"], changes: [`ENTRYPOINT ${forever}`] },
+];
+
+/** Names and tags of all of them. */
+export const standInNames: readonly string[] = standIns.flatMap(({ names }) => names);
+
+/**
+ * Gives the engine an image for each that the tests ask for.
+ *
+ * @param programs - folder of the programs that `ensureKubernetesE2e` builds
+ */
+export async function importStandIns(engine: EngineApi, programs: string): Promise<void> {
+  for (const { names, programs: wanted = {}, changes } of standIns) {
+    const files = Object.entries(wanted).map(([name, { program, mode = 0o755 }]): ImageFile => ({
+      name,
+      mode,
+      content: readFileSync(join(programs, program)),
+    }));
+    const bytes = await busyboxFileSystem(files);
+    for (const name of names) await importImage(engine, name, { bytes, changes: [...changes, mark] });
+  }
+}

@@ -1,0 +1,55 @@
+import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { cacheDirectory, isExecutable, moduleHash, onPath } from "../packages/testing/src/control-plane/find-control-plane.ts";
+import { run } from "./run.ts";
+import { root } from "./workspace.ts";
+
+const moduleDirectory = join(root, "tools/kubernetes-e2e");
+
+/** Main packages, and the programs they are built to. */
+const programs = {
+  agnhost: "k8s.io/kubernetes/test/images/agnhost",
+  nonewprivs: "k8s.io/kubernetes/test/images/nonewprivs",
+  ginkgo: "github.com/onsi/ginkgo/v2/ginkgo",
+} as const;
+const testProgram = "e2e.test";
+
+/** Kubernetes' own end-to-end tests, and what they run: a folder with `e2e.test`, `ginkgo`, `agnhost` and `nonewprivs`. */
+export interface KubernetesE2e {
+  readonly directory: string;
+  /** Such as `v1.36.3`. */
+  readonly version: string;
+}
+
+/**
+ * The programs, built first where need be, which takes five to ten minutes once; `KUBERNETES_E2E` may name a folder with built ones.
+ *
+ * @throws Error if they cannot be built, with Go's words
+ */
+export async function ensureKubernetesE2e(environment: Readonly<Record<string, string | undefined>> = process.env): Promise<KubernetesE2e> {
+  const version = /^require k8s\.io\/kubernetes (\S+)$/m.exec(readFileSync(join(moduleDirectory, "go.mod"), "utf8"))?.[1] ?? "";
+  const directory = environment["KUBERNETES_E2E"] || join(cacheDirectory("kubernetes-e2e", environment), moduleHash(moduleDirectory));
+  if ([testProgram, ...Object.keys(programs)].every((name) => isExecutable(join(directory, name)))) return { directory, version };
+  const go = onPath("go", environment["PATH"] ?? "");
+  if (go === undefined)
+    throw new Error("there is no Go on the PATH to build Kubernetes' end-to-end tests with (https://go.dev/dl, 1.26 or newer)");
+  console.error(`Kubernetes' end-to-end tests are built once with ${go} into ${directory}: five to ten minutes`);
+  mkdirSync(join(directory, ".."), { recursive: true });
+  const output = mkdtempSync(`${directory}.building-`);
+  try {
+    const flags = ["-trimpath", "-ldflags", `-s -w -X k8s.io/component-base/version.gitVersion=${version}`];
+    await build(go, ["test", "-c", ...flags, "-o", join(output, testProgram), "k8s.io/kubernetes/test/e2e"]);
+    for (const [name, main] of Object.entries(programs)) await build(go, ["build", ...flags, "-o", join(output, name), main]);
+    rmSync(directory, { recursive: true, force: true });
+    renameSync(output, directory);
+  } finally {
+    rmSync(output, { recursive: true, force: true });
+  }
+  return { directory, version };
+}
+
+async function build(go: string, args: readonly string[]): Promise<void> {
+  // Static: the images they go into have no libraries.
+  const { code, output } = await run(go, args, { cwd: moduleDirectory, env: { CGO_ENABLED: "0" }, timeoutMs: 1_800_000 });
+  if (code !== 0) throw new Error(`go ${args.join(" ")} in ${moduleDirectory}: ${output}`);
+}
