@@ -33,7 +33,7 @@ const killedCode = 137;
 export function containerStatusOf(input: ContainerInput): ContainerStatus {
   const { shape, allocationId, task } = input;
   const state = stateOf(input);
-  const restartCount = task?.Restarts ?? 0;
+  const restartCount = restartsOf(task);
   const isRunning = state.running !== undefined;
   const last = lastStateOf(input, state);
   return {
@@ -51,12 +51,21 @@ export function containerStatusOf(input: ContainerInput): ContainerStatus {
 
 /** How the task's newest instance that has ended did so, if its events still tell. */
 export function lastEndOf(task: TaskState | undefined): Terminated | undefined {
-  const events = task?.Events ?? [];
+  return lastEndIn(task?.Events ?? []);
+}
+
+function lastEndIn(events: readonly TaskEvent[]): Terminated | undefined {
   const at = events.findLastIndex(({ Type }) => Type === "Terminated");
   const end = events[at];
   if (!end) return undefined;
   const start = events.slice(0, at).findLast(({ Type }) => Type === "Started");
   return terminatedBy(end, start && timeOf(start));
+}
+
+/** Nomad counts a restart when it decides on it, a kubelet when the container starts. */
+function restartsOf(task: TaskState | undefined): number {
+  const isAhead = task?.State === "pending" && task.Events?.at(-1)?.Type === "Restarting";
+  return Math.max(0, (task?.Restarts ?? 0) - (isAhead ? 1 : 0));
 }
 
 function stateOf(input: ContainerInput): ContainerState {
@@ -100,9 +109,13 @@ function waitingState(task: TaskState, usual: string): NonNullable<ContainerStat
 }
 
 function lastStateOf({ task, remembered }: ContainerInput, state: ContainerState): Terminated | undefined {
-  if (!task || task.Restarts === 0) return undefined;
-  if (state.terminated) return remembered && remembered.finishedAt !== state.terminated.finishedAt ? remembered : undefined;
-  return lastEndOf(task) ?? remembered;
+  if (!task) return undefined;
+  const known = task.Restarts > 0 ? remembered : undefined;
+  if (state.terminated) return known && known.finishedAt !== state.terminated.finishedAt ? known : undefined;
+  const events = task.Events ?? [];
+  // The end of the current instance is none of the one before.
+  const until = task.State === "running" ? events.findLastIndex(({ Type }) => Type === "Started") : events.length;
+  return until < 0 ? known : (lastEndIn(events.slice(0, until)) ?? known);
 }
 
 /** Whether a running task's end is under way, though it is said to run until its siblings have ended. */

@@ -1,0 +1,62 @@
+import { join } from "node:path";
+import { freePort } from "@virtual-kubelet/testing";
+import { provider } from "@virtual-kubelet/provider-nomad";
+import { describeProvider, requiredFeatures, shellPrograms, type Program, type Recipe } from "@virtual-kubelet/testing/conformance";
+import { afterAll } from "vitest";
+import { openNomad, suiteJobId } from "../nomad/backend.ts";
+import { canOpenTerminals } from "../process-provider/spawn-command.ts";
+import { reportFile, root } from "./support/paths.ts";
+
+// The fake, or with E2E_NOMAD=real the agent that NOMAD_ADDR names.
+const nomad = await openNomad();
+afterAll(() => nomad[Symbol.asyncDispose]());
+
+const shell = shellPrograms({ image: nomad.image });
+
+/** The fake's tasks are processes of this machine, which has no `nc` for certain. */
+function programs(program: Program, container: string): Recipe {
+  if (program.kind !== "http" || nomad.kind === "real") return shell(program, container);
+  const script = `require("node:http").createServer((_, response) => response.end("hello\\n")).listen(${program.port}, "127.0.0.1")`;
+  return { container: { image: nomad.image, command: [process.execPath, "-e", script] } };
+}
+
+const { fake } = nomad;
+
+/** Lets requests fail until it is disposed. */
+async function failing(isFailing: (path: string) => boolean, fault: "drop" | "cut"): Promise<AsyncDisposable> {
+  if (fake) fake.fault = ({ path }) => (isFailing(path) ? fault : undefined);
+  return {
+    async [Symbol.asyncDispose]() {
+      if (fake) fake.fault = undefined;
+    },
+  };
+}
+
+await describeProvider({
+  provider,
+  config: {
+    address: nomad.address,
+    ...(nomad.token !== undefined && { token: nomad.token }),
+    driver: nomad.driver,
+    network: nomad.network,
+    purgeAfter: "1s",
+    restart: { attempts: 10, interval: "5m", delay: "1s" },
+    defaultMemory: "32Mi",
+    defaultCpu: "10m",
+  },
+  required: [...requiredFeatures.nomad, "notifications", "networks", "sidecar-containers", "restarts", "exec-tty", "port-forward"],
+  lacks: { "logs-previous": "Nomad keeps one log for all instances of a container" },
+  notRun: nomad.kind === "real" || canOpenTerminals() ? {} : { "exec-tty": "script(1) of util-linux is not here" },
+  programs,
+  port: await freePort(),
+  timeouts: nomad.kind === "real" ? { startMs: 30_000, endMs: 30_000, callMs: 10_000 } : {},
+  backend: {
+    losePod: async (ref) => void (await nomad.request("DELETE", `/job/${suiteJobId(ref)}?purge=true`)),
+    ...(fake && {
+      breakBackend: () => failing(() => true, "drop"),
+      breakLists: () => failing((path) => path === "/v1/allocations", "cut"),
+    }),
+  },
+  readme: join(root, "providers/nomad/README.md"),
+  ...(nomad.kind === "fake" && { report: reportFile("nomad") }),
+});

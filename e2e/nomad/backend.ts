@@ -1,0 +1,60 @@
+import { once } from "node:events";
+import { request, type IncomingMessage } from "node:http";
+import { env } from "node:process";
+import { text } from "node:stream/consumers";
+import type { PodRef } from "@virtual-kubelet/core";
+import { jobIdOf } from "../../providers/nomad/src/job/job-id.ts";
+import { startFakeNomad, type FakeNomad } from "./fake/start-fake-nomad.ts";
+
+/** A Nomad that tests run on: the fake, or the agent that `NOMAD_ADDR` names where `E2E_NOMAD` is `real`. */
+export interface NomadBackend extends AsyncDisposable {
+  readonly kind: "fake" | "real";
+  readonly address: string;
+  readonly token: string | undefined;
+  /** `undefined` with a real agent. */
+  readonly fake: FakeNomad | undefined;
+  /** Driver of the tests' tasks. */
+  readonly driver: "docker" | "raw_exec";
+  /** Image with a shell, for the docker driver. */
+  readonly image: string;
+  /** Network of the tests' pods. */
+  readonly network: string;
+  /** Sends a request past the provider. */
+  request(method: string, path: string): Promise<{ readonly status: number; readonly body: unknown }>;
+}
+
+export async function openNomad(): Promise<NomadBackend> {
+  const isReal = env["E2E_NOMAD"] === "real";
+  const fake = isReal ? undefined : await startFakeNomad();
+  const address = fake?.address ?? env["NOMAD_ADDR"] ?? "http://127.0.0.1:4646";
+  const token = isReal ? env["NOMAD_TOKEN"] : undefined;
+  return {
+    kind: isReal ? "real" : "fake",
+    address,
+    token,
+    fake,
+    driver: isReal && env["E2E_NOMAD_DRIVER"] === "raw_exec" ? "raw_exec" : "docker",
+    image: env["E2E_NOMAD_IMAGE"] ?? "busybox:1.37",
+    network: isReal ? (env["E2E_NOMAD_NETWORK"] ?? "bridge") : "bridge",
+    async request(method, path) {
+      // A connection that is kept would be a leak to the conformance suite.
+      const call = request(`${address}/v1${path}`, {
+        method,
+        agent: false,
+        headers: token === undefined ? {} : { "x-nomad-token": token },
+      });
+      const [response] = (await once(call.end(), "response")) as [IncomingMessage];
+      const body = await text(response);
+      const isJson = response.headers["content-type"]?.includes("json") ?? false;
+      return { status: response.statusCode ?? 0, body: isJson && body !== "" ? (JSON.parse(body) as unknown) : body };
+    },
+    async [Symbol.asyncDispose]() {
+      await fake?.[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** The job of a pod of the conformance suite's node. */
+export function suiteJobId(ref: PodRef): string {
+  return jobIdOf({ clusterId: "conformance-cluster", nodeName: "conformance-node" }, ref.uid);
+}

@@ -1,0 +1,145 @@
+import { mkdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import type { Clock } from "@virtual-kubelet/core";
+import type { Reaper } from "@virtual-kubelet/testing";
+import type { Json } from "./state.ts";
+import { TaskRunner, type FakeTask, type RestartPolicy } from "./task-runner.ts";
+
+/** What an allocation runs in. */
+export interface AllocDeps {
+  readonly clock: Clock;
+  readonly reaper: Reaper;
+  readonly directory: string;
+  readonly variable: (path: string) => Json | undefined;
+  readonly variableChange: (signal: AbortSignal) => Promise<void>;
+  /** The allocation's states have changed. */
+  readonly onUpdate: (fields: Json) => void;
+}
+
+/** How often a client tells its servers. Nomad's do every 200 ms. */
+const syncMs = 20;
+
+/** Runs an allocation's tasks in the order of their life cycle, as a client does. */
+export class AllocRunner {
+  readonly tasks: readonly TaskRunner[];
+  /** Resolves when all its tasks are dead. */
+  readonly done: Promise<void>;
+  readonly #deps: AllocDeps;
+  readonly #directory: string;
+  #failed = false;
+  #over = false;
+  #sync: Disposable | undefined;
+  #silent = false;
+
+  constructor(id: string, job: Json, deps: AllocDeps) {
+    this.#deps = deps;
+    this.#directory = join(deps.directory, id);
+    const [group] = job["TaskGroups"] as readonly { RestartPolicy: RestartPolicy; Tasks: readonly FakeTask[] }[];
+    mkdirSync(join(this.#directory, "alloc", "data"), { recursive: true });
+    const env = { NOMAD_ALLOC_ID: id, NOMAD_JOB_ID: String(job["ID"]), NOMAD_ALLOC_DIR: join(this.#directory, "alloc") };
+    this.tasks = (group?.Tasks ?? []).map(
+      (task) =>
+        new TaskRunner(task, {
+          ...deps,
+          directory: join(this.#directory, task.Name),
+          env,
+          restartPolicy: group?.RestartPolicy ?? { Attempts: 2, Interval: 1.8e12, Delay: 15e9, Mode: "fail" },
+          isBatch: job["Type"] === "batch",
+          onChange: () => this.#changed(),
+        }),
+    );
+    this.done = this.#run();
+  }
+
+  task(name: string): TaskRunner | undefined {
+    return this.tasks.find(({ task }) => task.Name === name);
+  }
+
+  folderOf(name: string): string {
+    return join(this.#directory, name);
+  }
+
+  /** Ends all tasks. */
+  async stop(): Promise<void> {
+    this.#over = true;
+    await Promise.all(this.tasks.map((task) => task.kill()));
+    await this.done;
+  }
+
+  /** Its client is gone: nothing is told any more, and nothing runs. */
+  async lose(): Promise<void> {
+    this.#silent = true;
+    this.#over = true;
+    for (const { group } of this.tasks) group?.signal("SIGKILL");
+    await this.stop();
+  }
+
+  removeFiles(): void {
+    rmSync(this.#directory, { recursive: true, force: true });
+  }
+
+  async #run(): Promise<void> {
+    const prestart = this.tasks.filter(({ task }) => task.Lifecycle?.Hook === "prestart");
+    const mains = this.tasks.filter(({ task }) => !task.Lifecycle);
+    const sidecars = prestart.filter(({ task }) => task.Lifecycle?.Sidecar);
+    const start = (runner: TaskRunner): Promise<void> => runner.run(() => this.#fail(runner));
+    const running = prestart.map(start);
+    await this.#until(() => prestart.every((runner) => isThrough(runner)));
+    if (!this.#over && !this.#failed) running.push(...mains.map(start));
+    else for (const main of mains) void main.kill();
+    await Promise.all(mains.map(({ done }) => done));
+    await Promise.all(sidecars.map((runner) => runner.kill(["Main Tasks Dead", "Main tasks in the group died"])));
+    await Promise.all(running);
+    this.#over = true;
+    this.#flush();
+  }
+
+  /** A task has failed for good: its siblings are killed before it is said to be dead. */
+  async #fail(failed: TaskRunner): Promise<void> {
+    this.#failed = true;
+    this.#changed();
+    await Promise.all(
+      this.tasks
+        .filter((each) => each !== failed)
+        .map((sibling) => sibling.kill(["Sibling Task Failed", `Task's sibling "${failed.task.Name}" failed`])),
+    );
+  }
+
+  #until(condition: () => boolean): Promise<void> {
+    return new Promise((resolve) => {
+      const look = (): void => {
+        if (condition() || this.#over || this.#failed) resolve();
+        else this.#deps.clock.setTimer(5, look);
+      };
+      look();
+    });
+  }
+
+  #changed(): void {
+    // A task tells of itself while it is being made.
+    this.#sync ??= this.#deps.clock.setTimer(syncMs, () => this.#flush());
+  }
+
+  #flush(): void {
+    this.#sync?.[Symbol.dispose]();
+    this.#sync = undefined;
+    if (this.#silent) return;
+    const TaskStates = Object.fromEntries(this.tasks.map(({ task, state }) => [task.Name, structuredClone(state)]));
+    this.#deps.onUpdate({ TaskStates, ...this.#status() });
+  }
+
+  #status(): Json {
+    const states = this.tasks.map(({ state }) => state);
+    if (states.every(({ State }) => State === "dead"))
+      return this.#failed
+        ? { ClientStatus: "failed", ClientDescription: "Failed tasks" }
+        : { ClientStatus: "complete", ClientDescription: "All tasks have completed" };
+    if (states.some(({ State, StartedAt }) => State === "running" || StartedAt !== null))
+      return { ClientStatus: "running", ClientDescription: "Tasks are running" };
+    return { ClientStatus: "pending", ClientDescription: "No tasks have started" };
+  }
+}
+
+function isThrough({ task, state }: TaskRunner): boolean {
+  return task.Lifecycle?.Sidecar ? state.State === "running" : state.State === "dead" && !state.Failed;
+}

@@ -1,0 +1,297 @@
+import { randomUUID } from "node:crypto";
+import type { Clock } from "@virtual-kubelet/core";
+import type { Reaper } from "@virtual-kubelet/testing";
+import { AllocRunner } from "./alloc-runner.ts";
+import { allocationEvent, evaluationEvent, FakeState, jobEvent, type Json } from "./state.ts";
+
+/** What the one client of the fake has. */
+export const fakeNode = {
+  id: "56129849-3987-ab2d-62aa-bdaf3a5fc3d3",
+  name: "node-1",
+  address: "127.0.0.1",
+  mhz: 5192,
+  memoryMB: 24_105,
+} as const;
+
+/** How long the scheduler and the client take. */
+const scheduleMs = 5;
+
+/** What a {@link FakeCluster} needs. */
+export interface ClusterDeps {
+  readonly clock: Clock;
+  readonly reaper: Reaper;
+  readonly directory: string;
+}
+
+/** Jobs, where they are placed, and what becomes of them. */
+export class FakeCluster {
+  readonly state: FakeState = new FakeState();
+  readonly runners: Map<string, AllocRunner> = new Map();
+  readonly #deps: ClusterDeps;
+  #variableWake = Promise.withResolvers<void>();
+  readonly #ends = new Set<Promise<unknown>>();
+
+  constructor(deps: ClusterDeps) {
+    this.#deps = deps;
+  }
+
+  /** @returns index and evaluation of the write */
+  register(job: Json): Json {
+    const id = String(job["ID"]);
+    const known = this.state.jobs.get(id);
+    const evaluation = this.state.newEvaluation(id, { TriggeredBy: "job-register", Type: job["Type"] });
+    const isSame = known && !known["Stop"] && withoutIndexes(known) === withoutIndexes({ ...defaults(job), Status: known["Status"] });
+    const index = this.state.write(["jobs", "evals"], (at) => {
+      Object.assign(evaluation, { CreateIndex: at, ModifyIndex: at });
+      if (isSame) return [evaluationEvent(evaluation, "JobRegistered")];
+      const stored: Json = {
+        ...defaults(job),
+        Status: "pending",
+        Stop: false,
+        CreateIndex: known?.["CreateIndex"] ?? at,
+        ModifyIndex: at,
+        JobModifyIndex: at,
+        Version: known ? Number(known["Version"]) + 1 : 0,
+        SubmitTime: this.#deps.clock.now() * 1e6,
+      };
+      this.state.jobs.set(id, stored);
+      return [jobEvent(stored, "JobRegistered"), evaluationEvent(evaluation, "JobRegistered")];
+    });
+    this.#later(() => this.#schedule(id, evaluation));
+    return {
+      EvalID: evaluation["ID"],
+      EvalCreateIndex: index,
+      Index: index,
+      JobModifyIndex: index,
+      Warnings: "",
+      KnownLeader: false,
+      LastContact: 0,
+    };
+  }
+
+  deregister(id: string, purge: boolean): Json {
+    const job = this.state.jobs.get(id);
+    if (!job) {
+      const index = this.state.write(["jobs"], () => []);
+      return { EvalID: "", EvalCreateIndex: 0, Index: index, JobModifyIndex: index, KnownLeader: false, LastContact: 0 };
+    }
+    const evaluation = this.state.newEvaluation(id, { TriggeredBy: "job-deregister", Type: job["Type"] });
+    const allocations = this.allocationsOf(id);
+    const index = this.state.write(["jobs", "evals", ...(purge ? (["allocs"] as const) : [])], (at) => {
+      Object.assign(evaluation, { CreateIndex: at, ModifyIndex: at, Status: "complete" });
+      Object.assign(job, { Stop: true, Status: "dead", ModifyIndex: at, JobModifyIndex: at });
+      if (purge) {
+        this.state.jobs.delete(id);
+        for (const { ID } of allocations) this.state.allocs.delete(String(ID));
+      }
+      return [jobEvent(job, "JobDeregistered"), evaluationEvent(evaluation, "JobDeregistered")];
+    });
+    this.#later(() => {
+      for (const allocation of allocations) this.#stopAllocation(allocation, {}, "alloc not needed due to job update");
+      if (purge)
+        for (const { ID } of allocations) void this.runners.get(String(ID))?.done.then(() => this.runners.get(String(ID))?.removeFiles());
+    });
+    return { EvalID: evaluation["ID"], EvalCreateIndex: index, Index: index, JobModifyIndex: index, KnownLeader: false, LastContact: 0 };
+  }
+
+  writeVariable(path: string, items: unknown): Json {
+    const known = this.state.variables.get(path);
+    const stored: Json = { Path: path, Namespace: "default", Items: items };
+    this.state.write(["vars"], (at) => {
+      Object.assign(stored, { CreateIndex: known?.["CreateIndex"] ?? at, ModifyIndex: at });
+      this.state.variables.set(path, stored);
+      return [];
+    });
+    this.#variablesChanged();
+    return stored;
+  }
+
+  deleteVariable(path: string): void {
+    this.state.write(["vars"], () => []);
+    this.state.variables.delete(path);
+  }
+
+  allocationsOf(jobId: string): Json[] {
+    return [...this.state.allocs.values()].filter((allocation) => allocation["JobID"] === jobId);
+  }
+
+  /** The client is drained: Nomad moves the allocation. */
+  drain(jobId: string): void {
+    for (const allocation of this.allocationsOf(jobId)) {
+      this.#stopAllocation(allocation, { DesiredTransition: { Migrate: true } }, "alloc is being migrated");
+      this.#replace(jobId);
+    }
+  }
+
+  /** The client is gone: Nomad places the allocation anew, whatever the job's policy says. */
+  lose(jobId: string): void {
+    for (const allocation of this.allocationsOf(jobId)) {
+      this.#end(this.runners.get(String(allocation["ID"]))?.lose());
+      this.#update(allocation, { ClientStatus: "lost", DesiredStatus: "stop", DesiredDescription: "alloc is lost since its node is down" });
+      this.#replace(jobId);
+    }
+  }
+
+  /** The client does not answer for a while. */
+  disconnect(jobId: string, isAway: boolean): void {
+    for (const allocation of this.allocationsOf(jobId)) this.#update(allocation, { ClientStatus: isAway ? "unknown" : "running" });
+  }
+
+  /** Ends all processes. */
+  async dispose(): Promise<void> {
+    this.state.goBack();
+    for (const job of this.state.jobs.values()) job["Stop"] = true;
+    for (const runner of this.runners.values()) for (const task of runner.tasks) task.killTimeout = 0;
+    await Promise.all([...this.runners.values()].map((runner) => runner.stop()));
+    await Promise.all(this.#ends);
+    for (const runner of this.runners.values()) runner.removeFiles();
+  }
+
+  #replace(jobId: string): void {
+    const job = this.state.jobs.get(jobId);
+    if (!job || job["Stop"]) return;
+    const evaluation = this.state.newEvaluation(jobId, { TriggeredBy: "node-update", Type: job["Type"] });
+    // The scheduler takes its time: long enough for somebody to stop the job.
+    this.#deps.clock.setTimer(200, () => this.#place(jobId, evaluation));
+  }
+
+  #schedule(jobId: string, evaluation: Json): void {
+    const job = this.state.jobs.get(jobId);
+    if (!job || job["Stop"]) return;
+    const alive = this.allocationsOf(jobId);
+    if (alive.length > 0) {
+      const [group] = job["TaskGroups"] as readonly { Tasks: readonly { Name: string; KillTimeout?: number }[] }[];
+      for (const { Name, KillTimeout } of group?.Tasks ?? [])
+        for (const { ID } of alive) {
+          const task = this.runners.get(String(ID))?.task(Name);
+          if (task && KillTimeout !== undefined) task.killTimeout = KillTimeout;
+        }
+      return;
+    }
+    const failure = whyNot(job);
+    if (!failure) return this.#place(jobId, evaluation);
+    this.state.write(["evals"], (at) => {
+      Object.assign(evaluation, { ModifyIndex: at, Status: "complete", FailedTGAllocs: { pod: failure } });
+      const blocked = this.state.newEvaluation(jobId, {
+        Status: "blocked",
+        CreateIndex: at,
+        ModifyIndex: at,
+        FailedTGAllocs: { pod: failure },
+      });
+      return [evaluationEvent(evaluation, "EvaluationUpdated"), evaluationEvent(blocked, "EvaluationUpdated")];
+    });
+  }
+
+  #place(jobId: string, evaluation: Json): void {
+    const job = this.state.jobs.get(jobId);
+    if (!job || job["Stop"]) return;
+    const id = randomUUID();
+    const allocation: Json = {
+      ID: id,
+      JobID: jobId,
+      Namespace: "default",
+      Name: `${jobId}.pod[0]`,
+      NodeID: fakeNode.id,
+      NodeName: fakeNode.name,
+      ClientStatus: "pending",
+      ClientDescription: "",
+      DesiredStatus: "run",
+      DesiredDescription: "",
+      DesiredTransition: { Migrate: null },
+      PreemptedByAllocation: "",
+      TaskStates: null,
+      CreateTime: this.#deps.clock.now() * 1e6,
+      Job: job,
+    };
+    this.state.write(["allocs", "evals", "jobs"], (at) => {
+      Object.assign(allocation, { CreateIndex: at, ModifyIndex: at });
+      Object.assign(evaluation, { ModifyIndex: at, Status: "complete" });
+      Object.assign(job, { Status: "running", ModifyIndex: at });
+      this.state.allocs.set(id, allocation);
+      return [evaluationEvent(evaluation, "PlanResult"), allocationEvent(allocation, "PlanResult")];
+    });
+    const runner = new AllocRunner(id, job, {
+      ...this.#deps,
+      variable: (path) => this.state.variables.get(path),
+      variableChange: (signal) => this.#variableChange(signal),
+      onUpdate: (fields) => this.#update(allocation, { ...networkOf(job, fields), ...fields }),
+    });
+    this.runners.set(id, runner);
+    this.#end(runner.done);
+  }
+
+  #stopAllocation(allocation: Json, fields: Json, description: string): void {
+    if (["complete", "failed", "lost"].includes(String(allocation["ClientStatus"]))) return;
+    this.#update(allocation, { DesiredStatus: "stop", DesiredDescription: description, ...fields }, "AllocationUpdateDesiredStatus");
+    const runner = this.runners.get(String(allocation["ID"]));
+    if (runner) this.#end(runner.stop());
+  }
+
+  #update(allocation: Json, fields: Json, type = "AllocationUpdated"): void {
+    if (!this.state.allocs.has(String(allocation["ID"]))) return;
+    if (allocation["ClientStatus"] === "lost") return;
+    this.state.write(["allocs"], (at) => {
+      Object.assign(allocation, fields, { ModifyIndex: at, ModifyTime: this.#deps.clock.now() * 1e6 });
+      return [allocationEvent(allocation, type)];
+    });
+  }
+
+  async #variableChange(signal: AbortSignal): Promise<void> {
+    const aborted = Promise.withResolvers<void>();
+    const onAbort = (): void => aborted.resolve();
+    signal.addEventListener("abort", onAbort, { once: true });
+    await Promise.race([this.#variableWake.promise, aborted.promise]);
+    signal.removeEventListener("abort", onAbort);
+  }
+
+  #variablesChanged(): void {
+    this.#variableWake.resolve();
+    this.#variableWake = Promise.withResolvers();
+    for (const runner of this.runners.values()) for (const task of runner.tasks) task.refresh();
+  }
+
+  #later(work: () => void): void {
+    this.#deps.clock.setTimer(scheduleMs, work);
+  }
+
+  #end(work: Promise<unknown> | undefined): void {
+    const done = Promise.resolve(work).finally(() => this.#ends.delete(done));
+    this.#ends.add(done);
+  }
+}
+
+/** Why the one client cannot take a job. */
+function whyNot(job: Json): Json | undefined {
+  const [group] = job["TaskGroups"] as readonly { Tasks: readonly { Driver: string; Resources: { CPU: number; MemoryMB: number } }[] }[];
+  const sum = (field: "CPU" | "MemoryMB"): number => (group?.Tasks ?? []).reduce((total, { Resources }) => total + Resources[field], 0);
+  const common = { NodesEvaluated: 1, NodesFiltered: 0, NodesExhausted: 0, ConstraintFiltered: null, DimensionExhausted: null };
+  const unknown = group?.Tasks.find(({ Driver }) => Driver !== "docker" && Driver !== "raw_exec")?.Driver;
+  if (unknown !== undefined) return { ...common, NodesFiltered: 1, ConstraintFiltered: { [`missing drivers "${unknown}"`]: 1 } };
+  if (sum("MemoryMB") > fakeNode.memoryMB) return { ...common, NodesExhausted: 1, DimensionExhausted: { memory: 1 } };
+  if (sum("CPU") > fakeNode.mhz) return { ...common, NodesExhausted: 1, DimensionExhausted: { cpu: 1 } };
+  return undefined;
+}
+
+/** An allocation with a network of its own has an address once its client has made it. */
+function networkOf(job: Json, { ClientStatus }: Json): Json {
+  const [group] = job["TaskGroups"] as readonly { Networks?: readonly { Mode: string }[] }[];
+  if (group?.Networks?.[0]?.Mode !== "bridge" || ClientStatus !== "running") return {};
+  return { NetworkStatus: { Address: fakeNode.address, AddressIPv6: "", InterfaceName: "eth0", DNS: null } };
+}
+
+function defaults(job: Json): Json {
+  return { Priority: 50, Region: "global", Namespace: "default", ...job };
+}
+
+function withoutIndexes({
+  CreateIndex: _c,
+  ModifyIndex: _m,
+  JobModifyIndex: _j,
+  Version: _v,
+  SubmitTime: _s,
+  Status: _t,
+  Stop: _p,
+  ...rest
+}: Json): string {
+  return JSON.stringify(Object.entries(rest).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}

@@ -1,0 +1,231 @@
+import { fits } from "./bexpr.ts";
+import { fakeNode, type FakeCluster } from "./cluster.ts";
+import { groupUse } from "../../process-provider/group-use.ts";
+import { systemClock } from "@virtual-kubelet/kube-client";
+import type { FakeRequest } from "./start-fake-nomad.ts";
+import type { Json } from "./state.ts";
+import { jobProblem } from "./validate-job.ts";
+
+/** What is answered: JSON, or text. */
+export interface Answer {
+  readonly status?: number;
+  readonly text?: string;
+  readonly json?: unknown;
+  readonly index?: number;
+  readonly nextToken?: string;
+}
+
+interface RouteDeps {
+  readonly cluster: FakeCluster;
+  readonly signal: AbortSignal;
+}
+
+type Route = (match: readonly string[], request: FakeRequest, body: string, deps: RouteDeps) => Answer | Promise<Answer>;
+
+/** The most that a variable's items may be. */
+const maxVariableBytes = 65_536;
+
+const routes: readonly (readonly [method: string, pattern: RegExp, route: Route])[] = [
+  ["GET", /^\/v1\/status\/leader$/, () => ({ json: "127.0.0.1:4647" })],
+  [
+    "GET",
+    /^\/v1\/namespace\/(.+)$/,
+    ([name]) => (name === "default" ? { json: { Name: name } } : { status: 404, text: "Namespace not found" }),
+  ],
+  ["PUT", /^\/v1\/jobs$/, (_, __, body, { cluster }) => register(body, cluster)],
+  [
+    "GET",
+    /^\/v1\/jobs$/,
+    (_, { query }, __, { cluster: { state } }) => list([...state.jobs.values()].map(jobStub), query, state.indexes.jobs),
+  ],
+  [
+    "GET",
+    /^\/v1\/job\/([^/]+)$/,
+    ([id = ""], _, __, { cluster: { state } }) => found(state.jobs.get(id), "job not found", state.indexes.jobs),
+  ],
+  [
+    "DELETE",
+    /^\/v1\/job\/([^/]+)$/,
+    ([id = ""], { query }, _, { cluster }) => ({ json: cluster.deregister(id, query.get("purge") === "true"), index: cluster.state.index }),
+  ],
+  [
+    "GET",
+    /^\/v1\/job\/([^/]+)\/allocations$/,
+    ([id = ""], _, __, { cluster }) => ({ json: cluster.allocationsOf(id).map(allocStub), index: cluster.state.indexes.allocs }),
+  ],
+  ["GET", /^\/v1\/allocations$/, (_, { query }, __, deps) => allocations(query, deps)],
+  [
+    "GET",
+    /^\/v1\/allocation\/([^/]+)$/,
+    ([id = ""], _, __, { cluster: { state } }) => found(state.allocs.get(id), "alloc not found", state.indexes.allocs),
+  ],
+  ["GET", /^\/v1\/evaluations$/, (_, { query }, __, { cluster: { state } }) => list([...state.evals.values()], query, state.indexes.evals)],
+  [
+    "GET",
+    /^\/v1\/var\/(.+)$/,
+    ([path = ""], _, __, { cluster: { state } }) => found(state.variables.get(path), "variable not found", state.indexes.vars),
+  ],
+  ["PUT", /^\/v1\/var\/(.+)$/, ([path = ""], { query }, body, { cluster }) => writeVariable(path, query, body, cluster)],
+  [
+    "DELETE",
+    /^\/v1\/var\/(.+)$/,
+    ([path = ""], _, __, { cluster }) => {
+      cluster.deleteVariable(path);
+      return { json: null };
+    },
+  ],
+  ["GET", /^\/v1\/nodes$/, (_, __, ___, { cluster: { state } }) => ({ json: [node()], index: state.indexes.nodes })],
+  ["GET", /^\/v1\/client\/allocation\/([^/]+)\/stats$/, ([id = ""], _, __, { cluster }) => stats(id, cluster)],
+  ["PUT", /^\/v1\/client\/allocation\/([^/]+)\/signal$/, ([id = ""], _, body, { cluster }) => signalTask(id, body, cluster)],
+];
+
+/** What Nomad answers. */
+export async function answer(request: FakeRequest, body: string, deps: RouteDeps): Promise<Answer> {
+  for (const [method, pattern, route] of routes) {
+    const match = request.method === method ? pattern.exec(request.path) : null;
+    if (match) return route(match.slice(1), request, body, deps);
+  }
+  return { status: 404, text: `no handler for ${request.method} ${request.path}` };
+}
+
+function register(body: string, cluster: FakeCluster): Answer {
+  let request: { Job?: Json; EnforceIndex?: boolean; JobModifyIndex?: number };
+  try {
+    request = JSON.parse(body) as typeof request;
+  } catch {
+    return { status: 400, text: "unexpected EOF" };
+  }
+  const { Job: job, EnforceIndex, JobModifyIndex = 0 } = request;
+  if (!job) return { status: 400, text: "Job must be specified" };
+  const problem = jobProblem(job);
+  if (problem !== undefined) return { status: 500, text: problem };
+  const known = cluster.state.jobs.get(String(job["ID"]));
+  if (EnforceIndex && JobModifyIndex === 0 && known) return { status: 500, text: "Enforcing job modify index 0: job already exists" };
+  if (EnforceIndex && JobModifyIndex !== 0 && known?.["JobModifyIndex"] !== JobModifyIndex)
+    return {
+      status: 500,
+      text: known
+        ? `Enforcing job modify index ${JobModifyIndex}: job exists with conflicting job modify index: ${String(known["JobModifyIndex"])}`
+        : `Enforcing job modify index ${JobModifyIndex}: job does not exist`,
+    };
+  return { json: cluster.register(job), index: cluster.state.index };
+}
+
+async function allocations(query: URLSearchParams, { cluster: { state }, signal }: RouteDeps): Promise<Answer> {
+  const index = Number(query.get("index") ?? 0);
+  if (index > 0 && state.indexes.allocs <= index) await untilChanged(index, parseWait(query.get("wait")), state, signal);
+  return list(
+    [...state.allocs.values()].map((each) => ({ ...allocStub(each), Job: each["Job"] })),
+    query,
+    state.indexes.allocs,
+    ({ Job: _, ...stub }) => stub,
+  );
+}
+
+/** Waits until any allocation has changed, whatever the filter. */
+function untilChanged(index: number, waitMs: number, state: FakeCluster["state"], signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      stop();
+      timer[Symbol.dispose]();
+      signal.removeEventListener("abort", end);
+      resolve();
+    };
+    const stop = state.listen(0, () => void (state.indexes.allocs > index && end()));
+    const timer = systemClock.setTimer(waitMs, end);
+    signal.addEventListener("abort", end, { once: true });
+  });
+}
+
+function list(objects: readonly Json[], query: URLSearchParams, index: number, show: (object: Json) => Json = (object) => object): Answer {
+  const filter = query.get("filter");
+  let kept: readonly Json[];
+  try {
+    kept = filter === null ? objects : objects.filter((object) => fits(filter, object));
+  } catch (error) {
+    return { status: 400, text: String(error) };
+  }
+  const perPage = Number(query.get("per_page") ?? 0);
+  const from = Number(query.get("next_token") ?? 0);
+  const page = perPage > 0 ? kept.slice(from, from + perPage) : kept;
+  const next = perPage > 0 && from + perPage < kept.length ? String(from + perPage) : undefined;
+  return { json: page.map(show), index, ...(next !== undefined && { nextToken: next }) };
+}
+
+function writeVariable(path: string, query: URLSearchParams, body: string, cluster: FakeCluster): Answer {
+  const { Items = {} } = JSON.parse(body) as { Items?: Record<string, string> };
+  const size = Object.entries(Items).reduce((sum, [key, value]) => sum + Buffer.byteLength(key) + Buffer.byteLength(value), 0);
+  if (size > maxVariableBytes) return { status: 400, text: "variables are limited to 64KiB in total size" };
+  const known = cluster.state.variables.get(path);
+  const cas = query.get("cas");
+  if (cas !== null && Number(cas) !== Number(known?.["ModifyIndex"] ?? 0)) return { status: 409, json: known };
+  return { json: cluster.writeVariable(path, Items), index: cluster.state.index };
+}
+
+function signalTask(id: string, body: string, { runners }: FakeCluster): Answer {
+  const { Task, Signal } = JSON.parse(body) as { Task: string; Signal: NodeJS.Signals };
+  const runner = runners.get(id);
+  if (!runner) return { status: 404, text: `Unknown allocation "${id}"` };
+  const group = runner.task(Task)?.group;
+  if (!group) return { status: 500, text: "Task not running" };
+  group.signal(Signal);
+  return { json: {} };
+}
+
+function stats(id: string, { runners }: FakeCluster): Answer {
+  const runner = runners.get(id);
+  if (!runner) return { status: 404, text: `Unknown allocation "${id}"` };
+  const Timestamp = systemClock.now() * 1e6;
+  const Tasks = Object.fromEntries(
+    runner.tasks.flatMap(({ task, group }) => {
+      const pid = group?.child.pid;
+      if (pid === undefined) return [];
+      const { rssBytes } = groupUse(pid);
+      const CpuStats = { TotalTicks: 2.77, Percent: 0.1, Measured: ["Percent"] };
+      const MemoryStats = { RSS: rssBytes, Cache: 0, Usage: rssBytes, Measured: ["RSS", "Cache", "Usage"] };
+      return [[task.Name, { Pids: null, ResourceUsage: { CpuStats, MemoryStats, DeviceStats: null }, Timestamp }]];
+    }),
+  );
+  return { json: { Tasks, Timestamp } };
+}
+
+function node(): Json {
+  const driver = { Detected: true, Healthy: true, HealthDescription: "Healthy", Attributes: {} };
+  return {
+    ID: fakeNode.id,
+    Name: fakeNode.name,
+    Address: fakeNode.address,
+    Datacenter: "dc1",
+    NodePool: "default",
+    Status: "ready",
+    SchedulingEligibility: "eligible",
+    Drain: false,
+    Version: "2.0.6-dev",
+    Drivers: { docker: driver, raw_exec: driver },
+    NodeResources: {
+      Cpu: { CpuShares: fakeNode.mhz, TotalCpuCores: 2 },
+      Memory: { MemoryMB: fakeNode.memoryMB },
+      Disk: { DiskMB: 258_019 },
+      Devices: null,
+    },
+    ReservedResources: { Cpu: { CpuShares: 0 }, Memory: { MemoryMB: 0 }, Disk: { DiskMB: 0 } },
+  };
+}
+
+function found(object: Json | undefined, problem: string, index: number): Answer {
+  return object ? { json: object, index } : { status: 404, text: problem };
+}
+
+function jobStub({ TaskGroups: _, ...stub }: Json): Json {
+  return stub;
+}
+
+/** Lists of allocations do not tell of network and job. Source: fixture 03. */
+function allocStub({ Job: _, NetworkStatus: __, ...stub }: Json): Json {
+  return stub;
+}
+
+function parseWait(text: string | null): number {
+  const [, amount = "300", unit = "s"] = /^(\d+)(s|m|ms)$/.exec(text ?? "") ?? [];
+  return Number(amount) * (unit === "m" ? 60_000 : unit === "ms" ? 1 : 1000);
+}

@@ -1,0 +1,132 @@
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { systemClock } from "@virtual-kubelet/kube-client";
+import { startReaper } from "@virtual-kubelet/testing";
+import { WebSocketServer } from "ws";
+import { FakeCluster } from "./cluster.ts";
+import { serveExec } from "./exec.ts";
+import { answer, type Answer } from "./routes.ts";
+import { serveEvents, serveLogs } from "./streams.ts";
+
+/** What becomes of a request instead of its answer. */
+export type FakeFault =
+  | { readonly status: number; readonly text: string }
+  /** The connection breaks before anything was done. */
+  | "drop"
+  /** It is done, and the connection breaks. */
+  | "lose-reply"
+  /** Half of the answer comes. */
+  | "cut";
+
+/** A request, as the fake has seen it. */
+export interface FakeRequest {
+  readonly method: string;
+  /** Without the query. */
+  readonly path: string;
+  readonly query: URLSearchParams;
+}
+
+/** A Nomad that runs its tasks as processes of this machine. */
+export interface FakeNomad extends AsyncDisposable {
+  readonly address: string;
+  readonly cluster: FakeCluster;
+  /** All requests so far, in their order. */
+  readonly requests: FakeRequest[];
+  /** Decides for each request whether something goes wrong. */
+  fault: ((request: FakeRequest) => FakeFault | undefined) | undefined;
+  /** Tokens that are taken; `undefined`: there are no ACLs. */
+  tokens: ReadonlySet<string> | undefined;
+  /** Breaks all connections, as a server that is restarted. */
+  breakConnections(): void;
+}
+
+/**
+ * Starts a Nomad for tests: a state machine with Nomad's answers, indexes, blocking queries, events, log and exec frames, that
+ * refuses what Nomad refuses. Its shapes are those of `providers/nomad/fixtures`, and the contract tests run on it and on
+ * a real agent.
+ */
+export async function startFakeNomad(): Promise<FakeNomad> {
+  const directory = mkdtempSync(join(tmpdir(), "vk-fake-nomad-"));
+  const reaper = startReaper();
+  const cluster = new FakeCluster({ clock: systemClock, reaper, directory });
+  const sockets = new Set<Socket>();
+  const over = new AbortController();
+  const server = createServer((request, response) => void handle(request, response));
+  server.on("connection", (socket) => {
+    sockets.add(socket);
+    socket.on("error", () => {});
+    socket.once("close", () => sockets.delete(socket));
+  });
+  const webSockets = new WebSocketServer({ noServer: true, perMessageDeflate: false });
+  server.on("upgrade", (request, socket, head) => {
+    note(request);
+    webSockets.handleUpgrade(request, socket, head, (webSocket) =>
+      serveExec(webSocket, { cluster, reaper, url: new URL(request.url ?? "", "http://fake"), isAllowed: isAllowed(request) }),
+    );
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+
+  const fake: FakeNomad = {
+    address: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    cluster,
+    requests: [],
+    fault: undefined,
+    tokens: undefined,
+    breakConnections() {
+      for (const socket of sockets) socket.destroy();
+    },
+    async [Symbol.asyncDispose]() {
+      over.abort(new Error("the fake Nomad ends"));
+      for (const client of webSockets.clients) client.terminate();
+      server.close();
+      for (const socket of sockets) socket.destroy();
+      await cluster.dispose();
+      reaper[Symbol.dispose]();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+  return fake;
+
+  function note(request: IncomingMessage): FakeRequest {
+    const url = new URL(request.url ?? "", "http://fake");
+    const seen = { method: request.method ?? "", path: decodeURIComponent(url.pathname), query: url.searchParams };
+    fake.requests.push(seen);
+    return seen;
+  }
+
+  function isAllowed(request: IncomingMessage): boolean {
+    return fake.tokens === undefined || fake.tokens.has(String(request.headers["x-nomad-token"] ?? ""));
+  }
+
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const seen = note(request);
+    const fault = fake.fault?.(seen);
+    if (fault === "drop") return void request.socket.destroy();
+    let body = "";
+    for await (const chunk of request.setEncoding("utf8")) body += String(chunk);
+    if (typeof fault === "object") return send(response, { status: fault.status, text: fault.text });
+    if (!isAllowed(request) && seen.path !== "/v1/status/leader") return send(response, { status: 403, text: "Permission denied" });
+    if (seen.path === "/v1/event/stream") return serveEvents(response, seen.query, cluster);
+    if (seen.path.startsWith("/v1/client/fs/logs/")) return serveLogs(response, seen, cluster);
+    const given = await answer(seen, body, { cluster, signal: over.signal });
+    if (fault === "lose-reply") return void request.socket.destroy();
+    send(response, given, fault === "cut");
+  }
+}
+
+function send(response: ServerResponse, { status = 200, text, json, index, nextToken }: Answer, isCut = false): void {
+  const body = json === undefined ? (text ?? "") : JSON.stringify(json);
+  response.writeHead(status, {
+    "content-type": json === undefined ? "text/plain; charset=utf-8" : "application/json",
+    "content-length": Buffer.byteLength(body),
+    ...(index !== undefined && { "X-Nomad-Index": String(index), "X-Nomad-Knownleader": "true", "X-Nomad-Lastcontact": "0" }),
+    ...(nextToken !== undefined && { "X-Nomad-Nexttoken": nextToken }),
+  });
+  if (!isCut) return void response.end(body);
+  response.write(body.slice(0, Math.floor(body.length / 2)), () => response.destroy());
+}

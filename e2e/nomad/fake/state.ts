@@ -1,0 +1,105 @@
+import { randomUUID } from "node:crypto";
+
+/** JSON of Nomad, as it stands in the recorded answers. */
+export type Json = Record<string, unknown>;
+
+/** An event of the stream. */
+export interface FakeEvent {
+  readonly Topic: string;
+  readonly Type: string;
+  readonly Key: string;
+  readonly Namespace: string;
+  readonly FilterKeys: readonly string[] | null;
+  readonly Index: number;
+  readonly Payload: Json;
+}
+
+/** How many writes' events are kept. Source: Nomad, `event_buffer_size`. */
+const eventBufferSize = 100;
+
+type Table = "jobs" | "allocs" | "evals" | "vars" | "nodes";
+
+/** What Nomad's servers agree on: every write has an index, wakes who waits for its table, and is told as events. */
+export class FakeState {
+  readonly jobs: Map<string, Json> = new Map();
+  readonly allocs: Map<string, Json> = new Map();
+  readonly evals: Map<string, Json> = new Map();
+  readonly variables: Map<string, Json> = new Map();
+  /** The highest index of each table. */
+  readonly indexes: Record<Table, number> = { jobs: 1, allocs: 1, evals: 1, vars: 1, nodes: 8 };
+  readonly #frames: { readonly Index: number; readonly Events: readonly FakeEvent[] }[] = [];
+  readonly #listeners = new Set<(frame: { readonly Index: number; readonly Events: readonly FakeEvent[] }) => void>();
+  #index = 10;
+
+  get index(): number {
+    return this.#index;
+  }
+
+  /** One write. */
+  write(tables: readonly Table[], change: (index: number) => readonly Omit<FakeEvent, "Index" | "Namespace">[]): number {
+    const index = ++this.#index;
+    for (const table of tables) this.indexes[table] = index;
+    const Events = structuredClone(change(index)).map((event) => ({ ...event, Namespace: "default", Index: index }));
+    if (Events.length > 0) {
+      this.#frames.push({ Index: index, Events });
+      if (this.#frames.length > eventBufferSize) this.#frames.shift();
+    }
+    for (const listener of this.#listeners) listener({ Index: index, Events });
+    return index;
+  }
+
+  /** Calls back for every write; what is still kept from an index on comes first. */
+  listen(from: number, listener: (frame: { readonly Index: number; readonly Events: readonly FakeEvent[] }) => void): () => void {
+    if (from > 0) for (const frame of this.#frames) if (frame.Index >= from) listener(frame);
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Indexes begin anew, as after a restore from a backup. */
+  goBack(): void {
+    this.#index = 10;
+    for (const table of Object.keys(this.indexes) as Table[]) this.indexes[table] = 5;
+    for (const each of [...this.jobs.values(), ...this.allocs.values()])
+      for (const field of ["CreateIndex", "ModifyIndex", "JobModifyIndex"]) if (each[field] !== undefined) each[field] = 4;
+    this.#frames.length = 0;
+  }
+
+  /** Throws listeners away, as a server that is restarted. */
+  get listeners(): number {
+    return this.#listeners.size;
+  }
+
+  newEvaluation(jobId: string, fields: Json): Json {
+    const evaluation: Json = { ID: randomUUID(), JobID: jobId, Namespace: "default", Priority: 50, Status: "pending", ...fields };
+    this.evals.set(String(evaluation["ID"]), evaluation);
+    return evaluation;
+  }
+}
+
+/** The event that tells of an evaluation. */
+export function evaluationEvent(evaluation: Json, type: string): Omit<FakeEvent, "Index" | "Namespace"> {
+  return {
+    Topic: "Evaluation",
+    Type: type,
+    Key: String(evaluation["ID"]),
+    FilterKeys: [String(evaluation["JobID"]), ""],
+    Payload: { Evaluation: evaluation },
+  };
+}
+
+/** The event that tells of an allocation: all of it but its job. */
+export function allocationEvent(allocation: Json, type: string): Omit<FakeEvent, "Index" | "Namespace"> {
+  const { Job: _, ...shown } = allocation;
+  return {
+    Topic: "Allocation",
+    Type: type,
+    Key: String(allocation["ID"]),
+    FilterKeys: [String(allocation["JobID"]), ""],
+    Payload: { Allocation: shown },
+  };
+}
+
+/** The event that tells of a job. */
+export function jobEvent(job: Json, type: string): Omit<FakeEvent, "Index" | "Namespace"> {
+  return { Topic: "Job", Type: type, Key: String(job["ID"]), FilterKeys: null, Payload: { Job: job } };
+}

@@ -1,0 +1,249 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { Clock } from "@virtual-kubelet/core";
+import type { Reaper } from "@virtual-kubelet/testing";
+import { spawnCommand, type ProcessGroup } from "../../process-provider/spawn-command.ts";
+import { renderTemplate } from "./render-template.ts";
+import type { Json } from "./state.ts";
+import { TaskLog } from "./task-log.ts";
+
+/** A task of a job, as it was registered. */
+export interface FakeTask {
+  readonly Name: string;
+  readonly Driver: string;
+  readonly Config: Readonly<Record<string, unknown>>;
+  readonly Env?: Readonly<Record<string, string>> | null;
+  readonly Lifecycle?: { readonly Hook: string; readonly Sidecar: boolean } | null;
+  readonly RestartPolicy?: RestartPolicy | null;
+  readonly KillTimeout?: number;
+  readonly Templates?: readonly { EmbeddedTmpl: string; DestPath: string; Envvars?: boolean }[] | null;
+}
+
+/** How a task is started again. Nanoseconds. */
+export interface RestartPolicy {
+  readonly Attempts: number;
+  readonly Interval: number;
+  readonly Delay: number;
+  readonly Mode: string;
+}
+
+/** What a task runs in. */
+export interface TaskDeps {
+  readonly clock: Clock;
+  readonly reaper: Reaper;
+  readonly directory: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly restartPolicy: RestartPolicy;
+  readonly isBatch: boolean;
+  readonly variable: (path: string) => Json | undefined;
+  /** Resolves when any variable has changed. */
+  readonly variableChange: (signal: AbortSignal) => Promise<void>;
+  readonly onChange: () => void;
+}
+
+const maxEvents = 10;
+
+/** Runs one task: templates, process, restarts. */
+export class TaskRunner {
+  readonly task: FakeTask;
+  readonly state: Json & { State: "pending" | "running" | "dead"; Failed: boolean; Restarts: number; Events: Json[] } = {
+    State: "pending",
+    Failed: false,
+    Restarts: 0,
+    LastRestart: null,
+    StartedAt: null,
+    FinishedAt: null,
+    Events: [],
+  };
+  readonly logs: { readonly stdout: TaskLog; readonly stderr: TaskLog };
+  /** Resolves when it has ended for good. */
+  readonly done: Promise<void>;
+  readonly #deps: TaskDeps;
+  readonly #done = Promise.withResolvers<void>();
+  readonly #killed = new AbortController();
+  readonly #env: Record<string, string> = {};
+  #group: ProcessGroup | undefined;
+  #killTimeout: number;
+
+  constructor(task: FakeTask, deps: TaskDeps) {
+    this.task = task;
+    this.#deps = deps;
+    this.#killTimeout = task.KillTimeout ?? 5e9;
+    this.done = this.#done.promise;
+    mkdirSync(deps.directory, { recursive: true });
+    this.logs = { stdout: new TaskLog(), stderr: new TaskLog() };
+    this.event("Received", "Task received by client");
+  }
+
+  get group(): ProcessGroup | undefined {
+    return this.state.State === "running" ? this.#group : undefined;
+  }
+
+  get env(): Readonly<Record<string, string>> {
+    return { ...this.#deps.env, ...this.task.Env, ...this.#env, NOMAD_TASK_NAME: this.task.Name };
+  }
+
+  set killTimeout(nanoseconds: number) {
+    this.#killTimeout = nanoseconds;
+  }
+
+  event(Type: string, DisplayMessage: string, fields: Json = {}): void {
+    this.state.Events.push({
+      Type,
+      Time: this.#deps.clock.now() * 1e6,
+      DisplayMessage,
+      Message: "",
+      Details: {},
+      ExitCode: 0,
+      Signal: 0,
+      ...fields,
+    });
+    if (this.state.Events.length > maxEvents) this.state.Events.shift();
+    this.#deps.onChange();
+  }
+
+  /** Runs until it has ended for good. The one that fails is dead when its siblings are, as with Nomad. */
+  async run(onFailure: () => Promise<void>): Promise<void> {
+    const { signal } = this.#killed;
+    this.event("Task Setup", "Building Task Directory");
+    const attempts: number[] = [];
+    for (;;) {
+      if (!(await this.#render(signal))) break;
+      const exitCode = await this.#once();
+      if (signal.aborted) break;
+      const isPrestart = this.task.Lifecycle?.Hook === "prestart" && !this.task.Lifecycle.Sidecar;
+      if (exitCode === 0 && (isPrestart || (this.#deps.isBatch && !this.task.Lifecycle))) break;
+      const { Attempts, Interval, Delay, Mode } = this.task.RestartPolicy ?? this.#deps.restartPolicy;
+      const now = this.#deps.clock.monotonic();
+      const recent = attempts.filter((at) => now - at < Interval / 1e6);
+      if (recent.length >= Attempts && Mode === "fail") {
+        this.state.Failed = true;
+        this.event("Not Restarting", Attempts === 0 ? "Policy allows no restarts" : "Exceeded allowed attempts", { FailsTask: true });
+        await onFailure();
+        break;
+      }
+      const delayMs = recent.length >= Attempts ? Interval / 1e6 - (now - (recent[0] ?? now)) : Delay / 1e6;
+      attempts.push(now);
+      Object.assign(this.state, { State: "pending", Restarts: this.state.Restarts + 1, LastRestart: this.#time() });
+      this.event("Restarting", `Task restarting in ${Math.round(delayMs)}ms`, { Details: { start_delay: String(delayMs * 1e6) } });
+      await this.#deps.clock.sleep(delayMs, signal).catch(() => {});
+      if (signal.aborted) break;
+    }
+    this.#end();
+  }
+
+  /** Ends it: asks, waits for its time-out, kills. */
+  async kill(
+    reason: readonly [type: string, message: string] = ["Killing", "Sent interrupt. Waiting 5s before force killing"],
+  ): Promise<void> {
+    if (this.state.State === "dead") return;
+    this.#killed.abort(new Error("killed"));
+    if (reason[0] !== "Killing") this.event(...reason);
+    const group = this.#group;
+    if (!group || this.state.State !== "running") {
+      this.#end();
+      return;
+    }
+    this.event("Killing", "Sent interrupt.", { Details: { kill_timeout: `${this.#killTimeout / 1e9}s` } });
+    group.signal("SIGTERM");
+    using _timer = this.#deps.clock.setTimer(this.#killTimeout / 1e6, () => group.signal("SIGKILL"));
+    await this.done;
+  }
+
+  /** It never runs: its allocation is over. */
+  #end(): void {
+    if (this.state.State === "dead") return;
+    this.state.State = "dead";
+    if (this.state["StartedAt"] !== null) this.state["FinishedAt"] = this.#time();
+    if (this.#killed.signal.aborted && this.state["StartedAt"] !== null) this.event("Killed", "Task successfully killed");
+    this.logs.stdout.end();
+    this.logs.stderr.end();
+    this.#deps.onChange();
+    this.#done.resolve();
+  }
+
+  /** Writes the templates' files. @returns whether they could be, before it was killed */
+  async #render(signal: AbortSignal): Promise<boolean> {
+    let told = "";
+    while (!signal.aborted) {
+      const missing = this.#tryRender();
+      if (missing === undefined) return true;
+      if (missing !== told) this.event("Template", `Missing: nomad.var.block(${missing}@default.global)`);
+      told = missing;
+      await this.#deps.variableChange(signal).catch(() => {});
+    }
+    return false;
+  }
+
+  /** @returns the variable that is missing */
+  #tryRender(): string | undefined {
+    for (const { EmbeddedTmpl, DestPath, Envvars } of this.task.Templates ?? []) {
+      const rendered = renderTemplate(EmbeddedTmpl, this.#deps.variable);
+      if ("missing" in rendered) return rendered.missing;
+      const path = join(this.#deps.directory, DestPath);
+      mkdirSync(dirname(path), { recursive: true });
+      writeFileSync(path, rendered.text);
+      if (!Envvars) continue;
+      for (const line of rendered.text.toString().split("\n")) {
+        const [, name, value] = /^([A-Za-z_][\w./]*)=(.*)$/.exec(line) ?? [];
+        if (name !== undefined && value !== undefined) this.#env[name] = JSON.parse(value) as string;
+      }
+    }
+    return undefined;
+  }
+
+  /** The files again, as variables have changed. */
+  refresh(): void {
+    if (this.state.State === "running") this.#tryRender();
+  }
+
+  /** The words of a command, with what the client puts in and with mounted folders where they really are. */
+  words(raw: readonly string[]): string[] {
+    const binds = ((this.task.Config["volumes"] ?? []) as readonly string[]).map((bind) => bind.split(":"));
+    return raw.map((word) => {
+      for (const [source = "", target = ""] of binds)
+        if (word === target || word.startsWith(`${target}/`)) return join(this.#deps.directory, source) + word.slice(target.length);
+      return word;
+    });
+  }
+
+  async #once(): Promise<number> {
+    const { reaper, directory } = this.#deps;
+    const image = this.task.Config["image"];
+    if (typeof image === "string" && image.startsWith("missing/")) {
+      const text = `Failed to pull \`${image}\`: API error (404): pull access denied`;
+      this.event("Driver Failure", text, { Details: { driver_error: text } });
+      return -1;
+    }
+    const { Config } = this.task;
+    const interpolate = (text: string): string =>
+      text
+        .replaceAll(/\$\{env\["([^"]+)"\]\}/g, (_, name: string) => this.env[name] ?? "")
+        .replaceAll("$${", "${")
+        .replaceAll("%%{", "%{");
+    const list = (key: string): string[] => ((Config[key] ?? []) as string[]).map(interpolate);
+    const command = typeof Config["command"] === "string" ? [interpolate(Config["command"])] : [];
+    const group = spawnCommand(
+      { command: this.words([...list("entrypoint"), ...command, ...list("args")]), env: this.env, cwd: directory, stdin: false },
+      reaper,
+    );
+    this.#group = group;
+    this.state.State = "running";
+    this.state["StartedAt"] = this.#time();
+    this.event("Started", "Task started by client");
+    const copied = (["stdout", "stderr"] as const).map(async (name) => {
+      for await (const chunk of group.child[name] ?? []) this.logs[name].append(chunk as Buffer);
+    });
+    const exitCode = await group.exited;
+    await Promise.allSettled(copied);
+    this.event("Terminated", `Exit Code: ${exitCode}`, {
+      ExitCode: exitCode,
+      Details: { exit_code: String(exitCode), oom_killed: "false" },
+    });
+    return exitCode;
+  }
+
+  #time(): string {
+    return new Date(this.#deps.clock.now()).toISOString();
+  }
+}
