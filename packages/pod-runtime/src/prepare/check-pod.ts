@@ -27,12 +27,11 @@ export function checkPod(pod: DeepReadonly<Pod>, policy: PodPolicy): void {
   const refusals = refusalsOf(pod, policy);
   const [first] = refusals;
   if (first) {
-    const reasons = refusals.map(({ fieldPath, what, setting }) =>
-      setting === undefined
-        ? `${fieldPath} asks for ${what}, which this node cannot do`
-        : `${fieldPath} asks for ${what}, which this node does not allow: set policy.${setting} in the provider's configuration to allow it`,
+    const fields = refusals.map(
+      ({ fieldPath, what, setting }) => `${fieldPath} (${what}; ${setting ? `policy.${setting} allows it` : "no setting allows it"})`,
     );
-    throw new UnsupportedError(reasons.join("; "), { fieldPath: first.fieldPath });
+    const message = `not allowed on this node: ${fields.join(", ")}; the policy is in the provider's configuration`;
+    throw new UnsupportedError(message, { fieldPath: first.fieldPath });
   }
   const forbidden = forbiddenSysctl(pod, policy.sysctls ?? []);
   if (forbidden !== undefined) throw new TerminalError(`Pod was rejected: ${forbidden}`, { reason: "SysctlForbidden" });
