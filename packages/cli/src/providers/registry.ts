@@ -14,6 +14,7 @@ export const packageScope = "@virtual-kubelet";
 export const builtInProviders: readonly BuiltInProvider[] = [
   { name: "docker", aliases: [], load: async () => (await import("@virtual-kubelet/provider-docker")).provider },
   { name: "mock", aliases: [], load: async () => (await import("@virtual-kubelet/provider-mock")).provider },
+  { name: "nomad", aliases: [], load: async () => (await import("@virtual-kubelet/provider-nomad")).provider },
 ];
 
 /** The built-in provider of that name or alias. */
