@@ -68,7 +68,7 @@ export class MortalRuntime {
       return await make();
     } finally {
       this.#dieAt(call, "after");
-      // oxlint-disable-next-line no-unsafe-finally -- a dead program hears neither answers nor errors
+      // A dead program hears neither answers nor errors.
       if (this.#isDead) await new Promise<never>(() => {});
     }
   }

@@ -1,0 +1,353 @@
+import { isNotFound, isUnavailable, UnsupportedError } from "@virtual-kubelet/errdefs";
+import { describe, expect, test } from "vitest";
+import { labelNames } from "../runtime/labels.ts";
+import { FakeResolvedPod } from "../test-support/fake-resolved-pod.ts";
+import { FakeStorage } from "../test-support/fake-storage.ts";
+import { NodeRig } from "../test-support/node-rig.ts";
+import { podWith } from "../test-support/pod-rig.ts";
+
+const ref = { namespace: "default", name: "web", uid: "u1" };
+
+async function runningRig(pod = podWith({}), ends?: ConstructorParameters<typeof NodeRig>[0]): Promise<NodeRig> {
+  const rig = new NodeRig(ends);
+  rig.start();
+  await rig.create(pod);
+  await rig.clock.advance(0);
+  return rig;
+}
+
+describe("a pod", () => {
+  test("is run, told of, listed with its tag, and removed when it is deleted", async () => {
+    const rig = await runningRig();
+    const { provider, signal } = rig;
+
+    expect(rig.status("u1")).toMatchObject({ phase: "Running", podIP: "10.0.0.1", containerStatuses: [{ ready: true, started: true }] });
+    const [listed] = (await provider.getPods(signal)).pods;
+    expect(listed).toMatchObject({ ref, owner: { clusterId: "c", nodeName: "n" }, createdAt: "2026-01-01T00:00:00Z" });
+
+    await provider.deletePod(ref, { gracePeriodSeconds: 5 }, signal);
+    await rig.clock.advance(0);
+    expect(rig.program.updates.at(-1)).toEqual({ ref, gone: true });
+    expect(await provider.getPods(signal)).toEqual({ pods: [], complete: true });
+    await expect(provider.getPod(ref, signal)).rejects.toSatisfy(isNotFound);
+    await expect(provider.deletePod(ref, { gracePeriodSeconds: 5 }, signal)).rejects.toSatisfy(isNotFound);
+  });
+
+  test("is created once, however often it is asked for", async () => {
+    const rig = await runningRig();
+
+    await Promise.all([rig.create(podWith({})), rig.provider.getPods(rig.signal)]);
+    await rig.clock.advance(60_000);
+
+    expect(rig.runtime.begun).toEqual(["app/0"]);
+  });
+
+  test("that is refused leaves nothing behind, and one that runs is not asked again", async () => {
+    const rig = new NodeRig();
+    const checkPod = (): never => {
+      throw new UnsupportedError("spec.hostPID: not allowed");
+    };
+    rig.start({ checkPod });
+    await expect(rig.create(podWith({}))).rejects.toThrow("spec.hostPID: not allowed");
+    expect([rig.runtime.sandboxes.size, (await rig.provider.getPods(rig.signal)).pods]).toEqual([0, []]);
+
+    rig.start();
+    await rig.create(podWith({}));
+    await rig.clock.advance(0);
+    rig.program.mortal.kill();
+    rig.start({ checkPod });
+    await rig.create(podWith({}));
+    expect(rig.runtime.begun).toEqual(["app/0"]);
+  });
+
+  test("gets a debugging container when it is updated", async () => {
+    const rig = await runningRig();
+
+    await rig.update(podWith({ ephemeralContainers: [{ name: "debug", image: "app:1" }] }));
+    await rig.clock.advance(0);
+
+    expect(rig.runtime.begun).toEqual(["app/0", "debug/0"]);
+    expect(rig.status("u1").ephemeralContainerStatuses).toMatchObject([{ name: "debug", state: { running: {} } }]);
+    await expect(rig.provider.updatePod(podWith({}), new FakeResolvedPod(), AbortSignal.abort(new Error("late")))).rejects.toThrow("late");
+  });
+
+  test("that is deleted again with less grace has less", async () => {
+    const rig = await runningRig();
+    rig.runtime.stuck.add("stopContainer");
+
+    await rig.provider.deletePod(ref, { gracePeriodSeconds: 30 }, rig.signal);
+    await rig.clock.advance(1_000);
+    rig.runtime.stuck.clear();
+    await rig.provider.deletePod(ref, { gracePeriodSeconds: 4 }, rig.signal);
+    await rig.clock.advance(0);
+
+    expect(rig.runtime.calls.filter((call) => call.startsWith("stopContainer"))).toEqual([
+      "stopContainer c2 30000",
+      "stopContainer c2 4000",
+    ]);
+    expect(rig.program.updates.at(-1)).toEqual({ ref, gone: true });
+  });
+
+  test("that is evicted fails, and stays for its logs", async () => {
+    const rig = await runningRig();
+
+    rig.provider.evictPod(ref, { message: 'Usage of EmptyDir volume "data" exceeds the limit "1Mi".' });
+    await rig.clock.advance(0);
+
+    expect(rig.status("u1")).toMatchObject({ phase: "Failed", reason: "Evicted", containerStatuses: [{ state: { terminated: {} } }] });
+    expect([rig.runtime.containers.size, rig.events.at(-2)]).toEqual([1, expect.stringContaining("Evicted: Usage of EmptyDir")]);
+  });
+});
+
+describe("after a restart of the program", () => {
+  test("pods go on as they are, before anybody asks for them", async () => {
+    const readinessProbe = { exec: { command: ["true"] } };
+    const rig = await runningRig(podWith({ containers: [{ name: "app", image: "app:1", readinessProbe }] }));
+    await rig.clock.advance(20_000);
+    const before = rig.status("u1");
+    expect(before.containerStatuses).toMatchObject([{ ready: true }]);
+
+    rig.program.mortal.kill();
+    rig.start();
+    await rig.clock.advance(0);
+    expect((await rig.provider.getPod(ref, rig.signal)).status).toEqual(before);
+    await rig.clock.advance(60_000);
+
+    expect([rig.status("u1"), rig.runtime.begun]).toEqual([before, ["app/0"]]);
+  });
+
+  test("what the runtime holds of a pod that is gone is listed by its labels, and ended in order", async () => {
+    const sidecar = { name: "side", image: "app:1", restartPolicy: "Always", lifecycle: { stopSignal: "SIGINT" } };
+    const rig = await runningRig(podWith({ initContainers: [sidecar] }));
+    rig.program.mortal.kill();
+    rig.pods.clear();
+    rig.start();
+    await rig.clock.advance(0);
+
+    const { pods } = await rig.provider.getPods(rig.signal);
+    expect(pods).toMatchObject([
+      {
+        ref,
+        owner: { clusterId: "c", nodeName: "n" },
+        status: {
+          initContainerStatuses: [{ name: "side", image: "app:1", state: { running: {} } }],
+          containerStatuses: [{ name: "app", containerID: "fake://c3", state: { running: {} } }],
+        },
+      },
+    ]);
+    await rig.provider.deletePod(ref, { gracePeriodSeconds: 7 }, rig.signal);
+    await rig.clock.advance(0);
+
+    const stops = rig.runtime.calls.filter((call) => call.startsWith("stopContainer"));
+    expect(stops).toEqual(["stopContainer c3 7000", "stopContainer c2 7000"]);
+    expect([rig.runtime.sandboxes.size, rig.runtime.containers.size]).toEqual([0, 0]);
+  });
+
+  test("a container that was made for a pod that is gone is removed, and never started", async () => {
+    const rig = new NodeRig();
+    rig.runtime.stuck.add("startContainer");
+    rig.start();
+    await rig.create(podWith({}));
+    await rig.clock.advance(0);
+    rig.program.mortal.kill();
+    rig.pods.clear();
+    rig.runtime.stuck.clear();
+
+    rig.start();
+    await rig.provider.deletePod(ref, { gracePeriodSeconds: 0 }, rig.signal);
+    await rig.clock.advance(60_000);
+
+    expect([rig.runtime.begun, rig.runtime.containers.size]).toEqual([[], 0]);
+  });
+
+  test("an end that nobody saw is told with what the container wrote about it", async () => {
+    const rig = new NodeRig({ "app/0": { afterMs: 5_000, exitCode: 3 } });
+    const storage = new FakeStorage();
+    rig.start({ storage });
+    await rig.create(podWith({ restartPolicy: "Never" }));
+    await rig.clock.advance(1_000);
+    rig.program.mortal.kill();
+    storage.messages.set("app/0", "disk full");
+    await rig.clock.advance(10_000);
+
+    rig.start({ storage });
+    await rig.clock.advance(0);
+
+    expect(rig.status("u1")).toMatchObject({
+      phase: "Failed",
+      containerStatuses: [{ state: { terminated: { exitCode: 3, message: "disk full", reason: "Error" } } }],
+    });
+  });
+});
+
+describe("what happens at the runtime", () => {
+  test("is heard at once", async () => {
+    const rig = await runningRig(podWith({}), { "app/0": { afterMs: 5_000, exitCode: 1 } });
+    const lists = rig.runtime.calls.filter((call) => call === "list").length;
+
+    await rig.clock.advance(5_000);
+
+    expect(rig.runtime.begun).toEqual(["app/0", "app/1"]);
+    expect(rig.runtime.calls.filter((call) => call === "list").length).toBe(lists);
+    expect(rig.container("u1", "app")).toMatchObject({ restartCount: 1, lastState: { terminated: { exitCode: 1 } } });
+  });
+
+  test("is found within half a minute where nobody was told", async () => {
+    const rig = await runningRig();
+    const [held] = rig.runtime.containers.values();
+    if (held)
+      rig.runtime.containers.set(held.id, {
+        ...held,
+        state: { kind: "exited", exitCode: 9, startedAtMs: 1, finishedAtMs: rig.clock.now() },
+      });
+
+    await rig.clock.advance(35_000);
+
+    expect(rig.container("u1", "app")).toMatchObject({ restartCount: 1, lastState: { terminated: { exitCode: 9 } } });
+  });
+
+  test("a container or sandbox removed behind our back is made anew", async () => {
+    const rig = await runningRig();
+    rig.runtime.containers.delete("c2");
+    rig.runtime.loseEvents();
+    await rig.clock.advance(20_000);
+    expect(rig.container("u1", "app")).toMatchObject({ restartCount: 1, lastState: { terminated: { reason: "ContainerStatusUnknown" } } });
+
+    rig.runtime.endSandbox("s1");
+    await rig.clock.advance(60_000);
+    expect(rig.events).toContain("SandboxChanged: Pod sandbox changed, it will be killed and re-created.");
+    expect([Object.keys(rig.runtime.running()), rig.status("u1").phase]).toEqual([["app"], "Running"]);
+    expect([...rig.runtime.sandboxes.values()].filter(({ isReady }) => isReady)).toHaveLength(1);
+  });
+
+  test("is unknown while the runtime is away: no pod is called dead, and none is missing", async () => {
+    const rig = await runningRig();
+    const before = rig.status("u1");
+    for (const method of ["list", "inspectContainer", "inspectSandbox"]) rig.runtime.failNext(method, 1_000);
+    rig.runtime.loseEvents();
+
+    await expect(rig.provider.getPods(rig.signal)).rejects.toSatisfy(isUnavailable);
+    await expect(rig.provider.getPod({ ...ref, uid: "other" }, rig.signal)).rejects.toSatisfy(isUnavailable);
+    await expect(rig.provider.deletePod({ ...ref, uid: "other" }, { gracePeriodSeconds: 0 }, rig.signal)).rejects.toSatisfy(isUnavailable);
+    await rig.clock.advance(120_000);
+    expect([rig.status("u1"), (await rig.provider.getPod(ref, rig.signal)).status]).toEqual([before, before]);
+
+    for (const id of rig.runtime.containers.keys()) rig.runtime.containers.delete(id);
+    rig.runtime.failures.clear();
+    await rig.clock.advance(30_000);
+    expect(rig.container("u1", "app")).toMatchObject({ restartCount: 1 });
+  });
+
+  test("what earlier attempts have left is removed", async () => {
+    const rig = await runningRig();
+    const [sandbox] = rig.runtime.sandboxes.values();
+    const labels = sandbox?.labels ?? {};
+    rig.runtime.sandboxes.set("old", { id: "old", labels, isReady: true, ips: [], createdAtMs: 0 });
+    const stale = { ...labels, [labelNames.container]: "app", [labelNames.attempt]: "-3" };
+    rig.runtime.containers.set("strange", {
+      id: "strange",
+      sandboxId: "s1",
+      labels: stale,
+      image: "",
+      imageId: "",
+      state: { kind: "created" },
+    });
+
+    await rig.clock.advance(70_000);
+
+    expect([[...rig.runtime.sandboxes.keys()], [...rig.runtime.containers.keys()]]).toEqual([["s1"], ["c2", "strange"]]);
+  });
+});
+
+describe("a call that does not come back", () => {
+  test("holds up its own container only, and does not start that twice", async () => {
+    const rig = new NodeRig();
+    rig.runtime.stuck.add("startContainer");
+    rig.start({ settings: { deadlines: { startMs: 20_000 } } });
+    await rig.create(podWith({ containers: [{ name: "one", image: "app:1" }] }));
+    await rig.clock.advance(0);
+    rig.runtime.stuck.clear();
+    await rig.create({ ...podWith({ containers: [{ name: "two", image: "app:1" }] }), metadata: { ...ref, uid: "u2" } });
+    await rig.clock.advance(0);
+    expect(rig.runtime.begun).toEqual(["two/0"]);
+
+    await rig.clock.advance(20_000);
+    expect(rig.container("u1", "one")).toMatchObject({ state: { waiting: { reason: "RunContainerError" } }, restartCount: 0 });
+    // The call had reached the runtime after all.
+    await rig.runtime.startContainer("c2");
+    await rig.clock.advance(20_000);
+
+    expect(rig.container("u1", "one")).toMatchObject({ state: { running: {} }, restartCount: 0, containerID: "fake://c2" });
+    expect(rig.runtime.begun).toEqual(["two/0", "one/0"]);
+  });
+});
+
+describe("people are told", () => {
+  test("of a start in a kubelet's words", async () => {
+    const rig = await runningRig(podWith({ containers: [{ name: "app", image: "app:1", imagePullPolicy: "Always" }] }));
+
+    expect(rig.events).toEqual([
+      'Pulling: Pulling image "app:1"',
+      'Pulled: Successfully pulled image "app:1" in 0s (0s including waiting). Image size: 1 bytes.',
+      "Created: Container created",
+      "Started: Container started",
+    ]);
+  });
+
+  test("of volumes that cannot be made ready, until they are", async () => {
+    const rig = new NodeRig();
+    const storage = new FakeStorage();
+    storage.failures.push(new Error('MountVolume.SetUp failed for volume "data" : no such folder'));
+    storage.failures.push(Object.assign(new Error("told by another"), { waitingReason: "ContainerCreating" }));
+    rig.start({ storage });
+    await rig.create(podWith({}));
+    await rig.clock.advance(0);
+    expect(rig.container("u1", "app")).toMatchObject({ state: { waiting: { reason: "ContainerCreating" } } });
+
+    await rig.clock.advance(60_000);
+    expect(rig.events).toEqual([
+      'FailedMount: MountVolume.SetUp failed for volume "data" : no such folder',
+      'Pulled: Container image "app:1" already present on machine and can be accessed by the pod',
+      "Created: Container created",
+      "Started: Container started",
+    ]);
+    await rig.provider.deletePod(ref, { gracePeriodSeconds: 1 }, rig.signal);
+    await rig.clock.advance(0);
+    expect(storage.pods.size).toBe(0);
+  });
+
+  test("of what a container wrote about its end, or the end of its log", async () => {
+    const rig = new NodeRig({ "app/0": { afterMs: 5_000, exitCode: 1 } });
+    rig.start();
+    const lines = Array.from({ length: 100 }, (_, index) => `line ${index}\n`).join("");
+    const container = { name: "app", image: "app:1", terminationMessagePolicy: "FallbackToLogsOnError" };
+    await rig.create(podWith({ restartPolicy: "Never", containers: [container] }));
+    await rig.clock.advance(0);
+    rig.runtime.outputs.set("c2", lines);
+
+    await rig.clock.advance(5_000);
+
+    const message = rig.container("u1", "app")?.state?.terminated?.message ?? "";
+    expect([message.startsWith("line 20\n"), message.endsWith("line 99\n")]).toEqual([true, true]);
+  });
+});
+
+test("isKnown is sure of nothing before the runtime was asked", async () => {
+  const rig = new NodeRig();
+  rig.start();
+  expect(rig.provider.isKnown("u1")).toBe(true);
+
+  await rig.create(podWith({}));
+  await rig.provider.getPods(rig.signal);
+
+  expect([rig.provider.isKnown("u1"), rig.provider.isKnown("u2")]).toEqual([true, false]);
+});
+
+test("a provider that was disposed has let go of everything, and its pods go on", async () => {
+  const rig = await runningRig();
+  await rig.clock.advance(1_000);
+
+  await rig.provider[Symbol.asyncDispose]();
+
+  expect([rig.clock.pending, rig.runtime.running()]).toEqual([0, { app: "c2" }]);
+});
