@@ -61,7 +61,11 @@ export class FakeCloud implements AsyncDisposable {
     const server = createServer((request, response) => void cloud.#serve(request, response));
     const cloud: FakeCloud = new FakeCloud(server, disposables, zun);
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    disposables.defer(() => new Promise<void>((resolve) => void server.close(() => resolve()) ?? server.closeAllConnections()));
+    disposables.defer(async () => {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      server.closeAllConnections();
+      await closed;
+    });
     disposables.use(serveExecProxy(server, zun));
     zun.proxyUrl = `ws://127.0.0.1:${cloud.#port}/`;
     const timer = setInterval(() => zun.sync(), syncMs);

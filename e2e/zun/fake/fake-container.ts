@@ -17,6 +17,12 @@ export interface ContainerBody {
   readonly mounts?: readonly { readonly type?: string; readonly source?: string; readonly destination: string }[] | null;
 }
 
+/** A command that is to run on a terminal. */
+export interface FakeExec {
+  readonly token: string;
+  readonly command: readonly string[];
+}
+
 /** Zun's word on an interval. Source: zun 18.0.0 zun/container/docker/driver.py (`format_status_detail`). */
 function since(ms: number): string {
   const seconds = Math.floor((Date.now() - ms) / 1000);
@@ -40,7 +46,7 @@ export class FakeContainer {
   statusDetail: string | null = null;
   taskState: string | null = null;
   isGone = false;
-  readonly execs = new Map<string, { readonly token: string; readonly command: readonly string[] }>();
+  readonly execs: Map<string, FakeExec> = new Map<string, FakeExec>();
   attachToken = "";
   #process: ContainerProcess | undefined;
   #restarts = true;

@@ -26,7 +26,7 @@ export interface ZunAnswer {
 }
 
 /** A capsule, with its members. */
-interface FakeCapsule {
+export interface FakeCapsule {
   readonly uuid: string;
   readonly createdMs: number;
   readonly name: string;
@@ -72,8 +72,8 @@ const signals: Readonly<Record<string, NodeJS.Signals>> = { SIGTERM: "SIGTERM", 
 
 /** Zun's API over {@link FakeContainer}: routes, schemas and refusals as zun 18.0.0 has them. */
 export class FakeZun {
-  readonly containers = new Map<string, FakeContainer>();
-  readonly capsules = new Map<string, FakeCapsule>();
+  readonly containers: Map<string, FakeContainer> = new Map<string, FakeContainer>();
+  readonly capsules: Map<string, FakeCapsule> = new Map<string, FakeCapsule>();
   /** URL of the websocket proxy. */
   proxyUrl = "";
   /** Containers that the project may have; beyond it Zun says that the quota is used up. */
@@ -166,7 +166,7 @@ export class FakeZun {
       isGone: false,
     };
     this.capsules.set(capsule.uuid, capsule);
-    const view = { ...(capsuleView(capsule) as object), addresses: null };
+    const view = { ...capsuleView(capsule), addresses: null };
     void this.#runCapsule(capsule);
     return { status: 202, body: view };
   }

@@ -40,7 +40,7 @@ function shapeProblem(schema: Schema, value: unknown, name: string): string | un
       ? undefined
       : value.map((each, index) => schemaProblem(items as Schema, each, `${name}[${index}]`)).find(Boolean);
   }
-  return typeof value === "object" && value !== null ? objectProblem(schema, value as Schema, name) : undefined;
+  return typeof value === "object" && value !== null ? objectProblem(schema, value as Schema) : undefined;
 }
 
 function textProblem({ minLength = 0, maxLength = Infinity, pattern }: Schema, value: string, name: string): string | undefined {
@@ -59,7 +59,7 @@ function numberProblem({ minimum = -Infinity, maximum = Infinity }: Schema, valu
   return undefined;
 }
 
-function objectProblem(schema: Schema, value: Schema, name: string): string | undefined {
+function objectProblem(schema: Schema, value: Schema): string | undefined {
   const {
     properties = {},
     patternProperties = {},

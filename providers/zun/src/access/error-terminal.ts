@@ -1,5 +1,6 @@
 import type { Clock } from "@virtual-kubelet/core";
 import type { Writable } from "node:stream";
+import type { ErrorTarget } from "./exec-script.ts";
 import type { ScriptSession } from "./script-session.ts";
 import { writeTo } from "./stream-input.ts";
 
@@ -8,15 +9,15 @@ const lastErrorsMs = 2_000;
 
 /** A second terminal in the container, that a command's errors go to: so they come apart from its output. */
 export class ErrorTerminal implements Disposable {
-  /** Its path in the container; `undefined` if there is none, and the errors come with the output. */
-  readonly path: string | undefined;
+  /** Where the errors are to go; `undefined` if it has no path in the container, and they come with the output. */
+  readonly target: ErrorTarget | undefined;
   readonly #session: ScriptSession;
   readonly #end = new AbortController();
   readonly #drained: Promise<void>;
 
   private constructor(session: ScriptSession, stderr: Writable) {
     this.#session = session;
-    this.path = session.word?.startsWith("/") ? session.word : undefined;
+    this.target = session.word?.startsWith("/") ? { path: session.word, nonce: session.nonce } : undefined;
     this.#drained = this.#pump(stderr).catch(() => {});
   }
 
@@ -33,7 +34,7 @@ export class ErrorTerminal implements Disposable {
 
   /** Resolves when all that the command wrote has arrived. */
   async drained(clock: Clock): Promise<void> {
-    if (this.path === undefined) return;
+    if (this.target === undefined) return;
     const patience = Promise.withResolvers<void>();
     using _timer = clock.setTimer(lastErrorsMs, () => patience.resolve());
     await Promise.race([this.#drained, patience.promise]);

@@ -2,7 +2,7 @@ import type { AttachIO, Clock, ExecResult, Logger, Random } from "@virtual-kubel
 import { InvalidInputError, UnavailableError, UnsupportedError } from "@virtual-kubelet/errdefs";
 import type { ZunApi } from "../zun/zun-api.ts";
 import { ErrorTerminal } from "./error-terminal.ts";
-import { endOfInput, errorScript, inputLineBytes, killCommand, pipedScript, terminalScript } from "./exec-script.ts";
+import { endOfInput, errorScript, inputFrame, killCommand, maxFrameBytes, pipedScript, terminalScript } from "./exec-script.ts";
 import { ScriptSession } from "./script-session.ts";
 import { chunksOf, writeTo } from "./stream-input.ts";
 import { openTerminal, type SocketSettings } from "./terminal-socket.ts";
@@ -52,7 +52,7 @@ export class ExecRunner implements AsyncDisposable {
     const script = (nonce: string): string =>
       io.tty
         ? terminalScript({ nonce, command })
-        : pipedScript({ nonce, command }, { stdin: io.stdin !== undefined, errors: errors?.path });
+        : pipedScript({ nonce, command }, { stdin: io.stdin !== undefined, errors: errors?.target });
     const session = await this.#open(uuid, script, signal);
     const over = new AbortController();
     try {
@@ -64,7 +64,7 @@ export class ExecRunner implements AsyncDisposable {
       throw error;
     } finally {
       over.abort();
-      if (!signal.aborted) session.close(io.stdin && !io.tty ? `${endOfInput}\n` : undefined);
+      if (!signal.aborted) session.close(io.stdin && !io.tty ? endOfInput : undefined);
     }
   }
 
@@ -98,7 +98,7 @@ export class ExecRunner implements AsyncDisposable {
 
   #begin(run: CommandRun): void {
     const { session, io, inputs } = run;
-    const feed = io.stdin && (io.tty ? feedBytes : feedLines)(session, io.stdin, inputs);
+    const feed = io.stdin && (io.tty ? feedBytes : feedFrames)(session, io.stdin, inputs);
     // A client that goes, or a command that ends, ends its input.
     feed?.catch(() => {});
     if (io.tty) void this.#followSizes(run);
@@ -168,14 +168,14 @@ interface CommandRun {
   readonly inputs: AbortSignal;
 }
 
-/** Input as lines of base64, so that its end can be told. */
-async function feedLines({ terminal }: ScriptSession, stdin: NonNullable<AttachIO["stdin"]>, signal: AbortSignal): Promise<void> {
+/** Input in frames, so that its end can be told. */
+async function feedFrames({ terminal }: ScriptSession, stdin: NonNullable<AttachIO["stdin"]>, signal: AbortSignal): Promise<void> {
   try {
     for await (const chunk of chunksOf(stdin, signal))
-      for (let at = 0; at < chunk.length; at += inputLineBytes)
-        await writeTo(terminal, `${chunk.subarray(at, at + inputLineBytes).toString("base64")}\n`, signal);
+      for (let at = 0; at < chunk.length; at += maxFrameBytes)
+        await writeTo(terminal, inputFrame(chunk.subarray(at, at + maxFrameBytes)), signal);
   } finally {
-    if (!signal.aborted) await writeTo(terminal, `${endOfInput}\n`, signal);
+    if (!signal.aborted) await writeTo(terminal, endOfInput, signal);
   }
 }
 

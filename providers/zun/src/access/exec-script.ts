@@ -16,32 +16,49 @@ export interface ExecScript {
   readonly command: readonly string[];
 }
 
-/** Ends a command's input; it cannot be a line of base64. */
-export const endOfInput = ".";
-/** Bytes of input in one line: a terminal's lines hold 4,095 characters, and base64 makes 4 of 3. */
-export const inputLineBytes = 2_700;
+/** Where a command's errors go: another script's terminal. */
+export interface ErrorTarget {
+  readonly path: string;
+  /** The other script's, which marks the end there. */
+  readonly nonce: string;
+}
+
+/** Bytes of input in one frame. */
+export const maxFrameBytes = 32_768;
+
+/** Input as the script takes it: a line with the number of bytes, and the bytes. */
+export function inputFrame(bytes: Uint8Array): Buffer {
+  return Buffer.concat([Buffer.from(`${bytes.byteLength}\n`), bytes]);
+}
+
+/** Ends a command's input. */
+export const endOfInput = "0\n";
 
 /** Makes the terminal hand bytes on as they are. */
-const transparent = `stty -echo -opost -isig -ixon 2>/dev/null || { printf '%s!stty\\n' "$n"; exit 0; }`;
-const report = `printf '%s$%d\\n' "$n" "$c"`;
+const transparent = `stty raw -echo 2>/dev/null || { printf '%s!stty\n' "$n"; exit 0; }`;
+const canFrame = `dd if=/dev/null iflag=fullblock 2>/dev/null || { printf '%s!dd\n' "$n"; exit 0; }`;
+const feed = `while IFS= read -r l && [ "$l" -gt 0 ]; do dd bs="$l" count=1 iflag=fullblock || exit; done`;
+const report = `printf '%s$%d\n' "$n" "$c"`;
 
-/** A command without a terminal, whose input (if it wants any) comes as lines of base64, and whose errors go to another terminal. */
+/**
+ * A command without a terminal: its input, if it wants any, comes in frames, so that its end can be told, and its errors go to
+ * another terminal.
+ */
 export function pipedScript(
   { nonce, command }: ExecScript,
-  { stdin, errors }: { readonly stdin: boolean; readonly errors: string | undefined },
+  { stdin, errors }: { readonly stdin: boolean; readonly errors: ErrorTarget | undefined },
 ): string {
-  // Without a terminal to write to the errors come with the output.
-  const redirect = `if [ -n "$e" ] && [ -w "$e" ]; then "$@" 2>"$e"; c=$?; printf '%s$0\\n' "$n" >"$e"; else "$@" 2>&1; c=$?; fi`;
-  const feed = `while IFS= read -r l && [ "$l" != ${endOfInput} ]; do printf %s "$l" | base64 -d || exit; done`;
+  // Where the other terminal cannot be opened the errors come with the output.
+  const run = `if [ -n "$e" ] && [ -w "$e" ]; then "$@" 2>"$e"; c=$?; printf '%s$0\n' "$m" >"$e"; else "$@" 2>&1; c=$?; fi`;
   const script = [
-    `n=$1 e=$2`,
-    `shift 2`,
+    `n=$1 m=$2 e=$3`,
+    `shift 3`,
     transparent,
-    ...(stdin ? [`command -v base64 >/dev/null || { printf '%s!base64\\n' "$n"; exit 0; }`] : []),
-    `printf '%s^%d\\n' "$n" $$`,
-    stdin ? `{ ${feed}; } 2>/dev/null | { ${redirect}; ${report}; }` : `{ ${redirect}; } </dev/null; ${report}`,
+    ...(stdin ? [canFrame] : []),
+    `printf '%s^%d\n' "$n" $$`,
+    stdin ? `{ ${feed}; } 2>/dev/null | { ${run}; ${report}; }` : `{ ${run}; } </dev/null; ${report}`,
   ].join("; ");
-  return toCommandLine(["sh", "-c", script, "sh", nonce, errors ?? "", ...command]);
+  return toCommandLine(["sh", "-c", script, "sh", nonce, errors?.nonce ?? "", errors?.path ?? "", ...command]);
 }
 
 /** A command on the terminal itself, which begins when a line comes: by then the terminal has its size. */

@@ -6,6 +6,8 @@ import { MarkedStream, type Piece } from "./marked-stream.ts";
 export class ScriptSession {
   /** Zun's number of the command. */
   readonly execId: string;
+  /** What marks the script's own words. */
+  readonly nonce: string;
   /** What is written here the script reads. */
   readonly terminal: Duplex;
   readonly #pieces: AsyncIterator<Piece>;
@@ -15,6 +17,7 @@ export class ScriptSession {
   constructor({ terminal, execId, nonce }: { readonly terminal: Duplex; readonly execId: string; readonly nonce: string }) {
     this.terminal = terminal;
     this.execId = execId;
+    this.nonce = nonce;
     this.#pieces = readPieces(terminal, nonce);
   }
 

@@ -108,10 +108,8 @@ export const containerChecks: readonly Check[] = [
     const ref = await rig.run({ containers: [{ name: "a" }, { name: "b" }, { name: "c" }] });
     const { phase, containerStatuses = [] } = await rig.status(ref);
     assert.equal(phase, "Running");
-    assert.deepEqual(
-      containerStatuses.map(({ name, state }) => [name, state?.running !== undefined]).toSorted(),
-      ["a", "b", "c"].map((name) => [name, true]),
-    );
+    const running = containerStatuses.filter(({ state }) => state?.running).map(({ name }) => name);
+    assert.deepEqual(new Set(running), new Set(["a", "b", "c"]));
   }),
   check(
     "multiple-containers",
