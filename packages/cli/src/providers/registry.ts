@@ -15,6 +15,11 @@ export const builtInProviders: readonly BuiltInProvider[] = [
   { name: "docker", aliases: [], load: async () => (await import("@virtual-kubelet/provider-docker")).provider },
   { name: "mock", aliases: [], load: async () => (await import("@virtual-kubelet/provider-mock")).provider },
   { name: "nomad", aliases: [], load: async () => (await import("@virtual-kubelet/provider-nomad")).provider },
+  {
+    name: "zun",
+    aliases: ["openstack", "openstack-zun"],
+    load: async () => (await import("@virtual-kubelet/provider-zun")).provider,
+  },
 ];
 
 /** The built-in provider of that name or alias. */

@@ -129,16 +129,16 @@ const schema = z
     assignFloatingIp: flag("Give every pod a floating IP", "ZUN_FLOATING_IP"),
     availabilityZone: text("Availability zone", "ZUN_AVAILABILITY_ZONE"),
     registry: text("Registry known to Zun, by name or id, whose credentials pull the images; containers only"),
-    runtime: text("Container runtime, such as kata; Zun's default policy leaves it to administrators"),
-    sendImagePullPolicy: flag("Send imagePullPolicy; Zun's default policy leaves it to administrators"),
+    runtime: text("Container runtime, such as kata; only for administrators, unless Zun's policy says otherwise"),
+    sendImagePullPolicy: flag("Send imagePullPolicy; only for administrators, unless Zun's policy says otherwise"),
     emptyDir: z
       .enum(["directory", "cinder"])
       .default("directory")
       .describe("What an emptyDir is: a directory of the container's own, or a Cinder volume that goes with the pod"),
     serviceAccountToken: flag("Give pods their service account's token as a file, which is never renewed"),
-    cpu: quantity.default("20").describe("CPUs of the node; less if the project's quota is less"),
-    memory: quantity.default("100Gi").describe("Memory of the node; less if the project's quota is less"),
-    pods: quantity.default("20").describe("Pods of the node; less if the project's quota is less"),
+    cpu: quantity.default("20").describe("CPUs of the node, fewer if the project's quota is less; default 20"),
+    memory: quantity.default("100Gi").describe("Memory of the node, less if the project's quota is less; default 100Gi"),
+    pods: quantity.default("20").describe("Pods of the node, fewer if the project's quota is less; default 20"),
     pollInterval: z.string().default("10s").describe("A duration such as 10s: how long between two lists when nothing happens"),
     websocketUrl: url("Zun's websocket proxy, where the address that Zun names cannot be reached: wss://cloud.example.com:6784/"),
   })
