@@ -6,6 +6,7 @@ import { publint } from "publint";
 import { formatMessage } from "publint/utils";
 import { parse } from "yaml";
 import { runAsProgram, type CheckResult } from "./check.ts";
+import { checkCreatedProject } from "./created-project.ts";
 import { manifestProblems } from "./manifest-rules.ts";
 import { checkOutsideProject } from "./outside-project.ts";
 import { findPnpm, run, type Ended } from "./run.ts";
@@ -206,6 +207,8 @@ export async function checkPackages(): Promise<CheckResult[]> {
       const destination = join(folder, `outside-${index}`);
       results.push(...(await checkOutsideProject(outside, { destination, tarballs: addressesOf(packed), catalog: readCatalog(), pnpm })));
     }
+    const created = { destination: join(folder, "created"), installed: project };
+    results.push(...(await checkCreatedProject({ ...created, tarballs: addressesOf(packed), catalog: readCatalog(), pnpm })));
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

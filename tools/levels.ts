@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { printChecks, type CheckResult } from "./check.ts";
 import { checkImports } from "./check-imports.ts";
 import { checkLinks } from "./check-links.ts";
+import { checkNewProvider } from "./check-new-provider.ts";
 import { checkPackages } from "./check-packages.ts";
 import { reportFolder, updateRecords } from "./conformance-records.ts";
 import { inDockerSurroundings, missingDocker } from "./docker-engine.ts";
@@ -132,8 +133,8 @@ export const levels: readonly Level[] = [
   },
   {
     name: "packages",
-    about: "every package packed, installed, imported and type-checked; an example project that tests with one",
-    run: async () => counted(await checkPackages()),
+    about: "every package packed, installed, imported and type-checked; projects that use them; a provider added to a copy of all this",
+    run: async () => counted([...(await checkPackages()), ...(await checkNewProvider())]),
   },
   { name: "docs", about: "the documentation site, warnings as errors", run: async () => counted([await command("typedoc", "typedoc")]) },
   {

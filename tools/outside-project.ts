@@ -28,10 +28,8 @@ export async function checkOutsideProject(folder: string, context: OutsideProjec
     recursive: true,
     filter: (path) => !["node_modules", "package-lock.json", "pnpm-lock.yaml"].includes(basename(path)),
   });
-  writeFileSync(join(destination, "pnpm-workspace.yaml"), `overrides: ${JSON.stringify(overrides(destination, context))}\n`);
-  const installed = await context.pnpm(["install", "--prefer-offline", "--ignore-scripts", "--no-frozen-lockfile"], destination);
-  const install: CheckResult = { name: `${folder}: install`, problems: installed.code === 0 ? [] : [installed.output] };
-  if (installed.code !== 0) return [install];
+  const install: CheckResult = { name: `${folder}: install`, problems: await installOutside(context) };
+  if (install.problems.length > 0) return [install];
   const bin = (name: string): string => join(destination, "node_modules/.bin", name);
   const types = await run(bin("tsc"), ["-p", destination, "--pretty", "false"], { cwd: destination });
   return [
@@ -39,6 +37,14 @@ export async function checkOutsideProject(folder: string, context: OutsideProjec
     { name: `${folder}: types`, problems: types.code === 0 ? [] : [types.output] },
     ...(await runTests(folder, destination, bin("vitest"))),
   ];
+}
+
+/** Installs a project with the packed packages in place of published ones. @returns what went wrong */
+export async function installOutside(context: OutsideProjectContext): Promise<readonly string[]> {
+  const { destination, pnpm } = context;
+  writeFileSync(join(destination, "pnpm-workspace.yaml"), `overrides: ${JSON.stringify(overrides(destination, context))}\n`);
+  const { code, output } = await pnpm(["install", "--prefer-offline", "--ignore-scripts", "--no-frozen-lockfile"], destination);
+  return code === 0 ? [] : [output];
 }
 
 /** Every version that the project's own ranges would leave open. */
@@ -53,7 +59,8 @@ function overrides(destination: string, { tarballs, catalog }: OutsideProjectCon
   return versions;
 }
 
-async function runTests(folder: string, destination: string, vitest: string): Promise<CheckResult[]> {
+/** Runs a project's tests: one result for the run, and one for each test. `folder` names the project in them. */
+export async function runTests(folder: string, destination: string, vitest: string): Promise<CheckResult[]> {
   const file = join(destination, "report.json");
   const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${file}`];
   const { code, output } = await run(vitest, ["run", ...reporters], { cwd: destination, env: { NO_COLOR: "1" } });

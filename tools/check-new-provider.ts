@@ -1,0 +1,85 @@
+import { execFileSync } from "node:child_process";
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { runAsProgram, type CheckResult } from "./check.ts";
+import { manifestProblems } from "./manifest-rules.ts";
+import { newProvider } from "./new-provider.ts";
+import { findPnpm, run } from "./run.ts";
+import { root, workspacePackages, type Manifest } from "./workspace.ts";
+
+const name = "extra";
+
+/** Copies what git knows of the repository, new files among it. */
+function copyRepository(destination: string): void {
+  const list = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard", "-z"], {
+    cwd: root,
+    encoding: "utf8",
+    maxBuffer: 1 << 26,
+  });
+  for (const file of list.split("\0")) if (file !== "" && existsSync(join(root, file))) cpSync(join(root, file), join(destination, file));
+}
+
+/** Adds a provider to a copy of the repository, and does there with it what `make test` does. */
+export async function checkNewProvider(): Promise<CheckResult[]> {
+  const copy = mkdtempSync(join(tmpdir(), "vk-new-provider-"));
+  const results: CheckResult[] = [];
+  const pnpm = await findPnpm();
+  const step = async (what: string, work: () => Promise<{ readonly code: number; readonly output: string }>): Promise<boolean> => {
+    const { code, output } = await work();
+    results.push({ name: `pnpm new-provider: ${what}`, problems: code === 0 ? [] : [output] });
+    return code === 0;
+  };
+  const tool = (what: string, program: string, ...args: string[]): Promise<boolean> => step(what, () => run(program, args, { cwd: copy }));
+  try {
+    copyRepository(copy);
+    newProvider(copy, { name, description: "A provider that is there for this check alone" });
+    if (!(await step("install", () => pnpm(["install", "--prefer-offline", "--ignore-scripts", "--no-frozen-lockfile"], copy))))
+      return results;
+    const source = "--conditions=@virtual-kubelet/source";
+    const own = [`providers/${name}`, `e2e/conformance/${name}.test.ts`];
+    await tool("generate", "node", source, "tools/generate.ts");
+    await tool("imports", "node", "tools/check-imports.ts");
+    await tool("links", "node", "tools/check-links.ts");
+    await tool("lint", "oxlint", "--quiet", ...own);
+    await tool("format", "oxfmt", "--check", ...own, "provider.yaml");
+    writeFileSync(
+      join(copy, "tsconfig.extra.json"),
+      JSON.stringify({ extends: "./tsconfig.json", include: [`providers/${name}/src`, own[1]] }),
+    );
+    await tool("types", "tsc", "-p", "tsconfig.extra.json", "--pretty", "false");
+    await step("build", () => pnpm(["exec", "turbo", "run", "build", `--filter=./providers/${name}`], copy));
+    results.push({ name: "pnpm new-provider: manifest", problems: manifestOf(copy) });
+    await tool("unit tests", "vitest", "run", "--project", "unit", `providers/${name}`);
+    await tool("the suite", "vitest", "run", "--project", "conformance", own[1] ?? "");
+    await tool("what the suite found is what is committed", "node", source, "tools/generate.ts", "--check");
+    await tool(
+      "--provider finds it",
+      "node",
+      source,
+      "packages/cli/src/main.ts",
+      "config",
+      "validate",
+      "--provider",
+      `./providers/${name}`,
+    );
+  } finally {
+    rmSync(copy, { recursive: true, force: true });
+  }
+  return results;
+}
+
+function manifestOf(top: string): readonly string[] {
+  const folder = `providers/${name}`;
+  const owner = workspacePackages(top).find((each) => each.folder === folder);
+  if (!owner) return [`${folder} is no package of the workspace`];
+  const { engines } = JSON.parse(readFileSync(join(top, "package.json"), "utf8")) as Manifest;
+  return manifestProblems(owner, {
+    engine: engines?.node ?? "",
+    readme: readFileSync(join(top, folder, "README.md"), "utf8"),
+    documented: ["src/index.ts"],
+    exists: (path) => existsSync(join(top, folder, path)),
+  });
+}
+
+await runAsProgram(import.meta, checkNewProvider);

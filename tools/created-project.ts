@@ -1,0 +1,93 @@
+import { startApiServer } from "@virtual-kubelet/embedded-apiserver";
+import { messageOf } from "@virtual-kubelet/errdefs";
+import { createKubeClient, resources } from "@virtual-kubelet/kube-client";
+import { eventually } from "@virtual-kubelet/testing";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { CheckResult } from "./check.ts";
+import { installOutside, runTests, type OutsideProjectContext } from "./outside-project.ts";
+import { run } from "./run.ts";
+
+/** What {@link checkCreatedProject} is given besides what every project outside the workspace is. */
+export interface CreatedProjectContext extends OutsideProjectContext {
+  /** A folder in which the packed packages are installed. */
+  readonly installed: string;
+}
+
+const name = "npm create @virtual-kubelet/provider";
+const nodeName = "created-1";
+
+/** Does what somebody does who begins a provider: creates it, installs, builds, tests, plans a pod and runs one. */
+export async function checkCreatedProject(context: CreatedProjectContext): Promise<CheckResult[]> {
+  const { destination, installed, pnpm } = context;
+  const results: CheckResult[] = [];
+  const step = async (what: string, work: () => Promise<readonly string[]>): Promise<boolean> => {
+    const problems = await work().catch((error: unknown) => [String(error)]);
+    results.push({ name: `${name}: ${what}`, problems });
+    return problems.length === 0;
+  };
+  const must = async (program: string, args: readonly string[], cwd: string): Promise<readonly string[]> => {
+    const { code, output } = await run(program, args, { cwd });
+    return code === 0 ? [] : [output];
+  };
+  const create = join(installed, "node_modules/.bin/create-provider");
+  const isReady =
+    (await step("create", () => must(create, ["created", "--yes", "--directory", destination], installed))) &&
+    (await step("install", async () => installOutside(context))) &&
+    (await step("build", async () => {
+      const { code, output } = await pnpm(["run", "build"], destination);
+      return code === 0 ? [] : [output];
+    }));
+  if (!isReady) return results;
+  const bin = (program: string): string => join(destination, "node_modules/.bin", program);
+  await step("types", () => must(bin("tsc"), ["--pretty", "false"], destination));
+  results.push(...(await runTests(name, destination, bin("vitest"))));
+  await step("virtual-kubelet plan --provider ./", () => planPod(destination, bin("virtual-kubelet")));
+  await step("virtual-kubelet run --provider ./", () => runPod(destination, bin("virtual-kubelet")));
+  return results;
+}
+
+const pod = {
+  apiVersion: "v1",
+  kind: "Pod",
+  metadata: { namespace: "default", name: "hello" },
+  spec: { restartPolicy: "Never", containers: [{ name: "main", image: "none", command: ["sh", "-c", "echo hello; exit 3"] }] },
+};
+
+async function planPod(cwd: string, program: string): Promise<readonly string[]> {
+  writeFileSync(join(cwd, "pod.json"), JSON.stringify(pod));
+  const { code, output } = await run(program, ["plan", "--provider", "./", "-f", "pod.json"], { cwd });
+  return code === 0 && output.includes("POST /jobs") ? [] : [`exit code ${code}: ${output}`];
+}
+
+/** Joins a cluster as users do, and waits until a pod has run to its end. */
+async function runPod(cwd: string, program: string): Promise<readonly string[]> {
+  await using server = await startApiServer();
+  writeFileSync(join(cwd, "kubeconfig"), server.kubeconfig());
+  const client = createKubeClient(server.transport());
+  const { signal } = new AbortController();
+  const words = ["run", "--provider", "./", "--nodename", nodeName, "--kubeconfig", "kubeconfig"];
+  const child = spawn(program, [...words, "--kubelet-port", "0", "--health-addr", "off"], { cwd, stdio: ["ignore", "pipe", "pipe"] });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (text: string) => (output += text));
+  const ended = once(child, "close");
+  try {
+    await client.create(resources.pods, { ...pod, spec: { ...pod.spec, nodeName } }, { signal });
+    await eventually(
+      async () => {
+        const { status } = await client.get(resources.pods, { namespace: "default", name: "hello" }, { signal });
+        const exitCode = status?.containerStatuses?.[0]?.state?.terminated?.exitCode;
+        if (exitCode !== 3) throw new Error(`the pod is ${status?.phase}, and its exit code ${exitCode}, expected 3`);
+      },
+      { timeoutMs: 60_000 },
+    );
+    return [];
+  } catch (error) {
+    return [`${messageOf(error)}\n${output}`];
+  } finally {
+    child.kill("SIGTERM");
+    await ended;
+  }
+}

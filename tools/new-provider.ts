@@ -1,0 +1,40 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { parseArgs } from "node:util";
+import { scaffoldProvider, type NewProvider } from "./provider-scaffold.ts";
+import { findPnpm, mustRun } from "./run.ts";
+import { root } from "./workspace.ts";
+
+/** Adds a provider to the repository at `top`. @returns the paths that were written */
+export function newProvider(top: string, provider: NewProvider): string[] {
+  const files = scaffoldProvider(top, provider);
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(top, path)), { recursive: true });
+    writeFileSync(join(top, path), text);
+  }
+  return Object.keys(files);
+}
+
+const usage = "usage: pnpm new-provider NAME [--description TEXT]";
+
+if (import.meta.main) {
+  try {
+    const { values, positionals } = parseArgs({ allowPositionals: true, options: { description: { type: "string" } } });
+    const [name, surplus] = positionals;
+    if (name === undefined || surplus !== undefined) throw new Error(usage);
+    const description = values.description ?? `Virtual Kubelet provider for ${name}`;
+    for (const path of newProvider(root, { name, description })) console.log(`wrote ${path}`);
+    const pnpm = await findPnpm();
+    const { code, output } = await pnpm(["install", "--prefer-offline"]);
+    if (code !== 0) throw new Error(`pnpm install failed; run it again when that is mended:\n${output}`);
+    await mustRun("node", ["--run", "generate"]);
+    console.log(
+      `\nproviders/${name} runs pods as processes, to begin with. Next:\n\n` +
+        `  make test LEVEL=conformance\n  npm run -s vk -- run --provider ./providers/${name} --nodename ${name}-1\n\n` +
+        "and commit what changed, pnpm-lock.yaml too.",
+    );
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : String(error));
+    process.exitCode = 2;
+  }
+}
