@@ -83,7 +83,7 @@ function applyToStage(
   const isAwaited = "attempt" in event && stage.kind === "creatingSandbox" && stage.attempt === event.attempt;
   switch (event.kind) {
     case "sandboxCreated":
-      if (isAwaited) return unchanged({ ...state, stage: { kind: "up", sandboxId: event.sandboxId, ips: event.ips } });
+      if (isAwaited) return unchanged({ ...state, deadSandboxes: [], stage: { kind: "up", sandboxId: event.sandboxId, ips: event.ips } });
       return {
         state,
         effects: "sandboxId" in stage && stage.sandboxId === event.sandboxId ? [] : [{ kind: "stopSandbox", sandboxId: event.sandboxId }],
@@ -118,7 +118,7 @@ function sandboxFailed(state: PodState, failures: number, { reason, message }: O
 /** With its sandbox all that ran has ended, and the init containers have to run again. */
 function sandboxLost(state: PodState, sandboxId: string, now: Instant): Step<PodState> {
   const isEnding = state.ending !== undefined;
-  const effects: PodEffect[] = [{ kind: "stopSandbox", sandboxId }];
+  const effects: PodEffect[] = [];
   if (!isEnding) {
     const message = "Pod sandbox changed, it will be killed and re-created.";
     effects.push({ kind: "event", type: "Normal", reason: "SandboxChanged", message });
@@ -136,7 +136,7 @@ function sandboxLost(state: PodState, sandboxId: string, now: Instant): Step<Pod
       life: runsAgain ? { kind: "idle" } : ended.state.life,
     });
   }
-  return { state: { ...state, containers, stage: { kind: "noSandbox", failures: 0 } }, effects };
+  return { state: { ...state, containers, deadSandboxes: [sandboxId], stage: { kind: "noSandbox", failures: 0 } }, effects };
 }
 
 function endedWithSandbox(record: ContainerRecord, context: ContainerContext): Step<ContainerRecord> {

@@ -35,6 +35,8 @@ export interface PodState {
   readonly stage: PodStage;
   /** Number of the newest sandbox; -1 before the first. */
   readonly sandboxAttempt: number;
+  /** Sandboxes that died and in which something may run on; they are stopped before another is made. */
+  readonly deadSandboxes: readonly string[];
   /** By name; every container of the plan has one. */
   readonly containers: ReadonlyMap<string, ContainerRecord>;
   readonly ending?: PodEnding | undefined;

@@ -13,6 +13,7 @@ export function newPod(plan: PodPlan, now: Instant): PodState {
     plan,
     stage: { kind: "noSandbox", failures: 0 },
     sandboxAttempt: -1,
+    deadSandboxes: [],
     containers: new Map(plan.containers.map(({ name }) => [name, newContainer])),
     isDeleted: false,
     activeSinceMs: now.monotonicMs,

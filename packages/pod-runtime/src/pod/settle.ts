@@ -142,11 +142,15 @@ class Draft {
     if (stage.kind === "up" && ending && isIdle) this.#stopSandbox(stage.sandboxId);
     else if (stage.kind === "stoppingSandbox" && isDue(stage.untilMs, nowMs)) this.#stopSandbox(stage.sandboxId);
     else if (stage.kind === "removing" && isDue(stage.untilMs, nowMs)) this.#remove();
-    else if ((stage.kind === "noSandbox" || stage.kind === "sandboxFailed") && ending)
-      this.#state = { ...this.#state, stage: { kind: "finished" } };
+    else if ((stage.kind === "noSandbox" || stage.kind === "sandboxFailed") && ending) this.#finish();
     else if (stage.kind === "noSandbox") this.#createSandbox(stage.failures);
     else if (stage.kind === "sandboxFailed" && stage.untilMs <= nowMs) this.#createSandbox(stage.failures);
     if (this.#state.stage.kind === "finished" && this.#state.isDeleted) this.#remove();
+  }
+
+  #finish(): void {
+    for (const sandboxId of this.#state.deadSandboxes) this.#effects.push({ kind: "stopSandbox", sandboxId });
+    this.#state = { ...this.#state, deadSandboxes: [], stage: { kind: "finished" } };
   }
 
   #createSandbox(failures: number): void {

@@ -160,6 +160,23 @@ describe("after a restart of the program", () => {
     expect([rig.runtime.begun, rig.runtime.containers.size]).toEqual([[], 0]);
   });
 
+  test("what runs on in a sandbox that died is ended before another is made", async () => {
+    const rig = await runningRig();
+    rig.program.mortal.kill();
+    rig.runtime.endSandbox("s1");
+    rig.runtime.failNext("stopSandbox");
+    expect(rig.runtime.running()).toEqual({ app: "c2" });
+
+    rig.start();
+    await rig.clock.advance(0);
+    expect(rig.runtime.begun).toEqual(["app/0"]);
+    await rig.clock.advance(60_000);
+
+    expect(rig.runtime.begun).toEqual(["app/0", "app/1"]);
+    expect(Object.keys(rig.runtime.running())).toEqual(["app"]);
+    expect(rig.runtime.containers.get("c2")?.state.kind).not.toBe("running");
+  });
+
   test("an end that nobody saw is told with what the container wrote about it", async () => {
     const rig = new NodeRig({ "app/0": { afterMs: 5_000, exitCode: 3 } });
     const storage = new FakeStorage();
@@ -214,6 +231,8 @@ describe("what happens at the runtime", () => {
     expect(rig.container("u1", "app")).toMatchObject({ restartCount: 1, lastState: { terminated: { reason: "ContainerStatusUnknown" } } });
 
     rig.runtime.endSandbox("s1");
+    await rig.clock.advance(0);
+    expect(Object.keys(rig.runtime.running())).toHaveLength(0);
     await rig.clock.advance(60_000);
     expect(rig.events).toContain("SandboxChanged: Pod sandbox changed, it will be killed and re-created.");
     expect([Object.keys(rig.runtime.running()), rig.status("u1").phase]).toEqual([["app"], "Running"]);

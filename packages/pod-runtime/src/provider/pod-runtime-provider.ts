@@ -255,7 +255,7 @@ export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNod
   }
 
   #describeHeld({ ref, worker, createdAtMs }: HeldPod): ProviderPod {
-    return { ref, owner: this.#pods.owner, createdAt: rfc3339(createdAtMs), status: worker.report };
+    return { ref, owner: this.#pods.owner, createdAt: rfc3339(createdAtMs), status: structuredClone(worker.report) };
   }
 
   #describeFound(found: RuntimePod): ProviderPod {

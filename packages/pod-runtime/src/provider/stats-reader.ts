@@ -44,8 +44,7 @@ export class StatsReader {
     const { clock, nodeStats, concurrency, pods: podsOf } = this.#options;
     const limit = new Turnstile(concurrency);
     const node = nodeStats && this.#try("the node", signal, () => nodeStats(signal));
-    const pods = await Promise.all(podsOf().map((pod) => this.#pod(pod, limit, signal)));
-    const nodeFigures = await node;
+    const [pods, nodeFigures] = await Promise.all([Promise.all(podsOf().map((pod) => this.#pod(pod, limit, signal))), node]);
     const atMs = clock.monotonic();
     const measured = pods.filter((pod) => pod !== undefined);
     const summary = {
@@ -72,13 +71,14 @@ export class StatsReader {
     const what = `pod ${ref.namespace}/${ref.name}`;
     const network = runtime.network && limit.pass(() => this.#try(what, signal, async () => runtime.network?.(stage.sandboxId, signal)));
     const volumes = storage && this.#try(what, signal, () => storage.stats(ref, signal));
-    const containers = await Promise.all(running.map(({ name, id }) => limit.pass(() => this.#container(name, id, signal))));
+    const measuring = Promise.all(running.map(({ name, id }) => limit.pass(() => this.#container(name, id, signal))));
+    const [containers, traffic, used] = await Promise.all([measuring, network, volumes]);
     const stats = {
       podRef: ref,
       startTime: rfc3339(createdAtMs),
       containers: containers.filter((container) => container !== undefined),
-      ...withTraffic(await network),
-      ...withVolumes(await volumes),
+      ...withTraffic(traffic),
+      ...withVolumes(used),
     };
     return { stats, ids: running.map(({ id }) => id) };
   }

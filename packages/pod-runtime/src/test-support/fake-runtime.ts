@@ -57,14 +57,11 @@ export class FakeRuntime implements ContainerRuntime {
     if (startedAtMs !== undefined) this.#happened.emit("event", { kind: "containerExited", id });
   }
 
-  /** A sandbox dies, and what runs in it with it. */
+  /** A sandbox dies. As with Docker, what runs in it runs on. */
   endSandbox(id: string): void {
     const held = this.sandboxes.get(id);
     if (!held?.isReady) return;
     this.sandboxes.set(id, { ...held, isReady: false });
-    for (const container of this.containers.values()) {
-      if (container.sandboxId === id && container.state.kind === "running") this.end(container.id, 137);
-    }
     this.#happened.emit("event", { kind: "sandboxStopped", id });
   }
 
@@ -91,11 +88,13 @@ export class FakeRuntime implements ContainerRuntime {
 
   async stopSandbox(id: string): Promise<void> {
     await this.#call("stopSandbox", id);
+    this.#killAllIn(id);
     this.endSandbox(id);
   }
 
   async removeSandbox(id: string): Promise<void> {
     await this.#call("removeSandbox", id);
+    this.#killAllIn(id);
     this.endSandbox(id);
     this.sandboxes.delete(id);
     for (const container of this.containers.values()) if (container.sandboxId === id) this.containers.delete(container.id);
@@ -229,6 +228,12 @@ export class FakeRuntime implements ContainerRuntime {
   async network(id: string): Promise<NetworkStats> {
     await this.#call("network", id);
     return { time: rfc3339(this.#clock.now()), name: "eth0", rxBytes: 1, txBytes: 2 };
+  }
+
+  #killAllIn(sandboxId: string): void {
+    for (const container of this.containers.values()) {
+      if (container.sandboxId === sandboxId && container.state.kind === "running") this.end(container.id, 137);
+    }
   }
 
   async #call(method: string, subject: string): Promise<void> {

@@ -46,6 +46,7 @@ export function adoptPod(pod: DeepReadonly<Pod>, { inventory, messages = new Map
     ...fresh,
     stage: sandbox ? { kind: "up", sandboxId: sandbox.id, ips: sandbox.ips } : fresh.stage,
     sandboxAttempt: Math.max(-1, ...inventory.sandboxes.map(({ labels }) => tryAttempt(labels) ?? -1)),
+    deadSandboxes: sandbox ? [] : inventory.sandboxes.map(({ id }) => id),
     containers: new Map(containers),
     ending,
     isDeleted: pod.metadata?.deletionTimestamp !== undefined,

@@ -139,6 +139,8 @@ export class EffectRunner {
       await storage?.prepare(state.plan.pod, signal);
       reason = "FailedCreatePodSandBox";
       const spec = await prepare.sandbox(state, attempt, signal);
+      // What may run on in an earlier one must not run beside what is begun in this one.
+      await Promise.all(state.deadSandboxes.map((sandboxId) => runtime.stopSandbox(sandboxId, signal)));
       const labels = { ...spec.labels, ...podLabels(ref, owner, attempt) };
       const { id, ips } = await runtime.createSandbox({ ...spec, labels }, signal);
       send({ kind: "sandboxCreated", attempt, sandboxId: id, ips });

@@ -15,12 +15,20 @@ export function leftovers(state: PodState, { sandboxes, containers }: RuntimeInv
   const goesWhole = sandboxes.filter(
     (sandbox) => isOldSandbox(sandbox, state) && containers.every((held) => held.sandboxId !== sandbox.id || !kept.has(held.id)),
   );
+  const runsOn = sandboxes.filter(
+    (sandbox) => !goesWhole.includes(sandbox) && isOldSandbox(sandbox, state) && containers.some((held) => isRunningIn(sandbox, held)),
+  );
   return [
+    ...runsOn.map(({ id }): PodEffect => ({ kind: "stopSandbox", sandboxId: id })),
     ...goesWhole.map(({ id }): PodEffect => ({ kind: "removeSandbox", sandboxId: id })),
     ...containers
       .filter((container) => isLeft(container) && !goesWhole.some(({ id }) => id === container.sandboxId))
       .map(({ id }): PodEffect => ({ kind: "removeContainer", id })),
   ];
+}
+
+function isRunningIn({ id }: RuntimeSandbox, { sandboxId, state }: RuntimeContainer): boolean {
+  return sandboxId === id && state.kind === "running";
 }
 
 function keptContainers({ containers }: PodState): ReadonlySet<string> {
