@@ -3,7 +3,7 @@ import type { DockerEngine } from "../engine/docker-engine.ts";
 import { inspectForStreams } from "./inspected-container.ts";
 import { framedEntries, terminalEntries } from "./log-entries.ts";
 import type { LogEntry } from "./log-entry.ts";
-import { logLines } from "./log-lines.ts";
+import { linesSince, logLines } from "./log-lines.ts";
 import { logQuery, type LogQuery } from "./log-request.ts";
 import { LogWindowFinder, type LogWindow } from "./log-window.ts";
 
@@ -12,8 +12,8 @@ const lookback = 8;
 
 /**
  * A container's output, each line with its time. Nothing is asked of the engine before somebody reads, and nothing is
- * read ahead. `tailLines` is applied, counting lines where the engine counts parts of them; the rest is for the node's
- * server.
+ * read ahead. `tailLines` is applied, counting lines where the engine counts parts of them, and then `sinceTime`;
+ * `limitBytes` is for the node's server.
  *
  * @throws NotFoundError, UnavailableError
  */
@@ -25,7 +25,8 @@ export async function containerLogs(
 ): Promise<ContainerLogs> {
   const { tty } = await inspectForStreams(engine, id, signal);
   const source = new LogSource(engine, { id, tty }, signal);
-  return { data: logLines(source.entries(options)), timestamps: true, applied: ["tailLines"] };
+  const entries = linesSince(source.entries(options), options.sinceTime);
+  return { data: logLines(entries), timestamps: true, applied: ["tailLines", "sinceTime"] };
 }
 
 /** The log of one container at the engine. */
@@ -40,7 +41,7 @@ class LogSource {
     this.#signal = signal;
   }
 
-  /** The entries that the options ask for, but for those before `sinceTime`. */
+  /** The entries that the options ask for, and some from before `sinceTime`. */
   async *entries({ follow, sinceTime, tailLines }: ContainerLogOptions): AsyncGenerator<readonly LogEntry[], void, undefined> {
     if (tailLines === undefined) return yield* this.#read(logQuery({ follow, sinceTime }));
     if (tailLines === 0) {

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { frame } from "../test-support/frames.ts";
 import { framedEntries, terminalEntries } from "./log-entries.ts";
 import type { LogEntry } from "./log-entry.ts";
-import { logLines } from "./log-lines.ts";
+import { linesSince, logLines } from "./log-lines.ts";
 
 const time = (n: number): string => `2026-11-21T07:20:44.${String(n).padStart(9, "0")}Z`;
 
@@ -80,4 +80,19 @@ test("every line begins with a time, also where the other output gets into a lon
 test("an engine's complaint and what has no time are errors", async () => {
   await expect(textOf(framedEntries(Readable.from([frame(3, "Error grabbing logs\n")])))).rejects.toThrow("Error grabbing logs");
   await expect(textOf(framedEntries(Readable.from([frame(1, "timeless\n")])))).rejects.toThrow('without a time: "timeless\\n"');
+});
+
+test("lines since a time are those that were begun then or later", async () => {
+  const bytes = [
+    frame(1, `${time(1)} one\n`),
+    frame(1, `${time(2)} two `),
+    frame(1, `${time(3)} goes on\n`),
+    frame(1, `${time(4)} four\n`),
+  ];
+  const since = (wanted: string): Promise<string> => textOf(linesSince(framedEntries(Readable.from(bytes)), wanted));
+
+  expect(await since(time(2))).toBe(`${time(2)} two goes on\n${time(4)} four\n`);
+  expect(await since(time(3))).toBe(`${time(4)} four\n`);
+  expect(await since("2026-11-21T08:20:44.000000004+01:00")).toBe(`${time(4)} four\n`);
+  expect(await since("2026-11-21T07:20:45Z")).toBe("");
 });

@@ -1,4 +1,5 @@
 import { endsLine, type LogEntry } from "./log-entry.ts";
+import { engineTime, isEarlier } from "./log-request.ts";
 
 /** Entries are handed on together up to about that many bytes. */
 const batchBytes = 65_536;
@@ -24,5 +25,28 @@ export async function* logLines(batches: AsyncIterable<readonly LogEntry[]>): As
       [pieces, bytes] = [[], 0];
     }
     if (pieces.length > 0) yield Buffer.concat(pieces);
+  }
+}
+
+/** All from the first line on that was begun then or later; RFC 3339. A line that was begun before is left out as a whole. */
+export async function* linesSince(
+  batches: AsyncIterable<readonly LogEntry[]>,
+  sinceTime: string | undefined,
+): AsyncGenerator<readonly LogEntry[], void, undefined> {
+  if (sinceTime === undefined) return yield* batches;
+  const since = engineTime(sinceTime);
+  let isAtStart = true;
+  let isDue = false;
+  for await (const batch of batches) {
+    if (isDue) {
+      yield batch;
+      continue;
+    }
+    const first = batch.findIndex((entry) => {
+      isDue = isAtStart && !isEarlier(engineTime(entry.time), since);
+      isAtStart = endsLine(entry);
+      return isDue;
+    });
+    if (first >= 0) yield batch.slice(first);
   }
 }

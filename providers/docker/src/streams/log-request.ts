@@ -44,12 +44,16 @@ export function engineTime(time: string): string {
   return `${Math.floor(Date.parse(time) / 1000)}.${fraction.padEnd(9, "0").slice(0, 9)}`;
 }
 
+/** Whether one of {@link engineTime}s is before the other. */
+export function isEarlier(one: string, other: string): boolean {
+  return one.length === other.length ? one < other : one.length < other.length;
+}
+
 function secondsBefore(time: string): string {
   return `${Math.max(0, Math.floor(Date.parse(time) / 1000) - marginSeconds)}.000000000`;
 }
 
 function laterOf(one: string | undefined, other: string | undefined): string | undefined {
   if (one === undefined || other === undefined) return one ?? other;
-  const [seconds, otherSeconds] = [Number.parseInt(one, 10), Number.parseInt(other, 10)];
-  return seconds > otherSeconds || (seconds === otherSeconds && one >= other) ? one : other;
+  return isEarlier(one, other) ? other : one;
 }

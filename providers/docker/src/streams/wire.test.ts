@@ -148,7 +148,7 @@ test("a log is asked for when it is read, and not to its end if nobody wants it"
   }
 
   await isClosed.promise;
-  expect({ timestamps, applied }).toEqual({ timestamps: true, applied: ["tailLines"] });
+  expect({ timestamps, applied }).toEqual({ timestamps: true, applied: ["tailLines", "sinceTime"] });
 });
 
 test("a log that is cut off by its client ends with the client's reason", async () => {
