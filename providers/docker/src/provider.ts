@@ -28,4 +28,5 @@ export const provider: ProviderDefinition<DockerConfig> = {
   capabilities,
   configSchema: dockerConfigSchema,
   create: async (host, config) => (await import("./docker-provider.ts")).openDockerProvider(host, config),
+  plan: async (...pod) => (await import("./plan/plan-docker-pod.ts")).planDockerPod(...pod),
 };

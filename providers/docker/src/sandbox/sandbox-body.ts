@@ -1,5 +1,5 @@
 import type { Container, DeepReadonly, Pod } from "@virtual-kubelet/core";
-import type { SandboxSpec } from "@virtual-kubelet/pod-runtime";
+import { podSysctls, type SandboxSpec } from "@virtual-kubelet/pod-runtime";
 import type { ContainerCreateOptions } from "dockerode";
 import { logConfig } from "../container/container-body.ts";
 import { dockerLabels } from "../object-names.ts";
@@ -31,7 +31,6 @@ export function sandboxBody(spec: SandboxSpec, options: SandboxBodyOptions): Con
   const { pod, dns, hosts, hostname } = spec;
   const isOnHost = pod.spec?.hostNetwork ?? false;
   const ports = isOnHost ? [] : hostPorts(pod);
-  const sysctls = pod.spec?.securityContext?.sysctls ?? [];
   return {
     Image: options.image,
     // The host's network comes with the host's name.
@@ -45,7 +44,7 @@ export function sandboxBody(spec: SandboxSpec, options: SandboxBodyOptions): Con
       IpcMode: pod.spec?.hostIPC ? "host" : "shareable",
       PidMode: pod.spec?.hostPID ? "host" : "",
       ShmSize: sharedMemoryBytes,
-      ...(sysctls.length > 0 && { Sysctls: Object.fromEntries(sysctls.map(({ name, value }) => [name.replaceAll("/", "."), value])) }),
+      Sysctls: { ...podSysctls(pod) },
       ...(dns && { Dns: [...dns.servers], DnsSearch: [...dns.searches], DnsOptions: [...dns.options] }),
       ExtraHosts: hosts.flatMap(({ ip, hostnames }) => hostnames.map((name) => `${name}:${ip}`)),
       ...(ports.length > 0 && { PortBindings: portBindings(ports) }),

@@ -1,7 +1,7 @@
 import { silentLogger, systemClock } from "@virtual-kubelet/kube-client";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,6 +14,9 @@ export interface FakeRequest {
   readonly path: string;
   readonly query: URLSearchParams;
   readonly body: unknown;
+  /** As it was asked, with the version. */
+  readonly url: string;
+  readonly headers: IncomingHttpHeaders;
 }
 
 /** What the server answers: JSON with a status, or what the function writes. */
@@ -24,6 +27,8 @@ export interface FakeEngineRoutes {
   /** `METHOD /path` without version. */
   readonly answers: Readonly<Record<string, (request: FakeRequest) => FakeAnswer>>;
   /** `/path` of what is given out of HTTP; the socket's other side is the client. */
+  /** The API version it offers; default 1.41. */
+  readonly version?: (() => string) | undefined;
   readonly upgrades?: Readonly<Record<string, (socket: Socket, request: FakeRequest) => void>>;
 }
 
@@ -36,7 +41,7 @@ export interface FakeEngine extends AsyncDisposable {
 }
 
 /** Starts one; it says that it is Docker 20.10. */
-export async function startFakeEngine({ answers, upgrades = {} }: FakeEngineRoutes): Promise<FakeEngine> {
+export async function startFakeEngine({ answers, upgrades = {}, version = () => "1.41" }: FakeEngineRoutes): Promise<FakeEngine> {
   const directory = await mkdtemp(join(tmpdir(), "vk-engine-"));
   const requests: FakeRequest[] = [];
   const sockets = new Set<Socket>();
@@ -77,7 +82,7 @@ export async function startFakeEngine({ answers, upgrades = {} }: FakeEngineRout
     for await (const chunk of message) chunks.push(chunk as Buffer);
     const text = Buffer.concat(chunks).toString();
     const request = read(message, text === "" ? undefined : JSON.parse(text));
-    if (request.path === "/_ping") return void response.setHeader("Api-Version", "1.41").end("OK");
+    if (request.path === "/_ping") return void response.setHeader("Api-Version", version()).end("OK");
     const wanted = answers[`${message.method ?? ""} ${request.path}`]?.(request) ?? { status: 404, json: { message: "page not found" } };
     if (typeof wanted === "function") return wanted(response);
     response.writeHead(wanted.status, { "content-type": "application/json" });
@@ -86,7 +91,13 @@ export async function startFakeEngine({ answers, upgrades = {} }: FakeEngineRout
 
   function read(message: IncomingMessage, body: unknown): FakeRequest {
     const url = new URL(message.url ?? "", "http://engine");
-    const request = { path: url.pathname.replace(/^\/v[\d.]+/, ""), query: url.searchParams, body };
+    const request = {
+      path: url.pathname.replace(/^\/v[\d.]+/, ""),
+      query: url.searchParams,
+      body,
+      url: message.url ?? "",
+      headers: message.headers,
+    };
     requests.push(request);
     return request;
   }

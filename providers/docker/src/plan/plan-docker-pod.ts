@@ -1,0 +1,114 @@
+import type { DeepReadonly, PlanContext, PlannedRequest, Pod, ResolvedPod } from "@virtual-kubelet/core";
+import { checkPod, planSpecs, type ContainerSpec, type PlannedSpecs } from "@virtual-kubelet/pod-runtime";
+import type { DockerConfig } from "../config.ts";
+import { containerBody } from "../container/container-body.ts";
+import { devicesOf, gpuResource, unitsOf } from "../container/gpu-allocator.ts";
+import { localSeccompProfile } from "../container/security-options.ts";
+import { newestApiVersion } from "../engine/api-version.ts";
+import { parseImageReference } from "../image/image-reference.ts";
+import { objectName } from "../object-names.ts";
+import { podNetwork } from "../sandbox/pod-network.ts";
+import { ociRuntime } from "../sandbox/runtime-class.ts";
+import { sandboxBody } from "../sandbox/sandbox-body.ts";
+
+/** Memory of the machine in plans, which only the order in which the kernel kills follows from: 8 GiB. */
+const plannedMemoryBytes = 8 * 1024 ** 3;
+
+/** What stands for the id that the engine gives the sandbox. */
+const sandboxId = "{sandbox}";
+
+/**
+ * The requests of a pod's first start, made by the code that makes them for an engine. Paths come without the API's version,
+ * which is agreed with the engine.
+ *
+ * @throws UnsupportedError for what the policy does not allow; what `resolved` throws
+ */
+export async function planDockerPod(
+  pod: DeepReadonly<Pod>,
+  resolved: ResolvedPod,
+  { nodeName, clusterId, clusterDomain, config }: PlanContext<DockerConfig>,
+  signal: AbortSignal,
+): Promise<readonly PlannedRequest[]> {
+  checkPod(pod, config.policy);
+  const specs = await planSpecs(
+    pod,
+    {
+      resolved,
+      owner: { clusterId, nodeName },
+      clusterDomain,
+      root: config.rootDirectory,
+      settings: { clusterDNS: config.clusterDNS },
+      memoryBytes: plannedMemoryBytes,
+    },
+    signal,
+  );
+  return [...sandboxRequests(pod, specs, config), ...specs.containers.flatMap((each) => containerRequests(each, config))];
+}
+
+function sandboxRequests(pod: DeepReadonly<Pod>, { sandbox }: PlannedSpecs, config: DockerConfig): PlannedRequest[] {
+  const name = objectName(sandbox.labels, config.namePrefix);
+  const body = sandboxBody(sandbox, {
+    image: config.sandboxImage,
+    network: podNetwork(pod, config),
+    canLowerOomScore: true,
+    cgroupParent: config.cgroupParent,
+    runtime: ociRuntime(pod, config.runtimeClasses),
+  });
+  return [
+    { purpose: "make the pod's sandbox", method: "POST", path: `/containers/create?name=${encodeURIComponent(name)}`, body },
+    { purpose: "start the sandbox", method: "POST", path: `/containers/${sandboxId}/start` },
+  ];
+}
+
+/** When a container of each kind is begun. */
+const begins = {
+  init: "when the init containers before it have ended",
+  sidecar: "when the init containers before it have ended, or have started where they are sidecars",
+  main: "when the init containers have ended",
+  ephemeral: "",
+} as const;
+
+function containerRequests({ role, spec }: PlannedSpecs["containers"][number], config: DockerConfig): PlannedRequest[] {
+  const { container, pod } = spec;
+  const what = `container ${container.name}`;
+  const name = encodeURIComponent(objectName(spec.labels, config.namePrefix));
+  const hasInit = (pod.spec?.initContainers ?? []).length > 0;
+  const when = hasInit && container.name !== pod.spec?.initContainers?.[0]?.name ? { note: begins[role] } : {};
+  return [
+    ...pullRequests(spec),
+    {
+      purpose: `make ${what}`,
+      method: "POST",
+      path: `/containers/create?name=${name}`,
+      body: bodyOf(spec, config),
+      ...when,
+    },
+    { purpose: `start ${what}`, method: "POST", path: `/containers/{${container.name}}/start` },
+  ];
+}
+
+function pullRequests({ container }: ContainerSpec): PlannedRequest[] {
+  const { image = "", imagePullPolicy } = container;
+  if (imagePullPolicy === "Never") return [];
+  const { pullName } = parseImageReference(image);
+  const path = `/images/create?fromImage=${encodeURIComponent(pullName)}`;
+  const note = `${imagePullPolicy === "Always" ? "" : "only where the image is missing; "}with the registry's credentials where there are some`;
+  return [{ purpose: `pull the image of container ${container.name}`, method: "POST", path, note }];
+}
+
+function bodyOf(spec: ContainerSpec, config: DockerConfig): object {
+  const { pod, container } = spec;
+  const profile = localSeccompProfile(pod, container);
+  return containerBody(spec, {
+    sandboxId,
+    engine: { apiVersion: newestApiVersion, hasAppArmor: true, isPodman: false },
+    seccompProfile: profile === undefined ? undefined : `[seccomp profile ${profile}]`,
+    gpus: Array.from({ length: unitsOf(container, gpuResource) }, (_, index) => `[GPU ${index + 1}]`),
+    devices: devicesOf(container, config.devices),
+    canLowerOomScore: true,
+    cgroupParent: config.cgroupParent,
+    pidsLimit: config.pidsLimit,
+    runtime: ociRuntime(pod, config.runtimeClasses),
+    log: config.log,
+  });
+}
