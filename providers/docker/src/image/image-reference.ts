@@ -10,6 +10,8 @@ export interface ImageReference {
 }
 
 const component = /^[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*$/;
+const registryPattern =
+  /^(?:[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?)*|\[[0-9a-fA-F:]+\])(?::\d+)?$/;
 const tagPattern = /^\w[\w.-]{0,127}$/;
 const digestPattern = /^[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}$/;
 
@@ -33,7 +35,7 @@ export function parseImageReference(image: string): ImageReference {
   const path = hasRegistry ? parts.slice(1) : parts;
   const isValid =
     path.every((part) => component.test(part)) &&
-    (!hasRegistry || /^[A-Za-z0-9.-]+(:\d+)?$|^\[[0-9a-fA-F:]+\](:\d+)?$/.test(registry)) &&
+    (!hasRegistry || registryPattern.test(registry)) &&
     (tag === undefined || tagPattern.test(tag)) &&
     (digest === undefined || digestPattern.test(digest)) &&
     more.length === 0 &&
