@@ -248,10 +248,11 @@ export class NomadProvider implements Provider, AsyncDisposable {
   }
 
   async #relist(signal: AbortSignal): Promise<void> {
+    const before = this.#table.index;
     const { items: jobs, index } = await this.#client.listJobs(ownerFilter(this.#owner), signal);
     const { items: allocations } = await this.#client.listAllocations(ownerFilter(this.#owner, "Job."), signal);
     const oldestFirst = allocations.toSorted((a, b) => a.CreateIndex - b.CreateIndex);
-    const { changed, gone } = this.#table.noteAll(jobs, oldestFirst, index);
+    const { changed, gone } = this.#table.noteAll(jobs, oldestFirst, index, before);
     if (this.#table.entries.some(({ allocation, stopped }) => !allocation && !stopped)) await this.#readEvaluations(signal);
     for (const entry of changed) this.#keeper.onChange(entry);
     for (const entry of gone) this.#keeper.onGone(entry);

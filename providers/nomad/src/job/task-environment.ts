@@ -61,7 +61,8 @@ export function taskEnvironment(
 
 /** Text that Nomad leaves as it is, where it would put in variables. Source: HCL's template syntax. */
 export function escapeInterpolation(text: string): string {
-  return text.replaceAll("${", "$${").replaceAll("%{", "%%{");
+  // As texts, the replacements would lose a dollar sign.
+  return text.replaceAll("${", () => "$${").replaceAll("%{", () => "%%{");
 }
 
 /** Stands for a confidential value until the rest is escaped; no word holds it. */

@@ -14,9 +14,15 @@ export interface TableChanges {
 export class PodTable {
   readonly #byUid = new Map<string, PodEntry>();
   readonly #byJob = new Map<string, PodEntry>();
+  #index = 0;
 
   get entries(): readonly PodEntry[] {
     return [...this.#byUid.values()];
+  }
+
+  /** From which the latest list is. */
+  get index(): number {
+    return this.#index;
   }
 
   get(uid: string): PodEntry | undefined {
@@ -93,8 +99,12 @@ export class PodTable {
    * All jobs and allocations of the node.
    *
    * @param index - from which the list of jobs is: what was registered later is not in it
+   * @param before - {@link index} when the list was asked for: indexes that are lower now have gone back
    */
-  noteAll(jobs: readonly JobStub[], allocations: readonly Allocation[], index: number): TableChanges {
+  noteAll(jobs: readonly JobStub[], allocations: readonly Allocation[], index: number, before: number = this.#index): TableChanges {
+    const isBack = index < before;
+    if (isBack) this.#beginAnew();
+    this.#index = isBack ? index : Math.max(this.#index, index);
     const listed = new Set<PodEntry>();
     const changed = new Set<PodEntry>();
     for (const job of jobs) {
@@ -111,6 +121,14 @@ export class PodTable {
     const gone = this.entries.filter((entry) => !listed.has(entry) && entry.createIndex > 0 && entry.createIndex <= index);
     for (const entry of gone) this.remove(entry);
     return { changed: [...changed], gone };
+  }
+
+  /** Indexes went back, as after a restore: what is known says nothing of what is later. */
+  #beginAnew(): void {
+    for (const entry of this.entries) {
+      if (entry.createIndex > 0) entry.createIndex = 1;
+      if (entry.allocation) entry.allocation = { ...entry.allocation, CreateIndex: 0, ModifyIndex: 0 };
+    }
   }
 }
 

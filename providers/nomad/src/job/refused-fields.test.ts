@@ -1,0 +1,93 @@
+import type { Pod } from "@virtual-kubelet/core";
+import { codeOf } from "@virtual-kubelet/errdefs";
+import { expect, test } from "vitest";
+import { containerWith, planOf, podWith } from "../test-support/pods.ts";
+
+type Spec = Partial<NonNullable<Pod["spec"]>>;
+
+const two = [containerWith(), containerWith({ name: "other" })];
+const rawExec = { driver: "raw_exec" };
+
+test.each<[string, Spec, object]>([
+  ["spec.containers[1]", { containers: two }, { network: "task" }],
+  ["spec.initContainers[1]", { initContainers: two.map(({ name, ...rest }) => ({ ...rest, name: `i-${name}` })) }, { secrets: "inline" }],
+  ["spec.activeDeadlineSeconds", { activeDeadlineSeconds: 5 }, {}],
+  ["spec.imagePullSecrets", { imagePullSecrets: [{ name: "registry" }] }, {}],
+  ["spec.runtimeClassName", { runtimeClassName: "kata" }, {}],
+  ["spec.securityContext.sysctls", { securityContext: { sysctls: [{ name: "a", value: "b" }] } }, {}],
+  [
+    "spec.containers[0].resources.limits['example.com/fpga']",
+    { containers: [containerWith({ resources: { limits: { "example.com/fpga": "1" } } })] },
+    {},
+  ],
+  [
+    "spec.containers[0].volumeMounts[0].subPathExpr",
+    { containers: [containerWith({ volumeMounts: [{ name: "w", mountPath: "/w", subPathExpr: "$(A)" }] })] },
+    {},
+  ],
+  ["spec.volumes[0].hostPath.path", { volumes: [{ name: "h", hostPath: { path: "/etc" } }] }, { hostPaths: ["/srv"] }],
+  ["spec.volumes[0].hostPath.path", { volumes: [{ name: "h", hostPath: { path: "/srv/../etc" } }] }, { hostPaths: ["/srv"] }],
+  ["spec.volumes[0].persistentVolumeClaim.claimName", { volumes: [{ name: "d", persistentVolumeClaim: { claimName: "data" } }] }, {}],
+  ["spec.volumes[0].emptyDir", { volumes: [{ name: "e", emptyDir: {} }], containers: [containerWith({ command: ["x"] })] }, rawExec],
+  [
+    "spec.volumes[0].emptyDir",
+    {
+      volumes: [
+        { name: "a", emptyDir: {} },
+        { name: "b", emptyDir: {} },
+      ],
+      securityContext: { runAsUser: 1000 },
+    },
+    {},
+  ],
+  ["spec.containers[0].command", {}, rawExec],
+  [
+    "spec.containers[0].securityContext.privileged",
+    { containers: [containerWith({ command: ["x"], securityContext: { privileged: true } })] },
+    rawExec,
+  ],
+  ["spec.containers[0].tty", { containers: [containerWith({ command: ["x"], tty: true })] }, rawExec],
+])("%s is refused by its name", (fieldPath, spec, config) => {
+  let error: unknown;
+  try {
+    planOf(podWith(spec), config);
+  } catch (caught) {
+    error = caught;
+  }
+
+  expect(codeOf(error)).toBe("VK_UNSUPPORTED");
+  expect(error).toMatchObject({ fieldPath, message: expect.stringContaining(fieldPath) as unknown });
+});
+
+test.each<[string, Spec, object, Record<string, string>?]>([
+  [
+    "several containers that say they share no localhost",
+    { containers: two },
+    { network: "task" },
+    { "nomad.hashicorp.com/shared-localhost": "false" },
+  ],
+  [
+    "a claim that the configuration knows",
+    { volumes: [{ name: "d", persistentVolumeClaim: { claimName: "data" } }] },
+    { volumes: { "shop/data": { type: "host", source: "disk" } } },
+  ],
+  ["a folder below one that is allowed", { volumes: [{ name: "h", hostPath: { path: "/srv/data" } }] }, { hostPaths: ["/srv"] }],
+  ["pull secrets that are to be ignored", { imagePullSecrets: [{ name: "registry" }] }, { imagePullSecrets: "ignore" }],
+])("%s is taken", (_name, spec, config, annotations) => {
+  expect(() => planOf(podWith(spec, annotations), config)).not.toThrow();
+});
+
+test("a message names the other fields, too", () => {
+  expect(() => planOf(podWith({ activeDeadlineSeconds: 5, runtimeClassName: "kata" }))).toThrow(
+    /^spec\.activeDeadlineSeconds: .*; also spec\.runtimeClassName$/,
+  );
+});
+
+test("more than a variable holds is refused", () => {
+  const pod = podWith({
+    containers: [containerWith({ volumeMounts: [{ name: "big", mountPath: "/b" }] })],
+    volumes: [{ name: "big", configMap: { name: "big" } }],
+  });
+
+  expect(() => planOf(pod, {}, { files: { big: { a: "x".repeat(70_000) } } })).toThrow(/70017 bytes .* Nomad takes 65536/);
+});

@@ -1,0 +1,122 @@
+import { expect, test } from "vitest";
+import type { Allocation, JobStub } from "../api/types.ts";
+import { metaOf, type PodShape } from "../job/pod-shape.ts";
+import { owner } from "../test-support/pods.ts";
+import { PodTable } from "./pod-table.ts";
+
+const shape: PodShape = {
+  ref: { namespace: "shop", name: "web", uid: "u-1" },
+  owner,
+  restartPolicy: "Always",
+  containers: [{ name: "main", image: "nginx", role: "main" }],
+  graceSeconds: 30,
+  network: "bridge",
+  variables: [],
+  fileVolumes: [],
+};
+
+function job(fields: Partial<JobStub> = {}): JobStub {
+  return {
+    ID: "vk-1",
+    Meta: metaOf(shape),
+    Status: "running",
+    CreateIndex: 10,
+    ModifyIndex: 10,
+    JobModifyIndex: 10,
+    SubmitTime: 1e18,
+    ...fields,
+  };
+}
+
+function allocation(fields: Partial<Allocation> = {}): Allocation {
+  return {
+    ID: "a-1",
+    JobID: "vk-1",
+    NodeID: "n",
+    CreateIndex: 11,
+    ModifyIndex: 12,
+    CreateTime: 1e18,
+    ClientStatus: "running",
+    DesiredStatus: "run",
+    ...fields,
+  };
+}
+
+test("two lists tell all of a pod", () => {
+  const table = new PodTable();
+
+  const { changed, gone } = table.noteAll([job()], [allocation()], 12);
+
+  expect(changed).toEqual([table.get("u-1")]);
+  expect(gone).toEqual([]);
+  expect(table.get("u-1")).toMatchObject({ shape, createIndex: 10, createdAt: "2001-09-09T01:46:40.000Z", allocation: { ID: "a-1" } });
+});
+
+test("what is older than what is known changes nothing, and a list keeps the network that an event told", () => {
+  const table = new PodTable();
+  table.noteAll([job()], [allocation({ ModifyIndex: 20, NetworkStatus: { Address: "10.0.0.1" } })], 20);
+
+  expect(table.noteAllocation(allocation({ ModifyIndex: 15, ClientStatus: "pending" }))).toBeUndefined();
+  expect(table.noteAllocation(allocation({ ModifyIndex: 21, ClientStatus: "complete" }))).toBeDefined();
+  expect(table.get("u-1")?.allocation).toMatchObject({ ClientStatus: "complete", NetworkStatus: { Address: "10.0.0.1" } });
+});
+
+test("the first allocation is the pod's; another is a replacement, and is told of once", () => {
+  const table = new PodTable();
+  table.noteAll([job()], [allocation()], 12);
+
+  const entry = table.noteAllocation(allocation({ ID: "a-2", CreateIndex: 30, ModifyIndex: 30 }));
+
+  expect(entry).toMatchObject({ hasReplacement: true, allocation: { ID: "a-1" } });
+  expect(table.noteAllocation(allocation({ ID: "a-2", CreateIndex: 30, ModifyIndex: 31 }))).toBeUndefined();
+});
+
+test("a pod that is missing from a list is gone, but for one that was registered after it", () => {
+  const table = new PodTable();
+  table.noteAll([job()], [], 12);
+
+  expect(table.noteAll([], [], 9, 0).gone).toEqual([]);
+  expect(table.noteAll([], [], 12).gone).toHaveLength(1);
+  expect(table.get("u-1")).toBeUndefined();
+});
+
+test("a pod that is being registered is not taken for gone, and what is heard of it is kept", () => {
+  const table = new PodTable();
+  const entry = table.expect("vk-1", shape);
+
+  expect(table.noteAll([], [], 50).gone).toEqual([]);
+  expect(table.noteAllocation(allocation())).toBe(entry);
+});
+
+test("after indexes have gone back, what is listed counts again", () => {
+  const table = new PodTable();
+  table.noteAll([job({ CreateIndex: 900 })], [allocation({ CreateIndex: 901, ModifyIndex: 950 })], 950);
+
+  const { changed } = table.noteAll(
+    [job({ CreateIndex: 5 })],
+    [allocation({ CreateIndex: 6, ModifyIndex: 7, ClientStatus: "complete" })],
+    7,
+  );
+
+  expect(changed).toHaveLength(1);
+  expect(table.get("u-1")?.allocation?.ClientStatus).toBe("complete");
+  expect(table.get("u-1")?.hasReplacement).toBe(false);
+});
+
+test("a job that is no pod is none, and one whose meta was changed is refused by name", () => {
+  const table = new PodTable();
+
+  expect(table.noteJob(job({ Meta: { team: "a" } }))).toBeUndefined();
+  expect(() => table.noteJob(job({ Meta: { ...metaOf(shape), "vk.shape": "{" } }))).toThrow(/^job vk-1: its meta vk\.shape is no JSON/);
+});
+
+test("a blocked evaluation says why a pod has no place, until it has one", () => {
+  const table = new PodTable();
+  table.noteAll([job()], [], 12);
+  const FailedTGAllocs = { pod: { NodesEvaluated: 2, NodesExhausted: 2, DimensionExhausted: { memory: 2 } } };
+
+  const entry = table.noteEvaluation({ ID: "e", JobID: "vk-1", Status: "blocked", ModifyIndex: 3, FailedTGAllocs });
+
+  expect(entry?.unplaced).toBe("Nomad has no place for the pod: 2 clients looked at; 2 are full; 2 have too little memory");
+  expect(table.noteAllocation(allocation())?.unplaced).toBeUndefined();
+});
