@@ -1,5 +1,3 @@
-import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,6 +5,7 @@ import { systemClock } from "@virtual-kubelet/kube-client";
 import { eventually, logTail, startProcess, startReaper, type ManagedProcess, type Reaper } from "@virtual-kubelet/testing";
 import { removeControlGroups } from "./control-groups.ts";
 import { EngineApi } from "./engine-api.ts";
+import { unmountAll } from "./mounts.ts";
 
 /** How long an engine may take to answer, and to end. */
 const startMs = 60_000;
@@ -88,13 +87,4 @@ export class PrivateEngine implements AsyncDisposable {
   get #controlGroup(): string {
     return `/${this.#directory.split("/").at(-1) ?? ""}`;
   }
-}
-
-/** Takes away what is mounted in a folder: an engine keeps the host's network namespace so. */
-function unmountAll(directory: string): void {
-  const points = readFileSync("/proc/self/mountinfo", "utf8")
-    .split("\n")
-    .map((line) => line.split(" ")[4] ?? "")
-    .filter((point) => point.startsWith(`${directory}/`));
-  for (const point of points.toReversed()) execFileSync("umount", ["-l", point]);
 }

@@ -1,0 +1,43 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { labelNames } from "@virtual-kubelet/pod-runtime";
+import { provider } from "@virtual-kubelet/provider-docker";
+import { describeProvider, requiredFeatures } from "@virtual-kubelet/testing/conformance";
+import { afterAll } from "vitest";
+import { reportFile, root } from "../conformance/support/paths.ts";
+import { sharedApi } from "./support/docker-engine.ts";
+import { EngineProxy } from "./support/engine-proxy.ts";
+import { unmountAll } from "./support/mounts.ts";
+
+const api = sharedApi();
+const proxy = await EngineProxy.start(api);
+const rootDirectory = mkdtempSync(join(tmpdir(), "vk-docker-root-"));
+afterAll(async () => {
+  await proxy[Symbol.asyncDispose]();
+  unmountAll(rootDirectory);
+  rmSync(rootDirectory, { recursive: true, force: true });
+});
+
+await describeProvider({
+  provider,
+  config: { host: proxy.host, rootDirectory },
+  required: requiredFeatures.docker,
+  backend: {
+    losePod: async ({ uid }) => {
+      const ids = await api.containers({ [labelNames.podUid]: uid });
+      await Promise.all(ids.map((id) => api.remove(id)));
+    },
+    breakBackend: () => proxy.cut(),
+    breakLists: () =>
+      Promise.resolve(
+        proxy.answer((method, path) =>
+          method === "GET" && path === "/containers/json" ? { status: 500, message: "no list today" } : undefined,
+        ),
+      ),
+  },
+  // Two cores start several containers for each pod, and other tests' besides.
+  timeouts: { startMs: 40_000, endMs: 40_000, callMs: 20_000 },
+  readme: join(root, "providers/docker/README.md"),
+  report: reportFile("docker"),
+});
