@@ -33,13 +33,20 @@ export { GarbageCollector, type GarbageCollectorOptions } from "./gc/garbage-col
 export { ImageCollector, type ImageCollectorOptions, type ImagePolicy } from "./gc/image-collector.ts";
 export { execCapture, type CapturedExec } from "./runtime/exec-capture.ts";
 export { hostNodeStats, type HostNodeStatsOptions } from "./provider/host-node-stats.ts";
-export { PodRuntimeProvider } from "./provider/pod-runtime-provider.ts";
+export { PodRuntimeProvider, type Eviction } from "./provider/pod-runtime-provider.ts";
 export type { CallDeadlines, PodRuntimeProviderOptions, PodRuntimeSettings, PodStorage } from "./provider/provider-options.ts";
-export { PodWorker, type PodWorkerOptions } from "./worker/pod-worker.ts";
-export type { ContainerStart, PodNotice, PodPreparation } from "./worker/effect-runner.ts";
-export type { PodEvent, AttemptRef } from "./pod/pod-event.ts";
+export type { ContainerStart, PodPreparation } from "./worker/effect-runner.ts";
 export type { PodEnding, PodStage, PodState } from "./pod/pod-state.ts";
-export type { BackoffRecord, ContainerLife, ContainerRecord, RunningInstance, StopReason, Termination } from "./pod/container-life.ts";
+export type {
+  BackoffRecord,
+  ContainerLife,
+  ContainerRecord,
+  PendingResize,
+  RunningInstance,
+  StopReason,
+  Termination,
+} from "./pod/container-life.ts";
+export type { Resources } from "./pod/resources.ts";
 export type { ContainerRole, PlannedContainer, PodPlan } from "./pod/pod-plan.ts";
 export { checkHostPorts } from "./prepare/host-ports.ts";
 export { checkPod } from "./prepare/check-pod.ts";
@@ -51,5 +58,6 @@ export {
   type PreparationHost,
   type PreparedVolumes,
 } from "./prepare/pod-preparation.ts";
+export { plannedNodeDns, planSpecs, type PlannedSpecs, type PlanSpecsOptions } from "./prepare/planned-specs.ts";
 export { podSysctls } from "./prepare/pod-sysctls.ts";
 export { policyProblems, type PolicyProblem } from "./prepare/policy-problems.ts";

@@ -60,6 +60,23 @@ describe("a pod", () => {
     expect(rig.runtime.begun).toEqual(["app/0"]);
   });
 
+  test("in which one container restarts all is refused, and one with rules of its own restarts as they say", async () => {
+    const rules = (action: string): object => ({
+      restartPolicy: "Never",
+      restartPolicyRules: [{ action, exitCodes: { operator: "In", values: [42] } }],
+    });
+    const rig = new NodeRig({ "app/0": { afterMs: 1_000, exitCode: 42 }, "app/1": { afterMs: 1_000, exitCode: 1 } });
+    rig.start();
+    const refused = podWith({ containers: [{ name: "app", image: "app:1", ...rules("RestartAllContainers") }] });
+    await expect(rig.create(refused)).rejects.toThrow("spec.containers[0].restartPolicyRules[0].action: RestartAllContainers");
+
+    await rig.create(podWith({ containers: [{ name: "app", image: "app:1", ...rules("Restart") }] }));
+    await rig.clock.advance(60_000);
+
+    expect(rig.runtime.begun).toEqual(["app/0", "app/1"]);
+    expect(rig.status("u1")).toMatchObject({ phase: "Failed", containerStatuses: [{ restartCount: 1 }] });
+  });
+
   test("gets a debugging container when it is updated", async () => {
     const rig = await runningRig();
 

@@ -21,6 +21,7 @@ import type { Duplex } from "node:stream";
 import { withDeadlines } from "./deadline-runtime.ts";
 import { HeldPods, refOf, type HeldPod } from "./held-pods.ts";
 import type { PodRuntimeProviderOptions } from "./provider-options.ts";
+import { checkRestartRules } from "./restart-rules.ts";
 import { loggedId, runningId, sandboxId } from "./running-ids.ts";
 import type { RuntimePod } from "./runtime-pods.ts";
 import { RuntimeWatch } from "./runtime-watch.ts";
@@ -204,6 +205,7 @@ export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNod
   }
 
   #checkNew(pod: DeepReadonly<Pod>): void {
+    checkRestartRules(pod);
     this.options.checkPod?.(pod);
     const others = this.#pods.values().filter(({ worker }) => !freesPorts.includes(worker.state.stage.kind));
     checkHostPorts(
