@@ -37,7 +37,7 @@ await describeProvider({
       ),
   },
   // Two cores start several containers for each pod, and other tests' besides.
-  timeouts: { startMs: 40_000, endMs: 40_000, callMs: 20_000 },
+  timeouts: { startMs: 90_000, endMs: 60_000, callMs: 20_000 },
   readme: join(root, "providers/docker/README.md"),
   report: reportFile("docker"),
 });
