@@ -3,6 +3,9 @@ import { join } from "node:path";
 import { busyboxFileSystem, importImage, type ImageFile } from "../docker/support/busybox-image.ts";
 import type { EngineApi } from "../docker/support/engine-api.ts";
 
+/** Debian's bash-static: a shell that keeps variables whose names are none of a shell's, as newer shells of Busybox do. */
+export const shellProgram = "/bin/bash-static";
+
 /** An image that stands for one of Kubernetes' own, which cannot be pulled here. */
 interface StandIn {
   /** Name and tag that the tests ask for. */
@@ -55,7 +58,7 @@ export async function importStandIns(engine: EngineApi, programs: string): Promi
       mode,
       content: readFileSync(join(programs, program)),
     }));
-    const bytes = await busyboxFileSystem(files);
+    const bytes = await busyboxFileSystem([...files, { name: "bin/sh", mode: 0o755, content: readFileSync(shellProgram) }]);
     for (const name of names) await importImage(engine, name, { bytes, changes: [...changes, mark] });
   }
 }

@@ -38,7 +38,9 @@ export async function busyboxFileSystem(files: readonly ImageFile[] = []): Promi
   archive.entry({ name: "etc/passwd" }, passwd);
   archive.entry({ name: "etc/group" }, group);
   const applets = execFileSync(busyboxProgram, ["--list"], { encoding: "utf8" }).trim().split("\n");
-  for (const applet of applets) if (applet !== "busybox") archive.entry({ name: `bin/${applet}`, type: "symlink", linkname: "busybox" });
+  const isGiven = (name: string): boolean => name === "bin/busybox" || files.some((file) => file.name === name);
+  for (const applet of applets)
+    if (!isGiven(`bin/${applet}`)) archive.entry({ name: `bin/${applet}`, type: "symlink", linkname: "busybox" });
   for (const { name, mode, content } of files) archive.entry({ name, mode }, content);
   archive.finalize();
   return bytes;
