@@ -1,10 +1,10 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { randomUUID } from "node:crypto";
 import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
 import { startReaper } from "@virtual-kubelet/testing";
 import { ApiFault } from "./api-fault.ts";
 import { serveExecProxy } from "./exec-proxy.ts";
+import { cloudPassword, FakeKeystone, unauthorized, type KeystoneAnswer } from "./fake-keystone.ts";
 import { FakeNeutron } from "./fake-neutron.ts";
 import { FakeZun, type ZunAnswer, type ZunCall } from "./fake-zun.ts";
 
@@ -22,14 +22,10 @@ export interface CloudFaults {
   away?: boolean;
   /** Lists of Zun's end in 503 after their first page, or at once. */
   listsFail?: boolean;
-  /** Tokens are refused, until a new one is asked for. */
-  tokensEnd?: boolean;
   /** The next request of that method and path is carried out, and its answer lost. */
   loseAnswer?: { readonly method: string; readonly path: RegExp };
 }
 
-const password = "secret-of-the-cloud";
-const project = "0123456789abcdef0123456789abcdef";
 /** Milliseconds between two of Zun's syncs; in Zun it is a minute, unless its operator says otherwise. */
 const syncMs = 500;
 
@@ -46,7 +42,7 @@ export class FakeCloud implements AsyncDisposable {
   maxVersion = "1.40";
   readonly #server: Server;
   readonly #disposables: AsyncDisposableStack;
-  #tokens = new Set<string>();
+  #keystone: FakeKeystone | undefined;
 
   private constructor(server: Server, disposables: AsyncDisposableStack, zun: FakeZun) {
     this.#server = server;
@@ -54,8 +50,12 @@ export class FakeCloud implements AsyncDisposable {
     this.zun = zun;
   }
 
-  /** Starts it on a free port of the loopback. */
-  static async start(): Promise<FakeCloud> {
+  /**
+   * Starts it on a free port of the loopback.
+   *
+   * @param containerUrl - where Zun is; default: here
+   */
+  static async start({ containerUrl }: { readonly containerUrl?: string } = {}): Promise<FakeCloud> {
     const disposables = new AsyncDisposableStack();
     const zun = new FakeZun(disposables.use(startReaper()));
     const server = createServer((request, response) => void cloud.#serve(request, response));
@@ -67,11 +67,23 @@ export class FakeCloud implements AsyncDisposable {
       await closed;
     });
     disposables.use(serveExecProxy(server, zun));
+    const base = `http://127.0.0.1:${cloud.#port}`;
+    cloud.#keystone = new FakeKeystone({
+      container: containerUrl ?? `${base}/container/v1`,
+      network: `${base}/network`,
+      identity: `${base}/identity`,
+    });
     zun.proxyUrl = `ws://127.0.0.1:${cloud.#port}/`;
     const timer = setInterval(() => zun.sync(), syncMs);
     disposables.defer(() => clearInterval(timer));
     disposables.defer(async () => void (await Promise.all([...zun.containers.values()].map((container) => container.lose()))));
     return cloud;
+  }
+
+  /** Its Keystone. */
+  get keystone(): FakeKeystone {
+    if (!this.#keystone) throw new Error("the cloud is not started");
+    return this.#keystone;
   }
 
   get #port(): number {
@@ -83,7 +95,7 @@ export class FakeCloud implements AsyncDisposable {
     return {
       authUrl: `http://127.0.0.1:${this.#port}/identity`,
       username: "demo",
-      password,
+      password: cloudPassword,
       projectName: "demo",
       userDomainName: "Default",
       projectDomainName: "Default",
@@ -119,12 +131,12 @@ export class FakeCloud implements AsyncDisposable {
     response.end(answer === undefined ? undefined : JSON.stringify(answer));
   }
 
-  async #answer(request: IncomingMessage, call: ZunCall): Promise<ZunAnswer & { readonly headers?: Readonly<Record<string, string>> }> {
+  async #answer(request: IncomingMessage, call: ZunCall): Promise<KeystoneAnswer> {
     const [, service = "", ...rest] = call.path.split("/");
     const path = `/${rest.join("/")}`;
-    if (service === "identity") return this.#signIn(path, call.body);
+    if (service === "identity") return this.keystone.answer({ ...call, path, headers: request.headers });
     if (service === "container" && path === "/") return { status: 200, body: versionDocument(this.maxVersion) };
-    if (!this.#tokens.has(request.headers["x-auth-token"]?.toString() ?? "") || this.faults.tokensEnd) return unauthorized;
+    if (!this.keystone.tokens.has(String(request.headers["x-auth-token"]))) return unauthorized;
     if (service === "network") return this.neutron.answer({ ...call, path: path.replace(/^\/v2\.0/, "") });
     const isList = call.method === "GET" && /^\/v1\/(containers|capsules)\/$/.test(path) && call.query["limit"] !== "1";
     if (this.faults.listsFail && isList) return { status: 503, body: "<html><body>503 Service Unavailable</body></html>" };
@@ -136,18 +148,6 @@ export class FakeCloud implements AsyncDisposable {
     }
   }
 
-  #signIn(path: string, body: unknown): ZunAnswer & { readonly headers?: Readonly<Record<string, string>> } {
-    const { auth } = (body ?? {}) as {
-      readonly auth?: { readonly identity?: { readonly password?: { readonly user?: { readonly password?: string } } } };
-    };
-    if (path !== "/v3/auth/tokens") return { status: 404, body: { error: { code: 404, title: "Not Found", message: "no such path" } } };
-    if (auth?.identity?.password?.user?.password !== password) return unauthorized;
-    const value = randomUUID();
-    this.#tokens = new Set([...this.#tokens, value]);
-    delete this.faults.tokensEnd;
-    return { status: 201, headers: { "x-subject-token": value }, body: { token: tokenBody(this.#port) } };
-  }
-
   #loses(method: string, path: string): boolean {
     const { loseAnswer } = this.faults;
     if (!loseAnswer || loseAnswer.method !== method || !loseAnswer.path.test(path)) return false;
@@ -156,12 +156,6 @@ export class FakeCloud implements AsyncDisposable {
   }
 }
 
-/** Source: keystonemiddleware's answer. */
-const unauthorized: ZunAnswer = {
-  status: 401,
-  body: { error: { code: 401, title: "Unauthorized", message: "The request you have made requires authentication." } },
-};
-
 /** Recorded from zun-api 18.0.0, 2026-11. */
 function versionDocument(max: string): object {
   return {
@@ -169,24 +163,5 @@ function versionDocument(max: string): object {
     description: "Zun is an OpenStack project which aims to provide containers service.",
     versions: [{ id: "v1", status: "CURRENT", min_version: "1.1", max_version: max, links: [] }],
     default_version: { id: "v1", status: "CURRENT", min_version: "1.1", max_version: max, links: [] },
-  };
-}
-
-function tokenBody(port: number): object {
-  const now = Date.now();
-  const endpoint = (path: string): object => ({
-    interface: "public",
-    region: "RegionOne",
-    region_id: "RegionOne",
-    url: `http://127.0.0.1:${port}${path}`,
-  });
-  return {
-    issued_at: new Date(now).toISOString(),
-    expires_at: new Date(now + 3_600_000).toISOString(),
-    project: { id: project, name: "demo" },
-    catalog: [
-      { type: "container", name: "zun", endpoints: [endpoint("/container/v1")] },
-      { type: "network", name: "neutron", endpoints: [endpoint("/network")] },
-    ],
   };
 }

@@ -6,12 +6,15 @@ type Row = Record<string, unknown> & { readonly id: string };
 const network = "6c2dee1c-8d4c-4b39-a4b1-5d6b8f0d7d2e";
 const external = "0f6f3cf1-5d4f-4a0c-8f0e-3f0b3d7b6d10";
 
+/** What a query may hold besides a filter of this table's columns. */
+const ignored: ReadonlySet<string> = new Set(["fields", "tenant_id", "project_id", "limit", "marker", "sort_key", "sort_dir"]);
+
 /** Neutron's tables of networks, subnets, security groups, ports and floating IPs. Shapes: Neutron's API reference, v2.0. */
 export class FakeNeutron {
   readonly tables: Readonly<Record<string, Row[]>> = {
     networks: [
-      { id: network, name: "private", "router:external": false },
-      { id: external, name: "public", "router:external": true },
+      { id: network, name: "private", "router:external": false, shared: false, created_at: "2026-01-01T00:00:00Z" },
+      { id: external, name: "public", "router:external": true, shared: false, created_at: "2026-02-01T00:00:00Z" },
     ],
     subnets: [{ id: "2b8ff8a9-4d0c-4c2a-9d65-5a1ad7d1cf41", name: "private-subnet", network_id: network }],
     "security-groups": [{ id: "7f1a9a0e-97ac-4e53-9c6b-1d2e4b5c6d7e", name: "web" }],
@@ -33,7 +36,9 @@ export class FakeNeutron {
       return { status: 201, body: { [one]: row } };
     }
     if (id === "") {
-      const found = rows.filter((row) => Object.entries(query).every(([key, value]) => String(row[key]) === value));
+      const found = rows.filter((row) =>
+        Object.entries(query).every(([key, value]) => ignored.has(key) || String(row[key]).toLowerCase() === value.toLowerCase()),
+      );
       return { status: 200, body: { [collection.replace("-", "_")]: found } };
     }
     const at = rows.findIndex((row) => row.id === id);

@@ -17,8 +17,8 @@ export interface EndSituation {
   readonly status: string;
   /** Whether it was asked to end. */
   readonly asked: boolean;
-  /** Whether it was killed. */
-  readonly killed: boolean;
+  /** Milliseconds since it was killed; `undefined` if it was not. */
+  readonly killedAgoMs: number | undefined;
   /** Whether Zun has taken the delete. */
   readonly deleted: boolean;
   /** Milliseconds of grace left; 0 and less: none. */
@@ -31,14 +31,17 @@ export interface EndSituation {
  */
 export const longestStopSeconds = 30;
 
+/** A kill that has not come through by then is sent again. */
+const killAgainMs = 5_000;
+
 /** The next step to a pod's end. Source of what is allowed when: zun 18.0.0 zun/common/utils.py (`VALID_STATES`). */
-export function endStep({ kind, status, asked, killed, deleted, graceLeftMs }: EndSituation): EndStep {
+export function endStep({ kind, status, asked, killedAgoMs, deleted, graceLeftMs }: EndSituation): EndStep {
   // Zun stops a capsule's containers by itself, with ten seconds for each.
   if (kind === "capsule") return { kind: deleted && status !== "Error" ? "wait" : "delete" };
   switch (status) {
     case "Running": {
-      if (deleted) return { kind: "wait" };
-      if (graceLeftMs <= 0) return { kind: killed ? "wait" : "kill" };
+      // One that was deleted while it began runs all the same: Zun could not remove it.
+      if (graceLeftMs <= 0) return { kind: killedAgoMs !== undefined && killedAgoMs < killAgainMs ? "wait" : "kill" };
       if (asked) return { kind: "wait" };
       const timeoutSeconds = Math.ceil(graceLeftMs / 1000);
       return timeoutSeconds <= longestStopSeconds ? { kind: "stop", timeoutSeconds } : { kind: "terminate" };

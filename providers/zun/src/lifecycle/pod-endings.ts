@@ -30,7 +30,7 @@ export interface PodEndingsDeps {
 interface Ending {
   deadlineMs: number;
   asked: boolean;
-  killed: boolean;
+  killedAtMs: number | undefined;
   deleted: boolean;
   /** Cuts the wait for the next look short. */
   wake: AbortController;
@@ -73,7 +73,7 @@ export class PodEndings {
     const ending: Ending = {
       deadlineMs,
       asked: false,
-      killed: false,
+      killedAtMs: undefined,
       deleted: false,
       wake: new AbortController(),
       done: Promise.resolve().then(() => this.#run(observed, ending, first)),
@@ -110,11 +110,14 @@ export class PodEndings {
     let pauseMs = firstLookMs;
     while (observed) {
       try {
+        const nowMs = clock.monotonic();
         const step = endStep({
-          ...ending,
           kind: observed.kind,
           status: observed.status,
-          graceLeftMs: ending.deadlineMs - clock.monotonic(),
+          asked: ending.asked,
+          deleted: ending.deleted,
+          killedAgoMs: ending.killedAtMs === undefined ? undefined : nowMs - ending.killedAtMs,
+          graceLeftMs: ending.deadlineMs - nowMs,
         });
         if (await this.#take(step, observed, ending)) pauseMs = firstLookMs;
         first.resolve();
@@ -159,7 +162,8 @@ export class PodEndings {
         return true;
       case "kill":
         await api.signalContainer(uuid, "SIGKILL", signal);
-        ending.killed = true;
+        ending.killedAtMs = this.#deps.clock.monotonic();
+        ending.deleted = false;
         return true;
       case "unpause":
         await api.unpauseContainer(uuid, signal);
@@ -179,7 +183,7 @@ export class PodEndings {
     const { clock } = this.#deps;
     const { signal } = this.#disposal;
     const leftMs = ending.deadlineMs - clock.monotonic();
-    const wait = !ending.killed && leftMs > 0 ? Math.min(ms, leftMs) : ms;
+    const wait = leftMs > 0 ? Math.min(ms, leftMs) : ms;
     try {
       await clock.sleep(wait, AbortSignal.any([signal, ending.wake.signal]));
     } catch {
