@@ -13,9 +13,9 @@ afterAll(() => nomad[Symbol.asyncDispose]());
 
 const shell = shellPrograms({ image: nomad.image });
 
-/** The fake's tasks are processes of this machine, which has no `nc` for certain. */
+/** Tasks of raw_exec, and the fake's, are processes of this machine, which has no `nc` for certain. */
 function programs(program: Program, container: string): Recipe {
-  if (program.kind !== "http" || nomad.kind === "real") return shell(program, container);
+  if (program.kind !== "http" || (nomad.kind === "real" && nomad.driver === "docker")) return shell(program, container);
   const script = `require("node:http").createServer((_, response) => response.end("hello\\n")).listen(${program.port}, "127.0.0.1")`;
   return { container: { image: nomad.image, command: [process.execPath, "-e", script] } };
 }
@@ -46,7 +46,10 @@ await describeProvider({
   },
   required: [...requiredFeatures.nomad, "notifications", "networks", "sidecar-containers", "restarts", "exec-tty", "port-forward"],
   lacks: { "logs-previous": "Nomad keeps one log for all instances of a container" },
-  notRun: nomad.kind === "real" || canOpenTerminals() ? {} : { "exec-tty": "script(1) of util-linux is not here" },
+  notRun: {
+    ...(nomad.driver === "raw_exec" && { files: "raw_exec mounts nothing: files are below the task's folder" }),
+    ...(nomad.kind === "fake" && !canOpenTerminals() && { "exec-tty": "script(1) of util-linux is not here" }),
+  },
   programs,
   port: await freePort(),
   timeouts: nomad.kind === "real" ? { startMs: 30_000, endMs: 30_000, callMs: 10_000 } : {},

@@ -33,7 +33,7 @@ export async function openNomad(): Promise<NomadBackend> {
     address,
     token,
     fake,
-    driver: isReal && env["E2E_NOMAD_DRIVER"] === "raw_exec" ? "raw_exec" : "docker",
+    driver: isReal && env["E2E_NOMAD_DRIVER"] !== "docker" ? "raw_exec" : "docker",
     image: env["E2E_NOMAD_IMAGE"] ?? "busybox:1.37",
     network: isReal ? (env["E2E_NOMAD_NETWORK"] ?? "bridge") : "bridge",
     async request(method, path) {

@@ -131,7 +131,7 @@ function untilChanged(index: number, waitMs: number, state: FakeCluster["state"]
       signal.removeEventListener("abort", end);
       resolve();
     };
-    const stop = state.listen(0, () => void (state.indexes.allocs > index && end()));
+    const stop = state.listen(Infinity, () => void (state.indexes.allocs > index && end()));
     const timer = systemClock.setTimer(waitMs, end);
     signal.addEventListener("abort", end, { once: true });
   });

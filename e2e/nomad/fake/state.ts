@@ -50,7 +50,7 @@ export class FakeState {
 
   /** Calls back for every write; what is still kept from an index on comes first. */
   listen(from: number, listener: (frame: { readonly Index: number; readonly Events: readonly FakeEvent[] }) => void): () => void {
-    if (from > 0) for (const frame of this.#frames) if (frame.Index >= from) listener(frame);
+    for (const frame of this.#frames) if (frame.Index >= from) listener(frame);
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }

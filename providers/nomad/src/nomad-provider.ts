@@ -127,6 +127,8 @@ export class NomadProvider implements Provider, AsyncDisposable {
         message: "The contents of secrets and config maps are readable in the pod's Nomad job, for secrets is inline",
       });
     for (const variable of plan.variables) await this.#client.writeVariable(variable, signal);
+    // A list may have told of it meanwhile, after a restart.
+    if ((this.#table.get(ref.uid)?.createIndex ?? 0) > 0) return;
     const entry = this.#table.expect(jobId, plan.shape);
     try {
       const { index, warnings } = await this.#client.registerJob(plan.job, 0, signal);
@@ -247,16 +249,17 @@ export class NomadProvider implements Provider, AsyncDisposable {
     return entry;
   }
 
-  async #relist(signal: AbortSignal): Promise<void> {
+  async #relist(signal: AbortSignal): Promise<number> {
     const before = this.#table.index;
     const { items: jobs, index } = await this.#client.listJobs(ownerFilter(this.#owner), signal);
-    const { items: allocations } = await this.#client.listAllocations(ownerFilter(this.#owner, "Job."), signal);
+    const { items: allocations, index: since } = await this.#client.listAllocations(ownerFilter(this.#owner, "Job."), signal);
     const oldestFirst = allocations.toSorted((a, b) => a.CreateIndex - b.CreateIndex);
     const { changed, gone } = this.#table.noteAll(jobs, oldestFirst, index, before);
     if (this.#table.entries.some(({ allocation, stopped }) => !allocation && !stopped)) await this.#readEvaluations(signal);
     for (const entry of changed) this.#keeper.onChange(entry);
     for (const entry of gone) this.#keeper.onGone(entry);
     for (const { shape, ending } of this.#table.entries) if (!ending) this.#files.watch(shape);
+    return since;
   }
 
   async #readEvaluations(signal: AbortSignal): Promise<void> {

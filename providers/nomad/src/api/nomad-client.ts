@@ -197,9 +197,9 @@ export class NomadClient {
     }
   }
 
-  /** Frames of the event stream, heartbeats among them, until it breaks off. */
-  async events(topics: readonly string[], signal: AbortSignal): Promise<AsyncIterable<EventFrame> & { destroy(): unknown }> {
-    const body = await this.#http.stream({ path: "/event/stream", query: { topic: topics }, what: "open the event stream" }, signal);
+  /** Frames of the event stream from an index on, heartbeats among them, until it breaks off. */
+  async events(topics: readonly string[], index: number, signal: AbortSignal): Promise<AsyncIterable<EventFrame> & { destroy(): unknown }> {
+    const body = await this.#http.stream({ path: "/event/stream", query: { topic: topics, index }, what: "open the event stream" }, signal);
     return { [Symbol.asyncIterator]: () => jsonObjects(body) as AsyncGenerator<EventFrame>, destroy: () => body.destroy() };
   }
 

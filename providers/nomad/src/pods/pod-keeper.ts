@@ -54,6 +54,8 @@ export class PodKeeper {
   /** Something about the pod has changed, or may have. */
   onChange(entry: PodEntry): void {
     const { allocation, ending, jobId } = entry;
+    // While it is being registered it may be there already, and nothing be known of it.
+    if (entry.createIndex === 0) return;
     this.#report(entry);
     if (ending) {
       if (hasEnded(allocation)) this.#purgeLater(entry);

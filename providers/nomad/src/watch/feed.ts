@@ -9,8 +9,8 @@ export interface FeedDeps {
   readonly client: NomadClient;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Lists everything and takes it in. */
-  readonly relist: (signal: AbortSignal) => Promise<void>;
+  /** Lists everything and takes it in. @returns the index from which on something may have changed since */
+  readonly relist: (signal: AbortSignal) => Promise<number>;
   readonly onEvent: (event: NomadEvent) => void;
   readonly relistMs: number;
   /** Follow the event stream; else blocking queries tell of changes. */
@@ -19,8 +19,9 @@ export interface FeedDeps {
 
 const topics = ["Allocation", "Job", "Evaluation"] as const;
 
-/** Nomad sends a heartbeat every 30 s. */
-const silenceMs = 75_000;
+/** Nomad sends a heartbeat at once, and every 30 s. A stream that fails on the server may stay open, and be silent for ever. */
+const firstFrameMs = 10_000;
+const silenceMs = 45_000;
 const firstPauseMs = 1000;
 const maxPauseMs = 30_000;
 /** The least time between two lists that blocking queries ask for: in a busy cluster something changes all the time. */
@@ -29,8 +30,8 @@ const blockingPauseMs = 1000;
 const streamAgainMs = 600_000;
 
 /**
- * Tells of changes at Nomad, over any number of broken connections. A list follows each connect and comes every so often,
- * for Nomad keeps few events and does not say which it has dropped.
+ * Tells of changes at Nomad, over any number of broken connections. A list comes before each connect, which goes on from the
+ * list's index, and every so often, for Nomad keeps few events and does not say which it has dropped.
  */
 export class Feed {
   readonly #deps: FeedDeps;
@@ -68,29 +69,32 @@ export class Feed {
     this.#connected = false;
   }
 
-  async #listed(signal: AbortSignal): Promise<void> {
-    await this.#deps.relist(signal);
+  async #listed(signal: AbortSignal): Promise<number> {
+    const index = await this.#deps.relist(signal);
     this.#connected = true;
     this.#pauseMs = firstPauseMs;
+    return index;
   }
 
   async #followStream(signal: AbortSignal): Promise<void> {
     const { client, clock, onEvent, relistMs } = this.#deps;
-    const events = await client.events(topics, signal);
+    // Without an index Nomad would repeat all that it has kept, and may fail over what it drops meanwhile.
+    const index = await this.#listed(signal);
+    const events = await client.events(topics, index, signal);
     const broken = Promise.withResolvers<never>();
     // Nobody may be waiting when it breaks.
     broken.promise.catch(() => {});
     let timer: Disposable | undefined;
-    const heard = (): void => {
+    const expect = (ms: number): void => {
       timer?.[Symbol.dispose]();
-      timer = clock.setTimer(silenceMs, () => broken.reject(new Error(`Nomad's event stream was silent for ${silenceMs / 1000} s`)));
+      timer = clock.setTimer(ms, () => broken.reject(new Error(`Nomad's event stream was silent for ${ms / 1000} s`)));
     };
     const over = new AbortController();
     const listing = this.#listEvery(relistMs, AbortSignal.any([signal, over.signal])).catch(broken.reject);
-    heard();
+    expect(firstFrameMs);
     const reading = (async (): Promise<void> => {
       for await (const { Events } of events) {
-        heard();
+        expect(silenceMs);
         for (const event of Events ?? []) onEvent(event);
       }
     })();
@@ -101,15 +105,16 @@ export class Feed {
       over.abort();
       events.destroy();
       await Promise.allSettled([reading, listing]);
+      timer?.[Symbol.dispose]();
     }
   }
 
-  /** Lists at once, and then every so often. @throws what a list throws, until aborted */
+  /** Lists every so often. @throws what a list throws, until aborted */
   async #listEvery(ms: number, signal: AbortSignal): Promise<void> {
     try {
       for (;;) {
-        await this.#listed(signal);
         await this.#deps.clock.sleep(ms, signal);
+        await this.#listed(signal);
       }
     } catch (error) {
       if (!signal.aborted) throw error;
