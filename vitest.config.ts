@@ -52,7 +52,7 @@ const config: ViteUserConfig = defineConfig({
         extends: true,
         test: {
           name: "embedded",
-          include: ["e2e/embedded/**/*.test.ts", parityTests, interopTests],
+          include: ["e2e/embedded/**/*.test.ts", "e2e/nomad/*.test.ts", parityTests, interopTests],
           globalSetup: ["e2e/parity/support/compare-only.ts"],
           provide: { parityServer: "embedded" },
           testTimeout: 60_000,

@@ -1,0 +1,362 @@
+import { randomUUID } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { isConflict, isInvalidInput, isNotFound, isUnavailable } from "@virtual-kubelet/errdefs";
+import { eventually } from "@virtual-kubelet/testing";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { readExecFrame } from "../../providers/nomad/src/api/exec-frames.ts";
+import { NomadClient } from "../../providers/nomad/src/api/nomad-client.ts";
+import { NomadHttp } from "../../providers/nomad/src/api/nomad-http.ts";
+import { TokenSource } from "../../providers/nomad/src/api/token-source.ts";
+import type { Allocation, EventFrame, NomadJob, NomadTask } from "../../providers/nomad/src/api/types.ts";
+import { openNomad, type NomadBackend } from "./backend.ts";
+
+// What the provider takes for granted of Nomad. It runs on the fake and, with E2E_NOMAD=real, on a real agent.
+const { signal } = new AbortController();
+const soon = { timeoutMs: 20_000, intervalMs: 50 };
+
+let nomad: NomadBackend;
+let http: NomadHttp;
+let client: NomadClient;
+const made = new Set<string>();
+
+beforeAll(async () => {
+  nomad = await openNomad();
+  http = new NomadHttp({
+    address: nomad.address,
+    namespace: "default",
+    tokens: new TokenSource({ token: nomad.token }),
+    tls: { rejectUnauthorized: true },
+    maxSockets: 8,
+  });
+  client = new NomadClient(http);
+});
+afterAll(async () => {
+  for (const id of made) await client.stopJob(id, { purge: true }, signal);
+  await http[Symbol.asyncDispose]();
+  await nomad[Symbol.asyncDispose]();
+});
+
+function taskWith(script: string, fields: Partial<NomadTask> = {}): NomadTask {
+  return {
+    Name: "main",
+    Driver: "raw_exec",
+    Config: { command: "sh", args: ["-c", script] },
+    Env: {},
+    Resources: { CPU: 10, MemoryMB: 16 },
+    KillTimeout: 2e9,
+    LogConfig: { MaxFiles: 2, MaxFileSizeMB: 5 },
+    ...fields,
+  };
+}
+
+function jobWith(Tasks: readonly NomadTask[], fields: Partial<NomadJob> = {}): NomadJob {
+  const ID = `vk-contract-${randomUUID()}`;
+  made.add(ID);
+  return {
+    ID,
+    Name: ID,
+    Type: "batch",
+    Datacenters: ["*"],
+    Meta: { "vk.node": "contract", "vk.job": ID },
+    TaskGroups: [
+      {
+        Name: "pod",
+        Count: 1,
+        RestartPolicy: { Attempts: 0, Interval: 60e9, Delay: 1e9, Mode: "fail" },
+        ReschedulePolicy: { Attempts: 0, Unlimited: false },
+        EphemeralDisk: { SizeMB: 100, Sticky: false, Migrate: false },
+        Tasks,
+      },
+    ],
+    ...fields,
+  };
+}
+
+/** Registers a job and waits until its allocation is as the check wants it. */
+async function run(job: NomadJob, check: (allocation: Allocation) => void): Promise<Allocation> {
+  await client.registerJob(job, 0, signal);
+  return untilAllocation(job, check);
+}
+
+async function untilAllocation(job: NomadJob, check: (allocation: Allocation) => void): Promise<Allocation> {
+  return eventually(async () => {
+    const [allocation] = await client.jobAllocations(job.ID, signal);
+    expect(allocation).toBeDefined();
+    check(allocation as Allocation);
+    return allocation as Allocation;
+  }, soon);
+}
+
+const isRunning = ({ TaskStates }: Allocation): void => expect(TaskStates?.["main"]?.State).toBe("running");
+const wait = "trap 'exit 0' TERM; while :; do sleep 0.1; done";
+
+describe("jobs", () => {
+  test("a job that must not exist is registered once; the second time is a conflict, as is a change at an old index", async () => {
+    const job = jobWith([taskWith(wait)]);
+    await client.registerJob(job, 0, signal);
+
+    await expect(client.registerJob(job, 0, signal)).rejects.toSatisfy(isConflict);
+    await expect(client.registerJob(job, 1, signal)).rejects.toSatisfy(isConflict);
+  });
+
+  test("registering the same again changes nothing but the answer's index", async () => {
+    const job = jobWith([taskWith(wait)]);
+    await client.registerJob(job, 0, signal);
+    const before = await client.readJob(job.ID, signal);
+    await client.registerJob(job, before.JobModifyIndex, signal);
+
+    expect((await client.readJob(job.ID, signal)).JobModifyIndex).toBe(before.JobModifyIndex);
+  });
+
+  test("a job whose logs do not fit its disk is refused for good, and told so with 500", async () => {
+    const job = jobWith([taskWith(wait, { LogConfig: { MaxFiles: 10, MaxFileSizeMB: 10 } })]);
+
+    await expect(client.registerJob(job, 0, signal)).rejects.toSatisfy(isInvalidInput);
+  });
+
+  test("a job that is not there cannot be read, and can be stopped and purged", async () => {
+    await expect(client.readJob("vk-contract-none", signal)).rejects.toSatisfy(isNotFound);
+    await client.stopJob("vk-contract-none", { purge: false }, signal);
+    await client.stopJob("vk-contract-none", { purge: true }, signal);
+  });
+
+  test("lists find jobs and allocations by the job's meta, with the keys that were recorded", async () => {
+    const job = jobWith([taskWith(wait)]);
+    await run(job, isRunning);
+    const byMeta = `Meta["vk.job"] == ${JSON.stringify(job.ID)}`;
+    const { items: jobs, index } = await client.listJobs(byMeta, signal);
+    const { items: allocations } = await client.listAllocations(`Job.${byMeta}`, signal);
+
+    expect(jobs.map(({ ID, Meta }) => [ID, Meta])).toEqual([[job.ID, job.Meta]]);
+    expect(index).toBeGreaterThan(0);
+    const fixture = JSON.parse(
+      await readFile(new URL("../../providers/nomad/fixtures/03-allocations-list.json", import.meta.url), "utf8"),
+    ) as {
+      readonly body: readonly object[];
+    };
+    expect(allocations).toHaveLength(1);
+    const known = Object.keys(fixture.body[0] ?? {});
+    expect(Object.keys(allocations[0] ?? {}).filter((key) => !known.includes(key))).toEqual([]);
+    expect(allocations[0]).not.toHaveProperty("NetworkStatus");
+  });
+
+  test("a stopped job's allocation ends as complete, whatever the exit code, and is gone at once with a purge", async () => {
+    const job = jobWith([taskWith("trap '' TERM; while :; do sleep 0.1; done")]);
+    await run(job, isRunning);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    await client.stopJob(job.ID, { purge: false }, signal);
+    const ended = await untilAllocation(job, ({ ClientStatus }) => expect(ClientStatus).toBe("complete"));
+
+    expect(ended.DesiredStatus).toBe("stop");
+    expect(ended.TaskStates?.["main"]?.Events?.findLast(({ Type }) => Type === "Terminated")?.ExitCode).toBe(137);
+    expect((await client.readJob(job.ID, signal)).Stop).toBe(true);
+    await client.stopJob(job.ID, { purge: true }, signal);
+    await expect(client.readJob(job.ID, signal)).rejects.toSatisfy(isNotFound);
+    await expect(client.readAllocation(ended.ID, signal)).rejects.toSatisfy(isNotFound);
+  });
+
+  test("a job that fits nowhere has no allocation, and a blocked evaluation that says why", async () => {
+    const job = jobWith([taskWith(wait, { Resources: { CPU: 10, MemoryMB: 9_000_000 } })]);
+    await client.registerJob(job, 0, signal);
+
+    await eventually(async () => {
+      const { items } = await client.blockedEvaluations(`JobID matches "^${job.ID}$"`, signal);
+      expect(items[0]?.FailedTGAllocs?.["pod"]?.DimensionExhausted).toEqual({ memory: 1 });
+    }, soon);
+    expect(await client.jobAllocations(job.ID, signal)).toEqual([]);
+  });
+});
+
+describe("tasks", () => {
+  test("a task that fails takes its siblings with it, and a failed allocation stays the only one", async () => {
+    const job = jobWith([taskWith("exit 7"), taskWith(wait, { Name: "other" })]);
+    const { TaskStates } = await run(job, ({ ClientStatus }) => expect(ClientStatus).toBe("failed"));
+
+    expect(TaskStates?.["main"]?.Events?.findLast(({ Type }) => Type === "Terminated")?.ExitCode).toBe(7);
+    expect(TaskStates?.["other"]?.Events?.map(({ Type }) => Type)).toContain("Sibling Task Failed");
+    expect(await client.jobAllocations(job.ID, signal)).toHaveLength(1);
+  });
+
+  test("a task that is started again counts it when it waits for it", async () => {
+    const again = { Attempts: 3, Interval: 60e9, Delay: 1e9, Mode: "delay" } as const;
+    const job = jobWith([taskWith("exit 1", { RestartPolicy: again })]);
+    const { TaskStates } = await run(job, (allocation) => expect(allocation.TaskStates?.["main"]?.Restarts).toBe(1));
+
+    const types = TaskStates?.["main"]?.Events?.map(({ Type }) => Type) ?? [];
+    expect(types.indexOf("Restarting")).toBeGreaterThan(types.indexOf("Terminated"));
+  });
+
+  test("a task waits at its gate until the variable is written", async () => {
+    const job = jobWith([taskWith(wait)]);
+    const path = `nomad/jobs/${job.ID}/pod/main`;
+    const EmbeddedTmpl = `{{ with nomadVar "${path}" }}{{ .go }}{{ end }}`;
+    const gated = jobWith([taskWith(wait, { Templates: [{ EmbeddedTmpl, DestPath: "local/vk-gate", ChangeMode: "noop" }] })], {
+      ID: job.ID,
+    });
+    const { TaskStates } = await run(gated, (allocation) =>
+      expect(allocation.TaskStates?.["main"]?.Events?.some(({ Type }) => Type === "Template")).toBe(true),
+    );
+    expect(TaskStates?.["main"]?.State).toBe("pending");
+    await client.writeVariable({ Path: path, Items: { go: "1" } }, signal);
+    await untilAllocation(gated, isRunning);
+    await client.deleteVariable(path, signal);
+  });
+
+  test("templates give values exactly as they are, and words of a command theirs", async () => {
+    const job = jobWith([taskWith("x")]);
+    const path = `nomad/jobs/${job.ID}`;
+    const value = 'quote " dollar $A back \\ tab \t brace {{ x }} é';
+    const inVariable = (inner: string): string => `{{ with nomadVar "${path}" }}${inner}{{ end }}`;
+    const Templates = [
+      { EmbeddedTmpl: `A=${inVariable("{{ .a.Value | toJSON }}")}\n`, DestPath: "secrets/a.env", ChangeMode: "noop", Envvars: true },
+      {
+        EmbeddedTmpl: inVariable("{{ if .t.Key }}{{ .t.Value }}{{ else }}{{ .b.Value | base64Decode }}{{ end }}"),
+        DestPath: "local/file",
+        ChangeMode: "noop",
+      },
+    ] as const;
+    const script = 'printf "%s\\n" "$0" "$1" "$A"; od -An -tx1 local/file';
+    const words = ["-c", script, '${env["A"]}', "$${HOME}"];
+    const fixed = jobWith([taskWith("", { Config: { command: "sh", args: words }, Templates })], { ID: job.ID });
+    await client.writeVariable({ Path: path, Items: { a: value, b: Buffer.from([0, 1, 2, 255]).toString("base64") } }, signal);
+    const { ID } = await run(fixed, ({ ClientStatus }) => expect(ClientStatus).toBe("complete"));
+
+    expect(await readLog(ID)).toBe(`${value}\n\${HOME}\n${value}\n 00 01 02 ff\n`);
+    await client.deleteVariable(path, signal);
+  });
+
+  test("a running task takes a signal, and one that has ended does not", async () => {
+    const job = jobWith([taskWith("trap '' TERM; while :; do sleep 0.1; done")]);
+    const { ID } = await run(job, isRunning);
+    await client.signalTask(ID, "main", "SIGKILL", signal);
+    await untilAllocation(job, ({ ClientStatus }) => expect(ClientStatus).toBe("failed"));
+
+    await expect(client.signalTask(ID, "main", "SIGKILL", signal)).rejects.toSatisfy(isUnavailable);
+  });
+});
+
+async function readLog(allocation: string): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of await client.log(allocation, { task: "main", type: "stdout", offset: 0 }, signal)) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
+}
+
+describe("variables", () => {
+  test("a write at an old index is a conflict, and the error does not show the variable", async () => {
+    const path = `nomad/jobs/vk-contract-${randomUUID()}`;
+    await client.writeVariable({ Path: path, Items: { a: "canary" } }, signal);
+    const error: unknown = await client.writeVariable({ Path: path, Items: { a: "2" } }, signal, 1).catch((caught: unknown) => caught);
+
+    expect(error).toSatisfy(isConflict);
+    expect(String(error)).not.toContain("canary");
+    await client.deleteVariable(path, signal);
+    await expect(client.readVariable(path, signal)).rejects.toSatisfy(isNotFound);
+    await client.deleteVariable(path, signal);
+  });
+
+  test("more than 64 KiB is refused", async () => {
+    const variable = { Path: `nomad/jobs/vk-contract-${randomUUID()}`, Items: { a: "x".repeat(65_536) } };
+
+    await expect(client.writeVariable(variable, signal)).rejects.toSatisfy(isInvalidInput);
+  });
+});
+
+describe("changes", () => {
+  test("a blocking query waits out an index that is not reached, and is woken by any allocation", async () => {
+    const { index } = await client.listAllocations('JobID matches "^none$"', signal);
+
+    expect(await client.waitForAllocations(index + 100_000, 1000, signal)).toBeLessThan(index + 100_000);
+    const woken = client.waitForAllocations((await client.listAllocations('JobID matches "^none$"', signal)).index, 20_000, signal);
+    const job = jobWith([taskWith("true")]);
+    await client.registerJob(job, 0, signal);
+    expect(await woken).toBeGreaterThan(index);
+  });
+
+  test("the event stream tells of jobs and allocations from an index on, whole, without the job, and indexes do not fall", async () => {
+    const { index } = await client.listAllocations('JobID matches "^none$"', signal);
+    const job = jobWith([taskWith("exit 3")]);
+    const frames: EventFrame[] = [];
+    const events = await client.events(["Allocation", "Job"], index, signal);
+    await client.registerJob(job, 0, signal);
+    for await (const frame of events) {
+      frames.push(frame);
+      const isOver = frame.Events?.some(
+        ({ Payload }) => Payload?.Allocation?.JobID === job.ID && Payload.Allocation.ClientStatus === "failed",
+      );
+      if (isOver) break;
+    }
+    events.destroy();
+
+    expect(frames[0]?.Events).toBeUndefined();
+    const indexes = frames.flatMap(({ Index }) => (Index === undefined ? [] : [Index]));
+    expect(indexes).toEqual(indexes.toSorted((a, b) => a - b));
+    const own = frames
+      .flatMap(({ Events }) => Events ?? [])
+      .flatMap(({ Payload }) => (Payload?.Allocation?.JobID === job.ID ? [Payload.Allocation] : []));
+    expect(own.at(-1)?.TaskStates?.["main"]?.Events?.some(({ Type, ExitCode }) => Type === "Terminated" && ExitCode === 3)).toBe(true);
+    expect(own.every((allocation) => !("Job" in allocation) || allocation.Job === null)).toBe(true);
+    const jobs = frames.flatMap(({ Events }) => Events ?? []).filter(({ Topic, Key }) => Topic === "Job" && Key === job.ID);
+    expect(jobs[0]).toMatchObject({ Type: "JobRegistered", Payload: { Job: { Meta: job.Meta } } });
+  });
+
+  test("a job that is stopped or purged is told of as deregistered", async () => {
+    const job = jobWith([taskWith(wait)]);
+    await run(job, isRunning);
+    const { index } = await client.listAllocations('JobID matches "^none$"', signal);
+    const events = await client.events(["Job"], index, signal);
+    await client.stopJob(job.ID, { purge: true }, signal);
+    for await (const { Events } of events) if (Events?.some(({ Type, Key }) => Type === "JobDeregistered" && Key === job.ID)) break;
+    events.destroy();
+  });
+});
+
+describe("logs and commands", () => {
+  test("a followed log comes in frames, goes on with heartbeats after the end, and can begin at an offset", async () => {
+    const job = jobWith([taskWith("printf 'one\\ntwo\\n'")]);
+    const { ID } = await run(job, ({ ClientStatus }) => expect(ClientStatus).toBe("complete"));
+    let text = "";
+    let heartbeats = 0;
+    for await (const frame of client.followLog(ID, { task: "main", type: "stdout", offset: 4 }, signal)) {
+      const { Data } = frame as { readonly Data?: string };
+      if (Data) text += Buffer.from(Data, "base64").toString();
+      else if (++heartbeats === 2) break;
+    }
+
+    expect(text).toBe("two\n");
+    await expect(client.log(ID, { task: "zz", type: "stdout", offset: 0 }, signal)).rejects.toSatisfy(
+      (error) => isInvalidInput(error) || isNotFound(error),
+    );
+    await expect(client.log(randomUUID(), { task: "main", type: "stdout", offset: 0 }, signal)).rejects.toSatisfy(isNotFound);
+  });
+
+  test.each([
+    ["exit 7", 7],
+    ["exit 0", 0],
+  ])("a command that does %s has its exit code in its last frame", async (script, code) => {
+    const job = jobWith([taskWith(wait)]);
+    const { ID } = await run(job, isRunning);
+    const { promise, resolve } = Promise.withResolvers<number>();
+    const socket = await client.exec(ID, { task: "main", tty: false, command: JSON.stringify(["sh", "-c", script]) });
+    socket.on("error", () => {});
+    socket.on("message", (raw) => {
+      const event = readExecFrame((raw as Buffer).toString());
+      if (event.kind === "exited") resolve(event.exitCode);
+    });
+
+    expect(await promise).toBe(code);
+    socket.terminate();
+  });
+
+  test("a command in a task that is not there is refused after the connection was accepted", async () => {
+    const job = jobWith([taskWith(wait)]);
+    const { ID } = await run(job, isRunning);
+    const closed = async (allocation: string, task: string): Promise<string> => {
+      const socket = await client.exec(allocation, { task, tty: false, command: '["true"]' });
+      socket.on("error", () => {});
+      return new Promise((resolve) => socket.on("close", (_code, reason) => resolve(String(reason))));
+    };
+
+    expect(await closed(ID, "zz")).toMatch(/not found/);
+    expect(await closed(randomUUID(), "main")).toMatch(/Unknown allocation/);
+  });
+});
