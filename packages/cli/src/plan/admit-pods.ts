@@ -16,7 +16,9 @@ export async function admitPods(
   signal: AbortSignal,
 ): Promise<readonly Pod[]> {
   const objects = [...namespacesOf(pods), ...serviceAccountsOf(pods)];
-  await using server = await startApiServer({ listen: false, controllers: false, clock, random: steadyRandom(), objects });
+  const random = new SteadyRandom();
+  await using server = await startApiServer({ listen: false, controllers: false, clock, random, objects });
+  random.begin();
   const client = createKubeClient(server.transport());
   const admitted: Pod[] = [];
   for (const { metadata, spec } of pods) {
@@ -54,12 +56,24 @@ function serviceAccountsOf(pods: readonly Pod[]): object[] {
   return [...accounts.values()];
 }
 
-/** The same numbers and UUIDs each time. */
-function steadyRandom(): Random {
-  let uuids = 0;
-  let state = 1;
-  return {
-    next: () => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647,
-    uuid: () => `00000000-0000-4000-8000-${String(++uuids).padStart(12, "0")}`,
-  };
+/** The same numbers and UUIDs each time, counted anew from where the pods begin: whatever came before does not show in them. */
+class SteadyRandom implements Random {
+  #group = "9000";
+  #uuids = 0;
+  #state = 1;
+
+  begin(): void {
+    this.#group = "8000";
+    this.#uuids = 0;
+    this.#state = 1;
+  }
+
+  next(): number {
+    this.#state = (this.#state * 48_271) % 2_147_483_647;
+    return this.#state / 2_147_483_647;
+  }
+
+  uuid(): string {
+    return `00000000-0000-4000-${this.#group}-${String(++this.#uuids).padStart(12, "0")}`;
+  }
 }

@@ -1,0 +1,134 @@
+import { join, posix } from "node:path";
+import {
+  podRef,
+  type Container,
+  type DeepReadonly,
+  type Owner,
+  type Pod,
+  type ResolvedEnvVar,
+  type ResolvedPod,
+} from "@virtual-kubelet/core";
+import { InvalidInputError } from "@virtual-kubelet/errdefs";
+import { planPod, type ContainerRole, type PlannedContainer } from "../pod/pod-plan.ts";
+import { containerLabels, originLabels, podLabels } from "../runtime/labels.ts";
+import type { ContainerMount, ContainerSpec, SandboxSpec } from "../runtime/runtime-spec.ts";
+import { PodDirectory } from "../volumes/pod-directory.ts";
+import { subPathOf, type VolumeMount } from "../volumes/sub-path.ts";
+import { volumeSource, type VolumeSource } from "../volumes/volume-source.ts";
+import { allMounts } from "./container-mounts.ts";
+import { oomScoreAdjustment } from "./oom-score.ts";
+import { podDns } from "./pod-dns.ts";
+import { podHostname } from "./pod-hostname.ts";
+import type { PodPreparationSettings } from "./pod-preparation.ts";
+import { resourceLimits } from "./resource-limits.ts";
+
+/** What {@link planSpecs} is given. */
+export interface PlanSpecsOptions {
+  readonly resolved: ResolvedPod;
+  readonly owner: Owner;
+  readonly clusterDomain: string;
+  /** Folder of all pods' folders, as `VolumeManager` has it. */
+  readonly root: string;
+  readonly settings: Pick<PodPreparationSettings, "clusterDNS" | "cpuQuota">;
+  /** The node's memory. */
+  readonly memoryBytes: number;
+}
+
+/** What a pod comes to at a runtime. */
+export interface PlannedSpecs {
+  readonly sandbox: SandboxSpec;
+  /** In the order in which they start. */
+  readonly containers: readonly { readonly role: ContainerRole; readonly spec: ContainerSpec }[];
+}
+
+/** Stands where the node's own DNS servers would. */
+export const plannedNodeDns = "[DNS of the node]";
+
+/**
+ * What a pod's sandbox and containers are asked for at a runtime, at their first start, without runtime, disk and node:
+ * image names stand for their contents, {@link plannedNodeDns} for the node's DNS. Ephemeral containers come later, and
+ * are left out.
+ *
+ * @throws as the preparation of a pod does: what `resolved` throws; InvalidInputError, UnsupportedError
+ */
+export async function planSpecs(pod: DeepReadonly<Pod>, options: PlanSpecsOptions, signal: AbortSignal): Promise<PlannedSpecs> {
+  const { owner, clusterDomain, settings } = options;
+  const { clusterDNS = [] } = settings;
+  const nodeDns = { servers: [plannedNodeDns], searches: [], options: [] };
+  const sandbox: SandboxSpec = {
+    labels: podLabels(podRef(pod), owner, 0),
+    hostname: pod.spec?.hostNetwork ? "" : podHostname(pod, clusterDomain).kernelHostname,
+    dns: podDns(pod, { nodeDns, clusterDNS, clusterDomain }).dns,
+    hosts: (pod.spec?.hostAliases ?? []).map(({ ip, hostnames = [] }) => ({ ip, hostnames })),
+    pod,
+  };
+  const containers = [];
+  for (const planned of planPod(pod).containers) {
+    if (planned.role !== "ephemeral") containers.push({ role: planned.role, spec: await planContainer(pod, planned, options, signal) });
+  }
+  return { sandbox, containers };
+}
+
+async function planContainer(
+  pod: DeepReadonly<Pod>,
+  { name, role, container, specHash }: PlannedContainer,
+  { resolved, owner, root, settings, memoryBytes }: PlanSpecsOptions,
+  signal: AbortSignal,
+): Promise<ContainerSpec> {
+  const ref = podRef(pod);
+  const environment = await resolved.environment(name, signal);
+  const directory = new PodDirectory(root, ref.uid);
+  const volumes = (container.volumeMounts ?? []).map((mount, index) => planMount(mount, { pod, container, environment, directory, index }));
+  const files = {
+    hosts: join(directory.path, "etc-hosts"),
+    resolvConf: join(directory.path, "resolv.conf"),
+    terminationLog: container.terminationMessagePath ? directory.terminationLog(name, 0) : undefined,
+  };
+  return {
+    labels: { ...containerLabels(ref, owner, { container: name, attempt: 0, specHash }), ...originLabels(role, container) },
+    imageId: container.image ?? "",
+    ...(await resolved.commandLine(name, signal)),
+    environment,
+    mounts: allMounts(container, volumes, files),
+    limits: resourceLimits(pod, container, { cpuQuota: settings.cpuQuota }),
+    oomScoreAdjustment: oomScoreAdjustment(pod, container, memoryBytes),
+    pod,
+    container,
+  };
+}
+
+interface MountPlace {
+  readonly pod: DeepReadonly<Pod>;
+  readonly container: DeepReadonly<Container>;
+  readonly environment: readonly ResolvedEnvVar[];
+  readonly directory: PodDirectory;
+  readonly index: number;
+}
+
+/** A mount where nothing is on the disk yet: as `containerMounts` has it, for a folder that is as it should be. */
+function planMount(mount: VolumeMount, { pod, container, environment, directory, index }: MountPlace): ContainerMount {
+  const volume = pod.spec?.volumes?.find(({ name }) => name === mount.name);
+  if (!volume) throw new InvalidInputError(`cannot find volume "${mount.name}" to mount into container "${container.name}"`);
+  const source = volumeSource(volume);
+  const isPart = subPathOf(mount, environment) !== "";
+  return {
+    hostPath: isPart ? directory.subPath(mount.name, container.name, index) : folderOf(mount.name, source, directory),
+    containerPath: posix.join("/", mount.mountPath),
+    isReadOnly: mount.readOnly === true || source.kind === "payload",
+    isRecursivelyReadOnly: false,
+    propagation: (mount.mountPropagation ?? "None") as NonNullable<ContainerMount["propagation"]>,
+  };
+}
+
+function folderOf(name: string, source: VolumeSource, directory: PodDirectory): string {
+  switch (source.kind) {
+    case "emptyDir":
+      return directory.volume("kubernetes.io~empty-dir", name);
+    case "payload":
+      return source.isSecret ? directory.secretVolume(source.folder, name) : directory.volume(source.folder, name);
+    case "hostPath":
+      return source.path;
+    default:
+      return source satisfies never;
+  }
+}
