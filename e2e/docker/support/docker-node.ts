@@ -1,0 +1,98 @@
+import { writeFileSync } from "node:fs";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startControlPlane, type ControlPlane } from "@virtual-kubelet/testing";
+import { expect, inject } from "vitest";
+import { KubectlRunner } from "../../interop/support/kubectl-runner.ts";
+import { startMetricsServer } from "../../node-network/support/metrics-server.ts";
+import { Program } from "../../support/program.ts";
+import { unmountAll } from "./mounts.ts";
+
+/** How long a pod may take to run, and to be gone, on a machine that is busy. */
+export const podTimeout = "180s";
+
+/** A real control plane, with the program as its one node, on the level's engine. Disposing ends both; pods go on. */
+export class DockerNode implements AsyncDisposable {
+  readonly name = "docker-node";
+  readonly controlPlane: ControlPlane;
+  readonly kubectl: KubectlRunner;
+  /** The one that runs, or ran last. */
+  program: Program;
+  readonly #directory: string;
+  readonly #resources: AsyncDisposableStack;
+
+  private constructor(controlPlane: ControlPlane, directory: string, { kubectl, resources }: Made) {
+    this.controlPlane = controlPlane;
+    this.kubectl = kubectl;
+    this.#directory = directory;
+    this.#resources = resources;
+    this.program = this.#start();
+  }
+
+  /** Starts all of it; returns when the node is ready. */
+  static async start(): Promise<DockerNode> {
+    await using resources = new AsyncDisposableStack();
+    const directory = await mkdtemp(join(tmpdir(), "vk-docker-node-"));
+    resources.defer(async () => {
+      unmountAll(directory);
+      await rm(directory, { recursive: true, force: true });
+    });
+    const controlPlane = resources.use(
+      await startControlPlane({
+        flags: { "kube-apiserver": { "enable-aggregator-routing": "true", "advertise-address": inject("nodeAddress") } },
+      }),
+    );
+    const { programs } = JSON.parse(await readFile(join(controlPlane.directory, "control-plane.json"), "utf8")) as { programs: string };
+    const kubectl = new KubectlRunner({
+      program: join(programs, "kubectl"),
+      kubeconfig: controlPlane.kubeconfig.path,
+      namespace: "default",
+      directory,
+    });
+    const node = new DockerNode(controlPlane, directory, { kubectl, resources: resources.move() });
+    try {
+      await node.say("wait", `node/${node.name}`, "--for=create", `--timeout=${podTimeout}`);
+      await node.say("wait", `node/${node.name}`, "--for=condition=Ready", `--timeout=${podTimeout}`);
+      node.#resources.use(await startMetricsServer(controlPlane));
+      return node;
+    } catch (error) {
+      await node[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  /** Starts the program again. */
+  run(): void {
+    this.program = this.#start();
+  }
+
+  #start(): Program {
+    const config = join(this.#directory, "docker.json");
+    writeFileSync(config, JSON.stringify({ host: inject("dockerHost"), rootDirectory: join(this.#directory, "root") }));
+    const words = ["--kubeconfig", this.controlPlane.kubeconfig.path, "--nodename", this.name, "--provider", "docker"];
+    const more = ["--provider-config", config, "--node-ip", inject("nodeAddress"), "--kubelet-port", "10250", "--disable-taint"];
+    return this.#resources.use(new Program([...words, ...more, "--health-addr", "off", "--identity", "test"], { cwd: this.#directory }));
+  }
+
+  /** Runs kubectl, which has to succeed. @returns what it printed */
+  async say(...args: readonly string[]): Promise<string> {
+    const { code, stdout, stderr } = await this.kubectl.run(args);
+    expect(code, `kubectl ${args.join(" ")}: ${stderr}${stdout}`).toBe(0);
+    return stdout;
+  }
+
+  /** Applies a manifest. */
+  async apply(manifest: string): Promise<void> {
+    expect(await this.kubectl.run(["apply", "-f", "-"], manifest)).toMatchObject({ code: 0 });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#resources.disposeAsync();
+  }
+}
+
+interface Made {
+  readonly kubectl: KubectlRunner;
+  readonly resources: AsyncDisposableStack;
+}
