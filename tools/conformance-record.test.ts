@@ -1,4 +1,11 @@
-import { featureNames, features, type CheckReport, type ConformanceReport, type FeatureReport } from "@virtual-kubelet/testing/conformance";
+import {
+  featureNames,
+  features,
+  notChosen,
+  type CheckReport,
+  type ConformanceReport,
+  type FeatureReport,
+} from "@virtual-kubelet/testing/conformance";
 import { describe, expect, test } from "vitest";
 import { parseRecord, renderRecord, updateRecord } from "./conformance-record.ts";
 
@@ -36,6 +43,13 @@ describe("updateRecord", () => {
 
   test("a check that was tried elsewhere counts as tried", () => {
     expect(updateRecord(passed, reportWith({ required: true, checks: [passedCheck, skippedCheck] }))).toEqual(passed);
+  });
+
+  test("a run of some tests only says nothing of a feature that it has not tried whole", () => {
+    const partly = reportWith({ required: true, checks: [passedCheck, { name: "another", state: "not-run", reason: notChosen }] });
+
+    expect(updateRecord(passed, partly)).toEqual(passed);
+    expect(updateRecord(undefined, partly).features).not.toHaveProperty("logs");
   });
 
   test("a feature that is gone is lacking, whatever was known before", () => {

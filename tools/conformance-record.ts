@@ -1,4 +1,4 @@
-import { featureNames, type ConformanceReport, type Feature, type FeatureReport } from "@virtual-kubelet/testing/conformance";
+import { featureNames, notChosen, type ConformanceReport, type Feature, type FeatureReport } from "@virtual-kubelet/testing/conformance";
 import { z } from "zod";
 
 /** How a feature of a provider stands. */
@@ -57,8 +57,8 @@ export function updateRecord(before: ConformanceRecord | undefined, { against, f
 function updateFeature(before: FeatureRecord | undefined, report: FeatureReport): FeatureRecord | undefined {
   const { state, reason, checks } = report;
   const required = report.required ? { required: true } : {};
-  // A failure is the suite's to tell.
-  if (state === "failed") return before;
+  // A failure is the suite's to tell, and a run of some tests only tells nothing of the others.
+  if (state === "failed" || checks.some((check) => check.reason === notChosen)) return before;
   if (state === "lacking") return { state, ...required, ...(reason !== undefined && { reason }) };
   if (state === "not-run" && before?.state === "passed") return { ...before, ...required };
   const wasTried = (name: string): boolean => before?.state === "passed" && before.untried?.[name] === undefined;

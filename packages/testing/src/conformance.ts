@@ -13,6 +13,6 @@ export { shellPrograms, shellScript, type Program, type Recipe, type Recipes } f
 export { providerReadmeProblems } from "./conformance/provider-readme.ts";
 export type { PlannedContainer, PlannedPod } from "./conformance/planned-pod.ts";
 export { ProviderRig } from "./conformance/provider-rig.ts";
-export type { CheckReport, ConformanceReport, FeatureReport } from "./conformance/report.ts";
+export { notChosen, type CheckReport, type ConformanceReport, type FeatureReport } from "./conformance/report.ts";
 export { contractFeatures, requiredFeatures } from "./conformance/required-features.ts";
 export { statusProblems, transitionProblems } from "./conformance/status-rules.ts";

@@ -5,6 +5,9 @@ import { featureNames, features, type Feature } from "./features.ts";
 import type { ConformanceOptions } from "./options.ts";
 import type { FeaturePlan, SuitePlan } from "./suite-plan.ts";
 
+/** The reason of a check that a run of some tests only has left out. */
+export const notChosen = "it was not chosen in this run";
+
 /** How one check went. */
 export interface CheckReport {
   readonly name: string;
@@ -63,7 +66,7 @@ export class ReportBook {
     if (state !== "run") return { about, state, required, reason, checks: [] };
     const results = checks.map(({ check, needs }): CheckReport =>
       needs === undefined
-        ? (this.#results.get(check) ?? { name: check.name, state: "not-run", reason: "it was not chosen in this run" })
+        ? (this.#results.get(check) ?? { name: check.name, state: "not-run", reason: notChosen })
         : { name: check.name, state: "not-run", reason: needs },
     );
     const failed = results.some((result) => result.state === "failed");
