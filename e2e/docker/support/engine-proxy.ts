@@ -7,12 +7,18 @@ import { join } from "node:path";
 import { pipeline, type Duplex } from "node:stream";
 import type { EngineApi } from "./engine-api.ts";
 
-/** What a proxy does to requests, by method, path without version, and query; `undefined` lets one through. */
+/** What the engine would have answered. */
+export interface FaultAnswer {
+  readonly status: number;
+  readonly message: string;
+}
+
+/** What a proxy does to requests, by method, path without version, and query; `undefined` lets one through. It never rejects. */
 export type EngineFault = (
   method: string,
   path: string,
   query: URLSearchParams,
-) => { readonly status: number; readonly message: string } | undefined;
+) => Promise<FaultAnswer | undefined> | FaultAnswer | undefined;
 
 /** A way to an engine that can be cut, or can answer in its stead. Disposing it ends it, not the engine. */
 export class EngineProxy implements AsyncDisposable {
@@ -77,7 +83,7 @@ export class EngineProxy implements AsyncDisposable {
   }
 
   #newServer(): Server {
-    const server = createServer((message, response) => this.#forward(message, response));
+    const server = createServer((message, response) => void this.#forward(message, response));
     server.on("upgrade", (message, socket, head) => this.#join(message, socket, head));
     server.on("connection", (socket) => {
       this.#sockets.add(socket);
@@ -86,10 +92,10 @@ export class EngineProxy implements AsyncDisposable {
     return server;
   }
 
-  #forward(message: IncomingMessage, response: ServerResponse): void {
+  async #forward(message: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = "", url = "", headers } = message;
     const [path = "", query] = url.replace(/^\/v[\d.]+/, "").split("?", 2);
-    const fault = this.#fault(method, path, new URLSearchParams(query));
+    const fault = await this.#fault(method, path, new URLSearchParams(query));
     if (fault) {
       message.resume();
       response.writeHead(fault.status, { "content-type": "application/json" }).end(JSON.stringify({ message: fault.message }));
