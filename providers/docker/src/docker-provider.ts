@@ -13,7 +13,7 @@ import {
 import type { DockerConfig } from "./config.ts";
 import { hostGpus } from "./container/host-gpus.ts";
 import { DockerRuntime } from "./docker-runtime.ts";
-import { isAtLeast } from "./engine/api-version.ts";
+import { isAtLeast, oldestApiVersion } from "./engine/api-version.ts";
 import { connectEngine } from "./engine/connect-engine.ts";
 import type { DockerEngine } from "./engine/docker-engine.ts";
 import { resolveEndpoint } from "./engine/engine-endpoint.ts";
@@ -58,6 +58,10 @@ export async function openDockerProvider(host: ProviderHost, config: DockerConfi
     random,
     logger,
     policy: config.policy,
+    // Asked when a container is made, and then the engine is known.
+    get recursiveReadOnly() {
+      return isAtLeast(runtime.knownFacts?.apiVersion ?? oldestApiVersion, "1.44");
+    },
     resolvePod: (ref) => host.resolvePod(ref),
     recordEvent: (ref, event) => host.recordEvent(ref, event),
     evict: (ref, message) => late.provider?.evictPod(ref, { message }),

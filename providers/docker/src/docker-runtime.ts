@@ -79,6 +79,11 @@ export class DockerRuntime implements ContainerRuntime, AsyncDisposable {
     return (this.#facts ??= await readEngineFacts(this.#options.engine, signal));
   }
 
+  /** What {@link facts} last told; `undefined` before. */
+  get knownFacts(): EngineFacts | undefined {
+    return this.#facts;
+  }
+
   /** The engine may be another one now. */
   forgetFacts(): void {
     this.#facts = undefined;

@@ -1,14 +1,11 @@
+import { Readable } from "node:stream";
 import { expect, test } from "vitest";
 import { jsonLines } from "./json-lines.ts";
 
 async function read(...chunks: readonly (string | Buffer)[]): Promise<unknown[]> {
-  return Array.fromAsync(
-    jsonLines(
-      (async function* () {
-        yield* chunks;
-      })(),
-    ),
-  );
+  const values: unknown[] = [];
+  for await (const value of jsonLines(Readable.from(chunks))) values.push(value);
+  return values;
 }
 
 test("a value is a line, wherever chunks end, also in the middle of a character", async () => {

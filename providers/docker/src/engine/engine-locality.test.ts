@@ -1,0 +1,76 @@
+import { isUnavailable } from "@virtual-kubelet/errdefs";
+import { systemRandom } from "@virtual-kubelet/kube-client";
+import { existsSync } from "node:fs";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { startFakeEngine, type FakeAnswer, type FakeEngine } from "../test-support/fake-engine-server.ts";
+import { checkLocality } from "./engine-locality.ts";
+
+let root: string;
+
+beforeEach(async () => {
+  root = join(await mkdtemp(join(tmpdir(), "vk-root-")), "deep");
+});
+afterEach(async () => {
+  await rm(join(root, ".."), { recursive: true });
+});
+
+/** An engine that looks at mounts like a real one; `sees`: whether it finds a path. */
+function engineThat(sees: (path: string) => boolean, info: object = {}): Promise<FakeEngine> {
+  return startFakeEngine({
+    answers: {
+      "GET /info": () => ({ status: 200, json: { KernelVersion: "6.1", OperatingSystem: "Debian", SecurityOptions: [], ...info } }),
+      "POST /containers/create": ({ body }): FakeAnswer => {
+        const [mount] = (body as { HostConfig: { Mounts: { Source: string }[] } }).HostConfig.Mounts;
+        return sees(mount?.Source ?? "")
+          ? { status: 404, json: { message: "No such image: virtual-kubelet.invalid/check:none" } }
+          : {
+              status: 400,
+              json: { message: `invalid mount config for type "bind": bind source path does not exist: ${mount?.Source ?? ""}` },
+            };
+      },
+    },
+  });
+}
+
+function check({ engine }: FakeEngine): Promise<void> {
+  return checkLocality({ engine, rootDirectory: root, random: systemRandom, kernelVersion: "6.1" }, new AbortController().signal);
+}
+
+test("an engine with this machine's kernel that sees our files is on this machine", async () => {
+  await using fake = await engineThat(existsSync);
+
+  await check(fake);
+  expect(await readdir(root)).toEqual([]);
+});
+
+test.for<[what: string, sees: (path: string) => boolean, info: object, message: RegExp]>([
+  [
+    "in a virtual machine",
+    existsSync,
+    { KernelVersion: "5.15-linuxkit", OperatingSystem: "Docker Desktop" },
+    /Docker Desktop.*run virtual-kubelet there/,
+  ],
+  ["that sees other files", () => false, {}, /does not see .*same machine/],
+  ["that is rootless", existsSync, { SecurityOptions: ["name=seccomp", "name=rootless"] }, /rootless.*runs as root/],
+])("an engine %s is refused, with the reason and what to do", async ([, sees, info, message]) => {
+  await using fake = await engineThat(sees, info);
+  const error: unknown = await check(fake).catch((thrown: unknown) => thrown);
+
+  expect(isUnavailable(error)).toBe(true);
+  expect(String(error)).toMatch(message);
+});
+
+test("an engine that does not look at mounts first is believed for its kernel", async () => {
+  await using fake = await engineThat(() => true);
+
+  await expect(check(fake)).resolves.toBeUndefined();
+});
+
+test("an engine that fails for another reason is not called remote", async () => {
+  await using fake = await startFakeEngine({ answers: { "GET /info": () => ({ status: 500, json: { message: "out of order" } }) } });
+
+  await expect(check(fake)).rejects.toThrow("out of order");
+});

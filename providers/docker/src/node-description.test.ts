@@ -1,0 +1,59 @@
+import { expect, test } from "vitest";
+import type { EngineFacts } from "./engine/engine-facts.ts";
+import { describeNode } from "./node-description.ts";
+import { isSameObject, objectName } from "./object-names.ts";
+import { containerSpec, sandboxSpec } from "./test-support/specs.ts";
+
+const facts: EngineFacts = {
+  id: "e",
+  apiVersion: "1.41",
+  serverVersion: "20.10.24",
+  cpus: 4,
+  memoryBytes: 8 * 1024 ** 3,
+  architecture: "amd64",
+  operatingSystem: "Debian",
+  kernelVersion: "6.1",
+  rootDirectory: "/var/lib/docker",
+  runtimes: ["runc", "io.containerd.runc.v2", "not a label/"],
+  cgroupDriver: "systemd",
+  hasAppArmor: true,
+  isRootless: false,
+  isPodman: false,
+};
+
+test("a node is as large as its machine, with its GPUs, devices and runtimes", () => {
+  const config = { capacity: { pods: "20" }, devices: { "example.com/fuse": { paths: ["/dev/fuse"] } } };
+
+  expect(describeNode({ facts, config, gpus: ["a", "b"], diskBytes: 10 * 1024 ** 3 })).toEqual({
+    capacity: {
+      cpu: "4",
+      memory: "8388608Ki",
+      pods: "20",
+      "ephemeral-storage": "10485760Ki",
+      "nvidia.com/gpu": "2",
+      "example.com/fuse": "100",
+    },
+    operatingSystem: "linux",
+    architecture: "amd64",
+    labels: { "runtime.docker.virtual-kubelet.io/runc": "true", "runtime.docker.virtual-kubelet.io/io.containerd.runc.v2": "true" },
+    containerRuntimeVersion: "docker://20.10.24",
+  });
+});
+
+test("without GPUs, devices and a disk that can be seen the node has none", () => {
+  expect(Object.keys(describeNode({ facts, config: { capacity: {}, devices: {} }, gpus: [] }).capacity ?? {})).toEqual([
+    "cpu",
+    "memory",
+    "pods",
+  ]);
+});
+
+test("names tell pod and start, and only the same start of the same container is the same", () => {
+  const container = containerSpec().labels;
+
+  expect(objectName(container, "vk")).toBe("vk_app_web_shop_u1_0");
+  expect(objectName(sandboxSpec().labels, "vk")).toBe("vk_POD_web_shop_u1_0");
+  expect(isSameObject(container, { ...container, "virtual-kubelet.io/spec-hash": "other" })).toBe(true);
+  for (const label of ["virtual-kubelet.io/attempt", "virtual-kubelet.io/node", "io.kubernetes.pod.uid", "io.kubernetes.container.name"])
+    expect(isSameObject(container, { ...container, [label]: "other" })).toBe(false);
+});
