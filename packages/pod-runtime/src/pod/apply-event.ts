@@ -7,7 +7,12 @@ import type { PodEvent } from "./pod-event.ts";
 import { planPod, terminationGraceMs, type PlannedContainer } from "./pod-plan.ts";
 import type { PodEnding, PodState } from "./pod-state.ts";
 import { resizeEnded } from "./resize.ts";
-import { kubeletBackoff } from "./restart-backoff.ts";
+import { kubeletBackoff, type BackoffLimits } from "./restart-backoff.ts";
+
+/** What holds up a sandbox, a port that is taken, say, may go at any time. */
+const sandboxBackoff: BackoffLimits = { initialMs: 10_000, maxMs: 60_000 };
+/** A secret or config map that is missing is seen soon after it has come. */
+const mountBackoff: BackoffLimits = { initialMs: 1_000, maxMs: 10_000 };
 
 /** An event of one kind. */
 type Of<Kind extends PodEvent["kind"]> = Extract<PodEvent, { readonly kind: Kind }>;
@@ -107,7 +112,8 @@ function applyToStage(
 }
 
 function sandboxFailed(state: PodState, failures: number, { reason, message }: Of<"sandboxFailed">, now: Instant): Step<PodState> {
-  const delayMs = Math.min(kubeletBackoff.maxMs, kubeletBackoff.initialMs * 2 ** (failures - 1));
+  const { initialMs, maxMs } = reason === "FailedCreatePodSandBox" ? sandboxBackoff : mountBackoff;
+  const delayMs = Math.min(maxMs, initialMs * 2 ** (failures - 1));
   const told = reason === "FailedCreatePodSandBox" ? `Failed to create pod sandbox: ${message}` : message;
   return {
     state: { ...state, stage: { kind: "sandboxFailed", failures, untilMs: now.monotonicMs + delayMs, message } },
@@ -125,7 +131,8 @@ function sandboxLost(state: PodState, sandboxId: string, now: Instant): Step<Pod
   }
   const containers = new Map(state.containers);
   for (const planned of state.plan.containers) {
-    const record = containers.get(planned.name) ?? newContainer;
+    const { unbegun, ...held } = containers.get(planned.name) ?? newContainer;
+    const record = { ...held, attempt: Math.max(held.attempt, unbegun ?? -1) };
     const ended = endedWithSandbox(record, { plan: state.plan, planned, now, isEnding });
     effects.push(...ended.effects);
     const isInit = planned.role === "init" || planned.role === "sidecar";
@@ -198,6 +205,7 @@ function imageReady(record: ContainerRecord, event: Of<"imageReady">, { planned,
       ...record,
       life: { kind: "starting" },
       attempt,
+      unbegun: undefined,
       specHash,
       image: event.image,
       resources,
@@ -238,7 +246,10 @@ function startFailed(record: ContainerRecord, event: Of<"startFailed">, context:
   const effects = [warning("Failed", `Error: ${message}`, planned)];
   const waiting = { kind: "waiting", reason, message, sinceMs: now.monotonicMs, untilMs: now.monotonicMs + retryMs } as const;
   // Nothing was made, or nobody knows whether it runs: the next try is the same attempt.
-  if (event.id === undefined) return { state: { ...record, attempt: record.attempt - 1, life: waiting }, effects };
+  if (event.id === undefined) {
+    const unbegun = reason === "CreateContainerConfigError" ? undefined : record.attempt;
+    return { state: { ...record, attempt: record.attempt - 1, unbegun, life: waiting }, effects };
+  }
   const termination = { exitCode: event.exitCode ?? 128, reason: "StartError", message, finishedAtMs: now.wallMs, id: event.id };
   const ended = afterEnd(record, termination, context);
   const life = ended.state.life.kind === "idle" ? waiting : ended.state.life;

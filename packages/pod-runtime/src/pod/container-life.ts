@@ -77,6 +77,8 @@ export interface ContainerRecord {
   readonly life: ContainerLife;
   /** Number of the newest attempt, running or not; -1 before the first. */
   readonly attempt: number;
+  /** An attempt after that one, which may have been made in this sandbox and was not begun; in another it would be in the way. */
+  readonly unbegun?: number | undefined;
   /** Spec hash of the newest attempt. */
   readonly specHash?: string | undefined;
   /** End of the newest attempt that has ended. */

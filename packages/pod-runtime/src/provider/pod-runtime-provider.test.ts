@@ -316,6 +316,21 @@ describe("a call that does not come back", () => {
     expect(rig.container("u1", "one")).toMatchObject({ state: { running: {} }, restartCount: 0, containerID: "fake://c2" });
     expect(rig.runtime.begun).toEqual(["two/0", "one/0"]);
   });
+
+  test("in a sandbox that dies meanwhile leaves nothing in the way in the next", async () => {
+    const rig = await runningRig();
+    rig.runtime.failNext("inspectSandbox");
+    rig.runtime.endSandbox("s1");
+    await rig.clock.advance(0);
+    await rig.update(podWith({ containers: [{ name: "app", image: "other:1" }] }));
+    await rig.clock.advance(0);
+    expect(rig.container("u1", "app")).toMatchObject({ state: { waiting: { reason: "RunContainerError" } } });
+
+    await rig.clock.advance(60_000);
+
+    expect(rig.container("u1", "app")).toMatchObject({ ready: true, restartCount: 2 });
+    expect(rig.runtime.begun).toEqual(["app/0", "app/2"]);
+  });
 });
 
 describe("people are told", () => {

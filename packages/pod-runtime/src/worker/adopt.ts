@@ -46,7 +46,7 @@ export function adoptPod(pod: DeepReadonly<Pod>, { inventory, messages = new Map
     ...fresh,
     stage: sandbox ? { kind: "up", sandboxId: sandbox.id, ips: sandbox.ips } : fresh.stage,
     sandboxAttempt: Math.max(-1, ...inventory.sandboxes.map(({ labels }) => tryAttempt(labels) ?? -1)),
-    deadSandboxes: sandbox ? [] : inventory.sandboxes.map(({ id }) => id),
+    deadSandboxes: sandbox ? [] : sandboxIds(inventory),
     containers: new Map(containers),
     ending,
     isDeleted: pod.metadata?.deletionTimestamp !== undefined,
@@ -66,6 +66,11 @@ export function endedUnheard(pod: DeepReadonly<Pod>, { containers }: RuntimeInve
     const isHeard = storedStatus(pod, identity.container)?.state?.terminated?.containerID?.endsWith(`://${id}`) ?? false;
     return state.kind === "exited" && !isHeard ? [{ ...identity, id, exit: state }] : [];
   });
+}
+
+/** All sandboxes anything is left of, also those that are gone themselves. */
+function sandboxIds({ sandboxes, containers }: RuntimeInventory): readonly string[] {
+  return [...new Set([...sandboxes.map(({ id }) => id), ...containers.map(({ sandboxId }) => sandboxId)])];
 }
 
 interface AdoptContext {

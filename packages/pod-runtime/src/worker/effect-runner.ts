@@ -11,7 +11,7 @@ import type { PlannedContainer } from "../pod/pod-plan.ts";
 import type { PodState } from "../pod/pod-state.ts";
 import { toTermination } from "../pod/termination.ts";
 import type { PodStorage } from "../provider/provider-options.ts";
-import type { ContainerRuntime, RegistryCredentials, RuntimeExit } from "../runtime/container-runtime.ts";
+import type { ContainerRuntime, RegistryCredentials, RuntimeExit, RuntimeInventory } from "../runtime/container-runtime.ts";
 import { containerLabels, labelNames, originLabels, ownerLabels, podLabels } from "../runtime/labels.ts";
 import type { ContainerSpec, ResourceLimits, SandboxSpec } from "../runtime/runtime-spec.ts";
 
@@ -139,8 +139,7 @@ export class EffectRunner {
       await storage?.prepare(state.plan.pod, signal);
       reason = "FailedCreatePodSandBox";
       const spec = await prepare.sandbox(state, attempt, signal);
-      // What may run on in an earlier one must not run beside what is begun in this one.
-      await Promise.all(state.deadSandboxes.map((sandboxId) => runtime.stopSandbox(sandboxId, signal)));
+      if (state.deadSandboxes.length > 0) await this.#endAllBefore(state);
       const labels = { ...spec.labels, ...podLabels(ref, owner, attempt) };
       const { id, ips } = await runtime.createSandbox({ ...spec, labels }, signal);
       send({ kind: "sandboxCreated", attempt, sandboxId: id, ips });
@@ -149,6 +148,20 @@ export class EffectRunner {
       if (waitingReasonOf(error) !== undefined) reason = undefined;
       this.#failed({ kind: "sandboxFailed", attempt, message: messageOf(error), reason }, error);
     }
+  }
+
+  /** What may run on in an earlier sandbox, or in none, must not run beside what is begun in a new one. */
+  async #endAllBefore({ deadSandboxes }: PodState): Promise<void> {
+    const { runtime, signal } = this.#options;
+    await Promise.all(deadSandboxes.map((sandboxId) => runtime.stopSandbox(sandboxId, signal)));
+    const { containers } = await this.#list();
+    const running = containers.filter(({ state }) => state.kind === "running");
+    await Promise.all(running.map(({ id }) => runtime.killContainer(id, signal)));
+  }
+
+  #list(): Promise<RuntimeInventory> {
+    const { runtime, ref, owner, signal } = this.#options;
+    return runtime.list({ ...ownerLabels(owner), [labelNames.podUid]: ref.uid }, signal);
   }
 
   async #stopSandbox({ sandboxId }: EffectOf<"stopSandbox">): Promise<void> {
@@ -162,9 +175,9 @@ export class EffectRunner {
   }
 
   async #removeAll(): Promise<void> {
-    const { runtime, storage, ref, owner, signal, send } = this.#options;
+    const { runtime, storage, ref, signal, send } = this.#options;
     try {
-      const { sandboxes, containers } = await runtime.list({ ...ownerLabels(owner), [labelNames.podUid]: ref.uid }, signal);
+      const { sandboxes, containers } = await this.#list();
       await Promise.all(sandboxes.map(({ id }) => runtime.removeSandbox(id, signal)));
       const loose = containers.filter(({ sandboxId }) => !sandboxes.some(({ id }) => id === sandboxId));
       await Promise.all(loose.map(({ id }) => this.#removeContainer(id)));

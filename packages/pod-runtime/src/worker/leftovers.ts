@@ -11,7 +11,8 @@ import { tryAttempt, tryContainerIdentity } from "../runtime/labels.ts";
  */
 export function leftovers(state: PodState, { sandboxes, containers }: RuntimeInventory): readonly PodEffect[] {
   const kept = keptContainers(state);
-  const isLeft = (container: RuntimeContainer): boolean => !kept.has(container.id) && isOld(container, state);
+  const isLeft = (container: RuntimeContainer): boolean =>
+    (!kept.has(container.id) && isOld(container, state)) || isHomeless(container, sandboxes, state);
   const goesWhole = sandboxes.filter(
     (sandbox) => isOldSandbox(sandbox, state) && containers.every((held) => held.sandboxId !== sandbox.id || !kept.has(held.id)),
   );
@@ -29,6 +30,17 @@ export function leftovers(state: PodState, { sandboxes, containers }: RuntimeInv
 
 function isRunningIn({ id }: RuntimeSandbox, { sandboxId, state }: RuntimeContainer): boolean {
   return sandboxId === id && state.kind === "running";
+}
+
+/** Whether a container that counts as ended runs on in a sandbox that is gone. */
+function isHomeless(
+  { id, sandboxId, labels, state: { kind } }: RuntimeContainer,
+  sandboxes: readonly RuntimeSandbox[],
+  state: PodState,
+): boolean {
+  const record = state.containers.get(tryContainerIdentity(labels)?.container ?? "");
+  const isEnded = record !== undefined && [record.lastTermination?.id, record.previousTermination?.id].includes(id);
+  return kind === "running" && isEnded && sandboxes.every((sandbox) => sandbox.id !== sandboxId);
 }
 
 function keptContainers({ containers }: PodState): ReadonlySet<string> {
