@@ -33,6 +33,7 @@ const regions: readonly GeneratedRegion[] = [
   { page: "docs/guides/providers.md", region: "features", content: () => renderMatrix(matrixColumns()) },
   { page: "README.md", region: "embed-a-node", content: () => codeFile("examples/embed-a-node/src/main.ts") },
   { page: "README.md", region: "embedded-test", content: () => codeFile("e2e/embedded/readme.test.ts") },
+  { page: "docs/guides/writing-a-provider.md", region: "template", content: () => codeFile("templates/provider/src/provider.ts") },
   { page: "docs/guides/writing-a-provider.md", region: "provider", content: () => codeFile("examples/process-provider/src/provider.ts") },
   ...["first", "fixture", "custom-resources", "users", "faults", "clock"].map((name) => ({
     page: testingGuide,

@@ -41,7 +41,7 @@ test("what a README lacks is told", () => {
   ]);
   expect(providerReadmeProblems(readme("- all"), schema)).toEqual(['says next to nothing under "## What maps"']);
   expect(providerReadmeProblems(readme().replace("of hosts", "of guests"), schema)).toEqual([
-    "has a table of its configuration that is not what the schema says",
+    `has a table of its configuration that is not what the schema says, which is:\n\n${renderConfigTable(schema)}\n`,
   ]);
 });
 

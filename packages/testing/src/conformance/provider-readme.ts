@@ -24,6 +24,6 @@ export function providerReadmeProblems(readme: string, jsonSchema: object | unde
   if (region === undefined)
     problems.push("has no table of its configuration between <!-- generated:config --> and <!-- /generated:config -->");
   else if (region.trim() !== renderConfigTable(jsonSchema).trim())
-    problems.push("has a table of its configuration that is not what the schema says");
+    problems.push(`has a table of its configuration that is not what the schema says, which is:\n\n${renderConfigTable(jsonSchema)}\n`);
   return problems;
 }
