@@ -70,45 +70,61 @@ export function containerBody(spec: ContainerSpec, options: ContainerBodyOptions
 }
 
 function hostConfig(spec: ContainerSpec, options: ContainerBodyOptions): HostConfig {
-  const { pod, container, limits } = spec;
-  const { sandboxId, engine, seccompProfile, gpus, devices } = options;
-  const context = container.securityContext;
-  const capabilities = context?.capabilities;
-  const isPrivileged = context?.privileged ?? false;
-  const { memoryBytes = 0 } = limits;
   return {
-    NetworkMode: `container:${sandboxId}`,
-    IpcMode: pod.spec?.hostIPC ? "host" : `container:${sandboxId}`,
-    PidMode: pidMode(pod, sandboxId, spec.targetContainerId),
-    // podman gives each container a hostname of its own; Docker's comes with the network.
-    ...(engine.isPodman && { UTSMode: pod.spec?.hostNetwork ? "host" : `container:${sandboxId}` }),
+    ...namespaces(spec, options),
     RestartPolicy: { Name: "no" },
     Init: false,
     LogConfig: logConfig(options.log),
     ...(options.cgroupParent && { CgroupParent: options.cgroupParent }),
     ...(options.runtime && { Runtime: options.runtime }),
+    ...resources(spec, options),
+    ...security(spec, options),
+    Mounts: containerMounts(spec.mounts, options.engine.apiVersion),
+    ...devices(options),
+  };
+}
 
-    ...(limits.cpuShares !== undefined && { CpuShares: limits.cpuShares }),
-    ...(limits.cpuQuotaMicros !== undefined && { CpuPeriod: limits.cpuPeriodMicros ?? 100_000, CpuQuota: limits.cpuQuotaMicros }),
+/** What it shares with the rest of its pod, or with the host. */
+function namespaces({ pod, targetContainerId }: ContainerSpec, { sandboxId, engine }: ContainerBodyOptions): HostConfig {
+  return {
+    NetworkMode: `container:${sandboxId}`,
+    IpcMode: pod.spec?.hostIPC ? "host" : `container:${sandboxId}`,
+    PidMode: pidMode(pod, sandboxId, targetContainerId),
+    // podman gives each container a hostname of its own; Docker's comes with the network.
+    ...(engine.isPodman && { UTSMode: pod.spec?.hostNetwork ? "host" : `container:${sandboxId}` }),
+  };
+}
+
+function resources({ limits, oomScoreAdjustment }: ContainerSpec, { canLowerOomScore, pidsLimit }: ContainerBodyOptions): HostConfig {
+  const { cpuShares, cpuQuotaMicros, cpuPeriodMicros = 100_000, memoryBytes = 0 } = limits;
+  return {
+    ...(cpuShares !== undefined && { CpuShares: cpuShares }),
+    ...(cpuQuotaMicros !== undefined && { CpuPeriod: cpuPeriodMicros, CpuQuota: cpuQuotaMicros }),
     // Equal to memory: no swap. Unset would be twice the memory.
     ...(memoryBytes > 0 && { Memory: memoryBytes, MemorySwap: memoryBytes }),
-    OomScoreAdj: options.canLowerOomScore ? spec.oomScoreAdjustment : Math.max(0, spec.oomScoreAdjustment),
-    ...(options.pidsLimit !== undefined && { PidsLimit: options.pidsLimit }),
+    OomScoreAdj: canLowerOomScore ? oomScoreAdjustment : Math.max(0, oomScoreAdjustment),
+    ...(pidsLimit !== undefined && { PidsLimit: pidsLimit }),
+  };
+}
 
-    Privileged: isPrivileged,
+function security({ pod, container }: ContainerSpec, { engine: { hasAppArmor }, seccompProfile }: ContainerBodyOptions): HostConfig {
+  const { privileged = false, readOnlyRootFilesystem = false, procMount, capabilities } = container.securityContext ?? {};
+  return {
+    Privileged: privileged,
     CapAdd: (capabilities?.add ?? []).map(capability),
     CapDrop: (capabilities?.drop ?? []).map(capability),
-    SecurityOpt: securityOptions(pod, container, { hasAppArmor: engine.hasAppArmor, seccompProfile }),
-    ReadonlyRootfs: context?.readOnlyRootFilesystem ?? false,
-    ...(context?.procMount === "Unmasked" && { MaskedPaths: [], ReadonlyPaths: [] }),
+    SecurityOpt: securityOptions(pod, container, { hasAppArmor, seccompProfile }),
+    ReadonlyRootfs: readOnlyRootFilesystem,
+    ...(procMount === "Unmasked" && { MaskedPaths: [], ReadonlyPaths: [] }),
+  };
+}
 
-    Mounts: containerMounts(spec.mounts, engine.apiVersion),
-    ...(devices.length > 0 && {
-      Devices: devices.map((path) => ({ PathOnHost: path, PathInContainer: path, CgroupPermissions: "rwm" })),
+function devices({ devices: paths, gpus }: ContainerBodyOptions): HostConfig {
+  return {
+    ...(paths.length > 0 && {
+      Devices: paths.map((path) => ({ PathOnHost: path, PathInContainer: path, CgroupPermissions: "rwm" })),
     }),
-    ...(gpus.length > 0 && {
-      DeviceRequests: [{ Driver: "nvidia", DeviceIDs: [...gpus], Capabilities: [["gpu"]] }],
-    }),
+    ...(gpus.length > 0 && { DeviceRequests: [{ Driver: "nvidia", DeviceIDs: [...gpus], Capabilities: [["gpu"]] }] }),
   };
 }
 

@@ -19,29 +19,50 @@ export function securityOptions(
   container: DeepReadonly<Container>,
   { hasAppArmor, seccompProfile }: Confinement,
 ): string[] {
-  const own = container.securityContext;
-  const shared = pod.spec?.securityContext;
-  const options: string[] = [];
-  if (own?.allowPrivilegeEscalation === false) options.push("no-new-privileges:true");
+  const escalation = container.securityContext?.allowPrivilegeEscalation === false ? ["no-new-privileges:true"] : [];
+  const contexts = { own: container.securityContext, shared: pod.spec?.securityContext };
+  return [...escalation, ...seccomp(contexts, seccompProfile), ...appArmor(contexts, hasAppArmor), ...seLinux(contexts)];
+}
 
-  const seccomp = own?.seccompProfile ?? shared?.seccompProfile;
-  if (seccomp?.type === "Unconfined") options.push("seccomp=unconfined");
-  if (seccomp?.type === "Localhost") {
-    if (seccompProfile === undefined) throw new InvalidInputError(`apply seccomp profile "${seccomp.localhostProfile}": it was not read`);
-    options.push(`seccomp=${seccompProfile}`);
+/** A container's security context, and its pod's, which it goes over. */
+interface Contexts {
+  readonly own: DeepReadonly<Container["securityContext"]>;
+  readonly shared: NonNullable<DeepReadonly<Pod>["spec"]>["securityContext"];
+}
+
+function seccomp({ own, shared }: Contexts, content: string | undefined): string[] {
+  const profile = own?.seccompProfile ?? shared?.seccompProfile;
+  switch (profile?.type) {
+    case "Unconfined":
+      return ["seccomp=unconfined"];
+    case "Localhost":
+      if (content === undefined) throw new InvalidInputError(`apply seccomp profile "${profile.localhostProfile}": it was not read`);
+      return [`seccomp=${content}`];
+    default:
+      return [];
   }
+}
 
-  const appArmor = own?.appArmorProfile ?? shared?.appArmorProfile;
-  if (appArmor?.type === "Localhost" && !hasAppArmor) {
-    const name = appArmor.localhostProfile;
-    throw new InvalidInputError(`apply AppArmor profile "${name}": the Docker engine has no AppArmor; take the profile out, or enable it`);
+function appArmor({ own, shared }: Contexts, hasAppArmor: boolean): string[] {
+  const profile = own?.appArmorProfile ?? shared?.appArmorProfile;
+  switch (profile?.type) {
+    case "Unconfined":
+      return hasAppArmor ? ["apparmor=unconfined"] : [];
+    case "Localhost": {
+      const name = profile.localhostProfile;
+      if (hasAppArmor) return [`apparmor=${name}`];
+      throw new InvalidInputError(
+        `apply AppArmor profile "${name}": the Docker engine has no AppArmor; take the profile out, or enable it`,
+      );
+    }
+    default:
+      return [];
   }
-  if (appArmor?.type === "Localhost") options.push(`apparmor=${appArmor.localhostProfile}`);
-  if (appArmor?.type === "Unconfined" && hasAppArmor) options.push("apparmor=unconfined");
+}
 
+function seLinux({ own, shared }: Contexts): string[] {
   const { user, role, type, level } = own?.seLinuxOptions ?? shared?.seLinuxOptions ?? {};
-  for (const [key, value] of Object.entries({ user, role, type, level })) if (value) options.push(`label=${key}:${value}`);
-  return options;
+  return Object.entries({ user, role, type, level }).flatMap(([key, value]) => (value ? [`label=${key}:${value}`] : []));
 }
 
 /** The seccomp profile that a container names by file; `undefined` if it names none. */

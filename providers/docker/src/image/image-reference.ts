@@ -9,6 +9,7 @@ export interface ImageReference {
   readonly pullName: string;
 }
 
+const dockerHub = "docker.io";
 const component = /^[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*$/;
 const registryPattern =
   /^(?:[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?)*|\[[0-9a-fA-F:]+\])(?::\d+)?$/;
@@ -23,31 +24,40 @@ const digestPattern = /^[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9
  * @throws InvalidInputError for what is none
  */
 export function parseImageReference(image: string): ImageReference {
-  const [beforeDigest = "", digest, ...more] = image.split("@");
-  const colon = beforeDigest.lastIndexOf(":");
-  const hasTag = colon > beforeDigest.lastIndexOf("/");
-  const name = hasTag ? beforeDigest.slice(0, colon) : beforeDigest;
-  const tag = hasTag ? beforeDigest.slice(colon + 1) : undefined;
-  const parts = name.split("/");
-  const [first = ""] = parts;
-  const hasRegistry = parts.length > 1 && (/[.:]/.test(first) || first === "localhost" || first !== first.toLowerCase());
-  const registry = hasRegistry ? first : "docker.io";
-  const path = hasRegistry ? parts.slice(1) : parts;
+  const { name, tag, digest } = splitVersion(image);
+  const { registry, path } = splitName(name);
   const isValid =
+    name.length <= 255 &&
+    registryPattern.test(registry) &&
     path.every((part) => component.test(part)) &&
-    (!hasRegistry || registryPattern.test(registry)) &&
-    (tag === undefined || tagPattern.test(tag)) &&
-    (digest === undefined || digestPattern.test(digest)) &&
-    more.length === 0 &&
-    name.length <= 255;
+    tagPattern.test(tag ?? "latest") &&
+    (digest === undefined || digestPattern.test(digest));
   if (!isValid)
     throw new InvalidInputError(`read image name ${JSON.stringify(image)}: invalid reference format, expected such as nginx:1.29`);
-  const isShort = registry === "docker.io" && path.length === 1;
+  const isShort = registry === dockerHub && path.length === 1;
   return {
     registry,
     repository: [registry, ...(isShort ? ["library"] : []), ...path].join("/"),
     pullName: tag === undefined && digest === undefined ? `${image}:latest` : image,
   };
+}
+
+/** Takes tag and digest off; a colon before the last slash is a port's. */
+function splitVersion(image: string): { readonly name: string; readonly tag: string | undefined; readonly digest: string | undefined } {
+  const at = image.indexOf("@");
+  const digest = at < 0 ? undefined : image.slice(at + 1);
+  const rest = at < 0 ? image : image.slice(0, at);
+  const colon = rest.lastIndexOf(":");
+  if (colon <= rest.lastIndexOf("/")) return { name: rest, tag: undefined, digest };
+  return { name: rest.slice(0, colon), tag: rest.slice(colon + 1), digest };
+}
+
+/** Takes the registry off: a first part that looks like a host. */
+function splitName(name: string): { readonly registry: string; readonly path: readonly string[] } {
+  const parts = name.split("/");
+  const [first = "", ...rest] = parts;
+  const isHost = rest.length > 0 && (/[.:]/.test(first) || first === "localhost" || first !== first.toLowerCase());
+  return isHost ? { registry: first, path: rest } : { registry: dockerHub, path: parts };
 }
 
 /** An image by content: of its digests that of the repository it was asked for by, else its id. */
