@@ -59,7 +59,7 @@ export async function openDockerProvider(host: ProviderHost, config: DockerConfi
     logger,
     policy: config.policy,
     // Asked when a container is made, and then the engine is known.
-    get hasRecursiveReadOnly() {
+    get recursiveReadOnly() {
       return isAtLeast(runtime.knownFacts?.apiVersion ?? oldestApiVersion, "1.44");
     },
     resolvePod: (ref) => host.resolvePod(ref),
