@@ -1,5 +1,4 @@
-import type { ContainerRecord } from "./container-life.ts";
-import { instanceOf, isLive, newContainer } from "./container-life.ts";
+import { instanceOf, isLive, newContainer, type ContainerRecord } from "./container-life.ts";
 import { afterEnd, afterStart, beginStop, nowRunning, retryMs, stopEffect, warning, type ContainerContext } from "./container-step.ts";
 import type { Instant } from "./instant.ts";
 import type { PodEffect, Step } from "./pod-effect.ts";
@@ -7,12 +6,8 @@ import type { PodEvent } from "./pod-event.ts";
 import { planPod, terminationGraceMs, type PlannedContainer } from "./pod-plan.ts";
 import type { PodEnding, PodState } from "./pod-state.ts";
 import { resizeEnded } from "./resize.ts";
-import { kubeletBackoff, type BackoffLimits } from "./restart-backoff.ts";
-
-/** What holds up a sandbox, a port that is taken, say, may go at any time. */
-const sandboxBackoff: BackoffLimits = { initialMs: 10_000, maxMs: 60_000 };
-/** A secret or config map that is missing is seen soon after it has come. */
-const mountBackoff: BackoffLimits = { initialMs: 1_000, maxMs: 10_000 };
+import { kubeletBackoff } from "./restart-backoff.ts";
+import { sandboxStep } from "./sandbox-step.ts";
 
 /** An event of one kind. */
 type Of<Kind extends PodEvent["kind"]> = Extract<PodEvent, { readonly kind: Kind }>;
@@ -24,8 +19,6 @@ export function applyEvent(state: PodState, event: PodEvent, now: Instant): Step
       return unchanged(state);
     case "updated":
       return unchanged(withPod(state, event));
-    case "configurationChanged":
-      return unchanged(hurried(state));
     case "deleted": {
       const ending = sooner(state.ending, { why: "deleted", deadlineMs: now.monotonicMs + event.graceMs });
       return unchanged({ ...state, isDeleted: true, ending });
@@ -41,7 +34,7 @@ export function applyEvent(state: PodState, event: PodEvent, now: Instant): Step
     case "sandboxStopFailed":
     case "removed":
     case "removeFailed":
-      return applyToStage(state, event, now);
+      return sandboxStep(state, event, now);
     default:
       return applyToContainer(state, event, now);
   }
@@ -68,98 +61,6 @@ function withPod(state: PodState, { pod }: Of<"updated">): PodState {
     return [name, { ...record, crashBackoff: undefined, pullBackoff: undefined, life: isBegun ? { kind: "idle" } : record.life }];
   });
   return { ...state, plan, containers: new Map(containers) };
-}
-
-/** Ends the waits that a change of the configuration may have made needless. */
-function hurried(state: PodState): PodState {
-  const containers = [...state.containers].map(([name, record]): [string, ContainerRecord] => {
-    const isWaiting = record.life.kind === "waiting" && record.life.reason === "CreateContainerConfigError";
-    return [name, isWaiting ? { ...record, life: { kind: "idle" } } : record];
-  });
-  return { ...state, containers: new Map(containers) };
-}
-
-function applyToStage(
-  state: PodState,
-  event: Of<"sandboxCreated" | "sandboxFailed" | "sandboxStopped" | "sandboxStopFailed" | "removed" | "removeFailed">,
-  now: Instant,
-): Step<PodState> {
-  const { stage } = state;
-  const isAwaited = "attempt" in event && stage.kind === "creatingSandbox" && stage.attempt === event.attempt;
-  switch (event.kind) {
-    case "sandboxCreated":
-      if (isAwaited) return unchanged({ ...state, deadSandboxes: [], stage: { kind: "up", sandboxId: event.sandboxId, ips: event.ips } });
-      return {
-        state,
-        effects: "sandboxId" in stage && stage.sandboxId === event.sandboxId ? [] : [{ kind: "stopSandbox", sandboxId: event.sandboxId }],
-      };
-    case "sandboxFailed":
-      return isAwaited ? sandboxFailed(state, stage.failures + 1, event, now) : unchanged(state);
-    case "sandboxStopped":
-      if (!("sandboxId" in stage) || stage.sandboxId !== event.sandboxId) return unchanged(state);
-      return stage.kind === "up" ? sandboxLost(state, stage.sandboxId, now) : unchanged({ ...state, stage: { kind: "finished" } });
-    case "sandboxStopFailed":
-      if (stage.kind !== "stoppingSandbox" || stage.sandboxId !== event.sandboxId) return unchanged(state);
-      return unchanged({ ...state, stage: { ...stage, untilMs: now.monotonicMs + retryMs } });
-    case "removed":
-      return unchanged(stage.kind === "removing" ? { ...state, stage: { kind: "gone" } } : state);
-    case "removeFailed":
-      return unchanged(stage.kind === "removing" ? { ...state, stage: { kind: "removing", untilMs: now.monotonicMs + retryMs } } : state);
-    default:
-      event satisfies never;
-      return unchanged(state);
-  }
-}
-
-function sandboxFailed(state: PodState, failures: number, { reason, message }: Of<"sandboxFailed">, now: Instant): Step<PodState> {
-  const { initialMs, maxMs } = reason === "FailedCreatePodSandBox" ? sandboxBackoff : mountBackoff;
-  const delayMs = Math.min(maxMs, initialMs * 2 ** (failures - 1));
-  const told = reason === "FailedCreatePodSandBox" ? `Failed to create pod sandbox: ${message}` : message;
-  return {
-    state: { ...state, stage: { kind: "sandboxFailed", failures, untilMs: now.monotonicMs + delayMs, message } },
-    effects: reason === undefined ? [] : [warning(reason, told)],
-  };
-}
-
-/** With its sandbox all that ran has ended, and the init containers have to run again. */
-function sandboxLost(state: PodState, sandboxId: string, now: Instant): Step<PodState> {
-  const isEnding = state.ending !== undefined;
-  const effects: PodEffect[] = [];
-  if (!isEnding) {
-    const message = "Pod sandbox changed, it will be killed and re-created.";
-    effects.push({ kind: "event", type: "Normal", reason: "SandboxChanged", message });
-  }
-  const containers = new Map(state.containers);
-  for (const planned of state.plan.containers) {
-    const { unbegun, ...held } = containers.get(planned.name) ?? newContainer;
-    const record = { ...held, attempt: Math.max(held.attempt, unbegun ?? -1) };
-    const ended = endedWithSandbox(record, { plan: state.plan, planned, now, isEnding });
-    effects.push(...ended.effects);
-    const isInit = planned.role === "init" || planned.role === "sidecar";
-    const runsAgain = isInit && !isEnding && ended.state.isInitialized && ended.state.life.kind === "ended";
-    containers.set(planned.name, {
-      ...ended.state,
-      isInitialized: isInit && !isEnding ? false : ended.state.isInitialized,
-      life: runsAgain ? { kind: "idle" } : ended.state.life,
-    });
-  }
-  return { state: { ...state, containers, deadSandboxes: [sandboxId], stage: { kind: "noSandbox", failures: 0 } }, effects };
-}
-
-function endedWithSandbox(record: ContainerRecord, context: ContainerContext): Step<ContainerRecord> {
-  const { life } = record;
-  if (life.kind === "pulling" || life.kind === "starting") return { state: { ...record, life: { kind: "idle" } }, effects: [] };
-  const instance = instanceOf(life);
-  if (!instance) return { state: record, effects: [] };
-  const termination = {
-    exitCode: 137,
-    reason: "ContainerStatusUnknown",
-    message: "The container was lost with the pod's sandbox",
-    startedAtMs: instance.startedAtMs,
-    finishedAtMs: context.now.wallMs,
-    id: instance.id,
-  };
-  return afterEnd(record, termination, context);
 }
 
 type InstanceEvent = Of<"exited" | "stopFailed" | "resized" | "resizeFailed" | "hookEnded" | "probed">;

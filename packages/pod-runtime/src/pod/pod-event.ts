@@ -14,8 +14,6 @@ export type PodEvent =
   | { readonly kind: "tick" }
   /** The spec, labels or annotations changed. */
   | { readonly kind: "updated"; readonly pod: DeepReadonly<Pod> }
-  /** What waits for its configuration is to be tried at once. */
-  | { readonly kind: "configurationChanged" }
   /** The pod is to end; again with less grace to shorten it. */
   | { readonly kind: "deleted"; readonly graceMs: number }
   /** The pod is made to fail, as by eviction. */

@@ -18,12 +18,13 @@ export function hostNodeStats({
   nodeName,
   clock,
   directory,
-  imageDirectory = directory,
+  imageDirectory,
 }: HostNodeStatsOptions): (signal: AbortSignal) => Promise<NodeStats> {
   const startTime = rfc3339(clock.now() - uptime() * 1000);
   return async (signal) => {
     const time = rfc3339(clock.now());
-    const [memory, fs, imageFs] = await Promise.all([memoryOf(time), fsOf(directory, time), fsOf(imageDirectory, time)]);
+    const [memory, fs] = await Promise.all([memoryOf(time), fsOf(directory, time)]);
+    const imageFs = imageDirectory === undefined ? fs : await fsOf(imageDirectory, time);
     signal.throwIfAborted();
     return {
       nodeName,

@@ -1,9 +1,9 @@
 import type { Clock, Container, DeepReadonly, Logger, Owner, Pod, PodRef } from "@virtual-kubelet/core";
-import { waitingReasonOf } from "@virtual-kubelet/core";
 import { isUnsupported, messageOf } from "@virtual-kubelet/errdefs";
 import { ensureImage, ImageError } from "./ensure-image.ts";
 import type { PodObserver } from "./pod-observer.ts";
 import { runHook } from "./run-hook.ts";
+import { SandboxEffects } from "./sandbox-effects.ts";
 import { startContainer } from "./start-container.ts";
 import type { PodEffect } from "../pod/pod-effect.ts";
 import type { PodEvent } from "../pod/pod-event.ts";
@@ -11,8 +11,8 @@ import type { PlannedContainer } from "../pod/pod-plan.ts";
 import type { PodState } from "../pod/pod-state.ts";
 import { toTermination } from "../pod/termination.ts";
 import type { PodStorage } from "../provider/provider-options.ts";
-import type { ContainerRuntime, RegistryCredentials, RuntimeExit, RuntimeInventory } from "../runtime/container-runtime.ts";
-import { containerLabels, labelNames, originLabels, ownerLabels, podLabels } from "../runtime/labels.ts";
+import type { ContainerRuntime, RegistryCredentials, RuntimeExit } from "../runtime/container-runtime.ts";
+import { containerLabels, originLabels } from "../runtime/labels.ts";
 import type { ContainerSpec, ResourceLimits, SandboxSpec } from "../runtime/runtime-spec.ts";
 
 /** Turns a pod's spec into what a runtime takes. What it throws leaves the pod waiting, and is tried again. */
@@ -63,6 +63,7 @@ type Runnable = Exclude<PodEffect, { readonly kind: "event" }>;
 /** Carries effects out on a runtime, and answers each with an event, whatever the runtime does. */
 export class EffectRunner {
   readonly #options: EffectRunnerOptions;
+  readonly #sandboxes: SandboxEffects;
   /** What is under way and can be given up, by container. */
   readonly #pulls = new Map<string, AbortController>();
   readonly #hooks = new Map<string, AbortController>();
@@ -73,6 +74,7 @@ export class EffectRunner {
   /** @param mayHaveBegun - ids of containers that an earlier program may have been about to start */
   constructor(options: EffectRunnerOptions, mayHaveBegun: Iterable<string>) {
     this.#options = options;
+    this.#sandboxes = new SandboxEffects({ ...options, failed: (event, error) => this.#failed(event, error) });
     this.#mayHaveBegun = new Set(mayHaveBegun);
   }
 
@@ -96,11 +98,11 @@ export class EffectRunner {
     const { runtime, signal, logger } = this.#options;
     switch (effect.kind) {
       case "createSandbox":
-        return this.#createSandbox(effect, state);
+        return this.#sandboxes.create(effect, state);
       case "stopSandbox":
-        return this.#stopSandbox(effect);
+        return this.#sandboxes.stop(effect);
       case "removeAll":
-        return this.#removeAll();
+        return this.#sandboxes.removeAll();
       case "ensureImage":
         return this.#ensureImage(effect, state);
       case "startContainer":
@@ -110,9 +112,9 @@ export class EffectRunner {
       case "resizeContainer":
         return this.#resizeContainer(effect, state);
       case "removeContainer":
-        return this.#removeContainer(effect.id).catch((error: unknown) =>
-          logger.warn({ err: error }, "a container nobody waits for was not removed"),
-        );
+        return this.#sandboxes
+          .removeContainer(effect.id)
+          .catch((error: unknown) => logger.warn({ err: error }, "a container nobody waits for was not removed"));
       case "removeSandbox":
         return runtime
           .removeSandbox(effect.sandboxId, signal)
@@ -130,68 +132,6 @@ export class EffectRunner {
     if (this.#options.signal.aborted) return;
     this.#options.logger.warn({ effect: event.kind, err: error }, "the runtime failed");
     this.#options.send(event);
-  }
-
-  async #createSandbox({ attempt }: EffectOf<"createSandbox">, state: PodState): Promise<void> {
-    const { runtime, prepare, storage, signal, send, ref, owner } = this.#options;
-    let reason: "FailedMount" | "FailedCreatePodSandBox" | undefined = "FailedMount";
-    try {
-      await storage?.prepare(state.plan.pod, signal);
-      reason = "FailedCreatePodSandBox";
-      const spec = await prepare.sandbox(state, attempt, signal);
-      if (state.deadSandboxes.length > 0) await this.#endAllBefore(state);
-      const labels = { ...spec.labels, ...podLabels(ref, owner, attempt) };
-      const { id, ips } = await runtime.createSandbox({ ...spec, labels }, signal);
-      send({ kind: "sandboxCreated", attempt, sandboxId: id, ips });
-    } catch (error) {
-      // What a volume waits for has been told by who resolves it.
-      if (waitingReasonOf(error) !== undefined) reason = undefined;
-      this.#failed({ kind: "sandboxFailed", attempt, message: messageOf(error), reason }, error);
-    }
-  }
-
-  /** What may run on in an earlier sandbox, or in none, must not run beside what is begun in a new one. */
-  async #endAllBefore({ deadSandboxes }: PodState): Promise<void> {
-    const { runtime, signal } = this.#options;
-    await Promise.all(deadSandboxes.map((sandboxId) => runtime.stopSandbox(sandboxId, signal)));
-    const { containers } = await this.#list();
-    const running = containers.filter(({ state }) => state.kind === "running");
-    await Promise.all(running.map(({ id }) => runtime.killContainer(id, signal)));
-  }
-
-  #list(): Promise<RuntimeInventory> {
-    const { runtime, ref, owner, signal } = this.#options;
-    return runtime.list({ ...ownerLabels(owner), [labelNames.podUid]: ref.uid }, signal);
-  }
-
-  async #stopSandbox({ sandboxId }: EffectOf<"stopSandbox">): Promise<void> {
-    const { runtime, signal, send } = this.#options;
-    try {
-      await runtime.stopSandbox(sandboxId, signal);
-      send({ kind: "sandboxStopped", sandboxId });
-    } catch (error) {
-      this.#failed({ kind: "sandboxStopFailed", sandboxId }, error);
-    }
-  }
-
-  async #removeAll(): Promise<void> {
-    const { runtime, storage, ref, signal, send } = this.#options;
-    try {
-      const { sandboxes, containers } = await this.#list();
-      await Promise.all(sandboxes.map(({ id }) => runtime.removeSandbox(id, signal)));
-      const loose = containers.filter(({ sandboxId }) => !sandboxes.some(({ id }) => id === sandboxId));
-      await Promise.all(loose.map(({ id }) => this.#removeContainer(id)));
-      await storage?.release(ref, signal);
-      send({ kind: "removed" });
-    } catch (error) {
-      this.#failed({ kind: "removeFailed" }, error);
-    }
-  }
-
-  async #removeContainer(id: string): Promise<void> {
-    const { runtime, signal } = this.#options;
-    await runtime.killContainer(id, signal);
-    await runtime.removeContainer(id, signal);
   }
 
   async #ensureImage({ container, specHash }: EffectOf<"ensureImage">, state: PodState): Promise<void> {

@@ -1,0 +1,107 @@
+import { instanceOf, newContainer, type ContainerRecord } from "./container-life.ts";
+import { afterEnd, retryMs, warning, type ContainerContext } from "./container-step.ts";
+import type { Instant } from "./instant.ts";
+import type { PodEffect, Step } from "./pod-effect.ts";
+import type { PodEvent } from "./pod-event.ts";
+import type { PodState } from "./pod-state.ts";
+import type { BackoffLimits } from "./restart-backoff.ts";
+
+/** What holds up a sandbox, a port that is taken, say, may go at any time. */
+const sandboxBackoff: BackoffLimits = { initialMs: 10_000, maxMs: 60_000 };
+/** A secret or config map that is missing is seen soon after it has come. */
+const mountBackoff: BackoffLimits = { initialMs: 1_000, maxMs: 10_000 };
+
+/** An event of a pod's sandbox. */
+export type SandboxEvent = Extract<
+  PodEvent,
+  { readonly kind: "sandboxCreated" | "sandboxFailed" | "sandboxStopped" | "sandboxStopFailed" | "removed" | "removeFailed" }
+>;
+
+/** Notes what has happened to the pod's sandbox, or to all that is left of the pod. */
+export function sandboxStep(state: PodState, event: SandboxEvent, now: Instant): Step<PodState> {
+  const { stage } = state;
+  const isAwaited = "attempt" in event && stage.kind === "creatingSandbox" && stage.attempt === event.attempt;
+  switch (event.kind) {
+    case "sandboxCreated":
+      if (isAwaited) return unchanged({ ...state, deadSandboxes: [], stage: { kind: "up", sandboxId: event.sandboxId, ips: event.ips } });
+      return {
+        state,
+        effects: "sandboxId" in stage && stage.sandboxId === event.sandboxId ? [] : [{ kind: "stopSandbox", sandboxId: event.sandboxId }],
+      };
+    case "sandboxFailed":
+      return isAwaited ? sandboxFailed(state, stage.failures + 1, event, now) : unchanged(state);
+    case "sandboxStopped":
+      if (!("sandboxId" in stage) || stage.sandboxId !== event.sandboxId) return unchanged(state);
+      return stage.kind === "up" ? sandboxLost(state, stage.sandboxId, now) : unchanged({ ...state, stage: { kind: "finished" } });
+    case "sandboxStopFailed":
+      if (stage.kind !== "stoppingSandbox" || stage.sandboxId !== event.sandboxId) return unchanged(state);
+      return unchanged({ ...state, stage: { ...stage, untilMs: now.monotonicMs + retryMs } });
+    case "removed":
+      return unchanged(stage.kind === "removing" ? { ...state, stage: { kind: "gone" } } : state);
+    case "removeFailed":
+      return unchanged(stage.kind === "removing" ? { ...state, stage: { kind: "removing", untilMs: now.monotonicMs + retryMs } } : state);
+    default:
+      event satisfies never;
+      return unchanged(state);
+  }
+}
+
+function sandboxFailed(
+  state: PodState,
+  failures: number,
+  { reason, message }: Extract<PodEvent, { readonly kind: "sandboxFailed" }>,
+  now: Instant,
+): Step<PodState> {
+  const { initialMs, maxMs } = reason === "FailedCreatePodSandBox" ? sandboxBackoff : mountBackoff;
+  const delayMs = Math.min(maxMs, initialMs * 2 ** (failures - 1));
+  const told = reason === "FailedCreatePodSandBox" ? `Failed to create pod sandbox: ${message}` : message;
+  return {
+    state: { ...state, stage: { kind: "sandboxFailed", failures, untilMs: now.monotonicMs + delayMs, message } },
+    effects: reason === undefined ? [] : [warning(reason, told)],
+  };
+}
+
+/** With its sandbox all that ran has ended, and the init containers have to run again. */
+function sandboxLost(state: PodState, sandboxId: string, now: Instant): Step<PodState> {
+  const isEnding = state.ending !== undefined;
+  const effects: PodEffect[] = [];
+  if (!isEnding) {
+    const message = "Pod sandbox changed, it will be killed and re-created.";
+    effects.push({ kind: "event", type: "Normal", reason: "SandboxChanged", message });
+  }
+  const containers = new Map(state.containers);
+  for (const planned of state.plan.containers) {
+    const { unbegun, ...held } = containers.get(planned.name) ?? newContainer;
+    const record = { ...held, attempt: Math.max(held.attempt, unbegun ?? -1) };
+    const ended = endedWithSandbox(record, { plan: state.plan, planned, now, isEnding });
+    effects.push(...ended.effects);
+    const isInit = planned.role === "init" || planned.role === "sidecar";
+    const runsAgain = isInit && !isEnding && ended.state.isInitialized && ended.state.life.kind === "ended";
+    containers.set(planned.name, {
+      ...ended.state,
+      isInitialized: isInit && !isEnding ? false : ended.state.isInitialized,
+      life: runsAgain ? { kind: "idle" } : ended.state.life,
+    });
+  }
+  return { state: { ...state, containers, deadSandboxes: [sandboxId], stage: { kind: "noSandbox", failures: 0 } }, effects };
+}
+
+function endedWithSandbox(record: ContainerRecord, context: ContainerContext): Step<ContainerRecord> {
+  const { life } = record;
+  if (life.kind === "pulling" || life.kind === "starting") return { state: { ...record, life: { kind: "idle" } }, effects: [] };
+  const instance = instanceOf(life);
+  if (!instance) return { state: record, effects: [] };
+  const termination = {
+    exitCode: 137,
+    reason: "ContainerStatusUnknown",
+    message: "The container was lost with the pod's sandbox",
+    startedAtMs: instance.startedAtMs,
+    finishedAtMs: context.now.wallMs,
+    id: instance.id,
+  };
+  return afterEnd(record, termination, context);
+}
+
+function unchanged(state: PodState): Step<PodState> {
+  return { state, effects: [] };
+}

@@ -1,0 +1,100 @@
+import { waitingReasonOf, type Owner, type PodRef } from "@virtual-kubelet/core";
+import { messageOf } from "@virtual-kubelet/errdefs";
+import type { PodPreparation } from "./effect-runner.ts";
+import type { PodEffect } from "../pod/pod-effect.ts";
+import type { PodEvent } from "../pod/pod-event.ts";
+import type { PodState } from "../pod/pod-state.ts";
+import type { PodStorage } from "../provider/provider-options.ts";
+import type { ContainerRuntime, RuntimeInventory } from "../runtime/container-runtime.ts";
+import { labelNames, ownerLabels, podLabels } from "../runtime/labels.ts";
+
+/** What {@link SandboxEffects} needs. */
+export interface SandboxEffectsOptions {
+  readonly ref: PodRef;
+  readonly owner: Owner;
+  readonly runtime: ContainerRuntime;
+  readonly prepare: PodPreparation;
+  readonly storage?: PodStorage | undefined;
+  /** Ends everything. */
+  readonly signal: AbortSignal;
+  send(event: PodEvent): void;
+  /** Answers a failure. */
+  failed(event: PodEvent, error: unknown): void;
+}
+
+type EffectOf<Kind extends PodEffect["kind"]> = Extract<PodEffect, { readonly kind: Kind }>;
+
+/** Carries out what concerns a pod's sandbox, and all that is left of the pod. */
+export class SandboxEffects {
+  readonly #options: SandboxEffectsOptions;
+
+  constructor(options: SandboxEffectsOptions) {
+    this.#options = options;
+  }
+
+  /** Makes a sandbox, the pod's volumes first. */
+  async create({ attempt }: EffectOf<"createSandbox">, state: PodState): Promise<void> {
+    const { runtime, prepare, storage, signal, send, ref, owner } = this.#options;
+    let reason: "FailedMount" | "FailedCreatePodSandBox" | undefined = "FailedMount";
+    try {
+      await storage?.prepare(state.plan.pod, signal);
+      reason = "FailedCreatePodSandBox";
+      const spec = await prepare.sandbox(state, attempt, signal);
+      if (state.deadSandboxes.length > 0) await this.#endAllBefore(state);
+      const labels = { ...spec.labels, ...podLabels(ref, owner, attempt) };
+      const { id, ips } = await runtime.createSandbox({ ...spec, labels }, signal);
+      send({ kind: "sandboxCreated", attempt, sandboxId: id, ips });
+    } catch (error) {
+      // What a volume waits for has been told by who resolves it.
+      if (waitingReasonOf(error) !== undefined) reason = undefined;
+      this.#options.failed({ kind: "sandboxFailed", attempt, message: messageOf(error), reason }, error);
+    }
+  }
+
+  /** What may run on in an earlier sandbox, or in none, must not run beside what is begun in a new one. */
+  async #endAllBefore({ deadSandboxes }: PodState): Promise<void> {
+    const { runtime, signal } = this.#options;
+    await Promise.all(deadSandboxes.map((sandboxId) => runtime.stopSandbox(sandboxId, signal)));
+    const { containers } = await this.#list();
+    const running = containers.filter(({ state }) => state.kind === "running");
+    await Promise.all(running.map(({ id }) => runtime.killContainer(id, signal)));
+  }
+
+  #list(): Promise<RuntimeInventory> {
+    const { runtime, ref, owner, signal } = this.#options;
+    return runtime.list({ ...ownerLabels(owner), [labelNames.podUid]: ref.uid }, signal);
+  }
+
+  /** Stops a sandbox and all that runs in it. */
+  async stop({ sandboxId }: EffectOf<"stopSandbox">): Promise<void> {
+    const { runtime, signal, send } = this.#options;
+    try {
+      await runtime.stopSandbox(sandboxId, signal);
+      send({ kind: "sandboxStopped", sandboxId });
+    } catch (error) {
+      this.#options.failed({ kind: "sandboxStopFailed", sandboxId }, error);
+    }
+  }
+
+  /** Removes all that is left of the pod. */
+  async removeAll(): Promise<void> {
+    const { runtime, storage, ref, signal, send } = this.#options;
+    try {
+      const { sandboxes, containers } = await this.#list();
+      await Promise.all(sandboxes.map(({ id }) => runtime.removeSandbox(id, signal)));
+      const loose = containers.filter(({ sandboxId }) => !sandboxes.some(({ id }) => id === sandboxId));
+      await Promise.all(loose.map(({ id }) => this.removeContainer(id)));
+      await storage?.release(ref, signal);
+      send({ kind: "removed" });
+    } catch (error) {
+      this.#options.failed({ kind: "removeFailed" }, error);
+    }
+  }
+
+  /** Removes a container, whether it runs or not. @throws as the runtime */
+  async removeContainer(id: string): Promise<void> {
+    const { runtime, signal } = this.#options;
+    await runtime.killContainer(id, signal);
+    await runtime.removeContainer(id, signal);
+  }
+}
