@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { isConflict, isInvalidInput, isNotFound, isUnavailable } from "@virtual-kubelet/errdefs";
 import { eventually } from "@virtual-kubelet/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { readExecFrame } from "../../providers/nomad/src/api/exec-frames.ts";
+import { inputEndFrame, readExecFrame } from "../../providers/nomad/src/api/exec-frames.ts";
 import { NomadClient } from "../../providers/nomad/src/api/nomad-client.ts";
 import { NomadHttp } from "../../providers/nomad/src/api/nomad-http.ts";
 import { TokenSource } from "../../providers/nomad/src/api/token-source.ts";
@@ -44,6 +44,7 @@ function taskWith(script: string, fields: Partial<NomadTask> = {}): NomadTask {
     Env: {},
     Resources: { CPU: 10, MemoryMB: 16 },
     KillTimeout: 2e9,
+    KillSignal: "SIGTERM",
     LogConfig: { MaxFiles: 2, MaxFileSizeMB: 5 },
     ...fields,
   };
@@ -338,6 +339,8 @@ describe("logs and commands", () => {
     const { promise, resolve } = Promise.withResolvers<number>();
     const socket = await client.exec(ID, { task: "main", tty: false, command: JSON.stringify(["sh", "-c", script]) });
     socket.on("error", () => {});
+    // A command of raw_exec is not over before its input is.
+    socket.on("open", () => socket.send(inputEndFrame));
     socket.on("message", (raw) => {
       const event = readExecFrame((raw as Buffer).toString());
       if (event.kind === "exited") resolve(event.exitCode);

@@ -35,13 +35,17 @@ export function serveExec(socket: WebSocket, { cluster, reaper, url, isAllowed }
   const send = (frame: object): void => {
     if (socket.readyState === socket.OPEN) socket.send(JSON.stringify(frame));
   };
+  const inputEnded = Promise.withResolvers<void>();
   socket.on("message", (raw: RawData) => {
     const { stdin: input, tty_size: size } = JSON.parse((raw as Buffer).toString()) as InputFrame;
     if (input?.data !== undefined && !stdin?.write(Buffer.from(input.data, "base64"))) {
       socket.pause();
       stdin?.once("drain", () => socket.resume());
     }
-    if (input?.close) stdin?.end();
+    if (input?.close) {
+      stdin?.end();
+      inputEnded.resolve();
+    }
     if (size) group.resize(size);
   });
   const copied = ([stdout, stderr] as const).map(async (stream, index) => {
@@ -55,6 +59,8 @@ export function serveExec(socket: WebSocket, { cluster, reaper, url, isAllowed }
   socket.once("close", () => group.signal("SIGKILL"));
   void group.exited.then(async (exitCode) => {
     await Promise.allSettled(copied);
+    // Without a terminal, raw_exec waits for the input's end as well.
+    if (task.task.Driver !== "docker" && !terminal) await inputEnded.promise;
     // A code of zero is left out, and the connection breaks off.
     send({ exited: true, result: exitCode === 0 ? {} : { exit_code: exitCode } });
     setTimeout(() => socket.terminate(), 20);

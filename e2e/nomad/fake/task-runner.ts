@@ -16,6 +16,7 @@ export interface FakeTask {
   readonly Lifecycle?: { readonly Hook: string; readonly Sidecar: boolean } | null;
   readonly RestartPolicy?: RestartPolicy | null;
   readonly KillTimeout?: number;
+  readonly KillSignal?: NodeJS.Signals;
   readonly Templates?: readonly { EmbeddedTmpl: string; DestPath: string; Envvars?: boolean }[] | null;
 }
 
@@ -145,7 +146,7 @@ export class TaskRunner {
       return;
     }
     this.event("Killing", "Sent interrupt.", { Details: { kill_timeout: `${this.#killTimeout / 1e9}s` } });
-    group.signal("SIGTERM");
+    group.signal(this.task.KillSignal ?? (this.task.Driver === "docker" ? "SIGTERM" : "SIGINT"));
     using _timer = this.#deps.clock.setTimer(this.#killTimeout / 1e6, () => group.signal("SIGKILL"));
     await this.done;
   }

@@ -250,16 +250,15 @@ export class NomadProvider implements Provider, AsyncDisposable {
   }
 
   async #relist(signal: AbortSignal): Promise<number> {
-    const before = this.#table.index;
-    const { items: jobs, index } = await this.#client.listJobs(ownerFilter(this.#owner), signal);
-    const { items: allocations, index: since } = await this.#client.listAllocations(ownerFilter(this.#owner, "Job."), signal);
-    const oldestFirst = allocations.toSorted((a, b) => a.CreateIndex - b.CreateIndex);
-    const { changed, gone } = this.#table.noteAll(jobs, oldestFirst, index, before);
+    const before = this.#table.seen;
+    const jobs = await this.#client.listJobs(ownerFilter(this.#owner), signal);
+    const allocations = await this.#client.listAllocations(ownerFilter(this.#owner, "Job."), signal);
+    const { changed, gone } = this.#table.noteAll(jobs, allocations, before);
     if (this.#table.entries.some(({ allocation, stopped }) => !allocation && !stopped)) await this.#readEvaluations(signal);
     for (const entry of changed) this.#keeper.onChange(entry);
     for (const entry of gone) this.#keeper.onGone(entry);
     for (const { shape, ending } of this.#table.entries) if (!ending) this.#files.watch(shape);
-    return since;
+    return allocations.index;
   }
 
   async #readEvaluations(signal: AbortSignal): Promise<void> {

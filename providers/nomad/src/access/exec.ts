@@ -24,6 +24,8 @@ const sizeAgainMs = [100, 200, 400, 800] as const;
 /** How much input may wait in the socket. */
 const maxBufferedBytes = 1024 * 1024;
 const drainPauseMs = 10;
+const ctrlC = 3;
+const ctrlD = 4;
 
 /** Runs a command in a container's task. @throws NotFoundError if it does not run; UnavailableError if the connection breaks */
 export async function execInTask({ client, clock, entry, container, command, io }: ExecInput, signal: AbortSignal): Promise<ExecResult> {
@@ -33,11 +35,11 @@ export async function execInTask({ client, clock, entry, container, command, io 
   const socket = await client.exec(allocation, { task: container, tty: io.tty, command: JSON.stringify(command) });
   const over = new AbortController();
   const until = AbortSignal.any([signal, over.signal]);
-  const onAbort = (): void => socket.terminate();
+  const onAbort = (): void => leave(socket, io);
   signal.addEventListener("abort", onAbort, { once: true });
   const ended = readOutput(socket, io, what);
   try {
-    if (signal.aborted) socket.terminate();
+    if (signal.aborted) leave(socket, io);
     else {
       await Promise.race([once(socket, "open", { signal: until }), ended]).catch(() => {});
       void sendInput(socket, io, clock, until);
@@ -56,11 +58,21 @@ export async function execInTask({ client, clock, entry, container, command, io 
   }
 }
 
+/**
+ * Ends what can be ended: a command on a terminal hears of it as of Ctrl-C and Ctrl-D, one without finds its input ended. Nomad
+ * notices that a connection has gone when the command writes something.
+ */
+function leave(socket: WebSocket, { tty }: AttachIO): void {
+  if (socket.readyState !== socket.OPEN) return socket.terminate();
+  if (tty) for (const frame of inputFrames(Buffer.from([ctrlC, ctrlD]))) socket.send(frame);
+  socket.send(inputEndFrame, () => socket.terminate());
+}
+
 /** Writes the command's output at the reader's pace. @returns its exit code */
 function readOutput(socket: WebSocket, io: AttachIO, what: string): Promise<number> {
   return new Promise((resolve, reject) => {
     let exitCode: number | undefined;
-    let writing: Promise<void> = Promise.resolve();
+    let blocked: Promise<void> | undefined;
     let failure: Error | undefined;
     socket.on("message", (raw: RawData) => {
       let event: ReturnType<typeof readExecFrame>;
@@ -79,7 +91,11 @@ function readOutput(socket: WebSocket, io: AttachIO, what: string): Promise<numb
       const target = io[event.stream];
       if (!target || target.destroyed || target.write(event.data)) return;
       socket.pause();
-      writing = drained(target).then(() => socket.resume());
+      // What was read already still comes.
+      blocked ??= drained(target).then(() => {
+        blocked = undefined;
+        socket.resume();
+      });
     });
     socket.on("error", (cause) => (failure ??= new UnavailableError(`${what}: ${messageOf(cause)}`, { cause })));
     socket.on("unexpected-response", (_request, response) => {
@@ -91,7 +107,7 @@ function readOutput(socket: WebSocket, io: AttachIO, what: string): Promise<numb
       socket.terminate();
     });
     socket.on("close", (code, reason) => {
-      void writing.then(() => {
+      void Promise.resolve(blocked).then(() => {
         if (exitCode !== undefined) resolve(exitCode);
         else reject(failure ?? refused(what, String(reason) || `the connection broke off with code ${code}`));
       });

@@ -57,7 +57,7 @@ test.for([
 ] as const)("the job of %s", async ([name, pod, config, given]) => {
   const { job, variables } = planOf(pod, config, given);
 
-  await expect(`${JSON.stringify({ job, variables }, undefined, 2)}\n`).toMatchFileSnapshot(`golden/${name}.json`);
+  await expect(`${JSON.stringify({ job, variables }, undefined, 2)}\n`).toMatchFileSnapshot(`golden/${name}.snap`);
 });
 
 test("nothing that comes from a secret or config map stands in the job", () => {

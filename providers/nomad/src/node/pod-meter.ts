@@ -59,8 +59,10 @@ export class PodMeter {
       return undefined;
     }
     const containers = Object.entries(allocation.TaskStates ?? {}).flatMap(([name, { State, StartedAt }]) => {
+      if (State !== "running" || !StartedAt) return [];
       const usage = stats.Tasks?.[name]?.ResourceUsage;
-      return State === "running" && usage && StartedAt ? [this.#container(`${allocation.ID}/${name}`, name, usage, StartedAt)] : [];
+      // The client measures every second: of one that has just started there is nothing yet.
+      return [usage ? this.#container(`${allocation.ID}/${name}`, name, usage, StartedAt) : { name, startTime: StartedAt }];
     });
     if (containers.length === 0) return undefined;
     const { namespace, name, uid } = shape.ref;

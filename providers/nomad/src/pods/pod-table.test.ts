@@ -42,10 +42,14 @@ function allocation(fields: Partial<Allocation> = {}): Allocation {
   };
 }
 
+function list<T>(index: number, ...items: readonly T[]): { readonly items: readonly T[]; readonly index: number } {
+  return { items, index };
+}
+
 test("two lists tell all of a pod", () => {
   const table = new PodTable();
 
-  const { changed, gone } = table.noteAll([job()], [allocation()], 12);
+  const { changed, gone } = table.noteAll(list(12, job()), list(12, allocation()));
 
   expect(changed).toEqual([table.get("u-1")]);
   expect(gone).toEqual([]);
@@ -54,7 +58,7 @@ test("two lists tell all of a pod", () => {
 
 test("what is older than what is known changes nothing, and a list keeps the network that an event told", () => {
   const table = new PodTable();
-  table.noteAll([job()], [allocation({ ModifyIndex: 20, NetworkStatus: { Address: "10.0.0.1" } })], 20);
+  table.noteAll(list(20, job()), list(20, allocation({ ModifyIndex: 20, NetworkStatus: { Address: "10.0.0.1" } })));
 
   expect(table.noteAllocation(allocation({ ModifyIndex: 15, ClientStatus: "pending" }))).toBeUndefined();
   expect(table.noteAllocation(allocation({ ModifyIndex: 21, ClientStatus: "complete" }))).toBeDefined();
@@ -63,7 +67,7 @@ test("what is older than what is known changes nothing, and a list keeps the net
 
 test("the first allocation is the pod's; another is a replacement, and is told of once", () => {
   const table = new PodTable();
-  table.noteAll([job()], [allocation()], 12);
+  table.noteAll(list(12, job()), list(12, allocation()));
 
   const entry = table.noteAllocation(allocation({ ID: "a-2", CreateIndex: 30, ModifyIndex: 30 }));
 
@@ -73,10 +77,10 @@ test("the first allocation is the pod's; another is a replacement, and is told o
 
 test("a pod that is missing from a list is gone, but for one that was registered after it", () => {
   const table = new PodTable();
-  table.noteAll([job()], [], 12);
+  table.noteAll(list(12, job()), list(12));
 
-  expect(table.noteAll([], [], 9, 0).gone).toEqual([]);
-  expect(table.noteAll([], [], 12).gone).toHaveLength(1);
+  expect(table.noteAll(list(9), list(9), 0).gone).toEqual([]);
+  expect(table.noteAll(list(12), list(12)).gone).toHaveLength(1);
   expect(table.get("u-1")).toBeUndefined();
 });
 
@@ -84,18 +88,17 @@ test("a pod that is being registered is not taken for gone, and what is heard of
   const table = new PodTable();
   const entry = table.expect("vk-1", shape);
 
-  expect(table.noteAll([], [], 50).gone).toEqual([]);
+  expect(table.noteAll(list(50), list(50)).gone).toEqual([]);
   expect(table.noteAllocation(allocation())).toBe(entry);
 });
 
 test("after indexes have gone back, what is listed counts again", () => {
   const table = new PodTable();
-  table.noteAll([job({ CreateIndex: 900 })], [allocation({ CreateIndex: 901, ModifyIndex: 950 })], 950);
+  table.noteAll(list(950, job({ CreateIndex: 900 })), list(950, allocation({ CreateIndex: 901, ModifyIndex: 950 })));
 
   const { changed } = table.noteAll(
-    [job({ CreateIndex: 5 })],
-    [allocation({ CreateIndex: 6, ModifyIndex: 7, ClientStatus: "complete" })],
-    7,
+    list(7, job({ CreateIndex: 5 })),
+    list(7, allocation({ CreateIndex: 6, ModifyIndex: 7, ClientStatus: "complete" })),
   );
 
   expect(changed).toHaveLength(1);
@@ -112,7 +115,7 @@ test("a job that is no pod is none, and one whose meta was changed is refused by
 
 test("a blocked evaluation says why a pod has no place, until it has one", () => {
   const table = new PodTable();
-  table.noteAll([job()], [], 12);
+  table.noteAll(list(12, job()), list(12));
   const FailedTGAllocs = { pod: { NodesEvaluated: 2, NodesExhausted: 2, DimensionExhausted: { memory: 2 } } };
 
   const entry = table.noteEvaluation({ ID: "e", JobID: "vk-1", Status: "blocked", ModifyIndex: 3, FailedTGAllocs });

@@ -1,3 +1,4 @@
+import type { IndexedList } from "../api/nomad-client.ts";
 import type { Allocation, Evaluation, JobStub } from "../api/types.ts";
 import { shapeFromMeta, type PodShape } from "../job/pod-shape.ts";
 import { lastEndOf } from "../status/container-status.ts";
@@ -14,15 +15,15 @@ export interface TableChanges {
 export class PodTable {
   readonly #byUid = new Map<string, PodEntry>();
   readonly #byJob = new Map<string, PodEntry>();
-  #index = 0;
+  #seen = 0;
 
   get entries(): readonly PodEntry[] {
     return [...this.#byUid.values()];
   }
 
-  /** From which the latest list is. */
-  get index(): number {
-    return this.#index;
+  /** The highest index of any allocation, or list of them, that was seen. */
+  get seen(): number {
+    return this.#seen;
   }
 
   get(uid: string): PodEntry | undefined {
@@ -63,6 +64,7 @@ export class PodTable {
   noteAllocation(allocation: Allocation): PodEntry | undefined {
     const entry = this.#byJob.get(allocation.JobID);
     if (!entry || allocation.CreateIndex < entry.createIndex) return undefined;
+    this.#seen = Math.max(this.#seen, allocation.ModifyIndex);
     const known = entry.allocation;
     if (known && known.ID !== allocation.ID) {
       if (known.CreateIndex <= allocation.CreateIndex) {
@@ -98,33 +100,34 @@ export class PodTable {
   /**
    * All jobs and allocations of the node.
    *
-   * @param index - from which the list of jobs is: what was registered later is not in it
-   * @param before - {@link index} when the list was asked for: indexes that are lower now have gone back
+   * @param before - {@link seen} when the lists were asked for: a list of allocations that is from before that tells that
+   * indexes have gone back
    */
-  noteAll(jobs: readonly JobStub[], allocations: readonly Allocation[], index: number, before: number = this.#index): TableChanges {
-    const isBack = index < before;
-    if (isBack) this.#beginAnew();
-    this.#index = isBack ? index : Math.max(this.#index, index);
+  noteAll(jobs: IndexedList<JobStub>, allocations: IndexedList<Allocation>, before: number = this.#seen): TableChanges {
+    if (allocations.index < before) this.#beginAnew();
+    this.#seen = Math.max(this.#seen, allocations.index);
     const listed = new Set<PodEntry>();
     const changed = new Set<PodEntry>();
-    for (const job of jobs) {
+    for (const job of jobs.items) {
       const isNew = !this.#byJob.has(job.ID);
       const entry = this.noteJob(job);
       if (!entry) continue;
       listed.add(entry);
       if (isNew) changed.add(entry);
     }
-    for (const allocation of allocations) {
+    for (const allocation of allocations.items.toSorted((a, b) => a.CreateIndex - b.CreateIndex)) {
       const entry = this.noteAllocation(allocation);
       if (entry) changed.add(entry);
     }
-    const gone = this.entries.filter((entry) => !listed.has(entry) && entry.createIndex > 0 && entry.createIndex <= index);
+    // What was registered later is not in the list.
+    const gone = this.entries.filter((entry) => !listed.has(entry) && entry.createIndex > 0 && entry.createIndex <= jobs.index);
     for (const entry of gone) this.remove(entry);
     return { changed: [...changed], gone };
   }
 
   /** Indexes went back, as after a restore: what is known says nothing of what is later. */
   #beginAnew(): void {
+    this.#seen = 0;
     for (const entry of this.entries) {
       if (entry.createIndex > 0) entry.createIndex = 1;
       if (entry.allocation) entry.allocation = { ...entry.allocation, CreateIndex: 0, ModifyIndex: 0 };

@@ -1,0 +1,265 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { isInvalidInput, isNotFound, isQuotaExceeded, isUnauthorized, isUnavailable } from "@virtual-kubelet/errdefs";
+import { eventually } from "@virtual-kubelet/testing";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { container, forever, NomadRig } from "./nomad-rig.ts";
+
+const { signal } = new AbortController();
+const soon = { timeoutMs: 15_000 };
+
+let rig: NomadRig;
+beforeEach(async () => {
+  rig = await NomadRig.open();
+});
+afterEach(() => rig[Symbol.asyncDispose]());
+
+async function reopen(config: object): Promise<void> {
+  await rig[Symbol.asyncDispose]();
+  rig = await NomadRig.open(config);
+}
+
+const allocationsOf = (ref: Parameters<NomadRig["jobId"]>[0]): number => rig.nomad.cluster.allocationsOf(rig.jobId(ref)).length;
+
+describe("what a pod costs", () => {
+  test("a pod of one container without files costs three requests over its life", async () => {
+    // What the clients' cores are is asked once for all.
+    await rig.provider.configureNode?.(signal);
+    rig.nomad.requests.length = 0;
+    const ref = await rig.run();
+    await rig.delete(ref);
+    await rig.untilGone(ref);
+
+    expect(rig.requestsFor(ref)).toEqual(["PUT /v1/jobs", "DELETE /v1/job/JOB", "DELETE /v1/job/JOB"]);
+  });
+
+  test("files cost a write and a delete for each variable more, and nothing is left of the pod", async () => {
+    rig.setVolume("settings", { colour: "blue" });
+    const pod = rig.pod({
+      containers: [container(forever, { volumeMounts: [{ name: "settings", mountPath: "/s" }] })],
+      volumes: [{ name: "settings", configMap: { name: "settings" } }],
+    });
+    await rig.provider.configureNode?.(signal);
+    rig.nomad.requests.length = 0;
+    const ref = await rig.run(pod);
+    await rig.delete(ref);
+    await rig.untilGone(ref);
+
+    expect(rig.requestsFor(ref)).toEqual([
+      "PUT /v1/var/nomad/jobs/JOB/pod",
+      "PUT /v1/jobs",
+      "DELETE /v1/job/JOB",
+      "DELETE /v1/job/JOB",
+      "DELETE /v1/var/nomad/jobs/JOB/pod",
+    ]);
+    expect([rig.nomad.cluster.state.jobs.size, rig.nomad.cluster.state.variables.size]).toEqual([0, 0]);
+  });
+
+  test("many pods share one list, one stream and nothing else", async () => {
+    await rig.provider.configureNode?.(signal);
+    rig.nomad.requests.length = 0;
+    await Promise.all(Array.from({ length: 10 }, () => rig.run()));
+
+    expect(rig.nomad.requests.filter(({ method }) => method === "GET").length).toBeLessThanOrEqual(3);
+  });
+});
+
+describe("a back end that is away", () => {
+  test("ping fails with the reason while Nomad is away, and not when it is back", async () => {
+    rig.nomad.fault = () => "drop";
+    await expect(rig.provider.ping?.(signal)).rejects.toSatisfy(isUnavailable);
+    rig.nomad.fault = undefined;
+    await rig.provider.ping?.(signal);
+  });
+
+  test("no leader and a lost connection pass; nothing is lost, and nothing runs twice", async () => {
+    let failures = 0;
+    rig.nomad.fault = ({ method, path }) =>
+      method === "PUT" && path === "/v1/jobs" && failures++ < 1 ? { status: 500, text: "No cluster leader" } : undefined;
+    const pod = rig.pod();
+    await expect(rig.create(pod)).rejects.toSatisfy(isUnavailable);
+    rig.nomad.fault = undefined;
+    const ref = await rig.run(pod);
+    rig.nomad.breakConnections();
+    await rig.nomad.cluster.deregister(rig.jobId(ref), false);
+
+    await rig.until(ref, ({ phase, reason }) => expect([phase, reason]).toEqual(["Failed", "StoppedByNomad"]));
+    expect(allocationsOf(ref)).toBe(1);
+  });
+
+  test("a reply that is lost after the job was registered makes no second one", async () => {
+    rig.nomad.fault = ({ method, path }) => (method === "PUT" && path === "/v1/jobs" ? "lose-reply" : undefined);
+    const pod = rig.pod();
+    await expect(rig.create(pod)).rejects.toSatisfy(isUnavailable);
+    rig.nomad.fault = undefined;
+    const ref = await rig.run(pod);
+
+    expect(allocationsOf(ref)).toBe(1);
+    expect((await rig.provider.getPods(signal)).pods).toHaveLength(1);
+  });
+
+  test("a list that is cut in the middle is an error, and no pod is taken for gone", async () => {
+    const ref = await rig.run();
+    rig.nomad.fault = ({ path }) => (path === "/v1/jobs" ? "cut" : undefined);
+    await expect(rig.provider.getPods(signal)).rejects.toSatisfy(isUnavailable);
+    rig.nomad.fault = undefined;
+
+    expect((await rig.provider.getPods(signal)).pods.map((pod) => pod.ref)).toEqual([ref]);
+    expect(rig.updates.some((update) => "gone" in update)).toBe(false);
+  });
+});
+
+describe("who may", () => {
+  test("a token that is refused says so, and what to look at", async () => {
+    rig.nomad.tokens = new Set(["good"]);
+
+    await expect(rig.provider.ping?.(signal)).rejects.toSatisfy(isUnauthorized);
+    await expect(rig.create()).rejects.toThrow(/Permission denied; check the ACL token and its policy/);
+  });
+
+  test("a token in a file is read anew when it is refused", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "vk-nomad-token-"));
+    const tokenFile = join(folder, "token");
+    writeFileSync(tokenFile, "first\n");
+    await reopen({ tokenFile });
+    rig.nomad.tokens = new Set(["first"]);
+    await rig.provider.ping?.(signal);
+    writeFileSync(tokenFile, "second\n");
+    rig.nomad.tokens = new Set(["second"]);
+
+    const ref = await rig.run();
+    expect(allocationsOf(ref)).toBe(1);
+    rmSync(folder, { recursive: true });
+  });
+
+  test("where the event stream is refused, blocking queries tell of changes", async () => {
+    await rig.stop();
+    rig.nomad.fault = ({ path }) => (path === "/v1/event/stream" ? { status: 403, text: "Permission denied" } : undefined);
+    await rig.start();
+    const ref = await rig.create(rig.pod({ containers: [container("sleep 1; exit 3")] }));
+
+    await rig.until(ref, ({ phase }) => expect(phase).toBe("Failed"));
+    expect(rig.nomad.requests.some(({ path, query }) => path === "/v1/allocations" && query.has("wait"))).toBe(true);
+  });
+
+  test("a quota that is used up is one, and a job that Nomad finds wrong is wrong for good", async () => {
+    rig.nomad.fault = ({ path }) => (path === "/v1/jobs" ? { status: 500, text: "quota limit exceeded" } : undefined);
+    await expect(rig.create()).rejects.toSatisfy(isQuotaExceeded);
+    rig.nomad.fault = ({ path }) => (path === "/v1/jobs" ? { status: 500, text: "1 error occurred:\n\t* nope" } : undefined);
+    await expect(rig.create()).rejects.toSatisfy(isInvalidInput);
+  });
+
+  test("a namespace that Nomad does not have is named by ping", async () => {
+    await reopen({ namespace: "nowhere" });
+
+    await expect(rig.provider.ping?.(signal)).rejects.toThrow("namespace nowhere does not exist in Nomad; create it, or set namespace");
+  });
+});
+
+describe("what others do to a pod's job", () => {
+  test("a job that somebody has purged is gone, and the pod can be made again", async () => {
+    const pod = rig.pod();
+    const ref = await rig.run(pod);
+    rig.nomad.cluster.deregister(rig.jobId(ref), true);
+    await rig.untilGone(ref);
+
+    await expect(rig.provider.getPod(ref, signal)).rejects.toSatisfy(isNotFound);
+    await rig.run(pod);
+  });
+
+  test.each(["drain", "lose"] as const)("after %s the pod is Failed, its job stopped, and it runs no second time", async (what) => {
+    const ref = await rig.run(rig.pod({ restartPolicy: "Always" }));
+    rig.nomad.cluster[what](rig.jobId(ref));
+
+    await rig.until(ref, ({ phase, reason }) => expect([phase, reason]).toEqual(["Failed", what === "lose" ? "NodeLost" : "NodeDrained"]));
+    await eventually(() => expect(rig.nomad.cluster.state.jobs.get(rig.jobId(ref))?.["Stop"]).toBe(true), soon);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    const alive = rig.nomad.cluster
+      .allocationsOf(rig.jobId(ref))
+      .filter(({ ClientStatus }) => ClientStatus === "running" || ClientStatus === "pending");
+    expect(alive).toEqual([]);
+    await rig.delete(ref);
+    await rig.untilGone(ref);
+  });
+
+  test("a client that does not answer leaves the pod as it was, and not ready", async () => {
+    const ref = await rig.run();
+    rig.nomad.cluster.disconnect(rig.jobId(ref), true);
+    await rig.until(ref, ({ phase, containerStatuses }) => expect([phase, containerStatuses?.[0]?.ready]).toEqual(["Running", false]));
+    rig.nomad.cluster.disconnect(rig.jobId(ref), false);
+    await rig.until(ref, ({ containerStatuses }) => expect(containerStatuses?.[0]?.ready).toBe(true));
+  });
+
+  test("a pod that fits nowhere waits, and says why, in its status and as an event", async () => {
+    const ref = await rig.create(rig.pod({ containers: [container(forever, { resources: { requests: { memory: "900Gi" } } })] }));
+
+    await rig.until(ref, ({ phase, containerStatuses }) => {
+      expect(phase).toBe("Pending");
+      expect(containerStatuses?.[0]?.state?.waiting?.message).toMatch(/1 have too little memory$/);
+    });
+    expect(rig.events).toContainEqual(expect.objectContaining({ reason: "NomadUnplaced" }));
+    await rig.delete(ref, 0);
+    await rig.untilGone(ref);
+  });
+
+  test("after indexes have gone back, changes count again", async () => {
+    await reopen({ relist: "1s" });
+    const others = await Promise.all([rig.run(), rig.run(), rig.run(), rig.run()]);
+    for (const other of others) await rig.delete(other);
+    const ref = await rig.run(rig.pod({ containers: [container("sleep 3; exit 4")] }));
+    await rig.provider.getPods(signal);
+    rig.nomad.cluster.state.goBack();
+    rig.nomad.breakConnections();
+
+    await rig.until(ref, ({ phase }) => expect(phase).toBe("Failed"));
+    expect((await rig.provider.getPods(signal)).pods.map((pod) => pod.ref)).toEqual([ref]);
+  });
+});
+
+describe("files and order", () => {
+  test("a changed config map is in the container's file soon, and no container is started again", async () => {
+    rig.setVolume("settings", { colour: "blue" });
+    const script = `while :; do cat local/volumes/settings/colour; echo; sleep 0.2; done`;
+    const pod = rig.pod({
+      containers: [container(script, { volumeMounts: [{ name: "settings", mountPath: "/s" }] })],
+      volumes: [{ name: "settings", configMap: { name: "settings" } }],
+    });
+    const ref = await rig.run(pod);
+    rig.setVolume("settings", { colour: "red", added: "later" });
+
+    await eventually(async () => {
+      const logs = await rig.provider.getContainerLogs?.(ref, "main", { follow: false, previous: false, timestamps: false }, signal);
+      let text = "";
+      for await (const chunk of logs?.data ?? []) text += Buffer.from(chunk as Uint8Array).toString();
+      expect(text).toMatch(/^blue\n[^]*red\n/);
+    }, soon);
+    await rig.until(ref, ({ containerStatuses }) => expect(containerStatuses?.[0]?.restartCount).toBe(0));
+  });
+
+  test("a gate is opened by the program that is started anew", async () => {
+    const init = (name: string, script: string): ReturnType<typeof container> => container(script, { name });
+    const pod = rig.pod({ initContainers: [init("first", "sleep 1"), init("second", "true")] });
+    const ref = await rig.create(pod);
+    await rig.stop();
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    expect(rig.nomad.cluster.state.variables.size).toBe(0);
+    await rig.start();
+
+    await rig.until(ref, ({ phase }) => expect(phase).toBe("Running"));
+    await rig.delete(ref);
+    await rig.untilGone(ref);
+    expect(rig.nomad.cluster.state.variables.size).toBe(0);
+  });
+
+  test("an image that is not there is told as such, and tried again where the policy says so", async () => {
+    const never = await rig.create(rig.pod({ containers: [container(forever, { image: "missing/image" })] }));
+    await rig.until(never, ({ phase, containerStatuses }) =>
+      expect([phase, containerStatuses?.[0]?.state?.terminated?.reason]).toEqual(["Failed", "ErrImagePull"]),
+    );
+    const always = await rig.create(rig.pod({ restartPolicy: "Always", containers: [container(forever, { image: "missing/image" })] }));
+    await rig.until(always, ({ phase, containerStatuses }) =>
+      expect([phase, containerStatuses?.[0]?.state?.waiting?.reason]).toEqual(["Pending", "ImagePullBackOff"]),
+    );
+  });
+});
