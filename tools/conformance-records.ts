@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { MatrixColumn } from "./capability-matrix.ts";
 import type { CheckResult } from "./check.ts";
 import { parseRecord, renderRecord, updateRecord, type ConformanceRecord } from "./conformance-record.ts";
-import { parseProviderList } from "./provider-list.ts";
+import { readProviderList } from "./provider-list.ts";
 import { root } from "./workspace.ts";
 
 /** Where runs of the suite leave their reports; the file's name is the provider's tag. */
@@ -19,7 +19,7 @@ interface RecordedProvider {
 
 /** The providers of provider.yaml that live here, and the one that new providers start from. */
 function recordedProviders(): RecordedProvider[] {
-  const listed = parseProviderList(readFileSync(join(root, "provider.yaml"), "utf8")).filter(({ external }) => !external);
+  const listed = readProviderList().filter(({ external }) => !external);
   const template = { tag: "template", folder: "templates/provider" };
   return [
     ...listed.map(({ tag }) => ({ tag, folder: `providers/${tag}` })),
@@ -43,15 +43,26 @@ export function matrixColumns(): MatrixColumn[] {
 
 /** Brings the committed records up to the reports of this machine's last runs, or with `check` says which are behind. */
 export function updateRecords({ check }: { readonly check: boolean }): CheckResult[] {
-  return recordedProviders().flatMap((provider): CheckResult[] => {
-    const report = join(reportFolder, `${provider.tag}.json`);
-    if (!existsSync(report)) return [];
-    const path = recordPath(provider);
-    const before = readRecord(provider);
-    const after = renderRecord(updateRecord(before, JSON.parse(readFileSync(report, "utf8")) as ConformanceReport));
-    const isBehind = before === undefined || renderRecord(before) !== after;
-    if (isBehind && !check) writeFileSync(join(root, path), after);
-    const problem = `${path} is not what the last run of the suite found; run \`make generate\` and commit the result`;
-    return [{ name: path, problems: isBehind && check ? [problem] : [] }];
-  });
+  return recordedProviders()
+    .filter(({ tag }) => existsSync(reportPath(tag)))
+    .map((provider) => ({ name: recordPath(provider), problems: updateOne(provider, check) }));
+}
+
+function updateOne(provider: RecordedProvider, check: boolean): string[] {
+  const path = recordPath(provider);
+  let before: ConformanceRecord | undefined;
+  try {
+    before = readRecord(provider);
+  } catch (error) {
+    return [error instanceof Error ? error.message : String(error)];
+  }
+  const after = renderRecord(updateRecord(before, JSON.parse(readFileSync(reportPath(provider.tag), "utf8")) as ConformanceReport));
+  if (before !== undefined && renderRecord(before) === after) return [];
+  if (check) return [`${path} is not what the last run of the suite found; run \`make generate\` and commit the result`];
+  writeFileSync(join(root, path), after);
+  return [];
+}
+
+function reportPath(tag: string): string {
+  return join(reportFolder, `${tag}.json`);
 }

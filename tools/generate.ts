@@ -6,7 +6,7 @@ import { renderExitCodes, renderFlags, renderObsolete } from "./config-reference
 import { matrixColumns, updateRecords } from "./conformance-records.ts";
 import { replaceRegion } from "./marked-region.ts";
 import { renderProviderConfig, renderScriptFields } from "./provider-reference.ts";
-import { folderProblems, parseProviderList, renderProviderList } from "./provider-list.ts";
+import { folderProblems, readProviderList, renderProviderList } from "./provider-list.ts";
 import { root } from "./workspace.ts";
 
 /** A page with a region that is made from something else. */
@@ -17,7 +17,7 @@ interface GeneratedRegion {
 }
 
 function providerTable(toTop: string): string {
-  return renderProviderList(parseProviderList(readFileSync(join(root, "provider.yaml"), "utf8")), toTop);
+  return renderProviderList(readProviderList(), toTop);
 }
 
 /** A tested file of the repository as a code block. */
@@ -51,7 +51,7 @@ const regions: readonly GeneratedRegion[] = [
 
 /** Every provider's README has the table of its configuration. */
 function configRegions(): GeneratedRegion[] {
-  const own = parseProviderList(readFileSync(join(root, "provider.yaml"), "utf8")).filter(({ external }) => !external);
+  const own = readProviderList().filter(({ external }) => !external);
   const template = { page: "templates/provider/README.md", region: "config", content: () => renderProviderConfig("templates/provider") };
   return [
     template,
@@ -66,7 +66,7 @@ function configRegions(): GeneratedRegion[] {
 /** What is wrong between provider.yaml and the folders under providers/. */
 function providerProblems(): string[] {
   const folders = globSync("providers/*/package.json", { cwd: root }).map((path) => path.split("/")[1] ?? "");
-  return folderProblems(parseProviderList(readFileSync(join(root, "provider.yaml"), "utf8")), folders.sort());
+  return folderProblems(readProviderList(), folders.sort());
 }
 
 /** The problems that `find` returns or throws, in lines. */
@@ -80,6 +80,9 @@ async function problemsOf(find: () => Promise<readonly string[]> | readonly stri
 
 /** Writes every generated region, or with `check` says which are out of date. */
 export async function generate(options: { readonly check: boolean }): Promise<CheckResult[]> {
+  // All else is made from it.
+  const unreadable = await problemsOf(() => (readProviderList(), []));
+  if (unreadable.length > 0) return [{ name: "provider.yaml", problems: unreadable }];
   const results: CheckResult[] = [
     { name: "provider.yaml names the folders under providers/", problems: await problemsOf(providerProblems) },
     ...updateRecords(options),

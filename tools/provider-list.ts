@@ -1,6 +1,9 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { parse } from "yaml";
 import { z } from "zod";
 import { scope } from "./scope.ts";
+import { root } from "./workspace.ts";
 
 /** One provider of provider.yaml. */
 export interface ListedProvider {
@@ -57,6 +60,11 @@ export function parseProviderList(text: string): ListedProvider[] {
     seen.add(tag);
     return { name, tag, external, link };
   });
+}
+
+/** The providers of this repository's provider.yaml. @throws as {@link parseProviderList} does */
+export function readProviderList(): ListedProvider[] {
+  return parseProviderList(readFileSync(join(root, "provider.yaml"), "utf8"));
 }
 
 /** The text as YAML, or an error of one line. */
