@@ -1,5 +1,8 @@
 import { isUnsupported, messageOf } from "@virtual-kubelet/errdefs";
 
+/** The reason of containers that wait for their pod's volumes. */
+export const waitingReason = "ContainerCreating";
+
 /** The reason of the event that tells why a volume is not there. */
 export const mountEventReason = "FailedMount";
 
@@ -11,5 +14,5 @@ export const mountEventReason = "FailedMount";
 export function mountError(volume: string, cause: unknown): unknown {
   if (isUnsupported(cause)) return cause;
   const error = new Error(`MountVolume.SetUp failed for volume "${volume}" : ${messageOf(cause)}`, { cause });
-  return Object.assign(error, { waitingReason: "ContainerCreating" });
+  return Object.assign(error, { waitingReason });
 }

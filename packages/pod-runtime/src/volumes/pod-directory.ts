@@ -1,6 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { InvalidInputError } from "@virtual-kubelet/errdefs";
+import { hasFsCode } from "./fs-code.ts";
 
 /**
  * A pod's folder on the node: `ROOT/pods/UID`, laid out as a kubelet's.
@@ -48,7 +49,13 @@ export class PodDirectory {
 
   /** Makes the folder; idempotent. */
   async create(): Promise<void> {
-    await mkdir(this.path, { recursive: true, mode: 0o750 });
+    try {
+      // Made with the folders above it, what stands in the way would not be named.
+      await mkdir(this.path, { mode: 0o750 });
+    } catch (error) {
+      if (hasFsCode(error, "ENOENT")) await mkdir(this.path, { recursive: true, mode: 0o750 });
+      else if (!hasFsCode(error, "EEXIST")) throw error;
+    }
   }
 }
 

@@ -1,7 +1,7 @@
 import { lstat, readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { hasFsCode } from "./fs-code.ts";
-import { systemMounts, type HostMounts } from "./host-mounts.ts";
+import { systemMounts } from "./host-mounts.ts";
 import { mountedWithin } from "./mount-table.ts";
 import { isFolderName, PodDirectory } from "./pod-directory.ts";
 import { removeTree } from "./remove-tree.ts";
@@ -24,18 +24,14 @@ export async function listPodFolders({ path }: VolumesRoot): Promise<ReadonlySet
  */
 export async function removePodFolder(root: VolumesRoot, uid: string, signal: AbortSignal): Promise<void> {
   const { path, memoryPath } = new PodDirectory(root.path, uid);
-  for (const folder of [path, memoryPath]) {
-    const workshop = join(dirname(folder), `${removingPrefix}${uid}`);
-    const left = (await Promise.all([folder, workshop].map(exists))).some(Boolean);
-    if (!left) continue;
-    await unmountWithin([folder, workshop], root.mounts ?? systemMounts);
+  const places = [path, memoryPath].map((folder) => ({ folder, workshop: join(dirname(folder), `${removingPrefix}${uid}`) }));
+  const mounts = root.mounts ?? systemMounts;
+  const table = await mounts.list();
+  for (const { folder, workshop } of places) {
+    if (!(await exists(folder)) && !(await exists(workshop))) continue;
+    for (const mount of [folder, workshop].flatMap((within) => mountedWithin(table, within))) await mounts.unmount(mount.path);
     await removeTree(folder, workshop, signal);
   }
-}
-
-async function unmountWithin(folders: readonly string[], mounts: HostMounts): Promise<void> {
-  const table = await mounts.list();
-  for (const mount of folders.flatMap((folder) => mountedWithin(table, folder))) await mounts.unmount(mount.path);
 }
 
 async function exists(path: string): Promise<boolean> {

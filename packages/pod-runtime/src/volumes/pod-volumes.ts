@@ -6,7 +6,7 @@ import type { PodPolicy } from "../prepare/pod-policy.ts";
 import { writePayload } from "./atomic-payload.ts";
 import { makeMemoryDir, makeOpenDir, memoryDirBytes, sizeLimitBytes } from "./empty-dir.ts";
 import { makeHostPath } from "./host-path.ts";
-import { mountError, mountEventReason } from "./mount-error.ts";
+import { mountError, mountEventReason, waitingReason } from "./mount-error.ts";
 import { nestedMountPoints } from "./nested-mount-points.ts";
 import { PodDirectory } from "./pod-directory.ts";
 import { usedVolumes, volumeSource, type Volume, type VolumeSource } from "./volume-source.ts";
@@ -58,7 +58,7 @@ export class PodVolumes implements AsyncDisposable {
 
   /** Makes what is not there yet. @throws the first failure; the others go on */
   async prepare(pod: DeepReadonly<Pod>, signal: AbortSignal): Promise<void> {
-    await this.directory.create();
+    await this.#makeFolder();
     const missing = usedVolumes(pod).filter(({ name }) => !this.#ready.has(name));
     if (missing.length === 0) return;
     const resolved = this.#options.resolve();
@@ -66,6 +66,17 @@ export class PodVolumes implements AsyncDisposable {
     signal.throwIfAborted();
     const failure = outcomes.find((outcome) => outcome.status === "rejected");
     if (failure) throw failure.reason;
+  }
+
+  /** Source: SyncPod of kubernetes v1.36.3 pkg/kubelet/kubelet.go. */
+  async #makeFolder(): Promise<void> {
+    try {
+      await this.directory.create();
+    } catch (error) {
+      const message = `error making pod data directories: ${messageOf(error)}`;
+      this.#options.onEvent({ type: "Warning", reason: "Failed", message });
+      throw Object.assign(new Error(message, { cause: error }), { waitingReason });
+    }
   }
 
   async #make(

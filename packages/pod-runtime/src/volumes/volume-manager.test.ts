@@ -583,6 +583,34 @@ describe.skipIf(whyNoMounts !== undefined)("with mounts, which takes root with C
     expect(await readFile(join(shared.path, "file"), "utf8")).toBe("kept");
   });
 
+  test("a disk that is full or read-only is named, and the pod goes on when it is not any more", async () => {
+    await using disk = await tempFolder();
+    execFileSync("mount", ["-t", "tmpfs", "-o", "size=256k", "tmpfs", disk.path]);
+    await using rig = await rigOf({ root: join(disk.path, "root") });
+    rig.resolved.set("config", payloadOf({ key: "old" }));
+    const pod = podOf([{ name: "config", configMap: { name: "c" } }]);
+    await rig.manager.prepare(pod, never);
+    const key = join(disk.path, "root/pods/u1/volumes/kubernetes.io~configmap/config/key");
+    await writeFile(join(disk.path, "filler"), Buffer.alloc(2 ** 20)).catch(() => {});
+
+    rig.resolved.set("config", payloadOf({ key: "new".repeat(10_000) }));
+    await vi.waitFor(() => expect(rig.events.at(-1)).toMatchObject({ reason: "FailedMount", message: expect.stringContaining("ENOSPC") }));
+    expect(await readFile(key, "utf8")).toBe("old");
+    await rm(join(disk.path, "filler"));
+    await rig.clock.advance(60_000);
+    await vi.waitFor(async () => expect(await readFile(key, "utf8")).toMatch(/^new/));
+
+    const other = { ...pod, metadata: { ...pod.metadata, uid: "u2" } };
+    execFileSync("mount", ["-o", "remount,ro", disk.path]);
+    await expect(rig.manager.prepare(other, never)).rejects.toMatchObject({ waitingReason: "ContainerCreating" });
+    expect(rig.events.at(-1)).toMatchObject({
+      reason: "Failed",
+      message: expect.stringContaining("error making pod data directories: EROFS"),
+    });
+    execFileSync("mount", ["-o", "remount,rw", disk.path]);
+    await rig.manager.prepare(other, never);
+  });
+
   test("a file of a pod that is mounted elsewhere stops nobody", async () => {
     await using rig = await rigOf(mounting);
     await rig.manager.prepare(podOf([{ name: "data", emptyDir: { medium: "Memory" } }]), never);

@@ -39,7 +39,7 @@ export interface VolumeManagerOptions {
   readonly logger: Logger;
   /** Which paths of the node pods may mount. */
   readonly policy: Pick<PodPolicy, "hostPaths">;
-  /** Whether the runtime can make a mount read-only with all that is mounted below it. Default `false`. */
+  /** Whether the runtime can make a mount read-only with all that is mounted below it; asked for each container. Default `false`. */
   readonly recursiveReadOnly?: boolean | undefined;
   /**
    * Whether the runtime sees what this program mounts, which it does in the same mount namespace, or where mounts are shared.
