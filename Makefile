@@ -1,6 +1,6 @@
 # Needs Node.js 20 or newer, npm, make and git; all else, pnpm and Node.js 24 among it, comes from npm into node_modules.
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench conformance docs lint fix build generate changeset version clean
+.PHONY: help demo test e2e-zun bench conformance docs lint fix build generate changeset version clean
 
 PNPM := npx --yes $(shell sed -n 's/.*"packageManager": "\(.*\)".*/\1/p' package.json)
 # The workspace's own Node.js and tools come first.
@@ -10,7 +10,7 @@ INSTALLED := node_modules/.installed
 export TURBO_TELEMETRY_DISABLED := 1
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # Runs only if a manifest or the lockfile changed.
 $(INSTALLED): pnpm-lock.yaml pnpm-workspace.yaml package.json $(wildcard packages/*/package.json providers/*/package.json templates/*/package.json examples/*/package.json e2e/package.json bench/package.json tools/package.json)
@@ -24,6 +24,9 @@ demo: $(INSTALLED) ## Kubernetes API, node and three pods on this machine (ONCE=
 
 test: $(INSTALLED) ## Every level of CI (LEVEL=unit: only that; REQUIRE_ALL=1: leave nothing out)
 	@$(BIN) node --conditions=@virtual-kubelet/source tools/test.ts $(LEVEL)
+
+e2e-zun: $(INSTALLED) ## The Zun provider on Zun's own API, which comes from PyPI the first time
+	@$(BIN) node --conditions=@virtual-kubelet/source tools/test.ts zun
 
 bench: build ## Benchmark against a real control plane; minutes, not part of CI
 	@$(BIN) node --conditions=@virtual-kubelet/source bench/src/run.ts $(ARGS)

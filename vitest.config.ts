@@ -86,6 +86,15 @@ const config: ViteUserConfig = defineConfig({
       {
         extends: true,
         test: {
+          name: "zun",
+          include: ["e2e/zun/**/*.test.ts"],
+          testTimeout: 60_000,
+          hookTimeout: 120_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
           name: "docker",
           include: ["e2e/docker/**/*.test.ts"],
           globalSetup: ["e2e/docker/support/global-setup.ts"],

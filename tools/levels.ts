@@ -14,6 +14,7 @@ import { inNetworkNamespace, missingNetworkNamespace } from "./network-namespace
 import { run } from "./run.ts";
 import { countReport, type Counts, type VitestReport } from "./vitest-report.ts";
 import { root } from "./workspace.ts";
+import { ensureZunApi, missingZunApi } from "./zun-api.ts";
 
 /** A kind of check that `make test` runs. */
 export interface Level {
@@ -128,8 +129,16 @@ export const levels: readonly Level[] = [
     name: "docker",
     about: "tests on a Docker engine of their own, with a real kube-apiserver (VK_TEST_DOCKER_HOST: on that engine)",
     missing: () => missingControlPlane() ?? missingDocker() ?? missingMetricsServer(),
-    run: async () =>
-      vitest("docker", { ...(await controlPlaneEnvironment()), METRICS_SERVER: await ensureMetricsServer() }, inDockerSurroundings),
+    run: async () => {
+      const environment = { ...(await controlPlaneEnvironment()), METRICS_SERVER: await ensureMetricsServer() };
+      return both(await vitest("docker", environment, inDockerSurroundings), counted(updateRecords({ check: true })));
+    },
+  },
+  {
+    name: "zun",
+    about: "tests on Zun's own API, from PyPI on SQLite (ZUN_API_PYTHON: a Python that has it)",
+    missing: missingZunApi,
+    run: async () => vitest("zun", { ZUN_API_PYTHON: await ensureZunApi() }),
   },
   {
     name: "packages",

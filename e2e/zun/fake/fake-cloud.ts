@@ -6,7 +6,7 @@ import { ApiFault } from "./api-fault.ts";
 import { serveExecProxy } from "./exec-proxy.ts";
 import { cloudPassword, FakeKeystone, unauthorized, type KeystoneAnswer } from "./fake-keystone.ts";
 import { FakeNeutron } from "./fake-neutron.ts";
-import { FakeZun, type ZunAnswer, type ZunCall } from "./fake-zun.ts";
+import { FakeZun, type ZunCall } from "./fake-zun.ts";
 
 /** A request as the cloud got it, for tests that look at what was sent. */
 export interface SeenRequest {

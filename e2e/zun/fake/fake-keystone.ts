@@ -4,7 +4,12 @@ import type { ZunAnswer } from "./fake-zun.ts";
 /** The password of every user here. */
 export const cloudPassword = "secret-of-the-cloud";
 
-const project = { id: "0123456789abcdef0123456789abcdef", name: "demo", domain: { id: "default", name: "Default" } };
+/** The project that every token is of. */
+export const cloudProject: { readonly id: string; readonly name: string; readonly domain: object } = {
+  id: "0123456789abcdef0123456789abcdef",
+  name: "demo",
+  domain: { id: "default", name: "Default" },
+};
 const user = { id: "89abcdef0123456789abcdef01234567", name: "demo", domain: { id: "default", name: "Default" } };
 
 /** A request to Keystone. */
@@ -74,14 +79,21 @@ export class FakeKeystone {
   #body(): object {
     const now = Date.now();
     const time = (ms: number): string => new Date(ms).toISOString().replace("Z", "000Z");
-    const endpoint = (url: string): object => ({ id: randomUUID(), interface: "public", region: "RegionOne", region_id: "RegionOne", url });
-    const service = (type: string, url: string): object => ({ id: randomUUID(), type, name: type, endpoints: [endpoint(url)] });
+    const endpoints = (url: string): object[] =>
+      ["public", "internal", "admin"].map((each) => ({
+        id: randomUUID(),
+        interface: each,
+        region: "RegionOne",
+        region_id: "RegionOne",
+        url,
+      }));
+    const service = (type: string, url: string): object => ({ id: randomUUID(), type, name: type, endpoints: endpoints(url) });
     return {
       methods: ["password"],
       issued_at: time(now),
       expires_at: time(now + this.lifetimeMs),
       user,
-      project,
+      project: cloudProject,
       roles: [{ id: "r1", name: "member" }],
       catalog: [
         service("container", this.urls.container),

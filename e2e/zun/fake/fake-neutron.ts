@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { cloudProject } from "./fake-keystone.ts";
 import type { ZunAnswer, ZunCall } from "./fake-zun.ts";
 
 type Row = Record<string, unknown> & { readonly id: string };
@@ -8,6 +9,18 @@ const external = "0f6f3cf1-5d4f-4a0c-8f0e-3f0b3d7b6d10";
 
 /** What a query may hold besides a filter of this table's columns. */
 const ignored: ReadonlySet<string> = new Set(["fields", "tenant_id", "project_id", "limit", "marker", "sort_key", "sort_dir"]);
+
+/** What a new port has besides what was asked for. Source: Neutron's API reference, v2.0, "Create port". */
+const newPort = {
+  tenant_id: cloudProject.id,
+  status: "DOWN",
+  device_id: "",
+  device_owner: "",
+  mac_address: "fa:16:3e:00:00:01",
+  fixed_ips: [],
+  "binding:vnic_type": "normal",
+  "binding:vif_type": "unbound",
+};
 
 /** Neutron's tables of networks, subnets, security groups, ports and floating IPs. Shapes: Neutron's API reference, v2.0. */
 export class FakeNeutron {
@@ -31,7 +44,7 @@ export class FakeNeutron {
     if (method === "POST") {
       const given = (body as Record<string, Record<string, unknown>>)[one] ?? {};
       if (collection === "floatingips") given["floating_ip_address"] = `203.0.113.${rows.length + 10}`;
-      const row: Row = { ...given, id: randomUUID(), created_at: new Date().toISOString() };
+      const row: Row = { ...(collection === "ports" && newPort), ...given, id: randomUUID(), created_at: new Date().toISOString() };
       rows.push(row);
       return { status: 201, body: { [one]: row } };
     }
@@ -47,7 +60,7 @@ export class FakeNeutron {
       rows.splice(at, 1);
       return { status: 204 };
     }
-    Object.assign(rows[at] ?? {}, (body as Record<string, object>)[one]);
+    if (method === "PUT") Object.assign(rows[at] ?? {}, (body as Record<string, object>)[one]);
     return { status: 200, body: { [one]: rows[at] } };
   }
 }

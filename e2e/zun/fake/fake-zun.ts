@@ -137,7 +137,7 @@ export class FakeZun {
       return this.#page("capsules", [...this.capsules.values()], query);
     }
     const capsule = this.capsules.get(ident);
-    if (!capsule) throw notFound("capsule", ident);
+    if (!capsule) throw notFound("container", ident);
     if (method === "DELETE") {
       void this.#removeCapsule(capsule);
       return { status: 204 };
@@ -197,7 +197,7 @@ export class FakeZun {
         container.stop(Number(query["timeout"] ?? 10) * 1000);
         return { status: 202 };
       case "kill":
-        this.#check("query_param_signal", body ?? {});
+        this.#check("query_param_signal", merged(query, body));
         container.kill(signals[query["signal"] ?? "SIGKILL"] ?? "SIGKILL");
         return { status: 202 };
       case "logs":
@@ -284,6 +284,12 @@ export class FakeZun {
     for (const [uuid, { isGone }] of this.containers) if (isGone) this.containers.delete(uuid);
     for (const [uuid, { isGone }] of this.capsules) if (isGone) this.capsules.delete(uuid);
   }
+}
+
+/** Query and body together, as Zun's web framework takes them for an action: what is in both becomes a list. */
+function merged(query: ZunCall["query"], body: unknown): object {
+  const inBody = Object.entries((body ?? {}) as Readonly<Record<string, unknown>>);
+  return { ...query, ...Object.fromEntries(inBody.map(([key, value]) => [key, key in query ? [query[key], value] : value])) };
 }
 
 async function until(check: () => boolean): Promise<void> {

@@ -73,7 +73,7 @@ export class ZunApi {
 
   /** Sends the container a signal. Zun calls it Stopped at once, until it is looked at. */
   async signalContainer(uuid: string, name: "SIGTERM" | "SIGKILL", signal: AbortSignal): Promise<void> {
-    await this.#send("POST", `/containers/${uuid}/kill?signal=${name}`, "signal a container", signal, { signal: name });
+    await this.#send("POST", `/containers/${uuid}/kill?signal=${name}`, "signal a container", signal);
   }
 
   /** Lets a paused container go on. */

@@ -56,6 +56,8 @@ connection = sqlite:///{DIRECTORY}/zun.sqlite
 [keystone_authtoken]{KEYSTONE_SECTION}
 [oslo_concurrency]
 lock_path = {DIRECTORY}/locks
+[quota]
+containers = 6
 [websocket_proxy]
 base_url = ws://127.0.0.1:9/
 """

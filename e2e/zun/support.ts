@@ -1,0 +1,86 @@
+import type { Pod, PodRef, PodUpdate, Provider, ProviderHost, ResolvedPod } from "@virtual-kubelet/core";
+import { NotFoundError } from "@virtual-kubelet/errdefs";
+import { systemClock, systemRandom } from "@virtual-kubelet/kube-client";
+import { provider as definition } from "@virtual-kubelet/provider-zun";
+
+/** A provider on a cloud, and what it told. */
+export interface OpenedProvider extends AsyncDisposable {
+  readonly provider: Provider;
+  readonly updates: PodUpdate[];
+  readonly events: string[];
+}
+
+const silent = { debug() {}, info() {}, warn() {}, error() {}, child: () => silent };
+
+/** Makes a provider of a configuration. */
+export async function openProvider(config: object): Promise<OpenedProvider> {
+  const events: string[] = [];
+  const updates: PodUpdate[] = [];
+  const nothing = (): never => {
+    throw new NotFoundError("there is nothing of the kind here");
+  };
+  const host: ProviderHost = {
+    nodeName: "zun-e2e",
+    clusterId: "cluster-e2e",
+    nodeAddress: undefined,
+    clusterDomain: "cluster.local",
+    logger: silent,
+    metrics: { count() {}, gauge() {}, observe() {} },
+    clock: systemClock,
+    random: systemRandom,
+    getSecret: nothing,
+    getConfigMap: nothing,
+    getServiceAccountToken: nothing,
+    resolvePod: nothing,
+    findPod: () => undefined,
+    recordEvent: (_ref, { reason }) => void events.push(reason),
+  };
+  const parsed = definition.configSchema.safeParse(config);
+  if (!parsed.success) throw new Error(JSON.stringify(parsed.error.issues));
+  const provider = await definition.create(host, parsed.data);
+  return {
+    provider,
+    updates,
+    events,
+    [Symbol.asyncDispose]: async () => {
+      await provider[Symbol.asyncDispose]?.();
+    },
+  };
+}
+
+/** A pod that is bound to the node. */
+export function podOf(spec: NonNullable<Pod["spec"]>, annotations: Readonly<Record<string, string>> = {}): Pod {
+  const uid = systemRandom.uuid();
+  return {
+    metadata: {
+      namespace: "default",
+      name: `pod-${uid.slice(0, 8)}`,
+      uid,
+      annotations: { ...annotations },
+      creationTimestamp: "2026-11-21T10:00:00Z",
+    },
+    spec,
+  };
+}
+
+/** What names a pod. */
+export function refOf({ metadata }: Pod): PodRef {
+  return { namespace: metadata?.namespace ?? "", name: metadata?.name ?? "", uid: metadata?.uid ?? "" };
+}
+
+/** What a pod's references come to: its plain environment, and these files in every volume. */
+export function resolverOf(pod: Pod, files: Readonly<Record<string, string>> = {}): ResolvedPod {
+  const containerOf = (name: string): NonNullable<Pod["spec"]>["containers"][number] | undefined =>
+    [...(pod.spec?.containers ?? []), ...(pod.spec?.initContainers ?? [])].find((container) => container.name === name);
+  const volume: ResolvedPod["volume"] = async () => ({
+    files: Object.entries(files).map(([path, content]) => ({ path, mode: 0o644, content: Buffer.from(content) })),
+  });
+  return {
+    environment: async (name) => (containerOf(name)?.env ?? []).map(({ name: key, value = "" }) => ({ name: key, value })),
+    commandLine: async (name) => ({ command: containerOf(name)?.command ?? [], args: containerOf(name)?.args ?? [] }),
+    volume,
+    async *watchVolume(name, signal) {
+      yield await volume(name, signal);
+    },
+  };
+}
