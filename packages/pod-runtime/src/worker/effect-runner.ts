@@ -17,7 +17,11 @@ import type { ContainerSpec, ResourceLimits, SandboxSpec } from "../runtime/runt
 
 /** Turns a pod's spec into what a runtime takes. What it throws leaves the pod waiting, and is tried again. */
 export interface PodPreparation {
-  /** @param attempt - counts the pod's sandboxes */
+  /**
+   * Names, addresses and all else that a pod's containers share.
+   *
+   * @param attempt - counts the pod's sandboxes
+   */
   sandbox(state: PodState, attempt: number, signal: AbortSignal): Promise<SandboxSpec>;
   /** Environment, files and all else of one start of a container. */
   container(start: ContainerStart, signal: AbortSignal): Promise<ContainerSpec>;
