@@ -9,8 +9,8 @@ import { toConnectionError, toEngineError } from "./engine-error.ts";
 /** How long an answer in JSON may take, in milliseconds. Source: the default of cri-dockerd, two minutes. */
 const defaultTimeoutMs = 120_000;
 
-/** Connections at most that wait for short answers. Streams have their own. */
-const maxSockets = 32;
+/** Idle connections kept. A busy engine takes seconds for each start, so there is no limit to those in use: a ping must not queue. */
+const maxFreeSockets = 16;
 
 /** What {@link EngineTransport} needs. */
 export interface EngineTransportOptions {
@@ -27,7 +27,7 @@ export class EngineTransport implements Disposable {
     this.#options = options;
     const { endpoint } = options;
     const isTls = endpoint.kind === "tcp" && endpoint.tls !== undefined;
-    const pool = { keepAlive: true, maxSockets, scheduling: "lifo" as const };
+    const pool = { keepAlive: true, maxFreeSockets, scheduling: "lifo" as const };
     this.#agent = isTls ? new https.Agent(pool) : new http.Agent(pool);
   }
 
