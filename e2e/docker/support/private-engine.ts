@@ -7,6 +7,14 @@ import { removeControlGroups } from "./control-groups.ts";
 import { EngineApi } from "./engine-api.ts";
 import { unmountAll } from "./mounts.ts";
 
+/** How an engine of the tests' own differs. */
+export interface PrivateEngineOptions {
+  /** In a network of its own, beside other engines: nothing outside of it reaches its pods. */
+  readonly hasOwnNetwork?: boolean | undefined;
+  /** Containers outlive the daemon. */
+  readonly isLiveRestore?: boolean | undefined;
+}
+
 /** How long an engine may take to answer, and to end. */
 const startMs = 60_000;
 const endMs = 30_000;
@@ -18,15 +26,18 @@ export class PrivateEngine implements AsyncDisposable {
   readonly #reaper: Reaper;
   #process: ManagedProcess | undefined;
 
-  private constructor(directory: string) {
+  readonly #options: PrivateEngineOptions;
+
+  private constructor(directory: string, options: PrivateEngineOptions) {
     this.#directory = directory;
+    this.#options = options;
     this.#reaper = startReaper();
     this.api = new EngineApi(`unix://${join(directory, "docker.sock")}`);
   }
 
   /** Starts dockerd with a folder of its own; returns when it answers. */
-  static async start(): Promise<PrivateEngine> {
-    const engine = new PrivateEngine(await mkdtemp(join(tmpdir(), "vk-docker-")));
+  static async start(options: PrivateEngineOptions = {}): Promise<PrivateEngine> {
+    const engine = new PrivateEngine(await mkdtemp(join(tmpdir(), "vk-docker-")), options);
     try {
       await engine.startDaemon();
     } catch (error) {
@@ -40,20 +51,25 @@ export class PrivateEngine implements AsyncDisposable {
   async startDaemon(): Promise<void> {
     const path = (name: string): string => join(this.#directory, name);
     const logFile = path("log");
+    const words = [
+      "dockerd",
+      `--host=${this.api.host}`,
+      `--data-root=${path("data")}`,
+      `--exec-root=${path("exec")}`,
+      `--pidfile=${path("pid")}`,
+      // Groups of our own, that can be told from others' and removed.
+      "--exec-opt=native.cgroupdriver=cgroupfs",
+      `--cgroup-parent=${this.#controlGroup}`,
+      "--shutdown-timeout=5",
+      ...(this.#options.isLiveRestore === true ? ["--live-restore"] : []),
+    ];
+    const apart = ["unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh"];
+    const [program = "", ...args] = this.#options.hasOwnNetwork === true ? [...apart, ...words] : words;
     const daemon = await startProcess(
       {
         name: "dockerd",
-        program: "dockerd",
-        args: [
-          `--host=${this.api.host}`,
-          `--data-root=${path("data")}`,
-          `--exec-root=${path("exec")}`,
-          `--pidfile=${path("pid")}`,
-          // Groups of our own, that can be told from others' and removed.
-          "--exec-opt=native.cgroupdriver=cgroupfs",
-          `--cgroup-parent=${this.#controlGroup}`,
-          "--shutdown-timeout=5",
-        ],
+        program,
+        args,
         environment: { ...process.env, PATH: `${process.env["PATH"] ?? ""}:/usr/sbin:/sbin` },
         logFile,
       },

@@ -1,0 +1,184 @@
+import { resources } from "@virtual-kubelet/kube-client";
+import { labelNames } from "@virtual-kubelet/pod-runtime";
+import { eventually } from "@virtual-kubelet/testing";
+import { describe, expect, test } from "vitest";
+import { sharedApi } from "./support/docker-engine.ts";
+import { EmbeddedNode, patienceMs } from "./support/embedded-node.ts";
+import type { EngineApi } from "./support/engine-api.ts";
+import { EngineProxy } from "./support/engine-proxy.ts";
+import { importImages } from "./support/busybox-image.ts";
+import { PrivateEngine } from "./support/private-engine.ts";
+
+const { signal } = new AbortController();
+const image = "busybox:1.37";
+const main = { name: "main", image, command: ["sh", "-c", "trap 'exit 0' TERM; while :; do sleep 0.1; done"] };
+
+/** Ids of a pod's containers at the engine; the sandbox is none. */
+async function containersOf(api: EngineApi, uid: string, container = "main"): Promise<string[]> {
+  return api.containers({ [labelNames.podUid]: uid, [labelNames.container]: container });
+}
+
+/** Id of the pod's sandbox at the engine: what is no container. */
+async function sandboxOf(api: EngineApi, uid: string): Promise<string | undefined> {
+  const filters = encodeURIComponent(JSON.stringify({ label: [`${labelNames.podUid}=${uid}`], status: ["running"] }));
+  const found = (await api.json("GET", `/containers/json?filters=${filters}`)) as { Id: string; Labels: Record<string, string> }[];
+  return found.find(({ Labels }) => !(labelNames.container in Labels))?.Id;
+}
+
+describe("what is missing", () => {
+  test("an image that cannot be had is told in a kubelet's words, and the pod runs when it can", async () => {
+    const api = sharedApi();
+    await using node = await EmbeddedNode.start("missing-image", api);
+    const missing = "127.0.0.1:9/team/late:1";
+    await node.create("late", { containers: [{ ...main, image: missing, imagePullPolicy: "IfNotPresent" }] });
+
+    await node.until("late", "to wait for its image", ({ phase, containerStatuses }) => {
+      expect(phase).toBe("Pending");
+      expect(containerStatuses?.[0]?.state?.waiting).toMatchObject({
+        reason: "ImagePullBackOff",
+        message: expect.stringContaining(missing),
+      });
+    });
+    expect((await node.events("late")).map(({ reason }) => reason)).toEqual(expect.arrayContaining(["Pulling", "Failed", "BackOff"]));
+    await api.json("POST", `/images/${image}/tag?repo=${encodeURIComponent("127.0.0.1:9/team/late")}&tag=1`);
+
+    await node.running("late");
+    await node.client.delete(resources.pods, { name: "late", namespace: "default" }, {}, { signal });
+    await eventually(async () => expect(await api.containers({ [labelNames.node]: node.name })).toEqual([]), { timeoutMs: patienceMs });
+    await api.ask("DELETE", `/images/${missing}`);
+  });
+
+  test("a config map that is missing is named, and the pod runs when it is there", async () => {
+    await using node = await EmbeddedNode.start("missing-map", sharedApi());
+    const env = [{ name: "COLOUR", valueFrom: { configMapKeyRef: { name: "colours", key: "sky" } } }];
+    await node.create("waits", { containers: [{ ...main, env }] });
+
+    await node.until("waits", "to wait for its config map", ({ containerStatuses }) =>
+      expect(containerStatuses?.[0]?.state?.waiting).toMatchObject({
+        reason: "CreateContainerConfigError",
+        message: expect.stringContaining("colours"),
+      }),
+    );
+    await node.client.create(
+      resources.configMaps,
+      { metadata: { name: "colours", namespace: "default" }, data: { sky: "blue" } },
+      { signal },
+    );
+
+    await node.running("waits");
+  });
+
+  test("a command that does not exist is told, and counted as a crash", async () => {
+    await using node = await EmbeddedNode.start("missing-command", sharedApi());
+    await node.create("crashes", { containers: [{ ...main, command: ["/no/such/command"] }] });
+
+    await node.until("crashes", "to be in back-off", ({ phase, containerStatuses }) => {
+      const [status] = containerStatuses ?? [];
+      expect(status?.state?.waiting?.reason).toMatch(/^(CrashLoopBackOff|RunContainerError)$/);
+      expect(status?.lastState?.terminated).toMatchObject({ exitCode: 127, message: expect.stringContaining("no such file") });
+      expect(status?.restartCount).toBeGreaterThan(0);
+      expect(["Pending", "Running"]).toContain(phase);
+    });
+  });
+});
+
+describe("behind our back", () => {
+  test("a container that somebody removed is started again, in the same sandbox", async () => {
+    const api = sharedApi();
+    await using node = await EmbeddedNode.start("removed", api);
+    const { metadata } = await node.create("robbed", { containers: [main] });
+    const before = await node.running("robbed");
+    const uid = metadata?.uid ?? "";
+    const sandbox = await sandboxOf(api, uid);
+
+    for (const id of await containersOf(api, uid)) await api.remove(id);
+
+    const after = await node.running("robbed", 1);
+    expect(after.containerID).not.toBe(before.containerID);
+    expect(await sandboxOf(api, uid)).toBe(sandbox);
+  });
+
+  test("a pod whose sandbox somebody stopped gets another, and its init containers run again", async () => {
+    const api = sharedApi();
+    await using node = await EmbeddedNode.start("stopped", api);
+    const init = { name: "init", image, command: ["sh", "-c", "echo once more"] };
+    const { metadata } = await node.create("moved", { initContainers: [init], containers: [main] });
+    await node.running("moved");
+    const uid = metadata?.uid ?? "";
+    const sandbox = await sandboxOf(api, uid);
+
+    await api.json("POST", `/containers/${sandbox}/kill`);
+
+    await node.running("moved", 1);
+    expect(await sandboxOf(api, uid)).not.toBe(sandbox);
+    const { status } = await node.pod("moved");
+    expect(status?.initContainerStatuses).toMatchObject([{ state: { terminated: { exitCode: 0 } } }]);
+    expect(status?.podIP).toMatch(/^\d/);
+  });
+});
+
+describe("the engine", () => {
+  test("is away: the node is not ready, nothing is said to have ended, and all goes on when it is back", async () => {
+    const api = sharedApi();
+    await using proxy = await EngineProxy.start(api);
+    await using node = await EmbeddedNode.start("away", api, proxy.host);
+    await node.create("stays", { containers: [main] });
+    const before = await node.running("stays");
+    {
+      await using _cut = await proxy.cut();
+      await eventually(async () => expect(await node.ready()).toBe("False"), { timeoutMs: patienceMs });
+      expect((await node.pod("stays")).status).toMatchObject({ phase: "Running", containerStatuses: [{ state: { running: {} } }] });
+    }
+    await eventually(async () => expect(await node.ready()).toBe("True"), { timeoutMs: patienceMs });
+
+    expect(await node.running("stays")).toMatchObject({ containerID: before.containerID, restartCount: 0 });
+    await node.client.delete(resources.pods, { name: "stays", namespace: "default" }, {}, { signal });
+    await eventually(async () => expect(await api.containers({ [labelNames.node]: node.name })).toEqual([]), { timeoutMs: patienceMs });
+  });
+
+  test("is started again: its containers have ended, and pods run anew, in sandboxes of their own", async () => {
+    await using engine = await PrivateEngine.start({ hasOwnNetwork: true });
+    await importImages(engine.api);
+    await using node = await EmbeddedNode.start("restarted", engine.api);
+    const { metadata } = await node.create("anew", { containers: [main] });
+    const uid = metadata?.uid ?? "";
+    await node.create("once", { restartPolicy: "Never", containers: [main] });
+    const before = await node.running("anew");
+    await node.running("once");
+
+    await engine.stopDaemon();
+    await engine.startDaemon();
+
+    // A daemon that ends stops one container after another: one may have been started once more in the midst.
+    await node.until("anew", "to run anew", ({ phase, podIP, containerStatuses }) => {
+      expect([phase, containerStatuses?.[0]?.ready, podIP]).toEqual(["Running", true, expect.stringMatching(/^\d/)]);
+      expect(containerStatuses?.[0]?.restartCount).toBeGreaterThan(0);
+      expect(containerStatuses?.[0]?.containerID).not.toBe(before.containerID);
+    });
+    const { State } = (await engine.api.json("GET", `/containers/${(await sandboxOf(engine.api, uid)) ?? ""}/json`)) as { State: object };
+    expect(State).toMatchObject({ Running: true });
+    await node.until("once", "to have ended", ({ phase }) => expect(["Failed", "Succeeded"]).toContain(phase));
+  });
+
+  test("is started again with live-restore: nothing restarts", async () => {
+    await using engine = await PrivateEngine.start({ hasOwnNetwork: true, isLiveRestore: true });
+    await importImages(engine.api);
+    await using node = await EmbeddedNode.start("live", engine.api);
+    await node.create("lives", { containers: [main] });
+    const before = await node.running("lives");
+
+    await engine.stopDaemon();
+    await eventually(async () => expect(await node.ready()).toBe("False"), { timeoutMs: patienceMs });
+    await engine.startDaemon();
+    await eventually(async () => expect(await node.ready()).toBe("True"), { timeoutMs: patienceMs });
+
+    // A list after the return is what would find a change.
+    await eventually(
+      async () => expect((await node.pod("lives")).status?.conditions?.find(({ type }) => type === "Ready")?.status).toBe("True"),
+      {
+        timeoutMs: patienceMs,
+      },
+    );
+    expect(await node.running("lives")).toMatchObject({ containerID: before.containerID, restartCount: 0 });
+  });
+});
