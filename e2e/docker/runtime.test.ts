@@ -1,4 +1,4 @@
-import { isConflict, isInvalidInput, isNotFound, isUnavailable } from "@virtual-kubelet/errdefs";
+import { isConflict, isInvalidInput, isNotFound, isUnavailable, isUnsupported } from "@virtual-kubelet/errdefs";
 import { execCapture, type RuntimeEvent } from "@virtual-kubelet/pod-runtime";
 import { eventually } from "@virtual-kubelet/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -246,4 +246,45 @@ test("an image that is not there is not found, one that cannot be pulled is told
   await expect(rig.runtime.pullImage("127.0.0.1:9/no-such-image:1", [], never)).rejects.toSatisfy(isUnavailable);
   await expect(rig.runtime.pullImage("Not An Image", [], never)).rejects.toSatisfy(isInvalidInput);
   expect(await rig.runtime.inspectImage("busybox-user:1.37", never)).toMatchObject({ user: "app" });
+});
+
+test("a pod is on the network that it names by annotation, if that is open to pods", async () => {
+  const network = `vke2e-${process.pid}`;
+  const { engine } = rig;
+  const made = await engine.client.createNetwork({ Name: network, IPAM: { Config: [{ Subnet: "10.213.77.0/24" }] } } as never);
+  try {
+    await using open = await RuntimeRig.open("networks", { settings: { podNetworks: [network] } });
+    const pod = open.pod("networked", {}, { "docker.virtual-kubelet.io/network": network });
+
+    expect((await open.sandbox(pod)).ips).toEqual([expect.stringMatching(/^10\.213\.77\./)]);
+    await expect(rig.sandbox(rig.pod("stranger", {}, { "docker.virtual-kubelet.io/network": network }))).rejects.toSatisfy(isUnsupported);
+  } finally {
+    await made.remove();
+  }
+});
+
+test("names as long as Kubernetes lets them be are taken", async () => {
+  const name = "n".repeat(253);
+  const pod = rig.pod(name, { containers: [{ name: "c".repeat(63), image: "busybox:1.37" }] });
+  const sandbox = await rig.sandbox(pod, { hostname: "n".repeat(63) });
+  const id = await rig.run(sandbox.id, rig.containerSpec(pod));
+
+  expect(await output(id, "hostname")).toBe("n".repeat(63));
+});
+
+test("what an earlier program made is found by a new one, ended or not", async () => {
+  const pod = rig.pod("found");
+  const sandbox = await rig.sandbox(pod);
+  const running = await rig.run(sandbox.id, rig.containerSpec(pod));
+  const ended = await rig.run(
+    sandbox.id,
+    rig.containerSpec(pod, { container: { name: "ended", image: "busybox:1.37" }, command: ["sh", "-c", "exit 5"] }),
+  );
+  await eventually(async () => expect((await rig.runtime.inspectContainer(ended, never)).state.kind).toBe("exited"));
+
+  const next = await RuntimeRig.open("runtime", { engine: rig.engine });
+  const { sandboxes, containers } = await next.runtime.list({ "io.kubernetes.pod.uid": pod.metadata?.uid ?? "" }, never);
+  expect(sandboxes).toMatchObject([{ id: sandbox.id, isReady: true, ips: sandbox.ips }]);
+  const states = Object.fromEntries(containers.map(({ id, state }) => [id, state]));
+  expect(states).toMatchObject({ [running]: { kind: "running" }, [ended]: { kind: "exited", exitCode: 5 } });
 });
