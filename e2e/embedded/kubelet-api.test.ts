@@ -13,6 +13,7 @@ import { once } from "node:events";
 import { connect as connectPlain } from "node:net";
 import { Readable, Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
+import { connect as connectTls } from "node:tls";
 import { describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { chunks, KubeletRig, readToEnd } from "./support/kubelet-rig.ts";
@@ -531,6 +532,22 @@ describe("who cannot behave", () => {
     const [alert] = (await once(socket, "data")) as [Buffer];
     // A fatal alert: protocol_version.
     expect([alert[0], alert[5], alert[6]]).toEqual([21, 2, 70]);
+    socket.destroy();
+  });
+
+  test("is refused who would change the terms of a connection that stands: TLS 1.2's renegotiation", async () => {
+    await using rig = await KubeletRig.open();
+    const { tls } = rig.target("/healthz");
+    const socket = connectTls({ host: "127.0.0.1", port: rig.port, maxVersion: "TLSv1.2", ...tls });
+    await once(socket, "secureConnect");
+
+    const outcome = await new Promise<string | undefined>((resolve) => {
+      socket.once("error", (error: Error & { readonly code?: string }) => resolve(error.code));
+      socket.renegotiate({}, (error) => resolve(error === null ? "renegotiated" : error.message));
+    });
+
+    expect(outcome).toBe("ERR_SSL_NO_RENEGOTIATION");
+    expect((await rig.get("/healthz")).status).toBe(200);
     socket.destroy();
   });
 

@@ -46,6 +46,21 @@ describe.skipIf(kubectl === undefined)(`kubectl ${kubectl?.version} logs`, { con
     expect(await ended).toEqual({ code: 0, stdout: "begun\n", stderr: "" });
   });
 
+  test("-f ends with the instance of the container that it followed; the next has a log of its own", async () => {
+    // A file in the pod's folder outlives its containers' instances.
+    const script = "if [ -e again ]; then echo second; exec sleep 3600; fi; touch again; echo first; sleep 2; echo over; exit 1";
+    const pod = await node.run({ command: ["sh", "-c", script], spec: { restartPolicy: "Always" } });
+
+    expect(await client.run(["logs", "-f", pod])).toEqual({ code: 0, stdout: "first\nover\n", stderr: "" });
+
+    await eventually(async () => expect((await client.run(["logs", pod])).stdout).toBe("second\n"), { timeoutMs: 30_000 });
+    expect(await client.run(["logs", "--previous", pod])).toEqual({ code: 0, stdout: "first\nover\n", stderr: "" });
+    const next = client.start("logs", "-f", pod);
+    await eventually(() => expect(next.output.stdout).toBe("second\n"), { timeoutMs: 20_000 });
+    next.child.kill("SIGINT");
+    await next.ended;
+  });
+
   test("-f that is interrupted leaves nothing behind at the node", async () => {
     const pod = await node.run({ command: ["sh", "-c", "while :; do echo still here; sleep 0.2; done"] });
     const { child, output, ended } = client.start("logs", "-f", pod);
