@@ -251,7 +251,7 @@ test("an image that is not there is not found, one that cannot be pulled is told
 test("a pod is on the network that it names by annotation, if that is open to pods", async () => {
   const network = `vke2e-${process.pid}`;
   const { engine } = rig;
-  const made = await engine.client.createNetwork({ Name: network, IPAM: { Config: [{ Subnet: "10.213.77.0/24" }] } } as never);
+  const made = await engine.client.createNetwork({ Name: network, IPAM: { Config: [{ Subnet: "10.213.77.0/24" }] } });
   try {
     await using open = await RuntimeRig.open("networks", { settings: { podNetworks: [network] } });
     const pod = open.pod("networked", {}, { "docker.virtual-kubelet.io/network": network });
