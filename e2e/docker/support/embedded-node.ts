@@ -20,7 +20,6 @@ export const patienceMs = 100_000;
 export class EmbeddedNode implements AsyncDisposable {
   readonly name: string;
   readonly client: KubeClient;
-  readonly #server: ApiServer;
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
   readonly #cleanup: AsyncDisposableStack;
@@ -28,7 +27,6 @@ export class EmbeddedNode implements AsyncDisposable {
   private constructor(name: string, { server, node, cleanup }: Made) {
     this.name = name;
     this.client = createKubeClient(server.transport());
-    this.#server = server;
     this.#cleanup = cleanup;
     this.#running = node.run(this.#stop.signal);
   }
