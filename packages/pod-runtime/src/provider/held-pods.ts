@@ -5,8 +5,7 @@ import type { Instant } from "../pod/instant.ts";
 import { planPod } from "../pod/pod-plan.ts";
 import { podReport } from "../pod/pod-report.ts";
 import type { PodState } from "../pod/pod-state.ts";
-import { newPod } from "../pod/pod-step.ts";
-import type { ContainerRuntime } from "../runtime/container-runtime.ts";
+import type { ContainerRuntime, RuntimeInventory } from "../runtime/container-runtime.ts";
 import { labelNames, ownerLabels } from "../runtime/labels.ts";
 import { adoptPod, endedUnheard } from "../worker/adopt.ts";
 import { writtenMessage } from "../worker/container-end.ts";
@@ -16,6 +15,8 @@ import { PodWorker } from "../worker/pod-worker.ts";
 
 /** How long after a failure a pod that was taken over tries again to keep its volumes up to date, in milliseconds. */
 const prepareAgainMs = 10_000;
+
+const nothing: RuntimeInventory = { sandboxes: [], containers: [] };
 
 /** A pod that a worker runs. */
 export interface HeldPod {
@@ -138,7 +139,8 @@ export class HeldPods implements AsyncDisposable {
     const ref = refOf(pod);
     const messages = found ? await this.#readMessages(pod, found) : undefined;
     this.#end.signal.throwIfAborted();
-    const state = found ? adoptPod(pod, { inventory: found.inventory, messages }, this.#now()) : newPod(planPod(pod), this.#now());
+    // Also of what the runtime has lost the API server tells what must not run twice.
+    const state = adoptPod(pod, { inventory: found?.inventory ?? nothing, messages }, this.#now());
     const unstarted = found?.inventory.containers.filter((container) => container.state.kind === "created") ?? [];
     const worker = new PodWorker({
       ref,

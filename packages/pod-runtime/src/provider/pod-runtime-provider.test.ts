@@ -194,6 +194,36 @@ describe("after a restart of the program", () => {
     expect(rig.runtime.containers.get("c2")?.state.kind).not.toBe("running");
   });
 
+  test("volumes of what runs are kept up to date again", async () => {
+    const rig = await runningRig();
+    rig.program.mortal.kill();
+    const storage = new FakeStorage();
+    storage.failures.push(new Error("the disk is busy"));
+
+    rig.start({ storage });
+    await rig.clock.advance(0);
+    expect(storage.prepared).toBe(0);
+    await rig.clock.advance(10_000);
+
+    expect([storage.prepared, rig.runtime.begun]).toEqual([1, ["app/0"]]);
+  });
+
+  test("of a pod that the runtime has lost, what had done its work is not run again", async () => {
+    const containers = ["done", "works"].map((name) => ({ name, image: "app:1" }));
+    const rig = await runningRig(podWith({ restartPolicy: "OnFailure", containers }), { "done/0": { afterMs: 1_000, exitCode: 0 } });
+    await rig.clock.advance(5_000);
+    rig.program.mortal.kill();
+    rig.runtime.sandboxes.clear();
+    rig.runtime.containers.clear();
+
+    rig.start();
+    await rig.reconcile();
+    await rig.clock.advance(60_000);
+
+    expect(rig.runtime.begun).toEqual(["done/0", "works/0", "works/1"]);
+    expect(rig.status("u1")).toMatchObject({ phase: "Running", containerStatuses: [{ state: { terminated: {} } }, { restartCount: 1 }] });
+  });
+
   test("an end that nobody saw is told with what the container wrote about it", async () => {
     const rig = new NodeRig({ "app/0": { afterMs: 5_000, exitCode: 3 } });
     const storage = new FakeStorage();

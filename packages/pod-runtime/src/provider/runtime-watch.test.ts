@@ -1,0 +1,87 @@
+import { UnavailableError } from "@virtual-kubelet/errdefs";
+import { silentLogger } from "@virtual-kubelet/kube-client";
+import { FakeClock, SeededRandom } from "@virtual-kubelet/kube-client/testing";
+import { expect, test } from "vitest";
+import { RuntimeWatch } from "./runtime-watch.ts";
+import type { RuntimeEvent } from "../runtime/container-runtime.ts";
+
+class WatchRig {
+  readonly clock = new FakeClock();
+  readonly end = new AbortController();
+  readonly heard: string[] = [];
+  listings = 0;
+  /** What each stream of events gives before it breaks. */
+  streams: RuntimeEvent[][] = [];
+  failures = 0;
+  readonly done: Promise<void>;
+
+  constructor(streams: RuntimeEvent[][]) {
+    this.streams = streams;
+    const { streams: left, clock } = this;
+    const watch = new RuntimeWatch({
+      runtime: {
+        async *events(signal) {
+          yield* left.shift() ?? [];
+          if (left.length > 0) throw new UnavailableError("the connection was lost");
+          await clock.sleep(1e9, signal);
+        },
+      },
+      relistMs: 30_000,
+      clock,
+      random: new SeededRandom(1),
+      logger: silentLogger,
+      onEvent: ({ id }) => this.heard.push(id),
+      relist: async () => {
+        this.listings++;
+        await clock.sleep(100);
+        if (this.failures-- > 0) throw new UnavailableError("away");
+      },
+    });
+    this.done = watch.run(this.end.signal);
+  }
+}
+
+const lost: RuntimeEvent = { kind: "lost" };
+const exited = (id: string): RuntimeEvent => ({ kind: "containerExited", id });
+
+test("events are followed over a connection that breaks, and everything is looked at after each gap", async () => {
+  const rig = new WatchRig([
+    [lost, exited("a")],
+    [lost, exited("b")],
+  ]);
+  await rig.clock.advance(5_000);
+
+  expect([rig.heard, rig.listings]).toEqual([["a", "b"], 2]);
+});
+
+test("many gaps at once are looked at twice at most: what is under way may be too old", async () => {
+  const rig = new WatchRig([[lost, lost, lost, lost]]);
+  await rig.clock.advance(5_000);
+
+  expect(rig.listings).toBe(2);
+});
+
+test("a look that fails is taken again, with more time between", async () => {
+  const rig = new WatchRig([[lost]]);
+  rig.failures = 3;
+  await rig.clock.advance(20_000);
+
+  expect(rig.listings).toBe(4);
+});
+
+test("everything is looked at now and then, also where nothing is told", async () => {
+  const rig = new WatchRig([[lost]]);
+  await rig.clock.advance(100_000);
+
+  expect(rig.listings).toBe(4);
+});
+
+test("an end leaves nothing open", async () => {
+  const rig = new WatchRig([[lost]]);
+  await rig.clock.advance(5_000);
+
+  rig.end.abort(new Error("closed"));
+  await rig.done;
+
+  expect(rig.clock.pending).toBe(0);
+});
