@@ -152,7 +152,8 @@ export class DockerRuntime implements ContainerRuntime, AsyncDisposable {
   /** As `ContainerRuntime.events`. */
   events(signal: AbortSignal): AsyncIterable<RuntimeEvent> {
     const { engine, ownerLabels: labels } = this.#options;
-    return engineEvents({ engine, labels, onChange: (id) => this.#inventory.forget(id) }, signal);
+    const inventory = this.#inventory;
+    return engineEvents({ engine, labels, onChange: (id) => inventory.forget(id), onLost: () => inventory.forgetAll() }, signal);
   }
 
   /** As `ContainerRuntime.inspectImage`. */

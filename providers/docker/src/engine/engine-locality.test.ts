@@ -1,7 +1,7 @@
 import { isUnavailable } from "@virtual-kubelet/errdefs";
 import { systemRandom } from "@virtual-kubelet/kube-client";
 import { existsSync } from "node:fs";
-import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -67,6 +67,13 @@ test("an engine that does not look at mounts first is believed for its kernel", 
   await using fake = await engineThat(() => true);
 
   await expect(check(fake)).resolves.toBeUndefined();
+});
+
+test("a folder that cannot be written is named, with what to do", async () => {
+  await using fake = await engineThat(existsSync);
+  await writeFile(root, "a file, no folder");
+
+  await expect(check(fake)).rejects.toThrow(/write a file to .*deep.*set rootDirectory/);
 });
 
 test("an engine that fails for another reason is not called remote", async () => {

@@ -43,8 +43,7 @@ export async function checkLocality(options: LocalityOptions, signal: AbortSigna
   }
   const name = `.engine-check-${random.uuid()}`;
   const path = join(rootDirectory, name);
-  await mkdir(rootDirectory, { recursive: true, mode: 0o750 });
-  await writeFile(path, "");
+  await writeSentinel(rootDirectory, path);
   try {
     const seesAll = await seesFile(engine, `${path}-that-is-not-there`, name, signal);
     const sees = await seesFile(engine, path, name, signal);
@@ -58,6 +57,19 @@ export async function checkLocality(options: LocalityOptions, signal: AbortSigna
     }
   } finally {
     await rm(path, { force: true });
+  }
+}
+
+async function writeSentinel(folder: string, path: string): Promise<void> {
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o750 });
+    await writeFile(path, "");
+  } catch (error) {
+    const said = error instanceof Error ? error.message : String(error);
+    throw new UnavailableError(
+      `write a file to ${folder}: ${said}; run virtual-kubelet as root, or set rootDirectory to a folder that it may write`,
+      { cause: error },
+    );
   }
 }
 

@@ -32,7 +32,12 @@ function listen(connections: readonly (readonly string[] | Error)[]) {
   const seen: RuntimeEvent[] = [];
   const changed: string[] = [];
   const done = (async () => {
-    const options = { engine, labels: { node: "n" }, onChange: (id: string) => void changed.push(id) };
+    const options = {
+      engine,
+      labels: { node: "n" },
+      onChange: (id: string) => void changed.push(id),
+      onLost: () => void changed.push("all"),
+    };
     for await (const each of engineEvents(options, abort.signal)) seen.push(each);
   })().catch((error: unknown) => error);
   return { clock, seen, changed, requests, done, abort };
@@ -64,7 +69,7 @@ test("ends and removals of containers and sandboxes are told, after what is reme
     { kind: "containerExited", id: "c2" },
     { kind: "containerRemoved", id: "c2" },
   ]);
-  expect(changed).toEqual(["c1", "c1", "c1", "s1", "s1", "c2", "c2"]);
+  expect(changed).toEqual(["all", "c1", "c1", "c1", "s1", "s1", "c2", "c2"]);
   expect(JSON.parse(String(requests[0]?.query?.["filters"]))).toMatchObject({ type: ["container"], label: ["node=n"] });
   abort.abort(new Error("enough"));
   expect(await done).toEqual(new Error("enough"));

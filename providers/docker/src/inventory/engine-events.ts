@@ -10,6 +10,8 @@ export interface EngineEventsOptions {
   readonly labels: Readonly<Record<string, string>>;
   /** Told the id of every container that something happened to, before the event is given. */
   readonly onChange: (id: string) => void;
+  /** Told before each `lost`: anything may have happened to any. */
+  readonly onLost: () => void;
 }
 
 const firstPauseMs = 200;
@@ -38,7 +40,7 @@ export async function* engineEvents(options: EngineEventsOptions, signal: AbortS
   }
 }
 
-async function* connection({ engine, labels, onChange }: EngineEventsOptions, signal: AbortSignal): AsyncGenerator<RuntimeEvent> {
+async function* connection({ engine, labels, onChange, onLost }: EngineEventsOptions, signal: AbortSignal): AsyncGenerator<RuntimeEvent> {
   const filters = {
     type: ["container"],
     label: Object.entries(labels).map(([name, value]) => `${name}=${value}`),
@@ -47,6 +49,7 @@ async function* connection({ engine, labels, onChange }: EngineEventsOptions, si
   };
   const query = { filters: JSON.stringify(filters) };
   const body = await engine.stream({ method: "GET", path: "/events", query, what: "listen to the Docker engine" }, signal);
+  onLost();
   yield { kind: "lost" };
   for await (const line of jsonLines(body)) {
     const { Action = "", Actor } = line as EngineEvent;

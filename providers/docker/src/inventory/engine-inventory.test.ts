@@ -50,6 +50,9 @@ test("each container is asked about once while it runs, and once when it has end
   inventory.forget("c1");
   await inventory.list({}, never);
   expect(inspections(fake)).toBe(3);
+  inventory.forgetAll();
+  await inventory.list({}, never);
+  expect(inspections(fake)).toBe(4);
 });
 
 test("a container that is removed between two answers is none, and any other failure fails the whole list", async () => {

@@ -58,6 +58,11 @@ export class EngineInventory {
     this.#known.delete(id);
   }
 
+  /** Anything may have happened: nothing that is remembered counts. */
+  forgetAll(): void {
+    this.#known.clear();
+  }
+
   async #readAll(listed: readonly ContainerInfo[], signal: AbortSignal): Promise<RuntimeContainer[]> {
     const found: (RuntimeContainer | undefined)[] = listed.map((entry) => this.#recall(entry));
     const missing = [...found.keys()].filter((index) => found[index] === undefined);
