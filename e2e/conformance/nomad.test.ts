@@ -65,5 +65,8 @@ await describeProvider({
     }),
   },
   readme: join(root, "providers/nomad/README.md"),
-  ...(nomad.kind === "fake" && { report: reportFile("nomad") }),
+  ...(nomad.kind === "fake" && {
+    report: reportFile("nomad"),
+    against: "a fake of Nomad, held to answers that were recorded from an agent",
+  }),
 });

@@ -52,5 +52,6 @@ await describeProvider({
   },
   port: await freePort(),
   readme: join(root, "providers/zun/README.md"),
+  against: "a fake cloud, held to Zun's own schemas",
   report: reportFile("zun"),
 });

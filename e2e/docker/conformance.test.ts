@@ -39,5 +39,6 @@ await describeProvider({
   // Two cores start several containers for each pod, and other tests' besides.
   timeouts: { startMs: 90_000, endMs: 60_000, callMs: 20_000 },
   readme: join(root, "providers/docker/README.md"),
+  against: "a Docker engine",
   report: reportFile("docker"),
 });
