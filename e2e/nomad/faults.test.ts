@@ -82,7 +82,7 @@ describe("a back end that is away", () => {
     rig.nomad.fault = undefined;
     const ref = await rig.run(pod);
     rig.nomad.breakConnections();
-    await rig.nomad.cluster.deregister(rig.jobId(ref), false);
+    rig.nomad.cluster.deregister(rig.jobId(ref), false);
 
     await rig.until(ref, ({ phase, reason }) => expect([phase, reason]).toEqual(["Failed", "StoppedByNomad"]));
     expect(allocationsOf(ref)).toBe(1);
