@@ -34,7 +34,7 @@ export async function planPod(
   const ref = refOf(pod);
   const settings = toPodSettings(pod, config);
   const kind = chooseKind(pod, settings);
-  if (kind === "capsule") checkCapsule(pod, settings);
+  if (kind === "capsule") checkCapsule(settings);
   const { containers = [], initContainers = [], restartPolicy } = pod.spec ?? {};
   const [only] = containers;
   if (!only) throw new InvalidInputError(`create pod ${ref.namespace}/${ref.name}: it has no container`);

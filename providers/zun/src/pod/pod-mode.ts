@@ -25,7 +25,7 @@ export function chooseKind(pod: DeepReadonly<Pod>, { mode }: PodSettings): Objec
  *
  * @throws UnsupportedError naming the field
  */
-export function checkCapsule(pod: DeepReadonly<Pod>, settings: PodSettings): void {
+export function checkCapsule(settings: PodSettings): void {
   const refuse = (message: string, fieldPath: string): never => {
     throw new UnsupportedError(`a pod of several containers is a capsule of Zun's, and ${message}`, { fieldPath });
   };
