@@ -6,9 +6,9 @@ import { isNotFound, isUnavailable } from "@virtual-kubelet/errdefs";
 import { containerLabels, podLabels } from "@virtual-kubelet/pod-runtime";
 import { eventually, leakCheck } from "@virtual-kubelet/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { capture } from "../../packages/testing/src/conformance/checks/capture.ts";
 import type { DockerEngine } from "../../providers/docker/src/engine/docker-engine.ts";
 import { ContainerStreams } from "../../providers/docker/src/streams/container-streams.ts";
-import { capture } from "./support/captured-io.ts";
 import { connectShared, sharedApi } from "./support/docker-engine.ts";
 
 const api = sharedApi();
@@ -166,7 +166,7 @@ describe("commands", () => {
   test("a terminal has the size it is given", async () => {
     const id = await run(stays);
     const stdin = new PassThrough();
-    const io = capture({ stdin, sizes: [{ width: 101, height: 33 }] });
+    const io = capture({ stdin, resizes: Readable.from([{ width: 101, height: 33 }]) });
 
     await streams.exec(id, ["sh", "-c", "sleep 0.5; stty size; echo err >&2"], io, never);
 
@@ -255,7 +255,7 @@ describe("attach", () => {
   test("a terminal is attached to with its size, and the keys that detach are the shell's", async () => {
     const id = await run("exec cat -v", { Tty: true, OpenStdin: true });
     const stdin = new PassThrough();
-    const io = capture({ stdin, sizes: [{ width: 91, height: 19 }] });
+    const io = capture({ stdin, resizes: Readable.from([{ width: 91, height: 19 }]) });
     const attached = streams.attach(id, io, never);
     stdin.write("\u0010\u0011x\n");
     await eventually(() => expect(io.out()).toContain("^P"));

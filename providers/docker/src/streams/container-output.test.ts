@@ -2,14 +2,12 @@ import { PassThrough, Readable, Writable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { frame } from "../test-support/frames.ts";
+import { ClientOutput } from "./client-output.ts";
 import { copyOutput, type OutputSink } from "./container-output.ts";
-import { writeHeedfully } from "./write-heedfully.ts";
 
 /** Writes standard output to the stream, and drops the rest. */
 function into(stdout: Writable): OutputSink {
-  return async (stream, bytes) => {
-    if (stream === "stdout") await writeHeedfully(stdout, bytes);
-  };
+  return new ClientOutput({ stdout, stderr: undefined }).sink;
 }
 
 /** Keeps what is written; takes the next piece only when it is let. */
@@ -95,4 +93,22 @@ test("why an engine gives up is what the error says", async () => {
   const source = Readable.from([frame(1, "out"), frame(3, "Error grabbing logs: "), frame(3, "EOF\n")]);
 
   await expect(copyOutput(source, into(new PassThrough()), { tty: false })).rejects.toThrow("Error grabbing logs: EOF");
+});
+
+test("output has been written only when the client has all of it", async () => {
+  const { sink, text, takeOne } = slowSink();
+  const output = new ClientOutput({ stdout: sink, stderr: undefined });
+  await copyOutput(Readable.from([frame(1, "ab")]), output.sink, { tty: false });
+  await output.sink("stdout", Buffer.from("c"));
+  let isFlushed = false;
+  const flushing = output.flush().then(() => (isFlushed = true));
+  await settle();
+
+  expect([text(), isFlushed]).toEqual(["ab", false]);
+
+  takeOne();
+  await settle();
+  takeOne();
+  await flushing;
+  expect(text()).toBe("abc");
 });

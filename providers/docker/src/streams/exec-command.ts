@@ -2,11 +2,11 @@ import type { AttachIO, ExecResult, TerminalSize } from "@virtual-kubelet/core";
 import { isConflict, isNotFound, messageOf, NotFoundError } from "@virtual-kubelet/errdefs";
 import { z } from "zod";
 import type { DockerEngine } from "../engine/docker-engine.ts";
+import { ClientOutput } from "./client-output.ts";
 import { isHostProcess, killProcessGroup } from "./host-process.ts";
-import { clientSink, joinStreams } from "./joined-streams.ts";
+import { joinStreams } from "./joined-streams.ts";
 import { retryResize } from "./resize.ts";
 import { startFailureCode, tryStartFailure } from "./start-failure.ts";
-import { writeHeedfully } from "./write-heedfully.ts";
 
 /** A command as the engine knows it. */
 interface ExecState {
@@ -73,17 +73,16 @@ async function runExec(engine: DockerEngine, execId: string, io: AttachIO, signa
   const until = AbortSignal.any([signal, over.signal]);
   let failure: string | undefined;
   let isFirst = true;
-  const toClient = clientSink(io);
   try {
     const request = { method: "POST", path: `/exec/${execId}/start`, body: { Detach: false, Tty: io.tty } } as const;
     const connection = await engine.upgrade(request, signal);
     const resize = (size: TerminalSize): Promise<void> => retryResize(engine, `/exec/${execId}/resize`, size, until);
-    const sink: typeof toClient = async (stream, bytes) => {
+    const filter = (bytes: Buffer): boolean => {
       if (isFirst) failure = tryStartFailure(bytes);
       isFirst = false;
-      if (failure === undefined) await toClient(stream, bytes);
+      return failure === undefined;
     };
-    await joinStreams(connection, io, { tty: io.tty, resize, sink }, signal);
+    await joinStreams(connection, io, { tty: io.tty, resize, filter }, signal);
     const exitCode = await exitCodeOf(engine, execId, signal);
     if (failure === undefined) return { exitCode };
   } catch (error) {
@@ -93,8 +92,8 @@ async function runExec(engine: DockerEngine, execId: string, io: AttachIO, signa
   } finally {
     over.abort();
   }
-  const line = `${failure}${io.tty ? "\r" : ""}\n`;
-  await writeHeedfully(io.stderr ?? io.stdout, Buffer.from(line));
+  const output = new ClientOutput({ stdout: io.stdout, stderr: io.stderr ?? io.stdout });
+  await output.sink("stderr", Buffer.from(`${failure}${io.tty ? "\r" : ""}\n`));
   return { exitCode: startFailureCode(failure) };
 }
 

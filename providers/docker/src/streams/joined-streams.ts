@@ -1,17 +1,17 @@
 import type { AttachIO, TerminalSize } from "@virtual-kubelet/core";
 import type { Duplex } from "node:stream";
 import { copyInput } from "./client-input.ts";
+import { ClientOutput } from "./client-output.ts";
 import { copyOutput, type OutputSink } from "./container-output.ts";
 import { followSizes } from "./terminal-sizes.ts";
-import { writeHeedfully } from "./write-heedfully.ts";
 
 /** What {@link joinStreams} has to know besides the streams. */
 export interface JoinOptions {
   /** Whether the engine sends a terminal's output. */
   readonly tty: boolean;
   readonly resize: (size: TerminalSize) => Promise<void>;
-  /** Where output goes; default: to the client. */
-  readonly sink?: OutputSink | undefined;
+  /** What of the output the client gets; default: all. */
+  readonly filter?: ((bytes: Buffer) => boolean) | undefined;
 }
 
 /**
@@ -23,16 +23,21 @@ export interface JoinOptions {
 export async function joinStreams(
   connection: Duplex,
   io: AttachIO,
-  { tty, resize, sink }: JoinOptions,
+  { tty, resize, filter = () => true }: JoinOptions,
   signal: AbortSignal,
 ): Promise<void> {
   // A failure shows where the output is read.
   connection.on("error", () => undefined);
   using _input = copyInput(io.stdin, connection);
   using _sizes = followSizes(io.resizes, resize);
+  const output = new ClientOutput(io);
+  const sink: OutputSink = async (stream, bytes) => {
+    if (filter(bytes)) await output.sink(stream, bytes);
+  };
   try {
-    await copyOutput(connection, sink ?? clientSink(io), { tty });
+    await copyOutput(connection, sink, { tty });
     signal.throwIfAborted();
+    await untilAborted(output.flush(), signal);
   } catch (error) {
     signal.throwIfAborted();
     throw error;
@@ -41,7 +46,14 @@ export async function joinStreams(
   }
 }
 
-/** Writes a process's output to its client, at the client's pace. */
-export function clientSink(io: AttachIO): OutputSink {
-  return (stream, bytes) => writeHeedfully(io[stream], bytes);
+/** Waits, but not longer than somebody cares. */
+async function untilAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = (): void => aborted.reject(signal.reason);
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    await Promise.race([work, aborted.promise]);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
 }

@@ -1,0 +1,39 @@
+import type { AttachIO } from "@virtual-kubelet/core";
+import type { Writable } from "node:stream";
+import type { OutputSink } from "./container-output.ts";
+
+/** Writes a process's output to its client, at the client's pace. A client that is gone takes nothing, and holds nobody up. */
+export class ClientOutput {
+  readonly #targets: Pick<AttachIO, "stdout" | "stderr">;
+  readonly #last = new Map<Writable, Promise<void>>();
+
+  constructor(targets: Pick<AttachIO, "stdout" | "stderr">) {
+    this.#targets = targets;
+  }
+
+  /** Resolves when the client takes more. */
+  readonly sink: OutputSink = async (stream, bytes) => {
+    const target = this.#targets[stream];
+    if (target === undefined || !target.writable) return;
+    const written = Promise.withResolvers<void>();
+    this.#last.set(target, written.promise);
+    // The callback comes with an error where the stream breaks.
+    if (!target.write(bytes, () => written.resolve())) await drained(target);
+  };
+
+  /** Resolves when the client has all of it. */
+  async flush(): Promise<void> {
+    await Promise.all(this.#last.values());
+  }
+}
+
+async function drained(target: Writable): Promise<void> {
+  if (!target.writable) return;
+  await new Promise<void>((resolve) => {
+    const done = (): void => {
+      target.off("drain", done).off("close", done).off("error", done);
+      resolve();
+    };
+    target.on("drain", done).on("close", done).on("error", done);
+  });
+}
