@@ -58,7 +58,27 @@ export async function importStandIns(engine: EngineApi, programs: string): Promi
       mode,
       content: readFileSync(join(programs, program)),
     }));
-    const bytes = await busyboxFileSystem([...files, { name: "bin/sh", mode: 0o755, content: readFileSync(shellProgram) }]);
+    const bytes = await busyboxFileSystem([...files, ...everywhere()]);
     for (const name of names) await importImage(engine, name, { bytes, changes: [...changes, mark] });
   }
 }
+
+/**
+ * What all have besides Busybox: first in the path a shell that keeps strange variables, while `/bin/sh` has Busybox's words,
+ * which tests look for; and enough of curl to ask for a URL.
+ */
+function everywhere(): readonly ImageFile[] {
+  return [
+    { name: "usr/bin/sh", mode: 0o755, content: readFileSync(shellProgram) },
+    { name: "usr/bin/curl", mode: 0o755, content: curl },
+  ];
+}
+
+const curl = `#!/bin/busybox sh
+seconds=30
+while [ $# -gt 1 ]; do
+  case "$1" in --connect-timeout | --max-time | -m) seconds=$2; shift ;; esac
+  shift
+done
+exec wget -q -T "$seconds" -O - "$1"
+`;
