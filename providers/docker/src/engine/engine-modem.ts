@@ -1,5 +1,17 @@
-import type { DialOptions, RequestCallback } from "docker-modem";
+import type { OutgoingHttpHeaders } from "node:http";
 import type { DockerEngine, EngineRequest } from "./docker-engine.ts";
+
+/** What dockerode asks of a modem, as far as it is used here. */
+interface DialOptions {
+  readonly path: string;
+  readonly method?: string | undefined;
+  readonly headers?: OutgoingHttpHeaders | undefined;
+  readonly options?: Readonly<Record<string, unknown>> | undefined;
+  readonly isStream?: boolean | undefined;
+  readonly abortSignal?: AbortSignal | undefined;
+}
+
+type RequestCallback = (error: Error | null, result: unknown) => void;
 
 /**
  * Carries dockerode's requests over our own connection, in place of its docker-modem: that one inspects the whole
@@ -18,7 +30,7 @@ export class EngineModem {
   }
 
   async #answer(options: DialOptions, callback: RequestCallback): Promise<void> {
-    let result: Parameters<RequestCallback>[1];
+    let result: unknown;
     try {
       result = await this.#send(options);
     } catch (error) {
@@ -27,7 +39,7 @@ export class EngineModem {
     return callback(null, result);
   }
 
-  async #send(options: DialOptions): Promise<Parameters<RequestCallback>[1]> {
+  async #send(options: DialOptions): Promise<unknown> {
     const signal = options.abortSignal ?? new AbortController().signal;
     const request = toRequest(options);
     if (options.isStream) return this.#engine.stream(request, signal);
