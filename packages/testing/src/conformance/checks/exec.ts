@@ -48,13 +48,9 @@ export const execChecks: readonly Check[] = [
     const ref = await rig.run();
     assert.ok(rig.provider.runInContainer);
     const controller = new AbortController();
-    const call = rig.provider.runInContainer(
-      ref,
-      "main",
-      ["sh", "-c", "sleep 1; echo late > /tmp/suite-late"],
-      capture(),
-      controller.signal,
-    );
+    // Where containers are processes of the machine, they share its /tmp with those of other runs.
+    const late = `/tmp/suite-late-${ref.uid}`;
+    const call = rig.provider.runInContainer(ref, "main", ["sh", "-c", `sleep 1; echo late > ${late}`], capture(), controller.signal);
     const settled = call.then(
       () => undefined,
       (error: unknown) => error,
@@ -68,7 +64,7 @@ export const execChecks: readonly Check[] = [
       `an aborted call throws the signal's reason, and threw ${String(error)}`,
     );
     await rig.clock.sleep(1500);
-    assert.notEqual(await rig.exec(ref, ["test", "-e", "/tmp/suite-late"]), 0, "the command ran on after its client was gone");
+    assert.notEqual(await rig.exec(ref, ["test", "-e", late]), 0, "the command ran on after its client was gone");
   }),
   check("exec-exit-code", "a command's exit code is told, and a signal's is 128 and its number", async (rig) => {
     const ref = await rig.run();
