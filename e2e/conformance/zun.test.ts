@@ -1,3 +1,4 @@
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { provider } from "@virtual-kubelet/provider-zun";
 import { freePort } from "@virtual-kubelet/testing";
@@ -8,6 +9,8 @@ import { FakeCloud } from "../zun/fake/fake-cloud.ts";
 import { reportFile, root } from "./support/paths.ts";
 
 // A cloud in this process whose containers are processes; Zun's own schemas judge each request.
+// They see this machine's files: what an earlier run left would be taken for this one's.
+rmSync("/tmp/suite-late", { force: true });
 const cloud = await FakeCloud.start();
 afterAll(() => cloud[Symbol.asyncDispose]());
 
@@ -50,6 +53,8 @@ await describeProvider({
       };
     },
   },
+  // Each container, and each command, is a process or two of this machine.
+  timeouts: { startMs: 30_000, endMs: 30_000, callMs: 15_000 },
   port: await freePort(),
   readme: join(root, "providers/zun/README.md"),
   against: "a fake cloud, held to Zun's own schemas",

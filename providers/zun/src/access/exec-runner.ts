@@ -2,7 +2,7 @@ import type { AttachIO, Clock, ExecResult, Logger, Random } from "@virtual-kubel
 import { InvalidInputError, UnavailableError, UnsupportedError } from "@virtual-kubelet/errdefs";
 import type { ZunApi } from "../zun/zun-api.ts";
 import { ErrorTerminal } from "./error-terminal.ts";
-import { endOfInput, errorScript, inputFrame, killCommand, maxFrameBytes, pipedScript, terminalScript } from "./exec-script.ts";
+import { endOfInput, errorScript, go, inputFrame, killCommand, maxFrameBytes, pipedScript, terminalScript } from "./exec-script.ts";
 import { ScriptSession } from "./script-session.ts";
 import { chunksOf, writeTo } from "./stream-input.ts";
 import { openTerminal, type SocketSettings } from "./terminal-socket.ts";
@@ -98,6 +98,7 @@ export class ExecRunner implements AsyncDisposable {
 
   #begin(run: CommandRun): void {
     const { session, io, inputs } = run;
+    if (!io.tty) session.terminal.write(go);
     const feed = io.stdin && (io.tty ? feedBytes : feedFrames)(session, io.stdin, inputs);
     // A client that goes, or a command that ends, ends its input.
     feed?.catch(() => {});
@@ -109,7 +110,7 @@ export class ExecRunner implements AsyncDisposable {
     const { api, clock, logger } = this.#deps;
     let hasBegun = false;
     const begin = (): void => {
-      if (!hasBegun && !inputs.aborted) session.terminal.write("\n");
+      if (!hasBegun && !inputs.aborted) session.terminal.write(go);
       hasBegun = true;
     };
     using _patience = clock.setTimer(firstSizeMs, begin);

@@ -26,6 +26,9 @@ export interface ErrorTarget {
 /** Bytes of input in one frame. */
 export const maxFrameBytes = 32_768;
 
+/** Lets the command begin. */
+export const go = "\n";
+
 /** Input as the script takes it: a line with the number of bytes, and the bytes. */
 export function inputFrame(bytes: Uint8Array): Buffer {
   return Buffer.concat([Buffer.from(`${bytes.byteLength}\n`), bytes]);
@@ -37,6 +40,8 @@ export const endOfInput = "0\n";
 /** Makes the terminal hand bytes on as they are. */
 const transparent = `stty raw -echo 2>/dev/null || { printf '%s!stty\n' "$n"; exit 0; }`;
 const canFrame = `dd if=/dev/null iflag=fullblock 2>/dev/null || { printf '%s!dd\n' "$n"; exit 0; }`;
+/** A client that is gone before the command has begun sends no line: then it never begins. */
+const begin = `printf '%s^%d\n' "$n" $$; IFS= read -r l || exit`;
 const feed = `while IFS= read -r l && [ "$l" -gt 0 ]; do dd bs="$l" count=1 iflag=fullblock || exit; done`;
 const report = `printf '%s$%d\n' "$n" "$c"`;
 
@@ -55,21 +60,21 @@ export function pipedScript(
     `shift 3`,
     transparent,
     ...(stdin ? [canFrame] : []),
-    `printf '%s^%d\n' "$n" $$`,
+    begin,
     stdin ? `{ ${feed}; } 2>/dev/null | { ${run}; ${report}; }` : `{ ${run}; } </dev/null; ${report}`,
   ].join("; ");
   return toCommandLine(["sh", "-c", script, "sh", nonce, errors?.nonce ?? "", errors?.path ?? "", ...command]);
 }
 
-/** A command on the terminal itself, which begins when a line comes: by then the terminal has its size. */
+/** A command on the terminal itself: it begins when a line comes, and by then the terminal has its size. */
 export function terminalScript({ nonce, command }: ExecScript): string {
-  const script = `n=$1; shift; stty -echo 2>/dev/null; printf '%s^%d\\n' "$n" $$; IFS= read -r l; stty echo 2>/dev/null; "$@"; c=$?; ${report}`;
+  const script = `n=$1; shift; stty -echo 2>/dev/null; ${begin}; stty echo 2>/dev/null; "$@"; c=$?; ${report}`;
   return toCommandLine(["sh", "-c", script, "sh", nonce, ...command]);
 }
 
 /** Lends its terminal to another command's errors: says the terminal's path in place of its own number, and waits for a line. */
 export function errorScript(nonce: string): string {
-  const script = `n=$1; ${transparent}; printf '%s^%s\\n' "$n" "$(tty)"; IFS= read -r l`;
+  const script = `n=$1; ${transparent}; printf '%s^%s\n' "$n" "$(tty)"; IFS= read -r l`;
   return toCommandLine(["sh", "-c", script, "sh", nonce]);
 }
 
