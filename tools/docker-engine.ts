@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { inEngineNamespaces } from "./network-namespace.ts";
@@ -22,7 +23,7 @@ export function missingDocker(environment: Readonly<Record<string, string | unde
   const missing = Object.entries(programs).filter(([program]) => !folders.some((folder) => existsSync(join(folder, program))));
   if (!existsSync(busybox.path)) missing.push([busybox.path, busybox.package]);
   const needed = missing.filter(([program]) => environment["VK_TEST_DOCKER_HOST"] === undefined || program !== "dockerd");
-  if (needed.length === 0) return undefined;
+  if (needed.length === 0) return environment["VK_TEST_DOCKER_HOST"] === undefined ? missingNamespaces() : undefined;
   const names = needed.map(([program]) => program).join(", ");
   const packages = [...new Set(needed.map(([, name]) => name))].join(" ");
   return `there is no ${names}: apt-get install ${packages}`;
@@ -31,4 +32,11 @@ export function missingDocker(environment: Readonly<Record<string, string | unde
 /** The command where it finds a network of its own; as it is with a named engine, whose network is the machine's. */
 export function inDockerSurroundings(command: readonly [string, ...string[]]): readonly [string, ...string[]] {
   return process.env["VK_TEST_DOCKER_HOST"] === undefined ? inEngineNamespaces(command) : command;
+}
+
+/** Why no namespaces can be made here, though root asks. */
+function missingNamespaces(): string | undefined {
+  const [program, ...args] = inEngineNamespaces(["true"]);
+  const { status, error, stderr } = spawnSync(program, args, { encoding: "utf8" });
+  return status === 0 ? undefined : `no namespaces can be made (${error?.message ?? stderr.trim()}): a Docker engine needs CAP_SYS_ADMIN`;
 }
