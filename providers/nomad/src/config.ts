@@ -3,10 +3,15 @@ import { z } from "zod";
 
 /** Files of certificates. */
 export interface NomadTlsConfig {
+  /** Path of the certificates of those that may have signed Nomad's, PEM. */
   readonly ca?: string | undefined;
+  /** Path of our own certificate, PEM. */
   readonly certificate?: string | undefined;
+  /** Path of its key, PEM. */
   readonly key?: string | undefined;
+  /** Name that Nomad's certificate has to have; default: the address's. */
   readonly serverName?: string | undefined;
+  /** Take every certificate. */
   readonly insecureSkipVerify: boolean;
 }
 
@@ -15,53 +20,113 @@ export type NomadDriver = "docker" | "exec" | "raw_exec";
 
 /** What a claim of a pod comes to in Nomad. */
 export interface NomadVolumeConfig {
+  /** A host volume of the clients, or a CSI volume. */
   readonly type: "host" | "csi";
+  /** The volume's name in Nomad. */
   readonly source: string;
+  /** Of a CSI volume; default `single-node-writer`. */
   readonly accessMode?: string | undefined;
+  /** Of a CSI volume; default `file-system`. */
   readonly attachmentMode?: string | undefined;
 }
 
 /** What a job's place must have. */
 export interface NomadConstraintConfig {
+  /** Such as `${attr.kernel.name}`. */
   readonly attribute: string;
+  /** As Nomad writes it: `=`, `!=`, `regexp`, … */
   readonly operator: string;
+  /** What the attribute is compared with. */
   readonly value: string;
+}
+
+/** What the node offers. Amounts are quantities; those that are absent follow from the clients. */
+export interface NomadCapacityConfig {
+  /** CPUs. */
+  readonly cpu?: string | undefined;
+  /** Bytes of memory. */
+  readonly memory?: string | undefined;
+  /** Bytes of disk. */
+  readonly ephemeralStorage?: string | undefined;
+  /** Pods it takes. */
+  readonly pods: string;
+  /** Part of what the clients have that Kubernetes may use; over 0, up to 1. */
+  readonly fraction: number;
+}
+
+/** How failed containers are started again. Durations are milliseconds. */
+export interface NomadRestartConfig {
+  /** Restarts in one interval. */
+  readonly attempts: number;
+  /** Its length. */
+  readonly interval: number;
+  /** Wait before each; Nomad adds up to a quarter. */
+  readonly delay: number;
+}
+
+/** What is kept of a container's output. */
+export interface NomadLogsConfig {
+  /** Files for each of its outputs. */
+  readonly maxFiles: number;
+  /** Size of each, in MiB. */
+  readonly maxFileSizeMB: number;
 }
 
 /** The parsed configuration. Durations are milliseconds. */
 export interface NomadConfig {
+  /** URL of an agent, or `unix:///PATH` of its socket. */
   readonly address: string;
+  /** Region of the jobs; default: the agent's. */
   readonly region?: string | undefined;
+  /** Nomad's namespace of the jobs. */
   readonly namespace: string;
+  /** ACL token. It is a secret. */
   readonly token?: string | undefined;
+  /** File with the ACL token, read anew when the token is refused. */
   readonly tokenFile?: string | undefined;
+  /** `USER:PASSWORD` for a proxy before Nomad. It is a secret. */
   readonly httpAuth?: string | undefined;
+  /** Certificates. */
   readonly tls: NomadTlsConfig;
+  /** Datacenters that jobs may go to; they may have stars. */
   readonly datacenters: readonly string[];
+  /** Node pool of the jobs; default: Nomad's `default`. */
   readonly nodePool?: string | undefined;
+  /** What the jobs' place must have. */
   readonly constraints: readonly NomadConstraintConfig[];
+  /** Task driver. */
   readonly driver: NomadDriver;
+  /** `bridge`, `host`, `none`, `cni/NAME`, or `task`: each container its own. */
   readonly network: string;
+  /** Where the contents of secrets and config maps go. */
   readonly secrets: "variables" | "inline";
+  /** Volumes of Nomad for claims, by `NAMESPACE/CLAIM` or `CLAIM`. */
   readonly volumes: Readonly<Record<string, NomadVolumeConfig>>;
+  /** Folders of the clients, below which hostPath volumes may lie. */
   readonly hostPaths: readonly string[];
+  /** What becomes of a pod that names any. */
   readonly imagePullSecrets: "refuse" | "ignore";
-  readonly restart: { readonly attempts: number; readonly interval: number; readonly delay: number };
+  /** How failed containers are started again. */
+  readonly restart: NomadRestartConfig;
+  /** How long a client may be away before its pods are lost; default: Nomad's heartbeat grace. */
   readonly disconnectGrace?: number | undefined;
+  /** Quantity for a container that requests none. */
   readonly defaultCpu: string;
+  /** Quantity for a container that names none. */
   readonly defaultMemory: string;
+  /** MHz that one CPU of Kubernetes is; default: that of the clients. */
   readonly mhzPerCore?: number | undefined;
-  readonly logs: { readonly maxFiles: number; readonly maxFileSizeMB: number };
+  /** What is kept of a container's output. */
+  readonly logs: NomadLogsConfig;
+  /** How long the job of a deleted pod stays after its end. */
   readonly purgeAfter: number;
+  /** How often everything is listed anew. */
   readonly relist: number;
+  /** Whether the event stream is followed, or blocking queries are made. */
   readonly stream: boolean;
-  readonly capacity: {
-    readonly cpu?: string | undefined;
-    readonly memory?: string | undefined;
-    readonly ephemeralStorage?: string | undefined;
-    readonly pods: string;
-    readonly fraction: number;
-  };
+  /** What the node offers. */
+  readonly capacity: NomadCapacityConfig;
+  /** Connections for short requests at once. */
   readonly maxSockets: number;
 }
 

@@ -5,9 +5,12 @@
  */
 export {
   nomadConfigSchema,
+  type NomadCapacityConfig,
   type NomadConfig,
   type NomadConstraintConfig,
   type NomadDriver,
+  type NomadLogsConfig,
+  type NomadRestartConfig,
   type NomadTlsConfig,
   type NomadVolumeConfig,
 } from "./config.ts";

@@ -120,7 +120,7 @@ export class NomadProvider implements Provider, AsyncDisposable {
     const settings = jobSettingsOf(pod, this.#config, await this.#nodes.readMhzPerCore(signal));
     const content = await readPodContent(pod, resolved, signal);
     const plan = jobOf(pod, content, this.#owner, settings);
-    if (this.#config.secrets === "inline" && content.files.size > 0)
+    if (plan.isReadable)
       this.#host.recordEvent(ref, {
         type: "Warning",
         reason: "SecretsInJob",

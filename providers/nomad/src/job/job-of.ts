@@ -19,6 +19,8 @@ export interface JobPlan {
   /** Written before the job is registered. */
   readonly variables: readonly NomadVariable[];
   readonly shape: PodShape;
+  /** Whether the job itself shows what comes from secrets and config maps. */
+  readonly isReadable: boolean;
 }
 
 const nanosPerMs = 1e6;
@@ -119,7 +121,7 @@ export function jobOf(pod: DeepReadonly<Pod>, content: PodContent, owner: Owner,
       },
     ],
   };
-  return { job, variables, shape };
+  return { job, variables, shape, isReadable: book.isReadable };
 }
 
 /** A kill time-out as Nomad writes it. */

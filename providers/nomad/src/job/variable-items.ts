@@ -13,10 +13,13 @@ export interface ItemBook {
   bytes(path: string, place: string, content: Uint8Array): string;
   /** What is to be written, by path. */
   variables(): readonly NomadVariable[];
+  /** Whether everybody who may read the job can read any of the values. */
+  readonly isReadable: boolean;
 }
 
 /** Puts values into Nomad Variables. */
 export class VariableBook implements ItemBook {
+  readonly isReadable: boolean = false;
   readonly #items = new Map<string, Map<string, string>>();
 
   text(path: string, place: string, value: string): string {
@@ -48,11 +51,15 @@ export class VariableBook implements ItemBook {
 
 /** Puts values into the templates themselves: everybody who may read the job can read them. */
 export class InlineBook implements ItemBook {
+  isReadable: boolean = false;
+
   text(_path: string, _place: string, value: string): string {
+    this.isReadable = true;
     return `{{ "${Buffer.from(value).toString("base64")}" | base64Decode | toJSON }}`;
   }
 
   bytes(_path: string, _place: string, content: Uint8Array): string {
+    this.isReadable = true;
     return `{{ "${Buffer.from(content).toString("base64")}" | base64Decode }}`;
   }
 

@@ -92,6 +92,8 @@ export class Feed {
     const over = new AbortController();
     const listing = this.#listEvery(relistMs, AbortSignal.any([signal, over.signal])).catch(broken.reject);
     expect(firstFrameMs);
+    const onAbort = (): void => broken.reject(signal.reason);
+    signal.addEventListener("abort", onAbort, { once: true });
     const reading = (async (): Promise<void> => {
       for await (const { Events } of events) {
         expect(silenceMs);
@@ -101,7 +103,7 @@ export class Feed {
     try {
       await Promise.race([reading, broken.promise]);
     } finally {
-      timer?.[Symbol.dispose]();
+      signal.removeEventListener("abort", onAbort);
       over.abort();
       events.destroy();
       await Promise.allSettled([reading, listing]);

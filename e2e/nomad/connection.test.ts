@@ -1,0 +1,111 @@
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type IncomingMessage, type RequestListener } from "node:http";
+import { createServer as createTlsServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Server } from "node:http";
+import { isUnavailable } from "@virtual-kubelet/errdefs";
+import { systemClock } from "@virtual-kubelet/kube-client";
+import { createCertificateAuthority } from "@virtual-kubelet/testing";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { NomadRig } from "./nomad-rig.ts";
+
+const { signal } = new AbortController();
+
+let folder: string;
+let ends: AsyncDisposableStack;
+let seen: IncomingMessage[];
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "vk-nomad-tls-"));
+  ends = new AsyncDisposableStack();
+  ends.defer(() => rmSync(folder, { recursive: true }));
+  seen = [];
+});
+afterEach(() => ends.disposeAsync());
+
+/** Answers everything with an empty list. */
+const handler: RequestListener = (request, response) => {
+  seen.push(request);
+  response.setHeader("content-type", "application/json").end("[]");
+};
+
+async function listen(server: Server, to: number | string): Promise<number> {
+  if (typeof to === "string") server.listen(to);
+  else server.listen(to, "127.0.0.1");
+  await once(server, "listening");
+  ends.defer(async () => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const address = server.address() as AddressInfo | string;
+  return typeof address === "string" ? 0 : address.port;
+}
+
+function put(name: string, text: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+async function ping(config: object): Promise<void> {
+  const rig = ends.use(await NomadRig.open(config));
+  await rig.provider.ping?.(signal);
+}
+
+test("with client certificates both sides know each other, by the name that the configuration says", async () => {
+  const authority = createCertificateAuthority("nomad", systemClock);
+  const server = authority.issue({ commonName: "server.global.nomad", names: ["server.global.nomad"], usages: ["server"] });
+  const client = authority.issue({ commonName: "client.global.nomad", usages: ["client"] });
+  const port = await listen(
+    createTlsServer(
+      { cert: server.certificate, key: server.key, ca: authority.certificate, requestCert: true, rejectUnauthorized: true },
+      handler,
+    ),
+    0,
+  );
+  const address = `https://127.0.0.1:${port}`;
+  const ca = put("ca.pem", authority.certificate);
+  const certificates = { certificate: put("cert.pem", client.certificate), key: put("key.pem", client.key) };
+
+  await ping({ address, tls: { ca, serverName: "server.global.nomad", ...certificates } });
+  await expect(ping({ address, tls: { ca, serverName: "server.global.nomad" } })).rejects.toSatisfy(isUnavailable);
+  await expect(ping({ address, tls: { ca, ...certificates } })).rejects.toSatisfy(isUnavailable);
+  await expect(ping({ address, tls: { serverName: "server.global.nomad", ...certificates } })).rejects.toSatisfy(isUnavailable);
+  await ping({ address, tls: { insecureSkipVerify: true, ...certificates } });
+});
+
+test("a file that is not there is named before anything is asked", async () => {
+  await expect(NomadRig.open({ tls: { ca: "/none/ca.pem" } })).rejects.toThrow(
+    /^tls\.ca of the Nomad provider: read \/none\/ca\.pem: ENOENT/,
+  );
+  await expect(NomadRig.open({ tls: { certificate: "/none/cert.pem" } })).rejects.toThrow(/certificate and key go together/);
+});
+
+test("token, region, namespace and the proxy's password go with every request", async () => {
+  const port = await listen(createServer(handler), 0);
+
+  await ping({ address: `http://127.0.0.1:${port}`, token: "s3cret", region: "eu", namespace: "team", httpAuth: "me:pw" });
+
+  for (const { headers, url } of seen) {
+    const query = new URL(url ?? "", "http://x").searchParams;
+    expect([headers["x-nomad-token"], headers.authorization]).toEqual(["s3cret", `Basic ${Buffer.from("me:pw").toString("base64")}`]);
+    expect([query.get("region"), query.get("namespace")]).toEqual(["eu", "team"]);
+  }
+  expect(seen.length).toBeGreaterThan(0);
+});
+
+test("an agent may be behind a Unix socket", async () => {
+  const path = join(folder, "nomad.sock");
+  await listen(createServer(handler), path);
+
+  await ping({ address: `unix://${path}` });
+});
+
+test("an address that is none is refused with an example", async () => {
+  await expect(NomadRig.open({ address: "nomad:4646" })).rejects.toThrow(
+    'address of the Nomad provider is "nomad:4646"; expected a URL such as http://127.0.0.1:4646',
+  );
+});
