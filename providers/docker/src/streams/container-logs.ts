@@ -2,7 +2,7 @@ import type { ContainerLogOptions, ContainerLogs } from "@virtual-kubelet/core";
 import type { DockerEngine } from "../engine/docker-engine.ts";
 import { inspectForStreams } from "./inspected-container.ts";
 import { framedEntries, terminalEntries } from "./log-entries.ts";
-import type { LogEntry } from "./log-entry.ts";
+import { timeOf, type LogEntry } from "./log-entry.ts";
 import { linesSince, logLines } from "./log-lines.ts";
 import { logQuery, type LogQuery } from "./log-request.ts";
 import { LogWindowFinder, type LogWindow } from "./log-window.ts";
@@ -86,10 +86,7 @@ async function* withoutFirst(
   let left = skip;
   for await (const batch of batches) {
     let at = 0;
-    while (left > 0 && batch[at]?.time === since) {
-      at++;
-      left--;
-    }
+    for (let entry = batch[at]; left > 0 && entry !== undefined && timeOf(entry) === since; entry = batch[++at]) left--;
     if (at < batch.length) left = 0;
     if (at < batch.length) yield at === 0 ? batch : batch.slice(at);
   }

@@ -1,4 +1,4 @@
-import { endsLine, type LogEntry } from "./log-entry.ts";
+import { endsLine, timeOf, type LogEntry } from "./log-entry.ts";
 import { engineTime, isEarlier } from "./log-request.ts";
 
 /** Entries are handed on together up to about that many bytes. */
@@ -16,10 +16,9 @@ export async function* logLines(batches: AsyncIterable<readonly LogEntry[]>): As
     let pieces: Buffer[] = [];
     let bytes = 0;
     for (const entry of batch) {
-      if (isAtStart) pieces.push(Buffer.from(`${entry.time} `, "latin1"));
-      pieces.push(entry.text);
+      pieces.push(isAtStart ? entry.bytes : entry.bytes.subarray(entry.textAt));
       isAtStart = endsLine(entry);
-      bytes += entry.text.length;
+      bytes += entry.bytes.length;
       if (bytes < batchBytes) continue;
       yield Buffer.concat(pieces);
       [pieces, bytes] = [[], 0];
@@ -43,7 +42,7 @@ export async function* linesSince(
       continue;
     }
     const first = batch.findIndex((entry) => {
-      isDue = isAtStart && !isEarlier(engineTime(entry.time), since);
+      isDue = isAtStart && !isEarlier(engineTime(timeOf(entry)), since);
       isAtStart = endsLine(entry);
       return isDue;
     });

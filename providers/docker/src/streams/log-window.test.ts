@@ -1,24 +1,24 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { LogEntry } from "./log-entry.ts";
+import { parseLogEntry, timeOf, type LogEntry } from "./log-entry.ts";
 import { LogWindowFinder, type LogWindow } from "./log-window.ts";
 
 /** Entries of lines, each as the texts of its parts. */
-function entries(lines: readonly (readonly string[])[], timeOf: (index: number) => number = (index) => index): LogEntry[] {
+function entries(lines: readonly (readonly string[])[], nanosOf: (index: number) => number = (index) => index): LogEntry[] {
   return lines
     .flatMap((parts) => parts.map((part, index) => (index === parts.length - 1 ? `${part}\n` : part)))
-    .map((text, index) => ({ time: `2026-11-21T07:20:44.${String(timeOf(index)).padStart(9, "0")}Z`, text: Buffer.from(text) }));
+    .map((text, index) => parseLogEntry(Buffer.from(`2026-11-21T07:20:44.${String(nanosOf(index)).padStart(9, "0")}Z ${text}`)));
 }
 
 /** What an engine would give of the window. */
 function within(log: readonly LogEntry[], window: LogWindow | "all"): string {
   if (window === "all") return text(log);
   const { since, skip, until } = window;
-  return text(log.filter(({ time }) => time >= since && time <= until).slice(skip));
+  return text(log.filter((entry) => timeOf(entry) >= since && timeOf(entry) <= until).slice(skip));
 }
 
 function text(log: readonly LogEntry[]): string {
-  return log.map((entry) => entry.text.toString()).join("");
+  return log.map(({ bytes, textAt }) => bytes.toString("utf8", textAt)).join("");
 }
 
 /** Looks at ever more of the log's last entries. */

@@ -1,4 +1,4 @@
-import { endsLine, type LogEntry } from "./log-entry.ts";
+import { endsLine, timeOf, type LogEntry } from "./log-entry.ts";
 
 /** Where the last lines of a log are, in the engine's words: the entries between two times, without the first few. */
 export interface LogWindow {
@@ -29,7 +29,7 @@ export class LogWindowFinder {
   #starts: LineStart[] = [];
   #lineCount = 0;
   #entryCount = 0;
-  #last: LogEntry | undefined;
+  #last: { readonly time: string; readonly endsLine: boolean } | undefined;
   #twins = 0;
 
   /** @param lines - how many lines are wanted; 1 or more */
@@ -38,14 +38,15 @@ export class LogWindowFinder {
   }
 
   push(entry: LogEntry): void {
-    this.#twins = this.#last?.time === entry.time ? this.#twins + 1 : 0;
-    if (this.#last === undefined || endsLine(this.#last)) {
-      this.#starts.push({ time: entry.time, twins: this.#twins, mayHaveMoreTwins: this.#twins === this.#entryCount });
+    const time = timeOf(entry);
+    this.#twins = this.#last?.time === time ? this.#twins + 1 : 0;
+    if (this.#last?.endsLine !== false) {
+      this.#starts.push({ time, twins: this.#twins, mayHaveMoreTwins: this.#twins === this.#entryCount });
       this.#lineCount++;
       if (this.#starts.length > 2 * this.#lines) this.#starts = this.#starts.slice(-this.#lines);
     }
     this.#entryCount++;
-    this.#last = entry;
+    this.#last = { time, endsLine: endsLine(entry) };
   }
 
   /**
