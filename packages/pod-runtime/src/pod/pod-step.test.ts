@@ -37,8 +37,9 @@ describe("starting", () => {
     expect(rig.status("a").state).toEqual({ waiting: { reason: "PodInitializing" } });
     rig.exit("two", 0);
 
-    expect(rig.open).toEqual(["ensureImage a", "ensureImage b"]);
     expect(rig.status("two")).toMatchObject({ ready: true });
+    rig.answerAll();
+    expect([rig.status("a").ready, rig.status("b").ready]).toEqual([true, true]);
   });
 
   test("waits for a sidecar to be started, not for its end", () => {
@@ -73,21 +74,39 @@ describe("starting", () => {
     expect(rig.status("debug").state).toHaveProperty("terminated.exitCode", 1);
   });
 
-  test("lets main containers wait for the postStart hooks of those before them, and for no longer than they are tried", () => {
-    const lifecycle = { postStart: { exec: { command: ["true"] } } };
-    const rig = new PodRig(podWith({ containers: [init("first"), { ...init("proxy"), lifecycle }, init("app")] }));
+  test("starts main containers in order, each when the one before was started", () => {
+    const rig = new PodRig(podWith({ containers: [init("first"), init("second")] }));
 
     rig.answer(rig.take("createSandbox"));
-    expect(rig.open).toEqual(["ensureImage first", "ensureImage proxy"]);
-    for (const kind of ["ensureImage", "startContainer"] as const) rig.answer(rig.take(kind, "proxy"));
-    expect(rig.open).toEqual(["ensureImage first", "runHook proxy"]);
-    rig.answer(rig.take("runHook"));
-    expect(rig.open).toEqual(["ensureImage first", "ensureImage app"]);
+    expect(rig.open).toEqual(["ensureImage first"]);
+    rig.answer(rig.take("ensureImage"));
+    expect(rig.open).toEqual(["startContainer first"]);
+    rig.answer(rig.take("startContainer"));
 
-    const failing = new PodRig(podWith({ containers: [{ ...init("proxy"), lifecycle }, init("app")] }));
-    failing.answer(failing.take("createSandbox"));
-    failing.send({ ...failing.take("ensureImage", "proxy"), kind: "imageFailed", reason: "ErrImagePull", message: "no" });
-    expect(failing.open).toEqual(["ensureImage app"]);
+    expect(rig.open).toEqual(["ensureImage second"]);
+  });
+
+  test("lets main containers wait for the postStart hooks of those before them", () => {
+    const lifecycle = { postStart: { exec: { command: ["true"] } } };
+    const rig = new PodRig(podWith({ containers: [{ ...init("proxy"), lifecycle }, init("app")] }));
+
+    for (const kind of ["createSandbox", "ensureImage", "startContainer"] as const) rig.answer(rig.take(kind));
+    expect(rig.open).toEqual(["runHook proxy"]);
+    rig.answer(rig.take("runHook"));
+
+    expect(rig.open).toEqual(["ensureImage app"]);
+  });
+
+  test("lets no main container wait for one that cannot be started, or waits to be started again", () => {
+    const rig = new PodRig(podWith({ containers: [init("first"), init("second")] }));
+    rig.answer(rig.take("createSandbox"));
+
+    rig.send({ ...rig.take("ensureImage", "first"), kind: "imageFailed", reason: "ErrImagePull", message: "no" });
+    expect(rig.open).toEqual(["ensureImage second"]);
+    rig.answerAll();
+    rig.exit("second", 1);
+
+    expect(rig.open).toEqual(["ensureImage second"]);
   });
 
   test("does not show a container as running before its postStart hook is through", () => {

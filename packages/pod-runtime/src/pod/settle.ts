@@ -170,8 +170,9 @@ class Draft {
   }
 
   /**
-   * Init containers one after another, sidecars in their turn, the main ones together, but after the postStart hooks of those
-   * before them; ephemeral ones wait for nobody.
+   * Init containers one after another, sidecars in their turn, then the main ones in order, each as soon as the one before was
+   * started or has failed to be; ephemeral ones wait for nobody.
+   * Source: SyncPod in kubernetes v1.36.3 pkg/kubelet/kuberuntime/kuberuntime_manager.go.
    */
   startContainers(): void {
     if (this.#state.stage.kind !== "up" || this.#state.ending) return;
@@ -181,14 +182,14 @@ class Draft {
       // A sidecar that was started once is started again at any time.
       if (entry.planned.role !== "init" || !entry.record.isInitialized) this.#begin(entry);
       if (entry.planned.role !== "main" && !entry.record.isInitialized) return;
-      if (entry.planned.role === "main" && this.#holdsBack(entry.planned)) return;
+      if (entry.planned.role === "main" && this.#isBeingStarted(entry.planned)) return;
     }
   }
 
-  /** A hook that is still to come through, or to fail. Some proxies let their pod wait for them by it. */
-  #holdsBack({ name, container }: PlannedContainer): boolean {
-    const kind = this.#state.containers.get(name)?.life.kind ?? "idle";
-    return container.lifecycle?.postStart !== undefined && ["idle", "pulling", "starting", "postStart"].includes(kind);
+  /** With its postStart hook, by which some proxies let their pod wait for them. A start that has failed is not waited for. */
+  #isBeingStarted({ name }: PlannedContainer): boolean {
+    const kind = this.#state.containers.get(name)?.life.kind;
+    return kind === "pulling" || kind === "starting" || kind === "postStart";
   }
 
   #begin({ planned, record }: Entry): void {
