@@ -2,11 +2,14 @@ import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { runProgram } from "../cli.ts";
 import { testContext } from "../test-support/test-context.ts";
 // Loaded before a test's time runs.
 import "../plan/admit-pods.ts";
+
+// Each plan starts an API server in memory, which a busy machine takes its time for.
+vi.setConfig({ testTimeout: 30_000 });
 
 let folder: string;
 
