@@ -1,0 +1,80 @@
+import { VirtualNode } from "@virtual-kubelet/core";
+import { startApiServer } from "@virtual-kubelet/embedded-apiserver";
+import { createKubeClient, resources, type KubeClient } from "@virtual-kubelet/kube-client";
+import { provider } from "@virtual-kubelet/provider-nomad";
+import { eventually } from "@virtual-kubelet/testing";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { startFakeNomad, type FakeNomad } from "./fake/start-fake-nomad.ts";
+
+const { signal } = new AbortController();
+const soon = { timeoutMs: 30_000, intervalMs: 100 };
+
+let ends: AsyncDisposableStack;
+let nomad: FakeNomad;
+let client: KubeClient;
+
+beforeEach(async () => {
+  ends = new AsyncDisposableStack();
+  nomad = ends.use(await startFakeNomad());
+  client = createKubeClient(ends.use(await startApiServer({ listen: false })).transport());
+});
+afterEach(() => ends.disposeAsync());
+
+function start(config: object = {}): void {
+  const node = new VirtualNode({
+    client,
+    provider,
+    providerConfig: { address: nomad.address, purgeAfter: "0", ...config },
+    node: { name: "n1", instance: { identity: "n1" }, pingIntervalMs: 500 },
+  });
+  const stop = new AbortController();
+  const running = node.run(stop.signal);
+  ends.defer(() => {
+    stop.abort();
+    return running;
+  });
+}
+
+/** Status and message of the node's Ready condition. */
+async function ready(): Promise<{ readonly status?: string | undefined; readonly message?: string | undefined }> {
+  const { status } = await client.get(resources.nodes, { name: "n1" }, { signal });
+  return status?.conditions?.find(({ type }) => type === "Ready") ?? {};
+}
+
+test.each<[string, FakeNomad["fault"], RegExp]>([
+  ["Nomad is away", () => "drop", /does not answer/],
+  ["Nomad has no leader", () => ({ status: 500, text: "No cluster leader" }), /No cluster leader/],
+  ["the token is refused", () => ({ status: 403, text: "Permission denied" }), /Permission denied; check the ACL token/],
+])("while %s at the start the node is not ready and says why; it is when that is over, and a pod runs", async (_name, fault, reason) => {
+  nomad.fault = fault;
+  start();
+  await eventually(async () => {
+    const condition = await ready();
+    expect(condition.status).toBe("False");
+    expect(condition.message).toMatch(reason);
+  }, soon);
+  nomad.fault = undefined;
+  await eventually(async () => expect((await ready()).status).toBe("True"), soon);
+
+  const spec = {
+    nodeName: "n1",
+    restartPolicy: "Never",
+    automountServiceAccountToken: false,
+    containers: [{ name: "main", image: "busybox", command: ["sh", "-c", "exit 3"] }],
+  };
+  await client.create(resources.pods, { metadata: { namespace: "default", name: "p" }, spec }, { signal });
+  await eventually(async () => {
+    const { status } = await client.get(resources.pods, { namespace: "default", name: "p" }, { signal });
+    expect([status?.phase, status?.containerStatuses?.[0]?.state?.terminated?.exitCode]).toEqual(["Failed", 3]);
+  }, soon);
+});
+
+test("a node whose token ends is not ready, its pods stay as they were, and it is ready with another token", async () => {
+  nomad.tokens = new Set(["old"]);
+  start({ token: "old" });
+  await eventually(async () => expect((await ready()).status).toBe("True"), soon);
+  nomad.tokens = new Set(["new"]);
+  await eventually(async () => expect((await ready()).status).toBe("False"), soon);
+  nomad.tokens = new Set(["old", "new"]);
+  await eventually(async () => expect((await ready()).status).toBe("True"), soon);
+});
