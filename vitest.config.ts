@@ -27,7 +27,9 @@ const config: ViteUserConfig = defineConfig({
             "tools/**/*.test.ts",
             "e2e/kubernetes/*.test.ts",
           ],
-          testTimeout: 5_000,
+          // Milliseconds are enough; a busy machine, and processes that some of them start, take their time.
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
         },
       },
       {

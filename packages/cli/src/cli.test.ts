@@ -58,7 +58,10 @@ test("version says what the program is made of", async () => {
 });
 
 test("providers are listed, and looked up by name", async () => {
-  expect(await program("providers")).toMatchObject({ code: 0, out: `${names.join("\n")}\n` });
+  expect(await program("providers")).toMatchObject({
+    code: 0,
+    out: `${builtInProviders.map(({ name, aliases }) => [name, ...aliases].join(" ")).join("\n")}\n`,
+  });
   expect(await program("providers mock")).toMatchObject({ code: 0, out: "mock\n" });
   expect(await program("providers mok")).toEqual({ code: 1, out: "", err: "virtual-kubelet: no such provider mok; did you mean mock?\n" });
   expect(JSON.parse((await program("providers -o json")).out)).toMatchObject(names.map((name) => ({ name })));
@@ -84,7 +87,7 @@ test.for<[line: string, code: number, message: string]>([
   [
     "run --provider mok",
     78,
-    `--provider: "mok": expected a built-in provider (${names.join(", ")}), an installed npm package, or the path of a module; did you mean mock?`,
+    `--provider: "mok": expected a built-in provider (${builtInProviders.flatMap(({ name, aliases }) => [name, ...aliases]).join(", ")}), an installed npm package, or the path of a module; did you mean mock?`,
   ],
   ["run --provider ./no.ts", 78, '--provider: "./no.ts": not there, expected the path of a module'],
   ["run --provider mock --provider-config no.json", 78, '--provider-config: "no.json": not there, expected a file that can be read'],
