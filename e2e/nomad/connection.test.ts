@@ -1,11 +1,10 @@
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer, type IncomingMessage, type RequestListener } from "node:http";
+import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Server } from "node:http";
 import { isUnavailable } from "@virtual-kubelet/errdefs";
 import { systemClock } from "@virtual-kubelet/kube-client";
 import { createCertificateAuthority } from "@virtual-kubelet/testing";
