@@ -74,11 +74,16 @@ function everywhere(): readonly ImageFile[] {
   ];
 }
 
+/** Over nc, as Debian's static wget cannot look up addresses in an image that holds nothing else. */
 const curl = `#!/bin/busybox sh
 seconds=30
 while [ $# -gt 1 ]; do
   case "$1" in --connect-timeout | --max-time | -m) seconds=$2; shift ;; esac
   shift
 done
-exec wget -q -T "$seconds" -O - "$1"
+rest=\${1#http://}
+address=\${rest%%/*}
+port=\${address##*:}
+[ "$port" = "$address" ] && port=80
+printf 'GET /%s HTTP/1.0\\r\\nHost: %s\\r\\n\\r\\n' "\${rest#*/}" "$address" | nc -w "$seconds" "\${address%:*}" "$port" | sed '1,/^\\r*$/d'
 `;
