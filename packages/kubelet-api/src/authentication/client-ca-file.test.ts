@@ -7,6 +7,9 @@ import { RecordingLogger } from "../test-support/recording-logger.ts";
 import { TestAuthority } from "../test-support/test-authority.ts";
 import { openClientCaFile } from "./client-ca-file.ts";
 
+/** For files, which take longer on a busy machine. */
+const patient = { timeout: 30_000 };
+
 let directory = "";
 
 beforeEach(async () => {
@@ -32,12 +35,12 @@ test("a file's authority counts, and another one that takes its place; what is n
 
   await writeFile(path, "nothing");
   await clock.advance(5_000);
-  await vi.waitFor(() => expect(logger.warnings).toEqual(["the client CA cannot be read again; the one before stays"]));
+  await vi.waitFor(() => expect(logger.warnings).toEqual(["the client CA cannot be read again; the one before stays"]), patient);
   expect(ca.current()).toBe(first);
   await writeFile(path, `${first}${second}`);
   await clock.advance(5_000);
 
-  await vi.waitFor(() => expect(ca.current()).toBe(`${first}${second}`));
+  await vi.waitFor(() => expect(ca.current()).toBe(`${first}${second}`), patient);
   expect(changes).toBe(1);
   stop.abort();
   await running;

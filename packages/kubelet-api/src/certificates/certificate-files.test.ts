@@ -36,7 +36,7 @@ async function rig(pair: KeyPair) {
   /** Reading files takes real time, of which the fake clock knows nothing. */
   const look = async (check: () => void): Promise<void> => {
     await clock.advance(5_000);
-    await vi.waitFor(check);
+    await vi.waitFor(check, { timeout: 30_000 });
   };
   return { source, logger, write, look, changes: () => changes };
 }

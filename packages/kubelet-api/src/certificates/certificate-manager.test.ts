@@ -78,7 +78,7 @@ async function rig(given: Given = {}) {
 }
 
 /** Keys are made in real time, of which the fake clock knows nothing. */
-const soon = (check: () => void | Promise<void>): Promise<void> => vi.waitFor(check, { timeout: 2_000, interval: 5 });
+const soon = (check: () => void | Promise<void>): Promise<void> => vi.waitFor(check, { timeout: 30_000, interval: 5 });
 
 const requests = (api: FakeApi): CertificateSigningRequest[] => api.created as CertificateSigningRequest[];
 
