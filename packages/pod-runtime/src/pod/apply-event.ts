@@ -1,5 +1,16 @@
-import { instanceOf, isLive, newContainer, type ContainerRecord } from "./container-life.ts";
-import { afterEnd, afterStart, beginStop, nowRunning, retryMs, stopEffect, warning, type ContainerContext } from "./container-step.ts";
+import { begunAnew, instanceOf, isLive, newContainer, type ContainerRecord } from "./container-life.ts";
+import {
+  afterEnd,
+  afterStart,
+  beginStop,
+  nowRunning,
+  podName,
+  retryMs,
+  stopEffect,
+  warning,
+  type ContainerContext,
+} from "./container-step.ts";
+import { hookFailure } from "./hook-failure.ts";
 import type { Instant } from "./instant.ts";
 import type { PodEffect, Step } from "./pod-effect.ts";
 import type { PodEvent } from "./pod-event.ts";
@@ -58,7 +69,7 @@ function withPod(state: PodState, { pod }: Of<"updated">): PodState {
     const record = held.resize?.retryAtMs === undefined ? held : { ...held, resize: undefined };
     if (before.get(name) === specHash) return [name, record];
     const isBegun = record.life.kind === "waiting" || record.life.kind === "pulling";
-    return [name, { ...record, crashBackoff: undefined, pullBackoff: undefined, life: isBegun ? { kind: "idle" } : record.life }];
+    return [name, { ...(isBegun ? begunAnew(record) : record), crashBackoff: undefined, pullBackoff: undefined }];
   });
   return { ...state, plan, containers: new Map(containers) };
 }
@@ -184,13 +195,15 @@ function hookEnded(record: ContainerRecord, event: Of<"hookEnded">, context: Con
   const { life } = record;
   const { planned, now } = context;
   if (event.hook === "preStop" && life.kind === "preStop") {
-    const failed = event.error === undefined ? [] : [warning("FailedPreStopHook", `PreStopHook failed: ${event.error}`, planned)];
+    const failed = event.error === undefined ? [] : [warning("FailedPreStopHook", "PreStopHook failed", planned)];
     return { state: { ...record, life: { ...life, kind: "stopping" } }, effects: [...failed, stopEffect(planned, life, now)] };
   }
   if (event.hook !== "postStart" || life.kind !== "postStart") return { state: record, effects: [] };
   if (event.error === undefined) return { state: nowRunning(record, life.instance, planned), effects: [] };
-  const stop = beginStop(record, stopWish("postStart", "FailedPostStartHook", context), context);
-  return { state: stop.state, effects: [warning("FailedPostStartHook", `PostStartHook failed: ${event.error}`, planned), ...stop.effects] };
+  const trouble = { reason: "PostStartHookError", message: hookFailure(event.error, context) };
+  const stop = beginStop({ ...record, trouble }, stopWish("postStart", "FailedPostStartHook", context), context);
+  // What the hook wrote may be secret: events do not have it, as with a kubelet.
+  return { state: stop.state, effects: [warning("FailedPostStartHook", "PostStartHook failed", planned), ...stop.effects] };
 }
 
 function probed(record: ContainerRecord, event: Of<"probed">, context: ContainerContext): Step<ContainerRecord> {

@@ -51,8 +51,15 @@ export type ContainerLife =
       /** When the runtime has failed to stop it: when to try again. */
       readonly retryAtMs?: number | undefined;
     }
-  | { readonly kind: "waiting"; readonly reason: string; readonly message: string; readonly untilMs: number; readonly sinceMs: number }
+  | ({ readonly kind: "waiting"; readonly untilMs: number; readonly sinceMs: number } & Trouble)
   | { readonly kind: "ended" };
+
+/** Why a container does not run, as its status shows it. */
+export interface Trouble {
+  /** A waiting reason: `ErrImagePull`, `CrashLoopBackOff`, `PostStartHookError`, … */
+  readonly reason: string;
+  readonly message: string;
+}
 
 /** A back-off that doubles. */
 export interface BackoffRecord {
@@ -95,6 +102,8 @@ export interface ContainerRecord {
   readonly resources?: Resources | undefined;
   /** A change of {@link resources} that is under way, or has failed and is tried again. */
   readonly resize?: PendingResize | undefined;
+  /** What held up the newest try; it goes on being shown until a start has come through. */
+  readonly trouble?: Trouble | undefined;
   readonly crashBackoff?: BackoffRecord | undefined;
   readonly pullBackoff?: BackoffRecord | undefined;
 }
@@ -105,6 +114,26 @@ export const newContainer: ContainerRecord = { life: { kind: "idle" }, attempt: 
 /** The instance that the runtime runs, if it runs one. */
 export function instanceOf(life: ContainerLife): RunningInstance | undefined {
   return "instance" in life ? life.instance : undefined;
+}
+
+/** Whether it runs, and its postStart hook is through. Nobody is told before of one that does. */
+export function isUp(life: ContainerLife): life is Extract<ContainerLife, { readonly isReady: boolean }> {
+  return "isReady" in life && !("why" in life && life.why === "postStart");
+}
+
+/**
+ * Why a container is shown as waiting, if that is known: as a kubelet does, also while it is being tried again.
+ * Source: reasonCache of kubernetes v1.36.3 pkg/kubelet/reason_cache.go.
+ */
+export function troubleOf({ life, trouble }: ContainerRecord): Trouble | undefined {
+  if (life.kind === "waiting") return life;
+  return life.kind === "ended" || isUp(life) ? undefined : trouble;
+}
+
+/** A container that is to be begun, whatever held it up before. */
+export function begunAnew(record: ContainerRecord): ContainerRecord {
+  const held = troubleOf(record);
+  return { ...record, life: { kind: "idle" }, trouble: held && { reason: held.reason, message: held.message } };
 }
 
 /** Whether something of the container is at work in the runtime: it runs, or is being started. */

@@ -110,7 +110,7 @@ export function nowRunning(
     isStarted,
     isReady: isStarted && planned.container.readinessProbe === undefined,
   };
-  return { ...record, life, isInitialized: record.isInitialized || (planned.role === "sidecar" && isStarted) };
+  return { ...record, life, trouble: undefined, isInitialized: record.isInitialized || (planned.role === "sidecar" && isStarted) };
 }
 
 /** Why and until when a container is stopped. */

@@ -9,7 +9,7 @@ import {
   type ProviderPodStatus,
 } from "@virtual-kubelet/core";
 import { rfc3339 } from "@virtual-kubelet/kube-client";
-import { instanceOf, isLive, newContainer, type ContainerRecord, type Termination } from "./container-life.ts";
+import { instanceOf, isLive, isUp, newContainer, troubleOf, type ContainerRecord, type Termination } from "./container-life.ts";
 import type { ContainerRole, PlannedContainer } from "./pod-plan.ts";
 import type { PodState } from "./pod-state.ts";
 
@@ -66,7 +66,7 @@ function containerStatus(state: PodState, planned: PlannedContainer, scheme: str
   const { life } = record;
   const shown = shownState(state, record, scheme);
   const last = shown.terminated ? record.previousTermination : record.lastTermination;
-  const isShown = shown.running !== undefined && "isReady" in life;
+  const isShown = isUp(life);
   const id = shown.running ? instanceOf(life)?.id : record.lastTermination?.id;
   return {
     name: planned.name,
@@ -101,14 +101,14 @@ function volumeMounts({ container: { volumeMounts: mounts } }: PlannedContainer)
 
 /** A start that has not come through yet counts for nothing. */
 function restartCount({ life, attempt }: ContainerRecord): number {
-  return Math.max(0, life.kind === "starting" || life.kind === "postStart" ? attempt - 1 : attempt);
+  return Math.max(0, isLive(life) && !isUp(life) ? attempt - 1 : attempt);
 }
 
-/** A container is not shown as running before its postStart hook is through, as with a kubelet. */
 function shownState(state: PodState, record: ContainerRecord, scheme: string): ContainerState {
   const { life, lastTermination } = record;
-  if ("isReady" in life) return { running: { startedAt: rfc3339(life.instance.startedAtMs) } };
-  if (life.kind === "waiting") return { waiting: { reason: life.reason, message: life.message } };
+  if (isUp(life)) return { running: { startedAt: rfc3339(life.instance.startedAtMs) } };
+  const trouble = troubleOf(record);
+  if (trouble) return { waiting: { reason: trouble.reason, message: trouble.message } };
   if (lastTermination) return { terminated: terminated(lastTermination, scheme) };
   const hasInit = (state.plan.pod.spec?.initContainers?.length ?? 0) > 0;
   return { waiting: { reason: hasInit ? "PodInitializing" : "ContainerCreating" } };

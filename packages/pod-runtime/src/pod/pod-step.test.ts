@@ -208,6 +208,67 @@ describe("failing", () => {
     expect(rig.status("app").restartCount).toBe(3);
   });
 
+  test("kills a container whose postStart hook fails, says so, and restarts it with back-off", () => {
+    const rig = new PodRig(
+      podWith({ containers: [{ ...init("proxy"), lifecycle: { postStart: { exec: { command: ["set", "up"] } } } }, init("app")] }),
+    );
+    const failHook = (): void => {
+      for (const kind of ["ensureImage", "startContainer"] as const) rig.answer(rig.take(kind, "proxy"));
+      rig.send({ ...rig.take("runHook"), kind: "hookEnded", error: `command 'set up' exited with 1, message: "no"` });
+    };
+    const message = `Exec lifecycle hook ([set up]) for Container "proxy" in Pod "web_default(u1)" failed - error: command 'set up' exited with 1, message: "no"`;
+    const waiting = { reason: "PostStartHookError", message };
+    rig.answer(rig.take("createSandbox"));
+
+    failHook();
+    expect(rig.events).toContain("FailedPostStartHook: PostStartHook failed");
+    expect(rig.events).toContain("Killing: FailedPostStartHook");
+    expect(rig.open).toEqual(["stopContainer proxy"]);
+    expect(rig.status("proxy")).toMatchObject({ state: { waiting }, started: false, restartCount: 0 });
+    rig.answer(rig.take("stopContainer"));
+    expect(rig.status("proxy")).toMatchObject({ state: { waiting }, lastState: { terminated: { exitCode: 143 } }, restartCount: 0 });
+
+    failHook();
+    rig.answer(rig.take("stopContainer"));
+    expect(rig.status("proxy")).toMatchObject({ state: { waiting: { reason: "CrashLoopBackOff" } }, restartCount: 1 });
+    expect(rig.open).toEqual(["ensureImage app"]);
+  });
+
+  test("leaves a container that is never restarted terminated by its failed postStart hook", () => {
+    const lifecycle = { postStart: { httpGet: { path: "/up", port: 80 } } };
+    const rig = new PodRig(podWith({ restartPolicy: "Never", containers: [{ ...init("app"), lifecycle }] }));
+    for (const kind of ["createSandbox", "ensureImage", "startContainer"] as const) rig.answer(rig.take(kind));
+
+    rig.send({ ...rig.take("runHook"), kind: "hookEnded", error: "no answer" });
+    expect(rig.status("app").state?.waiting?.message).toMatch(/^HTTP lifecycle hook \(\/up\) for .* - error: no answer$/);
+    rig.answerAll();
+
+    expect(rig.status("app").state).toHaveProperty("terminated.exitCode", 143);
+    expect(rig.report.phase).toBe("Failed");
+  });
+
+  test("goes on showing what holds a container up while it is tried again, until it runs", () => {
+    const rig = new PodRig(podWith({}));
+    rig.answerAll();
+    rig.exit("app", 1);
+    rig.answerAll();
+    rig.exit("app", 1);
+    const crashed = rig.status("app");
+    expect(crashed.state).toHaveProperty("waiting.reason", "CrashLoopBackOff");
+
+    rig.pass(10_000);
+    expect(rig.open).toEqual(["ensureImage app"]);
+    expect(rig.status("app")).toEqual(crashed);
+    rig.answer(rig.take("ensureImage"));
+    expect(rig.status("app").state).toEqual(crashed.state);
+    rig.answer(rig.take("startContainer"));
+    expect(rig.status("app").state).toHaveProperty("running");
+    rig.pass(700_000);
+    rig.exit("app", 0);
+
+    expect(rig.status("app").state, "of an earlier run").toHaveProperty("terminated.exitCode", 0);
+  });
+
   test("ends the pod when an init container fails for good", () => {
     const rig = new PodRig(podWith({ restartPolicy: "Never", initContainers: [sidecar("proxy"), init("one")] }));
 

@@ -1,4 +1,4 @@
-import { isLive, newContainer, type ContainerRecord } from "./container-life.ts";
+import { begunAnew, isLive, isUp, newContainer, type ContainerRecord } from "./container-life.ts";
 import { beginStop, stopEffect, warning, type ContainerContext } from "./container-step.ts";
 import type { Instant } from "./instant.ts";
 import type { PodEffect, Step } from "./pod-effect.ts";
@@ -67,7 +67,7 @@ class Draft {
       if (this.#state.ending) {
         if (life.kind === "idle" || life.kind === "pulling" || life.kind === "waiting")
           this.#set(planned, { ...record, life: { kind: "ended" } });
-      } else if (life.kind === "waiting" && life.untilMs <= nowMs) this.#set(planned, { ...record, life: { kind: "idle" } });
+      } else if (life.kind === "waiting" && life.untilMs <= nowMs) this.#set(planned, begunAnew(record));
       else if (life.kind === "waiting" && life.reason === "ErrImagePull" && life.sinceMs + pullErrorShownMs <= nowMs) {
         const message = `Back-off pulling image "${planned.container.image}"`;
         this.#set(planned, {
@@ -186,10 +186,13 @@ class Draft {
     }
   }
 
-  /** With its postStart hook, by which some proxies let their pod wait for them. A start that has failed is not waited for. */
+  /**
+   * With its postStart hook, by which some proxies let their pod wait for them, and the end of one whose hook has failed. A start
+   * that has failed otherwise is not waited for.
+   */
   #isBeingStarted({ name }: PlannedContainer): boolean {
-    const kind = this.#state.containers.get(name)?.life.kind;
-    return kind === "pulling" || kind === "starting" || kind === "postStart";
+    const { life } = this.#state.containers.get(name) ?? newContainer;
+    return life.kind === "pulling" || (isLive(life) && !isUp(life));
   }
 
   #begin({ planned, record }: Entry): void {

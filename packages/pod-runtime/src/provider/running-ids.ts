@@ -1,6 +1,6 @@
 import type { PodRef } from "@virtual-kubelet/core";
 import { NotFoundError } from "@virtual-kubelet/errdefs";
-import { instanceOf, newContainer, type ContainerRecord } from "../pod/container-life.ts";
+import { instanceOf, newContainer, troubleOf, type ContainerRecord } from "../pod/container-life.ts";
 import type { PodState } from "../pod/pod-state.ts";
 
 /**
@@ -13,7 +13,7 @@ export function loggedId(state: PodState, container: string, previous: boolean):
   const record = recordOf(state, container);
   const { life, lastTermination, previousTermination } = record;
   const running = instanceOf(life)?.id;
-  const isBetween = life.kind === "waiting";
+  const isBetween = troubleOf(record) !== undefined;
   const current = running ?? lastTermination?.id;
   const before = running !== undefined || isBetween ? lastTermination?.id : previousTermination?.id;
   const id = previous ? before : current;

@@ -232,7 +232,7 @@ export class EffectRunner {
   }
 
   async #runHook({ container, id, hook, timeoutMs }: EffectOf<"runHook">, state: PodState): Promise<void> {
-    const { runtime, clock, send, podIP } = this.#options;
+    const { runtime, clock, send, podIP, logger } = this.#options;
     const planned = plannedOf(state, container);
     const spec = planned.container.lifecycle?.[hook];
     const { signal, end, abort } = this.#open(this.#hooks, container);
@@ -241,7 +241,9 @@ export class EffectRunner {
       if (spec) await runHook(spec, { runtime, id, container: planned.container, podIP: podIP(state), clock }, signal);
       send({ kind: "hookEnded", container, id, hook });
     } catch (error) {
-      if (!this.#options.signal.aborted) send({ kind: "hookEnded", container, id, hook, error: messageOf(error) });
+      if (this.#options.signal.aborted) return;
+      logger.debug({ container, hook, err: error }, "a hook has failed");
+      send({ kind: "hookEnded", container, id, hook, error: messageOf(error) });
     } finally {
       end();
     }

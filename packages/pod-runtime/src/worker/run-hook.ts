@@ -15,7 +15,8 @@ export type HookSpec = NonNullable<NonNullable<DeepReadonly<Container>["lifecycl
 export async function runHook(hook: HookSpec, target: ProbeTarget & { readonly clock: Clock }, signal: AbortSignal): Promise<void> {
   if (hook.exec) {
     const { exitCode, output } = await execCapture(target.runtime, target.id, { command: hook.exec.command ?? [], signal });
-    if (exitCode !== 0) throw new Error(`command '${(hook.exec.command ?? []).join(" ")}' exited with ${exitCode}: ${output}`);
+    if (exitCode !== 0)
+      throw new Error(`command '${(hook.exec.command ?? []).join(" ")}' exited with ${exitCode}, message: ${JSON.stringify(output)}`);
   } else if (hook.httpGet) {
     const { isSuccess, output } = await httpCheck({ url: httpUrl(hook.httpGet, target), headers: hook.httpGet.httpHeaders ?? [] }, signal);
     if (!isSuccess) throw new Error(output);
