@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { cpuStatsOf, networkStatsOf, nextCpuSample, tryParseStats, type EngineStats } from "./engine-stats.ts";
+import { networkStatsOf, tryParseStats } from "./engine-stats.ts";
 
 const hostMemoryBytes = 25_276_510_208;
 const counters = { rx_bytes: 1000, rx_packets: 9, rx_errors: 1, rx_dropped: 0, tx_bytes: 500, tx_packets: 4, tx_errors: 2, tx_dropped: 0 };
@@ -22,13 +22,6 @@ const v2 = {
   ...v1,
   memory_stats: { usage: 5_000_000, limit: 64_000_000, stats: { inactive_file: 1_500_000, anon: 200_000, pgfault: 70, pgmajfault: 1 } },
 };
-
-function statsAt(seconds: number, cpuNanoSeconds: number): EngineStats {
-  const read = new Date(Date.UTC(2026, 0, 1) + seconds * 1000).toISOString();
-  const stats = tryParseStats({ ...v1, read, cpu_stats: { cpu_usage: { total_usage: cpuNanoSeconds } } }, { hostMemoryBytes });
-  if (stats === undefined) throw new Error("no stats");
-  return stats;
-}
 
 test("memory is read from version 1 of control groups; the host's whole memory is no limit", () => {
   expect(tryParseStats(v1, { hostMemoryBytes })?.memory).toEqual({
@@ -63,26 +56,6 @@ test("a container that does not run is not measured", () => {
 
   expect(tryParseStats(stopped, { hostMemoryBytes })).toBeUndefined();
   expect(tryParseStats({ ...v1, memory_stats: {} }, { hostMemoryBytes })).toBeUndefined();
-});
-
-test("the rate comes of two measurements, and stays where they are too near to each other", () => {
-  const first = nextCpuSample(undefined, statsAt(0, 1_000_000_000));
-  const second = nextCpuSample(first, statsAt(10, 6_000_000_000));
-  const soonAfter = nextCpuSample(second, statsAt(10.2, 6_500_000_000));
-
-  expect(first.usageNanoCores).toBeUndefined();
-  expect(second.usageNanoCores).toBe(500_000_000);
-  expect(soonAfter).toBe(second);
-  expect(cpuStatsOf(statsAt(10.2, 6_500_000_000), soonAfter)).toMatchObject({
-    usageCoreNanoSeconds: 6_500_000_000,
-    usageNanoCores: 500_000_000,
-  });
-});
-
-test("a container that began anew has no rate yet", () => {
-  const before = nextCpuSample(undefined, statsAt(0, 9_000_000_000));
-
-  expect(nextCpuSample(before, statsAt(10, 1_000_000)).usageNanoCores).toBeUndefined();
 });
 
 test("traffic is that of the first interface, and of all; none on the host's network", () => {

@@ -1,4 +1,4 @@
-import type { CpuStats, MemoryStats, NetworkStats } from "@virtual-kubelet/core";
+import type { MemoryStats, NetworkStats } from "@virtual-kubelet/core";
 import { z } from "zod";
 
 /** What a container uses, as the engine counts it. */
@@ -65,30 +65,6 @@ export function tryParseStats(answer: unknown, { hostMemoryBytes }: { readonly h
     })),
     processes: pids?.current,
   };
-}
-
-/** A measurement of a processor's use, to be compared with the next. */
-export interface CpuSample {
-  readonly atMs: number;
-  readonly cpuNanoSeconds: number;
-  readonly usageNanoCores: number | undefined;
-}
-
-/** Measurements nearer to each other than that say little: the rate stays what it was. */
-const minSpanMs = 1000;
-
-/** Billionths of a core between two measurements; `undefined` for the first one. */
-export function nextCpuSample(last: CpuSample | undefined, { time, cpuNanoSeconds }: EngineStats): CpuSample {
-  const atMs = Date.parse(time);
-  if (last === undefined || cpuNanoSeconds < last.cpuNanoSeconds) return { atMs, cpuNanoSeconds, usageNanoCores: undefined };
-  const spanMs = atMs - last.atMs;
-  if (spanMs < minSpanMs) return last;
-  return { atMs, cpuNanoSeconds, usageNanoCores: Math.round(((cpuNanoSeconds - last.cpuNanoSeconds) / spanMs) * 1000) };
-}
-
-/** The processor's figures as a summary has them. */
-export function cpuStatsOf({ time, cpuNanoSeconds }: EngineStats, { usageNanoCores }: CpuSample): CpuStats {
-  return { time, usageCoreNanoSeconds: cpuNanoSeconds, usageNanoCores };
 }
 
 /** Traffic of a pod: that of its first interface, and of all. `undefined` where it has none of its own. */

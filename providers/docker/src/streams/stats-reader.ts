@@ -4,23 +4,19 @@ import { labelNames } from "@virtual-kubelet/pod-runtime";
 import { stat } from "node:fs/promises";
 import { z } from "zod";
 import type { DockerEngine } from "../engine/docker-engine.ts";
-import { cpuStatsOf, networkStatsOf, nextCpuSample, tryParseStats, type CpuSample, type EngineStats } from "./engine-stats.ts";
+import { networkStatsOf, tryParseStats, type EngineStats } from "./engine-stats.ts";
 import { inspectForStreams, type InspectedContainer } from "./inspected-container.ts";
 import { LayerSizes } from "./layer-sizes.ts";
 
 const infoSchema = z.object({ MemTotal: z.number().default(0) });
 
-/** Containers that are remembered; whoever was not asked for longest is forgotten. */
-const maxRemembered = 5000;
-
 /**
- * Measures containers, at once and one by one: the engine's own figures over two measurements take it two seconds. The
- * rate of a processor's use comes from the measurement before.
+ * Measures containers, at once and one by one: the engine's own rates over two measurements take it two seconds. Who
+ * measures again makes the rate.
  */
 export class StatsReader implements AsyncDisposable {
   readonly #engine: DockerEngine;
   readonly #layers: LayerSizes;
-  readonly #samples = new Map<string, CpuSample>();
 
   /** The engine's whole memory, which is no limit of a container; undefined until it is known. */
   #memoryBytes: number | undefined;
@@ -34,12 +30,10 @@ export class StatsReader implements AsyncDisposable {
   async container(id: string, signal: AbortSignal): Promise<ContainerStats> {
     const [inspected, stats] = await Promise.all([inspectForStreams(this.#engine, id, signal), this.#measure(id, signal)]);
     if (!inspected.isRunning || stats === undefined) throw new NotFoundError(`measure container ${id}: it does not run`);
-    const sample = nextCpuSample(this.#samples.get(id), stats);
-    this.#remember(id, sample);
     return {
       name: inspected.labels[labelNames.container] ?? id,
       startTime: inspected.startedAt,
-      cpu: cpuStatsOf(stats, sample),
+      cpu: { time: stats.time, usageCoreNanoSeconds: stats.cpuNanoSeconds },
       memory: { time: stats.time, ...stats.memory },
       rootfs: this.#layers.get(id, stats.time),
       logs: await logStats(inspected, stats.time),
@@ -63,13 +57,6 @@ export class StatsReader implements AsyncDisposable {
     const answer = await this.#engine.json({ method: "GET", path: `/containers/${encodeURIComponent(id)}/stats`, query }, signal);
     this.#memoryBytes ??= infoSchema.parse(await this.#engine.json({ method: "GET", path: "/info" }, signal)).MemTotal;
     return tryParseStats(answer, { hostMemoryBytes: this.#memoryBytes });
-  }
-
-  #remember(id: string, sample: CpuSample): void {
-    this.#samples.delete(id);
-    this.#samples.set(id, sample);
-    const [oldest] = this.#samples.keys();
-    if (this.#samples.size > maxRemembered && oldest !== undefined) this.#samples.delete(oldest);
   }
 }
 
