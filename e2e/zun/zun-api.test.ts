@@ -137,6 +137,29 @@ test("a pod of several containers, with init containers, is taken as a capsule, 
   await remove(ref);
 });
 
+test("Cinder volumes, those that are there and those that are made for a pod, are taken of containers and of capsules", async () => {
+  const { cinder } = zun.cloud;
+  const [there] = cinder.volumes;
+  const mounted = {
+    name: "main",
+    image: "nginx",
+    volumeMounts: [
+      { name: "d", mountPath: "/data" },
+      { name: "n", mountPath: "/new" },
+    ],
+  };
+  const volumes = [
+    { name: "d", cinder: { volumeID: there?.id ?? "" } },
+    { name: "n", ephemeral: { volumeClaimTemplate: { spec: { resources: { requests: { storage: "1500Mi" } } } } } },
+  ];
+  for (const containers of [[mounted], [mounted, { name: "side", image: "busybox" }]]) {
+    const before = cinder.volumes.length;
+    const ref = await create(podOf({ containers, volumes }));
+    expect(cinder.volumes.slice(before).map(({ size }) => Number(size))).toEqual([2]);
+    await remove(ref);
+  }
+});
+
 test("a command is taken as it is formed; where the websocket proxy is not reached, its address is named and not its token", async () => {
   const ref = await create(podOf({ containers: [{ name: "main", image: "nginx" }] }));
   const io = { stdin: undefined, stdout: new PassThrough(), stderr: new PassThrough(), tty: false, resizes: none() };

@@ -4,6 +4,7 @@ import { json } from "node:stream/consumers";
 import { startReaper } from "@virtual-kubelet/testing";
 import { ApiFault } from "./api-fault.ts";
 import { serveExecProxy } from "./exec-proxy.ts";
+import { FakeCinder } from "./fake-cinder.ts";
 import { cloudPassword, FakeKeystone, unauthorized, type KeystoneAnswer } from "./fake-keystone.ts";
 import { FakeNeutron } from "./fake-neutron.ts";
 import { FakeZun, type ZunCall } from "./fake-zun.ts";
@@ -36,6 +37,7 @@ const syncMs = 500;
 export class FakeCloud implements AsyncDisposable {
   readonly zun: FakeZun;
   readonly neutron: FakeNeutron = new FakeNeutron();
+  readonly cinder: FakeCinder = new FakeCinder();
   readonly faults: CloudFaults = {};
   readonly seen: SeenRequest[] = [];
   /** Zun's newest version. */
@@ -71,6 +73,7 @@ export class FakeCloud implements AsyncDisposable {
     cloud.#keystone = new FakeKeystone({
       container: containerUrl ?? `${base}/container/v1`,
       network: `${base}/network`,
+      volume: `${base}/volume`,
       identity: `${base}/identity`,
     });
     zun.proxyUrl = `ws://127.0.0.1:${cloud.#port}/`;
@@ -137,6 +140,7 @@ export class FakeCloud implements AsyncDisposable {
     if (service === "identity") return this.keystone.answer({ ...call, path, headers: request.headers });
     if (service === "container" && path === "/") return { status: 200, body: versionDocument(this.maxVersion) };
     if (!this.keystone.tokens.has(String(request.headers["x-auth-token"]))) return unauthorized;
+    if (service === "volume") return this.cinder.answer({ ...call, path: path.replace(/^\/v3/, "") });
     if (service === "network") return this.neutron.answer({ ...call, path: path.replace(/^\/v2\.0/, "") });
     const isList = call.method === "GET" && /^\/v1\/(containers|capsules)\/$/.test(path) && call.query["limit"] !== "1";
     if (this.faults.listsFail && isList) return { status: 503, body: "<html><body>503 Service Unavailable</body></html>" };

@@ -43,7 +43,7 @@ export class FakeKeystone {
   /** How long a token lives, in milliseconds. */
   lifetimeMs = 3_600_000;
   /** URLs of the services, and Keystone's own. */
-  readonly urls: { readonly container: string; readonly network: string; readonly identity: string };
+  readonly urls: { readonly container: string; readonly network: string; readonly volume: string; readonly identity: string };
 
   constructor(urls: FakeKeystone["urls"]) {
     this.urls = urls;
@@ -98,6 +98,7 @@ export class FakeKeystone {
       catalog: [
         service("container", this.urls.container),
         service("network", this.urls.network),
+        service("volumev3", `${this.urls.volume}/v3/${cloudProject.id}`),
         service("identity", `${this.urls.identity}/v3`),
       ],
     };
