@@ -157,6 +157,19 @@ describe("who may", () => {
   });
 });
 
+test("a pod that Nomad refuses for good leaves no secret behind", async () => {
+  rig.setVolume("keys", { key: "s3cret" });
+  const pod = rig.pod({
+    containers: [container(forever, { volumeMounts: [{ name: "keys", mountPath: "/k" }] })],
+    volumes: [{ name: "keys", secret: { secretName: "keys" } }],
+  });
+  rig.nomad.fault = ({ method, path }) =>
+    method === "PUT" && path === "/v1/jobs" ? { status: 500, text: "1 error occurred:\n\t* nope" } : undefined;
+  await expect(rig.create(pod)).rejects.toSatisfy(isInvalidInput);
+
+  await eventually(() => expect(rig.nomad.cluster.state.variables.size).toBe(0), soon);
+});
+
 describe("what others do to a pod's job", () => {
   test("a job that somebody has purged is gone, and the pod can be made again", async () => {
     const pod = rig.pod();

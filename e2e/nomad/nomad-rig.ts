@@ -43,6 +43,9 @@ export class NomadRig implements AsyncDisposable {
   static async open(config: object = {}): Promise<NomadRig> {
     const rig = new NomadRig(await startFakeNomad(), config);
     await rig.start();
+    // Until changes are followed, the provider asks Nomad for each pod.
+    if (!("address" in config))
+      await eventually(() => expect(rig.nomad.requests.some(({ path }) => path === "/v1/event/stream")).toBe(true));
     return rig;
   }
 

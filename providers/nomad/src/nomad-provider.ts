@@ -18,7 +18,7 @@ import type {
   ResolvedPod,
   StatsSummary,
 } from "@virtual-kubelet/core";
-import { ConflictError, isConflict, isNotFound, NotFoundError } from "@virtual-kubelet/errdefs";
+import { ConflictError, isConflict, isInvalidInput, isNotFound, isQuotaExceeded, NotFoundError } from "@virtual-kubelet/errdefs";
 import type { Duplex } from "node:stream";
 import { execInTask } from "./access/exec.ts";
 import { containerLogs } from "./access/logs.ts";
@@ -126,11 +126,11 @@ export class NomadProvider implements Provider, AsyncDisposable {
         reason: "SecretsInJob",
         message: "The contents of secrets and config maps are readable in the pod's Nomad job, for secrets is inline",
       });
-    for (const variable of plan.variables) await this.#client.writeVariable(variable, signal);
     // A list may have told of it meanwhile, after a restart.
     if ((this.#table.get(ref.uid)?.createIndex ?? 0) > 0) return;
     const entry = this.#table.expect(jobId, plan.shape);
     try {
+      for (const variable of plan.variables) await this.#client.writeVariable(variable, signal);
       const { index, warnings } = await this.#client.registerJob(plan.job, 0, signal);
       if (warnings !== "") this.#host.logger.warn({ pod: `${ref.namespace}/${ref.name}`, warnings }, "Nomad warns of a pod's job");
       entry.createIndex = index;
@@ -138,7 +138,10 @@ export class NomadProvider implements Provider, AsyncDisposable {
     } catch (error) {
       // Whether it was registered is not known, unless Nomad says so; who asks later looks there.
       this.#table.remove(entry);
-      if (!isConflict(error)) throw error;
+      if (!isConflict(error)) {
+        if (isInvalidInput(error) || isQuotaExceeded(error)) this.#keeper.cleanUp(entry);
+        throw error;
+      }
       await this.#adopt(ref, signal);
     }
     this.#files.watch(plan.shape, content.files);
@@ -152,17 +155,24 @@ export class NomadProvider implements Provider, AsyncDisposable {
   }
 
   async deletePod(ref: PodRef, { gracePeriodSeconds }: DeletePodOptions, signal: AbortSignal): Promise<void> {
-    const entry = await this.#find(ref, signal);
+    let entry: PodEntry;
+    try {
+      entry = await this.#find(ref, signal);
+    } catch (error) {
+      // A job that never came to be may have left its variables.
+      if (isNotFound(error)) this.#keeper.cleanUp({ jobId: jobIdOf(this.#owner, ref.uid), shape: { ref } });
+      throw error;
+    }
     this.#files.stop(ref.uid);
     await this.#keeper.end(entry, gracePeriodSeconds, signal);
   }
 
   async getPod(ref: PodRef, signal: AbortSignal): Promise<ProviderPod> {
-    return this.#describe(await this.#find(ref, signal));
+    return this.#describe(await this.#look(ref, signal));
   }
 
   async getPodStatus(ref: PodRef, signal: AbortSignal): Promise<ProviderPodStatus> {
-    return this.#keeper.statusOf(await this.#find(ref, signal));
+    return this.#keeper.statusOf(await this.#look(ref, signal));
   }
 
   /** Two lists, whatever the number of pods; either they are whole or they throw. */
@@ -234,6 +244,18 @@ export class NomadProvider implements Provider, AsyncDisposable {
       return known;
     }
     return this.#adopt(ref, signal);
+  }
+
+  /** The pod as it is now: what is known counts while changes are followed. @throws NotFoundError */
+  async #look(ref: PodRef, signal: AbortSignal): Promise<PodEntry> {
+    if (this.#feed.connected) return this.#find(ref, signal);
+    try {
+      return await this.#adopt(ref, signal);
+    } catch (error) {
+      const known = this.#table.get(ref.uid);
+      if (isNotFound(error) && known && known.createIndex > 0) this.#keeper.onGone(known);
+      throw error;
+    }
   }
 
   async #adopt(ref: PodRef, signal: AbortSignal): Promise<PodEntry> {

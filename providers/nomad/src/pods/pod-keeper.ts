@@ -3,7 +3,7 @@ import { isConflict, isNotFound } from "@virtual-kubelet/errdefs";
 import type { NomadClient } from "../api/nomad-client.ts";
 import { variablePaths } from "../job/job-id.ts";
 import { withKillTimeout } from "../job/job-of.ts";
-import { gatedContainers } from "../job/pod-shape.ts";
+import { gatedContainers, type ContainerShape, type PodShape } from "../job/pod-shape.ts";
 import { hasEnded, isToBeStopped, podStatusOf } from "../status/pod-status.ts";
 import type { Background } from "./background.ts";
 import { gatesToOpen } from "./gates.ts";
@@ -79,9 +79,17 @@ export class PodKeeper {
   /** Nomad no longer holds the pod. */
   onGone(entry: PodEntry): void {
     this.#forget(entry);
-    const { variables } = entry.shape;
-    if (variables.length > 0 || gatedContainers(entry.shape).length > 0)
-      this.#deps.background.run(`delete variables of ${entry.jobId}`, (signal) => this.#deleteVariables(entry, signal));
+    if (entry.shape.variables.length > 0 || gatedContainers(entry.shape).length > 0) this.cleanUp(entry);
+  }
+
+  /** Deletes what variables there may be of a pod without a job, unless it is made again meanwhile. */
+  cleanUp({ jobId, shape }: { readonly jobId: string; readonly shape: Pick<PodShape, "ref"> & Partial<PodShape> }): void {
+    const { background, client, table } = this.#deps;
+    const variables = shape.variables ?? [variablePaths.confidential(jobId), variablePaths.files(jobId)];
+    const paths = [...variables, ...gatePaths(jobId, shape.containers ?? [])];
+    background.run(`delete variables of ${jobId}`, async (signal) => {
+      for (const path of paths) if (!table.byJob(jobId)) await client.deleteVariable(path, signal);
+    });
   }
 
   /** Somebody else has stopped or purged the pod's job. */
@@ -180,13 +188,9 @@ export class PodKeeper {
 
   async #purge(entry: PodEntry, signal: AbortSignal): Promise<void> {
     await this.#deps.client.stopJob(entry.jobId, { purge: true }, signal);
-    await this.#deleteVariables(entry, signal);
+    for (const path of [...entry.shape.variables, ...gatePaths(entry.jobId, entry.shape.containers)])
+      await this.#deps.client.deleteVariable(path, signal);
     this.#forget(entry);
-  }
-
-  async #deleteVariables({ jobId, shape }: PodEntry, signal: AbortSignal): Promise<void> {
-    const gates = gatedContainers(shape).map(({ name }) => variablePaths.gate(jobId, name));
-    for (const path of [...shape.variables, ...gates]) await this.#deps.client.deleteVariable(path, signal);
   }
 
   #forget(entry: PodEntry): void {
@@ -217,4 +221,8 @@ export class PodKeeper {
     entry.told = told;
     this.#listener?.({ ref: entry.shape.ref, status });
   }
+}
+
+function gatePaths(jobId: string, containers: readonly ContainerShape[]): string[] {
+  return gatedContainers({ containers }).map(({ name }) => variablePaths.gate(jobId, name));
 }
