@@ -125,17 +125,8 @@ export function jobOf(pod: DeepReadonly<Pod>, content: PodContent, owner: Owner,
 }
 
 /** A kill time-out as Nomad writes it. */
-export function killTimeout(graceSeconds: number): number {
+function killTimeout(graceSeconds: number): number {
   return Math.max(shortestKillMs, graceSeconds * 1000) * nanosPerMs;
-}
-
-/** The job with other kill time-outs: Nomad changes those in place. */
-export function withKillTimeout(job: NomadJob, graceSeconds: number): NomadJob {
-  const TaskGroups = job.TaskGroups.map((group) => ({
-    ...group,
-    Tasks: group.Tasks.map((task) => ({ ...task, KillTimeout: killTimeout(graceSeconds) })),
-  }));
-  return { ...job, TaskGroups };
 }
 
 /** The file that a task waits for until its gate is opened: a variable that is not there yet. */

@@ -1,8 +1,7 @@
 import type { Clock, PodUpdate, ProviderPodStatus } from "@virtual-kubelet/core";
-import { isConflict, isNotFound } from "@virtual-kubelet/errdefs";
+import { isNotFound } from "@virtual-kubelet/errdefs";
 import type { NomadClient } from "../api/nomad-client.ts";
 import { variablePaths } from "../job/job-id.ts";
-import { withKillTimeout } from "../job/job-of.ts";
 import { gatedContainers, type ContainerShape, type PodShape } from "../job/pod-shape.ts";
 import { hasEnded, isToBeStopped, podStatusOf } from "../status/pod-status.ts";
 import type { Background } from "./background.ts";
@@ -118,14 +117,13 @@ export class PodKeeper {
     const isFirst = !entry.ending;
     entry.ending ??= { deadlineMs, timer: undefined, purge: undefined };
     entry.ending.deadlineMs = Math.min(entry.ending.deadlineMs, deadlineMs);
-    if (isFirst && graceSeconds > entry.shape.graceSeconds) await this.#lengthenGrace(entry, graceSeconds, signal);
     if (isFirst || !entry.stopped) await client.stopJob(entry.jobId, { purge: false }, signal);
     entry.stopped = true;
     if (!entry.allocation) {
       for (const allocation of await client.jobAllocations(entry.jobId, signal)) table.noteAllocation(allocation);
       if (!entry.allocation) return this.#purge(entry, signal);
     }
-    // Nomad itself kills what outlives the pod's own grace, and a stopped job cannot be given less.
+    // Nomad kills what outlives the pod's own grace, by the time-out that the task had when it started: more it cannot be given.
     if (graceSeconds < entry.shape.graceSeconds) this.#killAt(entry, entry.ending.deadlineMs);
     this.onChange(entry);
   }
@@ -144,17 +142,6 @@ export class PodKeeper {
       await this.#deps.client.stopJob(entry.jobId, { purge: false }, signal);
       entry.stopped = true;
     });
-  }
-
-  /** Kill time-outs are changed in place, while the job runs. */
-  async #lengthenGrace({ jobId }: PodEntry, graceSeconds: number, signal: AbortSignal): Promise<void> {
-    try {
-      const job = await this.#deps.client.readJob(jobId, signal);
-      if (!job.Stop) await this.#deps.client.registerJob(withKillTimeout(job, graceSeconds), job.JobModifyIndex, signal);
-    } catch (error) {
-      // Somebody else has changed or purged it: the pod's own grace has to do.
-      if (!isConflict(error) && !isNotFound(error)) throw error;
-    }
   }
 
   #killAt(entry: PodEntry, deadlineMs: number): void {
