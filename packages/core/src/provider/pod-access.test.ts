@@ -30,6 +30,26 @@ test("a provider's event may be on the pod as a whole, and on one that is gone f
   expect(eventsOf(undefined, undefined)).toEqual([{ apiVersion: "v1", kind: "Pod", ...ref, fieldPath: undefined }]);
 });
 
+test("a provider is told which of the node's pods has another secret or config map, until it has heard enough", () => {
+  const listeners = new Set<(uid: string) => void>();
+  const { onConfigChanged } = podAccess({
+    store: { get: (uid: string) => (uid === "u1" ? pod : undefined) },
+    sources: {
+      onConfigChanged(listener: (uid: string) => void): Disposable {
+        listeners.add(listener);
+        return { [Symbol.dispose]: () => void listeners.delete(listener) };
+      },
+    },
+  } as unknown as PodAccessDeps);
+  const told: unknown[] = [];
+
+  using subscription = onConfigChanged((changed) => void told.push(changed));
+  for (const uid of ["u1", "gone"]) for (const listener of listeners) listener(uid);
+  subscription[Symbol.dispose]();
+
+  expect([told, listeners.size]).toEqual([[ref], 0]);
+});
+
 test("a provider finds the node's own pods by UID, and no others", () => {
   const { findPod } = podAccess({ store: { get: (uid: string) => (uid === "u1" ? pod : undefined) } } as unknown as PodAccessDeps);
 

@@ -2,6 +2,7 @@ import { InvalidInputError, NotFoundError } from "@virtual-kubelet/errdefs";
 import type { DeepReadonly, EventRecorder, Pod, Store } from "@virtual-kubelet/kube-client";
 import type { PodSources } from "../volumes/pod-sources.ts";
 import type { ProviderHost } from "./provider.ts";
+import { podRef } from "../pod/pod-record.ts";
 import type { ResolvedPod } from "./resolved-pod.ts";
 
 /** Source: the API server's default, and its lower bound, for projected tokens. */
@@ -25,7 +26,9 @@ export function podAccess({
   sources,
   resolve,
   recorder,
-}: PodAccessDeps): Pick<ProviderHost, "getSecret" | "getConfigMap" | "getServiceAccountToken" | "resolvePod" | "findPod" | "recordEvent"> {
+}: PodAccessDeps): Required<
+  Pick<ProviderHost, "getSecret" | "getConfigMap" | "getServiceAccountToken" | "resolvePod" | "onConfigChanged" | "findPod" | "recordEvent">
+> {
   return {
     getSecret: (namespace, name, signal) => sources.getSecret(namespace, name, signal),
     getConfigMap: (namespace, name, signal) => sources.getConfigMap(namespace, name, signal),
@@ -43,6 +46,11 @@ export function podAccess({
       if (pod) return resolve(pod);
       throw new NotFoundError(`resolve pod ${namespace}/${name}: no pod of UID ${uid} is bound to node ${nodeName}`);
     },
+    onConfigChanged: (listener) =>
+      sources.onConfigChanged((uid) => {
+        const pod = store.get(uid);
+        if (pod) listener(podRef(pod));
+      }),
     findPod: ({ uid }) => store.get(uid),
     recordEvent({ namespace, name, uid }, { type, reason, message, container }) {
       const fieldPath = container === undefined ? undefined : containerFieldPath(store.get(uid), container);

@@ -203,6 +203,13 @@ export interface ProviderHost {
    */
   resolvePod(pod: PodRef): ResolvedPod;
   /**
+   * Calls back when a secret or config map that a pod has asked for through {@link resolvePod} has come, changed or gone: for
+   * a provider that keeps a pod waiting for one, after it has accepted the pod. The listener returns at once.
+   *
+   * Absent in a host that watches nothing: then the provider looks again by itself, as it has to anyway where a call fails.
+   */
+  onConfigChanged?(listener: (pod: PodRef) => void): Disposable;
+  /**
    * The pod as the API server has it now, its last status included: for a provider that finds a pod at its back end which
    * it has not been handed, after a restart of the program. It must not be changed.
    *

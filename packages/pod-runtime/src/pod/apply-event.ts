@@ -1,20 +1,11 @@
-import { begunAnew, instanceOf, isLive, newContainer, type ContainerRecord } from "./container-life.ts";
-import {
-  afterEnd,
-  afterStart,
-  beginStop,
-  nowRunning,
-  podName,
-  retryMs,
-  stopEffect,
-  warning,
-  type ContainerContext,
-} from "./container-step.ts";
+import { instanceOf, isLive, type ContainerRecord } from "./container-life.ts";
+import { afterEnd, afterStart, beginStop, nowRunning, retryMs, stopEffect, warning, type ContainerContext } from "./container-step.ts";
+import { withNewConfig, withPod } from "./changed-pod.ts";
 import { hookFailure } from "./hook-failure.ts";
 import type { Instant } from "./instant.ts";
 import type { PodEffect, Step } from "./pod-effect.ts";
 import type { PodEvent } from "./pod-event.ts";
-import { planPod, terminationGraceMs, type PlannedContainer } from "./pod-plan.ts";
+import { terminationGraceMs, type PlannedContainer } from "./pod-plan.ts";
 import type { PodEnding, PodState } from "./pod-state.ts";
 import { resizeEnded } from "./resize.ts";
 import { kubeletBackoff } from "./restart-backoff.ts";
@@ -28,8 +19,11 @@ export function applyEvent(state: PodState, event: PodEvent, now: Instant): Step
   switch (event.kind) {
     case "tick":
       return unchanged(state);
+    case "configChanged":
+      return unchanged(withNewConfig(state, now));
     case "updated":
-      return unchanged(withPod(state, event));
+      // A kubelet, too, looks again at what was missing when the pod itself changes.
+      return unchanged(withNewConfig(withPod(state, event.pod), now));
     case "deleted": {
       const ending = sooner(state.ending, { why: "deleted", deadlineMs: now.monotonicMs + event.graceMs });
       return unchanged({ ...state, isDeleted: true, ending });
@@ -58,20 +52,6 @@ function unchanged(state: PodState): Step<PodState> {
 /** The ending that was there, with the earlier of both deadlines. */
 function sooner(held: PodEnding | undefined, wanted: PodEnding): PodEnding {
   return held ? { ...held, deadlineMs: Math.min(held.deadlineMs, wanted.deadlineMs) } : wanted;
-}
-
-function withPod(state: PodState, { pod }: Of<"updated">): PodState {
-  const plan = planPod(pod);
-  const before = new Map(state.plan.containers.map((planned) => [planned.name, planned.specHash]));
-  const containers = plan.containers.map(({ name, specHash }): [string, ContainerRecord] => {
-    const held = state.containers.get(name) ?? newContainer;
-    // A change of resources that has failed may go well now.
-    const record = held.resize?.retryAtMs === undefined ? held : { ...held, resize: undefined };
-    if (before.get(name) === specHash) return [name, record];
-    const isBegun = record.life.kind === "waiting" || record.life.kind === "pulling";
-    return [name, { ...(isBegun ? begunAnew(record) : record), crashBackoff: undefined, pullBackoff: undefined }];
-  });
-  return { ...state, plan, containers: new Map(containers) };
 }
 
 type InstanceEvent = Of<"exited" | "stopFailed" | "resized" | "resizeFailed" | "hookEnded" | "probed">;
@@ -156,7 +136,9 @@ function startFailed(record: ContainerRecord, event: Of<"startFailed">, context:
   const { planned, now } = context;
   const { reason, message } = event;
   const effects = [warning("Failed", `Error: ${message}`, planned)];
-  const waiting = { kind: "waiting", reason, message, sinceMs: now.monotonicMs, untilMs: now.monotonicMs + retryMs } as const;
+  const mayGoWell = reason === "CreateContainerConfigError" && record.life.hasNewConfig;
+  const sinceMs = now.monotonicMs;
+  const waiting = { kind: "waiting", reason, message, sinceMs, untilMs: sinceMs + (mayGoWell ? 0 : retryMs) } as const;
   // Nothing was made, or nobody knows whether it runs: the next try is the same attempt.
   if (event.id === undefined) {
     const unbegun = reason === "CreateContainerConfigError" ? undefined : record.attempt;

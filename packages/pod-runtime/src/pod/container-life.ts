@@ -38,7 +38,8 @@ export type StopReason = "podEnding" | "liveness" | "startup" | "changed" | "pos
 export type ContainerLife =
   | { readonly kind: "idle" }
   | { readonly kind: "pulling" }
-  | { readonly kind: "starting" }
+  /** `hasNewConfig`: a secret or config map has changed meanwhile. */
+  | { readonly kind: "starting"; readonly hasNewConfig?: boolean }
   | { readonly kind: "postStart"; readonly instance: RunningInstance }
   | { readonly kind: "running"; readonly instance: RunningInstance; readonly isStarted: boolean; readonly isReady: boolean }
   | {

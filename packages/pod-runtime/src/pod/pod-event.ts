@@ -14,6 +14,8 @@ export type PodEvent =
   | { readonly kind: "tick" }
   /** The spec, labels or annotations changed. */
   | { readonly kind: "updated"; readonly pod: DeepReadonly<Pod> }
+  /** A secret or config map that the pod refers to has come, changed or gone. */
+  | { readonly kind: "configChanged" }
   /** The pod is to end; again with less grace to shorten it. */
   | { readonly kind: "deleted"; readonly graceMs: number }
   /** The pod is made to fail, as by eviction. */

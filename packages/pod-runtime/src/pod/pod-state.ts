@@ -5,9 +5,16 @@ import type { PodPlan } from "./pod-plan.ts";
 export type PodStage =
   /** No sandbox, and one is wanted at once. */
   | { readonly kind: "noSandbox"; readonly failures: number }
-  | { readonly kind: "creatingSandbox"; readonly attempt: number; readonly failures: number }
-  /** It could not be made; tried again at `untilMs`. */
-  | { readonly kind: "sandboxFailed"; readonly untilMs: number; readonly failures: number; readonly message: string }
+  /** `hasNewConfig`: a secret or config map has changed meanwhile. */
+  | { readonly kind: "creatingSandbox"; readonly attempt: number; readonly failures: number; readonly hasNewConfig?: boolean }
+  /** It could not be made, or the pod's volumes not be filled; tried again at `untilMs`. */
+  | {
+      readonly kind: "sandboxFailed";
+      readonly isForMounts: boolean;
+      readonly untilMs: number;
+      readonly failures: number;
+      readonly message: string;
+    }
   | { readonly kind: "up"; readonly sandboxId: string; readonly ips: readonly string[] }
   /** All containers have ended; the sandbox is being stopped. */
   | { readonly kind: "stoppingSandbox"; readonly sandboxId: string; readonly untilMs?: number | undefined }

@@ -183,6 +183,61 @@ describe("failing", () => {
     expect(rig.status("app")).toMatchObject({ restartCount: 0, ready: true });
   });
 
+  test("tries at once what waits for a secret or config map when one has changed, also while it was being tried", () => {
+    const rig = new PodRig(podWith({}));
+    const failMounts = (): void =>
+      rig.send({ ...rig.take("createSandbox"), kind: "sandboxFailed", reason: "FailedMount", message: 'secret "s" not found' });
+    const failStart = (): void =>
+      rig.send({
+        ...rig.take("startContainer"),
+        kind: "startFailed",
+        reason: "CreateContainerConfigError",
+        message: 'secret "s" not found',
+      });
+
+    failMounts();
+    rig.send({ kind: "configChanged" });
+    expect(rig.open).toEqual(["createSandbox"]);
+    rig.send({ kind: "configChanged" });
+    failMounts();
+    expect(rig.open).toEqual(["createSandbox"]);
+    rig.answer(rig.take("createSandbox"));
+
+    rig.answer(rig.take("ensureImage"));
+    failStart();
+    rig.send({ kind: "configChanged" });
+    rig.answer(rig.take("ensureImage"));
+    rig.send({ kind: "configChanged" });
+    failStart();
+    rig.answerAll();
+    expect(rig.status("app")).toMatchObject({ restartCount: 0, ready: true });
+  });
+
+  test("tries a missing configuration again when the pod is changed", () => {
+    const rig = new PodRig(podWith({}));
+    for (const kind of ["createSandbox", "ensureImage"] as const) rig.answer(rig.take(kind));
+    rig.send({ ...rig.take("startContainer"), kind: "startFailed", reason: "CreateContainerConfigError", message: "not a local path" });
+
+    rig.send({ kind: "updated", pod: { ...podWith({}), metadata: { ...podWith({}).metadata, annotations: { path: "good" } } } });
+
+    expect(rig.open).toEqual(["ensureImage app"]);
+  });
+
+  test("lets what waits for anything else wait on when a secret or config map has changed", () => {
+    const rig = new PodRig(podWith({}));
+    rig.send({ ...rig.take("createSandbox"), kind: "sandboxFailed", reason: "FailedCreatePodSandBox", message: "no network" });
+    rig.send({ kind: "configChanged" });
+    expect(rig.open).toEqual([]);
+    rig.pass(10_000);
+    rig.answerAll();
+    rig.exit("app", 1);
+    rig.answerAll();
+    rig.exit("app", 1);
+
+    rig.send({ kind: "configChanged" });
+    expect([rig.open, rig.status("app").state?.waiting?.reason]).toEqual([[], "CrashLoopBackOff"]);
+  });
+
   test("waits 0, 10 and 20 seconds between crashes, and says so", () => {
     const rig = new PodRig(podWith({}));
     rig.answerAll();

@@ -29,7 +29,7 @@ export function sandboxStep(state: PodState, event: SandboxEvent, now: Instant):
         effects: "sandboxId" in stage && stage.sandboxId === event.sandboxId ? [] : [{ kind: "stopSandbox", sandboxId: event.sandboxId }],
       };
     case "sandboxFailed":
-      return isAwaited ? sandboxFailed(state, stage.failures + 1, event, now) : unchanged(state);
+      return isAwaited ? sandboxFailed({ ...state, stage }, event, now) : unchanged(state);
     case "sandboxStopped":
       if (!("sandboxId" in stage) || stage.sandboxId !== event.sandboxId) return unchanged(state);
       return stage.kind === "up" ? sandboxLost(state, stage.sandboxId, now) : unchanged({ ...state, stage: { kind: "finished" } });
@@ -47,16 +47,17 @@ export function sandboxStep(state: PodState, event: SandboxEvent, now: Instant):
 }
 
 function sandboxFailed(
-  state: PodState,
-  failures: number,
+  { stage, ...state }: PodState & { readonly stage: Extract<PodState["stage"], { readonly kind: "creatingSandbox" }> },
   { reason, message }: Extract<PodEvent, { readonly kind: "sandboxFailed" }>,
   now: Instant,
 ): Step<PodState> {
-  const { initialMs, maxMs } = reason === "FailedCreatePodSandBox" ? sandboxBackoff : mountBackoff;
-  const delayMs = Math.min(maxMs, initialMs * 2 ** (failures - 1));
-  const told = reason === "FailedCreatePodSandBox" ? `Failed to create pod sandbox: ${message}` : message;
+  const isForMounts = reason !== "FailedCreatePodSandBox";
+  const failures = stage.failures + 1;
+  const { initialMs, maxMs } = isForMounts ? mountBackoff : sandboxBackoff;
+  const delayMs = isForMounts && stage.hasNewConfig ? 0 : Math.min(maxMs, initialMs * 2 ** (failures - 1));
+  const told = isForMounts ? message : `Failed to create pod sandbox: ${message}`;
   return {
-    state: { ...state, stage: { kind: "sandboxFailed", failures, untilMs: now.monotonicMs + delayMs, message } },
+    state: { ...state, stage: { kind: "sandboxFailed", isForMounts, failures, untilMs: now.monotonicMs + delayMs, message } },
     effects: reason === undefined ? [] : [warning(reason, told)],
   };
 }

@@ -1,8 +1,10 @@
 import { isNotFound, isUnavailable, UnsupportedError } from "@virtual-kubelet/errdefs";
 import { describe, expect, test } from "vitest";
+import type { PodPreparation } from "../worker/effect-runner.ts";
 import { labelNames } from "../runtime/labels.ts";
 import { FakeResolvedPod } from "../test-support/fake-resolved-pod.ts";
 import { FakeStorage } from "../test-support/fake-storage.ts";
+import { plainPreparation } from "../test-support/plain-preparation.ts";
 import { NodeRig } from "../test-support/node-rig.ts";
 import { podWith } from "../test-support/pod-rig.ts";
 
@@ -31,6 +33,30 @@ describe("a pod", () => {
     expect(await provider.getPods(signal)).toEqual({ pods: [], complete: true });
     await expect(provider.getPod(ref, signal)).rejects.toSatisfy(isNotFound);
     await expect(provider.deletePod(ref, { gracePeriodSeconds: 5 }, signal)).rejects.toSatisfy(isNotFound);
+  });
+
+  test("that waits for a secret is tried again when that comes", async () => {
+    const rig = new NodeRig();
+    const missing = new Set(["secret"]);
+    const container: PodPreparation["container"] = async (start, signal) => {
+      for (const name of missing) throw new Error(`${name} not found`);
+      return plainPreparation.container(start, signal);
+    };
+    rig.start({ preparation: { ...plainPreparation, container } });
+    await rig.create(podWith({}));
+    await rig.clock.advance(0);
+    expect(rig.status("u1")).toMatchObject({ containerStatuses: [{ state: { waiting: { reason: "CreateContainerConfigError" } } }] });
+
+    missing.clear();
+    rig.changeConfig({ ...ref, uid: "another" });
+    await rig.clock.advance(0);
+    expect(rig.runtime.begun).toEqual([]);
+    rig.changeConfig(ref);
+    await rig.clock.advance(0);
+
+    expect(rig.runtime.begun).toEqual(["app/0"]);
+    await rig.provider[Symbol.asyncDispose]();
+    expect(rig.configListeners).toBe(0);
   });
 
   test("is created once, however often it is asked for", async () => {

@@ -54,6 +54,7 @@ export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNod
   readonly #watch: RuntimeWatch;
   readonly #stats: StatsReader;
   readonly #end = new AbortController();
+  readonly #configs: Disposable | undefined;
   #listener: ((update: PodUpdate) => void) | undefined;
   #watching: Promise<void> | undefined;
 
@@ -69,6 +70,7 @@ export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNod
       onReport: (ref, status) => this.#listener?.({ ref, status }),
       onGone: (ref) => this.#listener?.({ ref, gone: true }),
     });
+    this.#configs = host.onConfigChanged?.(({ uid }) => this.#pods.get(uid)?.worker.send({ kind: "configChanged" }));
     this.#watch = new RuntimeWatch({
       runtime,
       relistMs: settings.relistMs ?? 30_000,
@@ -199,6 +201,7 @@ export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNod
   /** Lets go of all pods, whose containers go on. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#listener = undefined;
+    this.#configs?.[Symbol.dispose]();
     this.#end.abort(new Error("the provider was closed"));
     await this.#pods[Symbol.asyncDispose]();
     await this.#watching;

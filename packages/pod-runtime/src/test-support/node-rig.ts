@@ -34,6 +34,7 @@ export class NodeRig {
   readonly pods: Map<string, Pod> = new Map<string, Pod>();
   readonly events: string[] = [];
   readonly signal: AbortSignal = new AbortController().signal;
+  readonly #onConfigChanged = new Set<(pod: PodRef) => void>();
   #program: Program | undefined;
 
   /** @param ends - how processes end by themselves, by container and attempt: `app/0` */
@@ -86,6 +87,16 @@ export class NodeRig {
     const changed = { ...pod, status: held?.status };
     this.pods.set(pod.metadata?.uid ?? "", changed);
     await this.provider.updatePod(changed, new FakeResolvedPod(), this.signal);
+  }
+
+  /** A secret or config map of the pod has come or changed. */
+  changeConfig(pod: PodRef): void {
+    for (const listener of this.#onConfigChanged) listener(pod);
+  }
+
+  /** How many want to hear of {@link changeConfig}. */
+  get configListeners(): number {
+    return this.#onConfigChanged.size;
   }
 
   /** What core does for all its pods when it starts, and whenever it looks again. */
@@ -158,6 +169,10 @@ export class NodeRig {
       getConfigMap: refuse,
       getServiceAccountToken: refuse,
       resolvePod: () => new FakeResolvedPod(),
+      onConfigChanged: (listener) => {
+        this.#onConfigChanged.add(listener);
+        return { [Symbol.dispose]: () => void this.#onConfigChanged.delete(listener) };
+      },
       findPod: ({ uid }) => this.pods.get(uid),
       recordEvent: (_ref, { reason, message }) => void (mortal.isDead || this.events.push(`${reason}: ${message}`)),
     };
