@@ -113,11 +113,12 @@ class DockerProvider extends PodRuntimeProvider {
 
   /** Whether the engine answers, and is this machine's. @throws UnavailableError that says what is wrong */
   async ping(signal: AbortSignal): Promise<void> {
-    const { engine, runtime, config, host } = this.#parts;
+    const { engine, runtime, config, host, volumes } = this.#parts;
     await engine.json({ method: "GET", path: "/_ping", what: "ping the Docker engine", timeoutMs: pingTimeoutMs }, signal);
     if (this.#localEngine !== undefined) return;
     runtime.forgetFacts();
-    await checkLocality({ engine, rootDirectory: config.rootDirectory, random: host.random }, signal);
+    const { rootDirectory } = config;
+    await checkLocality({ engine, rootDirectory, openMounts: () => volumes.open(), random: host.random }, signal);
     const { id, isPodman, serverVersion } = await runtime.facts(signal);
     this.#localEngine = id;
     host.logger.info({ version: serverVersion, isPodman }, "pods run on the Docker engine of this machine");

@@ -8,6 +8,7 @@ import { describe, expect, test, vi } from "vitest";
 import { FakeResolvedPod, payloadOf } from "../test-support/fake-resolved-pod.ts";
 import { podWith } from "../test-support/pod-rig.ts";
 import { tempFolder, whyNoMounts, type TempFolder } from "../test-support/temp-folder.ts";
+import { systemMounts } from "./host-mounts.ts";
 import { mountedAt, mountedWithin, readMountTable } from "./mount-table.ts";
 import { VolumeManager, type VolumeManagerOptions } from "./volume-manager.ts";
 
@@ -625,6 +626,16 @@ describe.skipIf(whyNoMounts !== undefined)("with mounts, which takes root with C
     expect(await readdir(join(rig.root, "pods"))).toEqual([]);
     await held.writeFile("still there");
   });
+});
+
+test("what a manager has mounted for all pods is told, so that the runtime can be asked whether it sees it", async () => {
+  const mounted: string[] = [];
+  const mounts = { ...systemMounts, list: async () => [], mountTmpfs: async (target: string) => void mounted.push(target) };
+  await using rig = await rigOf({ isMountSeen: true, mounts });
+  await using unseen = await rigOf({ isMountSeen: false, mounts });
+
+  expect([await rig.manager.open(), await unseen.manager.open()]).toEqual([join(rig.root, "memory"), undefined]);
+  expect(mounted).toEqual([join(rig.root, "memory")]);
 });
 
 test("where nothing can be mounted it is said once, and all goes on without", async () => {

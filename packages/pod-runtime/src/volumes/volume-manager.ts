@@ -25,7 +25,7 @@ import { PodVolumes } from "./pod-volumes.ts";
 import { SizeWatch, type LimitedFolder } from "./size-watch.ts";
 import { createTerminationLog, readTerminationLog } from "./termination-log.ts";
 import { VolumeUse } from "./volume-use.ts";
-import { openRoot, type VolumesRoot } from "./volumes-root.ts";
+import { memoryFolder, openRoot, type VolumesRoot } from "./volumes-root.ts";
 
 /** A kubelet's eviction monitoring period, in milliseconds. */
 const defaultSizeCheckMs = 10_000;
@@ -78,6 +78,18 @@ export class VolumeManager implements PreparedVolumes, PodStorage, AsyncDisposab
     this.#options = options;
     this.#sizes = new SizeWatch({ clock, logger, intervalMs, folders: () => this.#limitedFolders() });
     this.#use = new VolumeUse({ clock, volumes: () => [...this.#pods.values()].flatMap(({ volumes }) => [...volumes.ready.values()]) });
+  }
+
+  /**
+   * Makes what all pods share on the disk; done by itself where it is needed.
+   *
+   * @returns the folder in which this program has mounted something, and which the runtime has to see in the same way; absent
+   * where nothing is mounted
+   * @throws an Error for a root that cannot be written
+   */
+  async open(): Promise<string | undefined> {
+    const { path, mounts } = await this.#openRoot();
+    return mounts && memoryFolder(path);
   }
 
   /**

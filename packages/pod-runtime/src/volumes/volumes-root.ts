@@ -13,6 +13,11 @@ export interface VolumesRoot {
   readonly mounts: HostMounts | undefined;
 }
 
+/** The folder below a root that is mounted in memory, where that can be. */
+export function memoryFolder(root: string): string {
+  return join(root, "memory");
+}
+
 /** What {@link openRoot} needs. */
 export interface OpenRootOptions {
   readonly path: string;
@@ -28,9 +33,9 @@ export interface OpenRootOptions {
  */
 export async function openRoot({ path, mounts, isMountSeen, logger }: OpenRootOptions): Promise<VolumesRoot> {
   await mkdir(join(path, "pods"), { recursive: true, mode: 0o750 });
-  await mkdir(join(path, "memory"), { recursive: true, mode: 0o700 });
+  await mkdir(memoryFolder(path), { recursive: true, mode: 0o700 });
   const root = await realpath(path);
-  const memory = join(root, "memory");
+  const memory = memoryFolder(root);
   if (!isMountSeen) return { path: root, mounts: undefined };
   if (mountedAt(await mounts.list(), memory)) return { path: root, mounts };
   try {

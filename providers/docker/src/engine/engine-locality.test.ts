@@ -35,8 +35,12 @@ function engineThat(sees: (path: string) => boolean, info: object = {}): Promise
   });
 }
 
-function check({ engine }: FakeEngine): Promise<void> {
-  return checkLocality({ engine, rootDirectory: root, random: systemRandom, kernelVersion: "6.1" }, new AbortController().signal);
+/** @param mounted - a folder of ours on which something is mounted */
+function check({ engine }: FakeEngine, mounted?: string): Promise<void> {
+  return checkLocality(
+    { engine, rootDirectory: root, openMounts: async () => mounted, random: systemRandom, kernelVersion: "6.1" },
+    new AbortController().signal,
+  );
 }
 
 test("an engine with this machine's kernel that sees our files is on this machine", async () => {
@@ -61,6 +65,18 @@ test.for<[what: string, sees: (path: string) => boolean, info: object, message: 
 
   expect(isUnavailable(error)).toBe(true);
   expect(String(error)).toMatch(message);
+});
+
+test("an engine that does not see what we mount is refused, with the reason and what to do; one that does is not", async () => {
+  const memory = join(root, "memory");
+  await using blind = await engineThat((path) => !path.startsWith(memory) && existsSync(path));
+  await using seeing = await engineThat(existsSync);
+
+  const error: unknown = await check(blind, memory).catch((thrown: unknown) => thrown);
+  expect(isUnavailable(error)).toBe(true);
+  expect(String(error)).toMatch(/does not see what is mounted at .*memory.*propagation rshared/);
+  await expect(check(seeing, memory)).resolves.toBeUndefined();
+  expect(await readdir(memory)).toEqual([]);
 });
 
 test("an engine that does not look at mounts first is believed for its kernel", async () => {

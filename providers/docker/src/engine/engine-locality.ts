@@ -12,6 +12,8 @@ export interface LocalityOptions {
   readonly engine: DockerEngine;
   /** Folder that this program and the engine must both see. */
   readonly rootDirectory: string;
+  /** Makes the folder below {@link rootDirectory} in which we mount; gives none where we may not mount. */
+  readonly openMounts: () => Promise<string | undefined>;
   readonly random: Random;
   /** This machine's kernel; default: what it says. */
   readonly kernelVersion?: string | undefined;
@@ -19,7 +21,7 @@ export interface LocalityOptions {
 
 /**
  * Makes sure that the engine runs on this machine: pods' volumes are folders, and their addresses are asked directly. The
- * engine has to have this machine's kernel, and to see a file that we write.
+ * engine has to have this machine's kernel, and to see a file that we write, also in what we mount.
  *
  * Whether it sees a file is asked by a container that is never made: its image does not exist, and an engine looks at
  * its mounts first.
@@ -27,7 +29,7 @@ export interface LocalityOptions {
  * @throws UnavailableError that says what is wrong and what to do
  */
 export async function checkLocality(options: LocalityOptions, signal: AbortSignal): Promise<void> {
-  const { engine, rootDirectory, random, kernelVersion = release() } = options;
+  const { engine, rootDirectory, openMounts, random, kernelVersion = release() } = options;
   const facts = await readEngineFacts(engine, signal);
   const refuse = (reason: string, remedy: string): never => {
     throw new UnavailableError(`use the Docker engine at ${formatEndpoint(engine.endpoint)}: ${reason}; ${remedy}`);
@@ -41,20 +43,32 @@ export async function checkLocality(options: LocalityOptions, signal: AbortSigna
       "run virtual-kubelet there, beside the engine",
     );
   }
-  const name = `.engine-check-${random.uuid()}`;
-  const path = join(rootDirectory, name);
-  await writeSentinel(rootDirectory, path);
+  const name = `engine-check-${random.uuid()}`;
+  if (await seesFile(engine, join(rootDirectory, `.${name}-that-is-not-there`), name, signal)) {
+    engine.logger.warn({}, "the Docker engine does not tell whether it sees our files; taken for the same machine, whose kernel it has");
+    return;
+  }
+  if (!(await seesFolder(engine, rootDirectory, name, signal))) {
+    refuse(
+      `it does not see ${rootDirectory} as it is here`,
+      "run virtual-kubelet on the same machine, and in a container mount that folder at the same path, with propagation rshared",
+    );
+  }
+  const mounted = await openMounts();
+  if (mounted !== undefined && !(await seesFolder(engine, mounted, name, signal))) {
+    refuse(
+      `it does not see what is mounted at ${mounted}, and pods would have no secrets`,
+      `run virtual-kubelet in the engine's mount namespace, or in a container with ${rootDirectory} mounted with propagation rshared, from a folder of the machine that is shared there, too (mount --make-rshared)`,
+    );
+  }
+}
+
+/** Whether the engine sees a file that we write to a folder. */
+async function seesFolder(engine: DockerEngine, folder: string, name: string, signal: AbortSignal): Promise<boolean> {
+  const path = join(folder, `.${name}`);
+  await writeSentinel(folder, path);
   try {
-    const seesAll = await seesFile(engine, `${path}-that-is-not-there`, name, signal);
-    const sees = await seesFile(engine, path, name, signal);
-    if (seesAll)
-      engine.logger.warn({}, "the Docker engine does not tell whether it sees our files; taken for the same machine, whose kernel it has");
-    else if (!sees) {
-      refuse(
-        `it does not see ${rootDirectory} as it is here`,
-        "run virtual-kubelet on the same machine, and in a container mount that folder at the same path, with propagation rshared",
-      );
-    }
+    return await seesFile(engine, path, name, signal);
   } finally {
     await rm(path, { force: true });
   }
@@ -75,7 +89,7 @@ async function writeSentinel(folder: string, path: string): Promise<void> {
 
 async function seesFile(engine: DockerEngine, path: string, image: string, signal: AbortSignal): Promise<boolean> {
   const body = {
-    Image: `virtual-kubelet.invalid/${image.slice(1)}:none`,
+    Image: `virtual-kubelet.invalid/${image}:none`,
     HostConfig: { Mounts: [{ Type: "bind", Source: path, Target: "/check", ReadOnly: true }] },
   };
   try {
