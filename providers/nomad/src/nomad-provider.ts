@@ -24,9 +24,8 @@ import { execInTask } from "./access/exec.ts";
 import { containerLogs } from "./access/logs.ts";
 import { forwardPort } from "./access/port-forward.ts";
 import type { NomadClient } from "./api/nomad-client.ts";
-import type { NomadEvent } from "./api/types.ts";
 import type { NomadConfig } from "./config.ts";
-import { jobIdOf, ownerFilter } from "./job/job-id.ts";
+import { jobIdOf } from "./job/job-id.ts";
 import { jobOf } from "./job/job-of.ts";
 import { readPodContent } from "./job/pod-content.ts";
 import { shapeFromMeta } from "./job/pod-shape.ts";
@@ -39,7 +38,7 @@ import { FileRefresh } from "./pods/file-refresh.ts";
 import type { PodEntry } from "./pods/pod-entry.ts";
 import { PodKeeper } from "./pods/pod-keeper.ts";
 import { PodTable } from "./pods/pod-table.ts";
-import { Feed } from "./watch/feed.ts";
+import { PodWatch } from "./watch/pod-watch.ts";
 
 /** The parts of {@link ProviderHost} that the provider uses. */
 export type NomadHost = Pick<ProviderHost, "nodeName" | "clusterId" | "clock" | "logger" | "resolvePod" | "recordEvent">;
@@ -66,7 +65,7 @@ export class NomadProvider implements Provider, AsyncDisposable {
   readonly #keeper: PodKeeper;
   readonly #files: FileRefresh;
   readonly #meter: PodMeter;
-  readonly #feed: Feed;
+  readonly #watch: PodWatch;
   #following: Promise<void> | undefined;
   #isNamespaceKnown = false;
 
@@ -97,14 +96,16 @@ export class NomadProvider implements Provider, AsyncDisposable {
     });
     this.#files = new FileRefresh({ client, clock, logger, resolvePod: (ref) => host.resolvePod(ref) });
     this.#meter = new PodMeter({ client, clock, nodeName: host.nodeName, mhzPerCore: () => this.#nodes.mhzPerCore });
-    this.#feed = new Feed({
+    this.#watch = new PodWatch({
       client,
       clock,
       logger,
-      relist: (signal) => this.#relist(signal),
-      onEvent: (event) => this.#onEvent(event),
-      relistMs: config.relist,
-      stream: config.stream,
+      config,
+      owner: this.#owner,
+      table: this.#table,
+      keeper: this.#keeper,
+      files: this.#files,
+      recordEvent: (ref, event) => host.recordEvent(ref, event),
     });
   }
 
@@ -177,13 +178,13 @@ export class NomadProvider implements Provider, AsyncDisposable {
 
   /** Two lists, whatever the number of pods; either they are whole or they throw. */
   async getPods(signal: AbortSignal): Promise<ProviderPodList> {
-    await this.#relist(signal);
+    await this.#watch.relist(signal);
     return { pods: this.#table.entries.filter(({ createIndex }) => createIndex > 0).map((entry) => this.#describe(entry)), complete: true };
   }
 
   notifyPods(listener: (update: PodUpdate) => void): void {
     this.#keeper.listen(listener);
-    this.#following ??= this.#feed.run(this.#background.signal);
+    this.#following ??= this.#watch.run(this.#background.signal);
   }
 
   async getContainerLogs(ref: PodRef, container: string, options: ContainerLogOptions, signal: AbortSignal): Promise<ContainerLogs> {
@@ -248,7 +249,7 @@ export class NomadProvider implements Provider, AsyncDisposable {
 
   /** The pod as it is now: what is known counts while changes are followed. @throws NotFoundError */
   async #look(ref: PodRef, signal: AbortSignal): Promise<PodEntry> {
-    if (this.#feed.connected) return this.#find(ref, signal);
+    if (this.#watch.connected) return this.#find(ref, signal);
     try {
       return await this.#adopt(ref, signal);
     } catch (error) {
@@ -269,53 +270,6 @@ export class NomadProvider implements Provider, AsyncDisposable {
     for (const allocation of allocations.toSorted((a, b) => a.CreateIndex - b.CreateIndex)) this.#table.noteAllocation(allocation);
     this.#keeper.onChange(entry);
     return entry;
-  }
-
-  async #relist(signal: AbortSignal): Promise<number> {
-    const before = this.#table.seen;
-    const jobs = await this.#client.listJobs(ownerFilter(this.#owner), signal);
-    const allocations = await this.#client.listAllocations(ownerFilter(this.#owner, "Job."), signal);
-    const { changed, gone } = this.#table.noteAll(jobs, allocations, before);
-    if (this.#table.entries.some(({ allocation, stopped }) => !allocation && !stopped)) await this.#readEvaluations(signal);
-    for (const entry of changed) this.#keeper.onChange(entry);
-    for (const entry of gone) this.#keeper.onGone(entry);
-    for (const { shape, ending } of this.#table.entries) if (!ending) this.#files.watch(shape);
-    return allocations.index;
-  }
-
-  async #readEvaluations(signal: AbortSignal): Promise<void> {
-    try {
-      const { items } = await this.#client.blockedEvaluations('JobID matches "^vk-"', signal);
-      for (const evaluation of items) this.#onEvaluation(this.#table.noteEvaluation(evaluation));
-    } catch (error) {
-      signal.throwIfAborted();
-      this.#host.logger.debug({ err: error }, "Nomad does not tell why pods have no place");
-    }
-  }
-
-  #onEvent({ Topic, Type, Payload }: NomadEvent): void {
-    switch (Topic) {
-      case "Allocation": {
-        const entry = Payload?.Allocation && this.#table.noteAllocation(Payload.Allocation);
-        if (entry) this.#keeper.onChange(entry);
-        return;
-      }
-      case "Evaluation":
-        if (Payload?.Evaluation) this.#onEvaluation(this.#table.noteEvaluation(Payload.Evaluation));
-        return;
-      case "Job": {
-        const entry = Payload?.Job && this.#table.byJob(Payload.Job.ID);
-        if (Type === "JobDeregistered" && entry && !entry.ending && !entry.stopped) this.#keeper.lookAfter(entry);
-        return;
-      }
-      default:
-    }
-  }
-
-  #onEvaluation(entry: PodEntry | undefined): void {
-    if (!entry) return;
-    this.#host.recordEvent(entry.shape.ref, { type: "Warning", reason: "NomadUnplaced", message: entry.unplaced ?? "" });
-    this.#keeper.onChange(entry);
   }
 
   #describe(entry: PodEntry): ProviderPod {

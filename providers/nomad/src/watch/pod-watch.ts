@@ -1,0 +1,101 @@
+import type { Clock, Logger, Owner, PodEvent, PodRef } from "@virtual-kubelet/core";
+import type { NomadClient } from "../api/nomad-client.ts";
+import type { NomadEvent } from "../api/types.ts";
+import type { NomadConfig } from "../config.ts";
+import { jobPrefix, ownerFilter } from "../job/job-id.ts";
+import type { FileRefresh } from "../pods/file-refresh.ts";
+import type { PodEntry } from "../pods/pod-entry.ts";
+import type { PodKeeper } from "../pods/pod-keeper.ts";
+import type { PodTable } from "../pods/pod-table.ts";
+import { Feed } from "./feed.ts";
+
+/** What a {@link PodWatch} needs. */
+export interface PodWatchDeps {
+  readonly client: NomadClient;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly config: Pick<NomadConfig, "relist" | "stream">;
+  readonly owner: Owner;
+  readonly table: PodTable;
+  readonly keeper: PodKeeper;
+  readonly files: FileRefresh;
+  readonly recordEvent: (pod: PodRef, event: PodEvent) => void;
+}
+
+/** Brings what Nomad tells of pods into the table, and has done what has to be done then. */
+export class PodWatch {
+  readonly #deps: PodWatchDeps;
+  readonly #feed: Feed;
+
+  constructor(deps: PodWatchDeps) {
+    const { client, clock, logger, config } = deps;
+    this.#deps = deps;
+    this.#feed = new Feed({
+      client,
+      clock,
+      logger,
+      relist: (signal) => this.relist(signal),
+      onEvent: (event) => this.#onEvent(event),
+      relistMs: config.relist,
+      stream: config.stream,
+    });
+  }
+
+  /** Whether changes are followed. */
+  get connected(): boolean {
+    return this.#feed.connected;
+  }
+
+  /** Runs until aborted. Never rejects. */
+  run(signal: AbortSignal): Promise<void> {
+    return this.#feed.run(signal);
+  }
+
+  /** Lists everything, and takes it in. @returns the index from which on something may have changed since */
+  async relist(signal: AbortSignal): Promise<number> {
+    const before = this.#deps.table.seen;
+    const jobs = await this.#deps.client.listJobs(ownerFilter(this.#deps.owner), signal);
+    const allocations = await this.#deps.client.listAllocations(ownerFilter(this.#deps.owner, "Job."), signal);
+    const { changed, gone } = this.#deps.table.noteAll(jobs, allocations, before);
+    if (this.#deps.table.entries.some(({ allocation, stopped }) => !allocation && !stopped)) await this.#readEvaluations(signal);
+    for (const entry of changed) this.#deps.keeper.onChange(entry);
+    for (const entry of gone) this.#deps.keeper.onGone(entry);
+    for (const { shape, ending } of this.#deps.table.entries) if (!ending) this.#deps.files.watch(shape);
+    return allocations.index;
+  }
+
+  async #readEvaluations(signal: AbortSignal): Promise<void> {
+    try {
+      const { items } = await this.#deps.client.blockedEvaluations(`JobID matches "^${jobPrefix}"`, signal);
+      for (const evaluation of items) this.#onEvaluation(this.#deps.table.noteEvaluation(evaluation));
+    } catch (error) {
+      signal.throwIfAborted();
+      this.#deps.logger.debug({ err: error }, "Nomad does not tell why pods have no place");
+    }
+  }
+
+  #onEvent({ Topic, Type, Payload }: NomadEvent): void {
+    switch (Topic) {
+      case "Allocation": {
+        const entry = Payload?.Allocation && this.#deps.table.noteAllocation(Payload.Allocation);
+        if (entry) this.#deps.keeper.onChange(entry);
+        return;
+      }
+      case "Evaluation":
+        if (Payload?.Evaluation) this.#onEvaluation(this.#deps.table.noteEvaluation(Payload.Evaluation));
+        return;
+      case "Job": {
+        const entry = Payload?.Job && this.#deps.table.byJob(Payload.Job.ID);
+        if (Type === "JobDeregistered" && entry && !entry.ending && !entry.stopped) this.#deps.keeper.lookAfter(entry);
+        return;
+      }
+      default:
+    }
+  }
+
+  #onEvaluation(entry: PodEntry | undefined): void {
+    if (!entry) return;
+    this.#deps.recordEvent(entry.shape.ref, { type: "Warning", reason: "NomadUnplaced", message: entry.unplaced ?? "" });
+    this.#deps.keeper.onChange(entry);
+  }
+}
