@@ -109,7 +109,7 @@ const faults: readonly {
   {
     fault: "swallows the error of a missing secret",
     check: "a pod whose secret is missing is not made",
-    says: /Missing expected rejection/,
+    says: /to wait for what is missing/,
     options: broken((provider) => ({
       createPod: (pod, resolved, signal) => provider.createPod(pod, { ...resolved, environment: async () => [] }, signal),
     })),

@@ -45,6 +45,7 @@ export type {
   RunningInstance,
   StopReason,
   Termination,
+  Trouble,
 } from "./pod/container-life.ts";
 export type { Resources } from "./pod/resources.ts";
 export type { ContainerRole, PlannedContainer, PodPlan } from "./pod/pod-plan.ts";
