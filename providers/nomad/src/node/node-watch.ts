@@ -32,7 +32,7 @@ export class NodeWatch {
 
   /** Resolves when nothing is under way any more, after the signal has aborted. */
   get done(): Promise<unknown> {
-    return Promise.all([this.#reading, this.#watching]);
+    return Promise.all([this.#reading?.catch(() => {}), this.#watching]);
   }
 
   /** As last known. */
@@ -42,7 +42,7 @@ export class NodeWatch {
   }
 
   async readMhzPerCore(signal: AbortSignal): Promise<number> {
-    if (!this.#nodes && this.#deps.config.mhzPerCore === undefined) await this.#read(signal);
+    if (!this.#nodes && this.#deps.config.mhzPerCore === undefined) await orAborted(this.#readOnce(), signal);
     return this.mhzPerCore;
   }
 
@@ -54,11 +54,12 @@ export class NodeWatch {
   /** Address of a client; one that is not known is asked for, and told of later. */
   addressOf(id: string): string | undefined {
     const known = this.#nodes?.find((node) => node.ID === id)?.Address;
-    if (known === undefined && !this.#deps.signal.aborted)
-      this.#reading ??= this.#read(this.#deps.signal)
-        .then(() => this.#deps.onAddresses())
-        .catch((error: unknown) => this.#deps.logger.debug({ err: messageOf(error) }, "the clients of Nomad cannot be listed"))
-        .finally(() => (this.#reading = undefined));
+    if (known === undefined && !this.#deps.signal.aborted && !this.#reading) {
+      this.#readOnce().then(
+        () => this.#deps.onAddresses(),
+        (error: unknown) => this.#deps.logger.debug({ err: messageOf(error) }, "the clients of Nomad cannot be listed"),
+      );
+    }
     return known;
   }
 
@@ -83,7 +84,28 @@ export class NodeWatch {
     }
   }
 
+  /** Many pods at once ask once. */
+  #readOnce(): Promise<void> {
+    this.#reading ??= this.#read(this.#deps.signal).finally(() => (this.#reading = undefined));
+    return this.#reading;
+  }
+
   async #read(signal: AbortSignal): Promise<void> {
     this.#nodes = await this.#deps.client.listNodes(signal);
+  }
+}
+
+/** @throws `signal.reason` when aborted; what is waited for goes on */
+async function orAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = (): void => aborted.reject(signal.reason);
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    await Promise.race([work, aborted.promise]);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+    // Nobody may be waiting any more.
+    work.catch(() => {});
   }
 }
