@@ -1,28 +1,39 @@
 import { randomUUID } from "node:crypto";
-import { setTimeout as delay } from "node:timers/promises";
 import type { Clock, Random } from "./clock.ts";
 
-/** setTimeout's limit: a longer wait would fire at once. */
-const maxTimerMs = 2 ** 31 - 1;
+/** Longest wait of a timer of Node.js, in milliseconds: one that is set to more ends at once. */
+const longestMs = 2 ** 31 - 1;
 
-/** The machine's clock. */
+/** The machine's time. A pending timer does not keep the process alive. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
   async sleep(ms, signal) {
+    signal?.throwIfAborted();
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const onAbort = (): void => reject(signal?.reason);
+    using _timer = setTimer(ms, resolve);
+    signal?.addEventListener("abort", onAbort, { once: true });
     try {
-      await delay(Math.min(ms, maxTimerMs), undefined, { signal });
-    } catch (error) {
-      // Node wraps the reason in an AbortError of its own.
-      signal?.throwIfAborted();
-      throw error;
+      await promise;
+    } finally {
+      signal?.removeEventListener("abort", onAbort);
     }
   },
-  setTimer(ms, callback) {
-    const timer = setTimeout(callback, Math.min(ms, maxTimerMs));
-    return { [Symbol.dispose]: () => clearTimeout(timer) };
-  },
+  setTimer,
 };
 
-/** The machine's randomness; not for secrets. */
-export const systemRandom: Random = { next: () => Math.random(), uuid: () => randomUUID() };
+function setTimer(ms: number, callback: () => void): Disposable {
+  let timer: NodeJS.Timeout;
+  const wait = (leftMs: number): void => {
+    timer = setTimeout(() => (leftMs > longestMs ? wait(leftMs - longestMs) : callback()), Math.min(leftMs, longestMs)).unref();
+  };
+  wait(ms);
+  return { [Symbol.dispose]: () => clearTimeout(timer) };
+}
+
+/** The machine's randomness. */
+export const systemRandom: Random = {
+  next: () => Math.random(),
+  uuid: () => randomUUID(),
+};
