@@ -18,8 +18,10 @@ import type {
 import { NotFoundError } from "@virtual-kubelet/errdefs";
 import { rfc3339 } from "@virtual-kubelet/kube-client";
 import type { Duplex } from "node:stream";
+import { checkedPreparation } from "./checked-preparation.ts";
 import { withDeadlines } from "./deadline-runtime.ts";
 import { HeldPods, refOf, type HeldPod } from "./held-pods.ts";
+import { withSandboxesAtOnce } from "./limited-runtime.ts";
 import type { PodRuntimeProviderOptions } from "./provider-options.ts";
 import { checkRestartRules } from "./restart-rules.ts";
 import { loggedId, runningId, sandboxId } from "./running-ids.ts";
@@ -59,14 +61,15 @@ export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNod
   #watching: Promise<void> | undefined;
 
   constructor(options: PodRuntimeProviderOptions) {
-    const { host, storage, settings = {} } = options;
+    const { host, storage, preparation, checkPod, settings = {} } = options;
     const { clock, random, logger } = host;
     this.options = options;
-    this.#runtime = withDeadlines(options.runtime, clock, settings.deadlines);
+    this.#runtime = withSandboxesAtOnce(withDeadlines(options.runtime, clock, settings.deadlines), settings.sandboxesAtOnce ?? Infinity);
     const runtime = this.#runtime;
     this.#pods = new HeldPods({
       ...options,
       runtime,
+      preparation: checkPod ? checkedPreparation(preparation, checkPod) : preparation,
       onReport: (ref, status) => this.#listener?.({ ref, status }),
       onGone: (ref) => this.#listener?.({ ref, gone: true }),
     });
@@ -116,10 +119,9 @@ export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNod
     await this.#pods.take(pod, found);
   }
 
-  /** As `PodLifecycleHandler.updatePod`. */
+  /** As `PodLifecycleHandler.updatePod`. A container that the node does not allow waits, and what else has changed is done. */
   async updatePod(pod: DeepReadonly<Pod>, _resolved: ResolvedPod, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    this.options.checkPod?.(pod);
     const ref = refOf(pod);
     if (this.#update(ref, pod)) return;
     const found = await this.#pods.find(ref, signal);

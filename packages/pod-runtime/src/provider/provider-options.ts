@@ -38,6 +38,8 @@ export interface CallDeadlines {
 /** What a node's administrator settles; all of it has a default. */
 export interface PodRuntimeSettings {
   readonly deadlines?: CallDeadlines | undefined;
+  /** Sandboxes made at once; a wait for that is no part of the call's deadline. Default: any number. */
+  readonly sandboxesAtOnce?: number | undefined;
   /** How often everything is looked at besides what the runtime tells by itself, in milliseconds; default 30,000. */
   readonly relistMs?: number | undefined;
   /** How long figures are kept before they are measured anew, in milliseconds; default 10,000. */
@@ -53,7 +55,8 @@ export interface PodRuntimeProviderOptions {
   /** Turns the specs of all the node's pods into what the runtime takes. */
   readonly preparation: PodPreparation;
   /**
-   * Refuses a pod before anything of it is made, and changes of one; default: none is.
+   * Refuses a pod before anything of it is made, and what has changed of one since: it is asked again for each sandbox and each
+   * start of a container, then with the names alone of the pod's other containers. Default: none is.
    *
    * @throws UnsupportedError naming the field: the pod stays Pending; TerminalError: it is Failed
    */
