@@ -38,6 +38,8 @@ export interface DockerConfig {
   /** Folder of seccomp profiles; absent: `seccomp` in {@link rootDirectory}. */
   readonly seccompFolder?: string | undefined;
   readonly pulls: DockerPullConfig;
+  /** Pods whose sandboxes are made at once. */
+  readonly sandboxesAtOnce: number;
   /** A `config.json` with the node's own credentials for registries. */
   readonly registryConfig?: string | undefined;
   /** When images that nobody uses are removed; absent: never. */
@@ -191,6 +193,11 @@ const schema: z.ZodType<DockerConfig> = z.strictObject({
     })
     .prefault({})
     .describe("How images are pulled"),
+  sandboxesAtOnce: z
+    .int()
+    .positive()
+    .default(4)
+    .describe("Pods whose networks are set up at once: the engine does it one by one, and more only wait for each other"),
   registryConfig: absolutePath
     .optional()
     .describe("A docker config.json with the node's own registry credentials, besides the pods' imagePullSecrets"),

@@ -95,6 +95,7 @@ class DockerProvider extends PodRuntimeProvider {
         checkPod(pod, config.policy);
         podNetwork(pod, config);
       },
+      settings: { sandboxesAtOnce: config.sandboxesAtOnce },
       nodeStats: hostNodeStats({ nodeName, clock, directory: config.rootDirectory }),
     });
     this.#parts = parts;

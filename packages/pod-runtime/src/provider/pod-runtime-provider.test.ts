@@ -59,6 +59,23 @@ describe("a pod", () => {
     expect(rig.configListeners).toBe(0);
   });
 
+  test("that comes in a crowd waits its turn for a sandbox, and is not too late for it", async () => {
+    const rig = new NodeRig();
+    rig.start({ settings: { sandboxesAtOnce: 1, deadlines: { changeMs: 5_000 } } });
+    rig.runtime.stuck.add("createSandbox");
+    for (const name of ["one", "two"]) await rig.create({ ...podWith({}), metadata: { namespace: "default", name, uid: name } });
+    await rig.clock.advance(4_000);
+    const made = (): number => rig.runtime.calls.filter((call) => call.startsWith("createSandbox")).length;
+    expect(made()).toBe(1);
+
+    rig.runtime.stuck.delete("createSandbox");
+    await rig.clock.advance(1_000);
+
+    expect(made()).toBe(2);
+    expect(rig.status("two")).toMatchObject({ phase: "Running" });
+    expect(rig.status("one")).toMatchObject({ phase: "Pending" });
+  });
+
   test("is created once, however often it is asked for", async () => {
     const rig = await runningRig();
 

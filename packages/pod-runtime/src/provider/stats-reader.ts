@@ -3,6 +3,7 @@ import { isNotFound } from "@virtual-kubelet/errdefs";
 import { rfc3339, SharedCalls } from "@virtual-kubelet/kube-client";
 import type { HeldPod } from "./held-pods.ts";
 import type { PodStorage } from "./provider-options.ts";
+import { Turnstile } from "./turnstile.ts";
 import { UsageRates } from "./usage-rates.ts";
 import { instanceOf } from "../pod/container-life.ts";
 import type { ContainerRuntime } from "../runtime/container-runtime.ts";
@@ -69,9 +70,10 @@ export class StatsReader {
       return id === undefined ? [] : [{ name, id }];
     });
     const what = `pod ${ref.namespace}/${ref.name}`;
-    const network = runtime.network && limit.pass(() => this.#try(what, signal, async () => runtime.network?.(stage.sandboxId, signal)));
+    const network =
+      runtime.network && limit.pass(() => this.#try(what, signal, async () => runtime.network?.(stage.sandboxId, signal)), signal);
     const volumes = storage && this.#try(what, signal, () => storage.stats(ref, signal));
-    const measuring = Promise.all(running.map(({ name, id }) => limit.pass(() => this.#container(name, id, signal))));
+    const measuring = Promise.all(running.map(({ name, id }) => limit.pass(() => this.#container(name, id, signal), signal)));
     const [containers, traffic, used] = await Promise.all([measuring, network, volumes]);
     const stats = {
       podRef: ref,
@@ -107,26 +109,4 @@ function withTraffic(network: NetworkStats | undefined): Pick<PodStats, "network
 
 function withVolumes(volume: readonly VolumeStats[] | undefined): Pick<PodStats, "volume"> {
   return volume?.length ? { volume } : {};
-}
-
-/** Lets only so many work at once. */
-class Turnstile {
-  readonly #waiting: (() => void)[] = [];
-  #free: number;
-
-  constructor(places: number) {
-    this.#free = places;
-  }
-
-  async pass<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#free > 0) this.#free--;
-    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    try {
-      return await work();
-    } finally {
-      const next = this.#waiting.shift();
-      if (next) next();
-      else this.#free++;
-    }
-  }
 }

@@ -1,0 +1,35 @@
+import { expect, test } from "vitest";
+import { Turnstile } from "./turnstile.ts";
+
+const never = new AbortController().signal;
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+test("only so many work at once, the others in the order they came, also after one that failed or was aborted", async () => {
+  const turnstile = new Turnstile(2);
+  const begun: string[] = [];
+  const ends = new Map<string, PromiseWithResolvers<void>>();
+  const pass = (name: string, signal = never): Promise<unknown> =>
+    turnstile
+      .pass(() => {
+        begun.push(name);
+        const end = Promise.withResolvers<void>();
+        ends.set(name, end);
+        return end.promise;
+      }, signal)
+      .catch((error: unknown) => error);
+  const abort = new AbortController();
+  const results = [pass("a"), pass("b"), pass("c", abort.signal), pass("d"), pass("e")];
+  await turn();
+  expect(begun).toEqual(["a", "b"]);
+
+  abort.abort(new Error("given up"));
+  expect(await results[2]).toEqual(new Error("given up"));
+  ends.get("a")?.reject(new Error("failed"));
+  await turn();
+  expect(begun).toEqual(["a", "b", "d"]);
+  for (const name of ["b", "d"]) ends.get(name)?.resolve();
+  await turn();
+  ends.get("e")?.resolve();
+
+  expect([begun, await results[0]]).toEqual([["a", "b", "d", "e"], new Error("failed")]);
+});
