@@ -88,7 +88,7 @@ const networkName = z.string().refine((name) => /^[a-zA-Z0-9][a-zA-Z0-9_.-]*$/.t
 const policyFields = z.strictObject({
   privileged: z.boolean().optional().describe("Lets containers be privileged: they own the machine; default false"),
   hostPaths: z.array(z.string()).optional().describe("Folders of the machine that pods may mount, with all below; / is everything"),
-  hostNetwork: z.boolean().optional().describe("Lets pods use the machine's network; default false"),
+  hostNetwork: z.boolean().optional().describe("Lets pods use the machine's network, and name a host in probes and hooks; default false"),
   hostPID: z.boolean().optional().describe("Lets pods see the machine's processes; default false"),
   hostIPC: z.boolean().optional().describe("Lets pods use the machine's shared memory; default false"),
   hostPorts: z.boolean().optional().describe("Lets pods take ports of the machine; default true"),

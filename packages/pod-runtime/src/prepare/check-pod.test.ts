@@ -38,6 +38,31 @@ const refused: readonly [string, Partial<PodSpec>, PodPolicy][] = [
   ["spec.containers[0].securityContext.seccompProfile.type", withContext({ seccompProfile: { type: "Unconfined" } }), { unconfined: true }],
   ["spec.securityContext.seccompProfile.type", { securityContext: { seccompProfile: { type: "Unconfined" } } }, { unconfined: true }],
   ["spec.securityContext.appArmorProfile.type", { securityContext: { appArmorProfile: { type: "Unconfined" } } }, { unconfined: true }],
+  [
+    "spec.securityContext.appArmorProfile.localhostProfile",
+    { securityContext: { appArmorProfile: { type: "Localhost", localhostProfile: "unconfined" } } },
+    { unconfined: true },
+  ],
+  [
+    "spec.containers[0].securityContext.appArmorProfile.localhostProfile",
+    withContext({ appArmorProfile: { type: "Localhost", localhostProfile: ":root://unconfined" } }),
+    { unconfined: true },
+  ],
+  [
+    "spec.containers[0].livenessProbe.httpGet.host",
+    { containers: [{ name: "app", livenessProbe: { httpGet: { host: "127.0.0.1", port: 2375 } } }] },
+    { hostNetwork: true },
+  ],
+  [
+    "spec.containers[0].readinessProbe.tcpSocket.host",
+    { containers: [{ name: "app", readinessProbe: { tcpSocket: { host: "169.254.169.254", port: 80 } } }] },
+    { hostNetwork: true },
+  ],
+  [
+    "spec.initContainers[0].lifecycle.preStop.httpGet.host",
+    { initContainers: [{ name: "init", lifecycle: { preStop: { httpGet: { host: "localhost", port: 80 } } } }] },
+    { hostNetwork: true },
+  ],
   ["spec.securityContext.seLinuxOptions.type", { securityContext: { seLinuxOptions: { type: "spc_t" } } }, { unconfined: true }],
   ["spec.volumes[0].hostPath.path", { volumes: [{ name: "v", hostPath: { path: "/var/log/app" } }] }, { hostPaths: ["/var/log/"] }],
   [
@@ -73,6 +98,7 @@ describe("checkPod", () => {
         runAsUser: 1000,
         fsGroup: 1000,
         seccompProfile: { type: "RuntimeDefault" },
+        appArmorProfile: { type: "Localhost", localhostProfile: "k8s-apparmor-example-deny-write" },
         seLinuxOptions: { type: "container_t" },
       },
       volumes: [{ name: "v", emptyDir: {} }],
@@ -80,6 +106,7 @@ describe("checkPod", () => {
         {
           name: "app",
           ports: [{ containerPort: 80, hostPort: 8080 }],
+          livenessProbe: { httpGet: { host: "", port: 80 } },
           securityContext: {
             privileged: false,
             procMount: "Default",

@@ -66,12 +66,13 @@ function refusalsOf(pod: DeepReadonly<Pod>, policy: PodPolicy): readonly Refusal
 }
 
 function checkContainer(
-  { securityContext, ports, volumeDevices }: DeepReadonly<Container>,
+  container: DeepReadonly<Container>,
   path: string,
   spec: DeepReadonly<PodSpec>,
   policy: PodPolicy,
   refuse: Refuse,
 ): void {
+  const { securityContext, ports, volumeDevices } = container;
   const contextPath = `${path}.securityContext`;
   const { privileged, capabilities, procMount } = securityContext ?? {};
   refuse(privileged === true, policy.privileged, {
@@ -83,6 +84,7 @@ function checkContainer(
     const fieldPath = `${contextPath}.capabilities.add[${index}]`;
     refuse(true, isAllowedCapability(name, policy), { fieldPath, what: `the capability ${name}`, setting: "capabilities" });
   }
+  checkHosts(container, path, policy, refuse);
   const unmasked = { fieldPath: `${contextPath}.procMount`, what: "all of /proc (Unmasked)", setting: "unconfined" };
   refuse(procMount === "Unmasked", policy.unconfined, unmasked);
   checkConfinement(securityContext, contextPath, policy, refuse);
@@ -92,6 +94,28 @@ function checkContainer(
     refuse(Boolean(hostPort), policy.hostPorts ?? true, refusal);
   }
   refuse(Boolean(volumeDevices?.length), false, { fieldPath: `${path}.volumeDevices`, what: "volumes as devices" });
+}
+
+/**
+ * Probes and hooks are asked from the node, which may reach what pods may not.
+ * Source: k8s.io/pod-security-admission v0.36.3 policy/check_hostProbesAndhostLifecycle.go.
+ */
+function checkHosts(container: DeepReadonly<Container>, path: string, policy: PodPolicy, refuse: Refuse): void {
+  const { livenessProbe, readinessProbe, startupProbe, lifecycle } = container;
+  const actions = {
+    livenessProbe,
+    readinessProbe,
+    startupProbe,
+    "lifecycle.postStart": lifecycle?.postStart,
+    "lifecycle.preStop": lifecycle?.preStop,
+  };
+  for (const [field, action] of Object.entries(actions)) {
+    for (const kind of ["httpGet", "tcpSocket"] as const) {
+      const host = action?.[kind]?.host;
+      const refusal = { fieldPath: `${path}.${field}.${kind}.host`, what: `${host}, asked from the node`, setting: "hostNetwork" };
+      refuse(Boolean(host), policy.hostNetwork, refusal);
+    }
+  }
 }
 
 /** Types that confine as much as the default. Source: k8s.io/pod-security-admission v0.36.3 policy/check_seLinuxOptions.go. */
@@ -104,11 +128,18 @@ function checkConfinement(context: DeepReadonly<SecurityContext> | undefined, pa
     refuse(isAsked, policy.unconfined, { fieldPath: `${path}.${field}`, what, setting });
   check(seccompProfile?.type === "Unconfined", "seccompProfile.type", "all system calls (Unconfined)");
   check(appArmorProfile?.type === "Unconfined", "appArmorProfile.type", "no AppArmor profile (Unconfined)");
+  const { localhostProfile = "" } = appArmorProfile ?? {};
+  check(!isConfiningName(localhostProfile), "appArmorProfile.localhostProfile", `the AppArmor profile ${localhostProfile}`);
   check(!confinedTypes.includes(seLinuxOptions?.type ?? ""), "seLinuxOptions.type", `the SELinux type ${seLinuxOptions?.type}`);
   check(Boolean(seLinuxOptions?.user), "seLinuxOptions.user", `the SELinux user ${seLinuxOptions?.user}`);
   check(Boolean(seLinuxOptions?.role), "seLinuxOptions.role", `the SELinux role ${seLinuxOptions?.role}`);
   const hostProcess = { fieldPath: `${path}.windowsOptions.hostProcess`, what: "processes of a Windows node" };
   refuse(windowsOptions?.hostProcess === true, false, hostProcess);
+}
+
+/** Whether a name is a profile's: runtimes take `unconfined` for no profile, and a colon or `&` leads to other namespaces. */
+function isConfiningName(profile: string): boolean {
+  return profile.trim() !== "unconfined" && !/[:&]/.test(profile);
 }
 
 /** What stood for `appArmorProfile` before Kubernetes 1.30. */

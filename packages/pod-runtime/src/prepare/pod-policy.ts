@@ -11,7 +11,7 @@ export interface PodPolicy {
    * write to one may also write what the node, or another pod, reads from it. Default: none.
    */
   readonly hostPaths?: readonly string[] | undefined;
-  /** Whether pods may use the node's network. Default `false`. */
+  /** Whether pods may use the node's network, also by a `host` in probes and hooks, which the node asks. Default `false`. */
   readonly hostNetwork?: boolean | undefined;
   /** Whether pods may see the node's processes. Default `false`. */
   readonly hostPID?: boolean | undefined;
