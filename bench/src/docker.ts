@@ -4,7 +4,7 @@
  *
  * By itself: docker.ts [--rounds 5] [--pods 30] [--kept 50] [--no-guide]; the engine is that of DOCKER_HOST.
  */
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -129,6 +129,8 @@ async function startNode(
     async [Symbol.asyncDispose]() {
       child.kill("SIGTERM");
       await ended;
+      // What holds secrets stays mounted for the next program.
+      spawnSync("umount", ["-l", join(directory, "pods/memory")]);
       rmSync(directory, { recursive: true, force: true });
     },
   };
