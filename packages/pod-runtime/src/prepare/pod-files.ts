@@ -1,7 +1,10 @@
-import { chmod, mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { chmod, mkdir, open, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { hasFsCode } from "../volumes/fs-code.ts";
 import { InTurn } from "../volumes/in-turn.ts";
+
+/** Most that is read back, in bytes: containers may write to these files. */
+const maxBytes = 1024 * 1024;
 
 /** Files that the containers of a pod share, in its folder; everybody may read them. */
 export class PodFiles {
@@ -26,10 +29,14 @@ export class PodFiles {
     });
   }
 
-  /** What a file says; `undefined` if there is none. */
+  /** What a file says; `undefined` if there is none, or a container has made it larger than any of ours. */
   async tryRead(folder: string, name: string): Promise<string | undefined> {
     try {
-      return await readFile(join(folder, name), "utf8");
+      await using file = await open(join(folder, name));
+      const { size } = await file.stat();
+      if (size > maxBytes) return undefined;
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(Math.max(1, size)), 0, size, 0);
+      return buffer.toString("utf8", 0, bytesRead);
     } catch (error) {
       if (hasFsCode(error, "ENOENT")) return undefined;
       throw error;
