@@ -205,6 +205,6 @@ export class DockerRuntime implements ContainerRuntime, AsyncDisposable {
   async #labelsWithGpus(signal: AbortSignal): Promise<readonly Readonly<Record<string, string>>[]> {
     const filters = { label: [dockerLabels.gpus], status: ["created", "running", "paused", "restarting"] };
     const held = await this.#options.engine.client.listContainers({ all: true, filters, abortSignal: signal });
-    return held.map(({ Labels }) => Labels);
+    return held.map(({ Labels }) => Labels).filter((labels) => labels[dockerLabels.gpus] !== "");
   }
 }

@@ -33,6 +33,10 @@ test("a plain container joins its sandbox, and leaves restarts, checks and first
       "io.kubernetes.sandbox.id": "s1",
       "virtual-kubelet.io/attempt": "0",
       "virtual-kubelet.io/cluster": "cluster",
+      // An image may have labels of these names.
+      "virtual-kubelet.io/gpus": "",
+      "virtual-kubelet.io/lifecycle": "",
+      "virtual-kubelet.io/resources": "",
       "virtual-kubelet.io/image": "app:1",
       "virtual-kubelet.io/image-id": "app@sha256:1",
       "virtual-kubelet.io/node": "node",

@@ -53,11 +53,12 @@ export function containerBody(spec: ContainerSpec, options: ContainerBodyOptions
     ...(container.workingDir && { WorkingDir: container.workingDir }),
     ...(user !== "" && { User: user }),
     Labels: {
+      ...unsaid,
       ...spec.labels,
       [labelNames.sandboxId]: options.sandboxId,
       [dockerLabels.image]: container.image ?? "",
       [dockerLabels.imageId]: spec.imageId,
-      ...(options.gpus.length > 0 && { [dockerLabels.gpus]: options.gpus.join(",") }),
+      [dockerLabels.gpus]: options.gpus.join(","),
     },
     Tty: container.tty ?? false,
     OpenStdin: container.stdin ?? false,
@@ -68,6 +69,9 @@ export function containerBody(spec: ContainerSpec, options: ContainerBodyOptions
     HostConfig: { ...hostConfig(spec, options), GroupAdd: [...groups] },
   };
 }
+
+/** An image's own labels are the container's, too: none may stand where we say nothing. */
+const unsaid: Readonly<Record<string, string>> = { [labelNames.resources]: "", [labelNames.lifecycle]: "" };
 
 function hostConfig(spec: ContainerSpec, options: ContainerBodyOptions): HostConfig {
   return {

@@ -2,6 +2,14 @@ import { Readable } from "node:stream";
 import { expect, test } from "vitest";
 import { jsonLines } from "./json-lines.ts";
 
+test("a line that is too long is skipped where something stands for it", async () => {
+  const chunks = ['{"a":1}\n{"b":"', ..."xy".split("").map((letter) => letter.repeat(5_000_000)), 'z"}\n{"c":3}\n'];
+  const values: unknown[] = [];
+  for await (const value of jsonLines(Readable.from(chunks), "too long")) values.push(value);
+
+  expect(values).toEqual([{ a: 1 }, "too long", { c: 3 }]);
+});
+
 async function read(...chunks: readonly (string | Buffer)[]): Promise<unknown[]> {
   const values: unknown[] = [];
   for await (const value of jsonLines(Readable.from(chunks))) values.push(value);

@@ -2,7 +2,7 @@ import { silentLogger } from "@virtual-kubelet/kube-client";
 import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import type { RuntimeEvent } from "@virtual-kubelet/pod-runtime";
 import { Readable } from "node:stream";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import type { DockerEngine, EngineRequest } from "../engine/docker-engine.ts";
 import { containerSpec, sandboxSpec } from "../test-support/specs.ts";
 import { engineEvents } from "./engine-events.ts";
@@ -94,6 +94,18 @@ test("each connection begins with lost, and the pauses between grow until one st
   expect(seen.at(-1)).toEqual({ kind: "lost" });
   abort.abort(new Error("enough"));
   expect(await done).toEqual(new Error("enough"));
+});
+
+test("an event that is too long, by the labels of an image, say, has all looked at, and the others are heard", async () => {
+  const lines = [event("die", "c1", { ...container, huge: "x".repeat(5_000_000) }), event("die", "c2", container)];
+  const { seen, changed, clock, requests, abort, done } = listen([lines.join("").match(/[^]{1,1000000}/g) ?? []]);
+  await vi.waitFor(() => expect(seen).toHaveLength(3), { timeout: 20_000 });
+  await clock.advance(0);
+
+  expect(seen).toEqual([{ kind: "lost" }, { kind: "lost" }, { kind: "containerExited", id: "c2" }]);
+  expect([changed, requests.length]).toEqual([["all", "all", "c2"], 1]);
+  abort.abort(new Error("enough"));
+  await done;
 });
 
 test("a line that is none ends the connection, not the listening", async () => {

@@ -51,7 +51,12 @@ async function* connection({ engine, labels, onChange, onLost }: EngineEventsOpt
   const body = await engine.stream({ method: "GET", path: "/events", query, what: "listen to the Docker engine" }, signal);
   onLost();
   yield { kind: "lost" };
-  for await (const line of jsonLines(body)) {
+  for await (const line of jsonLines(body, tooLong)) {
+    if (line === tooLong) {
+      onLost();
+      yield { kind: "lost" };
+      continue;
+    }
     const { Action = "", Actor } = line as EngineEvent;
     const id = Actor?.ID;
     if (id === undefined) continue;
@@ -60,6 +65,9 @@ async function* connection({ engine, labels, onChange, onLost }: EngineEventsOpt
     if (event) yield event;
   }
 }
+
+/** An event holds all labels of its container, an image's among them: nobody must end the events of all others by them. */
+const tooLong = Symbol("an event that is too long");
 
 interface EngineEvent {
   readonly Action?: string;
