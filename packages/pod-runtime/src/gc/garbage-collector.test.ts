@@ -1,7 +1,7 @@
 import { silentLogger } from "@virtual-kubelet/kube-client";
 import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { expect, test } from "vitest";
-import { podLabels } from "../runtime/labels.ts";
+import { ownerLabels, podLabels } from "../runtime/labels.ts";
 import { FakeRuntime } from "../test-support/fake-runtime.ts";
 import { podWith } from "../test-support/pod-rig.ts";
 import { GarbageCollector } from "./garbage-collector.ts";
@@ -17,10 +17,11 @@ class FakeFolders {
     this.uids = new Set(uids);
   }
 
-  sweep(isKnown: (uid: string) => boolean): Promise<readonly string[]> {
-    const removed = [...this.uids].filter((uid) => !isKnown(uid));
+  async sweep(isKnown: (uid: string) => boolean | Promise<boolean>): Promise<readonly string[]> {
+    const removed: string[] = [];
+    for (const uid of [...this.uids]) if (!(await isKnown(uid))) removed.push(uid);
     for (const uid of removed) this.uids.delete(uid);
-    return Promise.resolve(removed);
+    return removed;
   }
 }
 
@@ -30,7 +31,7 @@ function rigOf(known: ReadonlySet<string> | undefined, folders = new FakeFolders
   const rig = { clock, runtime, folders, known };
   const collector = new GarbageCollector({
     runtime,
-    labels: {},
+    labels: ownerLabels(owner),
     volumes: folders,
     clock,
     logger: silentLogger,
@@ -40,14 +41,22 @@ function rigOf(known: ReadonlySet<string> | undefined, folders = new FakeFolders
   return Object.assign(rig, { collector });
 }
 
-async function run(runtime: FakeRuntime, uid: string): Promise<void> {
+async function run(runtime: FakeRuntime, uid: string, by = owner): Promise<void> {
   const pod = podWith({});
-  await runtime.createSandbox({ labels: podLabels({ namespace: "default", name: uid, uid }, owner, 0), hostname: uid, hosts: [], pod });
+  await runtime.createSandbox({ labels: podLabels({ namespace: "default", name: uid, uid }, by, 0), hostname: uid, hosts: [], pod });
 }
 
 test("folders go that neither the API server nor the runtime knows", async () => {
   const { collector, runtime, folders } = rigOf(new Set(["known"]));
   await run(runtime, "running");
+
+  expect(await collector.sweepFolders(never)).toEqual(["gone"]);
+  expect([...folders.uids]).toEqual(["known", "running"]);
+});
+
+test("folders stay of pods that run for another node, which was given the same root", async () => {
+  const { collector, runtime, folders } = rigOf(new Set(["known"]));
+  await run(runtime, "running", { clusterId: "c1", nodeName: "n2" });
 
   expect(await collector.sweepFolders(never)).toEqual(["gone"]);
   expect([...folders.uids]).toEqual(["known", "running"]);

@@ -54,9 +54,18 @@ export class GarbageCollector {
     if (!isListed()) return [];
     const { sandboxes, containers } = await runtime.list(labels, signal);
     const held = new Set([...sandboxes, ...containers].map((object) => object.labels[labelNames.podUid]));
-    const removed = await volumes.sweep((uid) => held.has(uid) || isKnown(uid), signal);
+    // A pod may have become known while the runtime was asked.
+    const isNeeded = async (uid: string): Promise<boolean> =>
+      held.has(uid) || isKnown(uid) || (await this.#isAnothers(uid, signal)) || isKnown(uid);
+    const removed = await volumes.sweep(isNeeded, signal);
     if (removed.length > 0) logger.info({ uids: removed }, "folders of pods that are gone were removed");
     return removed;
+  }
+
+  /** Whether the runtime holds a pod for another node, or another cluster, that was given the same root. */
+  async #isAnothers(uid: string, signal: AbortSignal): Promise<boolean> {
+    const { sandboxes, containers } = await this.#options.runtime.list({ [labelNames.podUid]: uid }, signal);
+    return sandboxes.length + containers.length > 0;
   }
 
   async #repeat(everyMs: number, failure: string, look: () => Promise<unknown> | undefined, signal: AbortSignal): Promise<void> {

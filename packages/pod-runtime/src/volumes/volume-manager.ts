@@ -25,7 +25,7 @@ import { PodVolumes } from "./pod-volumes.ts";
 import { SizeWatch, type LimitedFolder } from "./size-watch.ts";
 import { createTerminationLog, readTerminationLog } from "./termination-log.ts";
 import { VolumeUse } from "./volume-use.ts";
-import { memoryFolder, openRoot, type VolumesRoot } from "./volumes-root.ts";
+import { closeRoot, memoryFolder, openRoot, type VolumesRoot } from "./volumes-root.ts";
 
 /** A kubelet's eviction monitoring period, in milliseconds. */
 const defaultSizeCheckMs = 10_000;
@@ -178,10 +178,10 @@ export class VolumeManager implements PreparedVolumes, PodStorage, AsyncDisposab
    * @param isKnown - asked after the folders were listed, for each of them; a pod must be known before it is prepared
    * @returns UIDs of the pods whose folders were removed
    */
-  async sweep(isKnown: (uid: string) => boolean, signal: AbortSignal): Promise<readonly string[]> {
+  async sweep(isKnown: (uid: string) => boolean | Promise<boolean>, signal: AbortSignal): Promise<readonly string[]> {
     const removed: string[] = [];
     for (const uid of await listPodFolders(await this.#openRoot())) {
-      if (this.#pods.has(uid) || isKnown(uid)) continue;
+      if (this.#pods.has(uid) || (await isKnown(uid)) || this.#pods.has(uid)) continue;
       try {
         await this.release({ namespace: "", name: "", uid }, signal);
         removed.push(uid);
@@ -197,6 +197,9 @@ export class VolumeManager implements PreparedVolumes, PodStorage, AsyncDisposab
   async [Symbol.asyncDispose](): Promise<void> {
     this.#sizes[Symbol.dispose]();
     await Promise.all([...this.#pods.values()].map(({ volumes }) => volumes[Symbol.asyncDispose]()));
+    const root = await this.#root?.catch(() => undefined);
+    if (root)
+      await closeRoot(root).catch((error: unknown) => this.#options.logger.warn({ err: error }, "the folder for secrets stays mounted"));
   }
 
   /** Opened once; a failure is tried again. */
