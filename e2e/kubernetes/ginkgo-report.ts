@@ -71,5 +71,5 @@ function fileOf({ LeafNodeLocation }: GinkgoSpec): string {
 /** The beginning of a message, without line ends. */
 function oneLine(message: string): string {
   const line = message.replaceAll(/\s+/g, " ").trim();
-  return line.length > 300 ? `${line.slice(0, 300)}…` : line;
+  return line.length > 150 ? `${line.slice(0, 150)}…` : line;
 }

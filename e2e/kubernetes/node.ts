@@ -3,6 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "@virtual-kubelet/kube-client";
+import { unmountAll } from "../docker/support/mounts.ts";
 import { eventually, startProcess, startReaper, type ControlPlaneAccess } from "@virtual-kubelet/testing";
 
 const main = join(import.meta.dirname, "../../packages/cli/src/main.ts");
@@ -21,7 +22,11 @@ export interface NodeOptions {
 export async function startNode({ controlPlane, dockerHost, address, directory }: NodeOptions): Promise<AsyncDisposable> {
   await using cleanup = new AsyncDisposableStack();
   const home = await mkdtemp(join(tmpdir(), "vk-node-"));
-  cleanup.defer(() => rm(home, { recursive: true, force: true, maxRetries: 5 }));
+  cleanup.defer(async () => {
+    // Pods that tests left have their volumes in memory.
+    unmountAll(home);
+    await rm(home, { recursive: true, force: true, maxRetries: 5 });
+  });
   const config = {
     host: dockerHost,
     sandboxImage: "registry.k8s.io/pause:3.10.2",

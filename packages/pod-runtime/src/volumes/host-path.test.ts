@@ -118,3 +118,18 @@ test("what was put in its place since is not opened", async () => {
 
   await expect(openHostPath(found)).rejects.toMatchObject({ code: "ELOOP" });
 });
+
+test("a folder that is allowed within another one is no way out of that, by what a pod puts in its place", async () => {
+  await using folder = await tempFolder();
+  const [data, shared, secret] = ["data", "data/shared", "secret"].map((name) => join(folder.path, name)) as [string, string, string];
+  await mkdir(shared, { recursive: true });
+  await mkdir(secret);
+  const policy = { hostPaths: [shared, data, `${data}/`] };
+  await expect(findHostPath({ path: shared, type: "", policy })).resolves.toMatchObject({ path: shared, isFixed: false });
+  await expect(findHostPath({ path: data, type: "", policy })).resolves.toMatchObject({ path: data, isFixed: true });
+
+  await rename(shared, `${shared}.old`);
+  await symlink(secret, shared);
+
+  await expect(findHostPath({ path: shared, type: "", policy })).rejects.toThrow(`it leads to ${secret}, which is not`);
+});

@@ -37,9 +37,17 @@ export async function findHostPath({ path, policy }: HostPathWish): Promise<Host
   const resolved = await resolveWithin("/", path);
   const at = join(resolved.existing, ...resolved.missing);
   // The administrator may have named links: what they lead to is meant.
-  const folders = await Promise.all(hostPaths.map((folder) => realpath(folder).catch(() => folder)));
+  const folders = await Promise.all(outermost(hostPaths).map((folder) => realpath(folder).catch(() => folder)));
   if (!isAllowedHostPath(at, { hostPaths: folders })) throw notAllowed(path, at, hostPaths);
   return { ...resolved, path: at, isFixed: folders.includes("/") || folders.includes(at) };
+}
+
+/** Without folders within others of them, where pods may put links in their place. */
+function outermost(folders: readonly string[]): readonly string[] {
+  const isIn = (inner: string, outer: string): boolean => isAllowedHostPath(inner, { hostPaths: [outer] });
+  return folders.filter((folder, index) =>
+    folders.every((other, at) => at === index || !isIn(folder, other) || (isIn(other, folder) && at > index)),
+  );
 }
 
 /**

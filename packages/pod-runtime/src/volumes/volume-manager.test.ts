@@ -498,6 +498,19 @@ describe.skipIf(whyNoMounts !== undefined)("with mounts, which takes root with C
     expect(await readFile(join(rig.root, "memory/u1/kubernetes.io~secret/secret/key"), "utf8")).toBe("value");
   });
 
+  test("the folder for secrets is unmounted with the program, unless a pod has some there", async () => {
+    await using rig = await rigOf(mounting);
+    rig.resolved.set("secret", payloadOf({ key: "value" }));
+    const pod = podOf([{ name: "secret", secret: { secretName: "s" } }]);
+    await rig.manager.prepare(pod, never);
+    await rig.manager[Symbol.asyncDispose]();
+    expect(mountedWithin(await readMountTable(), rig.root)).toHaveLength(1);
+
+    await (await rig.restart()).release(ref, never);
+    await rig.manager[Symbol.asyncDispose]();
+    expect(mountedWithin(await readMountTable(), rig.root)).toEqual([]);
+  });
+
   test("a subPath is mounted by what was opened, once, and goes with the pod while what it shows stays", async () => {
     await using rig = await rigOf(mounting);
     const pod = podOf([{ name: "data", emptyDir: {} }], {

@@ -1,4 +1,4 @@
-import { mkdir, realpath } from "node:fs/promises";
+import { mkdir, readdir, realpath } from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "@virtual-kubelet/core";
 import { messageOf } from "@virtual-kubelet/errdefs";
@@ -49,4 +49,11 @@ export async function openRoot({ path, mounts, isMountSeen, logger }: OpenRootOp
     );
     return { path: root, mounts: undefined };
   }
+}
+
+/** Unmounts the folder for secrets where no pod has anything in it; what pods have stays for the next program. */
+export async function closeRoot({ path, mounts }: VolumesRoot): Promise<void> {
+  const memory = memoryFolder(path);
+  if (!mounts || !mountedAt(await mounts.list(), memory) || (await readdir(memory)).length > 0) return;
+  await mounts.unmount(memory);
 }
