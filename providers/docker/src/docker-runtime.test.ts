@@ -224,3 +224,17 @@ test("a removal that somebody else has begun is waited for", async () => {
   await runtimeOf(fake).removeContainer("c1", never);
   expect(asked(fake)).toEqual(["/containers/c1", "/containers/c1/json", "/containers/c1/json"]);
 });
+
+test("a container whose image asks for a signal that is none is stopped all the same", async () => {
+  await using fake = await startFakeEngine({
+    answers: {
+      "GET /containers/c1/json": () => ({ status: 200, json: inspected({ id: "c1", labels: spec.labels, stopSignal: "SIGFOO" }) }),
+      "POST /containers/c1/kill": ({ query }) => (query.get("signal") === "SIGFOO" ? refused(400, "Invalid signal: SIGFOO") : done),
+      "POST /containers/c1/wait": () => ({ status: 200, json: { StatusCode: 143 } }),
+    },
+  });
+
+  await runtimeOf(fake).stopContainer("c1", { graceMs: 60_000 }, never);
+
+  expect(fake.requests.flatMap(({ query }) => query.get("signal") ?? [])).toEqual(["SIGFOO", "SIGTERM"]);
+});

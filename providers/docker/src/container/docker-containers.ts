@@ -1,4 +1,4 @@
-import { ConflictError, isConflict, isNotFound, UnsupportedError } from "@virtual-kubelet/errdefs";
+import { ConflictError, isConflict, isInvalidInput, isNotFound, UnsupportedError } from "@virtual-kubelet/errdefs";
 import { labelNames, type ContainerSpec, type ResourceLimits, type StopContainerOptions } from "@virtual-kubelet/pod-runtime";
 import type { ContainerInspectInfo } from "dockerode";
 import type { DockerEngine } from "../engine/docker-engine.ts";
@@ -74,7 +74,7 @@ export class DockerContainers {
     if (!inspected || readState(inspected).kind !== "running") return;
     if (graceMs <= 0) return this.kill(id, signal);
     if (!this.#signalled.has(id)) {
-      if (!(await objects.signal(id, stopSignal ?? signalOf(inspected), signal))) return;
+      if (!(await this.#beginStop(id, stopSignal ?? signalOf(inspected), signal))) return;
       this.#signalled.add(id);
     }
     const grace = new AbortController();
@@ -120,6 +120,17 @@ export class DockerContainers {
         throw new UnsupportedError(`${what}: this engine cannot`, { cause: error });
       }
       throw error;
+    }
+  }
+
+  /** @returns whether it ran. An image may name a signal that is none: the engine's own stop takes SIGTERM then, too. */
+  async #beginStop(id: string, stopSignal: string, signal: AbortSignal): Promise<boolean> {
+    const { objects } = this.#options;
+    try {
+      return await objects.signal(id, stopSignal, signal);
+    } catch (error) {
+      if (!isInvalidInput(error)) throw error;
+      return objects.signal(id, "SIGTERM", signal);
     }
   }
 
