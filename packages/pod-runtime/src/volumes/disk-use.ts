@@ -1,22 +1,43 @@
 import { statfs } from "node:fs/promises";
-import type { FsStats } from "@virtual-kubelet/core";
+import type { Clock, FsStats } from "@virtual-kubelet/core";
 import { runTool } from "./run-tool.ts";
 
+/** How long one folder may take, in milliseconds, before the others' turn has come. */
+const turnMs = 10_000;
+
+/** What {@link diskUse} needs. */
+export interface DiskUseOptions {
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** Default: {@link runTool}. */
+  readonly run?: typeof runTool | undefined;
+}
+
 /**
- * Bytes that folders take up on their disks; what is mounted within does not count. Those that are not there are left out.
+ * Bytes that folders take up on their disks; what is mounted within does not count. Those that are not there are left out,
+ * and those that a pod fills with so many files that counting them has no end: they must not keep it from the others.
  * Measured by the program du, outside of this one: a tree may be huge.
  *
  * @param paths - without newlines
  */
-export async function diskUse(paths: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, number>> {
-  if (paths.length === 0) return new Map();
-  const { stdout } = await runTool("du", { args: ["-skx", "--", ...paths], signal });
-  return new Map(
-    stdout.split("\n").flatMap((line): [string, number][] => {
+export async function diskUse(
+  paths: readonly string[],
+  { clock, signal, run = runTool }: DiskUseOptions,
+): Promise<ReadonlyMap<string, number>> {
+  const used = new Map<string, number>();
+  for (let left = paths; left.length > 0;) {
+    const turn = new AbortController();
+    using _timer = clock.setTimer(turnMs, () => turn.abort());
+    const { stdout } = await run("du", { args: ["-skx", "--", ...left], signal, until: turn.signal });
+    for (const line of stdout.split("\n")) {
       const [, kibibytes, path] = /^(\d+)\t(.+)$/.exec(line) ?? [];
-      return kibibytes === undefined || path === undefined ? [] : [[path, Number(kibibytes) * 1024]];
-    }),
-  );
+      if (kibibytes !== undefined && path !== undefined) used.set(path, Number(kibibytes) * 1024);
+    }
+    if (!turn.signal.aborted) break;
+    // It goes in order: the first without a figure is the one it was at.
+    left = left.slice(left.findLastIndex((path) => used.has(path)) + 2);
+  }
+  return used;
 }
 
 /** What a file system has and what is left of it, without what is used of it by whom. */

@@ -36,12 +36,12 @@ export class SizeWatch implements Disposable {
   }
 
   async #check(): Promise<void> {
-    const { folders, logger } = this.#options;
+    const { folders, logger, clock } = this.#options;
     const watched = folders();
     try {
       const used = await diskUse(
         watched.map(({ path }) => path),
-        this.#stop.signal,
+        { clock, signal: this.#stop.signal },
       );
       for (const { path, limitBytes, onExceeded } of watched) if ((used.get(path) ?? 0) > limitBytes) onExceeded();
     } catch (error) {

@@ -43,7 +43,7 @@ export class VolumeUse {
     const own = volumes().filter(({ source }) => source.kind !== "hostPath");
     const used = await diskUse(
       own.filter(({ isMemory }) => !isMemory).map(({ path }) => path),
-      signal,
+      { clock, signal },
     );
     const time = new Date(clock.now()).toISOString();
     const byPath = new Map<string, FsStats>();
