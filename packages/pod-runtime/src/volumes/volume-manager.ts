@@ -196,6 +196,7 @@ export class VolumeManager implements PreparedVolumes, PodStorage, AsyncDisposab
   /** Stops following. What is on the disk stays. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#sizes[Symbol.dispose]();
+    await this.#use[Symbol.asyncDispose]();
     await Promise.all([...this.#pods.values()].map(({ volumes }) => volumes[Symbol.asyncDispose]()));
     const root = await this.#root?.catch(() => undefined);
     if (root)

@@ -1,22 +1,31 @@
 import type { Clock, FsStats, VolumeStats } from "@virtual-kubelet/core";
-import { SharedCalls } from "@virtual-kubelet/kube-client";
 import { diskUse, fileSystemRoom } from "./disk-use.ts";
 import type { ReadyVolume } from "./pod-volumes.ts";
+import type { runTool } from "./run-tool.ts";
 
 /** How long a measurement counts, in milliseconds. Source: VolumeStatsAggPeriod of a kubelet. */
 const measureMs = 60_000;
+
+/** How long somebody who asks waits for a measurement, in milliseconds. */
+const waitMs = 2_000;
 
 /** What {@link VolumeUse} needs. */
 export interface VolumeUseOptions {
   readonly clock: Clock;
   /** All volumes of all pods: they are measured in one go. */
   volumes(): readonly ReadyVolume[];
+  /** Default: {@link runTool}. */
+  readonly run?: typeof runTool | undefined;
 }
 
-/** What volumes use, by what was measured last. */
-export class VolumeUse {
+/**
+ * What volumes use, by what was measured last. It is measured aside: a pod with a great many files must not keep the figures
+ * of the whole node from those who ask.
+ */
+export class VolumeUse implements AsyncDisposable {
   readonly #options: VolumeUseOptions;
-  readonly #measuring = new SharedCalls<ReadonlyMap<string, FsStats>>();
+  readonly #end = new AbortController();
+  #measuring: Promise<void> | undefined;
   #last: { readonly byPath: ReadonlyMap<string, FsStats>; readonly atMs: number } | undefined;
 
   constructor(options: VolumeUseOptions) {
@@ -34,16 +43,31 @@ export class VolumeUse {
 
   async #measured(signal: AbortSignal): Promise<ReadonlyMap<string, FsStats>> {
     const { clock } = this.#options;
-    if (this.#last && clock.monotonic() - this.#last.atMs < measureMs) return this.#last.byPath;
-    return this.#measuring.run("all", (inner) => this.#measure(inner), signal);
+    const isFresh = this.#last && clock.monotonic() - this.#last.atMs < measureMs;
+    if (!isFresh && !this.#end.signal.aborted) {
+      const measuring = (this.#measuring ??= this.#measure(this.#end.signal).finally(() => (this.#measuring = undefined)));
+      const over = new AbortController();
+      try {
+        await Promise.race([measuring, clock.sleep(waitMs, AbortSignal.any([signal, over.signal]))]);
+      } finally {
+        over.abort();
+      }
+    }
+    return this.#last?.byPath ?? new Map();
   }
 
-  async #measure(signal: AbortSignal): Promise<ReadonlyMap<string, FsStats>> {
-    const { clock, volumes } = this.#options;
+  /** Ends what is being measured. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#end.abort(new Error("nobody measures any more"));
+    await this.#measuring?.catch(() => {});
+  }
+
+  async #measure(signal: AbortSignal): Promise<void> {
+    const { clock, volumes, run } = this.#options;
     const own = volumes().filter(({ source }) => source.kind !== "hostPath");
     const used = await diskUse(
       own.filter(({ isMemory }) => !isMemory).map(({ path }) => path),
-      { clock, signal },
+      { clock, signal, run },
     );
     const time = new Date(clock.now()).toISOString();
     const byPath = new Map<string, FsStats>();
@@ -55,6 +79,5 @@ export class VolumeUse {
       if (room) byPath.set(path, { time, ...room, ...(usedBytes !== undefined && { usedBytes }) });
     }
     this.#last = { byPath, atMs: clock.monotonic() };
-    return byPath;
   }
 }
