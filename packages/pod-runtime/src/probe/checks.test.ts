@@ -78,6 +78,21 @@ test.for([
   expect(await grpcCheck({ host: "127.0.0.1", port, service: "web" }, never)).toEqual({ isSuccess, output });
 });
 
+test("a gRPC probe lets the container push nothing, and so fill no memory", async () => {
+  const server = createHttp2Server();
+  const mayPush: boolean[] = [];
+  server.on("stream", (stream) => {
+    mayPush.push(stream.pushAllowed);
+    stream.respond({ ":status": 200, "grpc-status": "0" });
+    stream.end();
+  });
+  const port = await listen(server);
+
+  await grpcCheck({ host: "127.0.0.1", port, service: "" }, never);
+
+  expect(mayPush).toEqual([false]);
+});
+
 test("checks end with the signal's reason", async () => {
   const abort = new AbortController();
   abort.abort(new Error("stop"));

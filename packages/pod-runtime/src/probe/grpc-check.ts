@@ -15,7 +15,7 @@ export interface GrpcCheck {
 /** Asks gRPC's health service, in clear text as a kubelet does. Only SERVING is success. */
 export async function grpcCheck(check: GrpcCheck, signal: AbortSignal): Promise<ProbeAttempt> {
   const host = check.host.includes(":") ? `[${check.host}]` : check.host;
-  const session = connect(`http://${host}:${check.port}`);
+  const session = connect(`http://${host}:${check.port}`, { settings: { enablePush: false } });
   const onAbort = (): void => session.destroy();
   signal.addEventListener("abort", onAbort, { once: true });
   try {

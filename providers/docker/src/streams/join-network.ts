@@ -49,9 +49,10 @@ const { connect } = require("node:net");
 const [port, ...hosts] = process.argv.slice(1);
 const attempt = ([host, ...rest], why) => {
   if (host === undefined) return process.send({ why }, () => process.disconnect());
-  const socket = connect({ host, port: Number(port), allowHalfOpen: true }).pause();
+  const socket = connect({ host, port: Number(port), allowHalfOpen: true, timeout: 10_000 }).pause();
+  socket.once("timeout", () => socket.destroy(new Error("no answer within 10 s")));
   socket.once("error", (error) => attempt(rest, why ?? error.message));
-  socket.once("connect", () => process.send({}, socket, { keepOpen: false }, () => process.disconnect()));
+  socket.once("connect", () => process.send({}, socket.setTimeout(0), { keepOpen: false }, () => process.disconnect()));
 };
 attempt(hosts);
 `;
