@@ -10,6 +10,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { parseArgs } from "node:util";
+import { freePort } from "@virtual-kubelet/testing";
 import Docker from "dockerode";
 import { Api, followPods, type WatchedPod } from "./api.ts";
 import { circumstances } from "./circumstances.ts";
@@ -69,6 +70,9 @@ export async function measureDocker({ rounds, pods, kept }: DockerLoad): Promise
     for (const { run, one, many } of round % 2 === 0 ? sides : sides.toReversed()) {
       const [oneMs, manyMs] = [await timed(run, 1, `one-${round + 1}`), await timed(run, pods, `many-${round + 1}`)];
       if (round < 0) continue;
+      process.stderr.write(
+        `round ${round + 1} ${run === sides[0].run ? "node" : "plain"}: one ${oneMs.toFixed(0)} ms, ${pods} in ${manyMs.toFixed(0)} ms\n`,
+      );
       one.push(oneMs);
       many.push((pods * 1000) / manyMs);
     }
@@ -119,9 +123,13 @@ async function startNode(
   writeFileSync(configFile, JSON.stringify(provider === "docker" ? { ...config, rootDirectory: join(directory, "pods") } : config));
   const flags = ["--kubeconfig", kubeconfig, "--nodename", provider, "--provider", provider, "--provider-config", configFile];
   const log = openSync(join(directory, "log"), "a");
-  const child = spawn(process.execPath, [main, ...flags, "--log-level", "warn", "--health-addr", "127.0.0.1:0"], {
-    stdio: ["ignore", "ignore", log],
-  });
+  const child = spawn(
+    process.execPath,
+    [main, ...flags, ...["--log-level", "warn", "--health-addr", "127.0.0.1:0", "--kubelet-port", String(await freePort())]],
+    {
+      stdio: ["ignore", "ignore", log],
+    },
+  );
   const ended = new Promise((resolve) => child.once("exit", resolve));
   await waitUntilReady(access, provider, directory);
   return {
