@@ -1,34 +1,53 @@
 import type { SpecResult } from "./ginkgo-report.ts";
 
+/** How one group of tests went. */
+export interface GroupOutcome {
+  readonly title: string;
+  readonly results: readonly SpecResult[];
+  readonly minutes: number;
+}
+
 /** What a run of Kubernetes' own tests came to. */
 export interface ConformanceRun {
   /** When, and what took part, in a line each. */
   readonly circumstances: readonly string[];
-  readonly results: readonly SpecResult[];
-  readonly minutes: number;
+  readonly outcomes: readonly GroupOutcome[];
   /** From a pod's creation until it was seen running, in seconds. */
   readonly startSeconds: { readonly pods: number; readonly p50: number; readonly p90: number; readonly p99: number };
 }
 
+/** Such as `165 of 166, in 8 minutes`. */
+export function summaryOf({ results, minutes }: GroupOutcome): string {
+  return `${results.filter(({ passed }) => passed).length} of ${results.length}, in ${Math.max(1, Math.round(minutes))} minutes`;
+}
+
 /** The generated part of the page. */
-export function conformancePage({ circumstances, results, minutes, startSeconds }: ConformanceRun): string {
-  const passed = results.filter((result) => result.passed);
-  const failed = results.filter((result) => !result.passed);
+export function conformancePage({ circumstances, outcomes, startSeconds }: ConformanceRun): string {
   const { pods, p50, p90, p99 } = startSeconds;
   return [
-    `**${passed.length} of ${results.length}** pass, in ${minutes.toFixed(0)} minutes.`,
-    "",
     ...circumstances.map((line) => `- ${line}`),
     `- ${pods} pods from their creation until they were seen running: p50 ${p50.toFixed(1)} s, p90 ${p90.toFixed(1)} s, p99 ${p99.toFixed(1)} s`,
     "",
+    ...outcomes.flatMap(groupSection),
+  ].join("\n");
+}
+
+function groupSection(outcome: GroupOutcome): string[] {
+  const { title, results } = outcome;
+  const failed = results.filter(({ passed }) => !passed);
+  return [
+    `## ${title}`,
+    "",
+    `**${summaryOf(outcome)}**`,
+    "",
     "| file | passed | of |",
     "| --- | --- | --- |",
-    ...[...byFile(results)].map(([file, ofFile]) => `| ${file} | ${ofFile.filter((result) => result.passed).length} | ${ofFile.length} |`),
+    ...[...byFile(results)].map(([file, ofFile]) => `| ${file} | ${ofFile.filter(({ passed }) => passed).length} | ${ofFile.length} |`),
     "",
     ...(failed.length === 0
       ? []
       : ["What does not pass:", "", ...failed.map(({ name, reason = "" }) => `- ${plain(name)}: ${plain(reason)}`), ""]),
-  ].join("\n");
+  ];
 }
 
 function byFile(results: readonly SpecResult[]): ReadonlyMap<string, readonly SpecResult[]> {

@@ -36,11 +36,10 @@ test("the page counts by file and names every failure", () => {
   const results = specResults(report(spec("runs", "passed"), spec("ends", "failed", "a | b"), spec("waits", "passed")), chosen);
   const page = conformancePage({
     circumstances: ["today"],
-    results,
-    minutes: 12.4,
+    outcomes: [{ title: "Pods", results, minutes: 12.4 }],
     startSeconds: { pods: 3, p50: 1, p90: 2, p99: 3 },
   });
-  expect(page).toContain("**2 of 3** pass, in 12 minutes.");
+  expect(page).toContain("**2 of 3, in 12 minutes**");
   expect(page).toContain("| common/node/pods.go | 2 | 3 |");
   expect(page).toContain("- \\[sig-node\\] Pods ends: failed: a \\| b");
 });

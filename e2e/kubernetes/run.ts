@@ -2,7 +2,7 @@
  * Runs Kubernetes' own end-to-end tests on a node of the Docker provider, with an engine and a control plane of their own, and
  * writes how they went. `make conformance` calls it in namespaces of its own, with the programs built.
  *
- * Usage: run.ts [--focus REGEX] [--focus-file REGEX] [--procs 8] [--no-guide]
+ * Usage: run.ts [--procs 8] [--no-guide], or of tests of your choice: run.ts --focus-file REGEX [--focus REGEX] [--skip REGEX]
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -14,10 +14,11 @@ import { ensureControlPlane, startControlPlane } from "@virtual-kubelet/testing"
 import { ensureKubernetesE2e } from "../../tools/kubernetes-e2e.ts";
 import { replaceRegion } from "../../tools/marked-region.ts";
 import { PrivateEngine } from "../docker/support/private-engine.ts";
-import { conformancePage } from "./conformance-page.ts";
+import { conformancePage, summaryOf, type GroupOutcome } from "./conformance-page.ts";
 import { chosenSpecs, specResults, type GinkgoReport } from "./ginkgo-report.ts";
 import { startNode } from "./node.ts";
 import { PodStarts } from "./pod-starts.ts";
+import { specGroups, type SpecGroup } from "./spec-groups.ts";
 import { importStandIns } from "./stand-in-images.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -25,7 +26,8 @@ const guide = join(root, "docs/guides/conformance.md");
 const { values } = parseArgs({
   options: {
     focus: { type: "string", default: "\\[Conformance\\]" },
-    "focus-file": { type: "string", default: "common/(node|storage)/" },
+    "focus-file": { type: "string" },
+    skip: { type: "string", default: "^$" },
     procs: { type: "string", default: "8" },
     "no-guide": { type: "boolean", default: false },
   },
@@ -37,10 +39,7 @@ const reports = join(root, ".reports/kubernetes");
 rmSync(reports, { recursive: true, force: true });
 mkdirSync(reports, { recursive: true });
 const programs = await ensureKubernetesE2e();
-const filter = [`--focus=${values.focus}`, `--focus-file=${values["focus-file"]}`];
-await ginkgo(["--dry-run", "--no-color", ...filter, join(programs.directory, "e2e.test")], "chosen.json");
-const chosen = chosenSpecs(reportOf("chosen.json"));
-console.log(`${chosen.size} tests are chosen; logs and reports are in ${reports}`);
+const groups = values["focus-file"] === undefined ? specGroups : [{ title: "chosen", ...values, focusFile: values["focus-file"] }];
 
 await using engine = await PrivateEngine.start();
 await importStandIns(engine.api, programs.directory);
@@ -50,30 +49,13 @@ await using controlPlane = await startControlPlane({
 });
 await using _node = await startNode({ controlPlane, dockerHost: engine.api.host, address: nodeAddress, directory: reports });
 await using starts = await PodStarts.follow(controlPlane);
-const began = performance.now();
-await ginkgo(
-  [
-    ...filter,
-    `--procs=${values.procs}`,
-    "--timeout=3h",
-    "--no-color",
-    join(programs.directory, "e2e.test"),
-    "--",
-    "--provider=skeleton",
-    `--kubeconfig=${controlPlane.kubeconfig.path}`,
-    `--kubectl-path=${join(controlPlanePrograms, "kubectl")}`,
-    "--minStartupPods=0",
-    "--num-nodes=1",
-  ],
-  "report.json",
-);
-const minutes = (performance.now() - began) / 60_000;
-const results = specResults(reportOf("report.json"), chosen);
-const passed = results.filter((result) => result.passed).length;
-for (const { name, reason, passed: isPassed } of results) if (!isPassed) console.log(`failed: ${name}: ${reason ?? ""}`);
-console.log(`${passed} of ${results.length} passed, in ${minutes.toFixed(1)} minutes`);
+const outcomes: GroupOutcome[] = [];
+for (const [index, group] of groups.entries()) outcomes.push(await runGroup(group, String(index)));
+const results = outcomes.flatMap((outcome) => outcome.results);
+for (const { name, reason, passed } of results) if (!passed) console.log(`failed: ${name}: ${reason ?? ""}`);
+for (const outcome of outcomes) console.log(`${outcome.title}: ${summaryOf(outcome)}`);
 
-if (!values["no-guide"]) {
+if (!values["no-guide"] && groups === specGroups) {
   const { Version: engineVersion } = (await engine.api.json("GET", "/version")) as { Version: string };
   const { CgroupVersion: cgroups } = (await engine.api.json("GET", "/info")) as { CgroupVersion: string };
   const circumstances = [
@@ -81,11 +63,39 @@ if (!values["no-guide"]) {
     `Docker ${engineVersion}, cgroup v${cgroups}; images are stand-ins made of Busybox and programs of Kubernetes' source`,
     `${cpus().length} × ${cpus()[0]?.model ?? "unknown"}, ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${process.versions.node}`,
   ];
-  const page = conformancePage({ circumstances, results, minutes, startSeconds: starts.quantiles });
+  const page = conformancePage({ circumstances, outcomes, startSeconds: starts.quantiles });
   writeFileSync(guide, replaceRegion(readFileSync(guide, "utf8"), "kubernetes", page));
   console.log(`written to ${guide}`);
 }
-process.exitCode = passed < results.length ? 1 : 0;
+process.exitCode = results.every(({ passed }) => passed) ? 0 : 1;
+
+/** Finds out which tests are of the group, and runs them. */
+async function runGroup({ title, focus, focusFile, skip }: SpecGroup, name: string): Promise<GroupOutcome> {
+  const filter = [`--focus=${focus}`, `--focus-file=${focusFile}`, `--skip=${skip}`];
+  const program = join(programs.directory, "e2e.test");
+  await ginkgo(["--dry-run", "--no-color", ...filter, program], `chosen-${name}.json`);
+  const chosen = chosenSpecs(reportOf(`chosen-${name}.json`));
+  console.log(`${title}: ${chosen.size} tests; logs and reports are in ${reports}`);
+  const began = performance.now();
+  await ginkgo(
+    [
+      ...filter,
+      `--procs=${values.procs}`,
+      "--timeout=3h",
+      "--no-color",
+      program,
+      "--",
+      "--provider=skeleton",
+      `--kubeconfig=${controlPlane.kubeconfig.path}`,
+      `--kubectl-path=${join(controlPlanePrograms, "kubectl")}`,
+      "--minStartupPods=0",
+      "--num-nodes=1",
+    ],
+    `report-${name}.json`,
+  );
+  const minutes = (performance.now() - began) / 60_000;
+  return { title, minutes, results: specResults(reportOf(`report-${name}.json`), chosen) };
+}
 
 /** Runs the tests; failures among them are in the report. @throws Error if there is none */
 async function ginkgo(args: readonly string[], report: string): Promise<void> {
