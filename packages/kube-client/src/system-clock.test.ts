@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { systemClock } from "./system-clock.ts";
 
@@ -39,4 +40,11 @@ test("a sleep lasts as long as it was asked for, and ends with the reason of its
   await expect(systemClock.sleep(0, abort.signal)).rejects.toThrow("enough");
   await vi.advanceTimersByTimeAsync(dayMs);
   expect(ends).toEqual(["slept"]);
+});
+
+test("a program that has nothing but a sleep to wait for lives until it is over", () => {
+  const clock = new URL("system-clock.ts", import.meta.url).href;
+  const program = `const { systemClock } = await import(${JSON.stringify(clock)}); await systemClock.sleep(20); console.log("slept");`;
+
+  expect(execFileSync(process.execPath, ["--input-type=module", "--eval", program], { encoding: "utf8" })).toBe("slept\n");
 });

@@ -4,7 +4,7 @@ import type { Clock, Random } from "./clock.ts";
 /** Longest wait of a timer of Node.js, in milliseconds: one that is set to more ends at once. */
 const longestMs = 2 ** 31 - 1;
 
-/** The machine's time. A pending timer does not keep the process alive. */
+/** The machine's time. A pending sleep or timer keeps the process alive: a program that waits to try again is not at its end. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
@@ -26,13 +26,13 @@ export const systemClock: Clock = {
 function setTimer(ms: number, callback: () => void): Disposable {
   let timer: NodeJS.Timeout;
   const wait = (leftMs: number): void => {
-    timer = setTimeout(() => (leftMs > longestMs ? wait(leftMs - longestMs) : callback()), Math.min(leftMs, longestMs)).unref();
+    timer = setTimeout(() => (leftMs > longestMs ? wait(leftMs - longestMs) : callback()), Math.min(leftMs, longestMs));
   };
   wait(ms);
   return { [Symbol.dispose]: () => clearTimeout(timer) };
 }
 
-/** The machine's randomness. */
+/** The machine's randomness; not for secrets. */
 export const systemRandom: Random = {
   next: () => Math.random(),
   uuid: () => randomUUID(),
