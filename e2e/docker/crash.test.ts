@@ -280,7 +280,11 @@ test(
     );
     expect(await running("runs")).toBe(before);
     expect((await rig.pod("runs")).status?.containerStatuses).toMatchObject([{ restartCount: 0, ready: true }]);
-    expect(await engine.containers({ [labelNames.podUid]: created[3]?.metadata?.uid ?? "" })).toEqual([]);
+    // The pod may go when its containers have ended; they are removed after that.
+    await eventually(async () => expect(await engine.containers({ [labelNames.podUid]: created[3]?.metadata?.uid ?? "" })).toEqual([]), {
+      timeoutMs: longMs,
+      describe: "nothing of the deleted pod to be left",
+    });
   },
   2 * longMs,
 );
