@@ -1,21 +1,22 @@
-import type {
-  AttachIO,
-  ContainerLogOptions,
-  ContainerLogs,
-  DeletePodOptions,
-  ExecResult,
-  NodeDescription,
-  PodRef,
-  PodUpdate,
-  Provider,
-  ProviderHost,
-  ProviderPod,
-  ProviderPodList,
-  ProviderPodStatus,
-  ResolvedPod,
-  StatsSummary,
-  DeepReadonly,
-  Pod,
+import {
+  podRef,
+  type AttachIO,
+  type ContainerLogOptions,
+  type ContainerLogs,
+  type DeletePodOptions,
+  type ExecResult,
+  type NodeDescription,
+  type PodRef,
+  type PodUpdate,
+  type Provider,
+  type ProviderHost,
+  type ProviderPod,
+  type ProviderPodList,
+  type ProviderPodStatus,
+  type ResolvedPod,
+  type StatsSummary,
+  type DeepReadonly,
+  type Pod,
 } from "@virtual-kubelet/core";
 import { NotFoundError, TerminalError, UnavailableError } from "@virtual-kubelet/errdefs";
 import type { Duplex } from "node:stream";
@@ -62,7 +63,7 @@ export class MockProvider implements Provider, AsyncDisposable {
    * them as on any node; a pod that names none costs no call.
    */
   async createPod(pod: DeepReadonly<Pod>, resolved: ResolvedPod, signal: AbortSignal): Promise<void> {
-    const ref = refOf(pod);
+    const ref = podRef(pod);
     if (this.#pods.has(ref.uid)) return;
     const script = scriptOf(pod, this.#config.stages);
     failAsScripted(script);
@@ -90,7 +91,7 @@ export class MockProvider implements Provider, AsyncDisposable {
   }
 
   async updatePod(pod: DeepReadonly<Pod>): Promise<void> {
-    const entry = this.#find(refOf(pod));
+    const entry = this.#find(podRef(pod));
     const script = scriptOf(pod, this.#config.stages);
     const now = this.#instant();
     this.#become(entry, updatePodModel(entry.model, pod, script, now), now);
@@ -230,8 +231,4 @@ function readsReferences({
   envFrom?: readonly unknown[] | undefined;
 }): boolean {
   return (envFrom?.length ?? 0) > 0 || (env?.some(({ valueFrom }) => valueFrom !== undefined) ?? false);
-}
-
-function refOf({ metadata }: DeepReadonly<Pod>): PodRef {
-  return { namespace: metadata?.namespace ?? "default", name: metadata?.name ?? "", uid: metadata?.uid ?? "" };
 }

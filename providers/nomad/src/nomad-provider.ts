@@ -1,22 +1,23 @@
-import type {
-  AttachIO,
-  ContainerLogOptions,
-  ContainerLogs,
-  DeepReadonly,
-  DeletePodOptions,
-  ExecResult,
-  NodeDescription,
-  Owner,
-  Pod,
-  PodRef,
-  PodUpdate,
-  Provider,
-  ProviderHost,
-  ProviderPod,
-  ProviderPodList,
-  ProviderPodStatus,
-  ResolvedPod,
-  StatsSummary,
+import {
+  podRef,
+  type AttachIO,
+  type ContainerLogOptions,
+  type ContainerLogs,
+  type DeepReadonly,
+  type DeletePodOptions,
+  type ExecResult,
+  type NodeDescription,
+  type Owner,
+  type Pod,
+  type PodRef,
+  type PodUpdate,
+  type Provider,
+  type ProviderHost,
+  type ProviderPod,
+  type ProviderPodList,
+  type ProviderPodStatus,
+  type ResolvedPod,
+  type StatsSummary,
 } from "@virtual-kubelet/core";
 import { ConflictError, isConflict, isInvalidInput, isNotFound, isQuotaExceeded, NotFoundError } from "@virtual-kubelet/errdefs";
 import type { Duplex } from "node:stream";
@@ -115,7 +116,7 @@ export class NomadProvider implements Provider, AsyncDisposable {
    * @throws UnsupportedError naming the field; ConflictError where the job's id is somebody else's
    */
   async createPod(pod: DeepReadonly<Pod>, resolved: ResolvedPod, signal: AbortSignal): Promise<void> {
-    const ref = refOf(pod);
+    const ref = podRef(pod);
     const jobId = jobIdOf(this.#owner, ref.uid);
     if ((this.#table.get(ref.uid)?.createIndex ?? 0) > 0) return;
     const settings = jobSettingsOf(pod, this.#config, await this.#nodes.readMhzPerCore(signal));
@@ -151,7 +152,7 @@ export class NomadProvider implements Provider, AsyncDisposable {
 
   /** Labels and annotations are Kubernetes' alone; a changed image would be another pod to Nomad, and is refused. */
   async updatePod(pod: DeepReadonly<Pod>, _resolved: ResolvedPod, signal: AbortSignal): Promise<void> {
-    const ref = refOf(pod);
+    const ref = podRef(pod);
     refuseChange((await this.#find(ref, signal)).shape, pod);
   }
 
@@ -276,8 +277,4 @@ export class NomadProvider implements Provider, AsyncDisposable {
     const { ref, owner } = entry.shape;
     return { ref, owner, createdAt: entry.createdAt, status: this.#keeper.statusOf(entry) };
   }
-}
-
-function refOf({ metadata }: DeepReadonly<Pod>): PodRef {
-  return { namespace: metadata?.namespace ?? "default", name: metadata?.name ?? "", uid: metadata?.uid ?? "" };
 }

@@ -1,4 +1,12 @@
-import type { DeepReadonly, Owner, Pod, PodRef, ProviderHost, ProviderPodStatus } from "@virtual-kubelet/core";
+import {
+  podRef,
+  type DeepReadonly,
+  type Owner,
+  type Pod,
+  type PodRef,
+  type ProviderHost,
+  type ProviderPodStatus,
+} from "@virtual-kubelet/core";
 import { groupByPod, type RuntimePod } from "./runtime-pods.ts";
 import type { PodStorage } from "./provider-options.ts";
 import type { Instant } from "../pod/instant.ts";
@@ -136,7 +144,7 @@ export class HeldPods implements AsyncDisposable {
 
   async #take(pod: DeepReadonly<Pod>, found: RuntimePod | undefined): Promise<HeldPod> {
     const { host, runtime, preparation, storage, onReport } = this.#options;
-    const ref = refOf(pod);
+    const ref = podRef(pod);
     const messages = found ? await this.#readMessages(pod, found) : undefined;
     this.#end.signal.throwIfAborted();
     // Also of what the runtime has lost the API server tells what must not run twice.
@@ -216,9 +224,4 @@ export class HeldPods implements AsyncDisposable {
     const { clock } = this.#options.host;
     return { wallMs: clock.now(), monotonicMs: clock.monotonic() };
   }
-}
-
-/** What names a pod. */
-export function refOf({ metadata }: DeepReadonly<Pod>): PodRef {
-  return { namespace: metadata?.namespace ?? "default", name: metadata?.name ?? "", uid: metadata?.uid ?? "" };
 }

@@ -1,26 +1,27 @@
-import type {
-  AttachIO,
-  ContainerLogOptions,
-  ContainerLogs,
-  DeepReadonly,
-  DeletePodOptions,
-  ExecResult,
-  Pod,
-  PodRef,
-  PodUpdate,
-  Provider,
-  ProviderPod,
-  ProviderPodList,
-  ProviderPodStatus,
-  ResolvedPod,
-  StatsSummary,
+import {
+  podRef,
+  type AttachIO,
+  type ContainerLogOptions,
+  type ContainerLogs,
+  type DeepReadonly,
+  type DeletePodOptions,
+  type ExecResult,
+  type Pod,
+  type PodRef,
+  type PodUpdate,
+  type Provider,
+  type ProviderPod,
+  type ProviderPodList,
+  type ProviderPodStatus,
+  type ResolvedPod,
+  type StatsSummary,
 } from "@virtual-kubelet/core";
 import { NotFoundError } from "@virtual-kubelet/errdefs";
 import { rfc3339 } from "@virtual-kubelet/kube-client";
 import type { Duplex } from "node:stream";
 import { checkedPreparation } from "./checked-preparation.ts";
 import { withDeadlines } from "./deadline-runtime.ts";
-import { HeldPods, refOf, type HeldPod } from "./held-pods.ts";
+import { HeldPods, type HeldPod } from "./held-pods.ts";
 import { withSandboxesAtOnce } from "./limited-runtime.ts";
 import type { PodRuntimeProviderOptions } from "./provider-options.ts";
 import { checkRestartRules } from "./restart-rules.ts";
@@ -111,7 +112,7 @@ export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNod
    */
   async createPod(pod: DeepReadonly<Pod>, _resolved: ResolvedPod, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    const ref = refOf(pod);
+    const ref = podRef(pod);
     if (this.#update(ref, pod)) return;
     const found = await this.#pods.find(ref, signal);
     // What runs is not ended by asking again whether it may.
@@ -122,7 +123,7 @@ export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNod
   /** As `PodLifecycleHandler.updatePod`. A container that the node does not allow waits, and what else has changed is done. */
   async updatePod(pod: DeepReadonly<Pod>, _resolved: ResolvedPod, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    const ref = refOf(pod);
+    const ref = podRef(pod);
     if (this.#update(ref, pod)) return;
     const found = await this.#pods.find(ref, signal);
     if (!found) throw unknownPod(ref);

@@ -1,4 +1,13 @@
-import type { ContainerStatus, DeepReadonly, Pod, PodRef, PodUpdate, ProviderHost, ProviderPodStatus } from "@virtual-kubelet/core";
+import {
+  podRef,
+  type ContainerStatus,
+  type DeepReadonly,
+  type Pod,
+  type PodRef,
+  type PodUpdate,
+  type ProviderHost,
+  type ProviderPodStatus,
+} from "@virtual-kubelet/core";
 import { isNotFound, NotFoundError } from "@virtual-kubelet/errdefs";
 import { silentLogger } from "@virtual-kubelet/kube-client";
 import { FakeClock, SeededRandom } from "@virtual-kubelet/kube-client/testing";
@@ -6,7 +15,6 @@ import { FakeRuntime } from "./fake-runtime.ts";
 import { FakeResolvedPod } from "./fake-resolved-pod.ts";
 import { MortalRuntime, type Moment } from "./mortal-runtime.ts";
 import { plainPreparation } from "./plain-preparation.ts";
-import { refOf } from "../provider/held-pods.ts";
 import { PodRuntimeProvider } from "../provider/pod-runtime-provider.ts";
 import type { PodRuntimeProviderOptions } from "../provider/provider-options.ts";
 
@@ -78,7 +86,7 @@ export class NodeRig {
   async create(pod: Pod): Promise<PodRef> {
     this.pods.set(pod.metadata?.uid ?? "", pod);
     await this.provider.createPod(pod, new FakeResolvedPod(), this.signal);
-    return refOf(pod);
+    return podRef(pod);
   }
 
   /** Changes a pod as core does. */
@@ -105,7 +113,7 @@ export class NodeRig {
     const listed = await provider.getPods(this.signal);
     for (const { ref, status } of listed.pods) this.#hear({ ref, status });
     for (const pod of [...this.pods.values()]) {
-      const ref = refOf(pod);
+      const ref = podRef(pod);
       const isListed = listed.pods.some((held) => held.ref.uid === ref.uid);
       if (pod.metadata?.deletionTimestamp) await this.#end(pod, isListed);
       else if (!isListed && !hasEnded(pod.status)) await provider.createPod(pod, new FakeResolvedPod(), this.signal);
@@ -134,7 +142,7 @@ export class NodeRig {
 
   async #end(pod: Pod, isListed: boolean): Promise<void> {
     const { provider } = this;
-    const ref = refOf(pod);
+    const ref = podRef(pod);
     const leftMs = Date.parse(pod.metadata?.deletionTimestamp ?? "") - this.clock.now();
     const gracePeriodSeconds = Math.max(0, Math.ceil(leftMs / 1000));
     if (isListed) await provider.deletePod(ref, { gracePeriodSeconds }, this.signal).catch(ignoreNotFound);
