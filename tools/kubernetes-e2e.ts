@@ -1,6 +1,7 @@
-import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { cacheDirectory, isExecutable, moduleHash, onPath } from "../packages/testing/src/control-plane/find-control-plane.ts";
+import { buildBeside } from "./build-beside.ts";
 import { run } from "./run.ts";
 import { root } from "./workspace.ts";
 
@@ -34,17 +35,11 @@ export async function ensureKubernetesE2e(environment: Readonly<Record<string, s
   if (go === undefined)
     throw new Error("there is no Go on the PATH to build Kubernetes' end-to-end tests with (https://go.dev/dl, 1.26 or newer)");
   console.error(`Kubernetes' end-to-end tests are built once with ${go} into ${directory}: five to ten minutes`);
-  mkdirSync(join(directory, ".."), { recursive: true });
-  const output = mkdtempSync(`${directory}.building-`);
-  try {
+  await buildBeside(directory, async (output) => {
     const flags = ["-trimpath", "-ldflags", `-s -w -X k8s.io/component-base/version.gitVersion=${version}`];
     await build(go, ["test", "-c", ...flags, "-o", join(output, testProgram), "k8s.io/kubernetes/test/e2e"]);
     for (const [name, main] of Object.entries(programs)) await build(go, ["build", ...flags, "-o", join(output, name), main]);
-    rmSync(directory, { recursive: true, force: true });
-    renameSync(output, directory);
-  } finally {
-    rmSync(output, { recursive: true, force: true });
-  }
+  });
   return { directory, version };
 }
 

@@ -1,6 +1,6 @@
-import { mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { cacheDirectory, isExecutable, moduleHash, onPath } from "../packages/testing/src/control-plane/find-control-plane.ts";
+import { buildBeside } from "./build-beside.ts";
 import { run } from "./run.ts";
 import { root } from "./workspace.ts";
 
@@ -26,17 +26,11 @@ export async function ensureMetricsServer(environment: Environment = process.env
   const go = goPath(environment);
   if (go === undefined) throw new Error(missingMetricsServer(environment));
   console.log(`metrics-server is built once with ${go} into ${dirname(program)}: some minutes`);
-  mkdirSync(dirname(dirname(program)), { recursive: true });
-  const output = mkdtempSync(`${dirname(program)}.building-`);
-  try {
+  await buildBeside(dirname(program), async (output) => {
     const args = ["build", "-o", `${output}/`, "-ldflags", "-s -w", mainPackage];
     const { code, output: words } = await run(go, args, { cwd: moduleDirectory, timeoutMs: 1_800_000 });
     if (code !== 0) throw new Error(`build metrics-server in ${moduleDirectory}: ${words}`);
-    rmSync(dirname(program), { recursive: true, force: true });
-    renameSync(output, dirname(program));
-  } finally {
-    rmSync(output, { recursive: true, force: true });
-  }
+  });
   return program;
 }
 
