@@ -34,8 +34,9 @@ export { ImageCollector, type ImageCollectorOptions, type ImagePolicy } from "./
 export { execCapture, type CapturedExec } from "./runtime/exec-capture.ts";
 export { hostNodeStats, type HostNodeStatsOptions } from "./provider/host-node-stats.ts";
 export { PodRuntimeProvider, type Eviction } from "./provider/pod-runtime-provider.ts";
-export type { CallDeadlines, PodRuntimeProviderOptions, PodRuntimeSettings, PodStorage } from "./provider/provider-options.ts";
-export type { ContainerStart, PodPreparation } from "./worker/effect-runner.ts";
+export type { CallDeadlines, PodRuntimeProviderOptions, PodRuntimeSettings } from "./provider/provider-options.ts";
+export type { PodStorage } from "./worker/pod-storage.ts";
+export type { ContainerStart, PodPreparation } from "./worker/preparation.ts";
 export type { PodEnding, PodStage, PodState } from "./pod/pod-state.ts";
 export type {
   BackoffRecord,

@@ -8,8 +8,8 @@ import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { PodRig, podWith } from "../test-support/pod-rig.ts";
 import type { ContainerMount, ContainerSpec, SandboxSpec } from "../runtime/runtime-spec.ts";
-import type { PodPreparation } from "../worker/effect-runner.ts";
 import { createPodPreparation, type PodPreparationSettings, type PreparationHost } from "./pod-preparation.ts";
+import type { PodPreparation } from "../worker/preparation.ts";
 
 const signal = new AbortController().signal;
 let folder = "";

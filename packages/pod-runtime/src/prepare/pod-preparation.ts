@@ -12,7 +12,6 @@ import {
 import type { PodState } from "../pod/pod-state.ts";
 import type { ContainerRuntime } from "../runtime/container-runtime.ts";
 import type { ContainerMount, ContainerSpec, SandboxSpec } from "../runtime/runtime-spec.ts";
-import type { ContainerStart, PodPreparation } from "../worker/effect-runner.ts";
 import { allMounts } from "./container-mounts.ts";
 import { hostNetworkHostsFile, podHostsFile } from "./hosts-file.ts";
 import { readNodeDns } from "./node-dns.ts";
@@ -25,6 +24,7 @@ import { formatResolvConf } from "./resolv-conf.ts";
 import { resourceLimits } from "./resource-limits.ts";
 import { checkRunAsNonRoot, needsImageUser } from "./run-as-non-root.ts";
 import { targetContainerId } from "./target-container.ts";
+import type { ContainerStart, PodPreparation } from "../worker/preparation.ts";
 
 /** The pods' volumes on the node's disk, and their folders. A pod's volumes are ready before its sandbox is made. */
 export interface PreparedVolumes {

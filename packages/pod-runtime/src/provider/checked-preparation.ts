@@ -1,5 +1,5 @@
 import type { Container, DeepReadonly, Pod } from "@virtual-kubelet/core";
-import type { PodPreparation } from "../worker/effect-runner.ts";
+import type { PodPreparation } from "../worker/preparation.ts";
 
 /**
  * A preparation that asks again, for each sandbox and each start of a container, whether the pod may have it. A pod may have

@@ -8,7 +8,6 @@ import {
   type ProviderPodStatus,
 } from "@virtual-kubelet/core";
 import { groupByPod, type RuntimePod } from "./runtime-pods.ts";
-import type { PodStorage } from "./provider-options.ts";
 import type { Instant } from "../pod/instant.ts";
 import { planPod } from "../pod/pod-plan.ts";
 import { podReport } from "../pod/pod-report.ts";
@@ -17,9 +16,10 @@ import type { ContainerRuntime, RuntimeInventory } from "../runtime/container-ru
 import { labelNames, ownerLabels } from "../runtime/labels.ts";
 import { adoptPod, endedUnheard } from "../worker/adopt.ts";
 import { writtenMessage } from "../worker/container-end.ts";
-import type { PodPreparation } from "../worker/effect-runner.ts";
+import type { PodStorage } from "../worker/pod-storage.ts";
 import { podFromLabels } from "../worker/pod-from-labels.ts";
 import { PodWorker } from "../worker/pod-worker.ts";
+import type { PodPreparation } from "../worker/preparation.ts";
 
 /** How long after a failure a pod that was taken over tries again to keep its volumes up to date, in milliseconds. */
 const prepareAgainMs = 10_000;

@@ -1,12 +1,12 @@
 import { isNotFound, isUnavailable, UnsupportedError } from "@virtual-kubelet/errdefs";
 import { describe, expect, test } from "vitest";
-import type { PodPreparation } from "../worker/effect-runner.ts";
 import { labelNames } from "../runtime/labels.ts";
 import { FakeResolvedPod } from "../test-support/fake-resolved-pod.ts";
 import { FakeStorage } from "../test-support/fake-storage.ts";
 import { plainPreparation } from "../test-support/plain-preparation.ts";
 import { NodeRig } from "../test-support/node-rig.ts";
 import { podWith } from "../test-support/pod-rig.ts";
+import type { PodPreparation } from "../worker/preparation.ts";
 
 const ref = { namespace: "default", name: "web", uid: "u1" };
 

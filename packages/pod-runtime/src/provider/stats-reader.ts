@@ -2,11 +2,11 @@ import type { Clock, ContainerStats, Logger, NetworkStats, NodeStats, PodStats, 
 import { isNotFound } from "@virtual-kubelet/errdefs";
 import { rfc3339, SharedCalls } from "@virtual-kubelet/kube-client";
 import type { HeldPod } from "./held-pods.ts";
-import type { PodStorage } from "./provider-options.ts";
 import { Turnstile } from "./turnstile.ts";
 import { UsageRates } from "./usage-rates.ts";
 import { instanceOf } from "../pod/container-life.ts";
 import type { ContainerRuntime } from "../runtime/container-runtime.ts";
+import type { PodStorage } from "../worker/pod-storage.ts";
 
 /** What {@link StatsReader} needs. */
 export interface StatsReaderOptions {

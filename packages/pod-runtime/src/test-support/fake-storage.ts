@@ -1,5 +1,5 @@
 import type { DeepReadonly, Pod, PodRef, VolumeStats } from "@virtual-kubelet/core";
-import type { PodStorage } from "../provider/provider-options.ts";
+import type { PodStorage } from "../worker/pod-storage.ts";
 
 /** A disk in memory. */
 export class FakeStorage implements PodStorage {

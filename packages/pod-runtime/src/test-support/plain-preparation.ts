@@ -1,4 +1,4 @@
-import type { PodPreparation } from "../worker/effect-runner.ts";
+import type { PodPreparation } from "../worker/preparation.ts";
 
 /** Prepares pods without looking anything up. */
 export const plainPreparation: PodPreparation = {

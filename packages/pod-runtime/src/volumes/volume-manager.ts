@@ -14,7 +14,6 @@ import {
 } from "@virtual-kubelet/core";
 import type { PodPolicy } from "../prepare/pod-policy.ts";
 import type { PreparedVolumes } from "../prepare/pod-preparation.ts";
-import type { PodStorage } from "../provider/provider-options.ts";
 import type { ContainerMount } from "../runtime/runtime-spec.ts";
 import { containerMounts } from "./container-mounts.ts";
 import { systemMounts, type HostMounts } from "./host-mounts.ts";
@@ -26,6 +25,7 @@ import { SizeWatch, type LimitedFolder } from "./size-watch.ts";
 import { createTerminationLog, readTerminationLog } from "./termination-log.ts";
 import { VolumeUse } from "./volume-use.ts";
 import { closeRoot, memoryFolder, openRoot, type VolumesRoot } from "./volumes-root.ts";
+import type { PodStorage } from "../worker/pod-storage.ts";
 
 /** A kubelet's eviction monitoring period, in milliseconds. */
 const defaultSizeCheckMs = 10_000;

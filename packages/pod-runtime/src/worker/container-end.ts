@@ -1,10 +1,10 @@
 import type { Clock, ContainerLogs, Logger, PodRef } from "@virtual-kubelet/core";
+import type { PodStorage } from "./pod-storage.ts";
 import type { Termination } from "../pod/container-life.ts";
 import type { PlannedContainer } from "../pod/pod-plan.ts";
 import { toTermination } from "../pod/termination.ts";
 import { callWithin } from "../runtime/call-within.ts";
 import type { ContainerRuntime, RuntimeExit } from "../runtime/container-runtime.ts";
-import type { PodStorage } from "../provider/provider-options.ts";
 
 /** Most that is taken of a container's log for its termination message. Source: kubernetes v1.36.3 pkg/kubelet/container/runtime.go. */
 const maxLogLines = 80;

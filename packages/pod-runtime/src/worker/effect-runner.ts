@@ -1,7 +1,9 @@
-import type { Clock, Container, DeepReadonly, Logger, Owner, Pod, PodRef } from "@virtual-kubelet/core";
+import type { Clock, Logger, Owner, PodRef } from "@virtual-kubelet/core";
 import { isUnsupported, messageOf } from "@virtual-kubelet/errdefs";
 import { ensureImage, ImageError } from "./ensure-image.ts";
 import type { PodObserver } from "./pod-observer.ts";
+import type { PodStorage } from "./pod-storage.ts";
+import type { PodPreparation } from "./preparation.ts";
 import { runHook } from "./run-hook.ts";
 import { SandboxEffects } from "./sandbox-effects.ts";
 import { startContainer } from "./start-container.ts";
@@ -10,35 +12,9 @@ import type { PodEvent } from "../pod/pod-event.ts";
 import type { PlannedContainer } from "../pod/pod-plan.ts";
 import type { PodState } from "../pod/pod-state.ts";
 import { toTermination } from "../pod/termination.ts";
-import type { PodStorage } from "../provider/provider-options.ts";
-import type { ContainerRuntime, RegistryCredentials, RuntimeExit } from "../runtime/container-runtime.ts";
+import type { ContainerRuntime, RuntimeExit } from "../runtime/container-runtime.ts";
 import { containerLabels, originLabels } from "../runtime/labels.ts";
-import type { ContainerSpec, ResourceLimits, SandboxSpec } from "../runtime/runtime-spec.ts";
-
-/** Turns a pod's spec into what a runtime takes. What it throws leaves the pod waiting, and is tried again. */
-export interface PodPreparation {
-  /**
-   * Names, addresses and all else that a pod's containers share.
-   *
-   * @param attempt - counts the pod's sandboxes
-   */
-  sandbox(state: PodState, attempt: number, signal: AbortSignal): Promise<SandboxSpec>;
-  /** Environment, files and all else of one start of a container. */
-  container(start: ContainerStart, signal: AbortSignal): Promise<ContainerSpec>;
-  /** What a container of the pod may use, as in its {@link ContainerSpec}. */
-  limits(pod: DeepReadonly<Pod>, container: DeepReadonly<Container>): ResourceLimits;
-  /** Credentials for the registry of a pod's image, the most fitting first. */
-  credentials(pod: DeepReadonly<Pod>, image: string, signal: AbortSignal): Promise<readonly RegistryCredentials[]>;
-}
-
-/** One start of a container. */
-export interface ContainerStart {
-  readonly state: PodState;
-  readonly planned: PlannedContainer;
-  readonly attempt: number;
-  /** By content. */
-  readonly imageId: string;
-}
+import type { ContainerSpec } from "../runtime/runtime-spec.ts";
 
 /** An event for people, on the pod. */
 export type PodNotice = Extract<PodEffect, { readonly kind: "event" }>;

@@ -2,12 +2,12 @@ import type { Clock, Logger, PodRef } from "@virtual-kubelet/core";
 import { isNotFound } from "@virtual-kubelet/errdefs";
 import { readEnd } from "./container-end.ts";
 import { leftovers } from "./leftovers.ts";
+import type { PodStorage } from "./pod-storage.ts";
 import { instanceOf, type RunningInstance } from "../pod/container-life.ts";
 import type { PodEffect } from "../pod/pod-effect.ts";
 import type { PodEvent } from "../pod/pod-event.ts";
 import type { PodState } from "../pod/pod-state.ts";
 import { lostTermination } from "../pod/termination.ts";
-import type { PodStorage } from "../provider/provider-options.ts";
 import type { ContainerRuntime, RuntimeContainerState, RuntimeInventory } from "../runtime/container-runtime.ts";
 
 /** What {@link PodObserver} needs. */

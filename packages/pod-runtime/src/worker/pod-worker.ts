@@ -1,6 +1,8 @@
 import type { Clock, DeepReadonly, Logger, Owner, Pod, PodRef, ProviderPodStatus } from "@virtual-kubelet/core";
-import { EffectRunner, type PodNotice, type PodPreparation } from "./effect-runner.ts";
+import { EffectRunner, type PodNotice } from "./effect-runner.ts";
+import type { PodStorage } from "./pod-storage.ts";
 import { PodObserver } from "./pod-observer.ts";
+import type { PodPreparation } from "./preparation.ts";
 import type { Instant } from "../pod/instant.ts";
 import type { PodEvent } from "../pod/pod-event.ts";
 import { podReport } from "../pod/pod-report.ts";
@@ -10,7 +12,6 @@ import { nextDueMs } from "../pod/settle.ts";
 import { probeOnce } from "../probe/probe-action.ts";
 import { Prober } from "../probe/prober.ts";
 import { wantedProbes, type WantedProbe } from "../probe/wanted-probes.ts";
-import type { PodStorage } from "../provider/provider-options.ts";
 import type { ContainerRuntime, RuntimeEvent, RuntimeInventory } from "../runtime/container-runtime.ts";
 
 /** What {@link PodWorker} needs. */

@@ -1,10 +1,10 @@
 import { waitingReasonOf, type Owner, type PodRef } from "@virtual-kubelet/core";
 import { messageOf } from "@virtual-kubelet/errdefs";
-import type { PodPreparation } from "./effect-runner.ts";
+import type { PodStorage } from "./pod-storage.ts";
+import type { PodPreparation } from "./preparation.ts";
 import type { PodEffect } from "../pod/pod-effect.ts";
 import type { PodEvent } from "../pod/pod-event.ts";
 import type { PodState } from "../pod/pod-state.ts";
-import type { PodStorage } from "../provider/provider-options.ts";
 import type { ContainerRuntime, RuntimeInventory } from "../runtime/container-runtime.ts";
 import { labelNames, ownerLabels, podLabels } from "../runtime/labels.ts";
 
