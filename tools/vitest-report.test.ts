@@ -22,6 +22,22 @@ test("passed, failed and skipped tests are taken over; a todo is a skip", () => 
   });
 });
 
+test("why a test failed is told in a line, without its stack", () => {
+  const failureMessages = [
+    "AssertionError: expected '' to contain \u001b[32m'told'\u001b[39m\n\nReceived: ''\n    at logs.test.ts:5:3\n    at run",
+  ];
+  const assertionResults = [{ status: "failed", fullName: "logs", failureMessages }];
+  const testResults = [
+    { name: "a.test.ts", status: "failed", assertionResults },
+    { name: "b.test.ts", status: "failed", message: "no module", assertionResults: [] },
+  ];
+
+  expect(countReport(report({ testResults }), 1).failures).toEqual([
+    "a.test.ts: logs: AssertionError: expected '' to contain 'told' Received: ''",
+    "b.test.ts: the file as a whole: no module",
+  ]);
+});
+
 test("a file that did not load is a failure", () => {
   expect(countReport(report({ testResults: [{ name: "a.test.ts", status: "failed", assertionResults: [] }] }), 1)).toMatchObject({
     failed: 1,

@@ -1,9 +1,11 @@
+import { stripVTControlCharacters } from "node:util";
+
 /** How many tests of a level passed, failed and were left out. */
 export interface Counts {
   readonly passed: number;
   readonly failed: number;
   readonly skipped: number;
-  /** What failed, by name: CI shows the end of the output alone. */
+  /** What failed, and how, in a line each: CI shows the end of the output alone. */
   readonly failures: readonly string[];
 }
 
@@ -15,9 +17,19 @@ export interface VitestReport {
   readonly testResults: readonly {
     readonly name: string;
     readonly status: string;
-    readonly assertionResults: readonly { readonly status: string; readonly fullName: string }[];
+    /** Why the file as a whole failed. */
+    readonly message?: string;
+    readonly assertionResults: readonly {
+      readonly status: string;
+      readonly fullName: string;
+      /** Each with its stack. */
+      readonly failureMessages?: readonly string[] | null;
+    }[];
   }[];
 }
+
+/** The longest that is told of why a test failed, in characters. */
+const reasonLength = 200;
 
 /**
  * Counts a report. A file that failed without a failed test (it did not load, or a hook threw) counts as one failure,
@@ -29,9 +41,10 @@ export function countReport(report: VitestReport | undefined, exitCode: number):
   if (report === undefined) return { passed: 0, failed: 1, skipped: 0, failures: ["vitest wrote no report"] };
   const failures = report.testResults
     .filter(({ status }) => status === "failed")
-    .flatMap(({ name, assertionResults }) => {
+    .flatMap(({ name, message, assertionResults }) => {
       const tests = assertionResults.filter((test) => test.status === "failed");
-      return tests.length > 0 ? tests.map(({ fullName }) => `${name}: ${fullName.trim()}`) : [`${name}: the file as a whole`];
+      if (tests.length === 0) return [`${name}: the file as a whole${reason(message)}`];
+      return tests.map(({ fullName, failureMessages }) => `${name}: ${fullName.trim()}${reason(failureMessages?.[0])}`);
     });
   if (failures.length === 0 && exitCode !== 0) failures.push(`the run as a whole: vitest ended with ${exitCode}`);
   return {
@@ -40,4 +53,11 @@ export function countReport(report: VitestReport | undefined, exitCode: number):
     skipped: report.numPendingTests + report.numTodoTests,
     failures,
   };
+}
+
+/** The message without its stack, on one line. */
+function reason(message = ""): string {
+  const [words = ""] = stripVTControlCharacters(message).split(/\n\s+at /);
+  const line = words.trim().replace(/\s+/g, " ");
+  return line === "" ? "" : `: ${line.slice(0, reasonLength)}`;
 }

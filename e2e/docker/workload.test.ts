@@ -83,7 +83,9 @@ test("kubectl logs", async () => {
   expect(await node.say("logs", metadata.name, "-c", "web")).toMatch(/^serving as 1000\n/);
   expect(await node.say("logs", metadata.name, "--timestamps", "--limit-bytes=30")).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z$/);
   expect((await node.say("logs", metadata.name, "--tail=1")).split("\n")).toHaveLength(2);
-  const following = node.kubectl.start("logs", metadata.name, "-f", "--tail=0");
+  const following = node.kubectl.start("logs", metadata.name, "-f", "--tail=1");
+  // What is written before it follows, it would not show.
+  await eventually(() => expect(following.output.stdout).toContain("\n"), patience);
   await node.say("exec", metadata.name, "--", "sh", "-c", "echo told > /proc/1/fd/1");
   await eventually(() => expect(following.output.stdout).toContain("told\n"), patience);
   following.child.kill("SIGINT");
