@@ -7,6 +7,7 @@ import type { PodPreparation } from "./preparation.ts";
 import { runHook } from "./run-hook.ts";
 import { SandboxEffects } from "./sandbox-effects.ts";
 import { startContainer } from "./start-container.ts";
+import { UnderWay } from "./under-way.ts";
 import type { PodEffect } from "../pod/pod-effect.ts";
 import type { PodEvent } from "../pod/pod-event.ts";
 import type { PlannedContainer } from "../pod/pod-plan.ts";
@@ -44,10 +45,10 @@ type Runnable = Exclude<PodEffect, { readonly kind: "event" }>;
 export class EffectRunner {
   readonly #options: EffectRunnerOptions;
   readonly #sandboxes: SandboxEffects;
-  /** What is under way and can be given up, by container. */
-  readonly #pulls = new Map<string, AbortController>();
-  readonly #hooks = new Map<string, AbortController>();
-  readonly #stops = new Map<string, AbortController>();
+  /** By container. */
+  readonly #pulls: UnderWay;
+  readonly #hooks: UnderWay;
+  readonly #stops: UnderWay;
   /** Containers, by id, whose start may have reached the runtime without our knowing. */
   readonly #mayHaveBegun: Set<string>;
 
@@ -55,6 +56,9 @@ export class EffectRunner {
   constructor(options: EffectRunnerOptions, mayHaveBegun: Iterable<string>) {
     this.#options = options;
     this.#sandboxes = new SandboxEffects({ ...options, failed: (event, error) => this.#failed(event, error) });
+    this.#pulls = new UnderWay(options.signal);
+    this.#hooks = new UnderWay(options.signal);
+    this.#stops = new UnderWay(options.signal);
     this.#mayHaveBegun = new Set(mayHaveBegun);
   }
 
@@ -67,11 +71,9 @@ export class EffectRunner {
 
   /** Gives up pulls and hooks that the pod does not wait for any more. */
   dropUnwanted(state: PodState): void {
-    const isWanted = (name: string, kinds: readonly string[]): boolean => kinds.includes(state.containers.get(name)?.life.kind ?? "");
-    for (const [name, abort] of this.#pulls) if (!isWanted(name, ["pulling"])) abort.abort(new Error("the image is not wanted any more"));
-    for (const [name, abort] of this.#hooks) {
-      if (!isWanted(name, ["postStart", "preStop"])) abort.abort(new Error("the hook is not waited for any more"));
-    }
+    const lifeOf = (name: string): string => state.containers.get(name)?.life.kind ?? "";
+    this.#pulls.giveUpUnless((name) => lifeOf(name) === "pulling", new Error("the image is not wanted any more"));
+    this.#hooks.giveUpUnless((name) => ["postStart", "preStop"].includes(lifeOf(name)), new Error("the hook is not waited for any more"));
   }
 
   async #carryOut(effect: Runnable, state: PodState): Promise<void> {
@@ -117,7 +119,7 @@ export class EffectRunner {
   async #ensureImage({ container, specHash }: EffectOf<"ensureImage">, state: PodState): Promise<void> {
     const { runtime, prepare, send, tell, clock } = this.#options;
     const planned = plannedOf(state, container);
-    const { signal, end } = this.#open(this.#pulls, container);
+    using pull = this.#pulls.begin(container);
     try {
       const { id } = await ensureImage(
         planned.container,
@@ -127,15 +129,13 @@ export class EffectRunner {
           credentials: (image, inner) => prepare.credentials(state.plan.pod, image, inner),
           tell: (reason, message) => tell({ kind: "event", type: "Normal", reason, message, container }),
         },
-        signal,
+        pull.signal,
       );
       send({ kind: "imageReady", container, specHash, image: { name: planned.container.image ?? "", id } });
     } catch (error) {
-      if (signal.aborted) return;
+      if (pull.signal.aborted) return;
       const reason = error instanceof ImageError ? error.reason : "ErrImagePull";
       send({ kind: "imageFailed", container, specHash, reason, message: messageOf(error) });
-    } finally {
-      end();
     }
   }
 
@@ -184,16 +184,14 @@ export class EffectRunner {
     const { runtime, observer } = this.#options;
     const stopSignal = plannedOf(state, container).container.lifecycle?.stopSignal;
     // A later stop has less grace and takes the place of the one before.
-    this.#stops.get(container)?.abort(new Error("a stop with less grace has come"));
-    const { signal, end } = this.#open(this.#stops, container);
+    this.#stops.giveUp(container, new Error("a stop with less grace has come"));
+    using stop = this.#stops.begin(container);
     try {
-      await runtime.stopContainer(id, { graceMs, stopSignal }, signal);
-      await observer.lookAtContainer(id, signal);
+      await runtime.stopContainer(id, { graceMs, stopSignal }, stop.signal);
+      await observer.lookAtContainer(id, stop.signal);
       if (observer.isWatched(id)) throw new Error(`stop container ${id}: the runtime says it is done, and the container runs on`);
     } catch (error) {
-      if (!signal.aborted) this.#failed({ kind: "stopFailed", container, id }, error);
-    } finally {
-      end();
+      if (!stop.signal.aborted) this.#failed({ kind: "stopFailed", container, id }, error);
     }
   }
 
@@ -211,31 +209,17 @@ export class EffectRunner {
     const { runtime, clock, send, podIP, logger } = this.#options;
     const planned = plannedOf(state, container);
     const spec = planned.container.lifecycle?.[hook];
-    const { signal, end, abort } = this.#open(this.#hooks, container);
-    using _timer = timeoutMs === undefined ? undefined : clock.setTimer(timeoutMs, () => abort(new Error(`no end within ${timeoutMs} ms`)));
+    using begun = this.#hooks.begin(container);
+    using _timer =
+      timeoutMs === undefined ? undefined : clock.setTimer(timeoutMs, () => begun.giveUp(new Error(`no end within ${timeoutMs} ms`)));
     try {
-      if (spec) await runHook(spec, { runtime, id, container: planned.container, podIP: podIP(state), clock }, signal);
+      if (spec) await runHook(spec, { runtime, id, container: planned.container, podIP: podIP(state), clock }, begun.signal);
       send({ kind: "hookEnded", container, id, hook });
     } catch (error) {
       if (this.#options.signal.aborted) return;
       logger.debug({ container, hook, err: error }, "a hook has failed");
       send({ kind: "hookEnded", container, id, hook, error: messageOf(error) });
-    } finally {
-      end();
     }
-  }
-
-  #open(
-    running: Map<string, AbortController>,
-    container: string,
-  ): { signal: AbortSignal; abort: (reason: Error) => void; end: () => void } {
-    const controller = new AbortController();
-    running.set(container, controller);
-    return {
-      signal: AbortSignal.any([this.#options.signal, controller.signal]),
-      abort: (reason) => controller.abort(reason),
-      end: () => void (running.get(container) === controller && running.delete(container)),
-    };
   }
 }
 
