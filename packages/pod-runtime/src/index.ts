@@ -15,7 +15,15 @@ export type {
   RuntimeSandbox,
   StopContainerOptions,
 } from "./runtime/container-runtime.ts";
-export type { ContainerMount, ContainerSpec, DnsSettings, HostAlias, ResourceLimits, SandboxSpec } from "./runtime/runtime-spec.ts";
+export type {
+  ContainerMount,
+  ContainerSpec,
+  DnsSettings,
+  HostAlias,
+  ImageMount,
+  ResourceLimits,
+  SandboxSpec,
+} from "./runtime/runtime-spec.ts";
 export {
   containerLabels,
   labelNames,

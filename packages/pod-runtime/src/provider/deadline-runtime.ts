@@ -16,6 +16,7 @@ export function withDeadlines(runtime: ContainerRuntime, clock: Clock, deadlines
   const network = runtime.network?.bind(runtime);
   return {
     name: runtime.name,
+    canMountImages: runtime.canMountImages,
     createSandbox: (spec, signal) => within("create a sandbox", changeMs, signal, (inner) => runtime.createSandbox(spec, inner)),
     stopSandbox: (id, signal) => within(`stop sandbox ${id}`, changeMs, signal, (inner) => runtime.stopSandbox(id, inner)),
     removeSandbox: (id, signal) => within(`remove sandbox ${id}`, changeMs, signal, (inner) => runtime.removeSandbox(id, inner)),

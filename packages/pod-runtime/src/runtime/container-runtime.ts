@@ -89,6 +89,8 @@ export interface ContainerRuntime {
   readonly name: string;
   /** For the collection of images nobody uses; absent: images stay. */
   readonly images?: ImageCollection | undefined;
+  /** Whether it takes mounts of images; default `false`: pods with volumes of type image are refused. */
+  readonly canMountImages?: boolean | undefined;
 
   /** Makes a sandbox with its network, ready to run containers. Leaves nothing behind when it fails. */
   createSandbox(spec: SandboxSpec, signal: AbortSignal): Promise<RuntimeSandbox>;

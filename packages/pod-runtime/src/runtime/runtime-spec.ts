@@ -26,9 +26,20 @@ export interface SandboxSpec {
   readonly pod: DeepReadonly<Pod>;
 }
 
-/** A folder or file of the host in a container. */
+/** Files of an image in a container, as a volume of the pod. Source: `Mount.image` and `Mount.image_sub_path` of cri-api v0.36.3. */
+export interface ImageMount {
+  /** By content, as {@link RuntimeImage.id} gave it. */
+  readonly id: string;
+  /** Which part of it: relative, without `..`; empty: all. A part that is not there is an error of the runtime's. */
+  readonly subPath: string;
+}
+
+/** A folder or file of the host in a container, or the files of an image. */
 export interface ContainerMount {
+  /** Empty with {@link image}. */
   readonly hostPath: string;
+  /** What is mounted instead of a path of the host, always read-only; only for a runtime that has `canMountImages`. */
+  readonly image?: ImageMount | undefined;
   readonly containerPath: string;
   readonly isReadOnly: boolean;
   /** Whether all that is mounted below is to be read-only, too; only with `isReadOnly`. Default `false`. */
