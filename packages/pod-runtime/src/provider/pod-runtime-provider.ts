@@ -16,20 +16,18 @@ import {
   type ResolvedPod,
   type StatsSummary,
 } from "@virtual-kubelet/core";
-import { NotFoundError } from "@virtual-kubelet/errdefs";
-import { rfc3339 } from "@virtual-kubelet/kube-client";
 import type { Duplex } from "node:stream";
 import { checkedPreparation } from "./checked-preparation.ts";
 import { withDeadlines } from "./deadline-runtime.ts";
 import { HeldPods, type HeldPod } from "./held-pods.ts";
 import { withSandboxesAtOnce } from "./limited-runtime.ts";
+import { PodInventory, unknownPod } from "./pod-inventory.ts";
 import type { PodRuntimeProviderOptions } from "./provider-options.ts";
 import { checkRestartRules } from "./restart-rules.ts";
 import { loggedId, runningId, sandboxId } from "./running-ids.ts";
-import type { RuntimePod } from "./runtime-pods.ts";
 import { RuntimeWatch } from "./runtime-watch.ts";
 import { StatsReader } from "./stats-reader.ts";
-import type { PodStage, PodState } from "../pod/pod-state.ts";
+import type { PodStage } from "../pod/pod-state.ts";
 import { checkHostPorts } from "../prepare/host-ports.ts";
 import type { ContainerRuntime } from "../runtime/container-runtime.ts";
 
@@ -54,6 +52,7 @@ export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNod
   protected readonly options: PodRuntimeProviderOptions;
   readonly #runtime: ContainerRuntime;
   readonly #pods: HeldPods;
+  readonly #inventory: PodInventory;
   readonly #watch: RuntimeWatch;
   readonly #stats: StatsReader;
   readonly #end = new AbortController();
@@ -74,6 +73,7 @@ export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNod
       onReport: (ref, status) => this.#listener?.({ ref, status }),
       onGone: (ref) => this.#listener?.({ ref, gone: true }),
     });
+    this.#inventory = new PodInventory(this.#pods, host, this.#end.signal);
     this.#configs = host.onConfigChanged?.(({ uid }) => this.#pods.get(uid)?.worker.send({ kind: "configChanged" }));
     this.#watch = new RuntimeWatch({
       runtime,
@@ -85,7 +85,7 @@ export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNod
         const held = this.#pods.values().find(({ worker }) => worker.isWatched(event.id));
         void held?.worker.runtimeEvent(event, this.#end.signal);
       },
-      relist: async (signal) => void (await this.#lookAtAll(signal)),
+      relist: async (signal) => void (await this.#inventory.lookAtAll(signal)),
     });
     this.#stats = new StatsReader({
       runtime,
@@ -125,9 +125,7 @@ export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNod
     signal.throwIfAborted();
     const ref = podRef(pod);
     if (this.#update(ref, pod)) return;
-    const found = await this.#pods.find(ref, signal);
-    if (!found) throw unknownPod(ref);
-    await this.#pods.take(pod, found);
+    await this.#pods.take(pod, await this.#inventory.find(ref, signal));
   }
 
   /** As `PodLifecycleHandler.deletePod`; also for a pod of which nothing but its containers' labels is known. */
@@ -141,8 +139,7 @@ export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNod
   /** As `PodLifecycleHandler.getPod`. */
   async getPod(ref: PodRef, signal: AbortSignal): Promise<ProviderPod> {
     signal.throwIfAborted();
-    const held = this.#pods.get(ref.uid);
-    return held ? this.#describeHeld(held) : this.#describeFound(await this.#found(ref, signal));
+    return this.#inventory.pod(ref, signal);
   }
 
   /** As `PodLifecycleHandler.getPodStatus`. */
@@ -153,13 +150,7 @@ export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNod
   /** As `PodLifecycleHandler.getPods`; throws rather than give a part. Takes over what it finds of the node's pods. */
   async getPods(signal: AbortSignal): Promise<ProviderPodList> {
     signal.throwIfAborted();
-    const found = await this.#lookAtAll(signal);
-    const unheld = [...found.values()].filter(({ ref }) => !this.#pods.get(ref.uid));
-    const held = this.#pods.values();
-    return {
-      pods: [...held.map((pod) => this.#describeHeld(pod)), ...unheld.map((pod) => this.#describeFound(pod))],
-      complete: true,
-    };
+    return this.#inventory.list(signal);
   }
 
   /** Ends a pod against its will: it becomes Failed, and stays for its status and its logs until it is deleted. */
@@ -177,23 +168,23 @@ export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNod
 
   /** As `ContainerAccess.getContainerLogs`. */
   async getContainerLogs(ref: PodRef, container: string, options: ContainerLogOptions, signal: AbortSignal): Promise<ContainerLogs> {
-    const id = loggedId(await this.#stateOf(ref, signal), container, options.previous);
+    const id = loggedId(await this.#inventory.state(ref, signal), container, options.previous);
     return this.#runtime.logs(id, { ...options, previous: false }, signal);
   }
 
   /** As `ContainerAccess.runInContainer`. */
   async runInContainer(ref: PodRef, container: string, command: readonly string[], io: AttachIO, signal: AbortSignal): Promise<ExecResult> {
-    return this.#runtime.exec(runningId(await this.#stateOf(ref, signal), container), command, io, signal);
+    return this.#runtime.exec(runningId(await this.#inventory.state(ref, signal), container), command, io, signal);
   }
 
   /** As `ContainerAccess.attachToContainer`. */
   async attachToContainer(ref: PodRef, container: string, io: AttachIO, signal: AbortSignal): Promise<void> {
-    return this.#runtime.attach(runningId(await this.#stateOf(ref, signal), container), io, signal);
+    return this.#runtime.attach(runningId(await this.#inventory.state(ref, signal), container), io, signal);
   }
 
   /** As `ContainerAccess.portForward`. */
   async portForward(ref: PodRef, port: number, stream: Duplex, signal: AbortSignal): Promise<void> {
-    return this.#runtime.portForward(sandboxId(await this.#stateOf(ref, signal), ref), port, stream, signal);
+    return this.#runtime.portForward(sandboxId(await this.#inventory.state(ref, signal), ref), port, stream, signal);
   }
 
   /** As `PodMetricsProvider.getStatsSummary`. */
@@ -234,42 +225,6 @@ export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNod
     await this.options.storage?.release(ref, signal);
     throw unknownPod(ref);
   }
-
-  /** Lists everything: hands each worker what is its own, and takes over the node's pods that none runs. */
-  async #lookAtAll(signal: AbortSignal): Promise<ReadonlyMap<string, RuntimePod>> {
-    const before = this.#pods.values();
-    const found = await this.#pods.listAll(signal);
-    const nothing = { sandboxes: [], containers: [] };
-    const looking = before.map(({ ref, worker }) => worker.compare(found.get(ref.uid)?.inventory ?? nothing, this.#end.signal));
-    const taking = [...found.values()].flatMap((pod) => {
-      const wanted = this.#pods.get(pod.ref.uid) ? undefined : this.options.host.findPod(pod.ref);
-      return wanted ? [this.#pods.take(wanted, pod)] : [];
-    });
-    await Promise.all(taking);
-    // Containers are looked at one by one where the list does not tell; nobody has to wait for that.
-    void Promise.allSettled(looking);
-    return found;
-  }
-
-  async #stateOf(ref: PodRef, signal: AbortSignal): Promise<PodState> {
-    signal.throwIfAborted();
-    return this.#pods.get(ref.uid)?.worker.state ?? this.#pods.stateOf(await this.#found(ref, signal));
-  }
-
-  async #found(ref: PodRef, signal: AbortSignal): Promise<RuntimePod> {
-    const found = await this.#pods.find(ref, signal);
-    if (!found) throw unknownPod(ref);
-    return found;
-  }
-
-  #describeHeld({ ref, worker, createdAtMs }: HeldPod): ProviderPod {
-    return { ref, owner: this.#pods.owner, createdAt: rfc3339(createdAtMs), status: structuredClone(worker.report) };
-  }
-
-  #describeFound(found: RuntimePod): ProviderPod {
-    const { ref, owner, createdAtMs } = found;
-    return { ref, owner, ...(createdAtMs !== undefined && { createdAt: rfc3339(createdAtMs) }), status: this.#pods.statusOf(found) };
-  }
 }
 
 /** Where a pod has no sandbox any more that could hold a port of the node. */
@@ -278,8 +233,4 @@ const freesPorts: readonly PodStage["kind"][] = ["finished", "removing", "gone"]
 /** The pod as if it was being deleted: nothing of it is begun any more. */
 function asDeleted(pod: DeepReadonly<Pod>, atMs: number): DeepReadonly<Pod> {
   return { ...pod, metadata: { ...pod.metadata, deletionTimestamp: new Date(atMs).toISOString() } };
-}
-
-function unknownPod({ namespace, name, uid }: PodRef): NotFoundError {
-  return new NotFoundError(`find pod ${namespace}/${name}: the container runtime holds nothing of UID ${uid}`);
 }
