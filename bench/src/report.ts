@@ -1,5 +1,6 @@
 import type { ApiServerReport } from "./api-server.ts";
-import { ratio, writeMeasured, writeStreams } from "./guide.ts";
+import type { DockerReport } from "./docker.ts";
+import { ratio, writeDocker, writeMeasured, writeStreams } from "./guide.ts";
 import type { StreamReport } from "./streams.ts";
 
 /** Medians of one contender in one phase. */
@@ -42,12 +43,15 @@ export interface Report {
   readonly lease: LeaseTimes;
   readonly apiServers: ApiServerReport;
   readonly streams: StreamReport;
+  /** Absent where no engine was. */
+  readonly docker: DockerReport | undefined;
 }
 
 /** Writes the figures between the guide's marks. */
 export function writeGuide(file: string, report: Report): void {
   writeMeasured(file, "measured", markdown(report));
   writeStreams(file, report.streams);
+  if (report.docker) writeDocker(file, report.docker);
 }
 
 function markdown(report: Report): string {

@@ -1,6 +1,7 @@
 /**
  * Measures our node against a bare loop and kwok on a real API server, the embedded API server beside that one, and commands
- * and logs through a node beside the same without one; writes the figures to the guide.
+ * and logs through a node beside the same without one, pods on a Docker engine beside their containers made by hand; writes
+ * the figures to the guide.
  *
  * Usage: run.ts [--pods 2000] [--rounds 3] [--no-guide]
  */
@@ -16,7 +17,9 @@ import { bareLoop, kwok, nodeOf, ours, oursOver, type Contender, type Site } fro
 import { runLoad, type LoadResult, type Phase } from "./load.ts";
 import { median } from "./median.ts";
 import { cpuSeconds } from "./process-stats.ts";
+import { hasEngine, measureDocker } from "./docker.ts";
 import { guide } from "./guide.ts";
+import { waitUntilReady } from "./node-ready.ts";
 import { writeGuide, type LeaseTimes, type Report, type Row } from "./report.ts";
 import { measureStreams } from "./streams.ts";
 
@@ -36,6 +39,8 @@ const variants = [oursOver("HTTP/1.1"), oursOver("HTTP/2")];
 const programs = await ensureControlPlane({ programs: ["etcd", "kube-apiserver", "kubectl", "kwok"] });
 // Before there is another API server to share the machine with.
 const streams = await measureStreams({ rounds, megabytes: 100 });
+const docker = (await hasEngine()) ? await measureDocker({ rounds, pods: 30, kept: 50 }) : undefined;
+if (!docker) process.stderr.write("no Docker engine answers: what it would show is left out (DOCKER_HOST names one)\n");
 const apiServers = await measureApiServers({ pods: Math.ceil(pods / 5), rounds, held: pods });
 await using controlPlane = await startControlPlane({
   components: [],
@@ -63,6 +68,7 @@ const report: Report = {
   lease,
   apiServers,
   streams,
+  docker,
 };
 mkdirSync(join(root, ".reports"), { recursive: true });
 writeFileSync(
@@ -93,7 +99,7 @@ async function onceRunning<T>(contender: Contender, use: (api: Api, child: Child
   if (contender === kwok) await createNode(api, nodeOf(kwok));
   const child = contender.start(site);
   try {
-    if (contender !== bareLoop) await waitForReady(api, nodeOf(contender));
+    if (contender !== bareLoop) await waitUntilReady(readAccess(site.kubeconfig), nodeOf(contender), site.directory);
     await new Promise((resolve) => setTimeout(resolve, 3_000));
     return await use(api, child);
   } finally {
@@ -158,16 +164,6 @@ async function createNode(api: Api, name: string): Promise<void> {
     metadata: { name, labels: { "kubernetes.io/hostname": name } },
     status: { capacity: resources, allocatable: resources },
   });
-}
-
-async function waitForReady(api: Api, name: string): Promise<void> {
-  for (let tries = 0; tries < 300; tries++) {
-    const text = await api.send("GET", `/api/v1/nodes/${name}`).catch(() => "{}");
-    const node = JSON.parse(text) as { status?: { conditions?: { type: string; status: string }[] } };
-    if (node.status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True")) return;
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-  throw new Error(`node ${name} did not become Ready within 30 s; its log is in ${site.directory}`);
 }
 
 function rowOf(name: string, runs: readonly LoadResult[]): Row {

@@ -1,0 +1,41 @@
+import { spawn, spawnSync } from "node:child_process";
+import { mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { freePort } from "@virtual-kubelet/testing";
+import type { EmbeddedProcess } from "./embedded-process.ts";
+import { waitUntilReady } from "./node-ready.ts";
+
+const main = join(import.meta.dirname, "../../packages/cli/dist/main.js");
+
+/** The program with a provider, in a process of its own; resolves when its node is Ready. */
+export async function startNode(
+  { access, kubeconfig }: EmbeddedProcess,
+  provider: "docker" | "mock",
+  config: object,
+): Promise<AsyncDisposable & { readonly pid: number }> {
+  const directory = mkdtempSync(join(tmpdir(), "bench-docker-"));
+  const configFile = join(directory, "provider.json");
+  writeFileSync(configFile, JSON.stringify(provider === "docker" ? { ...config, rootDirectory: join(directory, "pods") } : config));
+  const flags = ["--kubeconfig", kubeconfig, "--nodename", provider, "--provider", provider, "--provider-config", configFile];
+  const log = openSync(join(directory, "log"), "a");
+  const child = spawn(
+    process.execPath,
+    [main, ...flags, ...["--log-level", "warn", "--health-addr", "127.0.0.1:0", "--kubelet-port", String(await freePort())]],
+    {
+      stdio: ["ignore", "ignore", log],
+    },
+  );
+  const ended = new Promise((resolve) => child.once("exit", resolve));
+  await waitUntilReady(access, provider, directory);
+  return {
+    pid: child.pid ?? 0,
+    async [Symbol.asyncDispose]() {
+      child.kill("SIGTERM");
+      await ended;
+      // What holds secrets stays mounted for the next program.
+      spawnSync("umount", ["-l", join(directory, "pods/memory")]);
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
