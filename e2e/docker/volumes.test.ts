@@ -47,7 +47,7 @@ class VolumesRig implements AsyncDisposable {
     const { id: sandboxId } = await this.runtime.sandbox(pod);
     const ids = new Map<string, string>();
     for (const container of pod.spec?.containers ?? []) {
-      const mounts = await this.manager.mounts(pod, container, [{ name: "WHO", value: "me" }], never);
+      const mounts = await this.manager.mounts(pod, container, { environment: [{ name: "WHO", value: "me" }] }, never);
       ids.set(container.name, await this.runtime.run(sandboxId, this.runtime.containerSpec(pod, { container, mounts })));
     }
     return async (container, script) => {
@@ -141,9 +141,9 @@ test("subPaths show folders of their volume, and a container that makes one a li
 
   const escape = container("escape", {});
   escape.volumeMounts?.push({ name: "data", mountPath: "/mine", subPath: "logs" });
-  await expect(rig.manager.mounts({ ...pod, spec: { containers: [app, escape], volumes } }, escape, [], never)).rejects.toThrow(
-    'failed to prepare subPath for volumeMount "data" of container "escape"',
-  );
+  await expect(
+    rig.manager.mounts({ ...pod, spec: { containers: [app, escape], volumes } }, escape, { environment: [] }, never),
+  ).rejects.toThrow('failed to prepare subPath for volumeMount "data" of container "escape"');
 });
 
 test("a folder of the node is shared below an allowed one, and links out of it are refused", async () => {

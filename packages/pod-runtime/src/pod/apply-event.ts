@@ -2,8 +2,9 @@ import { instanceOf, isLive, type ContainerRecord } from "./container-life.ts";
 import { afterEnd, afterStart, beginStop, nowRunning, retryMs, stopEffect, warning, type ContainerContext } from "./container-step.ts";
 import { withNewConfig, withPod } from "./changed-pod.ts";
 import { hookFailure } from "./hook-failure.ts";
+import { imageFailureEvent } from "./image-failure.ts";
 import type { Instant } from "./instant.ts";
-import type { PodEffect, Step } from "./pod-effect.ts";
+import type { Step } from "./pod-effect.ts";
 import type { PodEvent } from "./pod-event.ts";
 import { terminationGraceMs, type PlannedContainer } from "./pod-plan.ts";
 import type { PodEnding, PodState } from "./pod-state.ts";
@@ -100,6 +101,7 @@ function imageReady(record: ContainerRecord, event: Of<"imageReady">, { planned,
       unbegun: undefined,
       specHash,
       image: event.image,
+      volumeImages: event.volumeImages,
       resources,
       resize: undefined,
       pullBackoff: undefined,
@@ -113,22 +115,17 @@ function imageFailed(record: ContainerRecord, event: Of<"imageFailed">, { planne
   const { initialMs, maxMs } = kubeletBackoff;
   const isPull = event.reason === "ErrImagePull";
   const delayMs = isPull ? (record.pullBackoff?.delayMs ?? initialMs) : retryMs;
-  const { reason, message } = event;
+  const { reason, message, volumeImage } = event;
   const sinceMs = now.monotonicMs;
+  const { reason: toldReason, message: told } = imageFailureEvent(planned.container.image ?? "", event);
   return {
     state: {
       ...record,
-      life: { kind: "waiting", reason, message, sinceMs, untilMs: sinceMs + delayMs },
+      life: { kind: "waiting", reason, message, volumeImage, sinceMs, untilMs: sinceMs + delayMs },
       pullBackoff: { delayMs: Math.min(maxMs, delayMs * 2), usedAtMs: sinceMs },
     },
-    effects: [imageWarning(planned, reason, message), warning("Failed", `Error: ${reason}`, planned)],
+    effects: volumeImage === undefined ? [warning(toldReason, told, planned), warning("Failed", `Error: ${reason}`, planned)] : [],
   };
-}
-
-/** Source: EnsureImageExists in kubernetes v1.36.3 pkg/kubelet/images/image_manager.go. */
-function imageWarning(planned: PlannedContainer, reason: string, message: string): PodEffect {
-  if (reason === "ErrImagePull") return warning("Failed", `Failed to pull image "${planned.container.image}": ${message}`, planned);
-  return warning(reason === "ErrImageNeverPull" ? reason : "InspectFailed", message, planned);
 }
 
 function startFailed(record: ContainerRecord, event: Of<"startFailed">, context: StagedContext): Step<ContainerRecord> {

@@ -52,7 +52,8 @@ export type ContainerLife =
       /** When the runtime has failed to stop it: when to try again. */
       readonly retryAtMs?: number | undefined;
     }
-  | ({ readonly kind: "waiting"; readonly untilMs: number; readonly sinceMs: number } & Trouble)
+  /** `volumeImage`: the image of a volume that could not be pulled. */
+  | ({ readonly kind: "waiting"; readonly untilMs: number; readonly sinceMs: number; readonly volumeImage?: string | undefined } & Trouble)
   | { readonly kind: "ended" };
 
 /** Why a container does not run, as its status shows it. */
@@ -99,6 +100,8 @@ export interface ContainerRecord {
   readonly image?: { readonly name: string; readonly id: string } | undefined;
   /** Whom the newest attempt runs as, where the runtime tells. */
   readonly user?: RuntimeContainer["user"];
+  /** The images of its volumes that are some, by content, by the volumes' names; of the newest attempt. */
+  readonly volumeImages?: ReadonlyMap<string, string> | undefined;
   /** What the newest attempt runs with. */
   readonly resources?: Resources | undefined;
   /** A change of {@link resources} that is under way, or has failed and is tried again. */

@@ -38,6 +38,8 @@ export type PodEvent =
       readonly container: string;
       readonly specHash: string;
       readonly image: { readonly name: string; readonly id: string };
+      /** The images of its volumes that are some, by content, by the volumes' names. */
+      readonly volumeImages?: ReadonlyMap<string, string> | undefined;
     }
   | {
       readonly kind: "imageFailed";
@@ -45,6 +47,8 @@ export type PodEvent =
       readonly specHash: string;
       readonly reason: string;
       readonly message: string;
+      /** The image of a volume, where it is not the container's own; then people have been told. */
+      readonly volumeImage?: string | undefined;
     }
   | ({
       readonly kind: "started";

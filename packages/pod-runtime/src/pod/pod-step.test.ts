@@ -161,6 +161,22 @@ describe("failing", () => {
     expect(rig.open).toEqual(["ensureImage app"]);
   });
 
+  test("waits for the image of a volume as for its own, and people hear which it is", () => {
+    const rig = new PodRig(podWith({}));
+    rig.answer(rig.take("createSandbox"));
+
+    const failed = { kind: "imageFailed", reason: "ErrImagePull", message: "not found", volumeImage: "data:1" } as const;
+    rig.send({ ...rig.take("ensureImage"), ...failed });
+    expect(rig.status("app").state).toEqual({ waiting: { reason: "ErrImagePull", message: "not found" } });
+    rig.pass(2_000);
+
+    expect(rig.status("app").state).toEqual({
+      waiting: { reason: "ImagePullBackOff", message: 'Back-off pulling image "data:1": ErrImagePull: not found' },
+    });
+    // That it is missing was told by who looked for it.
+    expect(rig.events).toEqual(['BackOff: Back-off pulling image "data:1"']);
+  });
+
   test("pulls at once when the image is changed", () => {
     const rig = new PodRig(podWith({}));
     rig.answer(rig.take("createSandbox"));

@@ -69,12 +69,13 @@ class Draft {
           this.#set(planned, { ...record, life: { kind: "ended" } });
       } else if (life.kind === "waiting" && life.untilMs <= nowMs) this.#set(planned, begunAnew(record));
       else if (life.kind === "waiting" && life.reason === "ErrImagePull" && life.sinceMs + pullErrorShownMs <= nowMs) {
-        const message = `Back-off pulling image "${planned.container.image}"`;
+        const message = `Back-off pulling image "${life.volumeImage ?? planned.container.image}"`;
         this.#set(planned, {
           ...record,
           life: { ...life, reason: "ImagePullBackOff", message: `${message}: ErrImagePull: ${life.message}` },
         });
-        this.#effects.push(warning("BackOff", message, planned));
+        // What concerns a volume's image is told of the pod, as with a kubelet.
+        this.#effects.push(warning("BackOff", message, life.volumeImage === undefined ? planned : undefined));
       }
     }
   }

@@ -22,6 +22,7 @@ const spec: Partial<PodSpec> = {
     { name: "settings", configMap: { name: "settings" } },
     { name: "password", secret: { secretName: "password" } },
     { name: "tools", hostPath: { path: "/usr" } },
+    { name: "model", image: { reference: "model:1" } },
   ],
   containers: [
     {
@@ -36,6 +37,7 @@ const spec: Partial<PodSpec> = {
         { name: "settings", mountPath: "/etc/settings" },
         { name: "password", mountPath: "/etc/password", readOnly: true },
         { name: "tools", mountPath: "/tools", readOnly: true },
+        { name: "model", mountPath: "/model", subPath: "weights" },
       ],
     },
   ],
@@ -81,7 +83,12 @@ test("a plan is what the preparation comes to on a node, labels and the image's 
   rig.send({ kind: "sandboxCreated", attempt: 0, sandboxId: "s1", ips: ["10.0.0.1"] });
   const containers: ContainerSpec[] = [];
   for (const planned of rig.state.plan.containers)
-    containers.push(await preparation.container({ state: rig.state, planned, attempt: 0, imageId: planned.container.image ?? "" }, signal));
+    containers.push(
+      await preparation.container(
+        { state: rig.state, planned, attempt: 0, imageId: planned.container.image ?? "", volumeImages: new Map([["model", "model:1"]]) },
+        signal,
+      ),
+    );
 
   const planned = await plan(spec, resolved, folder.path);
 

@@ -109,14 +109,18 @@ interface MountPlace {
 function planMount(mount: VolumeMount, { pod, container, environment, directory, index }: MountPlace): ContainerMount {
   const volume = pod.spec?.volumes?.find(({ name }) => name === mount.name);
   if (!volume) throw new InvalidInputError(`cannot find volume "${mount.name}" to mount into container "${container.name}"`);
-  const source = volumeSource(volume);
-  const isPart = subPathOf(mount, environment) !== "";
-  return {
-    hostPath: isPart ? directory.subPath(mount.name, container.name, index) : folderOf(mount.name, source, directory),
+  const subPath = subPathOf(mount, environment);
+  const shape = {
     containerPath: posix.join("/", mount.mountPath),
-    isReadOnly: mount.readOnly === true || source.kind === "payload",
     isRecursivelyReadOnly: false,
     propagation: (mount.mountPropagation ?? "None") as NonNullable<ContainerMount["propagation"]>,
+  };
+  if (volume.image) return { ...shape, hostPath: "", image: { id: volume.image.reference ?? "", subPath }, isReadOnly: true };
+  const source = volumeSource(volume);
+  return {
+    ...shape,
+    hostPath: subPath !== "" ? directory.subPath(mount.name, container.name, index) : folderOf(mount.name, source, directory),
+    isReadOnly: mount.readOnly === true || source.kind === "payload",
   };
 }
 

@@ -76,7 +76,7 @@ class PreparationRig {
         },
       },
       volumes: {
-        mounts: (_, __, environment) => Promise.resolve(environment.length > 0 ? this.volumeMounts : []),
+        mounts: (_, __, { environment }) => Promise.resolve(environment.length > 0 ? this.volumeMounts : []),
         podFolder: () => folder,
         createTerminationLog: (_, container, attempt) => Promise.resolve(join(folder, container, String(attempt))),
       },

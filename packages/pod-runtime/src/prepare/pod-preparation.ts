@@ -1,17 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { totalmem } from "node:os";
-import {
-  podRef,
-  type Container,
-  type DeepReadonly,
-  type Pod,
-  type PodRef,
-  type ProviderHost,
-  type ResolvedEnvVar,
-} from "@virtual-kubelet/core";
+import { podRef, type Container, type DeepReadonly, type Pod, type PodRef, type ProviderHost } from "@virtual-kubelet/core";
 import type { PodState } from "../pod/pod-state.ts";
 import type { ContainerRuntime } from "../runtime/container-runtime.ts";
 import type { ContainerMount, ContainerSpec, SandboxSpec } from "../runtime/runtime-spec.ts";
+import type { MountFacts } from "../volumes/container-mounts.ts";
 import { allMounts } from "./container-mounts.ts";
 import { hostNetworkHostsFile, podHostsFile } from "./hosts-file.ts";
 import { readNodeDns } from "./node-dns.ts";
@@ -31,13 +24,12 @@ export interface PreparedVolumes {
   /**
    * What the container mounts of them, in the order of its spec.
    *
-   * @param environment - for `subPathExpr`
    * @throws InvalidInputError
    */
   mounts(
     pod: DeepReadonly<Pod>,
     container: DeepReadonly<Container>,
-    environment: readonly ResolvedEnvVar[],
+    facts: MountFacts,
     signal: AbortSignal,
   ): Promise<readonly ContainerMount[]>;
   /** The pod's folder on the node, for files such as `etc-hosts`; it goes with the pod. */
@@ -109,14 +101,14 @@ class KubeletPreparation implements PodPreparation {
     return { labels: {}, hostname, dns, hosts: hostAliases(pod), pod };
   }
 
-  async container({ state, planned, attempt, imageId }: ContainerStart, signal: AbortSignal): Promise<ContainerSpec> {
+  async container({ state, planned, attempt, imageId, volumeImages }: ContainerStart, signal: AbortSignal): Promise<ContainerSpec> {
     const { pod } = state.plan;
     const { container, name } = planned;
     const podIPs = state.stage.kind === "up" ? state.stage.ips : [];
     const resolved = this.#host.resolvePod(podRef(pod));
     const known = podIPs.length > 0 ? { podIPs } : undefined;
     const environment = await resolved.environment(name, signal, known);
-    const volumes = await this.#volumes.mounts(pod, container, environment, signal);
+    const volumes = await this.#volumes.mounts(pod, container, { environment, volumeImages }, signal);
     const imageUser = needsImageUser(pod, container) ? (await this.#runtime.inspectImage(imageId, signal)).user : undefined;
     checkRunAsNonRoot(pod, container, imageUser);
     const { command, args } = await resolved.commandLine(name, signal, known);

@@ -29,6 +29,7 @@ import { RuntimeWatch } from "./runtime-watch.ts";
 import { StatsReader } from "./stats-reader.ts";
 import type { PodStage } from "../pod/pod-state.ts";
 import { checkHostPorts } from "../prepare/host-ports.ts";
+import { checkImageVolumes } from "../prepare/image-volumes.ts";
 import type { ContainerRuntime } from "../runtime/container-runtime.ts";
 
 /** Why and how a pod is made to fail; see {@link PodRuntimeProvider.evictPod}. */
@@ -203,6 +204,7 @@ export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNod
 
   #checkNew(pod: DeepReadonly<Pod>): void {
     checkRestartRules(pod);
+    checkImageVolumes(pod, this.#runtime);
     this.options.checkPod?.(pod);
     const others = this.#pods.values().filter(({ worker }) => !freesPorts.includes(worker.state.stage.kind));
     checkHostPorts(

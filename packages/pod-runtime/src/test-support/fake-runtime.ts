@@ -16,6 +16,7 @@ import type { ContainerSpec, SandboxSpec } from "../runtime/runtime-spec.ts";
 /** A runtime in memory. Containers run until they are told to end; what survives a program survives here. */
 export class FakeRuntime implements ContainerRuntime {
   readonly name = "fake";
+  canMountImages = true;
   readonly sandboxes: Map<string, RuntimeSandbox> = new Map<string, RuntimeSandbox>();
   readonly containers: Map<string, RuntimeContainer> = new Map<string, RuntimeContainer>();
   /** Calls in order: `startContainer c1`. */

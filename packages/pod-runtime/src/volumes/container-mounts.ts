@@ -12,12 +12,20 @@ import type { ReadyVolume } from "./pod-volumes.ts";
 import { isRecursivelyReadOnly } from "./recursive-read-only.ts";
 import { canBeReplaced, openSubPath, subPathOf, type VolumeMount } from "./sub-path.ts";
 
+/** What of a container's start its mounts follow from. */
+export interface MountFacts {
+  /** For `subPathExpr`. */
+  readonly environment: readonly ResolvedEnvVar[];
+  /** The images of its volumes that are some, by content, by the volumes' names. Default: it has none. */
+  readonly volumeImages?: ReadonlyMap<string, string> | undefined;
+}
+
 /** What {@link containerMounts} needs. */
 export interface ContainerMountsOptions {
   readonly pod: DeepReadonly<Pod>;
   readonly container: DeepReadonly<Container>;
-  readonly environment: readonly ResolvedEnvVar[];
-  /** The pod's volumes, by name. */
+  readonly facts: MountFacts;
+  /** The pod's volumes on the disk, by name. */
   readonly volumes: ReadonlyMap<string, ReadyVolume>;
   readonly directory: PodDirectory;
   /** Absent where nothing can be mounted. */
@@ -36,6 +44,11 @@ export interface ContainerMountsOptions {
 export async function containerMounts(options: ContainerMountsOptions): Promise<readonly ContainerMount[]> {
   const mounts: ContainerMount[] = [];
   for (const [index, mount] of (options.container.volumeMounts ?? []).entries()) {
+    const image = options.facts.volumeImages?.get(mount.name);
+    if (image !== undefined) {
+      mounts.push(imageMount(mount, image, options));
+      continue;
+    }
     const volume = options.volumes.get(mount.name);
     if (!volume) throw new InvalidInputError(`cannot find volume "${mount.name}" to mount into container "${options.container.name}"`);
     mounts.push({
@@ -50,6 +63,22 @@ export async function containerMounts(options: ContainerMountsOptions): Promise<
   return mounts;
 }
 
+/** An image is read-only whatever the mount says, and nothing is mounted in it. */
+function imageMount(
+  mount: VolumeMount,
+  id: string,
+  { facts, recursiveReadOnly }: Pick<ContainerMountsOptions, "facts" | "recursiveReadOnly">,
+): ContainerMount {
+  return {
+    hostPath: "",
+    image: { id, subPath: subPathOf(mount, facts.environment) },
+    containerPath: posix.join("/", mount.mountPath),
+    isReadOnly: true,
+    isRecursivelyReadOnly: isRecursivelyReadOnly(mount, recursiveReadOnly),
+    propagation: propagationOf(mount),
+  };
+}
+
 function propagationOf({ mountPropagation = "None" }: VolumeMount): NonNullable<ContainerMount["propagation"]> {
   if (mountPropagation === "None" || mountPropagation === "HostToContainer" || mountPropagation === "Bidirectional")
     return mountPropagation;
@@ -60,7 +89,7 @@ type Place = ContainerMountsOptions & { readonly volume: ReadyVolume; readonly i
 
 /** What the runtime is to mount: nobody but us can put another thing in its place. */
 async function hostPathOf(mount: VolumeMount, place: Place): Promise<string> {
-  const subPath = subPathOf(mount, place.environment);
+  const subPath = subPathOf(mount, place.facts.environment);
   const { kind } = place.volume.source;
   if (subPath !== "") return placeSubPath(mount, subPath, place);
   return kind === "hostPath" ? placeHostPath(mount, place) : place.volume.path;

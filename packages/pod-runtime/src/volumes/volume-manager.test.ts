@@ -88,7 +88,7 @@ test("an emptyDir is a folder everybody may write to, and keeps what is in it ov
   await using rig = await rigOf();
   const pod = podOf([{ name: "cache", emptyDir: {} }]);
   await rig.manager.prepare(pod, never);
-  const [mount] = await rig.manager.mounts(pod, containerOf(pod), [], never);
+  const [mount] = await rig.manager.mounts(pod, containerOf(pod), { environment: [] }, never);
   await writeFile(join(mount!.hostPath, "file"), "kept");
   await chmod(mount!.hostPath, 0o700);
 
@@ -128,7 +128,7 @@ test("files from the API server are mounted read-only, and secrets apart from th
 
   await rig.manager.prepare(pod, never);
 
-  const mounts = await rig.manager.mounts(pod, containerOf(pod), [], never);
+  const mounts = await rig.manager.mounts(pod, containerOf(pod), { environment: [] }, never);
   expect(mounts.map(({ hostPath, isReadOnly }) => [hostPath.slice(rig.root.length), isReadOnly])).toEqual([
     ["/pods/u1/volumes/kubernetes.io~configmap/config", true],
     ["/memory/u1/kubernetes.io~secret/secret", true],
@@ -150,7 +150,7 @@ test("changes at the API server reach the files of a running container", async (
   rig.resolved.set("config", payloadOf({ key: "old" }));
   const pod = podOf([{ name: "config", configMap: { name: "c" } }]);
   await rig.manager.prepare(pod, never);
-  const [mount] = await rig.manager.mounts(pod, containerOf(pod), [], never);
+  const [mount] = await rig.manager.mounts(pod, containerOf(pod), { environment: [] }, never);
 
   rig.resolved.set("config", payloadOf({ key: "new", more: "1" }));
 
@@ -196,7 +196,7 @@ test("what cannot be read is thrown as it is, for core has told of it; once it i
 
   rig.resolved.set("config", payloadOf({ key: "value" }));
   await rig.manager.prepare(pod, never);
-  expect(await rig.manager.mounts(pod, containerOf(pod), [], never)).toHaveLength(2);
+  expect(await rig.manager.mounts(pod, containerOf(pod), { environment: [] }, never)).toHaveLength(2);
 });
 
 test("what cannot be written is told in a kubelet's words, and waits as ContainerCreating", async () => {
@@ -253,7 +253,6 @@ test("mount points of other volumes are made in one that containers cannot write
 
 test.each([
   [{ persistentVolumeClaim: { claimName: "c" } }, "spec.volumes[*].persistentVolumeClaim"],
-  [{ image: { reference: "i" } }, "spec.volumes[*].image"],
   [{ emptyDir: { medium: "HugePages-2Mi" } }, "spec.volumes[*].emptyDir.medium"],
   [{ hostPath: { path: "/etc" } }, "spec.volumes[*].hostPath.path"],
 ])("a volume of %j is not supported, and its field is named", async (source, fieldPath) => {
@@ -265,11 +264,42 @@ test.each([
   });
 });
 
+test("a volume that is an image is mounted from the runtime, read-only, with what its subPath comes to", async () => {
+  await using rig = await rigOf();
+  const mounts = [
+    { name: "model", mountPath: "/model" },
+    { name: "model", mountPath: "part", subPathExpr: "$(WHO)/dir" },
+  ];
+  const pod = podOf([{ name: "model", image: { reference: "model:1" } }], { volumeMounts: mounts });
+  const facts = { environment: [{ name: "WHO", value: "me" }], volumeImages: new Map([["model", "model@sha256:1"]]) };
+  await rig.manager.prepare(pod, never);
+
+  const mounted = { hostPath: "", isReadOnly: true, isRecursivelyReadOnly: false, propagation: "None" };
+  expect(await rig.manager.mounts(pod, containerOf(pod), facts, never)).toEqual([
+    { ...mounted, image: { id: "model@sha256:1", subPath: "" }, containerPath: "/model" },
+    { ...mounted, image: { id: "model@sha256:1", subPath: "me/dir" }, containerPath: "/part" },
+  ]);
+  await expect(rig.manager.mounts(pod, containerOf(pod), { ...facts, environment: [] }, never)).rejects.toThrow("missing value for WHO");
+  expect(rig.events).toEqual([]);
+});
+
+test.each([
+  ["/etc", "error SubPath `/etc` must not be an absolute path"],
+  ["a/../b", "unable to provision SubPath `a/../b`: must not contain '..'"],
+])("the subPath %j of an image is refused in a kubelet's words", async (subPath, message) => {
+  await using rig = await rigOf();
+  const pod = podOf([{ name: "model", image: {} }], { volumeMounts: [{ name: "model", mountPath: "/model", subPath }] });
+
+  await expect(
+    rig.manager.mounts(pod, containerOf(pod), { environment: [], volumeImages: new Map([["model", "i"]]) }, never),
+  ).rejects.toThrow(message);
+});
+
 test("a container that mounts what is not there is refused in a kubelet's words", async () => {
   await using rig = await rigOf();
   const pod = podOf([], { volumeMounts: [{ name: "none", mountPath: "/none" }] });
 
-  await expect(rig.manager.mounts(pod, containerOf(pod), [], never)).rejects.toThrow(
+  await expect(rig.manager.mounts(pod, containerOf(pod), { environment: [] }, never)).rejects.toThrow(
     'cannot find volume "none" to mount into container "app"',
   );
 });
@@ -291,7 +321,7 @@ test.each([
   const pod = podOf([{ name: "data", emptyDir: {} }], { volumeMounts: [{ name: "data", mountPath: "relative", ...fields }] });
   await rig.manager.prepare(pod, never);
 
-  const mounts = rig.manager.mounts(pod, containerOf(pod), [], never);
+  const mounts = rig.manager.mounts(pod, containerOf(pod), { environment: [] }, never);
 
   if (typeof expected === "string") await expect(mounts).rejects.toThrow(expected);
   else expect(await mounts).toMatchObject([{ isRecursivelyReadOnly: expected, containerPath: "/relative" }]);
@@ -302,12 +332,12 @@ describe("without mounts", () => {
     await using rig = await rigOf();
     const pod = podOf([{ name: "data", emptyDir: {} }], { volumeMounts: [{ name: "data", mountPath: "/a", subPath: "a/b" }] });
     await rig.manager.prepare(pod, never);
-    expect(await rig.manager.mounts(pod, containerOf(pod), [], never)).toMatchObject([
+    expect(await rig.manager.mounts(pod, containerOf(pod), { environment: [] }, never)).toMatchObject([
       { hostPath: join(rig.root, "pods/u1/volumes/kubernetes.io~empty-dir/data/a/b") },
     ]);
 
     containerOf(pod).volumeMounts!.push({ name: "data", mountPath: "/all" });
-    await expect(rig.manager.mounts(pod, containerOf(pod), [], never)).rejects.toMatchObject({ code: "VK_UNSUPPORTED" });
+    await expect(rig.manager.mounts(pod, containerOf(pod), { environment: [] }, never)).rejects.toMatchObject({ code: "VK_UNSUPPORTED" });
   });
 
   test("a folder of the node below an allowed one is refused, the allowed one itself is not", async () => {
@@ -317,10 +347,12 @@ describe("without mounts", () => {
     const pod = podOf([{ name: "data", hostPath: { path: shared.path } }]);
     const below = podOf([{ name: "data", hostPath: { path: join(shared.path, "below") } }]);
     await own.manager.prepare(pod, never);
-    expect(await own.manager.mounts(pod, containerOf(pod), [], never)).toMatchObject([{ hostPath: shared.path }]);
+    expect(await own.manager.mounts(pod, containerOf(pod), { environment: [] }, never)).toMatchObject([{ hostPath: shared.path }]);
     await own.restart();
     await own.manager.prepare(below, never);
-    await expect(own.manager.mounts(below, containerOf(below), [], never)).rejects.toMatchObject({ code: "VK_UNSUPPORTED" });
+    await expect(own.manager.mounts(below, containerOf(below), { environment: [] }, never)).rejects.toMatchObject({
+      code: "VK_UNSUPPORTED",
+    });
     await expect(rig.manager.prepare(pod, never)).rejects.toMatchObject({ code: "VK_UNSUPPORTED" });
   });
 
@@ -524,9 +556,9 @@ describe.skipIf(whyNoMounts !== undefined)("with mounts, which takes root with C
     });
     const environment = [{ name: "WHO", value: "me" }];
     await rig.manager.prepare(pod, never);
-    const [all, sub] = await rig.manager.mounts(pod, containerOf(pod), environment, never);
+    const [all, sub] = await rig.manager.mounts(pod, containerOf(pod), { environment }, never);
     await (await rig.restart()).prepare(pod, never);
-    const [, again] = await rig.manager.mounts(pod, containerOf(pod), environment, never);
+    const [, again] = await rig.manager.mounts(pod, containerOf(pod), { environment }, never);
     await writeFile(join(sub!.hostPath, "file"), "seen");
 
     expect(sub!.hostPath).toBe(join(rig.root, "pods/u1/volume-subpaths/data/app/1"));
@@ -545,7 +577,7 @@ describe.skipIf(whyNoMounts !== undefined)("with mounts, which takes root with C
       volumeMounts: [{ name: "config", mountPath: "/etc/app.conf", subPath: "app.conf" }],
     });
     await rig.manager.prepare(pod, never);
-    const [mount] = await rig.manager.mounts(pod, containerOf(pod), [], never);
+    const [mount] = await rig.manager.mounts(pod, containerOf(pod), { environment: [] }, never);
 
     rig.resolved.set("config", payloadOf({ "app.conf": "new" }));
     const path = join(rig.root, "pods/u1/volumes/kubernetes.io~configmap/config/app.conf");
@@ -553,7 +585,7 @@ describe.skipIf(whyNoMounts !== undefined)("with mounts, which takes root with C
     expect(await readFile(mount!.hostPath, "utf8")).toBe("old");
 
     // A container that starts anew sees the new one.
-    const [again] = await rig.manager.mounts(pod, containerOf(pod), [], never);
+    const [again] = await rig.manager.mounts(pod, containerOf(pod), { environment: [] }, never);
     expect(await readFile(again!.hostPath, "utf8")).toBe("new");
     expect(mountedWithin(await readMountTable(), again!.hostPath)).toHaveLength(1);
   });
@@ -564,7 +596,7 @@ describe.skipIf(whyNoMounts !== undefined)("with mounts, which takes root with C
     await rig.manager.prepare(pod, never);
     await symlink("/etc", join(rig.root, "pods/u1/volumes/kubernetes.io~empty-dir/data/link"));
 
-    await expect(rig.manager.mounts(pod, containerOf(pod), [], never)).rejects.toMatchObject({
+    await expect(rig.manager.mounts(pod, containerOf(pod), { environment: [] }, never)).rejects.toMatchObject({
       code: "VK_INVALID_INPUT",
       message: 'failed to prepare subPath for volumeMount "data" of container "app"',
     });
@@ -580,7 +612,7 @@ describe.skipIf(whyNoMounts !== undefined)("with mounts, which takes root with C
     const pod = podOf([{ name: "data", hostPath: { path: join(shared.path, "data") } }]);
     await rig.manager.prepare(pod, never);
 
-    const [mount] = await rig.manager.mounts(pod, containerOf(pod), [], never);
+    const [mount] = await rig.manager.mounts(pod, containerOf(pod), { environment: [] }, never);
 
     expect(await readFile(join(mount!.hostPath, "inner/file"), "utf8")).toBe("seen");
     await rig.manager.release(ref, never);

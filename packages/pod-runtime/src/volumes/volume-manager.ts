@@ -8,14 +8,13 @@ import {
   type PodEvent,
   type PodRef,
   type Random,
-  type ResolvedEnvVar,
   type ResolvedPod,
   type VolumeStats,
 } from "@virtual-kubelet/core";
 import type { PodPolicy } from "../prepare/pod-policy.ts";
 import type { PreparedVolumes } from "../prepare/pod-preparation.ts";
 import type { ContainerMount } from "../runtime/runtime-spec.ts";
-import { containerMounts } from "./container-mounts.ts";
+import { containerMounts, type MountFacts } from "./container-mounts.ts";
 import { systemMounts, type HostMounts } from "./host-mounts.ts";
 import { InTurn } from "./in-turn.ts";
 import { PodDirectory } from "./pod-directory.ts";
@@ -62,7 +61,8 @@ export interface VolumeManagerOptions {
  * The volumes of a node's pods on its disk, and all else a pod has there. Everything is idempotent, and survives the
  * program: the next one takes over what it finds, and changes nothing that is as it should be.
  *
- * Volumes of type emptyDir, configMap, secret, downwardAPI, projected and hostPath. `fsGroupChangePolicy` has no say in any
+ * Volumes of type emptyDir, configMap, secret, downwardAPI, projected and hostPath; those of type image
+ * are the runtime's. `fsGroupChangePolicy` has no say in any
  * of them, as with a kubelet: they are new with each pod, or not the pod's own.
  */
 export class VolumeManager implements PreparedVolumes, PodStorage, AsyncDisposable {
@@ -113,13 +113,12 @@ export class VolumeManager implements PreparedVolumes, PodStorage, AsyncDisposab
    * What a container mounts of its pod's volumes, in the order of its spec. Volumes that are not there yet, as of a container
    * that came later, are made.
    *
-   * @param environment - for `subPathExpr`
    * @throws as {@link prepare}; InvalidInputError in a kubelet's words; UnsupportedError for a subPath that cannot be mounted safely
    */
   async mounts(
     pod: DeepReadonly<Pod>,
     container: DeepReadonly<Container>,
-    environment: readonly ResolvedEnvVar[],
+    facts: MountFacts,
     signal: AbortSignal,
   ): Promise<readonly ContainerMount[]> {
     await this.prepare(pod, signal);
@@ -129,7 +128,7 @@ export class VolumeManager implements PreparedVolumes, PodStorage, AsyncDisposab
     return this.#inTurn.run(ref.uid, async () => {
       signal.throwIfAborted();
       const { ready: volumes, directory } = await this.#volumesOf(ref);
-      return containerMounts({ pod, container, environment, volumes, directory, mounts, policy, recursiveReadOnly, logger });
+      return containerMounts({ pod, container, facts, volumes, directory, mounts, policy, recursiveReadOnly, logger });
     });
   }
 

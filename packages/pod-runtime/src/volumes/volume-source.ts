@@ -25,7 +25,7 @@ export function volumeSource(volume: Volume): VolumeSource {
   if (projected) return { kind: "payload", folder: "kubernetes.io~projected", isSecret: true };
   if (hostPath) return { kind: "hostPath", path: hostPath.path, type: hostPath.type ?? "" };
   const [type = "none"] = Object.keys(volume).filter((field) => field !== "name");
-  const expected = "emptyDir, configMap, secret, downwardAPI, projected or hostPath";
+  const expected = "emptyDir, configMap, secret, downwardAPI, projected, hostPath or image";
   throw new UnsupportedError(`mount volume "${volume.name}": type ${type} is not supported, expected ${expected}`, {
     fieldPath: `spec.volumes[*].${type}`,
   });
@@ -36,8 +36,8 @@ export function allContainers({ spec }: DeepReadonly<Pod>): readonly DeepReadonl
   return [...(spec?.initContainers ?? []), ...(spec?.containers ?? []), ...(spec?.ephemeralContainers ?? [])];
 }
 
-/** The volumes that some container mounts; the others are not made. */
+/** The volumes that some container mounts; the others are not made. Images are the runtime's, and left out. */
 export function usedVolumes(pod: DeepReadonly<Pod>): readonly Volume[] {
   const names = new Set(allContainers(pod).flatMap(({ volumeMounts = [] }) => volumeMounts.map(({ name }) => name)));
-  return (pod.spec?.volumes ?? []).filter(({ name }) => names.has(name));
+  return (pod.spec?.volumes ?? []).filter(({ name, image }) => names.has(name) && !image);
 }

@@ -1,6 +1,7 @@
 import type { Clock, Logger, Owner, PodRef } from "@virtual-kubelet/core";
 import { isUnsupported, messageOf } from "@virtual-kubelet/errdefs";
-import { ensureImage, ImageError } from "./ensure-image.ts";
+import { ImageError } from "./ensure-image.ts";
+import { ensureImages, VolumeImageError } from "./ensure-images.ts";
 import type { PodObserver } from "./pod-observer.ts";
 import type { PodStorage } from "./pod-storage.ts";
 import type { PodPreparation } from "./preparation.ts";
@@ -121,21 +122,19 @@ export class EffectRunner {
     const planned = plannedOf(state, container);
     using pull = this.#pulls.begin(container);
     try {
-      const { id } = await ensureImage(
+      const { imageId, volumeImages } = await ensureImages(
+        state.plan.pod,
         planned.container,
-        {
-          runtime,
-          clock,
-          credentials: (image, inner) => prepare.credentials(state.plan.pod, image, inner),
-          tell: (reason, message) => tell({ kind: "event", type: "Normal", reason, message, container }),
-        },
+        { runtime, clock, tell, credentials: (image, inner) => prepare.credentials(state.plan.pod, image, inner) },
         pull.signal,
       );
-      send({ kind: "imageReady", container, specHash, image: { name: planned.container.image ?? "", id } });
+      const image = { name: planned.container.image ?? "", id: imageId };
+      send({ kind: "imageReady", container, specHash, image, volumeImages });
     } catch (error) {
       if (pull.signal.aborted) return;
       const reason = error instanceof ImageError ? error.reason : "ErrImagePull";
-      send({ kind: "imageFailed", container, specHash, reason, message: messageOf(error) });
+      const volumeImage = error instanceof VolumeImageError ? error.image : undefined;
+      send({ kind: "imageFailed", container, specHash, reason, message: messageOf(error), volumeImage });
     }
   }
 
@@ -157,8 +156,8 @@ export class EffectRunner {
   async #containerSpec(container: string, attempt: number, state: PodState): Promise<ContainerSpec> {
     const { prepare, signal, ref, owner } = this.#options;
     const planned = plannedOf(state, container);
-    const imageId = state.containers.get(container)?.image?.id ?? "";
-    const spec = await prepare.container({ state, planned, attempt, imageId }, signal);
+    const { image, volumeImages } = state.containers.get(container) ?? {};
+    const spec = await prepare.container({ state, planned, attempt, imageId: image?.id ?? "", volumeImages }, signal);
     const identity = { container, attempt, specHash: planned.specHash };
     const labels = { ...spec.labels, ...containerLabels(ref, owner, identity), ...originLabels(planned.role, planned.container) };
     return { ...spec, labels };

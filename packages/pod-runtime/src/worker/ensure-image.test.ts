@@ -15,7 +15,7 @@ interface Given {
 }
 
 /** What came of it, what people were told, and how often an image was pulled. */
-async function ensured({ policy, image = "app:1", inspect, pull }: Given): Promise<{ outcome: string; told: string[] }> {
+async function ensured({ policy = "IfNotPresent", image = "app:1", inspect, pull }: Given): Promise<{ outcome: string; told: string[] }> {
   const clock = new FakeClock();
   const told: string[] = [];
   const runtime = {
@@ -26,7 +26,7 @@ async function ensured({ policy, image = "app:1", inspect, pull }: Given): Promi
     },
   };
   const work = ensureImage(
-    { name: "app", image, imagePullPolicy: policy },
+    { image, pullPolicy: policy },
     { runtime, clock, credentials: async () => [], tell: (reason, message) => void told.push(`${reason}: ${message}`) },
     never,
   ).then(

@@ -1,4 +1,4 @@
-import type { Clock, Container, DeepReadonly } from "@virtual-kubelet/core";
+import type { Clock } from "@virtual-kubelet/core";
 import { isInvalidInput, isNotFound, messageOf } from "@virtual-kubelet/errdefs";
 import { goDuration } from "./go-duration.ts";
 import type { ContainerRuntime, RegistryCredentials, RuntimeImage } from "../runtime/container-runtime.ts";
@@ -15,6 +15,14 @@ export class ImageError extends Error {
   }
 }
 
+/** An image that is wanted. */
+export interface WantedImage {
+  /** Its name. */
+  readonly image: string;
+  /** `Always`, `IfNotPresent` or `Never`. */
+  readonly pullPolicy: string;
+}
+
 /** What {@link ensureImage} needs. */
 export interface EnsureImageOptions {
   readonly runtime: Pick<ContainerRuntime, "inspectImage" | "pullImage">;
@@ -26,27 +34,25 @@ export interface EnsureImageOptions {
 }
 
 /**
- * Makes sure that a container's image is there, by its pull policy. What it tells is in a kubelet's words.
+ * Makes sure that an image is there, by its pull policy. What it tells is in a kubelet's words.
  * Source: EnsureImageExists in kubernetes v1.36.3 pkg/kubelet/images/image_manager.go.
  *
  * @throws ImageError
  */
 export async function ensureImage(
-  container: DeepReadonly<Container>,
+  { image, pullPolicy }: WantedImage,
   options: EnsureImageOptions,
   signal: AbortSignal,
 ): Promise<RuntimeImage> {
   const { runtime, tell } = options;
-  const image = container.image ?? "";
   if (image === "") throw new ImageError("InvalidImageName", `Failed to apply default image tag "": the container names no image`);
-  const policy = container.imagePullPolicy ?? "IfNotPresent";
-  if (policy !== "Always") {
+  if (pullPolicy !== "Always") {
     const held = await tryInspect(image, runtime, signal);
     if (held) {
       tell("Pulled", `Container image "${image}" already present on machine and can be accessed by the pod`);
       return held;
     }
-    if (policy === "Never")
+    if (pullPolicy === "Never")
       throw new ImageError("ErrImageNeverPull", `Container image "${image}" is not present with pull policy of Never`);
   }
   return pull(image, options, signal);

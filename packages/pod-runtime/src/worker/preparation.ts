@@ -27,4 +27,6 @@ export interface ContainerStart {
   readonly attempt: number;
   /** By content. */
   readonly imageId: string;
+  /** The images of its volumes that are some, by content, by the volumes' names. Default: it has none. */
+  readonly volumeImages?: ReadonlyMap<string, string> | undefined;
 }

@@ -1,0 +1,92 @@
+import { NotFoundError } from "@virtual-kubelet/errdefs";
+import { FakeClock } from "@virtual-kubelet/kube-client/testing";
+import { expect, test } from "vitest";
+import { podWith } from "../test-support/pod-rig.ts";
+import { ImageError } from "./ensure-image.ts";
+import { ensureImages, VolumeImageError, type ContainerImages } from "./ensure-images.ts";
+
+const never = new AbortController().signal;
+
+const container = {
+  name: "app",
+  image: "app:1",
+  volumeMounts: [
+    { name: "data", mountPath: "/data" },
+    { name: "model", mountPath: "/model" },
+  ],
+};
+const pod = podWith({
+  containers: [container],
+  volumes: [
+    { name: "data", image: { reference: "data:1" } },
+    { name: "model", image: { reference: "model:1", pullPolicy: "Never" } },
+    { name: "unused", image: { reference: "unused:1" } },
+  ],
+});
+
+/** Ensures the container's images where these are on the machine, and those in the registry. */
+async function ensured({ held = [], registry = [] }: { readonly held?: readonly string[]; readonly registry?: readonly string[] }): Promise<{
+  readonly outcome: ContainerImages | Error;
+  readonly told: readonly string[];
+}> {
+  const told: string[] = [];
+  const find = async (image: string, where: readonly string[]): Promise<{ id: string; sizeBytes: number }> => {
+    if (!where.includes(image)) throw new NotFoundError(`${image} is not there`);
+    return { id: `${image}@sha256:1`, sizeBytes: 1 };
+  };
+  const outcome = await ensureImages(
+    pod,
+    container,
+    {
+      runtime: { inspectImage: (image) => find(image, held), pullImage: (image) => find(image, registry) },
+      clock: new FakeClock(),
+      credentials: async () => [],
+      tell: ({ type, reason, message, container: about = "pod" }) => void told.push(`${about} ${type} ${reason}: ${message}`),
+    },
+    never,
+  ).catch((error: Error) => error);
+  return { outcome, told };
+}
+
+test("the images of a container's volumes are made sure of before its own, and told of as the pod's", async () => {
+  const { outcome, told } = await ensured({ held: ["app:1", "model:1"], registry: ["data:1"] });
+
+  expect(outcome).toEqual({
+    imageId: "app:1@sha256:1",
+    volumeImages: new Map([
+      ["data", "data:1@sha256:1"],
+      ["model", "model:1@sha256:1"],
+    ]),
+  });
+  expect(told).toEqual([
+    'pod Normal Pulling: Pulling image "data:1"',
+    'pod Normal Pulled: Successfully pulled image "data:1" in 0s (0s including waiting). Image size: 1 bytes.',
+    'pod Normal Pulled: Container image "model:1" already present on machine and can be accessed by the pod',
+    'app Normal Pulled: Container image "app:1" already present on machine and can be accessed by the pod',
+  ]);
+});
+
+test("every volume's image is tried, the last that is missing is the container's trouble, and its own is not asked for", async () => {
+  const { outcome, told } = await ensured({ held: ["app:1"] });
+
+  expect(outcome).toBeInstanceOf(VolumeImageError);
+  expect(outcome).toMatchObject({
+    reason: "ErrImageNeverPull",
+    image: "model:1",
+    message: 'Container image "model:1" is not present with pull policy of Never',
+  });
+  expect(told).toEqual([
+    'pod Normal Pulling: Pulling image "data:1"',
+    'pod Warning Failed: Failed to pull image "data:1": data:1 is not there',
+    "app Warning Failed: Error: ErrImagePull",
+    'pod Warning ErrImageNeverPull: Container image "model:1" is not present with pull policy of Never',
+    "app Warning Failed: Error: ErrImageNeverPull",
+  ]);
+});
+
+test("that its own image is missing is no volume's fault", async () => {
+  const { outcome } = await ensured({ held: ["model:1"], registry: ["data:1"] });
+
+  expect(outcome).toBeInstanceOf(ImageError);
+  expect(outcome).not.toBeInstanceOf(VolumeImageError);
+});
