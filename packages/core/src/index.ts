@@ -47,6 +47,7 @@ export type {
 export { planPod, type PlanPodOptions, type PodPlan, type PodRefusal } from "./provider/plan-pod.ts";
 export type { KnownObjects } from "./env/placeholder-resolver.ts";
 export type { PlanContext, PlannedRequest } from "./provider/planned-request.ts";
+export { connectPort, joinConnection } from "./provider/port-connection.ts";
 export {
   NaiveNodeProvider,
   type ConfigSchema,
@@ -70,7 +71,7 @@ export {
 } from "./provider/provider.ts";
 export { computePhase, isTerminalPhase, type PodPhase, type StatusByName } from "./pod/pod-phase.ts";
 export { podRef } from "./pod/pod-record.ts";
-export { podRequests, type ResourceAmounts } from "./pod/pod-requests.ts";
+export { podLimits, podRequests, readAmounts, type ResourceAmounts } from "./pod/pod-requests.ts";
 export { isSidecar, shouldRestart } from "./pod/restart-policy.ts";
 export { formatQuantity, milliUnits, parseQuantity, wholeUnits, type Quantity, type QuantityFormat } from "./kubernetes/quantity.ts";
 export type { KnownOfPod, ResolvedEnvVar, ResolvedPod } from "./provider/resolved-pod.ts";
@@ -80,22 +81,24 @@ export { waitingReasonOf } from "./env/config-error.ts";
 export { VirtualNode, type RunOptions, type VirtualNodeHealth } from "./virtual-node.ts";
 
 // What a provider needs of the client, so that it depends on core alone.
-export type {
-  Clock,
-  ConfigMap,
-  Container,
-  ContainerState,
-  ContainerStatus,
-  DeepReadonly,
-  EnvVar,
-  LogFields,
-  Logger,
-  MetricLabels,
-  Metrics,
-  Pod,
-  PodCondition,
-  PodSpec,
-  PodStatus,
-  Random,
-  Secret,
+export {
+  SharedCalls,
+  untilAborted,
+  type Clock,
+  type ConfigMap,
+  type Container,
+  type ContainerState,
+  type ContainerStatus,
+  type DeepReadonly,
+  type EnvVar,
+  type LogFields,
+  type Logger,
+  type MetricLabels,
+  type Metrics,
+  type Pod,
+  type PodCondition,
+  type PodSpec,
+  type PodStatus,
+  type Random,
+  type Secret,
 } from "@virtual-kubelet/kube-client";

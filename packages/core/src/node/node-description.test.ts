@@ -17,6 +17,7 @@ describe("checkDescription", () => {
       conditions: [{ type: "DiskPressure", status: "True", reason: "Full", message: "quota" }],
       providerID: "zun://1",
       containerRuntimeVersion: "docker://28",
+      declaredFeatures: ["SomeFeature"],
     };
 
     expect(checkDescription(good)).toEqual({ description: good, problems: [] });
@@ -34,6 +35,7 @@ describe("checkDescription", () => {
   test.each([
     [{ capacity: { cpu: "many" } }, 'capacity["cpu"] is "many"'],
     [{ capacity: { cpu: 4 } }, 'capacity["cpu"] is 4'],
+    [{ declaredFeatures: ["A b"] }, 'declaredFeatures has "A b", expected names of features'],
     [{ capacity: { cpu: "-1" } }, 'capacity["cpu"] is "-1"'],
     [{ capacity: { "a b": "1" } }, 'capacity["a b"] is "1"'],
     [{ capacity: ["1"] }, "capacity is a list, expected an object"],

@@ -51,6 +51,7 @@ export function checkDescription(value: unknown): CheckedDescription {
     architecture: checkText("architecture", value["architecture"], problems),
     providerID: checkText("providerID", value["providerID"], problems),
     containerRuntimeVersion: checkText("containerRuntimeVersion", value["containerRuntimeVersion"], problems),
+    declaredFeatures: checkFeatures(value["declaredFeatures"], problems),
   };
   return { description, problems };
 }
@@ -76,6 +77,14 @@ export function rememberedDescription(node: DeepReadonly<Node>): NodeDescription
     containerRuntimeVersion: status?.nodeInfo?.containerRuntimeVersion || undefined,
   };
   return checkDescription(remembered).description;
+}
+
+function checkFeatures(value: unknown, problems: string[]): readonly string[] | undefined {
+  if (value === undefined || value === null) return undefined;
+  const names: readonly unknown[] = Array.isArray(value) ? value : [value];
+  const isName = (name: unknown): name is string => typeof name === "string" && /^[A-Za-z][A-Za-z0-9/]{0,99}$/.test(name);
+  for (const name of names) if (!isName(name)) problems.push(`declaredFeatures has ${describe(name)}, expected names of features`);
+  return names.filter(isName);
 }
 
 function checkMap(

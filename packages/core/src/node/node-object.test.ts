@@ -105,6 +105,7 @@ describe("wantedNode", () => {
   test("declares features in order, and each once: the API server refuses them otherwise", () => {
     expect(wantedNode({ ...options, declaredFeatures: ["B", "A", "B"] }, {}, running).declaredFeatures).toEqual(["A", "B"]);
     expect(wantedNode(options, {}, running).declaredFeatures).toEqual([]);
+    expect(wantedNode({ ...options, declaredFeatures: ["B"] }, { declaredFeatures: ["A"] }, running).declaredFeatures).toEqual(["A", "B"]);
   });
 
   test("has no hostname label where the name is too long for one", () => {

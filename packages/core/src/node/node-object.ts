@@ -108,7 +108,7 @@ export function wantedNode(options: NodeOptions, description: NodeDescription, s
       operatingSystem,
       architecture,
     },
-    declaredFeatures: [...new Set(options.declaredFeatures)].sort(),
+    declaredFeatures: [...new Set([...(options.declaredFeatures ?? []), ...(description.declaredFeatures ?? [])])].sort(),
     conditions: wantedConditions(options, description, state),
   };
 }

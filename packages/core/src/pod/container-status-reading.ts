@@ -59,7 +59,8 @@ function stateOrWaiting(state: ContainerState): ContainerState {
   return state.terminated || state.running || state.waiting ? state : { waiting: {} };
 }
 
-function readResources(resources: DeepReadonly<ContainerStatus>["resources"]): ContainerStatus["resources"] {
+/** Resources as the API server writes them; `undefined` where there are none. */
+export function readResources(resources: DeepReadonly<ContainerStatus>["resources"]): ContainerStatus["resources"] {
   if (!resources) return undefined;
   const limits = readQuantities(resources.limits);
   const requests = readQuantities(resources.requests);
@@ -67,7 +68,8 @@ function readResources(resources: DeepReadonly<ContainerStatus>["resources"]): C
   return limits || requests || claims ? { limits, requests, claims } : undefined;
 }
 
-function readQuantities(quantities: Readonly<Record<string, string | undefined>> | undefined): Record<string, string> | undefined {
+/** Quantities in Kubernetes' canonical form, without those that are none; `undefined` where none is left. */
+export function readQuantities(quantities: Readonly<Record<string, string | undefined>> | undefined): Record<string, string> | undefined {
   const entries = Object.entries(quantities ?? {}).flatMap(([name, text]) => {
     const quantity = tryParseQuantity(text);
     return quantity ? [[name, formatQuantity(quantity)] as const] : [];

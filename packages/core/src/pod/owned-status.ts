@@ -15,6 +15,8 @@ export const ownedStatusFields: readonly (keyof PodStatus)[] = [
   "initContainerStatuses",
   "containerStatuses",
   "ephemeralContainerStatuses",
+  "resources",
+  "allocatedResources",
 ];
 
 /** Conditions the core derives from the container statuses, in the order a kubelet writes them. */

@@ -16,26 +16,47 @@ type Quantities = Readonly<Record<string, string | undefined>> | undefined;
  * @throws InvalidInputError if a quantity cannot be read
  */
 export function podRequests({ spec }: DeepReadonly<Pod>): ResourceAmounts {
+  return addAll(together(spec, "requests"), readAmounts(spec?.overhead));
+}
+
+/**
+ * What a pod may use of its node, as {@link podRequests} has it of what it needs. A resource that only some containers have a
+ * limit for is in it with the sum of those. Overhead is added where there is a limit.
+ * Source: PodLimits in k8s.io/component-helpers v0.36.3 resource/helpers.go.
+ *
+ * @throws InvalidInputError if a quantity cannot be read
+ */
+export function podLimits({ spec }: DeepReadonly<Pod>): ResourceAmounts {
+  const total = together(spec, "limits");
+  for (const [name, amount] of readAmounts(spec?.overhead)) {
+    const limit = total.get(name) ?? 0n;
+    if (limit !== 0n) total.set(name, limit + amount);
+  }
+  return total;
+}
+
+/** The containers' together, at their peak, unless the pod as a whole says otherwise. */
+function together(spec: DeepReadonly<Pod>["spec"], list: "requests" | "limits"): Amounts {
   const total: Amounts = new Map();
-  for (const container of spec?.containers ?? []) addAll(total, requestsOf(container));
+  for (const container of spec?.containers ?? []) addAll(total, amountsOf(container, list));
 
   const sidecars: Amounts = new Map();
   const initPeak: Amounts = new Map();
   for (const container of spec?.initContainers ?? []) {
-    const requests = requestsOf(container);
-    const atOnce = addAll(new Map(sidecars), requests);
+    const amounts = amountsOf(container, list);
+    const atOnce = addAll(new Map(sidecars), amounts);
     if (isSidecar(container)) {
-      addAll(total, requests);
-      addAll(sidecars, requests);
+      addAll(total, amounts);
+      addAll(sidecars, amounts);
     }
     raiseTo(initPeak, atOnce);
   }
   raiseTo(total, initPeak);
 
-  for (const [name, amount] of readAmounts(spec?.resources?.requests)) {
+  for (const [name, amount] of readAmounts(spec?.resources?.[list])) {
     if (name === "cpu" || name === "memory" || name.startsWith("hugepages-")) total.set(name, amount);
   }
-  return addAll(total, readAmounts(spec?.overhead));
+  return total;
 }
 
 /** Quantities by resource name as {@link ResourceAmounts}. @throws InvalidInputError if one cannot be read */
@@ -49,8 +70,8 @@ export function readAmounts(quantities: Quantities): ResourceAmounts {
   return amounts;
 }
 
-function requestsOf(container: DeepReadonly<Container>): ResourceAmounts {
-  return readAmounts(container.resources?.requests);
+function amountsOf(container: DeepReadonly<Container>, list: "requests" | "limits"): ResourceAmounts {
+  return readAmounts(container.resources?.[list]);
 }
 
 function addAll(target: Amounts, added: ResourceAmounts): Amounts {

@@ -48,6 +48,17 @@ describe("podStatusPatch", () => {
     expect(podStatusPatch(pod, { phase: "Pending" })?.["status"]).toEqual({ reason: null, message: null, hostIP: null, hostIPs: null });
   });
 
+  test("sends of the pod's resources what changed, and null for what vanished", () => {
+    const pod = stored({ resources: { requests: { cpu: "1" }, limits: { cpu: "2", memory: "1Gi" } }, allocatedResources: { cpu: "1" } });
+    const wanted = { resources: { requests: { cpu: "1" }, limits: { cpu: "3" } }, allocatedResources: { memory: "1Gi" } };
+
+    expect(podStatusPatch(pod, wanted)?.["status"]).toEqual({
+      resources: { limits: { cpu: "3", memory: null } },
+      allocatedResources: { cpu: null, memory: "1Gi" },
+    });
+    expect(podStatusPatch(pod, { ...pod.status, resources: undefined })?.["status"]).toEqual({ resources: null });
+  });
+
   test("sends of a condition what changed, null for what vanished, and the order", () => {
     const pod = stored({
       conditions: [{ type: "Ready", status: "False", reason: "ContainersNotReady", message: "x", lastTransitionTime: earlier }],

@@ -22,6 +22,7 @@ export function podStatusPatch(stored: DeepReadonly<Pod>, wanted: DeepReadonly<P
     if (field === "conditions") Object.assign(status, conditionsPatch(held.conditions ?? [], wanted.conditions ?? []));
     else if (field === "podIPs" || field === "hostIPs")
       Object.assign(status, addressesPatch(field, held[field] ?? [], wanted[field] ?? []));
+    else if (field === "resources" || field === "allocatedResources") Object.assign(status, mapPatch(field, held[field], wanted[field]));
     else if (!isSameJson(held[field], wanted[field])) status[field] = isEmptyJson(wanted[field]) ? null : wanted[field];
   }
   return Object.keys(status).length === 0 ? undefined : { metadata: { uid: stored.metadata?.uid }, status };
@@ -61,6 +62,19 @@ function addressesPatch(field: string, held: readonly { readonly ip: string }[],
   const added = ips.filter((ip) => !held.some((entry) => entry.ip === ip)).map((ip) => ({ ip }));
   const removed = held.filter(({ ip }) => !ips.includes(ip)).map(({ ip }) => ({ $patch: "delete", ip }));
   return { [field]: [...added, ...removed], [`$setElementOrder/${field}`]: wanted.map(({ ip }) => ({ ip })) };
+}
+
+/** Maps merge by key, those in them, too: what vanished is `null`. */
+function mapPatch(field: string, held: unknown, wanted: unknown): JsonObject {
+  if (isSameJson(held, wanted)) return {};
+  if (isEmptyJson(wanted)) return { [field]: null };
+  if (!isMap(held) || !isMap(wanted)) return { [field]: wanted };
+  const keys = new Set([...Object.keys(held), ...Object.keys(wanted)]);
+  return { [field]: Object.assign({}, ...[...keys].map((key) => mapPatch(key, held[key], wanted[key]))) as JsonObject };
+}
+
+function isMap(value: unknown): value is Readonly<JsonObject> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function changedFields(held: object, wanted: object): JsonObject {

@@ -47,6 +47,13 @@ function conditionOf(status: PodStatus, type: string): { status: string; reason?
 }
 
 describe("derivePodStatus", () => {
+  test("has the resources of the pod as a whole in the API's form, and leaves them where a provider says nothing", () => {
+    const status = derive(newPod(), { resources: { limits: { cpu: "0.5" } }, allocatedResources: { memory: "1024Mi" } });
+    expect(status).toMatchObject({ resources: { limits: { cpu: "500m" } }, allocatedResources: { memory: "1Gi" } });
+
+    expect(derive(newPod({ status }), {})).toMatchObject({ resources: { limits: { cpu: "500m" } }, allocatedResources: { memory: "1Gi" } });
+  });
+
   test("takes a provider's word on whether the pod's sandbox is there, and else goes by its address and containers", () => {
     const says = (holds: string): ProviderPodStatus => ({
       podIP: "10.0.0.7",

@@ -7,6 +7,7 @@ import {
   type PodStatus,
 } from "@virtual-kubelet/kube-client";
 import { toSeconds } from "../kubernetes/api-time.ts";
+import { readQuantities, readResources } from "./container-status-reading.ts";
 import { containerStatuses, type ContainerEnding, type ContainerStatusLists } from "./container-statuses.ts";
 import { ownedStatusFields } from "./owned-status.ts";
 import { ipsOf, podAddresses } from "./pod-addresses.ts";
@@ -184,6 +185,8 @@ function assemble(input: DerivePodStatusInput, lists: ContainerStatusLists, now:
       now,
     }),
     ...lists,
+    resources: readResources(reported.resources ?? stored.resources),
+    allocatedResources: readQuantities(reported.allocatedResources ?? stored.allocatedResources),
   };
 }
 

@@ -33,12 +33,22 @@ export interface ProviderPod {
  * What a provider says of a pod. It reports what it sees: phase, addresses and one container status for each
  * container of the spec. Conditions, start time, host addresses and observedGeneration are the core's: it derives
  * them, and ignores them here, but for PodReadyToStartContainers, which only who has the pod's sandbox knows. Conditions of
- * types the core does not own (readiness gates, say) are passed on.
+ * types the core does not own (readiness gates, say) are passed on. Resources of the pod as a whole stay as they are where
+ * nothing is said of them.
  */
 export interface ProviderPodStatus extends DeepReadonly<
   Pick<
     PodStatus,
-    "phase" | "reason" | "message" | "podIP" | "podIPs" | "containerStatuses" | "initContainerStatuses" | "ephemeralContainerStatuses"
+    | "phase"
+    | "reason"
+    | "message"
+    | "podIP"
+    | "podIPs"
+    | "containerStatuses"
+    | "initContainerStatuses"
+    | "ephemeralContainerStatuses"
+    | "resources"
+    | "allocatedResources"
   >
 > {
   readonly conditions?: DeepReadonly<PodStatus["conditions"]> | undefined;
@@ -121,6 +131,8 @@ export interface NodeDescription {
   readonly providerID?: string | undefined;
   /** Such as `docker://28.2.2`. */
   readonly containerRuntimeVersion?: string | undefined;
+  /** What the node can do that an API server asks for by name, besides what the node's options declare; of the node's status. */
+  readonly declaredFeatures?: readonly string[] | undefined;
 }
 
 /** What a provider knows of its node. All methods are optional but {@link ping}. */
