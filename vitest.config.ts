@@ -11,6 +11,9 @@ const parityTests = "e2e/parity/**/*.test.ts";
 /** Streams of every client through an API server to a node of real processes. */
 const interopTests = "e2e/interop/**/*.test.ts";
 
+/** Tests that wait for processes and timers more than they compute; Vitest's own choice is a processor less than there are. */
+const waitingWorkers = 3;
+
 const config: ViteUserConfig = defineConfig({
   environments: { __vitest__: { resolve: { conditions } } },
   ssr: { resolve: { conditions } },
@@ -20,6 +23,7 @@ const config: ViteUserConfig = defineConfig({
         extends: true,
         test: {
           name: "unit",
+          maxWorkers: "100%",
           include: [
             "packages/*/src/**/*.test.ts",
             "providers/*/src/**/*.test.ts",
@@ -47,6 +51,7 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: "conformance",
           include: ["e2e/conformance/**/*.test.ts"],
+          maxWorkers: waitingWorkers,
           testTimeout: 120_000,
         },
       },
@@ -57,6 +62,7 @@ const config: ViteUserConfig = defineConfig({
           include: ["e2e/embedded/**/*.test.ts", "e2e/nomad/*.test.ts", parityTests, interopTests],
           globalSetup: ["e2e/parity/support/compare-only.ts"],
           provide: { parityServer: "embedded" },
+          maxWorkers: waitingWorkers,
           testTimeout: 60_000,
         },
       },
@@ -69,8 +75,7 @@ const config: ViteUserConfig = defineConfig({
           provide: { parityServer: "kube-apiserver" },
           testTimeout: 120_000,
           hookTimeout: 600_000,
-          fileParallelism: true,
-          maxWorkers: 3,
+          maxWorkers: waitingWorkers,
         },
       },
       {
@@ -81,7 +86,6 @@ const config: ViteUserConfig = defineConfig({
           globalSetup: ["e2e/node-network/support/global-setup.ts"],
           testTimeout: 180_000,
           hookTimeout: 180_000,
-          fileParallelism: true,
           maxWorkers: 2,
         },
       },
@@ -102,7 +106,6 @@ const config: ViteUserConfig = defineConfig({
           globalSetup: ["e2e/docker/support/global-setup.ts"],
           testTimeout: 120_000,
           hookTimeout: 300_000,
-          fileParallelism: true,
           maxWorkers: 2,
         },
       },
