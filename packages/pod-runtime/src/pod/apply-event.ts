@@ -1,5 +1,5 @@
 import { instanceOf, isLive, type ContainerRecord } from "./container-life.ts";
-import { afterEnd, afterStart, beginStop, nowRunning, retryMs, stopEffect, warning, type ContainerContext } from "./container-step.ts";
+import { afterEnd, afterStart, beginStop, nowRunning, retryMs, warning, type ContainerContext } from "./container-step.ts";
 import { withNewConfig, withPod } from "./changed-pod.ts";
 import { hookFailure } from "./hook-failure.ts";
 import { imageFailureEvent } from "./image-failure.ts";
@@ -172,10 +172,10 @@ function instanceStep(record: ContainerRecord, event: InstanceEvent, context: Co
 
 function hookEnded(record: ContainerRecord, event: Of<"hookEnded">, context: ContainerContext): Step<ContainerRecord> {
   const { life } = record;
-  const { planned, now } = context;
+  const { planned } = context;
   if (event.hook === "preStop" && life.kind === "preStop") {
     const failed = event.error === undefined ? [] : [warning("FailedPreStopHook", "PreStopHook failed", planned)];
-    return { state: { ...record, life: { ...life, kind: "stopping" } }, effects: [...failed, stopEffect(planned, life, now)] };
+    return { state: { ...record, life: { ...life, isHookOver: true } }, effects: failed };
   }
   if (event.hook !== "postStart" || life.kind !== "postStart") return { state: record, effects: [] };
   if (event.error === undefined) return { state: nowRunning(record, life.instance, planned), effects: [] };

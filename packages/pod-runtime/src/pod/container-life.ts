@@ -30,7 +30,7 @@ export type StopReason = "podEnding" | "liveness" | "startup" | "changed" | "pos
  * - `starting`: it is being made and started. Left by `started`, `startFailed`.
  * - `postStart`: it runs, and its hook does. Left by `hookEnded`, `exited`.
  * - `running`: left by `exited`, or by a wish to stop it.
- * - `preStop`: a stop has begun, and its hook runs. Left by `hookEnded`, `exited`, or the deadline.
+ * - `preStop`: a stop has begun. Its hook runs, or it waits for others to end before it; `settle` stops it, at the deadline at last.
  * - `stopping`: the runtime is stopping it. Left by `exited`.
  * - `waiting`: it failed or ended, and is begun again at `untilMs`.
  * - `ended`: it is never started again; without a termination in the record it never ran.
@@ -49,6 +49,8 @@ export type ContainerLife =
       readonly isReady: boolean;
       readonly why: StopReason;
       readonly deadlineMs: number;
+      /** With `preStop`: the hook is through, or there is none. */
+      readonly isHookOver?: boolean | undefined;
       /** When the runtime has failed to stop it: when to try again. */
       readonly retryAtMs?: number | undefined;
     }

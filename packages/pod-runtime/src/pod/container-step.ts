@@ -120,6 +120,8 @@ export interface StopWish {
   readonly deadlineMs: number;
   /** Event for people. */
   readonly message: string;
+  /** Whether others have to end before it; its hook waits for nobody. */
+  readonly hasToWait?: boolean;
 }
 
 /** Begins to stop a container that runs: its preStop hook first, if there is time. */
@@ -140,6 +142,8 @@ export function beginStop(record: ContainerRecord, wish: StopWish, { planned, no
     const hook: PodEffect = { kind: "runHook", container: planned.name, id: life.instance.id, hook: "preStop", timeoutMs: leftMs };
     return { state: { ...record, life: { kind: "preStop", ...stop } }, effects: [killing, hook] };
   }
+  if (wish.hasToWait && leftMs > 0)
+    return { state: { ...record, life: { kind: "preStop", ...stop, isHookOver: true } }, effects: [killing] };
   const stopping: ContainerLife = { kind: "stopping", ...stop };
   return { state: { ...record, life: stopping }, effects: [killing, stopEffect(planned, stopping, now)] };
 }

@@ -400,6 +400,55 @@ describe("ending", () => {
     expect(rig.state.stage).toEqual({ kind: "gone" });
   });
 
+  test("runs the preStop hooks of sidecars with those of the containers, and lets each wait for its turn after it", () => {
+    const lifecycle = { preStop: { exec: { command: ["sleep"] } } };
+    const sidecars = [sidecar("a"), sidecar("b")].map((container) => ({ ...container, lifecycle }));
+    const rig = new PodRig(podWith({ initContainers: sidecars, containers: [{ ...init("app"), lifecycle }] }));
+    rig.answerAll();
+
+    rig.send({ kind: "deleted", graceMs: 30_000 });
+    expect(rig.open).toEqual(["runHook a", "runHook b", "runHook app"]);
+    rig.answer(rig.take("runHook", "a"));
+    rig.answer(rig.take("runHook", "app"));
+    expect(rig.open).toEqual(["runHook b", "stopContainer app"]);
+    rig.answer(rig.take("stopContainer", "app"));
+    expect(rig.open).toEqual(["runHook b"]);
+    rig.answer(rig.take("runHook", "b"));
+    expect(rig.open).toEqual(["stopContainer b"]);
+    rig.answer(rig.take("stopContainer", "b"));
+
+    expect(rig.open).toEqual(["stopContainer a"]);
+  });
+
+  test("stops all sidecars together when the containers have used up the grace", () => {
+    const lifecycle = { preStop: { exec: { command: ["sleep"] } } };
+    const sidecars = [{ ...sidecar("a"), lifecycle }, sidecar("b")];
+    const rig = new PodRig(podWith({ initContainers: sidecars }));
+    rig.answerAll();
+
+    rig.send({ kind: "deleted", graceMs: 10_000 });
+    rig.take("stopContainer", "app");
+    rig.take("runHook", "a");
+    expect(rig.open).toEqual([]);
+    rig.pass(10_000);
+
+    expect(rig.open).toEqual(["stopContainer a", "stopContainer b"]);
+    expect(rig.take("stopContainer").graceMs).toBe(2_000);
+  });
+
+  test("lets no sidecar wait for an init container, nor for the hook of another that has ended by itself", () => {
+    const lifecycle = { preStop: { exec: { command: ["sleep"] } } };
+    const rig = new PodRig(podWith({ initContainers: [sidecar("a"), { ...sidecar("b"), lifecycle }, init("one")] }));
+    rig.answerAll();
+
+    rig.send({ kind: "deleted", graceMs: 30_000 });
+    expect(rig.open).toEqual(["runHook b", "stopContainer one"]);
+    rig.exit("b", 1);
+
+    expect(rig.open).toContain("stopContainer a");
+    expect(rig.status("b").restartCount).toBe(0);
+  });
+
   test("takes the preStop hook's time from the grace, and leaves two seconds", () => {
     const lifecycle = { preStop: { exec: { command: ["sleep"] } } };
     const rig = new PodRig(podWith({ containers: [{ ...init("app"), lifecycle }] }));

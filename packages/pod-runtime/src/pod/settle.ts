@@ -99,13 +99,15 @@ class Draft {
       const why = isChanged ? "definition changed, will be restarted" : "resize requires restart";
       const message = ending ? `Stopping container ${planned.name}` : `Container ${planned.name} ${why}`;
       const deadlineMs = ending?.deadlineMs ?? this.#now.monotonicMs + terminationGraceMs(this.#state.plan.pod);
-      const stop = beginStop(record, { why: ending ? "podEnding" : "changed", deadlineMs, message }, this.#context(planned));
+      const hasToWait = ending !== undefined && !this.#isItsTurn(planned);
+      const wish = { why: ending ? ("podEnding" as const) : ("changed" as const), deadlineMs, message, hasToWait };
+      const stop = beginStop(record, wish, this.#context(planned));
       this.#set(planned, stop.state);
       this.#effects.push(...stop.effects);
     }
   }
 
-  /** Less grace, a hook that takes too long, a stop that failed. */
+  /** Less grace, a hook that is through or takes too long, others that have ended, a stop that failed. */
   #goOnStopping(planned: PlannedContainer, record: ContainerRecord): void {
     const { life } = record;
     if (life.kind !== "preStop" && life.kind !== "stopping") return;
@@ -113,27 +115,33 @@ class Draft {
     const deadlineMs = Math.min(life.deadlineMs, this.#state.ending?.deadlineMs ?? Infinity);
     const isShorter = deadlineMs < life.deadlineMs;
     const isRetry = life.retryAtMs !== undefined && life.retryAtMs <= nowMs;
-    const isHookOver = life.kind === "preStop" && deadlineMs <= nowMs;
-    if (!isShorter && !isRetry && !isHookOver) return;
-    const next = { ...life, kind: isHookOver ? ("stopping" as const) : life.kind, deadlineMs, retryAtMs: undefined };
+    const mayStop = life.isHookOver && (life.why !== "podEnding" || this.#isItsTurn(planned));
+    const isStop = life.kind === "preStop" && (mayStop || deadlineMs <= nowMs);
+    if (!isShorter && !isRetry && !isStop) return;
+    const next = { ...life, kind: isStop ? ("stopping" as const) : life.kind, deadlineMs, retryAtMs: undefined };
     this.#set(planned, { ...record, life: next });
     if (next.kind === "stopping") this.#effects.push(stopEffect(planned, next, this.#now));
   }
 
-  /** In an ending pod all but sidecars at once, then the sidecars from the last to the first. Else what has changed. */
+  /** In an ending pod all. Else what has changed. */
   #toStop(): readonly Entry[] {
     const all = this.#all();
-    if (!this.#state.ending) {
-      return all.filter(
-        ({ planned, record }) =>
-          record.life.kind === "running" && (record.specHash !== planned.specHash || resizeWish(record, planned, this.#now) === "restart"),
-      );
-    }
-    const others = all.filter(({ planned }) => planned.role !== "sidecar" && planned.role !== "ephemeral");
-    const withEphemeral = all.filter(({ planned }) => planned.role !== "sidecar");
-    if (others.some(({ record }) => isLive(record.life))) return withEphemeral;
-    const last = all.findLast(({ planned, record }) => planned.role === "sidecar" && isLive(record.life));
-    return last ? [...withEphemeral, last] : withEphemeral;
+    if (this.#state.ending) return all;
+    return all.filter(
+      ({ planned, record }) =>
+        record.life.kind === "running" && (record.specHash !== planned.specHash || resizeWish(record, planned, this.#now) === "restart"),
+    );
+  }
+
+  /**
+   * A sidecar ends when the main containers and the sidecars after it have, or when the grace is over; all others at once.
+   * Source: kubernetes v1.36.3 pkg/kubelet/kuberuntime/kuberuntime_termination_order.go.
+   */
+  #isItsTurn({ name, role }: PlannedContainer): boolean {
+    if (role !== "sidecar") return true;
+    const sidecars = this.#of("sidecar");
+    const later = sidecars.slice(sidecars.findIndex(({ planned }) => planned.name === name) + 1);
+    return [...this.#of("main"), ...later].every(({ record }) => !isLive(record.life));
   }
 
   moveStage(): void {
