@@ -1,4 +1,5 @@
 import { appendFileSync, closeSync, openSync, readSync, writeFileSync } from "node:fs";
+import { untilAborted } from "@virtual-kubelet/core";
 
 /** How much is read at once. */
 const pieceBytes = 65_536;
@@ -62,7 +63,7 @@ export class LogFile {
       yield* this.#between(at, size);
       at = size;
       if (this.#ended && at === this.#size) return;
-      if (at === this.#size) await orAborted(promise, signal);
+      if (at === this.#size) await untilAborted(promise, signal);
     }
   }
 
@@ -96,16 +97,5 @@ export class LogFile {
   #changed(): void {
     this.#wake.resolve();
     this.#wake = Promise.withResolvers();
-  }
-}
-
-async function orAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
-  const aborted = Promise.withResolvers<never>();
-  const onAbort = (): void => aborted.reject(signal.reason);
-  signal.addEventListener("abort", onAbort, { once: true });
-  try {
-    await Promise.race([promise, aborted.promise]);
-  } finally {
-    signal.removeEventListener("abort", onAbort);
   }
 }

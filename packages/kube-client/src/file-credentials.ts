@@ -3,6 +3,7 @@ import { InvalidInputError, messageOf } from "@virtual-kubelet/errdefs";
 import type { Clock } from "./clock.ts";
 import type { Credentials, Identity, TlsMaterial } from "./credentials.ts";
 import type { ExecCredential } from "./exec-credential.ts";
+import { untilAborted } from "./until-aborted.ts";
 
 /** How old what was read may be. Source: client-go re-reads a token file every minute. */
 const maxAgeMs = 60_000;
@@ -55,7 +56,7 @@ export class FileCredentials implements Credentials {
     // Who began it may give up, and the others still wait: it is nobody's to abort.
     this.#reading ??= this.#readAll().finally(() => (this.#reading = undefined));
     try {
-      return await unlessAborted(this.#reading, signal);
+      return await untilAborted(this.#reading, signal);
     } catch (error) {
       signal.throwIfAborted();
       if (!this.#identity || this.#options.exec) throw error;
@@ -87,17 +88,6 @@ export class FileCredentials implements Credentials {
 function sameTls(before: TlsMaterial | undefined, after: TlsMaterial): TlsMaterial {
   const isSame = before && before.ca === after.ca && before.certificate === after.certificate && before.key === after.key;
   return isSame ? before : after;
-}
-
-async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  const aborted = Promise.withResolvers<never>();
-  const onAbort = (): void => aborted.reject(signal.reason);
-  signal.addEventListener("abort", onAbort, { once: true });
-  try {
-    return await Promise.race([promise, aborted.promise]);
-  } finally {
-    signal.removeEventListener("abort", onAbort);
-  }
 }
 
 async function textOf(source: TextSource | undefined): Promise<string | undefined> {

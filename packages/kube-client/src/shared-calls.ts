@@ -1,3 +1,5 @@
+import { untilAborted } from "./until-aborted.ts";
+
 interface Flight<T> {
   readonly promise: Promise<T>;
   readonly abort: AbortController;
@@ -15,14 +17,10 @@ export class SharedCalls<T> {
   async run(key: string, call: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
     signal.throwIfAborted();
     const flight = this.#flights.get(key) ?? this.#start(key, call);
-    const { promise: aborted, reject } = Promise.withResolvers<never>();
-    const onAbort = (): void => reject(signal.reason);
-    signal.addEventListener("abort", onAbort, { once: true });
     flight.waiters++;
     try {
-      return await Promise.race([flight.promise, aborted]);
+      return await untilAborted(flight.promise, signal);
     } finally {
-      signal.removeEventListener("abort", onAbort);
       flight.waiters--;
       if (flight.waiters === 0 && this.#flights.get(key) === flight) {
         this.#flights.delete(key);

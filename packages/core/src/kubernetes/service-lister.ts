@@ -1,6 +1,7 @@
 import {
   Reflector,
   resources,
+  untilAborted,
   type Clock,
   type DeepReadonly,
   type KubeClient,
@@ -36,7 +37,7 @@ export class ServiceLister {
   /** All services of a namespace, once they are known. */
   async list(namespace: string, signal: AbortSignal): Promise<readonly DeepReadonly<Service>[]> {
     this.#reflector ??= this.#start();
-    await abortable(this.#reflector.synced, signal);
+    await untilAborted(this.#reflector.synced, signal);
     return [...this.#reflector.store.list()].filter((service) => service.metadata?.namespace === namespace);
   }
 
@@ -50,18 +51,5 @@ export class ServiceLister {
     const reflector = new Reflector<Service>({ ...this.#deps, resource: resources.services, query: {} });
     this.#running = reflector.run(this.#stop.signal);
     return reflector;
-  }
-}
-
-/** Waits for a promise that may take for ever, no longer than the signal lets. */
-async function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted();
-  const aborted = Promise.withResolvers<never>();
-  const onAbort = (): void => aborted.reject(signal.reason);
-  signal.addEventListener("abort", onAbort, { once: true });
-  try {
-    return await Promise.race([promise, aborted.promise]);
-  } finally {
-    signal.removeEventListener("abort", onAbort);
   }
 }

@@ -3,6 +3,7 @@ import {
   backoffMs,
   microTime,
   resources,
+  withDeadline,
   type Clock,
   type KubeClient,
   type Lease,
@@ -11,7 +12,6 @@ import {
   type OwnerReference,
   type Random,
 } from "@virtual-kubelet/kube-client";
-import { withDeadline } from "./deadline.ts";
 import {
   decideClaim,
   holderOf,

@@ -1,6 +1,7 @@
 import { isForbidden, isNotFound, messageOf } from "@virtual-kubelet/errdefs";
 import {
   resources,
+  withDeadline,
   type Clock,
   type DeepReadonly,
   type KubeClient,
@@ -10,7 +11,6 @@ import {
   type Patch,
   type Random,
 } from "@virtual-kubelet/kube-client";
-import { withDeadline } from "./deadline.ts";
 import type { WantedNode } from "./node-object.ts";
 import { joinKeys, ownedKeys, ownedKeysAnnotation, parseOwnedKeys, type OwnedKeys } from "./node-owned-keys.ts";
 import { isKubeletsLabel, planNode, planNodePatches } from "./node-patch.ts";

@@ -1,6 +1,7 @@
 import { ConflictError, InvalidInputError, NotFoundError } from "@virtual-kubelet/errdefs";
 import {
   ApiError,
+  untilAborted,
   type CallOptions,
   type Clock,
   type DeleteQuery,
@@ -254,7 +255,7 @@ export class FakeKubeClient implements KubeClient {
     this.calls.push(call);
     // A request takes a turn of the event loop, as on a wire: nothing may count on its outcome before.
     await Promise.resolve();
-    for (const interceptor of this.#interceptors) await untilAborted(interceptor(call), options.signal);
+    for (const interceptor of this.#interceptors) await untilAborted(Promise.resolve(interceptor(call)), options.signal);
     options.signal.throwIfAborted();
     return call;
   }
@@ -393,14 +394,4 @@ function sorted(value: unknown): unknown {
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([key, item]) => [key, sorted(item)]),
   );
-}
-
-/** The promise, or the signal's reason if that comes first. */
-async function untilAborted(pending: void | Promise<void>, signal: AbortSignal): Promise<void> {
-  if (!pending) return;
-  await new Promise<void>((resolve, reject) => {
-    const onAbort = (): void => reject(signal.reason);
-    signal.addEventListener("abort", onAbort, { once: true });
-    pending.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
-  });
 }

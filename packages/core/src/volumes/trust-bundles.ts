@@ -2,6 +2,7 @@ import { InvalidInputError, isNotFound, NotFoundError, UnavailableError } from "
 import {
   Reflector,
   resource,
+  withDeadline,
   type Clock,
   type KubeClient,
   type KubernetesObject,
@@ -10,7 +11,6 @@ import {
   type Random,
   type Resource,
 } from "@virtual-kubelet/kube-client";
-import { withDeadline } from "../node/deadline.ts";
 import { selectsLabels, type LabelSelector } from "./label-selector.ts";
 import { mergeTrustAnchors } from "./trust-anchors.ts";
 

@@ -1,5 +1,5 @@
 import { UnavailableError } from "@virtual-kubelet/errdefs";
-import type { Clock } from "@virtual-kubelet/kube-client";
+import { untilAborted, type Clock } from "@virtual-kubelet/kube-client";
 
 /** An answer, and for how long it counts. */
 export interface Review<T> {
@@ -64,7 +64,7 @@ export class ReviewCache<T> {
         return kept.answer;
       }
     }
-    return unlessAborted(this.#pending.get(key) ?? this.#start(key, ask), signal);
+    return untilAborted(this.#pending.get(key) ?? this.#start(key, ask), signal);
   }
 
   #start(key: string, ask: () => Promise<Review<T>>): Promise<T> {
@@ -89,16 +89,5 @@ export class ReviewCache<T> {
       }
     }
     return answer;
-  }
-}
-
-async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  const aborted = Promise.withResolvers<never>();
-  const onAbort = (): void => aborted.reject(signal.reason);
-  signal.addEventListener("abort", onAbort, { once: true });
-  try {
-    return await Promise.race([promise, aborted.promise]);
-  } finally {
-    signal.removeEventListener("abort", onAbort);
   }
 }

@@ -1,6 +1,6 @@
 import type { Clock } from "@virtual-kubelet/core";
+import { withDeadline } from "@virtual-kubelet/kube-client";
 import type { CallDeadlines } from "./provider-options.ts";
-import { callWithin } from "../runtime/call-within.ts";
 import type { ContainerRuntime } from "../runtime/container-runtime.ts";
 
 /**
@@ -12,7 +12,7 @@ import type { ContainerRuntime } from "../runtime/container-runtime.ts";
 export function withDeadlines(runtime: ContainerRuntime, clock: Clock, deadlines: CallDeadlines = {}): ContainerRuntime {
   const { readMs = 60_000, changeMs = 120_000, startMs = 240_000, stopMs = 30_000 } = deadlines;
   const within = <T>(what: string, ms: number, signal: AbortSignal, call: (signal: AbortSignal) => Promise<T>): Promise<T> =>
-    callWithin({ what: `${runtime.name}: ${what}`, ms, clock }, signal, call);
+    withDeadline({ what: `${runtime.name}: ${what}`, timeoutMs: ms, clock }, signal, call);
   const network = runtime.network?.bind(runtime);
   return {
     name: runtime.name,

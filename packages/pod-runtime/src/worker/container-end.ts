@@ -1,9 +1,9 @@
 import type { Clock, ContainerLogs, Logger, PodRef } from "@virtual-kubelet/core";
+import { withDeadline } from "@virtual-kubelet/kube-client";
 import type { PodStorage } from "./pod-storage.ts";
 import type { Termination } from "../pod/container-life.ts";
 import type { PlannedContainer } from "../pod/pod-plan.ts";
 import { toTermination } from "../pod/termination.ts";
-import { callWithin } from "../runtime/call-within.ts";
 import type { ContainerRuntime, RuntimeExit } from "../runtime/container-runtime.ts";
 
 /** Most that is taken of a container's log for its termination message. Source: kubernetes v1.36.3 pkg/kubelet/container/runtime.go. */
@@ -50,10 +50,14 @@ export async function writtenMessage(ended: EndedContainer, exit: RuntimeExit, r
   const takesLog = planned?.container.terminationMessagePolicy === "FallbackToLogsOnError" && exit.exitCode !== 0;
   if (!storage && !takesLog) return "";
   try {
-    return await callWithin({ what: `read what container ${container} wrote of its end`, ms: maxReadMs, clock }, signal, async (inner) => {
-      const message = (await storage?.terminationMessage(ref, container, attempt, inner)) ?? "";
-      return message === "" && takesLog ? endOfLog(id, runtime, inner) : message;
-    });
+    return await withDeadline(
+      { what: `read what container ${container} wrote of its end`, timeoutMs: maxReadMs, clock },
+      signal,
+      async (inner) => {
+        const message = (await storage?.terminationMessage(ref, container, attempt, inner)) ?? "";
+        return message === "" && takesLog ? endOfLog(id, runtime, inner) : message;
+      },
+    );
   } catch (error) {
     signal.throwIfAborted();
     reader.logger.warn({ pod: `${ref.namespace}/${ref.name}`, container, err: error }, "a termination message could not be read");

@@ -1,4 +1,5 @@
 import type { Clock } from "@virtual-kubelet/core";
+import { untilAborted } from "@virtual-kubelet/kube-client";
 import type { CallSubject, ProviderMethod } from "./call-log.ts";
 
 /** How calls of a method are to go. Without a script a call succeeds at once. */
@@ -39,7 +40,7 @@ export class CallScripts {
     const script = this.#take(subject);
     const waitSignal = script?.ignoreAbort === true ? undefined : signal;
     if (script?.delayMs !== undefined) await this.#clock.sleep(script.delayMs, waitSignal);
-    if (script?.until !== undefined) await orAborted(script.until, waitSignal);
+    if (script?.until !== undefined) await (waitSignal ? untilAborted(script.until, waitSignal) : script.until);
     if (script?.error !== undefined) throw script.error;
     waitSignal?.throwIfAborted();
     const result = act();
@@ -55,18 +56,5 @@ export class CallScripts {
       return script;
     }
     return undefined;
-  }
-}
-
-async function orAborted(promise: Promise<unknown>, signal: AbortSignal | undefined): Promise<void> {
-  if (signal === undefined) return void (await promise);
-  signal.throwIfAborted();
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const onAbort = (): void => reject(signal.reason);
-  signal.addEventListener("abort", onAbort, { once: true });
-  try {
-    await Promise.race([promise, aborted]);
-  } finally {
-    signal.removeEventListener("abort", onAbort);
   }
 }

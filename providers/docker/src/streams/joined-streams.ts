@@ -1,4 +1,4 @@
-import type { AttachIO, TerminalSize } from "@virtual-kubelet/core";
+import { untilAborted, type AttachIO, type TerminalSize } from "@virtual-kubelet/core";
 import type { Duplex } from "node:stream";
 import { copyInput } from "./client-input.ts";
 import { ClientOutput } from "./client-output.ts";
@@ -43,17 +43,5 @@ export async function joinStreams(
     throw error;
   } finally {
     connection.destroy();
-  }
-}
-
-/** Waits, but not longer than somebody cares. */
-async function untilAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
-  const aborted = Promise.withResolvers<never>();
-  const onAbort = (): void => aborted.reject(signal.reason);
-  signal.addEventListener("abort", onAbort, { once: true });
-  try {
-    await Promise.race([work, aborted.promise]);
-  } finally {
-    signal.removeEventListener("abort", onAbort);
   }
 }

@@ -1,4 +1,4 @@
-import type { Clock, Logger, NodeDescription } from "@virtual-kubelet/core";
+import { untilAborted, type Clock, type Logger, type NodeDescription } from "@virtual-kubelet/core";
 import { messageOf } from "@virtual-kubelet/errdefs";
 import type { NomadClient } from "../api/nomad-client.ts";
 import type { NomadNode } from "../api/types.ts";
@@ -42,7 +42,7 @@ export class NodeWatch {
   }
 
   async readMhzPerCore(signal: AbortSignal): Promise<number> {
-    if (!this.#nodes && this.#deps.config.mhzPerCore === undefined) await orAborted(this.#readOnce(), signal);
+    if (!this.#nodes && this.#deps.config.mhzPerCore === undefined) await untilAborted(this.#readOnce(), signal);
     return this.mhzPerCore;
   }
 
@@ -92,20 +92,5 @@ export class NodeWatch {
 
   async #read(signal: AbortSignal): Promise<void> {
     this.#nodes = await this.#deps.client.listNodes(signal);
-  }
-}
-
-/** @throws `signal.reason` when aborted; what is waited for goes on */
-async function orAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
-  signal.throwIfAborted();
-  const aborted = Promise.withResolvers<never>();
-  const onAbort = (): void => aborted.reject(signal.reason);
-  signal.addEventListener("abort", onAbort, { once: true });
-  try {
-    await Promise.race([work, aborted.promise]);
-  } finally {
-    signal.removeEventListener("abort", onAbort);
-    // Nobody may be waiting any more.
-    work.catch(() => {});
   }
 }

@@ -1,4 +1,4 @@
-import type { Logger } from "@virtual-kubelet/core";
+import { untilAborted, type Logger } from "@virtual-kubelet/core";
 import {
   isForbidden,
   isInvalidInput,
@@ -8,7 +8,6 @@ import {
   InvalidInputError,
   messageOf,
 } from "@virtual-kubelet/errdefs";
-import { untilAborted } from "../async/until-aborted.ts";
 import type { ZunConfig } from "../config/schema.ts";
 import { observeCapsule, observeContainer, type Observation } from "../status/observation.ts";
 import type { PodBook } from "../status/pod-book.ts";

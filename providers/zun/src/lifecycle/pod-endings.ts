@@ -1,6 +1,5 @@
-import type { Clock, DeletePodOptions, Logger, PodRef } from "@virtual-kubelet/core";
+import { untilAborted, type Clock, type DeletePodOptions, type Logger, type PodRef } from "@virtual-kubelet/core";
 import { isConflict, isNotFound } from "@virtual-kubelet/errdefs";
-import { untilAborted } from "../async/until-aborted.ts";
 import type { Observation } from "../status/observation.ts";
 import type { PodBook } from "../status/pod-book.ts";
 import type { ZunApi } from "../zun/zun-api.ts";

@@ -1,6 +1,5 @@
-import type { Clock, Logger } from "@virtual-kubelet/core";
+import { untilAborted, type Clock, type Logger } from "@virtual-kubelet/core";
 import { UnauthorizedError } from "@virtual-kubelet/errdefs";
-import { untilAborted } from "../async/until-aborted.ts";
 import type { Credentials } from "../config/credentials.ts";
 import { toApiError } from "./api-error.ts";
 import { endpointOf, type EndpointChoice, type Service } from "./catalogue.ts";

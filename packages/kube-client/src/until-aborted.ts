@@ -1,4 +1,9 @@
-/** The work's outcome, or `signal.reason` as soon as it aborts; the work itself goes on, for others or by itself. */
+/**
+ * What the work comes to, waited for no longer than the signal lets. The work itself goes on, for others or by itself;
+ * then nobody hears of its failure.
+ *
+ * @throws `signal.reason` as soon as it aborts; else what the work throws
+ */
 export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   // Whoever loses the race must not become an unhandled rejection.
   work.catch(() => {});
