@@ -1,8 +1,6 @@
-import { once } from "node:events";
-import { connect } from "node:net";
 import type { Duplex, Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import type { AttachIO, Clock, ExecResult, TerminalSize } from "@virtual-kubelet/core";
+import { connectPort, joinConnection, type AttachIO, type Clock, type ExecResult, type TerminalSize } from "@virtual-kubelet/core";
 import { UnavailableError } from "@virtual-kubelet/errdefs";
 import type { Reaper } from "@virtual-kubelet/testing";
 import type { ProcessContainer } from "./process-container.ts";
@@ -128,25 +126,11 @@ function copyInput(
 /** Joins a stream with a port of this machine, each direction ending by itself. */
 export async function forward(port: number, stream: Duplex, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
-  const socket = connect({ host: "127.0.0.1", port, allowHalfOpen: true });
-  const destroy = (): void => {
-    socket.destroy();
-    stream.destroy();
-  };
-  signal.addEventListener("abort", destroy, { once: true });
-  try {
-    await once(socket, "connect").catch((cause: unknown) => {
-      signal.throwIfAborted();
-      throw new UnavailableError(`port ${port} of the pod: connection refused`, { cause });
-    });
-    await Promise.all([pipeline(stream, socket), pipeline(socket, stream)]);
-  } catch (error) {
+  const connection = await connectPort("127.0.0.1", port, signal).catch((cause: unknown) => {
     signal.throwIfAborted();
-    throw error;
-  } finally {
-    signal.removeEventListener("abort", destroy);
-    socket.destroy();
-  }
+    throw new UnavailableError(`port ${port} of the pod: connection refused`, { cause });
+  });
+  await joinConnection(stream, connection, signal);
 }
 
 /** @returns what ends it */

@@ -1,7 +1,7 @@
+import { joinConnection } from "@virtual-kubelet/core";
 import { NotFoundError, UnsupportedError } from "@virtual-kubelet/errdefs";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { pipeline } from "node:stream/promises";
 import type { DockerEngine } from "../engine/docker-engine.ts";
 import { isHostProcess } from "./host-process.ts";
 import { inspectForStreams } from "./inspected-container.ts";
@@ -21,25 +21,11 @@ export async function forwardPort(
   stream: Duplex,
   signal: AbortSignal,
 ): Promise<void> {
-  const socket = await connectPort(engine, sandboxId, port, signal);
-  const destroy = (): void => {
-    socket.destroy();
-    stream.destroy();
-  };
-  signal.addEventListener("abort", destroy, { once: true });
-  try {
-    signal.throwIfAborted();
-    await Promise.all([pipeline(stream, socket), pipeline(socket, stream)]);
-  } catch (error) {
-    signal.throwIfAborted();
-    throw error;
-  } finally {
-    signal.removeEventListener("abort", destroy);
-    socket.destroy();
-  }
+  const socket = await connectSandbox(engine, sandboxId, port, signal);
+  await joinConnection(stream, socket, signal);
 }
 
-async function connectPort(engine: DockerEngine, sandboxId: string, port: number, signal: AbortSignal): Promise<Socket> {
+async function connectSandbox(engine: DockerEngine, sandboxId: string, port: number, signal: AbortSignal): Promise<Socket> {
   const { id, isRunning, pid, networkMode } = await inspectForStreams(engine, sandboxId, signal);
   if (!isRunning) throw new NotFoundError(`forward port ${port}: the pod's sandbox ${sandboxId} does not run`);
   if (!(await isHostProcess(pid, id)))

@@ -1,6 +1,7 @@
+import { connectPort } from "@virtual-kubelet/core";
 import { UnavailableError, UnsupportedError } from "@virtual-kubelet/errdefs";
 import { spawn, type ChildProcess } from "node:child_process";
-import { connect, Socket } from "node:net";
+import { Socket } from "node:net";
 
 /** The pod's own loopback addresses, in the order in which a kubelet's runtimes try them. */
 const hosts = ["127.0.0.1", "::1"] as const;
@@ -14,30 +15,12 @@ export async function connectLoopback(port: number, signal: AbortSignal): Promis
   let last: unknown;
   for (const host of hosts)
     try {
-      return await connectTo(host, port, signal);
+      return await connectPort(host, port, signal);
     } catch (error) {
       signal.throwIfAborted();
       last ??= error;
     }
   throw refused(port, last instanceof Error ? last.message : String(last), last);
-}
-
-async function connectTo(host: string, port: number, signal: AbortSignal): Promise<Socket> {
-  signal.throwIfAborted();
-  const { promise, resolve, reject } = Promise.withResolvers<undefined>();
-  const socket = connect({ host, port, allowHalfOpen: true });
-  const onAbort = (): void => reject(signal.reason);
-  signal.addEventListener("abort", onAbort, { once: true });
-  socket.once("connect", () => resolve(undefined)).once("error", reject);
-  try {
-    await promise;
-    return socket;
-  } catch (error) {
-    socket.on("error", () => undefined).destroy();
-    throw error;
-  } finally {
-    signal.removeEventListener("abort", onAbort);
-  }
 }
 
 /**

@@ -1,8 +1,5 @@
-import { once } from "node:events";
-import { connect } from "node:net";
 import type { Duplex } from "node:stream";
-import { pipeline } from "node:stream/promises";
-import type { PodRef } from "@virtual-kubelet/core";
+import { connectPort, joinConnection, type PodRef } from "@virtual-kubelet/core";
 import { messageOf, UnavailableError } from "@virtual-kubelet/errdefs";
 
 /** A port of a pod, and the stream that is to be joined with it. */
@@ -18,23 +15,9 @@ export async function forwardPort({ ref, address, port, stream }: ForwardInput, 
   signal.throwIfAborted();
   const what = `forward port ${port} of pod ${ref.namespace}/${ref.name}`;
   if (address === undefined) throw new UnavailableError(`${what}: the pod has no address that could be reached from here`);
-  const socket = connect({ host: address, port, allowHalfOpen: true });
-  const destroy = (): void => {
-    socket.destroy();
-    stream.destroy();
-  };
-  signal.addEventListener("abort", destroy, { once: true });
-  try {
-    await once(socket, "connect").catch((cause: unknown) => {
-      signal.throwIfAborted();
-      throw new UnavailableError(`${what}: connect to ${address}: ${messageOf(cause)}`, { cause });
-    });
-    await Promise.all([pipeline(stream, socket), pipeline(socket, stream)]);
-  } catch (error) {
+  const connection = await connectPort(address, port, signal).catch((cause: unknown) => {
     signal.throwIfAborted();
-    throw error;
-  } finally {
-    signal.removeEventListener("abort", destroy);
-    socket.destroy();
-  }
+    throw new UnavailableError(`${what}: connect to ${address}: ${messageOf(cause)}`, { cause });
+  });
+  await joinConnection(stream, connection, signal);
 }
