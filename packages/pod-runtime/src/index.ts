@@ -42,6 +42,7 @@ export { ImageCollector, type ImageCollectorOptions, type ImagePolicy } from "./
 export { execCapture, type CapturedExec } from "./runtime/exec-capture.ts";
 export { hostNodeStats, type HostNodeStatsOptions } from "./provider/host-node-stats.ts";
 export { PodRuntimeProvider, type Eviction } from "./provider/pod-runtime-provider.ts";
+export { Turnstile } from "./provider/turnstile.ts";
 export type { CallDeadlines, PodRuntimeProviderOptions, PodRuntimeSettings } from "./provider/provider-options.ts";
 export type { PodStorage } from "./worker/pod-storage.ts";
 export type { ContainerStart, PodPreparation } from "./worker/preparation.ts";
@@ -60,6 +61,7 @@ export type { Resources } from "./pod/resources.ts";
 export type { ContainerRole, PlannedContainer, PodPlan } from "./pod/pod-plan.ts";
 export { checkHostPorts } from "./prepare/host-ports.ts";
 export { checkPod } from "./prepare/check-pod.ts";
+export { imageVolumesOf, type ImageVolume } from "./prepare/image-volumes.ts";
 export { baselineCapabilities, isAllowedHostPath, type PodPolicy } from "./prepare/pod-policy.ts";
 export {
   createPodPreparation,
