@@ -1,6 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { busyboxFileSystem, importImage, type ImageFile } from "../docker/support/busybox-image.ts";
+import { agnhostFiles } from "./agnhost-files.ts";
+import { hostProgram } from "./host-program.ts";
 import type { EngineApi } from "../docker/support/engine-api.ts";
 
 /** Debian's bash-static: a shell that keeps variables whose names are none of a shell's, as newer shells of Busybox do. */
@@ -12,12 +14,14 @@ interface StandIn {
   readonly names: readonly string[];
   /** Programs besides Busybox, by their path in the image. */
   readonly programs?: Readonly<Record<string, { readonly program: string; readonly mode?: number }>>;
+  /** More files, given the folder of the programs. */
+  readonly files?: (programs: string) => readonly ImageFile[] | Promise<readonly ImageFile[]>;
   readonly changes: readonly string[];
 }
 
 const registry = "registry.k8s.io/e2e-test-images";
 const mark = `LABEL io.virtual-kubelet.stand-in="Busybox, and programs of Kubernetes' source"`;
-const forever = `["/bin/sh","-c","trap 'exit 0' TERM INT; while :; do sleep 3600 & wait $!; done"]`;
+const forever = ["/bin/sh", "-c", "trap 'exit 0' TERM INT; while :; do sleep 3600 & wait $!; done"];
 const webServer = `["/bin/sh","-c","mkdir -p /www; trap 'exit 0' TERM QUIT; httpd -f -p 80 -h /www & wait $!"]`;
 
 /** Each as its Dockerfile in Kubernetes' `test/images` has it, as far as tests can see. */
@@ -25,7 +29,7 @@ const standIns: readonly StandIn[] = [
   { names: [`${registry}/busybox:1.37.0-1`, `${registry}/busybox:1.36.1-1`], changes: ['CMD ["sh"]'] },
   {
     names: [`${registry}/agnhost:2.63.0`, `${registry}/agnhost:2.55`],
-    programs: { agnhost: { program: "agnhost" }, "agnhost-2": { program: "agnhost" } },
+    files: (programs) => agnhostFiles(programs, forever),
     changes: ['ENTRYPOINT ["/agnhost"]', 'CMD ["pause"]', "EXPOSE 80 8080 8081 9376 5000"],
   },
   { names: [`${registry}/nginx:1.15-4`, `${registry}/nginx:1.27-0`], changes: [`CMD ${webServer}`, "EXPOSE 80"] },
@@ -40,7 +44,9 @@ const standIns: readonly StandIn[] = [
     programs: { agnhost: { program: "agnhost" } },
     changes: ['ENTRYPOINT ["/agnhost"]', 'CMD ["test-webserver"]'],
   },
-  { names: ["registry.k8s.io/pause:3.10.2"], changes: [`ENTRYPOINT ${forever}`] },
+  // What is of interest is how glibc looks up a name.
+  { names: [`${registry}/glibc-dns-testing:2.0.0`], files: () => hostProgram("/usr/bin/hostname"), changes: ['CMD ["sh"]'] },
+  { names: ["registry.k8s.io/pause:3.10.2"], changes: [`ENTRYPOINT ${JSON.stringify(forever)}`] },
 ];
 
 /** Names and tags of all of them. */
@@ -52,13 +58,13 @@ export const standInNames: readonly string[] = standIns.flatMap(({ names }) => n
  * @param programs - folder of the programs that `ensureKubernetesE2e` builds
  */
 export async function importStandIns(engine: EngineApi, programs: string): Promise<void> {
-  for (const { names, programs: wanted = {}, changes } of standIns) {
+  for (const { names, programs: wanted = {}, files: more, changes } of standIns) {
     const files = Object.entries(wanted).map(([name, { program, mode = 0o755 }]): ImageFile => ({
       name,
       mode,
       content: readFileSync(join(programs, program)),
     }));
-    const bytes = await busyboxFileSystem([...files, ...everywhere()]);
+    const bytes = await busyboxFileSystem([...files, ...((await more?.(programs)) ?? []), ...everywhere()]);
     for (const name of names) await importImage(engine, name, { bytes, changes: [...changes, mark] });
   }
 }
@@ -70,6 +76,7 @@ export async function importStandIns(engine: EngineApi, programs: string): Promi
 function everywhere(): readonly ImageFile[] {
   return [
     { name: "usr/bin/sh", mode: 0o755, content: readFileSync(shellProgram) },
+    { name: "bin/bash", mode: 0o755, content: readFileSync(shellProgram) },
     { name: "usr/bin/curl", mode: 0o755, content: curl },
   ];
 }

@@ -6,6 +6,7 @@ import { request as httpsRequest } from "node:https";
 const maxBodyBytes = 10 * 1024;
 /** Source: Go's net/http client, which a kubelet probes with. */
 const maxRedirects = 10;
+const followed: readonly number[] = [301, 302, 303, 307, 308];
 
 /** A request of a probe or a hook. */
 export interface HttpCheck {
@@ -15,8 +16,8 @@ export interface HttpCheck {
 }
 
 /**
- * Asks by GET. 200 to 399 is success; redirects are followed on the same host, and one to another host is a success.
- * Certificates are not verified, as a kubelet does not.
+ * Asks by GET. 200 to 399 is success; redirects are followed on the same host, and one that is not followed is a success
+ * with a warning. Certificates are not verified, as a kubelet does not.
  *
  * @returns a failure also if nothing answers
  */
@@ -25,11 +26,11 @@ export async function httpCheck(check: HttpCheck, signal: AbortSignal): Promise<
   try {
     for (let redirects = 0; redirects <= maxRedirects; redirects++) {
       const { status, location, body } = await get({ ...check, url }, signal);
-      const isSuccess = status >= 200 && status < 400;
-      const next =
-        status >= 300 && status < 400 && location !== undefined && URL.canParse(location, url.href) ? new URL(location, url) : undefined;
-      if (!next) return { isSuccess, output: isSuccess ? body : `HTTP probe failed with statuscode: ${status}` };
-      if (next.hostname !== url.hostname) return { isSuccess: true, output: `Probe terminated redirects, Response body: ${body}` };
+      if (status < 200 || status >= 400) return { isSuccess: false, output: `HTTP probe failed with statuscode: ${status}` };
+      if (status < 300) return { isSuccess: true, output: body };
+      const next = followed.includes(status) && location !== undefined ? URL.parse(location, url.href) : null;
+      if (next?.hostname !== url.hostname)
+        return { isSuccess: true, output: `Probe terminated redirects, Response body: ${body}`, isWarning: true };
       url = next;
     }
     return { isSuccess: false, output: `Get "${url.href}": stopped after ${maxRedirects} redirects` };

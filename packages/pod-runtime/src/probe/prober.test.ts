@@ -28,6 +28,7 @@ function rig(answers: readonly (ProbeAttempt | Error | "hang")[]) {
     },
     onResult: ({ kind }, isSuccess) => log.push(`${kind} ${isSuccess}`),
     onFailure: (_, output) => log.push(output),
+    onWarning: (_, output) => log.push(`warning ${output}`),
   });
   return { clock, log, prober, asked: () => asked };
 }
@@ -52,6 +53,16 @@ test("an attempt without an answer has failed when its time is over", async () =
   await clock.advance(6_000);
 
   expect(log).toEqual(["readiness true", "no answer within 1000 ms", "readiness false"]);
+  prober[Symbol.dispose]();
+});
+
+test("an attempt that succeeds with a warning is told of and counts as a success", async () => {
+  const { clock, log, prober } = rig([{ isSuccess: true, output: "elsewhere", isWarning: true }]);
+
+  prober.want([readiness]);
+  await clock.advance(0);
+
+  expect(log).toEqual(["warning elsewhere", "readiness true"]);
   prober[Symbol.dispose]();
 });
 

@@ -11,6 +11,8 @@ export interface ProbeAttempt {
   readonly isSuccess: boolean;
   /** What the container answered, for people. */
   readonly output: string;
+  /** It succeeded, and people should know of the output nevertheless. */
+  readonly isWarning?: boolean;
 }
 
 /** Makes one attempt; ends with `signal` when the time is over. Rejects if it cannot be made at all. */
@@ -25,6 +27,8 @@ export interface ProberOptions {
   onResult(probe: WantedProbe, isSuccess: boolean): void;
   /** A single attempt has failed. */
   onFailure(probe: WantedProbe, output: string): void;
+  /** A single attempt has succeeded with a warning. */
+  onWarning(probe: WantedProbe, output: string): void;
 }
 
 /** Runs the probes of one pod: those that are wanted, each until it is no longer. */
@@ -77,11 +81,12 @@ export class Prober implements Disposable {
   }
 
   async #attempt(probe: WantedProbe, signal: AbortSignal): Promise<ProbeOutcome> {
-    const { logger, onFailure } = this.#options;
+    const { logger, onFailure, onWarning } = this.#options;
     for (let tries = 0; tries < maxTries; tries++) {
       try {
-        const { isSuccess, output } = await this.#inTime(probe, signal);
+        const { isSuccess, output, isWarning } = await this.#inTime(probe, signal);
         if (!isSuccess) onFailure(probe, output);
+        else if (isWarning) onWarning(probe, output);
         return isSuccess ? "success" : "failure";
       } catch (error) {
         signal.throwIfAborted();

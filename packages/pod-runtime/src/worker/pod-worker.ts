@@ -79,7 +79,8 @@ export class PodWorker {
       logger,
       attempt: (probe, attemptSignal) => this.#probe(probe, attemptSignal),
       onResult: ({ container, id, kind }, isSuccess) => this.send({ kind: "probed", container, id, probe: kind, isSuccess }),
-      onFailure: (probe, output) => this.#noteFailure(probe, output),
+      onFailure: (probe, output) => this.#noteProbe(probe, "Unhealthy", `failed: ${output}`),
+      onWarning: (probe, output) => this.#noteProbe(probe, "ProbeWarning", `warning: ${output}`),
     });
     const onAbort = (): void => this.#gone.reject(signal.reason);
     try {
@@ -187,9 +188,9 @@ export class PodWorker {
     return own ?? (isOnHostNetwork(pod) ? this.#options.hostIP : undefined);
   }
 
-  #noteFailure({ container, kind }: WantedProbe, output: string): void {
+  #noteProbe({ container, kind }: WantedProbe, reason: string, what: string): void {
     const name = `${kind[0]?.toUpperCase()}${kind.slice(1)}`;
-    this.#options.onNotice({ kind: "event", type: "Warning", reason: "Unhealthy", message: `${name} probe failed: ${output}`, container });
+    this.#options.onNotice({ kind: "event", type: "Warning", reason, message: `${name} probe ${what}`, container });
   }
 
   #now(): Instant {
