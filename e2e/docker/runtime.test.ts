@@ -1,7 +1,9 @@
+import { basename, dirname } from "node:path";
 import { isConflict, isInvalidInput, isNotFound, isUnavailable, isUnsupported } from "@virtual-kubelet/errdefs";
 import { execCapture, type RuntimeEvent } from "@virtual-kubelet/pod-runtime";
 import { eventually } from "@virtual-kubelet/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { sharedApi } from "./support/docker-engine.ts";
 import { RuntimeRig } from "./support/runtime-rig.ts";
 
 const never = new AbortController().signal;
@@ -197,6 +199,16 @@ test("sysctls, aliases and a mount that is read-only reach the containers", asyn
   expect(await output(id, "cat", "/proc/sys/net/ipv4/ip_unprivileged_port_start")).toBe("80");
   expect(await output(id, "cat", "/etc/hosts")).toMatch(/192\.0\.2\.7\s+7\.example/);
   expect(await output(id, "touch", "/host:etc/x")).toContain("Read-only file system");
+});
+
+test("a folder that holds the engine's own data can be mounted", async () => {
+  const pod = rig.pod("above-the-engine");
+  const sandbox = await rig.sandbox(pod);
+  const { DockerRootDir } = (await sharedApi().json("GET", "/info")) as { DockerRootDir: string };
+  const mounts = [{ hostPath: dirname(DockerRootDir), containerPath: "/above", isReadOnly: true }];
+  const id = await rig.run(sandbox.id, rig.containerSpec(pod, { mounts }));
+
+  expect(await output(id, "ls", "/above")).toContain(basename(DockerRootDir));
 });
 
 test("events begin with lost, and tell of ends and removals, of our containers only", async () => {

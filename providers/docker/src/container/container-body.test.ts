@@ -208,7 +208,7 @@ test("GPUs are asked for by id and stand in a label; devices are there under the
   expect(Labels).toMatchObject({ "virtual-kubelet.io/gpus": "GPU-a,GPU-b" });
 });
 
-test("mounts are typed, private unless asked otherwise, and read-only as deep as asked on engines that can", () => {
+test("mounts are typed, as private as the engine lets them be unless asked otherwise, and read-only as deep as asked on engines that can", () => {
   const mounts = [
     { hostPath: "/a:b", containerPath: "/c", isReadOnly: false },
     { hostPath: "/d", containerPath: "/e", isReadOnly: true, propagation: "HostToContainer" as const },
@@ -219,12 +219,12 @@ test("mounts are typed, private unless asked otherwise, and read-only as deep as
   const modern = containerBody(spec, { ...options, engine: { ...options.engine, apiVersion: "1.44" } }).HostConfig?.Mounts;
 
   expect(old).toEqual([
-    { Type: "bind", Source: "/a:b", Target: "/c", ReadOnly: false, BindOptions: { Propagation: "rprivate" } },
+    { Type: "bind", Source: "/a:b", Target: "/c", ReadOnly: false, BindOptions: {} },
     { Type: "bind", Source: "/d", Target: "/e", ReadOnly: true, BindOptions: { Propagation: "rslave" } },
-    { Type: "bind", Source: "/f", Target: "/g", ReadOnly: true, BindOptions: { Propagation: "rprivate" } },
+    { Type: "bind", Source: "/f", Target: "/g", ReadOnly: true, BindOptions: {} },
   ]);
   expect(modern?.map(({ BindOptions }) => BindOptions)).toEqual([
-    { Propagation: "rprivate" },
+    {},
     { Propagation: "rslave", ReadOnlyNonRecursive: true },
     { Propagation: "rprivate", ReadOnlyForceRecursive: true },
   ]);
