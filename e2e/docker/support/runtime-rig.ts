@@ -42,6 +42,7 @@ export class RuntimeRig implements AsyncDisposable {
         runtimeClasses: {},
         devices: {},
         seccompFolder: "/nonexistent",
+        imageFolder: "/nonexistent",
         parallelPulls: 2,
         pullProgressTimeoutMs: 60_000,
         ...settings,

@@ -25,6 +25,9 @@ import { podNetwork } from "./sandbox/pod-network.ts";
 /** How long an engine may take to answer a ping, in milliseconds. */
 const pingTimeoutMs = 5_000;
 
+/** How often files of images are looked for that no pod mounts any more, in milliseconds. */
+const imageVolumesMs = 60_000;
+
 /** What a {@link DockerProvider} is made of. */
 interface DockerProviderParts {
   readonly host: ProviderHost;
@@ -136,7 +139,22 @@ class DockerProvider extends PodRuntimeProvider {
   override notifyPods(listener: (update: PodUpdate) => void): void {
     super.notifyPods(listener);
     // It ends only by our signal.
-    this.#collecting ??= this.#collector.run(this.#end.signal).catch(() => {});
+    const { signal } = this.#end;
+    this.#collecting ??= Promise.allSettled([this.#collector.run(signal), this.#collectImageVolumes(signal)]);
+  }
+
+  /** At once, for what a program that was killed has left, and then from time to time. @throws only by the signal */
+  async #collectImageVolumes(signal: AbortSignal): Promise<void> {
+    const { runtime, host } = this.#parts;
+    for (;;) {
+      try {
+        await runtime.collectImageVolumes(signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        host.logger.warn({ err: error }, "files of images that were volumes could not be collected");
+      }
+      await host.clock.sleep(imageVolumesMs, signal);
+    }
   }
 
   /** As `PodLifecycleHandler.getPods`. */
@@ -163,6 +181,7 @@ function runtimeSettings(config: DockerConfig): DockerRuntimeSettings {
   return {
     ...config,
     seccompFolder,
+    imageFolder: join(rootDirectory, "images"),
     parallelPulls: pulls.parallel,
     pullProgressTimeoutMs: pulls.progressTimeoutSeconds * 1000,
   };

@@ -23,6 +23,7 @@ function runtimeOf({ engine }: FakeEngine): DockerRuntime {
       runtimeClasses: {},
       devices: {},
       seccompFolder: "/none",
+      imageFolder: "/none",
       parallelPulls: 5,
       pullProgressTimeoutMs: 60_000,
     },

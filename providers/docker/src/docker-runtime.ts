@@ -19,6 +19,7 @@ import type { DockerEngine } from "./engine/docker-engine.ts";
 import { readEngineFacts, type EngineFacts } from "./engine/engine-facts.ts";
 import { EngineObjects } from "./engine/engine-objects.ts";
 import { EngineImages } from "./image/engine-images.ts";
+import { ImageVolumes } from "./image-volume/image-volumes.ts";
 import { engineEvents } from "./inventory/engine-events.ts";
 import { EngineInventory } from "./inventory/engine-inventory.ts";
 import { dockerLabels } from "./object-names.ts";
@@ -44,15 +45,18 @@ export class DockerRuntime implements ContainerRuntime, AsyncDisposable {
   readonly name = "docker";
   /** For the collection of images nobody uses. */
   readonly images: EngineImages;
+  /** Every engine's images can be volumes: where it cannot mount them it is given their files. */
+  readonly canMountImages = true;
   readonly #options: DockerRuntimeOptions;
   readonly #inventory: EngineInventory;
   readonly #sandboxes: DockerSandboxes;
   readonly #containers: DockerContainers;
   readonly #streams: ContainerStreams;
+  readonly #imageVolumes: ImageVolumes;
   #facts: EngineFacts | undefined;
 
   constructor(options: DockerRuntimeOptions) {
-    const { engine, settings, gpus, credentials = () => Promise.resolve([]) } = options;
+    const { engine, settings, ownerLabels, gpus, credentials = () => Promise.resolve([]) } = options;
     this.#options = options;
     this.#inventory = new EngineInventory(engine);
     const objects = new EngineObjects(engine);
@@ -65,8 +69,10 @@ export class DockerRuntime implements ContainerRuntime, AsyncDisposable {
     const parts = { engine, objects, images, inventory: this.#inventory, settings };
     this.images = images;
     this.#sandboxes = new DockerSandboxes({ ...parts, credentials });
+    this.#imageVolumes = new ImageVolumes({ engine, objects, images, ownerLabels, folder: settings.imageFolder });
     this.#containers = new DockerContainers({
       ...parts,
+      imageVolumes: this.#imageVolumes,
       sandboxes: this.#sandboxes,
       facts: (signal) => this.facts(signal),
       gpus: new GpuAllocator({ gpus, taken: (signal) => this.#labelsWithGpus(signal) }),
@@ -196,8 +202,14 @@ export class DockerRuntime implements ContainerRuntime, AsyncDisposable {
     return this.#streams.network(sandboxId, signal);
   }
 
-  /** Ends what is being measured aside. Containers go on. */
+  /** Removes what was kept of images for volumes that no container has any more. */
+  collectImageVolumes(signal: AbortSignal): Promise<void> {
+    return this.#imageVolumes.collect(signal);
+  }
+
+  /** Ends what is being measured aside, and what is made for volumes. Containers go on. */
   async [Symbol.asyncDispose](): Promise<void> {
+    await this.#imageVolumes[Symbol.asyncDispose]();
     await this.#streams[Symbol.asyncDispose]();
   }
 

@@ -8,6 +8,8 @@ export const dockerLabels = {
   imageId: "virtual-kubelet.io/image-id",
   /** Ids of the GPUs the container has, with commas between. */
   gpus: "virtual-kubelet.io/gpus",
+  /** Ids of the images that are mounted in the container, as the engine has them, with commas between; absent: none. */
+  volumeImages: "virtual-kubelet.io/volume-images",
 } as const;
 
 /** What stands in a sandbox's name where a container's has its own. Kubernetes' names have no capitals. */

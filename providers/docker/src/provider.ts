@@ -17,7 +17,7 @@ const capabilities: Capabilities = {
   securityContext: true,
   privileged: true,
   gpus: true,
-  volumes: ["configMap", "downwardAPI", "emptyDir", "hostPath", "projected", "secret"],
+  volumes: ["configMap", "downwardAPI", "emptyDir", "hostPath", "image", "projected", "secret"],
   operatingSystems: ["linux"],
   resize: true,
 };

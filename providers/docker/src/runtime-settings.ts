@@ -26,6 +26,8 @@ export interface DockerRuntimeSettings {
   readonly devices: Readonly<Record<string, DeviceSettings>>;
   /** Folder of the seccomp profiles that pods name. */
   readonly seccompFolder: string;
+  /** Where files of images are kept that are volumes, for engines that cannot mount images; the engine sees it at the same path. */
+  readonly imageFolder: string;
   readonly parallelPulls: number;
   readonly pullProgressTimeoutMs: number;
 }

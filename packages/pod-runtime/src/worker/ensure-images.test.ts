@@ -25,7 +25,13 @@ const pod = podWith({
 });
 
 /** Ensures the container's images where these are on the machine, and those in the registry. */
-async function ensured({ held = [], registry = [] }: { readonly held?: readonly string[]; readonly registry?: readonly string[] }): Promise<{
+async function ensured({
+  held = [],
+  registry = [],
+}: {
+  readonly held?: readonly string[];
+  readonly registry?: readonly string[];
+}): Promise<{
   readonly outcome: ContainerImages | Error;
   readonly told: readonly string[];
 }> {

@@ -230,6 +230,28 @@ test("mounts are typed, as private as the engine lets them be unless asked other
   ]);
 });
 
+test("an image is mounted by the engine, read-only, all of it or a part, and a label keeps it from being collected", () => {
+  const image = { hostPath: "", isReadOnly: true, propagation: "None" as const };
+  const mounts = [
+    { ...image, image: { id: "sha256:1", subPath: "" }, containerPath: "/all" },
+    { ...image, image: { id: "sha256:2", subPath: "models/v2" }, containerPath: "/part" },
+  ];
+  const engine = { ...options.engine, apiVersion: "1.48" };
+
+  const { Labels, HostConfig } = containerBody(containerSpec(podWith(), { mounts }), {
+    ...options,
+    engine,
+    volumeImages: ["sha256:1", "sha256:2"],
+  });
+
+  expect(HostConfig?.Mounts).toEqual([
+    { Type: "image", Source: "sha256:1", Target: "/all", ReadOnly: true },
+    { Type: "image", Source: "sha256:2", Target: "/part", ReadOnly: true, ImageOptions: { Subpath: "models/v2" } },
+  ]);
+  expect(Labels).toMatchObject({ "virtual-kubelet.io/volume-images": "sha256:1,sha256:2" });
+  expect(body({}, {}).Labels).not.toHaveProperty(["virtual-kubelet.io/volume-images"]);
+});
+
 test("nothing that only a sandbox may have is in the body", () => {
   const made = body(
     { hostNetwork: true, hostname: "h", securityContext: { sysctls: [{ name: "net.x", value: "1" }] } },

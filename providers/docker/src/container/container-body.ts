@@ -16,6 +16,8 @@ export interface ContainerBodyOptions {
   readonly seccompProfile?: Confinement["seccompProfile"];
   /** GPUs the container is given, by id. */
   readonly gpus: readonly string[];
+  /** Ids of the images that it mounts. */
+  readonly volumeImages?: readonly string[] | undefined;
   /** Devices of the host that its resources stand for. */
   readonly devices: readonly string[];
   /** Whether the engine may give a process a score under 0; else 0 is the least. */
@@ -43,6 +45,7 @@ export interface LogRotation {
  */
 export function containerBody(spec: ContainerSpec, options: ContainerBodyOptions): ContainerCreateOptions {
   const { container, pod } = spec;
+  const { volumeImages = [] } = options;
   const { user, groups } = containerUser(pod, container, options.imageUser ?? "");
   return {
     Image: spec.imageId,
@@ -59,6 +62,7 @@ export function containerBody(spec: ContainerSpec, options: ContainerBodyOptions
       [dockerLabels.image]: container.image ?? "",
       [dockerLabels.imageId]: spec.imageId,
       [dockerLabels.gpus]: options.gpus.join(","),
+      ...(volumeImages.length > 0 && { [dockerLabels.volumeImages]: volumeImages.join(",") }),
     },
     Tty: container.tty ?? false,
     OpenStdin: container.stdin ?? false,

@@ -6,6 +6,7 @@ import type { EngineFacts } from "../engine/engine-facts.ts";
 import { engineMessageOf, engineStatusOf } from "../engine/engine-error.ts";
 import type { EngineObjects } from "../engine/engine-objects.ts";
 import type { EngineImages } from "../image/engine-images.ts";
+import type { ImageVolumes } from "../image-volume/image-volumes.ts";
 import { readState } from "../inventory/container-reading.ts";
 import type { EngineInventory } from "../inventory/engine-inventory.ts";
 import { isSameObject, objectName } from "../object-names.ts";
@@ -27,6 +28,7 @@ export interface DockerContainersOptions {
   readonly images: EngineImages;
   readonly sandboxes: DockerSandboxes;
   readonly gpus: GpuAllocator;
+  readonly imageVolumes: ImageVolumes;
   readonly settings: DockerRuntimeSettings;
 }
 
@@ -47,7 +49,12 @@ export class DockerContainers {
     const what = `create container ${spec.container.name}`;
     return this.#options.gpus.withGpus(
       { count: unitsOf(spec.container, gpuResource), labels: spec.labels },
-      (gpus) => this.#make(sandboxId, spec, { gpus, what }, signal),
+      (gpus) =>
+        this.#options.imageVolumes.withMounts(
+          spec.mounts,
+          (mounts, volumeImages) => this.#make(sandboxId, { ...spec, mounts }, { gpus, volumeImages, what }, signal),
+          signal,
+        ),
       signal,
     );
   }
@@ -137,7 +144,7 @@ export class DockerContainers {
   async #make(
     sandboxId: string,
     spec: ContainerSpec,
-    { gpus, what }: { readonly gpus: readonly string[]; readonly what: string },
+    { gpus, volumeImages, what }: { readonly gpus: readonly string[]; readonly volumeImages: readonly string[]; readonly what: string },
     signal: AbortSignal,
   ): Promise<string> {
     const { objects, images, sandboxes, settings } = this.#options;
@@ -149,6 +156,7 @@ export class DockerContainers {
       imageUser: needsImageUser(pod, container) ? (await images.inspectImage(spec.imageId, signal)).user : undefined,
       seccompProfile: profile === undefined ? undefined : await readSeccompProfile(settings.seccompFolder, profile, signal),
       gpus,
+      volumeImages,
       devices: devicesOf(container, settings.devices),
       canLowerOomScore: spec.oomScoreAdjustment >= 0 || (await sandboxes.canLowerOomScore(sandboxId, signal)),
       cgroupParent: settings.cgroupParent,

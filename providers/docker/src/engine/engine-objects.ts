@@ -20,8 +20,8 @@ export class EngineObjects {
     this.#engine = engine;
   }
 
-  /** Makes it. @returns its id. @throws ConflictError if the name is taken */
-  async create(name: string, body: ContainerCreateOptions, what: string, signal: AbortSignal): Promise<string> {
+  /** Makes it; without a name the engine gives it one. @returns its id. @throws ConflictError if the name is taken */
+  async create(name: string | undefined, body: ContainerCreateOptions, what: string, signal: AbortSignal): Promise<string> {
     const request = { method: "POST", path: "/containers/create", query: { name }, body, what } as const;
     const { Id, Warnings } = (await this.#engine.json(request, signal)) as {
       readonly Id: string;

@@ -107,17 +107,20 @@ test("a pull that shows no progress has failed, and one that is aborted ends at 
   await expect.poll(() => open.every((response) => response.destroyed)).toBe(true);
 });
 
-test("an image in use, the sandbox's among them, is said to be so; one is removed by all its names, never by force", async () => {
+test("an image in use, as a volume and the sandbox's among them, is said to be so; one is removed by all its names, never by force", async () => {
+  const mounted = `sha256:${"4".repeat(64)}`;
+  const containers = [{ ImageID: "sha256:2" }, { ImageID: "sha256:2", Labels: { "virtual-kubelet.io/volume-images": mounted } }];
   const listed = [
     { Id: "sha256:1", RepoTags: ["app:1", "app:2"], RepoDigests: [`app@${digest}`], Size: 5 },
     { Id: "sha256:2", RepoTags: ["<none>:<none>"], RepoDigests: null, Size: 6 },
     { Id: "sha256:3", RepoTags: ["pause:1"], RepoDigests: [], Size: 7 },
+    { Id: mounted, RepoTags: ["data:1"], RepoDigests: [], Size: 8 },
   ];
   const gone = (): FakeAnswer => ({ status: 200, json: [] });
   await using fake = await startFakeEngine({
     answers: {
       "GET /images/json": () => ({ status: 200, json: listed }),
-      "GET /containers/json": () => ({ status: 200, json: [{ ImageID: "sha256:2" }] }),
+      "GET /containers/json": () => ({ status: 200, json: containers }),
       "GET /images/pause%3A1/json": () => ({ status: 200, json: { Id: "sha256:3" } }),
       "DELETE /images/app%3A1": gone,
       "DELETE /images/app%3A2": gone,
@@ -129,6 +132,7 @@ test("an image in use, the sandbox's among them, is said to be so; one is remove
     { id: "sha256:1", names: ["app:1", "app:2", `app@${digest}`], sizeBytes: 5, isInUse: false },
     { id: "sha256:2", names: [], sizeBytes: 6, isInUse: true },
     { id: "sha256:3", names: ["pause:1"], sizeBytes: 7, isInUse: true },
+    { id: mounted, names: ["data:1"], sizeBytes: 8, isInUse: true },
   ]);
   await images.removeImage("sha256:1", never);
   await images.removeImage("sha256:9", never);

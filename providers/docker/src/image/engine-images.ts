@@ -3,6 +3,7 @@ import { DeadlineExceededError, isForbidden, isNotFound } from "@virtual-kubelet
 import type { CollectedImage, ImageCollection, ImageFileSystem, RegistryCredentials, RuntimeImage } from "@virtual-kubelet/pod-runtime";
 import { jsonLines } from "../engine/json-lines.ts";
 import type { DockerEngine } from "../engine/docker-engine.ts";
+import { volumeImagesOf } from "../image-volume/volume-images.ts";
 import { contentId, parseImageReference, type ImageReference } from "./image-reference.ts";
 import { PullFailure, toPullError } from "./pull-error.ts";
 import { PullQueue } from "./pull-queue.ts";
@@ -31,12 +32,14 @@ export class EngineImages implements ImageCollection {
 
   /** As `ContainerRuntime.inspectImage`. */
   async inspectImage(image: string, signal: AbortSignal): Promise<RuntimeImage> {
-    const name = /^sha256:[0-9a-f]{64}$/.test(image) ? image : parseImageReference(image).pullName;
-    const what = `inspect image "${image}"`;
-    const found = await this.#options.engine.json({ method: "GET", path: `/images/${encodeURIComponent(name)}/json`, what }, signal);
-    const { Id: id, Size: sizeBytes = 0, RepoDigests, Config } = found as InspectedImage;
+    const { Id: id, Size: sizeBytes = 0, RepoDigests, Config } = await this.#inspect(image, signal);
     const user = Config?.User;
     return { id: contentId(image, { id, digests: RepoDigests ?? [] }), sizeBytes, ...(user ? { user } : {}) };
+  }
+
+  /** The engine's own id of an image, whatever names it has: `sha256:…`. @throws NotFoundError */
+  async engineId(image: string, signal: AbortSignal): Promise<string> {
+    return (await this.#inspect(image, signal)).Id;
   }
 
   /** As `ContainerRuntime.pullImage`: one pull of an image at once for the same credentials, and only so many pulls. */
@@ -61,7 +64,8 @@ export class EngineImages implements ImageCollection {
     const { client } = this.#options.engine;
     // First the images: one that is used from then on is not in danger, the engine keeps it.
     const images = await client.listImages({ abortSignal: signal });
-    const used = new Set((await client.listContainers({ all: true, abortSignal: signal })).map(({ ImageID }) => ImageID));
+    const containers = await client.listContainers({ all: true, abortSignal: signal });
+    const used = new Set(containers.flatMap(({ ImageID, Labels }) => [ImageID, ...volumeImagesOf(Labels ?? {})]));
     const sandbox = await this.inspectImage(this.#options.sandboxImage, signal).catch((error: unknown) => {
       if (isNotFound(error)) return undefined;
       throw error;
@@ -89,6 +93,13 @@ export class EngineImages implements ImageCollection {
     const info = (await this.#options.engine.json({ method: "GET", path: "/info" }, signal)) as { readonly DockerRootDir?: string };
     const { blocks, bavail, bsize } = await statfs(info.DockerRootDir ?? "/");
     return { capacityBytes: blocks * bsize, availableBytes: bavail * bsize };
+  }
+
+  async #inspect(image: string, signal: AbortSignal): Promise<InspectedImage> {
+    const name = /^sha256:[0-9a-f]{64}$/.test(image) ? image : parseImageReference(image).pullName;
+    const what = `inspect image "${image}"`;
+    const path = `/images/${encodeURIComponent(name)}/json`;
+    return (await this.#options.engine.json({ method: "GET", path, what }, signal)) as InspectedImage;
   }
 
   async #remove(name: string, signal: AbortSignal): Promise<void> {

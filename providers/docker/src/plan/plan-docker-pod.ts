@@ -1,5 +1,5 @@
 import type { DeepReadonly, PlanContext, PlannedRequest, Pod, ResolvedPod } from "@virtual-kubelet/core";
-import { checkPod, planSpecs, type ContainerSpec, type PlannedSpecs } from "@virtual-kubelet/pod-runtime";
+import { checkPod, imageVolumesOf, planSpecs, type ContainerSpec, type PlannedSpecs } from "@virtual-kubelet/pod-runtime";
 import type { DockerConfig } from "../config.ts";
 import { containerBody } from "../container/container-body.ts";
 import { devicesOf, gpuResource, unitsOf } from "../container/gpu-allocator.ts";
@@ -87,13 +87,26 @@ function containerRequests({ role, spec }: PlannedSpecs["containers"][number], c
   ];
 }
 
-function pullRequests({ container }: ContainerSpec): PlannedRequest[] {
-  const { image = "", imagePullPolicy } = container;
-  if (imagePullPolicy === "Never") return [];
+function pullRequests({ pod, container }: ContainerSpec): PlannedRequest[] {
+  const { name, image = "", imagePullPolicy: pullPolicy } = container;
+  return [
+    ...imageVolumesOf(pod, container).map((volume) => ({ ...volume, purpose: `pull the image that is volume ${volume.name}` })),
+    { image, pullPolicy, purpose: `pull the image of container ${name}` },
+  ].flatMap((pull) => pullRequest(pull));
+}
+
+function pullRequest({ image, pullPolicy, purpose }: PlannedPull): PlannedRequest[] {
+  if (pullPolicy === "Never") return [];
   const { pullName } = parseImageReference(image);
   const path = `/images/create?fromImage=${encodeURIComponent(pullName)}`;
-  const note = `${imagePullPolicy === "Always" ? "" : "only where the image is missing; "}with the registry's credentials where there are some`;
-  return [{ purpose: `pull the image of container ${container.name}`, method: "POST", path, note }];
+  const note = `${pullPolicy === "Always" ? "" : "only where the image is missing; "}with the registry's credentials where there are some`;
+  return [{ purpose, method: "POST", path, note }];
+}
+
+interface PlannedPull {
+  readonly image: string;
+  readonly pullPolicy: string | undefined;
+  readonly purpose: string;
 }
 
 function bodyOf(spec: ContainerSpec, config: DockerConfig): object {

@@ -1,0 +1,96 @@
+import { readFile } from "node:fs/promises";
+import { messageOf } from "@virtual-kubelet/errdefs";
+import type { ContainerMount, ImageMount } from "@virtual-kubelet/pod-runtime";
+import { isAtLeast } from "../engine/api-version.ts";
+import type { DockerEngine } from "../engine/docker-engine.ts";
+import type { EngineImages } from "../image/engine-images.ts";
+import { dockerLabels } from "../object-names.ts";
+import { ImageExports, type ImageExportsOptions } from "./export-image.ts";
+import { ImageFolders } from "./image-folders.ts";
+import { imageSubPath } from "./image-sub-path.ts";
+import { volumeImagesOf } from "./volume-images.ts";
+
+/** The API from which on an engine mounts images itself: Docker Engine 28. */
+const mountingApiVersion = "1.48";
+
+/** What {@link ImageVolumes} needs. */
+export interface ImageVolumesOptions extends ImageExportsOptions {
+  readonly images: Pick<EngineImages, "engineId">;
+  /** Where files of images are kept. */
+  readonly folder: string;
+  /** What changes with each start of the machine. Default: what the kernel says. */
+  readonly bootId?: (() => Promise<string>) | undefined;
+}
+
+/** Images in containers. Engines that cannot mount them are given folders with their files. */
+export class ImageVolumes implements AsyncDisposable {
+  readonly #engine: DockerEngine;
+  readonly #images: ImageVolumesOptions["images"];
+  readonly #exports: ImageExports;
+  readonly #folders: ImageFolders;
+
+  constructor(options: ImageVolumesOptions) {
+    const { engine, images, folder: path, bootId = kernelBootId } = options;
+    this.#engine = engine;
+    this.#images = images;
+    this.#exports = new ImageExports(options);
+    const fill: ImageExports["fill"] = (imageId, folder, signal) => this.#exports.fill(imageId, folder, signal);
+    this.#folders = new ImageFolders({ path, bootId, fill, logger: engine.logger });
+  }
+
+  /**
+   * Makes a container with mounts of images in the engine's words: either by the engine's own ids, or as folders, which stay
+   * until the container is there and then as long as it is.
+   *
+   * @param make - is given the mounts, and the ids of the images among them for the label by which they are known as in use
+   * @throws an Error in the words of containerd, with the cause's code; what `make` throws
+   */
+  async withMounts<T>(
+    mounts: readonly ContainerMount[],
+    make: (mounts: readonly ContainerMount[], imageIds: readonly string[]) => Promise<T>,
+    signal: AbortSignal,
+  ): Promise<T> {
+    if (mounts.every(({ image }) => !image)) return make(mounts, []);
+    using held = new DisposableStack();
+    const canMount = isAtLeast(await this.#engine.apiVersion(signal), mountingApiVersion);
+    const imageIds = new Set<string>();
+    const place = async (mount: ContainerMount, { id, subPath }: ImageMount): Promise<ContainerMount> => {
+      const engineId = await this.#images.engineId(id, signal);
+      imageIds.add(engineId);
+      if (canMount) return { ...mount, image: { id: engineId, subPath } };
+      const { path } = held.use(await this.#folders.hold(engineId, signal));
+      return { ...mount, image: undefined, hostPath: await imageSubPath(path, subPath) };
+    };
+    const placed: ContainerMount[] = [];
+    for (const mount of mounts) placed.push(mount.image ? await place(mount, mount.image).catch(failed(signal)) : mount);
+    return await make(placed, [...imageIds]);
+  }
+
+  /** Removes the files of images that no container of the engine mounts, and what programs that were killed have left. */
+  async collect(signal: AbortSignal): Promise<void> {
+    await this.#exports.removeLeft((imageId) => this.#folders.making.has(imageId), signal);
+    await this.#folders.sweep(async () => {
+      const filters = { label: [dockerLabels.volumeImages] };
+      const containers = await this.#engine.client.listContainers({ all: true, filters, abortSignal: signal });
+      return new Set(containers.flatMap(({ Labels }) => volumeImagesOf(Labels)));
+    });
+  }
+
+  /** Gives up what is being made. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#folders[Symbol.asyncDispose]();
+  }
+}
+
+/** Source: ErrImageVolumeMountFailed of cri-api v0.36.3 pkg/errors, as containerd writes it. */
+function failed(signal: AbortSignal): (error: unknown) => never {
+  return (error) => {
+    signal.throwIfAborted();
+    const { code } = Object(error) as { readonly code?: unknown };
+    throw Object.assign(new Error(`ImageVolumeMountFailed: ${messageOf(error)}`, { cause: error }), code === undefined ? {} : { code });
+  };
+}
+
+function kernelBootId(): Promise<string> {
+  return readFile("/proc/sys/kernel/random/boot_id", "utf8");
+}
