@@ -24,6 +24,15 @@ const mark = `LABEL io.virtual-kubelet.stand-in="Busybox, and programs of Kubern
 const forever = ["/bin/sh", "-c", "trap 'exit 0' TERM INT; while :; do sleep 3600 & wait $!; done"];
 const webServer = `["/bin/sh","-c","mkdir -p /www; trap 'exit 0' TERM QUIT; httpd -f -p 80 -h /www & wait $!"]`;
 
+/**
+ * What the test of image volumes reads of the kitten: its data, and that it is made of Alpine Linux. The stand-in is not, and
+ * says so in the same breath.
+ */
+const kittenFiles: readonly ImageFile[] = [
+  { name: "data.json", mode: 0o644, content: '{"image": "kitten.jpg"}\n' },
+  { name: "etc/os-release", mode: 0o644, content: 'NAME="Busybox, standing in for Alpine Linux"\nID=stand-in\n' },
+];
+
 /** Each as its Dockerfile in Kubernetes' `test/images` has it, as far as tests can see. */
 const standIns: readonly StandIn[] = [
   { names: [`${registry}/busybox:1.37.0-1`, `${registry}/busybox:1.36.1-1`], changes: ['CMD ["sh"]'] },
@@ -42,6 +51,7 @@ const standIns: readonly StandIn[] = [
   {
     names: [`${registry}/kitten:1.8`, `${registry}/nautilus:1.8`],
     programs: { agnhost: { program: "agnhost" } },
+    files: () => kittenFiles,
     changes: ['ENTRYPOINT ["/agnhost"]', 'CMD ["test-webserver"]'],
   },
   // What is of interest is how glibc looks up a name.
