@@ -19,7 +19,7 @@ import {
   type ResolvedPod,
   type StatsSummary,
 } from "@virtual-kubelet/core";
-import { ConflictError, isConflict, isInvalidInput, isNotFound, isQuotaExceeded, NotFoundError } from "@virtual-kubelet/errdefs";
+import { isConflict, isInvalidInput, isNotFound, isQuotaExceeded, NotFoundError } from "@virtual-kubelet/errdefs";
 import type { Duplex } from "node:stream";
 import { execInTask } from "./access/exec.ts";
 import { containerLogs } from "./access/logs.ts";
@@ -29,7 +29,6 @@ import type { NomadConfig } from "./config.ts";
 import { jobIdOf } from "./job/job-id.ts";
 import { jobOf } from "./job/job-of.ts";
 import { readPodContent } from "./job/pod-content.ts";
-import { shapeFromMeta } from "./job/pod-shape.ts";
 import { refuseChange } from "./job/refused-changes.ts";
 import { jobSettingsOf } from "./job/settings.ts";
 import { NodeWatch } from "./node/node-watch.ts";
@@ -37,6 +36,7 @@ import { PodMeter } from "./node/pod-meter.ts";
 import { Background } from "./pods/background.ts";
 import { FileRefresh } from "./pods/file-refresh.ts";
 import type { PodEntry } from "./pods/pod-entry.ts";
+import { PodFinder } from "./pods/pod-finder.ts";
 import { PodKeeper } from "./pods/pod-keeper.ts";
 import { PodTable } from "./pods/pod-table.ts";
 import { PodWatch } from "./watch/pod-watch.ts";
@@ -67,6 +67,7 @@ export class NomadProvider implements Provider, AsyncDisposable {
   readonly #files: FileRefresh;
   readonly #meter: PodMeter;
   readonly #watch: PodWatch;
+  readonly #finder: PodFinder;
   #following: Promise<void> | undefined;
   #isNamespaceKnown = false;
 
@@ -108,6 +109,13 @@ export class NomadProvider implements Provider, AsyncDisposable {
       files: this.#files,
       recordEvent: (ref, event) => host.recordEvent(ref, event),
     });
+    this.#finder = new PodFinder({
+      client,
+      owner: this.#owner,
+      table: this.#table,
+      keeper: this.#keeper,
+      isFollowing: () => this.#watch.connected,
+    });
   }
 
   /**
@@ -144,7 +152,7 @@ export class NomadProvider implements Provider, AsyncDisposable {
         if (isInvalidInput(error) || isQuotaExceeded(error)) this.#keeper.cleanUp(entry);
         throw error;
       }
-      await this.#adopt(ref, signal);
+      await this.#finder.adopt(ref, signal);
     }
     this.#files.watch(plan.shape, content.files);
     this.#keeper.onChange(this.#table.get(ref.uid) ?? entry);
@@ -153,13 +161,13 @@ export class NomadProvider implements Provider, AsyncDisposable {
   /** Labels and annotations are Kubernetes' alone; a changed image would be another pod to Nomad, and is refused. */
   async updatePod(pod: DeepReadonly<Pod>, _resolved: ResolvedPod, signal: AbortSignal): Promise<void> {
     const ref = podRef(pod);
-    refuseChange((await this.#find(ref, signal)).shape, pod);
+    refuseChange((await this.#finder.find(ref, signal)).shape, pod);
   }
 
   async deletePod(ref: PodRef, { gracePeriodSeconds }: DeletePodOptions, signal: AbortSignal): Promise<void> {
     let entry: PodEntry;
     try {
-      entry = await this.#find(ref, signal);
+      entry = await this.#finder.find(ref, signal);
     } catch (error) {
       // A job that never came to be may have left its variables.
       if (isNotFound(error)) this.#keeper.cleanUp({ jobId: jobIdOf(this.#owner, ref.uid), shape: { ref } });
@@ -170,17 +178,20 @@ export class NomadProvider implements Provider, AsyncDisposable {
   }
 
   async getPod(ref: PodRef, signal: AbortSignal): Promise<ProviderPod> {
-    return this.#describe(await this.#look(ref, signal));
+    return this.#keeper.describe(await this.#finder.look(ref, signal));
   }
 
   async getPodStatus(ref: PodRef, signal: AbortSignal): Promise<ProviderPodStatus> {
-    return this.#keeper.statusOf(await this.#look(ref, signal));
+    return this.#keeper.statusOf(await this.#finder.look(ref, signal));
   }
 
   /** Two lists, whatever the number of pods; either they are whole or they throw. */
   async getPods(signal: AbortSignal): Promise<ProviderPodList> {
     await this.#watch.relist(signal);
-    return { pods: this.#table.entries.filter(({ createIndex }) => createIndex > 0).map((entry) => this.#describe(entry)), complete: true };
+    return {
+      pods: this.#table.entries.filter(({ createIndex }) => createIndex > 0).map((entry) => this.#keeper.describe(entry)),
+      complete: true,
+    };
   }
 
   notifyPods(listener: (update: PodUpdate) => void): void {
@@ -189,17 +200,17 @@ export class NomadProvider implements Provider, AsyncDisposable {
   }
 
   async getContainerLogs(ref: PodRef, container: string, options: ContainerLogOptions, signal: AbortSignal): Promise<ContainerLogs> {
-    const entry = await this.#find(ref, signal);
+    const entry = await this.#finder.find(ref, signal);
     return containerLogs({ client: this.#client, clock: this.#host.clock, entry, container, options }, signal);
   }
 
   async runInContainer(ref: PodRef, container: string, command: readonly string[], io: AttachIO, signal: AbortSignal): Promise<ExecResult> {
-    const entry = await this.#find(ref, signal);
+    const entry = await this.#finder.find(ref, signal);
     return execInTask({ client: this.#client, clock: this.#host.clock, entry, container, command, io }, signal);
   }
 
   async portForward(ref: PodRef, port: number, stream: Duplex, signal: AbortSignal): Promise<void> {
-    const { podIP } = this.#keeper.statusOf(await this.#find(ref, signal));
+    const { podIP } = this.#keeper.statusOf(await this.#finder.find(ref, signal));
     await forwardPort({ ref, address: podIP, port, stream }, signal);
   }
 
@@ -236,45 +247,5 @@ export class NomadProvider implements Provider, AsyncDisposable {
     await this.#background[Symbol.asyncDispose]();
     await Promise.all([this.#following, this.#nodes.done, this.#files[Symbol.asyncDispose]()]);
     await this.#close();
-  }
-
-  /** The pod as far as it is known here; else Nomad is asked. @throws NotFoundError */
-  async #find(ref: PodRef, signal: AbortSignal): Promise<PodEntry> {
-    const known = this.#table.get(ref.uid);
-    if (known && known.createIndex > 0) {
-      signal.throwIfAborted();
-      return known;
-    }
-    return this.#adopt(ref, signal);
-  }
-
-  /** The pod as it is now: what is known counts while changes are followed. @throws NotFoundError */
-  async #look(ref: PodRef, signal: AbortSignal): Promise<PodEntry> {
-    if (this.#watch.connected) return this.#find(ref, signal);
-    try {
-      return await this.#adopt(ref, signal);
-    } catch (error) {
-      const known = this.#table.get(ref.uid);
-      if (isNotFound(error) && known && known.createIndex > 0) this.#keeper.onGone(known);
-      throw error;
-    }
-  }
-
-  async #adopt(ref: PodRef, signal: AbortSignal): Promise<PodEntry> {
-    const jobId = jobIdOf(this.#owner, ref.uid);
-    const job = await this.#client.readJob(jobId, signal);
-    if (shapeFromMeta(jobId, job.Meta)?.ref.uid !== ref.uid)
-      throw new ConflictError(`job ${jobId} of pod ${ref.namespace}/${ref.name} is in Nomad and is not the pod's; stop and purge it`);
-    const allocations = await this.#client.jobAllocations(jobId, signal);
-    const entry = this.#table.noteJob(job);
-    if (!entry) throw new NotFoundError(`pod ${ref.namespace}/${ref.name} (${ref.uid}) has no job in Nomad`);
-    for (const allocation of allocations.toSorted((a, b) => a.CreateIndex - b.CreateIndex)) this.#table.noteAllocation(allocation);
-    this.#keeper.onChange(entry);
-    return entry;
-  }
-
-  #describe(entry: PodEntry): ProviderPod {
-    const { ref, owner } = entry.shape;
-    return { ref, owner, createdAt: entry.createdAt, status: this.#keeper.statusOf(entry) };
   }
 }

@@ -1,4 +1,4 @@
-import type { Clock, PodUpdate, ProviderPodStatus } from "@virtual-kubelet/core";
+import type { Clock, PodUpdate, ProviderPod, ProviderPodStatus } from "@virtual-kubelet/core";
 import { isNotFound } from "@virtual-kubelet/errdefs";
 import type { NomadClient } from "../api/nomad-client.ts";
 import { variablePaths } from "../job/job-id.ts";
@@ -48,6 +48,11 @@ export class PodKeeper {
       hostAddress: allocation && shape.network === "host" ? this.#deps.addressOf(allocation.NodeID) : undefined,
       ending: ending !== undefined,
     });
+  }
+
+  describe(entry: PodEntry): ProviderPod {
+    const { ref, owner } = entry.shape;
+    return { ref, owner, createdAt: entry.createdAt, status: this.statusOf(entry) };
   }
 
   /** Something about the pod has changed, or may have. */

@@ -1,0 +1,68 @@
+import type { Owner, PodRef } from "@virtual-kubelet/core";
+import { ConflictError, isNotFound, NotFoundError } from "@virtual-kubelet/errdefs";
+import type { NomadClient } from "../api/nomad-client.ts";
+import { jobIdOf } from "../job/job-id.ts";
+import { shapeFromMeta } from "../job/pod-shape.ts";
+import type { PodEntry } from "./pod-entry.ts";
+import type { PodKeeper } from "./pod-keeper.ts";
+import type { PodTable } from "./pod-table.ts";
+
+/** What a {@link PodFinder} needs. */
+export interface PodFinderDeps {
+  readonly client: NomadClient;
+  readonly owner: Owner;
+  readonly table: PodTable;
+  readonly keeper: PodKeeper;
+  /** Whether changes are followed, so that what is known is how it is. */
+  readonly isFollowing: () => boolean;
+}
+
+/** Finds a pod: among what is known here, or in Nomad. */
+export class PodFinder {
+  readonly #deps: PodFinderDeps;
+
+  constructor(deps: PodFinderDeps) {
+    this.#deps = deps;
+  }
+
+  /** The pod as far as it is known here; else Nomad is asked. @throws NotFoundError */
+  async find(ref: PodRef, signal: AbortSignal): Promise<PodEntry> {
+    const known = this.#known(ref);
+    if (!known) return this.adopt(ref, signal);
+    signal.throwIfAborted();
+    return known;
+  }
+
+  /** The pod as it is now: what is known counts while changes are followed. @throws NotFoundError */
+  async look(ref: PodRef, signal: AbortSignal): Promise<PodEntry> {
+    if (this.#deps.isFollowing()) return this.find(ref, signal);
+    try {
+      return await this.adopt(ref, signal);
+    } catch (error) {
+      const known = isNotFound(error) ? this.#known(ref) : undefined;
+      if (known) this.#deps.keeper.onGone(known);
+      throw error;
+    }
+  }
+
+  /** The pod as Nomad has it, which is kept from then on. @throws NotFoundError; ConflictError where its job is somebody else's */
+  async adopt(ref: PodRef, signal: AbortSignal): Promise<PodEntry> {
+    const { client, owner, table, keeper } = this.#deps;
+    const jobId = jobIdOf(owner, ref.uid);
+    const job = await client.readJob(jobId, signal);
+    if (shapeFromMeta(jobId, job.Meta)?.ref.uid !== ref.uid)
+      throw new ConflictError(`job ${jobId} of pod ${ref.namespace}/${ref.name} is in Nomad and is not the pod's; stop and purge it`);
+    const allocations = await client.jobAllocations(jobId, signal);
+    const entry = table.noteJob(job);
+    if (!entry) throw new NotFoundError(`pod ${ref.namespace}/${ref.name} (${ref.uid}) has no job in Nomad`);
+    for (const allocation of allocations.toSorted((a, b) => a.CreateIndex - b.CreateIndex)) table.noteAllocation(allocation);
+    keeper.onChange(entry);
+    return entry;
+  }
+
+  /** One that is registered, so far as is known. */
+  #known({ uid }: PodRef): PodEntry | undefined {
+    const known = this.#deps.table.get(uid);
+    return known && known.createIndex > 0 ? known : undefined;
+  }
+}
