@@ -18,19 +18,18 @@ import type {
   ResolvedPod,
   StatsSummary,
 } from "@virtual-kubelet/core";
-import { isNotFound, messageOf, NotFoundError, UnsupportedError } from "@virtual-kubelet/errdefs";
-import { attachStreams } from "./access/attach-streams.ts";
-import { openLogs } from "./access/container-logs.ts";
-import { ExecRunner } from "./access/exec-runner.ts";
-import { writeTo } from "./access/stream-input.ts";
+import { isNotFound, NotFoundError } from "@virtual-kubelet/errdefs";
+import { PodAccess } from "./access/pod-access.ts";
 import { StatsReader } from "./access/pod-stats.ts";
 import type { SocketSettings } from "./access/terminal-socket.ts";
 import type { ZunConfig } from "./config/schema.ts";
+import { keptLimits } from "./lifecycle/kept-limits.ts";
+import { NetworkUpkeep } from "./lifecycle/network-upkeep.ts";
 import { PodCreator } from "./lifecycle/pod-creator.ts";
 import { PodEndings } from "./lifecycle/pod-endings.ts";
 import { oldestFirst, PodFinder } from "./lifecycle/pod-finder.ts";
 import { PodNetwork } from "./lifecycle/pod-network.ts";
-import { planPod, type PodPlan } from "./lifecycle/pod-plan.ts";
+import { planPod } from "./lifecycle/pod-plan.ts";
 import { NeutronApi } from "./neutron/neutron-api.ts";
 import { describeNode } from "./node/describe-node.ts";
 import type { Session } from "./openstack/session.ts";
@@ -39,9 +38,6 @@ import { PodBook } from "./status/pod-book.ts";
 import { PodWatch } from "./watch/pod-watch.ts";
 import type { ZunQuota } from "./zun/zun-objects.ts";
 import { ZunApi } from "./zun/zun-api.ts";
-
-/** Milliseconds between two looks for ports and floating IPs whose pods are gone. */
-const sweepIntervalMs = 600_000;
 
 /** What {@link ZunProvider} needs. */
 export interface ZunProviderDeps {
@@ -56,19 +52,17 @@ export class ZunProvider implements Provider {
   readonly #host: ProviderHost;
   readonly #config: ZunConfig;
   readonly #session: Session;
-  readonly #socket: SocketSettings;
   readonly #api: ZunApi;
   readonly #owner: Owner;
   readonly #book: PodBook;
   readonly #finder: PodFinder;
-  readonly #network: PodNetwork;
+  readonly #upkeep: NetworkUpkeep;
   readonly #creator: PodCreator;
   readonly #endings: PodEndings;
   readonly #watch: PodWatch;
-  readonly #exec: ExecRunner;
+  readonly #access: PodAccess;
   readonly #stats: StatsReader;
   #listener: ((update: PodUpdate) => void) | undefined;
-  #sweepAtMs: number = Number.NEGATIVE_INFINITY;
 
   constructor({ host, config, session, socket }: ZunProviderDeps) {
     const { clock, logger, nodeName, clusterId } = host;
@@ -87,12 +81,11 @@ export class ZunProvider implements Provider {
     this.#host = host;
     this.#config = config;
     this.#session = session;
-    this.#socket = socket;
     this.#api = api;
     this.#owner = owner;
     this.#book = book;
     this.#finder = finder;
-    this.#network = network;
+    this.#upkeep = new NetworkUpkeep(network, host);
     this.#creator = new PodCreator({ api, finder, book, network, config, logger });
     this.#endings = new PodEndings({
       api,
@@ -113,11 +106,11 @@ export class ZunProvider implements Provider {
       random: host.random,
       isBusy: (uid) => this.#endings.has(uid) || this.#creator.underWay.has(uid),
       onUpdate: (update) => this.#listener?.(update),
-      onSeen: (observed, signal) => this.#settleNetwork(observed, signal),
-      onDuplicate: (observed, signal) => this.#removeDuplicate(observed, signal),
-      onListed: (signal) => this.#sweep(signal),
+      onSeen: (observed, signal) => this.#upkeep.settle(observed, signal),
+      onDuplicate: (observed, signal) => this.#endings.removeDuplicate(observed, signal),
+      onListed: (signal) => this.#noteListed(signal),
     });
-    this.#exec = new ExecRunner({ api, clock, random: host.random, logger, socket });
+    this.#access = new PodAccess({ api, finder, book, socket, clock, random: host.random, logger });
     this.#stats = new StatsReader({ api, book, clock, logger });
   }
 
@@ -126,7 +119,7 @@ export class ZunProvider implements Provider {
     const plan = await planPod(pod, resolved, { config: this.#config, owner: this.#owner }, signal);
     const isNew = this.#book.observed(plan.labels.ref.uid) === undefined;
     await this.#creator.create(plan, signal);
-    if (isNew) this.#tellLimits(plan);
+    if (isNew) for (const limit of keptLimits(plan)) this.#host.recordEvent(plan.labels.ref, { type: "Warning", ...limit });
     this.#watch.tell(plan.labels.ref.uid);
     this.#watch.kick();
   }
@@ -196,29 +189,18 @@ export class ZunProvider implements Provider {
   }
 
   /** A container's output. */
-  async getContainerLogs(ref: PodRef, container: string, options: ContainerLogOptions, signal: AbortSignal): Promise<ContainerLogs> {
-    const { uuid } = await this.#containerOf(ref, container, "logs", signal);
-    if (options.previous)
-      throw new NotFoundError(
-        `read the logs of container ${container} before its last start: Zun keeps them in one log with the present ones`,
-      );
-    const status = async (inner: AbortSignal): Promise<string | undefined> => (await this.#tryFind(ref, inner))?.status;
-    return openLogs(uuid, options, { api: this.#api, clock: this.#host.clock, status }, signal);
+  getContainerLogs(ref: PodRef, container: string, options: ContainerLogOptions, signal: AbortSignal): Promise<ContainerLogs> {
+    return this.#access.logs(ref, container, options, signal);
   }
 
   /** Runs a command in a container. */
-  async runInContainer(ref: PodRef, container: string, command: readonly string[], io: AttachIO, signal: AbortSignal): Promise<ExecResult> {
-    const { uuid } = await this.#containerOf(ref, container, "exec", signal);
-    return this.#exec.run({ uuid, command, io }, signal);
+  runInContainer(ref: PodRef, container: string, command: readonly string[], io: AttachIO, signal: AbortSignal): Promise<ExecResult> {
+    return this.#access.run(ref, container, command, io, signal);
   }
 
-  /** Joins a container's streams. One that has no input is followed by its log, which Zun allows and its attach does not. */
-  async attachToContainer(ref: PodRef, container: string, io: AttachIO, signal: AbortSignal): Promise<void> {
-    const { uuid, interactive } = await this.#containerOf(ref, container, "attach", signal);
-    if (interactive) return attachStreams(uuid, io, { api: this.#api, socket: this.#socket }, signal);
-    const options = { follow: true, previous: false, timestamps: false, tailLines: 0 };
-    const logs = await this.getContainerLogs(ref, container, options, signal);
-    for await (const chunk of logs.live ?? []) await writeTo(io.stdout, String(chunk).replaceAll(/^\S+ /gm, ""), signal);
+  /** Joins a container's streams. */
+  attachToContainer(ref: PodRef, container: string, io: AttachIO, signal: AbortSignal): Promise<void> {
+    return this.#access.attach(ref, container, io, signal);
   }
 
   /** What the pods use that are containers. */
@@ -229,7 +211,7 @@ export class ZunProvider implements Provider {
   /** Ends what runs here; the pods run on. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#listener = undefined;
-    await this.#exec[Symbol.asyncDispose]();
+    await this.#access[Symbol.asyncDispose]();
     await Promise.all([this.#watch[Symbol.asyncDispose](), this.#endings[Symbol.asyncDispose](), this.#creator[Symbol.asyncDispose]()]);
     await this.#session[Symbol.asyncDispose]();
   }
@@ -250,79 +232,10 @@ export class ZunProvider implements Provider {
     }
   }
 
-  async #tryFind(ref: PodRef, signal: AbortSignal): Promise<Observation | undefined> {
-    try {
-      return await this.#finder.find(ref, signal);
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
-  }
-
-  /** The pod's only container. @throws NotFoundError for another name; UnsupportedError for a capsule's members */
-  async #containerOf(ref: PodRef, container: string, what: "logs" | "exec" | "attach", signal: AbortSignal): Promise<Observation> {
-    const observed = this.#book.observed(ref.uid) ?? (await this.#finder.find(ref, signal));
-    const { containers, initContainers } = observed.labels;
-    if (![...containers, ...initContainers].includes(container))
-      throw new NotFoundError(`${what} of container ${container}: pod ${ref.namespace}/${ref.name} has only ${containers.join(", ")}`);
-    if (observed.kind === "capsule")
-      throw new UnsupportedError(
-        `${what} of container ${container}: a pod of several containers is a capsule of Zun's, and Zun gives no access to a capsule's containers`,
-      );
-    return observed;
-  }
-
-  /** What a pod asks for and Zun cannot keep, told once. */
-  #tellLimits({ kind, pod, labels }: PodPlan): void {
-    if (kind !== "capsule") return;
-    const warn = (reason: string, message: string): void => this.#host.recordEvent(labels.ref, { type: "Warning", reason, message });
-    if (labels.restartPolicy !== "Always")
-      warn(
-        "EndNotSeen",
-        "Zun does not tell when a container of a pod of several containers ends: this pod is said to run until it is deleted",
-      );
-    if (pod.spec?.containers.some(({ command = [] }) => command.length > 0))
-      warn("EntryPointStays", "Zun runs the command of a pod of several containers as arguments of the image's entry point, if it has one");
-  }
-
-  async #settleNetwork(observed: Observation, signal: AbortSignal): Promise<void> {
-    try {
-      await this.#network.settle(observed, signal);
-    } catch (error) {
-      signal.throwIfAborted();
-      const { ref } = observed.labels;
-      this.#host.recordEvent(ref, { type: "Warning", reason: "NetworkNotReady", message: messageOf(error) });
-      this.#host.logger.warn(
-        { err: error, pod: `${ref.namespace}/${ref.name}` },
-        "a pod's security groups or floating IP are not settled; it is tried again",
-      );
-    }
-  }
-
-  /** Two creates of one pod came through: the later is no pod of ours. */
-  async #removeDuplicate({ kind, uuid, labels }: Observation, signal: AbortSignal): Promise<void> {
-    this.#host.logger.warn({ pod: `${labels.ref.namespace}/${labels.ref.name}`, uuid }, "deleting a second container of one pod");
-    try {
-      if (kind === "container") await this.#api.deleteContainer(uuid, signal);
-      else await this.#api.deleteCapsule(uuid, signal);
-    } catch (error) {
-      signal.throwIfAborted();
-      this.#host.logger.debug({ err: error }, "deleting a second container failed; it is tried again");
-    }
-  }
-
-  async #sweep(signal: AbortSignal): Promise<void> {
-    const { clock, logger } = this.#host;
+  async #noteListed(signal: AbortSignal): Promise<void> {
     this.#creator.noteListed();
-    if (this.#owner.clusterId === "" || clock.monotonic() < this.#sweepAtMs) return;
-    this.#sweepAtMs = clock.monotonic() + sweepIntervalMs;
     const uids = new Set([...this.#book.all().map(({ labels }) => labels.ref.uid), ...this.#creator.underWay]);
-    try {
-      await this.#network.sweep(uids, signal);
-    } catch (error) {
-      signal.throwIfAborted();
-      logger.debug({ err: error }, "looking for ports that were left failed; it is tried again");
-    }
+    await this.#upkeep.sweep(uids, signal);
   }
 }
 

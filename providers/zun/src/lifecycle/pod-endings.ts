@@ -81,6 +81,19 @@ export class PodEndings {
     await untilAborted(first.promise, signal);
   }
 
+  /** Two creates of one pod came through: the later is no pod of ours. */
+  async removeDuplicate({ kind, uuid, labels }: Observation, signal: AbortSignal): Promise<void> {
+    const { api, logger } = this.#deps;
+    logger.warn({ pod: `${labels.ref.namespace}/${labels.ref.name}`, uuid }, "deleting a second container of one pod");
+    try {
+      if (kind === "container") await api.deleteContainer(uuid, signal);
+      else await api.deleteCapsule(uuid, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      logger.debug({ err: error }, "deleting a second container failed; it is tried again");
+    }
+  }
+
   /** Leaves the pods as they are: whoever ends them next finds them. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#disposal.abort(new Error("the provider is disposed"));
