@@ -53,11 +53,15 @@ test.for<[what: string, container: Partial<FakeContainer>, state: object]>([
     { status: "created", exitCode: 127, error: "no such file" },
     { kind: "exited", exitCode: 127, finishedAtMs: createdMs, message: "no such file" },
   ],
-  [
-    "not begun, for its sandbox had stopped",
-    { status: "created", exitCode: 128, error: "cannot join network of a non running container: abc" },
+  ...[
+    "cannot join network of a non running container: abc",
+    "cannot join network namespace of a non running container: container vk_POD is exited",
+    "container abc is not running",
+  ].map((error): [string, object, object] => [
+    `not begun, for its sandbox had stopped: ${error}`,
+    { status: "created", exitCode: 128, error },
     { kind: "created" },
-  ],
+  ]),
 ])("a container is %s", ([, container, state]) => {
   expect(readState(inspected({ id: "c", labels, ...container }))).toEqual(state);
 });

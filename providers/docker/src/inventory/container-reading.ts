@@ -37,7 +37,7 @@ export function readState({ State: state, Created }: ContainerInspectInfo): Runt
     // podman's words for one that was not started.
     case "configured":
     case "initialized":
-      if (state.ExitCode === 0 || isSandboxGone(message)) return { kind: "created" };
+      if (state.ExitCode === 0 || sandboxGone.test(message ?? "")) return { kind: "created" };
       return { kind: "exited", exitCode: state.ExitCode, finishedAtMs: timeOf(Created) ?? 0, message };
     default:
       return {
@@ -52,10 +52,12 @@ export function readState({ State: state, Created }: ContainerInspectInfo): Runt
   }
 }
 
-/** Whether a container was not started because the sandbox it joins does not run. */
-export function isSandboxGone(message: string | undefined): boolean {
-  return /cannot join (network|ipc|pid) of a non.?running container|joining (network|ipc|pid) namespace of container/i.test(message ?? "");
-}
+/**
+ * How engines say that a container was not started because the sandbox it joins does not run.
+ * Source: 20.10's daemon/container_operations_unix.go; errors.go and container_operations.go of moby v2.0.0-beta.18.
+ */
+const sandboxGone =
+  /cannot join (network|ipc|pid)( namespace)? of a non.?running container|joining (network|ipc|pid) namespace of container|^container \S+ is not running/i;
 
 /** A sandbox from the engine's list: nothing else has to be asked of it. */
 export function readListedSandbox(listed: ContainerInfo): RuntimeSandbox {
