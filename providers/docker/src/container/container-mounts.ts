@@ -1,5 +1,5 @@
 import type { ContainerMount } from "@virtual-kubelet/pod-runtime";
-import type { MountSettings } from "dockerode";
+import type { MountPropagation, MountSettings } from "dockerode";
 import { isAtLeast } from "../engine/api-version.ts";
 
 /**
@@ -30,12 +30,22 @@ function bindMount(mount: ContainerMount, apiVersion: string): EngineMount {
     Source: hostPath,
     Target: containerPath,
     ReadOnly: isReadOnly,
+    // The types want a propagation, the engine does not.
     BindOptions: {
-      Propagation: propagations[propagation],
+      ...bindPropagation(propagation, isRecursivelyReadOnly && hasRecursion),
       // Engines before 25 are never recursive; from then on they are, unless told otherwise.
       ...(hasRecursion && isReadOnly && (isRecursivelyReadOnly ? { ReadOnlyForceRecursive: true } : { ReadOnlyNonRecursive: true })),
-    },
+    } as NonNullable<MountSettings["BindOptions"]>,
   };
 }
 
-const propagations = { None: "rprivate", HostToContainer: "rslave", Bidirectional: "rshared" } as const;
+const propagations = { HostToContainer: "rslave", Bidirectional: "rshared" } as const;
+
+/**
+ * Without a word an engine mounts privately, and a folder that holds its own data, such as `/` or `/var/lib`, as a slave: it
+ * refuses any other for that one, while it asks for the word where a mount is to be read-only throughout.
+ */
+function bindPropagation(propagation: NonNullable<ContainerMount["propagation"]>, isForced: boolean): { Propagation?: MountPropagation } {
+  if (propagation !== "None") return { Propagation: propagations[propagation] };
+  return isForced ? { Propagation: "rprivate" } : {};
+}
