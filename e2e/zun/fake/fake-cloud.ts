@@ -79,7 +79,7 @@ export class FakeCloud implements AsyncDisposable {
     zun.proxyUrl = `ws://127.0.0.1:${cloud.#port}/`;
     const timer = setInterval(() => zun.sync(), syncMs);
     disposables.defer(() => clearInterval(timer));
-    disposables.defer(async () => void (await Promise.all([...zun.containers.values()].map((container) => container.lose()))));
+    disposables.use(zun);
     return cloud;
   }
 

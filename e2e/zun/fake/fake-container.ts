@@ -135,13 +135,13 @@ export class FakeContainer {
     });
   }
 
-  /** It is lost, as with its host. */
+  /** It is lost, as with its host, also while it is being made. */
   async lose(): Promise<void> {
+    this.isGone = true;
     this.#restarts = false;
     this.#process?.signal("SIGKILL");
     await this.#process?.exited;
     this.#process?.remove();
-    this.isGone = true;
   }
 
   /** Prepares a command. */
@@ -182,6 +182,7 @@ export class FakeContainer {
   }
 
   #start(): void {
+    if (this.isGone) return;
     const { command, entrypoint, environment, interactive = false, mounts } = this.body;
     const plan: ProcessPlan = {
       command: [...(entrypoint ?? []), ...(command ?? [])],
@@ -197,7 +198,7 @@ export class FakeContainer {
       const policy = this.body.restart_policy?.Name ?? "no";
       if (this.#restarts && !this.isGone && (policy === "always" || (policy === "on-failure" && exitCode !== 0))) {
         setTimeout(() => {
-          if (this.#restarts && !this.isGone) this.#start();
+          if (this.#restarts) this.#start();
         }, 300).unref();
       }
     });

@@ -71,7 +71,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
 const signals: Readonly<Record<string, NodeJS.Signals>> = { SIGTERM: "SIGTERM", SIGKILL: "SIGKILL" };
 
 /** Zun's API over {@link FakeContainer}: routes, schemas and refusals as zun 18.0.0 has them. */
-export class FakeZun {
+export class FakeZun implements AsyncDisposable {
   readonly containers: Map<string, FakeContainer> = new Map<string, FakeContainer>();
   readonly capsules: Map<string, FakeCapsule> = new Map<string, FakeCapsule>();
   /** URL of the websocket proxy. */
@@ -83,6 +83,12 @@ export class FakeZun {
 
   constructor(reaper: Reaper) {
     this.#reaper = reaper;
+  }
+
+  /** Ends all containers, those of capsules too. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    const losses = [...this.containers.values()].map((container) => container.lose());
+    await Promise.all([...losses, ...[...this.capsules.values()].map((capsule) => this.#removeCapsule(capsule))]);
   }
 
   /** What Zun's periodic sync does: of plain containers the status, of capsules nothing. */
