@@ -1,5 +1,14 @@
 import { instanceOf, isLive, type ContainerRecord } from "./container-life.ts";
-import { afterEnd, afterStart, beginStop, nowRunning, retryMs, warning, type ContainerContext } from "./container-step.ts";
+import {
+  afterEnd,
+  afterStart,
+  beginStop,
+  nowRunning,
+  restartsAfterProbe,
+  retryMs,
+  warning,
+  type ContainerContext,
+} from "./container-step.ts";
 import { withNewConfig, withPod } from "./changed-pod.ts";
 import { hookFailure } from "./hook-failure.ts";
 import { imageFailureEvent } from "./image-failure.ts";
@@ -194,7 +203,8 @@ function probed(record: ContainerRecord, event: Of<"probed">, context: Container
   }
   if (life.kind !== "running") return { state: record, effects: [] };
   if (!event.isSuccess) {
-    const message = `Container ${planned.name} failed ${event.probe} probe, will be restarted`;
+    const what = `ontainer ${planned.name} failed ${event.probe} probe`;
+    const message = planned.role === "sidecar" ? `Init c${what}` : `C${what}${restartsAfterProbe(context) ? ", will be restarted" : ""}`;
     return beginStop(record, stopWish(event.probe, message, context), context);
   }
   if (event.probe === "liveness" || life.isStarted) return { state: record, effects: [] };

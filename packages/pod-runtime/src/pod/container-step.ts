@@ -41,7 +41,7 @@ function whatNext(record: ContainerRecord, termination: Termination, context: Co
     resize: undefined,
     isInitialized: isDone || (planned.role === "sidecar" && record.isInitialized),
   };
-  if (isDone || isEnding || !mayRestart(context, termination.exitCode)) return { state: ended, effects: [] };
+  if (isDone || isEnding || !mayRestart(context, termination.exitCode, why)) return { state: ended, effects: [] };
   if (why === "changed") return { state: { ...ended, life: { kind: "idle" }, crashBackoff: undefined }, effects: [] };
   return backOff(ended, agoOf(termination, now), context);
 }
@@ -70,10 +70,22 @@ export function podName({ pod }: PodPlan): string {
   return `${name}_${namespace}(${uid})`;
 }
 
-function mayRestart({ plan, planned }: ContainerContext, exitCode: number): boolean {
+/**
+ * A container that is ended because it has changed, or because a probe has failed, is begun again however it ends; in the second
+ * case not if it never restarts.
+ * Source: computePodActions in kubernetes v1.36.3 pkg/kubelet/kuberuntime/kuberuntime_manager.go.
+ */
+function mayRestart(context: ContainerContext, exitCode: number, why: StopReason | undefined): boolean {
+  const { plan, planned } = context;
   const { role, container } = planned;
   if (role === "ephemeral" || (role === "init" && exitCode === 0)) return false;
+  if (why === "changed" || ((why === "liveness" || why === "startup") && restartsAfterProbe(context))) return true;
   return shouldRestart(container, plan.pod.spec ?? { containers: [] }, exitCode);
+}
+
+/** Whether a container whose liveness or startup probe fails is begun again in any case. */
+export function restartsAfterProbe({ plan, planned: { container } }: ContainerContext): boolean {
+  return (container.restartPolicy ?? plan.pod.spec?.restartPolicy) !== "Never";
 }
 
 /** The record of a container that runs now; without a postStart hook it counts as running at once. */
@@ -139,7 +151,7 @@ export function beginStop(record: ContainerRecord, wish: StopWish, { planned, no
     deadlineMs: wish.deadlineMs,
   };
   if (planned.container.lifecycle?.preStop && leftMs > 0) {
-    const hook: PodEffect = { kind: "runHook", container: planned.name, id: life.instance.id, hook: "preStop", timeoutMs: leftMs };
+    const hook: PodEffect = { kind: "runHook", container: planned.name, id: life.instance.id, hook: "preStop" };
     return { state: { ...record, life: { kind: "preStop", ...stop } }, effects: [killing, hook] };
   }
   if (wish.hasToWait && leftMs > 0)

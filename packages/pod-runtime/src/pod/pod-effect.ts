@@ -21,14 +21,7 @@ export type PodEffect =
   | { readonly kind: "removeSandbox"; readonly sandboxId: string }
   /** To what the spec says now. */
   | { readonly kind: "resizeContainer"; readonly container: string; readonly id: string }
-  | {
-      readonly kind: "runHook";
-      readonly container: string;
-      readonly id: string;
-      readonly hook: "postStart" | "preStop";
-      /** Absent: as long as the container runs. */
-      readonly timeoutMs?: number | undefined;
-    }
+  | { readonly kind: "runHook"; readonly container: string; readonly id: string; readonly hook: "postStart" | "preStop" }
   /** An event for people, on the pod. */
   | {
       readonly kind: "event";

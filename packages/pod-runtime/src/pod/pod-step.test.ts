@@ -366,6 +366,45 @@ describe("failing", () => {
     expect(rig.status("app").restartCount).toBe(1);
   });
 
+  test.for([
+    ["OnFailure", 1, "Killing: Container app failed startup probe, will be restarted"],
+    ["Never", 0, "Killing: Container app failed startup probe"],
+  ] as const)("begins a container whose probe fails again though it ends well, but with policy %s %i times", ([policy, count, event]) => {
+    const startupProbe = { exec: { command: ["true"] } };
+    const rig = new PodRig(podWith({ restartPolicy: policy, containers: [{ ...init("app"), startupProbe }] }));
+    rig.answerAll();
+
+    rig.send({ kind: "probed", container: "app", id: rig.idOf("app"), probe: "startup", isSuccess: false });
+    rig.exit("app", 0);
+    rig.answerAll();
+
+    expect(rig.status("app").restartCount).toBe(count);
+    expect(rig.events).toContain(event);
+  });
+
+  test.for(["Always", "OnFailure", "Never"])("begins a container whose image has changed again with policy %s", (restartPolicy) => {
+    const rig = new PodRig(podWith({ restartPolicy }));
+    rig.answerAll();
+
+    rig.send({ kind: "updated", pod: podWith({ restartPolicy, containers: [{ name: "app", image: "app:2" }] }) });
+    rig.exit("app", 0);
+    rig.answerAll();
+
+    expect(rig.status("app")).toMatchObject({ restartCount: 1, ready: true });
+  });
+
+  test("lets an init container whose image has changed end with the one it began with", () => {
+    const rig = new PodRig(podWith({ initContainers: [init("one")] }));
+    rig.answerAll();
+
+    rig.send({ kind: "updated", pod: podWith({ initContainers: [{ name: "one", image: "app:2" }] }) });
+
+    expect(rig.open).toEqual([]);
+    rig.exit("one", 0);
+    rig.answerAll();
+    expect([rig.status("one").restartCount, rig.status("app").ready]).toEqual([0, true]);
+  });
+
   test("makes a new sandbox when it is lost, and runs the init containers again", () => {
     const rig = new PodRig(podWith({ initContainers: [init("one")] }));
     rig.answerAll();
@@ -455,11 +494,14 @@ describe("ending", () => {
     rig.answerAll();
 
     rig.send({ kind: "deleted", graceMs: 10_000 });
-    expect(rig.take("runHook")).toMatchObject({ hook: "preStop", timeoutMs: 10_000 });
+    const hook = rig.take("runHook");
     expect(rig.open).toEqual([]);
     rig.pass(10_000);
 
     expect(rig.take("stopContainer").graceMs).toBe(2_000);
+    // It is not taken for a failure, and it may end with its container.
+    rig.send({ ...hook, kind: "hookEnded", error: "it was ended" });
+    expect(rig.events.filter((event) => event.startsWith("FailedPreStopHook"))).toEqual([]);
   });
 
   test("runs no preStop hook without grace", () => {

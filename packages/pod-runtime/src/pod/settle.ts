@@ -95,8 +95,7 @@ class Draft {
     for (const { planned, record } of this.#all()) this.#goOnStopping(planned, record);
     for (const { planned, record } of this.#toStop()) {
       const { ending } = this.#state;
-      const isChanged = record.specHash !== planned.specHash;
-      const why = isChanged ? "definition changed, will be restarted" : "resize requires restart";
+      const why = isChanged({ planned, record }) ? "definition changed, will be restarted" : "resize requires restart";
       const message = ending ? `Stopping container ${planned.name}` : `Container ${planned.name} ${why}`;
       const deadlineMs = ending?.deadlineMs ?? this.#now.monotonicMs + terminationGraceMs(this.#state.plan.pod);
       const hasToWait = ending !== undefined && !this.#isItsTurn(planned);
@@ -129,7 +128,7 @@ class Draft {
     if (this.#state.ending) return all;
     return all.filter(
       ({ planned, record }) =>
-        record.life.kind === "running" && (record.specHash !== planned.specHash || resizeWish(record, planned, this.#now) === "restart"),
+        record.life.kind === "running" && (isChanged({ planned, record }) || resizeWish(record, planned, this.#now) === "restart"),
     );
   }
 
@@ -230,6 +229,11 @@ class Draft {
 interface Entry {
   readonly planned: PlannedContainer;
   readonly record: ContainerRecord;
+}
+
+/** Whether it runs with another spec than it should; an init container may end with the one it began with. */
+function isChanged({ planned, record }: Entry): boolean {
+  return planned.role !== "init" && record.specHash !== planned.specHash;
 }
 
 function isDue(untilMs: number | undefined, nowMs: number): boolean {

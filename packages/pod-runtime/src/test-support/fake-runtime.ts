@@ -1,5 +1,5 @@
 import { once, EventEmitter } from "node:events";
-import type { Clock, ContainerLogs, ContainerStats, ExecResult, NetworkStats } from "@virtual-kubelet/core";
+import type { AttachIO, Clock, ContainerLogs, ContainerStats, ExecResult, NetworkStats } from "@virtual-kubelet/core";
 import { ConflictError, NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
 import { rfc3339 } from "@virtual-kubelet/kube-client";
 import type {
@@ -189,7 +189,7 @@ export class FakeRuntime implements ContainerRuntime {
     return { id: `${image}@sha256:1`, sizeBytes: 1 };
   }
 
-  async exec(id: string): Promise<ExecResult> {
+  async exec(id: string, _command?: readonly string[], _io?: AttachIO, _signal?: AbortSignal): Promise<ExecResult> {
     await this.#call("exec", id);
     return { exitCode: this.execExitCode };
   }

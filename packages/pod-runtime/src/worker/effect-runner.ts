@@ -74,7 +74,13 @@ export class EffectRunner {
   dropUnwanted(state: PodState): void {
     const lifeOf = (name: string): string => state.containers.get(name)?.life.kind ?? "";
     this.#pulls.giveUpUnless((name) => lifeOf(name) === "pulling", new Error("the image is not wanted any more"));
-    this.#hooks.giveUpUnless((name) => ["postStart", "preStop"].includes(lifeOf(name)), new Error("the hook is not waited for any more"));
+    const isHookWanted = (name: string): boolean => {
+      const [hook = "", container = ""] = name.split(" ");
+      const life = lifeOf(container);
+      // A preStop hook that has used up the grace runs on until its container ends, as with a kubelet.
+      return life === hook || (hook === "preStop" && life === "stopping");
+    };
+    this.#hooks.giveUpUnless(isHookWanted, new Error("the hook is not waited for any more"));
   }
 
   async #carryOut(effect: Runnable, state: PodState): Promise<void> {
@@ -204,13 +210,11 @@ export class EffectRunner {
     }
   }
 
-  async #runHook({ container, id, hook, timeoutMs }: EffectOf<"runHook">, state: PodState): Promise<void> {
+  async #runHook({ container, id, hook }: EffectOf<"runHook">, state: PodState): Promise<void> {
     const { runtime, clock, send, podIP, logger } = this.#options;
     const planned = plannedOf(state, container);
     const spec = planned.container.lifecycle?.[hook];
-    using begun = this.#hooks.begin(container);
-    using _timer =
-      timeoutMs === undefined ? undefined : clock.setTimer(timeoutMs, () => begun.giveUp(new Error(`no end within ${timeoutMs} ms`)));
+    using begun = this.#hooks.begin(`${hook} ${container}`);
     try {
       if (spec) await runHook(spec, { runtime, id, container: planned.container, podIP: podIP(state), clock }, begun.signal);
       send({ kind: "hookEnded", container, id, hook });

@@ -93,6 +93,30 @@ test("a deletion that was under way goes on with what is left of its grace", asy
   expect(await second.done).toBeUndefined();
 });
 
+test("a preStop hook that has used up the grace runs on until its container has ended", async () => {
+  const rig = new WorkerRig();
+  const givenUp: string[] = [];
+  rig.runtime.exec = (_id, _command, _io, signal) => {
+    const { promise, reject } = Promise.withResolvers<never>();
+    signal?.addEventListener("abort", () => {
+      givenUp.push(rig.running.length === 0 ? "after its container" : "before its container");
+      reject(signal.reason as Error);
+    });
+    return promise;
+  };
+  const lifecycle = { preStop: { exec: { command: ["wait"] } } };
+  const { worker, done } = rig.start(podWith({ containers: [{ name: "app", image: "app:1", lifecycle }] }));
+  await rig.clock.advance(0);
+
+  worker.send({ kind: "deleted", graceMs: 5_000 });
+  await rig.clock.advance(4_999);
+  expect(givenUp).toEqual([]);
+  await rig.clock.advance(1);
+
+  expect(await done).toBeUndefined();
+  expect(givenUp).toEqual(["after its container"]);
+});
+
 test("an exit while nobody looked is counted once", async () => {
   const rig = new WorkerRig();
   const first = rig.start(podWith({}));
