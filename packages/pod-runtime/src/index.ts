@@ -37,6 +37,14 @@ export type { CollectedImage, ImageCollection, ImageFileSystem } from "./runtime
 export { VolumeManager, type VolumeManagerOptions } from "./volumes/volume-manager.ts";
 export type { HostMounts } from "./volumes/host-mounts.ts";
 export type { MountPoint } from "./volumes/mount-table.ts";
+export { PodCgroups, type PodCgroupsOptions } from "./cgroup/pod-cgroups.ts";
+export { CgroupNames, defaultCgroupPrefix, type CgroupDriver, type CgroupName } from "./cgroup/cgroup-names.ts";
+export type { RemoveFolder } from "./cgroup/cgroup-folders.ts";
+export type { Systemctl } from "./cgroup/systemd-slices.ts";
+export type { ToolResult } from "./volumes/run-tool.ts";
+export { qosClass, type QosClass } from "./pod/qos-class.ts";
+export type { WholeChange, WholePod } from "./pod/whole-pod.ts";
+export type { PodCgroupKeeper } from "./worker/pod-cgroup-keeper.ts";
 export { GarbageCollector, type GarbageCollectorOptions } from "./gc/garbage-collector.ts";
 export { ImageCollector, type ImageCollectorOptions, type ImagePolicy } from "./gc/image-collector.ts";
 export { execCapture, type CapturedExec } from "./runtime/exec-capture.ts";

@@ -28,11 +28,13 @@ class FakeFolders {
 function rigOf(known: ReadonlySet<string> | undefined, folders = new FakeFolders("known", "running", "gone")) {
   const clock = new FakeClock();
   const runtime = new FakeRuntime(clock);
-  const rig = { clock, runtime, folders, known };
+  const cgroups = new FakeFolders("known", "running", "gone");
+  const rig = { clock, runtime, folders, cgroups, known };
   const collector = new GarbageCollector({
     runtime,
     labels: ownerLabels(owner),
     volumes: folders,
+    cgroups,
     clock,
     logger: silentLogger,
     isListed: () => rig.known !== undefined,
@@ -46,12 +48,13 @@ async function run(runtime: FakeRuntime, uid: string, by = owner): Promise<void>
   await runtime.createSandbox({ labels: podLabels({ namespace: "default", name: uid, uid }, by, 0), hostname: uid, hosts: [], pod });
 }
 
-test("folders go that neither the API server nor the runtime knows", async () => {
-  const { collector, runtime, folders } = rigOf(new Set(["known"]));
+test("folders and cgroups go that neither the API server nor the runtime knows", async () => {
+  const { collector, runtime, folders, cgroups } = rigOf(new Set(["known"]));
   await run(runtime, "running");
 
   expect(await collector.sweepFolders(never)).toEqual(["gone"]);
   expect([...folders.uids]).toEqual(["known", "running"]);
+  expect([...cgroups.uids]).toEqual(["known", "running"]);
 });
 
 test("folders stay of pods that run for another node, which was given the same root", async () => {

@@ -1,6 +1,7 @@
 import type { Clock, Logger } from "@virtual-kubelet/core";
 import type { ContainerRuntime } from "../runtime/container-runtime.ts";
 import { labelNames } from "../runtime/labels.ts";
+import type { PodCgroups } from "../cgroup/pod-cgroups.ts";
 import type { VolumeManager } from "../volumes/volume-manager.ts";
 import { ImageCollector, type ImagePolicy } from "./image-collector.ts";
 
@@ -14,6 +15,8 @@ export interface GarbageCollectorOptions {
   /** Labels of all that is the node's. */
   readonly labels: Readonly<Record<string, string>>;
   readonly volumes: Pick<VolumeManager, "sweep">;
+  /** Where pods have cgroups of their own. */
+  readonly cgroups?: Pick<PodCgroups, "sweep"> | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Whether the API server's pods have been listed, as they have been when `getPods` is called; before, nothing is removed. */
@@ -25,7 +28,7 @@ export interface GarbageCollectorOptions {
 }
 
 /**
- * Removes what pods have left that are gone: their folders, where neither the API server nor the runtime knows them, and by
+ * Removes what pods have left that are gone: their folders and cgroups, where neither the API server nor the runtime knows them, and by
  * request images. What it cannot ask about stays.
  */
 export class GarbageCollector {
@@ -50,7 +53,7 @@ export class GarbageCollector {
 
   /** Looks for folders once. @returns UIDs of the pods whose folders were removed */
   async sweepFolders(signal: AbortSignal): Promise<readonly string[]> {
-    const { runtime, labels, volumes, isListed, isKnown, logger } = this.#options;
+    const { runtime, labels, volumes, cgroups, isListed, isKnown, logger } = this.#options;
     if (!isListed()) return [];
     const { sandboxes, containers } = await runtime.list(labels, signal);
     const held = new Set([...sandboxes, ...containers].map((object) => object.labels[labelNames.podUid]));
@@ -59,6 +62,8 @@ export class GarbageCollector {
       held.has(uid) || isKnown(uid) || (await this.#isAnothers(uid, signal)) || isKnown(uid);
     const removed = await volumes.sweep(isNeeded, signal);
     if (removed.length > 0) logger.info({ uids: removed }, "folders of pods that are gone were removed");
+    const freed = (await cgroups?.sweep(isNeeded, signal)) ?? [];
+    if (freed.length > 0) logger.info({ uids: freed }, "cgroups of pods that are gone were removed");
     return removed;
   }
 

@@ -20,6 +20,7 @@ import type { PodEnding, PodState } from "./pod-state.ts";
 import { resizeEnded } from "./resize.ts";
 import { kubeletBackoff } from "./restart-backoff.ts";
 import { sandboxStep } from "./sandbox-step.ts";
+import { wholeStepEnded } from "./whole-pod.ts";
 
 /** An event of one kind. */
 type Of<Kind extends PodEvent["kind"]> = Extract<PodEvent, { readonly kind: Kind }>;
@@ -42,6 +43,13 @@ export function applyEvent(state: PodState, event: PodEvent, now: Instant): Step
       const { reason, message } = event;
       const ending = sooner(state.ending, { why: "failed", deadlineMs: now.monotonicMs + event.graceMs, reason, message });
       return unchanged({ ...state, ending });
+    }
+    case "podGrown":
+    case "podFitted":
+    case "podFitFailed": {
+      if (!("sandboxId" in state.stage) || state.stage.sandboxId !== event.sandboxId) return unchanged(state);
+      const { state: whole, effects } = wholeStepEnded(state.whole, event, now);
+      return { state: { ...state, whole }, effects };
     }
     case "sandboxCreated":
     case "sandboxFailed":
@@ -100,7 +108,7 @@ function containerStep(record: ContainerRecord, event: ContainerEvent, context: 
 function imageReady(record: ContainerRecord, event: Of<"imageReady">, { planned, stage }: StagedContext): Step<ContainerRecord> {
   if (record.life.kind !== "pulling" || event.specHash !== planned.specHash || stage.kind !== "up") return { state: record, effects: [] };
   const attempt = record.attempt + 1;
-  const { specHash, name, container } = planned;
+  const { specHash, name, container, effective } = planned;
   const { resources } = container;
   return {
     state: {
@@ -112,6 +120,7 @@ function imageReady(record: ContainerRecord, event: Of<"imageReady">, { planned,
       image: event.image,
       volumeImages: event.volumeImages,
       resources,
+      effective,
       resize: undefined,
       pullBackoff: undefined,
     },

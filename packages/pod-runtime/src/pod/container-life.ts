@@ -75,7 +75,7 @@ export interface BackoffRecord {
 
 /** A change of a running container's resources. */
 export interface PendingResize {
-  readonly target: Resources;
+  readonly target: { readonly own: Resources; readonly effective: Resources };
   /** When it has failed: when it is tried again; monotonic. */
   readonly retryAtMs?: number | undefined;
   readonly message?: string | undefined;
@@ -100,12 +100,14 @@ export interface ContainerRecord {
   readonly isInitialized: boolean;
   /** The image as the runtime names it, and by content. */
   readonly image?: { readonly name: string; readonly id: string } | undefined;
-  /** Whom the newest attempt runs as, where the runtime tells. */
-  readonly user?: RuntimeContainer["user"];
   /** The images of its volumes that are some, by content, by the volumes' names; of the newest attempt. */
   readonly volumeImages?: ReadonlyMap<string, string> | undefined;
-  /** What the newest attempt runs with. */
+  /** Whom the newest attempt runs as, where the runtime tells. */
+  readonly user?: RuntimeContainer["user"];
+  /** What the newest attempt runs with of its own. */
   readonly resources?: Resources | undefined;
+  /** The same, with the pod's limits where it has none. */
+  readonly effective?: Resources | undefined;
   /** A change of {@link resources} that is under way, or has failed and is tried again. */
   readonly resize?: PendingResize | undefined;
   /** What held up the newest try; it goes on being shown until a start has come through. */

@@ -19,6 +19,10 @@ export type PodEffect =
   | { readonly kind: "removeContainer"; readonly id: string }
   /** A sandbox of before, with all that is in it. Not answered. */
   | { readonly kind: "removeSandbox"; readonly sandboxId: string }
+  /** Raises the pod's cgroup to what the spec says now, before its containers grow. */
+  | { readonly kind: "growPod"; readonly sandboxId: string }
+  /** Brings the pod's cgroup to what the spec says now, after its containers have shrunk. */
+  | { readonly kind: "fitPod"; readonly sandboxId: string }
   /** To what the spec says now. */
   | { readonly kind: "resizeContainer"; readonly container: string; readonly id: string }
   | { readonly kind: "runHook"; readonly container: string; readonly id: string; readonly hook: "postStart" | "preStop" }

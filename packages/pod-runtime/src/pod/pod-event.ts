@@ -31,6 +31,9 @@ export type PodEvent =
   /** The sandbox stopped or vanished, on our wish or not. What ran in it does not any more. */
   | { readonly kind: "sandboxStopped"; readonly sandboxId: string }
   | { readonly kind: "sandboxStopFailed"; readonly sandboxId: string }
+  /** The pod's cgroup, if it has one, has at least what the spec says, or just that. */
+  | { readonly kind: "podGrown" | "podFitted"; readonly sandboxId: string }
+  | { readonly kind: "podFitFailed"; readonly sandboxId: string; readonly message: string }
   | { readonly kind: "removed" }
   | { readonly kind: "removeFailed" }
   | {

@@ -1,5 +1,7 @@
 import { isSidecar, type Container, type DeepReadonly, type Pod } from "@virtual-kubelet/core";
+import { withPodLimits, type Resources } from "./resources.ts";
 import { specHash } from "./spec-hash.ts";
+import { wholeResources } from "./whole-resources.ts";
 
 /** Which list of the spec a container is from, and how it lives: a sidecar is an init container that goes on running. */
 export type ContainerRole = "init" | "sidecar" | "main" | "ephemeral";
@@ -11,11 +13,15 @@ export interface PlannedContainer {
   readonly container: DeepReadonly<Container>;
   /** Changes when the container has to be started anew. */
   readonly specHash: string;
+  /** What it runs with: its own, and the pod's limits where it has none. */
+  readonly effective: Resources;
 }
 
 /** A pod's containers, in the order they start. Ephemeral ones come last, and wait for nobody. */
 export interface PodPlan {
   readonly pod: DeepReadonly<Pod>;
+  /** What it needs and may use as a whole. */
+  readonly whole: Resources;
   readonly containers: readonly PlannedContainer[];
 }
 
@@ -28,9 +34,11 @@ export function planPod(pod: DeepReadonly<Pod>): PodPlan {
       role: role ?? (isSidecar(container) ? "sidecar" : "init"),
       container,
       specHash: specHash(container),
+      effective: withPodLimits(container.resources, spec?.resources?.limits),
     }));
   return {
     pod,
+    whole: wholeResources(pod),
     containers: [
       ...plan(undefined, spec?.initContainers),
       ...plan("main", spec?.containers),

@@ -12,6 +12,8 @@ import { rfc3339 } from "@virtual-kubelet/kube-client";
 import { instanceOf, isLive, isUp, newContainer, troubleOf, type ContainerRecord, type Termination } from "./container-life.ts";
 import type { ContainerRole, PlannedContainer } from "./pod-plan.ts";
 import type { PodState } from "./pod-state.ts";
+import { isShown } from "./whole-pod.ts";
+import { allocatedResources } from "./whole-resources.ts";
 
 /**
  * What a provider reports of the pod. A phase is final only when nothing of the pod runs any more.
@@ -39,6 +41,7 @@ export function podReport(state: PodState, scheme: string): ProviderPodStatus {
     initContainerStatuses,
     containerStatuses,
     ephemeralContainerStatuses: list("ephemeral"),
+    ...(plan.pod.spec?.resources && { resources: state.whole.resources, allocatedResources: allocatedResources(plan.pod) }),
   };
 }
 
@@ -50,8 +53,12 @@ function phaseOf(computed: PodPhase, { plan, containers }: PodState, isIdle: boo
 }
 
 /** What core cannot tell from the containers. */
-function conditions({ stage, containers }: PodState): PodCondition[] {
-  const resizes = [...containers.values()].flatMap(({ resize }) => resize ?? []);
+function conditions({ stage, containers, whole, ending }: PodState): PodCondition[] {
+  const ofPod = !ending && isShown(whole) ? [whole.change ?? {}] : [];
+  const resizes: { readonly message?: string | undefined }[] = [
+    ...[...containers.values()].flatMap(({ resize }) => resize ?? []),
+    ...ofPod,
+  ];
   const failed = resizes.find(({ message }) => message !== undefined);
   return [
     { type: "PodReadyToStartContainers", status: stage.kind === "up" ? "True" : "False" },

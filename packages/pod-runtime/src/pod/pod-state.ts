@@ -1,5 +1,6 @@
 import type { ContainerRecord } from "./container-life.ts";
 import type { PodPlan } from "./pod-plan.ts";
+import type { WholePod } from "./whole-pod.ts";
 
 /** The pod's place in the runtime. `untilMs` is monotonic. */
 export type PodStage =
@@ -46,6 +47,8 @@ export interface PodState {
   readonly deadSandboxes: readonly string[];
   /** By name; every container of the plan has one. */
   readonly containers: ReadonlyMap<string, ContainerRecord>;
+  /** Its resources as a whole. */
+  readonly whole: WholePod;
   readonly ending?: PodEnding | undefined;
   /** Whether it was deleted, whatever ended it first. */
   readonly isDeleted: boolean;

@@ -66,6 +66,9 @@ function fail(rig: PodRig, effect: PodEffect): void {
       return rig.send({ kind: "sandboxStopFailed", sandboxId: effect.sandboxId });
     case "removeAll":
       return rig.send({ kind: "removeFailed" });
+    case "growPod":
+    case "fitPod":
+      return rig.send({ ...effect, kind: "podFitFailed", message: "no" });
     case "ensureImage":
       return rig.send({ ...effect, kind: "imageFailed", reason: "ErrImagePull", message: "no" });
     case "startContainer":

@@ -6,6 +6,7 @@ import type { PodEvent } from "./pod-event.ts";
 import type { PodPlan } from "./pod-plan.ts";
 import type { PodState } from "./pod-state.ts";
 import { settle } from "./settle.ts";
+import { settledWhole } from "./whole-pod.ts";
 
 /** A pod the runtime holds nothing of. The first event, a tick too, sets it going. */
 export function newPod(plan: PodPlan, now: Instant): PodState {
@@ -15,6 +16,7 @@ export function newPod(plan: PodPlan, now: Instant): PodState {
     sandboxAttempt: -1,
     deadSandboxes: [],
     containers: new Map(plan.containers.map(({ name }) => [name, newContainer])),
+    whole: settledWhole(plan),
     isDeleted: false,
     activeSinceMs: now.monotonicMs,
   };

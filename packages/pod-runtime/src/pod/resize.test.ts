@@ -15,17 +15,24 @@ function conditionsOf(rig: PodRig): readonly (string | undefined)[] {
   return (rig.report.conditions ?? []).filter(({ type }) => type === "PodResizeInProgress").map(({ reason }) => reason);
 }
 
+/** The pod's cgroup has grown. */
+function grown(rig: PodRig): void {
+  rig.answer(rig.take("growPod"));
+}
+
 test("resources are changed in place, and shown as changed once they are", () => {
   const rig = runningRig(withCpu("1"));
   expect(rig.status("app")).toMatchObject({ resources: { limits: { cpu: "1" } }, allocatedResources: { cpu: "1" } });
 
   rig.send({ kind: "updated", pod: withCpu("2") });
+  grown(rig);
   expect(rig.open).toEqual(["resizeContainer app"]);
   expect(rig.status("app")).toMatchObject({ resources: { limits: { cpu: "1" } }, allocatedResources: { cpu: "2" } });
   expect(conditionsOf(rig)).toEqual([undefined]);
 
   const { container, id } = rig.take("resizeContainer");
   rig.send({ kind: "resized", container, id });
+  rig.answer(rig.take("fitPod"));
   expect(rig.status("app")).toMatchObject({ resources: { limits: { cpu: "2" } }, restartCount: 0, containerID: `fake://${id}` });
   expect([conditionsOf(rig), rig.open, rig.events.slice(-2)]).toEqual([
     [],
@@ -56,6 +63,7 @@ test("a container whose policy asks for it is started anew", () => {
 test("what the runtime cannot do in place is done by a restart", () => {
   const rig = runningRig(withCpu("1"));
   rig.send({ kind: "updated", pod: withCpu("2") });
+  grown(rig);
 
   const { container, id } = rig.take("resizeContainer");
   rig.send({ kind: "resizeFailed", container, id, message: "not here", isRestartNeeded: true });
@@ -67,6 +75,7 @@ test("what the runtime cannot do in place is done by a restart", () => {
 test("a change that fails is told, tried again, and given up when it is taken back", () => {
   const rig = runningRig(withCpu("1"));
   rig.send({ kind: "updated", pod: withCpu("2") });
+  grown(rig);
   const { container, id } = rig.take("resizeContainer");
   rig.send({ kind: "resizeFailed", container, id, message: "too much", isRestartNeeded: false });
   expect([conditionsOf(rig), rig.open]).toEqual([["Error"], []]);
@@ -76,6 +85,7 @@ test("a change that fails is told, tried again, and given up when it is taken ba
   rig.send({ kind: "resizeFailed", container, id, message: "too much", isRestartNeeded: false });
   rig.asked = [];
   rig.send({ kind: "updated", pod: withCpu("1") });
+  rig.answerAll();
   rig.pass(60_000);
 
   expect([conditionsOf(rig), rig.open, rig.status("app").restartCount]).toEqual([[], [], 0]);

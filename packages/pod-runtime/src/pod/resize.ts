@@ -10,9 +10,10 @@ import { changedResources, needsRestart } from "./resources.ts";
 export type ResizeWish = "nothing" | "resize" | "restart";
 
 /** Compares what a container runs with to its spec; while the runtime is at it, or has to be given time, nothing is to be done. */
-export function resizeWish({ life, resources, resize }: ContainerRecord, { container }: PlannedContainer, now: Instant): ResizeWish {
+export function resizeWish({ life, effective, resize }: ContainerRecord, planned: PlannedContainer, now: Instant): ResizeWish {
   if (life.kind !== "running") return "nothing";
-  const changed = changedResources(resources, container.resources);
+  const { container } = planned;
+  const changed = changedResources(effective, planned.effective);
   if (changed.length === 0) return "nothing";
   if (needsRestart(container, changed) || resize?.isRestartNeeded) return "restart";
   return resize === undefined || (resize.retryAtMs !== undefined && resize.retryAtMs <= now.monotonicMs) ? "resize" : "nothing";
@@ -22,7 +23,7 @@ export function resizeWish({ life, resources, resize }: ContainerRecord, { conta
 export function beginResize(record: ContainerRecord, planned: PlannedContainer): Step<ContainerRecord> {
   const { life } = record;
   if (life.kind !== "running") return { state: record, effects: [] };
-  const target = planned.container.resources ?? {};
+  const target = { own: planned.container.resources ?? {}, effective: planned.effective };
   const effects: PodEffect[] = [{ kind: "resizeContainer", container: planned.name, id: life.instance.id }];
   if (!record.resize) effects.push(told(planned, "ResizeStarted", `Resize of container ${planned.name} started`));
   return { state: { ...record, resize: { target } }, effects };
@@ -38,7 +39,8 @@ export function resizeEnded(
   if (!resize) return { state: record, effects: [] };
   if (event.kind === "resized") {
     const effects = [told(planned, "ResizeCompleted", `Resize of container ${planned.name} completed`)];
-    return { state: { ...record, resources: resize.target, resize: undefined }, effects };
+    const { own: resources, effective } = resize.target;
+    return { state: { ...record, resources, effective, resize: undefined }, effects };
   }
   const { message, isRestartNeeded } = event;
   return {

@@ -3,6 +3,18 @@ import { parseQuantity, type Container, type DeepReadonly } from "@virtual-kubel
 /** What a container asks for and may use. */
 export type Resources = DeepReadonly<NonNullable<Container["resources"]>>;
 
+/**
+ * What a container runs with, whose pod has limits as a whole: they are its own where it has none.
+ * Source: GetLimits in kubernetes v1.36.3 pkg/kubelet/util.
+ */
+export function withPodLimits(own: Resources | undefined, ofPod: Resources["limits"]): Resources {
+  const missing = (["cpu", "memory"] as const).flatMap((name) => {
+    const limit = ofPod?.[name];
+    return limit === undefined || !isNone(own?.limits?.[name]) || isNone(limit) ? [] : [[name, limit] as const];
+  });
+  return missing.length === 0 ? (own ?? {}) : { ...own, limits: { ...own?.limits, ...Object.fromEntries(missing) } };
+}
+
 /** Names of the resources that differ between two specs, in whatever way they are written. */
 export function changedResources(before: Resources | undefined, after: Resources | undefined): readonly string[] {
   const names = new Set([before, after].flatMap((held) => [...Object.keys(held?.limits ?? {}), ...Object.keys(held?.requests ?? {})]));
@@ -16,12 +28,20 @@ export function needsRestart({ resizePolicy = [] }: DeepReadonly<Container>, cha
   return resizePolicy.some(({ resourceName, restartPolicy }) => restartPolicy === "RestartContainer" && changed.includes(resourceName));
 }
 
+function isNone(text: string | undefined): boolean {
+  return text === undefined || tryNano(text) === 0n;
+}
+
+function tryNano(text: string): bigint | undefined {
+  try {
+    return parseQuantity(text).nano;
+  } catch {
+    return undefined;
+  }
+}
+
 function amount(held: Resources | undefined, list: "limits" | "requests", name: string): string {
   const text = held?.[list]?.[name];
   if (text === undefined) return "";
-  try {
-    return String(parseQuantity(text).nano);
-  } catch {
-    return text;
-  }
+  return String(tryNano(text) ?? text);
 }

@@ -5,6 +5,7 @@ import type { PodEffect, Step } from "./pod-effect.ts";
 import { beginResize, resizeWish } from "./resize.ts";
 import { terminationGraceMs, type PlannedContainer } from "./pod-plan.ts";
 import type { PodEnding, PodState } from "./pod-state.ts";
+import { hasItsResources, settledWhole, wholeStep } from "./whole-pod.ts";
 
 /** How long a failed pull is shown as such, before it is shown as waiting for the next. */
 export const pullErrorShownMs = 2_000;
@@ -14,6 +15,7 @@ export function settle(state: PodState, now: Instant): Step<PodState> {
   const draft = new Draft(state, now);
   draft.endIfDue();
   draft.endWaits();
+  draft.resizePod();
   draft.resizeContainers();
   draft.stopContainers();
   draft.moveStage();
@@ -80,9 +82,23 @@ class Draft {
     }
   }
 
+  /** The pod as a whole grows before its containers, and shrinks after them. */
+  resizePod(): void {
+    const { stage, ending, plan, whole } = this.#state;
+    if (ending || stage.kind !== "up") return;
+    const next = wholeStep(whole, {
+      target: plan.whole,
+      sandboxId: stage.sandboxId,
+      areContainersDone: () => this.#all().every(({ planned, record }) => hasItsResources(record, planned)),
+      now: this.#now,
+    });
+    this.#state = { ...this.#state, whole: next.whole };
+    if (next.effect) this.#effects.push(next.effect);
+  }
+
   /** Changes resources in place where the container lets it. */
   resizeContainers(): void {
-    if (this.#state.ending) return;
+    if (this.#state.ending || this.#state.whole.change?.step === "growing") return;
     for (const { planned, record } of this.#all()) {
       if (record.specHash !== planned.specHash || resizeWish(record, planned, this.#now) !== "resize") continue;
       const resize = beginResize(record, planned);
@@ -163,7 +179,8 @@ class Draft {
 
   #createSandbox(failures: number): void {
     const attempt = this.#state.sandboxAttempt + 1;
-    this.#state = { ...this.#state, sandboxAttempt: attempt, stage: { kind: "creatingSandbox", attempt, failures } };
+    const whole = settledWhole(this.#state.plan);
+    this.#state = { ...this.#state, whole, sandboxAttempt: attempt, stage: { kind: "creatingSandbox", attempt, failures } };
     this.#effects.push({ kind: "createSandbox", attempt });
   }
 
@@ -249,7 +266,7 @@ function activeDeadlineMs({ plan, activeSinceMs }: PodState): number | undefined
 /** When the pod is to be given a tick, without anything else happening; monotonic. */
 export function nextDueMs(state: PodState): number | undefined {
   const due: (number | undefined)[] = [];
-  if (!state.ending) due.push(activeDeadlineMs(state));
+  if (!state.ending) due.push(activeDeadlineMs(state), state.whole.change?.retryAtMs);
   if ("untilMs" in state.stage) due.push(state.stage.untilMs);
   for (const { life, resize } of state.containers.values()) {
     if (life.kind === "waiting") due.push(life.untilMs, life.reason === "ErrImagePull" ? life.sinceMs + pullErrorShownMs : undefined);

@@ -1,4 +1,5 @@
 import { isSidecar, parseQuantity, podRequests, wholeUnits, type Container, type DeepReadonly, type Pod } from "@virtual-kubelet/core";
+import { qosClass } from "../pod/qos-class.ts";
 
 const guaranteedScore = -997;
 const bestEffortScore = 1000;
@@ -6,18 +7,18 @@ const bestEffortScore = 1000;
 const criticalPriority = 2_000_000_000;
 
 /**
- * How soon the kernel ends a container when memory is short: -997 is last, 1000 first. It follows from the pod's QoS class,
- * which the API server has written into its status.
+ * How soon the kernel ends a container when memory is short: -997 is last, 1000 first. It follows from the pod's QoS class.
  * Source: GetContainerOOMScoreAdjust in kubernetes v1.36.3 pkg/kubelet/qos/policy.go.
  *
  * @param memoryBytes - the node's
  * @throws InvalidInputError for a quantity that is none
  */
 export function oomScoreAdjustment(pod: DeepReadonly<Pod>, container: DeepReadonly<Container>, memoryBytes: number): number {
-  const { spec, status } = pod;
+  const { spec } = pod;
   if (spec?.priorityClassName === "system-node-critical" && (spec.priority ?? 0) >= criticalPriority) return guaranteedScore;
-  if (status?.qosClass === "Guaranteed") return guaranteedScore;
-  if (status?.qosClass === "BestEffort") return bestEffortScore;
+  const quality = qosClass(pod);
+  if (quality === "Guaranteed") return guaranteedScore;
+  if (quality === "BestEffort") return bestEffortScore;
 
   const share = unusedShare(pod);
   const score = (requestBytes: bigint): number => 1000 - Number((1000n * (requestBytes + share)) / BigInt(Math.max(1, memoryBytes)));

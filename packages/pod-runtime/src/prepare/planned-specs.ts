@@ -9,7 +9,9 @@ import {
   type ResolvedPod,
 } from "@virtual-kubelet/core";
 import { InvalidInputError } from "@virtual-kubelet/errdefs";
+import type { CgroupNames } from "../cgroup/cgroup-names.ts";
 import { planPod, type ContainerRole, type PlannedContainer } from "../pod/pod-plan.ts";
+import { qosClass } from "../pod/qos-class.ts";
 import { containerLabels, originLabels, podLabels } from "../runtime/labels.ts";
 import type { ContainerMount, ContainerSpec, SandboxSpec } from "../runtime/runtime-spec.ts";
 import { PodDirectory } from "../volumes/pod-directory.ts";
@@ -32,6 +34,8 @@ export interface PlanSpecsOptions {
   readonly settings: Pick<PodPreparationSettings, "clusterDNS" | "cpuQuota">;
   /** The node's memory. */
   readonly memoryBytes: number;
+  /** Names of pods' cgroups; absent: they have none of their own. */
+  readonly cgroups?: CgroupNames | undefined;
 }
 
 /** What a pod comes to at a runtime. */
@@ -52,7 +56,7 @@ export const plannedNodeDns = "[DNS of the node]";
  * @throws as the preparation of a pod does: what `resolved` throws; InvalidInputError, UnsupportedError
  */
 export async function planSpecs(pod: DeepReadonly<Pod>, options: PlanSpecsOptions, signal: AbortSignal): Promise<PlannedSpecs> {
-  const { owner, clusterDomain, settings } = options;
+  const { owner, clusterDomain, settings, cgroups } = options;
   const { clusterDNS = [] } = settings;
   const nodeDns = { servers: [plannedNodeDns], searches: [], options: [] };
   const sandbox: SandboxSpec = {
@@ -60,6 +64,7 @@ export async function planSpecs(pod: DeepReadonly<Pod>, options: PlanSpecsOption
     hostname: pod.spec?.hostNetwork ? "" : podHostname(pod, clusterDomain).kernelHostname,
     dns: podDns(pod, { nodeDns, clusterDNS, clusterDomain }).dns,
     hosts: (pod.spec?.hostAliases ?? []).map(({ ip, hostnames = [] }) => ({ ip, hostnames })),
+    ...(cgroups && { cgroupParent: cgroups.pod(podRef(pod).uid, qosClass(pod)).parent }),
     pod,
   };
   const containers = [];

@@ -19,6 +19,7 @@ import { writtenMessage } from "../worker/container-end.ts";
 import type { PodStorage } from "../worker/pod-storage.ts";
 import { podFromLabels } from "../worker/pod-from-labels.ts";
 import { PodWorker } from "../worker/pod-worker.ts";
+import type { PodCgroupKeeper } from "../worker/pod-cgroup-keeper.ts";
 import type { PodPreparation } from "../worker/preparation.ts";
 
 /** How long after a failure a pod that was taken over tries again to keep its volumes up to date, in milliseconds. */
@@ -40,6 +41,7 @@ export interface HeldPodsOptions {
   readonly runtime: ContainerRuntime;
   readonly preparation: PodPreparation;
   readonly storage?: PodStorage | undefined;
+  readonly cgroups?: PodCgroupKeeper | undefined;
   /** A pod has another status. */
   onReport(ref: PodRef, status: ProviderPodStatus): void;
   /** The runtime holds nothing of a pod any more. */
@@ -143,7 +145,7 @@ export class HeldPods implements AsyncDisposable {
   }
 
   async #take(pod: DeepReadonly<Pod>, found: RuntimePod | undefined): Promise<HeldPod> {
-    const { host, runtime, preparation, storage, onReport } = this.#options;
+    const { host, runtime, preparation, storage, cgroups, onReport } = this.#options;
     const ref = podRef(pod);
     const messages = found ? await this.#readMessages(pod, found) : undefined;
     this.#end.signal.throwIfAborted();
@@ -158,6 +160,7 @@ export class HeldPods implements AsyncDisposable {
       runtime,
       prepare: preparation,
       storage,
+      cgroups,
       hostIP: host.nodeAddress,
       clock: host.clock,
       logger: host.logger.child({ pod: `${ref.namespace}/${ref.name}`, uid: ref.uid }),

@@ -1,5 +1,6 @@
 import type { DeepReadonly, NodeStats, Pod, ProviderHost } from "@virtual-kubelet/core";
 import type { ContainerRuntime } from "../runtime/container-runtime.ts";
+import type { PodCgroupKeeper } from "../worker/pod-cgroup-keeper.ts";
 import type { PodStorage } from "../worker/pod-storage.ts";
 import type { PodPreparation } from "../worker/preparation.ts";
 
@@ -43,6 +44,8 @@ export interface PodRuntimeProviderOptions {
   readonly checkPod?: ((pod: DeepReadonly<Pod>) => void) | undefined;
   /** Default: pods have nothing on the disk, and write no termination messages. */
   readonly storage?: PodStorage | undefined;
+  /** A cgroup for each pod, as `PodCgroups` makes them. Default: pods have none, and no limits as a whole. */
+  readonly cgroups?: PodCgroupKeeper | undefined;
   /** What the node as a whole uses, as `hostNodeStats` measures it on this machine. Default: the pods' sum. */
   readonly nodeStats?: ((signal: AbortSignal) => Promise<NodeStats>) | undefined;
   readonly settings?: PodRuntimeSettings | undefined;

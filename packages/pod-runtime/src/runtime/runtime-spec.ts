@@ -22,6 +22,11 @@ export interface SandboxSpec {
   /** Absent: the runtime's own. */
   readonly dns?: DnsSettings | undefined;
   readonly hosts: readonly HostAlias[];
+  /**
+   * The cgroup that the sandbox and all its containers are put in: a path, or the name of a slice with the systemd driver. Absent:
+   * the runtime's own. Source: `LinuxPodSandboxConfig.cgroup_parent` of cri-api v0.36.3.
+   */
+  readonly cgroupParent?: string | undefined;
   /** The pod, for what only the sandbox takes: host namespaces, host ports, sysctls, runtime class. */
   readonly pod: DeepReadonly<Pod>;
 }

@@ -83,10 +83,16 @@ export class PodRig {
         return this.send({ kind: "sandboxStopped", sandboxId: effect.sandboxId });
       case "removeAll":
         return this.send({ kind: "removed" });
+      case "growPod":
+        return this.send({ ...effect, kind: "podGrown" });
+      case "fitPod":
+        return this.send({ ...effect, kind: "podFitted" });
       case "ensureImage":
         return this.send({ ...effect, kind: "imageReady", image: { name: "app:1", id: "app@sha256:1" } });
       case "startContainer":
         return this.send({ ...effect, kind: "started", id: `c${++this.#ids}`, startedAtMs: this.now.wallMs });
+      case "resizeContainer":
+        return this.send({ ...effect, kind: "resized" });
       case "stopContainer":
         return this.exit(effect.container, 143, effect.id);
       case "runHook":

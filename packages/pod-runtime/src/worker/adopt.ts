@@ -5,6 +5,7 @@ import type { Instant } from "../pod/instant.ts";
 import { planPod, type PlannedContainer, type PodPlan } from "../pod/pod-plan.ts";
 import type { PodEnding, PodState } from "../pod/pod-state.ts";
 import { newPod } from "../pod/pod-step.ts";
+import { withPodLimits, type Resources } from "../pod/resources.ts";
 import { lostTermination, toTermination } from "../pod/termination.ts";
 import type { RuntimeContainer, RuntimeExit, RuntimeInventory, RuntimeSandbox } from "../runtime/container-runtime.ts";
 import { readOrigin, tryAttempt, tryContainerIdentity, type ContainerIdentity } from "../runtime/labels.ts";
@@ -48,6 +49,7 @@ export function adoptPod(pod: DeepReadonly<Pod>, { inventory, messages = new Map
     sandboxAttempt: Math.max(-1, ...inventory.sandboxes.map(({ labels }) => tryAttempt(labels) ?? -1)),
     deadSandboxes: sandbox ? [] : sandboxIds(inventory),
     containers: new Map(containers),
+    whole: { resources: heardWhole(pod) ?? plan.whole, isSure: false },
     ending,
     isDeleted: pod.metadata?.deletionTimestamp !== undefined,
     activeSinceMs: monotonicOf(pod.status?.startTime, now) ?? now.monotonicMs,
@@ -104,8 +106,9 @@ function adoptFound(
   { identity, container, before }: Found,
   context: AdoptContext & { readonly stored: DeepReadonly<ContainerStatus> | undefined },
 ): ContainerRecord {
-  const { sandbox, now, stored } = context;
+  const { plan, sandbox, now, stored } = context;
   const { id, state } = container;
+  const resources = knownResources(container, stored);
   const termination = (exit: RuntimeExit): Termination => {
     const heard = stored?.state?.terminated;
     const isSame = heard?.containerID?.endsWith(`://${id}`) ?? false;
@@ -118,7 +121,8 @@ function adoptFound(
     specHash: identity.specHash,
     image: { name: readOrigin(container.labels).image || container.image, id: container.imageId },
     user: container.user,
-    resources: knownResources(container, stored),
+    resources,
+    effective: withPodLimits(resources, (heardWhole(plan.pod) ?? plan.pod.spec?.resources)?.limits),
     lastTermination: before && endOf(before, stored),
   };
   const isHere = sandbox !== undefined && container.sandboxId === sandbox.id;
@@ -147,6 +151,11 @@ function endOf({ container: { id, state } }: Found, stored: DeepReadonly<Contain
 function knownResources({ id, labels }: RuntimeContainer, stored: DeepReadonly<ContainerStatus> | undefined): ContainerRecord["resources"] {
   const isSame = stored?.containerID?.endsWith(`://${id}`) ?? false;
   return (isSame ? stored?.resources : undefined) ?? readOrigin(labels).resources;
+}
+
+/** What the API server heard of the pod's own resources; of a pod that has some. */
+function heardWhole({ spec, status }: DeepReadonly<Pod>): Resources | undefined {
+  return spec?.resources ? status?.resources : undefined;
 }
 
 /** A container that has ended with its sandbox: what has to come before the others runs again. */

@@ -4,6 +4,7 @@ import { ImageError } from "./ensure-image.ts";
 import { ensureImages, VolumeImageError } from "./ensure-images.ts";
 import type { PodObserver } from "./pod-observer.ts";
 import type { PodStorage } from "./pod-storage.ts";
+import type { PodCgroupKeeper } from "./pod-cgroup-keeper.ts";
 import type { PodPreparation } from "./preparation.ts";
 import { runHook } from "./run-hook.ts";
 import { SandboxEffects } from "./sandbox-effects.ts";
@@ -28,6 +29,7 @@ export interface EffectRunnerOptions {
   readonly runtime: ContainerRuntime;
   readonly prepare: PodPreparation;
   readonly storage?: PodStorage | undefined;
+  readonly cgroups?: PodCgroupKeeper | undefined;
   readonly observer: PodObserver;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -50,6 +52,8 @@ export class EffectRunner {
   readonly #pulls: UnderWay;
   readonly #hooks: UnderWay;
   readonly #stops: UnderWay;
+  /** The change of the pod's cgroup that is under way. */
+  #cgroup: Promise<void> | undefined;
   /** Containers, by id, whose start may have reached the runtime without our knowing. */
   readonly #mayHaveBegun: Set<string>;
 
@@ -98,6 +102,9 @@ export class EffectRunner {
         return this.#startContainer(effect, state);
       case "stopContainer":
         return this.#stopContainer(effect, state);
+      case "growPod":
+      case "fitPod":
+        return this.#resizePod(effect, state);
       case "resizeContainer":
         return this.#resizeContainer(effect, state);
       case "removeContainer":
@@ -149,6 +156,8 @@ export class EffectRunner {
     let reason: "CreateContainerConfigError" | "CreateContainerError" | "RunContainerError" = "CreateContainerConfigError";
     try {
       const spec = await this.#containerSpec(container, attempt, state);
+      // On version 1 of cgroups a container with more CPU than its pod does not start.
+      await this.#cgroup;
       reason = "CreateContainerError";
       const id = await runtime.createContainer(sandboxId, spec, signal);
       this.#options.tell({ kind: "event", type: "Normal", reason: "Created", message: "Container created", container });
@@ -197,6 +206,19 @@ export class EffectRunner {
       if (observer.isWatched(id)) throw new Error(`stop container ${id}: the runtime says it is done, and the container runs on`);
     } catch (error) {
       if (!stop.signal.aborted) this.#failed({ kind: "stopFailed", container, id }, error);
+    }
+  }
+
+  async #resizePod({ kind, sandboxId }: EffectOf<"growPod" | "fitPod">, { plan: { pod } }: PodState): Promise<void> {
+    const { cgroups, signal, send } = this.#options;
+    const isGrowing = kind === "growPod";
+    try {
+      const change = isGrowing ? cgroups?.grow(pod, signal) : cgroups?.fit(pod, signal);
+      this.#cgroup = change?.catch(() => {});
+      await change;
+      send({ kind: isGrowing ? "podGrown" : "podFitted", sandboxId });
+    } catch (error) {
+      this.#failed({ kind: "podFitFailed", sandboxId, message: messageOf(error) }, error);
     }
   }
 

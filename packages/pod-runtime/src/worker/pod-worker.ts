@@ -3,6 +3,7 @@ import { EffectRunner, type PodNotice } from "./effect-runner.ts";
 import type { PodStorage } from "./pod-storage.ts";
 import { PodObserver } from "./pod-observer.ts";
 import type { PodPreparation } from "./preparation.ts";
+import type { PodCgroupKeeper } from "./pod-cgroup-keeper.ts";
 import type { Instant } from "../pod/instant.ts";
 import type { PodEvent } from "../pod/pod-event.ts";
 import { podReport } from "../pod/pod-report.ts";
@@ -25,6 +26,7 @@ export interface PodWorkerOptions {
   readonly runtime: ContainerRuntime;
   readonly prepare: PodPreparation;
   readonly storage?: PodStorage | undefined;
+  readonly cgroups?: PodCgroupKeeper | undefined;
   /** The address of pods on the node's network. */
   readonly hostIP?: string | undefined;
   readonly clock: Clock;

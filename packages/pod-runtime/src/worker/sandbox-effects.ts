@@ -1,5 +1,6 @@
 import { waitingReasonOf, type Owner, type PodRef } from "@virtual-kubelet/core";
 import { messageOf } from "@virtual-kubelet/errdefs";
+import type { PodCgroupKeeper } from "./pod-cgroup-keeper.ts";
 import type { PodStorage } from "./pod-storage.ts";
 import type { PodPreparation } from "./preparation.ts";
 import type { PodEffect } from "../pod/pod-effect.ts";
@@ -15,6 +16,7 @@ export interface SandboxEffectsOptions {
   readonly runtime: ContainerRuntime;
   readonly prepare: PodPreparation;
   readonly storage?: PodStorage | undefined;
+  readonly cgroups?: PodCgroupKeeper | undefined;
   /** Ends everything. */
   readonly signal: AbortSignal;
   send(event: PodEvent): void;
@@ -34,7 +36,7 @@ export class SandboxEffects {
 
   /** Makes a sandbox, the pod's volumes first. */
   async create({ attempt }: EffectOf<"createSandbox">, state: PodState): Promise<void> {
-    const { runtime, prepare, storage, signal, send, ref, owner } = this.#options;
+    const { runtime, prepare, storage, cgroups, signal, send, ref, owner } = this.#options;
     let reason: "FailedMount" | "FailedCreatePodSandBox" | undefined = "FailedMount";
     try {
       await storage?.prepare(state.plan.pod, signal);
@@ -42,7 +44,8 @@ export class SandboxEffects {
       const spec = await prepare.sandbox(state, attempt, signal);
       if (state.deadSandboxes.length > 0) await this.#endAllBefore(state);
       const labels = { ...spec.labels, ...podLabels(ref, owner, attempt) };
-      const { id, ips } = await runtime.createSandbox({ ...spec, labels }, signal);
+      const cgroupParent = (await cgroups?.prepare(state.plan.pod, signal)) ?? spec.cgroupParent;
+      const { id, ips } = await runtime.createSandbox({ ...spec, labels, ...(cgroupParent !== undefined && { cgroupParent }) }, signal);
       send({ kind: "sandboxCreated", attempt, sandboxId: id, ips });
     } catch (error) {
       // What a volume waits for has been told by who resolves it.
@@ -78,13 +81,13 @@ export class SandboxEffects {
 
   /** Removes all that is left of the pod. */
   async removeAll(): Promise<void> {
-    const { runtime, storage, ref, signal, send } = this.#options;
+    const { runtime, storage, cgroups, ref, signal, send } = this.#options;
     try {
       const { sandboxes, containers } = await this.#list();
       await Promise.all(sandboxes.map(({ id }) => runtime.removeSandbox(id, signal)));
       const loose = containers.filter(({ sandboxId }) => !sandboxes.some(({ id }) => id === sandboxId));
       await Promise.all(loose.map(({ id }) => this.removeContainer(id)));
-      await storage?.release(ref, signal);
+      await Promise.all([storage?.release(ref, signal), cgroups?.release(ref, signal)]);
       send({ kind: "removed" });
     } catch (error) {
       this.#options.failed({ kind: "removeFailed" }, error);

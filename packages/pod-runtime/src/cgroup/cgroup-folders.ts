@@ -1,0 +1,61 @@
+import { mkdir, readdir, readFile, rmdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { hasFsCode } from "../volumes/fs-code.ts";
+
+/** Removes one empty cgroup: the system's rmdir, but where a test has plain folders. */
+export type RemoveFolder = (folder: string) => Promise<void>;
+
+/** Makes the folder of a cgroup, and those above it. @returns whether it was made now */
+export async function makeFolder(folder: string): Promise<boolean> {
+  return (await mkdir(folder, { recursive: true, mode: 0o755 })) !== undefined;
+}
+
+/** Names of the folders in a folder; none if it is not there. */
+export async function foldersIn(folder: string): Promise<readonly string[]> {
+  try {
+    const entries = await readdir(folder, { withFileTypes: true });
+    return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+  } catch (error) {
+    if (hasFsCode(error, "ENOENT")) return [];
+    throw error;
+  }
+}
+
+/** Removes a cgroup with those in it; idempotent. Its files go with it. @throws EBUSY while a process is in it */
+export async function removeFolders(folder: string, removeFolder: RemoveFolder = rmdir): Promise<void> {
+  for (const name of await foldersIn(folder)) await removeFolders(join(folder, name), removeFolder);
+  try {
+    await removeFolder(folder);
+  } catch (error) {
+    if (!hasFsCode(error, "ENOENT")) throw error;
+  }
+}
+
+/** What a file of a cgroup says; `undefined` if there is none. */
+export async function tryReadSetting(folder: string, file: string): Promise<string | undefined> {
+  try {
+    return (await readFile(join(folder, file), "utf8")).trim();
+  } catch (error) {
+    if (hasFsCode(error, "ENOENT", "ENODEV")) return undefined;
+    throw error;
+  }
+}
+
+/** Changes a file of a cgroup. @throws an Error that names it, with the value, and the code of the file system */
+export async function writeSetting(folder: string, file: string, value: string): Promise<void> {
+  const path = join(folder, file);
+  try {
+    await writeFile(path, value);
+  } catch (error) {
+    throw Object.assign(
+      new Error(`write ${value} to ${path}: ${error instanceof Error ? error.message : String(error)}`, { cause: error }),
+      {
+        code: hasCode(error) ? error.code : undefined,
+      },
+    );
+  }
+}
+
+function hasCode(error: unknown): error is { readonly code: unknown } {
+  return typeof error === "object" && error !== null && "code" in error;
+}

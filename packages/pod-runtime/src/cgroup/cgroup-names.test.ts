@@ -1,0 +1,60 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { CgroupNames } from "./cgroup-names.ts";
+
+const uid = "6ba7b810-9dad-11d1-80b4-00c04fd430c8";
+
+test("with cgroupfs names are paths, and guaranteed pods have no class in theirs", () => {
+  const names = new CgroupNames("cgroupfs", "vkpods");
+
+  expect(names.pod(uid, "Burstable")).toEqual({ path: `/vkpods/burstable/pod${uid}`, parent: `/vkpods/burstable/pod${uid}` });
+  expect(names.pod(uid, "Guaranteed").path).toBe(`/vkpods/pod${uid}`);
+  expect(names.tier("BestEffort").path).toBe("/vkpods/besteffort");
+});
+
+test("with systemd they are slices, each in those whose names it begins with", () => {
+  const slice = `vkpods-burstable-pod${uid.replaceAll("-", "_")}.slice`;
+
+  expect(new CgroupNames("systemd", "vkpods").pod(uid, "Burstable")).toEqual({
+    path: `/vkpods.slice/vkpods-burstable.slice/${slice}`,
+    parent: slice,
+  });
+  expect(new CgroupNames("systemd", "vkpods").pod(uid, "Guaranteed").parent).toBe(`vkpods-pod${uid.replaceAll("-", "_")}.slice`);
+});
+
+test.for([
+  ["cgroupfs", "/a/b-c", "/a/b-c", "/a/b-c"],
+  ["cgroupfs", "a.slice", "/a.slice", "/a.slice"],
+  ["systemd", "/a/b-c", "/a.slice/a-b_c.slice", "a-b_c.slice"],
+  ["systemd", "a-b.slice", "/a.slice/a-b.slice", "a-b.slice"],
+] as const)("with %s the prefix %s is %s", ([driver, prefix, path, parent]) => {
+  expect(new CgroupNames(driver, prefix).root).toEqual({ path, parent });
+});
+
+test.for(["", "/", "../x", "/a/../b", "/a b", "a/.hidden"])("the prefix %j is refused", (prefix) => {
+  expect(() => new CgroupNames("cgroupfs", prefix)).toThrow("expected a path such as /vkpods, or a slice such as vkpods.slice");
+});
+
+test.for(["", "a/b", "..", "a_b", "-a"])("a pod with the UID %j has no cgroup", (bad) => {
+  expect(() => new CgroupNames("cgroupfs", "vkpods").pod(bad, "Burstable")).toThrow('expected letters, digits and "-"');
+});
+
+test("a pod's UID is read from its folder, and from no other", () => {
+  fc.assert(
+    fc.property(
+      fc.uuid(),
+      fc.constantFrom("cgroupfs" as const, "systemd" as const),
+      fc.constantFrom("Guaranteed" as const, "Burstable" as const, "BestEffort" as const),
+      (any, driver, quality) => {
+        const names = new CgroupNames(driver, "vkpods");
+        const folder = names.pod(any, quality).path.split("/").at(-1) ?? "";
+        expect(names.tryUid(folder, quality)).toBe(any);
+      },
+    ),
+  );
+  for (const driver of ["cgroupfs", "systemd"] as const) {
+    const names = new CgroupNames(driver, "vkpods");
+    for (const folder of ["burstable", "vkpods-burstable.slice", "pod", "podx_y", "xpodx", "other-podx.slice", "docker-abc.scope"])
+      expect(names.tryUid(folder, "Burstable"), folder).toBeUndefined();
+  }
+});

@@ -1,0 +1,79 @@
+import { join } from "node:path";
+import type { ResourceLimits } from "../runtime/runtime-spec.ts";
+import { foldersIn, makeFolder, removeFolders, tryReadSetting, writeSetting, type RemoveFolder } from "./cgroup-folders.ts";
+import type { CgroupName } from "./cgroup-names.ts";
+import type { CgroupTree } from "./cgroup-tree.ts";
+
+/** More than a machine has: what the kernel says where memory has no limit. */
+const noMemoryLimit = 2 ** 62;
+
+/** Cgroups of version 1: a hierarchy for each controller, in a folder of its name. */
+export class CgroupV1Tree implements CgroupTree {
+  readonly #root: string;
+  readonly #removeFolder: RemoveFolder | undefined;
+  readonly #cpu: string;
+  readonly #memory: string;
+
+  /**
+   * @param root - where the hierarchies are: `/sys/fs/cgroup`
+   * @param controllers - folders of the controllers for CPU and memory, such as `cpu,cpuacct`
+   */
+  constructor(root: string, controllers: { readonly cpu: string; readonly memory: string }, removeFolder?: RemoveFolder) {
+    this.#root = root;
+    this.#removeFolder = removeFolder;
+    this.#cpu = join(root, controllers.cpu);
+    this.#memory = join(root, controllers.memory);
+  }
+
+  /** As `CgroupTree.make`. */
+  async make({ path }: CgroupName): Promise<boolean> {
+    const [isNew] = await Promise.all([makeFolder(join(this.#cpu, path)), makeFolder(join(this.#memory, path))]);
+    return isNew;
+  }
+
+  /** As `CgroupTree.tryRead`. */
+  async tryRead({ path }: CgroupName): Promise<ResourceLimits | undefined> {
+    const cpu = join(this.#cpu, path);
+    const [shares, quota, memory] = await Promise.all([
+      tryReadSetting(cpu, "cpu.shares"),
+      tryReadSetting(cpu, "cpu.cfs_quota_us"),
+      tryReadSetting(join(this.#memory, path), "memory.limit_in_bytes"),
+    ]);
+    if (shares === undefined && memory === undefined) return undefined;
+    return {
+      ...(shares !== undefined && { cpuShares: Number(shares) }),
+      ...(Number(quota) > 0 && { cpuQuotaMicros: Number(quota) }),
+      ...(Number(memory) < noMemoryLimit && { memoryBytes: Number(memory) }),
+    };
+  }
+
+  /** As `CgroupTree.write`. */
+  async write({ path }: CgroupName, { cpuShares, cpuQuotaMicros, cpuPeriodMicros, memoryBytes }: ResourceLimits): Promise<void> {
+    const cpu = join(this.#cpu, path);
+    if (cpuShares !== undefined) await writeSetting(cpu, "cpu.shares", String(cpuShares));
+    if (cpuPeriodMicros !== undefined) await writeSetting(cpu, "cpu.cfs_period_us", String(cpuPeriodMicros));
+    if (cpuQuotaMicros !== undefined) await writeSetting(cpu, "cpu.cfs_quota_us", String(cpuQuotaMicros));
+    if (memoryBytes !== undefined) await writeSetting(join(this.#memory, path), "memory.limit_in_bytes", String(memoryBytes));
+  }
+
+  /** As `CgroupTree.memoryUsage`. */
+  async memoryUsage({ path }: CgroupName): Promise<number> {
+    return Number((await tryReadSetting(join(this.#memory, path), "memory.usage_in_bytes")) ?? 0);
+  }
+
+  /** As `CgroupTree.children`. */
+  async children({ path }: CgroupName): Promise<readonly string[]> {
+    const found = await Promise.all((await this.#hierarchies()).map((hierarchy) => foldersIn(join(hierarchy, path))));
+    return [...new Set(found.flat())];
+  }
+
+  /** As `CgroupTree.remove`. */
+  async remove({ path }: CgroupName): Promise<void> {
+    for (const hierarchy of await this.#hierarchies()) await removeFolders(join(hierarchy, path), this.#removeFolder);
+  }
+
+  /** All there are: a runtime makes its cgroups in each. Other names of a hierarchy are links, and no folders. */
+  async #hierarchies(): Promise<readonly string[]> {
+    return (await foldersIn(this.#root)).map((name) => join(this.#root, name));
+  }
+}

@@ -1,0 +1,65 @@
+import { access, constants } from "node:fs/promises";
+import { join } from "node:path";
+import { messageOf } from "@virtual-kubelet/errdefs";
+import { foldersIn, type RemoveFolder } from "./cgroup-folders.ts";
+import type { CgroupDriver } from "./cgroup-names.ts";
+import type { CgroupTree } from "./cgroup-tree.ts";
+import { CgroupV1Tree } from "./cgroup-v1-tree.ts";
+import { CgroupV2Tree } from "./cgroup-v2-tree.ts";
+import { SystemdSlices, type Systemctl } from "./systemd-slices.ts";
+
+/** What {@link openTree} is given. */
+export interface OpenTreeOptions {
+  /** Where the machine's cgroups are: `/sys/fs/cgroup`. */
+  readonly root: string;
+  readonly driver: CgroupDriver;
+  readonly removeFolder?: RemoveFolder | undefined;
+  readonly systemctl?: Systemctl | undefined;
+}
+
+/** The machine's cgroups, or why they cannot be used, as a part of a sentence. */
+export type OpenedTree = { readonly tree: CgroupTree } | { readonly problem: string };
+
+/** Looks which cgroups the machine has, and whether they are the machine's and may be written. Never rejects. */
+export async function openTree({ root, driver, removeFolder, systemctl }: OpenTreeOptions): Promise<OpenedTree> {
+  try {
+    const found = await findFiles(root, removeFolder);
+    if ("problem" in found) return found;
+    const { files, version, folders } = found;
+    if (driver === "systemd") {
+      const slices = new SystemdSlices({ files, version, systemctl });
+      await slices.check();
+      return { tree: slices };
+    }
+    for (const folder of folders) await access(folder, constants.W_OK);
+    return { tree: files };
+  } catch (error) {
+    return { problem: messageOf(error) };
+  }
+}
+
+type Found = { readonly files: CgroupTree; readonly version: 1 | 2; readonly folders: readonly string[] } | { readonly problem: string };
+
+async function findFiles(root: string, removeFolder: RemoveFolder | undefined): Promise<Found> {
+  const problem = `the cgroups at ${root} are not the machine's: this program has some of its own`;
+  if (await exists(join(root, "cgroup.controllers"))) {
+    // Every cgroup of version 2 has a type but the first.
+    if (await exists(join(root, "cgroup.type"))) return { problem };
+    return { files: new CgroupV2Tree(root, removeFolder), version: 2, folders: [root] };
+  }
+  const names = await foldersIn(root);
+  const folderOf = (controller: string): string | undefined => names.find((name) => name.split(",").includes(controller));
+  const [cpu, memory] = [folderOf("cpu"), folderOf("memory")];
+  if (cpu === undefined || memory === undefined) return { problem: `there are no cgroups for CPU and memory at ${root}` };
+  const folders = [join(root, cpu), join(root, memory)];
+  // Only the first cgroup of a hierarchy of version 1 has a release agent.
+  for (const folder of folders) if (!(await exists(join(folder, "release_agent")))) return { problem };
+  return { files: new CgroupV1Tree(root, { cpu, memory }, removeFolder), version: 1, folders };
+}
+
+async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,43 @@
+import { isSidecar, podLimits, podRequests, readAmounts, type DeepReadonly, type Pod } from "@virtual-kubelet/core";
+import { qosClass } from "../pod/qos-class.ts";
+import { cpuQuotaOf, cpuSharesOf, exactBytes } from "../prepare/cpu-amounts.ts";
+import type { ResourceLimits } from "../runtime/runtime-spec.ts";
+
+/**
+ * What all containers of a pod together may use. A limit that only some of its containers have is none of the pod's, unless the
+ * pod has it as a whole.
+ * Source: ResourceConfigForPod in kubernetes v1.36.3 pkg/kubelet/cm/helpers_linux.go.
+ *
+ * @param cpuQuota - whether CPU limits are enforced
+ * @throws InvalidInputError for a quantity that is none
+ */
+export function podCgroupLimits(
+  pod: DeepReadonly<Pod>,
+  { cpuQuota = true }: { readonly cpuQuota?: boolean | undefined } = {},
+): ResourceLimits {
+  const quality = qosClass(pod);
+  if (quality === "BestEffort") return { cpuShares: cpuSharesOf(0n) };
+  const cpuShares = cpuSharesOf(podRequests(pod).get("cpu") ?? 0n);
+  const limits = podLimits(pod);
+  const limitOf = (name: "cpu" | "memory"): bigint => (quality === "Guaranteed" || isLimited(pod, name) ? (limits.get(name) ?? 0n) : 0n);
+  const [cpu, memory] = [limitOf("cpu"), limitOf("memory")];
+  return {
+    cpuShares,
+    ...(cpuQuota && cpu > 0n && cpuQuotaOf(cpu)),
+    ...(memory > 0n && { memoryBytes: exactBytes(memory) }),
+  };
+}
+
+/** Whether the pod as a whole, or each of its containers, has a limit. An init container's counts with the sidecars before it. */
+function isLimited({ spec }: DeepReadonly<Pod>, name: "cpu" | "memory"): boolean {
+  const limit = (held: { readonly limits?: Readonly<Record<string, string>> | undefined } | undefined): bigint =>
+    readAmounts(held?.limits).get(name) ?? 0n;
+  if (limit(spec?.resources) > 0n) return true;
+  let sidecars = 0n;
+  for (const container of spec?.initContainers ?? []) {
+    const own = limit(container.resources);
+    if (own + sidecars === 0n) return false;
+    if (isSidecar(container)) sidecars += own;
+  }
+  return (spec?.containers ?? []).every(({ resources }) => limit(resources) > 0n);
+}

@@ -1,0 +1,233 @@
+import { rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Pod } from "@virtual-kubelet/core";
+import { describe, expect, test } from "vitest";
+import { FakeCgroups } from "../test-support/fake-cgroups.ts";
+import { podWith } from "../test-support/pod-rig.ts";
+
+const { signal } = new AbortController();
+const Mi = 2 ** 20;
+
+/** A pod that asks for half of what it may use. */
+function podOf(uid: string, cpu: number, mebibytes: number): Pod {
+  const resources = { requests: { cpu: `${cpu / 2}m` }, limits: { cpu: `${cpu}m`, memory: `${mebibytes}Mi` } };
+  const pod = podWith({ containers: [{ name: "app", image: "app:1", resources }] });
+  return { ...pod, metadata: { ...pod.metadata, uid } };
+}
+
+const path = "/vkpods/burstable/podu1";
+const ref = { namespace: "default", name: "web", uid: "u1" };
+
+describe.for([
+  {
+    version: 1 as const,
+    files: ["cpu.shares", "cpu.cfs_quota_us", "memory.limit_in_bytes"],
+    usage: "memory.usage_in_bytes",
+    made: ["204", "40000", String(100 * Mi)],
+    grown: ["409", "80000", String(100 * Mi)],
+    fitted: ["409", "80000", String(50 * Mi)],
+    weights: { root: "4096", burstable: "613", bestEffort: "2" },
+  },
+  {
+    version: 2 as const,
+    files: ["cpu.weight", "cpu.max", "memory.max"],
+    usage: "memory.current",
+    made: ["8", "40000 100000", String(100 * Mi)],
+    grown: ["16", "80000 100000", String(100 * Mi)],
+    fitted: ["16", "80000 100000", String(50 * Mi)],
+    weights: { root: "157", burstable: "23", bestEffort: "1" },
+  },
+])("on version $version", ({ version, files, usage, made, grown, fitted, weights }) => {
+  test("a pod has a cgroup with its limits, which follows it, and goes with it", async () => {
+    await using machine = await FakeCgroups.open(version);
+    const pods = machine.pods();
+    const held = (): Promise<unknown> => Promise.all(files.map((file) => machine.read(path, file)));
+
+    expect(await pods.prepare(podOf("u1", 400, 100), signal)).toBe(path);
+    expect(await held()).toEqual(made);
+
+    const changed = podOf("u1", 800, 50);
+    await pods.grow(changed, signal);
+    expect(await held()).toEqual(grown);
+    await pods.fit(changed, signal);
+    expect(await held()).toEqual(fitted);
+
+    await machine.put(`${path}/c1/inner`, "pids.max", "1");
+    await pods.release(ref, signal);
+    expect(await machine.names("/vkpods/burstable")).toEqual([]);
+    await pods.release(ref, signal);
+    expect(machine.warnings).toEqual([]);
+  });
+
+  test("all pods together have the machine's CPUs, burstable ones what they ask for, best effort ones the least", async () => {
+    await using machine = await FakeCgroups.open(version);
+    const pods = machine.pods();
+    const weight = (at: string): Promise<string | undefined> => machine.read(at, files[0] ?? "");
+
+    await Promise.all([pods.prepare(podOf("u1", 400, 100), signal), pods.prepare(podOf("u2", 800, 100), signal)]);
+    await pods.prepare(podWith({}), signal);
+
+    expect([await weight("/vkpods"), await weight("/vkpods/burstable"), await weight("/vkpods/besteffort")]).toEqual([
+      weights.root,
+      weights.burstable,
+      weights.bestEffort,
+    ]);
+    await pods.release({ ...ref, uid: "u2" }, signal);
+    expect(await weight("/vkpods/burstable")).toBe(made[0]);
+  });
+
+  test("the next program finds it as it is, and a pod that has none stays without", async () => {
+    await using machine = await FakeCgroups.open(version);
+    await machine.pods().prepare(podOf("u1", 400, 100), signal);
+    const next = machine.pods();
+
+    await next.fit(podOf("u1", 800, 50), signal);
+    expect(await machine.read(path, files[2] ?? "")).toBe(fitted[2]);
+    await next.grow(podOf("u2", 800, 50), signal);
+    await next.fit(podOf("u2", 800, 50), signal);
+    expect(await machine.names("/vkpods/burstable")).toEqual(["podu1"]);
+  });
+
+  test("memory that is in use is not taken away", async () => {
+    await using machine = await FakeCgroups.open(version);
+    const pods = machine.pods();
+    await pods.prepare(podOf("u1", 400, 100), signal);
+    await machine.put(path, usage, String(60 * Mi));
+
+    await expect(pods.fit(podOf("u1", 400, 50), signal)).rejects.toThrow(
+      `attempting to set pod memory limit (${50 * Mi}) below current usage (${60 * Mi})`,
+    );
+    expect(await machine.read(path, files[2] ?? "")).toBe(made[2]);
+  });
+
+  test("an administrator's own prefix keeps its weight", async () => {
+    await using machine = await FakeCgroups.open(version);
+    await machine.put("/mine/apart", files[0] ?? "", "77");
+    expect(await machine.pods({ prefix: "/mine/apart" }).prepare(podOf("u1", 400, 100), signal)).toBe("/mine/apart/burstable/podu1");
+
+    expect(await machine.read("/mine/apart", files[0] ?? "")).toBe("77");
+  });
+
+  test("processes that are ending are waited for, and others keep their cgroup until a sweep", async () => {
+    await using machine = await FakeCgroups.open(version);
+    const pods = machine.pods();
+    await pods.prepare(podOf("u1", 400, 100), signal);
+    machine.busy.set("podu1", 3);
+    await machine.pass(pods.release(ref, signal));
+    expect(await machine.names("/vkpods/burstable")).toEqual([]);
+
+    await pods.prepare(podOf("u1", 400, 100), signal);
+    machine.busy.set("podu1", Infinity);
+    await machine.pass(pods.release(ref, signal));
+    expect(await machine.names("/vkpods/burstable")).toEqual(["podu1"]);
+    expect(machine.warnings).toEqual(["the cgroup of a pod that is gone could not be removed; tried again"]);
+  });
+
+  test("a sweep removes pods that nobody knows twice in a row, and nothing else", async () => {
+    await using machine = await FakeCgroups.open(version);
+    const pods = machine.pods();
+    for (const uid of ["known", "busy", "gone"]) await pods.prepare(podOf(uid, 400, 100), signal);
+    await machine.put("/vkpods/burstable/something", files[0] ?? "", "2");
+    machine.busy.set("podbusy", Infinity);
+    const sweep = (): Promise<readonly string[]> => pods.sweep((uid) => uid === "known", signal);
+
+    expect(await sweep()).toEqual([]);
+    expect(await sweep()).toEqual(["gone"]);
+    expect(await machine.names("/vkpods/burstable")).toEqual(["podbusy", "podknown", "something"]);
+  });
+
+  test("cgroups that are not the machine's are left alone, which is said once", async () => {
+    await using machine = await FakeCgroups.open(version);
+    if (version === 2) await writeFile(join(machine.root, "cgroup.type"), "domain");
+    else await rm(join(machine.root, "memory/release_agent"));
+    const pods = machine.pods();
+
+    expect([await pods.prepare(podOf("u1", 400, 100), signal), await pods.prepare(podOf("u2", 400, 100), signal)]).toEqual([
+      undefined,
+      undefined,
+    ]);
+    await pods.grow(podOf("u1", 400, 100), signal);
+    await pods.release(ref, signal);
+    expect(await pods.sweep(() => false, signal)).toEqual([]);
+    expect(machine.warnings).toHaveLength(1);
+    expect(await machine.names("/")).not.toContain("vkpods");
+  });
+});
+
+test("on version 2 the controllers are handed down, as far as they are not yet", async () => {
+  await using machine = await FakeCgroups.open(2);
+  await machine.pods().prepare(podOf("u1", 400, 100), signal);
+
+  expect(await machine.read("/", "cgroup.subtree_control")).toBe("cpu memory pids");
+  expect(await machine.read("/vkpods/burstable", "cgroup.subtree_control")).toBe("+memory");
+});
+
+test("cgroups that cannot be made are said once", async () => {
+  await using machine = await FakeCgroups.open(2);
+  await writeFile(join(machine.root, "vkpods"), "");
+  expect(await machine.pods().prepare(podOf("u1", 400, 100), signal)).toBeUndefined();
+  expect(machine.warnings).toHaveLength(1);
+});
+
+test("a limit that the kernel refuses does not keep a pod from being begun", async () => {
+  await using machine = await FakeCgroups.open(1);
+  await machine.put(`${path}/memory.limit_in_bytes`, "memory.in_the_way", "");
+
+  expect(await machine.pods().prepare(podOf("u1", 400, 100), signal)).toBe(path);
+  expect(await machine.read(path, "cpu.cfs_quota_us")).toBe("40000");
+  expect(machine.warnings).toEqual(["a pod's cgroup does not have all of the pod's limits"]);
+});
+
+test("an engine that does not tell yet is asked again", async () => {
+  await using machine = await FakeCgroups.open(2);
+  const answers = [Promise.reject(new Error("the engine is away")), Promise.resolve("cgroupfs" as const)];
+  const pods = machine.pods({ driver: () => answers.shift() ?? Promise.resolve(undefined) });
+
+  await expect(pods.prepare(podOf("u1", 400, 100), signal)).rejects.toThrow("the engine is away");
+  expect(await pods.prepare(podOf("u1", 400, 100), signal)).toBe(path);
+});
+
+describe("with systemd", () => {
+  const slice = "vkpods-burstable-podu1.slice";
+  const folder = `/vkpods.slice/vkpods-burstable.slice/${slice}`;
+
+  test("limits are properties of slices, and a slice goes when nothing is in it", async () => {
+    await using machine = await FakeCgroups.open(2);
+    const said: string[] = [];
+    const systemctl = (args: readonly string[]): Promise<{ exitCode: number; stdout: string; stderr: string }> => {
+      said.push(args.join(" "));
+      return Promise.resolve({ exitCode: 0, stdout: "", stderr: "" });
+    };
+    const pods = machine.pods({ driver: () => Promise.resolve("systemd"), systemctl });
+
+    expect(await pods.prepare(podOf("u1", 455, 100), signal)).toBe(slice);
+    expect(said).toEqual([
+      "show --property=Version",
+      "set-property --runtime vkpods.slice CPUWeight=157",
+      "set-property --runtime vkpods-burstable.slice CPUWeight=1",
+      `set-property --runtime ${slice} CPUWeight=9 CPUQuota=46% MemoryMax=${100 * Mi}`,
+      "set-property --runtime vkpods-burstable.slice CPUWeight=1",
+    ]);
+    expect(await machine.names("/")).toEqual([]);
+
+    await machine.put(`${folder}/docker-1.scope`, "memory.max", "max");
+    await machine.put(folder, "memory.max", String(100 * Mi));
+    said.length = 0;
+    await machine.pass(pods.release(ref, signal));
+    expect([said, machine.warnings]).toEqual([[], ["the cgroup of a pod that is gone could not be removed; tried again"]]);
+
+    await rm(join(machine.root, folder, "docker-1.scope"), { recursive: true });
+    await pods.release(ref, signal);
+    expect(said.slice(0, 2)).toEqual([`stop ${slice}`, `revert ${slice}`]);
+  });
+
+  test("without its program pods go without, which is said once", async () => {
+    await using machine = await FakeCgroups.open(2);
+    const systemctl = (): Promise<never> => Promise.reject(Object.assign(new Error("spawn"), { code: "ENOENT" }));
+    const pods = machine.pods({ driver: () => Promise.resolve("systemd"), systemctl });
+
+    expect(await pods.prepare(podOf("u1", 400, 100), signal)).toBeUndefined();
+    expect(await pods.prepare(podOf("u1", 400, 100), signal)).toBeUndefined();
+    expect(machine.warnings).toHaveLength(1);
+  });
+});

@@ -1,0 +1,95 @@
+import { hasFsCode } from "../volumes/fs-code.ts";
+import { runTool, type ToolResult } from "../volumes/run-tool.ts";
+import type { ResourceLimits } from "../runtime/runtime-spec.ts";
+import type { CgroupName } from "./cgroup-names.ts";
+import type { CgroupTree } from "./cgroup-tree.ts";
+import { weightOf } from "./cgroup-v2-tree.ts";
+
+/** Runs `systemctl`; a test has its own. */
+export type Systemctl = (args: readonly string[]) => Promise<ToolResult>;
+
+/** What {@link SystemdSlices} needs. */
+export interface SystemdSlicesOptions {
+  /** The same cgroups as files, which are only read. */
+  readonly files: Pick<CgroupTree, "tryRead" | "memoryUsage" | "children">;
+  readonly version: 1 | 2;
+  readonly systemctl?: Systemctl | undefined;
+}
+
+/**
+ * Slices of systemd. They are systemd's alone to write: their limits are set by `systemctl set-property --runtime`, which holds
+ * also for a slice that begins later, with the first of its containers. Without systemd's program, none are set.
+ */
+export class SystemdSlices implements CgroupTree {
+  readonly #files: SystemdSlicesOptions["files"];
+  readonly #version: 1 | 2;
+  readonly #systemctl: Systemctl;
+
+  constructor({ files, version, systemctl = (args) => runTool("systemctl", { args }) }: SystemdSlicesOptions) {
+    this.#files = files;
+    this.#version = version;
+    this.#systemctl = systemctl;
+  }
+
+  /** Whether systemd can be asked. @throws an Error that says why it cannot */
+  async check(): Promise<void> {
+    await this.#run(["show", "--property=Version"]);
+  }
+
+  /** As `CgroupTree.make`; a slice begins when something is put in it. */
+  async make(name: CgroupName): Promise<boolean> {
+    return (await this.#files.tryRead(name)) === undefined;
+  }
+
+  /** As `CgroupTree.tryRead`. */
+  tryRead(name: CgroupName): Promise<ResourceLimits | undefined> {
+    return this.#files.tryRead(name);
+  }
+
+  /** As `CgroupTree.write`. */
+  async write({ parent }: CgroupName, limits: ResourceLimits): Promise<void> {
+    const properties = slicePropertiesOf(limits, this.#version);
+    if (properties.length > 0) await this.#run(["set-property", "--runtime", parent, ...properties]);
+  }
+
+  /** As `CgroupTree.memoryUsage`. */
+  memoryUsage(name: CgroupName): Promise<number> {
+    return this.#files.memoryUsage(name);
+  }
+
+  /** As `CgroupTree.children`. */
+  children(name: CgroupName): Promise<readonly string[]> {
+    return this.#files.children(name);
+  }
+
+  /** As `CgroupTree.remove`. A slice with something in it is left: stopping would end it. */
+  async remove(name: CgroupName): Promise<void> {
+    if ((await this.#files.children(name)).length > 0)
+      throw Object.assign(new Error(`stop slice ${name.parent}: there is something in it`), { code: "EBUSY" });
+    await this.#run(["stop", name.parent]);
+    await this.#run(["revert", name.parent]);
+  }
+
+  async #run(args: readonly string[]): Promise<void> {
+    const command = `systemctl ${args.join(" ")}`;
+    const { exitCode, stderr } = await this.#systemctl(args).catch((error: unknown) => {
+      throw hasFsCode(error, "ENOENT") ? new Error(`${command}: there is no such program here`, { cause: error }) : error;
+    });
+    if (exitCode !== 0) throw new Error(`${command}: exit code ${exitCode}: ${stderr.trim()}`);
+  }
+}
+
+/**
+ * Limits as properties of a slice. systemd keeps CPU quotas in whole percents.
+ * Source: genV1ResourcesProperties, genV2ResourcesProperties and addCPUQuota in opencontainers/cgroups v0.0.6 systemd.
+ */
+export function slicePropertiesOf(
+  { cpuShares, cpuQuotaMicros, cpuPeriodMicros = 100_000, memoryBytes }: ResourceLimits,
+  version: 1 | 2,
+): string[] {
+  return [
+    ...(cpuShares === undefined ? [] : [version === 1 ? `CPUShares=${cpuShares}` : `CPUWeight=${weightOf(cpuShares)}`]),
+    ...(cpuQuotaMicros === undefined ? [] : [`CPUQuota=${Math.ceil((cpuQuotaMicros * 100) / cpuPeriodMicros)}%`]),
+    ...(memoryBytes === undefined ? [] : [`${version === 1 ? "MemoryLimit" : "MemoryMax"}=${memoryBytes}`]),
+  ];
+}

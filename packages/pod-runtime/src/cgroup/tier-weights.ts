@@ -1,0 +1,62 @@
+import type { QosClass } from "../pod/qos-class.ts";
+import type { CgroupNames } from "./cgroup-names.ts";
+import type { CgroupTree } from "./cgroup-tree.ts";
+
+const minShares = 2;
+const maxShares = 262_144;
+
+/** What {@link TierWeights} needs. */
+export interface TierWeightsOptions {
+  readonly names: CgroupNames;
+  readonly tree: CgroupTree;
+  /** CPU shares of all pods together, beside what else the machine runs. */
+  readonly rootShares: number;
+}
+
+/**
+ * CPU weights of the cgroups that pods' are in: best effort pods together have the least, burstable ones what they ask for
+ * together, also those of other programs. The cgroup that all are in has the machine's CPUs, if it was made here.
+ * Source: kubernetes v1.36.3 pkg/kubelet/cm/qos_container_manager_linux.go.
+ */
+export class TierWeights {
+  readonly #options: TierWeightsOptions;
+  readonly #made = new Set<QosClass>();
+  /** The look that has not begun yet: it will do for all who ask until then. */
+  #next: Promise<void> | undefined;
+  #running: Promise<void> = Promise.resolve();
+
+  constructor(options: TierWeightsOptions) {
+    this.#options = options;
+  }
+
+  /** Makes the cgroup that pods of a quality are in; at once where this has been done. @throws as the file system */
+  async makeTier(quality: QosClass): Promise<void> {
+    if (this.#made.has(quality)) return;
+    const { names, tree, rootShares } = this.#options;
+    if (await tree.make(names.root)) await tree.write(names.root, { cpuShares: rootShares });
+    if (quality !== "Guaranteed" && (await tree.make(names.tier(quality)))) await tree.write(names.tier(quality), { cpuShares: minShares });
+    this.#made.add(quality);
+  }
+
+  /** A pod of a quality has come, changed or gone. */
+  follow(quality: QosClass): Promise<void> {
+    if (quality !== "Burstable") return Promise.resolve();
+    if (this.#next) return this.#next;
+    const next = this.#running.then(() => {
+      this.#next = undefined;
+      return this.#sum();
+    });
+    this.#next = next;
+    this.#running = next.catch(() => {});
+    return next;
+  }
+
+  async #sum(): Promise<void> {
+    const { names, tree } = this.#options;
+    const tier = names.tier("Burstable");
+    const uids = (await tree.children(tier)).flatMap((folder) => names.tryUid(folder, "Burstable") ?? []);
+    const held = await Promise.all(uids.map((uid) => tree.tryRead(names.pod(uid, "Burstable"))));
+    const cpuShares = held.reduce((sum, limits) => sum + (limits?.cpuShares ?? 0), 0);
+    await tree.write(tier, { cpuShares: Math.min(Math.max(cpuShares, minShares), maxShares) });
+  }
+}

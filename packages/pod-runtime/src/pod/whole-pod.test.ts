@@ -1,0 +1,124 @@
+import type { Container, Pod, PodSpec } from "@virtual-kubelet/core";
+import { expect, test } from "vitest";
+import { PodRig, podWith } from "../test-support/pod-rig.ts";
+
+const one = (cpu: string, more: Partial<Container> = {}): Container => ({
+  name: "app",
+  image: "app:1",
+  ...more,
+  resources: { requests: { cpu }, limits: { cpu } },
+});
+
+/** A pod with these resources as a whole, whose container has none of its own. */
+const podOf = (cpu: string, more: Partial<PodSpec> = {}): Pod =>
+  podWith({ containers: [{ name: "app", image: "app:1" }], ...more, resources: { requests: { cpu: "1" }, limits: { cpu } } });
+
+function runningRig(pod: Pod): PodRig {
+  const rig = new PodRig(pod);
+  rig.answerAll();
+  return rig;
+}
+
+/** Answers what is asked for one by one. @returns what it was */
+function answered(rig: PodRig): readonly string[] {
+  const kinds: string[] = [];
+  for (let effect = rig.asked.shift(); effect; effect = rig.asked.shift()) {
+    kinds.push(effect.kind);
+    rig.answer(effect);
+  }
+  return kinds;
+}
+
+function resizing(rig: PodRig): readonly (string | undefined)[] {
+  return (rig.report.conditions ?? []).filter(({ type }) => type === "PodResizeInProgress").map(({ message }) => message);
+}
+
+test("the pod grows before its containers and shrinks after them, whichever way they go", () => {
+  const rig = runningRig(podWith({ containers: [one("1"), one("3", { name: "other" })] }));
+
+  rig.send({ kind: "updated", pod: podWith({ containers: [one("2"), one("1", { name: "other" })] }) });
+
+  expect(answered(rig)).toEqual(["growPod", "resizeContainer", "resizeContainer", "fitPod"]);
+  expect(resizing(rig)).toEqual([]);
+});
+
+test("a pod's own resources change without its containers, and are shown once they are in force", () => {
+  const rig = runningRig(podWith({ containers: [one("1")], resources: { requests: { cpu: "2" }, limits: { cpu: "2" } } }));
+  expect(rig.report).toMatchObject({ resources: { limits: { cpu: "2" } }, allocatedResources: { cpu: "2" } });
+
+  rig.send({ kind: "updated", pod: podWith({ containers: [one("1")], resources: { requests: { cpu: "3" }, limits: { cpu: "3" } } }) });
+  expect(rig.report).toMatchObject({ resources: { limits: { cpu: "2" } }, allocatedResources: { cpu: "3" } });
+  expect(resizing(rig)).toEqual([undefined]);
+
+  expect(answered(rig)).toEqual(["growPod", "fitPod"]);
+  expect(rig.report).toMatchObject({ resources: { requests: { cpu: "3" }, limits: { cpu: "3" } }, allocatedResources: { cpu: "3" } });
+  expect(resizing(rig)).toEqual([]);
+});
+
+test("a container without limits follows its pod's, and says nothing of them itself", () => {
+  const rig = runningRig(podOf("2"));
+
+  rig.send({ kind: "updated", pod: podOf("3") });
+
+  expect(answered(rig)).toEqual(["growPod", "resizeContainer", "fitPod"]);
+  expect(rig.status("app").resources).toEqual({});
+});
+
+test("a pod without resources of its own says nothing of them", () => {
+  expect(runningRig(podWith({ containers: [one("1")] })).report).not.toHaveProperty("resources");
+});
+
+test("a container that is to be started anew is started before the pod shrinks", () => {
+  const more = { resizePolicy: [{ resourceName: "cpu", restartPolicy: "RestartContainer" }] };
+  const rig = runningRig(podWith({ containers: [one("2", more)] }));
+
+  rig.send({ kind: "updated", pod: podWith({ containers: [one("1", more)] }) });
+  const { sandboxId } = rig.take("growPod");
+  rig.send({ kind: "podGrown", sandboxId });
+  expect(rig.open).toEqual(["stopContainer app"]);
+  rig.answer(rig.take("stopContainer"));
+
+  expect(answered(rig)).toContain("fitPod");
+  expect(rig.status("app")).toMatchObject({ restartCount: 1, resources: { limits: { cpu: "1" } } });
+});
+
+test("a cgroup that cannot be changed is told of once, and tried again; nothing grows before it", () => {
+  const rig = runningRig(podWith({ containers: [one("1")] }));
+  rig.send({ kind: "updated", pod: podWith({ containers: [one("2")] }) });
+  const fail = (kind: "growPod" | "fitPod"): void =>
+    rig.send({ kind: "podFitFailed", sandboxId: rig.take(kind).sandboxId, message: "the file is busy" });
+
+  fail("growPod");
+  expect([rig.open, resizing(rig)]).toEqual([[], ["the file is busy"]]);
+  rig.pass(10_000);
+  rig.answer(rig.take("growPod"));
+  rig.answer(rig.take("resizeContainer"));
+  fail("fitPod");
+  rig.pass(10_000);
+  fail("fitPod");
+  rig.pass(10_000);
+  rig.answer(rig.take("fitPod"));
+
+  expect([rig.open, resizing(rig)]).toEqual([[], []]);
+  expect(rig.events.filter((event) => event.startsWith("ResizeError"))).toHaveLength(3);
+});
+
+test("a change that comes while another is under way is made next", () => {
+  const rig = runningRig(podWith({ containers: [one("1")] }));
+  rig.send({ kind: "updated", pod: podWith({ containers: [one("2")] }) });
+  rig.send({ kind: "updated", pod: podWith({ containers: [one("3")] }) });
+
+  expect(answered(rig)).toEqual(["growPod", "growPod", "resizeContainer", "fitPod"]);
+  expect(rig.status("app")).toMatchObject({ resources: { limits: { cpu: "3" } } });
+});
+
+test("an answer about another sandbox, or one that nobody waits for, changes nothing", () => {
+  const rig = runningRig(podWith({ containers: [one("1")] }));
+  rig.send({ kind: "updated", pod: podWith({ containers: [one("2")] }) });
+  const before = rig.state;
+
+  rig.send({ kind: "podGrown", sandboxId: "another" });
+  rig.send({ kind: "podFitted", sandboxId: "s0" });
+
+  expect(rig.state).toEqual(before);
+});

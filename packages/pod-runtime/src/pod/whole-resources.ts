@@ -1,0 +1,45 @@
+import { formatQuantity, podLimits, podRequests, type DeepReadonly, type Pod, type ResourceAmounts } from "@virtual-kubelet/core";
+import type { Resources } from "./resources.ts";
+
+/**
+ * What a pod needs and may use as a whole, in quantities of CPU, memory and huge pages.
+ * Source: getEffectiveAllocatedResources in kubernetes v1.36.3 pkg/kubelet/kubelet_pods.go.
+ */
+export function wholeResources(pod: DeepReadonly<Pod>): Resources {
+  return { requests: quantities(readOrNone(pod, podRequests), isOfPods), limits: quantities(readOrNone(pod, podLimits), isOfPods) };
+}
+
+/** All that a pod needs of its node, in quantities. */
+export function allocatedResources(pod: DeepReadonly<Pod>): Readonly<Record<string, string>> {
+  return quantities(readOrNone(pod, podRequests), () => true);
+}
+
+/** A spec whose quantities cannot be read has been refused, or is only known by its labels. */
+function readOrNone(pod: DeepReadonly<Pod>, read: (pod: DeepReadonly<Pod>) => ResourceAmounts): ResourceAmounts {
+  try {
+    return read(pod);
+  } catch {
+    return new Map();
+  }
+}
+
+function quantities(amounts: ResourceAmounts, isWanted: (name: string) => boolean): Record<string, string> {
+  return Object.fromEntries(
+    [...amounts]
+      .filter(([name]) => isWanted(name))
+      .map(([name, amount]) => [
+        name,
+        name === "cpu"
+          ? formatQuantity({ nano: amount * 1_000_000n, format: "DecimalSI" })
+          : formatQuantity({ nano: amount * 1_000_000_000n, format: isBytes(name) ? "BinarySI" : "DecimalSI" }),
+      ]),
+  );
+}
+
+function isOfPods(name: string): boolean {
+  return name === "cpu" || name === "memory" || name.startsWith("hugepages-");
+}
+
+function isBytes(name: string): boolean {
+  return name === "memory" || name === "ephemeral-storage" || name.startsWith("hugepages-");
+}

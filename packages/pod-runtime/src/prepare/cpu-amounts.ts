@@ -1,0 +1,31 @@
+import type { ResourceLimits } from "../runtime/runtime-spec.ts";
+
+// Source: kubernetes v1.36.3 pkg/kubelet/cm/helpers_linux.go.
+const minShares = 2n;
+const maxShares = 262_144n;
+const periodMicros = 100_000n;
+const minQuotaMicros = 1_000n;
+
+/** Everything below can be told exactly; a pod that asks for more has no limit in this world. */
+const maxExact = BigInt(Number.MAX_SAFE_INTEGER);
+
+/** The weight of so many thousandths of a CPU: 2 to 262144. */
+export function cpuSharesOf(milliCpu: bigint): number {
+  return Number(clamp((milliCpu * 1024n) / 1000n, minShares, maxShares));
+}
+
+/** Microseconds of each period for so many thousandths of a CPU. */
+export function cpuQuotaOf(milliCpu: bigint): Required<Pick<ResourceLimits, "cpuQuotaMicros" | "cpuPeriodMicros">> {
+  const cpuQuotaMicros = Number(clamp((milliCpu * periodMicros) / 1000n, minQuotaMicros, maxExact));
+  return { cpuQuotaMicros, cpuPeriodMicros: Number(periodMicros) };
+}
+
+/** Bytes as a number that is exact. */
+export function exactBytes(bytes: bigint): number {
+  return Number(clamp(bytes, 0n, maxExact));
+}
+
+function clamp(value: bigint, min: bigint, max: bigint): bigint {
+  if (value < min) return min;
+  return value > max ? max : value;
+}
