@@ -95,6 +95,23 @@ describe("node lifecycle", () => {
     expect(podCondition(world.pods()[0]!, "DisruptionTarget")).toMatchObject({ status: "True", reason: "DeletionByTaintManager" });
   });
 
+  test("a pod that is bound to a node that has long been away has all of its patience", async () => {
+    await using world = await startWithPod();
+    await world.pass(60 + 400);
+
+    world.cluster.create(podKind, {
+      metadata: { name: "b", namespace: "default" },
+      spec: { nodeName: "n1", containers: [{ name: "main", image: "one" }] },
+    });
+    const deletionOfB = (): string | undefined => world.cluster.get(podKind, "default", "b")?.metadata.deletionTimestamp;
+    await world.pass(298);
+    const patient = deletionOfB();
+    await world.pass(4);
+
+    expect(patient).toBeUndefined();
+    expect(deletionOfB()).toBeDefined();
+  });
+
   test("forgives a node that comes back in time", async () => {
     await using world = await startWithPod();
     await world.pass(60);

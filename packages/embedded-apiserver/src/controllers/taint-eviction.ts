@@ -26,6 +26,8 @@ export function startTaintEviction(deps: ControllerDeps): Disposable {
     new ObjectIndex(cluster, podKind, (pod) => (pod["spec"].nodeName === undefined ? [] : [pod["spec"].nodeName])),
   );
   const taintsByNode = new Map<string, readonly Taint[]>();
+  /** Since when each pod is on a node with such taints, as far as was seen here: its patience begins then. */
+  const seen = new Map<string, { readonly uid: string; readonly sinceMs: number }>();
   const loop = resources.use(createWorkLoop({ ...deps, process: sync }));
   resources.use(
     cluster.watch(nodeKind, ({ type, object }) => {
@@ -38,10 +40,10 @@ export function startTaintEviction(deps: ControllerDeps): Disposable {
     }),
   );
   resources.use(
-    cluster.watch(
-      podKind,
-      ({ type, object }) => type !== "DELETED" && taintsByNode.has(object["spec"].nodeName ?? "") && loop.add(keyOf(object)),
-    ),
+    cluster.watch(podKind, ({ type, object }) => {
+      if (type === "DELETED") seen.delete(keyOf(object));
+      else if (taintsByNode.has(object["spec"].nodeName ?? "")) loop.add(keyOf(object));
+    }),
   );
   for (const node of cluster.list(nodeKind)) {
     const taints = evictingTaints(node);
@@ -56,8 +58,14 @@ export function startTaintEviction(deps: ControllerDeps): Disposable {
     const pod = cluster.get(podKind, namespace, name);
     if (pod === undefined || !isActive(pod)) return undefined;
     const spec: PodSpec = pod["spec"];
-    const dueMs = evictionDueMs(spec, taintsByNode.get(spec.nodeName ?? "") ?? [], clock.now());
-    if (dueMs === undefined) return undefined;
+    const before = seen.get(key);
+    const since = before?.uid === pod.metadata.uid ? before : { uid: pod.metadata.uid, sinceMs: clock.now() };
+    const dueMs = evictionDueMs(spec, taintsByNode.get(spec.nodeName ?? "") ?? [], since.sinceMs);
+    if (dueMs === undefined) {
+      seen.delete(key);
+      return undefined;
+    }
+    seen.set(key, since);
     if (dueMs > clock.now()) return dueMs - clock.now();
     evict(pod);
     return undefined;
@@ -88,16 +96,16 @@ function evictingTaints(node: Readonly<ApiObject>): readonly Taint[] {
 
 /**
  * When a pod has to leave a node with these taints, in milliseconds since the epoch; `undefined` if it may stay. The
- * patience of a toleration begins with the taint.
+ * patience of a toleration begins at `sinceMs`, when the pod was first seen there, and not with the taint: so a pod that is
+ * created on a node that has long been away does not make way at once for the next one.
  */
-export function evictionDueMs({ tolerations = [] }: PodSpec, taints: readonly Taint[], nowMs: number): number | undefined {
+export function evictionDueMs({ tolerations = [] }: PodSpec, taints: readonly Taint[], sinceMs: number): number | undefined {
   let dueMs: number | undefined;
   for (const taint of taints) {
     const matching = tolerations.filter((toleration) => tolerates(toleration, taint));
-    if (matching.length === 0) return nowMs;
+    if (matching.length === 0) return sinceMs;
     const patience = matching.map(({ tolerationSeconds }) => tolerationSeconds).filter((seconds) => seconds !== undefined);
     if (patience.length === 0) continue;
-    const sinceMs = taint.timeAdded === undefined ? nowMs : Date.parse(taint.timeAdded);
     const taintDueMs = sinceMs + Math.max(0, Math.min(...patience)) * 1000;
     dueMs = dueMs === undefined ? taintDueMs : Math.min(dueMs, taintDueMs);
   }

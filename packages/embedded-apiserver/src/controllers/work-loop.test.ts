@@ -50,6 +50,21 @@ describe("work loop", () => {
     expect(worked).toEqual(["a", "a"]);
   });
 
+  test("requests have their turn while controllers give each other work without end", async () => {
+    const { loop, worked, clock } = startLoop(() => {
+      queueMicrotask(() => loop.add("a"));
+    });
+
+    loop.add("a");
+    await tick();
+    const first = worked.length;
+    clock.advance(0);
+    await tick();
+
+    expect(first).toBe(500);
+    expect(worked).toHaveLength(1_000);
+  });
+
   test("looks again at least once a day, since timers cannot wait for a year", async () => {
     let isFirst = true;
     const { loop, worked, clock } = startLoop(() => {

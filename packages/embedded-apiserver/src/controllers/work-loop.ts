@@ -19,6 +19,8 @@ export interface WorkLoopOptions {
 
 /** So many keys are worked before requests have their turn. */
 const batchSize = 50;
+/** And so many in small batches, where controllers give each other work without end. */
+const mostInOneTurn = 500;
 const firstRetryMs = 100;
 const longestRetryMs = 30_000;
 /** Timers of the machine cannot wait for a month; who looks too early looks again. */
@@ -31,6 +33,7 @@ export function createWorkLoop({ clock, process, onError }: WorkLoopOptions): Wo
   const failures = new Map<string, number>();
   let isScheduled = false;
   let isDisposed = false;
+  let inThisTurn = 0;
   /** After a batch: requests have their turn. */
   let pause: Disposable | undefined;
 
@@ -45,14 +48,20 @@ export function createWorkLoop({ clock, process, onError }: WorkLoopOptions): Wo
   function drain(): void {
     let worked = 0;
     for (const key of queue) {
-      if (worked++ === batchSize) {
-        pause = clock.setTimer(0, drain);
+      if (worked++ === batchSize || inThisTurn === mostInOneTurn) {
+        pause = clock.setTimer(0, resume);
         return;
       }
       queue.delete(key);
+      if (inThisTurn++ === 0) setImmediate(() => (inThisTurn = 0));
       work(key);
     }
     isScheduled = false;
+  }
+
+  function resume(): void {
+    inThisTurn = 0;
+    drain();
   }
 
   function work(key: string): void {
