@@ -33,8 +33,11 @@ export class ImageExports {
   async fill(imageId: string, folder: string, signal: AbortSignal): Promise<void> {
     const { engine, objects } = this.#options;
     const what = `read the files of image ${imageId}`;
-    const id = await objects.create(undefined, exportBody(imageId, this.#owner), what, signal);
+    signal.throwIfAborted();
+    // Whoever gives up has to know what to remove.
+    const id = await this.#throughout((whole) => objects.create(undefined, exportBody(imageId, this.#owner), what, whole));
     try {
+      signal.throwIfAborted();
       const { Created } = await engine.client.getContainer(id).inspect({ abortSignal: signal });
       const traces = new EngineTraces(Created);
       const archive = await engine.stream({ method: "GET", path: `/containers/${id}/export`, what }, signal);
@@ -53,21 +56,27 @@ export class ImageExports {
     for (const { Id, Labels } of left) if (!isAtWork(Labels[exportLabels.image] ?? "")) await objects.remove(Id, signal);
   }
 
-  /** It has to go when all is being aborted, too; one that does not is found by its labels later. */
+  /** One that does not go is found by its labels later. */
   async #remove(id: string): Promise<void> {
     const { engine, objects } = this.#options;
-    const limit = new AbortController();
-    using _timer = engine.clock.setTimer(removeTimeoutMs, () => limit.abort(new Error(`no answer within ${removeTimeoutMs / 1000} s`)));
     try {
-      await objects.remove(id, limit.signal);
+      await this.#throughout((whole) => objects.remove(id, whole));
     } catch (error) {
       engine.logger.warn({ container: id, err: error }, "a container that was made to read an image stays for now");
     }
   }
+
+  /** Asks what has to be through also when all is being aborted; not for ever. */
+  async #throughout<T>(ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const limit = new AbortController();
+    const giveUp = (): void => limit.abort(new Error(`no answer within ${wholeTimeoutMs / 1000} s`));
+    using _timer = this.#options.engine.clock.setTimer(wholeTimeoutMs, giveUp);
+    return await ask(limit.signal);
+  }
 }
 
-/** How long the removal of such a container may take, in milliseconds. */
-const removeTimeoutMs = 10_000;
+/** How long such a container may take to be made, and to be removed, in milliseconds. */
+const wholeTimeoutMs = 30_000;
 
 /** An image's labels are its containers', too: none may make this one a pod's. */
 const noPod: Readonly<Record<string, string>> = Object.fromEntries(Object.values(labelNames).map((name) => [name, ""]));

@@ -1,0 +1,200 @@
+import { mkdtemp, readdir, realpath, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Container } from "@virtual-kubelet/core";
+import { execCapture } from "@virtual-kubelet/pod-runtime";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { busyboxFileSystem, importImage } from "./support/busybox-image.ts";
+import { sharedApi } from "./support/docker-engine.ts";
+import { EmbeddedNode } from "./support/embedded-node.ts";
+import { RuntimeRig } from "./support/runtime-rig.ts";
+
+const api = sharedApi();
+const { signal: never } = new AbortController();
+const image = "volume-data:1";
+
+beforeAll(async () => {
+  const files = [
+    { name: "etc/os-release", mode: 0o644, content: "ID=data\n" },
+    { name: "models/v2/weights", mode: 0o640, content: "42" },
+  ];
+  // A command is none of a volume's affairs, and labels are no pod's.
+  await importImage(api, image, {
+    bytes: await busyboxFileSystem(files),
+    changes: ["LABEL io.kubernetes.pod.uid=other", "VOLUME /models"],
+  });
+});
+
+afterAll(async () => void (await api.ask("DELETE", `/images/${image}?force=1`)));
+
+function container(mounts: NonNullable<Container["volumeMounts"]>, more: Partial<Container> = {}): Container {
+  return {
+    name: "app",
+    image: "busybox:1.37",
+    command: ["sh", "-c", "trap 'exit 0' TERM; while :; do sleep 1 & wait $!; done"],
+    volumeMounts: mounts,
+    ...more,
+  };
+}
+
+/** A runtime whose files of images are in a folder of the test's own. */
+class Rig implements AsyncDisposable {
+  readonly runtime: RuntimeRig;
+  readonly folder: string;
+
+  private constructor(runtime: RuntimeRig, folder: string) {
+    this.runtime = runtime;
+    this.folder = folder;
+  }
+
+  static async open(name: string): Promise<Rig> {
+    const folder = await realpath(await mkdtemp(join(tmpdir(), "vk-image-volumes-")));
+    return new Rig(await RuntimeRig.open(`image-volumes-${name}`, { settings: { imageFolder: folder } }), folder);
+  }
+
+  /** A container that has the image at `/data`, or a part of it. @returns its id */
+  async run(pod: string, subPath = ""): Promise<string> {
+    const { runtime } = this.runtime;
+    const { id } = await runtime.inspectImage(image, never);
+    const made = this.runtime.pod(pod);
+    const mounts = [{ hostPath: "", image: { id, subPath }, containerPath: "/data", isReadOnly: true }];
+    const sandbox = await this.runtime.sandbox(made);
+    return this.runtime.run(sandbox.id, this.runtime.containerSpec(made, { mounts }));
+  }
+
+  async say(id: string, script: string): Promise<string> {
+    const { output } = await execCapture(this.runtime.runtime, id, { command: ["sh", "-c", script], signal: never });
+    return output.trim();
+  }
+
+  /** Folders with the files of images. */
+  async folders(): Promise<string[]> {
+    const boots = await readdir(this.folder);
+    return (await Promise.all(boots.map((boot) => readdir(join(this.folder, boot))))).flat();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.runtime[Symbol.asyncDispose]();
+    await rm(this.folder, { recursive: true, force: true });
+  }
+}
+
+test("containers share the files of an image, which none of them can change, and which go with the last of them", async () => {
+  await using rig = await Rig.open("shared");
+  const [one, other] = await Promise.all([rig.run("one"), rig.run("other", "models/v2")]);
+
+  expect(await rig.say(one, "ls -a /data")).toBe(".\n..\nbin\netc\nhome\nmodels\nroot\ntmp");
+  expect(await rig.say(one, "cat /data/etc/os-release /data/models/v2/weights; stat -c %a /data/models/v2/weights /data/tmp")).toBe(
+    "ID=data\n42640\n1777",
+  );
+  expect(await rig.say(other, "ls /data; cat /data/weights")).toBe("weights\n42");
+  expect(await rig.say(one, "touch /data/new; rm /data/etc/os-release")).toMatch(/Read-only file system\n.*Read-only file system/);
+  expect(await rig.folders()).toHaveLength(1);
+  expect(await api.containers({ "virtual-kubelet.io/image-export-of": await idOf() })).toEqual([]);
+
+  const { runtime, ownerLabels } = rig.runtime;
+  await runtime.collectImageVolumes(never);
+  expect(await rig.folders()).toHaveLength(1);
+  const listed = await runtime.images.listImages(never);
+  expect(listed.find(({ names }) => names.includes(image))).toMatchObject({ isInUse: true });
+  for (const { id } of (await runtime.list(ownerLabels, never)).sandboxes) await runtime.removeSandbox(id, never);
+  await runtime.collectImageVolumes(never);
+
+  expect(await rig.folders()).toEqual([]);
+});
+
+test("a part that is not in the image is refused in the words of a container runtime, and nothing is made", async () => {
+  await using rig = await Rig.open("missing");
+
+  await expect(rig.run("missing", "models/v3")).rejects.toThrow(
+    'ImageVolumeMountFailed: failed to ensure image subpath "models/v3": no such file or directory',
+  );
+
+  expect((await rig.runtime.runtime.list(rig.runtime.ownerLabels, never)).containers).toEqual([]);
+});
+
+test("what a program that was killed has left is removed by the next, and no other node's", async () => {
+  await using rig = await Rig.open("killed");
+  const { cluster, node } = { cluster: rig.runtime.owner.clusterId, node: rig.runtime.owner.nodeName };
+  const leave = async (owner: string): Promise<string> => {
+    const labels = { "virtual-kubelet.io/image-export": owner, "virtual-kubelet.io/image-export-of": await idOf() };
+    const { Id } = (await api.json("POST", "/containers/create", { Image: image, Cmd: ["/"], Labels: labels })) as { Id: string };
+    return Id;
+  };
+  const [ours, others] = [await leave(`${cluster}/${node}`), await leave(`${cluster}/another-node`)];
+
+  await rig.runtime.runtime.collectImageVolumes(never);
+
+  expect((await api.ask("GET", `/containers/${ours}/json`)).status).toBe(404);
+  expect((await api.ask("GET", `/containers/${others}/json`)).status).toBe(200);
+  await api.remove(others);
+});
+
+test("an export that is given up leaves no folder and no container", async () => {
+  const rig = await Rig.open("abort");
+  const making = rig.run("abort").catch((error: unknown) => error);
+  await expect.poll(() => rig.folders().catch(() => []), { timeout: 60_000, interval: 5 }).toHaveLength(1);
+  await rig.runtime.runtime[Symbol.asyncDispose]();
+
+  // It may have been through before it was given up.
+  await making;
+  expect((await rig.folders()).filter((name) => name.startsWith("."))).toEqual([]);
+  expect(await api.containers({ "virtual-kubelet.io/image-export-of": await idOf() })).toEqual([]);
+  await rig[Symbol.asyncDispose]();
+});
+
+test("a pod has an image as its volume, with a part by a variable, and a restart keeps it", async () => {
+  await using node = await EmbeddedNode.start("vk-image-volume", api);
+  const mounts = [
+    { name: "data", mountPath: "/data" },
+    { name: "data", mountPath: "/part", subPathExpr: "models/$(VERSION)" },
+  ];
+  const script = "cat /data/etc/os-release /part/weights > /dev/termination-log; touch /data/x || exit 3";
+  const app = container(mounts, { env: [{ name: "VERSION", value: "v2" }], command: ["sh", "-c", script] });
+  await node.create("reader", { restartPolicy: "OnFailure", volumes: [{ name: "data", image: { reference: image } }], containers: [app] });
+
+  const pod = await node.until("reader", "to end twice", ({ containerStatuses }) => expect(containerStatuses?.[0]?.restartCount).toBe(1));
+  expect(pod.status?.containerStatuses?.[0]?.lastState?.terminated).toMatchObject({ exitCode: 3, message: "ID=data\n42" });
+  expect((await node.events("reader")).map(({ message }) => message)).toContain(
+    `Container image "${image}" already present on machine and can be accessed by the pod`,
+  );
+});
+
+test("a pod waits for an image that is not there in a kubelet's words, and for a part of one that has it not", async () => {
+  await using node = await EmbeddedNode.start("vk-image-volume-waits", api);
+  const missing = "registry.invalid/missing:1";
+  const waits = async (name: string, source: object, subPath: string, reason: string, message: RegExp): Promise<void> => {
+    const app = container([{ name: "data", mountPath: "/data", ...(subPath && { subPath }) }]);
+    await node.create(name, { volumes: [{ name: "data", image: source }], containers: [app] });
+    await node.until(name, `to wait for ${reason}`, ({ containerStatuses }) =>
+      expect(containerStatuses?.[0]?.state?.waiting).toMatchObject({ reason, message: expect.stringMatching(message) }),
+    );
+  };
+
+  await waits(
+    "never",
+    { reference: missing, pullPolicy: "Never" },
+    "",
+    "ErrImageNeverPull",
+    /"registry.invalid\/missing:1" is not present/,
+  );
+  await waits(
+    "pull",
+    { reference: missing },
+    "",
+    "ImagePullBackOff",
+    /^Back-off pulling image "registry.invalid\/missing:1": ErrImagePull: /,
+  );
+  await waits("part", { reference: image }, "gone", "CreateContainerError", /^ImageVolumeMountFailed: .*"gone"/);
+
+  const told = (await node.events("pull")).map(({ reason, message }) => `${reason}: ${message}`);
+  expect(told).toContain(`Pulling: Pulling image "${missing}"`);
+  expect(told.filter((each) => each.startsWith(`Failed: Failed to pull image "${missing}": `))).not.toEqual([]);
+  expect(told).toContain("Failed: Error: ErrImagePull");
+  expect(told).toContain(`BackOff: Back-off pulling image "${missing}"`);
+});
+
+async function idOf(): Promise<string> {
+  const { Id } = (await api.json("GET", `/images/${image}/json`)) as { Id: string };
+  return Id;
+}
