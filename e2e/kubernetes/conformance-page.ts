@@ -1,10 +1,30 @@
 import type { SpecResult } from "./ginkgo-report.ts";
+import type { LeftOut } from "./spec-groups.ts";
+
+/** From a pod's creation until it was seen running, in seconds. */
+export interface StartQuantiles {
+  readonly pods: number;
+  readonly p50: number;
+  readonly p90: number;
+  readonly p99: number;
+}
+
+/** A test of a group as the page shows it. */
+export interface JudgedSpec extends SpecResult {
+  /** Who answers, if no kubelet has to. */
+  readonly who?: string | undefined;
+  /** Why it cannot pass here, whatever the node does. */
+  readonly limit?: string | undefined;
+}
 
 /** How one group of tests went. */
 export interface GroupOutcome {
   readonly title: string;
-  readonly results: readonly SpecResult[];
+  readonly results: readonly JudgedSpec[];
   readonly minutes: number;
+  readonly starts: StartQuantiles;
+  /** Tests of the group that were not run, by rule. */
+  readonly leftOut: readonly (LeftOut & { readonly count: number })[];
 }
 
 /** What a run of Kubernetes' own tests came to. */
@@ -12,45 +32,66 @@ export interface ConformanceRun {
   /** When, and what took part, in a line each. */
   readonly circumstances: readonly string[];
   readonly outcomes: readonly GroupOutcome[];
-  /** From a pod's creation until it was seen running, in seconds. */
-  readonly startSeconds: { readonly pods: number; readonly p50: number; readonly p90: number; readonly p99: number };
+  /** All of it: the engine, its images and the control plane, too. */
+  readonly minutes: number;
 }
 
 /** Such as `165 of 166, in 8 minutes`. */
 export function summaryOf({ results, minutes }: GroupOutcome): string {
-  return `${results.filter(({ passed }) => passed).length} of ${results.length}, in ${Math.max(1, Math.round(minutes))} minutes`;
+  return `${results.filter(({ passed }) => passed).length} of ${results.length}, in ${roundMinutes(minutes)} minutes`;
 }
 
 /** The generated part of the page. */
-export function conformancePage({ circumstances, outcomes, startSeconds }: ConformanceRun): string {
-  const { pods, p50, p90, p99 } = startSeconds;
+export function conformancePage({ circumstances, outcomes, minutes }: ConformanceRun): string {
   return [
     ...circumstances.map((line) => `- ${line}`),
-    `- ${pods} pods from their creation until they were seen running: p50 ${p50.toFixed(1)} s, p90 ${p90.toFixed(1)} s, p99 ${p99.toFixed(1)} s`,
+    `- ${roundMinutes(minutes)} minutes for all of it`,
     "",
     ...outcomes.flatMap(groupSection),
   ].join("\n");
 }
 
+function roundMinutes(minutes: number): number {
+  return Math.max(1, Math.round(minutes));
+}
+
 function groupSection(outcome: GroupOutcome): string[] {
-  const { title, results } = outcome;
+  const { title, results, starts, leftOut } = outcome;
   const failed = results.filter(({ passed }) => !passed);
+  const { pods, p50, p90, p99 } = starts;
   return [
     `## ${title}`,
     "",
     `**${summaryOf(outcome)}**`,
     "",
-    "| file | passed | of |",
-    "| --- | --- | --- |",
-    ...[...byFile(results)].map(([file, ofFile]) => `| ${file} | ${ofFile.filter(({ passed }) => passed).length} | ${ofFile.length} |`),
+    `${pods} pods from their creation until they were seen running: p50 ${p50.toFixed(1)} s, p90 ${p90.toFixed(1)} s, p99 ${p99.toFixed(1)} s.`,
     "",
-    ...(failed.length === 0
-      ? []
-      : ["What does not pass:", "", ...failed.map(({ name, reason = "" }) => `- ${plain(name)}: ${plain(reason)}`), ""]),
+    "| file | passed | of | need no kubelet |",
+    "| --- | --- | --- | --- |",
+    ...[...byFile(results)].map(([file, ofFile]) => fileRow(file, ofFile)),
+    "",
+    ...listed(
+      "What does not pass:",
+      failed.map(({ name, reason = "", limit }) => `- ${plain(name)}: ${plain(limit ?? reason)}`),
+    ),
+    ...listed(
+      "What is left out:",
+      leftOut.map(({ tests, why, count }) => `- ${count} with \`${tests}\` in the name: ${plain(why)}`),
+    ),
   ];
 }
 
-function byFile(results: readonly SpecResult[]): ReadonlyMap<string, readonly SpecResult[]> {
+function fileRow(file: string, results: readonly JudgedSpec[]): string {
+  const passed = results.filter((result) => result.passed).length;
+  const others = results.flatMap(({ who }) => who ?? []);
+  return `| ${file} | ${passed} | ${results.length} | ${others.length === 0 ? "" : `${others.length}: ${others[0]}`} |`;
+}
+
+function listed(title: string, lines: readonly string[]): readonly string[] {
+  return lines.length === 0 ? [] : [title, "", ...lines, ""];
+}
+
+function byFile<Result extends SpecResult>(results: readonly Result[]): ReadonlyMap<string, readonly Result[]> {
   const sorted = results.toSorted((a, b) => (a.file < b.file ? -1 : a.file > b.file ? 1 : 0));
   return Map.groupBy(sorted, ({ file }) => file);
 }

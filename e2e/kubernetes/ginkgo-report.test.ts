@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
-import { conformancePage } from "./conformance-page.ts";
+import { conformancePage, type GroupOutcome, type JudgedSpec } from "./conformance-page.ts";
 import { chosenSpecs, specResults, type GinkgoReport, type GinkgoSpec } from "./ginkgo-report.ts";
+import { whoInsteadOfKubelet } from "./spec-groups.ts";
 
 function spec(text: string, State: string, message?: string): GinkgoSpec {
   return {
@@ -32,14 +33,41 @@ test("a chosen test that fails, is skipped or is not run has failed, with its re
   expect(first).toMatchObject({ passed: false, reason: "skipped: no feature", file: "common/node/pods.go" });
 });
 
-test("the page counts by file and names every failure", () => {
-  const results = specResults(report(spec("runs", "passed"), spec("ends", "failed", "a | b"), spec("waits", "passed")), chosen);
-  const page = conformancePage({
-    circumstances: ["today"],
-    outcomes: [{ title: "Pods", results, minutes: 12.4 }],
-    startSeconds: { pods: 3, p50: 1, p90: 2, p99: 3 },
-  });
-  expect(page).toContain("**2 of 3, in 12 minutes**");
-  expect(page).toContain("| common/node/pods.go | 2 | 3 |");
+const group: Omit<GroupOutcome, "results"> = {
+  title: "Pods",
+  minutes: 12.4,
+  starts: { pods: 3, p50: 1, p90: 2, p99: 3 },
+  leftOut: [],
+};
+
+test("the page counts by file and names every failure, by its cause where that is known", () => {
+  const results: JudgedSpec[] = [
+    ...specResults(report(spec("runs", "passed"), spec("ends", "failed", "a | b"), spec("waits", "failed", "late")), chosen),
+  ].map((result) => ({ ...result, limit: result.name.endsWith("waits") ? "no disk" : undefined }));
+  const page = conformancePage({ circumstances: ["today"], outcomes: [{ ...group, results }], minutes: 20 });
+
+  expect(page).toContain("- 20 minutes for all of it");
+  expect(page).toContain("**1 of 3, in 12 minutes**");
+  expect(page).toContain("3 pods from their creation until they were seen running: p50 1.0 s, p90 2.0 s, p99 3.0 s.");
+  expect(page).toContain("| common/node/pods.go | 1 | 3 |  |");
   expect(page).toContain("- \\[sig-node\\] Pods ends: failed: a \\| b");
+  expect(page).toContain("- \\[sig-node\\] Pods waits: no disk");
+});
+
+test("the page tells which tests need no kubelet, and what is left out", () => {
+  const [result] = specResults(report(spec("runs", "passed")), new Set(["[sig-node] Pods runs"]));
+  const results: JudgedSpec[] = result ? [{ ...result, who: "API server" }] : [];
+  const leftOut = [{ tests: "back-off", why: "it takes long", count: 2 }];
+  const page = conformancePage({ circumstances: [], outcomes: [{ ...group, results, leftOut }], minutes: 1 });
+
+  expect(page).toContain("| common/node/pods.go | 1 | 1 | 1: API server |");
+  expect(page).toContain("- 2 with `back-off` in the name: it takes long");
+});
+
+test("who answers instead of a kubelet is told by file and name", () => {
+  const file = "common/node/configmap.go";
+  expect(whoInsteadOfKubelet({ file, name: "[sig-node] ConfigMap should run through a ConfigMap lifecycle [Conformance]" })).toBe(
+    "API server",
+  );
+  expect(whoInsteadOfKubelet({ file, name: "[sig-node] ConfigMap should be consumable via the environment" })).toBeUndefined();
 });

@@ -12,7 +12,7 @@ import {
   type Pod,
 } from "@virtual-kubelet/kube-client";
 import type { ControlPlaneAccess } from "@virtual-kubelet/testing";
-import type { ConformanceRun } from "./conformance-page.ts";
+import type { StartQuantiles } from "./conformance-page.ts";
 
 /** How long pods take from when they are first seen until they are seen running, while tests make them. */
 export class PodStarts implements AsyncDisposable {
@@ -44,9 +44,9 @@ export class PodStarts implements AsyncDisposable {
     return starts;
   }
 
-  /** What was seen so far. */
-  get quantiles(): ConformanceRun["startSeconds"] {
-    const sorted = this.#tookMs.toSorted((a, b) => a - b);
+  /** What was seen since it was last called. */
+  drain(): StartQuantiles {
+    const sorted = this.#tookMs.splice(0).toSorted((a, b) => a - b);
     const at = (share: number): number => (sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN) / 1000;
     return { pods: sorted.length, p50: at(0.5), p90: at(0.9), p99: at(0.99) };
   }

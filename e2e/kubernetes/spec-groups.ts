@@ -3,7 +3,17 @@ export interface SpecGroup {
   readonly title: string;
   readonly focus: string;
   readonly focusFile: string;
+  /** What belongs to another group. */
   readonly skip: string;
+  /** What belongs to this one and is not run. */
+  readonly leftOut?: readonly LeftOut[];
+}
+
+/** Tests of a group that are not run, and why. */
+export interface LeftOut {
+  /** Over names. */
+  readonly tests: string;
+  readonly why: string;
 }
 
 /** What `make conformance` runs; the first group is the one that a node is judged by. */
@@ -19,7 +29,28 @@ export const specGroups: readonly SpecGroup[] = [
     title: "NodeConformance beyond Conformance",
     focus: "\\[NodeConformance\\]",
     focusFile: "common/(node|storage)/",
-    // They need a feature gate, a device or a node of their own, or half an hour.
-    skip: "\\[Conformance\\]|\\[Serial\\]|\\[Disruptive\\]|\\[Alpha\\]|\\[Slow\\]|\\[Feature:",
+    skip: "\\[Conformance\\]",
+    leftOut: [{ tests: "should cap back-off at MaxContainerBackOff", why: "it takes half an hour by itself" }],
   },
 ];
+
+/** Tests that pass on any node, for what they ask of is above it: by file, the names and who answers. */
+const withoutKubelet: Readonly<Record<string, { readonly tests: RegExp; readonly who: string }>> = {
+  "common/node/configmap.go": { tests: /empty key|ConfigMap lifecycle|update ConfigMap successfully/, who: "API server" },
+  "common/node/lease.go": { tests: /./, who: "API server" },
+  "common/node/pod_hostnameoverride.go": { tests: /will fail to be created/, who: "API server" },
+  "common/node/podtemplates.go": { tests: /./, who: "API server" },
+  "common/node/runtimeclass.go": { tests: /./, who: "API server and scheduler" },
+  "common/node/secrets.go": { tests: /empty secret key|should patch a secret/, who: "API server" },
+  "common/node/sysctl.go": { tests: /should reject invalid sysctls/, who: "API server" },
+  "common/storage/configmap_volume.go": { tests: /should be immutable/, who: "API server" },
+  "common/storage/secrets_volume.go": { tests: /should be immutable/, who: "API server" },
+  "node/node_lifecycle.go": { tests: /./, who: "API server" },
+  "node/pods.go": { tests: /Set QOS Class/, who: "API server" },
+};
+
+/** Who answers for a test that needs no kubelet. */
+export function whoInsteadOfKubelet({ file, name }: { readonly file: string; readonly name: string }): string | undefined {
+  const found = withoutKubelet[file];
+  return found?.tests.test(name) ? found.who : undefined;
+}
