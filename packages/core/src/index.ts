@@ -57,22 +57,18 @@ export {
   type Owner,
   type PodLifecycleHandler,
   type PodNotifier,
-  type PodEvent,
-  type PodRef,
   type PodUpdate,
   type Provider,
   type ProviderDefinition,
-  type ProviderHost,
   type ProviderPod,
   type ProviderPodList,
   type ProviderPodStatus,
-  type ServiceAccountToken,
-  type ServiceAccountTokenOptions,
 } from "./provider/provider.ts";
+export type { PodEvent, ProviderHost, ServiceAccountToken, ServiceAccountTokenOptions } from "./provider/provider-host.ts";
+export { podRef, type PodRef } from "./provider/pod-ref.ts";
 export { computePhase, isTerminalPhase, type PodPhase, type StatusByName } from "./pod/pod-phase.ts";
-export { podRef } from "./pod/pod-record.ts";
 export { podLimits, podRequests, readAmounts, type ResourceAmounts } from "./pod/pod-requests.ts";
-export { isSidecar, shouldRestart } from "./pod/restart-policy.ts";
+export { isSidecar, shouldRestart } from "./kubernetes/restart-policy.ts";
 export { formatQuantity, milliUnits, parseQuantity, wholeUnits, type Quantity, type QuantityFormat } from "./kubernetes/quantity.ts";
 export type { KnownOfPod, ResolvedEnvVar, ResolvedPod } from "./provider/resolved-pod.ts";
 export { volumeFilePath } from "./volumes/file-path.ts";

@@ -1,6 +1,6 @@
 import { isForbidden, isNotFound, messageOf } from "@virtual-kubelet/errdefs";
 import { backoffMs, resources, type Clock, type KubeClient, type Logger, type Random } from "@virtual-kubelet/kube-client";
-import { kubeletBackoff } from "../node/kubelet-backoff.ts";
+import { kubeletBackoff } from "./kubelet-backoff.ts";
 
 /**
  * The id a cluster is told from others by: the UID of its namespace `kube-system`. Waits for an API server that does

@@ -24,8 +24,8 @@ import {
   type Instance,
   type Observation,
 } from "./instance.ts";
-import { kubeletBackoff } from "./kubelet-backoff.ts";
 import { Wake } from "./wake.ts";
+import { kubeletBackoff } from "../kubernetes/kubelet-backoff.ts";
 
 /** Tries that follow each other at once before the back-off sets in. Source: component-helpers v0.36.3 apimachinery/lease. */
 const immediateTries = 5;

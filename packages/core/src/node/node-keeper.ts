@@ -11,11 +11,11 @@ import {
   type Random,
   type Store,
 } from "@virtual-kubelet/kube-client";
+import { kubeletBackoff } from "../kubernetes/kubelet-backoff.ts";
 import { isNewer } from "../kubernetes/resource-version.ts";
 import { isNodeReady, type WantedNode } from "./node-object.ts";
 import { NodeWriter } from "./node-writer.ts";
 import type { RegisteredNode } from "../options.ts";
-import { kubeletBackoff } from "./kubelet-backoff.ts";
 import { Wake } from "./wake.ts";
 
 /** How often the node is looked at where nothing gives cause to. Source: kubelet's nodeStatusUpdateFrequency. */

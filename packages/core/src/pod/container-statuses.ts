@@ -1,8 +1,8 @@
 import type { Container, ContainerState, ContainerStatus, DeepReadonly, Pod, PodStatus } from "@virtual-kubelet/kube-client";
 import { readState, readStatus } from "./container-status-reading.ts";
 import { isTerminalPhase } from "./pod-phase.ts";
+import { isSidecar, shouldRestart } from "../kubernetes/restart-policy.ts";
 import type { ProviderPodStatus } from "../provider/provider.ts";
-import { isSidecar, shouldRestart } from "./restart-policy.ts";
 import { containerMessageBytes } from "./status-text.ts";
 
 /** The three lists of a pod's status. */

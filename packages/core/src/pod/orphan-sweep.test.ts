@@ -4,7 +4,8 @@ import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { describe, expect, test } from "vitest";
 import type { OrphanOptions } from "../options.ts";
 import { OrphanSweep } from "./orphan-sweep.ts";
-import type { Owner, PodRef, ProviderPod } from "../provider/provider.ts";
+import type { PodRef } from "../provider/pod-ref.ts";
+import type { Owner, ProviderPod } from "../provider/provider.ts";
 import { FakeKubeClient } from "../test-support/fake-kube-client.ts";
 
 const owner: Owner = { clusterId: "cluster-1", nodeName: "node-1" };

@@ -1,7 +1,8 @@
 import { isNotFound, messageOf } from "@virtual-kubelet/errdefs";
 import { resources, type Clock, type EventRecorder, type KubeClient, type Logger, type Metrics } from "@virtual-kubelet/kube-client";
 import type { OrphanOptions } from "../options.ts";
-import type { Owner, PodLifecycleHandler, PodRef, ProviderPod, ProviderPodList } from "../provider/provider.ts";
+import type { PodRef } from "../provider/pod-ref.ts";
+import type { Owner, PodLifecycleHandler, ProviderPod, ProviderPodList } from "../provider/provider.ts";
 
 /** A back-end pod that no pod of this node stands behind. */
 interface Suspect {

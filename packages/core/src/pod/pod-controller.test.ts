@@ -16,8 +16,8 @@ import { describe, expect, test } from "vitest";
 import type { Capabilities } from "../provider/capabilities.ts";
 import type { PodOptions } from "../options.ts";
 import { PodController } from "./pod-controller.ts";
-import { podRef } from "./pod-record.ts";
-import type { Owner, PodRef } from "../provider/provider.ts";
+import { podRef, type PodRef } from "../provider/pod-ref.ts";
+import type { Owner } from "../provider/provider.ts";
 import { FakeKubeClient } from "../test-support/fake-kube-client.ts";
 import { ended, running, ScriptedProvider } from "../test-support/scripted-provider.ts";
 

@@ -1,6 +1,7 @@
 import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
 import { isTerminalPhase } from "./pod-phase.ts";
-import type { PodRef, ProviderPodStatus } from "../provider/provider.ts";
+import type { PodRef } from "../provider/pod-ref.ts";
+import type { ProviderPodStatus } from "../provider/provider.ts";
 
 /** Where a pod stands at the back end, as far as is known. All times are on the monotonic clock, in milliseconds. */
 export type Backend =
@@ -88,11 +89,6 @@ export function lastGiven(backend: Backend): DeepReadonly<Pod> | undefined {
 /** The pod where something else may have reached the back end since it was given: the provider will be told once more. */
 export function unclear(applied: DeepReadonly<Pod>): DeepReadonly<Pod> {
   return { ...applied, spec: undefined };
-}
-
-/** What names a pod of the API server. */
-export function podRef(pod: DeepReadonly<Pod>): PodRef {
-  return { namespace: pod.metadata?.namespace ?? "default", name: pod.metadata?.name ?? "", uid: pod.metadata?.uid ?? "" };
 }
 
 /** Whether a report says that nothing of the pod runs any more. */

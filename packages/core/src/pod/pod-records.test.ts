@@ -1,10 +1,11 @@
 import { noMetrics, silentLogger, type Pod, type Store, type StoreChange } from "@virtual-kubelet/kube-client";
 import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { beforeEach, expect, test } from "vitest";
+import { podRef } from "../provider/pod-ref.ts";
 import type { Owner } from "../provider/provider.ts";
 import { running } from "../test-support/scripted-provider.ts";
 import { needsUpdate } from "./pod-changes.ts";
-import { podRef, type PodRecord } from "./pod-record.ts";
+import type { PodRecord } from "./pod-record.ts";
 import { PodRecords } from "./pod-records.ts";
 
 const owner: Owner = { clusterId: "cluster-1", nodeName: "node-1" };

@@ -1,11 +1,12 @@
 import { messageOf } from "@virtual-kubelet/errdefs";
 import type { Clock, DeepReadonly, Logger, Metrics, Pod, Store, StoreChange } from "@virtual-kubelet/kube-client";
-import type { Owner, PodRef, PodUpdate, ProviderPod, ProviderPodList, ProviderPodStatus } from "../provider/provider.ts";
+import { podRef, type PodRef } from "../provider/pod-ref.ts";
+import type { Owner, PodUpdate, ProviderPod, ProviderPodList, ProviderPodStatus } from "../provider/provider.ts";
 import { checkStatus } from "../provider/provider-output.ts";
 import { NodeUsage } from "./node-usage.ts";
 import { isTerminalPhase } from "./pod-phase.ts";
 import { deletionDeadline, needsReplan } from "./pod-plan.ts";
-import { hasEnded, lastGiven, newPodRecord, podRef, unclear, wasStarted, type Backend, type PodRecord } from "./pod-record.ts";
+import { hasEnded, lastGiven, newPodRecord, unclear, wasStarted, type Backend, type PodRecord } from "./pod-record.ts";
 
 /** How long after its creation a pod that was never seen at the back end may be missing there. */
 const appearanceMs = 60_000;

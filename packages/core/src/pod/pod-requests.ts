@@ -1,6 +1,6 @@
 import type { Container, DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
 import { milliUnits, parseQuantity, wholeUnits } from "../kubernetes/quantity.ts";
-import { isSidecar } from "./restart-policy.ts";
+import { isSidecar } from "../kubernetes/restart-policy.ts";
 
 /** Amounts by resource name: CPU in thousandths of a core, all else in whole units (bytes, pods, devices). */
 export type ResourceAmounts = ReadonlyMap<string, bigint>;

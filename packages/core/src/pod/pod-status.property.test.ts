@@ -7,8 +7,8 @@ import { ownedStatusFields } from "./owned-status.ts";
 import { isTerminalPhase } from "./pod-phase.ts";
 import { podStatusPatch } from "./pod-status-patch.ts";
 import { derivePodStatus, endedStatus, rejectedStatus, waitingStatus } from "./pod-status.ts";
+import { shouldRestart } from "../kubernetes/restart-policy.ts";
 import type { ProviderPodStatus } from "../provider/provider.ts";
-import { shouldRestart } from "./restart-policy.ts";
 import { applyPatch } from "../test-support/apply-patch.ts";
 import { newPod, report } from "../test-support/pod-arbitraries.ts";
 

@@ -10,6 +10,7 @@ import {
 } from "@virtual-kubelet/errdefs";
 import type { Clock, DeepReadonly, EventRecorder, Metrics, Pod, Store, Tracer, WorkResult } from "@virtual-kubelet/kube-client";
 import { waitingReasonOf } from "../env/pod-resolver.ts";
+import { podRef } from "../provider/pod-ref.ts";
 import { mountWaitingReason } from "../volumes/mount-error.ts";
 import type { PodOptions, RegisteredNode } from "../options.ts";
 import type { Capabilities } from "../provider/capabilities.ts";
@@ -18,7 +19,7 @@ import type { ProviderCalls } from "../provider/provider-calls.ts";
 import type { ResolvedPod } from "../provider/resolved-pod.ts";
 import { withoutServiceAccountVolume } from "../provider/service-account-volume.ts";
 import { overdueMs, planPod, type PodPlan } from "./pod-plan.ts";
-import { hasEnded, podRef, unclear, wasStarted, type PodRecord, type ProviderCall } from "./pod-record.ts";
+import { hasEnded, unclear, wasStarted, type PodRecord, type ProviderCall } from "./pod-record.ts";
 import type { PodRecords } from "./pod-records.ts";
 import { decideStart } from "./start-gate.ts";
 import { slowStartMs } from "./wanted-status.ts";

@@ -15,8 +15,8 @@ import {
 } from "@virtual-kubelet/kube-client";
 import { isTerminalPhase } from "./pod-phase.ts";
 import type { PodRecord } from "./pod-record.ts";
+import type { PodRef } from "../provider/pod-ref.ts";
 import { podSpan } from "../provider/pod-span.ts";
-import type { PodRef } from "../provider/provider.ts";
 import { toEpochMs } from "../kubernetes/api-time.ts";
 import { isNewer } from "../kubernetes/resource-version.ts";
 import { isOtherPod, podStatusPatch } from "./pod-status-patch.ts";

@@ -1,5 +1,5 @@
 import type { Duplex, Readable, Writable } from "node:stream";
-import type { PodRef } from "./provider.ts";
+import type { PodRef } from "./pod-ref.ts";
 
 /** What of a container's output is wanted. Defaults are filled in, and values checked. */
 export interface ContainerLogOptions {

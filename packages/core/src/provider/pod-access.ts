@@ -1,8 +1,8 @@
 import { InvalidInputError, NotFoundError } from "@virtual-kubelet/errdefs";
 import type { DeepReadonly, EventRecorder, Pod, Store } from "@virtual-kubelet/kube-client";
+import { podRef } from "./pod-ref.ts";
+import type { ProviderHost } from "./provider-host.ts";
 import type { PodSources } from "../volumes/pod-sources.ts";
-import type { ProviderHost } from "./provider.ts";
-import { podRef } from "../pod/pod-record.ts";
 import type { ResolvedPod } from "./resolved-pod.ts";
 
 /** Source: the API server's default, and its lower bound, for projected tokens. */

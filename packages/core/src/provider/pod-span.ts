@@ -1,5 +1,5 @@
 import type { SpanAttributes } from "@virtual-kubelet/kube-client";
-import type { PodRef } from "./provider.ts";
+import type { PodRef } from "./pod-ref.ts";
 
 /** What a span about a pod is about, in OpenTelemetry's words. */
 export function podSpan({ namespace, name, uid }: PodRef): SpanAttributes {

@@ -2,7 +2,8 @@ import { isDeadlineExceeded, NotFoundError } from "@virtual-kubelet/errdefs";
 import { noMetrics, noTracer, silentLogger } from "@virtual-kubelet/kube-client";
 import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { expect, test } from "vitest";
-import type { PodLifecycleHandler, PodRef } from "./provider.ts";
+import type { PodRef } from "./pod-ref.ts";
+import type { PodLifecycleHandler } from "./provider.ts";
 import { ProviderCalls } from "./provider-calls.ts";
 
 const ref: PodRef = { namespace: "default", name: "web", uid: "u1" };

@@ -1,6 +1,7 @@
 import { codeOf, DeadlineExceededError } from "@virtual-kubelet/errdefs";
 import type { Clock, DeepReadonly, Logger, Metrics, Pod, Tracer } from "@virtual-kubelet/kube-client";
-import type { DeletePodOptions, PodLifecycleHandler, PodRef, ProviderPod, ProviderPodList, ProviderPodStatus } from "./provider.ts";
+import type { PodRef } from "./pod-ref.ts";
+import type { DeletePodOptions, PodLifecycleHandler, ProviderPod, ProviderPodList, ProviderPodStatus } from "./provider.ts";
 import { podSpan } from "./pod-span.ts";
 import { checkPod, checkPodList, checkStatus } from "./provider-output.ts";
 import type { ResolvedPod } from "./resolved-pod.ts";

@@ -1,11 +1,11 @@
 import { NotFoundError } from "@virtual-kubelet/errdefs";
 import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
+import type { PodRef } from "../provider/pod-ref.ts";
 import type {
   DeletePodOptions,
   Owner,
   PodLifecycleHandler,
   PodNotifier,
-  PodRef,
   PodUpdate,
   ProviderPod,
   ProviderPodList,
