@@ -15,6 +15,7 @@ test("an empty configuration opens nothing of the machine", () => {
       devices: {},
       gpus: "auto",
       log: { maxSize: "10m", maxFiles: 5 },
+      cgroupsPerQOS: true,
       pulls: { parallel: 5, progressTimeoutSeconds: 300 },
     },
   });
@@ -25,6 +26,7 @@ test.for<[what: string, config: object, path: string]>([
   ["an engine of another machine", { host: "ssh://me@there" }, "host"],
   ["the host's network as a pod's", { network: "host" }, "network"],
   ["another container's network", { podNetworks: ["container:x"] }, "podNetworks.0"],
+  ["a cgroup that climbs", { cgroupParent: "/a/../b" }, "cgroupParent"],
   ["a relative folder", { rootDirectory: "data" }, "rootDirectory"],
   ["a folder that climbs", { policy: { hostPaths: ["/srv/../etc"] } }, "policy.hostPaths.0"],
   ["a name of another kubelet's shape", { namePrefix: "k8s_x" }, "namePrefix"],

@@ -26,6 +26,9 @@ export interface DockerConfig {
   /** File that tells of the node's DNS; absent: `/etc/resolv.conf`. */
   readonly resolvConf?: string | undefined;
   readonly policy: PodPolicy;
+  /** Whether each pod has a cgroup of its own. */
+  readonly cgroupsPerQOS: boolean;
+  /** What pods' cgroups are in; without {@link cgroupsPerQOS} what all containers are in. Absent: `/vkpods`, or the engine's. */
   readonly cgroupParent?: string | undefined;
   /** Processes a container may have at most; absent: any number. */
   readonly pidsLimit?: number | undefined;
@@ -149,7 +152,17 @@ const schema: z.ZodType<DockerConfig> = z.strictObject({
     .describe("Addresses of the cluster's DNS; without, pods are given the machine's"),
   resolvConf: absolutePath.optional().describe("File that tells of the machine's DNS; default /etc/resolv.conf"),
   policy: policySchema.default({}).describe("What pods may ask of the machine; all that is not allowed is refused"),
-  cgroupParent: z.string().min(1).optional().describe("Parent cgroup of all containers: a path, or a slice with the systemd driver"),
+  cgroupsPerQOS: z.boolean().default(true).describe("Gives each pod a cgroup of its own, with what it may use as a whole"),
+  cgroupParent: z
+    .string()
+    .regex(
+      /^\/?[A-Za-z0-9_:@][A-Za-z0-9_.:@-]*(\/[A-Za-z0-9_:@][A-Za-z0-9_.:@-]*)*$/,
+      "expected a path such as /vkpods, or a slice such as vkpods.slice",
+    )
+    .optional()
+    .describe(
+      "What pods' cgroups are in: a path, or a slice with the systemd driver; default vkpods, or without cgroupsPerQOS the engine's own",
+    ),
   pidsLimit: z.int().positive().optional().describe("Processes a container may have; default: any number"),
   namePrefix: z
     .string()

@@ -6,8 +6,10 @@ import {
   GarbageCollector,
   hostNodeStats,
   ownerLabels,
+  PodCgroups,
   PodRuntimeProvider,
   VolumeManager,
+  type CgroupDriver,
   type PodPreparation,
 } from "@virtual-kubelet/pod-runtime";
 import type { DockerConfig } from "./config.ts";
@@ -36,6 +38,7 @@ interface DockerProviderParts {
   readonly runtime: DockerRuntime;
   readonly preparation: PodPreparation;
   readonly volumes: VolumeManager;
+  readonly cgroups: PodCgroups | undefined;
 }
 
 /**
@@ -72,7 +75,8 @@ export async function openDockerProvider(host: ProviderHost, config: DockerConfi
   const { clusterDNS, resolvConf, registryConfig } = config;
   const preparation = createPodPreparation({ host, runtime, volumes, settings: { clusterDNS, resolvConf, registryConfig } });
   late.preparation = preparation;
-  late.provider = new DockerProvider({ host, config, engine, runtime, preparation, volumes });
+  const cgroups = openCgroups(host, config, runtime);
+  late.provider = new DockerProvider({ host, config, engine, runtime, preparation, volumes, cgroups });
   return late.provider;
 }
 
@@ -87,13 +91,14 @@ class DockerProvider extends PodRuntimeProvider {
   #localEngine: string | undefined;
 
   constructor(parts: DockerProviderParts) {
-    const { host, config, runtime, preparation, volumes } = parts;
+    const { host, config, runtime, preparation, volumes, cgroups } = parts;
     const { clock, logger, nodeName } = host;
     super({
       host,
       runtime,
       preparation,
       storage: volumes,
+      cgroups,
       checkPod: (pod) => {
         checkPod(pod, config.policy);
         podNetwork(pod, config);
@@ -107,6 +112,7 @@ class DockerProvider extends PodRuntimeProvider {
       runtime,
       labels: ownerLabels(host),
       volumes,
+      cgroups,
       clock,
       logger,
       isListed: () => this.#isListed,
@@ -174,6 +180,17 @@ class DockerProvider extends PodRuntimeProvider {
     await runtime[Symbol.asyncDispose]();
     engine[Symbol.dispose]();
   }
+}
+
+function openCgroups({ clock, logger }: ProviderHost, config: DockerConfig, runtime: DockerRuntime): PodCgroups | undefined {
+  if (!config.cgroupsPerQOS) return undefined;
+  const driver = async (signal: AbortSignal): Promise<CgroupDriver | undefined> => {
+    const { cgroupDriver, isPodman } = await runtime.facts(signal);
+    if (!isPodman && (cgroupDriver === "cgroupfs" || cgroupDriver === "systemd")) return cgroupDriver;
+    logger.warn({ cgroupDriver, isPodman }, "pods have no cgroups of their own on this engine, and no limits as a whole");
+    return undefined;
+  };
+  return new PodCgroups({ driver, prefix: config.cgroupParent, clock, logger });
 }
 
 function runtimeSettings(config: DockerConfig): DockerRuntimeSettings {

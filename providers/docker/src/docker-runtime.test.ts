@@ -1,6 +1,7 @@
 import { codeOf } from "@virtual-kubelet/errdefs";
 import { expect, test } from "vitest";
 import { DockerRuntime } from "./docker-runtime.ts";
+import type { DockerRuntimeSettings } from "./runtime-settings.ts";
 import { inspected, type FakeContainer } from "./test-support/engine-containers.ts";
 import { startFakeEngine, type FakeAnswer, type FakeEngine, type FakeEngineRoutes } from "./test-support/fake-engine-server.ts";
 import { containerSpec, sandboxSpec } from "./test-support/specs.ts";
@@ -9,7 +10,7 @@ const { signal: never } = new AbortController();
 const spec = containerSpec();
 const name = "vk_app_web_shop_u1_0";
 
-function runtimeOf({ engine }: FakeEngine): DockerRuntime {
+function runtimeOf({ engine }: FakeEngine, more: Partial<DockerRuntimeSettings> = {}): DockerRuntime {
   return new DockerRuntime({
     engine,
     ownerLabels: {},
@@ -26,6 +27,7 @@ function runtimeOf({ engine }: FakeEngine): DockerRuntime {
       imageFolder: "/none",
       parallelPulls: 5,
       pullProgressTimeoutMs: 60_000,
+      ...more,
     },
   });
 }
@@ -82,8 +84,43 @@ test("one that could not join its sandbox, and one of an earlier sandbox, are ma
   for (const held of [stuck, earlier]) {
     const made = await create(held, [taken, created("c2")]);
     expect(made.id).toBe("c2");
-    expect(made.asked).toEqual([`/containers/create ${name}`, `/containers/${name}/json`, "/containers/c1", `/containers/create ${name}`]);
+    expect(made.asked).toEqual([
+      // In which cgroup the sandbox of an earlier program is.
+      "/containers/s1/json",
+      `/containers/create ${name}`,
+      `/containers/${name}/json`,
+      "/containers/c1",
+      `/containers/create ${name}`,
+    ]);
   }
+});
+
+test("a container is put in its sandbox's cgroup, whatever is settled now", async () => {
+  const parents: unknown[] = [];
+  await using fake = await startFakeEngine({
+    answers: {
+      ...info,
+      "POST /containers/create": ({ body }) => {
+        parents.push((body as { HostConfig: { CgroupParent?: string } }).HostConfig.CgroupParent);
+        return created("c1");
+      },
+      ...Object.fromEntries(
+        ["/vkpods/podu1", ""].map((parent, index) => {
+          const container = inspected({ id: `s${index}`, labels: spec.labels });
+          const json = { ...container, HostConfig: { ...container.HostConfig, CgroupParent: parent } };
+          return [`GET /containers/s${index}/json`, () => ({ status: 200, json })];
+        }),
+      ),
+    },
+  });
+  const runtime = runtimeOf(fake, { cgroupParent: "/settled" });
+
+  await runtime.createContainer("s0", spec, never);
+  await runtime.createContainer("s0", spec, never);
+  await runtime.createContainer("s1", spec, never);
+
+  expect(parents).toEqual(["/vkpods/podu1", "/vkpods/podu1", undefined]);
+  expect(asked(fake).filter((request) => request === "/containers/s0/json")).toHaveLength(1);
 });
 
 test("a name that somebody else has is left to him", async () => {

@@ -36,6 +36,7 @@ test("a node is as large as its machine, with its GPUs, devices and runtimes", (
     operatingSystem: "linux",
     architecture: "amd64",
     labels: { "runtime.docker.virtual-kubelet.io/runc": "true", "runtime.docker.virtual-kubelet.io/io.containerd.runc.v2": "true" },
+    declaredFeatures: ["InPlacePodLevelResourcesVerticalScaling"],
     containerRuntimeVersion: "docker://20.10.24",
   });
 });

@@ -38,6 +38,8 @@ export function describeNode({ facts, gpus, config, diskBytes }: NodeFacts): Nod
     operatingSystem: "linux",
     architecture: facts.architecture,
     labels: Object.fromEntries(facts.runtimes.filter(isLabelName).map((name) => [`${runtimeLabelPrefix}${name}`, "true"])),
+    // Without it an API server refuses changes of what a pod has as a whole.
+    declaredFeatures: ["InPlacePodLevelResourcesVerticalScaling"],
     containerRuntimeVersion: `${facts.isPodman ? "podman" : "docker"}://${facts.serverVersion}`,
   };
 }

@@ -17,6 +17,7 @@ export interface DockerRuntimeSettings {
   readonly network: string;
   /** Networks that pods may choose instead. */
   readonly podNetworks: readonly string[];
+  /** Parent of sandboxes whose spec names none. */
   readonly cgroupParent?: string | undefined;
   readonly pidsLimit?: number | undefined;
   readonly log: LogRotation;

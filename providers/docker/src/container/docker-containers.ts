@@ -150,16 +150,18 @@ export class DockerContainers {
     const { objects, images, sandboxes, settings } = this.#options;
     const { pod, container } = spec;
     const profile = localSeccompProfile(pod, container);
+    const engine = await this.#options.facts(signal);
     const body = containerBody(spec, {
       sandboxId,
-      engine: await this.#options.facts(signal),
+      engine,
       imageUser: needsImageUser(pod, container) ? (await images.inspectImage(spec.imageId, signal)).user : undefined,
       seccompProfile: profile === undefined ? undefined : await readSeccompProfile(settings.seccompFolder, profile, signal),
       gpus,
       volumeImages,
       devices: devicesOf(container, settings.devices),
       canLowerOomScore: spec.oomScoreAdjustment >= 0 || (await sandboxes.canLowerOomScore(sandboxId, signal)),
-      cgroupParent: settings.cgroupParent,
+      // podman tells another one than it was told.
+      cgroupParent: engine.isPodman ? settings.cgroupParent : await sandboxes.cgroupParent(sandboxId, signal),
       pidsLimit: settings.pidsLimit,
       runtime: ociRuntime(pod, settings.runtimeClasses),
       log: settings.log,

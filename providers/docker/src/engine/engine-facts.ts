@@ -18,6 +18,7 @@ export interface EngineFacts {
   readonly rootDirectory: string;
   /** OCI runtimes by name: `runc`, `nvidia`, … */
   readonly runtimes: readonly string[];
+  /** `cgroupfs`, `systemd` or `none`. */
   readonly cgroupDriver: string;
   readonly hasAppArmor: boolean;
   readonly isRootless: boolean;

@@ -1,5 +1,13 @@
 import type { DeepReadonly, PlanContext, PlannedRequest, Pod, ResolvedPod } from "@virtual-kubelet/core";
-import { checkPod, imageVolumesOf, planSpecs, type ContainerSpec, type PlannedSpecs } from "@virtual-kubelet/pod-runtime";
+import {
+  CgroupNames,
+  checkPod,
+  defaultCgroupPrefix,
+  imageVolumesOf,
+  planSpecs,
+  type ContainerSpec,
+  type PlannedSpecs,
+} from "@virtual-kubelet/pod-runtime";
 import type { DockerConfig } from "../config.ts";
 import { containerBody } from "../container/container-body.ts";
 import { devicesOf, gpuResource, unitsOf } from "../container/gpu-allocator.ts";
@@ -39,10 +47,20 @@ export async function planDockerPod(
       root: config.rootDirectory,
       settings: { clusterDNS: config.clusterDNS },
       memoryBytes: plannedMemoryBytes,
+      cgroups: config.cgroupsPerQOS ? plannedCgroups(config) : undefined,
     },
     signal,
   );
-  return [...sandboxRequests(pod, specs, config), ...specs.containers.flatMap((each) => containerRequests(each, config))];
+  const inPod = { ...config, cgroupParent: specs.sandbox.cgroupParent ?? config.cgroupParent };
+  return [...sandboxRequests(pod, specs, inPod), ...specs.containers.flatMap((each) => containerRequests(each, inPod))];
+}
+
+function plannedCgroups({ cgroupParent = defaultCgroupPrefix }: DockerConfig): CgroupNames {
+  return new CgroupNames(isSlice(cgroupParent) ? "systemd" : "cgroupfs", cgroupParent);
+}
+
+function isSlice(cgroup: string): boolean {
+  return cgroup.endsWith(".slice");
 }
 
 function sandboxRequests(pod: DeepReadonly<Pod>, { sandbox }: PlannedSpecs, config: DockerConfig): PlannedRequest[] {
@@ -54,8 +72,11 @@ function sandboxRequests(pod: DeepReadonly<Pod>, { sandbox }: PlannedSpecs, conf
     cgroupParent: config.cgroupParent,
     runtime: ociRuntime(pod, config.runtimeClasses),
   });
+  const path = `/containers/create?name=${encodeURIComponent(name)}`;
+  const note = "the pod's cgroup is a slice where the engine's are systemd's";
+  const isPath = config.cgroupsPerQOS && !isSlice(config.cgroupParent ?? "");
   return [
-    { purpose: "make the pod's sandbox", method: "POST", path: `/containers/create?name=${encodeURIComponent(name)}`, body },
+    { purpose: "make the pod's sandbox", method: "POST", path, body, ...(isPath && { note }) },
     { purpose: "start the sandbox", method: "POST", path: `/containers/${sandboxId}/start` },
   ];
 }

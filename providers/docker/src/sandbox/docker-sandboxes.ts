@@ -1,7 +1,7 @@
 import type { DeepReadonly, Pod } from "@virtual-kubelet/core";
 import { ConflictError, isConflict, isNotFound, UnavailableError } from "@virtual-kubelet/errdefs";
 import { labelNames, type RegistryCredentials, type RuntimeSandbox, type SandboxSpec } from "@virtual-kubelet/pod-runtime";
-import type { ContainerInfo } from "dockerode";
+import type { ContainerInfo, ContainerInspectInfo } from "dockerode";
 import type { DockerEngine } from "../engine/docker-engine.ts";
 import { engineMessageOf } from "../engine/engine-error.ts";
 import type { EngineObjects } from "../engine/engine-objects.ts";
@@ -33,6 +33,8 @@ export class DockerSandboxes {
   readonly #options: DockerSandboxesOptions;
   /** Whether the engine may give a process an OOM score under 0; `undefined` until the first sandbox tells. */
   #canLowerOomScore: boolean | undefined;
+  /** Parents of the sandboxes' cgroups, by id, as far as they are known; empty: the engine's own. */
+  readonly #cgroupParents = new Map<string, string>();
 
   constructor(options: DockerSandboxesOptions) {
     this.#options = options;
@@ -70,6 +72,7 @@ export class DockerSandboxes {
     }
     await objects.remove(id, signal);
     inventory.forget(id);
+    this.#cgroupParents.delete(id);
   }
 
   /** Whether containers in this sandbox may have an OOM score under 0. */
@@ -81,6 +84,23 @@ export class DockerSandboxes {
       else this.#forgoLowOomScores();
     }
     return this.#canLowerOomScore ?? false;
+  }
+
+  /** The cgroup that a sandbox is in: its containers go there, too. Absent: the engine's own. */
+  async cgroupParent(sandboxId: string, signal: AbortSignal): Promise<string | undefined> {
+    if (!this.#cgroupParents.has(sandboxId)) {
+      try {
+        this.#noteCgroup(await this.#options.inventory.inspect(sandboxId, signal));
+      } catch (error) {
+        // Whoever makes a container in it is told so by the engine.
+        if (!isNotFound(error)) throw error;
+      }
+    }
+    return this.#cgroupParents.get(sandboxId) || undefined;
+  }
+
+  #noteCgroup({ Id, HostConfig }: ContainerInspectInfo): void {
+    this.#cgroupParents.set(Id, HostConfig.CgroupParent ?? "");
   }
 
   async #members(id: string, signal: AbortSignal): Promise<ContainerInfo[]> {
@@ -113,7 +133,7 @@ export class DockerSandboxes {
       image: settings.sandboxImage,
       network: podNetwork(spec.pod, settings),
       canLowerOomScore,
-      cgroupParent: settings.cgroupParent,
+      cgroupParent: spec.cgroupParent ?? settings.cgroupParent,
       runtime: ociRuntime(spec.pod, settings.runtimeClasses),
     });
     try {
@@ -146,6 +166,7 @@ export class DockerSandboxes {
   /** What the engine made of it. */
   async #settle(id: string, what: string, signal: AbortSignal): Promise<RuntimeSandbox> {
     const inspected = await this.#options.inventory.inspect(id, signal);
+    this.#noteCgroup(inspected);
     const sandbox = readInspectedSandbox(inspected);
     if (!sandbox.isReady) {
       const said =
