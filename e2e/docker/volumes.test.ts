@@ -86,7 +86,7 @@ test("containers of a pod share an emptyDir and one in memory, as other users, t
   const containers = [container("one", mounts), container("two", mounts, { securityContext: { runAsUser: 1000, runAsGroup: 1000 } })];
   const run = await rig.start(rig.pod("shared", volumes, containers, { securityContext: { fsGroup: 2000 } }));
 
-  expect(await run("two", "echo seen > /disk/file && echo seen > /memory/file; stat -c %a:%g /disk /memory /disk/file")).toBe(
+  expect(await run("two", "umask 022; echo seen > /disk/file && echo seen > /memory/file; stat -c %a:%g /disk /memory /disk/file")).toBe(
     "2777:2000\n3777:2000\n644:2000",
   );
   expect(await run("one", "cat /disk/file /memory/file; stat -f -c %T /memory")).toBe("seen\nseen\ntmpfs");
