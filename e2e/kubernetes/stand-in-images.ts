@@ -4,6 +4,7 @@ import { busyboxFileSystem, importImage, type ImageFile } from "../docker/suppor
 import { agnhostFiles } from "./agnhost-files.ts";
 import { hostProgram } from "./host-program.ts";
 import type { EngineApi } from "../docker/support/engine-api.ts";
+import { serveStandIns } from "./stand-in-registry.ts";
 
 /** Debian's bash-static: a shell that keeps variables whose names are none of a shell's, as newer shells of Busybox do. */
 export const shellProgram = "/bin/bash-static";
@@ -63,7 +64,7 @@ const standIns: readonly StandIn[] = [
 export const standInNames: readonly string[] = standIns.flatMap(({ names }) => names);
 
 /**
- * Gives the engine an image for each that the tests ask for.
+ * Gives the engine an image for each that the tests ask for, and a registry to pull them from.
  *
  * @param programs - folder of the programs that `ensureKubernetesE2e` builds
  */
@@ -77,6 +78,7 @@ export async function importStandIns(engine: EngineApi, programs: string): Promi
     const bytes = await busyboxFileSystem([...files, ...((await more?.(programs)) ?? []), ...everywhere()]);
     for (const name of names) await importImage(engine, name, { bytes, changes: [...changes, mark] });
   }
+  await serveStandIns(engine);
 }
 
 /**

@@ -98,7 +98,8 @@ class Tree {
     for (let depth = 1; depth <= names.length; depth++) {
       const path = names.slice(0, depth).join("/");
       if (this.#folders.has(path)) continue;
-      await refuseExisting(header, () => mkdir(this.#at(path), { mode: 0o755 }));
+      await refuseExisting(header, () => mkdir(this.#at(path)));
+      await chmod(this.#at(path), 0o755);
       this.#folders.set(path, undefined);
     }
   }

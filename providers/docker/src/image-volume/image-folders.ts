@@ -1,4 +1,4 @@
-import { lstat, mkdir, readdir, rename, rm } from "node:fs/promises";
+import { chmod, lstat, mkdir, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "@virtual-kubelet/core";
 import { InvalidInputError } from "@virtual-kubelet/errdefs";
@@ -113,7 +113,9 @@ export class ImageFolders implements AsyncDisposable {
     const workshop = join(root, `${makingPrefix}${name}`);
     try {
       await removeTree(workshop);
-      await mkdir(workshop, { mode: 0o755 });
+      await mkdir(workshop);
+      // All users of a container see it, whatever this program's own files are like.
+      await chmod(workshop, 0o755);
       await fill(imageId, workshop, signal);
       signal.throwIfAborted();
       await rename(workshop, path);
