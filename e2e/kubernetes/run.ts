@@ -53,12 +53,18 @@ await using controlPlane = await startControlPlane({
 await using _node = await startNode({ controlPlane, dockerHost: engine.api.host, address: nodeAddress, directory: reports });
 await using starts = await PodStarts.follow(controlPlane);
 const outcomes: GroupOutcome[] = [];
-for (const [index, group] of groups.entries()) outcomes.push(await runGroup(group, String(index)));
+for (const [index, group] of groups.entries()) {
+  outcomes.push(await runGroup(group, String(index)));
+  // After each: a run that is broken off leaves what it has found.
+  if (!values["no-guide"] && groups === specGroups) await writeGuide();
+}
 const results = outcomes.flatMap((outcome) => outcome.results);
 for (const { name, reason, limit, passed } of results) if (!passed) console.log(`failed: ${name}: ${limit ?? reason ?? ""}`);
 for (const outcome of outcomes) console.log(`${outcome.title}: ${summaryOf(outcome)}`);
+process.exitCode = results.every(({ passed }) => passed) ? 0 : 1;
 
-if (!values["no-guide"] && groups === specGroups) {
+/** Writes how it went so far. */
+async function writeGuide(): Promise<void> {
   const { Version: engineVersion } = (await engine.api.json("GET", "/version")) as { Version: string };
   const { CgroupVersion: cgroups } = (await engine.api.json("GET", "/info")) as { CgroupVersion: string };
   const circumstances = [
@@ -70,7 +76,6 @@ if (!values["no-guide"] && groups === specGroups) {
   writeFileSync(guide, replaceRegion(readFileSync(guide, "utf8"), "kubernetes", page));
   console.log(`written to ${guide}`);
 }
-process.exitCode = results.every(({ passed }) => passed) ? 0 : 1;
 
 /** Finds out which tests are of the group, and runs them. */
 async function runGroup({ title, focus, focusFile, skip, leftOut = [] }: SpecGroup, name: string): Promise<GroupOutcome> {
