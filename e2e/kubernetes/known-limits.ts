@@ -8,13 +8,7 @@ interface KnownLimit {
   why(): string | undefined;
 }
 
-const limits: readonly KnownLimit[] = [
-  { tests: /PrivilegedPod|\[sig-storage\] HostPath/, why: whyNothingPrivileged },
-  {
-    tests: /with a new image .* should be able to pull image /,
-    why: () => "the namespace that all runs in leads nowhere, and this test pulls from registry.k8s.io",
-  },
-];
+const limits: readonly KnownLimit[] = [{ tests: /PrivilegedPod|\[sig-storage\] HostPath/, why: whyNothingPrivileged }];
 
 /** Why a test cannot pass here, if that is known. */
 export function knownLimit(name: string): string | undefined {
