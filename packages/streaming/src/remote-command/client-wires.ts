@@ -3,7 +3,7 @@ import { finished, pipeline } from "node:stream/promises";
 import type { Readable, Writable } from "node:stream";
 import type { Channel } from "../channel/channel.ts";
 import { readableOf, writableOf } from "../channel/channel-streams.ts";
-import type { RemoteCommandIO } from "./client.ts";
+import type { RemoteCommandIO } from "./command-io.ts";
 import { encodeSize } from "./resizes.ts";
 import type { RemoteCommandResult } from "./result.ts";
 import { fromStatusText } from "./status.ts";

@@ -1,4 +1,3 @@
-import type { Readable, Writable } from "node:stream";
 import type { Clock } from "../clock.ts";
 import { resolveLimits, type StreamingLimits } from "../limits.ts";
 import { SpdyConnection } from "../spdy/connection.ts";
@@ -9,21 +8,8 @@ import { type DialedWebSocket, dialWebSocket } from "../websocket/dial-web-socke
 import { WebSocketChannels } from "../websocket/web-socket-channels.ts";
 import { channelNumbers } from "./channel-numbers.ts";
 import { runSession } from "./client-wires.ts";
+import type { RemoteCommandIO } from "./command-io.ts";
 import type { RemoteCommandResult } from "./result.ts";
-import type { TerminalSize } from "./terminal-size.ts";
-
-/** The streams of a command that runs elsewhere. They have to agree with what the URL's query asks for. */
-export interface RemoteCommandIO {
-  /** Sent until it ends; default: no input. It is destroyed when the command has ended. */
-  readonly stdin?: Readable | undefined;
-  /** Written to, heeding its back-pressure, and not ended; default: no output is asked for. */
-  readonly stdout?: Writable | undefined;
-  /** As {@link stdout}; leave it out with a terminal. */
-  readonly stderr?: Writable | undefined;
-  readonly tty?: boolean | undefined;
-  /** The terminal's sizes, the current one first. */
-  readonly resizes?: AsyncIterable<TerminalSize> | undefined;
-}
 
 /** How {@link runRemoteCommand} goes about it. */
 export interface RemoteCommandClientOptions extends RemoteCommandIO {
