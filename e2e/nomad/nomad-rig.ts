@@ -17,7 +17,8 @@ import { provider as definition } from "@virtual-kubelet/provider-nomad";
 import { eventually } from "@virtual-kubelet/testing";
 import { expect } from "vitest";
 import { jobIdOf } from "../../providers/nomad/src/job/job-id.ts";
-import { startFakeNomad, type FakeNomad, type FakeRequest } from "./fake/start-fake-nomad.ts";
+import { startFakeNomad, type FakeNomad } from "./fake/start-fake-nomad.ts";
+import type { FakeRequest } from "./fake/fake-request.ts";
 
 const owner = { clusterId: "c1", nodeName: "n1" };
 const { signal } = new AbortController();

@@ -2,7 +2,7 @@ import { fits } from "./bexpr.ts";
 import { fakeNode, type FakeCluster } from "./cluster.ts";
 import { groupUse } from "../../process-provider/group-use.ts";
 import { systemClock } from "@virtual-kubelet/kube-client";
-import type { FakeRequest } from "./start-fake-nomad.ts";
+import type { FakeRequest } from "./fake-request.ts";
 import type { Json } from "./state.ts";
 import { jobProblem } from "./validate-job.ts";
 

@@ -9,6 +9,7 @@ import { startReaper } from "@virtual-kubelet/testing";
 import { WebSocketServer } from "ws";
 import { FakeCluster } from "./cluster.ts";
 import { serveExec } from "./exec.ts";
+import type { FakeRequest } from "./fake-request.ts";
 import { answer, type Answer } from "./routes.ts";
 import { serveEvents, serveLogs } from "./streams.ts";
 
@@ -21,14 +22,6 @@ export type FakeFault =
   | "lose-reply"
   /** Half of the answer comes. */
   | "cut";
-
-/** A request, as the fake has seen it. */
-export interface FakeRequest {
-  readonly method: string;
-  /** Without the query. */
-  readonly path: string;
-  readonly query: URLSearchParams;
-}
 
 /** A Nomad that runs its tasks as processes of this machine. */
 export interface FakeNomad extends AsyncDisposable {

@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { systemClock } from "@virtual-kubelet/kube-client";
 import type { FakeCluster } from "./cluster.ts";
-import type { FakeRequest } from "./start-fake-nomad.ts";
+import type { FakeRequest } from "./fake-request.ts";
 
 const eventHeartbeatMs = 30_000;
 const logHeartbeatMs = 1000;

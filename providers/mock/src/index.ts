@@ -12,6 +12,7 @@ export {
   type MockStageMatch,
   type ResolvedMockNodeConfig,
 } from "./config.ts";
-export { MockProvider, type MockHost } from "./mock-provider.ts";
+export { MockProvider } from "./mock-provider.ts";
+export type { MockHost } from "./mock-host.ts";
 export { provider } from "./provider.ts";
 export type { MockFailure, MockScriptSettings } from "./script-fields.ts";

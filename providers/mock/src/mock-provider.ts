@@ -9,7 +9,6 @@ import {
   type PodRef,
   type PodUpdate,
   type Provider,
-  type ProviderHost,
   type ProviderPod,
   type ProviderPodList,
   type ProviderPodStatus,
@@ -25,15 +24,13 @@ import type { Instant } from "./container-state.ts";
 import { readContainerLogs } from "./container-logs.ts";
 import { payloadVolumesOf, surroundingsOf } from "./container-surroundings.ts";
 import { LoadMeter } from "./load-meter.ts";
+import type { MockHost } from "./mock-host.ts";
 import { changed, type MockPod } from "./mock-pod.ts";
 import { attach, exec, forward, logSourceOf } from "./pod-access.ts";
 import { PodAddresses } from "./pod-addresses.ts";
 import { hasStopped, newPodModel, podDueMs, settle, stopPod, updatePodModel, type PodModel } from "./pod-model.ts";
 import { toPodStatus } from "./pod-status.ts";
 import { annotationDomain, scriptOf, type PodScript } from "./script.ts";
-
-/** The parts of {@link ProviderHost} the mock uses. */
-export type MockHost = Pick<ProviderHost, "nodeName" | "clusterId" | "nodeAddress" | "clock" | "resolvePod">;
 
 /**
  * Plays pods in memory: no container runs, nothing outlives the process. A pod without a script is running when

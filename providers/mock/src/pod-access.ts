@@ -8,7 +8,7 @@ import type { Container, FinishedRun } from "./container-state.ts";
 import { plainSurroundings } from "./container-surroundings.ts";
 import { respondHttp } from "./http-responder.ts";
 import { watchPod, type MockPod } from "./mock-pod.ts";
-import type { MockHost } from "./mock-provider.ts";
+import type { MockHost } from "./mock-host.ts";
 
 /** A container that runs. */
 type RunningContainer = Container & { readonly state: Container["state"] & { readonly kind: "running" } };

@@ -18,7 +18,8 @@ import type { ConformanceOptions } from "./options.ts";
 import { planPod, refOf, type PlannedPod } from "./planned-pod.ts";
 import { shellPrograms } from "./programs.ts";
 import { StatusWatch } from "./status-watch.ts";
-import { SuiteHost, textOf, type Fixtures } from "./suite-host.ts";
+import { SuiteHost, textOf } from "./suite-host.ts";
+import type { Fixtures } from "./fixtures.ts";
 
 /** What a check works with: a provider, the pods it makes there, and all it hears of them. Disposing deletes the pods. */
 export class ProviderRig implements AsyncDisposable {

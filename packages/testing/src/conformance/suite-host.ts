@@ -1,25 +1,8 @@
-import type {
-  Clock,
-  ConfigMap,
-  DeepReadonly,
-  LogFields,
-  Logger,
-  Metrics,
-  Pod,
-  PodRef,
-  ProviderHost,
-  ResolvedPod,
-  Secret,
-} from "@virtual-kubelet/core";
+import type { Clock, DeepReadonly, LogFields, Logger, Metrics, Pod, PodRef, ProviderHost, ResolvedPod } from "@virtual-kubelet/core";
 import { messageOf, NotFoundError } from "@virtual-kubelet/errdefs";
 import { systemRandom } from "@virtual-kubelet/kube-client";
+import type { Fixtures } from "./fixtures.ts";
 import { resolveForSuite } from "./suite-resolver.ts";
-
-/** The objects that the suite's pods refer to. */
-export interface Fixtures {
-  readonly secrets: ReadonlyMap<string, Secret>;
-  readonly configMaps: ReadonlyMap<string, ConfigMap>;
-}
 
 /** What the suite's node and cluster are called. */
 export const suiteOwner = { clusterId: "conformance-cluster", nodeName: "conformance-node" } as const;

@@ -1,6 +1,6 @@
 import type { Container, DeepReadonly, EnvVar, Pod, ResolvedEnvVar, ResolvedPod, VolumeFile, VolumePayload } from "@virtual-kubelet/core";
 import { InvalidInputError } from "@virtual-kubelet/errdefs";
-import type { Fixtures } from "./suite-host.ts";
+import type { Fixtures } from "./fixtures.ts";
 
 type KeyRef = { readonly name?: string | undefined; readonly key: string; readonly optional?: boolean | undefined };
 
