@@ -1,4 +1,4 @@
-import type { ApiObject, Kind } from "./kind.ts";
+import type { ApiObject, Kind, ObjectReader } from "./kind.ts";
 import type { KindChange } from "./kind-table.ts";
 
 /** What changed, as the watch cache tells it inside the process. `object` is the state after; for a deletion the last. */
@@ -20,11 +20,7 @@ export interface DeletionOptions {
  * The server's own controllers see the cluster through this: the same rules as over HTTP (defaults, validation,
  * preconditions, graceful deletion), without HTTP. Objects returned are shared and must not be changed.
  */
-export interface Cluster {
-  /** The object of that name, if there is one. */
-  get(kind: Kind, namespace: string | undefined, name: string): Readonly<ApiObject> | undefined;
-  /** All objects of the kind, in one namespace or in all. */
-  list(kind: Kind, namespace?: string): Readonly<ApiObject>[];
+export interface Cluster extends ObjectReader {
   /** @throws ApiStatusError */
   create(kind: Kind, object: unknown): Readonly<ApiObject>;
   /** Replaces what `change` returns for the current object; `undefined` leaves it. @throws ApiStatusError */

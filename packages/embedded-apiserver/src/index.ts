@@ -9,7 +9,7 @@ export type { Clock, Random } from "./clock.ts";
 export type { Cluster, ClusterEvent, DeletionOptions } from "./cluster.ts";
 export type { CutOff, Fault, FaultRule, Faults, RequestFault, RequestMatch, RequestVerb, RuleMatch, WatchFault } from "./faults/fault.ts";
 export type { InProcessRequest, InProcessResponse, InProcessTransport } from "./in-process.ts";
-export type { ApiMetadata, ApiObject, Column, CustomKind, FieldError, Kind, WriteContext } from "./kind.ts";
+export type { ApiMetadata, ApiObject, Column, CustomKind, FieldError, Kind, ObjectReader, WriteContext } from "./kind.ts";
 export type { KindChange } from "./kind-table.ts";
 export type { JsonObject, JsonValue } from "./json-value.ts";
 export type { ClientUser } from "./kubeconfig.ts";

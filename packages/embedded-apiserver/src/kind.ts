@@ -1,5 +1,4 @@
 import type { Clock, Random } from "./clock.ts";
-import type { Cluster } from "./cluster.ts";
 import type { JsonValue } from "./json-value.ts";
 import type { Decoded } from "./kinds/schema/decode.ts";
 import type { OpenApiSchema } from "./kinds/schema/schema.ts";
@@ -66,8 +65,15 @@ export interface WriteContext {
   readonly clock: Clock;
   /** Name suffixes and addresses come from it. */
   readonly random: Random;
-  /** The objects there are; read only. */
-  readonly cluster: Pick<Cluster, "get" | "list">;
+  readonly cluster: ObjectReader;
+}
+
+/** The objects there are. What is returned is shared and must not be changed. */
+export interface ObjectReader {
+  /** The object of that name, if there is one. */
+  get(kind: Kind, namespace: string | undefined, name: string): Readonly<ApiObject> | undefined;
+  /** All objects of the kind, in one namespace or in all. */
+  list(kind: Kind, namespace?: string): Readonly<ApiObject>[];
 }
 
 /** All the server knows of one kind: where it is found, what makes an object valid, how it is shown. */
