@@ -1,8 +1,7 @@
 import { kinds, type ApiServer, type InProcessTransport } from "@virtual-kubelet/embedded-apiserver";
 import { UnavailableError } from "@virtual-kubelet/errdefs";
-import type { Clock, TransportRequest } from "@virtual-kubelet/kube-client";
+import type { TransportRequest } from "@virtual-kubelet/kube-client";
 import type { Chance } from "./chance.ts";
-import { FaultTransport } from "./fault-transport.ts";
 import type { SimulatedClock } from "./simulated-clock.ts";
 import type { Trace } from "./trace.ts";
 
@@ -110,11 +109,6 @@ export class Network implements Disposable {
   /** All watches break. */
   cutWatches(): void {
     for (const watch of this.#watches) watch.abort(new UnavailableError("read: connection reset by peer"));
-  }
-
-  /** The connections of one program. @param clock - the program's */
-  connect(clock: Clock): FaultTransport {
-    return new FaultTransport(this, clock);
   }
 
   /** What becomes of a request. */

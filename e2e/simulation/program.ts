@@ -1,7 +1,7 @@
 import { VirtualNode, type PodOptions, type ProviderDefinition } from "@virtual-kubelet/core";
 import { createKubeClient, type LogFields, type Logger } from "@virtual-kubelet/kube-client";
 import type { Chance } from "./chance.ts";
-import type { FaultTransport } from "./fault-transport.ts";
+import { FaultTransport } from "./fault-transport.ts";
 import { capabilities, ModelProvider, type ModelProviderDeps } from "./model-provider.ts";
 import type { Network } from "./network.ts";
 import { ProcessClock, type SimulatedClock } from "./simulated-clock.ts";
@@ -43,7 +43,7 @@ export class Program {
     this.startedMs = deps.clock.monotonic();
     this.#clock = new ProcessClock(deps.clock, deps.skewMs);
     this.#libraryClock = new ProcessClock(deps.clock, deps.skewMs);
-    this.#transport = deps.network.connect(this.#clock);
+    this.#transport = new FaultTransport(deps.network, this.#clock);
     this.node = new VirtualNode({
       client: createKubeClient(this.#transport, { clock: this.#clock }),
       provider: this.#definition(),
