@@ -33,6 +33,10 @@ test("help names every command and every exit code", async () => {
     expect(out).toContain(`  ${word}`);
 });
 
+test.each(["--help", "-h"])("%s alone is help", async (flag) => {
+  expect(await program(flag)).toEqual(await program("help"));
+});
+
 test("--help of a command shows its flags, whatever else is said", async () => {
   const { code, out } = await program("demo --once --help");
 

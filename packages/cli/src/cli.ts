@@ -33,6 +33,7 @@ export async function runProgram(words: readonly string[], context: Context): Pr
 function chooseCommand(words: readonly string[]): { command: Command; rest: readonly string[] } {
   const [first, ...rest] = words;
   if (first === "--version") return { command: required("version"), rest };
+  if (rest.length === 0 && (first === "--help" || first === "-h")) return { command: required("help"), rest };
   if (first === undefined || first.startsWith("-")) return { command: required("run"), rest: words };
   const command = findCommand(first);
   if (command) return { command, rest };

@@ -13,7 +13,7 @@ export function programHelp(): string {
     "Commands; without one it is run:",
     ...table(commands.map(({ name, args, summary }) => [[name, args].filter(Boolean).join(" "), summary])),
     "",
-    'Flags are in "virtual-kubelet help COMMAND".',
+    'The flags of a command: "virtual-kubelet COMMAND --help", as in "virtual-kubelet run --help".',
     "",
     ...exitCodeHelp(),
     "",

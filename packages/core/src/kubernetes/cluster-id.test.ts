@@ -1,4 +1,4 @@
-import { UnavailableError } from "@virtual-kubelet/errdefs";
+import { UnauthorizedError, UnavailableError } from "@virtual-kubelet/errdefs";
 import { resources, silentLogger } from "@virtual-kubelet/kube-client";
 import { FakeClock, SeededRandom } from "@virtual-kubelet/kube-client/testing";
 import { expect, test } from "vitest";
@@ -27,4 +27,20 @@ test("the cluster's id is known within seven seconds of the API server's return,
   await clock.advance(7_000);
 
   expect(id).toBe(metadata?.uid);
+});
+
+test("credentials that do not count are told as such, and not as an API server that is away", async () => {
+  const clock = new FakeClock();
+  const client = new AbsentServer(clock);
+  client.get = () => Promise.reject(new UnauthorizedError("get namespaces kube-system: Unauthorized"));
+  const warnings: string[] = [];
+  const logger = { ...silentLogger, warn: (_fields: object, message: string) => void warnings.push(message) };
+  const stop = new AbortController();
+
+  const reading = readClusterId(client, { clock, random: new SeededRandom(1), logger }, stop.signal);
+  await clock.advance(10);
+  stop.abort(new Error("enough"));
+
+  await expect(reading).rejects.toThrow("enough");
+  expect(warnings).toEqual([expect.stringContaining("the token or certificate is wrong, or has expired")]);
 });

@@ -1,10 +1,10 @@
-import { isForbidden, isNotFound, messageOf } from "@virtual-kubelet/errdefs";
+import { isForbidden, isNotFound, isUnauthorized, messageOf } from "@virtual-kubelet/errdefs";
 import { backoffMs, resources, type Clock, type KubeClient, type Logger, type Random } from "@virtual-kubelet/kube-client";
 import { kubeletBackoff } from "./kubelet-backoff.ts";
 
 /**
  * The id a cluster is told from others by: the UID of its namespace `kube-system`. Waits for an API server that does
- * not answer yet.
+ * not answer yet, and for credentials that count: files of tokens and certificates are read again.
  *
  * @returns the empty string if the namespace may not be read
  */
@@ -27,7 +27,10 @@ export async function readClusterId(
         return "";
       }
       const delayMs = backoffMs(kubeletBackoff, attempt, deps.random);
-      deps.logger.warn({ err: messageOf(error), attempt, delayMs: Math.round(delayMs) }, "the API server does not answer; trying again");
+      const trouble = isUnauthorized(error)
+        ? "the API server does not know who this is: the token or certificate is wrong, or has expired; trying again"
+        : "the API server does not answer; trying again";
+      deps.logger.warn({ err: messageOf(error), attempt, delayMs: Math.round(delayMs) }, trouble);
       await deps.clock.sleep(delayMs, signal);
     }
   }
