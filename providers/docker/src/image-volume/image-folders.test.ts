@@ -8,6 +8,8 @@ import { ImageFolders, type ImageFoldersOptions } from "./image-folders.ts";
 const never = new AbortController().signal;
 const id = `sha256:${"1".repeat(64)}`;
 const other = `sha256:${"2".repeat(64)}`;
+/** Files take real time, and on a busy machine much of it. */
+const soon = { timeout: 30_000, interval: 10 };
 const nobody = async (): Promise<Set<string>> => new Set();
 
 interface Rig extends AsyncDisposable {
@@ -89,7 +91,7 @@ test("who waits can give up, and what was begun is there for the next", async ()
   const abort = new AbortController();
 
   const waiting = folders.hold(id, abort.signal);
-  await expect.poll(() => rig.filled).toEqual([id]);
+  await expect.poll(() => rig.filled, soon).toEqual([id]);
   abort.abort(new Error("the call took too long"));
   await expect(waiting).rejects.toThrow("the call took too long");
   expect([...folders.making]).toEqual([id]);
@@ -109,7 +111,7 @@ test("a program that ends gives up what it is making, and leaves no half folder"
     },
   });
   const failed = folders.hold(id, never).catch((error: unknown) => error);
-  await expect.poll(() => rig.filled).toEqual([id]);
+  await expect.poll(() => rig.filled, soon).toEqual([id]);
 
   await folders[Symbol.asyncDispose]();
 
@@ -159,7 +161,7 @@ test("what is being made stays when others are removed", async () => {
     },
   });
   const making = folders.hold(id, never);
-  await expect.poll(() => rig.filled).toEqual([id]);
+  await expect.poll(() => rig.filled, soon).toEqual([id]);
 
   await folders.sweep(nobody);
   expect(await rig.names()).toEqual([`.making-${id.replace(":", "-")}`]);
