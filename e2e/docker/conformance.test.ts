@@ -6,6 +6,7 @@ import { provider } from "@virtual-kubelet/provider-docker";
 import { describeProvider, requiredFeatures } from "@virtual-kubelet/testing/conformance";
 import { afterAll } from "vitest";
 import { reportFile, root } from "../conformance/support/paths.ts";
+import { controlGroupOf } from "./support/control-groups.ts";
 import { sharedApi } from "./support/docker-engine.ts";
 import { EngineProxy } from "./support/engine-proxy.ts";
 import { unmountAll } from "./support/mounts.ts";
@@ -21,7 +22,7 @@ afterAll(async () => {
 
 await describeProvider({
   provider,
-  config: { host: proxy.host, rootDirectory },
+  config: { host: proxy.host, rootDirectory, cgroupParent: controlGroupOf(api.host) },
   required: requiredFeatures.docker,
   backend: {
     losePod: async ({ uid }) => {

@@ -8,6 +8,7 @@ import { labelNames } from "@virtual-kubelet/pod-runtime";
 import { eventually } from "@virtual-kubelet/testing";
 import { expect, test } from "vitest";
 import { Program } from "../support/program.ts";
+import { controlGroupOf } from "./support/control-groups.ts";
 import { sharedApi } from "./support/docker-engine.ts";
 import { EngineProxy, type EngineFault } from "./support/engine-proxy.ts";
 
@@ -42,7 +43,8 @@ class Rig implements AsyncDisposable {
     const [server, proxy] = await Promise.all([startApiServer(), EngineProxy.start(engine)]);
     await writeFile(join(folder, "kubeconfig"), server.kubeconfig());
     await mkdir(join(folder, "root"));
-    const providerConfig = { host: proxy.host, rootDirectory: join(folder, "root"), namePrefix: "vkcrash" };
+    const cgroupParent = controlGroupOf(engine.host);
+    const providerConfig = { host: proxy.host, rootDirectory: join(folder, "root"), namePrefix: "vkcrash", cgroupParent };
     const config = {
       apiVersion: "virtual-kubelet.io/v1alpha1",
       kind: "VirtualKubelet",

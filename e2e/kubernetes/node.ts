@@ -3,6 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "@virtual-kubelet/kube-client";
+import { controlGroupOf } from "../docker/support/control-groups.ts";
 import { unmountAll } from "../docker/support/mounts.ts";
 import { eventually, startProcess, startReaper, type ControlPlaneAccess } from "@virtual-kubelet/testing";
 
@@ -31,6 +32,7 @@ export async function startNode({ controlPlane, dockerHost, address, directory }
     host: dockerHost,
     sandboxImage: "registry.k8s.io/pause:3.10.2",
     rootDirectory: join(home, "pods"),
+    cgroupParent: controlGroupOf(dockerHost),
     policy: {
       privileged: true,
       hostPaths: ["/"],

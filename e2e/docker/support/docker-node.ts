@@ -7,6 +7,7 @@ import { expect, inject } from "vitest";
 import { KubectlRunner } from "../../interop/support/kubectl-runner.ts";
 import { startMetricsServer } from "../../node-network/support/metrics-server.ts";
 import { Program } from "../../support/program.ts";
+import { controlGroupOf } from "./control-groups.ts";
 import { unmountAll } from "./mounts.ts";
 
 /** How long a pod may take to run, and to be gone, on a machine that is busy. */
@@ -69,7 +70,8 @@ export class DockerNode implements AsyncDisposable {
 
   #start(): Program {
     const config = join(this.#directory, "docker.json");
-    writeFileSync(config, JSON.stringify({ host: inject("dockerHost"), rootDirectory: join(this.#directory, "root") }));
+    const host = inject("dockerHost");
+    writeFileSync(config, JSON.stringify({ host, rootDirectory: join(this.#directory, "root"), cgroupParent: controlGroupOf(host) }));
     const words = ["--kubeconfig", this.controlPlane.kubeconfig.path, "--nodename", this.name, "--provider", "docker"];
     const more = ["--provider-config", config, "--node-ip", inject("nodeAddress"), "--kubelet-port", "10250", "--disable-taint"];
     return this.#resources.use(new Program([...words, ...more, "--health-addr", "off", "--identity", "test"], { cwd: this.#directory }));

@@ -8,6 +8,7 @@ import { labelNames } from "@virtual-kubelet/pod-runtime";
 import { provider } from "@virtual-kubelet/provider-docker";
 import { eventually } from "@virtual-kubelet/testing";
 import { expect } from "vitest";
+import { controlGroupOf } from "./control-groups.ts";
 import type { EngineApi } from "./engine-api.ts";
 import { unmountAll } from "./mounts.ts";
 
@@ -52,7 +53,7 @@ export class EmbeddedNode implements AsyncDisposable {
     const node = new VirtualNode({
       client: createKubeClient(server.transport()),
       provider,
-      providerConfig: { host, rootDirectory: join(directory, "root") },
+      providerConfig: { host, rootDirectory: join(directory, "root"), cgroupParent: controlGroupOf(api.host) },
       node: { name, pingIntervalMs: 500, instance: { identity: name } },
     });
     const made = new EmbeddedNode(name, { server, node, cleanup: cleanup.move() });

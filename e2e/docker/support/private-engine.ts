@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "@virtual-kubelet/kube-client";
 import { eventually, logTail, startProcess, startReaper, type ManagedProcess, type Reaper } from "@virtual-kubelet/testing";
-import { removeControlGroups } from "./control-groups.ts";
+import { controlGroupOf, removeControlGroups } from "./control-groups.ts";
 import { EngineApi } from "./engine-api.ts";
 import { unmountAll } from "./mounts.ts";
 
@@ -101,6 +101,6 @@ export class PrivateEngine implements AsyncDisposable {
   }
 
   get #controlGroup(): string {
-    return `/${this.#directory.split("/").at(-1) ?? ""}`;
+    return controlGroupOf(this.api.host);
   }
 }

@@ -59,13 +59,16 @@ function stateOrWaiting(state: ContainerState): ContainerState {
   return state.terminated || state.running || state.waiting ? state : { waiting: {} };
 }
 
-/** Resources as the API server writes them; `undefined` where there are none. */
+/**
+ * Resources as the API server writes them; `undefined` where nothing is said of them. That there are none is said, too: by that
+ * the API server knows a node that can change them.
+ */
 export function readResources(resources: DeepReadonly<ContainerStatus>["resources"]): ContainerStatus["resources"] {
   if (!resources) return undefined;
   const limits = readQuantities(resources.limits);
   const requests = readQuantities(resources.requests);
   const claims = compact<{ name: string; request?: string | undefined }[]>(resources.claims);
-  return limits || requests || claims ? { limits, requests, claims } : undefined;
+  return { limits, requests, claims };
 }
 
 /** Quantities in Kubernetes' canonical form, without those that are none; `undefined` where none is left. */

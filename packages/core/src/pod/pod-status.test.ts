@@ -67,6 +67,12 @@ describe("derivePodStatus", () => {
     expect(derive(newPod(), says("True")).conditions?.length).toBe(5);
   });
 
+  test("says of a container that it has no resources, by which an API server knows a node that can change them", () => {
+    const status = derive(newPod(), { containerStatuses: [running("app", { resources: {} })] });
+
+    expect(JSON.parse(JSON.stringify(status.containerStatuses))).toMatchObject([{ resources: {} }]);
+  });
+
   test("of a running pod is what a kubelet writes", () => {
     const reported = { podIP: "10.0.0.7", containerStatuses: [running("app", { containerID: "vk://1" })] };
 

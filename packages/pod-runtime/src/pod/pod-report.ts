@@ -94,7 +94,7 @@ function whatItRunsWith(
   { container }: PlannedContainer,
   { resources, user }: ContainerRecord,
 ): Pick<DeepReadonly<ContainerStatus>, "resources" | "allocatedResources" | "user"> {
-  return { resources, allocatedResources: container.resources?.requests, ...(user && { user: { linux: user } }) };
+  return { resources: resources ?? {}, allocatedResources: container.resources?.requests, ...(user && { user: { linux: user } }) };
 }
 
 /** The mounts as a kubelet shows them: recursive only where that was asked for. */
