@@ -1,6 +1,6 @@
 # Needs Node.js 20 or newer, npm, make and git; all else, pnpm and Node.js 24 among it, comes from npm into node_modules.
 .DEFAULT_GOAL := help
-.PHONY: help demo test e2e-nomad e2e-zun bench conformance docs lint fix build generate changeset version clean
+.PHONY: help demo test e2e-docker e2e-nomad e2e-zun bench conformance docs lint fix build generate changeset version clean
 
 PNPM := npx --yes $(shell sed -n 's/.*"packageManager": "\(.*\)".*/\1/p' package.json)
 # The workspace's own Node.js and tools come first.
@@ -24,6 +24,9 @@ demo: $(INSTALLED) ## Kubernetes API, node and three pods on this machine (ONCE=
 
 test: $(INSTALLED) ## Every level of CI (LEVEL=unit: only that; REQUIRE_ALL=1: leave nothing out)
 	@$(BIN) node --conditions=@virtual-kubelet/source tools/test.ts $(LEVEL)
+
+e2e-docker: $(INSTALLED) ## The Docker provider on an engine of today, which is built from Go modules the first time
+	@$(BIN) node --conditions=@virtual-kubelet/source tools/e2e-docker.ts
 
 e2e-nomad: $(INSTALLED) ## The Nomad provider on a real agent: NOMAD_ADDR, or nomad on the PATH
 	@$(BIN) node --conditions=@virtual-kubelet/source e2e/nomad/run-on-agent.ts

@@ -156,6 +156,8 @@ export const levels: readonly Level[] = [
 /** What `make` offers besides, that CI does not run. */
 export const otherLevels: readonly { readonly command: string; readonly about: string }[] = [
   { command: "make bench", about: "benchmark against a real control plane" },
+  { command: "make e2e-docker", about: "the docker level on an engine of today" },
+  { command: "make e2e-nomad", about: "the Nomad provider on a real agent" },
   { command: "make conformance", about: "Kubernetes' own end-to-end tests on the Docker provider" },
   { command: "SEEDS=20000 make test LEVEL=simulation", about: "more worlds than CI lives through" },
 ];

@@ -1,0 +1,7 @@
+/** Runs the Docker provider's tests on an engine of today. `make e2e-docker` calls it. */
+import { ensureMobyEngine } from "./moby-engine.ts";
+import { run } from "./run.ts";
+
+const tests = ["--conditions=@virtual-kubelet/source", "tools/test.ts", "docker"];
+const { code } = await run(process.execPath, tests, { env: { PATH: await ensureMobyEngine() }, show: true });
+process.exitCode = code;
