@@ -69,6 +69,7 @@ export type { Resources } from "./pod/resources.ts";
 export type { ContainerRole, PlannedContainer, PodPlan } from "./pod/pod-plan.ts";
 export { checkHostPorts } from "./prepare/host-ports.ts";
 export { checkPod } from "./prepare/check-pod.ts";
+export { imageRepository } from "./prepare/registry/image-repository.ts";
 export { imageVolumesOf, type ImageVolume } from "./prepare/image-volumes.ts";
 export { baselineCapabilities, isAllowedHostPath, type PodPolicy } from "./prepare/pod-policy.ts";
 export {

@@ -9,6 +9,7 @@ test.for<[image: string, repository: string, pullName: string]>([
   ["nginx:1.29", "docker.io/library/nginx", "nginx:1.29"],
   ["me/app", "docker.io/me/app", "me/app:latest"],
   ["docker.io/nginx:1", "docker.io/library/nginx", "docker.io/nginx:1"],
+  ["index.docker.io/nginx:1", "docker.io/library/nginx", "index.docker.io/nginx:1"],
   ["localhost/app:1", "localhost/app", "localhost/app:1"],
   ["127.0.0.1:5000/a/b:1", "127.0.0.1:5000/a/b", "127.0.0.1:5000/a/b:1"],
   [`registry.example/a@${digest}`, "registry.example/a", `registry.example/a@${digest}`],
@@ -17,18 +18,28 @@ test.for<[image: string, repository: string, pullName: string]>([
   expect(parseImageReference(image)).toMatchObject({ repository, pullName });
 });
 
-test.for(["", "Nginx", "a b", "nginx:", "nginx:a b", "nginx@sha256:1", "../x", "a//b", "-a", `a@${digest}@${digest}`, "http://x/y"])(
-  "%j is no image's name",
-  (image) => {
-    let error: unknown;
-    try {
-      parseImageReference(image);
-    } catch (thrown) {
-      error = thrown;
-    }
-    expect(isInvalidInput(error)).toBe(true);
-  },
-);
+test.for([
+  "",
+  "Nginx",
+  "a b",
+  "nginx:",
+  "nginx:a b",
+  "nginx:a:b",
+  "nginx@sha256:1",
+  "../x",
+  "a//b",
+  "-a",
+  `a@${digest}@${digest}`,
+  "http://x/y",
+])("%j is no image's name", (image) => {
+  let error: unknown;
+  try {
+    parseImageReference(image);
+  } catch (thrown) {
+    error = thrown;
+  }
+  expect(isInvalidInput(error)).toBe(true);
+});
 
 test("an image's content goes by the digest of the repository it was asked for by, else by its id", () => {
   const digests = [`other/app@${digest}`, `registry.example/a@${digest}`];

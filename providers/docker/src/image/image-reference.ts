@@ -1,4 +1,5 @@
 import { InvalidInputError } from "@virtual-kubelet/errdefs";
+import { imageRepository } from "@virtual-kubelet/pod-runtime";
 
 /** An image's name in its parts. */
 export interface ImageReference {
@@ -9,7 +10,6 @@ export interface ImageReference {
   readonly pullName: string;
 }
 
-const dockerHub = "docker.io";
 const component = /^[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*$/;
 const registryPattern =
   /^(?:[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?)*|\[[0-9a-fA-F:]+\])(?::\d+)?$/;
@@ -25,7 +25,8 @@ const digestPattern = /^[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9
  */
 export function parseImageReference(image: string): ImageReference {
   const { name, tag, digest } = splitVersion(image);
-  const { registry, path } = splitName(name);
+  const repository = imageRepository(image);
+  const [registry = "", ...path] = repository.split("/");
   const isValid =
     name.length <= 255 &&
     registryPattern.test(registry) &&
@@ -34,12 +35,7 @@ export function parseImageReference(image: string): ImageReference {
     (digest === undefined || digestPattern.test(digest));
   if (!isValid)
     throw new InvalidInputError(`read image name ${JSON.stringify(image)}: invalid reference format, expected such as nginx:1.29`);
-  const isShort = registry === dockerHub && path.length === 1;
-  return {
-    registry,
-    repository: [registry, ...(isShort ? ["library"] : []), ...path].join("/"),
-    pullName: tag === undefined && digest === undefined ? `${image}:latest` : image,
-  };
+  return { registry, repository, pullName: tag === undefined && digest === undefined ? `${image}:latest` : image };
 }
 
 /** Takes tag and digest off; a colon before the last slash is a port's. */
@@ -47,17 +43,9 @@ function splitVersion(image: string): { readonly name: string; readonly tag: str
   const at = image.indexOf("@");
   const digest = at < 0 ? undefined : image.slice(at + 1);
   const rest = at < 0 ? image : image.slice(0, at);
-  const colon = rest.lastIndexOf(":");
-  if (colon <= rest.lastIndexOf("/")) return { name: rest, tag: undefined, digest };
+  const colon = rest.indexOf(":", rest.lastIndexOf("/") + 1);
+  if (colon < 0) return { name: rest, tag: undefined, digest };
   return { name: rest.slice(0, colon), tag: rest.slice(colon + 1), digest };
-}
-
-/** Takes the registry off: a first part that looks like a host. */
-function splitName(name: string): { readonly registry: string; readonly path: readonly string[] } {
-  const parts = name.split("/");
-  const [first = "", ...rest] = parts;
-  const isHost = rest.length > 0 && (/[.:]/.test(first) || first === "localhost" || first !== first.toLowerCase());
-  return isHost ? { registry: first, path: rest } : { registry: dockerHub, path: parts };
 }
 
 /** An image by content: of its digests that of the repository it was asked for by, else its id. */
