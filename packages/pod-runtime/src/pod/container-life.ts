@@ -94,6 +94,8 @@ export interface ContainerRecord {
   readonly specHash?: string | undefined;
   /** End of the newest attempt that has ended. */
   readonly lastTermination?: Termination | undefined;
+  /** That end was ours, for another attempt, and by its policy it would be final: until that one runs, it is not shown. */
+  readonly isReplaced?: boolean | undefined;
   /** End of the attempt before that one. */
   readonly previousTermination?: Termination | undefined;
   /** Whether an init container has ended well, or a sidecar was started once, in this sandbox. */

@@ -38,12 +38,14 @@ function whatNext(record: ContainerRecord, termination: Termination, context: Co
     life: { kind: "ended" },
     previousTermination: record.lastTermination,
     lastTermination: termination,
+    isReplaced: undefined,
     resize: undefined,
     isInitialized: isDone || (planned.role === "sidecar" && record.isInitialized),
   };
   if (isDone || isEnding || !mayRestart(context, termination.exitCode, why)) return { state: ended, effects: [] };
-  if (why === "changed") return { state: { ...ended, life: { kind: "idle" }, crashBackoff: undefined }, effects: [] };
-  return backOff(ended, agoOf(termination, now), context);
+  const again = { ...ended, isReplaced: !isRestarted(context, termination.exitCode) };
+  if (why === "changed") return { state: { ...again, life: { kind: "idle" }, crashBackoff: undefined }, effects: [] };
+  return backOff(again, agoOf(termination, now), context);
 }
 
 /** When it ended, on the monotonic clock. */
@@ -76,11 +78,15 @@ export function podName({ pod }: PodPlan): string {
  * Source: computePodActions in kubernetes v1.36.3 pkg/kubelet/kuberuntime/kuberuntime_manager.go.
  */
 function mayRestart(context: ContainerContext, exitCode: number, why: StopReason | undefined): boolean {
-  const { plan, planned } = context;
-  const { role, container } = planned;
+  const { role } = context.planned;
   if (role === "ephemeral" || (role === "init" && exitCode === 0)) return false;
   if (why === "changed" || ((why === "liveness" || why === "startup") && restartsAfterProbe(context))) return true;
-  return shouldRestart(container, plan.pod.spec ?? { containers: [] }, exitCode);
+  return isRestarted(context, exitCode);
+}
+
+/** By its policy alone. */
+function isRestarted({ plan, planned }: ContainerContext, exitCode: number): boolean {
+  return shouldRestart(planned.container, plan.pod.spec ?? { containers: [] }, exitCode);
 }
 
 /** Whether a container whose liveness or startup probe fails is begun again in any case. */

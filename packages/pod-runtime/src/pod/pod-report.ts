@@ -72,9 +72,9 @@ function containerStatus(state: PodState, planned: PlannedContainer, scheme: str
   const record = state.containers.get(planned.name) ?? newContainer;
   const { life } = record;
   const shown = shownState(state, record, scheme);
-  const last = shown.terminated ? record.previousTermination : record.lastTermination;
   const isShown = isUp(life);
-  const id = shown.running ? instanceOf(life)?.id : record.lastTermination?.id;
+  const last = shown.terminated || (shown.running && !isShown) ? record.previousTermination : record.lastTermination;
+  const id = isShown ? instanceOf(life)?.id : record.lastTermination?.id;
   return {
     name: planned.name,
     image: record.image?.name ?? planned.container.image ?? "",
@@ -116,6 +116,9 @@ function shownState(state: PodState, record: ContainerRecord, scheme: string): C
   if (isUp(life)) return { running: { startedAt: rfc3339(life.instance.startedAtMs) } };
   const trouble = troubleOf(record);
   if (trouble) return { waiting: { reason: trouble.reason, message: trouble.message } };
+  // A kubelet, too, tells of nothing between the end and the start.
+  if (record.isReplaced && life.kind !== "ended" && lastTermination?.startedAtMs !== undefined)
+    return { running: { startedAt: rfc3339(lastTermination.startedAtMs) } };
   if (lastTermination) return { terminated: terminated(lastTermination, scheme) };
   const hasInit = (state.plan.pod.spec?.initContainers?.length ?? 0) > 0;
   return { waiting: { reason: hasInit ? "PodInitializing" : "ContainerCreating" } };

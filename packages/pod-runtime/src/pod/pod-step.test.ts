@@ -376,9 +376,12 @@ describe("failing", () => {
 
     rig.send({ kind: "probed", container: "app", id: rig.idOf("app"), probe: "startup", isSuccess: false });
     rig.exit("app", 0);
+    const phase = count === 1 ? "Running" : "Succeeded";
+    expect(rig.report.phase).toBe(phase);
     rig.answerAll();
 
     expect(rig.status("app").restartCount).toBe(count);
+    expect(rig.report.phase).toBe(phase);
     expect(rig.events).toContain(event);
   });
 
@@ -387,10 +390,16 @@ describe("failing", () => {
     rig.answerAll();
 
     rig.send({ kind: "updated", pod: podWith({ restartPolicy, containers: [{ name: "app", image: "app:2" }] }) });
+    const id = rig.idOf("app");
     rig.exit("app", 0);
+    // Its end by itself would be final with two of the policies.
+    const isShown = restartPolicy === "Always";
+    expect(rig.status("app")).toMatchObject({ ready: false, containerID: `fake://${id}` });
+    expect(Object.keys(rig.status("app").state ?? {})).toEqual([isShown ? "terminated" : "running"]);
+    expect(rig.report.phase).toBe("Running");
     rig.answerAll();
 
-    expect(rig.status("app")).toMatchObject({ restartCount: 1, ready: true });
+    expect(rig.status("app")).toMatchObject({ restartCount: 1, ready: true, lastState: { terminated: { exitCode: 0 } } });
   });
 
   test("lets an init container whose image has changed end with the one it began with", () => {
