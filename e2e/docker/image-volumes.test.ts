@@ -131,7 +131,7 @@ test("what a program that was killed has left is removed by the next, and no oth
 });
 
 test("an export that is given up leaves no folder and no container", async () => {
-  const rig = await Rig.open("abort");
+  await using rig = await Rig.open("abort");
   const making = rig.run("abort").catch((error: unknown) => error);
   await expect.poll(() => rig.folders().catch(() => []), { timeout: 60_000, interval: 5 }).toHaveLength(1);
   await rig.runtime.runtime[Symbol.asyncDispose]();
@@ -140,7 +140,6 @@ test("an export that is given up leaves no folder and no container", async () =>
   await making;
   expect((await rig.folders()).filter((name) => name.startsWith("."))).toEqual([]);
   expect(await api.containers({ "virtual-kubelet.io/image-export-of": await idOf() })).toEqual([]);
-  await rig[Symbol.asyncDispose]();
 });
 
 test("a pod has an image as its volume, with a part by a variable, and a restart keeps it", async () => {
