@@ -68,17 +68,17 @@ export type {
 export type { Resources } from "./pod/resources.ts";
 export type { ContainerRole, PlannedContainer, PodPlan } from "./pod/pod-plan.ts";
 export { checkHostPorts } from "./prepare/host-ports.ts";
-export { checkPod } from "./prepare/check-pod.ts";
+export { checkPod } from "./policy/check-pod.ts";
 export { imageRepository } from "./prepare/registry/image-repository.ts";
-export { imageVolumesOf, type ImageVolume } from "./prepare/image-volumes.ts";
-export { baselineCapabilities, isAllowedHostPath, type PodPolicy } from "./prepare/pod-policy.ts";
+export { imageVolumesOf, type ImageVolume } from "./pod/image-volumes.ts";
+export { baselineCapabilities, isAllowedHostPath, type PodPolicy } from "./policy/pod-policy.ts";
 export {
   createPodPreparation,
   type PodPreparationOptions,
   type PodPreparationSettings,
   type PreparationHost,
-  type PreparedVolumes,
 } from "./prepare/pod-preparation.ts";
+export type { PreparedVolumes } from "./volumes/prepared-volumes.ts";
 export { plannedNodeDns, planSpecs, type PlannedSpecs, type PlanSpecsOptions } from "./prepare/planned-specs.ts";
-export { podSysctls } from "./prepare/pod-sysctls.ts";
-export { policyProblems, type PolicyProblem } from "./prepare/policy-problems.ts";
+export { podSysctls } from "./policy/pod-sysctls.ts";
+export { policyProblems, type PolicyProblem } from "./policy/policy-problems.ts";

@@ -1,6 +1,6 @@
 import { isSidecar, podLimits, podRequests, readAmounts, type DeepReadonly, type Pod } from "@virtual-kubelet/core";
+import { cpuQuotaOf, cpuSharesOf, exactBytes } from "./cpu-amounts.ts";
 import { qosClass } from "../pod/qos-class.ts";
-import { cpuQuotaOf, cpuSharesOf, exactBytes } from "../prepare/cpu-amounts.ts";
 import type { ResourceLimits } from "../runtime/runtime-spec.ts";
 
 /**

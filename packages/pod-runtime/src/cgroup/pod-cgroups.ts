@@ -1,8 +1,8 @@
 import { availableParallelism } from "node:os";
 import { podRef, type Clock, type DeepReadonly, type Logger, type Pod, type PodRef } from "@virtual-kubelet/core";
 import { messageOf } from "@virtual-kubelet/errdefs";
+import { cpuSharesOf } from "./cpu-amounts.ts";
 import { qosClass, type QosClass } from "../pod/qos-class.ts";
-import { cpuSharesOf } from "../prepare/cpu-amounts.ts";
 import type { ResourceLimits } from "../runtime/runtime-spec.ts";
 import { hasFsCode } from "../volumes/fs-code.ts";
 import type { RemoveFolder } from "./cgroup-folders.ts";

@@ -1,10 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { totalmem } from "node:os";
-import { podRef, type Container, type DeepReadonly, type Pod, type PodRef, type ProviderHost } from "@virtual-kubelet/core";
+import { podRef, type Container, type DeepReadonly, type Pod, type ProviderHost } from "@virtual-kubelet/core";
 import type { PodState } from "../pod/pod-state.ts";
 import type { ContainerRuntime } from "../runtime/container-runtime.ts";
-import type { ContainerMount, ContainerSpec, SandboxSpec } from "../runtime/runtime-spec.ts";
-import type { MountFacts } from "../volumes/container-mounts.ts";
+import type { ContainerSpec, SandboxSpec } from "../runtime/runtime-spec.ts";
 import { allMounts } from "./container-mounts.ts";
 import { hostNetworkHostsFile, podHostsFile } from "./hosts-file.ts";
 import { readNodeDns } from "./node-dns.ts";
@@ -17,26 +16,8 @@ import { formatResolvConf } from "./resolv-conf.ts";
 import { resourceLimits } from "./resource-limits.ts";
 import { checkRunAsNonRoot, needsImageUser } from "./run-as-non-root.ts";
 import { targetContainerId } from "./target-container.ts";
+import type { PreparedVolumes } from "../volumes/prepared-volumes.ts";
 import type { ContainerStart, PodPreparation } from "../worker/preparation.ts";
-
-/** The pods' volumes on the node's disk, and their folders. A pod's volumes are ready before its sandbox is made. */
-export interface PreparedVolumes {
-  /**
-   * What the container mounts of them, in the order of its spec.
-   *
-   * @throws InvalidInputError
-   */
-  mounts(
-    pod: DeepReadonly<Pod>,
-    container: DeepReadonly<Container>,
-    facts: MountFacts,
-    signal: AbortSignal,
-  ): Promise<readonly ContainerMount[]>;
-  /** The pod's folder on the node, for files such as `etc-hosts`; it goes with the pod. */
-  podFolder(pod: DeepReadonly<Pod>): string;
-  /** Makes the empty file that one start of a container may write its termination message to, for all users. @returns its path */
-  createTerminationLog(pod: PodRef, container: string, attempt: number): Promise<string>;
-}
 
 /** What a node's administrator settles about its pods. */
 export interface PodPreparationSettings {

@@ -1,6 +1,6 @@
 import { milliUnits, parseQuantity, wholeUnits, type Container, type DeepReadonly, type Pod, type Quantity } from "@virtual-kubelet/core";
+import { cpuQuotaOf, cpuSharesOf, exactBytes } from "../cgroup/cpu-amounts.ts";
 import type { ResourceLimits } from "../runtime/runtime-spec.ts";
-import { cpuQuotaOf, cpuSharesOf, exactBytes } from "./cpu-amounts.ts";
 
 /**
  * What a container may use. One without limits has the pod's; one that asks for no CPU counts as asking for its limit.

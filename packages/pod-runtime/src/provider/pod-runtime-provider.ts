@@ -27,9 +27,9 @@ import { checkRestartRules } from "./restart-rules.ts";
 import { loggedId, runningId, sandboxId } from "./running-ids.ts";
 import { RuntimeWatch } from "./runtime-watch.ts";
 import { StatsReader } from "./stats-reader.ts";
+import { checkImageVolumes } from "../pod/image-volumes.ts";
 import type { PodStage } from "../pod/pod-state.ts";
 import { checkHostPorts } from "../prepare/host-ports.ts";
-import { checkImageVolumes } from "../prepare/image-volumes.ts";
 import type { ContainerRuntime } from "../runtime/container-runtime.ts";
 
 /** Why and how a pod is made to fail; see {@link PodRuntimeProvider.evictPod}. */

@@ -2,9 +2,9 @@ import { constants } from "node:fs";
 import { open, realpath, stat, type FileHandle } from "node:fs/promises";
 import { join } from "node:path";
 import { InvalidInputError, UnsupportedError } from "@virtual-kubelet/errdefs";
-import { isAllowedHostPath, type PodPolicy } from "../prepare/pod-policy.ts";
 import { hasFsCode } from "./fs-code.ts";
 import { openResolved, resolveWithin, type ResolvedPath } from "./safe-path.ts";
+import { isAllowedHostPath, type PodPolicy } from "../policy/pod-policy.ts";
 
 /** A path of the node that a pod asks for, and who says whether it may. */
 export interface HostPathWish {

@@ -11,8 +11,8 @@ import {
   type ResolvedPod,
   type VolumeStats,
 } from "@virtual-kubelet/core";
-import type { PodPolicy } from "../prepare/pod-policy.ts";
-import type { PreparedVolumes } from "../prepare/pod-preparation.ts";
+import type { PreparedVolumes } from "./prepared-volumes.ts";
+import type { PodPolicy } from "../policy/pod-policy.ts";
 import type { ContainerMount } from "../runtime/runtime-spec.ts";
 import { containerMounts, type MountFacts } from "./container-mounts.ts";
 import { systemMounts, type HostMounts } from "./host-mounts.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { podWith } from "../test-support/pod-rig.ts";
 import { checkImageVolumes, defaultPullPolicy, imageVolumesOf } from "./image-volumes.ts";
+import { podWith } from "../test-support/pod-rig.ts";
 
 test.for([
   ["app", "Always"],
