@@ -1,11 +1,11 @@
 import { effectiveSettings } from "../config/effective.ts";
 import { loadSettings } from "../config/load-settings.ts";
 import { toConfigJson, toConfigYaml } from "../config/print.ts";
+import { redact } from "../config/redact.ts";
 import { configJsonSchema } from "../config/schema.ts";
 import type { Context } from "../context.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { choiceOf, type CommandLine } from "../flag-parser.ts";
-import { redact } from "../logging/redact.ts";
 import { setUpProvider } from "../providers/provider-setup.ts";
 
 /** `config validate`, `config print` and `config schema`; the first two take all of run's flags. */

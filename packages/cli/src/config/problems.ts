@@ -1,5 +1,5 @@
+import { redact } from "./redact.ts";
 import { flags } from "../flags.ts";
-import { redact } from "../logging/redact.ts";
 import { didYouMean } from "../nearest.ts";
 import { formatPath, valueAt, type ConfigPath, type Source } from "./layers.ts";
 

@@ -1,8 +1,8 @@
 import { codeOf, messageOf } from "@virtual-kubelet/errdefs";
 import type { Clock, LogFields, Logger } from "@virtual-kubelet/kube-client";
+import { redact } from "../config/redact.ts";
 import type { LogLevel } from "../config/settings.ts";
 import type { Output } from "../context.ts";
-import { redact } from "./redact.ts";
 
 /** One record, redacted and ready to be written. */
 export interface LogRecord {

@@ -1,5 +1,5 @@
 import type { PlannedRequest, PodPlan } from "@virtual-kubelet/core";
-import { redact } from "../logging/redact.ts";
+import { redact } from "../config/redact.ts";
 
 /** The plan of one pod, and of whom it is. */
 export interface ShownPlan extends PodPlan {
