@@ -1,14 +1,12 @@
 import { begunAnew, isLive, isUp, newContainer, type ContainerRecord } from "./container-life.ts";
 import { beginStop, stopEffect, warning, type ContainerContext } from "./container-step.ts";
 import type { Instant } from "./instant.ts";
+import { activeDeadlineMs, pullErrorShownMs } from "./next-due.ts";
 import type { PodEffect, Step } from "./pod-effect.ts";
 import { beginResize, resizeWish } from "./resize.ts";
 import { terminationGraceMs, type PlannedContainer } from "./pod-plan.ts";
 import type { PodEnding, PodState } from "./pod-state.ts";
 import { hasItsResources, settledWhole, wholeStep } from "./whole-pod.ts";
-
-/** How long a failed pull is shown as such, before it is shown as waiting for the next. */
-export const pullErrorShownMs = 2_000;
 
 /** Begins all that the state calls for now. Settled again at the same moment, it begins nothing. */
 export function settle(state: PodState, now: Instant): Step<PodState> {
@@ -255,25 +253,4 @@ function isChanged({ planned, record }: Entry): boolean {
 
 function isDue(untilMs: number | undefined, nowMs: number): boolean {
   return untilMs !== undefined && untilMs <= nowMs;
-}
-
-/** When `activeDeadlineSeconds` is over; monotonic. */
-function activeDeadlineMs({ plan, activeSinceMs }: PodState): number | undefined {
-  const seconds = plan.pod.spec?.activeDeadlineSeconds;
-  return seconds === undefined ? undefined : activeSinceMs + seconds * 1000;
-}
-
-/** When the pod is to be given a tick, without anything else happening; monotonic. */
-export function nextDueMs(state: PodState): number | undefined {
-  const due: (number | undefined)[] = [];
-  if (!state.ending) due.push(activeDeadlineMs(state), state.whole.change?.retryAtMs);
-  if ("untilMs" in state.stage) due.push(state.stage.untilMs);
-  for (const { life, resize } of state.containers.values()) {
-    if (life.kind === "waiting") due.push(life.untilMs, life.reason === "ErrImagePull" ? life.sinceMs + pullErrorShownMs : undefined);
-    if (life.kind === "preStop") due.push(life.deadlineMs);
-    if (life.kind === "stopping") due.push(life.retryAtMs);
-    if (life.kind === "running") due.push(resize?.retryAtMs);
-  }
-  const times = due.filter((time) => time !== undefined);
-  return times.length === 0 ? undefined : Math.min(...times);
 }

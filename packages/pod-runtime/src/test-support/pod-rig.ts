@@ -6,7 +6,7 @@ import { planPod } from "../pod/pod-plan.ts";
 import { podReport } from "../pod/pod-report.ts";
 import type { PodState } from "../pod/pod-state.ts";
 import { newPod, podStep } from "../pod/pod-step.ts";
-import { nextDueMs } from "../pod/settle.ts";
+import { nextDueMs } from "../pod/next-due.ts";
 
 const startMs = Date.UTC(2026, 0, 1);
 

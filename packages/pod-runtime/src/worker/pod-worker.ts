@@ -9,7 +9,7 @@ import type { PodEvent } from "../pod/pod-event.ts";
 import { podReport } from "../pod/pod-report.ts";
 import type { PodState } from "../pod/pod-state.ts";
 import { podStep } from "../pod/pod-step.ts";
-import { nextDueMs } from "../pod/settle.ts";
+import { nextDueMs } from "../pod/next-due.ts";
 import { probeOnce } from "../probe/probe-action.ts";
 import { Prober } from "../probe/prober.ts";
 import { wantedProbes, type WantedProbe } from "../probe/wanted-probes.ts";
