@@ -15,7 +15,7 @@ export function newProvider(top: string, provider: NewProvider): string[] {
   return Object.keys(files);
 }
 
-const usage = "usage: pnpm new-provider NAME [--description TEXT]";
+const usage = "usage: npm run -s new-provider -- NAME [--description TEXT]";
 
 if (import.meta.main) {
   try {

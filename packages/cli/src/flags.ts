@@ -44,7 +44,7 @@ const live: readonly Flag[] = [
     commands: settings,
     path: "cluster.kubeconfig",
     env: ["KUBECONFIG"],
-    default: "~/.kube/config, else the pod's service account",
+    default: "the pod's service account, else ~/.kube/config",
     help: "kubeconfig of the cluster to join",
   },
   {
