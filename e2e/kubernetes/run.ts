@@ -2,7 +2,7 @@
  * Runs Kubernetes' own end-to-end tests on a node of the Docker provider, with an engine and a control plane of their own, and
  * writes how they went. `make conformance` calls it in namespaces of its own, with the programs built.
  *
- * Usage: run.ts [--procs 8] [--no-guide], or of tests of your choice: run.ts --focus-file REGEX [--focus REGEX] [--skip REGEX]
+ * Usage: run.ts [--procs 8] [--no-guide] [--group 1 …], or of tests of your choice: run.ts --focus-file REGEX [--focus REGEX] [--skip REGEX]
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -31,6 +31,7 @@ const { values } = parseArgs({
     "focus-file": { type: "string" },
     skip: { type: "string", default: "^$" },
     procs: { type: "string", default: "8" },
+    group: { type: "string", multiple: true },
     "no-guide": { type: "boolean", default: false },
   },
 });
@@ -41,8 +42,7 @@ const reports = join(root, ".reports/kubernetes");
 rmSync(reports, { recursive: true, force: true });
 mkdirSync(reports, { recursive: true });
 const programs = await ensureKubernetesE2e();
-const groups =
-  values["focus-file"] === undefined ? specGroups : [{ title: "chosen", ...values, focusFile: values["focus-file"] } satisfies SpecGroup];
+const groups = chosenGroups();
 
 await using engine = await PrivateEngine.start();
 await importStandIns(engine.api, programs.directory);
@@ -56,12 +56,19 @@ const outcomes: GroupOutcome[] = [];
 for (const [index, group] of groups.entries()) {
   outcomes.push(await runGroup(group, String(index)));
   // After each: a run that is broken off leaves what it has found.
+  writeFileSync(join(reports, "outcomes.json"), JSON.stringify(outcomes));
   if (!values["no-guide"] && groups === specGroups) await writeGuide();
 }
 const results = outcomes.flatMap((outcome) => outcome.results);
 for (const { name, reason, limit, passed } of results) if (!passed) console.log(`failed: ${name}: ${limit ?? reason ?? ""}`);
 for (const outcome of outcomes) console.log(`${outcome.title}: ${summaryOf(outcome)}`);
 process.exitCode = results.every(({ passed }) => passed) ? 0 : 1;
+
+function chosenGroups(): readonly SpecGroup[] {
+  const { focus, skip, group, "focus-file": focusFile } = values;
+  if (focusFile !== undefined) return [{ title: "chosen", focus, skip, focusFile }];
+  return group === undefined ? specGroups : specGroups.filter((_, index) => group.includes(String(index + 1)));
+}
 
 /** Writes how it went so far. */
 async function writeGuide(): Promise<void> {

@@ -83,6 +83,6 @@ function nameAddress(): void {
   const path = join(folder, "hosts");
   writeFileSync(path, `${readFileSync("/etc/hosts", "utf8").trimEnd()}\n${address} ${registry}\n`);
   execFileSync("mount", ["--bind", path, "/etc/hosts"]);
-  // What is mounted stays.
-  rmSync(folder, { recursive: true });
+  // Until then it has to be there: what is deleted can be mounted in no pod.
+  process.once("exit", () => rmSync(folder, { recursive: true }));
 }
