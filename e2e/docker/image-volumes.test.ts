@@ -118,36 +118,34 @@ test("a part that is not in the image is refused, by us in the words of a contai
   expect(containers.map(({ state }) => state.kind)).toEqual(isExporting ? [] : ["exited"]);
 });
 
-if (isExporting) {
-  test("what a program that was killed has left is removed by the next, and no other node's", async () => {
-    await using rig = await Rig.open("killed");
-    const { cluster, node } = { cluster: rig.runtime.owner.clusterId, node: rig.runtime.owner.nodeName };
-    const leave = async (owner: string): Promise<string> => {
-      const labels = { "virtual-kubelet.io/image-export": owner, "virtual-kubelet.io/image-export-of": await idOf() };
-      const { Id } = (await api.json("POST", "/containers/create", { Image: image, Cmd: ["/"], Labels: labels })) as { Id: string };
-      return Id;
-    };
-    const [ours, others] = [await leave(`${cluster}/${node}`), await leave(`${cluster}/another-node`)];
+test.runIf(isExporting)("what a program that was killed has left is removed by the next, and no other node's", async () => {
+  await using rig = await Rig.open("killed");
+  const { cluster, node } = { cluster: rig.runtime.owner.clusterId, node: rig.runtime.owner.nodeName };
+  const leave = async (owner: string): Promise<string> => {
+    const labels = { "virtual-kubelet.io/image-export": owner, "virtual-kubelet.io/image-export-of": await idOf() };
+    const { Id } = (await api.json("POST", "/containers/create", { Image: image, Cmd: ["/"], Labels: labels })) as { Id: string };
+    return Id;
+  };
+  const [ours, others] = [await leave(`${cluster}/${node}`), await leave(`${cluster}/another-node`)];
 
-    await rig.runtime.runtime.collectImageVolumes(never);
+  await rig.runtime.runtime.collectImageVolumes(never);
 
-    expect((await api.ask("GET", `/containers/${ours}/json`)).status).toBe(404);
-    expect((await api.ask("GET", `/containers/${others}/json`)).status).toBe(200);
-    await api.remove(others);
-  });
+  expect((await api.ask("GET", `/containers/${ours}/json`)).status).toBe(404);
+  expect((await api.ask("GET", `/containers/${others}/json`)).status).toBe(200);
+  await api.remove(others);
+});
 
-  test("an export that is given up leaves no folder and no container", async () => {
-    await using rig = await Rig.open("abort");
-    const making = rig.run("abort").catch((error: unknown) => error);
-    await expect.poll(() => rig.folders().catch(() => []), { timeout: 60_000, interval: 5 }).toHaveLength(1);
-    await rig.runtime.runtime[Symbol.asyncDispose]();
+test.runIf(isExporting)("an export that is given up leaves no folder and no container", async () => {
+  await using rig = await Rig.open("abort");
+  const making = rig.run("abort").catch((error: unknown) => error);
+  await expect.poll(() => rig.folders().catch(() => []), { timeout: 60_000, interval: 5 }).toHaveLength(1);
+  await rig.runtime.runtime[Symbol.asyncDispose]();
 
-    // It may have been through before it was given up.
-    await making;
-    expect((await rig.folders()).filter((name) => name.startsWith("."))).toEqual([]);
-    expect(await api.containers({ "virtual-kubelet.io/image-export-of": await idOf() })).toEqual([]);
-  });
-}
+  // It may have been through before it was given up.
+  await making;
+  expect((await rig.folders()).filter((name) => name.startsWith("."))).toEqual([]);
+  expect(await api.containers({ "virtual-kubelet.io/image-export-of": await idOf() })).toEqual([]);
+});
 
 test("a pod has an image as its volume, with a part by a variable, and a restart keeps it", async () => {
   await using node = await EmbeddedNode.start("vk-image-volume", api);
