@@ -6,7 +6,6 @@ import { isSidecar } from "../kubernetes/restart-policy.ts";
 export type ResourceAmounts = ReadonlyMap<string, bigint>;
 
 type Amounts = Map<string, bigint>;
-type Quantities = Readonly<Record<string, string | undefined>> | undefined;
 
 /**
  * What a pod needs of its node: its containers together, or an init container with the sidecars before it, whichever
@@ -60,7 +59,7 @@ function together(spec: DeepReadonly<Pod>["spec"], list: "requests" | "limits"):
 }
 
 /** Quantities by resource name as {@link ResourceAmounts}. @throws InvalidInputError if one cannot be read */
-export function readAmounts(quantities: Quantities): ResourceAmounts {
+export function readAmounts(quantities: Readonly<Record<string, string | undefined>> | undefined): ResourceAmounts {
   const amounts: Amounts = new Map();
   for (const [name, text] of Object.entries(quantities ?? {})) {
     if (text === undefined) continue;
