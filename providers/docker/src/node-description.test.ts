@@ -38,6 +38,8 @@ test("a node is as large as its machine, with its GPUs, devices and runtimes", (
     labels: { "runtime.docker.virtual-kubelet.io/runc": "true", "runtime.docker.virtual-kubelet.io/io.containerd.runc.v2": "true" },
     declaredFeatures: ["InPlacePodLevelResourcesVerticalScaling"],
     containerRuntimeVersion: "docker://20.10.24",
+    osImage: facts.operatingSystem,
+    kernelVersion: facts.kernelVersion,
   });
 });
 

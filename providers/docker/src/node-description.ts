@@ -41,6 +41,8 @@ export function describeNode({ facts, gpus, config, diskBytes }: NodeFacts): Nod
     // Without it an API server refuses changes of what a pod has as a whole.
     declaredFeatures: ["InPlacePodLevelResourcesVerticalScaling"],
     containerRuntimeVersion: `${facts.isPodman ? "podman" : "docker"}://${facts.serverVersion}`,
+    osImage: facts.operatingSystem,
+    kernelVersion: facts.kernelVersion,
   };
 }
 

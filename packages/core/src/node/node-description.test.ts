@@ -17,6 +17,8 @@ describe("checkDescription", () => {
       conditions: [{ type: "DiskPressure", status: "True", reason: "Full", message: "quota" }],
       providerID: "zun://1",
       containerRuntimeVersion: "docker://28",
+      osImage: "An OS",
+      kernelVersion: "6.1",
       declaredFeatures: ["SomeFeature"],
     };
 
@@ -77,6 +79,8 @@ describe("rememberedDescription", () => {
       conditions: [{ type: "Backlog", status: "True", reason: "R", message: "M" }],
       providerID: "zun://1",
       containerRuntimeVersion: "docker://28",
+      osImage: "An OS",
+      kernelVersion: "6.1",
     };
     const state = { health: { kind: "up" }, answered: true, inventoryLoaded: true } as const;
     const wanted = wantedNode(options, described, state);

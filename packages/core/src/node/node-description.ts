@@ -51,6 +51,8 @@ export function checkDescription(value: unknown): CheckedDescription {
     architecture: checkText("architecture", value["architecture"], problems),
     providerID: checkText("providerID", value["providerID"], problems),
     containerRuntimeVersion: checkText("containerRuntimeVersion", value["containerRuntimeVersion"], problems),
+    osImage: checkText("osImage", value["osImage"], problems),
+    kernelVersion: checkText("kernelVersion", value["kernelVersion"], problems),
     declaredFeatures: checkFeatures(value["declaredFeatures"], problems),
   };
   return { description, problems };
@@ -75,6 +77,8 @@ export function rememberedDescription(node: DeepReadonly<Node>): NodeDescription
     conditions: status?.conditions?.filter(({ type }) => owned.conditions.includes(type) && type !== providerAvailableCondition),
     providerID: spec?.providerID,
     containerRuntimeVersion: status?.nodeInfo?.containerRuntimeVersion || undefined,
+    osImage: status?.nodeInfo?.osImage || undefined,
+    kernelVersion: status?.nodeInfo?.kernelVersion || undefined,
   };
   return checkDescription(remembered).description;
 }

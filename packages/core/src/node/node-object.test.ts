@@ -45,6 +45,8 @@ describe("wantedNode", () => {
       addresses: [{ type: "InternalIP", address: "10.0.0.1" }],
       providerID: "zun://1",
       containerRuntimeVersion: "docker://28",
+      osImage: "An OS",
+      kernelVersion: "6.1",
     } as const;
 
     const described = wantedNode(options, description, running);
@@ -68,7 +70,12 @@ describe("wantedNode", () => {
     expect(described.allocatable).toMatchObject({ cpu: "7", pods: "110", "nvidia.com/gpu": "2" });
     expect(described.labels).toMatchObject({ type: "provider", zone: "a", "kubernetes.io/os": "windows", "kubernetes.io/arch": "arm64" });
     expect(described.providerID).toBe("zun://1");
-    expect(described.nodeInfo).toMatchObject({ operatingSystem: "windows", containerRuntimeVersion: "docker://28" });
+    expect(described.nodeInfo).toMatchObject({
+      operatingSystem: "windows",
+      containerRuntimeVersion: "docker://28",
+      osImage: "An OS",
+      kernelVersion: "6.1",
+    });
     expect(configured.capacity["cpu"]).toBe("4");
     expect(configured.allocatable["cpu"]).toBe("4");
     expect(configured.labels).toMatchObject({ type: "mine", zone: "a", "kubernetes.io/os": "linux", "kubernetes.io/arch": "s390x" });

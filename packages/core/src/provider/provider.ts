@@ -126,6 +126,10 @@ export interface NodeDescription {
   readonly providerID?: string | undefined;
   /** Such as `docker://28.2.2`. */
   readonly containerRuntimeVersion?: string | undefined;
+  /** The machine's system, in its own words, such as `Debian GNU/Linux 12 (bookworm)`; of the node's information. */
+  readonly osImage?: string | undefined;
+  /** Such as `6.1.0-18-amd64`. */
+  readonly kernelVersion?: string | undefined;
   /** What the node can do that an API server asks for by name, besides what the node's options declare; of the node's status. */
   readonly declaredFeatures?: readonly string[] | undefined;
 }
