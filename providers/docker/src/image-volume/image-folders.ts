@@ -1,6 +1,6 @@
 import { chmod, lstat, mkdir, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { Logger } from "@virtual-kubelet/core";
+import { untilAborted, type Logger } from "@virtual-kubelet/core";
 import { InvalidInputError } from "@virtual-kubelet/errdefs";
 
 /** What {@link ImageFolders} needs. */
@@ -54,7 +54,7 @@ export class ImageFolders implements AsyncDisposable {
     this.#holds.set(name, (this.#holds.get(name) ?? 0) + 1);
     for (const held of this.#heldSince) held.add(name);
     try {
-      const path = await aborted(this.#made(imageId, name), signal);
+      const path = await untilAborted(this.#made(imageId, name), signal);
       return { path, [Symbol.dispose]: () => this.#letGo(name) };
     } catch (error) {
       this.#letGo(name);
@@ -98,8 +98,6 @@ export class ImageFolders implements AsyncDisposable {
   #made(imageId: string, name: string): Promise<string> {
     const making = this.#making.get(imageId) ?? this.#make(imageId, name).finally(() => this.#making.delete(imageId));
     this.#making.set(imageId, making);
-    // Whoever waited may have gone.
-    making.catch(() => {});
     return making;
   }
 
@@ -182,18 +180,6 @@ function folderName(id: string): string {
   if (!/^[A-Za-z0-9][A-Za-z0-9-]{0,150}$/.test(name))
     throw new InvalidInputError(`find the folder of image ${JSON.stringify(id)}: expected an id`);
   return name;
-}
-
-/** Waits no longer than the signal lets it. */
-async function aborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const over = Promise.withResolvers<never>();
-  const onAbort = (): void => over.reject(signal.reason);
-  signal.addEventListener("abort", onAbort, { once: true });
-  try {
-    return await Promise.race([work, over.promise]);
-  } finally {
-    signal.removeEventListener("abort", onAbort);
-  }
 }
 
 /** Links are removed, not followed. */
