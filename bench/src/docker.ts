@@ -82,7 +82,7 @@ export async function measureDocker({ rounds, pods, kept }: DockerLoad): Promise
   const cpuShare = await idleShare(node.pid);
   const peakMiB = peakResidentMiB(node.pid);
   await removeKept();
-  const mockPeakMiB = await peakOfMock(kept);
+  const mockPeakMiB = await peakOfMock({ rounds, pods, kept });
   return {
     circumstances: circumstances(),
     pods,
@@ -127,12 +127,22 @@ async function idleShare(pid: number): Promise<number> {
   return (cpuSeconds(pid) - before) / 30;
 }
 
-async function peakOfMock(pods: number): Promise<number> {
+/** Under the same load: the heap keeps the size that its busiest moment took. */
+async function peakOfMock({ rounds, pods, kept }: DockerLoad): Promise<number> {
   await using api = await startEmbedded();
-  await using node = await startNode(api, "mock", { pods: String(pods) });
-  const remove = await podRunner(api, { node: "mock", image })(pods, "kept");
-  await remove();
-  return peakResidentMiB(node.pid);
+  await using node = await startNode(api, "mock", { pods: String(Math.max(pods, kept)) });
+  const run = podRunner(api, { node: "mock", image });
+  for (let round = 0; round <= rounds; round++) {
+    for (let single = 0; single < singles; single++) await (await run(1, `one-${round}-${single}`))();
+    await (
+      await run(pods, `many-${round}`)
+    )();
+  }
+  const removeKept = await run(kept, "kept");
+  await delay(settleMs);
+  const peakMiB = peakResidentMiB(node.pid);
+  await removeKept();
+  return peakMiB;
 }
 
 if (import.meta.main) {

@@ -62,7 +62,7 @@ export function writeDocker(file: string, { circumstances, pods, node, plain, ke
     `| the node while ${kept.pods} pods run | measured | aim |`,
     "|---|---|---|",
     `| of a core | ${(kept.cpuShare * 100).toFixed(1)} % | < 2 % |`,
-    `| peak RSS, to a node with the mock provider and as many pods | ${ratio(kept.peakMiB, kept.mockPeakMiB)} (${kept.peakMiB.toFixed(0)} MiB) | ≤ 1.5 |`,
+    `| peak RSS, to a node with the mock provider under the same load | ${ratio(kept.peakMiB, kept.mockPeakMiB)} (${kept.peakMiB.toFixed(0)} MiB) | ≤ 1.5 |`,
     "",
   ];
   writeMeasured(file, "measured: docker", lines.join("\n"));
