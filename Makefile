@@ -37,7 +37,7 @@ e2e-zun: $(INSTALLED) ## The Zun provider on Zun's own API, which comes from PyP
 bench: build ## Benchmark against a real control plane; minutes, not part of CI
 	@$(BIN) node --conditions=@virtual-kubelet/source bench/src/run.ts $(ARGS)
 
-conformance: $(INSTALLED) ## Kubernetes' own tests on the Docker provider; an hour, not part of CI
+conformance: $(INSTALLED) ## Kubernetes' own tests on the Docker provider; half an hour, not part of CI
 	@$(BIN) node --conditions=@virtual-kubelet/source tools/conformance.ts $(ARGS)
 
 docs: $(INSTALLED) ## Documentation site into docs/site
