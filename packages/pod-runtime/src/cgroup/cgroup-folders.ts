@@ -1,5 +1,6 @@
 import { mkdir, readdir, readFile, rmdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { messageOf } from "@virtual-kubelet/errdefs";
 import { hasFsCode } from "../volumes/fs-code.ts";
 
 /** Removes one empty cgroup: the system's rmdir, but where a test has plain folders. */
@@ -47,15 +48,7 @@ export async function writeSetting(folder: string, file: string, value: string):
   try {
     await writeFile(path, value);
   } catch (error) {
-    throw Object.assign(
-      new Error(`write ${value} to ${path}: ${error instanceof Error ? error.message : String(error)}`, { cause: error }),
-      {
-        code: hasCode(error) ? error.code : undefined,
-      },
-    );
+    const { code } = Object(error) as { readonly code?: unknown };
+    throw Object.assign(new Error(`write ${value} to ${path}: ${messageOf(error)}`, { cause: error }), { code });
   }
-}
-
-function hasCode(error: unknown): error is { readonly code: unknown } {
-  return typeof error === "object" && error !== null && "code" in error;
 }

@@ -1,8 +1,11 @@
 import type { ResourceLimits } from "../runtime/runtime-spec.ts";
 
-// Source: kubernetes v1.36.3 pkg/kubelet/cm/helpers_linux.go.
-const minShares = 2n;
-const maxShares = 262_144n;
+// Source of all: kubernetes v1.36.3 pkg/kubelet/cm/helpers_linux.go.
+
+/** The least a CPU weight may be. */
+export const minShares = 2;
+/** The most. */
+export const maxShares = 262_144;
 const periodMicros = 100_000n;
 const minQuotaMicros = 1_000n;
 
@@ -11,7 +14,7 @@ const maxExact = BigInt(Number.MAX_SAFE_INTEGER);
 
 /** The weight of so many thousandths of a CPU: 2 to 262144. */
 export function cpuSharesOf(milliCpu: bigint): number {
-  return Number(clamp((milliCpu * 1024n) / 1000n, minShares, maxShares));
+  return Number(clamp((milliCpu * 1024n) / 1000n, BigInt(minShares), BigInt(maxShares)));
 }
 
 /** Microseconds of each period for so many thousandths of a CPU. */

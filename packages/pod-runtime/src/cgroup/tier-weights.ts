@@ -1,9 +1,7 @@
 import type { QosClass } from "../pod/qos-class.ts";
 import type { CgroupNames } from "./cgroup-names.ts";
 import type { CgroupTree } from "./cgroup-tree.ts";
-
-const minShares = 2;
-const maxShares = 262_144;
+import { maxShares, minShares } from "./cpu-amounts.ts";
 
 /** What {@link TierWeights} needs. */
 export interface TierWeightsOptions {
