@@ -14,7 +14,7 @@ import { startEmbedded } from "./embedded-process.ts";
 import { guide, writeDocker } from "./guide.ts";
 import { median } from "./median.ts";
 import { startNode } from "./node-program.ts";
-import { cpuSeconds, peakResidentMiB } from "./process-stats.ts";
+import { idleShare, peakResidentMiB } from "./process-stats.ts";
 
 /** Its default command runs until it is asked to end: it serves as sandbox, too. */
 const image = "virtual-kubelet-bench/busybox:1";
@@ -79,6 +79,8 @@ export async function measureDocker({ rounds, pods, kept }: DockerLoad): Promise
     }
   }
   const removeKept = await ours.run(kept, "kept");
+  // What was begun is to settle first.
+  await delay(10_000);
   const cpuShare = await idleShare(node.pid);
   const peakMiB = peakResidentMiB(node.pid);
   await removeKept();
@@ -117,14 +119,6 @@ async function timed(run: Runner, count: number, round: string): Promise<number>
   const ms = performance.now() - began;
   await remove();
   return ms;
-}
-
-/** The share of one processor a process takes, over half a minute, once what was begun has settled. */
-async function idleShare(pid: number): Promise<number> {
-  await delay(10_000);
-  const before = cpuSeconds(pid);
-  await delay(30_000);
-  return (cpuSeconds(pid) - before) / 30;
 }
 
 /** Under the same load: the heap keeps the size that its busiest moment took. */

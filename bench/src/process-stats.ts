@@ -1,4 +1,5 @@
 import { readFileSync, readdirSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
 
 /** Linux counts processor time in ticks of a hundredth of a second. */
 const ticksPerSecond = 100;
@@ -11,6 +12,13 @@ export function cpuSeconds(pid: number): number {
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const own = (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
   return childrenOf(pid).reduce((sum, child) => sum + cpuSeconds(child), own);
+}
+
+/** The share of one processor a process and its live descendants take, over half a minute. */
+export async function idleShare(pid: number): Promise<number> {
+  const before = cpuSeconds(pid);
+  await delay(30_000);
+  return (cpuSeconds(pid) - before) / 30;
 }
 
 /** Resident memory of a process and its live descendants, in MiB. 0 once it is gone. */

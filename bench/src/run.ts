@@ -7,16 +7,17 @@
  */
 import { execFile, type ChildProcess } from "node:child_process";
 import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
-import { cpus, tmpdir, totalmem } from "node:os";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs, promisify } from "node:util";
 import { ensureControlPlane, startControlPlane, type ControlPlane } from "@virtual-kubelet/testing";
 import { Api, readAccess } from "./api.ts";
 import { measureApiServers } from "./api-server.ts";
+import { machine } from "./circumstances.ts";
 import { bareLoop, kwok, nodeOf, ours, oursOver, type Contender, type Site } from "./contenders.ts";
 import { runLoad, type LoadResult, type Phase } from "./load.ts";
 import { median } from "./median.ts";
-import { cpuSeconds } from "./process-stats.ts";
+import { idleShare } from "./process-stats.ts";
 import { hasEngine, measureDocker } from "./docker.ts";
 import { guide } from "./guide.ts";
 import { waitUntilReady } from "./node-ready.ts";
@@ -57,7 +58,7 @@ const lease = await leaseUnderLoad();
 
 const report: Report = {
   date: new Date().toISOString().slice(0, 10),
-  machine: `${cpus().length} × ${cpus()[0]?.model ?? "unknown"}, ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${process.versions.node}`,
+  machine: machine(),
   kubernetes: controlPlane.version,
   pods,
   rounds,
@@ -118,13 +119,6 @@ function load(contender: Contender, child: ChildProcess): Promise<LoadResult> {
     pods,
     processes: { [contender.name]: child.pid ?? 0, apiserver: apiServerPid(controlPlane) },
   });
-}
-
-/** The share of one processor a node takes that has nothing to do, over half a minute. */
-async function idleShare(pid: number): Promise<number> {
-  const before = cpuSeconds(pid);
-  await new Promise((resolve) => setTimeout(resolve, 30_000));
-  return (cpuSeconds(pid) - before) / 30;
 }
 
 /** How much the heap grows, garbage collected, with each pod beyond the first few hundred. */
