@@ -1,11 +1,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { cacheDirectory, isExecutable, moduleHash, onPath } from "../packages/testing/src/control-plane/find-control-plane.ts";
+import { isExecutable } from "../packages/testing/src/control-plane/find-control-plane.ts";
 import { buildBeside } from "./build-beside.ts";
-import { run } from "./run.ts";
-import { root } from "./workspace.ts";
+import { findGo, GoModule, type Environment } from "./go-module.ts";
 
-const moduleDirectory = join(root, "tools/kubernetes-e2e");
+const module = new GoModule("kubernetes-e2e");
 
 /** Main packages, and the programs they are built to. */
 const programs = {
@@ -27,24 +26,20 @@ export interface KubernetesE2e {
  *
  * @throws Error if they cannot be built, with Go's words
  */
-export async function ensureKubernetesE2e(environment: Readonly<Record<string, string | undefined>> = process.env): Promise<KubernetesE2e> {
-  const version = /^require k8s\.io\/kubernetes (\S+)$/m.exec(readFileSync(join(moduleDirectory, "go.mod"), "utf8"))?.[1] ?? "";
-  const directory = environment["KUBERNETES_E2E"] || join(cacheDirectory("kubernetes-e2e", environment), moduleHash(moduleDirectory));
+export async function ensureKubernetesE2e(environment: Environment = process.env): Promise<KubernetesE2e> {
+  const version = /^require k8s\.io\/kubernetes (\S+)$/m.exec(readFileSync(join(module.folder, "go.mod"), "utf8"))?.[1] ?? "";
+  const directory = environment["KUBERNETES_E2E"] || module.builtFolder(environment);
   if ([testProgram, ...Object.keys(programs)].every((name) => isExecutable(join(directory, name)))) return { directory, version };
-  const go = onPath("go", environment["PATH"] ?? "");
+  const go = findGo(environment);
   if (go === undefined)
     throw new Error("there is no Go on the PATH to build Kubernetes' end-to-end tests with (https://go.dev/dl, 1.26 or newer)");
   console.error(`Kubernetes' end-to-end tests are built once with ${go} into ${directory}: five to ten minutes`);
   await buildBeside(directory, async (output) => {
     const flags = ["-trimpath", "-ldflags", `-s -w -X k8s.io/component-base/version.gitVersion=${version}`];
-    await build(go, ["test", "-c", ...flags, "-o", join(output, testProgram), "k8s.io/kubernetes/test/e2e"]);
-    for (const [name, main] of Object.entries(programs)) await build(go, ["build", ...flags, "-o", join(output, name), main]);
+    // Static: the images they go into have no libraries.
+    const env = { CGO_ENABLED: "0" };
+    await module.build(go, ["test", "-c", ...flags, "-o", join(output, testProgram), "k8s.io/kubernetes/test/e2e"], env);
+    for (const [name, main] of Object.entries(programs)) await module.build(go, ["build", ...flags, "-o", join(output, name), main], env);
   });
   return { directory, version };
-}
-
-async function build(go: string, args: readonly string[]): Promise<void> {
-  // Static: the images they go into have no libraries.
-  const { code, output } = await run(go, args, { cwd: moduleDirectory, env: { CGO_ENABLED: "0" }, timeoutMs: 1_800_000 });
-  if (code !== 0) throw new Error(`go ${args.join(" ")} in ${moduleDirectory}: ${output}`);
 }

@@ -1,17 +1,14 @@
 import { dirname, join } from "node:path";
-import { cacheDirectory, isExecutable, moduleHash, onPath } from "../packages/testing/src/control-plane/find-control-plane.ts";
+import { isExecutable } from "../packages/testing/src/control-plane/find-control-plane.ts";
 import { buildBeside } from "./build-beside.ts";
-import { run } from "./run.ts";
-import { root } from "./workspace.ts";
+import { findGo, GoModule, type Environment } from "./go-module.ts";
 
 const mainPackage = "sigs.k8s.io/metrics-server/cmd/metrics-server";
-const moduleDirectory = join(root, "tools/metrics-server");
-
-type Environment = Readonly<Record<string, string | undefined>>;
+const module = new GoModule("metrics-server");
 
 /** Why no metrics-server can be had, and how to get one; `undefined` if one can. */
 export function missingMetricsServer(environment: Environment = process.env): string | undefined {
-  if (isExecutable(programPath(environment)) || goPath(environment) !== undefined) return undefined;
+  if (isExecutable(programPath(environment)) || findGo(environment) !== undefined) return undefined;
   return "there is no Go on the PATH to build metrics-server with (https://go.dev/dl, 1.26 or newer); install it, or set METRICS_SERVER to the program";
 }
 
@@ -23,23 +20,13 @@ export function missingMetricsServer(environment: Environment = process.env): st
 export async function ensureMetricsServer(environment: Environment = process.env): Promise<string> {
   const program = programPath(environment);
   if (isExecutable(program)) return program;
-  const go = goPath(environment);
+  const go = findGo(environment);
   if (go === undefined) throw new Error(missingMetricsServer(environment));
   console.log(`metrics-server is built once with ${go} into ${dirname(program)}: some minutes`);
-  await buildBeside(dirname(program), async (output) => {
-    const args = ["build", "-o", `${output}/`, "-ldflags", "-s -w", mainPackage];
-    const { code, output: words } = await run(go, args, { cwd: moduleDirectory, timeoutMs: 1_800_000 });
-    if (code !== 0) throw new Error(`build metrics-server in ${moduleDirectory}: ${words}`);
-  });
+  await buildBeside(dirname(program), (output) => module.build(go, ["build", "-o", `${output}/`, "-ldflags", "-s -w", mainPackage]));
   return program;
 }
 
 function programPath(environment: Environment): string {
-  return (
-    environment["METRICS_SERVER"] || join(cacheDirectory("metrics-server", environment), moduleHash(moduleDirectory), "metrics-server")
-  );
-}
-
-function goPath(environment: Environment): string | undefined {
-  return onPath("go", environment["PATH"] ?? "");
+  return environment["METRICS_SERVER"] || join(module.builtFolder(environment), "metrics-server");
 }

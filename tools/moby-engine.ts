@@ -1,10 +1,9 @@
 import { join } from "node:path";
-import { cacheDirectory, isExecutable, moduleHash, onPath } from "../packages/testing/src/control-plane/find-control-plane.ts";
+import { isExecutable } from "../packages/testing/src/control-plane/find-control-plane.ts";
 import { buildBeside } from "./build-beside.ts";
-import { run } from "./run.ts";
-import { root } from "./workspace.ts";
+import { findGo, GoModule, type Environment } from "./go-module.ts";
 
-const moduleDirectory = join(root, "tools/moby-engine");
+const module = new GoModule("moby-engine");
 
 /** What an engine is made of, and what it is built with. */
 const programs = [
@@ -18,18 +17,16 @@ const programs = [
  *
  * @throws Error if they cannot be built, with Go's words
  */
-export async function ensureMobyEngine(environment: Readonly<Record<string, string | undefined>> = process.env): Promise<string> {
-  const directory = environment["MOBY_ENGINE"] || join(cacheDirectory("moby-engine", environment), moduleHash(moduleDirectory));
+export async function ensureMobyEngine(environment: Environment = process.env): Promise<string> {
+  const directory = environment["MOBY_ENGINE"] || module.builtFolder(environment);
   if (programs.every(({ main }) => isExecutable(join(directory, nameOf(main))))) return directory;
-  const go = onPath("go", environment["PATH"] ?? "");
+  const go = findGo(environment);
   if (go === undefined) throw new Error("there is no Go on the PATH to build an engine with (https://go.dev/dl, 1.26 or newer)");
   console.log(`a Docker engine is built once with ${go} into ${directory}: some minutes`);
   await buildBeside(directory, async (output) => {
     for (const { main, tags, cgo } of programs) {
       const args = ["build", "-trimpath", "-tags", tags, "-ldflags", ldflags, "-o", join(output, nameOf(main)), main];
-      const env = { CGO_ENABLED: cgo };
-      const { code, output: words } = await run(go, args, { cwd: moduleDirectory, env, timeoutMs: 1_800_000 });
-      if (code !== 0) throw new Error(`build ${main} in ${moduleDirectory} (see its README for what that takes): ${words}`);
+      await module.build(go, args, { CGO_ENABLED: cgo });
     }
   });
   return directory;
