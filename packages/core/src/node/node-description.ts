@@ -66,19 +66,22 @@ export function rememberedDescription(node: DeepReadonly<Node>): NodeDescription
   const { status, metadata, spec } = node;
   const owned = parseOwnedKeys(metadata?.annotations?.[ownedKeysAnnotation]);
   const resources = [...Object.keys(defaultCapacity), ...owned.resources];
+  // The API server writes what nobody says as the empty text.
+  const told = (name: "architecture" | "containerRuntimeVersion" | "osImage" | "kernelVersion"): string | undefined =>
+    status?.nodeInfo?.[name] || undefined;
   const remembered = {
     capacity: pick(status?.capacity, resources),
     allocatable: pick(status?.allocatable, resources),
     addresses: status?.addresses,
     operatingSystem: status?.nodeInfo?.operatingSystem,
-    architecture: status?.nodeInfo?.architecture || undefined,
+    architecture: told("architecture"),
     labels: pick(metadata?.labels, owned.labels),
     annotations: pick(metadata?.annotations, owned.annotations),
     conditions: status?.conditions?.filter(({ type }) => owned.conditions.includes(type) && type !== providerAvailableCondition),
     providerID: spec?.providerID,
-    containerRuntimeVersion: status?.nodeInfo?.containerRuntimeVersion || undefined,
-    osImage: status?.nodeInfo?.osImage || undefined,
-    kernelVersion: status?.nodeInfo?.kernelVersion || undefined,
+    containerRuntimeVersion: told("containerRuntimeVersion"),
+    osImage: told("osImage"),
+    kernelVersion: told("kernelVersion"),
   };
   return checkDescription(remembered).description;
 }
