@@ -137,10 +137,11 @@ describe("who may", () => {
     await rig.stop();
     rig.nomad.fault = ({ path }) => (path === "/v1/event/stream" ? { status: 403, text: "Permission denied" } : undefined);
     await rig.start();
+    const blocking = (): boolean => rig.nomad.requests.some(({ path, query }) => path === "/v1/allocations" && query.has("wait"));
+    await eventually(() => expect(blocking()).toBe(true), soon);
     const ref = await rig.create(rig.pod({ containers: [container("sleep 1; exit 3")] }));
 
     await rig.until(ref, ({ phase }) => expect(phase).toBe("Failed"));
-    expect(rig.nomad.requests.some(({ path, query }) => path === "/v1/allocations" && query.has("wait"))).toBe(true);
   });
 
   test("a quota that is used up is one, and a job that Nomad finds wrong is wrong for good", async () => {
