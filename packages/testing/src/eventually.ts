@@ -3,7 +3,7 @@ import { systemClock, type Clock } from "@virtual-kubelet/kube-client";
 
 /** How long {@link eventually} tries, and how often. */
 export interface EventuallyOptions {
-  /** Milliseconds until it gives up; default 10,000. */
+  /** Milliseconds until it gives up; default 30,000: what is waited for comes late on a machine that is busy. */
   readonly timeoutMs?: number | undefined;
   /** Milliseconds between tries; default 50. */
   readonly intervalMs?: number | undefined;
@@ -21,7 +21,7 @@ export interface EventuallyOptions {
  * @throws DeadlineExceededError after the time-out, with the last failure as its cause; `signal.reason` when aborted.
  */
 export async function eventually<T>(check: (signal: AbortSignal) => T | Promise<T>, options: EventuallyOptions = {}): Promise<T> {
-  const { timeoutMs = 10_000, intervalMs = 50, describe = "the check to pass", clock = systemClock } = options;
+  const { timeoutMs = 30_000, intervalMs = 50, describe = "the check to pass", clock = systemClock } = options;
   const deadline = new AbortController();
   const signal = options.signal === undefined ? deadline.signal : AbortSignal.any([deadline.signal, options.signal]);
   const startedMs = clock.monotonic();
