@@ -53,6 +53,7 @@ const config: ViteUserConfig = defineConfig({
           include: ["e2e/conformance/**/*.test.ts"],
           maxWorkers: waitingWorkers,
           testTimeout: 120_000,
+          hookTimeout: 120_000,
         },
       },
       {
@@ -63,7 +64,8 @@ const config: ViteUserConfig = defineConfig({
           globalSetup: ["e2e/parity/support/compare-only.ts"],
           provide: { parityServer: "embedded" },
           maxWorkers: waitingWorkers,
-          testTimeout: 60_000,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
         },
       },
       {
