@@ -7,7 +7,6 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { container, forever, NomadRig } from "./nomad-rig.ts";
 
 const { signal } = new AbortController();
-const soon = { timeoutMs: 15_000 };
 
 let rig: NomadRig;
 beforeEach(async () => {
@@ -138,7 +137,7 @@ describe("who may", () => {
     rig.nomad.fault = ({ path }) => (path === "/v1/event/stream" ? { status: 403, text: "Permission denied" } : undefined);
     await rig.start();
     const blocking = (): boolean => rig.nomad.requests.some(({ path, query }) => path === "/v1/allocations" && query.has("wait"));
-    await eventually(() => expect(blocking()).toBe(true), soon);
+    await eventually(() => expect(blocking()).toBe(true));
     const ref = await rig.create(rig.pod({ containers: [container("sleep 1; exit 3")] }));
 
     await rig.until(ref, ({ phase }) => expect(phase).toBe("Failed"));
@@ -168,7 +167,7 @@ test("a pod that Nomad refuses for good leaves no secret behind", async () => {
     method === "PUT" && path === "/v1/jobs" ? { status: 500, text: "1 error occurred:\n\t* nope" } : undefined;
   await expect(rig.create(pod)).rejects.toSatisfy(isInvalidInput);
 
-  await eventually(() => expect(rig.nomad.cluster.state.variables.size).toBe(0), soon);
+  await eventually(() => expect(rig.nomad.cluster.state.variables.size).toBe(0));
 });
 
 describe("what others do to a pod's job", () => {
@@ -187,12 +186,13 @@ describe("what others do to a pod's job", () => {
     rig.nomad.cluster[what](rig.jobId(ref));
 
     await rig.until(ref, ({ phase, reason }) => expect([phase, reason]).toEqual(["Failed", what === "lose" ? "NodeLost" : "NodeDrained"]));
-    await eventually(() => expect(rig.nomad.cluster.state.jobs.get(rig.jobId(ref))?.["Stop"]).toBe(true), soon);
-    await new Promise((resolve) => setTimeout(resolve, 500));
-    const alive = rig.nomad.cluster
-      .allocationsOf(rig.jobId(ref))
-      .filter(({ ClientStatus }) => ClientStatus === "running" || ClientStatus === "pending");
-    expect(alive).toEqual([]);
+    await eventually(() => expect(rig.nomad.cluster.state.jobs.get(rig.jobId(ref))?.["Stop"]).toBe(true));
+    const alive = (): object[] =>
+      rig.nomad.cluster
+        .allocationsOf(rig.jobId(ref))
+        .filter(({ ClientStatus }) => ClientStatus === "running" || ClientStatus === "pending");
+    // Nothing is placed of a job that is stopped; what was placed just before has to end.
+    await eventually(() => expect(alive()).toEqual([]));
     await rig.delete(ref);
     await rig.untilGone(ref);
   });
@@ -221,10 +221,13 @@ describe("what others do to a pod's job", () => {
     await reopen({ relist: "1s" });
     const others = await Promise.all([rig.run(), rig.run(), rig.run(), rig.run()]);
     for (const other of others) await rig.delete(other);
-    const ref = await rig.run(rig.pod({ containers: [container("sleep 3; exit 4")] }));
+    const ref = await rig.run(rig.pod({ containers: [container(rig.held(4))] }));
     await rig.provider.getPods(signal);
     rig.nomad.cluster.state.goBack();
+    rig.nomad.requests.length = 0;
     rig.nomad.breakConnections();
+    await eventually(() => expect(rig.nomad.requests.some(({ path }) => path === "/v1/event/stream")).toBe(true));
+    rig.release();
 
     await rig.until(ref, ({ phase }) => expect(phase).toBe("Failed"));
     expect((await rig.provider.getPods(signal)).pods.map((pod) => pod.ref)).toEqual([ref]);
@@ -240,23 +243,28 @@ describe("files and order", () => {
       volumes: [{ name: "settings", configMap: { name: "settings" } }],
     });
     const ref = await rig.run(pod);
-    rig.setVolume("settings", { colour: "red", added: "later" });
-
-    await eventually(async () => {
+    const written = async (): Promise<string> => {
       const logs = await rig.provider.getContainerLogs?.(ref, "main", { follow: false, previous: false, timestamps: false }, signal);
       let text = "";
       for await (const chunk of logs?.data ?? []) text += Buffer.from(chunk as Uint8Array).toString();
-      expect(text).toMatch(/^blue\n[^]*red\n/);
-    }, soon);
+      return text;
+    };
+    await eventually(async () => expect(await written()).toMatch(/^blue\n/));
+    rig.setVolume("settings", { colour: "red", added: "later" });
+
+    await eventually(async () => expect(await written()).toMatch(/^blue\n[^]*red\n/));
     await rig.until(ref, ({ containerStatuses }) => expect(containerStatuses?.[0]?.restartCount).toBe(0));
   });
 
   test("a gate is opened by the program that is started anew", async () => {
     const init = (name: string, script: string): ReturnType<typeof container> => container(script, { name });
-    const pod = rig.pod({ initContainers: [init("first", "sleep 1"), init("second", "true")] });
+    const pod = rig.pod({ initContainers: [init("first", rig.held(0)), init("second", "true")] });
     const ref = await rig.create(pod);
     await rig.stop();
-    await new Promise((resolve) => setTimeout(resolve, 1500));
+    rig.release();
+    await eventually(() =>
+      expect(rig.nomad.cluster.allocationsOf(rig.jobId(ref))[0]).toMatchObject({ TaskStates: { first: { State: "dead" } } }),
+    );
     expect(rig.nomad.cluster.state.variables.size).toBe(0);
     await rig.start();
 

@@ -113,7 +113,14 @@ describe.skipIf(kubectlHere === undefined)(`kubectl ${kubectlHere?.version} with
     });
     await run("wait", "--for=condition=Ready", "pod/three", "--timeout=60s");
 
-    const times = await Promise.all(["first", "second", "a", "b", "c"].map(async (name) => Number(await run("logs", "three", "-c", name))));
+    // A container runs before it has written anything.
+    const timeOf = (name: string): Promise<number> =>
+      eventually(async () => {
+        const text = await run("logs", "three", "-c", name);
+        expect(text).toMatch(/^\d+\n$/);
+        return Number(text);
+      }, soon);
+    const times = await Promise.all(["first", "second", "a", "b", "c"].map(timeOf));
     expect(times[1]).toBeGreaterThan((times[0] ?? 0) + 1e9);
     for (const time of times.slice(2)) expect(time).toBeGreaterThan(times[1] ?? 0);
     expect(await run("get", "pod", "three", "-o", "jsonpath={.status.initContainerStatuses[*].state.terminated.reason}")).toBe(

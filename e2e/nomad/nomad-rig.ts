@@ -1,4 +1,7 @@
 import { randomUUID } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type {
   Container,
   DeepReadonly,
@@ -33,6 +36,7 @@ export class NomadRig implements AsyncDisposable {
   readonly updates: PodUpdate[] = [];
   readonly events: PodEvent[] = [];
   readonly #config: object;
+  readonly #folder = mkdtempSync(join(tmpdir(), "vk-nomad-rig-"));
   readonly #pods = new Map<string, DeepReadonly<Pod>>();
   readonly #volumes = new Map<string, { payload: VolumePayload; wake: () => void; changed: Promise<void> }>();
 
@@ -43,7 +47,12 @@ export class NomadRig implements AsyncDisposable {
 
   static async open(config: object = {}): Promise<NomadRig> {
     const rig = new NomadRig(await startFakeNomad(), config);
-    await rig.start();
+    try {
+      await rig.start();
+    } catch (error) {
+      await rig[Symbol.asyncDispose]();
+      throw error;
+    }
     // Until changes are followed, the provider asks Nomad for each pod.
     if (!("address" in config))
       await eventually(() => expect(rig.nomad.requests.some(({ path }) => path === "/v1/event/stream")).toBe(true));
@@ -79,7 +88,21 @@ export class NomadRig implements AsyncDisposable {
   }
 
   async stop(): Promise<void> {
-    await this.provider[Symbol.asyncDispose]?.();
+    await this.provider?.[Symbol.asyncDispose]?.();
+  }
+
+  /** What a container does until {@link release} lets it end, with this exit code. */
+  held(exitCode: number): string {
+    return `until [ -e ${this.#gate} ]; do sleep 0.1; done; exit ${exitCode}`;
+  }
+
+  /** Lets the held containers end. */
+  release(): void {
+    writeFileSync(this.#gate, "");
+  }
+
+  get #gate(): string {
+    return join(this.#folder, "gate");
   }
 
   pod(spec: Partial<NonNullable<Pod["spec"]>> = {}): Pod {
@@ -110,13 +133,11 @@ export class NomadRig implements AsyncDisposable {
 
   /** Waits until the pod's status is as the check wants it. */
   until(ref: PodRef, check: (status: Awaited<ReturnType<Provider["getPodStatus"]>>) => void): Promise<void> {
-    return eventually(async () => check(await this.provider.getPodStatus(ref, signal)), { timeoutMs: 15_000, intervalMs: 25 });
+    return eventually(async () => check(await this.provider.getPodStatus(ref, signal)), { intervalMs: 25 });
   }
 
   untilGone(ref: PodRef): Promise<void> {
-    return eventually(() => expect(this.updates.some((update) => "gone" in update && update.ref.uid === ref.uid)).toBe(true), {
-      timeoutMs: 15_000,
-    });
+    return eventually(() => expect(this.updates.some((update) => "gone" in update && update.ref.uid === ref.uid)).toBe(true));
   }
 
   jobId(ref: PodRef): string {
@@ -144,6 +165,7 @@ export class NomadRig implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop();
     await this.nomad[Symbol.asyncDispose]();
+    rmSync(this.#folder, { recursive: true });
   }
 
   #resolve({ uid }: PodRef): ResolvedPod {
