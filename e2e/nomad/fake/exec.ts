@@ -8,6 +8,8 @@ interface ExecDeps {
   readonly reaper: Reaper;
   readonly url: URL;
   readonly isAllowed: boolean;
+  /** Ends the connection without a word, behind what was sent. */
+  readonly breakOff: () => void;
 }
 
 interface InputFrame {
@@ -19,7 +21,7 @@ const internalError = 1011;
 const policyViolation = 1008;
 
 /** A command in a task. What is wrong is said after the connection was accepted. Source: fixtures 07 and 08. */
-export function serveExec(socket: WebSocket, { cluster, reaper, url, isAllowed }: ExecDeps): void {
+export function serveExec(socket: WebSocket, { cluster, reaper, url, isAllowed, breakOff }: ExecDeps): void {
   socket.on("error", () => {});
   const [, id = ""] = /^\/v1\/client\/allocation\/([^/]+)\/exec$/.exec(url.pathname) ?? [];
   if (!isAllowed) return socket.close(internalError, "Permission denied");
@@ -63,6 +65,6 @@ export function serveExec(socket: WebSocket, { cluster, reaper, url, isAllowed }
     if (task.task.Driver !== "docker" && !terminal) await inputEnded.promise;
     // A code of zero is left out, and the connection breaks off.
     send({ exited: true, result: exitCode === 0 ? {} : { exit_code: exitCode } });
-    setTimeout(() => socket.terminate(), 20);
+    breakOff();
   });
 }

@@ -58,7 +58,13 @@ export async function startFakeNomad(): Promise<FakeNomad> {
   server.on("upgrade", (request, socket, head) => {
     note(request);
     webSockets.handleUpgrade(request, socket, head, (webSocket) =>
-      serveExec(webSocket, { cluster, reaper, url: new URL(request.url ?? "", "http://fake"), isAllowed: isAllowed(request) }),
+      serveExec(webSocket, {
+        cluster,
+        reaper,
+        url: new URL(request.url ?? "", "http://fake"),
+        isAllowed: isAllowed(request),
+        breakOff: () => socket.end(),
+      }),
     );
   });
   server.listen(0, "127.0.0.1");
