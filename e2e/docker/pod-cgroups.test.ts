@@ -70,7 +70,7 @@ function groupOf(uid: string): string {
 }
 
 beforeAll(async () => {
-  node = await DockerNode.start();
+  node = await DockerNode.start("docker-cgroups");
 });
 
 afterAll(async () => {
@@ -93,12 +93,12 @@ test("a pod's cgroup holds its sandbox and containers, follows changes of theirs
   // One grows, one shrinks: the pod's quota is never under a container's, which version 1 of cgroups refuses.
   const resized = [one("900m", "96Mi"), one("100m", "48Mi")].map((resources, index) => ({ name: `c${index}`, resources }));
   await node.say("patch", "pod", "pair", "--subresource", "resize", "--patch", JSON.stringify({ spec: { containers: resized } }));
+  const [first = ""] = status.containerStatuses.map(({ containerID }) => containerID.replace("docker://", ""));
   await eventually(async () => {
     expect(await limitsOf(group)).toEqual({ milliCpu: 1000, weight: weightOf(204), bytes: 144 * Mi });
+    expect(await limitsOf(`${group}/${first}`)).toMatchObject({ milliCpu: 900, bytes: 96 * Mi });
     expect((await podOf("pair")).status.conditions.map(({ type }) => type)).not.toContain("PodResizeInProgress");
   }, patience);
-  const [first = ""] = status.containerStatuses.map(({ containerID }) => containerID.replace("docker://", ""));
-  expect(await limitsOf(`${group}/${first}`)).toMatchObject({ milliCpu: 900, bytes: 96 * Mi });
   expect((await podOf("pair")).status.containerStatuses).toMatchObject([{ restartCount: 0 }, { restartCount: 0 }]);
 
   await node.say("delete", "pod", "pair", `--timeout=${podTimeout}`);

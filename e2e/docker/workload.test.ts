@@ -40,7 +40,7 @@ function manifest(name: string): Promise<string> {
 }
 
 beforeAll(async () => {
-  node = await DockerNode.start();
+  node = await DockerNode.start("docker-workload");
   await node.apply(await manifest("web.yaml"));
 });
 
@@ -115,9 +115,11 @@ test("kubectl exec on a terminal", async () => {
   using shell = node.kubectl.onTerminal({ width: 99, height: 31 }, "exec", "-it", metadata.name, "--", "sh");
   await eventually(() => expect(shell.text()).toMatch(/[$#] /), patience);
 
-  shell.type("stty size\n");
-
-  await eventually(() => expect(shell.text()).toContain("31 99\r\n"), patience);
+  // The size is told after the start, so the shell may be there before it.
+  await eventually(() => {
+    shell.type("stty size\n");
+    expect(shell.text()).toContain("31 99\r\n");
+  }, patience);
 });
 
 test("kubectl cp, there and back", async () => {

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startControlPlane, type ControlPlane } from "@virtual-kubelet/testing";
+import { freePort, startControlPlane, type ControlPlane } from "@virtual-kubelet/testing";
 import { expect, inject } from "vitest";
 import { KubectlRunner } from "../../interop/support/kubectl-runner.ts";
 import { startMetricsServer } from "../../node-network/support/metrics-server.ts";
@@ -15,24 +15,27 @@ export const podTimeout = "180s";
 
 /** A real control plane, with the program as its one node, on the level's engine. Disposing ends both; pods go on. */
 export class DockerNode implements AsyncDisposable {
-  readonly name = "docker-node";
+  readonly name: string;
   readonly controlPlane: ControlPlane;
   readonly kubectl: KubectlRunner;
   /** The one that runs, or ran last. */
   program: Program;
   readonly #directory: string;
+  readonly #kubeletPort: number;
   readonly #resources: AsyncDisposableStack;
 
-  private constructor(controlPlane: ControlPlane, directory: string, { kubectl, resources }: Made) {
+  private constructor(name: string, controlPlane: ControlPlane, directory: string, { kubectl, kubeletPort, resources }: Made) {
+    this.name = name;
     this.controlPlane = controlPlane;
     this.kubectl = kubectl;
     this.#directory = directory;
+    this.#kubeletPort = kubeletPort;
     this.#resources = resources;
     this.program = this.#start();
   }
 
-  /** Starts all of it; returns when the node is ready. */
-  static async start(): Promise<DockerNode> {
+  /** Starts all of it; returns when the node is ready. Nodes of several files may run at once: each has a name and a port of its own. */
+  static async start(name: string): Promise<DockerNode> {
     await using resources = new AsyncDisposableStack();
     const directory = await mkdtemp(join(tmpdir(), "vk-docker-node-"));
     resources.defer(async () => {
@@ -51,7 +54,8 @@ export class DockerNode implements AsyncDisposable {
       namespace: "default",
       directory,
     });
-    const node = new DockerNode(controlPlane, directory, { kubectl, resources: resources.move() });
+    const kubeletPort = await freePort();
+    const node = new DockerNode(name, controlPlane, directory, { kubectl, kubeletPort, resources: resources.move() });
     try {
       await node.say("wait", `node/${node.name}`, "--for=create", `--timeout=${podTimeout}`);
       await node.say("wait", `node/${node.name}`, "--for=condition=Ready", `--timeout=${podTimeout}`);
@@ -73,7 +77,15 @@ export class DockerNode implements AsyncDisposable {
     const host = inject("dockerHost");
     writeFileSync(config, JSON.stringify({ host, rootDirectory: join(this.#directory, "root"), cgroupParent: controlGroupOf(host) }));
     const words = ["--kubeconfig", this.controlPlane.kubeconfig.path, "--nodename", this.name, "--provider", "docker"];
-    const more = ["--provider-config", config, "--node-ip", inject("nodeAddress"), "--kubelet-port", "10250", "--disable-taint"];
+    const more = [
+      "--provider-config",
+      config,
+      "--node-ip",
+      inject("nodeAddress"),
+      "--kubelet-port",
+      String(this.#kubeletPort),
+      "--disable-taint",
+    ];
     return this.#resources.use(new Program([...words, ...more, "--health-addr", "off", "--identity", "test"], { cwd: this.#directory }));
   }
 
@@ -96,5 +108,6 @@ export class DockerNode implements AsyncDisposable {
 
 interface Made {
   readonly kubectl: KubectlRunner;
+  readonly kubeletPort: number;
   readonly resources: AsyncDisposableStack;
 }
