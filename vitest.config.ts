@@ -106,8 +106,9 @@ const config: ViteUserConfig = defineConfig({
           name: "docker",
           include: ["e2e/docker/**/*.test.ts"],
           globalSetup: ["e2e/docker/support/global-setup.ts"],
-          testTimeout: 120_000,
-          hookTimeout: 300_000,
+          // Longer than all that a test waits for in turn, so that what it waited for is told.
+          testTimeout: 600_000,
+          hookTimeout: 600_000,
           maxWorkers: 2,
         },
       },
