@@ -1,6 +1,7 @@
-import type { ProbeAttempt } from "./prober.ts";
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
+import { messageOf } from "@virtual-kubelet/errdefs";
+import type { ProbeAttempt } from "./prober.ts";
 
 /** Most that is kept of an answer, in bytes. Source: maxRespBodyLength of kubernetes v1.36.3 pkg/probe/http. */
 const maxBodyBytes = 10 * 1024;
@@ -15,41 +16,62 @@ export interface HttpCheck {
   readonly headers: readonly { readonly name: string; readonly value: string }[];
 }
 
+/** What a container answered last. */
+export interface HttpAnswer {
+  readonly status: number;
+  readonly body: string;
+}
+
 /**
- * Asks by GET. 200 to 399 is success; redirects are followed on the same host, and one that is not followed is a success
- * with a warning. Certificates are not verified, as a kubelet does not.
+ * Asks by GET. 200 to 399 is success; a redirect that is not followed is a success with a warning.
  *
  * @returns a failure also if nothing answers
  */
 export async function httpCheck(check: HttpCheck, signal: AbortSignal): Promise<ProbeAttempt> {
-  let { url } = check;
   try {
-    for (let redirects = 0; redirects <= maxRedirects; redirects++) {
-      const { status, location, body } = await get({ ...check, url }, signal);
-      if (status < 200 || status >= 400) return { isSuccess: false, output: `HTTP probe failed with statuscode: ${status}` };
-      if (status < 300) return { isSuccess: true, output: body };
-      const next = followed.includes(status) && location !== undefined ? URL.parse(location, url.href) : null;
-      if (next?.hostname !== url.hostname)
-        return { isSuccess: true, output: `Probe terminated redirects, Response body: ${body}`, isWarning: true };
-      url = next;
-    }
-    return { isSuccess: false, output: `Get "${url.href}": stopped after ${maxRedirects} redirects` };
+    const { status, body } = await httpGet(check, "probe", signal);
+    if (status < 200 || status >= 400) return { isSuccess: false, output: `HTTP probe failed with statuscode: ${status}` };
+    if (status < 300) return { isSuccess: true, output: body };
+    return { isSuccess: true, output: `Probe terminated redirects, Response body: ${body}`, isWarning: true };
   } catch (error) {
     signal.throwIfAborted();
-    return { isSuccess: false, output: `Get "${url.href}": ${error instanceof Error ? error.message : String(error)}` };
+    return { isSuccess: false, output: messageOf(error) };
   }
 }
 
-interface Answer {
-  readonly status: number;
-  readonly location: string | undefined;
-  readonly body: string;
+/**
+ * Asks by GET, for a probe or a hook, and follows redirects on the same host. Certificates are not verified, as a kubelet
+ * does not.
+ *
+ * @throws Error if nothing answers, with the transport's as its cause; `signal.reason` when aborted
+ */
+export async function httpGet(check: HttpCheck, purpose: "probe" | "lifecycle", signal: AbortSignal): Promise<HttpAnswer> {
+  let { url } = check;
+  const headers = headerLists(check.headers, purpose);
+  try {
+    for (let redirects = 0; redirects <= maxRedirects; redirects++) {
+      const { status, location, body } = await get(url, headers, signal);
+      const next = followed.includes(status) && location !== undefined ? URL.parse(location, url.href) : null;
+      if (next?.hostname !== url.hostname) return { status, body };
+      url = next;
+    }
+    throw new Error(`stopped after ${maxRedirects} redirects`);
+  } catch (error) {
+    signal.throwIfAborted();
+    throw new Error(`Get "${url.href}": ${messageOf(error)}`, { cause: error });
+  }
 }
 
-function get({ url, headers }: HttpCheck, signal: AbortSignal): Promise<Answer> {
+interface Answer extends HttpAnswer {
+  readonly location: string | undefined;
+}
+
+type HeaderLists = Readonly<Record<string, string | string[]>>;
+
+function get(url: URL, headers: HeaderLists, signal: AbortSignal): Promise<Answer> {
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
   const isHttps = url.protocol === "https:";
-  const options = { agent: false, headers: headerLists(headers), signal };
+  const options = { agent: false, headers, signal };
   const onAnswer = (message: IncomingMessage): void => void readBody(message).then(resolve, reject);
   const request = isHttps ? httpsRequest(url, { ...options, rejectUnauthorized: false }, onAnswer) : httpRequest(url, options, onAnswer);
   request.on("error", reject);
@@ -57,8 +79,8 @@ function get({ url, headers }: HttpCheck, signal: AbortSignal): Promise<Answer> 
   return promise;
 }
 
-function headerLists(headers: HttpCheck["headers"]): Record<string, string | string[]> {
-  const lists: Record<string, string | string[]> = { "user-agent": "kube-probe/1.36", accept: "*/*" };
+function headerLists(headers: HttpCheck["headers"], purpose: string): HeaderLists {
+  const lists: Record<string, string | string[]> = { "user-agent": `kube-${purpose}/1.36`, accept: "*/*" };
   const own = Map.groupBy(headers, ({ name }) => name.toLowerCase());
   for (const [name, entries] of own) {
     const values = entries.map(({ value }) => value);

@@ -233,12 +233,12 @@ export class EffectRunner {
   }
 
   async #runHook({ container, id, hook }: EffectOf<"runHook">, state: PodState): Promise<void> {
-    const { runtime, clock, send, podIP, logger } = this.#options;
+    const { runtime, clock, send, podIP, logger, tell } = this.#options;
     const planned = plannedOf(state, container);
     const spec = planned.container.lifecycle?.[hook];
     using begun = this.#hooks.begin(`${hook} ${container}`);
     try {
-      if (spec) await runHook(spec, { runtime, id, container: planned.container, podIP: podIP(state), clock }, begun.signal);
+      if (spec) await runHook(spec, { runtime, id, container: planned.container, podIP: podIP(state), clock, tell }, begun.signal);
       send({ kind: "hookEnded", container, id, hook });
     } catch (error) {
       if (this.#options.signal.aborted) return;

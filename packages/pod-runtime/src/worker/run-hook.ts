@@ -1,25 +1,61 @@
 import type { Clock, Container, DeepReadonly } from "@virtual-kubelet/core";
 import { InvalidInputError } from "@virtual-kubelet/errdefs";
-import { httpCheck } from "../probe/http-check.ts";
+import type { PodNotice } from "./effect-runner.ts";
+import { httpGet, type HttpCheck } from "../probe/http-check.ts";
 import { httpUrl, type ProbeTarget } from "../probe/probe-action.ts";
 import { execCapture } from "../runtime/exec-capture.ts";
 
 /** A container's hook, as the spec has it. */
 export type HookSpec = NonNullable<NonNullable<DeepReadonly<Container>["lifecycle"]>["postStart"]>;
 
+/** Where a hook is to go. */
+export interface HookTarget extends ProbeTarget {
+  readonly clock: Clock;
+  tell(notice: PodNotice): void;
+}
+
 /**
- * Runs a postStart or preStop hook.
+ * Runs a postStart or preStop hook. Of one by HTTP any answer is a success, as with a kubelet.
+ * Source: kubernetes v1.36.3 pkg/kubelet/lifecycle/handlers.go.
  *
  * @throws InvalidInputError for a hook without an action; an Error that says how it failed
  */
-export async function runHook(hook: HookSpec, target: ProbeTarget & { readonly clock: Clock }, signal: AbortSignal): Promise<void> {
+export async function runHook(hook: HookSpec, target: HookTarget, signal: AbortSignal): Promise<void> {
   if (hook.exec) {
     const { exitCode, output } = await execCapture(target.runtime, target.id, { command: hook.exec.command ?? [], signal });
     if (exitCode !== 0)
       throw new Error(`command '${(hook.exec.command ?? []).join(" ")}' exited with ${exitCode}, message: ${JSON.stringify(output)}`);
   } else if (hook.httpGet) {
-    const { isSuccess, output } = await httpCheck({ url: httpUrl(hook.httpGet, target), headers: hook.httpGet.httpHeaders ?? [] }, signal);
-    if (!isSuccess) throw new Error(output);
+    await askByHttp({ url: httpUrl(hook.httpGet, target), headers: hook.httpGet.httpHeaders ?? [] }, target, signal);
   } else if (hook.sleep) await target.clock.sleep(hook.sleep.seconds * 1000, signal);
   else throw new InvalidInputError(`run a hook of container ${target.container.name}: it names none of exec, httpGet and sleep`);
+}
+
+/** A server that answers HTTPS without encryption is asked again so, without the credentials, and people are told. */
+async function askByHttp({ url, headers }: HttpCheck, { tell }: Pick<HookTarget, "tell">, signal: AbortSignal): Promise<void> {
+  try {
+    await httpGet({ url, headers }, "lifecycle", signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (url.protocol !== "https:" || !isNoTls(error)) throw error;
+    // A URL leaves out the port that is HTTPS's own.
+    const host = `${url.hostname}:${url.port || "443"}`;
+    const plain = new URL(`http://${host}${url.pathname}${url.search}`);
+    // What it ends with is the first failure: that HTTP was asked for is nowhere in the spec.
+    await httpGet({ url: plain, headers: headers.filter(({ name }) => name.toLowerCase() !== "authorization") }, "lifecycle", signal).catch(
+      () => {
+        signal.throwIfAborted();
+        throw error;
+      },
+    );
+    const message = `request to HTTPS lifecycle hook ${host} got HTTP response, retry with HTTP succeeded`;
+    tell({ kind: "event", type: "Warning", reason: "LifecycleHTTPFallback", message });
+  }
+}
+
+/** What answered does not speak TLS. */
+function isNoTls(error: unknown): boolean {
+  const cause = error instanceof Error ? error.cause : undefined;
+  const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
+  return code === "EPROTO" || code.startsWith("ERR_SSL_");
 }

@@ -1,0 +1,115 @@
+import { once } from "node:events";
+import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Clock, Container } from "@virtual-kubelet/core";
+import { FakeClock } from "@virtual-kubelet/kube-client/testing";
+import { afterEach, describe, expect, test } from "vitest";
+import type { PodNotice } from "./effect-runner.ts";
+import { runHook, type HookSpec } from "./run-hook.ts";
+import type { ContainerRuntime } from "../runtime/container-runtime.ts";
+
+const never = new AbortController().signal;
+const servers: Server[] = [];
+
+afterEach(async () => {
+  for (const server of servers.splice(0)) await new Promise((resolve) => server.close(resolve));
+});
+
+/** A container whose commands end with 3 and say why. */
+const runtime: Pick<ContainerRuntime, "exec"> = {
+  async exec(_id, command, io) {
+    io.stderr?.write("no such file");
+    return { exitCode: command[0] === "true" ? 0 : 3 };
+  },
+};
+
+/** Runs a hook of a container at 127.0.0.1; what was told meanwhile. */
+async function run(hook: HookSpec, ports: Container["ports"] = [], clock: Clock = new FakeClock()): Promise<readonly PodNotice[]> {
+  const told: PodNotice[] = [];
+  const tell = (notice: PodNotice): void => void told.push(notice);
+  await runHook(hook, { runtime, id: "c1", container: { name: "app", ports }, podIP: "127.0.0.1", clock, tell }, never);
+  return told;
+}
+
+interface Asked {
+  readonly url: string | undefined;
+  readonly headers: IncomingHttpHeaders;
+}
+
+/** A server in the container that answers with a status, and what it was asked. */
+async function serve(status = 200): Promise<{ readonly port: number; readonly asked: readonly Asked[] }> {
+  const asked: Asked[] = [];
+  const server = createServer(({ url, headers }, response) => {
+    asked.push({ url, headers });
+    response.writeHead(status).end();
+  });
+  servers.push(server);
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return { port: (server.address() as AddressInfo).port, asked };
+}
+
+describe("a hook", () => {
+  test("may be a command, whose exit code counts", async () => {
+    await run({ exec: { command: ["true"] } });
+
+    await expect(run({ exec: { command: ["rm", "x"] } })).rejects.toThrow(`command 'rm x' exited with 3, message: "no such file"`);
+  });
+
+  test("may be a time to wait for", async () => {
+    const clock = new FakeClock();
+    const order: string[] = [];
+    const waited = run({ sleep: { seconds: 5 } }, [], clock).then(() => order.push("over"));
+
+    await clock.advance(4_999);
+    order.push("before");
+    await clock.advance(1);
+    await waited;
+
+    expect(order).toEqual(["before", "over"]);
+  });
+
+  test("without an action is told to be none", async () => {
+    await expect(run({})).rejects.toThrow("it names none of exec, httpGet and sleep");
+  });
+});
+
+describe("a hook by HTTP", () => {
+  test("goes to the pod, at a port that may be named, as a kubelet's", async () => {
+    const { port, asked } = await serve();
+
+    await run({ httpGet: { path: "/ready?x=1", port: "web", httpHeaders: [{ name: "X-Own", value: "1" }] } }, [
+      { name: "web", containerPort: port },
+    ]);
+
+    expect(asked).toMatchObject([
+      { url: "/ready?x=1", headers: { host: `127.0.0.1:${port}`, "user-agent": "kube-lifecycle/1.36", "x-own": "1" } },
+    ]);
+  });
+
+  test.each([200, 404, 500])("has succeeded with an answer, whichever it is (%d)", async (status) => {
+    const { port, asked } = await serve(status);
+
+    await run({ httpGet: { port } });
+
+    expect(asked).toHaveLength(1);
+  });
+
+  test("has failed where nobody answers", async () => {
+    await expect(run({ httpGet: { path: "/x", port: 1 } })).rejects.toThrow(`Get "http://127.0.0.1:1/x": connect ECONNREFUSED 127.0.0.1:1`);
+  });
+
+  test("that asks for HTTPS where HTTP is spoken is made again by HTTP, without credentials, and that is told", async () => {
+    const { port, asked } = await serve();
+    const httpHeaders = [
+      { name: "Authorization", value: "Bearer canary" },
+      { name: "X-Own", value: "1" },
+    ];
+
+    const told = await run({ httpGet: { scheme: "HTTPS", port, httpHeaders } });
+
+    expect(asked.map(({ headers }) => [headers.authorization, headers["x-own"]])).toEqual([[undefined, "1"]]);
+    const message = `request to HTTPS lifecycle hook 127.0.0.1:${port} got HTTP response, retry with HTTP succeeded`;
+    expect(told).toEqual([{ kind: "event", type: "Warning", reason: "LifecycleHTTPFallback", message }]);
+  });
+});
