@@ -18,7 +18,7 @@ test("what was opened and closed is no leak", async () => {
 });
 
 test("what is still open is named", async () => {
-  const check = leakCheck();
+  const check = leakCheck({ closingMs: 100 });
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   // More than the test runner itself may have ended meanwhile.

@@ -13,18 +13,20 @@ const transient: ReadonlySet<string> = new Set([
 
 /**
  * Notes what keeps the process alive now; when disposed, fails if there is more of it: sockets, timers, servers,
- * child processes. What is closing is given a second.
+ * child processes.
+ *
+ * @param closingMs - milliseconds that what is closing is given; default 10,000, for machines are busy
  *
  * @example
  * ```ts
  * await using _ = leakCheck();
  * ```
  */
-export function leakCheck(): AsyncDisposable {
+export function leakCheck({ closingMs = 10_000 }: { readonly closingMs?: number } = {}): AsyncDisposable {
   const before = countResources();
   return {
     async [Symbol.asyncDispose]() {
-      const deadlineMs = systemClock.monotonic() + 1000;
+      const deadlineMs = systemClock.monotonic() + closingMs;
       let leaks = leakedSince(before);
       while (leaks.length > 0 && systemClock.monotonic() < deadlineMs) {
         await systemClock.sleep(20);
