@@ -59,14 +59,17 @@ test("a container that is asked for twice is made once, and started once", async
 test("a stop waits for the container's own end, a second one shortens the grace without a second signal", async () => {
   const pod = rig.pod("stops");
   const { id: sandboxId } = await rig.sandbox(pod);
-  const polite = await rig.run(sandboxId, rig.containerSpec(pod));
+  const ending = "trap 'exit 7' TERM; echo up; while :; do sleep 1 & wait $!; done";
+  const polite = await rig.run(sandboxId, rig.containerSpec(pod, { command: ["sh", "-c", ending] }));
   const counting = "n=0; trap 'n=$((n+1)); echo signal $n' TERM; echo up; while :; do sleep 1 & wait $!; done";
   const stubborn = await rig.run(
     sandboxId,
     rig.containerSpec(pod, { container: { name: "stubborn", image: "busybox:1.37" }, command: ["sh", "-c", counting] }),
   );
+  // A signal that comes before the trap is set is lost on the first process of a container.
+  for (const id of [polite, stubborn]) await eventually(async () => expect(await logsOf(id)).toContain("up"));
 
-  await rig.runtime.stopContainer(polite, { graceMs: 20_000 }, never);
+  await rig.runtime.stopContainer(polite, { graceMs: 100_000 }, never);
   expect((await rig.runtime.inspectContainer(polite, never)).state).toMatchObject({ kind: "exited", exitCode: 7 });
 
   const first = new AbortController();
@@ -146,7 +149,7 @@ test("limits, user, capabilities, a read-only root and no new privileges are wha
   expect(status).toMatch(/CapBnd:\s+0000000000000400/);
   expect(status).toMatch(/NoNewPrivs:\s+1/);
   expect(status).toMatch(/Seccomp:\s+2/);
-  expect(await output(id, "ps", "-o", "pid,args")).toContain("sleep 3600");
+  await eventually(async () => expect(await output(id, "ps", "-o", "pid,args")).toContain("sleep 3600"));
   expect(await rig.runtime.inspectContainer(id, never)).toMatchObject({
     user: { uid: 1000, gid: 1000, supplementalGroups: [1000, 3000, 4000] },
   });
