@@ -107,7 +107,7 @@ class Rig implements AsyncDisposable {
     await this.proxy[Symbol.asyncDispose]();
     await this.#server.close();
     for (const mount of mountsIn(this.folder)) execFileSync("umount", ["-l", mount]);
-    await rm(this.folder, { recursive: true, force: true });
+    await rm(this.folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   }
 }
 
@@ -263,10 +263,13 @@ test(
       await writeFile(join(rig.folder, "root/pods", metadata?.uid ?? "", "volumes/kubernetes.io~empty-dir/shared/go"), "");
     await rig.client.delete(resources.pods, { namespace: "default", name: "deleted" }, {}, { signal });
     const ended = await engine.containers({ [labelNames.podName]: "succeeds", [labelNames.container]: "main" });
-    await eventually(async () => {
-      const { State } = (await engine.json("GET", `/containers/${ended[0]}/json`)) as { State: { Status: string } };
-      expect(State.Status).toBe("exited");
-    });
+    await eventually(
+      async () => {
+        const { State } = (await engine.json("GET", `/containers/${ended[0]}/json`)) as { State: { Status: string } };
+        expect(State.Status).toBe("exited");
+      },
+      { timeoutMs: longMs },
+    );
     rig.keep();
 
     await eventually(

@@ -18,11 +18,19 @@ async function containersOf(api: EngineApi, uid: string, container = "main"): Pr
   return api.containers({ [labelNames.podUid]: uid, [labelNames.container]: container });
 }
 
-/** Id of the pod's sandbox at the engine: what is no container. */
-async function sandboxOf(api: EngineApi, uid: string): Promise<string | undefined> {
+/** Ids of the pod's running containers at the engine, and of its running sandbox: what is no container. */
+async function runningOf(
+  api: EngineApi,
+  uid: string,
+): Promise<{ readonly containers: readonly string[]; readonly sandbox: string | undefined }> {
   const filters = encodeURIComponent(JSON.stringify({ label: [`${labelNames.podUid}=${uid}`], status: ["running"] }));
   const found = (await api.json("GET", `/containers/json?filters=${filters}`)) as { Id: string; Labels: Record<string, string> }[];
-  return found.find(({ Labels }) => !(labelNames.container in Labels))?.Id;
+  const isContainer = ({ Labels }: { readonly Labels: Record<string, string> }): boolean => labelNames.container in Labels;
+  return { containers: found.filter(isContainer).map(({ Id }) => Id), sandbox: found.find((each) => !isContainer(each))?.Id };
+}
+
+async function sandboxOf(api: EngineApi, uid: string): Promise<string | undefined> {
+  return (await runningOf(api, uid)).sandbox;
 }
 
 describe("what is missing", () => {
@@ -39,7 +47,10 @@ describe("what is missing", () => {
         message: expect.stringContaining(missing),
       });
     });
-    expect((await node.events("late")).map(({ reason }) => reason)).toEqual(expect.arrayContaining(["Pulling", "Failed", "BackOff"]));
+    // Events are written apart from statuses, and may come after them.
+    await eventually(async () =>
+      expect((await node.events("late")).map(({ reason }) => reason)).toEqual(expect.arrayContaining(["Pulling", "Failed", "BackOff"])),
+    );
     await api.json("POST", `/images/${image}/tag?repo=${encodeURIComponent("127.0.0.1:9/team/late")}&tag=1`);
 
     await node.running("late");
@@ -150,13 +161,18 @@ describe("the engine", () => {
     await engine.startDaemon();
 
     // A daemon that ends stops one container after another: one may have been started once more in the midst.
-    await node.until("anew", "to run anew", ({ phase, podIP, containerStatuses }) => {
-      expect([phase, containerStatuses?.[0]?.ready, podIP]).toEqual(["Running", true, expect.stringMatching(/^\d/)]);
-      expect(containerStatuses?.[0]?.restartCount).toBeGreaterThan(0);
-      expect(containerStatuses?.[0]?.containerID).not.toBe(before.containerID);
-    });
-    const { State } = (await engine.api.json("GET", `/containers/${(await sandboxOf(engine.api, uid)) ?? ""}/json`)) as { State: object };
-    expect(State).toMatchObject({ Running: true });
+    // What is told may be of such a one, until it is looked at again.
+    await eventually(
+      async () => {
+        const { phase, podIP, containerStatuses } = (await node.pod("anew")).status ?? {};
+        expect([phase, containerStatuses?.[0]?.ready, podIP]).toEqual(["Running", true, expect.stringMatching(/^\d/)]);
+        expect(containerStatuses?.[0]?.restartCount).toBeGreaterThan(0);
+        expect(containerStatuses?.[0]?.containerID).not.toBe(before.containerID);
+        const containers = [containerStatuses?.[0]?.containerID?.replace("docker://", "")];
+        expect(await runningOf(engine.api, uid)).toEqual({ containers, sandbox: expect.any(String) });
+      },
+      { timeoutMs: patienceMs, describe: "pod anew to run anew" },
+    );
     await node.until("once", "to have ended", ({ phase }) => expect(["Failed", "Succeeded"]).toContain(phase));
   });
 

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Container } from "@virtual-kubelet/core";
 import { execCapture } from "@virtual-kubelet/pod-runtime";
+import { eventually } from "@virtual-kubelet/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { busyboxFileSystem, importImage } from "./support/busybox-image.ts";
 import { sharedApi } from "./support/docker-engine.ts";
@@ -157,10 +158,14 @@ test("a pod has an image as its volume, with a part by a variable, and a restart
   const app = container(mounts, { env: [{ name: "VERSION", value: "v2" }], command: ["sh", "-c", script] });
   await node.create("reader", { restartPolicy: "OnFailure", volumes: [{ name: "data", image: { reference: image } }], containers: [app] });
 
-  const pod = await node.until("reader", "to end twice", ({ containerStatuses }) => expect(containerStatuses?.[0]?.restartCount).toBe(1));
+  const pod = await node.until("reader", "to be started again", ({ containerStatuses }) =>
+    expect(containerStatuses?.[0]?.restartCount).toBeGreaterThan(0),
+  );
   expect(pod.status?.containerStatuses?.[0]?.lastState?.terminated).toMatchObject({ exitCode: 3, message: "ID=data\n42" });
-  expect((await node.events("reader")).map(({ message }) => message)).toContain(
-    `Container image "${image}" already present on machine and can be accessed by the pod`,
+  await eventually(async () =>
+    expect((await node.events("reader")).map(({ message }) => message)).toContain(
+      `Container image "${image}" already present on machine and can be accessed by the pod`,
+    ),
   );
 });
 
@@ -190,13 +195,16 @@ test("a pod waits for an image that is not there in a kubelet's words, and for a
     /^Back-off pulling image "registry.invalid\/missing:1": ErrImagePull: /,
   );
   if (isExporting) await waits("part", { reference: image }, "gone", "CreateContainerError", /^ImageVolumeMountFailed: .*"gone"/);
-  else await waits("part", { reference: image }, "gone", "CrashLoopBackOff", /^back-off 10s restarting failed container=app /);
+  else await waits("part", { reference: image }, "gone", "CrashLoopBackOff", /^back-off \S+ restarting failed container=app /);
 
-  const told = (await node.events("pull")).map(({ reason, message }) => `${reason}: ${message}`);
-  expect(told).toContain(`Pulling: Pulling image "${missing}"`);
-  expect(told.filter((each) => each.startsWith(`Failed: Failed to pull image "${missing}": `))).not.toEqual([]);
-  expect(told).toContain("Failed: Error: ErrImagePull");
-  expect(told).toContain(`BackOff: Back-off pulling image "${missing}"`);
+  // Events are written apart from statuses, and may come after them.
+  await eventually(async () => {
+    const told = (await node.events("pull")).map(({ reason, message }) => `${reason}: ${message}`);
+    expect(told).toContain(`Pulling: Pulling image "${missing}"`);
+    expect(told.filter((each) => each.startsWith(`Failed: Failed to pull image "${missing}": `))).not.toEqual([]);
+    expect(told).toContain("Failed: Error: ErrImagePull");
+    expect(told).toContain(`BackOff: Back-off pulling image "${missing}"`);
+  });
 });
 
 async function idOf(): Promise<string> {
