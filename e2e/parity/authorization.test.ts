@@ -10,16 +10,18 @@ const authorization = "/apis/authorization.k8s.io/v1";
 
 /** Gives a user a role in a namespace, and waits until it counts. */
 async function grant(api: Api, namespace: string, user: string, rules: readonly object[]): Promise<void> {
+  const countRules = async (): Promise<number> => {
+    const { body } = await asUser(api, user)("POST", `${authorization}/selfsubjectrulesreviews`, { spec: { namespace } });
+    return body.status.resourceRules.length + body.status.nonResourceRules.length;
+  };
+  const before = await countRules();
   await api.create(`${rbac}/namespaces/${namespace}/roles`, { metadata: { name: user }, rules });
   await api.create(`${rbac}/namespaces/${namespace}/rolebindings`, {
     metadata: { name: user },
     roleRef: { kind: "Role", name: user, apiGroup: "rbac.authorization.k8s.io" },
     subjects: [{ kind: "User", name: user, apiGroup: "rbac.authorization.k8s.io" }],
   });
-  await eventually(async () => {
-    const { body } = await asUser(api, user)("POST", `${authorization}/selfsubjectrulesreviews`, { spec: { namespace } });
-    expect(body.status.resourceRules.length + body.status.nonResourceRules.length).toBeGreaterThan(3);
-  });
+  await eventually(async () => expect(await countRules()).toBe(before + rules.length));
 }
 
 const rule = (verbs: string, resources: string, more: object = {}): object => ({

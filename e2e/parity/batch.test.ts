@@ -108,10 +108,14 @@ test("a Job whose pod succeeds is complete", async ({ api, core }) => {
     }
   `);
   expect((await pods({ api, core }))[0].metadata.finalizers).toBeUndefined();
-  const events = (await api.get(`${core}/events?fieldSelector=involvedObject.kind=Job`)).body.items;
-  expect(events.map(({ reason, type }: { reason: string; type: string }) => `${type} ${reason}`).toSorted()).toMatchInlineSnapshot(
-    `["Normal Completed", "Normal SuccessfulCreate"]`,
-  );
+  // Events are written behind what they tell of.
+  await eventually(async () => {
+    const events = (await api.get(`${core}/events?fieldSelector=involvedObject.kind=Job`)).body.items;
+    expect(events.map(({ reason, type }: { reason: string; type: string }) => `${type} ${reason}`).toSorted()).toEqual([
+      "Normal Completed",
+      "Normal SuccessfulCreate",
+    ]);
+  });
 });
 
 test("a Job whose pods fail too often has failed", async ({ api, core }) => {
@@ -353,7 +357,7 @@ test("a Job is deleted with its pods, or without", async ({ api, core }) => {
       // The real garbage collector takes away a pod that it did not yet know to be the Job's.
       expect(await podsOf(name)).toHaveLength(1);
     },
-    { timeoutMs: 60_000 },
+    { timeoutMs: 100_000 },
   );
 
   await api.create(jobs, jobNamed("b"));

@@ -58,6 +58,9 @@ function widgets(group: string, versions: readonly object[] = [version("v1")], m
   };
 }
 
+/** The real server tells of a new kind in several places, one after the other. */
+const patience = { timeoutMs: 60_000 };
+
 /** Defines widgets and waits until they are served. @returns the URL of the version's widgets in the namespace */
 async function define(api: Api, namespace: string, definition: object, served = "v1"): Promise<string> {
   const group = `${namespace}.example.com`;
@@ -69,7 +72,7 @@ async function define(api: Api, namespace: string, definition: object, served = 
     expect((await api.get(path)).status).toBe(200);
     expect((await api.get(`/apis/${group}`)).status).toBe(200);
     expect((await api.get("/openapi/v3")).body.paths[`apis/${group}/${served}`]).toBeDefined();
-  });
+  }, patience);
   return path;
 }
 
@@ -756,20 +759,23 @@ test("with a definition its resources go, and those that are held are waited for
     }
   `);
   await api.patch("json", `${path}/a`, [{ op: "remove", path: "/metadata/finalizers" }]);
-  await eventually(async () => expect((await api.get(url)).status).toBe(404), { timeoutMs: 20_000 });
+  await eventually(async () => expect((await api.get(url)).status).toBe(404), patience);
   await eventually(async () => expect((await api.get(path)).status).toBe(404));
 });
 
 test("a watch of custom resources ends with their definition", async ({ api, namespace }) => {
   const path = await define(api, namespace, widgets(`${namespace}.example.com`));
-  await api.create(path, typed(namespace, widget("a")));
+  await api.create(path, typed(namespace, widget("a", {}, { finalizers: ["example.com/hold"] })));
   using watch = await api.watch(`${path}?resourceVersion=0`);
   await api.delete(`${crds}/widgets.${namespace}.example.com`);
 
-  expect((await watch.rest()).map(({ type }) => type)).toEqual(["ADDED", "DELETED"]);
+  expect((await watch.take(2)).map(({ type }) => type)).toEqual(["ADDED", "MODIFIED"]);
+  await api.patch("json", `${path}/a`, [{ op: "remove", path: "/metadata/finalizers" }]);
+  expect((await watch.rest()).map(({ type }) => type)).toEqual(["DELETED"]);
 });
 
-test("custom resources go with their namespace and with their owner", async ({ api, core, namespace }) => {
+// The real garbage collector learns of a new kind within half a minute.
+test("custom resources go with their namespace and with their owner", { timeout: 300_000 }, async ({ api, core, namespace }) => {
   const path = await define(api, namespace, widgets(`${namespace}.example.com`));
   const owner = await api.create(`${core}/configmaps`, { metadata: { name: "owner" } });
   const ownerReferences = [{ apiVersion: "v1", kind: "ConfigMap", name: "owner", uid: owner.metadata.uid }];
@@ -780,9 +786,9 @@ test("custom resources go with their namespace and with their owner", async ({ a
   await api.create(elsewhere, typed(namespace, widget("a")));
 
   await api.delete(`/api/v1/namespaces/${other}`);
-  await eventually(async () => expect((await api.get(`/api/v1/namespaces/${other}`)).status).toBe(404), { timeoutMs: 60_000 });
+  await eventually(async () => expect((await api.get(`/api/v1/namespaces/${other}`)).status).toBe(404), { timeoutMs: 120_000 });
   expect((await api.get(`${elsewhere}/a`)).status).toBe(404);
   await api.delete(`${core}/configmaps/owner`);
-  await eventually(async () => expect((await api.get(`${path}/owned`)).status).toBe(404), { timeoutMs: 60_000 });
+  await eventually(async () => expect((await api.get(`${path}/owned`)).status).toBe(404), { timeoutMs: 120_000 });
   await api.delete(`${crds}/widgets.${namespace}.example.com`);
 });

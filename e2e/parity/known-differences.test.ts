@@ -157,11 +157,16 @@ test("answers carry no ids for the audit log and for flow control", async ({ api
 });
 
 test("a version of the future is refused at once", async ({ api, core }) => {
-  const startedMs = Date.now();
-  const { status } = await api.get(`${core}/secrets?resourceVersion=999999999`);
+  const tookMs: number[] = [];
+  for (let attempt = 0; attempt < 3; attempt++) {
+    const startedMs = Date.now();
+    const { status } = await api.get(`${core}/secrets?resourceVersion=999999999`);
+    tookMs.push(Date.now() - startedMs);
 
-  expect(status).toBe(504);
-  expect(Date.now() - startedMs > 2500).toBe(perServer({ embedded: false, "kube-apiserver": true }));
+    expect(status).toBe(504);
+  }
+  // On a busy machine one may be slow that was not waited for; the real server waits each time.
+  expect(Math.min(...tookMs) > 2500).toBe(perServer({ embedded: false, "kube-apiserver": true }));
 });
 
 test("the words of the JSON parser are those of Node.js", async ({ api, core }) => {

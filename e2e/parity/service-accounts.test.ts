@@ -136,7 +136,7 @@ test("a token may be bound to a secret, and goes with it", async ({ api, core })
   expect(Object.keys((await review()).user.extra ?? {})).toMatchInlineSnapshot(`["authentication.kubernetes.io/credential-id"]`);
   expect((await review(["vault"])).authenticated).not.toBe(true);
   await api.delete(`${core}/secrets/s`);
-  await eventually(async () => expect((await review()).authenticated).not.toBe(true), { timeoutMs: 20_000, intervalMs: 500 });
+  await eventually(async () => expect((await review()).authenticated).not.toBe(true), { timeoutMs: 50_000, intervalMs: 500 });
 });
 
 test("a token bound to a node names it", async ({ api, core, namespace }) => {

@@ -250,16 +250,22 @@ test("timeoutSeconds ends a watch", async ({ api, core }) => {
 
   expect(await watch.rest()).toEqual([]);
   expect(Date.now() - startedMs).toBeGreaterThan(900);
-  expect(Date.now() - startedMs).toBeLessThan(5000);
+  // Without it a watch goes on for half an hour.
+  expect(Date.now() - startedMs).toBeLessThan(50_000);
 });
 
 test("a watch that takes bookmarks gets one before its time-out, with no more than kind and version", async ({ api, core }) => {
   await api.create(`${core}/secrets`, secret("a"));
-  using watch = await api.watch(
-    `${core}/secrets?resourceVersion=${await versionOf(api, `${core}/secrets`)}&timeoutSeconds=3&allowWatchBookmarks=true`,
-  );
+  const version = await versionOf(api, `${core}/secrets`);
   await api.create(`${core}/secrets`, secret("b"));
-  const events = await watch.rest();
+  await waitForCache(api, `${core}/secrets`);
+  const events = await eventually(async () => {
+    using watch = await api.watch(`${core}/secrets?resourceVersion=${version}&timeoutSeconds=3&allowWatchBookmarks=true`);
+    const all = await watch.rest();
+    // It is due two seconds before the end, which a busy server may miss.
+    expect(all.map(({ type }) => type)).toContain("BOOKMARK");
+    return all;
+  });
 
   expect(events.map(inShort)[0]).toBe("ADDED b");
   const bookmark = events.find(({ type }) => type === "BOOKMARK");
