@@ -23,8 +23,8 @@ const stateSchema = z.object({ Running: z.boolean(), ExitCode: z.number().nullis
 /** Exit code of a command that was killed with its container. */
 const killedCode = 137;
 
-/** How long an aborted command is looked for: its start may still be under way. */
-const endPolls = { count: 20, intervalMs: 25 };
+/** How long an aborted command is looked for, and how often: its start may still be under way, on a busy machine for seconds. */
+const endLooks = { timeoutMs: 15_000, intervalMs: 25, maxIntervalMs: 200 };
 
 /**
  * Runs a command in a container; resolves when it has ended and all its output is written. A command that cannot be
@@ -41,6 +41,7 @@ export async function execCommand(
   signal: AbortSignal,
 ): Promise<ExecResult> {
   const execId = await createExec(engine, containerId, command, io, signal);
+  signal.throwIfAborted();
   try {
     return await runExec(engine, execId, io, signal);
   } catch (error) {
@@ -110,15 +111,15 @@ async function exitCodeOf(engine: DockerEngine, execId: string, signal: AbortSig
 /** Ends a command whose client is gone, in bounded time. */
 async function endExec(engine: DockerEngine, containerId: string, execId: string): Promise<void> {
   const deadline = new AbortController();
-  using _timer = engine.clock.setTimer(endPolls.count * endPolls.intervalMs * 2, () => deadline.abort(new Error("out of time")));
-  for (let poll = 0; poll < endPolls.count; poll++) {
+  using _timer = engine.clock.setTimer(endLooks.timeoutMs, () => deadline.abort(new Error("out of time")));
+  for (let { intervalMs } = endLooks; ; intervalMs = Math.min(intervalMs * 2, endLooks.maxIntervalMs)) {
     const state = await tryExecState(engine, execId, deadline.signal);
     if (state === undefined || (!state.isRunning && state.exitCode !== undefined)) return;
     if (state.isRunning && state.pid > 0) {
       if (await isHostProcess(state.pid, containerId)) killProcessGroup(state.pid);
       return;
     }
-    await engine.clock.sleep(endPolls.intervalMs, deadline.signal);
+    await engine.clock.sleep(intervalMs, deadline.signal);
   }
 }
 

@@ -1,5 +1,6 @@
 import type { AttachIO } from "@virtual-kubelet/core";
 import { isNotFound } from "@virtual-kubelet/errdefs";
+import { systemClock } from "@virtual-kubelet/kube-client";
 import { PassThrough, Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { setTimeout } from "node:timers/promises";
@@ -90,19 +91,52 @@ test("a container that does not run has no commands", async () => {
 });
 
 test("an aborted command lets go of its connection", async () => {
-  const closed = Promise.withResolvers<undefined>();
+  const [opened, closed] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()];
   await using fake = await startFakeEngine({
     answers: execAnswers(0),
-    upgrades: { "/exec/e/start": (socket) => void socket.once("end", () => closed.resolve(undefined)).resume() },
+    upgrades: {
+      "/exec/e/start": (socket) => {
+        // A reset is an end without one.
+        for (const event of ["end", "close"]) socket.once(event, () => closed.resolve(undefined));
+        socket.resume();
+        opened.resolve(undefined);
+      },
+    },
   });
   const controller = new AbortController();
   const reason = new Error("the client is gone");
   const call = execCommand(fake.engine, "c", ["sleep", "600"], capture(new PassThrough()), controller.signal);
-  await setTimeout(100);
+  await opened.promise;
   controller.abort(reason);
 
   await expect(call).rejects.toBe(reason);
   await closed.promise;
+});
+
+test("an aborted command that a busy engine is slow to start is looked for until it runs", async () => {
+  const opened = Promise.withResolvers<undefined>();
+  let looks = 0;
+  await using fake = await startFakeEngine({
+    clock: { ...systemClock, sleep: () => Promise.resolve() },
+    answers: {
+      ...execAnswers(0),
+      "GET /exec/e/json": () => ({ status: 200, json: ++looks < 70 ? { Running: false, Pid: 0 } : { Running: true, Pid: 1 } }),
+    },
+    upgrades: {
+      "/exec/e/start": (socket) => {
+        socket.resume();
+        opened.resolve(undefined);
+      },
+    },
+  });
+  const controller = new AbortController();
+  const call = execCommand(fake.engine, "c", ["sleep", "600"], capture(), controller.signal);
+  await opened.promise;
+  const reason = new Error("the client is gone");
+  controller.abort(reason);
+
+  await expect(call).rejects.toBe(reason);
+  expect(looks).toBe(70);
 });
 
 test("a client's end of input ends a container's where it has stdinOnce, and detach keys are none that people type", async () => {

@@ -1,4 +1,4 @@
-import { silentLogger, systemClock } from "@virtual-kubelet/kube-client";
+import { silentLogger, systemClock, type Clock } from "@virtual-kubelet/kube-client";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
@@ -26,9 +26,11 @@ export type FakeAnswer = { readonly status: number; readonly json?: unknown } | 
 export interface FakeEngineRoutes {
   /** `METHOD /path` without version. */
   readonly answers: Readonly<Record<string, (request: FakeRequest) => FakeAnswer>>;
-  /** `/path` of what is given out of HTTP; the socket's other side is the client. */
   /** The API version it offers; default 1.41. */
   readonly version?: (() => string) | undefined;
+  /** The client's; default: the machine's. */
+  readonly clock?: Clock | undefined;
+  /** `/path` of what is given out of HTTP; the socket's other side is the client. */
   readonly upgrades?: Readonly<Record<string, (socket: Socket, request: FakeRequest) => void>>;
 }
 
@@ -41,7 +43,8 @@ export interface FakeEngine extends AsyncDisposable {
 }
 
 /** Starts one; it says that it is Docker 20.10. */
-export async function startFakeEngine({ answers, upgrades = {}, version = () => "1.41" }: FakeEngineRoutes): Promise<FakeEngine> {
+export async function startFakeEngine(routes: FakeEngineRoutes): Promise<FakeEngine> {
+  const { answers, upgrades = {}, version = () => "1.41", clock = systemClock } = routes;
   const directory = await mkdtemp(join(tmpdir(), "vk-engine-"));
   const requests: FakeRequest[] = [];
   const sockets = new Set<Socket>();
@@ -63,7 +66,7 @@ export async function startFakeEngine({ answers, upgrades = {}, version = () => 
   const socketPath = join(directory, "docker.sock");
   server.listen(socketPath);
   await once(server, "listening");
-  const engine = await connectEngine({ endpoint: { kind: "unix", socketPath }, clock: systemClock, logger: silentLogger });
+  const engine = await connectEngine({ endpoint: { kind: "unix", socketPath }, clock, logger: silentLogger });
   return {
     engine,
     requests,
