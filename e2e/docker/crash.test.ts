@@ -17,7 +17,7 @@ const engine = sharedApi();
 const nodeName = "vk-crash";
 
 /** How long the slowest of what is waited for may take, in milliseconds: each kill costs a start of the program. */
-const longMs = 300_000;
+const longMs = 600_000;
 
 /** The real program on a real engine, started again whenever it has died, with an API server in this process. */
 class Rig implements AsyncDisposable {
@@ -166,7 +166,7 @@ test(
     rig.keep();
     const hook = { exec: { command: ["true"] } };
     const { metadata } = await rig.create("whole", {
-      terminationGracePeriodSeconds: 300,
+      terminationGracePeriodSeconds: 900,
       volumes: [
         { name: "shared", emptyDir: {} },
         { name: "config", configMap: { name: "config" } },
