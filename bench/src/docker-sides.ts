@@ -6,12 +6,15 @@ import type { EmbeddedProcess } from "./embedded-process.ts";
 export type Runner = (count: number, round: string) => Promise<() => Promise<void>>;
 
 /** Pods at the API server: from their creation until a watch shows them Running. */
-export function podRunner({ access }: EmbeddedProcess, { node, image }: { readonly node: string; readonly image: string }): Runner {
+export function podRunner(
+  { access }: EmbeddedProcess,
+  { node, image, command }: { readonly node: string; readonly image: string; readonly command?: readonly string[] },
+): Runner {
   return async (count, round) => {
     const api = new Api(access, { connections: count + 1 });
     const names = Array.from({ length: count }, (_, index) => `${round}-${index}`);
     const watch = new PodWatch(access, round);
-    const containers = [{ name: "main", image, imagePullPolicy: "IfNotPresent" }];
+    const containers = [{ name: "main", image, ...(command && { command }), imagePullPolicy: "IfNotPresent" }];
     await Promise.all(
       names.map(async (name) => {
         await api.send("POST", "/api/v1/namespaces/default/pods", {

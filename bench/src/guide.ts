@@ -1,13 +1,18 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { DockerReport } from "./docker.ts";
+import type { NomadReport } from "./nomad.ts";
 import type { StreamReport } from "./streams.ts";
 
 /** The guide that figures go into. */
 export const guide: string = join(import.meta.dirname, "../../docs/guides/performance.md");
 
 /** Writes text between the guide's marks of that name. */
-export function writeMeasured(file: string, name: "measured" | "measured: streams" | "measured: docker", markdown: string): void {
+export function writeMeasured(
+  file: string,
+  name: "measured" | "measured: streams" | "measured: docker" | "measured: nomad",
+  markdown: string,
+): void {
   const [begin, end] = [`<!-- begin ${name} -->`, `<!-- end ${name} -->`];
   const text = readFileSync(file, "utf8");
   const [from, to] = [text.indexOf(begin), text.indexOf(end)];
@@ -66,4 +71,17 @@ export function writeDocker(file: string, { circumstances, pods, node, plain, ke
     "",
   ];
   writeMeasured(file, "measured: docker", lines.join("\n"));
+}
+
+/** Writes the part about pods in Nomad. */
+export function writeNomad(file: string, { circumstances, version, rounds, nodeMs, plainMs }: NomadReport): void {
+  const lines = [
+    `${circumstances}; Nomad ${version}, driver raw_exec, ${rounds} rounds, medians`,
+    "",
+    "| | pod | its job by Nomad's API | ratio | aim |",
+    "|---|---|---|---|---|",
+    `| one, until it runs, ms | ${nodeMs.toFixed(0)} | ${plainMs.toFixed(0)} | ${ratio(nodeMs, plainMs)} | ≤ 1.3 |`,
+    "",
+  ];
+  writeMeasured(file, "measured: nomad", lines.join("\n"));
 }

@@ -11,10 +11,10 @@ const main = join(import.meta.dirname, "../../packages/cli/dist/main.js");
 /** The program with a provider, in a process of its own; resolves when its node is Ready. */
 export async function startNode(
   { access, kubeconfig }: EmbeddedProcess,
-  provider: "docker" | "mock",
+  provider: "docker" | "mock" | "nomad",
   config: object,
 ): Promise<AsyncDisposable & { readonly pid: number }> {
-  const directory = mkdtempSync(join(tmpdir(), "bench-docker-"));
+  const directory = mkdtempSync(join(tmpdir(), "bench-node-"));
   const configFile = join(directory, "provider.json");
   writeFileSync(configFile, JSON.stringify(provider === "docker" ? { ...config, rootDirectory: join(directory, "pods") } : config));
   const flags = ["--kubeconfig", kubeconfig, "--nodename", provider, "--provider", provider, "--provider-config", configFile];

@@ -1,0 +1,144 @@
+/**
+ * Measures a pod of a node on Nomad beside the same job registered by Nomad's own API, in turns.
+ *
+ * By itself: nomad.ts [--rounds 15] [--no-guide]; the agent is that of NOMAD_ADDR and NOMAD_TOKEN, its raw_exec driver on.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+import { parseArgs } from "node:util";
+import { circumstances } from "./circumstances.ts";
+import { podRunner, type Runner } from "./docker-sides.ts";
+import { startEmbedded } from "./embedded-process.ts";
+import { guide, writeNomad } from "./guide.ts";
+import { median } from "./median.ts";
+import { startNode } from "./node-program.ts";
+
+const command = ["sleep", "1000000"];
+
+/** What was removed has to be gone: an agent looks after it for a while. */
+const settleMs = 2_000;
+
+/** Medians of both, in milliseconds. */
+export interface NomadReport {
+  readonly circumstances: string;
+  readonly version: string;
+  readonly rounds: number;
+  /** A pod from its creation until a watch shows it Running. */
+  readonly nodeMs: number;
+  /** The pod's job from its registration until its allocation is running. */
+  readonly plainMs: number;
+}
+
+/** A job as Nomad gives it back. */
+type Job = Readonly<Record<string, unknown>>;
+
+/** Nomad's own API. */
+class Agent {
+  readonly #address: string;
+  readonly #token: string | undefined;
+
+  constructor(address: string, token: string | undefined) {
+    this.#address = address;
+    this.#token = token;
+  }
+
+  /** @returns the answer, and its index for the next question. @throws Error with Nomad's words */
+  async ask(method: string, path: string, body?: object): Promise<{ readonly json: unknown; readonly index: string }> {
+    const response = await fetch(`${this.#address}/v1${path}`, {
+      method,
+      ...(this.#token !== undefined && { headers: { "x-nomad-token": this.#token } }),
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+    return { json: JSON.parse(text) as unknown, index: response.headers.get("x-nomad-index") ?? "0" };
+  }
+
+  /** Registers a job, and waits until its allocation is running. */
+  async run(job: Job): Promise<void> {
+    await this.ask("PUT", "/jobs", { Job: job });
+    let from = "0";
+    for (;;) {
+      const { json, index } = await this.ask("GET", `/job/${String(job["ID"])}/allocations?index=${from}&wait=60s`);
+      const [allocation] = json as { ClientStatus: string }[];
+      if (allocation?.ClientStatus === "running") return;
+      if (allocation && allocation.ClientStatus !== "pending") throw new Error(`the job is ${allocation.ClientStatus} and not running`);
+      from = index;
+    }
+  }
+}
+
+/** The job that the node has made of the only pod, without what Nomad has added to it. */
+async function jobOfPod(agent: Agent): Promise<Job> {
+  const { json } = await agent.ask("GET", "/jobs?prefix=vk-");
+  const living = (json as { ID: string; Status: string }[]).find(({ Status }) => Status === "running");
+  if (!living) throw new Error("find the pod's job: no job runs whose id begins with vk-");
+  const { json: job } = await agent.ask("GET", `/job/${living.ID}`);
+  const { ID, Name, Datacenters, Type, TaskGroups, Constraints, NodePool, Namespace } = job as Job;
+  return { ID, Name, Datacenters, Type, TaskGroups, Constraints, NodePool, Namespace };
+}
+
+function jobRunner(agent: Agent, job: Job): Runner {
+  return async (_count, round) => {
+    const ID = `bench-${round}`;
+    await agent.run({ ...job, ID, Name: ID });
+    return async () => {
+      await agent.ask("DELETE", `/job/${ID}?purge=true`);
+    };
+  };
+}
+
+async function timed(run: Runner, round: string): Promise<number> {
+  await delay(settleMs);
+  const began = performance.now();
+  const remove = await run(1, round);
+  const ms = performance.now() - began;
+  await remove();
+  return ms;
+}
+
+/** Measures both; takes some minutes. */
+export async function measureNomad(address: string, token: string | undefined, rounds: number): Promise<NomadReport> {
+  const agent = new Agent(address, token);
+  const { json: self } = await agent.ask("GET", "/agent/self");
+  await using api = await startEmbedded();
+  const config = {
+    address,
+    ...(token !== undefined && { token }),
+    driver: "raw_exec",
+    defaultCpu: "10m",
+    defaultMemory: "32Mi",
+    purgeAfter: "0s",
+  };
+  await using _node = await startNode(api, "nomad", config);
+  const ours = podRunner(api, { node: "nomad", image: "none", command });
+  const removeFirst = await ours(1, "first");
+  const plain = jobRunner(agent, await jobOfPod(agent));
+  await removeFirst();
+  const times = { ours: [] as number[], plain: [] as number[] };
+  for (let round = 0; round <= rounds; round++) {
+    const measure = {
+      ours: async () => times.ours.push(await timed(ours, `round-${round}`)),
+      plain: async () => times.plain.push(await timed(plain, `round-${round}`)),
+    };
+    for (const side of round % 2 === 0 ? (["ours", "plain"] as const) : (["plain", "ours"] as const)) await measure[side]();
+    process.stderr.write(`round ${round}: pod ${times.ours.at(-1)?.toFixed(0)} ms, job ${times.plain.at(-1)?.toFixed(0)} ms\n`);
+  }
+  return {
+    circumstances: circumstances(),
+    version: (self as { config: { Version: { Version: string } } }).config.Version.Version,
+    rounds,
+    // The first round warms both up.
+    nodeMs: median(times.ours.slice(1)),
+    plainMs: median(times.plain.slice(1)),
+  };
+}
+
+if (import.meta.main) {
+  const { values } = parseArgs({
+    options: { rounds: { type: "string", default: "15" }, "no-guide": { type: "boolean", default: false } },
+  });
+  const { NOMAD_ADDR: address = "http://127.0.0.1:4646", NOMAD_TOKEN: token } = process.env;
+  const report = await measureNomad(address, token, Number(values.rounds));
+  if (!values["no-guide"]) writeNomad(guide, report);
+  process.stdout.write(`${JSON.stringify(report, undefined, 2)}\n`);
+}
