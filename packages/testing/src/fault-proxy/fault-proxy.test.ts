@@ -3,6 +3,7 @@ import { createServer, request as httpRequest, type IncomingMessage, type Server
 import { request as httpsRequest } from "node:https";
 import type { AddressInfo } from "node:net";
 import { isUnavailable } from "@virtual-kubelet/errdefs";
+import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { apiRequest, type ApiServerTarget } from "../control-plane/api-request.ts";
 import { eventually } from "../eventually.ts";
@@ -99,14 +100,19 @@ test("expired credentials are refused until a request comes with others", async 
 });
 
 test("a delayed request is answered later, and others are not held up", async () => {
-  proxy.inject({ path: /^\/whoami/ }, { kind: "delay", ms: 150 });
+  const clock = new FakeClock();
+  await using slow = await startFaultProxy({ target: upstream.target, tls: false, clock });
+  slow.inject({ path: /^\/whoami/ }, { kind: "delay", ms: 150 });
 
-  const delayed = apiRequest(proxy.target, "GET", "/whoami");
-  const other = apiRequest(proxy.target, "GET", "/other");
+  const delayed = apiRequest(slow.target, "GET", "/whoami");
+  await eventually(() => expect(clock.pending).toBe(1));
+  expect((await apiRequest(slow.target, "GET", "/other")).status).toBe(200);
+  expect(upstream.seen).toEqual(["GET /other"]);
+  await clock.advance(150);
 
-  expect(await Promise.race([delayed.then(() => "delayed"), other.then(() => "other")])).toBe("other");
   expect((await delayed).status).toBe(200);
-  const [first] = proxy.requests;
+  expect(upstream.seen).toEqual(["GET /other", "GET /whoami"]);
+  const [first] = slow.requests;
   expect(first?.status).toBe(200);
 });
 
@@ -197,6 +203,7 @@ test("a silent watch passes nothing on and stays open", async () => {
   await eventually(() => expect(upstream.openWatches).toBe(1));
   upstream.send('{"line":1}\n{"line":2}\n');
   upstream.send('{"line":3}\n');
+  await eventually(() => expect(lines).toHaveLength(1));
   await apiRequest(proxy.target, "GET", "/whoami");
 
   expect(lines).toEqual(['{"line":1}']);
@@ -217,12 +224,24 @@ test("garbage comes between two good lines", async () => {
 });
 
 test("a dripping body arrives whole, in pieces", async () => {
-  proxy.inject({}, { kind: "drip", bytes: 4, everyMs: 5 });
+  const clock = new FakeClock();
+  await using slow = await startFaultProxy({ target: upstream.target, tls: false, clock });
+  slow.inject({}, { kind: "drip", bytes: 4, everyMs: 5 });
+  const pieces: string[] = [];
 
-  const { body, chunks } = await read("/whoami");
+  const reading = (async () => {
+    const { server, credentials } = slow.target;
+    const token = credentials !== undefined && "token" in credentials ? credentials.token : "";
+    for await (const chunk of (await fetch(new URL("/whoami", server), { headers: { authorization: `Bearer ${token}` } })).body ?? [])
+      pieces.push(Buffer.from(chunk).toString());
+  })();
+  for (let piece = 1; piece <= 6; piece++) {
+    await eventually(() => expect([clock.pending, pieces]).toEqual([1, expect.objectContaining({ length: piece })]));
+    await clock.advance(5);
+  }
+  await reading;
 
-  expect(body).toBe("Bearer upstream-token");
-  expect(chunks).toBe(6);
+  expect(pieces).toEqual(["Bear", "er u", "pstr", "eam-", "toke", "n"]);
 });
 
 test("when the API server is gone, connections break as they would without the proxy", async () => {
@@ -236,7 +255,6 @@ test("when the API server is gone, connections break as they would without the p
 interface Reading {
   readonly response: IncomingMessage;
   readonly body: string;
-  readonly chunks: number;
   readonly failure: string | undefined;
 }
 
@@ -250,16 +268,14 @@ async function read(path: string, lines: string[] = []): Promise<Reading> {
   const [response] = (await once(request, "response")) as [IncomingMessage];
   request.on("error", () => undefined);
   let body = "";
-  let chunks = 0;
   try {
     for await (const chunk of response.setEncoding("utf8")) {
       body += String(chunk);
-      chunks++;
       lines.splice(0, lines.length, ...body.split("\n").slice(0, -1));
     }
-    return { response, body, chunks, failure: undefined };
+    return { response, body, failure: undefined };
   } catch (error) {
-    return { response, body, chunks, failure: (error as { code?: string }).code };
+    return { response, body, failure: (error as { code?: string }).code };
   }
 }
 
