@@ -254,21 +254,22 @@ test("who is not the node is told once that approvers may refuse, and gets the c
 
 test("without the right to ask it stays with its own certificate, tells of it once, and asks ever more rarely", async () => {
   const api = new FakeApi();
-  let attempts = 0;
+  const clock = new FakeClock();
+  const askedMs: number[] = [];
   api.override = (method) => {
-    if (method === "POST") attempts++;
+    if (method === "POST") askedMs.push(clock.monotonic());
     return { status: 403, body: { kind: "Status", code: 403, message: "no" } };
   };
-  const { clock, logger } = await rig({ api });
+  const { logger } = await rig({ api, clock });
   await soon(() => expect(logger.warnings).toHaveLength(1));
 
-  for (let round = 0; round < 6; round++) {
-    await clock.advance(600_000);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+  await soon(async () => {
+    await clock.advance(5_000);
+    expect(askedMs).toHaveLength(7);
+  });
 
-  expect(attempts).toBeGreaterThan(1);
-  expect(attempts).toBeLessThan(15);
+  // Two seconds after the first, twice as long each time, give or take.
+  expect((askedMs[6] ?? 0) - (askedMs[5] ?? 0)).toBeGreaterThan(30_000);
   expect(logger.warnings).toHaveLength(1);
 });
 
