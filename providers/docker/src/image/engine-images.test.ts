@@ -100,8 +100,9 @@ test("a pull that shows no progress has failed, and one that is aborted ends at 
 
   await expect(imagesOf(fake, 50).pullImage("app:1", [], never)).rejects.toThrow("no progress for 0.05 s");
   const abort = new AbortController();
+  const tried = open.length;
   const pulling = imagesOf(fake).pullImage("app:1", [], abort.signal);
-  await expect.poll(() => open.length).toBe(2);
+  await expect.poll(() => open.length).toBeGreaterThan(tried);
   abort.abort(new Error("enough"));
   await expect(pulling).rejects.toThrow("enough");
   await expect.poll(() => open.every((response) => response.destroyed)).toBe(true);
