@@ -121,7 +121,7 @@ function summaryOf(rig: NodeRig): unknown {
   return { phase, containers };
 }
 
-describe.each(Object.entries(lives))("%s", { timeout: 60_000 }, (_name, life) => {
+describe.each(Object.entries(lives))("%s", { timeout: 300_000 }, (_name, life) => {
   test("lives to its end", async () => {
     const account = await live(life);
 
@@ -151,7 +151,7 @@ describe.each(Object.entries(lives))("%s", { timeout: 60_000 }, (_name, life) =>
 /** Those in which programs that die one after another have the time to get through. */
 const longLives = Object.entries(lives).filter(([, { deletedAtMs }]) => deletedAtMs > 30_000);
 
-test.each(longLives)("%s comes to the same, however often the program dies", { timeout: 60_000 }, async (_name, life) => {
+test.each(longLives)("%s comes to the same, however often the program dies", { timeout: 300_000 }, async (_name, life) => {
   const undisturbed = await live(life);
   const death = fc.record({ call: fc.integer({ min: 1, max: undisturbed.calls }), when: fc.constantFrom("before", "after", "late") });
   const kill = fc.integer({ min: 1, max: 80 }).map((seconds) => seconds * 1_000);
