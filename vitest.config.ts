@@ -18,6 +18,8 @@ const config: ViteUserConfig = defineConfig({
   environments: { __vitest__: { resolve: { conditions } } },
   ssr: { resolve: { conditions } },
   test: {
+    // A second, as it is by default, says more of a busy machine than of what is waited for.
+    expect: { poll: { timeout: 30_000 } },
     projects: [
       {
         extends: true,
@@ -32,8 +34,8 @@ const config: ViteUserConfig = defineConfig({
             "e2e/kubernetes/*.test.ts",
           ],
           // Milliseconds are enough; a busy machine, and processes that some of them start, take their time.
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
         },
       },
       {
@@ -75,7 +77,7 @@ const config: ViteUserConfig = defineConfig({
           include: ["e2e/control-plane/**/*.test.ts", parityTests, interopTests],
           globalSetup: ["e2e/control-plane/support/global-setup.ts"],
           provide: { parityServer: "kube-apiserver" },
-          testTimeout: 120_000,
+          testTimeout: 300_000,
           hookTimeout: 600_000,
           maxWorkers: waitingWorkers,
         },
@@ -86,8 +88,8 @@ const config: ViteUserConfig = defineConfig({
           name: "node-network",
           include: ["e2e/node-network/**/*.test.ts"],
           globalSetup: ["e2e/node-network/support/global-setup.ts"],
-          testTimeout: 180_000,
-          hookTimeout: 180_000,
+          testTimeout: 400_000,
+          hookTimeout: 400_000,
           maxWorkers: 2,
         },
       },
@@ -96,8 +98,8 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: "zun",
           include: ["e2e/zun/**/*.test.ts"],
-          testTimeout: 60_000,
-          hookTimeout: 120_000,
+          testTimeout: 120_000,
+          hookTimeout: 300_000,
         },
       },
       {

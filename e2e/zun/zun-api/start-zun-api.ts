@@ -9,7 +9,7 @@ import { freePort, startReaper } from "@virtual-kubelet/testing";
 import { FakeCloud } from "../fake/fake-cloud.ts";
 
 const folder = dirname(fileURLToPath(import.meta.url));
-const startTimeoutMs = 60_000;
+const startTimeoutMs = 180_000;
 
 /** Zun's own API in a process of its own, with a cloud around it whose Keystone and Neutron are fakes. */
 export interface RealZun extends AsyncDisposable {
