@@ -101,8 +101,10 @@ test("a pod on a subnet gets a port of its own, which goes with it, and a floati
   await own.provider.createPod(pod, resolverOf(pod), signal);
 
   expect(neutron.tables["ports"]).toMatchObject([{ name: `vk-${ref.uid}`, security_groups: [expect.any(String)] }]);
-  await eventually(() => expect(neutron.tables["floatingips"]).toHaveLength(1));
-  expect(own.events).toContain("FloatingIP");
+  await eventually(() => {
+    expect(neutron.tables["floatingips"]).toHaveLength(1);
+    expect(own.events).toContain("FloatingIP");
+  });
   await own.provider.deletePod(ref, { gracePeriodSeconds: 0 }, signal);
   await eventually(() => {
     assert.deepEqual([neutron.tables["ports"], neutron.tables["floatingips"]], [[], []]);
