@@ -8,8 +8,8 @@ import { ProviderRig } from "./provider-rig.ts";
 import { ReportBook } from "./report.ts";
 import { planSuite } from "./suite-plan.ts";
 
-/** Milliseconds a check may take: some wait for a pod that takes its grace, then for its end. */
-const checkTimeoutMs = 120_000;
+/** Milliseconds a check may take: more than it waits for anything, so that it is the check that says what did not come. */
+const checkTimeoutMs = 300_000;
 
 /**
  * Gives a provider a suite of Vitest: one test for each thing a provider must do. Await it at the top of a test file.

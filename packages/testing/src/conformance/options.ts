@@ -4,11 +4,11 @@ import type { Recipes } from "./programs.ts";
 
 /** How long the suite waits, in milliseconds. */
 export interface ConformanceTimeouts {
-  /** From `createPod` until the pod runs; default 10,000. */
+  /** From `createPod` until the pod runs; default 30,000. */
   readonly startMs?: number | undefined;
-  /** From a pod's end until it is told, and until its traces are gone; default 10,000. */
+  /** From a pod's end until it is told, and until its traces are gone; default 30,000. */
   readonly endMs?: number | undefined;
-  /** How long one call may take, and how long an aborted call may take to come back; default 5,000. */
+  /** How long one call may take, and how long an aborted call may take to come back; default 15,000. */
   readonly callMs?: number | undefined;
 }
 

@@ -41,9 +41,9 @@ export class ProviderRig implements AsyncDisposable {
     this.options = options;
     this.clock = options.clock ?? systemClock;
     this.timeouts = {
-      startMs: options.timeouts?.startMs ?? 10_000,
-      endMs: options.timeouts?.endMs ?? 10_000,
-      callMs: options.timeouts?.callMs ?? 5_000,
+      startMs: options.timeouts?.startMs ?? 30_000,
+      endMs: options.timeouts?.endMs ?? 30_000,
+      callMs: options.timeouts?.callMs ?? 15_000,
     };
     this.canary = `canary-${systemRandom.uuid()}`;
     this.#nodeName = nodeName;
@@ -94,6 +94,15 @@ export class ProviderRig implements AsyncDisposable {
     await this.untilStatus(ref, "to run", ({ phase, containerStatuses = [] }) => {
       assert.equal(phase, "Running");
       assert.ok(containerStatuses.every(({ state, lastState }) => state?.running !== undefined || lastState?.terminated !== undefined));
+    });
+    return ref;
+  }
+
+  /** Creates a pod and waits until it has begun; one that ends by itself may have ended again by then. */
+  async start(planned: PlannedPod = {}): Promise<PodRef> {
+    const ref = await this.create(planned);
+    await this.untilStatus(ref, "to have begun", ({ containerStatuses = [] }) => {
+      assert.ok(containerStatuses.length > 0 && containerStatuses.every(({ state }) => state?.running ?? state?.terminated));
     });
     return ref;
   }
@@ -276,8 +285,8 @@ export class ProviderRig implements AsyncDisposable {
   }
 }
 
-/** A shell needs a moment after its start until it ignores a signal. */
-const stubbornAfterMs = 500;
+/** A shell needs a moment after its start until it ignores a signal, and on a busy machine more than one. */
+const stubbornAfterMs = 2000;
 
 const notOpened = {} as Provider;
 /** No terminal. */
