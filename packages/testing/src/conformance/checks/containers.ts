@@ -92,7 +92,7 @@ export const containerChecks: readonly Check[] = [
   check("sidecar-containers", "a sidecar runs beside the containers, and ends with the last of them", async (rig) => {
     const ref = await rig.create({
       initContainers: [{ name: "sidecar", restartPolicy: "Always" }],
-      containers: [{ program: { kind: "exit", exitCode: 0, afterSeconds: 2 } }],
+      containers: [{ program: { kind: "exit", exitCode: 0, afterSeconds: 5 } }],
     });
     await rig.untilStatus(ref, "to have a sidecar", ({ initContainerStatuses }) => assert.ok(initContainerStatuses?.[0]?.state?.running));
     const { phase } = await rig.untilEnded(ref);

@@ -5,7 +5,7 @@ import { isNotFound } from "@virtual-kubelet/errdefs";
 import { check, type Check } from "../check.ts";
 import { capture } from "./capture.ts";
 
-/** Commands in a container. They need `sh`, `cat`, `echo`, `sleep`, `test` there, and a `/tmp`. */
+/** Commands in a container. They need `sh`, `cat`, `echo`, `rm`, `sleep`, `test`, `touch` there, and a `/tmp`. */
 export const execChecks: readonly Check[] = [
   check("exec", "a command's output and errors come apart, and all of it before the command is said to have ended", async (rig) => {
     const ref = await rig.run();
@@ -49,8 +49,9 @@ export const execChecks: readonly Check[] = [
     assert.ok(rig.provider.runInContainer);
     const controller = new AbortController();
     // Where containers are processes of the machine, they share its /tmp with those of other runs.
-    const late = `/tmp/suite-late-${ref.uid}`;
-    const call = rig.provider.runInContainer(ref, "main", ["sh", "-c", `sleep 1; echo late > ${late}`], capture(), controller.signal);
+    const [word, late] = [`/tmp/suite-word-${ref.uid}`, `/tmp/suite-late-${ref.uid}`];
+    const script = `while ! test -e ${word}; do sleep 0.1; done; echo late > ${late}`;
+    const call = rig.provider.runInContainer(ref, "main", ["sh", "-c", script], capture(), controller.signal);
     const settled = call.then(
       () => undefined,
       (error: unknown) => error,
@@ -63,8 +64,11 @@ export const execChecks: readonly Check[] = [
       error === reason || (error as Error | undefined)?.cause === reason,
       `an aborted call throws the signal's reason, and threw ${String(error)}`,
     );
+    assert.equal(await rig.exec(ref, ["touch", word]), 0);
     await rig.clock.sleep(1500);
-    assert.notEqual(await rig.exec(ref, ["test", "-e", late]), 0, "the command ran on after its client was gone");
+    const isLate = (await rig.exec(ref, ["test", "-e", late])) === 0;
+    await rig.exec(ref, ["rm", "-f", word, late]);
+    assert.ok(!isLate, "the command ran on after its client was gone");
   }),
   check("exec-exit-code", "a command's exit code is told, and a signal's is 128 and its number", async (rig) => {
     const ref = await rig.run();
@@ -109,7 +113,9 @@ export const execChecks: readonly Check[] = [
     const ref = await rig.run();
     const stdin = new PassThrough();
     const io = capture({ stdin, resizes: sizes() });
-    await rig.exec(ref, ["sh", "-c", "sleep 0.5; stty size; echo err >&2"], io);
+    // The size comes on its own way, and may come after the command has begun.
+    const wait = `i=0; while [ "$(stty size)" != "33 101" ] && [ $i -lt 100 ]; do sleep 0.1; i=$((i+1)); done`;
+    await rig.exec(ref, ["sh", "-c", `${wait}; stty size; echo err >&2`], io);
     stdin.destroy();
     assert.match(io.out(), /33 101\r\n[^]*err\r\n/);
 

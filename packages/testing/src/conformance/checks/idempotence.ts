@@ -113,7 +113,7 @@ export const idempotenceChecks: readonly Check[] = [
     "adoption",
     "what ended while the program was away is reported with its end",
     async (rig) => {
-      const ref = await rig.run({ containers: [{ program: { kind: "exit", exitCode: 3, afterSeconds: 2 } }] });
+      const ref = await rig.start({ containers: [{ program: { kind: "exit", exitCode: 3, afterSeconds: 2 } }] });
       await rig.provider[Symbol.asyncDispose]?.();
       await rig.clock.sleep(3000);
       await rig.restart();

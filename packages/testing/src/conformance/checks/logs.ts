@@ -122,7 +122,7 @@ export const logChecks: readonly Check[] = [
   }),
   check("logs-follow", "a followed log holds what was and what comes, and ends with the container", async (rig) => {
     const program = { kind: "print-slowly", lines: ["first", "second", "third"], everySeconds: 1 } as const;
-    const ref = await rig.run({ containers: [{ program }] });
+    const ref = await rig.start({ containers: [{ program }] });
     const timeoutMs = 3000 + rig.timeouts.startMs + rig.timeouts.endMs;
     assert.equal(await rig.within("a followed log", rig.logs(ref, { follow: true }), timeoutMs), "first\nsecond\nthird\n");
     await rig.untilEnded(ref);
@@ -172,6 +172,6 @@ export const logChecks: readonly Check[] = [
     await rig.untilStatus(ref, "to be started again", ({ containerStatuses }) =>
       assert.ok((containerStatuses?.[0]?.restartCount ?? 0) >= 1),
     );
-    assert.equal(await rig.logs(ref, { previous: true }), "crashed\n");
+    await eventually(async () => assert.equal(await rig.logs(ref, { previous: true }), "crashed\n"), { timeoutMs: rig.timeouts.endMs });
   }),
 ];

@@ -92,8 +92,13 @@ export const statusChecks: readonly Check[] = [
     const fresh = await rig.create();
     await rig.delete(fresh, 0);
     await rig.untilGone(fresh);
-    const doubled = rig.updates.slice(heard).filter(({ ref }) => ref.uid === fresh.uid);
-    assert.ok(doubled.length > 0, "the provider that was made anew reports nothing");
+    await eventually(
+      () => {
+        const told = rig.updates.slice(heard).filter(({ ref }) => ref.uid === fresh.uid);
+        assert.ok(told.length > 0, "the provider that was made anew reports nothing");
+      },
+      { timeoutMs: rig.timeouts.endMs },
+    );
   }),
   check("secrets", "what a pod gets from a secret is in no log, no status, no list and no error", async (rig) => {
     const shown: string[] = [];

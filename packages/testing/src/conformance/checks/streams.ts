@@ -65,9 +65,10 @@ export const streamChecks: readonly Check[] = [
     },
   ),
   check("attach", "attach ends with the container", async (rig) => {
-    const ref = await rig.run({ containers: [{ program: { kind: "exit", exitCode: 0, afterSeconds: 2 } }] });
+    // Time enough to be attached to before it ends.
+    const ref = await rig.run({ containers: [{ program: { kind: "exit", exitCode: 0, afterSeconds: 5 } }] });
     const attached = rig.provider.attachToContainer?.(ref, "main", capture(), rig.signal);
-    await rig.within("attach to a container that has ended", Promise.resolve(attached), 2000 + rig.timeouts.startMs + rig.timeouts.endMs);
+    await rig.within("attach to a container that has ended", Promise.resolve(attached), 5000 + rig.timeouts.startMs + rig.timeouts.endMs);
   }),
   check("attach", "a container that is not there is not found", async (rig) => {
     const ref = await rig.run();
