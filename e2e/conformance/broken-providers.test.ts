@@ -29,13 +29,13 @@ function broken(change: (provider: Provider, host: Parameters<typeof mock.create
     config: { pods: 100 },
     programs: mockPrograms,
     podsOutliveProgram: false,
-    timeouts: { startMs: 1500, endMs: 1500, callMs: 500 },
+    timeouts: { startMs: 5000, endMs: 5000, callMs: 5000 },
   };
 }
 
-/** One whose calls may take seconds. */
-function patient(options: ConformanceOptions): ConformanceOptions {
-  return { ...options, timeouts: { startMs: 5000, endMs: 5000, callMs: 5000 } };
+/** One whose fault is that a call does not come back: that is waited for less. */
+function hanging(options: ConformanceOptions): ConformanceOptions {
+  return { ...options, timeouts: { ...options.timeouts, callMs: 1000 } };
 }
 
 function checkNamed(text: string): (typeof allChecks)[number] {
@@ -73,16 +73,14 @@ const faults: readonly {
     fault: "makes a pod twice",
     check: "a pod created twice is one pod",
     says: /made another instance|more than once/,
-    options: patient(
-      broken((provider) => ({
-        async createPod(pod, resolved, signal) {
-          const { namespace = "", name = "", uid = "" } = pod.metadata ?? {};
-          await provider.deletePod({ namespace, name, uid }, { gracePeriodSeconds: 0 }, signal).catch(() => {});
-          await new Promise((resolve) => setTimeout(resolve, 1100));
-          await provider.createPod(pod, resolved, signal);
-        },
-      })),
-    ),
+    options: broken((provider) => ({
+      async createPod(pod, resolved, signal) {
+        const { namespace = "", name = "", uid = "" } = pod.metadata ?? {};
+        await provider.deletePod({ namespace, name, uid }, { gracePeriodSeconds: 0 }, signal).catch(() => {});
+        await new Promise((resolve) => setTimeout(resolve, 1100));
+        await provider.createPod(pod, resolved, signal);
+      },
+    })),
   },
   {
     fault: "forgets who owns a pod",
@@ -164,8 +162,8 @@ const faults: readonly {
   {
     fault: "hangs when it is aborted",
     check: "runInContainer comes back when it is aborted",
-    says: /has not come back within 500 ms/,
-    options: broken(() => ({ runInContainer: () => forever })),
+    says: /runInContainer, .* has not come back within 1000 ms/,
+    options: hanging(broken(() => ({ runInContainer: () => forever }))),
   },
   {
     fault: "leaves a timer behind",
@@ -216,10 +214,12 @@ const faults: readonly {
     fault: "does not tell a command where its input ends",
     check: "a command reads its input to the end",
     says: /has not come back/,
-    options: broken((provider) => ({
-      runInContainer: async (ref, container, command, io, signal) =>
-        (await provider.runInContainer?.(ref, container, command, { ...io, stdin: endless(io.stdin) }, signal)) ?? { exitCode: 0 },
-    })),
+    options: hanging(
+      broken((provider) => ({
+        runInContainer: async (ref, container, command, io, signal) =>
+          (await provider.runInContainer?.(ref, container, command, { ...io, stdin: endless(io.stdin) }, signal)) ?? { exitCode: 0 },
+      })),
+    ),
   },
   {
     fault: "measures processor time that falls",

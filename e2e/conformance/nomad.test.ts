@@ -56,7 +56,7 @@ await describeProvider({
   },
   programs,
   port: await freePort(),
-  timeouts: { startMs: 30_000, endMs: 30_000, callMs: 10_000 },
+  timeouts: { startMs: 30_000, endMs: 30_000, callMs: 15_000 },
   backend: {
     losePod: async (ref) => void (await nomad.request("DELETE", `/job/${suiteJobId(ref)}?purge=true`)),
     ...(fake && {

@@ -1,4 +1,3 @@
-import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { provider } from "@virtual-kubelet/provider-zun";
 import { freePort } from "@virtual-kubelet/testing";
@@ -9,8 +8,6 @@ import { FakeCloud } from "../zun/fake/fake-cloud.ts";
 import { reportFile, root } from "./support/paths.ts";
 
 // A cloud in this process whose containers are processes; Zun's own schemas judge each request.
-// They see this machine's files: what an earlier run left would be taken for this one's.
-rmSync("/tmp/suite-late", { force: true });
 const cloud = await FakeCloud.start();
 afterAll(() => cloud[Symbol.asyncDispose]());
 
