@@ -161,6 +161,21 @@ describe("failing", () => {
     expect(rig.open).toEqual(["ensureImage app"]);
   });
 
+  test.each([
+    ["ErrImagePull", "not found", 'Failed: Failed to pull image "app:1": not found'],
+    ["ErrImageNeverPull", "it is not present", "ErrImageNeverPull: it is not present"],
+    ["ImageInspectError", "away", "InspectFailed: away"],
+    ["InvalidImageName", "bad name", "InspectFailed: bad name"],
+  ])("tells people of %s in a kubelet's words", (reason, message, told) => {
+    const rig = new PodRig(podWith({}));
+    rig.answer(rig.take("createSandbox"));
+
+    rig.send({ ...rig.take("ensureImage"), kind: "imageFailed", reason, message });
+
+    expect(rig.events).toEqual([told, `Failed: Error: ${reason}`]);
+    expect(rig.status("app").state).toEqual({ waiting: { reason, message } });
+  });
+
   test("waits for the image of a volume as for its own, and people hear which it is", () => {
     const rig = new PodRig(podWith({}));
     rig.answer(rig.take("createSandbox"));

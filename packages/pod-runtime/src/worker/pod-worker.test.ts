@@ -1,7 +1,10 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import type { Pod, ProviderPodStatus } from "@virtual-kubelet/core";
 import { silentLogger } from "@virtual-kubelet/kube-client";
 import { FakeClock } from "@virtual-kubelet/kube-client/testing";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { adoptPod } from "./adopt.ts";
 import { PodWorker } from "./pod-worker.ts";
 import type { RuntimeInventory } from "../runtime/container-runtime.ts";
@@ -181,6 +184,26 @@ test("a failing liveness probe restarts the container", async () => {
   expect(rig.report?.containerStatuses).toMatchObject([{ restartCount: 1, ready: true }]);
   expect(rig.notices).toContain("Killing: Container app failed liveness probe, will be restarted");
   end();
+});
+
+test("people hear of an attempt of a probe that has failed, and of one that went well with a warning", async () => {
+  const server = createServer((_, response) => response.writeHead(302, { location: "http://192.0.2.1/" }).end("elsewhere"));
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const rig = new WorkerRig();
+  const livenessProbe = { exec: { command: ["check"] }, periodSeconds: 10 };
+  const readinessProbe = { httpGet: { host: "127.0.0.1", port }, periodSeconds: 1_000 };
+  rig.runtime.execExitCode = 1;
+  const { end } = rig.start(podWith({ containers: [{ name: "app", image: "app:1", livenessProbe, readinessProbe }] }));
+
+  await rig.clock.advance(0);
+  await vi.waitFor(() => expect(rig.notices.filter((notice) => notice.startsWith("ProbeWarning"))).toHaveLength(1), 30_000);
+
+  expect(rig.notices).toContain("ProbeWarning: Readiness probe warning: Probe terminated redirects, Response body: elsewhere");
+  expect(rig.notices).toContain("Unhealthy: Liveness probe failed: ");
+  end();
+  await new Promise((resolve) => server.close(resolve));
 });
 
 test("of the containers that have ended the last two stay", async () => {
