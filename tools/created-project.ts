@@ -81,7 +81,7 @@ async function runPod(cwd: string, program: string): Promise<readonly string[]> 
         const exitCode = status?.containerStatuses?.[0]?.state?.terminated?.exitCode;
         if (exitCode !== 3) throw new Error(`the pod is ${status?.phase}, and its exit code ${exitCode}, expected 3`);
       },
-      { timeoutMs: 60_000 },
+      { timeoutMs: 180_000 },
     );
     return [];
   } catch (error) {

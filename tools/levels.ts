@@ -149,7 +149,7 @@ export const levels: readonly Level[] = [
   {
     name: "demo",
     about: "make demo ONCE=1",
-    run: async () => counted([await command("demo", "node", ["--run", "vk", "--", "demo", "--once"], 120_000)]),
+    run: async () => counted([await command("demo", "node", ["--run", "vk", "--", "demo", "--once"], 300_000)]),
   },
 ];
 

@@ -4,8 +4,8 @@ import { expect, vi } from "vitest";
 import { runOperator } from "./operator.ts";
 
 // What is waited for takes milliseconds; on a busy machine it may be seconds.
-vi.setConfig({ testTimeout: 20_000 });
-const soon = { timeout: 10_000 };
+vi.setConfig({ testTimeout: 60_000 });
+const soon = { timeout: 30_000 };
 
 const test = clusterTest().extend<{ api: CoreV1Api }>({
   // A client of the test's own; and the operator, which runs as long as the test.
