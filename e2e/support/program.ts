@@ -53,10 +53,11 @@ export class Program implements AsyncDisposable {
     return this.#exit;
   }
 
-  /** Every log record written so far; all of them must be JSON. */
+  /** Every log record written so far, to the end of its line; all of them must be JSON. */
   get logs(): Record<string, unknown>[] {
     return this.stderr
       .split("\n")
+      .slice(0, -1)
       .filter(Boolean)
       .map((line) => JSON.parse(line) as Record<string, unknown>);
   }
