@@ -69,9 +69,9 @@ function underTerminal(command: readonly string[], size: TerminalSize): string[]
   return [scriptProgram, "-qfe", "-E", "always", "-c", `stty rows ${size.height} cols ${size.width}; exec ${quoted}`, "/dev/null"];
 }
 
-/** How long a terminal that is not there yet is looked for, and how often. */
-const openingTries = 40;
-const openingPauseMs = 50;
+/** How long a terminal that is not there yet is looked for, and how often: its programs start slowly on a busy machine. */
+const openingTries = 600;
+const openingPauseMs = 100;
 
 /** Gives the terminal that `script` opens its size; the latest one counts. */
 function terminalResizer(script: ChildProcess): (size: TerminalSize) => void {
