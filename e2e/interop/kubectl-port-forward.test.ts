@@ -11,6 +11,7 @@ import { InteropRig, startTimeoutMs, type PodOnNode } from "./support/rig.ts";
 import { ways } from "./support/ways.ts";
 
 const kubectl = (await kubectlsHere()).at(-1);
+const soon = { timeoutMs: 60_000 };
 
 /** Gives back what it gets. */
 function echo(socket: Socket): void {
@@ -71,7 +72,7 @@ describe.skipIf(kubectl === undefined)(`kubectl ${kubectl?.version} port-forward
       await ended;
       const said = (): unknown[] => node.logs.filter(({ verb, pod: name }) => verb === "port-forward" && String(name).endsWith(`/${pod}`));
       const result = expect.stringMatching(new RegExp(`^ports (${first.port}, ${second.port}|${second.port}, ${first.port})$`)) as string;
-      await eventually(() => expect(said()).toContainEqual(expect.objectContaining({ result })), { timeoutMs: 10_000 });
+      await eventually(() => expect(said()).toContainEqual(expect.objectContaining({ result })), soon);
     });
 
     test("says why a port cannot be reached", async () => {
@@ -82,9 +83,7 @@ describe.skipIf(kubectl === undefined)(`kubectl ${kubectl?.version} port-forward
 
       expect(await ask(local, "hello?")).toBe("");
 
-      await eventually(() => expect(output.stderr).toMatch(new RegExp(`error forwarding port ${port} to pod .*connection refused`)), {
-        timeoutMs: 10_000,
-      });
+      await eventually(() => expect(output.stderr).toMatch(new RegExp(`error forwarding port ${port} to pod .*connection refused`)), soon);
       child.kill("SIGKILL");
       await ended;
     });

@@ -38,14 +38,14 @@ describe.for(cases)(
     test("tells the terminal its sizes", async ({ rig, skip }) => {
       skip(!canOpenTerminals(), "there is no script(1)");
       const pod = await runningPod(rig, declared);
-      const command = ["sh", "-c", "stty size; until stty size | grep '40 120'; do sleep 0.1; done; exit 5"];
+      const command = ["sh", "-c", "until stty size | tee /dev/stderr | grep -q '40 120'; do sleep 0.1; done; exit 5"];
       const query = [...command.map((word) => `command=${encodeURIComponent(word)}`), "stdin=true", "stdout=true", "tty=true"].join("&");
       const stdout = new PassThrough();
       let shown = "";
       stdout.setEncoding("utf8").on("data", (text: string) => (shown += text));
       async function* sizes(): AsyncGenerator<TerminalSize> {
         yield { width: 91, height: 23 };
-        await eventually(() => expect(shown).toContain("23 91"), { timeoutMs: 20_000 });
+        await eventually(() => expect(shown).toContain("23 91"), { timeoutMs: 60_000 });
         yield { width: 120, height: 40 };
       }
 

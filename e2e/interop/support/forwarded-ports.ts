@@ -12,6 +12,6 @@ export async function forwardedPorts(
       expect(lines.length, output.stderr).toBe(count);
       return new Map(lines.map(([, local, remote]) => [Number(remote), Number(local)]));
     },
-    { timeoutMs: 20_000, describe: "kubectl to forward" },
+    { timeoutMs: 60_000, describe: "kubectl to forward" },
   );
 }

@@ -142,9 +142,11 @@ export class InteropNode {
       ...spec,
     });
     await this.#client.create(resources.pods, pod, { signal });
+    // A pod is Pending before its node has seen it, too.
+    const expected = { phase, containerStatuses: [{ name: "main" }] };
     await eventually(
-      async () => expect((await this.#client.get(resources.pods, { namespace, name }, { signal })).status).toMatchObject({ phase }),
-      { timeoutMs: 30_000, describe: `pod ${name} to be ${phase}` },
+      async () => expect((await this.#client.get(resources.pods, { namespace, name }, { signal })).status).toMatchObject(expected),
+      { timeoutMs: 60_000, describe: `pod ${name} to be ${phase}` },
     );
     return name;
   }
