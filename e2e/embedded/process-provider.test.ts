@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { VirtualNode } from "@virtual-kubelet/core";
@@ -56,10 +56,11 @@ test("an exit code other than 0 makes the pod Failed", async () => {
 });
 
 test("a deleted pod's process is asked to end, and then the pod is gone", async () => {
-  const script = 'trap "touch $FILE; exit 0" TERM; while :; do sleep 0.05; done';
+  const script = 'trap "touch $FILE; exit 0" TERM; touch $FILE.ready; while :; do sleep 0.05; done';
   const env = [{ name: "FILE", value: join(folder, "asked") }];
   await createPod("server", { containers: [{ name: "main", image: "none", command: ["sh", "-c", script], env }] });
   await eventually(async () => expect((await statusOf("server"))?.phase).toBe("Running"));
+  await eventually(() => expect(existsSync(join(folder, "asked.ready"))).toBe(true));
 
   await client.delete(resources.pods, { namespace: "default", name: "server" }, { gracePeriodSeconds: 20 }, { signal });
 
@@ -70,10 +71,11 @@ test("a deleted pod's process is asked to end, and then the pod is gone", async 
 });
 
 test("a process that does not end in its grace is killed", async () => {
-  await createPod("stubborn", {
-    containers: [{ name: "main", image: "none", command: ["sh", "-c", 'trap "" TERM; while :; do sleep 0.05; done'] }],
-  });
+  const script = 'trap "" TERM; touch $FILE; while :; do sleep 0.05; done';
+  const env = [{ name: "FILE", value: join(folder, "deaf") }];
+  await createPod("stubborn", { containers: [{ name: "main", image: "none", command: ["sh", "-c", script], env }] });
   await eventually(async () => expect((await statusOf("stubborn"))?.phase).toBe("Running"));
+  await eventually(() => expect(existsSync(join(folder, "deaf"))).toBe(true));
 
   await client.delete(resources.pods, { namespace: "default", name: "stubborn" }, { gracePeriodSeconds: 1 }, { signal });
 
