@@ -94,7 +94,7 @@ describe.each(kubectls)("kubectl $version", ({ program }) => {
     const widget = (size: number): string =>
       JSON.stringify({ apiVersion: "example.com/v1", kind: "Widget", metadata: { name: "a" }, spec: { size } });
     await kubectl.print("apply -f -", JSON.stringify(definition));
-    await kubectl.print("wait --for=condition=Established crd/widgets.example.com --timeout=10s");
+    await kubectl.print("wait --for=condition=Established crd/widgets.example.com --timeout=60s");
     expect(await kubectl.print("apply -f -", widget(1))).toBe("widget.example.com/a created\n");
     expect(await kubectl.print("apply -f -", widget(2))).toBe("widget.example.com/a configured\n");
     expect(await kubectl.print("get wg")).toMatch(/^NAME +SIZE\na +2\n$/);

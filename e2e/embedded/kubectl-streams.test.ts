@@ -12,7 +12,7 @@ import { StreamsRig } from "./support/streams-rig.ts";
 
 const kubectls = await kubectlsHere();
 const newest = kubectls.at(-1);
-const soon = { timeoutMs: 20_000 };
+const soon = { timeoutMs: 60_000 };
 
 /** Rights in the namespace `default` for users who have no others. */
 function rights(user: string, rules: readonly (readonly [resource: string, verb: string])[]): object[] {
@@ -53,7 +53,7 @@ beforeAll(async () => {
   const script = { log: "one\ntwo\nthree" };
   await rig.run("declared", { node: "declared", script });
   await rig.run("plain", { node: "plain", script });
-}, 60_000);
+}, 120_000);
 afterAll(() => rig[Symbol.asyncDispose]());
 
 /** What kubectl prints of a port that it forwards, asked for a path over HTTP. */

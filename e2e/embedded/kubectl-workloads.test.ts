@@ -45,7 +45,8 @@ function table(printed: string): string[][] {
     .map((line) => line.trimEnd().split(/ {2,}/));
 }
 
-const seconds = /^\d+m?\d*s$/;
+/** An age as kubectl prints it. */
+const seconds = /^(?:\d+m)?\d+[ms]$/;
 
 // The kubectls take turns on the processors; each has a server of its own, and its tests follow one another.
 describe.each(kubectls)("kubectl $version", { concurrent: true }, ({ program }) => {
@@ -79,7 +80,7 @@ function scenario(program: string): void {
     );
     expect(table(await kubectl.print("get jobs"))[1]?.slice(0, 2)).toEqual(["once", "Running"]);
     await kubectl.print("delete job once");
-    await kubectl.print("wait --for=delete pod -l job-name=once --timeout=30s");
+    await kubectl.print("wait --for=delete pod -l job-name=once --timeout=90s");
 
     const job = {
       apiVersion: "batch/v1",
@@ -88,7 +89,7 @@ function scenario(program: string): void {
       spec: { completions: 2, template: template("busybox", { annotations: ends }, { restartPolicy: "Never" }) },
     };
     await kubectl.print("create -f -", JSON.stringify(job));
-    expect(await kubectl.print("wait --for=condition=complete job/sum --timeout=30s")).toBe("job.batch/sum condition met\n");
+    expect(await kubectl.print("wait --for=condition=complete job/sum --timeout=90s")).toBe("job.batch/sum condition met\n");
     const [header, row] = table(await kubectl.print("get job sum -o wide"));
     expect(header).toEqual(["NAME", "STATUS", "COMPLETIONS", "DURATION", "AGE", "CONTAINERS", "IMAGES", "SELECTOR"]);
     expect(row?.slice(0, 3)).toEqual(["sum", "Complete", "2/2"]);
@@ -100,12 +101,12 @@ function scenario(program: string): void {
     expect(table(await kubectl.print("get cronjobs"))[1]?.slice(0, 6)).toEqual(["nightly", "@yearly", "<none>", "False", "0", "<none>"]);
     expect(await kubectl.print("create job by-hand --from=cronjob/nightly")).toBe("job.batch/by-hand created\n");
     expect(await kubectl.print("delete cronjob nightly")).toContain('cronjob.batch "nightly" deleted');
-    await kubectl.print("wait --for=delete job/by-hand --timeout=30s");
+    await kubectl.print("wait --for=delete job/by-hand --timeout=90s");
   });
 
   test("a DaemonSet has a pod on each node, and is rolled out, told of, taken back and restarted", async () => {
     const rolledOut = async (): Promise<void> =>
-      expect(await kubectl.print("rollout status daemonset/agent --timeout=30s")).toContain('daemon set "agent" successfully rolled out');
+      expect(await kubectl.print("rollout status daemonset/agent --timeout=90s")).toContain('daemon set "agent" successfully rolled out');
     expect(await kubectl.print("apply -f -", daemonSet("agent:1"))).toBe("daemonset.apps/agent created\n");
     await rolledOut();
     expect(table(await kubectl.print("get daemonsets"))).toEqual([
@@ -117,14 +118,16 @@ function scenario(program: string): void {
     expect(await kubectl.print("rollout history daemonset/agent")).toMatch(/REVISION +CHANGE-CAUSE\n1 +<none>\n2 +<none>\n/);
     await kubectl.print("rollout undo daemonset/agent");
     await rolledOut();
-    expect(await kubectl.print("get pods -l app=web -o jsonpath={.items[*].spec.containers[0].image}")).toBe("agent:1 agent:1");
+    await eventually(async () =>
+      expect(await kubectl.print("get pods -l app=web -o jsonpath={.items[*].spec.containers[0].image}")).toBe("agent:1 agent:1"),
+    );
     await kubectl.print("rollout restart daemonset/agent");
     await rolledOut();
   });
 
   test("a StatefulSet's pods have names and volumes of their own; it is rolled out, scaled, taken back and restarted", async () => {
     const rolledOut = async (): Promise<void> =>
-      expect(await kubectl.print("rollout status statefulset/db --timeout=30s")).toMatch(/rolling update complete|roll out complete/);
+      expect(await kubectl.print("rollout status statefulset/db --timeout=90s")).toMatch(/rolling update complete|roll out complete/);
     await kubectl.print("create -f -", storageClass);
     expect(await kubectl.print("apply -f -", statefulSet("db:1"))).toBe("statefulset.apps/db created\n");
     await rolledOut();
@@ -164,25 +167,25 @@ function scenario(program: string): void {
     await rolledOut();
     expect(await kubectl.print("rollout history statefulset/db")).toContain("REVISION");
     expect(await kubectl.print("scale statefulset/db --replicas=1")).toBe("statefulset.apps/db scaled\n");
-    await kubectl.print("wait --for=delete pod/db-1 --timeout=30s");
+    await kubectl.print("wait --for=delete pod/db-1 --timeout=90s");
     expect(await kubectl.print("get pvc -o name")).toBe("persistentvolumeclaim/data-db-0\npersistentvolumeclaim/data-db-1\n");
   });
 
   test("drain leaves DaemonSets alone, and waits for a disruption budget", async () => {
     await kubectl.print("create deployment front --image=nginx --replicas=2");
-    await kubectl.print("rollout status deployment/front --timeout=30s");
+    await kubectl.print("rollout status deployment/front --timeout=90s");
     await kubectl.print("create poddisruptionbudget front --selector=app=front --min-available=2");
     await eventually(async () => expect(table(await kubectl.print("get pdb front"))[1]?.slice(0, 4)).toEqual(["front", "2", "N/A", "0"]));
     await eventually(async () => expect(await kubectl.print("get pdb front -o jsonpath={.status.currentHealthy}")).toBe("2"));
 
-    const refused = await kubectl.try("drain vk-1 --timeout=30s");
+    const refused = await kubectl.try("drain vk-1 --timeout=90s");
     expect(refused.stderr).toMatch(/cannot delete .*DaemonSet-managed Pods \(use --ignore-daemonsets to ignore\): default\/agent-/);
     const node = await kubectl.print("get pods -l app=front -o jsonpath={.items[0].spec.nodeName}");
-    const held = await kubectl.try(`drain ${node} --ignore-daemonsets --delete-emptydir-data --timeout=3s`);
+    const held = await kubectl.try(`drain ${node} --ignore-daemonsets --delete-emptydir-data --timeout=8s`);
     expect(held.stderr).toContain("Cannot evict pod as it would violate the pod's disruption budget.");
 
     await kubectl.print("delete pdb front");
-    expect(await kubectl.print(`drain ${node} --ignore-daemonsets --delete-emptydir-data --timeout=30s`)).toContain(`node/${node} drained`);
+    expect(await kubectl.print(`drain ${node} --ignore-daemonsets --delete-emptydir-data --timeout=90s`)).toContain(`node/${node} drained`);
     const left = await kubectl.print(
       `get pods --field-selector=spec.nodeName=${node} -o jsonpath={.items[*].metadata.ownerReferences[0].kind}`,
     );

@@ -37,7 +37,8 @@ function header(printed: string): string {
   return table(printed)[0]?.join("|") ?? "";
 }
 
-const seconds = /^\d+m?\d*s$/;
+/** An age as kubectl prints it. */
+const seconds = /^(?:\d+m)?\d+[ms]$/;
 
 // The kubectls take turns on the processors; each has a server of its own, and its tests follow one another.
 describe.each(kubectls)("kubectl $version", { concurrent: true }, ({ program }) => {
@@ -63,7 +64,7 @@ function scenario(program: string): void {
   afterAll(() => rig[Symbol.asyncDispose]());
 
   async function rolledOut(name: string): Promise<void> {
-    expect(await kubectl.print(`rollout status deployment/${name} --timeout=30s`)).toContain(
+    expect(await kubectl.print(`rollout status deployment/${name} --timeout=90s`)).toContain(
       `deployment "${name}" successfully rolled out`,
     );
   }
@@ -75,7 +76,10 @@ function scenario(program: string): void {
     expect(await kubectl.print("apply -f -", deployment("web", "nginx:1.27"))).toBe("deployment.apps/web configured\n");
     await rolledOut("web");
 
-    expect(await kubectl.print("get pods -l app=web -o jsonpath={.items[*].spec.containers[0].image}")).toBe("nginx:1.27 nginx:1.27");
+    // The pods of before may still be about to end.
+    await eventually(async () =>
+      expect(await kubectl.print("get pods -l app=web -o jsonpath={.items[*].spec.containers[0].image}")).toBe("nginx:1.27 nginx:1.27"),
+    );
     expect(await kubectl.print("rollout history deployment/web")).toMatch(/REVISION +CHANGE-CAUSE\n1 +<none>\n2 +<none>\n/);
   });
 
@@ -146,7 +150,7 @@ function scenario(program: string): void {
 
   test("describe tells of a pod, a Deployment and a node, with their events", async () => {
     await kubectl.print("create -f -", pod("told"));
-    await kubectl.print("wait --for=condition=Ready pod/told --timeout=30s");
+    await kubectl.print("wait --for=condition=Ready pod/told --timeout=90s");
 
     await eventually(async () => {
       const text = await kubectl.print("describe pod told");
@@ -188,7 +192,7 @@ function scenario(program: string): void {
 
   test("scale, set image, rollout undo and restart act on a Deployment", async () => {
     expect(await kubectl.print("scale deployment/web --replicas=3")).toBe("deployment.apps/web scaled\n");
-    expect(await kubectl.print("wait --for=condition=Available deployment/web --timeout=30s")).toBe("deployment.apps/web condition met\n");
+    expect(await kubectl.print("wait --for=condition=Available deployment/web --timeout=90s")).toBe("deployment.apps/web condition met\n");
     await rolledOut("web");
     expect(table(await kubectl.print("get pods -l app=web")).length).toBe(1 + 3);
 
@@ -203,8 +207,10 @@ function scenario(program: string): void {
     expect(await kubectl.print("get pods -l app=web -o name")).not.toBe(before);
 
     expect(await kubectl.print("scale deployment/web --replicas=0")).toBe("deployment.apps/web scaled\n");
-    await kubectl.print("wait --for=delete pod -l app=web --timeout=30s");
-    expect(table(await kubectl.print("get deployment web"))[1]?.slice(0, 4)).toEqual(["web", "0/0", "0", "0"]);
+    await kubectl.print("wait --for=delete pod -l app=web --timeout=90s");
+    await eventually(async () =>
+      expect(table(await kubectl.print("get deployment web"))[1]?.slice(0, 4)).toEqual(["web", "0/0", "0", "0"]),
+    );
   });
 
   test("create makes objects of typed commands", async () => {
@@ -229,8 +235,8 @@ function scenario(program: string): void {
       expect.stringMatching(seconds),
       "app=web",
     ]);
-    expect(await kubectl.print("rollout status deployment/web -n typed --timeout=30s")).toContain("successfully rolled out");
-    expect(await kubectl.print("delete namespace typed --timeout=30s")).toContain('namespace "typed" deleted');
+    expect(await kubectl.print("rollout status deployment/web -n typed --timeout=90s")).toContain("successfully rolled out");
+    expect(await kubectl.print("delete namespace typed --timeout=90s")).toContain('namespace "typed" deleted');
     expect((await kubectl.try("get namespace typed")).stderr).toBe('Error from server (NotFound): namespaces "typed" not found\n');
   });
 
@@ -248,13 +254,13 @@ function scenario(program: string): void {
     expect(table(await kubectl.print("get pod late"))[1]?.slice(0, 3)).toEqual(["late", "0/1", "Pending"]);
 
     expect(await kubectl.print("uncordon vk-2")).toBe("node/vk-2 uncordoned\n");
-    await kubectl.print("wait --for=condition=Ready pod/late --timeout=30s");
+    await kubectl.print("wait --for=condition=Ready pod/late --timeout=90s");
     expect(await kubectl.print("get pod late -o jsonpath={.spec.nodeName}")).toBe("vk-2");
     await kubectl.print("uncordon vk-1");
   });
 
   test("drain evicts a node's pods", async () => {
-    expect((await kubectl.print("drain vk-2 --force --ignore-daemonsets --delete-emptydir-data --timeout=30s")).trimEnd()).toMatch(
+    expect((await kubectl.print("drain vk-2 --force --ignore-daemonsets --delete-emptydir-data --timeout=90s")).trimEnd()).toMatch(
       /pod\/late evicted[^]*node\/vk-2 drained$/,
     );
     expect(await kubectl.print("get pods --field-selector=spec.nodeName=vk-2 -o name")).toBe("");
@@ -297,7 +303,7 @@ function scenario(program: string): void {
     expect(set).toMatch(/^replicaset.apps\/web-/);
     expect(await kubectl.print("get pods -l app=web -o name")).toBe(`${orphan}\n`);
 
-    await kubectl.print("delete replicasets -l app=web --cascade=foreground --timeout=30s");
+    await kubectl.print("delete replicasets -l app=web --cascade=foreground --timeout=90s");
     await eventually(async () => expect(await kubectl.print("get pods,replicasets -l app=web -o name")).toBe(""));
     expect(await kubectl.print("delete pod told --now")).toContain('pod "told" deleted');
   });

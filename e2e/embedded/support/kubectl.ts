@@ -94,7 +94,7 @@ function run(program: string, words: readonly string[], home: string = "/"): Sta
   const child = spawn(program, words, {
     env: { PATH: process.env["PATH"], HOME: home, KUBECTL_KUBERC: "false" },
     stdio: ["pipe", "pipe", "pipe"],
-    timeout: 60_000,
+    timeout: 110_000,
   });
   const output = { stdout: "", stderr: "" };
   child.stdout.setEncoding("utf8").on("data", (text: string) => (output.stdout += text));

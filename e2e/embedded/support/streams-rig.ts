@@ -112,7 +112,7 @@ export class StreamsRig implements AsyncDisposable {
     await eventually(
       async () =>
         expect((await this.#client.get(resources.pods, { namespace, name }, { signal: idle })).status).toMatchObject({ phase: "Running" }),
-      { timeoutMs: 20_000, describe: `pod ${name} to run` },
+      { timeoutMs: 60_000, describe: `pod ${name} to run` },
     );
   }
 
