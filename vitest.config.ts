@@ -66,8 +66,8 @@ const config: ViteUserConfig = defineConfig({
           globalSetup: ["e2e/parity/support/compare-only.ts"],
           provide: { parityServer: "embedded" },
           maxWorkers: waitingWorkers,
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
+          testTimeout: 180_000,
+          hookTimeout: 180_000,
         },
       },
       {

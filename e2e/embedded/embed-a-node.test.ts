@@ -26,10 +26,13 @@ test("the example program joins the cluster of a kubeconfig as a Ready node, and
   stack.defer(() => void child.kill("SIGKILL"));
   const exit = once(child, "exit");
 
-  await eventually(async () => {
-    const node = await client.get(resources.nodes, { name: "my-node" }, { signal });
-    expect(node.status?.conditions?.find(({ type }) => type === "Ready")?.status).toBe("True");
-  });
+  await eventually(
+    async () => {
+      const node = await client.get(resources.nodes, { name: "my-node" }, { signal });
+      expect(node.status?.conditions?.find(({ type }) => type === "Ready")?.status).toBe("True");
+    },
+    { timeoutMs: 100_000 },
+  );
 
   child.kill("SIGINT");
   expect(await exit).toEqual([0, null]);

@@ -1,4 +1,5 @@
 import { startApiServer, type ApiServer } from "@virtual-kubelet/embedded-apiserver";
+import { eventually } from "@virtual-kubelet/testing";
 import { once } from "node:events";
 import { connect, type ClientHttp2Session, type ClientHttp2Stream } from "node:http2";
 import { request } from "node:https";
@@ -75,7 +76,7 @@ test("a server closes while a request waits for its answer", async () => {
   const server = await startApiServer();
   const rule = server.faults.inject({ verb: "list" }, { kind: "drop" });
   const waiting = send(server, "GET", configMaps);
-  await expect.poll(() => rule.hits).toBe(1);
+  await eventually(() => expect(rule.hits).toBe(1));
 
   await server.close();
 
