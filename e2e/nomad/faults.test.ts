@@ -256,6 +256,23 @@ describe("files and order", () => {
     await rig.until(ref, ({ containerStatuses }) => expect(containerStatuses?.[0]?.restartCount).toBe(0));
   });
 
+  test("with secrets: inline people are warned that the job shows what the pod was given; without, it does not", async () => {
+    const contentOf = async (): Promise<{ readonly jobShows: boolean; readonly told: readonly string[] }> => {
+      rig.setVolume("settings", { colour: "canary-blue" });
+      const volumeMounts = [{ name: "settings", mountPath: "/s" }];
+      const volumes = [{ name: "settings", configMap: { name: "settings" } }];
+      const ref = await rig.create(rig.pod({ containers: [container(forever, { volumeMounts })], volumes }));
+      const job = JSON.stringify(rig.nomad.cluster.state.jobs.get(rig.jobId(ref)));
+      const jobShows = ["canary-blue", Buffer.from("canary-blue").toString("base64")].some((text) => job.includes(text));
+      return { jobShows, told: rig.events.map(({ type, reason }) => `${type} ${reason}`) };
+    };
+
+    expect(await contentOf()).toEqual({ jobShows: false, told: [] });
+    await reopen({ secrets: "inline" });
+
+    expect(await contentOf()).toEqual({ jobShows: true, told: ["Warning SecretsInJob"] });
+  });
+
   test("a gate is opened by the program that is started anew", async () => {
     const init = (name: string, script: string): ReturnType<typeof container> => container(script, { name });
     const pod = rig.pod({ initContainers: [init("first", rig.held(0)), init("second", "true")] });
