@@ -496,7 +496,7 @@ describe("who cannot behave", () => {
   });
 
   test("cannot hold the server up by sending slowly, or nothing", async () => {
-    await using rig = await KubeletRig.open({ limits: { headersTimeoutMs: 300 } });
+    await using rig = await KubeletRig.open({ limits: { headersTimeoutMs: 2_000, handshakeTimeoutMs: 60_000 } });
     const slow = await Promise.all(
       Array.from({ length: 20 }, async (_, index) => {
         const socket = await rig.connect();
@@ -510,7 +510,7 @@ describe("who cannot behave", () => {
   });
 
   test("cannot hold the server up with a body that never ends", async () => {
-    await using rig = await KubeletRig.open({ limits: { headersTimeoutMs: 200, requestTimeoutMs: 400 } });
+    await using rig = await KubeletRig.open({ limits: { headersTimeoutMs: 2_000, requestTimeoutMs: 3_000 } });
     await rig.run("web");
     const socket = await rig.connect();
     socket.write("POST /run/default/web/main?cmd=both HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\nx");
@@ -552,13 +552,13 @@ describe("who cannot behave", () => {
   });
 
   test("is not taken for one who is slow because the connection was idle", async () => {
-    await using rig = await KubeletRig.open({ limits: { headersTimeoutMs: 200 } });
+    await using rig = await KubeletRig.open({ limits: { headersTimeoutMs: 2_000 } });
     const socket = await rig.connect();
     for (let round = 0; round < 2; round++) {
+      if (round > 0) await delay(3_500);
       socket.write("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
       const [answer] = await once(socket, "data");
       expect(String(answer)).toMatch(/^HTTP\/1\.1 200/);
-      await delay(500);
     }
     socket.destroy();
   });
@@ -651,6 +651,20 @@ describe("who cannot behave", () => {
   });
 });
 
+test("any host may be asked for, and an answer is never compressed nor elsewhere", async () => {
+  await using rig = await KubeletRig.open();
+  await rig.run("web");
+  rig.containers.logs = () => ({ data: chunks("line\n".repeat(1_000)) });
+
+  // The API server hands on its client's Host, and asks for gzip by itself.
+  for (const path of ["/pods", "/runningpods", "/runningpods/", "/metrics", "/healthz/", logs]) {
+    const head = `GET ${path} HTTP/1.1\r\nHost: kubernetes.default.svc\r\nAccept-Encoding: gzip\r\nConnection: close\r\n\r\n`;
+    const answer = await rig.raw(head);
+    expect(answer, path).toMatch(/^HTTP\/1\.1 200 /);
+    expect(answer, path).not.toMatch(/^(?:content-encoding|location):/im);
+  }
+});
+
 test("only HTTP/1.1 is spoken", async () => {
   await using rig = await KubeletRig.open();
   const socket = await rig.connect();
@@ -690,7 +704,7 @@ test("a certificate that cannot be used is an error at once, and so is a server 
 });
 
 test("stopping ends what is open, and tells the client", async () => {
-  const rig = await KubeletRig.open();
+  const rig = await KubeletRig.open({ limits: { shutdownMs: 60_000 } });
   await rig.run("web");
   const stdout = new Collector();
   const running = exec(rig, "spdy", ["wait"], { stdout });
@@ -702,7 +716,7 @@ test("stopping ends what is open, and tells the client", async () => {
 });
 
 test("stopping does not wait for connections that never become any", async () => {
-  const rig = await KubeletRig.open();
+  const rig = await KubeletRig.open({ limits: { handshakeTimeoutMs: 600_000 } });
   const silent = connectPlain(rig.port, "127.0.0.1");
   silent.on("error", () => {});
   await once(silent, "connect");
@@ -711,6 +725,6 @@ test("stopping does not wait for connections that never become any", async () =>
 
   await rig[Symbol.asyncDispose]();
 
-  expect(performance.now() - startedMs).toBeLessThan(5_000);
+  expect(performance.now() - startedMs).toBeLessThan(60_000);
   if (!silent.closed) await once(silent, "close");
 });

@@ -1,4 +1,4 @@
-import type { KubeClient } from "@virtual-kubelet/kube-client";
+import type { KubeClient, Logger } from "@virtual-kubelet/kube-client";
 import { noMetrics, noTracer, silentLogger } from "@virtual-kubelet/kube-client";
 import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -20,12 +20,12 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-async function open(words: readonly string[], port = 1): Promise<AsyncDisposable> {
+async function open(words: readonly string[], port = 1, logger: Logger = silentLogger): Promise<AsyncDisposable> {
   const context = testContext(new FakeClock(), { cwd: folder });
   const loaded = await loadSettings(parseFlags("run", ["--provider", "mock", ...words]), context);
   const nodes: ServableNode[] = [{ name: "vk", node: { node: undefined } as ServableNode["node"], port }];
   const client = {} as KubeClient;
-  const parts = { logger: silentLogger, metrics: noMetrics, tracer: noTracer, renderMetrics: async () => "" };
+  const parts = { logger, metrics: noMetrics, tracer: noTracer, renderMetrics: async () => "" };
   return openKubeletServers({ ...parts, loaded, nodes, client, context });
 }
 
@@ -49,4 +49,25 @@ test.each([
 
 test("without a port there is no server, and nothing is read or asked", async () => {
   await using _servers = await open(["--client-ca-file", "none"], 0);
+});
+
+test.each([
+  [[], []],
+  [["--anonymous-auth"], ["callers without credentials may do whatever the cluster allows system:anonymous (--anonymous-auth)"]],
+  [
+    ["--authorization-mode=AlwaysAllow"],
+    ["INSECURE: everybody with credentials of the cluster may run commands in every pod (--authorization-mode=AlwaysAllow)"],
+  ],
+  [
+    ["--anonymous-auth", "--authorization-mode=AlwaysAllow"],
+    ["INSECURE: whoever reaches the kubelet's API may run commands in every pod (--anonymous-auth, --authorization-mode=AlwaysAllow)"],
+  ],
+])("what %j opens is told in one warning", async (words, expected) => {
+  const warnings: string[] = [];
+  const logger: Logger = { ...silentLogger, warn: (_fields, message) => void warnings.push(message) };
+
+  // Nothing is opened: the client CA is not there.
+  await open(["--client-ca-file", "none", ...words], 1, logger).catch(() => undefined);
+
+  expect(warnings).toEqual(expected);
 });

@@ -1,5 +1,5 @@
 import { UnavailableError } from "@virtual-kubelet/errdefs";
-import { noMetrics, noTracer, type MetricLabels, type Pod } from "@virtual-kubelet/kube-client";
+import { noMetrics, noTracer, type MetricLabels, type Pod, type SpanAttributes, type Tracer } from "@virtual-kubelet/kube-client";
 import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -15,7 +15,7 @@ import { SparseLog } from "./sparse-log.ts";
 import { RequestMetrics } from "./request-metrics.ts";
 
 /** A front door of two nodes, with a route for pods and one for everything's names. */
-function setUp(access: Partial<AccessControl> = {}, pods: Pod[] = [fakePod()]) {
+function setUp(access: Partial<AccessControl> = {}, pods: Pod[] = [fakePod()], tracer: Tracer = noTracer) {
   const asked: AccessAttributes[] = [];
   const served: KubeletRequest[] = [];
   const counted: (MetricLabels | undefined)[] = [];
@@ -44,7 +44,7 @@ function setUp(access: Partial<AccessControl> = {}, pods: Pod[] = [fakePod()]) {
     metrics: new RequestMetrics({ metrics: { ...noMetrics, count: (_name, labels) => void counted.push(labels) }, clock: new FakeClock() }),
     logger,
     sparseLog: new SparseLog({ clock: new FakeClock(), logger }),
-    tracer: noTracer,
+    tracer,
   });
   const ask = async (url: string, method = "GET"): Promise<{ status: number; body: unknown; isLetIn: boolean }> => {
     let answer: Answer | undefined;
@@ -168,6 +168,21 @@ test("requests are counted by a bounded set of names, refused ones too", async (
     "GET other false",
     "other pods false",
   ]);
+});
+
+test("what is done in a pod is a span that names the pod; other requests are none", async () => {
+  const spans: [string, SpanAttributes][] = [];
+  const tracer: Tracer = {
+    span: (name, attributes, work) => {
+      spans.push([name, attributes]);
+      return work();
+    },
+  };
+  const { ask } = setUp({}, [fakePod()], tracer);
+
+  for (const url of ["/pods", "/exec/default/web/main", "/fails"]) await ask(url);
+
+  expect(spans).toEqual([["kubelet.exec", expect.objectContaining({ "k8s.pod.name": "web" })]]);
 });
 
 test("whatever is asked for, there is one answer, and it is no 500", async () => {
