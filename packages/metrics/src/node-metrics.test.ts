@@ -25,6 +25,8 @@ test("each node's pods and containers are counted", () => {
   const text = renderMetrics(nodeMetrics(nodes));
 
   expect(text.split("\n").filter((line) => !line.startsWith("#") && line !== "")).toEqual([
+    'kubelet_active_pods{node="n1",static=""} 2',
+    'kubelet_active_pods{node="n2",static=""} 0',
     'kubelet_desired_pods{node="n1",static=""} 2',
     'kubelet_desired_pods{node="n2",static=""} 0',
     'kubelet_node_name{node="n1"} 1',
@@ -37,5 +39,31 @@ test("each node's pods and containers are counted", () => {
     'kubelet_running_containers{container_state="exited",node="n2"} 0',
     'kubelet_running_pods{node="n1"} 1',
     'kubelet_running_pods{node="n2"} 0',
+    'kubelet_working_pods{config="desired",lifecycle="sync",node="n1",static=""} 2',
+    'kubelet_working_pods{config="desired",lifecycle="sync",node="n2",static=""} 0',
+    'kubelet_working_pods{config="desired",lifecycle="terminating",node="n1",static=""} 0',
+    'kubelet_working_pods{config="desired",lifecycle="terminating",node="n2",static=""} 0',
+    'kubelet_working_pods{config="desired",lifecycle="terminated",node="n1",static=""} 0',
+    'kubelet_working_pods{config="desired",lifecycle="terminated",node="n2",static=""} 0',
   ]);
+});
+
+test("pods count as active until they have ended, and as terminating while they are deleted", () => {
+  const deletionTimestamp = "2026-01-01T00:00:00Z";
+  const pods: DeepReadonly<Pod>[] = [
+    { status: { phase: "Pending" } },
+    { metadata: { deletionTimestamp }, status: { phase: "Running" } },
+    { status: { phase: "Succeeded" } },
+    { metadata: { deletionTimestamp }, status: { phase: "Failed" } },
+  ];
+
+  const text = renderMetrics(nodeMetrics([{ nodeName: "n", listPods: () => pods }]));
+
+  expect(text).toContain('kubelet_active_pods{node="n",static=""} 2\n');
+  for (const [lifecycle, count] of [
+    ["sync", 1],
+    ["terminating", 1],
+    ["terminated", 2],
+  ] as const)
+    expect(text).toContain(`kubelet_working_pods{config="desired",lifecycle="${lifecycle}",node="n",static=""} ${count}\n`);
 });

@@ -9,8 +9,8 @@ export interface CountedNode {
 
 /**
  * What a kubelet says of itself and of its pods, counted when asked, under a kubelet's names, so that its dashboards
- * work: `kubelet_node_name`, `kubelet_desired_pods`, `kubelet_running_pods`, `kubelet_running_containers`. Each has a
- * label `node`: one process may be several.
+ * work: `kubelet_node_name`, `kubelet_desired_pods`, `kubelet_active_pods`, `kubelet_working_pods`, `kubelet_running_pods`,
+ * `kubelet_running_containers`. Each has a label `node`: one process may be several.
  */
 export function nodeMetrics(nodes: readonly CountedNode[]): readonly MetricFamily[] {
   const counted = nodes.map((node) => ({ node: node.nodeName, pods: node.listPods() }));
@@ -28,6 +28,18 @@ export function nodeMetrics(nodes: readonly CountedNode[]): readonly MetricFamil
       perNode((pods) => pods.length, { static: "" }),
     ),
     family(
+      "kubelet_active_pods",
+      "The number of pods the kubelet considers active and which are being considered when admitting new pods.",
+      perNode((pods) => pods.filter((pod) => stageOf(pod) !== "terminated").length, { static: "" }),
+    ),
+    family(
+      "kubelet_working_pods",
+      "Number of pods the kubelet is actually running, broken down by lifecycle phase.",
+      (["sync", "terminating", "terminated"] as const).flatMap((lifecycle) =>
+        perNode((pods) => pods.filter((pod) => stageOf(pod) === lifecycle).length, { lifecycle, config: "desired", static: "" }),
+      ),
+    ),
+    family(
       "kubelet_running_pods",
       "Number of pods that have a running container.",
       perNode((pods) => pods.filter(isRunning).length),
@@ -38,6 +50,12 @@ export function nodeMetrics(nodes: readonly CountedNode[]): readonly MetricFamil
       ...perNode((pods) => countContainers(pods, "terminated"), { container_state: "exited" }),
     ]),
   ];
+}
+
+/** Where a kubelet's pod worker would be with the pod. Source: kubernetes v1.36.3 pkg/kubelet/pod_workers.go. */
+function stageOf({ metadata, status }: DeepReadonly<Pod>): "sync" | "terminating" | "terminated" {
+  if (status?.phase === "Succeeded" || status?.phase === "Failed") return "terminated";
+  return metadata?.deletionTimestamp === undefined ? "sync" : "terminating";
 }
 
 function isRunning(pod: DeepReadonly<Pod>): boolean {

@@ -6,6 +6,7 @@ import {
   silentLogger,
   type CallOptions,
   type KubernetesObject,
+  type Metrics,
   type ObjectName,
   type Patch,
   type Pod,
@@ -31,6 +32,8 @@ class Rig implements AsyncDisposable {
   readonly client: FakeKubeClient;
   readonly provider = new ScriptedProvider(owner);
   readonly events: string[] = [];
+  /** What was counted: name and labels. */
+  readonly counted: string[] = [];
   readonly controller: PodController;
   readonly #reflector: Reflector<Pod>;
   readonly #stop = new AbortController();
@@ -39,7 +42,9 @@ class Rig implements AsyncDisposable {
 
   constructor(options: PodOptions = {}, capabilities: Capabilities = everything, Client: typeof FakeKubeClient = FakeKubeClient) {
     this.client = new Client(this.clock);
-    const common = { client: this.client, clock: this.clock, random: new SeededRandom(1), logger: silentLogger, metrics: noMetrics };
+    const count: Metrics["count"] = (name, labels = {}) => void this.counted.push([name, ...Object.values(labels)].join(" "));
+    const metrics = { ...noMetrics, count };
+    const common = { client: this.client, clock: this.clock, random: new SeededRandom(1), logger: silentLogger, metrics };
     this.#reflector = new Reflector<Pod>({ ...common, resource: resources.pods, query: { fieldSelector: "spec.nodeName=node-1" } });
     const node = { metadata: { name: "node-1" }, status: { allocatable: { cpu: "10", memory: "10Gi", pods: "3" } } };
     this.controller = new PodController({
@@ -674,6 +679,21 @@ describe("admission", () => {
     await rig.deletePod("a", 0);
     await rig.createPod("e");
     expect(rig.pod("e")?.status?.phase).toBe("Running");
+  });
+
+  test("counts the pods that it refuses, and the containers that begin and end, once each", async () => {
+    await using rig = await new Rig().start();
+
+    const first = await rig.createPod("a");
+    for (const name of ["b", "c", "d"]) await rig.createPod(name);
+    await rig.pass(5_000);
+    rig.provider.report(first, ended(running(["main"])));
+    await rig.pass(5_000);
+
+    const of = (metric: string): string[] => rig.counted.filter((line) => line.startsWith(`${metric}_`));
+    expect(of("kubelet_admission")).toEqual(["kubelet_admission_rejections_total OutOfpods"]);
+    expect(of("kubelet_started_containers")).toEqual(Array(3).fill("kubelet_started_containers_total container"));
+    expect(of("kubelet_terminated_containers")).toEqual(["kubelet_terminated_containers_total container 0 Completed"]);
   });
 
   test.each([

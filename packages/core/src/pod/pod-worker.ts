@@ -21,6 +21,7 @@ import { withoutServiceAccountVolume } from "../provider/service-account-volume.
 import { overdueMs, planPod, type PodPlan } from "./pod-plan.ts";
 import { hasEnded, unclear, wasStarted, type PodRecord, type ProviderCall } from "./pod-record.ts";
 import type { PodRecords } from "./pod-records.ts";
+import { rejectionLabel } from "./rejection-label.ts";
 import { decideStart } from "./start-gate.ts";
 import { slowStartMs } from "./wanted-status.ts";
 
@@ -324,6 +325,8 @@ export class PodWorker {
   #judge(record: PodRecord, pod: DeepReadonly<Pod>, verdict: NonNullable<PodRecord["verdict"]>): void {
     const { verdict: before } = record;
     record.verdict = verdict;
+    if (verdict.kind === "rejected" && before?.kind !== "rejected")
+      this.#deps.metrics.count("kubelet_admission_rejections_total", { reason: rejectionLabel(verdict.reason) });
     if (before?.kind !== verdict.kind || before.reason !== verdict.reason || before.message !== verdict.message) {
       this.#event(pod, "Warning", verdict.reason, verdict.message);
     }

@@ -13,6 +13,7 @@ import {
   type Store,
   type Tracer,
 } from "@virtual-kubelet/kube-client";
+import { countContainers } from "./container-counts.ts";
 import { isTerminalPhase } from "./pod-phase.ts";
 import type { PodRecord } from "./pod-record.ts";
 import type { PodRef } from "../provider/pod-ref.ts";
@@ -152,6 +153,7 @@ export class StatusWriter {
       const { metadata } = await this.#patch(record.ref, body, signal);
       if (this.#isKnown(uid)) this.#written.set(uid, { body: text, pod: { ...pod, metadata, status: wanted } });
       metrics.observe("kubelet_pod_status_sync_duration_seconds", (clock.monotonic() - startedMs) / 1000);
+      countContainers(metrics, pod.status, wanted);
       if (wanted.phase === "Running" && pod.status?.phase === "Pending") this.#measureStart(record, pod);
       return "written";
     } catch (error) {
