@@ -12,6 +12,14 @@ export interface Metrics {
   gauge(name: string, value: number, labels?: MetricLabels): void;
   /** Adds an observation to a histogram; durations are in seconds. */
   observe(name: string, value: number, labels?: MetricLabels): void;
+  /**
+   * A gauge that is read whenever somebody looks, for what changes with time alone; several of one name and labels add
+   * up. Absent where nobody looks.
+   *
+   * @param read - cheap, and must not throw
+   * @returns what ends it
+   */
+  sampled?(name: string, read: () => number, labels?: MetricLabels): Disposable;
 }
 
 /** Counts nothing. */

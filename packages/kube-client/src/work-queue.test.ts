@@ -1,6 +1,7 @@
 import { UnavailableError } from "@virtual-kubelet/errdefs";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { FakeClock } from "./fake-clock.ts";
+import { noMetrics, type Metrics } from "./metrics.ts";
 import { WorkQueue, type WorkQueueOptions, type WorkQueueRun, type WorkResult } from "./work-queue.ts";
 
 const lowestJitter = { next: () => 0, uuid: () => "" };
@@ -358,6 +359,39 @@ test("WorkQueue counts under client-go's names", async () => {
     workqueue_queue_duration_seconds: 2.5,
     workqueue_work_duration_seconds: 3,
   });
+});
+
+test("WorkQueue tells how long work under way has taken so far, while it runs", async () => {
+  const gauges = new Map<string, () => number>();
+  const metrics: Metrics = {
+    ...noMetrics,
+    sampled: (name, read, labels) => {
+      expect(labels).toEqual({ name: "test" });
+      gauges.set(name, read);
+      return { [Symbol.dispose]: () => void gauges.delete(name) };
+    },
+  };
+  const clock = new FakeClock();
+  const queue = new WorkQueue({ name: "test", clock, random: lowestJitter, metrics });
+  expect(gauges.size).toBe(0);
+  const { finish, abort, running } = runOn(queue, { concurrency: 2 });
+  const told = (): (number | undefined)[] =>
+    ["unfinished_work_seconds", "longest_running_processor_seconds"].map((name) => gauges.get(`workqueue_${name}`)?.());
+  expect(told()).toEqual([0, 0]);
+
+  queue.add("a");
+  await clock.advance(2_000);
+  queue.add("b");
+  await clock.advance(1_000);
+  expect(told()).toEqual([4, 3]);
+
+  await finish("a");
+  expect(told()).toEqual([1, 1]);
+  await finish("b");
+  expect(told()).toEqual([0, 0]);
+  abort();
+  await running;
+  expect(gauges.size).toBe(0);
 });
 
 type StartOptions = Partial<Pick<WorkQueueOptions, "backoff">> &

@@ -10,7 +10,10 @@ export interface WorkQueueOptions {
   readonly name: string;
   readonly clock: Clock;
   readonly random: Random;
-  /** Counts under client-go's names: `workqueue_depth`, `_adds_total`, `_retries_total`, `_queue_duration_seconds`, `_work_duration_seconds`. */
+  /**
+   * Counts under client-go's names: `workqueue_depth`, `_adds_total`, `_retries_total`, `_queue_duration_seconds`,
+   * `_work_duration_seconds`, `_unfinished_work_seconds`, `_longest_running_processor_seconds`.
+   */
   readonly metrics?: Metrics | undefined;
   /** Wait before a key that failed is worked again. Default: 1 s, doubled up to 300 s. */
   readonly backoff?: Backoff | undefined;
@@ -88,6 +91,8 @@ export class WorkQueue {
   #timer: { readonly dueMs: number; readonly handle: Disposable } | undefined;
   #order = 0;
   #working = 0;
+  /** Since when each key is worked. */
+  readonly #workedSinceMs = new Map<string, number>();
   #starting = false;
   #run: WorkQueueRun | undefined;
   #drained: (() => void) | undefined;
@@ -165,6 +170,7 @@ export class WorkQueue {
     if (this.#run) throw new Error(`work queue ${this.#labels["name"]}: it is already being run`);
     if (run.signal.aborted) return;
     this.#run = run;
+    using _unfinished = this.#sampleUnfinishedWork();
     const aborted = new Promise<void>((resolve) => run.signal.addEventListener("abort", () => resolve(), { once: true }));
     this.#startSoon();
     this.#arm();
@@ -174,6 +180,19 @@ export class WorkQueue {
     if (this.#working > 0) await new Promise<void>((resolve) => (this.#drained = resolve));
     this.#drained = undefined;
     this.#run = undefined;
+  }
+
+  /** How long the work under way has taken so far: work that hangs shows in no duration. */
+  #sampleUnfinishedWork(): Disposable {
+    const seconds = (): number[] => {
+      const nowMs = this.#clock.monotonic();
+      return [...this.#workedSinceMs.values()].map((sinceMs) => (nowMs - sinceMs) / 1000);
+    };
+    const stack = new DisposableStack();
+    const sum = (): number => seconds().reduce((total, value) => total + value, 0);
+    stack.use(this.#metrics.sampled?.("workqueue_unfinished_work_seconds", sum, this.#labels));
+    stack.use(this.#metrics.sampled?.("workqueue_longest_running_processor_seconds", () => Math.max(0, ...seconds()), this.#labels));
+    return stack;
   }
 
   #entry(key: string): Entry {
@@ -288,6 +307,7 @@ export class WorkQueue {
 
   async #work(entry: Entry, run: WorkQueueRun): Promise<void> {
     const startMs = this.#clock.monotonic();
+    this.#workedSinceMs.set(entry.key, startMs);
     this.#metrics.observe("workqueue_queue_duration_seconds", (startMs - entry.queuedMs) / 1000, this.#labels);
     let outcome: Outcome;
     try {
@@ -295,6 +315,7 @@ export class WorkQueue {
     } catch (error) {
       outcome = { error };
     }
+    this.#workedSinceMs.delete(entry.key);
     this.#metrics.observe("workqueue_work_duration_seconds", (this.#clock.monotonic() - startMs) / 1000, this.#labels);
     this.#working--;
     entry.state = "idle";

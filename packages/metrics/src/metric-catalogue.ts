@@ -16,6 +16,7 @@ const reviewBuckets = [0.25, 0.5, 0.7, 1, 1.5, 3, 5, 10];
 const certificateBuckets = [
   0, 1_800, 3_600, 7_200, 21_600, 43_200, 86_400, 172_800, 345_600, 604_800, 2_592_000, 7_776_000, 15_552_000, 31_104_000,
 ];
+const runtimeBuckets = Array.from({ length: 14 }, (_, index) => 0.005 * 2.5 ** index);
 const callBuckets = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
 
 /** The metrics that the packages count, by name. Others (a provider's own) work, with a help text made of their name. */
@@ -26,6 +27,12 @@ export const metricCatalogue: Readonly<Record<string, MetricDefinition>> = {
   kubelet_pod_status_sync_duration_seconds: histogram("Writing one pod's status", statusBuckets),
   kubelet_started_pods_total: counter("Pods started"),
   kubelet_started_pods_errors_total: counter("Pods whose start failed"),
+  kubelet_admission_rejections_total: counter("Pods that were rejected, by reason"),
+  kubelet_started_containers_total: counter("Containers started, by their type"),
+  kubelet_terminated_containers_total: counter("Containers that have ended, by their type, exit code and reason"),
+  kubelet_runtime_operations_total: counter("Calls of a container runtime, by CRI's name for them"),
+  kubelet_runtime_operations_errors_total: counter("Calls of a container runtime that failed"),
+  kubelet_runtime_operations_duration_seconds: histogram("How long a call of a container runtime takes", runtimeBuckets),
   kubelet_orphaned_runtime_pods_total: counter("Pods found at the back end that nobody wants any more, and removed"),
   kubelet_http_requests_total: counter("HTTP requests received"),
   kubelet_http_requests_duration_seconds: histogram("Serving one HTTP request", defaultBuckets),
@@ -52,6 +59,8 @@ export const metricCatalogue: Readonly<Record<string, MetricDefinition>> = {
   workqueue_retries_total: counter("Retries of a work queue's items"),
   workqueue_queue_duration_seconds: histogram("How long an item waits in a work queue", queueBuckets),
   workqueue_work_duration_seconds: histogram("How long work on an item takes", queueBuckets),
+  workqueue_unfinished_work_seconds: gauge("How long the work under way has taken so far, all items together"),
+  workqueue_longest_running_processor_seconds: gauge("How long the item has taken so far that is worked the longest"),
   rest_client_requests_total: counter("Requests to the API server, by status code and method"),
   rest_client_request_duration_seconds: histogram("How long a request to the API server takes", requestBuckets),
   vk_reflector_lists_total: counter("Lists of a reflector"),

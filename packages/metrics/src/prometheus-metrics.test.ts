@@ -42,6 +42,24 @@ test.for([
   expect(text).toContain('vk_metrics_dropped_total{name="a_total"} 1');
 });
 
+test("what changes with time is read when somebody looks, summed up, until it ends", async () => {
+  using metrics = new PrometheusMetrics();
+  let seconds = 1;
+  const first = metrics.sampled("workqueue_unfinished_work_seconds", () => seconds, { name: "pods" });
+  using _second = metrics.sampled("workqueue_unfinished_work_seconds", () => 10, { name: "pods" });
+  using _other = metrics.sampled("workqueue_unfinished_work_seconds", () => 5, { name: "pod-status" });
+  expect(await metrics.render()).toContain('workqueue_unfinished_work_seconds{name="pods"} 11\n');
+
+  seconds = 2;
+  const text = await metrics.render();
+  expect(text).toContain("# HELP workqueue_unfinished_work_seconds How long");
+  expect(text).toContain('workqueue_unfinished_work_seconds{name="pods"} 12\n');
+  expect(text).toContain('workqueue_unfinished_work_seconds{name="pod-status"} 5\n');
+
+  first[Symbol.dispose]();
+  expect(await metrics.render()).toContain('workqueue_unfinished_work_seconds{name="pods"} 10\n');
+});
+
 test("two of them know nothing of each other", async () => {
   using first = new PrometheusMetrics();
   using second = new PrometheusMetrics();
@@ -53,9 +71,9 @@ test("two of them know nothing of each other", async () => {
 test("every metric that the packages count is described, with its type", () => {
   const packages = join(import.meta.dirname, "../..");
   const files = globSync("*/src/**/*.ts", { cwd: packages }).filter((file) => !/\.test\.ts$|test-support|prometheus-metrics/.test(file));
-  const types = { count: "counter", gauge: "gauge", observe: "histogram" } as const;
+  const types = { count: "counter", gauge: "gauge", observe: "histogram", "sampled?.": "gauge" } as const;
   const used = files.flatMap((file) => {
-    const calls = readFileSync(join(packages, file), "utf8").matchAll(/metrics\.(count|gauge|observe)\(\s*["`]([\w${}]+)["`]/g);
+    const calls = readFileSync(join(packages, file), "utf8").matchAll(/metrics\.(count|gauge|observe|sampled\?\.)\(\s*["`]([\w${}]+)["`]/g);
     return [...calls].map(([, method, name]) => ({ name: name ?? "", type: types[method as keyof typeof types] }));
   });
 

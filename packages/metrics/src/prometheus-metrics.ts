@@ -10,6 +10,12 @@ export interface PrometheusMetricsOptions {
 
 type Collector = Counter | Gauge | Histogram;
 
+/** A part of a gauge that is read when somebody looks. */
+interface Sample {
+  readonly labels: MetricLabels;
+  readonly read: () => number;
+}
+
 /**
  * Counts what the packages count, and shows it to Prometheus. A metric comes into being when it is first counted; its
  * labels are those it has then. What cannot be counted (other labels than before, a counter that goes down, a name
@@ -18,6 +24,7 @@ type Collector = Counter | Gauge | Histogram;
 export class PrometheusMetrics implements Metrics, Disposable {
   readonly #registry = new Registry();
   readonly #collectors = new Map<string, Collector>();
+  readonly #samples = new Map<string, Set<Sample>>();
   readonly #dropped = new Counter({
     name: "vk_metrics_dropped_total",
     help: "Figures that could not be counted, by the metric's name",
@@ -47,6 +54,17 @@ export class PrometheusMetrics implements Metrics, Disposable {
     });
   }
 
+  sampled(name: string, read: () => number, labels: MetricLabels = {}): Disposable {
+    let samples = this.#samples.get(name);
+    if (!samples) {
+      samples = this.#createSampled(name, Object.keys(labels));
+      this.#samples.set(name, samples);
+    }
+    const sample: Sample = { labels, read };
+    samples.add(sample);
+    return { [Symbol.dispose]: () => void samples.delete(sample) };
+  }
+
   /** All figures in Prometheus's text format 0.0.4. */
   render(): Promise<string> {
     return this.#registry.metrics();
@@ -56,6 +74,22 @@ export class PrometheusMetrics implements Metrics, Disposable {
   [Symbol.dispose](): void {
     this.#registry.clear();
     this.#collectors.clear();
+    this.#samples.clear();
+  }
+
+  #createSampled(name: string, labelNames: string[]): Set<Sample> {
+    const samples = new Set<Sample>();
+    const gauge = new Gauge({
+      name,
+      help: metricCatalogue[name]?.help ?? name.replaceAll("_", " "),
+      labelNames,
+      registers: [this.#registry],
+      collect: () => {
+        gauge.reset();
+        for (const { labels, read } of samples) gauge.inc(labels, read());
+      },
+    });
+    return samples;
   }
 
   #update(name: string, type: MetricDefinition["type"], labels: MetricLabels, change: (collector: Collector) => void): void {

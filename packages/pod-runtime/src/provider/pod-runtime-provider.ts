@@ -21,6 +21,7 @@ import { checkedPreparation } from "./checked-preparation.ts";
 import { withDeadlines } from "./deadline-runtime.ts";
 import { HeldPods, type HeldPod } from "./held-pods.ts";
 import { withSandboxesAtOnce } from "./limited-runtime.ts";
+import { withMeasurements } from "./measured-runtime.ts";
 import { PodInventory, unknownPod } from "./pod-inventory.ts";
 import type { PodRuntimeProviderOptions } from "./provider-options.ts";
 import { checkRestartRules } from "./restart-rules.ts";
@@ -65,7 +66,8 @@ export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNod
     const { host, storage, preparation, checkPod, settings = {} } = options;
     const { clock, random, logger } = host;
     this.options = options;
-    this.#runtime = withSandboxesAtOnce(withDeadlines(options.runtime, clock, settings.deadlines), settings.sandboxesAtOnce ?? Infinity);
+    const measured = withMeasurements(withDeadlines(options.runtime, clock, settings.deadlines), host);
+    this.#runtime = withSandboxesAtOnce(measured, settings.sandboxesAtOnce ?? Infinity);
     const runtime = this.#runtime;
     this.#pods = new HeldPods({
       ...options,

@@ -1,0 +1,85 @@
+import { FakeClock } from "@virtual-kubelet/kube-client/testing";
+import { expect, test } from "vitest";
+import { withDeadlines } from "./deadline-runtime.ts";
+import { withMeasurements } from "./measured-runtime.ts";
+import type { ContainerRuntime } from "../runtime/container-runtime.ts";
+import { FakeRuntime } from "../test-support/fake-runtime.ts";
+
+const signal = new AbortController().signal;
+
+/** A measured runtime, and what was counted: the end of each name, its operation and its value. */
+function setUp(): {
+  readonly fake: FakeRuntime;
+  readonly runtime: ContainerRuntime;
+  readonly clock: FakeClock;
+  readonly counted: string[];
+} {
+  const clock = new FakeClock();
+  const fake = new FakeRuntime(clock);
+  const counted: string[] = [];
+  const note = (name: string, labels: Readonly<Record<string, string>> = {}, value = 1): void =>
+    void counted.push(`${name.replace("kubelet_runtime_operations_", "")} ${labels["operation_type"]} ${value}`);
+  const metrics = {
+    count: note,
+    gauge() {},
+    observe: (name: string, value: number, labels?: Readonly<Record<string, string>>) => note(name, labels, value),
+  };
+  return { fake, clock, counted, runtime: withMeasurements(withDeadlines(fake, clock), { clock, metrics }) };
+}
+
+test("a call is counted with how long it took", async () => {
+  const { fake, runtime, clock, counted } = setUp();
+  const begun = Promise.withResolvers<void>();
+  fake.pullImage = async () => {
+    await begun.promise;
+    return { id: "i", sizeBytes: 1 };
+  };
+
+  const pulled = runtime.pullImage("busybox", [], signal);
+  expect(counted).toEqual(["total pull_image 1"]);
+  await clock.advance(2_000);
+  begun.resolve();
+
+  expect(await pulled).toEqual({ id: "i", sizeBytes: 1 });
+  expect(counted).toEqual(["total pull_image 1", "duration_seconds pull_image 2"]);
+});
+
+test("a call that fails is counted as such, and its error passed on", async () => {
+  const { fake, runtime, counted } = setUp();
+  fake.failNext("list");
+
+  await expect(runtime.list({}, signal)).rejects.toThrow("list: the runtime is away");
+
+  expect(counted).toEqual(["total list_containers 1", "errors_total list_containers 1", "duration_seconds list_containers 0"]);
+});
+
+test("calls have the names of CRI's", async () => {
+  const { runtime, counted } = setUp();
+  const calls: readonly (() => Promise<unknown>)[] = [
+    () => runtime.stopSandbox("s", signal),
+    () => runtime.removeSandbox("s", signal),
+    () => runtime.inspectSandbox("s", signal),
+    () => runtime.startContainer("c", signal),
+    () => runtime.stopContainer("c", { graceMs: 0 }, signal),
+    () => runtime.killContainer("c", signal),
+    () => runtime.removeContainer("c", signal),
+    () => runtime.inspectContainer("c", signal),
+    () => runtime.inspectImage("i", signal),
+    () => runtime.stats("c", signal),
+  ];
+
+  for (const call of calls) await call().catch(() => undefined);
+
+  expect(counted.filter((line) => line.startsWith("total ")).map((line) => line.split(" ")[1])).toEqual([
+    "stop_podsandbox",
+    "remove_podsandbox",
+    "podsandbox_status",
+    "start_container",
+    "stop_container",
+    "stop_container",
+    "remove_container",
+    "container_status",
+    "image_status",
+    "container_stats",
+  ]);
+});
