@@ -132,7 +132,7 @@ describe("the engine", () => {
   test("is away: the node is not ready, nothing is said to have ended, and all goes on when it is back", async () => {
     const api = sharedApi();
     await using proxy = await EngineProxy.start(api);
-    await using node = await EmbeddedNode.start("away", api, proxy.host);
+    await using node = await EmbeddedNode.start("away", api, { host: proxy.host });
     await node.create("stays", { containers: [main] });
     const before = await node.running("stays");
     {
@@ -145,6 +145,30 @@ describe("the engine", () => {
     expect(await node.running("stays")).toMatchObject({ containerID: before.containerID, restartCount: 0 });
     await node.client.delete(resources.pods, { name: "stays", namespace: "default" }, {}, { signal });
     await eventually(async () => expect(await api.containers({ [labelNames.node]: node.name })).toEqual([]), { timeoutMs: patienceMs });
+  });
+
+  test("has lost the pods' network: the node is not ready until it is there again", async () => {
+    const api = sharedApi();
+    const network = `vk-faults-${process.pid}`;
+    const make = (): Promise<unknown> => api.json("POST", "/networks/create", { Name: network });
+    await make();
+    await using cleanup = new AsyncDisposableStack();
+    cleanup.defer(async () => void (await api.ask("DELETE", `/networks/${network}`)));
+    await using node = await EmbeddedNode.start("networkless", api, { network });
+    await eventually(async () => expect(await node.ready()).toBe("True"), { timeoutMs: patienceMs });
+
+    await api.json("DELETE", `/networks/${network}`);
+
+    await eventually(
+      async () =>
+        expect(await node.readyCondition()).toMatchObject({
+          status: "False",
+          message: expect.stringMatching(/^container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:/),
+        }),
+      { timeoutMs: patienceMs },
+    );
+    await make();
+    await eventually(async () => expect(await node.ready()).toBe("True"), { timeoutMs: patienceMs });
   });
 
   test("is started again: its containers have ended, and pods run anew, in sandboxes of their own", async () => {

@@ -3,7 +3,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { VirtualNode } from "@virtual-kubelet/core";
 import { startApiServer, type ApiServer } from "@virtual-kubelet/embedded-apiserver";
-import { createKubeClient, resources, type ContainerStatus, type KubeClient, type Pod, type PodSpec } from "@virtual-kubelet/kube-client";
+import {
+  createKubeClient,
+  resources,
+  type ContainerStatus,
+  type KubeClient,
+  type NodeCondition,
+  type Pod,
+  type PodSpec,
+} from "@virtual-kubelet/kube-client";
 import { labelNames } from "@virtual-kubelet/pod-runtime";
 import { provider } from "@virtual-kubelet/provider-docker";
 import { eventually } from "@virtual-kubelet/testing";
@@ -35,9 +43,9 @@ export class EmbeddedNode implements AsyncDisposable {
   /**
    * Starts it; returns when it is ready.
    *
-   * @param host - of the engine, or of a proxy before it; default: the engine's
+   * @param more - fields of the provider's configuration, such as the `host` of a proxy before the engine
    */
-  static async start(name: string, api: EngineApi, host: string = api.host): Promise<EmbeddedNode> {
+  static async start(name: string, api: EngineApi, more: object = {}): Promise<EmbeddedNode> {
     await using cleanup = new AsyncDisposableStack();
     const directory = await mkdtemp(join(tmpdir(), "vk-docker-node-"));
     cleanup.defer(async () => {
@@ -53,7 +61,7 @@ export class EmbeddedNode implements AsyncDisposable {
     const node = new VirtualNode({
       client: createKubeClient(server.transport()),
       provider,
-      providerConfig: { host, rootDirectory: join(directory, "root"), cgroupParent: controlGroupOf(api.host) },
+      providerConfig: { host: api.host, rootDirectory: join(directory, "root"), cgroupParent: controlGroupOf(api.host), ...more },
       node: { name, pingIntervalMs: 500, instance: { identity: name } },
     });
     const made = new EmbeddedNode(name, { server, node, cleanup: cleanup.move() });
@@ -107,8 +115,13 @@ export class EmbeddedNode implements AsyncDisposable {
 
   /** Status of the node's Ready condition. */
   async ready(): Promise<string | undefined> {
+    return (await this.readyCondition())?.status;
+  }
+
+  /** The node's Ready condition. */
+  async readyCondition(): Promise<NodeCondition | undefined> {
     const { status } = await this.client.get(resources.nodes, { name: this.name }, { signal });
-    return status?.conditions?.find(({ type }) => type === "Ready")?.status;
+    return status?.conditions?.find(({ type }) => type === "Ready");
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

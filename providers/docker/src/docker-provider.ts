@@ -22,6 +22,7 @@ import { resolveEndpoint } from "./engine/engine-endpoint.ts";
 import { checkLocality } from "./engine/engine-locality.ts";
 import { describeNode, diskSize } from "./node-description.ts";
 import type { DockerRuntimeSettings } from "./runtime-settings.ts";
+import { checkNetwork } from "./sandbox/network-readiness.ts";
 import { podNetwork } from "./sandbox/pod-network.ts";
 
 /** How long an engine may take to answer a ping, in milliseconds. */
@@ -121,11 +122,18 @@ class DockerProvider extends PodRuntimeProvider {
     });
   }
 
-  /** Whether the engine answers, and is this machine's. @throws UnavailableError that says what is wrong */
+  /** Whether the engine answers, is this machine's, and has the pods' network. @throws UnavailableError that says what is wrong */
   async ping(signal: AbortSignal): Promise<void> {
-    const { engine, runtime, config, host, volumes } = this.#parts;
+    const { engine, runtime, config } = this.#parts;
     await engine.json({ method: "GET", path: "/_ping", what: "ping the Docker engine", timeoutMs: pingTimeoutMs }, signal);
+    await this.#checkLocality(signal);
+    const facts = await runtime.facts(signal);
+    await checkNetwork({ engine, facts, network: config.network, timeoutMs: pingTimeoutMs }, signal);
+  }
+
+  async #checkLocality(signal: AbortSignal): Promise<void> {
     if (this.#localEngine !== undefined) return;
+    const { engine, runtime, config, host, volumes } = this.#parts;
     runtime.forgetFacts();
     const { rootDirectory } = config;
     await checkLocality({ engine, rootDirectory, openMounts: () => volumes.open(), random: host.random }, signal);
