@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { startFakeNomad, type FakeNomad } from "./fake/start-fake-nomad.ts";
 
 const { signal } = new AbortController();
-const soon = { timeoutMs: 30_000, intervalMs: 100 };
+const soon = { timeoutMs: 60_000, intervalMs: 100 };
 
 let ends: AsyncDisposableStack;
 let nomad: FakeNomad;

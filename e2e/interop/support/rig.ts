@@ -16,7 +16,7 @@ const { signal } = new AbortController();
 const providerPath = fileURLToPath(new URL("../../process-provider/provider.ts", import.meta.url));
 
 /** For hooks that start a rig: programs come up slowly on a machine that is busy. */
-export const startTimeoutMs: number = 120_000;
+export const startTimeoutMs: number = 180_000;
 
 /** A container of the only kind there is here. */
 export interface PodWish {
