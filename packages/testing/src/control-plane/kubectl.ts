@@ -7,7 +7,7 @@ export interface KubectlOptions {
   readonly stdin?: string | undefined;
   /** Path of another kubeconfig than the administrator's. */
   readonly kubeconfig?: string | undefined;
-  /** Milliseconds it may take; default 60,000. */
+  /** Milliseconds it may take; default 120,000. */
   readonly timeoutMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -35,7 +35,7 @@ export interface KubectlProgram {
  * @throws UnavailableError if it cannot be run; DeadlineExceededError if it took too long; `signal.reason`
  */
 export async function runKubectl(kubectl: KubectlProgram, args: readonly string[], options: KubectlOptions = {}): Promise<KubectlResult> {
-  const timeoutMs = options.timeoutMs ?? 60_000;
+  const timeoutMs = options.timeoutMs ?? 120_000;
   options.signal?.throwIfAborted();
   const child = spawn(
     kubectl.program,

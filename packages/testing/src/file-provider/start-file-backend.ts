@@ -63,7 +63,7 @@ export async function startFileBackend(options: FileBackendOptions = {}): Promis
   try {
     await eventually((signal) => new FileBackendClient(directory).reach(signal), {
       describe: "the file back end to answer",
-      timeoutMs: 20_000,
+      timeoutMs: 60_000,
     });
   } catch (cause) {
     const tail = await logTail(files.log);
