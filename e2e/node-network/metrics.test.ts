@@ -37,8 +37,8 @@ beforeAll(async () => {
   const more = ["--health-addr", "off", "--identity", "test", "--node-ip", inject("nodeAddress"), "--kubelet-port", "10250"];
   resources.use(new Program([...words, ...more], { cwd: controlPlane.directory }));
   await controlPlane.kubectl(["apply", "-f", "-"], { stdin: JSON.stringify(deployment) });
-  await kubectl("wait", `node/${nodeName}`, "--for=create", "--timeout=30s");
-  await kubectl("rollout", "status", "deployment/web", "--timeout=60s");
+  await kubectl("wait", `node/${nodeName}`, "--for=create", "--timeout=100s");
+  await kubectl("rollout", "status", "deployment/web", "--timeout=100s");
 });
 
 afterAll(() => resources.disposeAsync());
@@ -49,22 +49,29 @@ function figuresOf(line: string | undefined): number[] {
 }
 
 test("kubectl top shows what the pods and the node use", async () => {
-  const pods = await eventually(async () => await kubectl("top", "pods", "--no-headers"), { timeoutMs: 90_000 });
-  const nodes = await kubectl("top", "nodes", nodeName, "--no-headers");
+  // Figures of the two may be of different moments, and the first of either come late.
+  await eventually(
+    async () => {
+      const pods = await kubectl("top", "pods", "--no-headers");
+      const nodes = await kubectl("top", "nodes", nodeName, "--no-headers");
 
-  const [podCpu = 0, podMemory = 0] = figuresOf(pods.split("\n").find((line) => line.startsWith("web-")));
-  const [nodeCpu = 0, nodeMemory = 0] = figuresOf(nodes);
-  expect(podCpu).toBeGreaterThan(1);
-  expect(podMemory).toBeGreaterThan(1);
-  expect(nodeCpu).toBeGreaterThanOrEqual(podCpu);
-  expect(nodeMemory).toBeGreaterThanOrEqual(podMemory);
+      const [podCpu = 0, podMemory = 0] = figuresOf(pods.split("\n").find((line) => line.startsWith("web-")));
+      const [nodeCpu = 0, nodeMemory = 0] = figuresOf(nodes);
+      expect(podCpu).toBeGreaterThan(1);
+      expect(podMemory).toBeGreaterThan(1);
+      expect(nodeCpu).toBeGreaterThanOrEqual(podCpu);
+      expect(nodeMemory).toBeGreaterThanOrEqual(podMemory);
+    },
+    { timeoutMs: 180_000, intervalMs: 500 },
+  );
 });
 
 test("an autoscaler reads the figures, and adds pods", async () => {
   await kubectl("autoscale", "deployment", "web", "--cpu=50%", "--min=1", "--max=3");
 
   await eventually(async () => expect(await kubectl("get", "deployment", "web", "-o", "jsonpath={.status.readyReplicas}")).toBe("3"), {
-    timeoutMs: 120_000,
+    timeoutMs: 240_000,
+    intervalMs: 500,
   });
 });
 

@@ -101,7 +101,7 @@ export async function startMetricsServer(controlPlane: ControlPlaneAccess): Prom
       expect(process.exit, await logTail(logFile)).toBeUndefined();
       expect((await controlPlane.kubectl(["get", "--raw", "/apis/metrics.k8s.io/v1beta1"])).code).toBe(0);
     },
-    { timeoutMs: 60_000, describe: "the API server reaches metrics-server" },
+    { timeoutMs: 180_000, intervalMs: 200, describe: "the API server reaches metrics-server" },
   );
   return cleanup.move();
 }
