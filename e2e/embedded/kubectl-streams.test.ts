@@ -87,7 +87,7 @@ test("the kubectls of this machine are found", ({ skip }) => {
   expect(newest?.version).toMatch(/^v1\.\d+/);
 });
 
-describe("a kubectl of each version", () => {
+describe.skipIf(newest === undefined)("a kubectl of each version", () => {
   test.for(kubectls)("$version prints logs, runs commands, copies and forwards", async ({ program, version }) => {
     const client = await rig.kubectl(program);
 
@@ -240,6 +240,27 @@ describe.skipIf(newest === undefined).for(ways)(`kubectl ${newest?.version} over
     const more = atNode === "websocket" ? 1 : 0;
     const after = { exec: rig.webSockets(pod, "exec"), portforward: rig.webSockets(pod, "portforward") };
     expect(after).toEqual({ exec: before.exec + more, portforward: before.portforward + more });
+  });
+});
+
+describe.skipIf(newest === undefined)(`kubectl ${newest?.version} debug`, () => {
+  test("adds a container to a running pod, which can be worked in, attached to and read from", async () => {
+    await rig.run("debugged", { node: "plain", script: { log: "one" } });
+    const client = await rig.kubectl(newest?.program ?? "");
+
+    const words = ["debug", "debugged", "--image=busybox", "--container=extra", "--stdin", "--attach=false"];
+    expect(await client.run(words)).toMatchObject({ code: 0 });
+
+    await eventually(
+      async () => expect(await client.run(["exec", "debugged", "-c", "extra", "--", "echo", "in it"])).toMatchObject({ stdout: "in it\n" }),
+      soon,
+    );
+    expect(await client.run(["logs", "debugged", "-c", "extra"])).toMatchObject({ code: 0 });
+    const { child, output, ended } = client.start("attach", "-i", "debugged", "-c", "extra");
+    child.stdin?.write("typed\n");
+    await eventually(() => expect(output.stdout).toContain("typed\n"), soon);
+    await client.run(["delete", "pod", "debugged", "--wait=false"]);
+    expect(await ended).toMatchObject({ code: 0 });
   });
 });
 
