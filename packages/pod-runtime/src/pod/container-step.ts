@@ -43,9 +43,21 @@ function whatNext(record: ContainerRecord, termination: Termination, context: Co
     isInitialized: isDone || (planned.role === "sidecar" && record.isInitialized),
   };
   if (isDone || isEnding || !mayRestart(context, termination.exitCode, why)) return { state: ended, effects: [] };
-  const again = { ...ended, isReplaced: !isRestarted(context, termination.exitCode) };
-  if (why === "changed") return { state: { ...again, life: { kind: "idle" }, crashBackoff: undefined }, effects: [] };
+  const again: ContainerRecord = { ...ended, isReplaced: !isRestarted(context, termination.exitCode), life: { kind: "idle" } };
+  if (why === "changed") return { state: { ...again, crashBackoff: undefined }, effects: [] };
+  if (again.isReplaced) return { state: afterProbe(again, now) ?? ended, effects: [] };
   return backOff(again, agoOf(termination, now), context);
+}
+
+/**
+ * The record of a container that only its failed probe begins again: at once, or never. It is a kubelet's own call that ends and
+ * begins it, and looks at the end of the attempt before; where that is too short ago, the next call finds an end that is final.
+ * Source: computePodActions, doBackOff and SyncPod in kubernetes v1.36.3 pkg/kubelet/kuberuntime/kuberuntime_manager.go.
+ */
+function afterProbe(record: ContainerRecord, now: Instant): ContainerRecord | undefined {
+  if (!record.previousTermination) return record;
+  const { dueMs, next } = backoffAfter(record.crashBackoff, agoOf(record.previousTermination, now));
+  return dueMs <= now.monotonicMs ? { ...record, crashBackoff: next } : undefined;
 }
 
 /** When it ended, on the monotonic clock. */
@@ -73,8 +85,8 @@ export function podName({ pod }: PodPlan): string {
 }
 
 /**
- * A container that is ended because it has changed, or because a probe has failed, is begun again however it ends; in the second
- * case not if it never restarts.
+ * A container that is ended because it has changed, or because a probe has failed, may be begun again however it ends; in the
+ * second case not if it never restarts.
  * Source: computePodActions in kubernetes v1.36.3 pkg/kubelet/kuberuntime/kuberuntime_manager.go.
  */
 function mayRestart(context: ContainerContext, exitCode: number, why: StopReason | undefined): boolean {

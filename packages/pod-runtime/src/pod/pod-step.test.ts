@@ -400,6 +400,29 @@ describe("failing", () => {
     expect(rig.events).toContain(event);
   });
 
+  test("lets a container that ends well after its probe has failed be, where it is in back-off", () => {
+    const livenessProbe = { exec: { command: ["true"] } };
+    const rig = new PodRig(podWith({ restartPolicy: "OnFailure", containers: [{ ...init("app"), livenessProbe }] }));
+    rig.answerAll();
+    const failAfter = (ms: number): void => {
+      rig.pass(ms);
+      rig.send({ kind: "probed", container: "app", id: rig.idOf("app"), probe: "liveness", isSuccess: false });
+      rig.exit("app", 0);
+      rig.answerAll();
+    };
+
+    failAfter(1_000);
+    failAfter(1_000);
+    expect(rig.status("app")).toMatchObject({ restartCount: 2, ready: true });
+    // Ten seconds are over since the end before.
+    failAfter(10_000);
+    expect(rig.status("app")).toMatchObject({ restartCount: 3, ready: true });
+    // Twenty are not.
+    failAfter(10_000);
+    expect(rig.status("app")).toMatchObject({ restartCount: 3, state: { terminated: { exitCode: 0, reason: "Completed" } } });
+    expect(rig.report.phase).toBe("Succeeded");
+  });
+
   test.for(["Always", "OnFailure", "Never"])("begins a container whose image has changed again with policy %s", (restartPolicy) => {
     const rig = new PodRig(podWith({ restartPolicy }));
     rig.answerAll();
