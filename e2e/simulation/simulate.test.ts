@@ -26,3 +26,15 @@ test.each([3, 4, 7])("the world of seed %i goes the same way each time, whatever
   expect(alone?.trace.length).toBeGreaterThan(100);
   expect(results.at(-1)).toEqual(alone);
 });
+
+test("a world that goes wrong is told with its seed, what did not hold, the last events, and the command that replays it", () => {
+  const trace = Array.from({ length: 100 }, (_, index) => `event ${index}`);
+  const violation = { invariant: "I2", problem: "pod a has 2 live instances", atMs: 12_345 } as const;
+
+  const told = describeResult({ seed: 348, kind: "burst", violation, restMs: 0, livedMs: 20_000, trace });
+
+  expect(told).toContain("seed 348 (burst): I2, a pod has one live instance at most, and none after it was deleted: pod a has 2 live");
+  expect(told).toContain("\n  event 99\n");
+  expect(told).not.toContain("event 39\n");
+  expect(told.split("\n").at(-1)).toBe("replay: SEED=348 npx vitest run --project simulation");
+});
