@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { Program } from "../support/program.ts";
 import { createNamespace, openClient, sharedControlPlane, type OpenClient } from "./support/cluster.ts";
 import { applyPrintedRights } from "./support/printed-rights.ts";
+import { Pods } from "./support/workload.ts";
 
 const { signal } = new AbortController();
 const controlPlane = sharedControlPlane();
@@ -53,17 +54,17 @@ async function runPod(nodeName: string): Promise<void> {
     { metadata: { namespace, name }, spec: { nodeName, containers: [{ name: "main", image: "nginx", env }] } },
     { signal },
   );
-  await eventually(async () => expect((await client.get(resources.pods, { namespace, name }, { signal })).status?.phase).toBe("Running"));
+  await new Pods(client, namespace).running(name);
   await eventually(async () => {
     const { items } = await client.list(resources.events, { namespace, fieldSelector: `involvedObject.name=${name}` }, { signal });
     expect(items).not.toEqual([]);
   });
-  expect((await controlPlane.kubectl(["delete", "pod", "-n", namespace, name, "--timeout=20s"])).code).toBe(0);
+  expect((await controlPlane.kubectl(["delete", "pod", "-n", namespace, name, "--timeout=90s"])).code).toBe(0);
 }
 
 async function waitUntilReady(nodeName: string): Promise<void> {
-  expect(await controlPlane.kubectl(["wait", `node/${nodeName}`, "--for=create", "--timeout=20s"])).toMatchObject({ code: 0 });
-  expect(await controlPlane.kubectl(["wait", `node/${nodeName}`, "--for=condition=Ready", "--timeout=20s"])).toMatchObject({ code: 0 });
+  expect(await controlPlane.kubectl(["wait", `node/${nodeName}`, "--for=create", "--timeout=90s"])).toMatchObject({ code: 0 });
+  expect(await controlPlane.kubectl(["wait", `node/${nodeName}`, "--for=condition=Ready", "--timeout=90s"])).toMatchObject({ code: 0 });
   cleanUp.push(() => controlPlane.kubectl(["delete", "node", nodeName, "--ignore-not-found"]));
 }
 
@@ -101,9 +102,7 @@ test.for(["keep", "drain", "delete"] as const)(
     await runPod(nodeName);
     const left = { metadata: { namespace, name: `left-${policy}` }, spec: { nodeName, containers: [{ name: "main", image: "nginx" }] } };
     await client.create(resources.pods, left, { signal });
-    await eventually(async () =>
-      expect((await client.get(resources.pods, { namespace, name: left.metadata.name }, { signal })).status?.phase).toBe("Running"),
-    );
+    await new Pods(client, namespace).running(left.metadata.name);
 
     program.kill("SIGTERM");
 

@@ -22,7 +22,7 @@ import {
 } from "@virtual-kubelet/kube-client";
 import { eventually, leakCheck, startFaultProxy } from "@virtual-kubelet/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createNamespace, openClient, sharedControlPlane, type OpenClient } from "./support/cluster.ts";
+import { createNamespace, openClient, sharedControlPlane, untilAllowed, type OpenClient } from "./support/cluster.ts";
 
 const { signal } = new AbortController();
 const controlPlane = sharedControlPlane();
@@ -290,6 +290,7 @@ describe("through faults", () => {
       "-n",
       namespace,
     ]);
+    await untilAllowed(controlPlane, `system:serviceaccount:${namespace}:default`, ["list", "configmaps", "-n", namespace]);
     await writeFile(tokenFile, await tokenOf());
     await using own = await openClient(proxy.kubeconfigWith({ tokenFile }));
     const list = (): Promise<unknown> => own.client.list(resources.configMaps, { namespace }, { signal });

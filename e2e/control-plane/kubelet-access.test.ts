@@ -14,7 +14,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFailed, test } from "vitest";
 import { askKubelet, servedCertificate, type Caller, type KubeletRequest } from "../support/kubelet-request.ts";
 import { Program } from "../support/program.ts";
-import { createNamespace, openClient, sharedControlPlane, type OpenClient } from "./support/cluster.ts";
+import { createNamespace, openClient, sharedControlPlane, untilAllowed, type OpenClient } from "./support/cluster.ts";
 import { applyPrintedRights } from "./support/printed-rights.ts";
 import { uniqueName } from "./support/test-node.ts";
 import { podOn } from "./support/workload.ts";
@@ -67,8 +67,8 @@ async function startProgram({
     [...flags, "--health-addr", "off", "--identity", name, "--kubeconfig", (kubeconfig ?? cluster.kubeconfig).path, ...words],
     { cwd: cluster.directory },
   );
-  expect(await cluster.kubectl(["wait", `node/${name}`, "--for=create", "--timeout=30s"])).toMatchObject({ code: 0 });
-  expect(await cluster.kubectl(["wait", `node/${name}`, "--for=condition=Ready", "--timeout=30s"])).toMatchObject({ code: 0 });
+  expect(await cluster.kubectl(["wait", `node/${name}`, "--for=create", "--timeout=90s"])).toMatchObject({ code: 0 });
+  expect(await cluster.kubectl(["wait", `node/${name}`, "--for=condition=Ready", "--timeout=90s"])).toMatchObject({ code: 0 });
   return {
     name,
     port,
@@ -92,7 +92,7 @@ async function runPod(nodeName: string): Promise<string> {
   const name = `pod-${nodeName}`;
   await client.create(resources.pods, podOn(nodeName, name, namespace), { signal });
   await eventually(async () => expect((await client.get(resources.pods, { namespace, name }, { signal })).status?.phase).toBe("Running"), {
-    timeoutMs: 20_000,
+    timeoutMs: 90_000,
   });
   cleanUp.push(() => controlPlane.kubectl(["delete", "pod", "-n", namespace, name, "--force", "--grace-period=0", "--ignore-not-found"]));
   return name;
@@ -210,6 +210,8 @@ describe("who may call", () => {
     await controlPlane.kubectl(["create", "clusterrole", role, "--verb=get", "--resource=nodes/proxy"]);
     await controlPlane.kubectl(["create", "clusterrolebinding", role, `--clusterrole=${role}`, ...subject]);
     cleanUp.push(() => controlPlane.kubectl(["delete", "clusterrole,clusterrolebinding", role]));
+    for (const user of ["carl", `system:serviceaccount:${namespace}:default`])
+      await untilAllowed(controlPlane, user, ["get", "nodes", "--subresource=proxy"]);
 
     expect(await statuses(node.port, pod, certificateOf("carl"))).toEqual([200, 200, 403, 403]);
     expect(await statuses(node.port, pod, { token: await tokenOf("default") })).toEqual([200, 200, 403, 403]);
@@ -254,7 +256,7 @@ test("several nodes share a port: kubectl reaches the pods of each, and each has
   await using program = new Program(words, { cwd: controlPlane.directory, env: { KUBELET_PORT: "" } });
   onTestFailed(() => console.error(program.stderr));
   cleanUp.push(() => controlPlane.kubectl(["delete", "node", first, second, "--ignore-not-found", "--wait=false"]));
-  await controlPlane.kubectl(["wait", `node/${first}`, `node/${second}`, "--for=create", "--timeout=30s"]);
+  await controlPlane.kubectl(["wait", `node/${first}`, `node/${second}`, "--for=create", "--timeout=90s"]);
 
   for (const name of [first, second]) await expectLogsAndExec(await runPod(name));
 
@@ -304,7 +306,7 @@ describe("the serving certificate", () => {
         expect(found, `a request of ${requester} for ${nodeName}`).toBeDefined();
         return found?.metadata.name ?? "";
       },
-      { timeoutMs: 20_000 },
+      { timeoutMs: 90_000 },
     );
   }
 
@@ -328,7 +330,7 @@ describe("the serving certificate", () => {
       await eventually(
         async () => expect(await servedCertificate(node.port)).toEqual({ issuer: "CN=kubernetes", names: "IP Address:127.0.0.1" }),
         {
-          timeoutMs: 20_000,
+          timeoutMs: 90_000,
         },
       );
       const told = node.program.logs.some(({ msg }) => String(msg).startsWith("automatic approvers refuse"));
@@ -355,7 +357,7 @@ describe("the serving certificate", () => {
           stdin: JSON.stringify({ apiVersion: "v1", kind: "Pod", ...podOn(name, podName, "default") }),
         }),
       ).toMatchObject({ code: 0 });
-      expect(await cluster.kubectl(["wait", "pod", podName, "--for=condition=Ready", "--timeout=30s"])).toMatchObject({ code: 0 });
+      expect(await cluster.kubectl(["wait", "pod", podName, "--for=condition=Ready", "--timeout=90s"])).toMatchObject({ code: 0 });
       const refused = await cluster.kubectl(["logs", podName]);
       expect(refused.code).not.toBe(0);
       expect(refused.stderr).toContain("x509");
@@ -363,7 +365,7 @@ describe("the serving certificate", () => {
       await cluster.kubectl(["certificate", "approve", request]);
 
       await eventually(async () => expect(await cluster.kubectl(["logs", podName])).toMatchObject({ code: 0, stderr: "" }), {
-        timeoutMs: 20_000,
+        timeoutMs: 90_000,
       });
       node.program.kill("SIGTERM");
       expect(await node.program.exit).toBe(0);

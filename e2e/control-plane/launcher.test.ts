@@ -83,7 +83,7 @@ test("controllers and scheduler work: a Deployment's pods appear, and wait for a
       for (const pod of items)
         expect(pod.status.conditions).toContainEqual(expect.objectContaining({ type: "PodScheduled", reason: "Unschedulable" }));
     },
-    { timeoutMs: 30_000, intervalMs: 300, describe: "two pods that the scheduler has looked at" },
+    { timeoutMs: 90_000, intervalMs: 300, describe: "two pods that the scheduler has looked at" },
   );
 });
 
@@ -91,15 +91,20 @@ test("the audit log tells who did what", async () => {
   const shared = openControlPlane(inject("controlPlane"));
   await shared.kubectl(["get", "configmaps", "-n", "kube-public"]);
 
-  const event = shared
-    .auditEvents()
-    .find(({ verb, requestURI }) => verb === "list" && requestURI.startsWith("/api/v1/namespaces/kube-public/configmaps"));
-
-  expect(event).toMatchObject({
-    user: { username: "kubernetes-admin" },
-    userAgent: expect.stringMatching(/^kubectl/),
-    responseStatus: { code: 200 },
-  });
+  // A request is noted behind its answer.
+  await eventually(
+    () => {
+      const event = shared
+        .auditEvents()
+        .find(({ verb, requestURI }) => verb === "list" && requestURI.startsWith("/api/v1/namespaces/kube-public/configmaps"));
+      expect(event).toMatchObject({
+        user: { username: "kubernetes-admin" },
+        userAgent: expect.stringMatching(/^kubectl/),
+        responseStatus: { code: 200 },
+      });
+    },
+    { intervalMs: 500 },
+  );
 });
 
 test("a killed API server starts again on its port with its data, and disposing leaves neither process nor file", async () => {

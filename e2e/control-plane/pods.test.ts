@@ -42,7 +42,7 @@ test("a Deployment of three is scheduled to the node, runs, and goes when it is 
   await client.create(resources.deployments, deploymentOn(node.name, "web", namespace, 3), { signal });
 
   const running = await pods.allReady("app=web", 3);
-  const rollout = await controlPlane.kubectl(["rollout", "status", "deployment/web", "-n", namespace, "--timeout=10s"]);
+  const rollout = await controlPlane.kubectl(["rollout", "status", "deployment/web", "-n", namespace, "--timeout=60s"]);
 
   expect(rollout).toMatchObject({ code: 0 });
   expect(running.map(({ spec }) => spec?.nodeName)).toEqual([node.name, node.name, node.name]);
@@ -50,7 +50,7 @@ test("a Deployment of three is scheduled to the node, runs, and goes when it is 
   expect(node.recording.callsOf("createPod")).toHaveLength(3);
 
   await controlPlane.kubectl(["delete", "deployment", "web", "-n", namespace]);
-  await eventually(async () => expect(await pods.list("app=web")).toEqual([]), { timeoutMs: 15_000, describe: "the pods to be gone" });
+  await eventually(async () => expect(await pods.list("app=web")).toEqual([]), { timeoutMs: 60_000, describe: "the pods to be gone" });
   expect(node.recording.backend.list()).toEqual([]);
   expect(node.recording.callsOf("deletePod")).toHaveLength(3);
 });
@@ -62,35 +62,35 @@ test("a pod costs two status writes and one delete, and its status is the instan
   await pods.delete("web");
   await pods.gone("web");
 
-  const writes = controlPlane
-    .auditEvents()
-    .filter(
-      ({ userAgent, objectRef }) => userAgent === "virtual-kubelet" && objectRef?.namespace === namespace && objectRef.resource === "pods",
-    );
+  const writes = (): string[] =>
+    controlPlane
+      .auditEvents()
+      .filter(
+        ({ userAgent, objectRef }) =>
+          userAgent === "virtual-kubelet" && objectRef?.namespace === namespace && objectRef.resource === "pods",
+      )
+      .map(({ verb, objectRef, responseStatus }) => `${verb} ${objectRef?.subresource ?? ""} ${String(responseStatus?.code)}`);
 
-  expect(writes.map(({ verb, objectRef }) => `${verb} ${objectRef?.subresource ?? ""}`)).toEqual([
-    "patch status",
-    "patch status",
-    "delete ",
-  ]);
-  expect(writes.map(({ responseStatus }) => responseStatus?.code)).toEqual([200, 200, 200]);
+  // A request is noted behind its answer.
+  await eventually(() => expect(writes().at(-1)).toMatch(/^delete/), { intervalMs: 500 });
+  expect(writes()).toEqual(["patch status 200", "patch status 200", "delete  200"]);
   expect(node.recording.creates(pod.uid)).toBe(1);
 });
 
 test("a graceful delete lets the containers end, shows that they have, and then removes the pod", async () => {
   const node = await start({ recording: new RecordingProvider({ stopDelayMs: 1500 }) });
-  const pod = await pods.create(podOn(node.name, "web", namespace, { terminationGracePeriodSeconds: 20 }));
+  const pod = await pods.create(podOn(node.name, "web", namespace, { terminationGracePeriodSeconds: 200 }));
   await pods.running("web");
   const history = await follow("web");
 
-  const deleted = await controlPlane.kubectl(["delete", "pod", "web", "-n", namespace, "--wait", "--timeout=20s"]);
+  const deleted = await controlPlane.kubectl(["delete", "pod", "web", "-n", namespace, "--wait", "--timeout=90s"]);
 
   expect(deleted).toMatchObject({ code: 0 });
   const [call] = node.recording.callsOf("deletePod", pod.uid);
   expect(node.recording.callsOf("deletePod", pod.uid)).toHaveLength(1);
-  expect(call?.gracePeriodSeconds).toBeGreaterThan(15);
-  expect(call?.gracePeriodSeconds).toBeLessThanOrEqual(20);
-  const last = (await history.end()).at(-1);
+  expect(call?.gracePeriodSeconds).toBeGreaterThan(100);
+  expect(call?.gracePeriodSeconds).toBeLessThanOrEqual(200);
+  const last = (await history.untilDeleted(1)).at(-1);
   expect(last).toMatchObject({ status: { phase: "Succeeded", containerStatuses: [{ state: { terminated: { exitCode: 0 } } }] } });
   expect(last?.status?.conditions).toContainEqual(expect.objectContaining({ type: "Ready", status: "False" }));
   expect(node.recording.deletes(pod.uid)).toBe(1);
@@ -102,23 +102,23 @@ test("a pod that does not end within its grace is killed at its end", async () =
   await pods.running("stubborn");
 
   await pods.delete("stubborn");
-  await pods.gone("stubborn", 10_000);
+  await pods.gone("stubborn");
 
   expect(node.recording.changes.filter(({ change }) => change === "ended")).toMatchObject([{ instance: { state: { exitCode: 137 } } }]);
 });
 
 test("a second delete with less grace shortens what is left", async () => {
   const node = await start({ recording: new RecordingProvider({ stopDelayMs: 600_000 }) });
-  const pod = await pods.create(podOn(node.name, "web", namespace, { terminationGracePeriodSeconds: 300 }));
+  const pod = await pods.create(podOn(node.name, "web", namespace, { terminationGracePeriodSeconds: 600 }));
   await pods.running("web");
 
   await pods.delete("web");
   await eventually(() => expect(node.recording.callsOf("deletePod", pod.uid)).toHaveLength(1));
   await pods.delete("web", 1);
-  await pods.gone("web", 10_000);
+  await pods.gone("web");
 
   const [first, second] = node.recording.callsOf("deletePod", pod.uid).map(({ gracePeriodSeconds }) => gracePeriodSeconds ?? Number.NaN);
-  expect(first).toBeGreaterThan(290);
+  expect(first).toBeGreaterThan(500);
   expect(second).toBeLessThanOrEqual(1);
   expect(node.recording.deletes(pod.uid)).toBe(1);
 });
@@ -130,7 +130,7 @@ test("a force-deleted pod, gone from the API at once, is ended at the provider a
 
   await controlPlane.kubectl(["delete", "pod", "web", "-n", namespace, "--force", "--grace-period=0"]);
 
-  await pods.gone("web", 5_000);
+  await pods.gone("web");
   await eventually(() => expect(node.recording.deletes(pod.uid)).toBe(1), { describe: "the instance to be gone" });
   expect(node.recording.callsOf("deletePod", pod.uid).length).toBeGreaterThanOrEqual(1);
 });
@@ -157,7 +157,7 @@ test("a pod with a finalizer is ended once, stays until the finalizer is gone, a
   await pods.gone("held");
 });
 
-test("a pod of the same name, created again a hundred times, is a new pod each time", async () => {
+test("a pod of the same name, created again a hundred times, is a new pod each time", { timeout: 900_000 }, async () => {
   const node = await start();
   const history = await follow("again");
   const uids: string[] = [];
@@ -175,7 +175,7 @@ test("a pod of the same name, created again a hundred times, is a new pod each t
   expect(recording.changes.filter(({ change }) => change === "created")).toHaveLength(100);
   expect(mostAliveAtOnce(recording)).toBe(1);
   const owners = new Map(recording.changes.map(({ instance }) => [instance.instanceId, instance.ref.uid]));
-  const statuses = (await history.end()).filter((pod) => instanceIdOf(pod) !== "");
+  const statuses = (await history.untilDeleted(100)).filter((pod) => instanceIdOf(pod) !== "");
   expect(statuses.length).toBeGreaterThanOrEqual(200);
   expect(statuses.filter((pod) => owners.get(instanceIdOf(pod)) !== pod.metadata?.uid)).toEqual([]);
 });
@@ -197,14 +197,18 @@ test("a pod whose address changes has the new one, and only that", async () => {
 test("a polled provider with a slow create: the pod is created once, and its slowness is not taken for its absence", async () => {
   const recording = new RecordingProvider({ mode: "poll", startDelayMs: 500 });
   const node = await start({ recording, pods: { pollIntervalMs: 300 } });
-  recording.script("createPod", { delayMs: 3_000 });
+  const gate = Promise.withResolvers<void>();
+  recording.script("createPod", { until: gate.promise });
 
   const pod = await pods.create(podOn(node.name, "slow", namespace));
+  await eventually(() => expect(recording.callsOf("createPod", pod.uid)).toHaveLength(1));
+  const polls = recording.callsOf("getPods").length;
+  await eventually(() => expect(recording.callsOf("getPods").length).toBeGreaterThan(polls + 5));
+  gate.resolve();
   await pods.running("slow");
 
   expect(recording.callsOf("createPod", pod.uid)).toHaveLength(1);
   expect(recording.creates(pod.uid)).toBe(1);
-  expect(recording.callsOf("getPods").length).toBeGreaterThan(5);
   await pods.delete("slow");
   await pods.gone("slow");
   expect(recording.deletes(pod.uid)).toBe(1);
@@ -215,7 +219,7 @@ test("a create whose outcome got lost is not repeated at the back end", async ()
   node.recording.script("createPod", { times: 1, errorAfter: new Error("the connection broke") });
 
   const pod = await pods.create(podOn(node.name, "unclear", namespace));
-  await pods.running("unclear", 30_000);
+  await pods.running("unclear");
 
   expect(node.recording.creates(pod.uid)).toBe(1);
 });
@@ -243,9 +247,10 @@ async function start(options: Partial<TestNodeOptions> = {}): Promise<TestNode> 
   return node;
 }
 
-/** Every state of the pods of that name, from now until `end`. */
-async function follow(name: string): Promise<{ end(): Promise<Pod[]> }> {
+/** Every state of the pods of that name, from now until so many were deleted. */
+async function follow(name: string): Promise<{ untilDeleted(count: number): Promise<Pod[]> }> {
   const seen: Pod[] = [];
+  let deleted = 0;
   const abort = new AbortController();
   const { resourceVersion } = await client.list(resources.pods, { namespace }, { signal });
   const watch = await client.watch(
@@ -254,11 +259,14 @@ async function follow(name: string): Promise<{ end(): Promise<Pod[]> }> {
     { signal: abort.signal },
   );
   const reading = (async () => {
-    for await (const event of watch) if (event.type !== "ERROR" && event.type !== "BOOKMARK") seen.push(event.object);
+    for await (const event of watch) {
+      if (event.type !== "ERROR" && event.type !== "BOOKMARK") seen.push(event.object);
+      if (event.type === "DELETED") deleted++;
+    }
   })().catch(() => undefined);
   return {
-    async end() {
-      await eventually(() => expect(seen.length).toBeGreaterThan(0));
+    async untilDeleted(count) {
+      await eventually(() => expect(deleted).toBe(count));
       abort.abort();
       await reading;
       return seen;

@@ -9,7 +9,7 @@ import {
   type KubernetesObject,
 } from "@virtual-kubelet/kube-client";
 import { eventually, openControlPlane, type ControlPlaneAccess, type KubeconfigFile } from "@virtual-kubelet/testing";
-import { inject } from "vitest";
+import { expect, inject } from "vitest";
 
 /** The control plane that the files of this level share. */
 export function sharedControlPlane(): ControlPlaneAccess {
@@ -45,7 +45,20 @@ export async function createNamespace(client: KubeClient, prefix: string): Promi
   // A pod is refused until its service account is there.
   await eventually((attempt) => client.get(serviceAccounts, { namespace, name: "default" }, { signal: attempt }), {
     describe: `the service account of namespace ${namespace}`,
-    timeoutMs: 30_000,
+    timeoutMs: 60_000,
   });
   return namespace;
+}
+
+/**
+ * Waits until a user may do what a role was bound to him for: the API server learns of roles and bindings a moment after
+ * they are written.
+ *
+ * @param words - as for `kubectl auth can-i`, such as `["list", "pods", "-n", "default"]`
+ */
+export async function untilAllowed(controlPlane: ControlPlaneAccess, user: string, words: readonly string[]): Promise<void> {
+  await eventually(async () => expect((await controlPlane.kubectl(["auth", "can-i", ...words, `--as=${user}`])).stdout).toBe("yes\n"), {
+    timeoutMs: 60_000,
+    describe: `${user} to be allowed to ${words.join(" ")}`,
+  });
 }

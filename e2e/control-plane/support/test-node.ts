@@ -72,7 +72,7 @@ export async function startNode(options: TestNodeOptions): Promise<TestNode> {
 
   async function runAndClose(): Promise<void> {
     await using _client = opened;
-    await node.run(abort.signal, { shutdownTimeoutMs: 5_000 });
+    await node.run(abort.signal, { shutdownTimeoutMs: 30_000 });
   }
 }
 
@@ -84,7 +84,7 @@ export async function readyCondition(client: KubeClient, name: string): Promise<
 }
 
 /** Waits until the node's Ready condition is so. */
-export async function nodeToBe(client: KubeClient, name: string, status: "True" | "False" | "Unknown", timeoutMs = 15_000): Promise<void> {
+export async function nodeToBe(client: KubeClient, name: string, status: "True" | "False" | "Unknown", timeoutMs = 90_000): Promise<void> {
   await eventually(async () => expect((await readyCondition(client, name)).status).toBe(status), {
     timeoutMs,
     describe: `node ${name} with Ready=${status}`,

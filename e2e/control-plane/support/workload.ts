@@ -61,7 +61,7 @@ export class Pods {
   }
 
   /** Waits until the pod runs and is ready. */
-  async running(name: string, timeoutMs = 15_000): Promise<Pod> {
+  async running(name: string, timeoutMs = 60_000): Promise<Pod> {
     return await eventually(
       async () => {
         const pod = await this.get(name);
@@ -73,7 +73,7 @@ export class Pods {
   }
 
   /** Waits until so many of the pods with the labels are ready. */
-  async allReady(labelSelector: string, count: number, timeoutMs = 20_000): Promise<Pod[]> {
+  async allReady(labelSelector: string, count: number, timeoutMs = 90_000): Promise<Pod[]> {
     return await eventually(
       async () => {
         const pods = await this.list(labelSelector);
@@ -85,7 +85,7 @@ export class Pods {
   }
 
   /** Waits until there is no such pod. */
-  async gone(name: string, timeoutMs = 15_000): Promise<void> {
+  async gone(name: string, timeoutMs = 60_000): Promise<void> {
     await eventually(
       async () => {
         const found = await this.get(name).catch((error: unknown) => {
