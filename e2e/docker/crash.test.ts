@@ -1,5 +1,4 @@
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { execFileSync } from "node:child_process";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startApiServer, type ApiServer } from "@virtual-kubelet/embedded-apiserver";
@@ -11,6 +10,7 @@ import { Program } from "../support/program.ts";
 import { controlGroupOf } from "./support/control-groups.ts";
 import { sharedApi } from "./support/docker-engine.ts";
 import { EngineProxy, type EngineFault } from "./support/engine-proxy.ts";
+import { unmountAll } from "./support/mounts.ts";
 
 const signal = new AbortController().signal;
 const engine = sharedApi();
@@ -106,17 +106,9 @@ class Rig implements AsyncDisposable {
     for (const id of await engine.containers({ [labelNames.node]: nodeName })) await engine.remove(id);
     await this.proxy[Symbol.asyncDispose]();
     await this.#server.close();
-    for (const mount of mountsIn(this.folder)) execFileSync("umount", ["-l", mount]);
+    unmountAll(this.folder);
     await rm(this.folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   }
-}
-
-function mountsIn(folder: string): readonly string[] {
-  const points = execFileSync("cat", ["/proc/self/mountinfo"], { encoding: "utf8" }).split("\n");
-  return points
-    .map((line) => line.split(" ")[4] ?? "")
-    .filter((point) => point.startsWith(`${folder}/`))
-    .toReversed();
 }
 
 /** What a request changes at the engine, and of which container; `undefined` where it changes nothing. */

@@ -21,7 +21,6 @@ export function removeControlGroups(path: string): void {
 }
 
 function removeTree(directory: string): void {
-  if (!existsSync(directory)) return;
   for (const child of foldersIn(directory)) removeTree(child);
   try {
     rmdirSync(directory);
@@ -31,5 +30,11 @@ function removeTree(directory: string): void {
 }
 
 function foldersIn(directory: string): string[] {
-  return readdirSync(directory, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [join(directory, entry.name)] : []));
+  try {
+    return readdirSync(directory, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [join(directory, entry.name)] : []));
+  } catch (error) {
+    // It may go while it is looked at.
+    if (existsSync(directory)) throw error;
+    return [];
+  }
 }

@@ -40,7 +40,7 @@ export class DockerNode implements AsyncDisposable {
     const directory = await mkdtemp(join(tmpdir(), "vk-docker-node-"));
     resources.defer(async () => {
       unmountAll(directory);
-      await rm(directory, { recursive: true, force: true });
+      await rm(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
     });
     const controlPlane = resources.use(
       await startControlPlane({

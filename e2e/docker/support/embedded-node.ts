@@ -50,7 +50,7 @@ export class EmbeddedNode implements AsyncDisposable {
     const directory = await mkdtemp(join(tmpdir(), "vk-docker-node-"));
     cleanup.defer(async () => {
       unmountAll(directory);
-      await rm(directory, { recursive: true, force: true });
+      await rm(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
     });
     cleanup.defer(async () => {
       const ids = await api.containers({ [labelNames.node]: name });
