@@ -26,6 +26,7 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: "unit",
           maxWorkers: "100%",
+          setupFiles: ["tools/property-seed.ts"],
           include: [
             "packages/*/src/**/*.test.ts",
             "providers/*/src/**/*.test.ts",
