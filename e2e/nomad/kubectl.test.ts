@@ -14,9 +14,9 @@ import { openNomad, type NomadBackend } from "./backend.ts";
 const kubectlHere = (await findKubectls()).at(-1);
 const nodeName = `nomad-${process.pid}`;
 const secret = "canary-of-the-walk";
-const soon = { timeoutMs: 60_000, intervalMs: 200 };
+const soon = { timeoutMs: 120_000, intervalMs: 200 };
 
-describe.skipIf(kubectlHere === undefined)(`kubectl ${kubectlHere?.version} with pods in Nomad`, { timeout: 180_000 }, () => {
+describe.skipIf(kubectlHere === undefined)(`kubectl ${kubectlHere?.version} with pods in Nomad`, { timeout: 300_000 }, () => {
   let nomad: NomadBackend;
   let server: ApiServer;
   let folder: string;
@@ -50,7 +50,7 @@ describe.skipIf(kubectlHere === undefined)(`kubectl ${kubectlHere?.version} with
     });
     program = start();
     await nodeIsReady();
-  }, 120_000);
+  }, 180_000);
   afterAll(async () => {
     await program.end("SIGTERM");
     await server.close();
