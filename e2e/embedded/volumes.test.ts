@@ -7,6 +7,7 @@ import { PayloadProvider } from "../support/payload-provider.ts";
 
 const idle = new AbortController().signal;
 const namespace = "default";
+const aWhile = { timeoutMs: 80_000 };
 
 /** An embedded API server and a node on it whose pods are what they are given. */
 class Cluster implements AsyncDisposable {
@@ -153,8 +154,9 @@ test("a hundred pods that wait for one secret start when it comes", async () => 
   await using cluster = await startCluster();
   const names = Array.from({ length: 100 }, (_, index) => `web-${index}`);
   await Promise.all(names.map((name) => cluster.createPod(name, { volumes: [{ name: "secret", secret: { secretName: "late" } }] })));
-  await eventually(async () =>
-    expect((await cluster.pod("web-99")).status?.containerStatuses?.[0]?.state?.waiting?.reason).toBe("ContainerCreating"),
+  await eventually(
+    async () => expect((await cluster.pod("web-99")).status?.containerStatuses?.[0]?.state?.waiting?.reason).toBe("ContainerCreating"),
+    aWhile,
   );
 
   await cluster.putSecret("late", "now");
@@ -162,7 +164,7 @@ test("a hundred pods that wait for one secret start when it comes", async () => 
   await eventually(async () => {
     const { items } = await cluster.client.list(resources.pods, { namespace }, { signal: idle });
     expect(items.filter(({ status }) => status?.phase === "Running")).toHaveLength(100);
-  });
+  }, aWhile);
   expect(cluster.provider.seen("web-7").files.get("secret/key")).toBe("now");
 });
 

@@ -16,7 +16,7 @@ const { signal } = new AbortController();
 const providerPath = fileURLToPath(new URL("../../process-provider/provider.ts", import.meta.url));
 
 /** For hooks that start a rig: programs come up slowly on a machine that is busy. */
-export const startTimeoutMs: number = 180_000;
+export const startTimeoutMs: number = 240_000;
 
 /** A container of the only kind there is here. */
 export interface PodWish {
@@ -74,7 +74,7 @@ export class InteropRig implements AsyncDisposable {
         expect(status?.conditions?.find(({ type }) => type === "Ready")?.status, program.stderr).toBe("True");
         expect(status?.declaredFeatures ?? []).toEqual(declared ? ["ExtendWebSocketsToKubelet"] : []);
       },
-      { timeoutMs: 90_000, intervalMs: 200, describe: `node ${name} to be ready` },
+      { timeoutMs: 150_000, intervalMs: 200, describe: `node ${name} to be ready` },
     );
     return new InteropNode(this, { name, port, program, client: this.#client });
   }
