@@ -1,22 +1,23 @@
-import type {
-  AttachIO,
-  ContainerLogOptions,
-  ContainerLogs,
-  DeepReadonly,
-  DeletePodOptions,
-  ExecResult,
-  NodeDescription,
-  Owner,
-  Pod,
-  PodRef,
-  PodUpdate,
-  Provider,
-  ProviderHost,
-  ProviderPod,
-  ProviderPodList,
-  ProviderPodStatus,
-  ResolvedPod,
-  StatsSummary,
+import {
+  podRef,
+  type AttachIO,
+  type ContainerLogOptions,
+  type ContainerLogs,
+  type DeepReadonly,
+  type DeletePodOptions,
+  type ExecResult,
+  type NodeDescription,
+  type Owner,
+  type Pod,
+  type PodRef,
+  type PodUpdate,
+  type Provider,
+  type ProviderHost,
+  type ProviderPod,
+  type ProviderPodList,
+  type ProviderPodStatus,
+  type ResolvedPod,
+  type StatsSummary,
 } from "@virtual-kubelet/core";
 import { isNotFound, NotFoundError } from "@virtual-kubelet/errdefs";
 import { PodAccess } from "./access/pod-access.ts";
@@ -33,6 +34,8 @@ import { planPod } from "./lifecycle/pod-plan.ts";
 import { NeutronApi } from "./neutron/neutron-api.ts";
 import { describeNode } from "./node/describe-node.ts";
 import type { Session } from "./openstack/session.ts";
+import { refuseChange } from "./pod/refused-changes.ts";
+import { refuseFields } from "./pod/refused-fields.ts";
 import type { Observation } from "./status/observation.ts";
 import { PodBook } from "./status/pod-book.ts";
 import { PodWatch } from "./watch/pod-watch.ts";
@@ -124,9 +127,11 @@ export class ZunProvider implements Provider {
     this.#watch.kick();
   }
 
-  /** Nothing of a container can be changed that Kubernetes lets change: labels and annotations are Kubernetes' own. */
-  updatePod(): Promise<void> {
-    return Promise.resolve();
+  /** Labels and annotations are Kubernetes' alone; a changed image, and a deadline, are refused. */
+  async updatePod(pod: DeepReadonly<Pod>): Promise<void> {
+    refuseFields(pod);
+    const observed = this.#book.observed(podRef(pod).uid);
+    if (observed) refuseChange(observed, pod);
   }
 
   /** Ends the pod, and frees what it had. */

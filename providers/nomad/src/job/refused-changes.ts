@@ -2,8 +2,15 @@ import type { DeepReadonly, Pod } from "@virtual-kubelet/core";
 import { UnsupportedError } from "@virtual-kubelet/errdefs";
 import type { PodShape } from "./pod-shape.ts";
 
-/** @throws UnsupportedError for another image: Nomad would start the whole pod anew, and forget how often it was restarted */
+/**
+ * @throws UnsupportedError for another image: Nomad would start the whole pod anew, and forget how often it was restarted; and for a
+ *   deadline, which Nomad has not
+ */
 export function refuseChange(shape: PodShape, { spec }: DeepReadonly<Pod>): void {
+  if (spec?.activeDeadlineSeconds !== undefined) {
+    const fieldPath = "spec.activeDeadlineSeconds";
+    throw new UnsupportedError(`${fieldPath}: Nomad has no deadline for a job`, { fieldPath });
+  }
   for (const list of ["initContainers", "containers"] as const) {
     for (const [index, { name, image }] of (spec?.[list] ?? []).entries()) {
       const known = shape.containers.find((container) => container.name === name);

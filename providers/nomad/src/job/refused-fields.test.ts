@@ -14,6 +14,8 @@ test.each<[string, Spec, object]>([
   ["spec.activeDeadlineSeconds", { activeDeadlineSeconds: 5 }, {}],
   ["spec.imagePullSecrets", { imagePullSecrets: [{ name: "registry" }] }, {}],
   ["spec.runtimeClassName", { runtimeClassName: "kata" }, {}],
+  ["spec.hostUsers", { hostUsers: false }, {}],
+  ["spec.resourceClaims", { resourceClaims: [{ name: "gpu" }] }, {}],
   ["spec.securityContext.sysctls", { securityContext: { sysctls: [{ name: "a", value: "b" }] } }, {}],
   [
     "spec.containers[0].resources.limits['example.com/fpga']",

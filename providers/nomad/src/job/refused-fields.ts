@@ -66,6 +66,8 @@ function refusedInSpec(pod: DeepReadonly<Pod>, settings: JobSettings): RefusedFi
   add(spec.securityContext?.appArmorProfile, "securityContext.appArmorProfile", "AppArmor profiles");
   add(spec.securityContext?.seccompProfile?.type === "Localhost", "securityContext.seccompProfile", "seccomp profiles of the host");
   add(spec.runtimeClassName, "runtimeClassName", "runtime classes");
+  add(spec.hostUsers === false, "hostUsers", "user namespaces");
+  add(spec.resourceClaims?.length, "resourceClaims", "resource claims");
   return fields;
 }
 

@@ -7,8 +7,26 @@ export interface KeptLimit {
 }
 
 /** All that a pod asks for and Zun cannot keep, and that is no reason to refuse it. */
-export function keptLimits({ kind, pod, labels }: PodPlan): readonly KeptLimit[] {
-  if (kind !== "capsule") return [];
+export function keptLimits(plan: PodPlan): readonly KeptLimit[] {
+  const { kind, pod, settings, volumes } = plan;
+  const limits: KeptLimit[] = kind === "capsule" ? limitsOfCapsule(plan) : [];
+  if (pod.spec?.imagePullSecrets?.length && settings.registry === undefined)
+    limits.push({
+      reason: "PullSecretsUnused",
+      message: "Zun pulls images with the credentials of a registry that it knows, not with imagePullSecrets: name one by registry",
+    });
+  const mounts = [...(pod.spec?.initContainers ?? []), ...(pod.spec?.containers ?? [])].flatMap(({ volumeMounts = [] }) => volumeMounts);
+  const isCinder = (name: string): boolean => ["cinder", "new-cinder"].includes(volumes.get(name)?.kind ?? "");
+  const writable = mounts.filter(({ name, readOnly }) => readOnly && isCinder(name));
+  if (writable.length > 0)
+    limits.push({
+      reason: "VolumeWritable",
+      message: `Zun mounts Cinder volumes for writing, whatever readOnly says: ${[...new Set(writable.map(({ name }) => name))].join(", ")}`,
+    });
+  return limits;
+}
+
+function limitsOfCapsule({ pod, labels }: PodPlan): KeptLimit[] {
   const limits: KeptLimit[] = [];
   if (labels.restartPolicy !== "Always")
     limits.push({

@@ -6,6 +6,7 @@ import { containerOf, type ResolvedContainer, type ZunNet } from "../pod/contain
 import { refOf, toLabels, type PodLabels } from "../pod/pod-labels.ts";
 import { checkCapsule, chooseKind, type ObjectKind } from "../pod/pod-mode.ts";
 import { toPodSettings, type PodSettings } from "../pod/pod-settings.ts";
+import { refuseFields } from "../pod/refused-fields.ts";
 import { mountsOf, volumesOf, type ZunMount, type ZunVolume } from "../pod/pod-volumes.ts";
 import type { Minor } from "../zun/microversion.ts";
 
@@ -32,6 +33,7 @@ export async function planPod(
   signal: AbortSignal,
 ): Promise<PodPlan> {
   const ref = refOf(pod);
+  refuseFields(pod);
   const settings = toPodSettings(pod, config);
   const kind = chooseKind(pod, settings);
   if (kind === "capsule") checkCapsule(settings);

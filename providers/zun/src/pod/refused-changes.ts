@@ -1,0 +1,30 @@
+import type { DeepReadonly, Pod } from "@virtual-kubelet/core";
+import { UnsupportedError } from "@virtual-kubelet/errdefs";
+import type { Observation } from "../status/observation.ts";
+
+/**
+ * Refuses another image: of what Kubernetes lets change in a pod that runs, Zun would have to make a new container for it.
+ *
+ * @throws UnsupportedError naming the field
+ */
+export function refuseChange({ labels, members, initMembers }: Observation, { spec }: DeepReadonly<Pod>): void {
+  for (const [list, names, observed] of [
+    ["initContainers", labels.initContainers, initMembers],
+    ["containers", labels.containers, members],
+  ] as const)
+    for (const [index, { name, image = "" }] of (spec?.[list] ?? []).entries()) {
+      const known = observed[names.indexOf(name)]?.image;
+      if (!known || image === "" || wholeName(image) === wholeName(known)) continue;
+      const fieldPath = `spec.${list}[${index}].image`;
+      throw new UnsupportedError(
+        `${fieldPath}: Zun cannot take ${image} in place of ${known} for a container that is there; delete the pod and create it with the new image`,
+        { fieldPath },
+      );
+    }
+}
+
+/** With the registry and the tag that are meant where none is said. */
+function wholeName(image: string): string {
+  const named = /[:@][^/]*$/.test(image) ? image : `${image}:latest`;
+  return named.replace(/^docker\.io\//, "").replace(/^library\//, "");
+}
