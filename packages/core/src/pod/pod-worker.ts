@@ -18,8 +18,10 @@ import { podSpan } from "../provider/pod-span.ts";
 import type { ProviderCalls } from "../provider/provider-calls.ts";
 import type { ResolvedPod } from "../provider/resolved-pod.ts";
 import { withoutServiceAccountVolume } from "../provider/service-account-volume.ts";
+import { unsupportedChanges } from "../provider/unsupported-changes.ts";
+import { listFields } from "../provider/unsupported.ts";
 import { overdueMs, planPod, type PodPlan } from "./pod-plan.ts";
-import { hasEnded, unclear, wasStarted, type PodRecord, type ProviderCall } from "./pod-record.ts";
+import { hasEnded, lastGiven, unclear, wasStarted, type PodRecord, type ProviderCall } from "./pod-record.ts";
 import type { PodRecords } from "./pod-records.ts";
 import { rejectionLabel } from "./rejection-label.ts";
 import { decideStart } from "./start-gate.ts";
@@ -226,6 +228,7 @@ export class PodWorker {
   }
 
   async #update(record: PodRecord, pod: DeepReadonly<Pod>, signal: AbortSignal): Promise<WorkResult | void> {
+    const applied = lastGiven(record.backend);
     try {
       await this.#call("update", record, signal, (inner) =>
         this.#deps.calls.updatePod(this.#given(pod), this.#deps.resolve(pod), record.ref, inner),
@@ -242,7 +245,10 @@ export class PodWorker {
       throw error;
     }
     this.#noteApplied(record, pod);
-    this.#event(pod, "Normal", "ProviderUpdateSuccess", "Update pod in provider successfully");
+    const { providerName, capabilities } = this.#deps;
+    const unsupported = applied ? unsupportedChanges(applied, pod, capabilities) : [];
+    if (unsupported.length === 0) this.#event(pod, "Normal", "ProviderUpdateSuccess", "Update pod in provider successfully");
+    else this.#event(pod, "Warning", "ProviderUpdateFailed", `provider ${providerName} does not support ${listFields(unsupported)}`);
   }
 
   /** The provider was given the pod; what else was learned of it meanwhile stands. */

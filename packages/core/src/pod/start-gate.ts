@@ -3,7 +3,7 @@ import { admitPod } from "./admission.ts";
 import type { NodeUsage } from "./node-usage.ts";
 import type { Capabilities } from "../provider/capabilities.ts";
 import type { PodOptions, RegisteredNode } from "../options.ts";
-import { unsupportedFields } from "../provider/unsupported.ts";
+import { listFields, unsupportedFields } from "../provider/unsupported.ts";
 
 /** Whether a pod may be started, and if not what becomes of it. */
 export type StartDecision =
@@ -49,8 +49,7 @@ export function decideStart(pod: DeepReadonly<Pod>, gate: StartGate): StartDecis
   }
   const unsupported = unsupportedFields(pod, gate.capabilities, { requireToken: options.automountToken === "require" });
   if (unsupported.length === 0) return { kind: "start" };
-  const listed = unsupported.map(({ fieldPath, message }) => `${fieldPath}: ${message}`).join("; ");
-  const message = `provider ${gate.providerName} does not support ${listed}`;
+  const message = `provider ${gate.providerName} does not support ${listFields(unsupported)}`;
   return { kind: options.onUnsupported === "fail" ? "reject" : "wait", reason: "ProviderUnsupported", message };
 }
 

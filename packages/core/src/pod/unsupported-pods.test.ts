@@ -1,4 +1,5 @@
 import { UnsupportedError } from "@virtual-kubelet/errdefs";
+import { resources } from "@virtual-kubelet/kube-client";
 import { describe, expect, test } from "vitest";
 import { PayloadRig } from "../test-support/payload-rig.ts";
 
@@ -45,5 +46,30 @@ describe("a pod that needs more than the provider can do", () => {
       message: "spec.hostNetwork: no host network here",
     });
     expect(rig.given).toHaveLength(1);
+  });
+});
+
+describe("a change of a pod that runs", () => {
+  test.each([
+    [
+      { restarts: true },
+      ["ProviderUpdateFailed: provider payload does not support spec.containers[0].resources: changes of a running pod's resources"],
+    ],
+    [{ restarts: true, resize: true }, ["ProviderUpdateSuccess: Update pod in provider successfully"]],
+  ])("of its resources is told to have failed, unless the provider can do it: %o", async (capabilities, told) => {
+    await using rig = await new PayloadRig({ capabilities }).start();
+    await rig.createPod("web");
+    const before = await rig.events();
+
+    rig.client.edit(
+      resources.pods,
+      "web",
+      (pod) => void pod.spec?.containers.forEach((container) => (container.resources = { limits: { cpu: "2" } })),
+      "shop",
+    );
+    await rig.settle(600_000);
+
+    expect((await rig.events()).filter((event) => !before.includes(event))).toEqual(told);
+    expect(rig.state("web")).toBe("running");
   });
 });

@@ -36,6 +36,11 @@ export function unsupportedFields(
   ];
 }
 
+/** Fields as people are told of them, after "does not support". */
+export function listFields(fields: readonly UnsupportedField[]): string {
+  return fields.map(({ fieldPath, message }) => `${fieldPath}: ${message}`).join("; ");
+}
+
 function unsupportedContainerLists(spec: DeepReadonly<PodSpec>, capabilities: Capabilities): UnsupportedField[] {
   const fields: UnsupportedField[] = [];
   for (const [index, container] of (spec.initContainers ?? []).entries()) {
