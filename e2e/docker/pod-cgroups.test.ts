@@ -9,7 +9,7 @@ import { sharedApi } from "./support/docker-engine.ts";
 import { DockerNode, podTimeout } from "./support/docker-node.ts";
 
 const api = sharedApi();
-const patience = { timeoutMs: 120_000, intervalMs: 250 };
+const patience = { timeoutMs: 300_000, intervalMs: 250 };
 const Mi = 2 ** 20;
 const isVersion2 = existsSync("/sys/fs/cgroup/cgroup.controllers");
 let node: DockerNode;

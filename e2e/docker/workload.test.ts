@@ -9,7 +9,7 @@ import { DockerNode, podTimeout } from "./support/docker-node.ts";
 
 const api = sharedApi();
 const page = "a page of the config map\n";
-const patience = { timeoutMs: 180_000, intervalMs: 500 };
+const patience = { timeoutMs: 300_000, intervalMs: 500 };
 let node: DockerNode;
 
 interface PodView {

@@ -11,7 +11,7 @@ import { controlGroupOf } from "./control-groups.ts";
 import { unmountAll } from "./mounts.ts";
 
 /** How long a pod may take to run, and to be gone, on a machine that is busy. */
-export const podTimeout = "180s";
+export const podTimeout = "300s";
 
 /** A real control plane, with the program as its one node, on the level's engine. Disposing ends both; pods go on. */
 export class DockerNode implements AsyncDisposable {

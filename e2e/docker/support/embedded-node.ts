@@ -23,7 +23,7 @@ import { unmountAll } from "./mounts.ts";
 const { signal } = new AbortController();
 
 /** Milliseconds in which what is waited for has to come, on a machine that is busy. */
-export const patienceMs = 100_000;
+export const patienceMs = 180_000;
 
 /** A node of the Docker provider in this process, on an embedded API server. Disposing removes its containers, too. */
 export class EmbeddedNode implements AsyncDisposable {

@@ -49,7 +49,7 @@ export async function startRegistry(): Promise<LocalRegistry> {
       const { status } = await fetch(`http://${host}/v2/`, { signal });
       if (status !== 401) throw new Error(`the registry answers with ${status}`);
     },
-    { timeoutMs: 30_000, describe: "the registry to answer" },
+    { timeoutMs: 120_000, describe: "the registry to answer" },
   );
   const disposable = cleanup.move();
   return { host, [Symbol.asyncDispose]: () => disposable.disposeAsync() };

@@ -16,8 +16,8 @@ export interface PrivateEngineOptions {
 }
 
 /** How long an engine may take to answer, and to end. */
-const startMs = 60_000;
-const endMs = 30_000;
+const startMs = 180_000;
+const endMs = 60_000;
 
 /** An engine of the tests' own. Disposing it removes all its containers, ends it, and removes what it kept. */
 export class PrivateEngine implements AsyncDisposable {
