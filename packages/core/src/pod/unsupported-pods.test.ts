@@ -64,7 +64,9 @@ describe("a change of a pod that runs", () => {
     rig.client.edit(
       resources.pods,
       "web",
-      (pod) => void pod.spec?.containers.forEach((container) => (container.resources = { limits: { cpu: "2" } })),
+      (pod) => {
+        for (const container of pod.spec?.containers ?? []) container.resources = { limits: { cpu: "2" } };
+      },
       "shop",
     );
     await rig.settle(600_000);
