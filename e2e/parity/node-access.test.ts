@@ -175,8 +175,7 @@ test("a node reads what its pods name, object by object", async ({ api, core, na
       reason: "Forbidden",
     }
   `);
-  // Its controller may still be about to make it.
-  await eventually(async () => expect((await node("GET", `${core}/configmaps/kube-root-ca.crt`)).status).toBe(200));
+  expect((await node("GET", `${core}/configmaps/kube-root-ca.crt`)).status).toBe(200);
 });
 
 test("a node sees the pods that are bound to it, and writes their status", async ({ api, core, namespace }) => {

@@ -40,8 +40,9 @@ export const test: TestAPI<ParityFixtures> = base.extend<ParityFixtures>({
   namespace: async ({ api }, use) => {
     const name = `parity-${randomBytes(4).toString("hex")}`;
     await api.create("/api/v1/namespaces", { metadata: { name } });
-    // A pod is refused until its service account is there.
-    await eventually(async () => expect((await api.get(`/api/v1/namespaces/${name}/serviceaccounts/default`)).status).toBe(200));
+    // A pod is refused until its service account is there; the authority comes from another controller, sooner or later.
+    for (const object of ["serviceaccounts/default", "configmaps/kube-root-ca.crt"])
+      await eventually(async () => expect((await api.get(`/api/v1/namespaces/${name}/${object}`)).status).toBe(200), { timeoutMs: 60_000 });
     await use(name);
     await api.delete(`/api/v1/namespaces/${name}`);
   },
