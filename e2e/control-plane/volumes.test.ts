@@ -87,7 +87,7 @@ async function createPod(
 async function untilRunning(name: string, on: { client: KubeClient; namespace: string } = { client, namespace }): Promise<void> {
   await eventually(
     async () => expect((await on.client.get(resources.pods, { namespace: on.namespace, name }, { signal })).status?.phase).toBe("Running"),
-    { timeoutMs: 60_000 },
+    { timeoutMs: 120_000 },
   );
 }
 
@@ -298,8 +298,12 @@ test("many watches of single objects share a few connections, and all of them he
   const opened = connections() - before;
   await Promise.all(names.map((name) => put(name, "2")));
 
-  await eventually(() =>
-    expect(names.map((name, index) => reflectors[index]?.store.getByName(namespace, name)?.data?.["value"])).toEqual(names.map(() => "2")),
+  await eventually(
+    () =>
+      expect(names.map((name, index) => reflectors[index]?.store.getByName(namespace, name)?.data?.["value"])).toEqual(
+        names.map(() => "2"),
+      ),
+    { timeoutMs: 120_000 },
   );
   expect(opened).toBeLessThanOrEqual(6);
   stop.abort();
