@@ -1,5 +1,14 @@
 import { startApiServer, type ApiServer } from "@virtual-kubelet/embedded-apiserver";
-import { createKubeClient, resources, systemClock, type KubeClient, type Node, type Pod } from "@virtual-kubelet/kube-client";
+import {
+  createHttpTransport,
+  createKubeClient,
+  loadCredentials,
+  resources,
+  systemClock,
+  type KubeClient,
+  type Node,
+  type Pod,
+} from "@virtual-kubelet/kube-client";
 import { createCertificateAuthority, eventually, freePort } from "@virtual-kubelet/testing";
 import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -217,12 +226,31 @@ test("the demo, once, ends with 0 when all of it happened, and says how long the
   await rm(folder, { recursive: true });
 });
 
-test("the demo stays until Ctrl-C, and its kubeconfig leads to its cluster", async () => {
+test("the demo stays until Ctrl-C, its kubeconfig leads to its cluster, and its node shows a kubelet's metrics", async () => {
   const folder = await mkdtemp(join(tmpdir(), "vk-e2e-"));
   await using program = new Program(["demo", "--kubeconfig", "config.json"], { cwd: folder });
   await eventually(() => expect(program.stdout).toContain("Now type"), soon);
 
-  const { clusters } = JSON.parse(await readFile(join(folder, "config.json"), "utf8")) as { clusters: { cluster: { server: string } }[] };
+  const kubeconfig = join(folder, "config.json");
+  const credentials = await loadCredentials({ kubeconfig, env: {}, clock: systemClock });
+  await using transport = createHttpTransport({ credentials });
+  const client = createKubeClient(transport);
+  await eventually(async () => {
+    const metrics = await client.raw("GET", "/api/v1/nodes/virtual-node/proxy/metrics", undefined, { signal });
+    for (const line of [
+      /^kubelet_node_name\{node="virtual-node"\} 1$/m,
+      /^kubelet_active_pods\{node="virtual-node",static=""\} 3$/m,
+      /^kubelet_working_pods\{config="desired",lifecycle="sync",node="virtual-node",static=""\} 3$/m,
+      /^kubelet_started_containers_total\{container_type="container"\} 3$/m,
+      /^workqueue_unfinished_work_seconds\{name="pods"\} /m,
+      /^workqueue_longest_running_processor_seconds\{name="pods"\} /m,
+      /^rest_client_requests_total\{code="200",method="PATCH"\} /m,
+    ])
+      expect(metrics).toMatch(line);
+    expect(metrics).not.toMatch(/^vk_metrics_dropped_total/m);
+  }, soon);
+
+  const { clusters } = JSON.parse(await readFile(kubeconfig, "utf8")) as { clusters: { cluster: { server: string } }[] };
   await using second = new Program("--kubeconfig config.json --provider mock --nodename another --health-addr off".split(" "), {
     cwd: folder,
   });

@@ -1,7 +1,8 @@
 import { VirtualNode } from "@virtual-kubelet/core";
 import { startApiServer, type ApiServer } from "@virtual-kubelet/embedded-apiserver";
 import { messageOf } from "@virtual-kubelet/errdefs";
-import { createKubeClient, resources, type KubeClient, type Logger } from "@virtual-kubelet/kube-client";
+import { createKubeClient, resources, type KubeClient, type Logger, type Metrics } from "@virtual-kubelet/kube-client";
+import { PrometheusMetrics } from "@virtual-kubelet/metrics";
 import { provider } from "@virtual-kubelet/provider-mock";
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { dirname, relative, resolve } from "node:path";
@@ -30,12 +31,13 @@ export async function execute(line: CommandLine, context: Context): Promise<numb
   await writeKubeconfig(kubeconfig, server);
   screen.done(`Kubernetes API server on ${server.url} (in memory)`);
 
-  const client = createKubeClient(server.transport());
+  using metrics = new PrometheusMetrics({ process: true });
+  const client = createKubeClient(server.transport(), { clock: context.clock, metrics });
   const logger = createProgramLogger({ level: "warn", format: "text" }, context);
   const end = new AbortController();
   const kubeletPort = await freePort();
-  const node = newNode(client, kubeletPort, context, logger);
-  await using _kubelet = await serveDemoNode({ node, name: demoNodeName, port: kubeletPort, client, context, logger });
+  const node = newNode({ client, kubeletPort, context, logger, metrics });
+  await using _kubelet = await serveDemoNode({ node, name: demoNodeName, port: kubeletPort, client, context, logger, metrics });
   const running = runNodes({
     nodes: [{ name: demoNodeName, node }],
     signal: AbortSignal.any([context.signal, end.signal]),
@@ -108,7 +110,15 @@ function sayNext({ screen, context, kubeconfig, once }: Stage): void {
   screen.say(`  ${screen.strong(`${kubectl} exec -it deployment/${name} -- sh`)}`);
 }
 
-function newNode(client: KubeClient, kubeletPort: number, { clock, random, hostName }: Context, logger: Logger): VirtualNode {
+interface NewNode {
+  readonly client: KubeClient;
+  readonly kubeletPort: number;
+  readonly context: Context;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+function newNode({ client, kubeletPort, context: { clock, random, hostName }, logger, metrics }: NewNode): VirtualNode {
   return new VirtualNode({
     client,
     provider,
@@ -125,6 +135,7 @@ function newNode(client: KubeClient, kubeletPort: number, { clock, random, hostN
     clock,
     random,
     logger,
+    metrics,
   });
 }
 

@@ -8,7 +8,8 @@ import {
   servingNamesOf,
   startKubeletServer,
 } from "@virtual-kubelet/kubelet-api";
-import { noMetrics, type KubeClient, type Logger } from "@virtual-kubelet/kube-client";
+import type { KubeClient, Logger } from "@virtual-kubelet/kube-client";
+import { nodeMetrics, renderMetrics, type PrometheusMetrics } from "@virtual-kubelet/metrics";
 import { once } from "node:events";
 import { createServer } from "node:net";
 import type { Context } from "../context.ts";
@@ -34,12 +35,14 @@ export interface DemoKubeletOptions {
   readonly client: KubeClient;
   readonly context: Context;
   readonly logger: Logger;
+  /** What the node counts. */
+  readonly metrics: PrometheusMetrics;
 }
 
-/** Serves the demo node's logs, exec and port-forward, to the demo's API server only; as closed as any node's. */
-export async function serveDemoNode({ node, name, port, client, context, logger }: DemoKubeletOptions): Promise<AsyncDisposable> {
+/** Serves the demo node's logs, exec, port-forward and metrics, to the demo's API server only; as closed as any node's. */
+export async function serveDemoNode({ node, name, port, client, context, logger, metrics }: DemoKubeletOptions): Promise<AsyncDisposable> {
   const { clock, random } = context;
-  const parts = { client, clock, random, logger, metrics: noMetrics };
+  const parts = { client, clock, random, logger, metrics };
   await using opened = new AsyncDisposableStack();
   const end = new AbortController();
   const clientCa = new ClientCaConfigMap(parts);
@@ -58,8 +61,10 @@ export async function serveDemoNode({ node, name, port, client, context, logger 
       port,
       accessControl: createAccessControl({ ...parts, clientCa, lifetime: end.signal }),
       certificate: createServingCertificate(certificate, clientCa),
+      renderMetrics: async () => renderMetrics(nodeMetrics([node.access])) + (await metrics.render()),
       clock,
       logger,
+      metrics,
     }),
   );
   const running = Promise.allSettled([clientCa.run(end.signal), certificate.run(end.signal)]);
