@@ -156,6 +156,7 @@ describe("failing", () => {
     expect(rig.status("app").state).toEqual({
       waiting: { reason: "ImagePullBackOff", message: 'Back-off pulling image "app:1": ErrImagePull: not found' },
     });
+    expect(rig.events.slice(-2)).toEqual(['BackOff: Back-off pulling image "app:1"', "Failed: Error: ImagePullBackOff"]);
     rig.pass(8_000);
 
     expect(rig.open).toEqual(["ensureImage app"]);

@@ -75,7 +75,9 @@ class Draft {
           life: { ...life, reason: "ImagePullBackOff", message: `${message}: ErrImagePull: ${life.message}` },
         });
         // What concerns a volume's image is told of the pod, as with a kubelet.
-        this.#effects.push(warning("BackOff", message, life.volumeImage === undefined ? planned : undefined));
+        const about = life.volumeImage === undefined ? planned : undefined;
+        this.#effects.push({ kind: "event", type: "Normal", reason: "BackOff", message, container: about?.name });
+        if (about) this.#effects.push(warning("Failed", "Error: ImagePullBackOff", about));
       }
     }
   }
