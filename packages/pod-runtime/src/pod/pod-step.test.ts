@@ -552,6 +552,20 @@ describe("ending", () => {
     expect(rig.events.filter((event) => event.startsWith("FailedPreStopHook"))).toEqual([]);
   });
 
+  test("tells of a preStop hook that fails, and stops the container with what is left of the grace", () => {
+    const lifecycle = { preStop: { exec: { command: ["false"] } } };
+    const rig = new PodRig(podWith({ containers: [{ ...init("app"), lifecycle }] }));
+    rig.answerAll();
+
+    rig.send({ kind: "deleted", graceMs: 10_000 });
+    rig.pass(3_000);
+    rig.send({ ...rig.take("runHook"), kind: "hookEnded", error: "it said: canary" });
+
+    expect(rig.take("stopContainer").graceMs).toBe(7_000);
+    expect(rig.events.at(-1)).toBe("FailedPreStopHook: PreStopHook failed");
+    expect(rig.events.join()).not.toContain("canary");
+  });
+
   test("runs no preStop hook without grace", () => {
     const lifecycle = { preStop: { exec: { command: ["sleep"] } } };
     const rig = new PodRig(podWith({ containers: [{ ...init("app"), lifecycle }] }));
