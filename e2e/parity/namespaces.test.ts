@@ -72,7 +72,7 @@ test("a namespace's contents go first, then the namespace", async ({ api, core, 
   });
   await api.delete(`/api/v1/namespaces/${namespace}`);
 
-  await eventually(async () => expect((await api.get(`/api/v1/namespaces/${namespace}`)).status).toBe(404), { timeoutMs: 90_000 });
+  await eventually(async () => expect((await api.get(`/api/v1/namespaces/${namespace}`)).status).toBe(404), { timeoutMs: 110_000 });
   for (const path of [`${core}/configmaps`, `${core}/pods`, `${core}/services`, `${apps}/deployments`, `${core}/serviceaccounts`])
     expect((await api.get(path)).body.items, path).toEqual([]);
 });
@@ -135,7 +135,7 @@ test("a namespace waits for finalizers of its contents, and says so in its condi
     ]
   `);
   await api.patch("merge", `${core}/configmaps/held`, { metadata: { finalizers: null } });
-  await eventually(async () => expect((await api.get(`/api/v1/namespaces/${namespace}`)).status).toBe(404), { timeoutMs: 90_000 });
+  await eventually(async () => expect((await api.get(`/api/v1/namespaces/${namespace}`)).status).toBe(404), { timeoutMs: 110_000 });
 });
 
 test("the service account and the authority's config map come back when they are deleted", async ({ api, core }) => {
