@@ -1,21 +1,21 @@
 /**
  * Measures the embedded API server beside kube-apiserver with etcd: pods per second, memory, start. The embedded server
- * runs as published: build it first.
+ * is the package's program, as published: build it first.
  *
- * By itself: api-server.ts [--pods 400] [--rounds 3] [--held 2000]
+ * By itself: api-server.ts [--pods 400] [--rounds 3] [--held 2000] [--no-guide]
  */
 import { execFileSync } from "node:child_process";
 import { parseArgs } from "node:util";
 import { startControlPlane } from "@virtual-kubelet/testing";
 import { Api, readAccess, type ApiAccess } from "./api.ts";
-import { embeddedServer, startEmbedded } from "./embedded-process.ts";
+import { circumstances } from "./circumstances.ts";
+import { embeddingHost, startEmbedded, startEmbeddedInHost } from "./embedded-process.ts";
+import { guide, writeApiServers } from "./guide.ts";
 import { median } from "./median.ts";
 import { peakResidentMiB } from "./process-stats.ts";
 
 /** Callers at once. */
 const concurrency = 32;
-/** Node.js 24 lets its young generation grow to 64 MiB. The package's README names this setting to those who want the memory. */
-const smallYoungGeneration = "--max-semi-space-size=8";
 
 /** How much is measured. */
 export interface ApiServerLoad {
@@ -36,16 +36,17 @@ export interface ApiServerFigures {
 
 /** Figures of both. */
 export interface ApiServerReport {
+  readonly circumstances: string;
   readonly held: number;
+  readonly rounds: number;
+  /** Of the program. */
   readonly embedded: ApiServerFigures;
-  /** Peak of an embedded server that runs with {@link smallYoungGeneration}. */
-  readonly smallEmbeddedMiB: number;
+  /** Peak of a process that has the embedded server beside its own work, with Node's own settings. */
+  readonly hostMiB: number;
   /** kube-apiserver with etcd. */
   readonly real: ApiServerFigures;
-  /** From the call of `startApiServer` to the first 200 over HTTPS; median. */
-  readonly startMs: number;
-  /** The same, for a process's first server, which loads and compiles. */
-  readonly firstStartMs: number;
+  /** From the call of `startApiServer` to the first 200 over HTTPS: of a process's first, which compiles, and the others' median. */
+  readonly startMs: { readonly first: number; readonly warm: number };
 }
 
 /** A server to measure. */
@@ -71,7 +72,7 @@ export async function measureApiServers({ pods, rounds, held }: ApiServerLoad): 
     await hold(contender.access, held);
     peakMiB.push(contender.pids.reduce((sum, pid) => sum + peakResidentMiB(pid), 0));
   }
-  const smallEmbeddedMiB = await peakOfSmallEmbedded(held);
+  const hostMiB = await peakOfHost(held);
   // The first round of each warms it up.
   for (const { access } of contenders) await podsPerSecond(access, pods);
   const rates: [number[], number[]] = [[], []];
@@ -81,14 +82,15 @@ export async function measureApiServers({ pods, rounds, held }: ApiServerLoad): 
   }
 
   const figures = (index: 0 | 1): ApiServerFigures => ({ podsPerSecond: median(rates[index]), peakMiB: peakMiB[index] ?? Number.NaN });
-  const [firstStartMs = Number.NaN, ...startMs] = JSON.parse(
-    execFileSync(process.execPath, [embeddedServer, "11"], { encoding: "utf8" }),
+  const [first = Number.NaN, ...others] = JSON.parse(
+    execFileSync(process.execPath, [embeddingHost, "11"], { encoding: "utf8" }),
   ) as number[];
-  return { held, embedded: figures(0), smallEmbeddedMiB, real: figures(1), startMs: median(startMs), firstStartMs };
+  const startMs = { first, warm: median(others) };
+  return { circumstances: circumstances(), held, rounds, embedded: figures(0), hostMiB, real: figures(1), startMs };
 }
 
-async function peakOfSmallEmbedded(held: number): Promise<number> {
-  await using embedded = await startEmbedded([smallYoungGeneration]);
+async function peakOfHost(held: number): Promise<number> {
+  await using embedded = await startEmbeddedInHost();
   await createNode(embedded.access);
   await hold(embedded.access, held);
   return peakResidentMiB(embedded.pid);
@@ -188,8 +190,10 @@ if (import.meta.main) {
       pods: { type: "string", default: "400" },
       rounds: { type: "string", default: "3" },
       held: { type: "string", default: "2000" },
+      "no-guide": { type: "boolean", default: false },
     },
   });
   const report = await measureApiServers({ pods: Number(values.pods), rounds: Number(values.rounds), held: Number(values.held) });
+  if (!values["no-guide"]) writeApiServers(guide, report);
   process.stdout.write(`${JSON.stringify(report, undefined, 2)}\n`);
 }

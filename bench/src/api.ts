@@ -5,16 +5,17 @@ import { Agent, type Dispatcher } from "undici";
 export interface ApiAccess {
   readonly server: string;
   readonly ca: string;
-  readonly cert: string;
-  readonly key: string;
+  readonly credentials: { readonly token: string } | { readonly cert: string; readonly key: string };
 }
 
 interface Kubeconfig {
   readonly clusters: readonly [{ readonly cluster: { readonly server: string; readonly "certificate-authority-data": string } }];
-  readonly users: readonly [{ readonly user: { readonly "client-certificate-data": string; readonly "client-key-data": string } }];
+  readonly users: readonly [
+    { readonly user: { readonly token: string } | { readonly "client-certificate-data": string; readonly "client-key-data": string } },
+  ];
 }
 
-/** Reads the launcher's kubeconfig, which is JSON: so the bare loop costs no YAML parser. */
+/** Reads the launcher's or the embedded server's kubeconfig, which is JSON: so the bare loop costs no YAML parser. */
 export function readAccess(kubeconfigFile: string): ApiAccess {
   const { clusters, users } = JSON.parse(readFileSync(kubeconfigFile, "utf8")) as Kubeconfig;
   const decode = (base64: string): string => Buffer.from(base64, "base64").toString();
@@ -23,8 +24,7 @@ export function readAccess(kubeconfigFile: string): ApiAccess {
   return {
     server: cluster.server,
     ca: decode(cluster["certificate-authority-data"]),
-    cert: decode(user["client-certificate-data"]),
-    key: decode(user["client-key-data"]),
+    credentials: "token" in user ? user : { cert: decode(user["client-certificate-data"]), key: decode(user["client-key-data"]) },
   };
 }
 
@@ -32,16 +32,19 @@ export function readAccess(kubeconfigFile: string): ApiAccess {
 export class Api {
   readonly #server: string;
   readonly #agent: Agent;
+  readonly #headers: Readonly<Record<string, string>>;
 
-  constructor(access: ApiAccess, options: { readonly connections: number; readonly http2?: boolean }) {
-    this.#server = access.server;
+  constructor({ server, ca, credentials }: ApiAccess, options: { readonly connections: number; readonly http2?: boolean }) {
+    this.#server = server;
+    const isToken = "token" in credentials;
+    this.#headers = { accept: "application/json", ...(isToken ? { authorization: `Bearer ${credentials.token}` } : {}) };
     this.#agent = new Agent({
       connections: options.connections,
       allowH2: options.http2 ?? false,
       headersTimeout: 0,
       bodyTimeout: 0,
       keepAliveTimeout: 60_000,
-      connect: { ca: access.ca, cert: access.cert, key: access.key },
+      connect: { ca, ...(isToken ? {} : credentials) },
     });
   }
 
@@ -79,7 +82,7 @@ export class Api {
       origin: this.#server,
       method,
       path,
-      headers: { accept: "application/json", "content-type": contentType },
+      headers: { ...this.#headers, "content-type": contentType },
       body: body === undefined ? null : JSON.stringify(body),
       reset: false,
     });

@@ -1,11 +1,12 @@
 import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { ApiAccess } from "./api.ts";
+import { readAccess, type ApiAccess } from "./api.ts";
 
+const program = join(import.meta.dirname, "../../packages/embedded-apiserver/dist/program/main.js");
 /** Plain JavaScript; see there. */
-export const embeddedServer: string = join(import.meta.dirname, "embedded-server.mjs");
+export const embeddingHost: string = join(import.meta.dirname, "embedding-host.mjs");
 
 /** An embedded API server in a process of its own; ends when disposed. */
 export interface EmbeddedProcess extends AsyncDisposable {
@@ -15,42 +16,34 @@ export interface EmbeddedProcess extends AsyncDisposable {
   readonly kubeconfig: string;
 }
 
-/** Starts the embedded server as published: build it first. */
-export async function startEmbedded(nodeOptions: readonly string[] = []): Promise<EmbeddedProcess> {
-  const child = spawn(process.execPath, [...nodeOptions, embeddedServer], { stdio: ["ignore", "pipe", "inherit"] });
-  const ended = new Promise((resolve) => child.once("exit", resolve));
-  const line = await new Promise<string>((resolve, reject) => {
-    let printed = "";
-    child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
-      printed += chunk;
-      if (printed.endsWith("\n")) resolve(printed);
-    });
-    child.once("exit", (code) => reject(new Error(`the embedded server ended with code ${String(code)} before it said where it is`)));
-  });
-  const access = JSON.parse(line) as ApiAccess;
+/** Starts the package's program, as published: build it first. */
+export async function startEmbedded(): Promise<EmbeddedProcess> {
+  return await start((kubeconfig) => [program, "--kubeconfig", kubeconfig]);
+}
+
+/** Starts a process of Node's own settings that calls `startApiServer`. */
+export async function startEmbeddedInHost(): Promise<EmbeddedProcess> {
+  return await start((kubeconfig) => [embeddingHost, kubeconfig]);
+}
+
+/** Each prints once it serves. */
+async function start(wordsFor: (kubeconfig: string) => readonly string[]): Promise<EmbeddedProcess> {
   const directory = mkdtempSync(join(tmpdir(), "bench-api-"));
   const kubeconfig = join(directory, "kubeconfig");
-  writeFileSync(kubeconfig, JSON.stringify(kubeconfigOf(access)), { mode: 0o600 });
+  const child = spawn(process.execPath, wordsFor(kubeconfig), { stdio: ["ignore", "pipe", "inherit"] });
+  const ended = new Promise((resolve) => child.once("exit", resolve));
+  await new Promise((resolve, reject) => {
+    child.stdout.once("data", resolve).resume();
+    child.once("exit", (code) => reject(new Error(`the embedded server ended with code ${String(code)} before it served`)));
+  });
   return {
     pid: child.pid ?? 0,
-    access,
+    access: readAccess(kubeconfig),
     kubeconfig,
     async [Symbol.asyncDispose]() {
       child.kill("SIGTERM");
       await ended;
       rmSync(directory, { recursive: true, force: true });
     },
-  };
-}
-
-function kubeconfigOf({ server, ca, cert, key }: ApiAccess): object {
-  const encode = (text: string): string => Buffer.from(text).toString("base64");
-  return {
-    apiVersion: "v1",
-    kind: "Config",
-    clusters: [{ name: "bench", cluster: { server, "certificate-authority-data": encode(ca) } }],
-    users: [{ name: "bench", user: { "client-certificate-data": encode(cert), "client-key-data": encode(key) } }],
-    contexts: [{ name: "bench", context: { cluster: "bench", user: "bench" } }],
-    "current-context": "bench",
   };
 }

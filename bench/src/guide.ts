@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { ApiServerReport } from "./api-server.ts";
 import type { DockerReport } from "./docker.ts";
 import type { NomadReport } from "./nomad.ts";
 import type { StreamReport } from "./streams.ts";
@@ -10,7 +11,7 @@ export const guide: string = join(import.meta.dirname, "../../docs/guides/perfor
 /** Writes text between the guide's marks of that name. */
 export function writeMeasured(
   file: string,
-  name: "measured" | "measured: streams" | "measured: docker" | "measured: nomad",
+  name: "measured" | "measured: embedded" | "measured: streams" | "measured: docker" | "measured: nomad",
   markdown: string,
 ): void {
   const [begin, end] = [`<!-- begin ${name} -->`, `<!-- end ${name} -->`];
@@ -23,6 +24,27 @@ export function writeMeasured(
 /** A ratio with two digits. */
 export function ratio(a: number, b: number): string {
   return (a / b).toFixed(2);
+}
+
+/** Writes the part about the embedded API server. */
+export function writeApiServers(file: string, { circumstances, held, rounds, embedded, real, hostMiB, startMs }: ApiServerReport): void {
+  const memory = (MiB: number): string => `${MiB.toFixed(0)} | ${real.peakMiB.toFixed(0)} | ${ratio(MiB, real.peakMiB)}`;
+  const lines = [
+    `${circumstances}; kube-apiserver v1.36.3, ${rounds} rounds, medians`,
+    "",
+    "| | embedded | kube-apiserver and etcd | ratio | aim |",
+    "|---|---|---|---|---|",
+    `| pods/s, of 32 callers, while somebody watches | ${embedded.podsPerSecond.toFixed(0)} | ${real.podsPerSecond.toFixed(0)} | ${ratio(embedded.podsPerSecond, real.podsPerSecond)} | ≥ 1 |`,
+    `| peak RSS holding ${held} pods, MiB | ${memory(embedded.peakMiB)} | ≤ 0.33 |`,
+    `| … of a process with Node's own settings that calls \`startApiServer()\` | ${memory(hostMiB)} | |`,
+    "",
+    "| `startApiServer()` to the first 200 | measured | aim |",
+    "|---|---|---|",
+    `| in a warm process | ${startMs.warm.toFixed(0)} ms | ≤ 100 ms |`,
+    `| a process's first | ${startMs.first.toFixed(0)} ms | |`,
+    "",
+  ];
+  writeMeasured(file, "measured: embedded", lines.join("\n"));
 }
 
 /** Writes the part about commands and logs. */

@@ -1,6 +1,6 @@
 import type { ApiServerReport } from "./api-server.ts";
 import type { DockerReport } from "./docker.ts";
-import { ratio, writeDocker, writeMeasured, writeStreams } from "./guide.ts";
+import { ratio, writeApiServers, writeDocker, writeMeasured, writeStreams } from "./guide.ts";
 import type { StreamReport } from "./streams.ts";
 
 /** Medians of one contender in one phase. */
@@ -50,6 +50,7 @@ export interface Report {
 /** Writes the figures between the guide's marks. */
 export function writeGuide(file: string, report: Report): void {
   writeMeasured(file, "measured", markdown(report));
+  writeApiServers(file, report.apiServers);
   writeStreams(file, report.streams);
   if (report.docker) writeDocker(file, report.docker);
 }
@@ -89,27 +90,8 @@ function markdown(report: Report): string {
     "",
     `A lease's renewal while 300 watches are open and 1,000 patches are queued took at most ${Math.max(...underLoadMs)} ms ` +
       `(${Math.max(...aloneMs)} ms with nothing else going on); it is due every 10,000 ms.`,
-    "",
-    ...apiServerSection(report.apiServers),
   );
   return lines.join("\n");
-}
-
-function apiServerSection({ held, embedded, smallEmbeddedMiB, real, startMs, firstStartMs }: ApiServerReport): string[] {
-  return [
-    "### The embedded API server",
-    "",
-    "Pods created, given two statuses and deleted by 32 callers over HTTPS while somebody watches; then memory with pods kept:",
-    "",
-    "| | embedded | kube-apiserver and etcd | ratio | aim |",
-    "|---|---|---|---|---|",
-    `| pods/s | ${Math.round(embedded.podsPerSecond)} | ${Math.round(real.podsPerSecond)} | ${ratio(embedded.podsPerSecond, real.podsPerSecond)} | ≥ 1 |`,
-    `| peak RSS holding ${held} pods, MiB | ${Math.round(embedded.peakMiB)} | ${Math.round(real.peakMiB)} | ${ratio(embedded.peakMiB, real.peakMiB)} | |`,
-    `| … with \`node --max-semi-space-size=8\` | ${Math.round(smallEmbeddedMiB)} | ${Math.round(real.peakMiB)} | ${ratio(smallEmbeddedMiB, real.peakMiB)} | ≤ 0.33 |`,
-    "",
-    `From \`startApiServer()\` to the first 200: ${startMs.toFixed(0)} ms (aim: 100 ms), ${firstStartMs.toFixed(0)} ms for a process's first.`,
-    "",
-  ];
 }
 
 function table(rows: readonly Row[]): string[] {

@@ -5,11 +5,13 @@ import { stripVTControlCharacters } from "node:util";
 import { startReaper, type Reaper } from "@virtual-kubelet/testing";
 import { expect, onTestFailed } from "vitest";
 
-const main = fileURLToPath(new URL("../../packages/cli/src/main.ts", import.meta.url));
+const virtualKubelet = fileURLToPath(new URL("../../packages/cli/src/main.ts", import.meta.url));
 
 /** How the program is started. */
 export interface ProgramOptions {
   readonly cwd: string;
+  /** Path of the program's first module; default: that of virtual-kubelet. */
+  readonly main?: string;
   /**
    * Besides what Node.js itself needs; nothing of this process's environment is handed on. Without a word on it there is
    * no server for the kubelet's API: the programs of several tests would all want its port.
@@ -28,7 +30,7 @@ export class Program implements AsyncDisposable {
   stdout = "";
   stderr = "";
 
-  constructor(words: readonly string[], { cwd, env = {} }: ProgramOptions) {
+  constructor(words: readonly string[], { cwd, main = virtualKubelet, env = {} }: ProgramOptions) {
     const flags = ["--conditions=@virtual-kubelet/source", "--disable-warning=ExperimentalWarning"];
     this.#child = spawn(process.execPath, [...flags, main, ...words], {
       cwd,

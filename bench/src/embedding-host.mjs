@@ -1,23 +1,22 @@
 /**
- * The embedded API server in a process of its own, as published. Plain JavaScript: reading TypeScript costs memory.
+ * A program that imports the embedded API server, as published. Plain JavaScript: reading TypeScript costs memory.
  *
- * Usage: embedded-server.mjs [starts]
+ * Usage: embedding-host.mjs KUBECONFIG | STARTS
  *
  * With a number it starts that many servers, one after another, and prints how long each took, in milliseconds as JSON.
- * Without, it starts one, prints how to reach it as JSON, and ends on SIGTERM.
+ * Else it starts one, writes its kubeconfig, says so, and ends on SIGTERM.
  */
 import { get } from "node:https";
 import { startApiServer } from "@virtual-kubelet/embedded-apiserver";
 
-const [starts] = process.argv.slice(2);
-if (starts === undefined) await serve();
-else process.stdout.write(`${JSON.stringify(await timeStarts(Number(starts)))}\n`);
+const [word] = process.argv.slice(2);
+if (/^\d+$/.test(word)) process.stdout.write(`${JSON.stringify(await timeStarts(Number(word)))}\n`);
+else await serve(word);
 
-async function serve() {
+async function serve(kubeconfig) {
   const server = await startApiServer();
-  const { certificatePem, privateKeyPem } = server.issueClientCertificate("bench", ["system:masters"]);
-  const access = { server: server.url, ca: server.caPem, cert: certificatePem, key: privateKeyPem };
-  process.stdout.write(`${JSON.stringify(access)}\n`);
+  await server.writeKubeconfig(kubeconfig);
+  process.stdout.write(`${server.url}\n`);
   await new Promise((resolve) => process.once("SIGTERM", resolve));
   await server.close();
 }

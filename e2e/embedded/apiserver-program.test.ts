@@ -1,0 +1,77 @@
+import { eventually } from "@virtual-kubelet/testing";
+import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { createServer, type AddressInfo } from "node:net";
+import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
+import { get } from "node:https";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { Program } from "../support/program.ts";
+
+const main = fileURLToPath(new URL("../../packages/embedded-apiserver/src/program/main.ts", import.meta.url));
+/** Programs start slowly on a busy machine. */
+const soon = { timeoutMs: 50_000 };
+
+let folder: string;
+beforeEach(() => (folder = mkdtempSync(join(tmpdir(), "vk-apiserver-"))));
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const start = (...words: string[]): Program => new Program(words, { cwd: folder, main });
+
+interface Kubeconfig {
+  readonly clusters: readonly [{ readonly cluster: { readonly server: string; readonly "certificate-authority-data": string } }];
+  readonly users: readonly [{ readonly user: { readonly token: string } }];
+  readonly "current-context": string;
+}
+
+/** One request, as the kubeconfig's user. @returns status and body */
+async function ask(kubeconfig: Kubeconfig, path: string): Promise<[number | undefined, unknown]> {
+  const { server, "certificate-authority-data": ca } = kubeconfig.clusters[0].cluster;
+  const headers = { authorization: `Bearer ${kubeconfig.users[0].user.token}` };
+  const request = get(server + path, { ca: Buffer.from(ca, "base64"), headers, agent: false });
+  const [response] = (await once(request, "response")) as [IncomingMessage];
+  const chunks = (await response.toArray()) as Buffer[];
+  return [response.statusCode, JSON.parse(Buffer.concat(chunks).toString())];
+}
+
+test("serves whoever has the kubeconfig, with controllers, until it is told to end", async () => {
+  await using program = start("--kubeconfig", "kubeconfig", "--context", "mine");
+  await eventually(() => expect(program.stdout).toMatch(/^Kubernetes v\d\S+ at https:\S+\nexport KUBECONFIG="\/.*kubeconfig"\n$/), soon);
+  const file = join(folder, "kubeconfig");
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  const kubeconfig = JSON.parse(readFileSync(file, "utf8")) as Kubeconfig;
+
+  expect(kubeconfig["current-context"]).toBe("mine");
+  expect(program.stdout).toContain(kubeconfig.clusters[0].cluster.server);
+  expect(await ask(kubeconfig, "/api/v1/namespaces/default")).toEqual([200, expect.objectContaining({ kind: "Namespace" })]);
+  // Who makes it is a controller.
+  await eventually(
+    async () => expect((await ask(kubeconfig, "/api/v1/namespaces/default/configmaps/kube-root-ca.crt"))[0]).toBe(200),
+    soon,
+  );
+  expect(await program.end("SIGTERM")).toBe(0);
+  expect(program.stderr).toBe("");
+});
+
+test("a port that is taken, and a kubeconfig that cannot be written, end it with the reason", async () => {
+  const taken = createServer().listen(0, "127.0.0.1");
+  await once(taken, "listening");
+  const { port } = taken.address() as AddressInfo;
+  await using busy = start("--kubeconfig", "kubeconfig", "--port", String(port));
+  await using nowhere = start("--kubeconfig", "missing/kubeconfig");
+
+  expect(await busy.exit).toBe(1);
+  expect(busy.stderr).toMatch(new RegExp(`^embedded-apiserver: .*EADDRINUSE.*:${String(port)}\n$`));
+  expect(await nowhere.exit).toBe(1);
+  expect(nowhere.stderr).toMatch(/^embedded-apiserver: ENOENT.*missing\/kubeconfig.*\n$/);
+  taken.close();
+});
+
+test("a flag that is wrong is named, and nothing is started", async () => {
+  await using program = start("--kubeconfig", "kubeconfig", "--authorization", "ABAC");
+
+  expect(await program.exit).toBe(2);
+  expect(program.stderr).toBe('embedded-apiserver: --authorization "ABAC": expected RBAC or AlwaysAllow\n');
+});

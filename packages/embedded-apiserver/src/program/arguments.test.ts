@@ -1,0 +1,54 @@
+import { expect, test } from "vitest";
+import { parseArguments, usage } from "./arguments.ts";
+
+test("a kubeconfig's path is all that must be said", () => {
+  expect(parseArguments(["--kubeconfig", "k"])).toEqual({
+    settings: {
+      kubeconfig: "k",
+      server: {
+        host: "127.0.0.1",
+        port: 0,
+        certificateHosts: [],
+        contextName: "embedded",
+        authorization: "RBAC",
+        controllers: true,
+      },
+    },
+  });
+});
+
+test("every flag reaches the server", () => {
+  const words = "--kubeconfig=k --host 0.0.0.0 --port=6443 --certificate-host api --certificate-host 10.0.0.1";
+  const more = "--context test --authorization AlwaysAllow --no-controllers";
+  expect(parseArguments(`${words} ${more}`.split(" "))).toMatchObject({
+    settings: {
+      server: {
+        host: "0.0.0.0",
+        port: 6443,
+        certificateHosts: ["api", "10.0.0.1"],
+        contextName: "test",
+        authorization: "AlwaysAllow",
+        controllers: false,
+      },
+    },
+  });
+});
+
+test("help and version are shown whatever else is said", () => {
+  expect(parseArguments(["-h"])).toEqual({ show: "help" });
+  expect(parseArguments(["--version", "--port", "x"])).toEqual({ show: "version" });
+  expect(usage).toContain("--no-controllers");
+});
+
+test.each([
+  ["", /^--kubeconfig: no path, expected a file to write/],
+  ["--kubeconfig=", /^--kubeconfig: no path/],
+  ["--kubeconfig k --port 70000", /^--port "70000": expected a port from 1 to 65535/],
+  ["--kubeconfig k --port http", /^--port "http"/],
+  ["--kubeconfig k --authorization ABAC", /^--authorization "ABAC": expected RBAC or AlwaysAllow$/],
+  ["--kubeconfig k --prot 1", /^Unknown option '--prot'; see --help$/],
+  ["kubeconfig", /^Unexpected argument 'kubeconfig'.*; see --help$/],
+  ["--kubeconfig", /'--kubeconfig <value>' argument missing; see --help$/],
+])("%s is refused by name", (line, message) => {
+  expect(() => parseArguments(line.split(" ").filter((word) => word !== ""))).toThrow(message);
+});

@@ -1,0 +1,82 @@
+import { parseArgs } from "node:util";
+import type { ServerSettings } from "./server-thread.ts";
+
+/** What the command line asks for. */
+export type Arguments = { readonly show: "help" | "version" } | { readonly show?: undefined; readonly settings: ServerSettings };
+
+/** The command line cannot be read; the message names the flag, its value and what was expected. */
+export class UsageError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = new.target.name;
+  }
+}
+
+/** What `--help` shows. */
+export const usage = `Serves the Kubernetes API from memory until it is interrupted.
+
+Usage: embedded-apiserver --kubeconfig PATH [FLAGS]
+
+  --kubeconfig PATH         file to write the administrator's kubeconfig to; it can be read by its owner only
+  --host ADDRESS            address to listen on; default 127.0.0.1
+  --port PORT               default 0, any free one
+  --certificate-host NAME   further name or address the serving certificate is valid for; may be repeated
+  --context NAME            name of cluster, user and context in the kubeconfig; default embedded
+  --authorization MODE      RBAC or AlwaysAllow; default RBAC
+  --no-controllers          a bare API server: nothing makes a Deployment's pods, schedules or collects garbage
+  -h, --help                show this help
+      --version             print the version
+`;
+
+/**
+ * Reads the command line.
+ *
+ * @throws UsageError naming the flag
+ */
+export function parseArguments(words: readonly string[]): Arguments {
+  const values = parse(words);
+  if (values.help) return { show: "help" };
+  if (values.version) return { show: "version" };
+  const { kubeconfig, host, port, context, authorization } = values;
+  if (kubeconfig === undefined || kubeconfig === "")
+    throw new UsageError("--kubeconfig: no path, expected a file to write the kubeconfig to, such as --kubeconfig ./kubeconfig");
+  if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535)
+    throw new UsageError(`--port ${JSON.stringify(port)}: expected a port from 1 to 65535, or 0 for any free one`);
+  if (authorization !== "RBAC" && authorization !== "AlwaysAllow")
+    throw new UsageError(`--authorization ${JSON.stringify(authorization)}: expected RBAC or AlwaysAllow`);
+  return {
+    settings: {
+      kubeconfig,
+      server: {
+        host,
+        port: Number(port),
+        certificateHosts: values["certificate-host"],
+        contextName: context,
+        authorization,
+        controllers: !values["no-controllers"],
+      },
+    },
+  };
+}
+
+function parse(words: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...words],
+      options: {
+        kubeconfig: { type: "string" },
+        host: { type: "string", default: "127.0.0.1" },
+        port: { type: "string", default: "0" },
+        "certificate-host": { type: "string", multiple: true, default: [] },
+        context: { type: "string", default: "embedded" },
+        authorization: { type: "string", default: "RBAC" },
+        "no-controllers": { type: "boolean", default: false },
+        help: { type: "boolean", short: "h", default: false },
+        version: { type: "boolean", default: false },
+      },
+    }).values;
+  } catch (error) {
+    const [message = ""] = (error instanceof Error ? error.message : String(error)).split("\n");
+    throw new UsageError(`${message.replace(/\.? To specify a positional.*$/, "")}; see --help`, { cause: error });
+  }
+}

@@ -1,0 +1,60 @@
+#!/usr/bin/env node
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
+import { parseArguments, usage, UsageError } from "./arguments.ts";
+import type { Serving, ServerSettings } from "./server-thread.ts";
+
+/** Node.js 24 lets the young generation grow to 64 MiB; only a thread of its own can be held to less, without a flag of Node's. */
+const youngGenerationMiB = 24;
+
+const exitCodes = { ok: 0, failure: 1, usage: 2, killed: 130 };
+
+if (isMainThread) process.exitCode = await run(process.argv.slice(2));
+else if (parentPort !== null) {
+  const { serve } = await import("./server-thread.ts");
+  await serve(parentPort, workerData as ServerSettings);
+  parentPort.close();
+}
+
+/** @returns the exit code */
+async function run(words: readonly string[]): Promise<number> {
+  try {
+    const asked = parseArguments(words);
+    if (asked.show === undefined) await serveInThread(asked.settings);
+    else process.stdout.write(asked.show === "help" ? usage : `${await packageVersion()}\n`);
+    return exitCodes.ok;
+  } catch (error) {
+    process.stderr.write(`embedded-apiserver: ${error instanceof Error ? error.message : String(error)}\n`);
+    return error instanceof UsageError ? exitCodes.usage : exitCodes.failure;
+  }
+}
+
+/** Ends when the thread has ended, after a signal or a fault. */
+async function serveInThread(settings: ServerSettings): Promise<void> {
+  const thread = new Worker(new URL(import.meta.url), {
+    workerData: settings,
+    resourceLimits: { maxYoungGenerationSizeMb: youngGenerationMiB },
+  });
+  const ended = new Promise<void>((resolveEnd, reject) => {
+    thread.once("error", reject).once("exit", () => resolveEnd());
+  });
+  let stopping = false;
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    process.on(signal, () => {
+      if (stopping) process.exit(exitCodes.killed);
+      stopping = true;
+      thread.postMessage("stop");
+    });
+  }
+  thread.once("message", ({ url, version }: Serving) => {
+    const path = resolve(settings.kubeconfig);
+    process.stdout.write(`Kubernetes ${version} at ${url}\nexport KUBECONFIG=${JSON.stringify(path)}\n`);
+  });
+  await ended;
+}
+
+async function packageVersion(): Promise<string> {
+  const manifest = JSON.parse(await readFile(new URL("../../package.json", import.meta.url), "utf8")) as { version: string };
+  return manifest.version;
+}
