@@ -32,7 +32,7 @@ async function settle(place: Place, phase: "Succeeded" | "Failed" | undefined, c
       }
       await check();
     },
-    { timeoutMs: 40_000, intervalMs: 200 },
+    { timeoutMs: 60_000, intervalMs: 200 },
   );
 }
 
@@ -368,7 +368,7 @@ test("a Job is deleted with its pods, or without", async ({ api, core }) => {
       expect((await api.get(`${jobs}/b`)).status).toBe(404);
       expect(await podsOf("b")).toEqual([]);
     },
-    { timeoutMs: 30_000 },
+    { timeoutMs: 60_000 },
   );
 });
 
@@ -390,7 +390,7 @@ test("a CronJob's Job is made from its template", async ({ api, core }) => {
       expect(items.length).toBeGreaterThan(0);
       return items[0];
     },
-    { timeoutMs: 30_000 },
+    { timeoutMs: 60_000 },
   );
   await api.patch("merge", `${cronJobs}/a`, { spec: { suspend: true } });
 

@@ -33,7 +33,7 @@ async function settle({ api, core }: Place, check: () => Promise<void>): Promise
       }
       await check();
     },
-    { timeoutMs: 40_000, intervalMs: 200 },
+    { timeoutMs: 60_000, intervalMs: 200 },
   );
 }
 

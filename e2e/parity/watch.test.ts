@@ -329,6 +329,6 @@ async function defineKind(api: Api, _core: string, namespace: string): Promise<s
   await api.create(definitions, { metadata: { name: `wishes.${group}` }, spec });
   onTestFinished(async () => void (await api.delete(`${definitions}/wishes.${group}`)));
   const collection = `/apis/${group}/v1/wishes`;
-  await eventually(async () => expect((await api.get(collection)).status).toBe(200), { timeoutMs: 30_000 });
+  await eventually(async () => expect((await api.get(collection)).status).toBe(200), { timeoutMs: 60_000 });
   return collection;
 }

@@ -46,7 +46,7 @@ async function settle({ api, core }: Workload, check: () => Promise<void>): Prom
       }
       await check();
     },
-    { timeoutMs: 30_000, intervalMs: 100 },
+    { timeoutMs: 60_000, intervalMs: 100 },
   );
 }
 
@@ -395,7 +395,7 @@ test("a deleted Deployment takes ReplicaSets and pods with it; orphaned they sta
       const [replicaSet] = await items(api, `${apps}/replicasets`);
       expect(replicaSet.metadata.ownerReferences).toBeUndefined();
     },
-    { timeoutMs: 30_000 },
+    { timeoutMs: 60_000 },
   );
   expect(await items(api, `${core}/pods`)).toHaveLength(1);
 
@@ -412,7 +412,7 @@ test("a deleted Deployment takes ReplicaSets and pods with it; orphaned they sta
       expect(await items(api, `${apps}/replicasets`)).toEqual([]);
       expect(await items(api, `${core}/pods`)).toEqual([]);
     },
-    { timeoutMs: 30_000 },
+    { timeoutMs: 60_000 },
   );
 });
 
@@ -432,12 +432,12 @@ test("deleted in the foreground, an owner goes after what it owns", async ({ api
   );
   await api.delete(`${core}/configmaps/owner`, { propagationPolicy: "Foreground" });
   await eventually(async () => expect((await api.get(`${core}/configmaps/owned`)).body.metadata.deletionTimestamp).toBeDefined(), {
-    timeoutMs: 30_000,
+    timeoutMs: 60_000,
   });
 
   expect((await api.get(`${core}/configmaps/owner`)).status).toBe(200);
   await api.patch("merge", `${core}/configmaps/owned`, { metadata: { finalizers: null } });
-  await eventually(async () => expect((await api.get(`${core}/configmaps/owner`)).status).toBe(404), { timeoutMs: 30_000 });
+  await eventually(async () => expect((await api.get(`${core}/configmaps/owner`)).status).toBe(404), { timeoutMs: 60_000 });
 });
 
 test("what names an owner that is not there is collected", async ({ api, core }) => {
@@ -450,7 +450,7 @@ test("what names an owner that is not there is collected", async ({ api, core })
     ),
   );
 
-  await eventually(async () => expect((await api.get(`${core}/configmaps/orphan`)).status).toBe(404), { timeoutMs: 30_000 });
+  await eventually(async () => expect((await api.get(`${core}/configmaps/orphan`)).status).toBe(404), { timeoutMs: 60_000 });
 });
 
 test("a pod that fits on no node is told so in its condition PodScheduled and an event", async ({ api, core }) => {
