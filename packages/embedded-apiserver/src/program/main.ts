@@ -8,7 +8,7 @@ import type { Serving, ServerSettings } from "./server-thread.ts";
 /** Node.js 24 lets the young generation grow to 64 MiB; only a thread of its own can be held to less, without a flag of Node's. */
 const youngGenerationMiB = 24;
 
-const exitCodes = { ok: 0, failure: 1, usage: 2, killed: 130 };
+const exitCodes = { ok: 0, failure: 1, usage: 2 };
 
 if (isMainThread) process.exitCode = await run(process.argv.slice(2));
 else if (parentPort !== null) {
@@ -42,9 +42,9 @@ async function serveInThread(settings: ServerSettings): Promise<void> {
   let stopping = false;
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
     process.on(signal, () => {
-      if (stopping) process.exit(exitCodes.killed);
+      if (stopping) void thread.terminate();
+      else thread.postMessage("stop");
       stopping = true;
-      thread.postMessage("stop");
     });
   }
   thread.once("message", ({ url, version }: Serving) => {
