@@ -276,3 +276,29 @@ test("a container whose image asks for a signal that is none is stopped all the 
 
   expect(fake.requests.flatMap(({ query }) => query.get("signal") ?? [])).toEqual(["SIGFOO", "SIGTERM"]);
 });
+
+test("a stop that is given up while its signal is on the way has sent it: the next one does not", async () => {
+  const [asked, answered] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()];
+  await using fake = await startFakeEngine({
+    answers: {
+      "GET /containers/c1/json": () => ({ status: 200, json: inspected({ id: "c1", labels: spec.labels }) }),
+      "POST /containers/c1/kill": () => (response) => {
+        asked.resolve(undefined);
+        void answered.promise.then(() => response.writeHead(204).end());
+      },
+      "POST /containers/c1/wait": () => ({ status: 200, json: { StatusCode: 143 } }),
+    },
+  });
+  const runtime = runtimeOf(fake);
+  const first = new AbortController();
+  const stopping = runtime.stopContainer("c1", { graceMs: 60_000 }, first.signal);
+  await asked.promise;
+  first.abort(new Error("less grace"));
+  await expect(stopping).rejects.toThrow("less grace");
+
+  const again = runtime.stopContainer("c1", { graceMs: 30_000 }, never);
+  answered.resolve(undefined);
+  await again;
+
+  expect(fake.requests.flatMap(({ query }) => query.get("signal") ?? [])).toEqual(["SIGTERM"]);
+});

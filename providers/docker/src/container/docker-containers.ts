@@ -1,3 +1,4 @@
+import { untilAborted } from "@virtual-kubelet/core";
 import { ConflictError, isConflict, isInvalidInput, isNotFound, UnsupportedError } from "@virtual-kubelet/errdefs";
 import { labelNames, type ContainerSpec, type ResourceLimits, type StopContainerOptions } from "@virtual-kubelet/pod-runtime";
 import type { ContainerInspectInfo } from "dockerode";
@@ -37,8 +38,8 @@ export class DockerContainers {
   readonly #options: DockerContainersOptions;
   /** Made by us and not started yet: nothing has to be asked before they are. */
   readonly #fresh = new Set<string>();
-  /** Those that have had their stop signal. */
-  readonly #signalled = new Set<string>();
+  /** Stop signals that have been sent, or are on their way: who waits no longer for one does not take it back. */
+  readonly #stopSignals = new Map<string, Promise<boolean>>();
 
   constructor(options: DockerContainersOptions) {
     this.#options = options;
@@ -80,10 +81,7 @@ export class DockerContainers {
     const inspected = await this.#tryInspect(id, signal);
     if (!inspected || readState(inspected).kind !== "running") return;
     if (graceMs <= 0) return this.kill(id, signal);
-    if (!this.#signalled.has(id)) {
-      if (!(await this.#beginStop(id, stopSignal ?? signalOf(inspected), signal))) return;
-      this.#signalled.add(id);
-    }
+    if (!(await untilAborted(this.#signalOnce(id, stopSignal ?? signalOf(inspected)), signal))) return;
     const grace = new AbortController();
     using _timer = engine.clock.setTimer(graceMs, () => grace.abort(new Error("the grace is over")));
     try {
@@ -93,20 +91,20 @@ export class DockerContainers {
       if (!grace.signal.aborted) throw error;
       await objects.kill(id, signal);
     }
-    this.#signalled.delete(id);
+    this.#stopSignals.delete(id);
   }
 
   /** As `ContainerRuntime.killContainer`. */
   async kill(id: string, signal: AbortSignal): Promise<void> {
     await this.#options.objects.kill(id, signal);
-    this.#signalled.delete(id);
+    this.#stopSignals.delete(id);
   }
 
   /** As `ContainerRuntime.removeContainer`. */
   async remove(id: string, signal: AbortSignal): Promise<void> {
     await this.#options.objects.remove(id, signal);
     this.#fresh.delete(id);
-    this.#signalled.delete(id);
+    this.#stopSignals.delete(id);
     this.#options.inventory.forget(id);
   }
 
@@ -128,6 +126,18 @@ export class DockerContainers {
       }
       throw error;
     }
+  }
+
+  /** Sends the stop signal, if that was not done. @returns whether it ran */
+  #signalOnce(id: string, stopSignal: string): Promise<boolean> {
+    const sent = this.#stopSignals.get(id);
+    if (sent) return sent;
+    const sending = this.#beginStop(id, stopSignal, new AbortController().signal);
+    this.#stopSignals.set(id, sending);
+    const forget = (): void => void this.#stopSignals.delete(id);
+    // What has failed may be tried again.
+    sending.then((ran) => ran || forget(), forget);
+    return sending;
   }
 
   /** @returns whether it ran. An image may name a signal that is none: the engine's own stop takes SIGTERM then, too. */
