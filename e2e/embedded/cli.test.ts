@@ -20,7 +20,7 @@ import { Program, type ProgramOptions } from "../support/program.ts";
 
 const signal = new AbortController().signal;
 /** Programs start slowly on a busy machine. */
-const soon = { timeoutMs: 90_000 };
+const soon = { timeoutMs: 150_000 };
 
 /** An API server over HTTPS, and a folder with a kubeconfig for it. */
 class Rig implements AsyncDisposable {

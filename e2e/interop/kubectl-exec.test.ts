@@ -54,7 +54,7 @@ describe.skipIf(kubectl === undefined)(`kubectl ${kubectl?.version} exec, attach
       expect(ended).toMatchObject({ code: 3, stdout: "typed\nbehind it\n" });
     });
 
-    test(`${count.input} MB of input and ${count.output} MB of output arrive as they were`, { timeout: 400_000 }, async () => {
+    test(`${count.input} MB of input and ${count.output} MB of output arrive as they were`, { timeout: 900_000 }, async () => {
       const { client, pod } = here();
       const { stdout: printed } = await promisify(execFile)("sh", ["-c", `${flood(count.output)} | sha256sum`]);
       const { child, output, ended } = client.startQuietly("exec", "-i", pod, "--", "sh", "-c", `sha256sum >&2; ${flood(count.output)}`);
@@ -65,7 +65,7 @@ describe.skipIf(kubectl === undefined)(`kubectl ${kubectl?.version} exec, attach
         pipeline(Readable.from(megabytes(count.input)), child.stdin as NodeJS.WritableStream),
       ]);
 
-      expect(await ended).toMatchObject({ code: 0 });
+      expect(await ended, output.stderr).toMatchObject({ code: 0 });
       expect(output.stderr).toBe(`${sent}  -\n`);
       expect(`${digest}  -\n`).toBe(printed);
     });
