@@ -83,7 +83,8 @@ export class EngineProxy implements AsyncDisposable {
   }
 
   #newServer(): Server {
-    const server = createServer((message, response) => void this.#forward(message, response));
+    // As an engine does, it leaves idle connections open: one that it closed might just be used again.
+    const server = createServer({ keepAliveTimeout: 0 }, (message, response) => void this.#forward(message, response));
     server.on("upgrade", (message, socket, head) => this.#join(message, socket, head));
     server.on("connection", (socket) => {
       this.#sockets.add(socket);
