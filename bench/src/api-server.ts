@@ -10,6 +10,7 @@ import { startControlPlane } from "@virtual-kubelet/testing";
 import { Api, readAccess, type ApiAccess } from "./api.ts";
 import { circumstances } from "./circumstances.ts";
 import { embeddingHost, startEmbedded, startEmbeddedInHost } from "./embedded-process.ts";
+import type { ApiServerFigures, ApiServerReport } from "./figures.ts";
 import { guide, writeApiServers } from "./guide.ts";
 import { median } from "./median.ts";
 import { peakResidentMiB } from "./process-stats.ts";
@@ -24,29 +25,6 @@ export interface ApiServerLoad {
   readonly rounds: number;
   /** Pods that are kept while the memory is measured. */
   readonly held: number;
-}
-
-/** Figures of one server. */
-export interface ApiServerFigures {
-  /** Created, given two statuses, and deleted; the median round. */
-  readonly podsPerSecond: number;
-  /** Of all its processes together. */
-  readonly peakMiB: number;
-}
-
-/** Figures of both. */
-export interface ApiServerReport {
-  readonly circumstances: string;
-  readonly held: number;
-  readonly rounds: number;
-  /** Of the program. */
-  readonly embedded: ApiServerFigures;
-  /** Peak of a process that has the embedded server beside its own work, with Node's own settings. */
-  readonly hostMiB: number;
-  /** kube-apiserver with etcd. */
-  readonly real: ApiServerFigures;
-  /** From the call of `startApiServer` to the first 200 over HTTPS: of a process's first, which compiles, and the others' median. */
-  readonly startMs: { readonly first: number; readonly warm: number };
 }
 
 /** A server to measure. */

@@ -11,6 +11,7 @@ import { circumstances } from "./circumstances.ts";
 import { importBusybox } from "./docker-image.ts";
 import { containerRunner, podRunner, type Runner } from "./docker-sides.ts";
 import { startEmbedded } from "./embedded-process.ts";
+import type { DockerFigures, DockerReport } from "./figures.ts";
 import { guide, writeDocker } from "./guide.ts";
 import { median } from "./median.ts";
 import { startNode } from "./node-program.ts";
@@ -32,24 +33,6 @@ export interface DockerLoad {
   readonly pods: number;
   /** Pods that run while the node's idle cost is measured. */
   readonly kept: number;
-}
-
-/** How fast a side is. */
-export interface DockerFigures {
-  /** One pod from its creation until it runs, median of the rounds. */
-  readonly oneMs: number;
-  /** Pods at once, median of the rounds. */
-  readonly podsPerSecond: number;
-}
-
-/** Figures of both, and what the node takes. */
-export interface DockerReport {
-  readonly circumstances: string;
-  readonly pods: number;
-  readonly node: DockerFigures;
-  /** The engine's API, called directly. */
-  readonly plain: DockerFigures;
-  readonly kept: { readonly pods: number; readonly cpuShare: number; readonly peakMiB: number; readonly mockPeakMiB: number };
 }
 
 /** Whether an engine answers. */

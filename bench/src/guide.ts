@@ -1,9 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { ApiServerReport } from "./api-server.ts";
-import type { DockerReport } from "./docker.ts";
-import type { NomadReport } from "./nomad.ts";
-import type { StreamReport } from "./streams.ts";
+import type { ApiServerReport, DockerReport, NomadReport, StreamReport } from "./figures.ts";
 
 /** The guide that figures go into. */
 export const guide: string = join(import.meta.dirname, "../../docs/guides/performance.md");

@@ -8,6 +8,7 @@ import { parseArgs } from "node:util";
 import { circumstances } from "./circumstances.ts";
 import { podRunner, type Runner } from "./docker-sides.ts";
 import { startEmbedded } from "./embedded-process.ts";
+import type { NomadReport } from "./figures.ts";
 import { guide, writeNomad } from "./guide.ts";
 import { median } from "./median.ts";
 import { startNode } from "./node-program.ts";
@@ -16,17 +17,6 @@ const command = ["sleep", "1000000"];
 
 /** What was removed has to be gone: an agent looks after it for a while. */
 const settleMs = 2_000;
-
-/** Medians of both, in milliseconds. */
-export interface NomadReport {
-  readonly circumstances: string;
-  readonly version: string;
-  readonly rounds: number;
-  /** A pod from its creation until a watch shows it Running. */
-  readonly nodeMs: number;
-  /** The pod's job from its registration until its allocation is running. */
-  readonly plainMs: number;
-}
 
 /** A job as Nomad gives it back. */
 type Job = Readonly<Record<string, unknown>>;

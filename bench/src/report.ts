@@ -1,7 +1,5 @@
-import type { ApiServerReport } from "./api-server.ts";
-import type { DockerReport } from "./docker.ts";
+import type { ApiServerReport, DockerReport, StreamReport } from "./figures.ts";
 import { ratio, writeApiServers, writeDocker, writeMeasured, writeStreams } from "./guide.ts";
-import type { StreamReport } from "./streams.ts";
 
 /** Medians of one contender in one phase. */
 export interface Side {

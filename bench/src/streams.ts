@@ -15,41 +15,17 @@ import { parseArgs } from "node:util";
 import { systemClock as clock } from "@virtual-kubelet/kube-client";
 import { runRemoteCommand } from "@virtual-kubelet/streaming";
 import { circumstances } from "./circumstances.ts";
+import type { StreamFigures, StreamReport, Transport } from "./figures.ts";
 import { guide, writeStreams } from "./guide.ts";
 import { median } from "./median.ts";
 import type { StreamServerAccess, StreamServerFigures } from "./stream-server.ts";
 
 const transports = ["spdy", "websocket"] as const;
-type Transport = (typeof transports)[number];
-
 /** How much is measured. */
 export interface StreamLoad {
   readonly rounds: number;
   /** Of one output. */
   readonly megabytes: number;
-}
-
-/** Figures of one server, medians of the rounds. */
-export interface StreamFigures {
-  /** Of 64 bytes to a command and back, by transport. */
-  readonly echoMs: Readonly<Record<Transport, number>>;
-  /** Of a command's output, by transport. */
-  readonly stdoutMBs: Readonly<Record<Transport, number>>;
-  readonly logMBs: number;
-}
-
-/** Figures of both, and what the node's server holds. */
-export interface StreamReport {
-  /** When, on what, and how busy that was. */
-  readonly circumstances: string;
-  readonly node: StreamFigures;
-  readonly direct: StreamFigures;
-  /** Resident memory that each stream adds whose reader stalls, in MiB. */
-  readonly stalledMiB: Readonly<Record<Transport | "log", number>>;
-  /** Clients that follow a log of ten lines a second. */
-  readonly follows: { readonly clients: number; readonly silent: number; readonly p99Ms: number };
-  /** Streams opened and closed, and what is left of them: open files, and KiB of heap. */
-  readonly closed: { readonly streams: number; readonly openFiles: number; readonly heapKiB: number };
 }
 
 /** Round trips of a round. */

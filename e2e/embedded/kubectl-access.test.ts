@@ -5,7 +5,7 @@ import { startApiServer, type ApiServer } from "@virtual-kubelet/embedded-apiser
 import { eventually } from "@virtual-kubelet/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { certificateRequests } from "../parity/support/certificate-requests.ts";
-import { findKubectls, Kubectl } from "./support/kubectl.ts";
+import { findKubectls, Kubectl } from "../support/kubectl.ts";
 
 const kubectls = await findKubectls();
 

@@ -1,7 +1,7 @@
 import { eventually } from "@virtual-kubelet/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { KubectlRig } from "./support/kubectl-rig.ts";
-import { findKubectls, type Kubectl } from "./support/kubectl.ts";
+import { findKubectls, type Kubectl } from "../support/kubectl.ts";
 
 const kubectls = await findKubectls();
 console.log(`kubectl: ${kubectls.map(({ version }) => version).join(", ") || "none on the PATH, its tests are left out"}`);

@@ -5,7 +5,7 @@ import type { Container, Pod } from "@virtual-kubelet/core";
 import { startApiServer, type ApiServer } from "@virtual-kubelet/embedded-apiserver";
 import { eventually, freePort } from "@virtual-kubelet/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { findKubectls } from "../embedded/support/kubectl.ts";
+import { findKubectls } from "../support/kubectl.ts";
 import { KubectlRunner } from "../interop/support/kubectl-runner.ts";
 import { Program } from "../support/program.ts";
 import { openNomad, type NomadBackend } from "./backend.ts";

@@ -5,7 +5,7 @@ import { provider as mock } from "@virtual-kubelet/provider-mock";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Kubectl } from "./kubectl.ts";
+import { Kubectl } from "../../support/kubectl.ts";
 
 /** An embedded API server over HTTPS, with virtual nodes, and a kubectl that talks to it. */
 export class KubectlRig implements AsyncDisposable {

@@ -5,7 +5,7 @@ import { startApiServer } from "@virtual-kubelet/embedded-apiserver";
 import { findControlPlane, openControlPlane } from "@virtual-kubelet/testing";
 import type { UpgradeTarget } from "@virtual-kubelet/streaming";
 import { inject } from "vitest";
-import { findKubectls, type FoundKubectl } from "../../embedded/support/kubectl.ts";
+import { findKubectls, type FoundKubectl } from "../../support/kubectl.ts";
 import type { Caller } from "../../support/kubelet-request.ts";
 
 /** An API server that clients reach a node through, as its administrator. */

@@ -40,3 +40,6 @@ export interface Step<State> {
   readonly state: State;
   readonly effects: readonly PodEffect[];
 }
+
+/** An event for people, on the pod. */
+export type PodNotice = Extract<PodEffect, { readonly kind: "event" }>;

@@ -10,7 +10,7 @@ import { runHook } from "./run-hook.ts";
 import { SandboxEffects } from "./sandbox-effects.ts";
 import { startContainer } from "./start-container.ts";
 import { UnderWay } from "./under-way.ts";
-import type { PodEffect } from "../pod/pod-effect.ts";
+import type { PodEffect, PodNotice } from "../pod/pod-effect.ts";
 import type { PodEvent } from "../pod/pod-event.ts";
 import type { PlannedContainer } from "../pod/pod-plan.ts";
 import type { PodState } from "../pod/pod-state.ts";
@@ -18,9 +18,6 @@ import { toTermination } from "../pod/termination.ts";
 import type { ContainerRuntime, RuntimeExit } from "../runtime/container-runtime.ts";
 import { containerLabels, originLabels } from "../runtime/labels.ts";
 import type { ContainerSpec } from "../runtime/runtime-spec.ts";
-
-/** An event for people, on the pod. */
-export type PodNotice = Extract<PodEffect, { readonly kind: "event" }>;
 
 /** What {@link EffectRunner} needs. */
 export interface EffectRunnerOptions {

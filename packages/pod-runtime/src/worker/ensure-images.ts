@@ -2,10 +2,7 @@ import type { Container, DeepReadonly, Pod } from "@virtual-kubelet/core";
 import { ensureImage, ImageError, type EnsureImageOptions } from "./ensure-image.ts";
 import { imageFailureEvent } from "../pod/image-failure.ts";
 import { imageVolumesOf, type ImageVolume } from "../pod/image-volumes.ts";
-import type { PodEffect } from "../pod/pod-effect.ts";
-
-/** An event for people, on the pod. */
-type PodNotice = Extract<PodEffect, { readonly kind: "event" }>;
+import type { PodNotice } from "../pod/pod-effect.ts";
 
 /** What {@link ensureImages} needs. */
 export interface EnsureImagesOptions extends Omit<EnsureImageOptions, "tell"> {

@@ -1,10 +1,11 @@
 import type { Clock, DeepReadonly, Logger, Owner, Pod, PodRef, ProviderPodStatus } from "@virtual-kubelet/core";
-import { EffectRunner, type PodNotice } from "./effect-runner.ts";
+import { EffectRunner } from "./effect-runner.ts";
 import type { PodStorage } from "./pod-storage.ts";
 import { PodObserver } from "./pod-observer.ts";
 import type { PodPreparation } from "./preparation.ts";
 import type { PodCgroupKeeper } from "./pod-cgroup-keeper.ts";
 import type { Instant } from "../pod/instant.ts";
+import type { PodNotice } from "../pod/pod-effect.ts";
 import type { PodEvent } from "../pod/pod-event.ts";
 import { podReport } from "../pod/pod-report.ts";
 import type { PodState } from "../pod/pod-state.ts";

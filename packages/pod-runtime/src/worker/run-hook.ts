@@ -1,6 +1,6 @@
 import type { Clock, Container, DeepReadonly } from "@virtual-kubelet/core";
 import { InvalidInputError } from "@virtual-kubelet/errdefs";
-import type { PodNotice } from "./effect-runner.ts";
+import type { PodNotice } from "../pod/pod-effect.ts";
 import { httpGet, type HttpCheck } from "../probe/http-check.ts";
 import { httpUrl, type ProbeTarget } from "../probe/probe-action.ts";
 import { execCapture } from "../runtime/exec-capture.ts";
