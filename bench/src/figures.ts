@@ -50,7 +50,8 @@ export interface NomadReport {
   readonly plainMs: number;
 }
 
-export type Transport = (typeof transports)[number];
+/** How kubectl reaches a command. */
+export type Transport = "spdy" | "websocket";
 
 /** Of one server of streams, medians of the rounds. */
 export interface StreamFigures {

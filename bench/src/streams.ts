@@ -20,7 +20,7 @@ import { guide, writeStreams } from "./guide.ts";
 import { median } from "./median.ts";
 import type { StreamServerAccess, StreamServerFigures } from "./stream-server.ts";
 
-const transports = ["spdy", "websocket"] as const;
+const transports: readonly Transport[] = ["spdy", "websocket"];
 /** How much is measured. */
 export interface StreamLoad {
   readonly rounds: number;

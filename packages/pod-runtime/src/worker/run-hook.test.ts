@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import type { Clock, Container } from "@virtual-kubelet/core";
 import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { afterEach, describe, expect, test } from "vitest";
-import type { PodNotice } from "./effect-runner.ts";
+import type { PodNotice } from "../pod/pod-effect.ts";
 import { runHook, type HookSpec } from "./run-hook.ts";
 import type { ContainerRuntime } from "../runtime/container-runtime.ts";
 
