@@ -27,35 +27,17 @@ export interface GroupOutcome {
   readonly leftOut: readonly (LeftOut & { readonly count: number })[];
 }
 
-/** What a run of Kubernetes' own tests came to. */
-export interface ConformanceRun {
-  /** When, and what took part, in a line each. */
-  readonly circumstances: readonly string[];
-  readonly outcomes: readonly GroupOutcome[];
-  /** All of it: the engine, its images and the control plane, too. */
-  readonly minutes: number;
-}
-
 /** Such as `165 of 166, in 8 minutes`. */
 export function summaryOf({ results, minutes }: GroupOutcome): string {
-  return `${results.filter(({ passed }) => passed).length} of ${results.length}, in ${roundMinutes(minutes)} minutes`;
+  return `${results.filter(({ passed }) => passed).length} of ${results.length}, in ${Math.max(1, Math.round(minutes))} minutes`;
 }
 
-/** The generated part of the page. */
-export function conformancePage({ circumstances, outcomes, minutes }: ConformanceRun): string {
-  return [
-    ...circumstances.map((line) => `- ${line}`),
-    `- ${roundMinutes(minutes)} minutes for all of it`,
-    "",
-    ...outcomes.flatMap(groupSection),
-  ].join("\n");
-}
-
-function roundMinutes(minutes: number): number {
-  return Math.max(1, Math.round(minutes));
-}
-
-function groupSection(outcome: GroupOutcome): string[] {
+/**
+ * The page's section on a group.
+ *
+ * @param circumstances - when, and what took part, in a line each
+ */
+export function groupSection(outcome: GroupOutcome, circumstances: readonly string[]): string {
   const { title, results, starts, leftOut } = outcome;
   const failed = results.filter(({ passed }) => !passed);
   const { pods, p50, p90, p99 } = starts;
@@ -65,6 +47,8 @@ function groupSection(outcome: GroupOutcome): string[] {
     `**${summaryOf(outcome)}**`,
     "",
     `${pods} pods from their creation until they were seen running: p50 ${p50.toFixed(1)} s, p90 ${p90.toFixed(1)} s, p99 ${p99.toFixed(1)} s.`,
+    "",
+    ...circumstances.map((line) => `- ${line}`),
     "",
     "| file | passed | of | need no kubelet |",
     "| --- | --- | --- | --- |",
@@ -78,7 +62,7 @@ function groupSection(outcome: GroupOutcome): string[] {
       "What is left out:",
       leftOut.map(({ tests, why, count }) => `- ${count} with \`${tests}\` in the name: ${plain(why)}`),
     ),
-  ];
+  ].join("\n");
 }
 
 function fileRow(file: string, results: readonly JudgedSpec[]): string {
