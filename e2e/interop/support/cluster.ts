@@ -14,6 +14,8 @@ export interface Cluster extends AsyncDisposable {
   readonly directory: string;
   /** Path of the administrator's kubeconfig. */
   readonly kubeconfig: string;
+  /** Whether it heeds what a node declares: kube-apiserver does from 1.36 on, and speaks SPDY with every node before. */
+  readonly heedsDeclaredFeatures: boolean;
   /** What the administrator shows a node. */
   readonly admin: Caller;
   /** Where an upgrade request for this path goes. */
@@ -28,15 +30,18 @@ export async function openCluster(): Promise<Cluster> {
   const kubeconfig = join(directory, "kubeconfig");
   let text: string;
   let path = kubeconfig;
+  let heedsDeclaredFeatures = true;
   if (inject("parityServer") === "embedded") {
     const server = await startApiServer();
     ends.defer(() => server.close());
     await server.writeKubeconfig(kubeconfig);
     text = server.kubeconfig();
   } else {
-    ({ path, text } = openControlPlane(inject("controlPlane")).kubeconfig);
+    const controlPlane = openControlPlane(inject("controlPlane"));
+    ({ path, text } = controlPlane.kubeconfig);
+    heedsDeclaredFeatures = Number(controlPlane.version.split(".")[1]) >= 36;
   }
-  return { directory, kubeconfig: path, ...accessOf(text), [Symbol.asyncDispose]: () => ends.disposeAsync() };
+  return { directory, kubeconfig: path, heedsDeclaredFeatures, ...accessOf(text), [Symbol.asyncDispose]: () => ends.disposeAsync() };
 }
 
 /** The stock kubectls of this machine, oldest first, and the one that was built with the control plane. */

@@ -54,7 +54,7 @@ export class InteropRig implements AsyncDisposable {
   /** Starts a node. @param declared - whether it says that API servers may speak WebSocket with it */
   async startNode({ declared }: { readonly declared: boolean }): Promise<InteropNode> {
     const name = uniqueName(declared ? "declared" : "plain");
-    const { directory, kubeconfig } = this.cluster;
+    const { directory, kubeconfig, heedsDeclaredFeatures } = this.cluster;
     const port = await freePort();
     const config = join(directory, `${name}.json`);
     const node = { name, provider: providerPath, providerConfig: { directory: join(directory, name) }, kubeletPort: port };
@@ -72,7 +72,7 @@ export class InteropRig implements AsyncDisposable {
       async () => {
         const { status } = await this.#client.get(resources.nodes, { name }, { signal });
         expect(status?.conditions?.find(({ type }) => type === "Ready")?.status, program.stderr).toBe("True");
-        expect(status?.declaredFeatures ?? []).toEqual(declared ? ["ExtendWebSocketsToKubelet"] : []);
+        expect(status?.declaredFeatures ?? []).toEqual(declared && heedsDeclaredFeatures ? ["ExtendWebSocketsToKubelet"] : []);
       },
       { timeoutMs: 150_000, intervalMs: 200, describe: `node ${name} to be ready` },
     );

@@ -5,7 +5,7 @@ export interface Way {
   readonly declared: boolean;
   /** For kubectl. */
   readonly env: Readonly<Record<string, string>>;
-  /** What the node is spoken to with. */
+  /** What the node is spoken to with, by an API server that heeds what it declares. */
   readonly atNode: "websocket" | "spdy";
   /** What a large stream is here. The node does the same work over SPDY, whoever speaks it. */
   readonly megabytes: { readonly input: number; readonly output: number };
