@@ -122,7 +122,7 @@ function checkHosts(container: DeepReadonly<Container>, path: string, policy: Po
 const confinedTypes: readonly string[] = ["", "container_t", "container_init_t", "container_kvm_t", "container_engine_t"];
 
 function checkConfinement(context: DeepReadonly<SecurityContext> | undefined, path: string, policy: PodPolicy, refuse: Refuse): void {
-  const { seccompProfile, appArmorProfile, seLinuxOptions, windowsOptions } = context ?? {};
+  const { seccompProfile, appArmorProfile, seLinuxOptions } = context ?? {};
   const setting = "unconfined";
   const check = (isAsked: boolean, field: string, what: string): void =>
     refuse(isAsked, policy.unconfined, { fieldPath: `${path}.${field}`, what, setting });
@@ -133,8 +133,6 @@ function checkConfinement(context: DeepReadonly<SecurityContext> | undefined, pa
   check(!confinedTypes.includes(seLinuxOptions?.type ?? ""), "seLinuxOptions.type", `the SELinux type ${seLinuxOptions?.type}`);
   check(Boolean(seLinuxOptions?.user), "seLinuxOptions.user", `the SELinux user ${seLinuxOptions?.user}`);
   check(Boolean(seLinuxOptions?.role), "seLinuxOptions.role", `the SELinux role ${seLinuxOptions?.role}`);
-  const hostProcess = { fieldPath: `${path}.windowsOptions.hostProcess`, what: "processes of a Windows node" };
-  refuse(windowsOptions?.hostProcess === true, false, hostProcess);
 }
 
 /** Whether a name is a profile's: runtimes take `unconfined` for no profile, and a colon or `&` leads to other namespaces. */
