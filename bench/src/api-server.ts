@@ -64,7 +64,16 @@ export async function measureApiServers({ pods, rounds, held }: ApiServerLoad): 
     execFileSync(process.execPath, [embeddingHost, "11"], { encoding: "utf8" }),
   ) as number[];
   const startMs = { first, warm: median(others) };
-  return { circumstances: circumstances(), held, rounds, embedded: figures(0), hostMiB, real: figures(1), startMs };
+  return {
+    circumstances: circumstances(),
+    kubernetes: controlPlane.version,
+    held,
+    rounds,
+    embedded: figures(0),
+    hostMiB,
+    real: figures(1),
+    startMs,
+  };
 }
 
 async function peakOfHost(held: number): Promise<number> {

@@ -9,12 +9,13 @@ import { parseArgs } from "node:util";
 import Docker from "dockerode";
 import { circumstances } from "./circumstances.ts";
 import { importBusybox } from "./docker-image.ts";
-import { containerRunner, podRunner, type Runner } from "./docker-sides.ts";
+import { containerRunner } from "./docker-sides.ts";
 import { startEmbedded } from "./embedded-process.ts";
 import type { DockerFigures, DockerReport } from "./figures.ts";
 import { guide, writeDocker } from "./guide.ts";
 import { median } from "./median.ts";
 import { startNode } from "./node-program.ts";
+import { podRunner, timed, type Runner } from "./pod-runner.ts";
 import { idleShare, peakResidentMiB } from "./process-stats.ts";
 
 /** Its default command runs until it is asked to end: it serves as sandbox, too. */
@@ -91,17 +92,8 @@ function figuresOf({ one, many }: Side, pods: number): DockerFigures {
 
 async function measureRound({ run }: Side, pods: number, round: number): Promise<{ readonly one: number; readonly many: number }> {
   const ones: number[] = [];
-  for (let single = 0; single < singles; single++) ones.push(await timed(run, 1, `one-${round}-${single}`));
-  return { one: median(ones), many: await timed(run, pods, `many-${round}`) };
-}
-
-async function timed(run: Runner, count: number, round: string): Promise<number> {
-  await delay(settleMs);
-  const began = performance.now();
-  const remove = await run(count, round);
-  const ms = performance.now() - began;
-  await remove();
-  return ms;
+  for (let single = 0; single < singles; single++) ones.push(await timed(run, 1, `one-${round}-${single}`, settleMs));
+  return { one: median(ones), many: await timed(run, pods, `many-${round}`, settleMs) };
 }
 
 /** Under the same load: the heap keeps the size that its busiest moment took. */

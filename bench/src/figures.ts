@@ -9,6 +9,8 @@ export interface ApiServerFigures {
 /** What `api-server.ts` finds. */
 export interface ApiServerReport {
   readonly circumstances: string;
+  /** kube-apiserver's version. */
+  readonly kubernetes: string;
   readonly held: number;
   readonly rounds: number;
   /** Of the program. */

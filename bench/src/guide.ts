@@ -24,10 +24,13 @@ export function ratio(a: number, b: number): string {
 }
 
 /** Writes the part about the embedded API server. */
-export function writeApiServers(file: string, { circumstances, held, rounds, embedded, real, hostMiB, startMs }: ApiServerReport): void {
+export function writeApiServers(
+  file: string,
+  { circumstances, kubernetes, held, rounds, embedded, real, hostMiB, startMs }: ApiServerReport,
+): void {
   const memory = (MiB: number): string => `${MiB.toFixed(0)} | ${real.peakMiB.toFixed(0)} | ${ratio(MiB, real.peakMiB)}`;
   const lines = [
-    `${circumstances}; kube-apiserver v1.36.3, ${rounds} rounds, medians`,
+    `${circumstances}; kube-apiserver ${kubernetes}, ${rounds} rounds, medians`,
     "",
     "| | embedded | kube-apiserver and etcd | ratio | aim |",
     "|---|---|---|---|---|",

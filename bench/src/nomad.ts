@@ -3,15 +3,14 @@
  *
  * By itself: nomad.ts [--rounds 15] [--no-guide]; the agent is that of NOMAD_ADDR and NOMAD_TOKEN, its raw_exec driver on.
  */
-import { setTimeout as delay } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { circumstances } from "./circumstances.ts";
-import { podRunner, type Runner } from "./docker-sides.ts";
 import { startEmbedded } from "./embedded-process.ts";
 import type { NomadReport } from "./figures.ts";
 import { guide, writeNomad } from "./guide.ts";
 import { median } from "./median.ts";
 import { startNode } from "./node-program.ts";
+import { podRunner, timed, type Runner } from "./pod-runner.ts";
 
 const command = ["sleep", "1000000"];
 
@@ -77,15 +76,6 @@ function jobRunner(agent: Agent, job: Job): Runner {
   };
 }
 
-async function timed(run: Runner, round: string): Promise<number> {
-  await delay(settleMs);
-  const began = performance.now();
-  const remove = await run(1, round);
-  const ms = performance.now() - began;
-  await remove();
-  return ms;
-}
-
 /** Measures both; takes some minutes. */
 export async function measureNomad(address: string, token: string | undefined, rounds: number): Promise<NomadReport> {
   const agent = new Agent(address, token);
@@ -107,8 +97,8 @@ export async function measureNomad(address: string, token: string | undefined, r
   const times = { ours: [] as number[], plain: [] as number[] };
   for (let round = 0; round <= rounds; round++) {
     const measure = {
-      ours: async () => times.ours.push(await timed(ours, `round-${round}`)),
-      plain: async () => times.plain.push(await timed(plain, `round-${round}`)),
+      ours: async () => times.ours.push(await timed(ours, 1, `round-${round}`, settleMs)),
+      plain: async () => times.plain.push(await timed(plain, 1, `round-${round}`, settleMs)),
     };
     for (const side of round % 2 === 0 ? (["ours", "plain"] as const) : (["plain", "ours"] as const)) await measure[side]();
     process.stderr.write(`round ${round}: pod ${times.ours.at(-1)?.toFixed(0)} ms, job ${times.plain.at(-1)?.toFixed(0)} ms\n`);
