@@ -1,4 +1,4 @@
-import type { DeepReadonly, MetricFamily, Pod } from "@virtual-kubelet/core";
+import { isTerminalPhase, type DeepReadonly, type MetricFamily, type Pod } from "@virtual-kubelet/core";
 
 /** A node whose pods are counted, such as a `NodeAccess`. */
 export interface CountedNode {
@@ -54,7 +54,7 @@ export function nodeMetrics(nodes: readonly CountedNode[]): readonly MetricFamil
 
 /** Where a kubelet's pod worker would be with the pod. Source: kubernetes v1.36.3 pkg/kubelet/pod_workers.go. */
 function stageOf({ metadata, status }: DeepReadonly<Pod>): "sync" | "terminating" | "terminated" {
-  if (status?.phase === "Succeeded" || status?.phase === "Failed") return "terminated";
+  if (isTerminalPhase(status?.phase)) return "terminated";
   return metadata?.deletionTimestamp === undefined ? "sync" : "terminating";
 }
 

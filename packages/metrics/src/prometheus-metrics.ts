@@ -77,13 +77,10 @@ export class PrometheusMetrics implements Metrics, Disposable {
     this.#samples.clear();
   }
 
-  #createSampled(name: string, labelNames: string[]): Set<Sample> {
+  #createSampled(name: string, labelNames: readonly string[]): Set<Sample> {
     const samples = new Set<Sample>();
     const gauge = new Gauge({
-      name,
-      help: metricCatalogue[name]?.help ?? name.replaceAll("_", " "),
-      labelNames,
-      registers: [this.#registry],
+      ...this.#describe(name, labelNames),
       collect: () => {
         gauge.reset();
         for (const { labels, read } of samples) gauge.inc(labels, read());
@@ -106,17 +103,23 @@ export class PrometheusMetrics implements Metrics, Disposable {
   }
 
   #create(name: string, type: MetricDefinition["type"], labelNames: readonly string[]): Collector {
-    const known = metricCatalogue[name];
-    const options = { name, help: known?.help ?? name.replaceAll("_", " "), labelNames: [...labelNames], registers: [this.#registry] };
+    const options = this.#describe(name, labelNames);
+    const buckets = metricCatalogue[name]?.buckets;
     switch (type) {
       case "counter":
         return new Counter(options);
       case "gauge":
         return new Gauge(options);
       case "histogram":
-        return new Histogram({ ...options, ...(known?.buckets && { buckets: [...known.buckets] }) });
+        return new Histogram({ ...options, ...(buckets && { buckets: [...buckets] }) });
       default:
         return type satisfies never;
     }
+  }
+
+  /** What every collector says of itself. */
+  #describe(name: string, labelNames: readonly string[]): { name: string; help: string; labelNames: string[]; registers: Registry[] } {
+    const help = metricCatalogue[name]?.help ?? name.replaceAll("_", " ");
+    return { name, help, labelNames: [...labelNames], registers: [this.#registry] };
   }
 }
