@@ -1,4 +1,4 @@
-import type { AttachIO } from "@virtual-kubelet/core";
+import { isTerminalPhase, type AttachIO } from "@virtual-kubelet/core";
 import { messageOf } from "@virtual-kubelet/errdefs";
 import type { Clock, DeepReadonly, Logger, Pod } from "@virtual-kubelet/kube-client";
 import { acceptRemoteCommand, type RemoteCommandResult, type RemoteCommandSession, type StreamingLimits } from "@virtual-kubelet/streaming";
@@ -77,7 +77,7 @@ export function requireRunning(
   const name = params["container"] ?? "";
   const container = findContainer(pod, name);
   const status = containerStatus(pod, name);
-  const isOver = pod.status?.phase === "Succeeded" || pod.status?.phase === "Failed";
+  const isOver = isTerminalPhase(pod.status?.phase);
   const neverRan = status?.state?.waiting !== undefined && status.lastState?.terminated === undefined;
   if (container && !isOver && !neverRan) return container;
   throw new Refusal(500, missing(name));
