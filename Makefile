@@ -22,8 +22,8 @@ $(INSTALLED): pnpm-lock.yaml pnpm-workspace.yaml package.json $(wildcard package
 demo: $(INSTALLED) ## Kubernetes API, node and three pods on this machine (ONCE=1: check and end)
 	@$(BIN) node --conditions=@virtual-kubelet/source packages/cli/src/main.ts demo $(if $(ONCE),--once)
 
-test: $(INSTALLED) ## Every level of CI (LEVEL=unit: only that; REQUIRE_ALL=1: leave nothing out)
-	@$(BIN) node --conditions=@virtual-kubelet/source tools/test.ts $(LEVEL)
+test: $(INSTALLED) ## Quick levels (ALL=1: every level; LEVEL=unit: only that; PACKAGE=core: all tests of one package)
+	@$(BIN) LEVEL="$(LEVEL)" PACKAGE="$(PACKAGE)" FILES="$(FILES)" ALL="$(ALL)" REQUIRE_ALL="$(REQUIRE_ALL)" node --conditions=@virtual-kubelet/source tools/test.ts
 
 e2e-docker: $(INSTALLED) ## The Docker provider on an engine of today, which is built from Go modules the first time
 	@$(BIN) node --conditions=@virtual-kubelet/source tools/e2e-docker.ts
@@ -32,7 +32,7 @@ e2e-nomad: $(INSTALLED) ## The Nomad provider on a real agent: NOMAD_ADDR, or no
 	@$(BIN) node --conditions=@virtual-kubelet/source e2e/nomad/run-on-agent.ts
 
 e2e-zun: $(INSTALLED) ## The Zun provider on Zun's own API, which comes from PyPI the first time
-	@$(BIN) node --conditions=@virtual-kubelet/source tools/test.ts zun
+	@$(BIN) LEVEL=zun node --conditions=@virtual-kubelet/source tools/test.ts
 
 bench: build ## Benchmark against a real control plane; minutes, not part of CI
 	@$(BIN) node --conditions=@virtual-kubelet/source bench/src/run.ts $(ARGS)

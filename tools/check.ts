@@ -7,11 +7,14 @@ export interface CheckResult {
 }
 
 /** Prints a line for each check, with its problems, and returns how many passed, and which failed. */
-export function printChecks(results: readonly CheckResult[]): { passed: number; failed: number; failures: readonly string[] } {
+export function printChecks(
+  results: readonly CheckResult[],
+  print: (text: string) => void = console.log,
+): { passed: number; failed: number; failures: readonly string[] } {
   const failed = results.filter(({ problems }) => problems.length > 0);
   for (const { name, problems } of results) {
-    console.log(`${problems.length === 0 ? "ok  " : "FAIL"} ${name}`);
-    for (const problem of problems) console.log(`     ${problem.trimEnd().replaceAll("\n", "\n     ")}`);
+    print(`${problems.length === 0 ? "ok  " : "FAIL"} ${name}`);
+    for (const problem of problems) print(`     ${problem.trimEnd().replaceAll("\n", "\n     ")}`);
   }
   return { passed: results.length - failed.length, failed: failed.length, failures: failed.map(({ name }) => name) };
 }

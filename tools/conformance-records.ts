@@ -1,5 +1,5 @@
 import type { ConformanceReport } from "@virtual-kubelet/testing/conformance";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { MatrixColumn } from "./capability-matrix.ts";
 import type { CheckResult } from "./check.ts";
@@ -8,7 +8,7 @@ import { readProviderList } from "./provider-list.ts";
 import { root } from "./workspace.ts";
 
 /** Where runs of the suite leave their reports; the file's name is the provider's tag. */
-export const reportFolder: string = join(root, ".reports/conformance");
+const reportFolder: string = join(root, ".reports/conformance");
 
 /** A provider that has a record. */
 interface RecordedProvider {
@@ -41,10 +41,15 @@ export function matrixColumns(): MatrixColumn[] {
   return recordedProviders().map((provider) => ({ provider: provider.tag, record: readRecord(provider) ?? { features: {} } }));
 }
 
-/** Brings the committed records up to the reports of this machine's last runs, or with `check` says which are behind. */
-export function updateRecords({ check }: { readonly check: boolean }): CheckResult[] {
+/**
+ * Brings the committed records up to the reports of this machine's last runs, or with `check` says which are behind.
+ *
+ * @param options.includes - which providers, by tag; default: all of them
+ */
+export function updateRecords(options: { readonly check: boolean; readonly includes?: (tag: string) => boolean }): CheckResult[] {
+  const { check, includes = () => true } = options;
   return recordedProviders()
-    .filter(({ tag }) => existsSync(reportPath(tag)))
+    .filter(({ tag }) => includes(tag) && existsSync(reportPath(tag)))
     .map((provider) => ({ name: recordPath(provider), problems: updateOne(provider, check) }));
 }
 
@@ -61,6 +66,11 @@ function updateOne(provider: RecordedProvider, check: boolean): string[] {
   if (check) return [`${path} is not what the last run of the suite found; run \`make generate\` and commit the result`];
   writeFileSync(join(root, path), after);
   return [];
+}
+
+/** Removes what earlier runs of the suite left of these providers. */
+export function removeReports(includes: (tag: string) => boolean): void {
+  for (const { tag } of recordedProviders()) if (includes(tag)) rmSync(reportPath(tag), { force: true });
 }
 
 function reportPath(tag: string): string {

@@ -19,4 +19,4 @@ const env = {
 };
 const runner = ["node", "--conditions=@virtual-kubelet/source", "e2e/kubernetes/run.ts", ...process.argv.slice(2)];
 const [program, ...args] = inEngineNamespaces(["env", ...runner]);
-process.exitCode = (await run(program, args, { env, show: true })).code;
+process.exitCode = (await run(program, args, { env, output: "inherit" })).code;

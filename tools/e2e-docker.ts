@@ -2,6 +2,6 @@
 import { ensureMobyEngine } from "./moby-engine.ts";
 import { run } from "./run.ts";
 
-const tests = ["--conditions=@virtual-kubelet/source", "tools/test.ts", "docker"];
-const { code } = await run(process.execPath, tests, { env: { PATH: await ensureMobyEngine() }, show: true });
+const tests = ["--conditions=@virtual-kubelet/source", "tools/test.ts"];
+const { code } = await run(process.execPath, tests, { env: { LEVEL: "docker", PATH: await ensureMobyEngine() }, output: "inherit" });
 process.exitCode = code;

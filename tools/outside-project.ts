@@ -2,7 +2,7 @@ import { cpSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { CheckResult } from "./check.ts";
 import { run, type Ended } from "./run.ts";
-import type { VitestReport } from "./vitest-report.ts";
+import type { VitestReport } from "./test-run/vitest-report.ts";
 import { root, type Manifest } from "./workspace.ts";
 
 /** What a project outside the workspace is checked with. */

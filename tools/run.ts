@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { spawn, type StdioOptions } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { root } from "./workspace.ts";
@@ -7,17 +7,20 @@ import { root } from "./workspace.ts";
 export interface Ended {
   /** 0 for success; 1 where a signal ended it. */
   readonly code: number;
-  /** What it wrote, standard output and error together; empty where it was shown. */
+  /** What it wrote, standard output and error together; empty unless it was collected. */
   readonly output: string;
 }
+
+/** Where a command's output goes: to this process's own, to an open file by its descriptor, or into {@link Ended.output}. */
+export type Output = "inherit" | "collect" | number;
 
 /** Options of {@link run}. */
 export interface RunOptions {
   readonly cwd?: string;
   /** Variables besides our own; a `PATH` is looked through after the workspace's tools. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Show the output as it comes instead of collecting it. */
-  readonly show?: boolean;
+  /** Default: `collect`. */
+  readonly output?: Output;
   /** Ends it with SIGTERM after that long; default: never. */
   readonly timeoutMs?: number;
 }
@@ -32,13 +35,18 @@ export function run(command: string, args: readonly string[], options: RunOption
       cwd: options.cwd ?? root,
       env: { ...process.env, TURBO_TELEMETRY_DISABLED: "1", ...options.env, PATH: path },
       ...(options.timeoutMs === undefined ? {} : { timeout: options.timeoutMs }),
-      stdio: options.show === true ? "inherit" : ["ignore", "pipe", "pipe"],
+      stdio: stdio(options.output ?? "collect"),
     });
     let output = "";
     for (const stream of [child.stdout, child.stderr]) stream?.setEncoding("utf8").on("data", (text: string) => (output += text));
     child.once("error", (cause) => reject(new Error(`cannot run ${command} in ${options.cwd ?? root}`, { cause })));
     child.once("close", (code) => resolve({ code: code ?? 1, output }));
   });
+}
+
+function stdio(output: Output): StdioOptions {
+  if (output === "inherit") return "inherit";
+  return output === "collect" ? ["ignore", "pipe", "pipe"] : ["ignore", output, output];
 }
 
 /** Like {@link run}, but a failure throws with the command's output. */

@@ -1,61 +1,50 @@
-import { levels, otherLevels, type Level } from "./levels.ts";
-import type { Counts } from "./vitest-report.ts";
+/** `make test`: runs levels of tests, two at a time, and prints the counts alone on the last line. */
+import { levels, otherCommands } from "./test-run/levels.ts";
+import type { Level } from "./test-run/level.ts";
+import { belongsTo, packageNames } from "./test-run/package-tests.ts";
+import { levelNamed, runLevel } from "./test-run/run-level.ts";
+import { runSideBySide } from "./test-run/schedule.ts";
+import { select, type Selection } from "./test-run/selection.ts";
+import { summary } from "./test-run/summary.ts";
+import { findTestFiles } from "./test-run/test-files.ts";
 
-/** How one level went. */
-interface Outcome {
-  readonly level: Level;
-  readonly counts: Counts;
-  readonly seconds: number;
-  /** Why it did not run, if it did not. */
-  readonly leftOut: string | undefined;
-}
+const selection = readSelection();
+const work = await chooseWork(selection);
+const runs = work.map(({ level }) => level);
+for (const { prepare, missing } of runs) if (missing?.() === undefined) prepare?.().catch(() => undefined);
 
-/** Runs a level, or says why it cannot run here; with `requireAll` that is a failure. */
-async function runLevel(level: Level, requireAll: boolean): Promise<Outcome> {
-  const leftOut = level.missing?.();
-  if (leftOut !== undefined)
-    return { level, counts: { passed: 0, failed: requireAll ? 1 : 0, skipped: requireAll ? 0 : 1, failures: [] }, seconds: 0, leftOut };
-  console.log(`\n== ${level.name}: ${level.about}`);
-  const start = performance.now();
-  let counts: Counts;
+const outcomes = await runSideBySide(
+  work.map(({ level, files }) => ({ kind: level.kind, level, files })),
+  ({ level, files }) => runLevel(level, { files, requireAll: selection.requireAll, live: work.length === 1 }),
+);
+for (const line of summary(outcomes, notes())) console.log(line);
+if (outcomes.some(({ counts }) => counts.failed > 0)) process.exitCode = 1;
+
+function readSelection(): Selection {
   try {
-    counts = await level.run();
+    return select(process.env, { levels, packages: packageNames() });
   } catch (error) {
-    console.error(error);
-    counts = { passed: 0, failed: 1, skipped: 0, failures: [String(error)] };
+    console.error(error instanceof Error ? error.message : error);
+    return process.exit(2);
   }
-  return { level, counts, seconds: (performance.now() - start) / 1000, leftOut };
 }
 
-function printSummary(outcomes: readonly Outcome[]): void {
-  console.log(`\n${"level".padEnd(14)}${"passed".padStart(8)}${"failed".padStart(8)}${"skipped".padStart(9)}${"seconds".padStart(9)}`);
-  for (const { level, counts, seconds } of outcomes) {
-    const numbers = [
-      String(counts.passed).padStart(8),
-      String(counts.failed).padStart(8),
-      String(counts.skipped).padStart(9),
-      seconds.toFixed(1).padStart(9),
-    ];
-    console.log(level.name.padEnd(14) + numbers.join(""));
-  }
-  for (const { level, leftOut } of outcomes) if (leftOut !== undefined) console.log(`left out: ${level.name}: ${leftOut}`);
-  for (const { command, about } of otherLevels) console.log(`not part of CI: ${command}: ${about}`);
-  for (const { level, counts } of outcomes) for (const failure of counts.failures) console.log(`failed: ${level.name}: ${failure}`);
+/** The selected levels with the files to which they are narrowed; with a package, only levels that have tests of it. */
+async function chooseWork({ levels: names, files, package: owner }: Selection): Promise<{ level: Level; files: readonly string[] }[]> {
+  const selected = names.map((name) => levelNamed(name));
+  if (owner === undefined) return selected.map((level) => ({ level, files: level.hasFiles ? files : [] }));
+  const found = await findTestFiles();
+  return selected.flatMap((level) => {
+    const own = (found.get(level.name) ?? []).filter(
+      (file) => belongsTo(file, owner) && (files.length === 0 || files.some((part) => file.includes(part))),
+    );
+    return own.length === 0 ? [] : [{ level, files: own }];
+  });
 }
 
-const wanted = process.argv.slice(2);
-const unknown = wanted.find((name) => levels.every((level) => level.name !== name));
-if (unknown !== undefined) {
-  console.error(`LEVEL is "${unknown}"; expected one of ${levels.map(({ name }) => name).join(", ")}`);
-  process.exit(2);
+function notes(): string[] {
+  const { notRun, package: owner, files } = selection;
+  if (notRun.length > 0) return [`not run: ${notRun.join(", ")}; make test ALL=1 runs every level`];
+  if (owner !== undefined || files.length > 0 || process.env["LEVEL"]) return [];
+  return otherCommands.map(({ command, about }) => `not part of it: ${command}: ${about}`);
 }
-
-const requireAll = process.env["REQUIRE_ALL"] === "1";
-const outcomes: Outcome[] = [];
-for (const level of levels.filter(({ name }) => wanted.length === 0 || wanted.includes(name)))
-  outcomes.push(await runLevel(level, requireAll));
-
-const sum = (key: "passed" | "failed" | "skipped"): number => outcomes.reduce((total, { counts }) => total + counts[key], 0);
-printSummary(outcomes);
-console.log(`${sum("passed")} passed, ${sum("failed")} failed, ${sum("skipped")} skipped`);
-if (sum("failed") > 0) process.exitCode = 1;

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { stripVTControlCharacters } from "node:util";
 import { startReaper, type Reaper } from "@virtual-kubelet/testing";
-import { expect, onTestFailed } from "vitest";
+import { onTestFailed, TestRunner } from "vitest";
 
 const virtualKubelet = fileURLToPath(new URL("../../packages/cli/src/main.ts", import.meta.url));
 
@@ -46,7 +46,7 @@ export class Program implements AsyncDisposable {
       return (code ?? signal) as number | NodeJS.Signals;
     });
     // A program that a hook starts belongs to no test.
-    if (expect.getState().currentTestName !== undefined)
+    if (TestRunner.getCurrentTest() !== undefined)
       onTestFailed(() => console.error(this.stderr.trimEnd().split("\n").slice(-80).join("\n")));
   }
 

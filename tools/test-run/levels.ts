@@ -1,0 +1,282 @@
+import { ensureControlPlane, findControlPlane } from "@virtual-kubelet/testing";
+import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { printChecks, type CheckResult } from "../check.ts";
+import { checkImports } from "../check-imports.ts";
+import { checkLinks } from "../check-links.ts";
+import { checkNewProvider } from "../check-new-provider.ts";
+import { checkPackages } from "../check-packages.ts";
+import { removeReports, updateRecords } from "../conformance-records.ts";
+import { inDockerSurroundings, missingDocker } from "../docker-engine.ts";
+import { generate } from "../generate.ts";
+import { ensureMetricsServer, missingMetricsServer } from "../metrics-server.ts";
+import { inNetworkNamespace, missingNetworkNamespace } from "../network-namespace.ts";
+import { run } from "../run.ts";
+import { root } from "../workspace.ts";
+import { ensureZunApi, missingZunApi } from "../zun-api.ts";
+import type { Level, LevelRun } from "./level.ts";
+import { packageNames, subjectProblems } from "./package-tests.ts";
+import { filesThatNoLevelRuns, findTestFiles } from "./test-files.ts";
+import { countReport, type Counts, type VitestReport } from "./vitest-report.ts";
+
+/** Where levels leave reports and logs. */
+export const reportFolder: string = join(root, ".reports");
+
+/** What Node.js compiles, and strips of types, is kept between the many processes that tests start. */
+const compileCache = join(root, "node_modules/.cache/node-compile");
+
+/** Runs a command as a check: it passes if it ends with 0, and its output is the problem otherwise. */
+async function command(name: string, program: string, args: readonly string[] = [], timeoutMs = 600_000): Promise<CheckResult> {
+  const { code, output } = await run(program, args, { timeoutMs });
+  return { name, problems: code === 0 ? [] : [output] };
+}
+
+/** Runs a level's checks, prints their results and counts them. */
+function checks(all: () => Promise<readonly CheckResult[]>): Level["run"] {
+  return async ({ say }) => counted(await all(), say);
+}
+
+function counted(results: readonly CheckResult[], say: (text: string) => void): Counts {
+  return { ...printChecks(results, say), skipped: 0 };
+}
+
+/** Runs one project of vitest.config.ts and counts its JSON report. */
+async function vitest(
+  project: string,
+  { files, output }: LevelRun,
+  env: Readonly<Record<string, string>> = {},
+  wrap: (command: readonly [string, ...string[]]) => readonly [string, ...string[]] = (each) => each,
+): Promise<Counts> {
+  const file = join(reportFolder, `${project}.json`);
+  rmSync(file, { force: true });
+  mkdirSync(reportFolder, { recursive: true });
+  const [program, ...args] = wrap([
+    "vitest",
+    "run",
+    "--project",
+    project,
+    "--reporter=default",
+    "--reporter=json",
+    `--outputFile.json=${file}`,
+    ...files,
+  ]);
+  const { code } = await run(program, args, { env: { NODE_COMPILE_CACHE: compileCache, ...env }, output });
+  return countReport(existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as VitestReport) : undefined, code);
+}
+
+/** What makes one promise of many calls: builds are shared by the levels that need them. */
+function once<T>(work: () => Promise<T>): () => Promise<T> {
+  let promise: Promise<T> | undefined;
+  return () => (promise ??= work());
+}
+
+/** The environment in which tests find etcd, kube-apiserver and kubectl, built first if they have to be. */
+const controlPlane = once(async (): Promise<Record<string, string>> => {
+  return { KUBEBUILDER_ASSETS: await ensureControlPlane({ onBuild: (how) => console.log(how) }) };
+});
+
+/** As {@link controlPlane}, with metrics-server. */
+const controlPlaneAndMetrics = once(async (): Promise<Record<string, string>> => {
+  return { ...(await controlPlane()), METRICS_SERVER: await ensureMetricsServer() };
+});
+
+const zunApi = once(async (): Promise<Record<string, string>> => ({ ZUN_API_PYTHON: await ensureZunApi() }));
+
+function both(one: Counts, other: Counts): Counts {
+  return {
+    passed: one.passed + other.passed,
+    failed: one.failed + other.failed,
+    skipped: one.skipped + other.skipped,
+    failures: [...one.failures, ...other.failures],
+  };
+}
+
+/**
+ * The suite, and then whether the committed records say what it found.
+ *
+ * @param includes - the providers that this level tries, by tag
+ */
+async function suite(context: LevelRun, includes: (tag: string) => boolean, tests: () => Promise<Counts>): Promise<Counts> {
+  removeReports(includes);
+  return both(await tests(), counted(updateRecords({ check: true, includes }), context.say));
+}
+
+const isDocker = (tag: string): boolean => tag === "docker";
+
+/** Why there is no control plane, if there is none. */
+function missingControlPlane(): string | undefined {
+  const lookup = findControlPlane();
+  return lookup.status === "missing" ? lookup.how : undefined;
+}
+
+/** Whether each test file is run by a level and belongs to a package. */
+async function checkTestFiles(): Promise<CheckResult[]> {
+  const files = await findTestFiles();
+  return [
+    { name: "every test file is run by a level", problems: filesThatNoLevelRuns(files).map((file) => `${file} is run by no level`) },
+    {
+      name: "every test file belongs to a package",
+      problems: subjectProblems([...new Set([...files.values()].flat())], packageNames()),
+    },
+  ];
+}
+
+/** Everything that `make test` can run; what fails soonest comes first. */
+export const levels: readonly Level[] = [
+  {
+    name: "static",
+    about: "lint, format, imports, types, generated pages",
+    quick: true,
+    kind: "compute",
+    hasFiles: false,
+    run: checks(async () => [
+      await command("lint", "oxlint", ["--quiet"]),
+      await command("format", "oxfmt", ["--check"]),
+      ...checkImports(),
+      ...checkLinks(),
+      ...(await checkTestFiles()),
+      await command("types (TypeScript 7)", "tsc", ["-p", "tsconfig.json"]),
+      ...(await generate({ check: true })),
+    ]),
+  },
+  {
+    name: "unit",
+    about: "tests beside the code, without network and real time",
+    quick: true,
+    kind: "compute",
+    hasFiles: true,
+    run: (context) => vitest("unit", context),
+  },
+  {
+    name: "packages",
+    about: "every package packed, installed, imported and type-checked",
+    quick: true,
+    kind: "compute",
+    hasFiles: false,
+    run: checks(checkPackages),
+  },
+  {
+    name: "demo",
+    about: "make demo ONCE=1",
+    quick: true,
+    kind: "compute",
+    hasFiles: false,
+    run: checks(async () => [await command("demo", "node", ["--run", "vk", "--", "demo", "--once"], 300_000)]),
+  },
+  {
+    name: "embedded",
+    about: "tests on the embedded API server",
+    quick: true,
+    kind: "wait",
+    hasFiles: true,
+    run: (context) => vitest("embedded", context),
+  },
+  {
+    name: "conformance",
+    about: "the suite that every provider passes, and what the documents say of it",
+    quick: true,
+    kind: "wait",
+    hasFiles: true,
+    run: (context) =>
+      suite(
+        context,
+        (tag) => !isDocker(tag),
+        () => vitest("conformance", context),
+      ),
+  },
+  {
+    name: "types-6",
+    about: "types under TypeScript 6",
+    quick: false,
+    kind: "compute",
+    hasFiles: false,
+    run: checks(async () => [await command("types (TypeScript 6)", "tsc6", ["-p", "tsconfig.json"])]),
+  },
+  {
+    name: "simulation",
+    about: "SEEDS worlds (1000) of the whole system on simulated time, and known bugs they have to find; SEED=n replays one",
+    quick: false,
+    kind: "compute",
+    hasFiles: true,
+    run: (context) => vitest("simulation", context),
+  },
+  {
+    name: "projects",
+    about: "projects that use the packed packages; a provider added to a copy of all this",
+    quick: false,
+    kind: "compute",
+    hasFiles: false,
+    run: checks(checkNewProvider),
+  },
+  {
+    name: "docs",
+    about: "the documentation site, warnings as errors",
+    quick: false,
+    kind: "compute",
+    hasFiles: false,
+    run: checks(async () => [await command("typedoc", "typedoc")]),
+  },
+  {
+    name: "kubectl",
+    about: "stock kubectl, and every other client's streams, on the embedded API server",
+    quick: false,
+    kind: "wait",
+    hasFiles: true,
+    missing: missingControlPlane,
+    prepare: controlPlane,
+    run: async (context) => vitest("kubectl", context, await controlPlane()),
+  },
+  {
+    name: "control-plane",
+    about: "tests on a real kube-apiserver",
+    quick: false,
+    kind: "wait",
+    hasFiles: true,
+    missing: missingControlPlane,
+    prepare: controlPlane,
+    run: async (context) => vitest("control-plane", context, await controlPlane()),
+  },
+  {
+    name: "docker",
+    about: "tests on a Docker engine of their own, with a real kube-apiserver (VK_TEST_DOCKER_HOST: on that engine)",
+    quick: false,
+    kind: "wait",
+    hasFiles: true,
+    missing: () => missingControlPlane() ?? missingDocker() ?? missingMetricsServer(),
+    prepare: controlPlaneAndMetrics,
+    run: async (context) => {
+      const environment = await controlPlaneAndMetrics();
+      return suite(context, isDocker, () => vitest("docker", context, environment, inDockerSurroundings));
+    },
+  },
+  {
+    name: "node-network",
+    about: "tests in a network namespace where the node's address is no loopback: node proxy, metrics-server, autoscaler",
+    quick: false,
+    kind: "wait",
+    hasFiles: true,
+    missing: () => missingControlPlane() ?? missingNetworkNamespace() ?? missingMetricsServer(),
+    prepare: controlPlaneAndMetrics,
+    run: async (context) => vitest("node-network", context, await controlPlaneAndMetrics(), inNetworkNamespace),
+  },
+  {
+    name: "zun",
+    about: "tests on Zun's own API, from PyPI on SQLite (ZUN_API_PYTHON: a Python that has it)",
+    quick: false,
+    kind: "wait",
+    hasFiles: true,
+    missing: missingZunApi,
+    prepare: zunApi,
+    run: async (context) => vitest("zun", context, await zunApi()),
+  },
+];
+
+/** What `make` offers besides, that no level runs. */
+export const otherCommands: readonly { readonly command: string; readonly about: string }[] = [
+  { command: "make bench", about: "benchmark against a real control plane" },
+  { command: "make mutation PACKAGE=core", about: "whether unit tests notice changed lines" },
+  { command: "make e2e-docker", about: "the docker level on an engine of today" },
+  { command: "make e2e-nomad", about: "the Nomad provider on a real agent" },
+  { command: "make conformance", about: "Kubernetes' own end-to-end tests on the Docker provider" },
+  { command: "SEEDS=20000 make test LEVEL=simulation", about: "more worlds than CI lives through" },
+];

@@ -1,0 +1,89 @@
+import { basename } from "node:path";
+import { workspacePackages } from "../workspace.ts";
+
+/** Short names of the packages that `PACKAGE=` takes: the folder's name, such as `core`, `docker` or `tools`. */
+export function packageNames(): string[] {
+  return workspacePackages()
+    .filter(({ folder }) => folder !== "e2e" && folder !== "bench")
+    .map(({ folder }) => shortName(folder));
+}
+
+/** The template's folder has the name of what it is a template of. */
+function shortName(folder: string): string {
+  return folder === "templates/provider" ? "template" : basename(folder);
+}
+
+/** The packages that the tests of `e2e/` are about, by the beginning of their path. */
+const subjects: readonly (readonly [path: string, ...packages: string[]])[] = [
+  ["e2e/conformance/broken-providers", "testing"],
+  ["e2e/conformance/example-provider", "testing", "core"],
+  ["e2e/conformance/file-provider", "testing"],
+  ["e2e/conformance/large-streams", "testing", "streaming"],
+  ["e2e/conformance/mock", "mock", "testing"],
+  ["e2e/conformance/nomad", "nomad", "testing"],
+  ["e2e/conformance/process-provider", "process-provider", "pod-runtime", "testing"],
+  ["e2e/conformance/template", "template", "create-provider", "testing"],
+  ["e2e/conformance/zun", "zun", "testing"],
+  ["e2e/control-plane/access-rights", "core", "cli"],
+  ["e2e/control-plane/api-server-restart", "core", "kube-client"],
+  ["e2e/control-plane/faults", "core", "kube-client"],
+  ["e2e/control-plane/instances", "core", "cli"],
+  ["e2e/control-plane/kube-client", "kube-client"],
+  ["e2e/control-plane/kubelet-access", "kubelet-api"],
+  ["e2e/control-plane/launcher", "testing"],
+  ["e2e/control-plane/node", "core"],
+  ["e2e/control-plane/pod", "core"],
+  ["e2e/control-plane/program-restart", "core", "cli"],
+  ["e2e/control-plane/reflector", "kube-client"],
+  ["e2e/control-plane/volumes", "core"],
+  ["e2e/docker/", "docker", "pod-runtime"],
+  ["e2e/embedded/apiserver-program", "embedded-apiserver"],
+  ["e2e/embedded/cli", "cli"],
+  ["e2e/embedded/client-certificates", "embedded-apiserver", "kubelet-api"],
+  ["e2e/embedded/embed-a-node", "core", "mock"],
+  ["e2e/embedded/faults", "embedded-apiserver"],
+  ["e2e/embedded/kubectl", "embedded-apiserver"],
+  ["e2e/embedded/kubelet-api", "kubelet-api"],
+  ["e2e/embedded/kubelet-proxy", "embedded-apiserver", "streaming"],
+  ["e2e/embedded/plan", "cli"],
+  ["e2e/embedded/port-forward", "streaming"],
+  ["e2e/embedded/process-provider", "process-provider", "pod-runtime"],
+  ["e2e/embedded/readme", "embedded-apiserver"],
+  ["e2e/embedded/streaming", "streaming"],
+  ["e2e/embedded/testing-guide/", "embedded-apiserver"],
+  ["e2e/embedded/virtual-node", "core"],
+  ["e2e/embedded/virtual-time", "embedded-apiserver", "core"],
+  ["e2e/embedded/volumes", "core"],
+  ["e2e/interop/", "streaming", "kubelet-api", "embedded-apiserver"],
+  ["e2e/kubectl/", "embedded-apiserver"],
+  ["e2e/kubernetes/", "tools"],
+  ["e2e/node-network/", "metrics", "kubelet-api", "docker"],
+  ["e2e/nomad/", "nomad"],
+  ["e2e/parity/", "embedded-apiserver"],
+  ["e2e/simulation/", "core", "kube-client"],
+  ["e2e/zun/", "zun"],
+];
+
+/** Whether a test file, named from the top, belongs to the package with this short name. */
+export function belongsTo(file: string, name: string): boolean {
+  const [, own] = /^(?:packages|providers|examples|templates)\/([^/]+)\//.exec(file) ?? [];
+  if (own !== undefined) return (file.startsWith("templates/") ? "template" : own) === name;
+  if (file.startsWith("tools/")) return name === "tools";
+  return subjects.some(([path, ...packages]) => file.startsWith(path) && packages.includes(name));
+}
+
+/** What is wrong with the table: test files that belong to no package, and rows without a file or with an unknown package. */
+export function subjectProblems(files: readonly string[], packages: readonly string[]): string[] {
+  const table = "the table in tools/test-run/package-tests.ts";
+  return [
+    ...files.filter((file) => packages.every((name) => !belongsTo(file, name))).map((file) => `${file} is in no row of ${table}`),
+    ...subjects
+      .filter(([path]) => files.every((file) => !file.startsWith(path)))
+      .map(([path]) => `${table} has a row "${path}", and there is no such test`),
+    ...subjects.flatMap(([path, ...names]) =>
+      names
+        .filter((name) => !packages.includes(name))
+        .map((name) => `${table} names "${name}" for "${path}", and there is no such package`),
+    ),
+  ];
+}

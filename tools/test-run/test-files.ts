@@ -1,0 +1,36 @@
+import { execFileSync } from "node:child_process";
+import { relative, sep } from "node:path";
+import { createVitest } from "vitest/node";
+import { root } from "../workspace.ts";
+
+/** Test files by the project of vitest.config.ts that runs them; paths are relative to the top, with forward slashes. */
+export type TestFiles = ReadonlyMap<string, readonly string[]>;
+
+/** Asks Vitest which files each of its projects runs; nothing is run. */
+export async function findTestFiles(): Promise<TestFiles> {
+  const vitest = await createVitest("test", { root, watch: false });
+  try {
+    const found = await Promise.all(
+      vitest.projects.map(async (project) => {
+        const { testFiles } = await project.globTestFiles();
+        return [project.name, testFiles.map((file) => relative(root, file).split(sep).join("/")).sort()] as const;
+      }),
+    );
+    return new Map(found);
+  } finally {
+    await vitest.close();
+  }
+}
+
+/** Tests that run elsewhere: the level `projects` runs those of projects outside the workspace, and `SEED=n` one simulated world. */
+const elsewhere = [/^examples\/test-an-operator\//, /^templates\/[^/]+\/test\//, /^e2e\/simulation\/replay\.test\.ts$/];
+
+/** Test files of the repository, tracked or new, that no level runs. */
+export function filesThatNoLevelRuns(files: TestFiles): string[] {
+  const run = new Set([...files.values()].flat());
+  const list = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard", "--deduplicate", "-z", "*.test.ts"], {
+    cwd: root,
+    encoding: "utf8",
+  });
+  return list.split("\0").filter((file) => file !== "" && !run.has(file) && !elsewhere.some((pattern) => pattern.test(file)));
+}
