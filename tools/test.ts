@@ -1,4 +1,5 @@
 /** `make test`: runs levels of tests, two at a time, and prints the counts alone on the last line. */
+import { chosenKubernetes } from "../packages/testing/src/control-plane/kubernetes-version.ts";
 import { levels, otherCommands } from "./test-run/levels.ts";
 import type { Level } from "./test-run/level.ts";
 import { belongsTo, packageNames } from "./test-run/package-tests.ts";
@@ -22,6 +23,8 @@ if (outcomes.some(({ counts }) => counts.failed > 0)) process.exitCode = 1;
 
 function readSelection(): Selection {
   try {
+    // Refuses a wrong version before anything runs.
+    chosenKubernetes(process.env);
     return select(process.env, { levels, packages: packageNames() });
   } catch (error) {
     console.error(error instanceof Error ? error.message : error);

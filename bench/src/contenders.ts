@@ -9,8 +9,6 @@ export interface Site {
   readonly kubeconfig: string;
   /** Folder for configuration and logs. */
   readonly directory: string;
-  /** Folder with the kwok program. */
-  readonly programs: string;
 }
 
 /** What is measured, and how it is started. */
@@ -77,7 +75,7 @@ export const kwok: Contender = {
       "--node-lease-duration-seconds",
       "40",
     ];
-    return launch(site, "kwok", join(site.programs, "kwok"), flags);
+    return launch(site, "kwok", kwokProgram(), flags);
   },
 };
 
@@ -86,17 +84,23 @@ export function nodeOf(contender: Contender): string {
   return contender.name === "bare loop" ? "bare" : contender.name;
 }
 
+/** Path of kwok in Go's build cache; the first call builds it, which takes some minutes. */
+export function kwokProgram(): string {
+  return goInKwokModule("tool", "-n", "kwok");
+}
+
 function kwokStages(): string {
-  const module = execFileSync("go", ["list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/kwok"], {
-    cwd: join(root, "tools/control-plane"),
-    encoding: "utf8",
-  });
-  const stages = join(module.trim(), "kustomize/stage");
+  const stages = join(goInKwokModule("list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/kwok"), "kustomize/stage");
   return ["node/fast", "node/heartbeat-with-lease", "pod/fast"]
     .flatMap((folder) => readdirSync(join(stages, folder)).map((file) => join(stages, folder, file)))
     .filter((file) => file.endsWith(".yaml") && !file.endsWith("kustomization.yaml"))
     .map((file) => readFileSync(file, "utf8"))
     .join("\n---\n");
+}
+
+/** What Go prints in the module that pins kwok. */
+function goInKwokModule(...args: readonly string[]): string {
+  return execFileSync("go", args, { cwd: join(root, "tools/kwok"), encoding: "utf8" }).trim();
 }
 
 function launch(site: Site, name: string, program: string, args: readonly string[]): ChildProcess {

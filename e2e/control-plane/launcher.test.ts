@@ -4,7 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isUnavailable } from "@virtual-kubelet/errdefs";
-import { apiRequest, eventually, openControlPlane, startControlPlane } from "@virtual-kubelet/testing";
+import { apiRequest, ensureControlPlane, eventually, openControlPlane, startControlPlane } from "@virtual-kubelet/testing";
 import { expect, inject, test } from "vitest";
 
 test("the administrator's kubeconfig drives stock kubectl, and the server says its version", async () => {
@@ -147,6 +147,21 @@ test("a process that does not come up is named, with the end of its log, and not
     const starting = startControlPlane({ components: [], dataDir, flags: { "kube-apiserver": { "authorization-mode": "Nonsense" } } });
 
     await expect(starting).rejects.toThrow(/start kube-apiserver: it did not come up; the end of .*kube-apiserver\.log:\n[^]*Nonsense/);
+    expect(processesOf(dataDir)).toEqual([]);
+  } finally {
+    await rm(dataDir, { recursive: true });
+  }
+});
+
+test("a kube-apiserver of another version than KUBERNETES asks for is refused, and nothing is left behind", async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), "cp-"));
+  const { version } = openControlPlane(inject("controlPlane"));
+  const other = version.startsWith("v1.34.") ? "1.35" : "1.34";
+  const assets = await ensureControlPlane();
+  try {
+    const starting = startControlPlane({ components: [], dataDir, environment: { KUBEBUILDER_ASSETS: assets, KUBERNETES: other } });
+
+    await expect(starting).rejects.toThrow(`KUBERNETES=${other}, but kube-apiserver in ${assets} is ${version}: set KUBERNETES`);
     expect(processesOf(dataDir)).toEqual([]);
   } finally {
     await rm(dataDir, { recursive: true });

@@ -7,6 +7,7 @@ import type { UpgradeTarget } from "@virtual-kubelet/streaming";
 import { inject } from "vitest";
 import { findKubectls, type FoundKubectl } from "../../support/kubectl.ts";
 import type { Caller } from "../../support/kubelet-request.ts";
+import { keepsDeclaredFeatures } from "../../support/kubernetes-version.ts";
 
 /** An API server that clients reach a node through, as its administrator. */
 export interface Cluster extends AsyncDisposable {
@@ -14,7 +15,7 @@ export interface Cluster extends AsyncDisposable {
   readonly directory: string;
   /** Path of the administrator's kubeconfig. */
   readonly kubeconfig: string;
-  /** Whether it heeds what a node declares: kube-apiserver does from 1.36 on, and speaks SPDY with every node before. */
+  /** Whether it keeps what a node declares, and opens WebSockets to a node that takes them. */
   readonly heedsDeclaredFeatures: boolean;
   /** What the administrator shows a node. */
   readonly admin: Caller;
@@ -39,7 +40,7 @@ export async function openCluster(): Promise<Cluster> {
   } else {
     const controlPlane = openControlPlane(inject("controlPlane"));
     ({ path, text } = controlPlane.kubeconfig);
-    heedsDeclaredFeatures = Number(controlPlane.version.split(".")[1]) >= 36;
+    heedsDeclaredFeatures = keepsDeclaredFeatures(controlPlane.version);
   }
   return { directory, kubeconfig: path, heedsDeclaredFeatures, ...accessOf(text), [Symbol.asyncDispose]: () => ends.disposeAsync() };
 }

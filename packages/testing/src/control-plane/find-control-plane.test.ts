@@ -1,10 +1,12 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { readFileSync } from "node:fs";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { isUnavailable } from "@virtual-kubelet/errdefs";
+import { InvalidInputError, isTerminal, isUnavailable } from "@virtual-kubelet/errdefs";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { ensureControlPlane } from "./build-control-plane.ts";
 import { defaultPrograms, findControlPlane } from "./find-control-plane.ts";
+import { requireChosenKubernetes } from "./kubernetes-version.ts";
 
 let directory = "";
 
@@ -73,24 +75,98 @@ test("without Go, or outside the repository, the lookup says what to do", async 
   await expect(ensureControlPlane({ environment, moduleDirectory: join(directory, "nowhere") })).rejects.toSatisfy(isUnavailable);
 });
 
+test("KUBERNETES chooses the version that is built, and each version has a folder of its own", async () => {
+  const environment = { XDG_CACHE_HOME: join(directory, "cache"), PATH: await programs("bin", ["go"]) };
+
+  const lookups = ["1.34", "1.35", "1.36"].map((version) => findControlPlane({ environment: { ...environment, KUBERNETES: version } }));
+
+  const sources = lookups.map((lookup) => (lookup.status === "buildable" ? lookup.source : undefined));
+  expect(sources.map((source) => source?.kubernetesVersion)).toEqual(["1.34", "1.35", "1.36"].map(patchOf));
+  expect(new Set(sources.map((source) => source?.directory)).size).toBe(3);
+});
+
+test("without KUBERNETES, or with an empty one, the newest version is built", async () => {
+  const environment = { XDG_CACHE_HOME: join(directory, "cache"), PATH: await programs("bin", ["go"]) };
+
+  expect(findControlPlane({ environment })).toMatchObject({ source: { kubernetesVersion: patchOf("1.36") } });
+  expect(findControlPlane({ environment: { ...environment, KUBERNETES: "" } })).toEqual(findControlPlane({ environment }));
+});
+
+test.for(["1.33", "v1.35", "1.36.3", "latest"])("KUBERNETES=%s is refused with the versions there are", (version) => {
+  const lookUp = (): unknown => findControlPlane({ environment: { KUBERNETES: version, PATH: directory, HOME: directory } });
+
+  expect(lookUp).toThrow(
+    `KUBERNETES=${version}: expected 1.34, 1.35 or 1.36, which tools/control-plane has Go modules for; set one of these, or unset it for 1.36`,
+  );
+  expect(lookUp).toThrow(InvalidInputError);
+});
+
+test("a kube-apiserver of another version than KUBERNETES names is refused", () => {
+  expect(() => requireChosenKubernetes("v1.35.4", "/assets", { KUBERNETES: "1.35" })).not.toThrow();
+  expect(() => requireChosenKubernetes("v1.36.3", "/assets", {})).not.toThrow();
+  expect(() => requireChosenKubernetes("v1.36.3", "/assets", { KUBERNETES: "1.34" })).toThrow(
+    "KUBERNETES=1.34, but kube-apiserver in /assets is v1.36.3: set KUBERNETES to its version, or unset KUBEBUILDER_ASSETS",
+  );
+  expect(() => requireChosenKubernetes("v1.35.4", "/assets", {})).toThrow("KUBERNETES is not set, which means 1.36, but kube-apiserver");
+});
+
 test("a build ends with the programs in the cache, under the names Kubernetes gives them", async () => {
-  const moduleDirectory = await goModule();
-  const bin = await programs("bin", []);
-  // Stands in for Go: `-o DIR/` gets a file for every package, named as Go names it.
-  const script =
-    '#!/bin/sh\nout=$3; shift 5\nfor p; do case $p in */server/v3) n=server ;; *) n=${p##*/} ;; esac; : > "$out$n"; chmod 755 "$out$n"; done\n';
-  await writeFile(join(bin, "go"), script, { mode: 0o755 });
-  const environment = { XDG_CACHE_HOME: join(directory, "cache"), PATH: bin };
+  const { environment, moduleDirectory } = await buildable();
   const builds: string[] = [];
 
   const built = await ensureControlPlane({ environment, moduleDirectory, onBuild: (how) => builds.push(how) });
 
   expect(builds).toHaveLength(1);
-  expect(findControlPlane({ environment, moduleDirectory, programs: [...defaultPrograms, "kwok"] })).toMatchObject({
-    status: "found",
-    directory: built,
-  });
+  expect(findControlPlane({ environment, moduleDirectory })).toMatchObject({ status: "found", directory: built });
 });
+
+test("only the programs that were asked for are built, and later only those that are missing", async () => {
+  const { environment, moduleDirectory, packages } = await buildable();
+
+  const directories = [
+    await ensureControlPlane({ environment, moduleDirectory, programs: ["kubectl"] }),
+    await ensureControlPlane({ environment, moduleDirectory, programs: ["kubectl"] }),
+    await ensureControlPlane({ environment, moduleDirectory, programs: ["etcd", "kube-apiserver", "kubectl"] }),
+  ];
+
+  expect(new Set(directories).size).toBe(1);
+  expect(await packages()).toEqual(["k8s.io/kubernetes/cmd/kubectl", "go.etcd.io/etcd/server/v3 k8s.io/kubernetes/cmd/kube-apiserver"]);
+});
+
+test("a build that fails leaves nothing behind", async () => {
+  const { environment, moduleDirectory, cache } = await buildable();
+  await writeFile(join(environment.PATH, "go"), '#!/bin/sh\n: > "$3"kubectl\nexit 1\n', { mode: 0o755 });
+
+  await expect(ensureControlPlane({ environment, moduleDirectory, programs: ["kubectl"] })).rejects.toSatisfy(isTerminal);
+
+  expect((await readdir(cache, { recursive: true })).filter((file) => file.endsWith("kubectl") || file.includes("building"))).toEqual([]);
+});
+
+/** A Go module and a stand-in for Go: for every package it writes the file to `-o DIR/` that Go would, and notes the packages. */
+async function buildable() {
+  const moduleDirectory = await goModule();
+  const bin = await programs("bin", []);
+  const notes = join(directory, "builds");
+  const script = `#!/bin/sh
+out=$3; shift 5; echo "$*" >> ${notes}
+for p; do case $p in */server/v3) n=server ;; *) n=\${p##*/} ;; esac; : > "$out$n"; chmod 755 "$out$n"; done
+`;
+  await writeFile(join(bin, "go"), script, { mode: 0o755 });
+  const cache = join(directory, "cache");
+  return {
+    moduleDirectory,
+    cache,
+    environment: { XDG_CACHE_HOME: cache, PATH: bin },
+    /** Packages of each build. */
+    packages: async () => (await readFile(notes, "utf8")).trimEnd().split("\n"),
+  };
+}
+
+/** Version that the repository's module for a minor version asks for. */
+function patchOf(minor: string): string | undefined {
+  const module = join(import.meta.dirname, "../../../../tools/control-plane", minor, "go.mod");
+  return /^\tk8s\.io\/kubernetes (v\S+)/m.exec(readFileSync(module, "utf8"))?.[1];
+}
 
 async function programs(name: string, names: readonly string[]): Promise<string> {
   const folder = join(directory, name);

@@ -2,9 +2,10 @@ import { createHash } from "node:crypto";
 import { accessSync, constants, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, join, resolve } from "node:path";
+import { chosenKubernetes } from "./kubernetes-version.ts";
 
-/** A program of the control plane; kwok is there for the benchmarks. */
-export type ControlPlaneProgram = "etcd" | "kube-apiserver" | "kube-controller-manager" | "kube-scheduler" | "kubectl" | "kwok";
+/** A program of the control plane, or kubectl of its version. */
+export type ControlPlaneProgram = "etcd" | "kube-apiserver" | "kube-controller-manager" | "kube-scheduler" | "kubectl";
 
 /** The Go module that the programs are built from. */
 export interface ControlPlaneSource {
@@ -14,8 +15,10 @@ export interface ControlPlaneSource {
   readonly go: string;
   /** Version of Kubernetes that `go.mod` asks for, such as `v1.36.3`. */
   readonly kubernetesVersion: string;
-  /** Folder the programs are to be kept in; it does not exist yet. */
+  /** Folder the programs are kept in; what was built for another purpose may be there already. */
   readonly directory: string;
+  /** Programs that were asked for and are not in the folder yet. */
+  readonly programs: readonly ControlPlaneProgram[];
 }
 
 /**
@@ -31,13 +34,16 @@ export type ControlPlaneLookup =
 export interface FindControlPlaneOptions {
   /** Default: etcd, kube-apiserver, kube-controller-manager, kube-scheduler and kubectl. */
   readonly programs?: readonly ControlPlaneProgram[] | undefined;
-  /** Read for `KUBEBUILDER_ASSETS`, `XDG_CACHE_HOME`, `HOME` and `PATH`; default: the process's. */
+  /**
+   * Read for `KUBEBUILDER_ASSETS`, `XDG_CACHE_HOME`, `HOME` and `PATH`, and in the project's repository for `KUBERNETES`;
+   * default: the process's.
+   */
   readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
-  /** Folder of the Go module; default: `tools/control-plane` of the repository this file is in. */
+  /** Folder of the Go module; default: the one in the repository's `tools/control-plane` for the version that `KUBERNETES` names. */
   readonly moduleDirectory?: string | undefined;
 }
 
-/** What a test needs. */
+/** Everything a control plane runs, and kubectl. */
 export const defaultPrograms: readonly ControlPlaneProgram[] = [
   "etcd",
   "kube-apiserver",
@@ -49,6 +55,8 @@ export const defaultPrograms: readonly ControlPlaneProgram[] = [
 /**
  * Looks for the programs of a control plane, all in one folder: `KUBEBUILDER_ASSETS` (envtest's convention), then the
  * cache of what was built before, then whether they can be built with Go. Starts nothing and builds nothing.
+ *
+ * @throws InvalidInputError if `KUBERNETES` names a version that the repository has no Go module for
  */
 export function findControlPlane(options: FindControlPlaneOptions = {}): ControlPlaneLookup {
   const programs = options.programs ?? defaultPrograms;
@@ -63,24 +71,23 @@ export function findControlPlane(options: FindControlPlaneOptions = {}): Control
     passedOver.push(`KUBEBUILDER_ASSETS=${assets} has no ${lacking.join(", ")}`);
   }
 
-  const moduleDirectory = options.moduleDirectory ?? join(import.meta.dirname, "../../../../tools/control-plane");
-  const version = requiredKubernetes(moduleDirectory);
-  if (version === undefined) {
+  const moduleDirectory = options.moduleDirectory ?? chosenKubernetes(environment)?.moduleDirectory;
+  const version = moduleDirectory === undefined ? undefined : requiredKubernetes(moduleDirectory);
+  if (moduleDirectory === undefined || version === undefined) {
     return missing(passedOver, "the sources to build them from are only in the project's repository (tools/control-plane)", programs);
   }
   const directory = join(cacheDirectory("control-plane", environment), moduleHash(moduleDirectory));
-  if (missingPrograms(directory, programs).length === 0) {
-    return { status: "found", directory, how: [...passedOver, `built before, in ${directory}`].join("; ") };
-  }
+  const unbuilt = missingPrograms(directory, programs);
+  if (unbuilt.length === 0) return { status: "found", directory, how: [...passedOver, `built before, in ${directory}`].join("; ") };
   const go = onPath("go", environment["PATH"] ?? "");
   if (go === undefined)
     return missing(passedOver, "there is no Go on the PATH to build them with (https://go.dev/dl, 1.26 or newer)", programs);
   return {
     status: "buildable",
-    source: { moduleDirectory, go, kubernetesVersion: version, directory },
+    source: { moduleDirectory, go, kubernetesVersion: version, directory, programs: unbuilt },
     how: [
       ...passedOver,
-      `Kubernetes ${version} is built once with ${go} into ${directory}: some minutes and 2 GB of module and build cache`,
+      `${unbuilt.join(", ")} of Kubernetes ${version} are built once with ${go} into ${directory}: some minutes and 2 GB of module and build cache`,
     ].join("; "),
   };
 }

@@ -22,6 +22,7 @@ import {
 } from "./component-flags.ts";
 import { openControlPlane, writeKubeconfig, type ControlPlaneAccess, type ControlPlaneDescription } from "./control-plane-access.ts";
 import { kubeconfigText } from "./kubeconfig.ts";
+import { requireChosenKubernetes } from "./kubernetes-version.ts";
 import { writePki } from "./pki.ts";
 
 /** How a control plane is started. */
@@ -58,7 +59,7 @@ export interface ControlPlane extends ControlPlaneAccess, AsyncDisposable {
  * are handed out.
  *
  * @throws UnavailableError if the programs cannot be had, or one of them does not come up (the message holds the end
- * of its log); `signal.reason`
+ * of its log); InvalidInputError if kube-apiserver is not of the version that `KUBERNETES` names; `signal.reason`
  */
 export async function startControlPlane(options: StartControlPlaneOptions = {}): Promise<ControlPlane> {
   const components = options.components ?? ["kube-controller-manager", "kube-scheduler"];
@@ -238,6 +239,10 @@ class Launcher {
   async #writeDescription(): Promise<void> {
     const answer = await apiRequest(this.#target, "GET", "/version", { signal: this.#options.signal });
     const { gitVersion } = JSON.parse(answer.body) as { readonly gitVersion: string };
+    if (this.#options.moduleDirectory === undefined) {
+      // oxlint-disable-next-line node/no-process-env -- tests have no composition root; the option is there for those that do
+      requireChosenKubernetes(gitVersion, this.#programs, this.#options.environment ?? process.env);
+    }
     const description: ControlPlaneDescription = { server: this.#target.server, version: gitVersion, programs: this.#programs };
     await writeFile(join(this.#files.directory, "control-plane.json"), JSON.stringify(description));
   }
