@@ -69,8 +69,19 @@ const config: ViteUserConfig = defineConfig({
         extends: true,
         test: {
           name: "embedded",
-          include: ["e2e/embedded/**/*.test.ts", "e2e/nomad/*.test.ts", parityTests, interopTests],
+          include: ["e2e/embedded/**/*.test.ts", "e2e/nomad/*.test.ts", parityTests],
           globalSetup: ["e2e/parity/support/compare-only.ts"],
+          provide: { parityServer: "embedded" },
+          maxWorkers: waitingWorkers,
+          testTimeout: 180_000,
+          hookTimeout: 180_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "kubectl",
+          include: ["e2e/kubectl/**/*.test.ts", interopTests],
           provide: { parityServer: "embedded" },
           maxWorkers: waitingWorkers,
           testTimeout: 180_000,

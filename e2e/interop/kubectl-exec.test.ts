@@ -8,12 +8,12 @@ import { eventually } from "@virtual-kubelet/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { digestOf, megabytes } from "../embedded/support/streaming-rig.ts";
 import { canOpenTerminals } from "../process-provider/spawn-command.ts";
-import { kubectlsHere } from "./support/cluster.ts";
+import { findKubectl } from "../support/kubectl.ts";
 import { InteropRig, startTimeoutMs, type PodOnNode } from "./support/rig.ts";
 import type { KubectlRunner } from "./support/kubectl-runner.ts";
 import { ways } from "./support/ways.ts";
 
-const kubectl = (await kubectlsHere()).at(-1);
+const kubectl = await findKubectl();
 const soon = { timeoutMs: 60_000 };
 
 /** Prints so many megabytes whose content depends on where they are. */
@@ -21,7 +21,7 @@ function flood(count: number): string {
   return `seq 1 ${count * 150_000} | head -c ${count}M`;
 }
 
-describe.skipIf(kubectl === undefined)(`kubectl ${kubectl?.version} exec, attach and cp`, () => {
+describe(`kubectl ${kubectl.version} exec, attach and cp`, () => {
   let rig: InteropRig;
   let on: (declared: boolean) => PodOnNode;
 
@@ -34,7 +34,7 @@ describe.skipIf(kubectl === undefined)(`kubectl ${kubectl?.version} exec, attach
   describe.for(ways)("over $name", { concurrent: true }, ({ declared, env, megabytes: count, name }) => {
     const here = (): PodOnNode & { readonly client: KubectlRunner } => ({
       ...on(declared),
-      client: rig.kubectl(kubectl?.program ?? "", env),
+      client: rig.kubectl(kubectl.program, env),
     });
 
     test.for([0, 3, 7])("a command's exit code %i is kubectl's, its output and its errors stay apart", async (exitCode) => {
@@ -152,7 +152,7 @@ describe.skipIf(kubectl === undefined)(`kubectl ${kubectl?.version} exec, attach
     const webSockets = (): Promise<number> => node.metric("kubelet_websocket_streaming_requests_total", /subresource="exec"/);
     const before = await webSockets();
 
-    expect(await rig.kubectl(kubectl?.program ?? "", env).run(["exec", pod, "--", "true"])).toMatchObject({ code: 0 });
+    expect(await rig.kubectl(kubectl.program, env).run(["exec", pod, "--", "true"])).toMatchObject({ code: 0 });
 
     expect((await webSockets()) - before).toBe(atNode === "websocket" && rig.cluster.heedsDeclaredFeatures ? 1 : 0);
   });

@@ -2,14 +2,14 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { eventually } from "@virtual-kubelet/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { kubectlsHere } from "./support/cluster.ts";
+import { findKubectl } from "../support/kubectl.ts";
 import type { KubectlRunner } from "./support/kubectl-runner.ts";
 import { InteropRig, startTimeoutMs, type InteropNode } from "./support/rig.ts";
 
-const kubectl = (await kubectlsHere()).at(-1);
+const kubectl = await findKubectl();
 const soon = { timeoutMs: 60_000 };
 
-describe.skipIf(kubectl === undefined)(`kubectl ${kubectl?.version} logs`, { concurrent: true }, () => {
+describe(`kubectl ${kubectl.version} logs`, { concurrent: true }, () => {
   let rig: InteropRig;
   let node: InteropNode;
   let client: KubectlRunner;
@@ -17,7 +17,7 @@ describe.skipIf(kubectl === undefined)(`kubectl ${kubectl?.version} logs`, { con
   beforeAll(async () => {
     rig = await InteropRig.open("logs");
     node = await rig.startNode({ declared: true });
-    client = rig.kubectl(kubectl?.program ?? "");
+    client = rig.kubectl(kubectl.program);
   }, startTimeoutMs);
   afterAll(() => rig[Symbol.asyncDispose](), startTimeoutMs);
 

@@ -5,12 +5,12 @@ import { pipeline } from "node:stream/promises";
 import { eventually, freePort } from "@virtual-kubelet/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { digestOf, megabytes, serveTcp } from "../embedded/support/streaming-rig.ts";
-import { kubectlsHere } from "./support/cluster.ts";
+import { findKubectl } from "../support/kubectl.ts";
 import { forwardedPorts } from "./support/forwarded-ports.ts";
 import { InteropRig, startTimeoutMs, type PodOnNode } from "./support/rig.ts";
 import { ways } from "./support/ways.ts";
 
-const kubectl = (await kubectlsHere()).at(-1);
+const kubectl = await findKubectl();
 const soon = { timeoutMs: 60_000 };
 
 /** Gives back what it gets. */
@@ -36,7 +36,7 @@ async function ask(port: number, text: string): Promise<string> {
   return answer;
 }
 
-describe.skipIf(kubectl === undefined)(`kubectl ${kubectl?.version} port-forward`, () => {
+describe(`kubectl ${kubectl.version} port-forward`, () => {
   let rig: InteropRig;
   let on: (declared: boolean) => PodOnNode;
 
@@ -52,9 +52,7 @@ describe.skipIf(kubectl === undefined)(`kubectl ${kubectl?.version} port-forward
       await using first = await serveTcp(echo);
       await using second = await serveTcp(answerAtEnd);
       const before = await node.metric("kubelet_websocket_streaming_requests_total", /subresource="portforward"/);
-      const { child, output, ended } = rig
-        .kubectl(kubectl?.program ?? "", env)
-        .start("port-forward", pod, `:${first.port}`, `:${second.port}`);
+      const { child, output, ended } = rig.kubectl(kubectl.program, env).start("port-forward", pod, `:${first.port}`, `:${second.port}`);
       const ports = await forwardedPorts(output, 2);
       const [toFirst = 0, toSecond = 0] = [ports.get(first.port), ports.get(second.port)];
 
@@ -78,7 +76,7 @@ describe.skipIf(kubectl === undefined)(`kubectl ${kubectl?.version} port-forward
     test("says why a port cannot be reached", async () => {
       const { pod } = on(declared);
       const port = await freePort();
-      const { child, output, ended } = rig.kubectl(kubectl?.program ?? "", env).start("port-forward", pod, `:${port}`);
+      const { child, output, ended } = rig.kubectl(kubectl.program, env).start("port-forward", pod, `:${port}`);
       const local = (await forwardedPorts(output, 1)).get(port) ?? 0;
 
       expect(await ask(local, "hello?")).toBe("");

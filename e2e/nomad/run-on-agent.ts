@@ -82,6 +82,6 @@ const given = process.env["NOMAD_ADDR"];
 await using agent = given === undefined ? await startAgent() : undefined;
 const address = given ?? agent?.address ?? "";
 const codes = [await vitest("embedded", "e2e/nomad/contract.test.ts", address)];
-codes.push(await vitest("embedded", "e2e/nomad/kubectl.test.ts", address));
+codes.push(await vitest("kubectl", "e2e/kubectl/nomad.test.ts", address));
 codes.push(await vitest("conformance", "e2e/conformance/nomad.test.ts", address));
 process.exitCode = codes.find((code) => code !== 0) ?? 0;

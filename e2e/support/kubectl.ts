@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readdirSync, realpathSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
+import { findControlPlane } from "@virtual-kubelet/testing";
 
 /** A kubectl of this machine. */
 export interface FoundKubectl {
@@ -12,24 +13,44 @@ export interface FoundKubectl {
 
 /**
  * The stock kubectls of this machine, oldest first: the one on the PATH, the `kubectl.1.NN` beside it, which some
- * distributions of it bring along, and the control plane's own, if `KUBEBUILDER_ASSETS` says where it is.
+ * distributions of it bring along, and the one that was built with the control plane. `KUBECTL` names one instead of all these.
  *
- * @param more - further ones
+ * @throws Error if there is none
  */
-export async function findKubectls(more: readonly string[] = []): Promise<FoundKubectl[]> {
+export async function findKubectls(): Promise<FoundKubectl[]> {
+  const programs = kubectlPrograms();
+  if (programs.length === 0) throw new Error(noKubectl);
+  const found = await Promise.all(programs.map(async (program) => ({ program, version: await versionOf(program) })));
+  const byVersion = new Map(found.map((one) => [one.version, one]));
+  return [...byVersion.values()].toSorted((a, b) => a.version.localeCompare(b.version, "en", { numeric: true }));
+}
+
+/** The kubectl that most tests run: the control plane's own, else the newest of {@link findKubectls}. @throws Error if there is none */
+export async function findKubectl(): Promise<FoundKubectl> {
+  const own = process.env["KUBECTL"] ? undefined : kubectlOfControlPlane();
+  const [found] = own === undefined ? (await findKubectls()).toReversed() : [{ program: own, version: await versionOf(own) }];
+  if (found === undefined) throw new Error(noKubectl);
+  return found;
+}
+
+const noKubectl =
+  "there is no kubectl for these tests: put one on the PATH, set KUBECTL, or run make test LEVEL=kubectl, which builds one with Go";
+
+function kubectlPrograms(): string[] {
+  const named = process.env["KUBECTL"];
+  if (named) return [named];
   const onPath = (process.env["PATH"] ?? "")
     .split(delimiter)
     .map((folder) => join(folder, "kubectl"))
     .find((file) => existsSync(file));
-  const own = join(process.env["KUBEBUILDER_ASSETS"] ?? "", "kubectl");
-  const programs = [
-    ...(onPath === undefined ? [] : withSiblings(realpathSync(onPath))),
-    ...(existsSync(own) ? [realpathSync(own)] : []),
-    ...more,
-  ];
-  const found = await Promise.all(programs.map(async (program) => ({ program, version: await versionOf(program) })));
-  const byVersion = new Map(found.map((one) => [one.version, one]));
-  return [...byVersion.values()].toSorted((a, b) => a.version.localeCompare(b.version, "en", { numeric: true }));
+  const own = kubectlOfControlPlane();
+  return [...(onPath === undefined ? [] : withSiblings(realpathSync(onPath))), ...(own === undefined ? [] : [own])];
+}
+
+/** kubectl of the control plane's version, if it was built or is in `KUBEBUILDER_ASSETS`. */
+function kubectlOfControlPlane(): string | undefined {
+  const lookup = findControlPlane({ programs: ["kubectl"] });
+  return lookup.status === "found" ? realpathSync(join(lookup.directory, "kubectl")) : undefined;
 }
 
 function withSiblings(program: string): string[] {

@@ -1,6 +1,7 @@
-import { ensureControlPlane, findControlPlane } from "@virtual-kubelet/testing";
+import { ensureControlPlane, findControlPlane, type ControlPlaneProgram } from "@virtual-kubelet/testing";
 import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { onPath } from "../../packages/testing/src/control-plane/find-control-plane.ts";
 import { printChecks, type CheckResult } from "../check.ts";
 import { checkImports } from "../check-imports.ts";
 import { checkLinks } from "../check-links.ts";
@@ -70,9 +71,22 @@ function once<T>(work: () => Promise<T>): () => Promise<T> {
   return () => (promise ??= work());
 }
 
-/** The environment in which tests find etcd, kube-apiserver and kubectl, built first if they have to be. */
+/** The environment in which tests find these programs, built first if they have to be; default: the whole control plane's. */
+async function controlPlanePrograms(programs?: readonly ControlPlaneProgram[]): Promise<Record<string, string>> {
+  return { KUBEBUILDER_ASSETS: await ensureControlPlane({ programs, onBuild: (how) => console.log(how) }) };
+}
+
+/** The environment in which tests find kubectl. Where none can be built, the one on the PATH is enough. */
+const kubectl = once(async (): Promise<Record<string, string>> => {
+  const named = Boolean(process.env["KUBECTL"]);
+  return named || findControlPlane({ programs: ["kubectl"] }).status === "missing" ? {} : await controlPlanePrograms(["kubectl"]);
+});
+
+/** The environment in which tests find etcd, kube-apiserver, its controllers and kubectl. */
 const controlPlane = once(async (): Promise<Record<string, string>> => {
-  return { KUBEBUILDER_ASSETS: await ensureControlPlane({ onBuild: (how) => console.log(how) }) };
+  // Two builds at once would compile twice what the programs share.
+  await kubectl();
+  return await controlPlanePrograms();
 });
 
 /** As {@link controlPlane}, with metrics-server. */
@@ -107,6 +121,13 @@ const isDocker = (tag: string): boolean => tag === "docker";
 function missingControlPlane(): string | undefined {
   const lookup = findControlPlane();
   return lookup.status === "missing" ? lookup.how : undefined;
+}
+
+/** Why there is no kubectl, if there is none. */
+function missingKubectl(): string | undefined {
+  const lookup = findControlPlane({ programs: ["kubectl"] });
+  const own = process.env["KUBECTL"] || onPath("kubectl", process.env["PATH"] ?? "");
+  return own || lookup.status !== "missing" ? undefined : `${lookup.how}; or put kubectl on the PATH, or name it in KUBECTL`;
 }
 
 /** Whether each test file is run by a level and belongs to a package. */
@@ -218,13 +239,13 @@ export const levels: readonly Level[] = [
   },
   {
     name: "kubectl",
-    about: "stock kubectl, and every other client's streams, on the embedded API server",
+    about: "every kubectl of this machine (KUBECTL: only that one), and other clients' streams, on the embedded API server",
     quick: false,
     kind: "wait",
     hasFiles: true,
-    missing: missingControlPlane,
-    prepare: controlPlane,
-    run: async (context) => vitest("kubectl", context, await controlPlane()),
+    missing: missingKubectl,
+    prepare: kubectl,
+    run: async (context) => vitest("kubectl", context, await kubectl()),
   },
   {
     name: "control-plane",

@@ -2,10 +2,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startApiServer } from "@virtual-kubelet/embedded-apiserver";
-import { findControlPlane, openControlPlane } from "@virtual-kubelet/testing";
+import { openControlPlane } from "@virtual-kubelet/testing";
 import type { UpgradeTarget } from "@virtual-kubelet/streaming";
 import { inject } from "vitest";
-import { findKubectls, type FoundKubectl } from "../../support/kubectl.ts";
 import type { Caller } from "../../support/kubelet-request.ts";
 import { keepsDeclaredFeatures } from "../../support/kubernetes-version.ts";
 
@@ -43,12 +42,6 @@ export async function openCluster(): Promise<Cluster> {
     heedsDeclaredFeatures = keepsDeclaredFeatures(controlPlane.version);
   }
   return { directory, kubeconfig: path, heedsDeclaredFeatures, ...accessOf(text), [Symbol.asyncDispose]: () => ends.disposeAsync() };
-}
-
-/** The stock kubectls of this machine, oldest first, and the one that was built with the control plane. */
-export async function kubectlsHere(): Promise<FoundKubectl[]> {
-  const lookup = findControlPlane({ programs: ["kubectl"] });
-  return await findKubectls(lookup.status === "found" ? [join(lookup.directory, "kubectl")] : []);
 }
 
 function accessOf(kubeconfig: string): Pick<Cluster, "admin" | "target"> {

@@ -9,11 +9,6 @@ import { findKubectls, Kubectl } from "../support/kubectl.ts";
 
 const kubectls = await findKubectls();
 
-test("there is a kubectl, or none of this file was tested", ({ skip }) => {
-  skip(kubectls.length === 0, "there is no kubectl on the PATH");
-  expect(kubectls.length).toBeGreaterThan(0);
-});
-
 /** Rights, certificates and custom resources, through kubectl. */
 describe.each(kubectls)("kubectl $version", ({ program }) => {
   let server: ApiServer;

@@ -4,7 +4,7 @@ import { KubectlRig } from "./support/kubectl-rig.ts";
 import { findKubectls, type Kubectl } from "../support/kubectl.ts";
 
 const kubectls = await findKubectls();
-console.log(`kubectl: ${kubectls.map(({ version }) => version).join(", ") || "none on the PATH, its tests are left out"}`);
+console.log(`kubectl: ${kubectls.map(({ version }) => version).join(", ")}`);
 
 function deployment(name: string, image: string, replicas: number = 2): string {
   return JSON.stringify({
@@ -45,11 +45,6 @@ describe.each(kubectls)("kubectl $version", { concurrent: true }, ({ program }) 
   describe("on the embedded server", { concurrent: false }, () => {
     scenario(program);
   });
-});
-
-test("the kubectls of this machine say their versions", ({ skip }) => {
-  skip(kubectls.length === 0, "there is no kubectl on the PATH");
-  expect(kubectls.map(({ version }) => version)).toEqual(kubectls.map(() => expect.stringMatching(/^v1\.\d+/)));
 });
 
 /** Tests that follow one another. */

@@ -5,18 +5,18 @@ import type { Container, Pod } from "@virtual-kubelet/core";
 import { startApiServer, type ApiServer } from "@virtual-kubelet/embedded-apiserver";
 import { eventually, freePort } from "@virtual-kubelet/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { findKubectls } from "../support/kubectl.ts";
+import { findKubectl } from "../support/kubectl.ts";
 import { KubectlRunner } from "../interop/support/kubectl-runner.ts";
 import { Program } from "../support/program.ts";
-import { openNomad, type NomadBackend } from "./backend.ts";
+import { openNomad, type NomadBackend } from "../nomad/backend.ts";
 
 // The whole way, by kubectl: the embedded API server, the program, and Nomad: the fake, or with E2E_NOMAD=real an agent.
-const kubectlHere = (await findKubectls()).at(-1);
+const kubectlHere = await findKubectl();
 const nodeName = `nomad-${process.pid}`;
 const secret = "canary-of-the-walk";
 const soon = { timeoutMs: 120_000, intervalMs: 200 };
 
-describe.skipIf(kubectlHere === undefined)(`kubectl ${kubectlHere?.version} with pods in Nomad`, { timeout: 300_000 }, () => {
+describe(`kubectl ${kubectlHere.version} with pods in Nomad`, { timeout: 300_000 }, () => {
   let nomad: NomadBackend;
   let server: ApiServer;
   let folder: string;
@@ -43,7 +43,7 @@ describe.skipIf(kubectlHere === undefined)(`kubectl ${kubectlHere?.version} with
     };
     await writeFile(join(folder, "config.json"), JSON.stringify(settings));
     kubectl = new KubectlRunner({
-      program: kubectlHere?.program ?? "",
+      program: kubectlHere.program,
       kubeconfig: join(folder, "kubeconfig"),
       directory: folder,
       namespace: "default",

@@ -55,11 +55,6 @@ describe.each(kubectls)("kubectl $version", { concurrent: true }, ({ program }) 
   });
 });
 
-test("there is a kubectl, or none of the above was tested", ({ skip }) => {
-  skip(kubectls.length === 0, "there is no kubectl on the PATH");
-  expect(kubectls.length).toBeGreaterThan(0);
-});
-
 /** Tests that follow one another. */
 function scenario(program: string): void {
   let rig: KubectlRig;
