@@ -1,6 +1,6 @@
 # Needs Node.js 20 or newer, npm, make and git; all else, pnpm and Node.js 24 among it, comes from npm into node_modules.
 .DEFAULT_GOAL := help
-.PHONY: help demo test e2e-docker e2e-nomad e2e-zun bench conformance docs lint fix build generate changeset version clean
+.PHONY: help demo test e2e-docker e2e-nomad e2e-zun bench conformance mutation docs lint fix build generate changeset version clean
 
 PNPM := npx --yes $(shell sed -n 's/.*"packageManager": "\(.*\)".*/\1/p' package.json)
 # The workspace's own Node.js and tools come first.
@@ -39,6 +39,9 @@ bench: build ## Benchmark against a real control plane; minutes, not part of CI
 
 conformance: $(INSTALLED) ## Kubernetes' own tests on the Docker provider; half an hour, not part of CI
 	@$(BIN) node --conditions=@virtual-kubelet/source tools/conformance.ts $(ARGS)
+
+mutation: $(INSTALLED) ## Change lines of PACKAGE=core blind: its unit tests must notice (SAMPLE=150 SEED=1); not part of CI
+	@PACKAGE=$(PACKAGE) SAMPLE=$(SAMPLE) SEED=$(SEED) WORKERS=$(WORKERS) FILE=$(FILE) $(BIN) node --conditions=@virtual-kubelet/source tools/mutation.ts
 
 docs: $(INSTALLED) ## Documentation site into docs/site
 	@$(BIN) typedoc

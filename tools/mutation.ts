@@ -1,0 +1,184 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { findAccepted, parseAccepted } from "./mutation/accepted.ts";
+import { applyMutant, findMutants, isParsed, type Mutant } from "./mutation/mutants.ts";
+import { packageFolder, productFiles, type ProductFile } from "./mutation/package-files.ts";
+import { addProbes, regionName } from "./mutation/probes.ts";
+import { RunnerProcess } from "./mutation/runner-process.ts";
+import { identityOf, takeSample } from "./mutation/sample.ts";
+import { percentNoticed, promisedPackages, promisedPercent, type Fate, type Score } from "./mutation/score.ts";
+import { root } from "./workspace.ts";
+
+/** Mutants tried unless SAMPLE says otherwise; a run of fewer is not recorded. */
+const usualSample = 150;
+
+/** Limit of one test and one hook: most take milliseconds, and a busy machine takes its time. */
+const testTimeoutMs = 15_000;
+
+/** Limit of the runs without a mutant. */
+const baselineLimitMs = 600_000;
+
+/** A mutant and what came of it. */
+interface Tried {
+  readonly mutant: Mutant;
+  readonly fate: Fate;
+  /** The test that noticed. */
+  readonly by: string;
+  readonly seconds: number;
+}
+
+/** The package's test files, and what each of them does. */
+interface Baseline {
+  /** Test files by region, those that reach the least first: they are the most likely to be about it. */
+  readonly testsByRegion: ReadonlyMap<string, readonly string[]>;
+  readonly durationMs: ReadonlyMap<string, number>;
+}
+
+function numberFrom(name: string, fallback: number): number {
+  const text = process.env[name];
+  const value = text === undefined || text === "" ? fallback : Number(text);
+  if (Number.isInteger(value) && value >= 0) return value;
+  throw new Error(`${name} is "${text}"; expected a whole number`);
+}
+
+/** Runs all tests with probes in the sources: which test file reaches which region. @throws if a test fails without any mutant */
+async function recordBaseline(folder: string, files: readonly ProductFile[], maxWorkers: number): Promise<Baseline> {
+  const texts = Object.fromEntries(
+    files.map(({ path, text }) => [join(root, path), addProbes(path, text, findMutants(path, text).regions)]),
+  );
+  await using runner = new RunnerProcess({ folder, recordReach: true, maxWorkers, testTimeoutMs: testTimeoutMs * 4 });
+  const result = await runner.run({ texts, tests: await runner.tests() }, baselineLimitMs);
+  if (result.outcome !== "passed") throw new Error(`the tests of ${folder} fail without any mutant: ${result.failure}`);
+  const ordered = result.files.toSorted((one, other) => one.reached.length - other.reached.length);
+  const testsByRegion = new Map<string, string[]>();
+  for (const { file, reached } of ordered)
+    for (const region of reached) testsByRegion.set(region, [...(testsByRegion.get(region) ?? []), file]);
+  return { testsByRegion, durationMs: new Map(result.files.map(({ file, durationMs }) => [file, durationMs])) };
+}
+
+/** Tries one mutant on the test files that reach it. */
+async function tryMutant(mutant: Mutant, text: string, baseline: Baseline, runner: RunnerProcess): Promise<Tried> {
+  const start = performance.now();
+  const ended = (fate: Fate, by: string): Tried => ({ mutant, fate, by, seconds: (performance.now() - start) / 1000 });
+  const tests = baseline.testsByRegion.get(regionName(mutant.file, mutant.region)) ?? [];
+  if (tests.length === 0) return ended("not covered", "");
+  const mutated = applyMutant(text, mutant);
+  if (!isParsed(mutated)) return ended("invalid", "");
+  const usualMs = tests.reduce((sum, test) => sum + (baseline.durationMs.get(test) ?? 0), 0);
+  const { outcome, failure } = await runner.run({ texts: { [join(root, mutant.file)]: mutated }, tests }, testTimeoutMs * 2 + usualMs * 5);
+  const fates = { passed: "survived", failed: "noticed", "timed out": "timed out", invalid: "invalid" } as const;
+  return ended(fates[outcome], failure);
+}
+
+/** Tries the mutants, some at a time, and says how far it is. */
+async function tryAll(
+  mutants: readonly Mutant[],
+  options: { readonly folder: string; readonly texts: ReadonlyMap<string, string>; readonly baseline: Baseline; readonly workers: number },
+): Promise<Tried[]> {
+  const { folder, texts, baseline, workers } = options;
+  const tried: Tried[] = [];
+  const waiting = [...mutants];
+  const work = async (number: number): Promise<void> => {
+    await using runner = new RunnerProcess({ folder, recordReach: false, maxWorkers: 1, testTimeoutMs });
+    if (number === 1) {
+      // Test files share a worker here, which could make them fail by itself.
+      const { outcome, failure } = await runner.run({ texts: {}, tests: await runner.tests() }, baselineLimitMs);
+      if (outcome !== "passed") throw new Error(`the tests of ${folder} fail together in one worker, without any mutant: ${failure}`);
+    }
+    for (let mutant = waiting.shift(); mutant !== undefined; mutant = waiting.shift()) {
+      tried.push(await tryMutant(mutant, texts.get(mutant.file) ?? "", baseline, runner));
+      if (tried.length % 25 === 0) console.log(`  ${tried.length} of ${mutants.length}`);
+    }
+  };
+  await Promise.all(Array.from({ length: workers }, (_, index) => work(index + 1)));
+  return tried;
+}
+
+function describe({ file, line, original, mutated, within }: Mutant): string {
+  return `${file}:${line}  ${within === "" ? "" : `${within}: `}${original}  ->  ${mutated}`;
+}
+
+/** An entry of the file of accepted mutants, for the reason to be filled in. */
+function entryOf({ file, within, original, mutated, nth }: Mutant): string {
+  const lines = [`- file: ${file}`, ...(within === "" ? [] : [`  in: ${JSON.stringify(within)}`])];
+  lines.push(`  original: ${JSON.stringify(original)}`, `  mutant: ${JSON.stringify(mutated)}`, ...(nth === 1 ? [] : [`  nth: ${nth}`]));
+  return [...lines, "  reason: "].join("\n");
+}
+
+function count(tried: readonly Tried[], fate: Fate): number {
+  return tried.filter((one) => one.fate === fate).length;
+}
+
+/** Tries a sample of a package's mutants, writes the score and the report, and returns what is wrong. */
+async function run(name: string): Promise<string[]> {
+  const folder = packageFolder(name);
+  if (folder === undefined) throw new Error(`PACKAGE is "${name}"; expected a folder of packages/ or providers/, such as core`);
+  const [size, seed, workers] = [numberFrom("SAMPLE", usualSample), numberFrom("SEED", 1), numberFrom("WORKERS", 2)];
+  const start = performance.now();
+  const files = productFiles(folder);
+  const texts = new Map(files.map(({ path, text }) => [path, text]));
+  const mutants = files.flatMap(({ path, text }) => findMutants(path, text).mutants);
+  const acceptedPath = join("tools/mutation/accepted", `${name}.yaml`);
+  const entries = existsSync(join(root, acceptedPath)) ? parseAccepted(readFileSync(join(root, acceptedPath), "utf8"), acceptedPath) : [];
+  const { found: accepted, gone } = findAccepted(entries, mutants);
+  // FILE narrows a run down while holes in one place are closed; such a run is no score.
+  const only = process.env["FILE"] ?? "";
+  const chosen = takeSample(
+    mutants.filter(({ file }) => file.includes(only)),
+    size,
+    seed,
+  );
+  const besides = only === "" ? [...accepted.keys()].filter((mutant) => !chosen.includes(mutant)) : [];
+  console.log(`${folder}: ${mutants.length} mutants; ${chosen.length} tried, seed ${seed}`);
+  const baseline = await recordBaseline(folder, files, workers);
+  const all = await tryAll([...chosen, ...besides], { folder, texts, baseline, workers });
+  const tried = all.filter(({ mutant, fate }) => chosen.includes(mutant) && fate !== "invalid");
+  const notNoticed = tried.filter(({ fate }) => fate === "survived" || fate === "not covered");
+  const score: Score = {
+    mutants: mutants.length,
+    sample: tried.length,
+    seed,
+    noticed: count(tried, "noticed"),
+    timedOut: count(tried, "timed out"),
+    survived: count(tried, "survived"),
+    notCovered: count(tried, "not covered"),
+    accepted: notNoticed.filter(({ mutant }) => accepted.has(mutant)).length,
+  };
+  writeReport(name, score, all);
+  const open = notNoticed
+    .filter(({ mutant }) => !accepted.has(mutant))
+    .sort((one, other) => (describe(one.mutant) < describe(other.mutant) ? -1 : 1));
+  for (const { mutant, fate } of open) console.log(`${fate.padEnd(11)} ${describe(mutant)}`);
+  if (open.length > 0)
+    console.log(`\nfor ${acceptedPath}, if no test can tell:\n${open.map(({ mutant }) => entryOf(mutant)).join("\n")}\n`);
+  const percent = percentNoticed(score);
+  console.log(
+    `${name}: ${score.noticed} noticed, ${score.timedOut} timed out, ${score.survived} survived, ${score.notCovered} not covered ` +
+      `(${score.accepted} of these accepted): ${percent.toFixed(1)} % of ${score.sample}; ${Math.round((performance.now() - start) / 1000)} s`,
+  );
+  const problems = gone.map((entry) => `${acceptedPath}: there is no mutant any more for ${identityOf(entry)}`);
+  for (const { mutant, fate, by } of all)
+    if (accepted.has(mutant) && fate !== "survived" && fate !== "not covered")
+      problems.push(`${acceptedPath}: is noticed, and needs no entry: ${describe(mutant)}: ${by}`);
+  if (only !== "") return problems;
+  if (promisedPackages.includes(name) && percent < promisedPercent)
+    problems.push(`${name}: ${percent.toFixed(1)} % noticed; promised are ${promisedPercent} %`);
+  if (size >= usualSample) writeScore(name, score);
+  return problems;
+}
+
+function writeScore(name: string, score: Score): void {
+  mkdirSync(join(root, "tools/mutation/scores"), { recursive: true });
+  writeFileSync(join(root, "tools/mutation/scores", `${name}.json`), `${JSON.stringify(score, undefined, 2)}\n`);
+}
+
+function writeReport(name: string, score: Score, tried: readonly Tried[]): void {
+  const path = join(root, ".reports/mutation", `${name}.json`);
+  mkdirSync(join(root, ".reports/mutation"), { recursive: true });
+  writeFileSync(path, `${JSON.stringify({ score, tried }, undefined, 2)}\n`);
+  console.log(`report: .reports/mutation/${name}.json`);
+}
+
+const problems = await run(process.env["PACKAGE"] ?? "");
+for (const problem of problems) console.error(`FAIL ${problem}`);
+if (problems.length > 0) process.exitCode = 1;
