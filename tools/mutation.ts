@@ -121,14 +121,11 @@ async function run(name: string): Promise<string[]> {
   const acceptedPath = join("tools/mutation/accepted", `${name}.yaml`);
   const entries = existsSync(join(root, acceptedPath)) ? parseAccepted(readFileSync(join(root, acceptedPath), "utf8"), acceptedPath) : [];
   const { found: accepted, gone } = findAccepted(entries, mutants);
-  // FILE narrows a run down while holes in one place are closed; such a run is no score.
-  const only = process.env["FILE"] ?? "";
-  const chosen = takeSample(
-    mutants.filter(({ file }) => file.includes(only)),
-    size,
-    seed,
-  );
-  const besides = only === "" ? [...accepted.keys()].filter((mutant) => !chosen.includes(mutant)) : [];
+  const sample = takeSample(mutants, size, seed);
+  // Narrows the run down while holes are closed; such a run is no score.
+  const again = process.env["AGAIN"] === "1" ? notNoticedBefore(name) : undefined;
+  const chosen = again === undefined ? sample : sample.filter((mutant) => again.has(identityOf(mutant)));
+  const besides = again === undefined ? [...accepted.keys()].filter((mutant) => !chosen.includes(mutant)) : [];
   console.log(`${folder}: ${mutants.length} mutants; ${chosen.length} tried, seed ${seed}`);
   const baseline = await recordBaseline(folder, files, workers);
   const all = await tryAll([...chosen, ...besides], { folder, texts, baseline, workers });
@@ -144,7 +141,7 @@ async function run(name: string): Promise<string[]> {
     notCovered: count(tried, "not covered"),
     accepted: notNoticed.filter(({ mutant }) => accepted.has(mutant)).length,
   };
-  writeReport(name, score, all);
+  if (again === undefined) writeReport(name, score, all);
   const open = notNoticed
     .filter(({ mutant }) => !accepted.has(mutant))
     .sort((one, other) => (describe(one.mutant) < describe(other.mutant) ? -1 : 1));
@@ -160,7 +157,7 @@ async function run(name: string): Promise<string[]> {
   for (const { mutant, fate, by } of all)
     if (accepted.has(mutant) && fate !== "survived" && fate !== "not covered")
       problems.push(`${acceptedPath}: is noticed, and needs no entry: ${describe(mutant)}: ${by}`);
-  if (only !== "") return problems;
+  if (again !== undefined) return problems;
   if (promisedPackages.includes(name) && percent < promisedPercent)
     problems.push(`${name}: ${percent.toFixed(1)} % noticed; promised are ${promisedPercent} %`);
   if (size >= usualSample) writeScore(name, score);
@@ -172,10 +169,21 @@ function writeScore(name: string, score: Score): void {
   writeFileSync(join(root, "tools/mutation/scores", `${name}.json`), `${JSON.stringify(score, undefined, 2)}\n`);
 }
 
+function reportPath(name: string): string {
+  return join(root, ".reports/mutation", `${name}.json`);
+}
+
+/** What the last run's report has as not noticed, by identity. */
+function notNoticedBefore(name: string): ReadonlySet<string> {
+  if (!existsSync(reportPath(name)))
+    throw new Error(`AGAIN=1 needs the report of an earlier run: run \`make mutation PACKAGE=${name}\` first`);
+  const { tried } = JSON.parse(readFileSync(reportPath(name), "utf8")) as { readonly tried: readonly Tried[] };
+  return new Set(tried.filter(({ fate }) => fate === "survived" || fate === "not covered").map(({ mutant }) => identityOf(mutant)));
+}
+
 function writeReport(name: string, score: Score, tried: readonly Tried[]): void {
-  const path = join(root, ".reports/mutation", `${name}.json`);
   mkdirSync(join(root, ".reports/mutation"), { recursive: true });
-  writeFileSync(path, `${JSON.stringify({ score, tried }, undefined, 2)}\n`);
+  writeFileSync(reportPath(name), `${JSON.stringify({ score, tried }, undefined, 2)}\n`);
   console.log(`report: .reports/mutation/${name}.json`);
 }
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { root } from "../workspace.ts";
 import type { RunnerOptions, RunRequest, RunResult } from "./protocol.ts";
 
-/** Memory of a runner, in MiB: a mutant that fills a list without end is stopped by it. */
+/** Memory of each process of a runner, in MiB: a mutant that fills a list without end is stopped by it. */
 const heapMiB = 1500;
 
 /** A runner in a child process, which is started when it is first asked and again after it was killed. */
@@ -51,10 +51,12 @@ export class RunnerProcess implements AsyncDisposable {
     if (this.#child !== undefined) return this.#child;
     const child = fork(join(import.meta.dirname, "runner.ts"), [JSON.stringify(this.#options)], {
       cwd: root,
-      execArgv: ["--conditions=@virtual-kubelet/source", `--max-old-space-size=${heapMiB}`],
+      execArgv: ["--conditions=@virtual-kubelet/source"],
+      // It leads a process group, so that its workers can be ended with it.
+      detached: true,
       // What the tests log is of no interest; what the runner itself fails with is.
       stdio: ["ignore", "ignore", this.#options.recordReach ? "inherit" : "ignore", "ipc"],
-      env: { ...process.env, VITEST: "true", NODE_ENV: "test" },
+      env: { ...process.env, VITEST: "true", NODE_ENV: "test", NODE_OPTIONS: `--max-old-space-size=${heapMiB}` },
     });
     this.#child = child;
     const ended = once(child, "exit").then(() => {
@@ -69,9 +71,19 @@ export class RunnerProcess implements AsyncDisposable {
   async #kill(): Promise<void> {
     const child = this.#child;
     this.#child = undefined;
-    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
-    const gone = once(child, "exit");
-    child.kill("SIGKILL");
+    if (child?.pid === undefined) return;
+    const isRunning = child.exitCode === null && child.signalCode === null;
+    const gone = isRunning ? once(child, "exit") : undefined;
+    killGroup(child.pid);
     await gone;
+  }
+}
+
+/** Ends a process and all that it started, also where it is gone itself. */
+function killGroup(pid: number): void {
+  try {
+    process.kill(-pid, "SIGKILL");
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "ESRCH")) throw error;
   }
 }
