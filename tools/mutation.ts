@@ -6,7 +6,7 @@ import { packageFolder, productFiles, type ProductFile } from "./mutation/packag
 import { addProbes, regionName } from "./mutation/probes.ts";
 import { RunnerProcess } from "./mutation/runner-process.ts";
 import { identityOf, takeSample } from "./mutation/sample.ts";
-import { percentNoticed, promisedPackages, promisedPercent, type Fate, type Score } from "./mutation/score.ts";
+import { percentNoticed, promisedPackages, promisedPercent, writeScore, type Fate, type Score } from "./mutation/score.ts";
 import { root } from "./workspace.ts";
 
 /** Mutants tried unless SAMPLE says otherwise; a run of fewer is not recorded. */
@@ -162,11 +162,6 @@ async function run(name: string): Promise<string[]> {
     problems.push(`${name}: ${percent.toFixed(1)} % noticed; promised are ${promisedPercent} %`);
   if (size >= usualSample) writeScore(name, score);
   return problems;
-}
-
-function writeScore(name: string, score: Score): void {
-  mkdirSync(join(root, "tools/mutation/scores"), { recursive: true });
-  writeFileSync(join(root, "tools/mutation/scores", `${name}.json`), `${JSON.stringify(score, undefined, 2)}\n`);
 }
 
 function reportPath(name: string): string {

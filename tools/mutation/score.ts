@@ -1,4 +1,7 @@
+import { globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
 import { z } from "zod";
+import { root } from "../workspace.ts";
 
 /** How a mutant fared. */
 export type Fate = "noticed" | "timed out" | "survived" | "not covered" | "invalid";
@@ -44,6 +47,20 @@ export function parseScore(text: string, path: string): Score {
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   throw new Error(`${path}: ${issue?.path.join(".") ?? ""}: ${issue?.message ?? "is no score"}; run \`make mutation\` again`);
+}
+
+const scoreFolder = "tools/mutation/scores";
+
+/** The committed scores by package. @throws as {@link parseScore} does */
+export function readScores(): Record<string, Score> {
+  const paths = globSync(`${scoreFolder}/*.json`, { cwd: root }).sort();
+  return Object.fromEntries(paths.map((path) => [basename(path, ".json"), parseScore(readFileSync(join(root, path), "utf8"), path)]));
+}
+
+/** Notes what a run found, to be committed. */
+export function writeScore(name: string, score: Score): void {
+  mkdirSync(join(root, scoreFolder), { recursive: true });
+  writeFileSync(join(root, scoreFolder, `${name}.json`), `${JSON.stringify(score, undefined, 2)}\n`);
 }
 
 /** Share of the sample that was noticed, accepted survivors counted as not noticed, in per cent. */
