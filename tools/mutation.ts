@@ -5,6 +5,7 @@ import { applyMutant, findMutants, isParsed, type Mutant } from "./mutation/muta
 import { packageFolder, productFiles, type ProductFile } from "./mutation/package-files.ts";
 import { addProbes, regionName } from "./mutation/probes.ts";
 import { RunnerProcess } from "./mutation/runner-process.ts";
+import type { RunnerOptions } from "./mutation/protocol.ts";
 import { identityOf, takeSample } from "./mutation/sample.ts";
 import { percentNoticed, promisedPackages, promisedPercent, writeScore, type Fate, type Score } from "./mutation/score.ts";
 import { root } from "./workspace.ts";
@@ -46,7 +47,7 @@ async function recordBaseline(folder: string, files: readonly ProductFile[], max
   const texts = Object.fromEntries(
     files.map(({ path, text }) => [join(root, path), addProbes(path, text, findMutants(path, text).regions)]),
   );
-  await using runner = new RunnerProcess({ folder, recordReach: true, maxWorkers, testTimeoutMs: testTimeoutMs * 4 });
+  await using runner = new RunnerProcess({ folder, recordReach: true, pool: "forks", maxWorkers, testTimeoutMs: testTimeoutMs * 4 });
   const result = await runner.run({ texts, tests: await runner.tests() }, baselineLimitMs);
   if (result.outcome !== "passed") throw new Error(`the tests of ${folder} fail without any mutant: ${result.failure}`);
   const ordered = result.files.toSorted((one, other) => one.reached.length - other.reached.length);
@@ -70,6 +71,18 @@ async function tryMutant(mutant: Mutant, text: string, baseline: Baseline, runne
   return ended(fates[outcome], failure);
 }
 
+/** The quicker pool in which the package's tests pass together in one worker, as mutants are tried. @throws if they pass in neither */
+async function findPool(folder: string): Promise<RunnerOptions["pool"]> {
+  let failures = "";
+  for (const pool of ["threads", "forks"] as const) {
+    await using runner = new RunnerProcess({ folder, recordReach: false, pool, maxWorkers: 1, testTimeoutMs });
+    const { outcome, failure } = await runner.run({ texts: {}, tests: await runner.tests() }, baselineLimitMs);
+    if (outcome === "passed") return pool;
+    failures += `; ${pool}: ${failure}`;
+  }
+  throw new Error(`the tests of ${folder} fail together in one worker, without any mutant${failures}`);
+}
+
 /** Tries the mutants, some at a time, and says how far it is. */
 async function tryAll(
   mutants: readonly Mutant[],
@@ -78,19 +91,17 @@ async function tryAll(
   const { folder, texts, baseline, workers } = options;
   const tried: Tried[] = [];
   const waiting = [...mutants];
-  const work = async (number: number): Promise<void> => {
-    await using runner = new RunnerProcess({ folder, recordReach: false, maxWorkers: 1, testTimeoutMs });
-    if (number === 1) {
-      // Test files share a worker here, which could make them fail by itself.
-      const { outcome, failure } = await runner.run({ texts: {}, tests: await runner.tests() }, baselineLimitMs);
-      if (outcome !== "passed") throw new Error(`the tests of ${folder} fail together in one worker, without any mutant: ${failure}`);
-    }
+  const pool = await findPool(folder);
+  const work = async (): Promise<void> => {
+    await using runner = new RunnerProcess({ folder, recordReach: false, pool, maxWorkers: 1, testTimeoutMs });
     for (let mutant = waiting.shift(); mutant !== undefined; mutant = waiting.shift()) {
-      tried.push(await tryMutant(mutant, texts.get(mutant.file) ?? "", baseline, runner));
+      const one = await tryMutant(mutant, texts.get(mutant.file) ?? "", baseline, runner);
+      tried.push(one);
+      if (one.fate === "survived" || one.fate === "not covered") console.log(`${one.fate.padEnd(11)} ${describe(mutant)}`);
       if (tried.length % 25 === 0) console.log(`  ${tried.length} of ${mutants.length}`);
     }
   };
-  await Promise.all(Array.from({ length: workers }, (_, index) => work(index + 1)));
+  await Promise.all(Array.from({ length: workers }, work));
   return tried;
 }
 
@@ -145,7 +156,6 @@ async function run(name: string): Promise<string[]> {
   const open = notNoticed
     .filter(({ mutant }) => !accepted.has(mutant))
     .sort((one, other) => (describe(one.mutant) < describe(other.mutant) ? -1 : 1));
-  for (const { mutant, fate } of open) console.log(`${fate.padEnd(11)} ${describe(mutant)}`);
   if (open.length > 0)
     console.log(`\nfor ${acceptedPath}, if no test can tell:\n${open.map(({ mutant }) => entryOf(mutant)).join("\n")}\n`);
   const percent = percentNoticed(score);

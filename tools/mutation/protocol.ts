@@ -29,6 +29,8 @@ export interface RunnerOptions {
   readonly folder: string;
   /** Each test file in a worker of its own, with {@link TestFileResult.reached} recorded. */
   readonly recordReach: boolean;
+  /** Threads start quicker; some tests need processes of their own. */
+  readonly pool: "threads" | "forks";
   /** Test files at a time; more than one only where each has a worker of its own. */
   readonly maxWorkers: number;
   /** Limit of one test and one hook. */

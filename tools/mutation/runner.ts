@@ -48,6 +48,7 @@ async function startVitest(): Promise<Vitest> {
       include: [`${options.folder}/src/**/*.test.ts`],
       setupFiles: options.recordReach ? [...setupFiles, join(import.meta.dirname, "record-reach.ts")] : setupFiles,
       reporters: [{}],
+      pool: options.pool,
       // A worker's start costs more than most files' tests.
       isolate: options.recordReach,
       maxWorkers: options.maxWorkers,
