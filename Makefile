@@ -41,7 +41,7 @@ conformance: $(INSTALLED) ## Kubernetes' own tests on the Docker provider; half 
 	@$(BIN) node --conditions=@virtual-kubelet/source tools/conformance.ts $(ARGS)
 
 mutation: $(INSTALLED) ## Change lines of PACKAGE=core blind: its unit tests must notice (SAMPLE=150 SEED=1); not part of CI
-	@PACKAGE=$(PACKAGE) SAMPLE=$(SAMPLE) SEED=$(SEED) WORKERS=$(WORKERS) AGAIN=$(AGAIN) $(BIN) node --conditions=@virtual-kubelet/source tools/mutation.ts
+	@PACKAGE=$(PACKAGE) SAMPLE=$(SAMPLE) SEED=$(SEED) WORKERS=$(WORKERS) FILE=$(FILE) AGAIN=$(AGAIN) $(BIN) node --conditions=@virtual-kubelet/source tools/mutation.ts
 
 docs: $(INSTALLED) ## Documentation site into docs/site
 	@$(BIN) typedoc

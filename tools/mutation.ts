@@ -132,11 +132,17 @@ async function run(name: string): Promise<string[]> {
   const acceptedPath = join("tools/mutation/accepted", `${name}.yaml`);
   const entries = existsSync(join(root, acceptedPath)) ? parseAccepted(readFileSync(join(root, acceptedPath), "utf8"), acceptedPath) : [];
   const { found: accepted, gone } = findAccepted(entries, mutants);
-  const sample = takeSample(mutants, size, seed);
-  // Narrows the run down while holes are closed; such a run is no score.
+  // These narrow the run down while holes are closed; such a run is no score.
   const again = process.env["AGAIN"] === "1" ? notNoticedBefore(name) : undefined;
+  const file = process.env["FILE"] ?? "";
+  const isScore = again === undefined && file === "";
+  const sample = takeSample(
+    mutants.filter((mutant) => mutant.file.includes(file)),
+    size,
+    seed,
+  );
   const chosen = again === undefined ? sample : sample.filter((mutant) => again.has(identityOf(mutant)));
-  const besides = again === undefined ? [...accepted.keys()].filter((mutant) => !chosen.includes(mutant)) : [];
+  const besides = isScore ? [...accepted.keys()].filter((mutant) => !chosen.includes(mutant)) : [];
   console.log(`${folder}: ${mutants.length} mutants; ${chosen.length} tried, seed ${seed}`);
   const baseline = await recordBaseline(folder, files, workers);
   const all = await tryAll([...chosen, ...besides], { folder, texts, baseline, workers });
@@ -152,7 +158,7 @@ async function run(name: string): Promise<string[]> {
     notCovered: count(tried, "not covered"),
     accepted: notNoticed.filter(({ mutant }) => accepted.has(mutant)).length,
   };
-  if (again === undefined) writeReport(name, score, all);
+  if (isScore) writeReport(name, score, all);
   const open = notNoticed
     .filter(({ mutant }) => !accepted.has(mutant))
     .sort((one, other) => (describe(one.mutant) < describe(other.mutant) ? -1 : 1));
@@ -167,7 +173,7 @@ async function run(name: string): Promise<string[]> {
   for (const { mutant, fate, by } of all)
     if (accepted.has(mutant) && fate !== "survived" && fate !== "not covered")
       problems.push(`${acceptedPath}: is noticed, and needs no entry: ${describe(mutant)}: ${by}`);
-  if (again !== undefined) return problems;
+  if (!isScore) return problems;
   if (promisedPackages.includes(name) && percent < promisedPercent)
     problems.push(`${name}: ${percent.toFixed(1)} % noticed; promised are ${promisedPercent} %`);
   if (size >= usualSample) writeScore(name, score);
