@@ -1,4 +1,4 @@
-import { UnauthorizedError, UnavailableError } from "@virtual-kubelet/errdefs";
+import { ForbiddenError, NotFoundError, UnauthorizedError, UnavailableError } from "@virtual-kubelet/errdefs";
 import { resources, silentLogger } from "@virtual-kubelet/kube-client";
 import { FakeClock, SeededRandom } from "@virtual-kubelet/kube-client/testing";
 import { expect, test } from "vitest";
@@ -44,3 +44,33 @@ test("credentials that do not count are told as such, and not as an API server t
   await expect(reading).rejects.toThrow("enough");
   expect(warnings).toEqual([expect.stringContaining("the token or certificate is wrong, or has expired")]);
 });
+
+test("an API server that is away is told as such, and not as credentials that do not count", async () => {
+  const clock = new FakeClock();
+  const warnings: string[] = [];
+  const logger = { ...silentLogger, warn: (_fields: object, message: string) => void warnings.push(message) };
+  const stop = new AbortController();
+
+  const reading = readClusterId(new AbsentServer(clock), { clock, random: new SeededRandom(1), logger }, stop.signal);
+  await clock.advance(10);
+  stop.abort(new Error("enough"));
+
+  await expect(reading).rejects.toThrow("enough");
+  expect(warnings).toEqual(["the API server does not answer; trying again"]);
+});
+
+test.each([new ForbiddenError("not for you"), new NotFoundError("no such namespace")])(
+  "a cluster whose namespace kube-system may not be read has no id, and the user is told what that means: %s",
+  async (error) => {
+    const clock = new FakeClock();
+    const client = new AbsentServer(clock);
+    client.get = () => Promise.reject(error);
+    const warnings: string[] = [];
+    const logger = { ...silentLogger, warn: (_fields: object, message: string) => void warnings.push(message) };
+
+    const id = await readClusterId(client, { clock, random: new SeededRandom(1), logger }, new AbortController().signal);
+
+    expect(id).toBe("");
+    expect(warnings).toEqual([expect.stringContaining("orphans are not deleted without")]);
+  },
+);

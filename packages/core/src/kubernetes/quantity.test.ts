@@ -1,6 +1,16 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { addQuantities, compareQuantities, formatQuantity, milliUnits, parseQuantity, tryParseQuantity, wholeUnits } from "./quantity.ts";
+import {
+  addQuantities,
+  compareQuantities,
+  divideRoundingUp,
+  formatQuantity,
+  milliUnits,
+  parseQuantity,
+  tryParseQuantity,
+  wholeUnits,
+  zeroQuantity,
+} from "./quantity.ts";
 
 /** From k8s.io/apimachinery v0.36.3 pkg/api/resource/quantity_test.go. */
 describe("a quantity is written in its canonical form", () => {
@@ -51,6 +61,13 @@ describe("a quantity is written in its canonical form", () => {
     ["9223372036854775808", "9223372036854775808"],
     ["8Ei", "9223372036854775807"],
     ["100Ei", "9223372036854775807"],
+    ["-1Ki", "-1Ki"],
+    ["-0.5Gi", "-512Mi"],
+    ["-512", "-512"],
+    ["1023", "1023"],
+    ["1Ei", "1Ei"],
+    ["4Ei", "4Ei"],
+    ["1e100", `${10n ** 82n}e18`],
   ])("%s is %s", (text, canonical) => {
     expect(formatQuantity(parseQuantity(text))).toBe(canonical);
   });
@@ -73,11 +90,48 @@ test.each([
   "1e",
   "1e3m",
   "1e1000",
+  "1e101",
+  "1e-101",
+  "x1",
+  "--1",
   "NaN",
   "1_000",
 ])("%j is no quantity, and the message says so", (text) => {
   expect(tryParseQuantity(text)).toBeUndefined();
   expect(() => parseQuantity(text)).toThrow(`read quantity "${text}": expected a number with an optional suffix`);
+});
+
+test.each([
+  ["1Ki", "BinarySI"],
+  ["0Ki", "BinarySI"],
+  ["0.0009765625Ki", "BinarySI"],
+  ["0.0005Ki", "DecimalSI"],
+  ["-0.0005Ki", "DecimalSI"],
+  ["1k", "DecimalSI"],
+  ["1e3", "DecimalExponent"],
+  ["1E", "DecimalSI"],
+])("%s is of the format %s, and so is a sum that begins with it", (text, format) => {
+  expect(parseQuantity(text).format).toBe(format);
+});
+
+test("a text too long to be shown is cut in the message", () => {
+  expect(() => parseQuantity("x".repeat(65))).toThrow(`"${"x".repeat(64)}…"`);
+  expect(() => parseQuantity("x".repeat(64))).toThrow(`"${"x".repeat(64)}"`);
+});
+
+test.each([undefined, null, 5, {}])("%s, which is no text, is no quantity", (value) => {
+  expect(tryParseQuantity(value)).toBeUndefined();
+});
+
+test("a division is rounded away from zero, whatever the signs", () => {
+  expect([
+    divideRoundingUp(7n, 2n),
+    divideRoundingUp(-7n, 2n),
+    divideRoundingUp(7n, -2n),
+    divideRoundingUp(-7n, -2n),
+    divideRoundingUp(6n, 2n),
+    divideRoundingUp(0n, 2n),
+  ]).toEqual([4n, -4n, -4n, 4n, 3n, 0n]);
 });
 
 test("quantities compare by amount, however they are written", () => {
@@ -89,6 +143,8 @@ test("quantities compare by amount, however they are written", () => {
 test("a sum is exact and keeps the first summand's format", () => {
   expect(formatQuantity(addQuantities(parseQuantity("0.1"), parseQuantity("0.2")))).toBe("300m");
   expect(formatQuantity(addQuantities(parseQuantity("0"), parseQuantity("512Mi")))).toBe("512Mi");
+  expect(formatQuantity(addQuantities(parseQuantity("1024"), parseQuantity("1Ki")))).toBe("2048");
+  expect(addQuantities(zeroQuantity, parseQuantity("2"))).toEqual(parseQuantity("2"));
 });
 
 test("whole units and thousandths are rounded away from zero", () => {

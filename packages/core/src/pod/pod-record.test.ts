@@ -1,0 +1,54 @@
+import type { ContainerState, ContainerStatus, Pod, PodStatus } from "@virtual-kubelet/kube-client";
+import { describe, expect, test } from "vitest";
+import { hasEnded, lastGiven, wasStarted } from "./pod-record.ts";
+
+const runs: ContainerState = { running: {} };
+const waits: ContainerState = { waiting: {} };
+const over: ContainerState = { terminated: { exitCode: 1 } };
+
+function containers(...states: ContainerState[]): ContainerStatus[] {
+  return states.map((state, index) => ({ name: `c${index}`, image: "", imageID: "", ready: false, restartCount: 0, state }));
+}
+
+describe("a report", () => {
+  test.each<[string, Parameters<typeof hasEnded>[0], boolean]>([
+    ["with a final phase", { phase: "Failed" }, true],
+    ["with a final phase, whatever the containers are said to do", { phase: "Succeeded", containerStatuses: containers(runs) }, true],
+    ["of which every container has ended", { phase: "Running", containerStatuses: containers(over, over) }, true],
+    ["of which one container runs", { phase: "Running", containerStatuses: containers(over, runs) }, false],
+    ["of which one container waits", { containerStatuses: containers(over, waits) }, false],
+    ["without any containers", { phase: "Running", containerStatuses: [] }, false],
+    ["that says nothing", {}, false],
+  ])("%s says that nothing of the pod runs any more: %#", (_what, status, expected) => {
+    expect(hasEnded(status)).toBe(expected);
+  });
+});
+
+describe("a pod", () => {
+  test.each<[string, PodStatus | undefined, boolean]>([
+    ["without a status", undefined, false],
+    ["whose containers wait", { containerStatuses: containers(waits) }, false],
+    ["of which one container runs", { containerStatuses: containers(waits, runs) }, true],
+    ["of which one container has ended", { containerStatuses: containers(over) }, true],
+    ["of which an init container runs", { initContainerStatuses: containers(runs) }, true],
+    [
+      "whose container waits for its next run",
+      { containerStatuses: containers(waits).map((status) => ({ ...status, lastState: over })) },
+      true,
+    ],
+  ])("%s was started: %#", (_what, status, expected) => {
+    expect(wasStarted({ ...(status && { status }) })).toBe(expected);
+  });
+});
+
+test("what a pod was last given is known while it may be there", () => {
+  const applied: Pod = { metadata: { name: "web" } };
+
+  expect(lastGiven({ kind: "present", applied, sinceMs: 0 })).toBe(applied);
+  expect(lastGiven({ kind: "unknown", applied })).toBe(applied);
+  expect(
+    [{ kind: "unknown" }, { kind: "absent" }, { kind: "gone" }, { kind: "ending", deadlineMs: 0, lookAtMs: 0 }].map((backend) =>
+      lastGiven(backend as Parameters<typeof lastGiven>[0]),
+    ),
+  ).toEqual([undefined, undefined, undefined, undefined]);
+});
