@@ -1,10 +1,14 @@
 import { ForbiddenError, NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
+import { getEventListeners } from "node:events";
 import { expect, test } from "vitest";
-import type { KubeClient } from "./client.ts";
+import type { KubeClient, ObjectName, Patch } from "./client.ts";
 import { createEventRecorder, type EventRecorder } from "./event-recorder.ts";
 import { FakeClock, SeededRandom } from "./fake-clock.ts";
 import { silentLogger } from "./logger.ts";
+import { noMetrics } from "./metrics.ts";
 import type { CoreEvent } from "./objects.ts";
+import type { Resource } from "./resources.ts";
+import { untilAborted } from "./until-aborted.ts";
 
 const pod = { apiVersion: "v1", kind: "Pod", namespace: "apps", name: "web", uid: "u1" };
 
@@ -13,6 +17,10 @@ class Rig implements AsyncDisposable {
   readonly clock = new FakeClock();
   readonly created: CoreEvent[] = [];
   readonly patches: unknown[] = [];
+  /** What was patched, and how. */
+  readonly patched: object[] = [];
+  /** What was written, in the plural. */
+  readonly resources: string[] = [];
   readonly counts = new Map<string, number>();
   readonly recorder: EventRecorder;
   fail: ((verb: "create" | "patch") => void) | undefined;
@@ -22,15 +30,18 @@ class Rig implements AsyncDisposable {
 
   constructor() {
     const client = {
-      create: async (_resource: unknown, event: CoreEvent) => {
+      create: async ({ plural }: Resource<CoreEvent>, event: CoreEvent) => {
         this.fail?.("create");
         await this.hold;
+        this.resources.push(plural);
         this.created.push(event);
         return event;
       },
-      patch: async (_resource: unknown, _name: unknown, patch: { readonly body: unknown }) => {
+      patch: async ({ plural }: Resource<CoreEvent>, { namespace, name }: ObjectName, { type, body }: Patch) => {
         this.fail?.("patch");
-        this.patches.push(patch.body);
+        this.resources.push(plural);
+        this.patched.push({ namespace, name, type });
+        this.patches.push(body);
       },
     };
     this.recorder = createEventRecorder({
@@ -226,3 +237,254 @@ test("what is left at the end is sent, beyond the budget", async () => {
 
   expect(rig.created).toHaveLength(120);
 });
+
+test("an event is shown in full: who reports it, for which object, since when and how often", async () => {
+  await using rig = new Rig();
+
+  rig.recorder.event({ ...pod, fieldPath: "spec.containers{main}" }, "Normal", "Started", "container main started");
+  await rig.clock.advance(0);
+
+  expect(rig.created).toEqual([
+    {
+      metadata: { name: expect.stringMatching(/^web\.[0-9a-f]{16}$/), namespace: "apps" },
+      involvedObject: { ...pod, fieldPath: "spec.containers{main}" },
+      type: "Normal",
+      reason: "Started",
+      message: "container main started",
+      source: { component: "virtual-kubelet", host: "node-1" },
+      reportingComponent: "virtual-kubelet",
+      reportingInstance: "node-1",
+      firstTimestamp: "2026-01-01T00:00:00Z",
+      lastTimestamp: "2026-01-01T00:00:00Z",
+      count: 1,
+    },
+  ]);
+  expect(rig.resources).toEqual(["events"]);
+});
+
+test("the same event again counts up the one that was recorded, by its name and namespace", async () => {
+  await using rig = new Rig();
+  rig.recorder.event(pod, "Warning", "BackOff", "again");
+  await rig.clock.advance(0);
+
+  rig.recorder.event(pod, "Warning", "BackOff", "again");
+  await rig.clock.advance(0);
+
+  expect(rig.patched).toEqual([{ namespace: "apps", name: rig.created[0]?.metadata?.name, type: "merge" }]);
+  expect(rig.resources).toEqual(["events", "events"]);
+});
+
+test.each<[string, (recorder: EventRecorder) => void]>([
+  ["kind", (recorder) => recorder.event({ ...pod, kind: "Node" }, "Warning", "BackOff", "again")],
+  ["namespace", (recorder) => recorder.event({ ...pod, namespace: "other" }, "Warning", "BackOff", "again")],
+  ["name", (recorder) => recorder.event({ ...pod, name: "other" }, "Warning", "BackOff", "again")],
+  ["UID", (recorder) => recorder.event({ ...pod, uid: "u2" }, "Warning", "BackOff", "again")],
+  ["field", (recorder) => recorder.event({ ...pod, fieldPath: "spec.containers{main}" }, "Warning", "BackOff", "again")],
+  ["type", (recorder) => recorder.event(pod, "Normal", "BackOff", "again")],
+  ["reason", (recorder) => recorder.event(pod, "Warning", "Other", "again")],
+  ["message", (recorder) => recorder.event(pod, "Warning", "BackOff", "other")],
+])("an event of another %s is another event", async (_, record) => {
+  await using rig = new Rig();
+  rig.recorder.event(pod, "Warning", "BackOff", "again");
+
+  record(rig.recorder);
+  await rig.clock.advance(0);
+
+  expect(rig.created).toHaveLength(2);
+});
+
+test("an event is counted up until ten minutes after the first, whenever the last was", async () => {
+  await using rig = new Rig();
+  rig.recorder.event(pod, "Warning", "BackOff", "again");
+  await rig.clock.advance(599_999);
+  rig.recorder.event(pod, "Warning", "BackOff", "again");
+  await rig.clock.advance(1);
+  expect(rig.created).toHaveLength(1);
+
+  rig.recorder.event(pod, "Warning", "BackOff", "again");
+  await rig.clock.advance(0);
+
+  expect(rig.created).toHaveLength(2);
+  expect(rig.patches).toHaveLength(1);
+});
+
+test("an event that was made anew is counted up from one", async () => {
+  await using rig = new Rig();
+  const record = async (): Promise<void> => {
+    rig.recorder.event(pod, "Warning", "BackOff", "again");
+    await rig.clock.advance(0);
+  };
+  await record();
+  rig.fail = (verb) => {
+    if (verb === "patch") throw new NotFoundError("gone");
+  };
+  await record();
+  rig.fail = undefined;
+
+  await record();
+
+  expect(rig.patches).toEqual([{ count: 2, lastTimestamp: "2026-01-01T00:00:00Z" }]);
+  expect(rig.patched).toMatchObject([{ name: rig.created[1]?.metadata?.name }]);
+});
+
+test("an event that could not be counted up is counted up later, once", async () => {
+  await using rig = new Rig();
+  rig.recorder.event(pod, "Warning", "BackOff", "again");
+  await rig.clock.advance(0);
+  let tries = 0;
+  rig.fail = () => {
+    if (tries++ < 2) throw new UnavailableError("down");
+  };
+
+  rig.recorder.event(pod, "Warning", "BackOff", "again");
+  await rig.clock.advance(20_000);
+
+  expect(rig.patches).toEqual([{ count: 2, lastTimestamp: "2026-01-01T00:00:00Z" }]);
+  expect(rig.created).toHaveLength(1);
+});
+
+test("four thousand and ninety-six events are remembered, and of more the oldest is forgotten", async () => {
+  await using rig = new Rig();
+  const record = async (message: string): Promise<void> => {
+    rig.recorder.event(pod, "Normal", "Created", message);
+    await rig.clock.advance(20);
+  };
+  for (let index = 0; index < 4_096; index++) await record(`container ${index}`);
+  await record("container 0");
+  expect(rig.created).toHaveLength(4_096);
+
+  await record("one more");
+  await record("container 1");
+  expect(rig.created).toHaveLength(4_097);
+  await record("container 0");
+
+  expect(rig.created).toHaveLength(4_098);
+});
+
+test("after the burst one event goes every twenty milliseconds", async () => {
+  await using rig = new Rig();
+  for (let index = 0; index < 110; index++) rig.recorder.event(pod, "Normal", "Created", `container ${index}`);
+  await rig.clock.advance(0);
+
+  await rig.clock.advance(19);
+  expect(rig.created).toHaveLength(100);
+  await rig.clock.advance(1);
+  expect(rig.created).toHaveLength(101);
+  await rig.clock.advance(40);
+  expect(rig.created).toHaveLength(103);
+});
+
+test("a long silence saves up no more than one burst", async () => {
+  await using rig = new Rig();
+  await rig.clock.advance(3_600_000);
+
+  for (let index = 0; index < 110; index++) rig.recorder.event(pod, "Normal", "Created", `container ${index}`);
+  await rig.clock.advance(0);
+
+  expect(rig.created).toHaveLength(100);
+});
+
+test("an event that could not be recorded is tried again after ten seconds", async () => {
+  await using rig = new Rig();
+  let tries = 0;
+  rig.fail = () => {
+    tries++;
+    throw new UnavailableError("down");
+  };
+  rig.recorder.event(pod, "Normal", "Created", "first");
+  await rig.clock.advance(9_999);
+  expect(tries).toBe(1);
+
+  await rig.clock.advance(1);
+  expect(tries).toBe(2);
+  await rig.clock.advance(100_000);
+  expect(tries).toBe(12);
+  await rig.clock.advance(100_000);
+
+  expect(tries).toBe(12);
+  expect(rig.counts.get("vk_events_failed_total")).toBe(1);
+});
+
+test("a name of 253 characters is long enough for the object's, and one more is not", async () => {
+  await using rig = new Rig();
+
+  rig.recorder.event({ ...pod, name: "x".repeat(236) }, "Normal", "Created", "");
+  rig.recorder.event({ ...pod, name: "x".repeat(237) }, "Normal", "Created", "");
+  await rig.clock.advance(0);
+
+  const names = rig.created.map(({ metadata }) => metadata?.name ?? "");
+  expect(names[0]).toMatch(/^x{236}\.[0-9a-f]{16}$/);
+  expect(names[1]).toMatch(/^[0-9a-f-]{36}$/);
+});
+
+test("a message of 1,024 characters is left whole, and a longer one shows that it was cut", async () => {
+  await using rig = new Rig();
+
+  rig.recorder.event(pod, "Normal", "Created", "x".repeat(1_024));
+  rig.recorder.event(pod, "Normal", "Created", "x".repeat(1_025));
+  await rig.clock.advance(0);
+
+  expect(rig.created.map(({ message }) => message)).toEqual(["x".repeat(1_024), `${"x".repeat(1_023)}…`]);
+});
+
+test("events from before the recorder runs are sent when it does, and those from before a run that ends at once as well", async () => {
+  for (const isAborted of [false, true]) {
+    const { clock, recorder, created } = rigWithoutRun();
+    recorder.event(pod, "Normal", "Created", "early");
+    const abort = new AbortController();
+    if (isAborted) abort.abort();
+
+    const running = recorder.run(abort.signal);
+    await clock.advance(0);
+    abort.abort();
+    await running;
+
+    expect(created.map(({ message }) => message)).toEqual(["early"]);
+    expect(clock.pending).toBe(0);
+    expect(getEventListeners(abort.signal, "abort")).toHaveLength(0);
+  }
+});
+
+test("at the end an API server that does not answer is waited for two seconds, and what is left is counted", async () => {
+  const { clock, recorder, counts } = rigWithoutRun((signal) => untilAborted(Promise.withResolvers<never>().promise, signal));
+  for (let index = 0; index < 3; index++) recorder.event(pod, "Normal", "Created", `container ${index}`);
+  let ended = false;
+  const running = recorder.run(AbortSignal.abort()).then(() => (ended = true));
+
+  await clock.advance(1_999);
+  expect(ended).toBe(false);
+  await clock.advance(1);
+  await running;
+
+  expect(counts.get("vk_events_failed_total")).toBe(1);
+  expect(counts.get("vk_events_dropped_total")).toBe(2);
+});
+
+/** A recorder that does not run yet, on an API that keeps what it is sent once `answer` lets it. */
+function rigWithoutRun(answer: (signal: AbortSignal) => Promise<void> = () => Promise.resolve()): {
+  readonly clock: FakeClock;
+  readonly recorder: EventRecorder;
+  readonly created: CoreEvent[];
+  readonly counts: Map<string, number>;
+} {
+  const clock = new FakeClock();
+  const created: CoreEvent[] = [];
+  const counts = new Map<string, number>();
+  const client = {
+    create: async (_resource: unknown, event: CoreEvent, { signal }: { readonly signal: AbortSignal }) => {
+      await answer(signal);
+      created.push(event);
+      return event;
+    },
+  };
+  const recorder = createEventRecorder({
+    client: client as unknown as KubeClient,
+    component: "virtual-kubelet",
+    host: "node-1",
+    clock,
+    random: new SeededRandom(1),
+    logger: silentLogger,
+    metrics: { ...noMetrics, count: (name, _labels, value = 1) => void counts.set(name, (counts.get(name) ?? 0) + value) },
+  });
+  return { clock, recorder, created, counts };
+}

@@ -1,0 +1,31 @@
+import { expect, test } from "vitest";
+import { resource, resources } from "./resources.ts";
+import { resourcePath } from "./url.ts";
+
+test("the built-in resources are found where the API server has them", () => {
+  const described = Object.entries(resources).map(([name, each]) => {
+    const path = resourcePath(each, { name: "x", ...(each.namespaced && { namespace: "ns" }) });
+    return `${name}: ${each.kind} at ${path}`;
+  });
+
+  expect(described).toEqual([
+    "pods: Pod at /api/v1/namespaces/ns/pods/x",
+    "nodes: Node at /api/v1/nodes/x",
+    "namespaces: Namespace at /api/v1/namespaces/x",
+    "configMaps: ConfigMap at /api/v1/namespaces/ns/configmaps/x",
+    "secrets: Secret at /api/v1/namespaces/ns/secrets/x",
+    "services: Service at /api/v1/namespaces/ns/services/x",
+    "events: Event at /api/v1/namespaces/ns/events/x",
+    "leases: Lease at /apis/coordination.k8s.io/v1/namespaces/ns/leases/x",
+    "deployments: Deployment at /apis/apps/v1/namespaces/ns/deployments/x",
+    "tokenReviews: TokenReview at /apis/authentication.k8s.io/v1/tokenreviews/x",
+    "subjectAccessReviews: SubjectAccessReview at /apis/authorization.k8s.io/v1/subjectaccessreviews/x",
+    "certificateSigningRequests: CertificateSigningRequest at /apis/certificates.k8s.io/v1/certificatesigningrequests/x",
+  ]);
+});
+
+test("a resource of one's own is described in the same way", () => {
+  const widgets = resource({ group: "example.com", version: "v1beta2", plural: "widgets", kind: "Widget", namespaced: true });
+
+  expect(resourcePath(widgets, { namespace: "ns" })).toBe("/apis/example.com/v1beta2/namespaces/ns/widgets");
+});
