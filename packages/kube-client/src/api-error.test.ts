@@ -12,7 +12,9 @@ describe("apiError", () => {
     [404, "VK_NOT_FOUND"],
     [409, "VK_CONFLICT"],
     [410, "VK_INVALID_INPUT"],
+    [399, "VK_UNAVAILABLE"],
     [415, "VK_INVALID_INPUT"],
+    [499, "VK_INVALID_INPUT"],
     [422, "VK_INVALID_INPUT"],
     [408, "VK_UNAVAILABLE"],
     [429, "VK_UNAVAILABLE"],
@@ -75,6 +77,63 @@ test("isTooLargeResourceVersion looks at the cause the server names", () => {
 
   expect(isTooLargeResourceVersion(apiError({ operation, code: 504, body }))).toBe(true);
   expect(isTooLargeResourceVersion(apiError({ operation, code: 504, body: { kind: "Status", reason: "Timeout" } }))).toBe(false);
+});
+
+test("statusOf is the server's Status with the answer's code, or one made up in its form", () => {
+  const body = { kind: "Status", reason: "Forbidden", code: 1 };
+
+  expect(statusOf(apiError({ operation, code: 403, body }))).toEqual({ kind: "Status", reason: "Forbidden", code: 403 });
+  for (const other of [undefined, null, 7, {}, { kind: "Pod" }])
+    expect(statusOf(apiError({ operation, code: 403, body: other }))).toEqual({
+      kind: "Status",
+      apiVersion: "v1",
+      status: "Failure",
+      code: 403,
+      message: "the server answered 403",
+    });
+});
+
+test("an ApiError says the server's message, else its reason, else its code", () => {
+  expect(new ApiError({ message: "no", reason: "Forbidden", code: 403 }).message).toBe("no");
+  expect(new ApiError({ reason: "Forbidden", code: 403 }).message).toBe("Forbidden");
+  expect(new ApiError({ code: 403 }).message).toBe("the server answered 403");
+});
+
+test("an answer's text is told without its line breaks, up to 256 characters", () => {
+  const messageOf = (body: string): string | undefined => statusOf(apiError({ operation, code: 502, body }))?.message;
+
+  expect(messageOf("  one\n\n  two  ")).toBe("the server answered 502: one two");
+  expect(messageOf("   ")).toBe("the server answered 502");
+  expect(messageOf("x".repeat(300))).toBe(`the server answered 502: ${"x".repeat(256)}`);
+});
+
+test.each([408, 429, 500, 503])("the server's wish to be left alone is kept with %i", (code) => {
+  expect(retryAfterMs(apiError({ operation, code, body: {}, retryAfter: "7" }))).toBe(7000);
+});
+
+test.each(["", "7s", "s7", "-7", "7.5"])("a Retry-After of %j is none", (retryAfter) => {
+  expect(retryAfterMs(apiError({ operation, code: 429, body: {}, retryAfter }))).toBeUndefined();
+});
+
+test("a wait of no seconds in the details is none", () => {
+  expect(retryAfterMs(apiError({ operation, code: 429, body: { kind: "Status", details: { retryAfterSeconds: 0 } } }))).toBeUndefined();
+});
+
+test("an error that no server sent has no Status, is not gone and is not ahead, even if it is its own cause", () => {
+  const error = new Error("round");
+  error.cause = error;
+
+  expect(statusOf(error)).toBeUndefined();
+  expect(isGone(error)).toBe(false);
+  expect(isTooLargeResourceVersion(error)).toBe(false);
+});
+
+test("one cause among several is enough to say that the version is too large", () => {
+  const body = { kind: "Status", details: { causes: [{ reason: "Other" }, { reason: "ResourceVersionTooLarge" }] } };
+
+  expect(isTooLargeResourceVersion(apiError({ operation, code: 504, body }))).toBe(true);
+  const others = { kind: "Status", details: { causes: [{ reason: "Other" }] } };
+  expect(isTooLargeResourceVersion(apiError({ operation, code: 504, body: others }))).toBe(false);
 });
 
 function retryAfterMs(error: unknown): number | undefined {

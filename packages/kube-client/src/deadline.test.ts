@@ -47,3 +47,31 @@ test("an abort from outside ends the wait with its own reason, and a call is not
   await expect(withDeadline(deadline(clock), abort.signal, async () => begun++)).rejects.toBe(reason);
   expect(begun).toBe(0);
 });
+
+test("a call that fails in time fails with its own error, and leaves neither a timer nor a listener", async () => {
+  const clock = new FakeClock();
+  const { signal } = new AbortController();
+
+  await expect(withDeadline(deadline(clock), signal, () => Promise.reject(new Error("refused")))).rejects.toThrow("refused");
+  expect(clock.pending).toBe(0);
+  expect(getEventListeners(signal, "abort")).toHaveLength(0);
+});
+
+test("the call's own signal has the reason why it is given up, and not a millisecond before the deadline", async () => {
+  const clock = new FakeClock();
+  const abort = new AbortController();
+  const signals: AbortSignal[] = [];
+  const call = (inner: AbortSignal): Promise<never> => {
+    signals.push(inner);
+    return never();
+  };
+  const late = withDeadline(deadline(clock), new AbortController().signal, call).catch((error: unknown) => error);
+  const stopped = withDeadline(deadline(clock), abort.signal, call).catch((error: unknown) => error);
+
+  abort.abort(new Error("enough"));
+  await clock.advance(4_999);
+  expect(signals.map(({ reason }) => (reason as Error | undefined)?.message)).toEqual([undefined, "enough"]);
+  await clock.advance(1);
+
+  expect(signals.map(({ reason }) => reason as unknown)).toEqual([await late, await stopped]);
+});

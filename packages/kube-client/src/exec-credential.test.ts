@@ -33,7 +33,10 @@ function credential(command: string, changes: Partial<ExecCredentialOptions> = {
 /** A command that prints this status, in which `$N` counts its runs. */
 async function printing(status: string, changes: Partial<ExecCredentialOptions> = {}): Promise<ExecCredential> {
   const answer = `{"apiVersion":"${changes.apiVersion ?? apiVersion}","kind":"ExecCredential","status":${status}}`;
-  return credential(await script(`echo x >> "${folder}/runs"\nN=$(wc -l < "${folder}/runs" | tr -d ' ')\ncat <<END\n${answer}\nEND`), changes);
+  return credential(
+    await script(`echo x >> "${folder}/runs"\nN=$(wc -l < "${folder}/runs" | tr -d ' ')\ncat <<END\n${answer}\nEND`),
+    changes,
+  );
 }
 
 describe("a credential command", () => {
@@ -87,9 +90,7 @@ describe("a credential command", () => {
   });
 
   test("gets its arguments, the process's environment, and its own variables before those", async () => {
-    const file = await script(
-      `printf '{"apiVersion":"${apiVersion}","status":{"token":"%s"}}' "$1 $2 $FROM_PROCESS $OF_BOTH $OF_ITS_OWN"`,
-    );
+    const file = await script(`printf '{"apiVersion":"${apiVersion}","status":{"token":"%s"}}' "$1 $2 $FROM_PROCESS $OF_BOTH $OF_ITS_OWN"`);
     const exec = credential(file, {
       args: ["get", "token"],
       env: [
@@ -111,11 +112,16 @@ describe("a credential command", () => {
     const info = { apiVersion, kind: "ExecCredential" };
 
     expect(await told({})).toEqual({ ...info, spec: { interactive: false } });
-    expect(await told({ cluster: { server: "https://k" } })).toEqual({ ...info, spec: { interactive: false, cluster: { server: "https://k" } } });
+    expect(await told({ cluster: { server: "https://k" } })).toEqual({
+      ...info,
+      spec: { interactive: false, cluster: { server: "https://k" } },
+    });
   });
 
   test("reads the end of its input at once", async () => {
-    expect((await credential(await script(`cat > /dev/null\nprintf '{"apiVersion":"${apiVersion}","status":{"token":"t"}}'`)).current()).token).toBe("t");
+    expect(
+      (await credential(await script(`cat > /dev/null\nprintf '{"apiVersion":"${apiVersion}","status":{"token":"t"}}'`)).current()).token,
+    ).toBe("t");
   });
 });
 
@@ -187,7 +193,9 @@ describe("a credential command that fails", () => {
 
   test("is asked again the next time", async () => {
     const exec = credential(
-      await script(`[ -e "${folder}/once" ] || { touch "${folder}/once"; exit 1; }\nprintf '{"apiVersion":"${apiVersion}","status":{"token":"t"}}'`),
+      await script(
+        `[ -e "${folder}/once" ] || { touch "${folder}/once"; exit 1; }\nprintf '{"apiVersion":"${apiVersion}","status":{"token":"t"}}'`,
+      ),
     );
     expect(await failureOf(exec)).toSatisfy(isUnauthorized);
 

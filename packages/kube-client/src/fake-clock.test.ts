@@ -35,7 +35,14 @@ describe("FakeClock", () => {
   test("fires timers in order of their due time, those of one instant in the order they were set, each at its time", async () => {
     const clock = new FakeClock(0);
     const fired: string[] = [];
-    for (const [name, ms] of [["c", 30], ["a", 10], ["b1", 20], ["b2", 20], ["late", 41]] as const) // oxfmt-ignore
+    for (const [name, ms] of [
+      ["c", 30],
+      ["a", 10],
+      ["b1", 20],
+      ["b2", 20],
+      ["late", 41],
+    ] as const)
+      // oxfmt-ignore
       clock.setTimer(ms, () => void fired.push(`${name} at ${clock.monotonic()}`));
 
     await clock.advance(40);

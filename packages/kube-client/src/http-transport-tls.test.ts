@@ -79,7 +79,6 @@ function answer(request: IncomingMessage | Http2ServerRequest, response: ServerR
   // The socket of an HTTP/2 request is a proxy, which knows no certificates.
   const socket = "stream" in request ? request.stream.session?.socket : request.socket;
   const client = (socket as TLSSocket).getPeerCertificate().subject?.CN;
-  response.writeHead(200);
   const text = `HTTP/${request.httpVersion} of ${String(client ?? "nobody")}`;
   if (request.url !== "/watch") response.end(text);
   else if ("stream" in response) response.write(text);
@@ -133,7 +132,9 @@ describe("HTTP/2", () => {
     await using rig = await Rig.start(trusting);
 
     const protocols = Object.fromEntries(
-      await Promise.all((["short", "long", "quiet", "lease"] as const).map(async (pool) => [pool, await textOf(await rig.get(pool))] as const)),
+      await Promise.all(
+        (["short", "long", "quiet", "lease"] as const).map(async (pool) => [pool, await textOf(await rig.get(pool))] as const),
+      ),
     );
     expect(protocols).toEqual({
       short: "HTTP/1.1 of nobody",

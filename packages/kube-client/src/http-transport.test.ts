@@ -3,7 +3,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { isUnavailable } from "@virtual-kubelet/errdefs";
 import { expect, test } from "vitest";
 import type { Credentials, Identity } from "./credentials.ts";
-import { createHttpTransport } from "./http-transport.ts";
+import { createHttpTransport, defaultHttpPools } from "./http-transport.ts";
 import type { Transport, TransportRequest, TransportResponse } from "./transport.ts";
 
 const idle = new AbortController().signal;
@@ -271,4 +271,94 @@ test("a server that cannot be reached is named", async () => {
   await rig[Symbol.asyncDispose]();
 
   await expect(rig.get("/api")).rejects.toThrow(/^GET \/api: no answer from the API server at http:\/\/127\.0\.0\.1:/);
+});
+
+test("a read is put on another connection once, and no more", async () => {
+  let requests = 0;
+  await using rig = await Rig.start((request) => {
+    requests++;
+    request.socket.destroy();
+  });
+
+  await expect(rig.get("/")).rejects.toSatisfy(isUnavailable);
+  expect(requests).toBe(2);
+});
+
+test("a request has its headers, its body and the identity's authorization", async () => {
+  await using rig = await Rig.start((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      const { authorization, accept } = request.headers;
+      response.end(JSON.stringify({ method: request.method, authorization, accept, body: Buffer.concat(chunks).toString() }));
+    });
+  });
+  const told = async (changes: Partial<TransportRequest>): Promise<unknown> =>
+    JSON.parse(await textOf(await rig.get("/", { headers: { accept: "application/json" }, ...changes })));
+
+  expect(await told({ method: "PATCH", body: "{}" })).toEqual({
+    method: "PATCH",
+    authorization: "Bearer first",
+    accept: "application/json",
+    body: "{}",
+  });
+  rig.identity = { tls: rig.identity.tls };
+  expect(await told({})).toEqual({ method: "GET", accept: "application/json", body: "" });
+});
+
+test("a header that came several times is one, and those of one time are as they came", async () => {
+  await using rig = await Rig.start((_request, response) => {
+    response.setHeader("Warning", ["first", "second"]);
+    response.setHeader("X-One", "one");
+    response.end();
+  });
+
+  expect((await rig.get("/")).headers).toMatchObject({ warning: "first, second", "x-one": "one" });
+});
+
+test("the lease has one connection of its own", async () => {
+  await using rig = await Rig.start((_request, response) => response.end("ok"));
+
+  await textOf(await rig.get("/short"));
+  await Promise.all(Array.from({ length: 10 }, async () => textOf(await rig.get("/lease", { pool: "lease" }))));
+
+  expect(rig.opened).toBe(2);
+});
+
+test("short requests wait for a connection rather than open more than they may", async () => {
+  const held: ServerResponse[] = [];
+  await using rig = await Rig.start((_request, response) => void held.push(response));
+  const { credentials } = rig;
+  await using transport = createHttpTransport({ credentials, pools: { short: { connections: 2 } } });
+
+  const answers = Array.from({ length: 5 }, () => transport.request({ method: "GET", path: "/", pool: "short", signal: idle }));
+  await until(() => held.length === 2);
+  expect(rig.opened).toBe(2);
+  for (let ended = 0; ended < 5; ended++) {
+    await until(() => held.length > ended);
+    held[ended]?.end("ok");
+  }
+
+  expect(await Promise.all(answers.map(async (answer) => textOf(await answer)))).toEqual(Array.from({ length: 5 }, () => "ok"));
+  expect(rig.opened).toBe(2);
+});
+
+test("a request that is aborted before it is sent is not", async () => {
+  let requests = 0;
+  await using rig = await Rig.start((_request, response) => {
+    requests++;
+    response.end();
+  });
+
+  await expect(rig.get("/", { signal: AbortSignal.abort(new Error("enough")) })).rejects.toThrow("enough");
+  expect(requests).toBe(0);
+});
+
+test("each kind of request has the connections and the patience that the guide to performance gives for it", () => {
+  expect(defaultHttpPools).toEqual({
+    short: { connections: 32, http2: false, headersTimeoutMs: 30_000, bodyTimeoutMs: 30_000 },
+    long: { connections: null, http2: false, headersTimeoutMs: 30_000, bodyTimeoutMs: 0 },
+    quiet: { connections: null, http2: true, headersTimeoutMs: 30_000, bodyTimeoutMs: 0 },
+    lease: { connections: 1, http2: false, headersTimeoutMs: 10_000, bodyTimeoutMs: 10_000 },
+  });
 });

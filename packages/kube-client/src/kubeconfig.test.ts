@@ -87,7 +87,11 @@ describe("of several kubeconfigs", () => {
     const root = await write("elsewhere/client.crt", "CERT");
     await write("b/client.key", "KEY");
     const files = [
-      await writeConfig("a/config", { ...plain, users: {}, clusters: { k: { server: "https://k", "certificate-authority": "pki/ca.crt" } } }),
+      await writeConfig("a/config", {
+        ...plain,
+        users: {},
+        clusters: { k: { server: "https://k", "certificate-authority": "pki/ca.crt" } },
+      }),
       await writeConfig("b/config", { users: { u: { "client-certificate": root, "client-key": "client.key" } } }),
     ];
     await write("a/pki/ca.crt", "CA");
@@ -98,7 +102,11 @@ describe("of several kubeconfigs", () => {
 
 describe("a kubeconfig's user", () => {
   test.each<[string, object, object]>([
-    ["data go before files", { "client-certificate-data": base64("DATA"), "client-certificate": "absent" }, { tls: { certificate: "DATA" } }],
+    [
+      "data go before files",
+      { "client-certificate-data": base64("DATA"), "client-certificate": "absent" },
+      { tls: { certificate: "DATA" } },
+    ],
     ["a key may be data, too", { "client-key-data": base64("KEY") }, { tls: { key: "KEY" } }],
     ["a user name may have no password", { username: "u" }, { authorization: `Basic ${base64("u:")}` }],
     ["a password without a user name is none", { password: "p" }, { authorization: undefined }],
@@ -125,11 +133,18 @@ describe("a kubeconfig's cluster", () => {
   test.each(["ftp://k", "k:6443", "httpsx://k", "xhttp://k", "//k"])("is not at %s", async (server) => {
     const file = await writeConfig("config", { ...plain, clusters: { k: { server } } });
 
-    expect(await problemOf([file])).toBe(`kubeconfig ${file}: cluster "k" has server "${server}", expected a URL such as https://10.0.0.1:6443`);
+    expect(await problemOf([file])).toBe(
+      `kubeconfig ${file}: cluster "k" has server "${server}", expected a URL such as https://10.0.0.1:6443`,
+    );
   });
 
   test("says which authority to believe, which name, or to believe any", async () => {
-    const cluster = { server: "https://k", "certificate-authority-data": base64("CA"), "tls-server-name": "n", "insecure-skip-tls-verify": true };
+    const cluster = {
+      server: "https://k",
+      "certificate-authority-data": base64("CA"),
+      "tls-server-name": "n",
+      "insecure-skip-tls-verify": true,
+    };
 
     expect((await identityOf({ clusters: { k: cluster } })).tls).toMatchObject({ ca: "CA", serverName: "n", insecureSkipVerify: true });
     expect((await identityOf({}, "other")).tls).toMatchObject({ ca: undefined, serverName: undefined, insecureSkipVerify: false });
@@ -148,7 +163,12 @@ describe("a kubeconfig that is wrong is named with what is wrong:", () => {
       'context "c" names cluster "k", expected one of "one", "two"',
     ],
     ["the user is not there", { ...plain, users: { x: {} } }, undefined, 'context "c" names user "u", expected one of "x"'],
-    ["it wants a proxy", { ...plain, clusters: { k: { server: "https://k", "proxy-url": "http://p" } } }, undefined, 'cluster "k" has proxy-url'],
+    [
+      "it wants a proxy",
+      { ...plain, clusters: { k: { server: "https://k", "proxy-url": "http://p" } } },
+      undefined,
+      'cluster "k" has proxy-url',
+    ],
     ["it wants a plug-in", { ...plain, users: { u: { "auth-provider": { name: "gcp" } } } }, undefined, 'user "u" has auth-provider'],
     ["it wants to be another", { ...plain, users: { u: { as: "root" } } }, undefined, 'user "u" has as,'],
   ])("%s", async (_, config, context, problem) => {

@@ -42,6 +42,13 @@ describe("decodeLines", () => {
     expect(sent).toBe(10);
   });
 
+  test("takes lines of up to 8 MiB unless told otherwise", async () => {
+    const longest = "x".repeat(8 * 1024 * 1024);
+
+    expect(await collect(decodeLines(cut(Buffer.from(`${longest}\n`), [2 ** 24])))).toEqual([longest]);
+    await expect(collect(decodeLines(cut(Buffer.from(`${longest}x\n`), [2 ** 24])))).rejects.toThrow("a line is longer than 8388608 bytes");
+  });
+
   test("counts each line for itself", async () => {
     const lines = ["x".repeat(90), "y".repeat(90)];
 

@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { chmod, cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { inspect } from "node:util";
@@ -6,7 +6,7 @@ import { isInvalidInput } from "@virtual-kubelet/errdefs";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Credentials, Identity } from "./credentials.ts";
 import { FakeClock } from "./fake-clock.ts";
-import { loadCredentials } from "./load-credentials.ts";
+import { inClusterCredentials, loadCredentials } from "./load-credentials.ts";
 
 const idle = new AbortController().signal;
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
@@ -67,6 +67,53 @@ describe("which cluster", () => {
     const credentials = await load({ env: { KUBERNETES_SERVICE_HOST: "fd00::1", KUBERNETES_SERVICE_PORT: "6443", HOME: folder } });
 
     expect(credentials.server).toBe("https://[fd00::1]:6443");
+  });
+});
+
+describe("where to look", () => {
+  test("files of KUBECONFIG that are not there are passed over, and so is nothing between two separators", async () => {
+    const KUBECONFIG = [join(folder, "absent"), "", await write("one")].join(delimiter);
+
+    expect((await load({ env: { KUBECONFIG } })).server).toBe("https://one.example:6443");
+  });
+
+  test("KUBECONFIG goes before a pod's service account, which a named context passes over", async () => {
+    const pod = { KUBERNETES_SERVICE_HOST: "10.96.0.1", KUBERNETES_SERVICE_PORT: "443" };
+    const home = join(folder, "home");
+    await mkdir(join(home, ".kube"), { recursive: true });
+    await cp(await write("one"), join(home, ".kube", "config"));
+
+    expect((await load({ env: { ...pod, KUBECONFIG: await write("environment") } })).server).toBe("https://environment.example:6443");
+    expect((await load({ env: { ...pod, HOME: home } })).server).toBe("https://10.96.0.1:443");
+    expect((await load({ env: { ...pod, HOME: home }, context: "one" })).server).toBe("https://one.example:6443");
+    expect((await load({ env: { HOME: home } })).server).toBe("https://one.example:6443");
+  });
+
+  test("a context may be named for a kubeconfig that is named", async () => {
+    const kubeconfig = await write("one", {}, "other");
+
+    expect((await load({ kubeconfig, context: "one" })).server).toBe("https://one.example:6443");
+  });
+
+  test("what was looked for in vain is named", async () => {
+    const [a, b] = [join(folder, "a"), join(folder, "b")];
+
+    await expect(load({ env: { KUBECONFIG: [a, b].join(delimiter) } })).rejects.toThrow(`KUBECONFIG: none of ${a}, ${b} exists`);
+    await expect(load({ env: { HOME: folder } })).rejects.toThrow(`there is none at ${join(folder, ".kube/config")}`);
+  });
+});
+
+describe("in a pod", () => {
+  const inPod = (env: Record<string, string>): Credentials => inClusterCredentials({ env, clock });
+
+  test("the API server is where the environment says, on port 443 unless it says otherwise", () => {
+    expect(inPod({ KUBERNETES_SERVICE_HOST: "10.96.0.1" }).server).toBe("https://10.96.0.1:443");
+    expect(inPod({ KUBERNETES_SERVICE_HOST: "10.96.0.1", KUBERNETES_SERVICE_PORT: "6443" }).server).toBe("https://10.96.0.1:6443");
+    expect(inPod({ KUBERNETES_SERVICE_HOST: "fd00::1" }).server).toBe("https://[fd00::1]:443");
+  });
+
+  test("only: elsewhere there is no service account", () => {
+    expect(() => inPod({})).toThrow("KUBERNETES_SERVICE_HOST is not set");
   });
 });
 

@@ -154,6 +154,108 @@ describe("ObjectStore.subscribe", () => {
   });
 });
 
+describe("ObjectStore, of objects as they may be,", () => {
+  test("finds one without a namespace by its name", () => {
+    const { store } = create();
+    const node: Pod = { metadata: { uid: "n1", name: "vk", resourceVersion: "1" } };
+
+    store.put(node);
+
+    expect(store.getByName(undefined, "vk")).toBe(node);
+    expect(store.getByName("default", "vk")).toBeUndefined();
+  });
+
+  test("takes those without a version for changed each time", () => {
+    const { store, changes } = create();
+    const web: Pod = { metadata: { uid: "u1", name: "web", namespace: "default" } };
+
+    store.put(web);
+    store.put({ ...web });
+    store.replace([{ ...web }]);
+
+    expect(changes.map(({ type }) => type)).toEqual(["added", "updated", "updated"]);
+  });
+
+  test("keeps namesakes of several namespaces apart", () => {
+    const { store, changes } = create();
+    const other: Pod = { metadata: { uid: "u2", name: "web", namespace: "other", resourceVersion: "1" } };
+
+    store.put(pod("u1", "web", "1"));
+    store.put(other);
+    store.remove(other);
+
+    expect(changes.map(({ type, uid }) => `${type} ${uid}`)).toEqual(["added u1", "added u2", "deleted u2"]);
+    expect(store.getByName("default", "web")?.metadata?.uid).toBe("u1");
+    expect(store.getByName("other", "web")).toBeUndefined();
+  });
+
+  test("moves the name on with each state of one object", () => {
+    const { store } = create();
+    const newer = pod("u1", "web", "2");
+
+    store.put(pod("u1", "web", "1"));
+    store.put(newer);
+
+    expect(store.getByName("default", "web")).toBe(newer);
+    expect(store.get("u1")).toBe(newer);
+  });
+
+  test("holds a namesake only once its predecessor is gone, and tells that first", () => {
+    const { store } = create();
+    store.put(pod("u1", "web", "1"));
+    const sizes: number[] = [];
+    store.subscribe(() => void sizes.push(store.size));
+
+    store.put(pod("u2", "web", "2"));
+
+    expect(sizes).toEqual([1, 1]);
+  });
+});
+
+test("an empty list empties the store, names too, and the same list again is no difference", () => {
+  const { store, changes } = create();
+  store.put(pod("u1", "web", "1"));
+  changes.length = 0;
+
+  expect(store.replace([])).toBe(1);
+  expect(changes).toEqual([{ type: "deleted", uid: "u1", object: pod("u1", "web", "1") }]);
+  expect(store.getByName("default", "web")).toBeUndefined();
+  expect(store.replace([])).toBe(0);
+
+  expect(store.replace([pod("u1", "web", "1")])).toBe(1);
+  expect(store.replace([pod("u1", "web", "1")])).toBe(0);
+});
+
+test("a listener that fails is logged with the change, at the level that somebody looks at", () => {
+  const records: object[] = [];
+  const logger = { ...silentLogger, error: (fields: object) => void records.push(fields) };
+  const store = new ObjectStore<Pod>({ logger, metrics: noMetrics });
+  const error = new Error("bad listener");
+  store.subscribe(() => {
+    throw error;
+  });
+
+  store.put(pod("u1", "web", "1"));
+
+  expect(records).toEqual([{ uid: "u1", change: "added", err: error }]);
+});
+
+test("a function that listens twice hears everything twice, until one of its subscriptions ends", () => {
+  const { store } = create();
+  let heard = 0;
+  const listener = (): void => void heard++;
+  const first = store.subscribe(listener);
+  store.subscribe(listener);
+  store.put(pod("u1", "web", "1"));
+  expect(heard).toBe(2);
+
+  first[Symbol.dispose]();
+  first[Symbol.dispose]();
+  store.put(pod("u1", "web", "2"));
+
+  expect(heard).toBe(3);
+});
+
 function create(): { store: ObjectStore<Pod>; changes: StoreChange<Pod>[] } {
   const store = new ObjectStore<Pod>({ logger: silentLogger, metrics: noMetrics });
   const changes: StoreChange<Pod>[] = [];

@@ -241,3 +241,194 @@ test("a server that is there again and says that the version is gone is listed w
   const second = step<Pod>({ ...first, phase: listed }, { kind: "failed", failure: failureOf(gone) }, context).state;
   expect(second.phase).toMatchObject({ kind: "waiting", delayMs: 1_600 });
 });
+
+describe("after a failure", () => {
+  const memory = initialReflectorState.memory;
+
+  test("the state says what failed, how often, when, how long it waits, and for what", () => {
+    const failure = failureOf(broken);
+
+    expect(run(watching, { kind: "failed", failure })).toEqual({
+      state: {
+        phase: { kind: "waiting", delayMs: 400, attempt: 1, failure, next: listed },
+        memory: { streamsLost: 0, failures: 1, failedMs: 1_000, failedKind: "other", unreadable: 0 },
+      },
+      effects: [],
+    });
+  });
+
+  test.each<[string, ReflectorPhase, Error]>([
+    ["a streamed list is lost", streaming, broken],
+    ["a page has expired", thirdPage, gone],
+    ["a page's token is refused", thirdPage, refused],
+    ["a watch's version is too old", watching, gone],
+    ["a watch's version is not known yet", listed, ahead],
+    ["a watch is refused", listed, refused],
+  ])("what was collected is dropped when %s", (_, phase, error) => {
+    expect(run(phase, { kind: "failed", failure: failureOf(error) }).effects).toEqual([{ kind: "clear" }]);
+  });
+
+  test.each<[string, ReflectorPhase, Error]>([
+    ["a list cannot be begun", starting, broken],
+    ["a page does not come", thirdPage, broken],
+    ["a watch cannot be opened", listed, broken],
+    ["a watch breaks", watching, broken],
+    ["a line cannot be read", watching, unreadable],
+    ["a watch is silent", watching, overdue],
+  ])("nothing is dropped when %s", (_, phase, error) => {
+    expect(run(phase, { kind: "failed", failure: failureOf(error) }).effects).toEqual([]);
+  });
+
+  test("what was to come next does, and what is remembered stays", () => {
+    const waiting = run(watching, { kind: "failed", failure: failureOf(unreadable) }).state;
+
+    expect(step<Pod>(waiting, { kind: "waited" }, context())).toEqual({ state: { phase: listed, memory: waiting.memory }, effects: [] });
+    expect(waiting.memory.unreadable).toBe(1);
+  });
+
+  test("of the first list, pages are asked for at once where the server cannot stream, and it is not asked again", () => {
+    expect(run(starting, { kind: "failed", failure: failureOf(refused) })).toEqual({
+      state: { phase: firstPage, memory: { ...memory, streamsLost: "refused" } },
+      effects: [{ kind: "clear" }],
+    });
+    const lost = run(streaming, { kind: "failed", failure: failureOf(refused) }).state;
+    expect(lost).toMatchObject({ phase: { kind: "waiting", next: firstPage }, memory: { streamsLost: "refused" } });
+    const again = step<Pod>({ phase: streaming, memory: lost.memory }, { kind: "failed", failure: failureOf(broken) }, context()).state;
+    expect(again).toMatchObject({ phase: { next: firstPage }, memory: { streamsLost: "refused" } });
+  });
+
+  test("two lost streams are two, and the next that comes to its end makes them none", () => {
+    const lost: ReflectorState = { phase: streaming, memory: { ...memory, streamsLost: 1, unreadable: 2, failures: 4 } };
+    const { state } = step<Pod>(lost, { kind: "failed", failure: failureOf(overdue) }, context());
+    expect(state).toMatchObject({ phase: { next: starting }, memory: { streamsLost: 2 } });
+
+    const ended = step(lost, event("BOOKMARK", endOfInitialEvents("9")), context());
+
+    expect(ended.state).toEqual({
+      phase: { kind: "watching", resourceVersion: "9", silent: false },
+      memory: { ...memory, failures: 4 },
+    });
+  });
+
+  test("a list that came to its end makes bad lines none, and changes nothing else of what is remembered", () => {
+    const before: ReflectorState = { phase: firstPage, memory: { ...memory, streamsLost: "refused", unreadable: 2, failures: 4 } };
+
+    const { state } = step<Pod>(before, { kind: "page", objects: [], resourceVersion: "5", continue: undefined }, context());
+
+    expect(state).toEqual({ phase: { kind: "listed", resourceVersion: "5" }, memory: { ...before.memory, unreadable: 0 } });
+  });
+
+  test("an event makes bad lines none, and changes nothing else of what is remembered", () => {
+    const before: ReflectorState = { phase: silent, memory: { ...memory, streamsLost: "refused", unreadable: 2, failures: 4 } };
+
+    expect(step(before, event("MODIFIED", pod("8")), context()).state.memory).toEqual({ ...before.memory, unreadable: 0 });
+  });
+
+  test("bad lines count where they follow one another, also with other failures between them", () => {
+    const before: ReflectorState = { phase: watching, memory: { ...memory, unreadable: 2 } };
+
+    const other = step<Pod>(before, { kind: "failed", failure: failureOf(broken) }, context());
+    expect(other.state).toMatchObject({ phase: { next: listed }, memory: { unreadable: 2 } });
+    const third = step<Pod>(before, { kind: "failed", failure: failureOf(unreadable) }, context());
+    expect(third).toMatchObject({ state: { phase: { next: starting }, memory: { unreadable: 3 } }, effects: [{ kind: "clear" }] });
+  });
+});
+
+describe("the server's own end", () => {
+  test("of a streamed list before its bookmark is a lost stream", () => {
+    expect(run(streaming, { kind: "ended", openMs: 60_000 }).state).toMatchObject({
+      phase: { kind: "waiting", next: starting, failure: { kind: "short", retryAfterMs: undefined } },
+      memory: { streamsLost: 1, failedKind: "short" },
+    });
+  });
+
+  test("of a watch needs no effect and no wait", () => {
+    expect(run(watching, { kind: "ended", openMs: 0 })).toEqual({
+      state: { phase: listed, memory: initialReflectorState.memory },
+      effects: [],
+    });
+  });
+});
+
+describe("an ERROR event in full", () => {
+  const failed = (phase: ReflectorPhase, object: object): StepResult<Pod> =>
+    run(phase, { kind: "event", event: { type: "ERROR", object } });
+
+  test("is told with the server's words, and its wait is kept", () => {
+    const { state } = failed(watching, { code: 429, message: "slow down", details: { retryAfterSeconds: 7 } });
+
+    expect(state.phase).toMatchObject({
+      kind: "waiting",
+      delayMs: 7_000,
+      failure: { error: { message: "watch: slow down" }, retryAfterMs: 7_000 },
+    });
+  });
+
+  test("without a code is the server's trouble, not the watch's", () => {
+    expect(failed(watching, { message: "who knows" }).state.phase).toMatchObject({ next: listed, failure: { kind: "other" } });
+  });
+
+  test("in the middle of a streamed list is a lost stream", () => {
+    expect(failed(streaming, { code: 500 })).toMatchObject({ state: { memory: { streamsLost: 1 } }, effects: [{ kind: "clear" }] });
+  });
+});
+
+describe("what comes in is taken as it is:", () => {
+  test("a changed object of a streamed list is collected like a new one", () => {
+    expect(run(streaming, event("MODIFIED", pod("3"))).effects).toEqual([{ kind: "collect", type: "put", objects: [pod("3")] }]);
+  });
+
+  test("a bookmark that does not say it is the list's end is not", () => {
+    for (const annotations of [{}, { "k8s.io/initial-events-end": "false" }, { other: "true" }]) {
+      const { state, effects } = run(streaming, event("BOOKMARK", { metadata: { resourceVersion: "9", annotations } }));
+      expect([state.phase, effects]).toEqual([streaming, []]);
+    }
+  });
+
+  test("an object without a version leaves the watch's as it is", () => {
+    expect(run(silent, event("BOOKMARK", { metadata: {} })).state.phase).toEqual(silent);
+  });
+
+  test("a watch that was opened has brought nothing yet", () => {
+    expect(run(listed, { kind: "opened" })).toEqual({ state: { phase: silent, memory: initialReflectorState.memory }, effects: [] });
+  });
+
+  test("a page is collected before the store is replaced, and the next is asked for as this one was", () => {
+    const objects = [pod("1")];
+    const whole: ReflectorPhase = { kind: "listing", continue: undefined, paged: false };
+
+    expect(run(whole, { kind: "page", objects, resourceVersion: "5", continue: undefined }).effects).toEqual([
+      { kind: "collect", type: "put", objects },
+      { kind: "replace", list: "paged" },
+    ]);
+    expect(run(whole, { kind: "page", objects, resourceVersion: "5", continue: "page-2" }).state.phase).toEqual({
+      ...whole,
+      continue: "page-2",
+    });
+  });
+
+  test("a change is applied to its object", () => {
+    expect(run(watching, event("ADDED", pod("8"))).effects).toEqual([{ kind: "apply", type: "put", object: pod("8") }]);
+    expect(run(watching, event("DELETED", pod("8"))).effects).toEqual([{ kind: "apply", type: "remove", object: pod("8") }]);
+  });
+});
+
+describe("the server's wish to be left alone", () => {
+  const waitOf = (error: Error, chance: number): number => {
+    const { phase } = step<Pod>(
+      { ...initialReflectorState, phase: watching },
+      { kind: "failed", failure: failureOf(error) },
+      context(0, chance),
+    ).state;
+    return phase.kind === "waiting" ? phase.delayMs : 0;
+  };
+
+  test("is met by at most a tenth more, so that many do not come back at once", () => {
+    expect(waitOf(busy, 0)).toBe(7_000);
+    expect(waitOf(busy, 1)).toBeCloseTo(7_700);
+  });
+
+  test("is less than the back-off, and the back-off counts", () => {
+    expect(waitOf(new UnavailableError("busy", { retryAfterMs: 100 }), 1)).toBe(800);
+  });
+});

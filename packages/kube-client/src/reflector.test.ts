@@ -1,10 +1,10 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { FakeClock } from "./fake-clock.ts";
-import { silentLogger } from "./logger.ts";
+import { silentLogger, type Logger } from "./logger.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Pod } from "./objects.ts";
-import { Reflector } from "./reflector.ts";
-import { resources } from "./resources.ts";
+import { Reflector, type ReflectorOptions } from "./reflector.ts";
+import { resource, resources } from "./resources.ts";
 import { createKubeClient } from "./rest-client.ts";
 import { OpenBody, ScriptedTransport, type ScriptedAnswer } from "./scripted-transport.ts";
 import type { StoreChange } from "./store.ts";
@@ -316,6 +316,244 @@ describe("Reflector.run", () => {
   });
 });
 
+describe("Reflector's requests", () => {
+  test("ask for a watch of five to ten minutes, as chance says", async () => {
+    for (const [chance, seconds] of [
+      [0, "300"],
+      [0.5, "450"],
+      [0.9999, "600"],
+    ] as const) {
+      // oxfmt-ignore
+      const { requests, clock } = start({ random: { next: () => chance, uuid: () => "" } });
+      await clock.advance(0);
+      expect(queryOf(requests[0]).get("timeoutSeconds")).toBe(seconds);
+    }
+  });
+
+  test("use the long connections, lists too, unless told otherwise", async () => {
+    for (const pool of [undefined, "quiet"] as const) {
+      const { reflector, requests, clock } = start({ pool, answer: pagedOnly([page("5", [])]) });
+      await reflector.synced;
+      await clock.advance(0);
+      expect(requests.map((request) => request.pool)).toEqual(requests.map(() => pool ?? "long"));
+      expect(requests).toHaveLength(3);
+    }
+  });
+
+  test("for a page that has expired ask for all in one answer, and what came before is dropped", async () => {
+    const { reflector, requests, clock } = start({
+      answer: pagedOnly([
+        page("50", [pod("u1", "a", "1")], "next"),
+        { status: 410, body: { kind: "Status", reason: "Expired" } },
+        page("60", [pod("u2", "b", "2")]),
+      ]),
+    });
+    await clock.advance(secondMs);
+    await reflector.synced;
+
+    expect([...reflector.store.list()].map((each) => each.metadata?.uid)).toEqual(["u2"]);
+    expect(requests.slice(1).map((request) => [queryOf(request).get("limit"), queryOf(request).get("continue")])).toEqual([
+      ["500", null],
+      ["500", "next"],
+      [null, null],
+      [null, null],
+    ]);
+    expect(queryOf(requests[4]).get("resourceVersion")).toBe("60");
+  });
+});
+
+describe("Reflector's first list, while it is streamed,", () => {
+  test("does not hold what was deleted meanwhile, and holds the last state of what changed", async () => {
+    const { reflector, watches, clock } = start();
+    await clock.advance(0);
+
+    watches[0]?.lines(
+      added(pod("u1", "a", "1")),
+      added(pod("u2", "b", "2")),
+      deleted(pod("u1", "a", "3")),
+      modified(pod("u2", "b", "4")),
+      initialEventsEnd("9"),
+    );
+    await reflector.synced;
+
+    expect([...reflector.store.list()].map(({ metadata }) => `${metadata?.uid} at ${metadata?.resourceVersion}`)).toEqual(["u2 at 4"]);
+  });
+
+  test("is begun anew without what came before it broke", async () => {
+    const { reflector, watches, clock } = start();
+    await clock.advance(0);
+    watches[0]?.lines(added(pod("u1", "a", "1"))).fail(new Error("connection reset"));
+    await clock.advance(secondMs);
+
+    watches[1]?.lines(added(pod("u2", "b", "2")), initialEventsEnd("9"));
+    await reflector.synced;
+
+    expect(reflector.store.size).toBe(1);
+    expect(reflector.store.get("u2")).toBeDefined();
+  });
+
+  test("may last 30 seconds, and the watch after it as long as it likes", async () => {
+    const { reflector, watches, clock, requests } = start();
+    await clock.advance(30 * secondMs - 1);
+    expect(watches[0]?.left).toBe(false);
+    watches[0]?.lines(initialEventsEnd("9"));
+    await reflector.synced;
+
+    await clock.advance(60 * secondMs);
+
+    expect(requests).toHaveLength(1);
+    expect(watches[0]?.left).toBe(false);
+  });
+});
+
+describe("Reflector's objects, of whatever kind,", () => {
+  test("keep the version and kind that they name, and else have their resource's", async () => {
+    const { reflector, watches, clock } = start({
+      resource: resource<Pod>({ group: "example.com", version: "v1", plural: "widgets", kind: "Widget", namespaced: true }),
+    });
+    await clock.advance(0);
+
+    watches[0]?.lines(
+      added(pod("u1", "a", "1")),
+      { type: "ADDED", object: { apiVersion: "example.com/v9", kind: "Other", ...pod("u2", "b", "2") } },
+      initialEventsEnd("9"),
+    );
+    await reflector.synced;
+
+    expect([...reflector.store.list()].map(({ apiVersion, kind }) => `${apiVersion} ${kind}`)).toEqual([
+      "example.com/v1 Widget",
+      "example.com/v9 Other",
+    ]);
+  });
+
+  test("may be changed by who has no better sense, unless they are to be frozen", async () => {
+    const { reflector } = await started();
+
+    expect(Object.isFrozen(reflector.store.get("u1"))).toBe(false);
+  });
+
+  test.each([
+    { name: "x", resourceVersion: "10" },
+    { name: "x", uid: "u9" },
+  ])("are not taken without UID and version: %j", async (metadata) => {
+    const { reflector, watches, clock, metrics } = await started();
+
+    watches[0]?.lines({ type: "ADDED", object: { metadata } });
+    await clock.advance(secondMs);
+
+    expect(metrics.get("vk_reflector_decode_errors_total")).toBe(1);
+    expect(reflector.store.size).toBe(2);
+  });
+
+  test("are gone from the store when they are deleted", async () => {
+    const { reflector, watches, clock, changes } = await started();
+
+    watches[0]?.lines(deleted(pod("u1", "a", "10")));
+    await clock.advance(0);
+
+    expect(reflector.store.get("u1")).toBeUndefined();
+    expect(changes).toMatchObject([{ type: "deleted", uid: "u1", object: { metadata: { resourceVersion: "10" } } }]);
+  });
+});
+
+describe("Reflector's watch that brings nothing", () => {
+  test("and ends within a second is waited for, and within the next it is resumed at once", async () => {
+    const { watches, clock, requests, metrics } = await started();
+    watches[0]?.end();
+    await clock.advance(999);
+    watches[1]?.end();
+    await clock.advance(0);
+    expect(requests).toHaveLength(2);
+    expect(metrics.get("vk_reflector_watches_total short")).toBe(1);
+    await clock.advance(400);
+    expect(requests).toHaveLength(3);
+
+    await clock.advance(1_000);
+    watches[2]?.end();
+    await clock.advance(0);
+
+    expect(requests).toHaveLength(4);
+    expect(requests.slice(1).map((request) => queryOf(request).get("resourceVersion"))).toEqual(["9", "9", "9"]);
+  });
+});
+
+test("Reflector.wake does nothing where nothing is waited for", async () => {
+  const { reflector, clock, requests, watches } = await started();
+
+  reflector.wake();
+  await clock.advance(0);
+
+  expect(requests).toHaveLength(1);
+  expect(watches[0]?.left).toBe(false);
+});
+
+test("a run that is aborted before it begins asks for nothing, and its first list never comes", async () => {
+  const abort = new AbortController();
+  abort.abort(new Error("stopping"));
+
+  const { reflector, running, requests } = start({ abort });
+  await running;
+
+  expect(requests).toEqual([]);
+  await expect(reflector.synced).rejects.toThrow("stopping");
+});
+
+test("a run that is aborted after its first list leaves that list as it was", async () => {
+  const { reflector, running, abort, watches, clock } = await started();
+
+  abort.abort(new Error("stopping"));
+  await running;
+
+  await expect(reflector.synced).resolves.toBeUndefined();
+  expect(reflector.store.size).toBe(2);
+  expect(watches[0]?.left).toBe(true);
+  expect(clock.pending).toBe(0);
+});
+
+test("a reflector counts under its resource, from the start", async () => {
+  const told: string[] = [];
+  const { reflector, watches, clock } = start({
+    count: (name, labels, value = 1) => void told.push(`${name} ${JSON.stringify(labels)} ${value}`),
+  });
+  expect(told.splice(0)).toEqual([
+    'vk_reflector_relist_missed_events_total {"resource":"pods"} 0',
+    'vk_reflector_decode_errors_total {"resource":"pods"} 0',
+  ]);
+  await clock.advance(0);
+
+  watches[0]?.lines(added(pod("u1", "a", "1")), initialEventsEnd("9"));
+  await reflector.synced;
+  expect(told.splice(0)).toEqual(['vk_reflector_lists_total {"resource":"pods","list":"streamed"} 1']);
+  watches[0]?.end();
+  await clock.advance(0);
+  expect(told.splice(0)).toEqual(['vk_reflector_watches_total {"resource":"pods","end_reason":"ended"} 1']);
+  watches[1]?.text("no JSON\n");
+  await clock.advance(0);
+
+  expect(told).toEqual([
+    'vk_reflector_watches_total {"resource":"pods","end_reason":"unreadable"} 1',
+    'vk_reflector_decode_errors_total {"resource":"pods"} 1',
+  ]);
+});
+
+test("a reflector warns once of each failure, with what comes next and when", async () => {
+  const warnings: object[] = [];
+  const logger: Logger = {
+    ...silentLogger,
+    warn: (fields) => void warnings.push(fields),
+    child: (fields) => (children.push(fields), logger),
+  };
+  const children: object[] = [];
+  const { watches, clock } = await started({ logger });
+  const error = new Error("connection reset");
+
+  watches[0]?.fail(error);
+  await clock.advance(secondMs);
+
+  expect(children).toEqual([{ resource: "pods" }]);
+  expect(warnings).toEqual([{ phase: "watching", next: "listed", attempt: 1, delayMs: 400, err: error }]);
+});
+
 type Answer = (request: TransportRequest, watch: () => ScriptedAnswer, index: number) => ScriptedAnswer | Promise<ScriptedAnswer>;
 
 interface Started {
@@ -329,7 +567,22 @@ interface Started {
   readonly metrics: Map<string, number>;
 }
 
-function start({ answer = (_, watch) => watch(), freeze = false }: { answer?: Answer; freeze?: boolean } = {}): Started {
+interface StartOptions extends Partial<Pick<ReflectorOptions<Pod>, "freeze" | "logger" | "pool" | "random" | "resource">> {
+  readonly answer?: Answer;
+  readonly abort?: AbortController;
+  /** Instead of the rig's own. */
+  readonly count?: Metrics["count"];
+}
+
+function start({
+  answer = (_, watch) => watch(),
+  abort = new AbortController(),
+  count,
+  logger = silentLogger,
+  random = noJitter,
+  resource: watched = resources.pods,
+  ...options
+}: StartOptions = {}): Started {
   const clock = new FakeClock();
   const watches: OpenBody[] = [];
   const watch = (): ScriptedAnswer => {
@@ -339,35 +592,31 @@ function start({ answer = (_, watch) => watch(), freeze = false }: { answer?: An
   };
   const transport = new ScriptedTransport((request, index) => answer(request, watch, index));
   const counts = new Map<string, number>();
-  const metrics: Metrics = {
-    count: (name, labels = {}, value = 1) => {
-      const key = [name, labels["list"] ?? labels["end_reason"]].filter(Boolean).join(" ");
-      counts.set(key, (counts.get(key) ?? 0) + value);
-    },
-    gauge() {},
-    observe() {},
+  const addUp: Metrics["count"] = (name, labels = {}, value = 1) => {
+    const key = [name, labels["list"] ?? labels["end_reason"]].filter(Boolean).join(" ");
+    counts.set(key, (counts.get(key) ?? 0) + value);
   };
+  const metrics: Metrics = { count: count ?? addUp, gauge() {}, observe() {} };
   const client = createKubeClient(transport, { clock });
   const query = { fieldSelector: "spec.nodeName=vk" };
-  const reflector = new Reflector({
-    client,
-    resource: resources.pods,
-    query,
-    clock,
-    random: noJitter,
-    logger: silentLogger,
-    metrics,
-    freeze,
-  });
+  const reflector = new Reflector<Pod>({ client, resource: watched, query, clock, random, logger, metrics, ...options });
   const changes: StoreChange<Pod>[] = [];
   reflector.store.subscribe((change) => void changes.push(change));
-  const abort = new AbortController();
   const running = reflector.run(abort.signal);
   onTestFinished(async () => {
     abort.abort();
     await running;
   });
   return { reflector, running, abort, clock, watches, requests: transport.requests, changes, metrics: counts };
+}
+
+/** A server that does not stream its lists; these are the answers to what is listed. */
+function pagedOnly(answers: ScriptedAnswer[]): Answer {
+  return (request, watch) => {
+    const query = queryOf(request);
+    if (query.has("sendInitialEvents")) return { status: 422, body: { kind: "Status" } };
+    return query.has("watch") ? watch() : (answers.shift() ?? { status: 500 });
+  };
 }
 
 /** A reflector that holds pods `u1` (name `a`) and `u2` (name `b`) at version 9. */
@@ -391,6 +640,10 @@ function added(object: Pod): object {
 
 function modified(object: Pod): object {
   return { type: "MODIFIED", object };
+}
+
+function deleted(object: Pod): object {
+  return { type: "DELETED", object };
 }
 
 function bookmark(resourceVersion: string): object {

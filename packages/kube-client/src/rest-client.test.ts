@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { CallOptions, WatchEvent } from "./client.ts";
 import { isDecodeError } from "./decode-error.ts";
 import { FakeClock } from "./fake-clock.ts";
-import type { Metrics } from "./metrics.ts";
+import { noMetrics, type Metrics } from "./metrics.ts";
 import type { Pod } from "./objects.ts";
 import { resources } from "./resources.ts";
 import { createKubeClient } from "./rest-client.ts";
@@ -210,6 +210,175 @@ describe("KubeClient.watch", () => {
     expect(body.left).toBe(true);
   });
 });
+
+describe("KubeClient's requests", () => {
+  test("go to the object or the collection that they are about, and say what they do when they are refused", async () => {
+    const { client, transport } = answering(
+      ...Array.from({ length: 12 }, () => ({ status: 403, body: { kind: "Status", message: "no" } })),
+    );
+    const { nodes } = resources;
+    const node = { metadata: { name: "vk" } };
+    const told: string[] = [];
+    for (const call of [
+      () => client.get(pods, web, options),
+      () => client.get(nodes, { name: "vk" }, { ...options, subresource: "status" }),
+      () => client.list(pods, { namespace: "default" }, options),
+      () => client.list(pods, {}, options),
+      () => client.create(pods, { metadata: web }, options),
+      () => client.create(nodes, node, options),
+      () => client.replace(nodes, node, { ...options, subresource: "status" }),
+      () => client.patch(pods, web, { type: "merge", body: {} }, options),
+      () => client.delete(pods, web, {}, options),
+      () => client.watch(pods, { namespace: "default" }, options),
+      () => client.watch(pods, {}, options),
+      () => client.raw("GET", "/version", undefined, options),
+    ] as (() => Promise<unknown>)[])
+      told.push(await call().then(String, (error: Error) => error.message));
+
+    expect(told.map((message, index) => `${message} (${transport.requests[index]?.method} ${transport.requests[index]?.path})`)).toEqual([
+      "get pods default/web: no (GET /api/v1/namespaces/default/pods/web)",
+      "get nodes/status vk: no (GET /api/v1/nodes/vk/status)",
+      "list pods default: no (GET /api/v1/namespaces/default/pods)",
+      "list pods: no (GET /api/v1/pods)",
+      "create pods default: no (POST /api/v1/namespaces/default/pods)",
+      "create nodes: no (POST /api/v1/nodes)",
+      "replace nodes/status vk: no (PUT /api/v1/nodes/vk/status)",
+      "patch pods default/web: no (PATCH /api/v1/namespaces/default/pods/web)",
+      "delete pods default/web: no (DELETE /api/v1/namespaces/default/pods/web)",
+      "watch pods default: no (GET /api/v1/namespaces/default/pods?watch=true)",
+      "watch pods: no (GET /api/v1/pods?watch=true)",
+      "GET /version: no (GET /version)",
+    ]);
+  });
+
+  test("have a body and its type only where there is something to send", async () => {
+    const { client, transport } = answering({ body: {} }, { body: {} }, { body: {} });
+
+    await client.get(pods, web, options);
+    await client.replace(pods, { metadata: web }, options);
+    await client.raw("POST", "/token", { a: 1 }, options);
+
+    expect(transport.requests.map((request) => ["body" in request, request.headers?.["content-type"], request.body])).toEqual([
+      [false, undefined, undefined],
+      [true, "application/json", JSON.stringify({ metadata: web })],
+      [true, "application/json", '{"a":1}'],
+    ]);
+  });
+
+  test("ask for an answer's metadata only, if that is enough", async () => {
+    const { client, transport } = answering({ body: {} }, { body: {} });
+
+    await client.get(pods, web, { ...options, answer: "metadata" });
+    await client.get(pods, web, { ...options, answer: "object" });
+
+    expect(transport.requests.map(({ headers }) => headers?.["accept"])).toEqual([
+      "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json",
+      "application/json",
+    ]);
+  });
+
+  test("use the connections that they are told to use", async () => {
+    const { client, transport } = answering({ body: {} }, { body: new OpenBody().end() });
+
+    await client.get(pods, web, { ...options, pool: "lease" });
+    await client.watch(pods, {}, { ...options, pool: "quiet" });
+
+    expect(transport.requests.map(({ pool }) => pool)).toEqual(["lease", "quiet"]);
+  });
+
+  test("name their program", async () => {
+    const transport = new ScriptedTransport(() => ({ body: {} }));
+
+    await createKubeClient(transport, { userAgent: "test/1.0" }).get(pods, web, options);
+
+    expect(transport.requests[0]?.headers?.["user-agent"]).toBe("test/1.0");
+  });
+});
+
+describe("KubeClient's answers", () => {
+  test("to writes are the object as it is stored", async () => {
+    const stored = { metadata: { ...web, resourceVersion: "8" } };
+    const { client } = answering(...Array.from({ length: 3 }, () => ({ status: 201, body: stored })));
+
+    expect(await client.create(pods, { metadata: web }, options)).toEqual(stored);
+    expect(await client.replace(pods, { metadata: web }, options)).toEqual(stored);
+    expect(await client.patch(pods, web, { type: "merge", body: {} }, options)).toEqual(stored);
+  });
+
+  test("of 300 and above are errors, those below are not", async () => {
+    const { client } = answering({ status: 299, body: { a: 1 } }, { status: 300, body: { a: 1 } });
+
+    expect(await client.get(pods, web, options)).toEqual({ a: 1 });
+    await expect(client.get(pods, web, options)).rejects.toThrow("get pods default/web: the server answered 300");
+  });
+
+  test("to a deletion are read to their end, which frees the connection", async () => {
+    const body = new OpenBody().text("some").text("more").end();
+    const { client } = answering({ body });
+
+    await client.delete(pods, web, {}, options);
+
+    expect(body.left).toBe(true);
+  });
+
+  test("in several pieces are put together, also where a character was cut", async () => {
+    const bytes = Buffer.from('{"name":"漢"}');
+    const { client } = answering({ body: new OpenBody().bytes(bytes.subarray(0, 10)).bytes(bytes.subarray(10)).end() });
+
+    expect(await client.get(pods, web, options)).toEqual({ name: "漢" });
+  });
+
+  test("that are no JSON are named by their length", async () => {
+    const { client } = answering({ body: "<html>" }, { body: "<html>" });
+
+    await expect(client.get(pods, web, options)).rejects.toThrow("get pods default/web: the answer, 6 characters, is not JSON");
+    await expect(client.raw("GET", "/version", undefined, options)).rejects.toThrow("GET /version: the answer, 6 characters, is not JSON");
+  });
+
+  test("of a kind that is not told are taken for JSON", async () => {
+    const { client } = answering({ body: { a: 1 }, headers: { "content-type": "application/json; of=text/plain" } });
+
+    expect(await client.raw("GET", "/version", undefined, options)).toEqual({ a: 1 });
+  });
+});
+
+test("what is refused before it is sent is named", async () => {
+  const { client } = answering();
+
+  await expect(client.create(pods, { metadata: { name: "web" } }, options)).rejects.toThrow(
+    'create pods "web": metadata.namespace is missing',
+  );
+  await expect(client.create(pods, {}, options)).rejects.toThrow("metadata.namespace is missing");
+  await expect(client.create(pods, { metadata: { namespace: "default" } }, { ...options, subresource: "binding" })).rejects.toThrow(
+    "write pods: metadata.name is missing",
+  );
+});
+
+test("a call that is aborted under way is not counted as one without an answer", async () => {
+  const counted: unknown[] = [];
+  const abort = new AbortController();
+  const transport = new ScriptedTransport(() => {
+    abort.abort(new Error("stopping"));
+    throw new Error("stopping");
+  });
+  const client = createKubeClient(transport, { metrics: { ...noMetrics, count: (_, labels) => void counted.push(labels) } });
+
+  await expect(client.get(pods, web, { signal: abort.signal })).rejects.toThrow("stopping");
+
+  expect(counted).toEqual([]);
+});
+
+test.each(["7", "null", '"text"', "[]", "{}", '{"type":"ADDED"}', '{"object":{}}', "no JSON"])(
+  "a line of a watch that reads %s is no event, and is not quoted",
+  async (line) => {
+    const { client } = answering({ body: new OpenBody().text(`${line}\n`).end() });
+
+    const error: unknown = await collect(await client.watch(pods, {}, options)).catch((thrown: unknown) => thrown);
+
+    expect(error).toSatisfy(isDecodeError);
+    expect(error).toMatchObject({ message: `watch pods: a line of ${line.length} characters is no watch event` });
+  },
+);
 
 function event(type: "ADDED" | "MODIFIED", resourceVersion: string): WatchEvent<Pod> {
   return { type, object: { metadata: { ...web, resourceVersion } } };

@@ -58,3 +58,54 @@ test("a failure goes to all who wait, and is not kept", async () => {
 
   await expect(next).resolves.toBe("back");
 });
+
+test("one who has gone away before asking begins no call", async () => {
+  const calls = new Calls();
+
+  await expect(calls.run("a", AbortSignal.abort(new Error("gone")))).rejects.toThrow("gone");
+
+  expect(calls.signals).toEqual([]);
+});
+
+test("a call that nobody waits for any more is told why", async () => {
+  const calls = new Calls();
+  const abort = new AbortController();
+  const answer = calls.run("a", abort.signal);
+  const reason = new Error("gone");
+
+  abort.abort(reason);
+  await expect(answer).rejects.toBe(reason);
+
+  expect(calls.signals[0]?.reason).toBe(reason);
+});
+
+test("the late end of a call that was given up does not part those who wait for the next", async () => {
+  const calls = new Calls();
+  const abort = new AbortController();
+  const given = calls.run("a", abort.signal);
+  abort.abort(new Error("gone"));
+  await expect(given).rejects.toThrow("gone");
+  const second = calls.run("a");
+
+  calls.gates[0]?.resolve("too late");
+  await new Promise(setImmediate);
+  const third = calls.run("a");
+  calls.gates[1]?.resolve("in time");
+
+  expect(await Promise.all([second, third])).toEqual(["in time", "in time"]);
+  expect(calls.gates).toHaveLength(2);
+});
+
+test("a call that has come to its end is not joined, though who waited has not yet been told, and it is not aborted", async () => {
+  const calls = new Calls();
+  const first = calls.run("a");
+  calls.gates[0]?.resolve("one");
+  await calls.gates[0]?.promise;
+  await Promise.resolve();
+
+  const second = calls.run("a");
+  calls.gates[1]?.resolve("two");
+
+  expect([await first, await second]).toEqual(["one", "two"]);
+  expect(calls.signals.map(({ aborted }) => aborted)).toEqual([false, false]);
+});

@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
+import { getEventListeners } from "node:events";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { systemClock } from "./system-clock.ts";
+import { systemClock, systemRandom } from "./system-clock.ts";
 
 const dayMs = 24 * 60 * 60 * 1000;
 
@@ -47,4 +48,48 @@ test("a program that has nothing but a sleep to wait for lives until it is over"
   const program = `const { systemClock } = await import(${JSON.stringify(clock)}); await systemClock.sleep(20); console.log("slept");`;
 
   expect(execFileSync(process.execPath, ["--input-type=module", "--eval", program], { encoding: "utf8" })).toBe("slept\n");
+});
+
+test("the wall's time and the monotonic one are the machine's", async () => {
+  vi.setSystemTime(Date.UTC(2026, 0, 1));
+  const before = systemClock.monotonic();
+
+  await vi.advanceTimersByTimeAsync(1_500);
+
+  expect(systemClock.now()).toBe(Date.UTC(2026, 0, 1) + 1_500);
+  expect(systemClock.monotonic() - before).toBe(1_500);
+});
+
+test("a sleep that ends or is aborted leaves neither a timer nor a listener", async () => {
+  const abort = new AbortController();
+  const slept = systemClock.sleep(10, abort.signal);
+  await vi.advanceTimersByTimeAsync(10);
+  await slept;
+  expect(getEventListeners(abort.signal, "abort")).toHaveLength(0);
+  const aborted = systemClock.sleep(10, abort.signal);
+
+  abort.abort(new Error("enough"));
+
+  await expect(aborted).rejects.toThrow("enough");
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test("no timer of Node.js is set to more than it can wait", async () => {
+  const ends: number[] = [];
+  const start = Date.now();
+  for (const ms of [2 ** 31 - 2, 2 ** 31 - 1, 2 ** 31, 2 ** 32]) systemClock.setTimer(ms, () => void ends.push(Date.now() - start));
+
+  await vi.advanceTimersByTimeAsync(2 ** 32);
+
+  expect(ends).toEqual([2 ** 31 - 2, 2 ** 31 - 1, 2 ** 31, 2 ** 32]);
+});
+
+test("the machine's random numbers lie between zero and one and differ, as do its UUIDs", () => {
+  const numbers = Array.from({ length: 100 }, () => systemRandom.next());
+  const uuids = Array.from({ length: 100 }, () => systemRandom.uuid());
+
+  expect(numbers.every((each) => each >= 0 && each < 1)).toBe(true);
+  expect(new Set(numbers).size).toBeGreaterThan(90);
+  for (const uuid of uuids) expect(uuid).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  expect(new Set(uuids).size).toBe(100);
 });

@@ -32,3 +32,30 @@ test("listQueryString leaves out what is not asked for, and the namespace", () =
     "?watch=true&fieldSelector=spec.nodeName%3Dvk&limit=500&resourceVersion=",
   );
 });
+
+test("what has a meaning in a URL loses it in a path", () => {
+  expect(resourcePath(resources.nodes, { name: "system:node?a=b#c d" })).toBe("/api/v1/nodes/system%3Anode%3Fa%3Db%23c%20d");
+});
+
+test.each(["a.b", "...", ".a", "a..b"])("dots in a name such as %j are no steps", (name) => {
+  expect(resourcePath(resources.nodes, { name })).toBe(`/api/v1/nodes/${name}`);
+});
+
+test.each([
+  [{ namespace: "", name: "web" }, 'namespace "" cannot be part of a path'],
+  [{ namespace: "..", name: "web" }, 'namespace ".." cannot be part of a path'],
+  [{ namespace: "default", name: "web", subresource: "" }, 'subresource "" cannot be part of a path'],
+  [{ namespace: "default", name: "web", subresource: "proxy/.." }, 'subresource ".." cannot be part of a path'],
+])("%j never reaches the path", (parts, problem) => {
+  expect(() => resourcePath(resources.pods, parts)).toThrow(`path of pods: ${problem}`);
+});
+
+test("a subresource may have several parts", () => {
+  expect(resourcePath(resources.nodes, { name: "vk", subresource: "proxy/metrics" })).toBe("/api/v1/nodes/vk/proxy/metrics");
+});
+
+test("listQueryString writes numbers and switches, also those that are off", () => {
+  expect(listQueryString({ limit: 0, allowWatchBookmarks: false, continue: "a b&c" })).toBe(
+    "?limit=0&allowWatchBookmarks=false&continue=a+b%26c",
+  );
+});

@@ -1,8 +1,9 @@
 import { UnavailableError } from "@virtual-kubelet/errdefs";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { FakeClock } from "./fake-clock.ts";
+import { silentLogger } from "./logger.ts";
 import { noMetrics, type Metrics } from "./metrics.ts";
-import { WorkQueue, type WorkQueueOptions, type WorkQueueRun, type WorkResult } from "./work-queue.ts";
+import { WorkQueue, type WorkFailure, type WorkQueueOptions, type WorkQueueRun, type WorkResult } from "./work-queue.ts";
 
 const lowestJitter = { next: () => 0, uuid: () => "" };
 
@@ -409,7 +410,7 @@ function runOn(
   { concurrency = 5, logger }: StartOptions,
 ): {
   started: string[];
-  failures: { key: string; failures: number }[];
+  failures: WorkFailure[];
   running: Promise<void>;
   settle: () => Promise<void>;
   finish: (key: string, result?: WorkResult) => Promise<void>;
@@ -417,7 +418,7 @@ function runOn(
   abort: () => void;
 } {
   const started: string[] = [];
-  const failures: { key: string; failures: number }[] = [];
+  const failures: WorkFailure[] = [];
   const open = new Map<string, PromiseWithResolvers<WorkResult | void>>();
   const controller = new AbortController();
   const running = queue.run({
@@ -455,3 +456,241 @@ function runOn(
     abort: () => controller.abort(),
   };
 }
+
+describe("WorkQueue's timing", () => {
+  test("a key whose time came before the run is worked at once", async () => {
+    const clock = new FakeClock();
+    const queue = new WorkQueue({ name: "test", clock, random: lowestJitter });
+    queue.addAfter("a", 10);
+    await clock.advance(20);
+
+    const { started } = runOn(queue, {});
+    await clock.advance(0);
+
+    expect(started).toEqual(["a"]);
+  });
+
+  test.each([0, -5])("a wait of %i ms is none", async (ms) => {
+    const { queue, started, settle } = start();
+
+    queue.addAfter("a", ms);
+    await settle();
+
+    expect(started).toEqual(["a"]);
+  });
+
+  test("a handler that asks for no wait at all is called again at once", async () => {
+    const { queue, started, finish, settle } = start();
+    queue.add("a");
+    await settle();
+
+    await finish("a", { requeueAfterMs: 0 });
+
+    expect(started).toEqual(["a", "a"]);
+  });
+
+  test("after failures the wait grows from one second to five minutes unless told otherwise", async () => {
+    const { queue, fail, failures, clock, started, settle } = start();
+    queue.add("a");
+    await settle();
+    for (let round = 1; round <= 12; round++) {
+      await fail("a");
+      if (round < 12) await clock.advance(failures.at(-1)?.delayMs ?? 0);
+      if (round < 12) expect(started).toHaveLength(round + 1);
+    }
+
+    expect(failures.map(({ delayMs }) => delayMs)).toEqual([
+      500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000, 128_000, 150_000, 150_000, 150_000,
+    ]);
+  });
+
+  test("a failure that asks for less than the back-off waits for the back-off", async () => {
+    const { queue, fail, failures, settle } = start();
+    queue.add("a");
+    await settle();
+    const error = new UnavailableError("busy", { retryAfterMs: 100 });
+
+    await fail("a", error);
+
+    expect(failures).toEqual([{ key: "a", error, failures: 1, delayMs: 500 }]);
+  });
+
+  test("a key that waits for its time is not among those that wait for a worker", async () => {
+    const { queue, settle } = start();
+
+    queue.addAfter("a", 10);
+    await settle();
+
+    expect([queue.size, queue.working]).toEqual([0, 0]);
+  });
+});
+
+describe("WorkQueue's runs", () => {
+  test("follow one another: the next takes up what is queued, what waits, and what was cut short", async () => {
+    const clock = new FakeClock();
+    const queue = new WorkQueue({ name: "test", clock, random: lowestJitter });
+    const first = runOn(queue, { concurrency: 1 });
+    queue.add("cut short");
+    queue.add("queued");
+    queue.addAfter("waiting", 100);
+    await clock.advance(0);
+    first.abort();
+    await first.fail("cut short");
+    await first.running;
+    await clock.advance(50);
+
+    const second = runOn(queue, { concurrency: 3 });
+    await clock.advance(49);
+    expect(second.started).toEqual(["queued", "cut short"]);
+    await clock.advance(1);
+
+    expect(second.started).toEqual(["queued", "cut short", "waiting"]);
+    expect(first.started).toEqual(["cut short"]);
+    expect(first.failures).toEqual([]);
+  });
+
+  test("end at once where nothing is worked, and leave no timer", async () => {
+    const { queue, abort, running, clock } = start();
+    queue.addAfter("a", 10);
+
+    abort();
+    await running;
+
+    expect(clock.pending).toBe(0);
+    queue.addAfter("b", 5);
+    expect(clock.pending).toBe(0);
+  });
+
+  test("tell the one who asked of failures, and then log nothing", async () => {
+    const queue = new WorkQueue({ name: "test", clock: new FakeClock(), random: lowestJitter });
+    const records: unknown[] = [];
+    const told: unknown[] = [];
+    const warn = (fields: object): void => void records.push(fields);
+    const abort = new AbortController();
+    const running = queue.run({
+      concurrency: 1,
+      signal: abort.signal,
+      logger: { ...silentLogger, warn },
+      onError: ({ key }) => void told.push(key),
+      handler: () => Promise.reject(new Error("no")),
+    });
+    queue.add("a");
+    await new Promise(setImmediate);
+
+    abort.abort();
+    await running;
+
+    expect(told).toEqual(["a"]);
+    expect(records).toEqual([]);
+  });
+
+  test("take a handler that throws at once for one that fails", async () => {
+    const queue = new WorkQueue({ name: "test", clock: new FakeClock(), random: lowestJitter });
+    const told: unknown[] = [];
+    const abort = new AbortController();
+    const running = queue.run({
+      concurrency: 1,
+      signal: abort.signal,
+      onError: ({ error }) => void told.push(String(error)),
+      handler: () => {
+        throw new Error("at once");
+      },
+    });
+    queue.add("a");
+    await new Promise(setImmediate);
+
+    abort.abort();
+    await running;
+
+    expect(told).toEqual(["Error: at once"]);
+  });
+});
+
+test("WorkQueue says how many keys wait whenever that changes, and counts what it takes in, under its name", async () => {
+  const told: string[] = [];
+  const note = (what: string, name: string, labels: object | undefined, value: number): void =>
+    void told.push(`${what} ${name} ${JSON.stringify(labels)} ${value}`);
+  const metrics: Metrics = {
+    count: (name, labels, value = 1) => note("count", name, labels, value),
+    gauge: (name, value, labels) => note("gauge", name, labels, value),
+    observe: (name, value, labels) => note("observe", name, labels, value),
+  };
+  const label = '{"name":"pods"}';
+  const queue = new WorkQueue({ name: "pods", clock: new FakeClock(), random: lowestJitter, metrics });
+  expect(told.splice(0)).toEqual([
+    `count workqueue_adds_total ${label} 0`,
+    `count workqueue_retries_total ${label} 0`,
+    `gauge workqueue_depth ${label} 0`,
+  ]);
+  const taken = [`count workqueue_adds_total ${label} 1`, `gauge workqueue_depth ${label} 1`];
+
+  queue.add("a");
+  queue.add("a");
+  expect(told.splice(0)).toEqual(taken);
+  queue.forget("a");
+  queue.forget("a");
+  queue.forget("never there");
+  expect(told.splice(0)).toEqual([`gauge workqueue_depth ${label} 0`]);
+
+  const { settle, fail } = runOn(queue, {});
+  queue.add("a");
+  await settle();
+  expect(told.splice(0)).toEqual([...taken, `gauge workqueue_depth ${label} 0`, `observe workqueue_queue_duration_seconds ${label} 0`]);
+  queue.add("a");
+  queue.add("a");
+  expect(told.splice(0)).toEqual([`count workqueue_adds_total ${label} 1`]);
+  queue.forget("a");
+  await fail("a");
+  expect(told.splice(0)).toEqual([`observe workqueue_work_duration_seconds ${label} 0`]);
+  queue.add("b");
+  await settle();
+  told.length = 0;
+  await fail("b");
+  expect(told).toEqual([`observe workqueue_work_duration_seconds ${label} 0`, `count workqueue_retries_total ${label} 1`]);
+});
+
+test("WorkQueue works a key that was forgotten and added again while it was worked, once", async () => {
+  const { queue, started, failures, fail, finish, settle, clock } = start();
+  queue.add("a");
+  await settle();
+
+  queue.forget("a");
+  queue.add("a");
+  await fail("a");
+  expect(started).toEqual(["a", "a"]);
+  await finish("a");
+  await clock.advance(1_000_000);
+
+  expect(started).toEqual(["a", "a"]);
+  expect(failures).toEqual([]);
+});
+
+test("WorkQueue forgets with a key how long the other side asked to be left alone", async () => {
+  const { queue, started, fail, settle } = start();
+  queue.add("a");
+  await settle();
+  await fail("a", new UnavailableError("busy", { retryAfterMs: 7_000 }));
+
+  queue.forget("a");
+  queue.add("a");
+  await settle();
+
+  expect(started).toEqual(["a", "a"]);
+});
+
+test("WorkQueue keeps its order over thousands of keys that come and go", async () => {
+  const { queue, started, finish, settle } = start({ concurrency: 1 });
+  const keys = Array.from({ length: 5_000 }, (_, index) => `pod-${index}`);
+  for (const key of keys) queue.add(key);
+  for (let index = 0; index < 5_000; index += 3) queue.forget(`pod-${index}`);
+  await settle();
+
+  const kept = keys.filter((_, index) => index % 3 !== 0);
+  for (const key of kept) {
+    expect(started.at(-1)).toBe(key);
+    await finish(key);
+  }
+
+  expect(started).toEqual(kept);
+  expect(queue.size).toBe(0);
+});
