@@ -55,13 +55,18 @@ class Rig implements AsyncDisposable {
     return Rig.#listen(server, tls, pools);
   }
 
-  static async startWithoutHttp2(tls: TlsMaterial): Promise<Rig> {
-    return Rig.#listen(createServer({ key, cert: certificate }, answer), tls, undefined);
+  static async startWithoutHttp2(tls: TlsMaterial, pools?: HttpTransportOptions["pools"]): Promise<Rig> {
+    return Rig.#listen(createServer({ key, cert: certificate }, answer), tls, pools);
   }
 
   static async #listen(server: Server, tls: TlsMaterial, pools: HttpTransportOptions["pools"]): Promise<Rig> {
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     return new Rig(server, tls, pools);
+  }
+
+  /** Breaks the first connection off before it can say anything. */
+  refuseFirst(): void {
+    this.#server.once("connection", (socket: Socket) => socket.destroy());
   }
 
   get(pool: TransportPool, path = "/"): Promise<TransportResponse> {
@@ -157,6 +162,24 @@ describe("HTTP/2", () => {
     expect(await Promise.all(watches.map((watch) => firstOf(watch)))).toEqual(watches.map(() => "HTTP/1.1 of nobody"));
     // One that was refused, and one for each watch.
     expect(rig.sockets.length).toBe(4);
+  });
+
+  test("that a pool offers and the server does not speak leaves no request waiting for another", async () => {
+    await using rig = await Rig.startWithoutHttp2(trusting, { long: { http2: true } });
+    const first = await rig.get("long", "/watch");
+    expect(await firstOf(first)).toBe("HTTP/1.1 of nobody");
+
+    const others = await Promise.all(Array.from({ length: 3 }, () => rig.get("long", "/watch")));
+
+    expect(await Promise.all(others.map((watch) => firstOf(watch)))).toEqual(others.map(() => "HTTP/1.1 of nobody"));
+  });
+
+  test("is not taken for missing where a connection is lost before it was made", async () => {
+    await using rig = await Rig.start(trusting);
+    rig.refuseFirst();
+
+    expect(await textOf(await rig.get("quiet"))).toBe("HTTP/2.0 of nobody");
+    expect(rig.sockets).toHaveLength(2);
   });
 
   test("is spoken or not, as a pool is told", async () => {

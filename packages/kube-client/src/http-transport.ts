@@ -150,7 +150,6 @@ class HttpTransport implements Transport {
     return new Pool(this.#origin, {
       connections: options.connections,
       allowH2: options.http2,
-      pipelining: options.http2 ? 100 : 1,
       headersTimeout: options.headersTimeoutMs,
       bodyTimeout: options.bodyTimeoutMs,
       keepAliveTimeout: keepAliveMs,
