@@ -146,6 +146,20 @@ test("a refused identity is read anew, once", async () => {
   expect(rig.refreshed).toBe(1);
 });
 
+test("an answer that refuses the identity does not keep its connection from the second try", async () => {
+  await using rig = await Rig.start((request, response) => {
+    response.statusCode = request.headers.authorization === "Bearer second" ? 200 : 401;
+    response.end("x".repeat(100_000));
+  });
+  const { credentials } = rig;
+  await using transport = createHttpTransport({ credentials, pools: { short: { connections: 1 } } });
+
+  const answer = await transport.request({ method: "GET", path: "/", pool: "short", signal: idle });
+
+  expect(answer.status).toBe(200);
+  expect(await textOf(answer)).toHaveLength(100_000);
+});
+
 test("of many who are refused at once, one reads the identity anew for all", async () => {
   const refused: ServerResponse[] = [];
   await using rig = await Rig.start((request, response) => {

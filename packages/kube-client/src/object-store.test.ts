@@ -109,6 +109,17 @@ describe("ObjectStore.replace", () => {
     expect(store.size).toBe(3);
   });
 
+  test("takes a list in which an object stands twice, deleted and made again between two pages, and the name is the young one's", () => {
+    const { store } = create();
+    const [old, young] = [pod("u1", "web", "1"), pod("u2", "web", "9")];
+
+    store.replace([old, young]);
+    store.remove(old);
+
+    expect(store.getByName("default", "web")).toBe(young);
+    expect(store.size).toBe(1);
+  });
+
   test("is whole before the first difference is told", () => {
     const { store } = create();
     const sizes: number[] = [];

@@ -489,6 +489,16 @@ describe("WorkQueue's timing", () => {
     expect(started).toEqual(["a", "a"]);
   });
 
+  test("keys that are due at one time are worked in the order in which they were asked for", async () => {
+    const { queue, started, clock } = start({ concurrency: 20 });
+    const keys = Array.from({ length: 20 }, (_, index) => `pod-${index}`);
+
+    for (const key of keys) queue.addAfter(key, 100);
+    await clock.advance(100);
+
+    expect(started).toEqual(keys);
+  });
+
   test("after failures the wait grows from one second to five minutes unless told otherwise", async () => {
     const { queue, fail, failures, clock, started, settle } = start();
     queue.add("a");
