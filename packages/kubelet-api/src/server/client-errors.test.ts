@@ -17,6 +17,7 @@ async function answerTo(code: string): Promise<string> {
 
 test.each([
   ["HPE_HEADER_OVERFLOW", "HTTP/1.1 431 Request Header Fields Too Large\r\n"],
+  ["HPE_CHUNK_EXTENSIONS_OVERFLOW", "HTTP/1.1 413 Payload Too Large\r\n"],
   ["ERR_HTTP_REQUEST_TIMEOUT", "HTTP/1.1 408 Request Timeout\r\n"],
   ["HPE_INVALID_METHOD", "HTTP/1.1 400 Bad Request\r\n"],
 ])("%s is answered, and the connection ends", async (code, head) => {
@@ -26,8 +27,48 @@ test.each([
   expect(answer).toContain("connection: close\r\n");
 });
 
-test("a broken connection is given no answer", async () => {
-  expect(await answerTo("ECONNRESET")).toBe("");
+test.each(["ECONNRESET", "EPIPE", "ERR_TLS_HANDSHAKE_TIMEOUT"])("%s leaves nothing to answer on: the connection ends at once", (code) => {
+  const socket = new PassThrough();
+
+  new ClientErrors(new FakeClock()).handle(failure(code), socket);
+
+  expect([socket.destroyed, socket.read()]).toEqual([true, null]);
+});
+
+test("a connection that takes nothing more ends at once", () => {
+  const socket = new PassThrough({ autoDestroy: false });
+  socket.end();
+
+  new ClientErrors(new FakeClock()).handle(failure("HPE_INVALID_METHOD"), socket);
+
+  expect(socket.destroyed).toBe(true);
+});
+
+test("one answer is enough, whatever else the connection brings", () => {
+  const errors = new ClientErrors(new FakeClock());
+  const socket = new PassThrough();
+
+  errors.handle(failure("HPE_INVALID_METHOD"), socket);
+  const answer = String(socket.read());
+  errors.handle(failure("HPE_INVALID_METHOD"), socket);
+
+  expect(answer).toBe(
+    "HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain; charset=utf-8\r\nx-content-type-options: nosniff\r\n" +
+      "content-length: 16\r\nconnection: close\r\n\r\n400: Bad Request",
+  );
+  expect([socket.destroyed, socket.read()]).toEqual([false, null]);
+});
+
+test("requests under way are counted for each connection", () => {
+  const errors = new ClientErrors(new FakeClock());
+  const [socket, other] = [new PassThrough(), new PassThrough()];
+
+  const [first, second] = [errors.busy(socket), errors.busy(socket)];
+  expect([errors.openRequests(socket), errors.openRequests(other)]).toEqual([2, 0]);
+  first[Symbol.dispose]();
+  expect(errors.openRequests(socket)).toBe(1);
+  second[Symbol.dispose]();
+  expect(errors.openRequests(socket)).toBe(0);
 });
 
 test("nothing is written into an answer that is under way", () => {
@@ -46,7 +87,9 @@ test("who does not close after the answer is closed", async () => {
   const socket = new PassThrough({ allowHalfOpen: true, autoDestroy: false });
   new ClientErrors(clock).handle(failure("HPE_INVALID_METHOD"), socket);
 
-  await clock.advance(10_000);
+  await clock.advance(9_999);
+  expect(socket.destroyed).toBe(false);
+  await clock.advance(1);
 
   expect(socket.destroyed).toBe(true);
 });

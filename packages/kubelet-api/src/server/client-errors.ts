@@ -3,6 +3,9 @@ import type { Clock } from "@virtual-kubelet/kube-client";
 import { text } from "./answer.ts";
 import { refuseOnSocket } from "./send-answer.ts";
 
+/** What a connection fails with on which no answer would arrive: it is broken, or its TLS never came about. */
+const unanswerable: ReadonlySet<string | undefined> = new Set(["ECONNRESET", "EPIPE", "ERR_TLS_HANDSHAKE_TIMEOUT"]);
+
 /** What Node's parser says, and how it is answered; all else is a 400. */
 const statuses: Readonly<Record<string, readonly [number, string]>> = {
   HPE_HEADER_OVERFLOW: [431, "431: Request Header Fields Too Large"],
@@ -37,8 +40,7 @@ export class ClientErrors {
   /** The connection has failed, or brought what cannot be read. */
   handle(error: Error & { readonly code?: string }, socket: Duplex): void {
     if (this.#answered.has(socket)) return;
-    const isBroken = error.code === "ECONNRESET" || error.code === "EPIPE" || !socket.writable;
-    if (isBroken || this.openRequests(socket) > 0) {
+    if (unanswerable.has(error.code) || !socket.writable || this.openRequests(socket) > 0) {
       socket.destroy();
       return;
     }

@@ -207,7 +207,8 @@ class RunningServer implements KubeletServer {
       });
       if (!this.#strangers.admit(socket as Socket)) socket.destroy();
     });
-    server.on("tlsClientError", (error: Error & { readonly code?: string }, socket) => {
+    // Before https' own listener, which ends the connection: its address is unknown then.
+    server.prependListener("tlsClientError", (error: Error & { readonly code?: string }, socket) => {
       const { code = "UNKNOWN" } = error;
       this.#sparseLog.tell("info", code, { code, address: socket.remoteAddress }, "a TLS handshake failed");
     });

@@ -1,0 +1,93 @@
+import type { StatsSummary } from "@virtual-kubelet/core";
+import { NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
+import { FakeClock } from "@virtual-kubelet/kube-client/testing";
+import { expect, test } from "vitest";
+import { fakeNode, fakeRequest } from "../test-support/fake-node.ts";
+import { RecordingLogger } from "../test-support/recording-logger.ts";
+import { StatsRoutes } from "./stats.ts";
+
+const time = "2026-03-01T10:00:00Z";
+const summary: StatsSummary = {
+  pods: [
+    {
+      podRef: { namespace: "default", name: "web", uid: "u1" },
+      startTime: time,
+      network: { time, rxBytes: 5 },
+      containers: [{ name: "main", startTime: time, cpu: { time, usageCoreNanoSeconds: 3_000_000_000 }, rootfs: { time, usedBytes: 7 } }],
+    },
+  ],
+};
+
+/** The routes of a node whose provider has these methods. */
+function rig(provider: NonNullable<Parameters<typeof fakeNode>[0]>["provider"]) {
+  const logger = new RecordingLogger();
+  const node = fakeNode({ provider: provider ?? {} });
+  const routes = new StatsRoutes({ nodes: [node], clock: new FakeClock(), logger });
+  return { routes, logger, ask: (query = "") => fakeRequest({ node, query }) };
+}
+
+const answering = (): ReturnType<typeof rig> => rig({ getStatsSummary: async () => summary });
+const failing = (error: Error): ReturnType<typeof rig> => rig({ getStatsSummary: () => Promise.reject(error) });
+
+test("a summary can be had with processor and memory only, where exactly that is asked for", async () => {
+  const { routes, ask } = answering();
+  const has = async (query: string): Promise<boolean[]> => {
+    const { body } = (await routes.summary(ask(query))) as { body: string };
+    return ["rxBytes", "usedBytes", "usageCoreNanoSeconds"].map((field) => body.includes(field));
+  };
+
+  expect(await has("only_cpu_and_memory=true")).toEqual([false, false, true]);
+  for (const query of ["", "only_cpu_and_memory=false", "only_cpu_and_memory=true&only_cpu_and_memory=true", "only_cpu_and_memory"])
+    expect(await has(query), query).toEqual([true, true, true]);
+});
+
+test("a provider's own figures go before those of its summary", async () => {
+  const own = { name: "own_figure", help: "h", type: "gauge", samples: [{ value: 4 }] } as const;
+  const { routes, ask } = rig({ getStatsSummary: async () => summary, getMetricsResource: async () => [own] });
+
+  const { body } = (await routes.resource(ask())) as { body: string };
+
+  expect(body).toContain("own_figure 4\n");
+  expect(body).not.toContain("container_cpu_usage_seconds_total");
+});
+
+test("where a provider fails, its figures say so, and the log says why", async () => {
+  const { routes, logger, ask } = failing(new UnavailableError("the back end is away"));
+
+  expect(await routes.resource(ask())).toMatchObject({
+    status: 200,
+    headers: { "content-type": "text/plain; version=0.0.4; charset=utf-8" },
+    body: expect.stringContaining("resource_scrape_error 1\n"),
+  });
+  expect(logger.lines).toEqual(["warn the provider's figures could not be had"]);
+  expect(logger.fields).toEqual([{ err: "the back end is away" }]);
+  await expect(Promise.resolve(routes.summary(ask()))).rejects.toThrow("the back end is away");
+  await expect(Promise.resolve(routes.cadvisor(ask()))).rejects.toThrow("the back end is away");
+});
+
+test("where a provider measures nothing there are no figures, and nothing is wrong", async () => {
+  const { routes, logger, ask } = rig({});
+
+  for (const route of [routes.resource, routes.summary, routes.cadvisor])
+    await expect(Promise.resolve(route(ask()))).rejects.toMatchObject({ code: "VK_UNSUPPORTED" });
+  expect(logger.lines).toEqual([]);
+});
+
+test("who goes while figures are read leaves no line in the log", async () => {
+  const { routes, logger, ask } = failing(new NotFoundError("none"));
+  const request = { ...ask(), signal: AbortSignal.abort(new Error("gone")) };
+
+  await expect(Promise.resolve(routes.resource(request))).rejects.toThrow("gone");
+  expect(logger.lines).toEqual([]);
+});
+
+test("on a port of several nodes the path has to name one", async () => {
+  const { routes } = answering();
+  const request = fakeRequest({ path: "/metrics/resource" });
+
+  for (const route of [routes.resource, routes.summary, routes.cadvisor])
+    await expect(Promise.resolve(route(request))).rejects.toMatchObject({
+      status: 404,
+      message: "404: several nodes share this port: ask for /nodes/NAME/metrics/resource",
+    });
+});

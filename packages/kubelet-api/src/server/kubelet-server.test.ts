@@ -1,0 +1,454 @@
+import { once } from "node:events";
+import { connect as connectPlain, type Socket } from "node:net";
+import { isInvalidInput, messageOf } from "@virtual-kubelet/errdefs";
+import { FakeClock } from "@virtual-kubelet/kube-client/testing";
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { fakeNode, fakePod } from "../test-support/fake-node.ts";
+import { TestAuthority, usages } from "../test-support/test-authority.ts";
+import { issueServing, OpenAccess, readToEnd, ReplaceableCertificate, testAuthority, TestServer } from "../test-support/test-server.ts";
+import { startKubeletServer } from "./kubelet-server.ts";
+
+const head = (path: string, more = ""): string => `GET ${path} HTTP/1.1\r\nHost: x\r\n${more}\r\n`;
+const upgradeHead = (path: string, to = "SPDY/3.1"): string => head(path, `Connection: Upgrade\r\nUpgrade: ${to}\r\n`);
+
+/** Requests to `/runningpods` wait for it. */
+let gate = Promise.withResolvers<void>();
+/** What ended requests to `/runningpods`. */
+const ended: string[] = [];
+
+/** A node whose list of running pods comes when the gate opens, or when the request is over. */
+function waitingNode() {
+  return fakeNode({
+    pods: [fakePod()],
+    getPods: async (signal) => {
+      const aborted = new Promise<void>((resolve) => {
+        signal.addEventListener("abort", () => {
+          ended.push(messageOf(signal.reason));
+          resolve();
+        });
+      });
+      await Promise.race([gate.promise, aborted]);
+      return { pods: [], complete: true };
+    },
+  });
+}
+
+/** Bytes that came on a plain connection until it was closed. */
+async function readPlain(socket: Socket): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  socket.on("error", () => {}).on("data", (chunk: Buffer) => chunks.push(chunk));
+  if (!socket.closed) await once(socket, "close");
+  return Buffer.concat(chunks);
+}
+
+let server: TestServer;
+
+beforeAll(async () => {
+  server = await TestServer.open({ nodes: [waitingNode()] });
+});
+
+afterAll(async () => {
+  gate.resolve();
+  await server[Symbol.asyncDispose]();
+});
+
+beforeEach(() => {
+  gate = Promise.withResolvers();
+  ended.length = 0;
+  server.access.asked.length = 0;
+  server.access.callers.length = 0;
+  server.access.gate = Promise.resolve();
+});
+
+describe("a connection", () => {
+  test("speaks HTTP/1.1, whatever else the client offers", async () => {
+    const socket = await server.connect({ ALPNProtocols: ["h2", "http/1.1"] });
+
+    expect(socket.alpnProtocol).toBe("http/1.1");
+    socket.destroy();
+  });
+
+  test("is kept for two minutes for the next request", async () => {
+    const socket = await server.connect();
+    for (let round = 0; round < 2; round++) {
+      socket.write(head("/healthz"));
+      expect(String((await once(socket, "data"))[0])).toMatch(/^HTTP\/1\.1 200 OK\r\n.*^Keep-Alive: timeout=120\r\n/ms);
+    }
+    socket.destroy();
+  });
+
+  test("is only taken on the address that was asked for", async () => {
+    // All of 127.0.0.0/8 is this machine; where it is not, nobody listens there either.
+    await expect(once(connectPlain(server.port, "127.0.0.2"), "connect")).rejects.toThrow();
+  });
+
+  test("is taken on all addresses where none was asked for", async () => {
+    await using everywhere = await TestServer.open({ host: "" });
+
+    expect(await everywhere.get("/healthz")).toMatchObject({ status: 200, text: "ok" });
+  });
+
+  test("without TLS gets no answer, and is told of", async () => {
+    const socket = connectPlain(server.port, "127.0.0.1");
+    socket.write(head("/healthz"));
+
+    expect((await readPlain(socket)).toString("latin1")).not.toContain("200");
+    expect(server.logger.lines).toContain("info a TLS handshake failed");
+    expect(server.logger.fields).toContainEqual({ code: "ERR_SSL_HTTP_REQUEST", address: "127.0.0.1" });
+  });
+
+  test("with a TLS of before 1.2 is refused", async () => {
+    const hello = `0302${"00".repeat(32)}000004002f00350100`;
+    const handshake = `010000${(hello.length / 2).toString(16).padStart(2, "0")}${hello}`;
+    const socket = connectPlain(server.port, "127.0.0.1");
+    socket.write(Buffer.from(`160301${(handshake.length / 2).toString(16).padStart(4, "0")}${handshake}`, "hex"));
+
+    const alert = await readPlain(socket);
+
+    // Fatal: protocol_version.
+    expect([alert[0], alert[5], alert[6]]).toEqual([21, 2, 70]);
+  });
+
+  test("does not change its terms while it stands", async () => {
+    const socket = await server.connect({ maxVersion: "TLSv1.2" });
+
+    const outcome = await new Promise((resolve) => {
+      socket.once("error", (error: Error & { readonly code?: string }) => resolve(error.code));
+      socket.renegotiate({}, (error) => resolve(error === null ? "renegotiated" : error.message));
+    });
+
+    expect(outcome).toBe("ERR_SSL_NO_RENEGOTIATION");
+    socket.destroy();
+  });
+});
+
+describe("a client certificate", () => {
+  const name = [["2.5.4.3", "ann"]] as const;
+  const ask = async (client: { readonly certificate?: string; readonly key?: string }): Promise<void> => {
+    const socket = await server.connect({ cert: client.certificate, key: client.key });
+    socket.write(head("/healthz", "Connection: close\r\n"));
+    expect(await readToEnd(socket)).toContain("200 OK");
+  };
+
+  test("is asked for, and it is known by which CA it was found good", async () => {
+    await ask(testAuthority.issue({ subject: name, usage: usages.client }));
+
+    expect(server.access.callers).toEqual([{ authorized: true, name: "ann", judgedBy: testAuthority.certificate }]);
+  });
+
+  test("that is missing, or another authority's, does not keep TLS from coming about", async () => {
+    await ask({});
+    await ask(new TestAuthority("another").issue({ subject: name, usage: usages.client }));
+
+    expect(server.access.callers).toMatchObject([{ authorized: false }, { authorized: false, name: "ann" }]);
+  });
+
+  test("is nobody's where the server has no client CA", async () => {
+    const certificate = new ReplaceableCertificate({ ...issueServing("bare"), clientCa: undefined });
+    await using bare = await TestServer.open({ certificate });
+    const socket = await bare.connect({ ...asClient(testAuthority.issue({ subject: name, usage: usages.client })) });
+    socket.write(head("/healthz", "Connection: close\r\n"));
+    await readToEnd(socket);
+
+    expect(bare.access.callers).toEqual([{ authorized: false, name: "ann", judgedBy: undefined }]);
+  });
+});
+
+function asClient({ certificate, key }: { readonly certificate: string; readonly key: string }): { cert: string; key: string } {
+  return { cert: certificate, key };
+}
+
+describe("another serving certificate", () => {
+  test("is used for new connections, with its client CA; those that stand keep what they were judged by", async () => {
+    await using renewed = await TestServer.open();
+    const before = await renewed.connect();
+    const other = new TestAuthority("other").certificate;
+
+    renewed.certificate.replace({ ...issueServing("second"), clientCa: other });
+    const after = await renewed.connect();
+    expect(after.getPeerCertificate().subject.CN).toBe("second");
+    for (const socket of [before, after]) {
+      socket.write(head("/healthz", "Connection: close\r\n"));
+      await readToEnd(socket);
+    }
+
+    expect(renewed.access.callers.map(({ judgedBy }) => judgedBy)).toEqual([testAuthority.certificate, other]);
+    expect(renewed.logger.lines).toEqual(["info the node's server uses a new certificate, or a new client CA"]);
+  });
+
+  test("that cannot be used leaves the one before in place, with its client CA", async () => {
+    await using renewed = await TestServer.open();
+
+    renewed.certificate.replace({ ...issueServing("third"), key: issueServing("x").key, clientCa: undefined });
+    const socket = await renewed.connect();
+    expect(socket.getPeerCertificate().subject.CN).toBe("first");
+    socket.write(head("/healthz", "Connection: close\r\n"));
+    await readToEnd(socket);
+
+    expect(renewed.access.callers).toMatchObject([{ judgedBy: testAuthority.certificate }]);
+    expect(renewed.logger.lines).toEqual(["error the node's server keeps its certificate: the new one cannot be used"]);
+  });
+});
+
+describe("a server is not started", () => {
+  const options = () => ({ host: "127.0.0.1", port: 0, accessControl: new OpenAccess(), certificate: new ReplaceableCertificate() });
+
+  test("without a node", async () => {
+    const error: unknown = await startKubeletServer({ ...options(), nodes: [] }).catch((reason: unknown) => reason);
+
+    expect([isInvalidInput(error), messageOf(error)]).toEqual([true, "start the node's HTTPS server: there is no node to serve"]);
+  });
+
+  test("with a certificate whose key is another's", async () => {
+    const certificate = new ReplaceableCertificate({ ...issueServing("a"), key: issueServing("b").key });
+
+    const error: unknown = await startKubeletServer({ ...options(), certificate, nodes: [fakeNode()] }).catch((reason: unknown) => reason);
+
+    expect([isInvalidInput(error), messageOf(error)]).toEqual([
+      true,
+      expect.stringContaining("its certificate, key or client CA cannot be used: "),
+    ]);
+    expect(error).toHaveProperty("cause.code");
+  });
+
+  test("on a port that is taken, and leaves nothing behind", async () => {
+    const certificate = new ReplaceableCertificate();
+
+    const starting = startKubeletServer({ ...options(), certificate, port: server.port, nodes: [fakeNode()] });
+
+    await expect(starting).rejects.toMatchObject({ code: "EADDRINUSE" });
+    expect(certificate.listening).toBe(0);
+  });
+});
+
+describe("a request", () => {
+  test.each([
+    ["GET /pods/%zz HTTP/1.1\r\nHost: x\r\n\r\n", "400 Bad Request", "400: Bad Request: the path has an escape that is none"],
+    ["GET /%2e%2e/pods HTTP/1.1\r\nHost: x\r\n\r\n", "400 Bad Request", "400: Bad Request: the path has a part that is no name"],
+    [`GET /pods?${"x".repeat(20_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, "414 URI Too Long", "414: URI Too Long"],
+    [`GET /pods HTTP/1.1\r\nHost: x\r\nX: ${"x".repeat(70_000)}\r\n\r\n`, "431 Request Header Fields Too Large", "431: Request Header"],
+    ["BREW /pods HTTP/1.1\r\nHost: x\r\n\r\n", "400 Bad Request", "400: Bad Request"],
+    ["\0\0\0\0", "400 Bad Request", "400: Bad Request"],
+  ])("that cannot be served is told so: %.30s", async (bytes, status, text) => {
+    const socket = await server.connect();
+    socket.write(bytes, "latin1");
+    const [answer] = (await once(socket, "data")) as [Buffer];
+
+    expect(answer.toString("latin1").startsWith(`HTTP/1.1 ${status}\r\n`)).toBe(true);
+    expect(answer.toString("latin1")).toContain(text);
+    socket.destroy();
+  });
+
+  test("without a protocol to change to is answered as it is on a path that has none to change to", async () => {
+    for (const to of ["websocket", "SPDY/3.1", "h2c"]) {
+      const socket = await server.connect();
+      socket.write(head("/healthz", `Connection: Upgrade, close\r\nUpgrade: ${to}\r\n`));
+      expect(await readToEnd(socket), to).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+    }
+  });
+
+  test.each([
+    ["/exec/default/web/main?output=1&command=ls", "Upgrade request required", ""],
+    ["/exec/default/web/main?output=1&command=ls", "missing upgrade headers", "Connection: Upgrade, close\r\nUpgrade: h2c\r\n"],
+    ["/attach/default/web/main?output=1", "Upgrade request required", ""],
+    ["/portForward/default/web", "Upgrade request required", ""],
+  ])("to %s that asks for no protocol that it can have is refused: %s", async (path, text, headers) => {
+    const socket = await server.connect();
+    socket.write(head(path, headers === "" ? "Connection: close\r\n" : headers));
+
+    expect(await readToEnd(socket)).toContain(text);
+  });
+
+  test.each(["/exec/default/none/main?output=1&command=ls", "/attach/default/none/main?output=1", "/portForward/default/none?port=80"])(
+    "to %s is refused on the bare connection, which ends with it, with and without the node's name",
+    async (path) => {
+      for (const prefix of ["", "/nodes/n1"])
+        for (const to of ["SPDY/3.1", "websocket"]) {
+          const answer = await server.raw(upgradeHead(`${prefix}${path}`, to));
+          expect(answer).toMatch(/^HTTP\/1\.1 404 Not Found\r\n/);
+          expect(answer).toContain("connection: close\r\n");
+          expect(answer).toMatch(/\r\ncontent-length: 18\r\n.*\r\n\r\npod does not exist$/s);
+        }
+    },
+  );
+
+  test("whose body is not read ends the connection", async () => {
+    const answer = await server.raw("POST /pods HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nx");
+
+    expect(answer).toMatch(/^HTTP\/1\.1 405 /);
+    expect(answer.toLowerCase()).toContain("\r\nconnection: close\r\n");
+  });
+
+  test("whose client goes is ended where it is worked on, with the reason", async () => {
+    const socket = await server.connect();
+    socket.write(head("/runningpods"));
+    await vi.waitFor(() => expect(server.access.asked).toHaveLength(1));
+
+    socket.destroy();
+
+    await vi.waitFor(() => expect(ended).toEqual(["the client has gone"]));
+  });
+
+  test("is not ended while it is answered", async () => {
+    const asked = server.get("/runningpods");
+    await vi.waitFor(() => expect(server.access.asked).toHaveLength(1));
+    gate.resolve();
+
+    expect(await asked).toMatchObject({ status: 200 });
+    expect(ended.filter((reason) => reason !== "the client has gone")).toEqual([]);
+  });
+
+  test("is one of at most 16 that wait for their answers on a connection", async () => {
+    const waiting = Promise.withResolvers<void>();
+    server.access.gate = waiting.promise;
+    const [modest, greedy] = [await server.connect(), await server.connect()];
+    let answers = "";
+    modest.setEncoding("latin1").on("data", (text: string) => (answers += text));
+    modest.write(head("/healthz").repeat(16));
+    await vi.waitFor(() => expect(server.access.callers).toHaveLength(16));
+
+    greedy.write(head("/healthz").repeat(17));
+    await once(greedy, "close");
+    waiting.resolve();
+
+    await vi.waitFor(() => expect(answers.match(/^HTTP\/1\.1 200 OK/gm)).toHaveLength(16));
+    expect(server.access.callers.length).toBeLessThanOrEqual(32);
+    modest.write(head("/healthz").repeat(16));
+    await vi.waitFor(() => expect(answers.match(/^HTTP\/1\.1 200 OK/gm)).toHaveLength(32));
+    modest.destroy();
+  });
+
+  test("that would make something else of a connection on which another one is answered ends both", async () => {
+    const socket = await server.connect();
+    socket.write(head("/runningpods"));
+    await vi.waitFor(() => expect(server.access.asked).toHaveLength(1));
+
+    socket.write(upgradeHead("/exec/default/web/main?output=1&command=ls"));
+
+    expect(await readToEnd(socket)).toBe("");
+    await vi.waitFor(() => expect(ended).toEqual(["the client has gone"]));
+  });
+});
+
+describe("limits", () => {
+  test("a request may have so many headers, and no more", async () => {
+    await using limited = await TestServer.open({ limits: { maxHeaders: 3 } });
+
+    expect(await limited.raw(head("/healthz", "Connection: close\r\nX: 1\r\n"))).toMatch(/^HTTP\/1\.1 200 /);
+    const refused = await limited.raw(head("/healthz", "A: 1\r\nB: 2\r\nC: 3\r\n"));
+    expect(refused).toMatch(/^HTTP\/1\.1 431 /);
+    expect(refused).toMatch(/\r\nconnection: close\r\n.*431: Request Header Fields Too Large: too many headers\r\n/s);
+    expect(limited.access.callers).toHaveLength(1);
+  });
+
+  test("a request's head may be so large, and no larger", async () => {
+    await using limited = await TestServer.open({ limits: { maxHeaderBytes: 4_096 } });
+
+    expect(await limited.raw(head("/healthz", `X: ${"x".repeat(3_000)}\r\nConnection: close\r\n`))).toMatch(/^HTTP\/1\.1 200 /);
+    expect(await limited.raw(head("/healthz", `X: ${"x".repeat(5_000)}\r\n`))).toMatch(/^HTTP\/1\.1 431 /);
+  });
+
+  test("an idle connection is kept for so long, which the client is told", async () => {
+    await using limited = await TestServer.open({ limits: { keepAliveTimeoutMs: 7_000 } });
+    const socket = await limited.connect();
+    socket.write(head("/healthz"));
+
+    expect(String((await once(socket, "data"))[0])).toContain("\r\nKeep-Alive: timeout=7\r\n");
+    socket.destroy();
+  });
+
+  test("a head that does not come in time is a 408", async () => {
+    await using limited = await TestServer.open({ limits: { headersTimeoutMs: 50 } });
+
+    expect(await limited.raw("GET /healthz HTTP/1.1\r\nX-Slow: ")).toMatch(/^HTTP\/1\.1 408 Request Timeout\r\n/);
+  });
+
+  test("a body that does not come in time ends the connection, also while the answer is made", async () => {
+    await using limited = await TestServer.open({ nodes: [waitingNode()], limits: { headersTimeoutMs: 100, requestTimeoutMs: 150 } });
+
+    expect(await limited.raw(head("/runningpods", "Content-Length: 1000\r\n"))).toBe("");
+    await vi.waitFor(() => expect(ended).toEqual(["the client has gone"]));
+  });
+
+  test("a handshake that does not come in time is given up", async () => {
+    await using limited = await TestServer.open({ limits: { handshakeTimeoutMs: 50 } });
+
+    await readPlain(connectPlain(limited.port, "127.0.0.1"));
+
+    expect(limited.logger.fields).toEqual([{ code: "ERR_TLS_HANDSHAKE_TIMEOUT", address: "127.0.0.1" }]);
+  });
+
+  test("so many connections are taken at once, and no more", async () => {
+    await using limited = await TestServer.open({ limits: { maxConnections: 1 } });
+    const first = await limited.connect();
+
+    await expect(limited.get("/healthz")).rejects.toThrow();
+
+    first.destroy();
+    await vi.waitFor(async () => expect(await limited.get("/healthz")).toMatchObject({ status: 200 }));
+  });
+
+  test("an address has so many connections on which nobody was let in, and others count no more", async () => {
+    await using limited = await TestServer.open({ limits: { maxStrangersPerAddress: 1 } });
+    const first = await limited.connect();
+    await expect(limited.get("/healthz")).rejects.toThrow();
+
+    first.write(head("/healthz"));
+    await once(first, "data");
+
+    expect(await limited.get("/healthz")).toMatchObject({ status: 200 });
+    first.destroy();
+  });
+
+  test("so many streams are open at once, and no more", async () => {
+    const silent = { [Symbol.asyncIterator]: () => ({ next: () => new Promise<never>(() => {}) }) };
+    const provider = { getContainerLogs: async () => ({ data: silent }) };
+    await using limited = await TestServer.open({ nodes: [fakeNode({ pods: [fakePod()], provider })], limits: { maxStreams: 1 } });
+    const first = await limited.connect();
+    first.write(head("/containerLogs/default/web/main"));
+    await once(first, "data");
+
+    expect(await limited.get("/containerLogs/default/web/main")).toMatchObject({
+      status: 503,
+      headers: { "retry-after": "5" },
+      text: "too many streams are open, at most 1",
+    });
+
+    first.destroy();
+  });
+});
+
+describe("stopping", () => {
+  test("ends idle connections, those that never became any, and what is worked on, with the reason", async () => {
+    const stopped = await TestServer.open({ nodes: [waitingNode()], clock: new FakeClock() });
+    const silent = connectPlain(stopped.port, "127.0.0.1");
+    await once(silent, "connect");
+    const idle = await stopped.connect();
+    const asked = stopped.get("/runningpods").catch((error: unknown) => messageOf(error));
+    await vi.waitFor(() => expect(stopped.access.asked).toHaveLength(1));
+
+    await stopped[Symbol.asyncDispose]();
+
+    expect(await asked).toBe("aborted");
+    expect(ended[0]).toBe("the node's server is stopping");
+    await Promise.all([readPlain(silent), readToEnd(idle)]);
+    expect(stopped.certificate.listening).toBe(0);
+    await expect(stopped.get("/healthz")).rejects.toThrow("ECONNREFUSED");
+  });
+
+  test("does not wait any longer than it is to for what does not end", async () => {
+    const clock = new FakeClock();
+    const stopped = await TestServer.open({ renderMetrics: () => new Promise(() => {}), clock, limits: { shutdownMs: 5_000 } });
+    const asked = stopped.get("/metrics").catch((error: unknown) => messageOf(error));
+    await vi.waitFor(() => expect(stopped.access.asked).toHaveLength(1));
+    let isStopped = false;
+    const stopping = stopped[Symbol.asyncDispose]().then(() => (isStopped = true));
+
+    await clock.advance(4_999);
+    expect(isStopped).toBe(false);
+    await clock.advance(1);
+
+    await stopping;
+    expect(await asked).toContain("socket hang up");
+  });
+});

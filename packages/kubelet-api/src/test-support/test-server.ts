@@ -1,0 +1,146 @@
+import { once } from "node:events";
+import type { IncomingHttpHeaders } from "node:http";
+import { request as httpsRequest } from "node:https";
+import { connect, type ConnectionOptions, type TLSSocket } from "node:tls";
+import type { AccessAttributes, AccessControl, ServingCertificate, ServingTls } from "../access-control.ts";
+import { Listeners } from "../listeners.ts";
+import { startKubeletServer, type KubeletServer, type KubeletServerOptions } from "../server/kubelet-server.ts";
+import { fakeNode, fakePod } from "./fake-node.ts";
+import { RecordingLogger } from "./recording-logger.ts";
+import { TestAuthority, usages } from "./test-authority.ts";
+
+/** Makes server and client certificates of all test servers. */
+export const testAuthority: TestAuthority = new TestAuthority();
+
+/** Serving material for 127.0.0.1. */
+export function issueServing(name: string, authority: TestAuthority = testAuthority): ServingTls {
+  const { certificate, key } = authority.issue({ subject: [["2.5.4.3", name]], usage: usages.server, names: ["127.0.0.1"] });
+  return { certificate, key, clientCa: testAuthority.certificate };
+}
+
+/** A certificate that can be replaced while the server runs. */
+export class ReplaceableCertificate implements ServingCertificate {
+  readonly #listeners = new Listeners();
+  #tls: ServingTls;
+  /** How many listeners there are. */
+  listening = 0;
+
+  constructor(tls: ServingTls = issueServing("first")) {
+    this.#tls = tls;
+  }
+
+  current(): ServingTls {
+    return this.#tls;
+  }
+
+  onChange(listener: () => void): Disposable {
+    const end = this.#listeners.add(listener);
+    this.listening++;
+    return {
+      [Symbol.dispose]: () => {
+        this.listening--;
+        end[Symbol.dispose]();
+      },
+    };
+  }
+
+  replace(tls: ServingTls): void {
+    this.#tls = tls;
+    this.#listeners.notify();
+  }
+}
+
+/** Lets everybody in as alice, and remembers what was asked. */
+export class OpenAccess implements AccessControl {
+  /** What the requests wanted to do. */
+  readonly asked: AccessAttributes[] = [];
+  /** What TLS said of the callers: whether the certificate is good, whose it is, and by which CA. */
+  readonly callers: { readonly authorized: boolean; readonly name: unknown; readonly judgedBy: string | undefined }[] = [];
+  /** Requests wait for it before they are let in. */
+  gate: Promise<void> = Promise.resolve();
+
+  authenticate: AccessControl["authenticate"] = async ({ socket, judgedBy }) => {
+    // The types say otherwise, but of a connection that is gone it is null.
+    const shown = socket.getPeerCertificate() as { readonly subject?: { readonly CN?: unknown } } | null;
+    this.callers.push({ authorized: socket.authorized, name: shown?.subject?.CN, judgedBy });
+    await this.gate;
+    return { name: "alice", groups: [] };
+  };
+
+  authorize: AccessControl["authorize"] = async (_user, attributes) => {
+    this.asked.push(attributes);
+    return { allowed: true };
+  };
+}
+
+/** An answer, read to its end. */
+export interface ReadAnswer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+}
+
+/** A server on this machine, of a node with the pod `default/web` unless said otherwise, and a client for it. */
+export class TestServer implements AsyncDisposable {
+  readonly access: OpenAccess = new OpenAccess();
+  readonly logger: RecordingLogger = new RecordingLogger();
+  readonly certificate: ReplaceableCertificate = new ReplaceableCertificate();
+  #server: KubeletServer | undefined;
+
+  static async open(options: Partial<KubeletServerOptions> = {}): Promise<TestServer> {
+    const opened = new TestServer();
+    const { access: accessControl, logger, certificate } = opened;
+    const nodes = [fakeNode({ pods: [fakePod()] })];
+    opened.#server = await startKubeletServer({ nodes, host: "127.0.0.1", port: 0, accessControl, certificate, logger, ...options });
+    return opened;
+  }
+
+  get port(): number {
+    return this.#server?.port ?? 0;
+  }
+
+  /** What a target of streaming's clients needs. */
+  target(path: string, headers: Record<string, string> = {}): { url: string; headers: Record<string, string>; tls: { ca: string } } {
+    return { url: `https://127.0.0.1:${this.port}${path}`, headers, tls: { ca: testAuthority.certificate } };
+  }
+
+  /** Asks on a connection of its own, and reads the whole answer. */
+  get(path: string, options: { readonly method?: string; readonly headers?: Record<string, string> } = {}): Promise<ReadAnswer> {
+    const { promise, resolve, reject } = Promise.withResolvers<ReadAnswer>();
+    const { url, tls } = this.target(path);
+    const request = httpsRequest(url, { ...tls, agent: false, ...options }, (response) => {
+      let text = "";
+      response.setEncoding("latin1").on("data", (chunk: string) => (text += chunk));
+      response.on("end", () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }));
+      response.on("error", reject);
+    });
+    request.on("error", reject).end();
+    return promise;
+  }
+
+  /** A TLS connection, whose errors harm nobody. */
+  async connect(options: ConnectionOptions = {}): Promise<TLSSocket> {
+    const socket = connect({ host: "127.0.0.1", port: this.port, ca: testAuthority.certificate, ...options });
+    await once(socket, "secureConnect");
+    return socket.on("error", () => {});
+  }
+
+  /** Writes bytes to a new connection, and reads what comes until it is closed. */
+  async raw(bytes: string): Promise<string> {
+    const socket = await this.connect();
+    socket.write(bytes, "latin1");
+    return readToEnd(socket);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#server?.[Symbol.asyncDispose]();
+  }
+}
+
+/** All that comes on a connection until it is closed, whoever does so and however. */
+export async function readToEnd(socket: TLSSocket): Promise<string> {
+  let text = "";
+  socket.setEncoding("latin1").on("data", (chunk: string) => (text += chunk));
+  if (!socket.closed) await once(socket, "close");
+  return text;
+}
