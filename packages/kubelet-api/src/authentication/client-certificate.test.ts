@@ -1,8 +1,8 @@
 import { createHash, X509Certificate } from "node:crypto";
-import { noMetrics } from "@virtual-kubelet/kube-client";
 import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { expect, test } from "vitest";
-import { connectionWith, TestAuthority, usages, type Subject } from "../test-support/test-authority.ts";
+import { RecordingMetrics } from "../test-support/recording-metrics.ts";
+import { connectionWith, TestAuthority, usages, type Subject, type Wish } from "../test-support/test-authority.ts";
 import { ClientCertificates } from "./client-certificate.ts";
 
 const cn = (name: string) => ["2.5.4.3", name] as const;
@@ -15,14 +15,20 @@ function rig() {
   const clock = new FakeClock();
   const ca: { pem: string | undefined } = { pem: authority.certificate };
   const clientCa = { current: () => ca.pem, onChange: () => ({ [Symbol.dispose]() {} }), searched: Promise.resolve(), run: async () => {} };
-  return { clock, ca, certificates: new ClientCertificates({ clientCa, clock, metrics: noMetrics }) };
+  const metrics = new RecordingMetrics();
+  return { clock, ca, metrics, certificates: new ClientCertificates({ clientCa, clock, metrics }) };
 }
 
 function caller(
   subject: Subject,
-  { authorized = true, by = authority, usage = usages.client }: { authorized?: boolean; by?: TestAuthority; usage?: string } = {},
+  {
+    authorized = true,
+    by = authority,
+    usage = usages.client,
+    ...wish
+  }: { authorized?: boolean; by?: TestAuthority; usage?: string | undefined } & Omit<Wish, "subject" | "usage"> = {},
 ) {
-  return { headers: {}, socket: connectionWith(by.issue({ subject, usage }).certificate, authorized), judgedBy: by.certificate };
+  return { headers: {}, socket: connectionWith(by.issue({ subject, usage, ...wish }).certificate, authorized), judgedBy: by.certificate };
 }
 
 test("common name, organizations and uid are user, groups and uid; the certificate's hash is in extra", () => {
@@ -117,4 +123,98 @@ test("a certificate that expires while the connection is open counts no longer",
   await clock.advance(61_000);
 
   expect(certificates.authenticate(request)).toBeUndefined();
+});
+
+test("a user has no uid and no groups but those of the certificate", () => {
+  expect(rig().certificates.authenticate(caller([cn("ann")]))).toMatchObject({ name: "ann", uid: undefined, groups: [] });
+  expect(rig().certificates.authenticate(caller([cn("ann"), uid("u-1"), uid("u-2")]))?.uid).toBe("u-1");
+});
+
+test("how long a certificate has still to go is measured, each time it counts", () => {
+  const { clock, metrics, certificates } = rig();
+  const request = caller([cn("ann")], { notAfterMs: clock.now() + 90_000 });
+
+  certificates.authenticate(request);
+  certificates.authenticate(caller([cn("ann")], { by: new TestAuthority("another") }));
+
+  expect(metrics.samples).toEqual(["apiserver_client_certificate_expiration_seconds 90"]);
+});
+
+test("a certificate counts from its first moment to its last", async () => {
+  const { clock, certificates } = rig();
+  const [notBeforeMs, notAfterMs] = [clock.now() + 60_000, clock.now() + 120_000];
+  const request = caller([cn("ann")], { notBeforeMs, notAfterMs });
+  const counts: boolean[] = [];
+
+  for (const ms of [59_999, 1, 60_000, 1]) {
+    await clock.advance(ms);
+    counts.push(certificates.authenticate(request) !== undefined);
+  }
+
+  expect(counts).toEqual([false, true, true, false]);
+});
+
+test("a certificate is read once for each connection", () => {
+  const { certificates } = rig();
+  const { socket, ...request } = caller([cn("ann")]);
+  let reads = 0;
+  const counting = {
+    authorized: true,
+    getPeerCertificate: () => {
+      reads++;
+      return socket.getPeerCertificate();
+    },
+  };
+
+  for (let round = 0; round < 3; round++) expect(certificates.authenticate({ ...request, socket: counting })?.name).toBe("ann");
+
+  expect(reads).toBe(1);
+});
+
+test("a connection that is gone shows nothing", () => {
+  const { certificates } = rig();
+  const request = { headers: {}, socket: { authorized: true, getPeerCertificate: () => null as never } };
+
+  expect([certificates.wasShown(request), certificates.authenticate(request)]).toEqual([false, undefined]);
+});
+
+test("what has bytes and no subject was not shown as a certificate is", () => {
+  const { raw } = new X509Certificate(authority.issue({ subject: [cn("ann")] }).certificate);
+  const request = { headers: {}, socket: { authorized: true, getPeerCertificate: () => ({ raw }) as never } };
+
+  expect(rig().certificates.wasShown(request)).toBe(false);
+});
+
+test("on a connection that is older than the client CA a certificate without a usage is for everything", () => {
+  const { certificates } = rig();
+
+  expect(certificates.authenticate(caller([cn("ann")], { authorized: false, usage: undefined }))?.name).toBe("ann");
+});
+
+test("an authority is nobody's client, on a connection that is older than the client CA", () => {
+  const { certificates } = rig();
+
+  expect(certificates.authenticate(caller([cn("ann")], { authorized: false, ca: true }))).toBeUndefined();
+});
+
+test("what calls itself the client CA and has not signed the certificate is not believed", () => {
+  const { certificates } = rig();
+
+  expect(certificates.authenticate(caller([cn("ann")], { authorized: false, by: new TestAuthority() }))).toBeUndefined();
+});
+
+test("on a connection that is older than the client CA, that CA has to be an authority, and its time to have come", () => {
+  const { clock, ca, certificates } = rig();
+  const nowMs = clock.now();
+  const counts = (wish: { ca?: boolean; notBeforeMs?: number; notAfterMs?: number }): boolean => {
+    const by = new TestAuthority("dated", wish);
+    ca.pem = by.certificate;
+    return certificates.authenticate(caller([cn("ann")], { authorized: false, by })) !== undefined;
+  };
+
+  expect(counts({ ca: false })).toBe(false);
+  expect(counts({ notBeforeMs: nowMs })).toBe(true);
+  expect(counts({ notBeforeMs: nowMs + 1_000 })).toBe(false);
+  expect(counts({ notAfterMs: nowMs })).toBe(true);
+  expect(counts({ notAfterMs: nowMs - 1_000 })).toBe(false);
 });

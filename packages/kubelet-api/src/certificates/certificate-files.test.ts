@@ -5,7 +5,7 @@ import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { RecordingLogger } from "../test-support/recording-logger.ts";
 import { openCertificateFiles } from "./certificate-files.ts";
-import type { KeyPair } from "./key-pair.ts";
+import { certificateOf, type KeyPair } from "./key-pair.ts";
 import { makeSelfSigned } from "./self-signed.ts";
 
 let directory = "";
@@ -44,13 +44,48 @@ async function rig(pair: KeyPair) {
 const [first, second] = [await makeSelfSigned("vk", undefined, 0), await makeSelfSigned("vk", undefined, 0)];
 
 test("new files are taken up while it runs", async () => {
-  const { source, write, look, changes } = await rig(first);
+  const { source, logger, write, look, changes } = await rig(first);
   expect(source.current()).toEqual(first);
 
   await write(second);
 
   await look(() => expect(source.current()).toEqual(second));
   expect(changes()).toBe(1);
+  expect(logger.fields).toEqual([{ file: join(directory, "tls.crt"), notAfter: certificateOf(second).validTo }]);
+});
+
+test("files that stay as they are change nothing, and who stops it ends it", async () => {
+  const clock = new FakeClock();
+  const [certificateFile, keyFile] = [join(directory, "a.crt"), join(directory, "a.key")];
+  await writeFile(certificateFile, first.certificate);
+  await writeFile(keyFile, first.key);
+  const logger = new RecordingLogger();
+  const source = await openCertificateFiles({ certificateFile, keyFile, clock, logger });
+  const end = new AbortController();
+  const running = source.run(end.signal);
+  for (let round = 0; round < 3; round++) {
+    await clock.advance(4_999);
+    expect(clock.pending).toBe(1);
+    await clock.advance(1);
+    // Reading takes real time; the next wait begins when it is over.
+    await vi.waitFor(() => expect(clock.pending).toBe(1), { timeout: 30_000 });
+  }
+
+  end.abort();
+  await running;
+
+  expect([logger.lines, clock.pending]).toEqual([[], 0]);
+});
+
+test("a state that stays bad is told of once", async () => {
+  const { logger, write, look } = await rig(first);
+  await rm(join(directory, "tls.key"));
+  await look(() => expect(logger.warnings).toHaveLength(1));
+  await look(() => expect(logger.warnings).toHaveLength(1));
+  await write({ key: "no key" });
+  await look(() => expect(logger.warnings).toHaveLength(2));
+
+  expect(logger.fields[0]).toEqual({ file: join(directory, "tls.crt"), err: expect.stringContaining(`read ${directory}/tls.key: ENOENT`) });
 });
 
 test("a certificate whose key is yet to come changes nothing until it is there", async () => {

@@ -1,6 +1,6 @@
 import { X509Certificate } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
-import { planCertificate, rotationTimeMs, type CertificateSituation } from "./certificate-plan.ts";
+import { isValidAt, planCertificate, rotationTimeMs, type CertificateSituation } from "./certificate-plan.ts";
 import { generateKey } from "./key-pair.ts";
 import { selfSignedCertificate } from "./x509-writer.ts";
 
@@ -56,4 +56,8 @@ test("a successor is asked for after 70 to 90 % of a certificate's life", () => 
   expect(at(0)).toBeCloseTo(70);
   expect(at(0.5)).toBeCloseTo(80);
   expect(at(0.999_999)).toBeCloseTo(90, 2);
+});
+
+test("a certificate is valid from its first moment to before its last", () => {
+  expect([-1, 0, 100 * day - 1, 100 * day].map((ms) => isValidAt(certificate, ms))).toEqual([false, true, true, false]);
 });

@@ -1,9 +1,9 @@
-import { mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { RecordingLogger } from "../test-support/recording-logger.ts";
-import { openCertificateDirectory } from "./certificate-store.ts";
+import { noCertificateStore, openCertificateDirectory } from "./certificate-store.ts";
 
 const stored = {
   selfSigned: { certificate: "a", key: "b" },
@@ -38,7 +38,35 @@ test("only the owner can read it, and nothing half written is left", async () =>
   expect((await stat(folder)).mode & 0o777).toBe(0o700);
 });
 
-test.each(["", "{", "[1]", '{"issued":{"certificate":1,"key":"k"}}', '{"pending":{"name":"a","uid":"b","key":"c"}}', "null"])(
+const pair = { certificate: "a", key: "b" };
+const { pending } = stored;
+
+test.each([
+  "",
+  "{",
+  "[]",
+  "[1]",
+  "null",
+  "7",
+  ...[
+    { selfSigned: null },
+    { selfSigned: "a" },
+    { selfSigned: { ...pair, key: undefined } },
+    { selfSigned: { ...pair, certificate: 1 } },
+    { issued: { ...pair, certificate: 1 } },
+    { issued: { ...pair, key: undefined } },
+    { selfSigned: pair, issued: null },
+    { pending: null },
+    { pending: { ...pending, name: undefined } },
+    { pending: { ...pending, uid: 1 } },
+    { pending: { ...pending, key: undefined } },
+    { pending: { ...pending, names: undefined } },
+    { pending: { ...pending, names: { ips: [] } } },
+    { pending: { ...pending, names: { dnsNames: [] } } },
+    { pending: { ...pending, madeMs: "1" } },
+    { selfSigned: pair, issued: pair, pending: {} },
+  ].map((content) => JSON.stringify(content)),
+])(
   "a file that says %j counts as none, and is told of",
   async (text) => {
     const logger = new RecordingLogger();
@@ -46,7 +74,8 @@ test.each(["", "{", "[1]", '{"issued":{"certificate":1,"key":"k"}}', '{"pending"
     const store = await openCertificateDirectory(directory, "vk", logger);
 
     expect(await store.load()).toEqual({});
-    expect(logger.warnings).toHaveLength(1);
+    expect(logger.lines).toEqual(["warn the file with certificates cannot be understood; starting without"]);
+    expect(logger.fields).toEqual([{ path: join(directory, "vk.json") }]);
   },
 );
 
@@ -68,4 +97,26 @@ test("a directory that cannot be made is named", async () => {
   await expect(openCertificateDirectory(join(directory, "file"), "vk", new RecordingLogger())).rejects.toThrow(
     `make the directory ${directory}/file for certificates`,
   );
+});
+
+test.each([[{}], [{ selfSigned: pair }], [{ issued: pair }], [{ selfSigned: pair, issued: pair, pending }]])("%j can be kept", async (content) => {
+  const logger = new RecordingLogger();
+  const store = await openCertificateDirectory(directory, "vk", logger);
+  await store.save(content);
+
+  expect(await store.load()).toEqual(content);
+  expect(logger.lines).toEqual([]);
+});
+
+test("a file that cannot be read is an error, for it may hold what is in use", async () => {
+  await mkdir(join(directory, "vk.json"));
+  const store = await openCertificateDirectory(directory, "vk", new RecordingLogger());
+
+  await expect(store.load()).rejects.toMatchObject({ code: "VK_INVALID_INPUT", message: expect.stringContaining(`read ${directory}/vk.json: `) });
+});
+
+test("what is kept nowhere is not there", async () => {
+  await noCertificateStore.save(stored);
+
+  expect(await noCertificateStore.load()).toEqual({});
 });

@@ -1,7 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { expect, test } from "vitest";
 import { generateKey } from "./key-pair.ts";
-import { covers, servingNamesOf } from "./serving-names.ts";
+import { covers, sameNames, servingNamesOf } from "./serving-names.ts";
 import { selfSignedCertificate } from "./x509-writer.ts";
 
 test("addresses become names by their type, sorted and once each", () => {
@@ -37,4 +37,39 @@ test("a certificate covers a part of its names, and no other", async () => {
   expect(covers(certificate, { dnsNames: ["a"], ips: ["fd00:0::1"] })).toBe(true);
   expect(covers(certificate, { dnsNames: ["c"], ips: [] })).toBe(false);
   expect(covers(certificate, { dnsNames: [], ips: ["10.0.0.2"] })).toBe(false);
+});
+
+test.each([
+  ["Hostname", true, true],
+  ["InternalIP", true, false],
+  ["ExternalIP", true, false],
+  ["InternalDNS", false, true],
+  ["ExternalDNS", false, true],
+])("of the type %s an address counts: %s, and a name: %s", (type, hasIp, hasName) => {
+  expect(servingNamesOf([{ type, address: "10.0.0.1" }]).ips).toEqual(hasIp ? ["10.0.0.1"] : []);
+  expect(servingNamesOf([{ type, address: "host" }]).dnsNames).toEqual(hasName ? ["host"] : []);
+});
+
+test("names are sorted, whatever the order of the addresses", () => {
+  const addresses = ["b", "a", "10.0.0.2", "10.0.0.1"].map((address) => ({ type: "Hostname", address }));
+
+  expect(servingNamesOf(addresses)).toEqual({ dnsNames: ["a", "b"], ips: ["10.0.0.1", "10.0.0.2"] });
+});
+
+test("names are the same if all of them are", () => {
+  const names = { dnsNames: ["a"], ips: ["10.0.0.1"] };
+
+  expect(sameNames(names, { dnsNames: ["a"], ips: ["10.0.0.1"] })).toBe(true);
+  expect(sameNames(names, { dnsNames: ["b"], ips: ["10.0.0.1"] })).toBe(false);
+  expect(sameNames(names, { dnsNames: ["a"], ips: ["10.0.0.2"] })).toBe(false);
+  expect(sameNames(names, { dnsNames: ["a"], ips: [] })).toBe(false);
+});
+
+test("a certificate that lacks one of several names does not cover them", async () => {
+  const names = { dnsNames: ["a"], ips: ["10.0.0.1"] };
+  const validity = { notBeforeMs: Date.UTC(2026, 0, 1), notAfterMs: Date.UTC(2027, 0, 1) };
+  const certificate = new X509Certificate(selfSignedCertificate({ commonName: "c", names, key: await generateKey() }, validity));
+
+  expect(covers(certificate, { dnsNames: ["a", "b"], ips: [] })).toBe(false);
+  expect(covers(certificate, { dnsNames: [], ips: ["10.0.0.1", "10.0.0.2"] })).toBe(false);
 });

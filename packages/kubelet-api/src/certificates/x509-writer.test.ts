@@ -1,7 +1,7 @@
 import { createPublicKey, verify, X509Certificate } from "node:crypto";
 import { CertificationRequest } from "@peculiar/asn1-csr";
 import { AsnConvert } from "@peculiar/asn1-schema";
-import { Extensions, SubjectAlternativeName } from "@peculiar/asn1-x509";
+import { Certificate, Extensions, id_ce_extKeyUsage, id_ce_keyUsage, id_ce_subjectAltName, id_ce_basicConstraints, KeyUsage, SubjectAlternativeName } from "@peculiar/asn1-x509";
 import { expect, test } from "vitest";
 import { publicKeyOf } from "../test-support/test-authority.ts";
 import { certificateOf, generateKey } from "./key-pair.ts";
@@ -49,4 +49,45 @@ test("a request names subject and names, and is signed by its key", async () => 
   const publicKey = createPublicKey({ key: publicKeyOf(key), format: "der", type: "spki" });
   expect(verify("sha256", new Uint8Array(raw ?? new ArrayBuffer(0)), publicKey, new Uint8Array(signature))).toBe(true);
   expect(Buffer.from(AsnConvert.serialize(info.subjectPKInfo))).toEqual(publicKeyOf(key));
+});
+
+test("a self-signed certificate's key is for signatures only, and it is no authority, which nobody may overlook", async () => {
+  const pem = selfSignedCertificate(
+    { commonName: "vk", organization: "nodes", names, key: await generateKey() },
+    { notBeforeMs: 0, notAfterMs: Date.UTC(2030, 0, 1) },
+  );
+
+  const { tbsCertificate } = AsnConvert.parse(Buffer.from(pem.replaceAll(/-----.*-----|\n/g, ""), "base64"), Certificate);
+
+  const extensions = tbsCertificate.extensions ?? [];
+  expect(extensions.map(({ extnID, critical }) => [extnID, critical])).toEqual([
+    [id_ce_basicConstraints, true],
+    [id_ce_keyUsage, true],
+    [id_ce_extKeyUsage, false],
+    [id_ce_subjectAltName, false],
+  ]);
+  const usage = extensions.find(({ extnID }) => extnID === id_ce_keyUsage);
+  expect(AsnConvert.parse(usage?.extnValue.buffer ?? new ArrayBuffer(0), KeyUsage).toJSON()).toEqual(["digitalSignature"]);
+  expect(new X509Certificate(pem).subject).toBe("O=nodes\nCN=vk");
+  expect(new X509Certificate(pem).issuer).toBe("O=nodes\nCN=vk");
+});
+
+test("a serial number is a positive one of 16 bytes", async () => {
+  const key = await generateKey();
+  for (let round = 0; round < 20; round++) {
+    const { serialNumber } = new X509Certificate(
+      selfSignedCertificate({ commonName: "vk", names, key }, { notBeforeMs: 0, notAfterMs: Date.UTC(2030, 0, 1) }),
+    );
+    expect(serialNumber).toMatch(/^[4-7][0-9A-F]{31}$/);
+  }
+});
+
+test("PEM has lines of 64 characters, and one that may be shorter", async () => {
+  const pem = certificateRequest({ commonName: "vk", names, key: await generateKey() });
+  const lines = pem.split("\n");
+
+  expect([lines.at(0), lines.at(-2), lines.at(-1)]).toEqual(["-----BEGIN CERTIFICATE REQUEST-----", "-----END CERTIFICATE REQUEST-----", ""]);
+  const body = lines.slice(1, -2);
+  expect(body.slice(0, -1).every(({ length }) => length === 64)).toBe(true);
+  expect(body.length).toBeGreaterThan(3);
 });

@@ -101,3 +101,48 @@ test("who gives up gets their reason, and the answer is kept for the next one", 
 
   expect(await cache.get("a", () => Promise.reject(new Error("asked again")), signal)).toBe("late");
 });
+
+test("it is known whether an answer is there and counts", async () => {
+  const { clock, ask, cache } = rig();
+  expect(cache.has("a")).toBe(false);
+
+  await ask("a");
+  expect([cache.has("a"), cache.has("b")]).toEqual([true, false]);
+  await clock.advance(999);
+  expect(cache.has("a")).toBe(true);
+  await clock.advance(1);
+
+  expect(cache.has("a")).toBe(false);
+  expect(cache.size).toBe(1);
+});
+
+test("an answer that no longer counts gives way before others do", async () => {
+  const { clock, asked, ask, cache } = rig({ capacity: 2 });
+  await ask("a", 500);
+  await ask("b", 5_000);
+  await clock.advance(500);
+
+  await expect(cache.get("a", () => Promise.reject(new Error("down")), signal)).rejects.toThrow("down");
+  expect(cache.size).toBe(1);
+  await ask("c");
+  await ask("b");
+
+  expect(asked).toEqual(["a", "b", "c"]);
+});
+
+test("a question that has failed makes room for another one", async () => {
+  const { cache, ask } = rig({ maxPending: 1 });
+
+  await expect(cache.get("a", () => Promise.reject(new Error("down")), signal)).rejects.toThrow("down");
+
+  expect(await ask("b")).toBe("b!");
+});
+
+test("who has given up already asks for nothing, whatever is kept", async () => {
+  const { asked, ask, cache } = rig();
+  await ask("a");
+  const gone = AbortSignal.abort(new Error("gone"));
+
+  for (const key of ["a", "b"]) await expect(cache.get(key, () => Promise.reject(new Error("asked")), gone)).rejects.toThrow("gone");
+  expect(asked).toEqual(["a"]);
+});

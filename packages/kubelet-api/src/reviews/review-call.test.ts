@@ -1,20 +1,21 @@
 import { codeOf, ForbiddenError, UnavailableError } from "@virtual-kubelet/errdefs";
-import { noMetrics } from "@virtual-kubelet/kube-client";
 import { FakeClock, SeededRandom } from "@virtual-kubelet/kube-client/testing";
 import { expect, test } from "vitest";
+import type { Random } from "@virtual-kubelet/kube-client";
+import { RecordingMetrics } from "../test-support/recording-metrics.ts";
 import { callReview } from "./review-call.ts";
 
-function rig(call: (signal: AbortSignal) => Promise<string>) {
-  const clock = new FakeClock();
+function rig(call: (signal: AbortSignal) => Promise<string>, random: Random = new SeededRandom(1)) {
+  const [clock, metrics] = [new FakeClock(), new RecordingMetrics()];
   const stop = new AbortController();
   const times: number[] = [];
-  const options = { clock, random: new SeededRandom(1), metrics: noMetrics, what: "ask", metric: "authz" as const, signal: stop.signal };
+  const options = { clock, random, metrics, what: "ask", metric: "authz" as const, signal: stop.signal };
   const answer = callReview(async (signal) => {
     times.push(clock.monotonic());
     return call(signal);
   }, options);
   answer.catch(() => {});
-  return { clock, stop, times, answer };
+  return { clock, metrics, stop, times, answer };
 }
 
 test("an API server that is away is asked five times within some seconds", async () => {
@@ -72,4 +73,72 @@ test("an abort ends the wait between tries", async () => {
 
   await expect(answer).rejects.toThrow("stopping");
   expect(clock.pending).toBe(0);
+});
+
+test.each([
+  [0, [500, 750, 1125, 1687.5]],
+  [1, [600, 900, 1350, 2025]],
+])("with the chance %d the waits are %j ms", async (chance, expected) => {
+  const { clock, times } = rig(() => Promise.reject(new UnavailableError("refused")), { next: () => chance, uuid: () => "" });
+
+  await clock.advance(10_000);
+
+  const waits = times.slice(1).map((time, index) => Math.round((time - (times[index] ?? 0)) * 10) / 10);
+  expect(waits).toEqual(expected);
+});
+
+test("each try is counted and timed, by the API server's code", async () => {
+  const failure = new ForbiddenError("no", { cause: { kind: "Status", code: 403 } });
+  const { metrics, answer } = rig(() => Promise.reject(failure));
+  await answer.catch(() => {});
+  const well = rig(async () => "yes");
+  await well.answer;
+
+  expect(well.metrics.samples).toEqual([
+    'apiserver_delegated_authz_request_total{code="201"}',
+    'apiserver_delegated_authz_request_duration_seconds{code="201"} 0',
+  ]);
+  expect(metrics.samples[0]).toMatch(/^apiserver_delegated_authz_request_total\{code="(403|<error>)"\}$/);
+});
+
+test("how long a try takes is measured in seconds", async () => {
+  const { clock, metrics } = rig((signal) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))));
+
+  await clock.advance(9_999);
+  expect(metrics.samples).toEqual([]);
+  await clock.advance(1);
+
+  expect(metrics.samples).toEqual([
+    'apiserver_delegated_authz_request_total{code="<error>"}',
+    'apiserver_delegated_authz_request_duration_seconds{code="<error>"} 10',
+  ]);
+});
+
+test("what is asked for ends with an abort while it is under way, and its time is not waited for", async () => {
+  const { clock, stop, answer } = rig(
+    (signal) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(new UnavailableError("cut off")))),
+  );
+  await clock.advance(100);
+
+  stop.abort(new Error("stopping"));
+
+  await expect(answer).rejects.toThrow("stopping");
+  expect(clock.pending).toBe(0);
+});
+
+test("a try that is answered leaves no timer behind", async () => {
+  const { clock, answer } = rig(async () => "yes");
+
+  await answer;
+
+  expect(clock.pending).toBe(0);
+});
+
+test("nothing is asked for any more once it is over", async () => {
+  const { clock, stop, times, answer } = rig(() => Promise.reject(new UnavailableError("refused")));
+  stop.abort(new Error("stopping"));
+  await clock.advance(0);
+
+  await expect(answer).rejects.toThrow("stopping");
+  expect(times.length).toBeLessThanOrEqual(1);
 });

@@ -37,6 +37,8 @@ export interface Wish {
   readonly names?: readonly string[] | undefined;
   readonly notBeforeMs?: number | undefined;
   readonly notAfterMs?: number | undefined;
+  /** Whether it is an authority's. */
+  readonly ca?: boolean | undefined;
   /** Make it for this public key (SPKI, DER) instead of a new one. */
   readonly publicKey?: Buffer | undefined;
 }
@@ -47,17 +49,17 @@ export class TestAuthority {
   readonly #key: string;
   readonly #name: Name;
 
-  constructor(commonName = "test-ca") {
+  constructor(commonName = "test-ca", wish: Pick<Wish, "ca" | "notBeforeMs" | "notAfterMs"> = {}) {
     this.#key = newKey();
     this.#name = nameOf([["2.5.4.3", commonName]]);
-    const basic = extension(id_ce_basicConstraints, new BasicConstraints({ cA: true }));
-    this.certificate = this.#sign(this.#name, publicKeyOf(this.#key), [basic], {});
+    this.certificate = this.#sign(this.#name, publicKeyOf(this.#key), [basicConstraints(wish.ca ?? true)], wish);
   }
 
   /** A certificate and its key, PEM; the key is useless where the wish has its own. */
   issue(wish: Wish): { certificate: string; key: string } {
     const key = newKey();
     const extensions = [
+      ...(wish.ca === true ? [basicConstraints(true)] : []),
       ...(wish.usage === undefined ? [] : [extension(id_ce_extKeyUsage, new ExtendedKeyUsage([wish.usage]))]),
       ...(wish.names === undefined
         ? []
@@ -104,6 +106,10 @@ export function publicKeyOf(key: string): Buffer {
 
 function extension(extnID: string, value: object): Extension {
   return new Extension({ extnID, critical: extnID === id_ce_basicConstraints, extnValue: new OctetString(AsnConvert.serialize(value)) });
+}
+
+function basicConstraints(cA: boolean): Extension {
+  return extension(id_ce_basicConstraints, new BasicConstraints({ cA }));
 }
 
 function newKey(): string {
