@@ -69,3 +69,19 @@ test.each(table)("%s", (_name, status, previous, expected) => {
 test("a container without a status is not available", () => {
   expect(logProblem({ metadata: { name: "p" } }, "c", { previous: false })).toBe('container "c" in pod "p" is not available');
 });
+
+test("a pod without a name has none, and a container that waits without a reason waits for nothing in particular", () => {
+  const waiting = { ...pod({ state: { waiting: {} } }, "containerStatuses"), metadata: {} };
+
+  expect(logProblem(waiting, "c", { previous: false })).toBe('container "c" in pod "" is waiting to start: ');
+});
+
+test("of several containers the one that is asked for is looked at", () => {
+  const full: ContainerStatus = { name: "c", image: "", imageID: "", ready: false, restartCount: 0, state: { running: {} } };
+  const two = { metadata: { name: "p" }, status: { containerStatuses: [{ ...full, name: "b", state: {} }, full] } };
+
+  expect([logProblem(two, "c", { previous: false }), logProblem(two, "b", { previous: false })]).toEqual([
+    undefined,
+    'container "b" in pod "p" is waiting to start - no logs yet',
+  ]);
+});

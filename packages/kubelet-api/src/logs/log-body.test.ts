@@ -250,3 +250,95 @@ test("a log that never says anything is left when the client goes", async () => 
 
   await expect(next).rejects.toBe(reason);
 });
+
+describe("what is no time", () => {
+  const since = "2026-03-01T10:00:00Z";
+  const kept = `${since} kept\n`;
+  const old = "2026-03-01T09:00:00Z old\n";
+  const passed = async (text: string, timestamps = false): Promise<string> =>
+    read({ timestamps: true, data: chunksOf(text) }, { sinceTime: since, timestamps });
+
+  test.each([
+    "a-word-of-more-than-twenty-characters text\n",
+    "2026/03/01T10:00:00Z text\n",
+    `2026-03-01T10:00:00.${"1".repeat(30)}Z text\n`,
+    "2026-13-01T10:00:00Z text\n",
+    "\n",
+    " \n",
+  ])("%j goes the way of the line before", async (line) => {
+    const text = line.replace(/^2026-13-01T10:00:00Z /, "");
+    expect(await passed(kept + line + old)).toBe(`kept\n${text}`);
+    expect(await passed(old + line + kept)).toBe("kept\n");
+  });
+
+  test("is left where it is if the times are wanted, and has none", async () => {
+    expect(await passed(`${kept}at stack\n`, true)).toBe("2026-03-01T10:00:00.000000000Z kept\nat stack\n");
+  });
+});
+
+test("a line that is nothing but its time is an empty one", async () => {
+  const data = (): ContainerLogs => ({ timestamps: true, data: chunksOf("2026-03-01T10:00:00Z\n2026-03-01T10:00:01.123456789Z\nx") });
+
+  expect(await read(data)).toBe("\n\nx");
+  expect(await read(data, { timestamps: true })).toBe("2026-03-01T10:00:00.000000000Z \n2026-03-01T10:00:01.123456789Z \nx");
+});
+
+test("the beginning of a time at the end of all is shown as it is, unless what comes before it is not", async () => {
+  const ending = (time: string): ContainerLogs => ({ timestamps: true, data: chunksOf(`${time} line\n2026-03-01T10`, ":00:0") });
+
+  expect(await read(ending("2026-03-01T10:00:00Z"), { sinceTime: "2026-03-01T10:00:00Z" })).toBe("line\n2026-03-01T10:00:0");
+  expect(await read(ending("2026-03-01T09:00:00Z"), { sinceTime: "2026-03-01T10:00:00Z" })).toBe("");
+});
+
+test("a first word of 40 characters is no time, and is not held back", async () => {
+  const word = "w".repeat(40);
+  const body = applyLogOptions(
+    {
+      timestamps: true,
+      data: (async function* () {
+        yield word;
+        await new Promise(() => {});
+      })(),
+    },
+    nothing,
+    { signal: idle, reopen: () => Promise.reject(new Error("not asked for")) },
+  );
+
+  expect(Buffer.from((await body.next()).value ?? []).toString()).toBe(word);
+});
+
+test("a limit that is met exactly ends the log", async () => {
+  let asked = 0;
+  async function* counting(): AsyncGenerator<string> {
+    while (true) {
+      asked++;
+      yield "12345";
+    }
+  }
+
+  expect(await read({ data: counting() }, { limitBytes: 10 })).toBe("1234512345");
+  expect(asked).toBe(2);
+});
+
+test("pieces without bytes are not passed on", async () => {
+  const chunks: Uint8Array[] = [];
+  const body = { signal: idle, reopen: () => Promise.reject(new Error("not asked for")) };
+  for await (const chunk of applyLogOptions({ data: chunksOf("", "a", "") }, nothing, body)) chunks.push(chunk);
+
+  expect(chunks.map(({ length }) => length)).toEqual([1]);
+});
+
+test("16 MiB of a tail are held", async () => {
+  const block = Buffer.alloc(1024 * 1024 - 128, "x");
+  const read16 = async (blocks: number): Promise<number> => {
+    let opened = 0;
+    const logs = (): ContainerLogs => {
+      opened++;
+      return { data: chunksOf(...Array.from({ length: blocks }, () => block)) };
+    };
+    await read(logs, { tailLines: 1 });
+    return opened;
+  };
+
+  expect([await read16(16), await read16(17)]).toEqual([1, 2]);
+});

@@ -111,3 +111,32 @@ test("whatever the query is, it is refused or makes options that hold", () => {
     { numRuns: 1000 },
   );
 });
+
+test.each([
+  ["tailLines=0", { tailLines: 0 }],
+  ["tailLines=%2B7", { tailLines: 7 }],
+  ["limitBytes=1", { limitBytes: 1 }],
+  ["sinceSeconds=1", { sinceTime: "2026-03-01T11:59:59.500000000Z" }],
+  ["tailLines=9223372036854774784", { tailLines: Number.MAX_SAFE_INTEGER }],
+  ["sinceTime=", {}],
+  ["sinceTime=null", {}],
+  ["sinceTime=&sinceSeconds=1", { sinceTime: "2026-03-01T11:59:59.500000000Z" }],
+  ["tail=all", {}],
+  ["previous=1", { previous: true }],
+  ["timestamps", { timestamps: true }],
+])("%s is %j", (query, expected) => {
+  expect(parseLogQuery(query, now)).toEqual({ follow: false, previous: false, timestamps: false, ...expected });
+});
+
+test.each(["tailLines=-9223372036854775808", "tailLines=9223372036854775808", "tailLines=x7", "tailLines=7x", "limitBytes=00000000000000000001"])(
+  "%s cannot be read",
+  (query) => {
+    expect(refusal(query)).toMatchObject({ status: 400 });
+  },
+);
+
+test("both streams may be asked for with a tail, and each of them only without", () => {
+  expect(refusal("stream=Stderr")).toMatchObject({ status: 400, text: expect.stringContaining('"Stderr"') });
+  expect(refusal("stream=Stderr&tailLines=1")).toMatchObject({ status: 422 });
+  expect(refusal("stream=")).toMatchObject({ status: 422 });
+});

@@ -1,0 +1,78 @@
+import { expect, test } from "vitest";
+import { LineSkipper, TailBuffer } from "./tail-buffer.ts";
+
+/** What a buffer has of these chunks. */
+function tailOf(wanted: number, chunks: readonly string[], maxBytes = 1_000_000): TailBuffer {
+  const tail = new TailBuffer(wanted, maxBytes);
+  for (const chunk of chunks) tail.push(Buffer.from(chunk));
+  return tail;
+}
+
+const textsOf = (chunks: readonly Uint8Array[]): string[] => chunks.map((chunk) => Buffer.from(chunk).toString());
+
+test.each([
+  [1, ["a\nb\nc\n"], ["c\n"], 3],
+  [1, ["a\nb\n", "c"], ["c"], 3],
+  [2, ["a\nb\nc"], ["b\nc"], 3],
+  [2, ["a\n", "b", "b\n", "c\n"], ["b", "b\n", "c\n"], 3],
+  [3, ["a\n", "b\n"], ["a\n", "b\n"], 2],
+  [0, ["a\n", "b"], [], 2],
+  [2, [], [], 0],
+  [1, ["", "a", ""], ["a"], 1],
+  [1, ["a\n", ""], ["a\n"], 1],
+  [2, ["\n\n\n"], ["\n\n"], 3],
+])("the last %i lines of %j are %j, of %i", (wanted, chunks, expected, lines) => {
+  const tail = tailOf(wanted, chunks);
+
+  expect([textsOf(tail.take()), tail.lines, tail.overflowed]).toEqual([expected, lines, false]);
+});
+
+test("a chunk costs its bytes and what keeping it does", () => {
+  expect(tailOf(1, ["x".repeat(872)], 1_000).overflowed).toBe(false);
+  expect(tailOf(1, ["x".repeat(873)], 1_000).overflowed).toBe(true);
+  expect(tailOf(9, ["x", "x"], 257).overflowed).toBe(true);
+  expect(tailOf(9, ["x", "x"], 258).overflowed).toBe(false);
+});
+
+test("chunks without a wanted line cost nothing any more", () => {
+  const line = `${"x".repeat(99)}\n`;
+
+  // Three are kept, for the first of them may begin within a wanted line.
+  expect(tailOf(2, Array.from({ length: 50 }, () => line), 3 * 228).overflowed).toBe(false);
+  expect(tailOf(2, Array.from({ length: 50 }, () => line), 3 * 228 - 1).overflowed).toBe(true);
+});
+
+test("what does not fit in is counted, and not kept", () => {
+  const tail = tailOf(5, [...Array.from({ length: 10 }, (_, index) => `${index}\n`), "end"], 300);
+
+  expect([tail.overflowed, tail.take(), tail.lines]).toEqual([true, [], 11]);
+});
+
+test("a long log is gone through as a short one is", () => {
+  const chunks = Array.from({ length: 5_000 }, (_, index) => `line ${index}\n`);
+
+  for (const count of [1_023, 1_024, 1_025, 1_030, 2_050, 3_000, 5_000]) {
+    const tail = tailOf(3, chunks.slice(0, count));
+    expect(textsOf(tail.take()).join(""), String(count)).toBe(chunks.slice(count - 3, count).join(""));
+    expect(tail.lines).toBe(count);
+  }
+  expect(textsOf(tailOf(2_000, chunks).take()).join("")).toBe(chunks.slice(-2_000).join(""));
+});
+
+test("a tail of no lines keeps nothing, however long the log is", () => {
+  const tail = tailOf(0, ["x".repeat(10_000)], 10);
+
+  expect([tail.overflowed, tail.take(), tail.lines]).toEqual([false, [], 1]);
+});
+
+test.each([
+  [0, ["a\nb\n"], ["a\nb\n"]],
+  [1, ["a\nb\n", "c\n"], ["b\n", "c\n"]],
+  [2, ["a", "a\n", "b\nc\n"], ["", "", "c\n"]],
+  [2, ["a\nb\n", "c"], ["", "c"]],
+  [3, ["a\n", "b\n"], ["", ""]],
+])("all but the first %i lines of %j are %j", (lines, chunks, expected) => {
+  const skip = new LineSkipper(lines);
+
+  expect(textsOf(chunks.map((chunk) => skip.push(Buffer.from(chunk))))).toEqual(expected);
+});

@@ -1,0 +1,79 @@
+import { getEventListeners } from "node:events";
+import { expect, test } from "vitest";
+import { untilAborted } from "./until-aborted.ts";
+
+async function collect<T>(source: AsyncIterable<T>): Promise<T[]> {
+  const values: T[] = [];
+  for await (const value of source) values.push(value);
+  return values;
+}
+
+test("all values come, and nothing is left behind", async () => {
+  const { signal } = new AbortController();
+  let ended = 0;
+  async function* source(): AsyncGenerator<number> {
+    try {
+      yield* [1, 2, 3];
+    } finally {
+      ended++;
+    }
+  }
+
+  expect(await collect(untilAborted(source(), signal))).toEqual([1, 2, 3]);
+  expect([ended, getEventListeners(signal, "abort")]).toEqual([1, []]);
+});
+
+test("a source without an end of its own need not have one", async () => {
+  let left = 2;
+  const source = { [Symbol.asyncIterator]: () => ({ next: async () => ({ done: left-- === 0, value: left }) }) };
+
+  expect(await collect(untilAborted(source as AsyncIterable<number>, new AbortController().signal))).toEqual([1, 0]);
+});
+
+test("what the source throws is thrown, also where its end throws", async () => {
+  const source: AsyncIterable<number> = {
+    [Symbol.asyncIterator]: () => ({
+      next: () => Promise.reject(new Error("broken")),
+      return: () => Promise.reject(new Error("broken again")),
+    }),
+  };
+
+  await expect(collect(untilAborted(source, new AbortController().signal))).rejects.toThrow("broken");
+});
+
+test("after an abort nothing more is asked for, and the source is ended", async () => {
+  const stop = new AbortController();
+  const calls: string[] = [];
+  const source: AsyncIterable<number> = {
+    [Symbol.asyncIterator]: () => ({
+      next: async () => {
+        calls.push("next");
+        return { done: false, value: 1 };
+      },
+      return: async () => {
+        calls.push("return");
+        return { done: true, value: undefined };
+      },
+    }),
+  };
+  const values = untilAborted(source, stop.signal);
+  await values.next();
+
+  stop.abort(new Error("gone"));
+
+  await expect(values.next()).rejects.toThrow("gone");
+  expect(calls).toEqual(["next", "return"]);
+});
+
+test("who has gone already begins nothing", async () => {
+  let begun = 0;
+  const source: AsyncIterable<number> = {
+    [Symbol.asyncIterator]: () => {
+      begun++;
+      return { next: async () => ({ done: true, value: undefined }) };
+    },
+  };
+
+  await expect(collect(untilAborted(source, AbortSignal.abort(new Error("gone"))))).rejects.toThrow("gone");
+  expect(begun).toBe(0);
+});
