@@ -73,3 +73,100 @@ test("without the right to read it only tokens count, which is told once; the ri
 
   expect(ca.current()).toBe(first);
 });
+
+test("it says what it found, and what has changed", async () => {
+  const { clock, logger, publish, start } = rig();
+  publish(first);
+  void start();
+  await clock.advance(0);
+  publish(second);
+  await clock.advance(0);
+
+  // The reflector tells of its own.
+  expect(logger.lines.filter((line) => line.includes("client CA"))).toEqual(["info found the client CA", "info the client CA has changed"]);
+  expect(logger.fields.filter((fields) => "configMap" in fields)).toEqual(
+    Array.from({ length: 2 }, () => ({ configMap: "kube-system/extension-apiserver-authentication" })),
+  );
+});
+
+test("what stays the same is no change", async () => {
+  const { clock, seen, publish, start } = rig();
+  publish(first);
+  void start();
+  await clock.advance(0);
+  publish(first);
+  await clock.advance(0);
+
+  expect(seen).toEqual([first]);
+});
+
+test.each([
+  ["there is none", 404, "NotFound", "there is none; name a file with the CA"],
+  ["the server says so", 400, "BadRequest", "what is that"],
+])("why there is no authority is told: %s", async (_what, code, reason, text) => {
+  const { api, ca, logger, start } = rig();
+  api.override = () => ({ status: code, body: { kind: "Status", code, reason, message: "what is that" } });
+  void start();
+  await ca.searched;
+
+  expect(logger.fields[0]).toEqual({
+    configMap: "kube-system/extension-apiserver-authentication",
+    reason: expect.stringContaining(text),
+  });
+  expect(logger.warnings).toEqual([expect.stringContaining("the cluster's client CA cannot be read: callers of the node can prove")]);
+});
+
+test("a map without an authority, or with a broken one, is told of once, and again after a good one", async () => {
+  const { clock, ca, logger, publish, start } = rig();
+  publish(undefined);
+  void start();
+  await clock.advance(0);
+  expect(ca.current()).toBeUndefined();
+  publish("broken");
+  await clock.advance(0);
+  expect(logger.warnings).toHaveLength(1);
+  expect(logger.fields[0]).toMatchObject({
+    reason: "its client-ca-file cannot be used: read a CA bundle: no PEM block CERTIFICATE in it",
+  });
+
+  publish(first);
+  await clock.advance(0);
+  publish("broken");
+  await clock.advance(0);
+
+  expect(logger.warnings).toHaveLength(2);
+  expect(ca.current()).toBe(first);
+});
+
+test("a map that comes later is found within half a minute", async () => {
+  const { api, clock, ca, publish, start } = rig();
+  void start();
+  await ca.searched;
+  publish(first);
+  await clock.advance(29_999);
+  expect([ca.current(), api.requests.length]).toEqual([undefined, 1]);
+
+  await clock.advance(1);
+
+  expect(ca.current()).toBe(first);
+});
+
+test("who stops it while it looks ends it without an error", async () => {
+  const { clock, ca, stop, start } = rig();
+  const running = start();
+  await ca.searched;
+
+  stop.abort();
+  await running;
+
+  expect(clock.pending).toBe(0);
+});
+
+test("who stops it before it has looked does not wait for it", async () => {
+  const { api, ca, logger, stop, start } = rig();
+  stop.abort();
+  await start();
+  await ca.searched;
+
+  expect([logger.lines, api.requests.length <= 1]).toEqual([[], true]);
+});

@@ -124,7 +124,9 @@ test("a question ends with the program, not with who asked", async () => {
 
 test("no more than a hundred questions are under way at once", async () => {
   const { reviews } = rig(() => undefined);
-  const answers = Array.from({ length: 101 }, (_, index) => reviews.authenticate(`token-${index}`, signal).catch((error: unknown) => error));
+  const answers = Array.from({ length: 101 }, (_, index) =>
+    reviews.authenticate(`token-${index}`, signal).catch((error: unknown) => error),
+  );
 
   expect((await Promise.all(answers)).filter((answer) => answer !== undefined)).toEqual([
     expect.objectContaining({ message: "ask the API server: 100 questions are under way already" }),

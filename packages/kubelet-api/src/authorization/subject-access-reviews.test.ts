@@ -25,7 +25,15 @@ function rig(answer: (subresource: string) => SubjectAccessReview["status"], ttl
   const reviews = new SubjectAccessReviews({ client, clock, random, metrics, lifetime: lifetime.signal, ...ttl });
   const may = (subresources: readonly string[], user: User = ann, verb = "get") =>
     reviews.authorize(user, { verb, subresources, nodeName: "vk", path: "/pods" }, signal);
-  return { clock, asked, metrics, lifetime, given: () => given, may, subresources: () => asked.map(({ resourceAttributes }) => resourceAttributes?.subresource) };
+  return {
+    clock,
+    asked,
+    metrics,
+    lifetime,
+    given: () => given,
+    may,
+    subresources: () => asked.map(({ resourceAttributes }) => resourceAttributes?.subresource),
+  };
 }
 
 test("the question is a kubelet's", async () => {
@@ -122,7 +130,10 @@ test("one sub-resource that cannot be asked for refuses, though the next would b
 });
 
 test("permissions and refusals count for as long as they are said to", async () => {
-  const { clock, may, subresources } = rig((subresource) => ({ allowed: subresource === "yes" }), { allowedTtlMs: 2_000, deniedTtlMs: 1_000 });
+  const { clock, may, subresources } = rig((subresource) => ({ allowed: subresource === "yes" }), {
+    allowedTtlMs: 2_000,
+    deniedTtlMs: 1_000,
+  });
   const both = async (): Promise<void> => {
     await may(["yes"]);
     await may(["no"]);

@@ -6,6 +6,7 @@ import { AsnConvert } from "@peculiar/asn1-schema";
 import { afterEach, expect, test, vi } from "vitest";
 import { FakeApi } from "../test-support/fake-api.ts";
 import { RecordingLogger } from "../test-support/recording-logger.ts";
+import { RecordingMetrics } from "../test-support/recording-metrics.ts";
 import { TestAuthority, usages } from "../test-support/test-authority.ts";
 import { openCertificateManager } from "./certificate-manager.ts";
 import type { CertificateStore, StoredCertificates } from "./certificate-store.ts";
@@ -32,19 +33,14 @@ class MemoryStore implements CertificateStore {
   };
 }
 
-class RecordingMetrics {
-  readonly samples: string[] = [];
-  count = (name: string): void => void this.samples.push(name);
-  gauge = (name: string, value: number): void => void this.samples.push(`${name} ${value}`);
-  observe = (name: string, value: number): void => void this.samples.push(`${name} ${value}`);
-}
-
 interface Given {
   readonly bootstrap?: boolean;
   readonly names?: ServingNames | undefined;
   readonly store?: MemoryStore;
   readonly api?: FakeApi;
   readonly clock?: FakeClock;
+  /** Takes the place of the node's names. */
+  readonly failing?: () => ServingNames | undefined;
 }
 
 async function rig(given: Given = {}) {
@@ -54,9 +50,10 @@ async function rig(given: Given = {}) {
   const metrics = new RecordingMetrics();
   api.onCreate ??= (object) =>
     ({ ...object, spec: { ...(object as CertificateSigningRequest).spec, username: "system:node:vk" } }) as never;
+  const names = given.failing ?? (() => node.names);
   const manager = await openCertificateManager({
     nodeName: "vk",
-    names: () => node.names,
+    names,
     bootstrap,
     store,
     client: api.client,
@@ -69,18 +66,35 @@ async function rig(given: Given = {}) {
   manager.onChange(() => changes++);
   const stop = new AbortController();
   const running = manager.run(stop.signal);
+  running.catch(() => {});
   const end = async (): Promise<void> => {
     stop.abort();
-    await running;
+    await running.catch(() => {});
   };
   stops.push(end);
-  return { api, clock, logger, manager, metrics, node, store, end, changes: () => changes, served: () => certificateOf(manager.current()) };
+  return {
+    api,
+    clock,
+    logger,
+    manager,
+    metrics,
+    node,
+    store,
+    end,
+    running,
+    changes: () => changes,
+    served: () => certificateOf(manager.current()),
+  };
 }
 
 /** Keys are made in real time, of which the fake clock knows nothing. */
 const soon = (check: () => void | Promise<void>): Promise<void> => vi.waitFor(check, { timeout: 30_000, interval: 5 });
 
 const requests = (api: FakeApi): CertificateSigningRequest[] => api.created as CertificateSigningRequest[];
+
+/** How often it was counted that no new certificate came. */
+const renewErrors = ({ samples }: RecordingMetrics): number =>
+  samples.filter((sample) => sample === "kubelet_server_expiration_renew_errors").length;
 
 /** Signs the last request, as an approval has it signed. */
 function approve(api: FakeApi, { lifetimeMs = 100 * day, fromMs = Date.UTC(2026, 0, 1), ips = home.ips } = {}): void {
@@ -199,7 +213,7 @@ test("a successor is asked for before the certificate expires, and an expired on
 });
 
 test("a request that nobody decides is told of after a quarter of an hour, stays, and is good still", async () => {
-  const { api, clock, logger, served } = await rig();
+  const { api, clock, logger, metrics, served } = await rig();
   // The fake's watches never end, as a server's do.
   const warnings = () => logger.warnings.filter((line) => !line.startsWith("list or watch"));
   await soon(() => expect(requests(api)).toHaveLength(1));
@@ -211,17 +225,32 @@ test("a request that nobody decides is told of after a quarter of an hour, stays
   await clock.advance(800_000);
   expect(warnings()).toHaveLength(1);
   expect(requests(api)).toHaveLength(1);
+  // Twice as long each time.
+  await clock.advance(200_000);
+  expect(warnings()).toHaveLength(2);
+  await clock.advance(1_600_000);
+  expect(warnings()).toHaveLength(2);
+  await clock.advance(400_000);
+  expect(warnings()).toHaveLength(3);
+  expect(renewErrors(metrics)).toBe(3);
+  const csr = requests(api)[0]?.metadata?.name;
+  expect(logger.fields.filter((fields) => "waitedMinutes" in fields)).toEqual(
+    [15, 30, 60].map((waitedMinutes) => ({ csr, waitedMinutes })),
+  );
   approve(api);
 
   await soon(() => expect(served().issuer).toBe("CN=test-ca"));
 });
 
 test.each(["Denied", "Failed"])("a request that is %s is told of, and made again much later", async (type) => {
-  const { api, clock, logger, served } = await rig();
+  const { api, clock, logger, metrics, served } = await rig();
   await soon(() => expect(requests(api)).toHaveLength(1));
 
   decide(api, { conditions: [{ type, status: "True", reason: "No" }] });
   await soon(() => expect(logger.warnings).toEqual(["the request for a serving certificate was refused; the present one stays"]));
+  const csr = requests(api)[0]?.metadata?.name;
+  expect(logger.fields).toContainEqual({ csr, condition: type, reason: "No" });
+  await soon(() => expect(renewErrors(metrics)).toBe(1));
   await clock.advance(800_000);
   expect(requests(api)).toHaveLength(1);
   await clock.advance(1_100_000);
@@ -318,4 +347,207 @@ test("a certificate for another key is refused", async () => {
 
   await soon(() => expect(logger.lines).toContain("error the cluster's signer gave a certificate that is of no use"));
   expect(served().issuer).toBe(served().subject);
+});
+
+test("what was saved and is still good is in use at once", async () => {
+  const before = await rig();
+  await soon(() => expect(requests(before.api)).toHaveLength(1));
+  approve(before.api);
+  await soon(() => expect(before.served().issuer).toBe("CN=test-ca"));
+  await before.end();
+
+  const again = await rig({ store: before.store, api: before.api, clock: before.clock });
+
+  expect(again.manager.current()).toEqual(before.manager.current());
+  await again.end();
+  expect([again.changes(), requests(before.api).length]).toEqual([0, 1]);
+});
+
+test("what was saved and has expired gives way to the certificate of its own that was saved with it", async () => {
+  const before = await rig();
+  await soon(() => expect(requests(before.api)).toHaveLength(1));
+  const own = before.manager.current();
+  approve(before.api, { lifetimeMs: day });
+  await soon(() => expect(before.served().issuer).toBe("CN=test-ca"));
+  await before.end();
+  before.clock.jump(2 * day);
+
+  expect((await rig({ store: before.store, clock: before.clock })).manager.current()).toEqual(own);
+});
+
+test("what was saved and cannot be read is told of, and left out", async () => {
+  const store = new MemoryStore();
+  store.stored = { selfSigned: { certificate: "x", key: "y" }, issued: { certificate: "x", key: "y" } };
+
+  const { logger, served } = await rig({ store, bootstrap: false });
+
+  expect(logger.warnings).toEqual(Array.from({ length: 2 }, () => "a saved certificate is of no use; going on without it"));
+  expect(logger.fields[0]).toEqual({ err: expect.stringContaining("read a certificate and its key: ") });
+  expect(served().issuer).toBe(served().subject);
+  expect(store.stored.issued).toBeUndefined();
+});
+
+test("where nothing can be saved it goes on, and says so each time", async () => {
+  const store = new MemoryStore();
+  store.save = () => Promise.reject(new Error("disk full"));
+  const { api, logger, served } = await rig({ store });
+  await soon(() => expect(requests(api)).toHaveLength(1));
+  approve(api);
+
+  await soon(() => expect(served().issuer).toBe("CN=test-ca"));
+
+  expect(new Set(logger.warnings)).toEqual(new Set(["cannot save the serving certificate; a restart begins without it"]));
+  expect(logger.warnings.length).toBeGreaterThanOrEqual(3);
+  expect(logger.fields).toContainEqual({ err: "disk full" });
+});
+
+test("what it cannot find out about the node ends it", async () => {
+  let calls = 0;
+  const failing = (): ServingNames => {
+    if (calls++ > 0) throw new Error("no addresses");
+    return home;
+  };
+
+  await expect((await rig({ failing })).running).rejects.toThrow("no addresses");
+});
+
+test("it says what it asks for, what comes of it, and until when that is good", async () => {
+  const { api, logger, metrics, served } = await rig();
+  await soon(() => expect(requests(api)).toHaveLength(1));
+  await soon(() => expect(logger.lines[0]).toMatch(/^info asked the cluster for a serving certificate/));
+  expect(logger.fields[0]).toEqual({ csr: requests(api)[0]?.metadata?.name, dnsNames: [], ips: ["10.0.0.1"] });
+
+  approve(api);
+  await soon(() => expect(served().issuer).toBe("CN=test-ca"));
+
+  expect(logger.lines.filter((line) => line.includes("serving certificate has"))).toEqual(["info the serving certificate has changed"]);
+  expect(logger.fields).toContainEqual({ selfSigned: false, notAfter: served().validTo });
+  expect(renewErrors(metrics)).toBe(0);
+});
+
+test("a certificate of its own that takes another's place is no rotation", async () => {
+  const { clock, logger, metrics, node, served } = await rig({ bootstrap: false });
+  node.names = { dnsNames: [], ips: ["10.0.0.9"] };
+  await clock.advance(5_000);
+  await soon(() => expect(served().subjectAltName).toBe("DNS:vk, IP Address:10.0.0.9"));
+
+  expect(logger.fields).toEqual([{ selfSigned: true, notAfter: served().validTo }]);
+  expect(metrics.samples.filter((sample) => sample.includes("rotation"))).toEqual([]);
+});
+
+test("without a bootstrap nobody is asked", async () => {
+  const { api, clock } = await rig({ bootstrap: false });
+
+  await clock.advance(60_000);
+
+  expect(api.requests).toEqual([]);
+});
+
+test("addresses that go make a request under way wait, and nothing new is asked for", async () => {
+  const { api, clock, node, store } = await rig();
+  await soon(() => expect(store.stored.pending).toBeDefined());
+  const { pending } = store.stored;
+
+  node.names = undefined;
+  await clock.advance(20_000);
+
+  expect(store.stored.pending).toEqual(pending);
+  expect(requests(api)).toHaveLength(1);
+});
+
+test("a request that the addresses make useless again is forgotten", async () => {
+  const { api, clock, node, served, store } = await rig();
+  await soon(() => expect(requests(api)).toHaveLength(1));
+  approve(api);
+  await soon(() => expect(served().issuer).toBe("CN=test-ca"));
+  node.names = { dnsNames: [], ips: ["10.0.0.9"] };
+  await clock.advance(5_000);
+  await soon(() => expect(store.stored.pending).toBeDefined());
+
+  node.names = home;
+  await clock.advance(5_000);
+
+  await soon(() => expect(store.stored.pending).toBeUndefined());
+});
+
+test("who is not the node is told of once, however often it asks", async () => {
+  const api = new FakeApi();
+  api.onCreate = (object) => ({ ...object, spec: { ...(object as CertificateSigningRequest).spec, username: "admin" } }) as never;
+  const { clock, logger, node } = await rig({ api });
+  await soon(() => expect(logger.warnings).toHaveLength(1));
+  expect(logger.fields).toContainEqual({ csr: requests(api)[0]?.metadata?.name, requester: "admin" });
+
+  node.names = { dnsNames: [], ips: ["10.0.0.9"] };
+  await clock.advance(5_000);
+  await soon(() => expect(requests(api)).toHaveLength(2));
+  await clock.advance(5_000);
+
+  expect(logger.warnings).toHaveLength(1);
+});
+
+test("requests that could not be made are counted and told of, the first one aloud", async () => {
+  const [api, clock] = [new FakeApi(), new FakeClock()];
+  api.override = () => ({ status: 403, body: { kind: "Status", code: 403, message: "no" } });
+  const { logger, metrics } = await rig({ api, clock });
+
+  await soon(async () => {
+    await clock.advance(5_000);
+    expect(logger.lines).toHaveLength(3);
+  });
+
+  expect(logger.lines.map((line) => line.split(" ", 1)[0])).toEqual(["warn", "debug", "debug"]);
+  expect(logger.fields).toMatchObject(
+    [1, 2, 3].map((attempt) => ({ attempt, delayMs: expect.any(Number), err: expect.stringMatching(/no$/) })),
+  );
+  expect(renewErrors(metrics)).toBe(3);
+});
+
+test("after a request that was made the waits are short again", async () => {
+  const [api, clock] = [new FakeApi(), new FakeClock()];
+  let failures = 6;
+  api.override = (method) =>
+    method === "POST" && failures-- > 0 ? { status: 403, body: { kind: "Status", code: 403, message: "no" } } : undefined;
+  await rig({ api, clock });
+  await soon(async () => {
+    await clock.advance(5_000);
+    expect(requests(api)).toHaveLength(1);
+  });
+
+  api.remove(`${collection}/${requests(api)[0]?.metadata?.name ?? ""}`);
+  await clock.advance(5_000);
+  await clock.advance(5_000);
+
+  await soon(() => expect(requests(api)).toHaveLength(2));
+});
+
+test("a certificate that is of no use is counted, and told of with its request", async () => {
+  const { api, logger, metrics, store } = await rig();
+  await soon(() => expect(store.stored.pending).toBeDefined());
+
+  approve(api, { ips: ["10.9.9.9"] });
+
+  await soon(() => expect(renewErrors(metrics)).toBe(1));
+  expect(logger.fields).toContainEqual({ csr: requests(api)[0]?.metadata?.name, delayMs: expect.any(Number) });
+  expect(store.stored.issued).toBeDefined();
+});
+
+test("a request that somebody deletes is told of, and counted", async () => {
+  const { api, logger, metrics } = await rig();
+  await soon(() => expect(requests(api)).toHaveLength(1));
+  const csr = requests(api)[0]?.metadata?.name ?? "";
+
+  api.remove(`${collection}/${csr}`);
+
+  await soon(() => expect(logger.lines).toContain("info the request for a serving certificate was deleted before it was decided"));
+  expect(logger.fields).toContainEqual({ csr });
+  await soon(() => expect(renewErrors(metrics)).toBe(1));
+});
+
+test("what is waited for ends with it", async () => {
+  const { clock, end, store } = await rig();
+  await soon(() => expect(store.stored.pending).toBeDefined());
+
+  await end();
+
+  await soon(() => expect(clock.pending).toBe(0));
 });

@@ -66,18 +66,15 @@ test.each([
     { pending: { ...pending, madeMs: "1" } },
     { selfSigned: pair, issued: pair, pending: {} },
   ].map((content) => JSON.stringify(content)),
-])(
-  "a file that says %j counts as none, and is told of",
-  async (text) => {
-    const logger = new RecordingLogger();
-    await writeFile(join(directory, "vk.json"), text);
-    const store = await openCertificateDirectory(directory, "vk", logger);
+])("a file that says %j counts as none, and is told of", async (text) => {
+  const logger = new RecordingLogger();
+  await writeFile(join(directory, "vk.json"), text);
+  const store = await openCertificateDirectory(directory, "vk", logger);
 
-    expect(await store.load()).toEqual({});
-    expect(logger.lines).toEqual(["warn the file with certificates cannot be understood; starting without"]);
-    expect(logger.fields).toEqual([{ path: join(directory, "vk.json") }]);
-  },
-);
+  expect(await store.load()).toEqual({});
+  expect(logger.lines).toEqual(["warn the file with certificates cannot be understood; starting without"]);
+  expect(logger.fields).toEqual([{ path: join(directory, "vk.json") }]);
+});
 
 test("keys are not written through a link that somebody has put there", async () => {
   const elsewhere = join(directory, "elsewhere");
@@ -99,20 +96,26 @@ test("a directory that cannot be made is named", async () => {
   );
 });
 
-test.each([[{}], [{ selfSigned: pair }], [{ issued: pair }], [{ selfSigned: pair, issued: pair, pending }]])("%j can be kept", async (content) => {
-  const logger = new RecordingLogger();
-  const store = await openCertificateDirectory(directory, "vk", logger);
-  await store.save(content);
+test.each([[{}], [{ selfSigned: pair }], [{ issued: pair }], [{ selfSigned: pair, issued: pair, pending }]])(
+  "%j can be kept",
+  async (content) => {
+    const logger = new RecordingLogger();
+    const store = await openCertificateDirectory(directory, "vk", logger);
+    await store.save(content);
 
-  expect(await store.load()).toEqual(content);
-  expect(logger.lines).toEqual([]);
-});
+    expect(await store.load()).toEqual(content);
+    expect(logger.lines).toEqual([]);
+  },
+);
 
 test("a file that cannot be read is an error, for it may hold what is in use", async () => {
   await mkdir(join(directory, "vk.json"));
   const store = await openCertificateDirectory(directory, "vk", new RecordingLogger());
 
-  await expect(store.load()).rejects.toMatchObject({ code: "VK_INVALID_INPUT", message: expect.stringContaining(`read ${directory}/vk.json: `) });
+  await expect(store.load()).rejects.toMatchObject({
+    code: "VK_INVALID_INPUT",
+    message: expect.stringContaining(`read ${directory}/vk.json: `),
+  });
 });
 
 test("what is kept nowhere is not there", async () => {

@@ -1,7 +1,16 @@
 import { createPublicKey, verify, X509Certificate } from "node:crypto";
 import { CertificationRequest } from "@peculiar/asn1-csr";
 import { AsnConvert } from "@peculiar/asn1-schema";
-import { Certificate, Extensions, id_ce_extKeyUsage, id_ce_keyUsage, id_ce_subjectAltName, id_ce_basicConstraints, KeyUsage, SubjectAlternativeName } from "@peculiar/asn1-x509";
+import {
+  Certificate,
+  Extensions,
+  id_ce_extKeyUsage,
+  id_ce_keyUsage,
+  id_ce_subjectAltName,
+  id_ce_basicConstraints,
+  KeyUsage,
+  SubjectAlternativeName,
+} from "@peculiar/asn1-x509";
 import { expect, test } from "vitest";
 import { publicKeyOf } from "../test-support/test-authority.ts";
 import { certificateOf, generateKey } from "./key-pair.ts";
@@ -86,7 +95,11 @@ test("PEM has lines of 64 characters, and one that may be shorter", async () => 
   const pem = certificateRequest({ commonName: "vk", names, key: await generateKey() });
   const lines = pem.split("\n");
 
-  expect([lines.at(0), lines.at(-2), lines.at(-1)]).toEqual(["-----BEGIN CERTIFICATE REQUEST-----", "-----END CERTIFICATE REQUEST-----", ""]);
+  expect([lines.at(0), lines.at(-2), lines.at(-1)]).toEqual([
+    "-----BEGIN CERTIFICATE REQUEST-----",
+    "-----END CERTIFICATE REQUEST-----",
+    "",
+  ]);
   const body = lines.slice(1, -2);
   expect(body.slice(0, -1).every(({ length }) => length === 64)).toBe(true);
   expect(body.length).toBeGreaterThan(3);

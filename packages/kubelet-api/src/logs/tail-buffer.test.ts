@@ -38,8 +38,20 @@ test("chunks without a wanted line cost nothing any more", () => {
   const line = `${"x".repeat(99)}\n`;
 
   // Three are kept, for the first of them may begin within a wanted line.
-  expect(tailOf(2, Array.from({ length: 50 }, () => line), 3 * 228).overflowed).toBe(false);
-  expect(tailOf(2, Array.from({ length: 50 }, () => line), 3 * 228 - 1).overflowed).toBe(true);
+  expect(
+    tailOf(
+      2,
+      Array.from({ length: 50 }, () => line),
+      3 * 228,
+    ).overflowed,
+  ).toBe(false);
+  expect(
+    tailOf(
+      2,
+      Array.from({ length: 50 }, () => line),
+      3 * 228 - 1,
+    ).overflowed,
+  ).toBe(true);
 });
 
 test("what does not fit in is counted, and not kept", () => {

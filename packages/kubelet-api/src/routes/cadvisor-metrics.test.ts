@@ -56,3 +56,90 @@ test("what was not measured is left out", () => {
 
   expect(families.map(({ name }) => name)).toEqual(["container_start_time_seconds", "container_scrape_error"]);
 });
+
+const stamp = Date.parse(time);
+const nodeLabels = { container: "", id: "/", image: "", name: "", namespace: "", pod: "" };
+const podLabels = { ...nodeLabels, id: "/kubepods/podu1", namespace: "default", pod: "web" };
+const mainLabels = { ...podLabels, container: "main", id: "/kubepods/podu1/main", image: "busybox" };
+
+test("every figure has a family of its own, in cAdvisor's words", () => {
+  const memory = { time, usageBytes: 1, workingSetBytes: 2, rssBytes: 3, pageFaults: 4, majorPageFaults: 5 };
+  const cpu = { time, usageCoreNanoSeconds: 6_000_000_000 };
+  const rootfs = { time, usedBytes: 7, capacityBytes: 8, inodesFree: 9, inodes: 10 };
+  const network = { time, name: "eth0", rxBytes: 11, rxErrors: 12, txBytes: 13, txErrors: 14 };
+  const containers = [{ name: "main", startTime: time, cpu, memory, rootfs, swap: { time, swapUsageBytes: 15 } }];
+
+  const families = cadvisorMetrics(
+    {
+      node: { nodeName: "n1", startTime: "" },
+      pods: [{ podRef, startTime: "", network, process_stats: { process_count: 16 }, cpu: { time }, containers }],
+    },
+    [pod],
+  );
+
+  const on = (labels: object, value: number, more: object = {}): object => ({ labels: { ...labels, ...more }, value, timestampMs: stamp });
+  const device = { device: "" };
+  const ofPod = { interface: "eth0" };
+  expect(families.map(({ name, type, samples }) => [name, type, samples])).toEqual([
+    ["container_cpu_usage_seconds_total", "counter", [on(mainLabels, 6, { cpu: "total" })]],
+    ["container_memory_usage_bytes", "gauge", [on(mainLabels, 1)]],
+    ["container_memory_working_set_bytes", "gauge", [on(mainLabels, 2)]],
+    ["container_memory_rss", "gauge", [on(mainLabels, 3)]],
+    ["container_memory_swap", "gauge", [on(mainLabels, 15)]],
+    [
+      "container_memory_failures_total",
+      "counter",
+      [
+        on(mainLabels, 4, { failure_type: "pgfault", scope: "container" }),
+        on(mainLabels, 5, { failure_type: "pgmajfault", scope: "container" }),
+      ],
+    ],
+    ["container_start_time_seconds", "gauge", [{ labels: mainLabels, value: stamp / 1000 }]],
+    ["container_last_seen", "gauge", [on(podLabels, stamp / 1000), on(mainLabels, stamp / 1000)]],
+    ["container_fs_usage_bytes", "gauge", [on(mainLabels, 7, device)]],
+    ["container_fs_limit_bytes", "gauge", [on(mainLabels, 8, device)]],
+    ["container_fs_inodes_free", "gauge", [on(mainLabels, 9, device)]],
+    ["container_fs_inodes_total", "gauge", [on(mainLabels, 10, device)]],
+    ["container_network_receive_bytes_total", "counter", [on(podLabels, 11, ofPod)]],
+    ["container_network_receive_errors_total", "counter", [on(podLabels, 12, ofPod)]],
+    ["container_network_transmit_bytes_total", "counter", [on(podLabels, 13, ofPod)]],
+    ["container_network_transmit_errors_total", "counter", [on(podLabels, 14, ofPod)]],
+    ["container_processes", "gauge", [on(podLabels, 16)]],
+    ["container_scrape_error", "gauge", [{ value: 0 }]],
+  ]);
+});
+
+test("the node has its own figures, of each of its interfaces", () => {
+  const network = { time, name: "eth0", rxBytes: 1, interfaces: [{ name: "eth1", rxBytes: 2 }, { rxBytes: 3 }, { name: "eth3" }] };
+  const memory = { time: "2026-03-01T10:00:00.900Z", usageBytes: 4 };
+
+  const families = cadvisorMetrics({ node: { nodeName: "n1", startTime: time, network, memory }, pods: [] }, []);
+
+  const samples = new Map(families.map((family) => [family.name, family.samples]));
+  expect(samples.get("container_network_receive_bytes_total")).toEqual([
+    { labels: { ...nodeLabels, interface: "eth1" }, value: 2, timestampMs: stamp },
+    { labels: { ...nodeLabels, interface: "" }, value: 3, timestampMs: stamp },
+  ]);
+  expect(samples.get("container_last_seen")).toEqual([{ labels: nodeLabels, value: stamp / 1000, timestampMs: stamp + 900 }]);
+  expect(samples.get("container_start_time_seconds")).toEqual([{ labels: nodeLabels, value: stamp / 1000 }]);
+});
+
+test("a time that cannot be read is none, and so is a start that never was", () => {
+  const families = cadvisorMetrics(
+    { node: { nodeName: "n1", startTime: "1970-01-01T00:00:00Z", cpu: { time: "soon", usageCoreNanoSeconds: 0 } }, pods: [] },
+    [],
+  );
+
+  expect(families.map(({ name, samples }) => [name, samples])).toEqual([
+    ["container_cpu_usage_seconds_total", [{ labels: { ...nodeLabels, cpu: "total" }, value: 0 }]],
+    ["container_scrape_error", [{ value: 0 }]],
+  ]);
+});
+
+test("a container of a pod that the node does not know has no more than its name", () => {
+  const containers = [{ name: "main", startTime: time }];
+
+  const [family] = cadvisorMetrics({ node: { nodeName: "n1", startTime: "" }, pods: [{ podRef, startTime: "", containers }] }, []);
+
+  expect(family?.samples).toEqual([{ labels: { ...mainLabels, image: "" }, value: stamp / 1000 }]);
+});

@@ -1,8 +1,9 @@
 import type { ContainerLogOptions, ContainerLogs } from "@virtual-kubelet/core";
-import { NotFoundError, QuotaExceededError, UnavailableError, UnsupportedError } from "@virtual-kubelet/errdefs";
+import { InvalidInputError, NotFoundError, QuotaExceededError, UnavailableError, UnsupportedError } from "@virtual-kubelet/errdefs";
 import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { expect, test } from "vitest";
 import type { Answer, ContentAnswer } from "../server/answer.ts";
+import { Refusal } from "../server/refusal.ts";
 import { StreamSlots } from "../streams/stream-slots.ts";
 import { fakeNode, fakePod, fakeRequest } from "../test-support/fake-node.ts";
 import { containerLogsRoute } from "./container-logs.ts";
@@ -85,4 +86,99 @@ test.each([
   });
 
   await expect(Promise.resolve(handler(fakeRequest()))).rejects.toMatchObject({ status, message });
+});
+
+test.each([
+  [{ pod: "" }, '{"message": "Missing podID."}'],
+  [{ container: "" }, '{"message": "Missing container name."}'],
+  [{ namespace: "" }, '{"message": "Missing podNamespace."}'],
+])("a path without %j is refused", async (missing, message) => {
+  const params = { namespace: "default", pod: "web", container: "main", ...missing };
+
+  await expect(Promise.resolve(route(() => ({ data: lines() }))(fakeRequest({ params })))).rejects.toMatchObject({ status: 400, message });
+});
+
+test.each([
+  [{ pod: "db" }, 'pod "db" does not exist'],
+  [{ namespace: "other" }, 'pod "web" does not exist'],
+  [{ container: "side" }, 'container "side" not found in pod "web"'],
+])("%j is not there", async (other, message) => {
+  const params = { namespace: "default", pod: "web", container: "main", ...other };
+
+  await expect(Promise.resolve(route(() => ({ data: lines() }))(fakeRequest({ params })))).rejects.toMatchObject({ status: 404, message });
+});
+
+test("a pod that has no UID yet is not there", async () => {
+  const directory = new NodeDirectory([fakeNode({ pods: [fakePod({ metadata: { namespace: "default", name: "web" } })] })]);
+  const handler = containerLogsRoute({ directory, clock: new FakeClock(), slots: new StreamSlots(1) });
+
+  await expect(Promise.resolve(handler(fakeRequest()))).rejects.toMatchObject({ status: 404 });
+});
+
+test("a container that has no log to show is told of in a kubelet's words", async () => {
+  const handler = route(() => ({ data: lines() }));
+
+  await expect(Promise.resolve(handler(fakeRequest({ query: "previous=1" })))).rejects.toMatchObject({
+    status: 400,
+    message: 'previous terminated container "main" in pod "web" not found',
+  });
+  await expect(Promise.resolve(handler(fakeRequest({ query: "timestamps=1" })))).rejects.toMatchObject({
+    message: 'container "main" in pod "web": the provider\'s logs have no times, so --timestamps cannot be had',
+  });
+});
+
+test("seconds count from now, by the wall clock", async () => {
+  const asked: ContainerLogOptions[] = [];
+  const handler = route((options) => {
+    asked.push(options);
+    return { data: lines(), timestamps: true };
+  });
+
+  await handler(fakeRequest({ query: "sinceSeconds=60" }));
+
+  expect(asked).toMatchObject([{ sinceTime: "2025-12-31T23:59:00.000000000Z" }]);
+});
+
+test("a log that breaks off says why behind what came before, unless nobody reads it any more", async () => {
+  async function* breaking(): AsyncGenerator<string> {
+    yield "before\n";
+    throw new Error("the back end is away");
+  }
+  const gone = new AbortController();
+  const { signal } = gone;
+
+  expect(await textOf(content(await route(() => ({ data: breaking() }))(fakeRequest())))).toBe("before\nthe back end is away\n");
+  const answer = content(await route(() => ({ data: breaking() }))(fakeRequest({ signal })));
+  gone.abort();
+  expect(await textOf(answer)).toBe("");
+});
+
+test("a tail that is too large to be held is asked for once more", async () => {
+  let opened = 0;
+  const provider = {
+    getContainerLogs: async (): Promise<ContainerLogs> => {
+      opened++;
+      return { data: lines("a\n", "b\n", "c\n") };
+    },
+  };
+  const directory = new NodeDirectory([fakeNode({ pods: [fakePod()], provider })]);
+  const handler = containerLogsRoute({ directory, clock: new FakeClock(), slots: new StreamSlots(1), maxTailBytes: 1 });
+
+  const answer = content(await handler(fakeRequest({ query: "tailLines=2" })));
+
+  expect(await textOf(answer)).toBe("b\nc\n");
+  expect([opened, answer.headers]).toEqual([2, { "content-type": "text/plain; charset=utf-8" }]);
+});
+
+test.each([
+  [new InvalidInputError("bad option"), 400, {}],
+  [new UnavailableError("busy", { retryAfterMs: 1_500 }), 503, { "retry-after": "2" }],
+  [new QuotaExceededError("too many"), 429, { "retry-after": "60" }],
+  [new Refusal(418, "teapot"), 418, {}],
+])("%o has the status %i", async (error, status, headers) => {
+  const handler = route(() => {
+    throw error;
+  });
+
+  await expect(Promise.resolve(handler(fakeRequest()))).rejects.toMatchObject({ status, headers });
 });

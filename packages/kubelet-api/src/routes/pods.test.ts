@@ -46,3 +46,35 @@ test("a list that may lack some says so", async () => {
 test("on a port of several nodes the path has to name one", () => {
   expect(() => listPods(fakeRequest({ path: "/pods" }))).toThrow("ask for /nodes/NAME/pods");
 });
+
+test("init and ephemeral containers that run are named as well, behind the others", async () => {
+  const running = (name: string): object => status(name, { running: {} });
+  const pod = {
+    ref: { namespace: "default", name: "web", uid: "u1" },
+    owner,
+    status: {
+      initContainerStatuses: [running("init"), status("done", { terminated: { exitCode: 0 } })],
+      containerStatuses: [running("main"), { ...running("unknown"), state: undefined }],
+      ephemeralContainerStatuses: [running("debugger")],
+    },
+  } as ProviderPod;
+  const node = fakeNode({ getPods: async () => ({ pods: [pod], complete: true }) });
+
+  const answer = await listRunningPods(fakeRequest({ node }));
+
+  expect(answer).toMatchObject({ status: 200, headers: { "content-type": "application/json" } });
+  expect(bodyOf(answer)).toEqual({
+    kind: "PodList",
+    apiVersion: "v1",
+    metadata: {},
+    items: [
+      {
+        metadata: { name: "web", namespace: "default", uid: "u1" },
+        spec: {
+          containers: ["main", "init", "debugger"].map((name) => ({ name, image: `${name}:1`, resources: {} })),
+        },
+        status: {},
+      },
+    ],
+  });
+});

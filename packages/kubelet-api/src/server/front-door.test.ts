@@ -1,6 +1,7 @@
-import { UnavailableError } from "@virtual-kubelet/errdefs";
+import { UnavailableError, UnsupportedError } from "@virtual-kubelet/errdefs";
 import { noMetrics, noTracer, type MetricLabels, type Pod, type SpanAttributes, type Tracer } from "@virtual-kubelet/kube-client";
 import { FakeClock } from "@virtual-kubelet/kube-client/testing";
+import { PassThrough } from "node:stream";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { AccessAttributes, AccessControl } from "../access-control.ts";
@@ -15,14 +16,19 @@ import { SparseLog } from "./sparse-log.ts";
 import { RequestMetrics } from "./request-metrics.ts";
 
 /** A front door of two nodes, with a route for pods and one for everything's names. */
-function setUp(access: Partial<AccessControl> = {}, pods: Pod[] = [fakePod()], tracer: Tracer = noTracer) {
+function setUp(
+  access: Partial<AccessControl> = {},
+  pods: Pod[] = [fakePod()],
+  tracer: Tracer = noTracer,
+  answered: Answer = text("served"),
+) {
   const asked: AccessAttributes[] = [];
   const served: KubeletRequest[] = [];
   const counted: (MetricLabels | undefined)[] = [];
   const logger = new RecordingLogger();
   const handler = (request: KubeletRequest): Answer => {
     served.push(request);
-    return text("served");
+    return answered;
   };
   const accessControl: AccessControl = {
     authenticate: async () => ({ name: "alice", groups: [] }),
@@ -39,22 +45,34 @@ function setUp(access: Partial<AccessControl> = {}, pods: Pod[] = [fakePod()], t
     router: new Router([
       { path: "/pods", methods, handler },
       { path: "/exec/{namespace}/{pod}/{container}", methods, handler },
+      { path: "/portForward/{namespace}/{pod}", methods, handler },
       { path: "/fails", methods, handler: () => Promise.reject(new UnavailableError("the back end is away")) },
+      { path: "/unsupported", methods, handler: () => Promise.reject(new UnsupportedError("no such thing")) },
+      { path: "/broken", methods, handler: () => Promise.reject(new Error("bug")) },
     ]),
-    metrics: new RequestMetrics({ metrics: { ...noMetrics, count: (_name, labels) => void counted.push(labels) }, clock: new FakeClock() }),
+    metrics: new RequestMetrics({
+      metrics: { ...noMetrics, count: (name, labels) => void counted.push({ ...labels, name }) },
+      clock: new FakeClock(),
+    }),
     logger,
     sparseLog: new SparseLog({ clock: new FakeClock(), logger }),
     tracer,
   });
-  const ask = async (url: string, method = "GET"): Promise<{ status: number; body: unknown; isLetIn: boolean }> => {
+  const ask = async (
+    url: string,
+    method = "GET",
+    more: Partial<IncomingCall> = {},
+    failing = false,
+  ): Promise<{ status: number; body: unknown; isLetIn: boolean }> => {
     let answer: Answer | undefined;
     let isLetIn = false;
     const socket = { authorized: false, getPeerCertificate: () => ({}) } as unknown as IncomingCall["socket"];
-    const call = { method, url, headers: {}, socket, upgrade: undefined, signal: new AbortController().signal };
+    const call = { method, url, headers: {}, socket, upgrade: undefined, signal: new AbortController().signal, ...more };
     await door.handle(
       call,
       async (sent) => {
         answer = sent;
+        if (failing) throw new Error("the client has gone");
       },
       () => {
         isLetIn = true;
@@ -147,7 +165,14 @@ test("an error decides the status by its code", async () => {
   const { ask, logger } = setUp();
 
   expect(await ask("/fails")).toEqual({ status: 503, body: "the back end is away", isLetIn: true });
-  expect(logger.warnings).toEqual(["a request failed"]);
+  expect(await ask("/broken?x=secret")).toEqual({ status: 500, body: "Internal Error: bug", isLetIn: true });
+  expect(await ask("/nonsense")).toMatchObject({ status: 404, isLetIn: true });
+  expect(await ask("/pods", "PUT")).toMatchObject({ status: 405, isLetIn: true });
+  expect(logger.warnings).toEqual(["a request failed", "a request failed"]);
+  expect(logger.fields).toEqual([
+    { path: "/fails", status: 503, err: "the back end is away" },
+    { path: "/broken", status: 500, err: expect.stringContaining("bug") },
+  ]);
 });
 
 test("requests are counted by a bounded set of names, refused ones too", async () => {
@@ -180,9 +205,12 @@ test("what is done in a pod is a span that names the pod; other requests are non
   };
   const { ask } = setUp({}, [fakePod()], tracer);
 
-  for (const url of ["/pods", "/exec/default/web/main", "/fails"]) await ask(url);
+  for (const url of ["/pods", "/exec/default/web/main", "/portForward/default/web", "/fails"]) await ask(url);
 
-  expect(spans).toEqual([["kubelet.exec", expect.objectContaining({ "k8s.pod.name": "web" })]]);
+  expect(spans).toEqual([
+    ["kubelet.exec", { "k8s.namespace.name": "default", "k8s.pod.name": "web", "k8s.container.name": "main" }],
+    ["kubelet.portForward", { "k8s.namespace.name": "default", "k8s.pod.name": "web" }],
+  ]);
 });
 
 test("whatever is asked for, there is one answer, and it is no 500", async () => {
@@ -214,4 +242,128 @@ test("whatever is asked for, there is one answer, and it is no 500", async () =>
     }),
     { numRuns: 2000 },
   );
+});
+
+test("neither what a provider cannot do nor what nobody waits for any more is a failure to be logged", async () => {
+  const { ask, logger } = setUp();
+
+  expect(await ask("/unsupported")).toMatchObject({ status: 501, body: "no such thing" });
+  expect(await ask("/fails", "GET", { signal: AbortSignal.abort(new Error("gone")) })).toMatchObject({ status: 503 });
+
+  expect(logger.lines).toEqual([]);
+});
+
+test("an answer that cannot be sent is told of, and what it holds is let go of, as with any other", async () => {
+  let held = 0;
+  const answered = { ...text("served"), held: { [Symbol.dispose]: () => void held++ } };
+  const { ask, logger } = setUp({}, [fakePod()], noTracer, answered);
+
+  await ask("/pods");
+  expect([held, logger.lines]).toEqual([1, []]);
+  await ask("/pods?x=y", "GET", {}, true);
+
+  expect(held).toBe(2);
+  expect(logger.lines).toEqual(["debug an answer could not be sent"]);
+  expect(logger.fields).toEqual([{ path: "/pods", err: "the client has gone" }]);
+});
+
+test("the handler is given the request as it came, and who made it", async () => {
+  const { ask, served } = setUp();
+  const { signal } = new AbortController();
+  const headers = { accept: "text/plain" };
+
+  await ask("/nodes/n2/exec/default/we%62/main?a=%20b", "POST", { headers, signal });
+
+  expect(served).toEqual([
+    {
+      method: "POST",
+      path: "/nodes/n2/exec/default/we%62/main",
+      query: "a=%20b",
+      headers,
+      params: { namespace: "default", pod: "web", container: "main" },
+      user: { name: "alice", groups: [] },
+      node: expect.objectContaining({ access: expect.objectContaining({ nodeName: "n2" }) }),
+      upgrade: undefined,
+      signal,
+    },
+  ]);
+});
+
+test("what is asked of the access control is the path without its query, and what it needs", async () => {
+  const { ask, asked } = setUp();
+
+  await ask("/nodes/n2/pods?a=b", "POST");
+
+  expect(asked).toEqual([{ verb: "create", subresources: ["pods", "proxy"], nodeName: "n2", path: "/nodes/n2/pods" }]);
+});
+
+test("a refusal is logged with who was refused what, and why; what could not be found out once a minute", async () => {
+  const forbidding = setUp({ authorize: async () => ({ allowed: false, reason: "no RBAC" }) });
+  await forbidding.ask("/pods?x");
+  const user = { user: "alice", verb: "get", path: "/pods" };
+  expect(forbidding.logger.lines).toEqual(["info a request is forbidden"]);
+  expect(forbidding.logger.fields).toEqual([{ ...user, reason: "no RBAC" }]);
+
+  const down = setUp({ authorize: () => Promise.reject(new UnavailableError("timeout")) });
+  for (let round = 0; round < 2; round++) await down.ask("/pods?x");
+  expect(down.logger.lines.filter((line) => line === "warn a request could not be authorized")).toHaveLength(1);
+  expect(down.logger.fields[0]).toEqual({ ...user, err: "timeout" });
+
+  const unknown = setUp({ authenticate: () => Promise.reject(new UnavailableError("timeout")) });
+  for (let round = 0; round < 2; round++) await unknown.ask("/pods");
+  expect(unknown.logger.lines).toEqual(["warn a request is refused: it could not be found out who calls"]);
+  expect(unknown.logger.fields).toEqual([{ err: "timeout" }]);
+});
+
+test.each(["containerLogs", "exec", "attach", "portForward", "run", "checkpoint"])("of /%s the pod says the node", async (root) => {
+  const { ask, asked } = setUp();
+
+  await ask(`/${root}/default/web/main`);
+
+  expect(asked).toMatchObject([{ nodeName: "n2" }]);
+});
+
+test("what is not about a pod is the first node's, whatever its path holds", async () => {
+  const { ask, asked } = setUp();
+
+  for (const path of ["/logs/default/web", "/stats/default/web", "/exec"]) await ask(path);
+
+  expect(asked.map(({ nodeName }) => nodeName)).toEqual(["n1", "n1", "n1"]);
+});
+
+test("a node's name has up to 253 characters, and /nodes alone names none", async () => {
+  const { ask } = setUp();
+
+  for (const name of ["a", "a-b.c", "a".repeat(253)]) expect((await ask(`/nodes/${name}/pods`)).body, name).toContain("is not served here");
+  for (const name of ["a-", ".a", "a_b", "n1%20"]) expect((await ask(`/nodes/${name}/pods`)).status, name).toBe(400);
+  for (const path of ["/nodes", "/nodes/", "/nodes/n1", "/node/n1/pods"]) expect((await ask(path)).status, path).toBe(404);
+  expect((await ask("/nodes//pods")).body).toBe("400: Bad Request: the path has no node's name behind /nodes");
+});
+
+test("WebSockets are counted, other upgrades are not", async () => {
+  const { ask, counted } = setUp();
+  const upgradeTo = (protocol: string): Partial<IncomingCall> => ({
+    upgrade: { request: { headers: { connection: "Upgrade", upgrade: protocol } }, socket: new PassThrough(), head: Buffer.alloc(0) },
+  });
+
+  await ask("/portForward/default/web", "GET", upgradeTo("websocket"));
+  await ask("/exec/default/web/main", "GET", upgradeTo("SPDY/3.1"));
+  await ask("/exec/default/web/main", "GET");
+
+  expect(counted.filter((labels) => labels?.["name"] === "kubelet_websocket_streaming_requests_total")).toEqual([
+    { name: "kubelet_websocket_streaming_requests_total", subresource: "portforward" },
+  ]);
+});
+
+test("a path that cannot be read is refused before anybody is asked who calls", async () => {
+  let isAsked = false;
+  const { ask } = setUp({
+    authenticate: async () => {
+      isAsked = true;
+      return undefined;
+    },
+  });
+
+  expect(await ask("/pods/%zz")).toEqual({ status: 400, body: "400: Bad Request: the path has an escape that is none", isLetIn: false });
+  expect(isAsked).toBe(false);
 });

@@ -106,3 +106,59 @@ describe("parseQuery", () => {
     );
   });
 });
+
+test.each([
+  ["https://node:10250/pods", "/pods"],
+  ["HTTP://node/pods?x", "/pods"],
+  ["//pods", "//pods"],
+])("of %s the path is %s", (url, path) => {
+  expect(parseRequestTarget(url).path).toBe(path);
+});
+
+test.each(["http://node", "ftp://node/pods", "xhttp://node/pods", "?x"])("%s has no path", (url) => {
+  expect(statusOf(() => parseRequestTarget(url))).toBe(400);
+});
+
+test.each(["\u001f", "\u007f", "/", "\\", "\u0000"])("a part may not hold %j", (character) => {
+  expect(statusOf(() => parseRequestTarget(`/a${encodeURIComponent(character)}b`))).toBe(400);
+});
+
+test("a part may hold a blank, and dots that are not all of it", () => {
+  expect(parseRequestTarget("/a%20b/.../..a/.b").segments).toEqual(["a b", "...", "..a", ".b"]);
+  for (const part of [".", ".."])
+    expect(
+      statusOf(() => parseRequestTarget(`/a/${part}/b`)),
+      part,
+    ).toBe(400);
+});
+
+test("a URL may be 16 KiB long, and no longer unless it carries a command", () => {
+  const url = (root: string, length: number): string => `/${root}?`.padEnd(length, "x");
+
+  expect(statusOf(() => parseRequestTarget(url("pods", 16_384)))).toBeUndefined();
+  expect(() => parseRequestTarget(url("pods", 16_385))).toThrow("414: URI Too Long: 16385 bytes, at most 16384");
+  for (const root of ["exec", "run"])
+    expect(
+      statusOf(() => parseRequestTarget(url(root, 60_000))),
+      root,
+    ).toBeUndefined();
+});
+
+test("what is refused is told in a word", () => {
+  expect(() => parseRequestTarget("*")).toThrow("400: Bad Request: the URL is no path");
+  expect(() => parseQuery("a=%zz")).toThrow("400: Bad Request: the query has an escape that is none");
+});
+
+test("a query has names with and without values, in their order, decoded", () => {
+  const query = parseQuery("a=1&b&&a=2&c=x=y&d+e=f%2Bg&=h");
+
+  expect([query.all("a"), query.all("b"), query.all("c"), query.all("d e"), query.all(""), query.all("none")]).toEqual([
+    ["1", "2"],
+    [""],
+    ["x=y"],
+    ["f+g"],
+    ["h"],
+    [],
+  ]);
+  expect([query.first("a"), query.first("b"), query.first("none")]).toEqual(["1", "", undefined]);
+});

@@ -28,3 +28,20 @@ test("who makes up new kinds does not fill the log either", () => {
 
   expect(logger.lines.length).toBe(17);
 });
+
+test("how often it came between is told from then on, and only if it did", async () => {
+  const [clock, logger] = [new FakeClock(), new RecordingLogger()];
+  const log = new SparseLog({ clock, logger });
+  const tell = (): void => log.tell("warn", "KIND", {}, "it happened");
+
+  tell();
+  await clock.advance(59_999);
+  tell();
+  await clock.advance(1);
+  tell();
+  await clock.advance(60_000);
+  tell();
+
+  expect(logger.fields).toEqual([{}, { more: 1 }, {}]);
+  expect(logger.lines).toEqual(["warn it happened", "warn it happened", "warn it happened"]);
+});

@@ -45,3 +45,24 @@ test("a connection that ends late does not take the count of the next one on its
   strangers.letIn(second);
   expect(strangers.admit(connection("10.0.0.1"))).toBe(true);
 });
+
+test("whose address is not known is a stranger as any other", () => {
+  const strangers = new Strangers(1);
+  const unknown = (): Socket => Object.assign(new EventEmitter(), {}) as unknown as Socket;
+
+  expect([strangers.admit(unknown()), strangers.admit(unknown())]).toEqual([true, false]);
+});
+
+test("who is let in twice, or was never admitted, makes no room for others", () => {
+  const strangers = new Strangers(2);
+  const [first, second] = [connection("10.0.0.1"), connection("10.0.0.1")];
+  strangers.admit(first);
+  strangers.admit(second);
+
+  strangers.letIn(first);
+  strangers.letIn(first);
+  first.emit("close");
+  strangers.letIn(connection("10.0.0.1"));
+
+  expect([strangers.admit(connection("10.0.0.1")), strangers.admit(connection("10.0.0.1"))]).toEqual([true, false]);
+});

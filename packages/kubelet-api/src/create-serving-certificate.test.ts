@@ -1,0 +1,51 @@
+import { expect, test } from "vitest";
+import { noClientCa } from "./authentication/client-ca.ts";
+import { createServingCertificate } from "./create-serving-certificate.ts";
+import { Listeners } from "./listeners.ts";
+
+test("it is the pair's certificate and the client CA, and changes with each of them until nobody wants to know", async () => {
+  const [pairs, authorities] = [new Listeners(), new Listeners()];
+  let [certificate, ca]: [string, string | undefined] = ["a", undefined];
+  const pair = { current: () => ({ certificate, key: "k" }), onChange: pairs.add.bind(pairs), run: async () => {} };
+  const clientCa = { ...noClientCa, current: () => ca, onChange: authorities.add.bind(authorities) };
+  const serving = createServingCertificate(pair, clientCa);
+  const seen: unknown[] = [];
+  const end = serving.onChange(() => seen.push(serving.current()));
+
+  certificate = "b";
+  pairs.notify();
+  ca = "c";
+  authorities.notify();
+  end[Symbol.dispose]();
+  pairs.notify();
+  authorities.notify();
+
+  expect(seen).toEqual([
+    { certificate: "b", key: "k", clientCa: undefined },
+    { certificate: "b", key: "k", clientCa: "c" },
+  ]);
+});
+
+test("without a client CA there is none, and nothing to wait for", async () => {
+  let calls = 0;
+  noClientCa.onChange(() => calls++)[Symbol.dispose]();
+  await noClientCa.searched;
+  await noClientCa.run(new AbortController().signal);
+
+  expect([noClientCa.current(), calls]).toEqual([undefined, 0]);
+});
+
+test("one listener may be there twice, and each time ends by itself", () => {
+  const listeners = new Listeners();
+  let calls = 0;
+  const listener = (): void => void calls++;
+  const first = listeners.add(listener);
+  listeners.add(listener);
+
+  listeners.notify();
+  expect(calls).toBe(2);
+  first[Symbol.dispose]();
+  listeners.notify();
+
+  expect(calls).toBe(3);
+});

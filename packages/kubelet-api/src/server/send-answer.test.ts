@@ -1,0 +1,91 @@
+import { once } from "node:events";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { fakeNode, fakePod } from "../test-support/fake-node.ts";
+import { readToEnd, TestServer } from "../test-support/test-server.ts";
+
+/** What the container wrote. */
+let logs: () => AsyncIterable<string | Uint8Array>;
+let server: TestServer;
+const request = "GET /containerLogs/default/web/main HTTP/1.1\r\nHost: x\r\n\r\n";
+
+beforeAll(async () => {
+  const provider = { getContainerLogs: async () => ({ data: logs() }) };
+  server = await TestServer.open({ nodes: [fakeNode({ pods: [fakePod()], provider })] });
+});
+
+afterAll(() => server[Symbol.asyncDispose]());
+
+test("the head of a log that is silent comes at once", async () => {
+  logs = () => ({ [Symbol.asyncIterator]: () => ({ next: () => new Promise<never>(() => {}) }) });
+  const socket = await server.connect();
+  socket.write(request);
+
+  expect(String((await once(socket, "data"))[0])).toMatch(/^HTTP\/1\.1 200 OK\r\ncontent-type: text\/plain; charset=utf-8\r\n/);
+  socket.destroy();
+});
+
+test("an answer comes piece by piece, with an end", async () => {
+  logs = async function* () {
+    yield* ["one\n", Buffer.from("two\n"), "three\n"];
+  };
+
+  expect(await server.get("/containerLogs/default/web/main")).toMatchObject({ status: 200, text: "one\ntwo\nthree\n" });
+});
+
+test("no more is read than the client takes", async () => {
+  const block = Buffer.alloc(65_536, "x");
+  const wanted = 1_000;
+  let produced = 0;
+  logs = async function* () {
+    for (; produced < wanted; produced++) yield block;
+  };
+  const socket = await server.connect();
+  socket.pause();
+  socket.write(request);
+  // What was read lies in the sockets' buffers: it comes to a halt long before the end.
+  let before = -1;
+  await vi.waitFor(
+    () => {
+      const halted = produced > 0 && produced === before;
+      before = produced;
+      expect(halted).toBe(true);
+    },
+    { interval: 100, timeout: 30_000 },
+  );
+  expect(produced).toBeLessThan(wanted);
+
+  let bytes = 0;
+  socket.on("data", (chunk: Buffer) => (bytes += chunk.length)).resume();
+
+  await vi.waitFor(() => expect(bytes).toBeGreaterThan(wanted * block.length), { timeout: 60_000 });
+  socket.destroy();
+});
+
+test("who goes while reading nothing ends what is read for them", async () => {
+  let isOver = false;
+  logs = async function* () {
+    try {
+      for (;;) yield Buffer.alloc(65_536, "x");
+    } finally {
+      isOver = true;
+    }
+  };
+  const socket = await server.connect();
+  socket.pause();
+  socket.write(request);
+  await vi.waitFor(() => expect(server.access.asked.length).toBeGreaterThan(0));
+
+  socket.destroy();
+
+  await vi.waitFor(() => expect(isOver).toBe(true), { timeout: 30_000 });
+});
+
+test("a connection whose answer is over takes the next request", async () => {
+  logs = async function* () {
+    yield "line\n";
+  };
+  const socket = await server.connect();
+  socket.write(request + request.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n"));
+
+  expect((await readToEnd(socket)).match(/line\n/g)).toHaveLength(2);
+});

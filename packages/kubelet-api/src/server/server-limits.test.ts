@@ -1,0 +1,39 @@
+import { expect, test } from "vitest";
+import { resolveServerLimits } from "./server-limits.ts";
+
+test("a limit that is not set has its default", () => {
+  const defaults = {
+    headersTimeoutMs: 10_000,
+    requestTimeoutMs: 30_000,
+    handshakeTimeoutMs: 10_000,
+    keepAliveTimeoutMs: 120_000,
+    maxHeaderBytes: 65_536,
+    maxHeaders: 512,
+    maxConnections: 8_192,
+    maxStrangersPerAddress: 1_024,
+    maxStreams: 4_096,
+    shutdownMs: 2_000,
+    streaming: {},
+  };
+
+  expect(resolveServerLimits()).toEqual(defaults);
+  expect(resolveServerLimits({})).toEqual(defaults);
+});
+
+test("a limit that is set is as it was set", () => {
+  const limits = {
+    headersTimeoutMs: 1,
+    requestTimeoutMs: 2,
+    handshakeTimeoutMs: 3,
+    keepAliveTimeoutMs: 4,
+    maxHeaderBytes: 5,
+    maxHeaders: 6,
+    maxConnections: 7,
+    maxStrangersPerAddress: 8,
+    maxStreams: 9,
+    shutdownMs: 10,
+    streaming: { idleMs: 11 },
+  };
+
+  expect(resolveServerLimits(limits)).toEqual(limits);
+});
