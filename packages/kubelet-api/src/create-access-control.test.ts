@@ -44,3 +44,32 @@ test("where tokens do not count the API server is not asked about one", async ()
   expect(await control.authenticate({ headers: { authorization: "Bearer t" }, socket }, signal)).toBeUndefined();
   expect(asked).toEqual([]);
 });
+
+test("who shows no credentials is nobody in particular, where that is allowed", async () => {
+  const { control } = rig({ anonymous: true });
+  const shown = { authorized: false, getPeerCertificate: () => ({}) as never };
+
+  expect(await control.authenticate({ headers: {}, socket: shown }, signal)).toEqual({
+    name: "system:anonymous",
+    groups: ["system:unauthenticated"],
+  });
+});
+
+test("verdicts count for as long as they are said to", async () => {
+  const clock = new FakeClock();
+  const { asked, control } = rig({ clock, tokenTtlMs: 1_000, deniedTtlMs: 2_000 });
+  const user = { name: "bob", groups: [] };
+  const ask = async (): Promise<void> => {
+    await control.authenticate({ headers: { authorization: "Bearer t" }, socket }, signal);
+    await control.authorize(user, attributes, signal);
+  };
+
+  await ask();
+  await clock.advance(1_000);
+  await ask();
+  expect(asked).toEqual(["tokenreviews", "subjectaccessreviews", "tokenreviews"]);
+  await clock.advance(1_000);
+  await ask();
+
+  expect(asked).toEqual(["tokenreviews", "subjectaccessreviews", "tokenreviews", "tokenreviews", "subjectaccessreviews"]);
+});

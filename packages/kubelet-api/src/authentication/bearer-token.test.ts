@@ -24,3 +24,22 @@ test("a WebSocket may carry it among its sub-protocols", () => {
 test("what is no WebSocket carries none there", () => {
   expect(bearerTokenOf({ "sec-websocket-protocol": protocols("abc") })).toBeUndefined();
 });
+
+test.each([
+  [{}, undefined],
+  [{ authorization: "BEARER abc def" }, "abc"],
+  [{ authorization: "Bearer  abc" }, undefined],
+])("%j carries %j", (headers, token) => {
+  expect(bearerTokenOf(headers)).toBe(token);
+});
+
+test("the header goes before what a WebSocket carries elsewhere", () => {
+  const headers = {
+    connection: "Upgrade",
+    upgrade: "websocket",
+    "sec-websocket-protocol": protocols("other"),
+    authorization: "Bearer abc",
+  };
+
+  expect(bearerTokenOf(headers)).toBe("abc");
+});

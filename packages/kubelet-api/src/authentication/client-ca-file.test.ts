@@ -56,3 +56,20 @@ test.each([
 
   await expect(openClientCaFile({ path, clock: new FakeClock(), logger: new RecordingLogger() })).rejects.toThrow(message);
 });
+
+test("why a bundle cannot be used is told with the number of the certificate", async () => {
+  const path = join(directory, "ca.crt");
+  const { certificate } = new TestAuthority("first");
+  await writeFile(path, `${certificate}-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n`);
+
+  await expect(openClientCaFile({ path, clock: new FakeClock(), logger: new RecordingLogger() })).rejects.toThrow("certificate 2 of 2: ");
+});
+
+test("it is searched for once it is opened", async () => {
+  const path = join(directory, "ca.crt");
+  await writeFile(path, new TestAuthority("first").certificate);
+
+  const ca = await openClientCaFile({ path, clock: new FakeClock(), logger: new RecordingLogger() });
+
+  expect(await ca.searched).toBeUndefined();
+});

@@ -162,7 +162,7 @@ test("a certificate is read once for each connection", () => {
     authorized: true,
     getPeerCertificate: () => {
       reads++;
-      return socket.getPeerCertificate();
+      return socket.getPeerCertificate() as never;
     },
   };
 

@@ -33,3 +33,7 @@ test("a method is its verb, and one without a verb is the empty one", () => {
 test.each(["exec", "attach", "run", "portForward"])("%s is create by any method", (root) => {
   expect(["GET", "POST", "HEAD"].map((method) => verbOf(method, [root, "a", "b", "c"]))).toEqual(["create", "create", "create"]);
 });
+
+test.each(["", "exe", "execs", "Exec", "containerLogs", "portforward"])("%j is what its method says", (root) => {
+  expect(["GET", "POST"].map((method) => verbOf(method, [root]))).toEqual(["get", "create"]);
+});

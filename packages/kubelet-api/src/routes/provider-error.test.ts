@@ -28,3 +28,18 @@ test("a refusal stays as it is", () => {
 
   expect(refusalOf(refusal)).toBe(refusal);
 });
+
+test.each([new errdefs.NotFoundError("none"), new errdefs.UnauthorizedError("token expired")])(
+  "of %o the cause is kept, and nobody is asked to come again",
+  (error) => {
+    expect(refusalOf(error)).toMatchObject({ cause: error, headers: {} });
+  },
+);
+
+test.each([
+  [0, "0"],
+  [1_000, "1"],
+  [1_001, "2"],
+])("a wait of %i ms is one of %s whole seconds", (retryAfterMs, seconds) => {
+  expect(refusalOf(new errdefs.UnavailableError("busy", { retryAfterMs })).headers).toEqual({ "retry-after": seconds });
+});

@@ -63,3 +63,17 @@ test("whatever is asked for, a route is found or the answer is 404 or 405", () =
     { numRuns: 1000 },
   );
 });
+
+test("the first route that fits answers, and routes of other methods do not stand in its way", () => {
+  const [get, post, rest] = [() => text("get"), () => text("post"), () => text("rest")];
+  const several = new Router([
+    { path: "/a/{x}", methods: ["GET"], handler: get },
+    { path: "/a/{y}", methods: ["POST"], handler: post },
+    { path: "/a/{all...}", methods: ["POST", "PUT"], handler: rest },
+  ]);
+
+  expect(several.match("GET", ["a", "1"])).toEqual({ handler: get, params: { x: "1" } });
+  expect(several.match("POST", ["a", "1"])).toEqual({ handler: post, params: { y: "1" } });
+  expect(several.match("PUT", ["a", "1"])).toEqual({ handler: rest, params: { all: "1" } });
+  expect(() => several.match("DELETE", ["a", "1"])).toThrow(expect.objectContaining({ headers: { allow: "GET, POST, PUT" } }));
+});

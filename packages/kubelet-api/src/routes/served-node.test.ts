@@ -37,3 +37,35 @@ test("init and ephemeral containers are containers", () => {
   for (const name of ["main", "init", "debugger"]) expect(findContainer(pod, name)).toEqual(container(name));
   expect(findContainer(pod, "none")).toBeUndefined();
 });
+
+test("a pod without names, and one without a UID, is not there", () => {
+  const directory = new NodeDirectory([fakeNode({ pods: [fakePod({ metadata: { namespace: "default", name: "web" } })] })]);
+
+  for (const params of [{ namespace: "default", pod: "web" }, {}])
+    expect(() => requirePod(fakeRequest({ params }), directory)).toThrow(expect.objectContaining({ status: 404 }));
+});
+
+test("a pod of another namespace is another one", () => {
+  const directory = new NodeDirectory([
+    fakeNode({ pods: [fakePod({ metadata: { namespace: "other", name: "web", uid: "u9" } }), fakePod()] }),
+  ]);
+
+  expect(requirePod(fakeRequest({ params: { namespace: "other", pod: "web" } }), directory).ref.uid).toBe("u9");
+});
+
+test("of a pod that is being deleted on two nodes the first one is found", () => {
+  const [first, second] = [fakeNode({ name: "a", pods: [old] }), fakeNode({ name: "b", pods: [old] })];
+
+  expect(new NodeDirectory([first, second]).findPod("default", "web")?.node).toBe(first);
+});
+
+test("a node is known by its name", () => {
+  const [first, second] = [fakeNode({ name: "a" }), fakeNode({ name: "b" })];
+  const directory = new NodeDirectory([first, second]);
+
+  expect([directory.named("b"), directory.named("c")]).toEqual([second, undefined]);
+});
+
+test("a pod without a spec has no containers", () => {
+  expect(findContainer({ metadata: {} }, "main")).toBeUndefined();
+});

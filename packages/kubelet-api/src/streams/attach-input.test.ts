@@ -46,3 +46,26 @@ test("when attaching is over the rest of the input is dropped, so that the clien
 
   expect(client.readableFlowing).toBe(true);
 });
+
+test("when attaching is over the client has no listeners left, and the container's stream is gone", () => {
+  const client = new PassThrough();
+  const listeners = (): number => client.listenerCount("end") + client.listenerCount("close");
+  const before = listeners();
+  const input = attachInput(client, { once: true });
+  expect(listeners()).toBeGreaterThan(before);
+
+  input[Symbol.dispose]();
+
+  expect([listeners(), input.stream.destroyed]).toEqual([before, true]);
+});
+
+test("a reader that breaks the container's stream harms nobody", async () => {
+  const client = new PassThrough();
+  using input = attachInput(client, { once: true });
+
+  input.stream.destroy(new Error("the container has gone"));
+  client.end("hello");
+  await settled();
+
+  expect(input.stream.destroyed).toBe(true);
+});

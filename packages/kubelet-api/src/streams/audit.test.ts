@@ -52,3 +52,34 @@ test("a long command is cut", () => {
 
   expect(String(logger.fields[0]?.["command"])).toMatch(/^x{1024}… \(50000 characters\)$/);
 });
+
+test("a command of 1,024 characters is told in full", () => {
+  const logger = new RecordingLogger();
+  const tell = (length: number): unknown => {
+    beginAudit(fakeRequest(), { verb: "run", command: ["x".repeat(length)] }, { clock: new FakeClock(), logger }).end("");
+    return logger.fields.at(-1)?.["command"];
+  };
+
+  expect(tell(1_024)).toBe("x".repeat(1_024));
+  expect(tell(1_025)).toBe(`${"x".repeat(1_024)}… (1025 characters)`);
+});
+
+test("who is in no group, and what has neither container nor command, has none in the line", () => {
+  const logger = new RecordingLogger();
+  const request = fakeRequest({ params: { namespace: "default", pod: "web" } });
+
+  beginAudit(request, { verb: "port-forward" }, { clock: new FakeClock(), logger }).end("ports 80");
+
+  expect(logger.fields).toEqual([{ user: "alice", verb: "port-forward", pod: "default/web", result: "ports 80", durationMs: 0 }]);
+});
+
+test("how long it took is told in whole milliseconds since it began", async () => {
+  const [clock, logger] = [new FakeClock(), new RecordingLogger()];
+  await clock.advance(1_000);
+  const record = beginAudit(fakeRequest(), { verb: "attach" }, { clock, logger });
+  await clock.advance(10.6);
+
+  record.end("");
+
+  expect(logger.fields).toMatchObject([{ durationMs: 11 }]);
+});

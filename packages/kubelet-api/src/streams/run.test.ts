@@ -69,3 +69,66 @@ test("a provider that breaks its own output harms nobody else", async () => {
 test("without a command there is nothing to run", async () => {
   await expect(Promise.resolve(route(() => 0)(fakeRequest()))).rejects.toMatchObject({ status: 400 });
 });
+
+test.each([
+  ["cmd=ls", { pod: "db" }, 404, "pod does not exist"],
+  ["cmd=ls", { container: "side" }, 500, 'container not found ("side")'],
+  ["cmd=", {}, 400, 'you must specify the command to run, as "cmd"'],
+  ["cmd=+ls", {}, 400, 'you must specify the command to run, as "cmd"'],
+])("%s of %j is refused with %i, and the log says so", async (query, other, status, message) => {
+  const logger = new RecordingLogger();
+  const params = { namespace: "default", pod: "web", container: "main", ...other };
+
+  await expect(Promise.resolve(route(() => 0, logger)(fakeRequest({ query, params })))).rejects.toMatchObject({ status, message });
+  expect(logger.fields).toMatchObject([{ verb: "run", result: `refused: ${message}` }]);
+});
+
+test("a command has neither input nor terminal, and a line in the log", async () => {
+  const logger = new RecordingLogger();
+  const ios: AttachIO[] = [];
+  const handler = route((_command, io) => {
+    ios.push(io);
+    return 0;
+  }, logger);
+
+  await handler(fakeRequest({ query: "cmd=ls+-l" }));
+
+  expect(ios).toMatchObject([{ stdin: undefined, tty: false }]);
+  expect(logger.fields).toMatchObject([{ user: "alice", verb: "run", pod: "default/web", command: "ls -l", result: "exit code 0" }]);
+});
+
+test("commands have their places, which are free when they are over", async () => {
+  const started = Promise.withResolvers<void>();
+  const done = Promise.withResolvers<void>();
+  const provider = {
+    runInContainer: async () => {
+      started.resolve();
+      await done.promise;
+      return { exitCode: 0 };
+    },
+  };
+  const directory = new NodeDirectory([fakeNode({ pods: [fakePod()], provider })]);
+  const options = { directory, clock: new FakeClock(), logger: new RecordingLogger(), slots: new StreamSlots(1), limits: {} };
+  const handler = runRoute(options);
+  const first = handler(fakeRequest({ query: "cmd=ls" }));
+  await started.promise;
+
+  await expect(Promise.resolve(handler(fakeRequest({ query: "cmd=ls" })))).rejects.toMatchObject({ status: 503 });
+  done.resolve();
+  await first;
+
+  expect(await handler(fakeRequest({ query: "cmd=ls" }))).toMatchObject({ status: 200 });
+});
+
+test("what the output ends with is kept to the last byte, and nothing of what comes after", async () => {
+  const handler = route((_command, { stdout, stderr }) => {
+    stdout?.write("x".repeat(1024 * 1024 - 2));
+    stderr?.write("end and more");
+    stdout?.write("even more");
+    return 0;
+  });
+
+  const { body } = (await handler(fakeRequest({ query: "cmd=yes" }))) as { body: string };
+
+  expect(body.slice(-4)).toBe("xxen");
+});

@@ -13,3 +13,7 @@ test("as many streams as there are slots may be open, and a freed slot is free o
 
   expect(() => slots.take()).toThrow("too many streams");
 });
+
+test("who finds no slot is told to come again", () => {
+  expect(() => new StreamSlots(0).take()).toThrow(expect.objectContaining({ status: 503, headers: { "retry-after": "5" } }));
+});
