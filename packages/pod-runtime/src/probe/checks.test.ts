@@ -1,10 +1,10 @@
-import { once } from "node:events";
+import { getEventListeners, once } from "node:events";
 import { createServer as createHttpServer, type RequestListener } from "node:http";
 import { createServer as createHttp2Server } from "node:http2";
-import type { AddressInfo, Server } from "node:net";
+import { createServer as createTcpServer, type AddressInfo, type Server } from "node:net";
 import { afterEach, expect, test } from "vitest";
 import { grpcCheck } from "./grpc-check.ts";
-import { httpCheck } from "./http-check.ts";
+import { httpCheck, httpGet } from "./http-check.ts";
 import type { ProbeAttempt } from "./prober.ts";
 import { tcpCheck } from "./tcp-check.ts";
 
@@ -111,4 +111,187 @@ test("checks end with the signal's reason", async () => {
   await expect(tcpCheck({ host: "127.0.0.1", port: 1 }, abort.signal)).rejects.toThrow("stop");
   await expect(grpcCheck({ host: "127.0.0.1", port: 1, service: "" }, abort.signal)).rejects.toThrow("stop");
   await expect(httpCheck({ url: new URL("http://127.0.0.1:1"), headers: [] }, abort.signal)).rejects.toThrow("stop");
+});
+
+test("an HTTP probe follows every kind of redirect to where it leads on the same host", async () => {
+  const seen: string[] = [];
+  const answer = await ask(({ url = "" }, response) => {
+    seen.push(url);
+    const next = { "/": 301, "/1": 302, "/2": 303, "/3": 307, "/4": 308 }[url];
+    if (next === undefined) response.end("there");
+    else response.writeHead(next, { location: `/${seen.length}` }).end();
+  });
+
+  expect(answer).toEqual({ isSuccess: true, output: "there" });
+  expect(seen).toEqual(["/", "/1", "/2", "/3", "/4", "/5"]);
+});
+
+test("an HTTP probe gives up after ten redirects", async () => {
+  let asked = 0;
+  const answer = await ask((_, response) => response.writeHead(302, { location: `/${++asked}` }).end());
+
+  expect(answer).toMatchObject({
+    isSuccess: false,
+    output: expect.stringMatching(/^Get "http:\/\/127.0.0.1:.*\/11": stopped after 10 redirects$/),
+  });
+  expect(asked).toBe(11);
+});
+
+test("an HTTP probe says what it asked for where nothing answers", async () => {
+  const port = await listen(createHttpServer());
+  await new Promise((resolve) => servers.pop()?.close(resolve));
+
+  const answer = await httpCheck({ url: new URL(`http://127.0.0.1:${port}/live`), headers: [] }, never);
+
+  expect(answer).toMatchObject({
+    isSuccess: false,
+    output: expect.stringMatching(new RegExp(`^Get "http://127.0.0.1:${port}/live": .*ECONNREFUSED`)),
+  });
+});
+
+test("an HTTP probe sends a header as often as it is written, in place of its own", async () => {
+  const port = await listen(createHttpServer(({ rawHeaders }, response) => response.end(JSON.stringify(rawHeaders))));
+  const headers = [
+    { name: "X-A", value: "1" },
+    { name: "x-a", value: "2" },
+    { name: "User-Agent", value: "me" },
+    { name: "Accept", value: "text/plain" },
+  ];
+
+  const { output } = await httpCheck({ url: new URL(`http://127.0.0.1:${port}`), headers }, never);
+
+  const sent: string[] = JSON.parse(output);
+  const valuesOf = (name: string): readonly string[] => sent.filter((_, index) => sent[index - 1]?.toLowerCase() === name);
+  expect([valuesOf("x-a"), valuesOf("user-agent"), valuesOf("accept")]).toEqual([["1", "2"], ["me"], ["text/plain"]]);
+});
+
+test("a hook by HTTP names itself, and answers with the status", async () => {
+  const port = await listen(createHttpServer(({ headers }, response) => response.writeHead(500).end(headers["user-agent"])));
+
+  expect(await httpGet({ url: new URL(`http://127.0.0.1:${port}`), headers: [] }, "lifecycle", never)).toEqual({
+    status: 500,
+    body: "kube-lifecycle/1.36",
+  });
+});
+
+test.for([10 * 1024 - 1, 10 * 1024, 10 * 1024 + 1, 300_000])("of an answer of %d bytes at most ten KiB are kept", async (length) => {
+  const { output } = await ask((_, response) => {
+    response.write("x".repeat(1_000));
+    response.end("y".repeat(length - 1_000));
+  });
+
+  expect([output.length, output.slice(998, 1_002)]).toEqual([Math.min(length, 10 * 1024), "xxyy"]);
+});
+
+test("a TCP probe tells what it could not reach", async () => {
+  const port = await listen(createHttpServer());
+  await new Promise((resolve) => servers.pop()?.close(resolve));
+
+  const { output } = await tcpCheck({ host: "127.0.0.1", port }, never);
+
+  expect(output).toMatch(new RegExp(`^dial tcp 127.0.0.1:${port}: .*ECONNREFUSED`));
+});
+
+test("a TCP probe leaves no connection open, and nothing at its signal", async () => {
+  const server = createHttpServer();
+  const closed = new Promise((resolve) => server.once("connection", (socket) => socket.once("close", resolve)));
+  const port = await listen(server);
+  const { signal } = new AbortController();
+
+  await tcpCheck({ host: "127.0.0.1", port }, signal);
+  await closed;
+
+  expect(getEventListeners(signal, "abort")).toHaveLength(0);
+});
+
+/** A gRPC health service that answers with a status and a body. */
+async function askGrpc(grpcStatus: string | undefined, body: readonly number[], service = ""): Promise<ProbeAttempt> {
+  const server = createHttp2Server();
+  server.on("stream", (stream) => {
+    stream.respond({ ":status": 200, "content-type": "application/grpc", ...(grpcStatus !== undefined && { "grpc-status": grpcStatus }) });
+    stream.resume();
+    stream.end(Buffer.from(body));
+  });
+  const port = await listen(server);
+  return grpcCheck({ host: "127.0.0.1", port, service }, never);
+}
+
+test.for<[string | undefined, readonly number[], string]>([
+  ["0", [0, 0, 0, 0, 2, 0x08, 3], "service status SERVICE_UNKNOWN"],
+  ["0", [0, 0, 0, 0, 2, 0x08, 0], "service status UNKNOWN"],
+  ["0", [0, 0, 0, 0, 0], "service status UNKNOWN"],
+  ["0", [0, 0, 0, 0, 2, 0x10, 1], "service status UNKNOWN"],
+  ["0", [0, 0, 0, 0, 1, 0x08], "service status UNKNOWN"],
+  ["0", [0, 0, 0, 0, 2, 0x08, 9], "service status 9"],
+  ["12", [0, 0, 0, 0, 2, 0x08, 1], "health rpc failed with status 12"],
+  [undefined, [0, 0, 0, 0, 2, 0x08, 1], "health rpc failed with status unknown"],
+])("a gRPC answer with status %s and body %j is a failure: %s", async ([status, body, output]) => {
+  expect(await askGrpc(status, body)).toEqual({ isSuccess: false, output });
+});
+
+test("a gRPC probe asks as gRPC's health service wants it, also for a long name", async () => {
+  const server = createHttp2Server();
+  const asked: { headers: unknown; body: Buffer }[] = [];
+  server.on("stream", (stream, headers) => {
+    const chunks: Buffer[] = [];
+    stream.on("data", (chunk: Buffer) => chunks.push(chunk));
+    stream.on("end", () => {
+      asked.push({ headers, body: Buffer.concat(chunks) });
+      stream.respond({ ":status": 200, "grpc-status": "0" });
+      stream.end(Buffer.from([0, 0, 0, 0, 2, 0x08, 1]));
+    });
+  });
+  const port = await listen(server);
+
+  for (const service of ["", "a".repeat(127), "b".repeat(300)]) {
+    expect(await grpcCheck({ host: "127.0.0.1", port, service }, never)).toMatchObject({ isSuccess: true });
+  }
+
+  expect(asked[0]?.headers).toMatchObject({
+    ":method": "POST",
+    ":path": "/grpc.health.v1.Health/Check",
+    "content-type": "application/grpc",
+    te: "trailers",
+    "user-agent": "kube-probe/1.36",
+  });
+  const message = (...field: (number | string)[]): string =>
+    field.map((part) => (typeof part === "string" ? part : String.fromCharCode(part))).join("");
+  expect(asked.map(({ body }) => body.toString("latin1"))).toEqual([
+    message(0, 0, 0, 0, 0),
+    message(0, 0, 0, 0, 129, 0x0a, 127, "a".repeat(127)),
+    message(0, 0, 0, 1, 0x2f, 0x0a, 0xac, 0x02, "b".repeat(300)),
+  ]);
+});
+
+test("a gRPC probe tells what it could not reach", async () => {
+  const port = await listen(createHttpServer());
+  await new Promise((resolve) => servers.pop()?.close(resolve));
+
+  const { isSuccess, output } = await grpcCheck({ host: "127.0.0.1", port, service: "" }, never);
+
+  expect([isSuccess, output]).toEqual([false, expect.stringMatching(new RegExp(`^service 127.0.0.1:${port}: .*ECONNREFUSED`))]);
+});
+
+test("a gRPC probe of a server that hangs up is a failure", async () => {
+  const server = createTcpServer((socket) => socket.destroy());
+  const port = await listen(server);
+
+  expect(await grpcCheck({ host: "127.0.0.1", port, service: "" }, never)).toMatchObject({ isSuccess: false });
+});
+
+test("a gRPC probe that gets no answer ends with its signal, and leaves nothing at it", async () => {
+  const server = createHttp2Server();
+  const abort = new AbortController();
+  server.on("stream", () => abort.abort(new Error("too late")));
+  const port = await listen(server);
+
+  await expect(grpcCheck({ host: "127.0.0.1", port, service: "" }, abort.signal)).rejects.toThrow("too late");
+
+  expect(getEventListeners(abort.signal, "abort")).toHaveLength(0);
+});
+
+test("a gRPC probe of an IPv6 address is asked there", async () => {
+  const { output } = await grpcCheck({ host: "::1", port: 1, service: "" }, never);
+
+  expect(output).toMatch(/^service ::1:1: .*(ECONNREFUSED|EADDRNOTAVAIL|EAFNOSUPPORT)/);
 });

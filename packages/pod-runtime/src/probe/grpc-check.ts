@@ -20,7 +20,10 @@ export async function grpcCheck(check: GrpcCheck, signal: AbortSignal): Promise<
   signal.addEventListener("abort", onAbort, { once: true });
   try {
     signal.throwIfAborted();
-    return await ask(session, check.service);
+    const attempt = await ask(session, check.service);
+    // A stream whose session was destroyed ends as if the server had ended it.
+    signal.throwIfAborted();
+    return attempt;
   } catch (error) {
     signal.throwIfAborted();
     return { isSuccess: false, output: `service ${check.host}:${check.port}: ${error instanceof Error ? error.message : String(error)}` };

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { afterProbe, newProbe, type ProbeKind, type ProbeOutcome, type ProbeSpec } from "./probe-schedule.ts";
+import { afterProbe, newProbe, periodMs, timeoutMs, type ProbeKind, type ProbeOutcome, type ProbeSpec } from "./probe-schedule.ts";
 
 function results(kind: ProbeKind, spec: ProbeSpec, outcomes: readonly ProbeOutcome[]): readonly (boolean | undefined)[] {
   let state = newProbe(kind, spec, 0);
@@ -49,4 +49,39 @@ test("startup passes with the first success, and is then over", () => {
 
 test("an error counts neither as success nor as failure", () => {
   expect(results("liveness", { failureThreshold: 2 }, ["failure", "error", "failure"])).toEqual([undefined, undefined, false]);
+});
+
+test("by default it is asked every ten seconds, for one second, and begins at once", () => {
+  expect([periodMs({}), periodMs({ periodSeconds: 3 }), timeoutMs({}), timeoutMs({ timeoutSeconds: 4 })]).toEqual([
+    10_000, 3_000, 1_000, 4_000,
+  ]);
+  expect(newProbe("liveness", {}, 1_000).dueMs).toBe(1_000);
+});
+
+test("a startup probe fails with as many failures as asked, and is then over", () => {
+  const first = afterProbe(newProbe("startup", { failureThreshold: 2 }, 0), "failure", 0);
+  expect(first.result).toBeUndefined();
+
+  expect(afterProbe(first.state, "failure", 10_000)).toMatchObject({ result: false, state: { isOver: true } });
+});
+
+test("what has gone well once goes on being asked, unless it was the startup", () => {
+  for (const kind of ["liveness", "readiness"] as const) {
+    expect(afterProbe(newProbe(kind, {}, 0), "success", 0).state.isOver, kind).toBe(false);
+  }
+  const failed = afterProbe(newProbe("readiness", { failureThreshold: 1 }, 0, true), "failure", 0);
+  expect(failed).toMatchObject({ result: false, state: { isOver: false } });
+});
+
+test("what counts already is no news", () => {
+  expect(afterProbe(newProbe("liveness", {}, 0), "success", 0)).not.toHaveProperty("result");
+  expect(afterProbe(newProbe("readiness", {}, 0, true), "success", 0)).not.toHaveProperty("result");
+  expect(afterProbe(newProbe("readiness", { failureThreshold: 1 }, 0), "failure", 0)).not.toHaveProperty("result");
+});
+
+test("an error puts off the next attempt, and leaves the count as it is", () => {
+  const failed = afterProbe(newProbe("liveness", {}, 0), "failure", 0).state;
+  const { state, result } = afterProbe(failed, "error", 10_000);
+
+  expect([state, result]).toEqual([{ ...failed, dueMs: 20_000 }, undefined]);
 });

@@ -1,0 +1,153 @@
+import { once } from "node:events";
+import { createServer, type RequestListener } from "node:http";
+import { createServer as createHttp2Server } from "node:http2";
+import type { AddressInfo, Server } from "node:net";
+import type { AttachIO, Container } from "@virtual-kubelet/core";
+import { afterEach, describe, expect, test } from "vitest";
+import { httpUrl, probeOnce, type ProbeTarget } from "./probe-action.ts";
+
+const never = new AbortController().signal;
+const servers: Server[] = [];
+
+afterEach(async () => {
+  for (const server of servers.splice(0)) await new Promise((resolve) => server.close(resolve));
+});
+
+async function listen(server: Server): Promise<number> {
+  servers.push(server);
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return (server.address() as AddressInfo).port;
+}
+
+const web = (listener: RequestListener): Promise<number> => listen(createServer(listener));
+
+function targetOf({ exec, podIP, ports }: { exec?: ProbeTarget["runtime"]["exec"]; podIP?: string; ports?: Container["ports"] } = {}) {
+  const refuse = (): never => {
+    throw new Error("not asked for");
+  };
+  return { runtime: { exec: exec ?? refuse }, id: "c1", container: { name: "app", ...(ports && { ports }) }, podIP } satisfies ProbeTarget;
+}
+
+describe("probeOnce", () => {
+  test.for([
+    [0, true],
+    [1, false],
+  ] as const)("a command that ends with %d is a success: %s, and what it wrote is told", async ([exitCode, isSuccess]) => {
+    const asked: unknown[] = [];
+    const exec = async (id: string, command: readonly string[], io: AttachIO): Promise<{ exitCode: number }> => {
+      asked.push([id, command, io.tty, io.stdin]);
+      io.stdout?.write(Buffer.from("out"));
+      io.stderr?.write(Buffer.from("err"));
+      return { exitCode };
+    };
+
+    expect(await probeOnce({ exec: { command: ["check", "it"] } }, targetOf({ exec }), never)).toEqual({ isSuccess, output: "outerr" });
+    expect(asked).toEqual([["c1", ["check", "it"], false, undefined]]);
+  });
+
+  test("a command without words is run as it is", async () => {
+    const commands: unknown[] = [];
+    const exec = async (_: string, command: readonly string[]): Promise<{ exitCode: number }> => {
+      commands.push(command);
+      return { exitCode: 0 };
+    };
+
+    await probeOnce({ exec: {} }, targetOf({ exec }), never);
+
+    expect(commands).toEqual([[]]);
+  });
+
+  test("asks the pod's address by HTTP with the headers of the probe", async () => {
+    const port = await web(({ url, headers }, response) => response.end(`${url} ${headers["x-a"]}`));
+    const httpGet = { port, path: "healthz?x=1", httpHeaders: [{ name: "X-A", value: "1" }] };
+
+    expect(await probeOnce({ httpGet }, targetOf({ podIP: "127.0.0.1" }), never)).toEqual({ isSuccess: true, output: "/healthz?x=1 1" });
+  });
+
+  test("asks another host where the probe names one, by HTTP and TCP", async () => {
+    const port = await web((_, response) => response.end("here"));
+    const target = targetOf({ podIP: "192.0.2.1" });
+
+    expect(await probeOnce({ httpGet: { host: "127.0.0.1", port } }, target, never)).toEqual({ isSuccess: true, output: "here" });
+    expect(await probeOnce({ tcpSocket: { host: "127.0.0.1", port } }, target, never)).toEqual({ isSuccess: true, output: "" });
+  });
+
+  test("connects to a port of the pod by its name", async () => {
+    const port = await web((_, response) => response.end());
+    const ports = [
+      { name: "other", containerPort: 1 },
+      { name: "web", containerPort: port },
+    ];
+
+    expect(await probeOnce({ tcpSocket: { port: "web" } }, targetOf({ podIP: "127.0.0.1", ports }), never)).toMatchObject({
+      isSuccess: true,
+    });
+  });
+
+  test("asks gRPC's health service of the pod, for the service that is named", async () => {
+    const asked: Buffer[] = [];
+    const server = createHttp2Server();
+    server.on("stream", (stream) => {
+      stream.on("data", (chunk: Buffer) => asked.push(chunk));
+      stream.on("end", () => {
+        stream.respond({ ":status": 200, "grpc-status": "0" });
+        stream.end(Buffer.from([0, 0, 0, 0, 2, 0x08, 1]));
+      });
+    });
+    const port = await listen(server);
+
+    expect(await probeOnce({ grpc: { port, service: "web" } }, targetOf({ podIP: "127.0.0.1" }), never)).toMatchObject({ isSuccess: true });
+    expect(await probeOnce({ grpc: { port } }, targetOf({ podIP: "127.0.0.1" }), never)).toMatchObject({ isSuccess: true });
+
+    expect(asked.map((body) => body.toString("latin1"))).toEqual(["\0\0\0\0\u0005\n\u0003web", "\0\0\0\0\0"]);
+  });
+
+  test("refuses a probe without an action, naming the container", async () => {
+    await expect(probeOnce({}, targetOf(), never)).rejects.toMatchObject({
+      code: "VK_INVALID_INPUT",
+      message: "probe container app: it names none of exec, httpGet, tcpSocket and grpc",
+    });
+  });
+
+  test.for([{ httpGet: { port: 80 } }, { tcpSocket: { port: 80 } }, { grpc: { port: 80 } }])(
+    "refuses %j while the pod has no address",
+    async (spec) => {
+      await expect(probeOnce(spec, targetOf(), never)).rejects.toMatchObject({
+        code: "VK_INVALID_INPUT",
+        message: "probe container app: the pod has no address",
+      });
+    },
+  );
+});
+
+describe("httpUrl", () => {
+  test.for<[Parameters<typeof httpUrl>[0], string]>([
+    [{ port: 80 }, "http://10.0.0.1/"],
+    [{ port: 8080, path: "" }, "http://10.0.0.1:8080/"],
+    [{ port: 8080, path: "/live" }, "http://10.0.0.1:8080/live"],
+    [{ port: 8080, path: "live" }, "http://10.0.0.1:8080/live"],
+    [{ port: 8443, scheme: "HTTPS" }, "https://10.0.0.1:8443/"],
+    [{ port: 8080, scheme: "" }, "http://10.0.0.1:8080/"],
+    [{ port: 8080, host: "fd00::1" }, "http://[fd00::1]:8080/"],
+    [{ port: 8080, host: "" }, "http://10.0.0.1:8080/"],
+    [{ port: "web" }, "http://10.0.0.1:8000/"],
+    [{ port: "9000" }, "http://10.0.0.1:9000/"],
+  ])("%j is %s", ([action, url]) => {
+    const ports = [
+      { name: "admin", containerPort: 8001 },
+      { name: "web", containerPort: 8000 },
+    ];
+    expect(httpUrl(action, targetOf({ podIP: "10.0.0.1", ports })).href).toBe(url);
+  });
+
+  test.for(["gone", 0, 65_536, 1.5, -1])("the port %j is neither one nor a name of one", (port) => {
+    expect(() => httpUrl({ port }, targetOf({ podIP: "10.0.0.1" }))).toThrow(
+      `probe container app: ${JSON.stringify(port)} is neither a port nor the name of one of its ports`,
+    );
+  });
+
+  test("the last port there is counts", () => {
+    expect(httpUrl({ port: 65_535 }, targetOf({ podIP: "10.0.0.1" })).port).toBe("65535");
+  });
+});
