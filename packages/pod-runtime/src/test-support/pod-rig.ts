@@ -1,6 +1,6 @@
 import type { ContainerStatus, Pod, PodSpec, ProviderPodStatus } from "@virtual-kubelet/core";
 import type { Instant } from "../pod/instant.ts";
-import type { PodEffect } from "../pod/pod-effect.ts";
+import type { PodEffect, PodNotice } from "../pod/pod-effect.ts";
 import type { PodEvent } from "../pod/pod-event.ts";
 import { planPod } from "../pod/pod-plan.ts";
 import { podReport } from "../pod/pod-report.ts";
@@ -25,6 +25,10 @@ export class PodRig {
   /** Effects nobody has answered yet, in order. */
   asked: PodEffect[] = [];
   events: string[] = [];
+  /** The same, with their types and containers. */
+  notices: PodNotice[] = [];
+  /** Ids of the containers that were to be removed, in order. */
+  removed: string[] = [];
   #ids = 0;
 
   constructor(pod: Pod) {
@@ -44,8 +48,11 @@ export class PodRig {
     const { state, effects } = podStep(this.state, event, this.now);
     this.state = state;
     for (const effect of effects) {
-      if (effect.kind === "event") this.events.push(`${effect.reason}: ${effect.message}`);
-      else if (effect.kind !== "removeContainer") this.asked.push(effect);
+      if (effect.kind === "event") {
+        this.events.push(`${effect.reason}: ${effect.message}`);
+        this.notices.push(effect);
+      } else if (effect.kind === "removeContainer") this.removed.push(effect.id);
+      else this.asked.push(effect);
     }
   }
 

@@ -1,0 +1,295 @@
+import type { Container, Pod } from "@virtual-kubelet/core";
+import { describe, expect, test } from "vitest";
+import { PodRig, podWith } from "../test-support/pod-rig.ts";
+import type { PodEvent } from "./pod-event.ts";
+
+const init = (name: string): Container => ({ name, image: "app:1" });
+const sidecar = (name: string): Container => ({ ...init(name), restartPolicy: "Always" });
+
+function runningRig(pod: Pod = podWith({})): PodRig {
+  const rig = new PodRig(pod);
+  rig.answerAll();
+  return rig;
+}
+
+/** What happens is of no meaning for the pod as it is now. */
+function expectNoChange(rig: PodRig, ...events: readonly PodEvent[]): void {
+  for (const event of events) {
+    const { state, asked, events: told, removed } = structuredClone({ ...rig, state: rig.state });
+    rig.send(event);
+    expect({ state: rig.state, asked: rig.asked, events: rig.events, removed: rig.removed }, event.kind).toEqual({
+      state,
+      asked,
+      events: told,
+      removed,
+    });
+  }
+}
+
+describe("making a sandbox", () => {
+  const failed = (rig: PodRig, reason: "FailedMount" | "FailedCreatePodSandBox" | undefined): void =>
+    rig.send({ kind: "sandboxFailed", attempt: rig.take("createSandbox").attempt, reason, message: "no" });
+
+  test("is tried again after 10, 20, 40 and at most 60 seconds where the runtime failed", () => {
+    const rig = new PodRig(podWith({}));
+    for (const seconds of [10, 20, 40, 60, 60]) {
+      failed(rig, "FailedCreatePodSandBox");
+      rig.pass(seconds * 1000 - 1);
+      expect(rig.open, `${seconds} s`).toEqual([]);
+      rig.pass(1);
+      expect(rig.open, `${seconds} s`).toEqual(["createSandbox"]);
+    }
+  });
+
+  test("is tried again after 1, 2, 4, 8 and at most 10 seconds where volumes could not be filled", () => {
+    const rig = new PodRig(podWith({}));
+    for (const seconds of [1, 2, 4, 8, 10, 10]) {
+      failed(rig, "FailedMount");
+      rig.pass(seconds * 1000 - 1);
+      expect(rig.open, `${seconds} s`).toEqual([]);
+      rig.pass(1);
+      expect(rig.open, `${seconds} s`).toEqual(["createSandbox"]);
+    }
+  });
+
+  test("counts its attempts, and begins the waits anew once one is up", () => {
+    const rig = new PodRig(podWith({}));
+    failed(rig, "FailedCreatePodSandBox");
+    rig.pass(10_000);
+    expect(rig.asked).toEqual([{ kind: "createSandbox", attempt: 1 }]);
+    rig.answerAll();
+    rig.send({ kind: "sandboxStopped", sandboxId: "s1" });
+    expect(rig.asked).toEqual([{ kind: "createSandbox", attempt: 2 }]);
+
+    failed(rig, "FailedCreatePodSandBox");
+    rig.pass(10_000);
+
+    expect(rig.asked).toEqual([{ kind: "createSandbox", attempt: 3 }]);
+  });
+
+  test("that fails is told with its reason as a warning of the pod; what was told already is not told again", () => {
+    const rig = new PodRig(podWith({}));
+    failed(rig, "FailedMount");
+    rig.pass(1_000);
+    failed(rig, undefined);
+    rig.pass(2_000);
+
+    expect(rig.notices).toEqual([{ kind: "event", type: "Warning", reason: "FailedMount", message: "no" }]);
+    expect(rig.open).toEqual(["createSandbox"]);
+  });
+
+  test("that the runtime failed at waits as long though a secret has changed meanwhile", () => {
+    const rig = new PodRig(podWith({}));
+    rig.send({ kind: "configChanged" });
+
+    failed(rig, "FailedCreatePodSandBox");
+
+    expect(rig.open).toEqual([]);
+    rig.send({ kind: "configChanged" });
+    expect(rig.open).toEqual([]);
+  });
+
+  test("that has come through though nobody waits for it any more is ended", () => {
+    const rig = new PodRig(podWith({}));
+    rig.take("createSandbox");
+
+    rig.send({ kind: "sandboxCreated", attempt: 7, sandboxId: "other", ips: [] });
+
+    expect(rig.asked).toEqual([{ kind: "stopSandbox", sandboxId: "other" }]);
+    expect(rig.state.stage.kind).toBe("creatingSandbox");
+  });
+
+  test("that is answered twice changes nothing", () => {
+    expectNoChange(
+      runningRig(),
+      { kind: "sandboxCreated", attempt: 0, sandboxId: "s0", ips: ["10.0.0.9"] },
+      { kind: "sandboxFailed", attempt: 0, reason: "FailedMount", message: "late" },
+    );
+  });
+
+  test("that failed for an attempt nobody waits for changes nothing", () => {
+    expectNoChange(new PodRig(podWith({})), { kind: "sandboxFailed", attempt: 3, reason: "FailedMount", message: "late" });
+  });
+
+  test("of a pod that ends meanwhile is waited for, and the sandbox then ended", () => {
+    const rig = new PodRig(podWith({}));
+    const { attempt } = rig.take("createSandbox");
+    rig.send({ kind: "deleted", graceMs: 0 });
+    expect(rig.open).toEqual([]);
+
+    rig.send({ kind: "sandboxCreated", attempt, sandboxId: "s0", ips: [] });
+
+    expect(rig.open).toEqual(["stopSandbox"]);
+    rig.answerAll();
+    expect(rig.state.stage).toEqual({ kind: "gone" });
+  });
+
+  test("of a pod that ends while it waits for the next try is given up", () => {
+    const rig = new PodRig(podWith({}));
+    failed(rig, "FailedCreatePodSandBox");
+
+    rig.send({ kind: "deleted", graceMs: 0 });
+
+    expect(rig.open).toEqual(["removeAll"]);
+    rig.pass(60_000);
+    expect(rig.open).toEqual(["removeAll"]);
+  });
+});
+
+describe("a sandbox that is lost", () => {
+  test("is told of, and remembered until another is up, so that what runs on in it is ended first", () => {
+    const rig = runningRig();
+
+    rig.send({ kind: "sandboxStopped", sandboxId: "s0" });
+
+    expect(rig.notices.at(-1)).toEqual({
+      kind: "event",
+      type: "Normal",
+      reason: "SandboxChanged",
+      message: "Pod sandbox changed, it will be killed and re-created.",
+    });
+    expect(rig.state).toMatchObject({ deadSandboxes: ["s0"], stage: { kind: "creatingSandbox", attempt: 1 } });
+    expect(rig.report).toMatchObject({ podIP: undefined, podIPs: [] });
+    rig.answer(rig.take("createSandbox"));
+    expect(rig.state).toMatchObject({ deadSandboxes: [], stage: { kind: "up", sandboxId: "s1" } });
+  });
+
+  test("takes with it what ran, which is said of each container", () => {
+    const rig = runningRig();
+    const startedAt = rig.status("app").state?.running?.startedAt;
+    rig.pass(5_000);
+
+    rig.send({ kind: "sandboxStopped", sandboxId: "s0" });
+
+    expect(rig.status("app").state?.terminated ?? rig.status("app").lastState?.terminated).toEqual({
+      exitCode: 137,
+      reason: "ContainerStatusUnknown",
+      message: "The container was lost with the pod's sandbox",
+      startedAt,
+      finishedAt: "2026-01-01T00:00:05Z",
+      containerID: "fake://c1",
+    });
+  });
+
+  test("has what was being pulled or started begun anew, as the same attempt", () => {
+    for (const kinds of [["createSandbox"], ["createSandbox", "ensureImage"]] as const) {
+      const rig = new PodRig(podWith({}));
+      for (const kind of kinds) rig.answer(rig.take(kind));
+      rig.asked = [];
+
+      rig.send({ kind: "sandboxStopped", sandboxId: "s0" });
+      rig.answerAll();
+
+      expect(rig.status("app"), kinds.join()).toMatchObject({ ready: true, lastState: {} });
+    }
+  });
+
+  test("gives the number of a start that was never clear to no other container", () => {
+    const rig = new PodRig(podWith({}));
+    for (const kind of ["createSandbox", "ensureImage"] as const) rig.answer(rig.take(kind));
+    rig.send({ ...rig.take("startContainer"), kind: "startFailed", reason: "CreateContainerError", message: "no answer" });
+
+    rig.send({ kind: "sandboxStopped", sandboxId: "s0" });
+    rig.pass(10_000);
+    rig.answer(rig.take("createSandbox"));
+    rig.pass(10_000);
+    rig.answer(rig.take("ensureImage"));
+
+    expect(rig.take("startContainer")).toMatchObject({ sandboxId: "s1", attempt: 1 });
+  });
+
+  test("runs init containers and sidecars again, and the main ones after them", () => {
+    const rig = runningRig(podWith({ restartPolicy: "OnFailure", initContainers: [init("one"), sidecar("proxy")] }));
+    rig.exit("one", 0);
+    rig.answerAll();
+    expect(rig.status("app").ready).toBe(true);
+
+    rig.send({ kind: "sandboxStopped", sandboxId: "s0" });
+    rig.answer(rig.take("createSandbox"));
+    expect(rig.open).toEqual(["ensureImage one"]);
+    rig.answerAll();
+    rig.exit("one", 0);
+    rig.answerAll();
+
+    expect([rig.status("proxy").restartCount, rig.status("app").restartCount]).toEqual([1, 1]);
+    expect(rig.status("app").ready).toBe(true);
+  });
+
+  test("leaves a main container that has ended for good as it is", () => {
+    const rig = runningRig(podWith({ restartPolicy: "OnFailure", containers: [init("done"), init("app")] }));
+    rig.exit("done", 0);
+
+    rig.send({ kind: "sandboxStopped", sandboxId: "s0" });
+    rig.answerAll();
+
+    expect(rig.status("done")).toMatchObject({ restartCount: 0, state: { terminated: { exitCode: 0 } } });
+    expect(rig.status("app")).toMatchObject({ restartCount: 1, ready: true });
+  });
+
+  test("in an ending pod is said of nobody, and nothing runs again", () => {
+    const rig = runningRig(podWith({ initContainers: [init("one"), sidecar("proxy")] }));
+    rig.exit("one", 0);
+    rig.answerAll();
+    rig.send({ kind: "deleted", graceMs: 30_000 });
+    rig.asked = [];
+
+    rig.send({ kind: "sandboxStopped", sandboxId: "s0" });
+
+    expect(rig.events.filter((event) => event.startsWith("SandboxChanged"))).toEqual([]);
+    expect(rig.status("one").ready, "it has done its work").toBe(true);
+    expect(rig.open).toEqual(["stopSandbox", "removeAll"]);
+    rig.answer(rig.take("removeAll"));
+    expect(rig.state.stage).toEqual({ kind: "gone" });
+  });
+
+  test("that is not the pod's changes nothing", () => {
+    expectNoChange(runningRig(), { kind: "sandboxStopped", sandboxId: "other" }, { kind: "sandboxStopFailed", sandboxId: "s0" });
+    expectNoChange(new PodRig(podWith({})), { kind: "sandboxStopped", sandboxId: "s0" });
+  });
+});
+
+describe("ending a sandbox", () => {
+  function ending(): PodRig {
+    const rig = runningRig();
+    rig.send({ kind: "deleted", graceMs: 0 });
+    rig.answer(rig.take("stopContainer"));
+    return rig;
+  }
+
+  test("is tried again ten seconds after it failed, and no sooner", () => {
+    const rig = ending();
+    rig.send({ ...rig.take("stopSandbox"), kind: "sandboxStopFailed" });
+    rig.pass(9_999);
+    expect(rig.open).toEqual([]);
+    rig.pass(1);
+
+    expect(rig.open).toEqual(["stopSandbox"]);
+    rig.pass(60_000);
+    expect(rig.open, "once").toEqual(["stopSandbox"]);
+  });
+
+  test("is not held up by answers about another", () => {
+    const rig = ending();
+
+    expectNoChange(rig, { kind: "sandboxStopFailed", sandboxId: "other" }, { kind: "sandboxStopped", sandboxId: "other" });
+  });
+
+  test("comes before what is left is removed, which is tried again ten seconds after it failed", () => {
+    const rig = ending();
+    rig.answer(rig.take("stopSandbox"));
+    expect(rig.open).toEqual(["removeAll"]);
+
+    rig.take("removeAll");
+    rig.send({ kind: "removeFailed" });
+    rig.pass(9_999);
+    expect(rig.open).toEqual([]);
+    rig.pass(1);
+    rig.answer(rig.take("removeAll"));
+
+    expect(rig.state.stage).toEqual({ kind: "gone" });
+  });
+
+  test("a pod that was not to be removed is not gone by an answer that nobody waits for", () => {
+    expectNoChange(runningRig(), { kind: "removed" }, { kind: "removeFailed" });
+  });
+});
