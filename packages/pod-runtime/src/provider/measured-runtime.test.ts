@@ -4,6 +4,8 @@ import { withDeadlines } from "./deadline-runtime.ts";
 import { withMeasurements } from "./measured-runtime.ts";
 import type { ContainerRuntime } from "../runtime/container-runtime.ts";
 import { FakeRuntime } from "../test-support/fake-runtime.ts";
+import { plainPreparation } from "../test-support/plain-preparation.ts";
+import { PodRig, podWith } from "../test-support/pod-rig.ts";
 
 const signal = new AbortController().signal;
 
@@ -82,4 +84,44 @@ test("calls have the names of CRI's", async () => {
     "image_status",
     "container_stats",
   ]);
+});
+
+test("calls that make something have the names of CRI's, too, and give what the runtime gives", async () => {
+  const { runtime, counted } = setUp();
+  const { state } = new PodRig(podWith({}));
+  const [planned] = state.plan.containers;
+  if (!planned) throw new Error("the pod has no container");
+  const sandbox = await runtime.createSandbox(await plainPreparation.sandbox(state, 0, signal), signal);
+  const id = await runtime.createContainer(
+    sandbox.id,
+    await plainPreparation.container({ state, planned, attempt: 0, imageId: "i" }, signal),
+    signal,
+  );
+  await runtime.resizeContainer(id, {}, signal);
+  await runtime.pullImage("i", [], signal);
+  await runtime.exec(
+    id,
+    [],
+    { stdin: undefined, stdout: undefined, stderr: undefined, tty: false, resizes: (async function* () {})() },
+    signal,
+  );
+  await runtime.network?.(sandbox.id, signal);
+
+  expect([sandbox.id, id]).toEqual(["s1", "c2"]);
+  expect(counted.filter((line) => line.startsWith("total ")).map((line) => line.split(" ")[1])).toEqual([
+    "run_podsandbox",
+    "create_container",
+    "update_container",
+    "pull_image",
+    "exec_sync",
+    "podsandbox_stats",
+  ]);
+});
+
+test("a runtime that cannot measure traffic still cannot", () => {
+  const clock = new FakeClock();
+  const fake: ContainerRuntime = Object.assign(new FakeRuntime(clock), { network: undefined });
+  const metrics = { count() {}, gauge() {}, observe() {} };
+
+  expect(withMeasurements(withDeadlines(fake, clock), { clock, metrics })).not.toHaveProperty("network");
 });

@@ -1,9 +1,9 @@
 import type { Pod } from "@virtual-kubelet/core";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { adoptPod, endedUnheard } from "./adopt.ts";
 import { specHash } from "../pod/spec-hash.ts";
 import type { RuntimeContainerState, RuntimeInventory } from "../runtime/container-runtime.ts";
-import { containerLabels, podLabels } from "../runtime/labels.ts";
+import { containerLabels, originLabels, podLabels } from "../runtime/labels.ts";
 import { podWith } from "../test-support/pod-rig.ts";
 
 const ref = { namespace: "default", name: "web", uid: "u1" };
@@ -125,4 +125,342 @@ test("an end that nobody heard of carries what the container wrote about it", ()
   expect(endedUnheard(podWith({}), held).map(({ id, attempt }) => [id, attempt])).toEqual([["app-1", 1]]);
   const state = adoptPod(podWith({ restartPolicy: "Never" }), { inventory: held, messages: new Map([["app-1", "disk full"]]) }, now);
   expect(state.containers.get("app")?.lastTermination).toMatchObject({ id: "app-1", message: "disk full" });
+});
+
+/** A pod whose container `app` was last heard of like this. */
+function heard(
+  status: Partial<NonNullable<NonNullable<Pod["status"]>["containerStatuses"]>[number]>,
+  spec: Parameters<typeof podWith>[0] = {},
+): Pod {
+  return {
+    ...podWith(spec),
+    status: { containerStatuses: [{ name: "app", image: "", imageID: "", restartCount: 0, ready: false, ...status }] },
+  };
+}
+
+const nothing: RuntimeInventory = { sandboxes: [], containers: [] };
+
+describe("of a pod that the runtime knows nothing of", () => {
+  test("nothing has happened, where the API server has heard nothing either", () => {
+    expect(adoptPod(podWith({}), { inventory: nothing }, now)).toMatchObject({
+      stage: { kind: "noSandbox", failures: 0 },
+      sandboxAttempt: -1,
+      deadSandboxes: [],
+      ending: undefined,
+      isDeleted: false,
+      activeSinceMs: now.monotonicMs,
+      whole: { isSure: false },
+    });
+    expect(lives(podWith({}), nothing)).toEqual({ app: "idle -1" });
+  });
+
+  test("a container that only waited has not run, whatever its restart count", () => {
+    const pod = heard({ restartCount: 3, state: { waiting: { reason: "ContainerCreating" } } });
+
+    expect(lives(pod, nothing)).toEqual({ app: "idle -1" });
+  });
+
+  test("a container that waited for its restart has run", () => {
+    const pod = heard({ restartCount: 3, state: { waiting: {} }, lastState: { terminated: { exitCode: 1 } } });
+
+    expect(lives(pod, nothing)).toEqual({ app: "idle 3" });
+  });
+
+  test("an end that the API server has heard of is told as it was", () => {
+    const startedAt = "2025-12-31T23:58:00Z";
+    const finishedAt = "2025-12-31T23:59:00Z";
+    const terminated = { exitCode: 4, reason: "OOMKilled", message: "full", startedAt, finishedAt };
+    const state = adoptPod(
+      heard({ containerID: "fake://x", state: { terminated } }, { restartPolicy: "Never" }),
+      { inventory: nothing },
+      now,
+    );
+
+    expect(state.containers.get("app")).toMatchObject({
+      life: { kind: "ended" },
+      attempt: 0,
+      lastTermination: {
+        exitCode: 4,
+        reason: "OOMKilled",
+        message: "full",
+        startedAtMs: Date.parse(startedAt),
+        finishedAtMs: Date.parse(finishedAt),
+        id: "x",
+      },
+    });
+  });
+
+  test("an end of which little was heard was an error, now", () => {
+    const state = adoptPod(
+      heard({ state: { terminated: { exitCode: 4, startedAt: "nonsense" } } }, { restartPolicy: "Never" }),
+      { inventory: nothing },
+      now,
+    );
+
+    expect(state.containers.get("app")?.lastTermination).toEqual({
+      exitCode: 4,
+      reason: "Error",
+      message: undefined,
+      startedAtMs: undefined,
+      finishedAtMs: now.wallMs,
+      id: "",
+    });
+  });
+
+  test("a container that was last heard to run was lost since", () => {
+    const startedAt = "2025-12-31T23:58:00Z";
+    const ended = (running: object): unknown =>
+      adoptPod(
+        heard({ containerID: "fake://x", state: { running } }, { restartPolicy: "Never" }),
+        { inventory: nothing },
+        now,
+      ).containers.get("app")?.lastTermination;
+
+    expect(ended({ startedAt })).toMatchObject({
+      reason: "ContainerStatusUnknown",
+      startedAtMs: Date.parse(startedAt),
+      finishedAtMs: now.wallMs,
+      id: "x",
+    });
+    expect(ended({})).toMatchObject({ startedAtMs: now.wallMs });
+  });
+
+  test("init containers and sidecars run again, also those that had ended well", () => {
+    const pod: Pod = {
+      ...podWith({ restartPolicy: "OnFailure", initContainers: [{ name: "one", image: "app:1" }] }),
+      status: {
+        initContainerStatuses: [
+          { name: "one", image: "", imageID: "", restartCount: 0, ready: true, state: { terminated: { exitCode: 0 } } },
+        ],
+      },
+    };
+
+    expect(lives(pod, nothing)).toEqual({ one: "idle 0", app: "idle -1" });
+    const deleted = { ...pod, metadata: { ...pod.metadata, deletionTimestamp: "2026-01-01T00:00:07Z" } };
+    expect(lives(deleted, nothing)).toEqual({ one: "ended 0", app: "idle -1" });
+  });
+
+  test.for([
+    ["Failed", { why: "failed", deadlineMs: now.monotonicMs, reason: "Evicted", message: "full" }],
+    ["Succeeded", { why: "finished", deadlineMs: now.monotonicMs }],
+    ["Running", undefined],
+  ] as const)("a phase that was %s stays what it was", ([phase, ending]) => {
+    const pod: Pod = { ...podWith({}), status: { phase, reason: "Evicted", message: "full" } };
+
+    expect(adoptPod(pod, { inventory: nothing }, now)).toMatchObject({ isDeleted: false });
+    expect(adoptPod(pod, { inventory: nothing }, now).ending).toEqual(ending);
+  });
+});
+
+describe("of several sandboxes", () => {
+  const sandbox = (id: string, attempt: number | undefined, isReady = true): RuntimeInventory["sandboxes"][number] => ({
+    id,
+    labels: attempt === undefined ? {} : podLabels(ref, owner, attempt),
+    isReady,
+    ips: [id],
+    createdAtMs: 0,
+  });
+  const adopted = (
+    sandboxes: RuntimeInventory["sandboxes"],
+    containers: RuntimeInventory["containers"] = [],
+  ): ReturnType<typeof adoptPod> => adoptPod(podWith({}), { inventory: { sandboxes, containers } }, now);
+
+  test("the newest that is ready is the pod's, with its addresses", () => {
+    const state = adopted([sandbox("s1", 1), sandbox("s3", 3), sandbox("s2", 2), sandbox("s4", 4, false)]);
+
+    expect(state).toMatchObject({ stage: { kind: "up", sandboxId: "s3", ips: ["s3"] }, sandboxAttempt: 4, deadSandboxes: [] });
+  });
+
+  test("of two of one attempt the one that was gone on with is the pod's", () => {
+    const [container] = inventory({ "app-0": running }).containers;
+    const containers = container ? [{ ...container, sandboxId: "b" }] : [];
+
+    expect(adopted([sandbox("a", 1), sandbox("b", 1), sandbox("c", 1)], containers).stage).toMatchObject({ sandboxId: "b" });
+  });
+
+  test("one without a number is the oldest", () => {
+    expect(adopted([sandbox("odd", undefined), sandbox("s0", 0)]).stage).toMatchObject({ sandboxId: "s0" });
+    expect(adopted([sandbox("odd", undefined)])).toMatchObject({ stage: { sandboxId: "odd" }, sandboxAttempt: -1 });
+  });
+
+  test("where none is ready all are ended before another is made, those that only containers name too", () => {
+    const [container] = inventory({ "app-0": running }).containers;
+    const containers = container ? [container, { ...container, sandboxId: "gone" }] : [];
+
+    expect(adopted([sandbox("s0", 0, false), sandbox("s1", 1, false)], containers).deadSandboxes).toEqual(["s0", "s1", "gone"]);
+  });
+});
+
+describe("a container that is taken over", () => {
+  test("has what its labels, or the API server since, say it runs with", () => {
+    const held = inventory({ "app-0": running });
+    const containers = held.containers.map((container) => ({
+      ...container,
+      user: { uid: 7, gid: 8 },
+      labels: { ...container.labels, ...originLabels("main", { name: "app", image: "app:as-made", resources: { limits: { cpu: "1" } } }) },
+    }));
+    const recordOf = (pod: Pod): unknown => adoptPod(pod, { inventory: { ...held, containers } }, now).containers.get("app");
+
+    expect(recordOf(podWith({}))).toMatchObject({
+      image: { name: "app:as-made", id: "i" },
+      user: { uid: 7, gid: 8 },
+      resources: { limits: { cpu: "1" } },
+      effective: { limits: { cpu: "1" } },
+    });
+    const resources = { limits: { cpu: "2" } };
+    expect(recordOf(heard({ containerID: "fake://app-0", resources }))).toMatchObject({ resources });
+    expect(recordOf(heard({ containerID: "fake://app-9", resources }))).toMatchObject({ resources: { limits: { cpu: "1" } } });
+  });
+
+  test("has the image's name from the runtime where its labels have none", () => {
+    const state = adoptPod(podWith({}), { inventory: inventory({ "app-0": running }) }, now);
+
+    expect(state.containers.get("app")?.image).toEqual({ name: "app:1", id: "i" });
+  });
+
+  test("has the limits of its pod as the API server last heard of them", () => {
+    const pod = podWith({ resources: { limits: { cpu: "4" } } });
+    const effectiveOf = (of: Pod): unknown =>
+      adoptPod(of, { inventory: inventory({ "app-0": running }) }, now).containers.get("app")?.effective;
+
+    expect(effectiveOf(pod)).toEqual({ limits: { cpu: "4" } });
+    expect(effectiveOf({ ...pod, status: { resources: { limits: { cpu: "2" } } } })).toEqual({ limits: { cpu: "2" } });
+    expect(effectiveOf({ ...podWith({}), status: { resources: { limits: { cpu: "2" } } } })).toEqual({});
+  });
+
+  test("has resources as a whole that are to be made sure of", () => {
+    const resources = { limits: { cpu: "2" } };
+    const pod = { ...podWith({ resources: { limits: { cpu: "4" } } }), status: { resources } };
+
+    expect(adoptPod(pod, { inventory: nothing }, now).whole).toEqual({ resources, isSure: false });
+  });
+
+  test("has started and is ready as far as the API server has heard it of the same container", () => {
+    const startupProbe = { exec: { command: ["true"] } };
+    const spec = { containers: [{ name: "app", image: "app:1", startupProbe }] };
+    const lifeOf = (status: object): unknown =>
+      adoptPod(heard(status, spec), { inventory: inventory({ "app-0": running }) }, now).containers.get("app")?.life;
+
+    expect(lifeOf({ containerID: "fake://app-0", started: true })).toMatchObject({ isStarted: true, isReady: true });
+    expect(lifeOf({ containerID: "fake://app-0", started: false })).toMatchObject({ isStarted: false, isReady: false });
+    expect(lifeOf({ containerID: "fake://other", started: true })).toMatchObject({ isStarted: false, isReady: false });
+    expect(lifeOf({ started: true })).toMatchObject({ isStarted: false });
+  });
+
+  test("is not ready before it has started, and not ready where that was last heard", () => {
+    const probe = { exec: { command: ["true"] } };
+    const lifeOf = (spec: object, status: object): unknown =>
+      adoptPod(
+        heard({ containerID: "fake://app-0", ...status }, { containers: [{ name: "app", image: "app:1", ...spec }] }),
+        { inventory: inventory({ "app-0": running }) },
+        now,
+      ).containers.get("app")?.life;
+
+    expect(lifeOf({ startupProbe: probe, readinessProbe: probe }, { started: false, ready: true })).toMatchObject({ isReady: false });
+    expect(lifeOf({ readinessProbe: probe }, { ready: false })).toMatchObject({ isStarted: true, isReady: false });
+  });
+
+  test("that is a sidecar counts as started once where it was", () => {
+    const startupProbe = { exec: { command: ["true"] } };
+    const initializedOf = (more: object): unknown =>
+      adoptPod(
+        podWith({ initContainers: [{ name: "proxy", image: "app:1", restartPolicy: "Always", ...more }] }),
+        { inventory: inventory({ "proxy-0": running }) },
+        now,
+      ).containers.get("proxy")?.isInitialized;
+
+    expect([initializedOf({}), initializedOf({ startupProbe })]).toEqual([true, false]);
+  });
+
+  test("and runs in another sandbox than the pod's was lost with that", () => {
+    const held = inventory({ "app-0": running });
+    const containers = held.containers.map((container) => ({ ...container, sandboxId: "other" }));
+
+    expect(adoptPod(podWith({ restartPolicy: "Never" }), { inventory: { ...held, containers } }, now).containers.get("app")).toMatchObject({
+      life: { kind: "ended" },
+      lastTermination: { exitCode: 137, reason: "ContainerStatusUnknown", id: "app-0", startedAtMs: now.wallMs - 60_000 },
+    });
+  });
+
+  test("and was made in another sandbox is not the next attempt's own", () => {
+    const held = inventory({ "app-2": { kind: "created" } });
+    const containers = held.containers.map((container) => ({ ...container, sandboxId: "other" }));
+
+    expect(lives(podWith({}), { ...held, containers })).toEqual({ app: "idle 2" });
+  });
+
+  test("and ended in another sandbox ended there, and an init container then runs again", () => {
+    const held = inventory({ "one-0": exited(0) });
+    const containers = held.containers.map((container) => ({ ...container, sandboxId: "other" }));
+    const pod = podWith({ initContainers: [{ name: "one", image: "app:1" }] });
+
+    expect(lives(pod, held)).toEqual({ one: "ended 0", app: "idle -1" });
+    expect(lives(pod, { ...held, containers })).toEqual({ one: "idle 0", app: "idle -1" });
+  });
+
+  test("keeps the message that the API server has heard of its end", () => {
+    const messageOf = (containerID: string): unknown =>
+      adoptPod(
+        heard({ containerID, state: { terminated: { exitCode: 1, message: "heard", containerID } } }, { restartPolicy: "Never" }),
+        { inventory: inventory({ "app-0": exited(1) }), messages: new Map([["app-0", "read"]]) },
+        now,
+      ).containers.get("app")?.lastTermination?.message;
+
+    expect([messageOf("fake://app-0"), messageOf("fake://app-1")]).toEqual(["heard", "read"]);
+  });
+
+  test("tells of the end before it, and of none before one that runs beside it", () => {
+    const lastOf = (states: Parameters<typeof inventory>[0]): unknown =>
+      adoptPod(podWith({}), { inventory: inventory(states) }, now).containers.get("app")?.lastTermination?.id;
+
+    expect(lastOf({ "app-2": running, "app-0": exited(1), "app-1": exited(2) })).toBe("app-1");
+    expect(lastOf({ "app-0": running, "app-1": running })).toBeUndefined();
+    expect(lastOf({ "app-0": { kind: "created" }, "app-1": running })).toBeUndefined();
+  });
+});
+
+test("an init container that is not held is through where a main one was begun after it, with what was heard of it", () => {
+  const pod: Pod = {
+    ...podWith({
+      initContainers: [
+        { name: "one", image: "app:1" },
+        { name: "proxy", image: "app:1", restartPolicy: "Always" },
+      ],
+    }),
+    status: {
+      initContainerStatuses: [
+        { name: "one", image: "", imageID: "", restartCount: 2, ready: true, state: { terminated: { exitCode: 0 } } },
+      ],
+    },
+  };
+  const state = adoptPod(pod, { inventory: inventory({ "app-0": running }) }, now);
+
+  expect(state.containers.get("one")).toMatchObject({
+    life: { kind: "ended" },
+    attempt: 2,
+    isInitialized: true,
+    lastTermination: { exitCode: 0 },
+  });
+  expect(state.containers.get("proxy")).toMatchObject({ life: { kind: "idle" }, isInitialized: true });
+});
+
+test("a main container in a sandbox that is gone does not mean that the init containers are through", () => {
+  const pod = podWith({ initContainers: [{ name: "one", image: "app:1" }] });
+  const held = inventory({ "app-0": exited(1) });
+  const containers = held.containers.map((container) => ({ ...container, sandboxId: "other" }));
+
+  expect(adoptPod(pod, { inventory: { ...held, containers } }, now).containers.get("one")).toMatchObject({
+    life: { kind: "idle" },
+    isInitialized: false,
+  });
+});
+
+test("an end that the API server has heard of is not looked into again", () => {
+  const pod = heard({ state: { terminated: { exitCode: 1, containerID: "fake://app-1" } } });
+
+  expect(endedUnheard(pod, inventory({ "app-0": exited(0), "app-1": exited(1) }))).toEqual([]);
+  expect(endedUnheard(pod, inventory({ "app-2": exited(1) }))).toMatchObject([
+    { container: "app", attempt: 2, id: "app-2", exit: { exitCode: 1 } },
+  ]);
+  expect(endedUnheard(podWith({}), inventory({ "app-0": running, "init-0": { kind: "created" } }))).toEqual([]);
 });

@@ -1,0 +1,24 @@
+import { expect, test } from "vitest";
+import { podWith } from "../test-support/pod-rig.ts";
+import { checkRestartRules } from "./restart-rules.ts";
+
+const rule = (action: string) => ({ action, exitCodes: { operator: "In", values: [1] } });
+
+test("a rule that restarts all containers is refused wherever it is, and its field is named", () => {
+  const plain = { name: "a", image: "app:1" };
+  const restarting = { name: "b", image: "app:1", restartPolicyRules: [rule("Restart"), rule("RestartAllContainers")] };
+
+  expect(() => checkRestartRules(podWith({ containers: [plain, restarting] }))).toThrow(
+    expect.objectContaining({ code: "VK_UNSUPPORTED", fieldPath: "spec.containers[1].restartPolicyRules[1].action" }),
+  );
+  expect(() => checkRestartRules(podWith({ initContainers: [restarting] }))).toThrow(
+    expect.objectContaining({ fieldPath: "spec.initContainers[0].restartPolicyRules[1].action" }),
+  );
+});
+
+test("other rules are no reason to refuse a pod", () => {
+  const containers = [{ name: "a", image: "app:1", restartPolicyRules: [rule("Restart")] }];
+
+  expect(() => checkRestartRules(podWith({ containers, initContainers: [{ name: "b" }] }))).not.toThrow();
+  expect(() => checkRestartRules({})).not.toThrow();
+});
