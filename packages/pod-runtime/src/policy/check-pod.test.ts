@@ -201,3 +201,139 @@ test("policyProblems names what can never be meant so", () => {
   ]);
   expect(policyProblems({})).toEqual([]);
 });
+
+describe("what the level baseline allows", () => {
+  test.for([
+    "AUDIT_WRITE",
+    "CHOWN",
+    "DAC_OVERRIDE",
+    "FOWNER",
+    "FSETID",
+    "KILL",
+    "MKNOD",
+    "NET_BIND_SERVICE",
+    "SETFCAP",
+    "SETGID",
+    "SETPCAP",
+    "SETUID",
+    "SYS_CHROOT",
+  ])("every container may add the capability %s", (name) => {
+    expect(errorOf(withContext({ capabilities: { add: [name, `CAP_${name}`, name.toLowerCase()] } }))).toBeUndefined();
+  });
+
+  test.for(["SYS_ADMIN", "NET_RAW", "CHOWN_ALL", "XCHOWN", ""])("but not the capability %j", (name) => {
+    expect(errorOf(withContext({ capabilities: { add: [name] } }))).toSatisfy(isUnsupported);
+  });
+
+  test.for(["", "container_t", "container_init_t", "container_kvm_t", "container_engine_t"])("the SELinux type %j confines", (type) => {
+    expect(errorOf({ securityContext: { seLinuxOptions: { type } } })).toBeUndefined();
+  });
+
+  test("a level of SELinux alone is fine", () => {
+    expect(errorOf(withContext({ seLinuxOptions: { level: "s0:c1" } }))).toBeUndefined();
+  });
+});
+
+test.for<[string, Partial<PodSpec>]>([
+  ["spec.securityContext.seLinuxOptions.user", { securityContext: { seLinuxOptions: { user: "system_u" } } }],
+  ["spec.securityContext.seLinuxOptions.role", { securityContext: { seLinuxOptions: { role: "system_r" } } }],
+  ["spec.containers[0].securityContext.seLinuxOptions.type", withContext({ seLinuxOptions: { type: "unconfined_t" } })],
+  ["spec.containers[0].securityContext.appArmorProfile.type", withContext({ appArmorProfile: { type: "Unconfined" } })],
+  [
+    "spec.containers[0].securityContext.appArmorProfile.localhostProfile",
+    withContext({ appArmorProfile: { type: "Localhost", localhostProfile: " unconfined " } }),
+  ],
+  [
+    "spec.containers[0].securityContext.appArmorProfile.localhostProfile",
+    withContext({ appArmorProfile: { type: "Localhost", localhostProfile: "a&b" } }),
+  ],
+])("%s is refused with what would leave confinement, unless the policy lets it", ([fieldPath, spec]) => {
+  expect(errorOf(spec)).toMatchObject({ code: "VK_UNSUPPORTED", fieldPath });
+  expect(errorOf(spec, { unconfined: true })).toBeUndefined();
+});
+
+test.for(["livenessProbe", "readinessProbe", "startupProbe"] as const)("%s may ask no host but its own, by HTTP or TCP", (probe) => {
+  const asking = (action: object): Partial<PodSpec> => ({ containers: [{ name: "app", [probe]: action }] });
+
+  for (const [kind, action] of [
+    ["httpGet", { httpGet: { host: "10.0.0.1", port: 80 } }],
+    ["tcpSocket", { tcpSocket: { host: "10.0.0.1", port: 80 } }],
+  ] as const) {
+    expect(errorOf(asking(action))).toMatchObject({ fieldPath: `spec.containers[0].${probe}.${kind}.host` });
+    expect(errorOf(asking(action), { hostNetwork: true })).toBeUndefined();
+  }
+  expect(errorOf(asking({ httpGet: { port: 80 } }))).toBeUndefined();
+  expect(errorOf(asking({ exec: { command: ["true"] } }))).toBeUndefined();
+});
+
+test.for(["postStart", "preStop"] as const)("the hook %s may ask no host but its own", (hook) => {
+  const asking = (host: string): Partial<PodSpec> => ({
+    containers: [{ name: "app", lifecycle: { [hook]: { httpGet: { host, port: 80 } } } }],
+  });
+
+  expect(errorOf(asking("10.0.0.1"))).toMatchObject({ fieldPath: `spec.containers[0].lifecycle.${hook}.httpGet.host` });
+  expect(errorOf(asking("10.0.0.1"), { hostNetwork: true })).toBeUndefined();
+  expect(errorOf(asking(""))).toBeUndefined();
+});
+
+test("the field that is named is the one that asks, also of the second container, volume, port and capability", () => {
+  const second = (container: Partial<Container>): Partial<PodSpec> => ({ containers: [{ name: "a" }, { name: "b", ...container }] });
+
+  expect(errorOf(second({ securityContext: { privileged: true } }))).toMatchObject({
+    fieldPath: "spec.containers[1].securityContext.privileged",
+  });
+  const ports = [{ containerPort: 80 }, { containerPort: 81, hostPort: 81 }];
+  expect(errorOf(second({ ports }), { hostPorts: false })).toMatchObject({ fieldPath: "spec.containers[1].ports[1].hostPort" });
+  const volumes = [
+    { name: "v", emptyDir: {} },
+    { name: "w", hostPath: { path: "/etc" } },
+  ];
+  expect(errorOf({ volumes }, { hostPaths: ["/srv"] })).toMatchObject({ fieldPath: "spec.volumes[1].hostPath.path" });
+});
+
+test("only AppArmor's own annotation counts, and only where it leaves confinement", () => {
+  const key = "container.apparmor.security.beta.kubernetes.io/app";
+  const annotated = (annotations: Record<string, string>): unknown => errorOf({}, {}, { annotations });
+
+  expect(annotated({ [key]: "unconfined" })).toMatchObject({ fieldPath: `metadata.annotations['${key}']` });
+  expect(annotated({ [key]: "runtime/default" })).toBeUndefined();
+  expect(annotated({ "example.com/app": "unconfined" })).toBeUndefined();
+});
+
+test("empty lists ask for nothing", () => {
+  expect(
+    errorOf(
+      { resourceClaims: [], volumes: [], containers: [{ name: "app", volumeDevices: [], ports: [{ containerPort: 80 }] }] },
+      { hostPorts: false },
+    ),
+  ).toBeUndefined();
+  expect(errorOf({ hostNetwork: false, hostPID: false, hostIPC: false })).toBeUndefined();
+});
+
+test("a pod without a spec asks for nothing", () => {
+  expect(() => checkPod({}, {})).not.toThrow();
+});
+
+test.for<[string, readonly string[], boolean]>([
+  ["/", ["/"], true],
+  ["/", ["/srv"], false],
+  ["/srv/..data", ["/srv"], true],
+  ["/srv", ["/other", "/srv"], true],
+  ["", ["/"], false],
+])("the path %s with the folders %j is allowed: %j", ([path, hostPaths, expected]) => {
+  expect(isAllowedHostPath(path, { hostPaths })).toBe(expected);
+});
+
+test.for([
+  ["sysctls", ["net", "Net.x", "net..x", "net.x.", "-net.x", "net.*x", "kernel.shm_rmid_forced2", ".net.x", "net.x y"], 9],
+  ["sysctls", ["net.ipv4.tcp_rmem", "net/ipv4/tcp_rmem", "net.ipv4.conf.eth-0.x", "kernel.shm*", "kernel.msg", "fs.mqueue.msg_max"], 0],
+  ["capabilities", ["", "9NET", "net_admin", "NET-ADMIN", "NET_ADMIN ", " NET_ADMIN"], 6],
+  ["capabilities", ["A", "CAP_A", "SYS_TIME", "ALL"], 0],
+  ["hostPaths", ["", "a/b", "/a/..", ".."], 4],
+  ["hostPaths", ["/", "/a..b", "/a/.../b"], 0],
+] as const)("of the %s %j, policyProblems names %d", ([field, entries, count]) => {
+  const problems = policyProblems({ [field]: entries });
+
+  expect(problems.map(({ path }) => path)).toEqual(entries.slice(0, count).map((_, index) => [field, index]));
+  for (const [index, { message }] of problems.entries()) expect(message).toContain(JSON.stringify(entries[index]));
+});

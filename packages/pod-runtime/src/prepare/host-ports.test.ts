@@ -61,3 +61,36 @@ describe("checkHostPorts", () => {
     expect(isRefused(pod("b", [http]), withInit())).toBe(false);
   });
 });
+
+test("ports are free on a node without other pods, or where none is asked for", () => {
+  expect(isRefused(pod("b", [http]))).toBe(false);
+  expect(isRefused(pod("b", []), pod("a", [http]))).toBe(false);
+  expect(isRefused(pod("b", [{ containerPort: 80 }]), pod("a", [http]))).toBe(false);
+  expect(isRefused(pod("b", [{ containerPort: 80, hostPort: 0 }]), pod("a", [{ containerPort: 80, hostPort: 0 }]))).toBe(false);
+});
+
+test("any of several ports, of any container, of any of the other pods is in the way", () => {
+  const other = { containerPort: 81, hostPort: 8081 };
+  expect(isRefused(pod("b", [other, http]), pod("a", [{ containerPort: 1, hostPort: 1 }]), pod("c", [other]))).toBe(true);
+  expect(isRefused(pod("b", [other]), pod("a", [http]), pod("c", [http, other]))).toBe(true);
+  const two = { ...pod("a", []), spec: { containers: [{ name: "x" }, { name: "y", ports: [http] }] } };
+  expect(isRefused(pod("b", [http]), two)).toBe(true);
+});
+
+test("an empty protocol or address is the default one", () => {
+  expect(isRefused(pod("b", [{ ...http, protocol: "", hostIP: "" }]), pod("a", [{ ...http, protocol: "TCP", hostIP: "0.0.0.0" }]))).toBe(
+    true,
+  );
+  expect(isRefused(pod("b", [{ ...http, hostIP: "0.0.0.0" }]), pod("a", [{ ...http, hostIP: "10.0.0.1" }]))).toBe(true);
+});
+
+test("on the node's network a port of the node that is named counts, and not that of the container", () => {
+  const onHost = pod("a", [{ containerPort: 80, hostPort: 8080 }], { spec: { hostNetwork: true } });
+
+  expect(isRefused(pod("b", [http]), onHost)).toBe(true);
+  expect(isRefused(pod("b", [{ containerPort: 1, hostPort: 80 }]), onHost)).toBe(false);
+});
+
+test("a pod that has failed has no ports any more", () => {
+  expect(isRefused(pod("b", [http]), pod("a", [http], { phase: "Failed" }))).toBe(false);
+});

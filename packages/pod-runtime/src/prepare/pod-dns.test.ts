@@ -121,3 +121,80 @@ options ndots:3`;
     expect(namesOnlyStub({ servers, searches: [], options: [] })).toBe(expected);
   });
 });
+
+describe("limits of a resolver", () => {
+  const searched = (searches: readonly string[]): PodDns =>
+    dnsOf({ dnsPolicy: "None", dnsConfig: { nameservers: ["1.1.1.1"], searches: [...searches] } });
+
+  test("are not told of where they are just kept", () => {
+    const { dns, warnings } = dnsOf({
+      dnsPolicy: "None",
+      dnsConfig: { nameservers: ["1.1.1.1", "2.2.2.2", "3.3.3.3"], searches: Array.from({ length: 32 }, (_, n) => `s${n}`) },
+    });
+
+    expect([dns.servers.length, dns.searches.length, warnings]).toEqual([3, 32, []]);
+  });
+
+  test("a domain of 253 characters stays, and one of 254 goes, with an event", () => {
+    const [fits, long] = ["y".repeat(253), "z".repeat(254)];
+
+    expect(searched([fits, long, "a"]).dns.searches).toEqual([fits, "a"]);
+    expect(searched([fits, long]).warnings).toEqual([
+      {
+        type: "Warning",
+        reason: "DNSConfigForming",
+        message: `Search Line limits were exceeded, some search paths have been omitted, the applied search line is: ${fits}`,
+      },
+    ]);
+    expect(searched([fits]).warnings).toEqual([]);
+  });
+
+  test("a search line of 2048 characters stays whole", () => {
+    const line = [...Array.from({ length: 10 }, (_, n) => `${n}`.padEnd(203, "x")), "z".repeat(8)];
+    expect(line.join(" ")).toHaveLength(2048);
+
+    expect(searched(line).dns.searches).toEqual(line);
+    expect(searched([...line.slice(0, 10), "z".repeat(9)]).dns.searches).toEqual(line.slice(0, 10));
+  });
+});
+
+test("the node's search domains follow the cluster's, and without a cluster domain they are all there is", () => {
+  expect(dnsOf({}, { clusterDomain: "" }).dns).toEqual({ servers: ["10.96.0.10"], searches: ["example.com"], options: ["ndots:5"] });
+  expect(dnsOf({}, { nodeDns: undefined }).dns.searches).toEqual(["shop.svc.cluster.local", "svc.cluster.local", "cluster.local"]);
+});
+
+test("a pod without a namespace is in the default one", () => {
+  const { dns } = podDns({ metadata: { name: "web" }, spec: { containers: [] } }, context);
+
+  expect(dns.searches[0]).toBe("default.svc.cluster.local");
+});
+
+test("ClusterFirstWithHostNet asks the cluster's DNS also on the pod's own network, and falls back where there is none", () => {
+  expect(dnsOf({ dnsPolicy: "ClusterFirstWithHostNet" }).dns).toEqual(ofCluster);
+  const fallback = dnsOf({ dnsPolicy: "ClusterFirstWithHostNet", hostNetwork: true }, { clusterDNS: [] });
+  expect([fallback.dns, fallback.warnings.length]).toEqual([nodeDns, 1]);
+});
+
+test("Default has the node's without a warning where there is no cluster DNS", () => {
+  expect(dnsOf({ dnsPolicy: "Default" }, { clusterDNS: [] }).warnings).toEqual([]);
+});
+
+test("an option of dnsConfig without a value takes the place of one with a value", () => {
+  const options = [{ name: "timeout" }, { name: "attempts", value: "2" }, { name: "rotate", value: "" }];
+
+  expect(dnsOf({ dnsPolicy: "Default", dnsConfig: { options } }).dns.options).toEqual(["timeout", "attempts:2", "rotate"]);
+});
+
+test("a search list that is dots alone has nothing in it, and blanks and lines of other kinds count for nothing", () => {
+  expect(
+    parseResolvConf("  search . a. \nsearcher x\n;nameserver 1.1.1.1\n\n nameserver\t10.0.0.1 10.0.0.2\nnameservers 10.0.0.3\noptions"),
+  ).toEqual({
+    servers: ["10.0.0.1"],
+    searches: ["a"],
+    options: [],
+  });
+});
+
+test.for(["127.0.0.54", "127.0.0.53"])("systemd-resolved answers at %s", (server) => {
+  expect(namesOnlyStub({ servers: [server], searches: [], options: [] })).toBe(true);
+});

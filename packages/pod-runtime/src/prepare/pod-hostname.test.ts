@@ -49,3 +49,52 @@ describe("podHostname", () => {
     },
   );
 });
+
+describe("a name at its limit", () => {
+  test("of 63 characters stays whole, and a dash before the cut goes", () => {
+    expect(names("a".repeat(63)).hostname).toBe("a".repeat(63));
+    expect(names("a".repeat(64)).hostname).toBe("a".repeat(63));
+    expect(names(`${"a".repeat(62)}-b`).hostname).toBe("a".repeat(62));
+    expect(names(`${"a".repeat(62)}-`).hostname, "it is not cut").toBe(`${"a".repeat(62)}-`);
+  });
+
+  test("of which nothing would be left is refused", () => {
+    expect(() => names(`${"-".repeat(64)}`)).toThrow(`hostname for pod "${"-".repeat(64)}" was invalid: "${"-".repeat(64)}"`);
+  });
+
+  test("of 64 characters is what the kernel takes with the domain", () => {
+    const subdomain = "s".repeat(36);
+    const domain = `${subdomain}.shop.svc.cluster.local`;
+    const hostname = "a".repeat(64 - domain.length - 1);
+
+    expect(names("x", { hostname, subdomain, setHostnameAsFQDN: true }).kernelHostname).toBe(`${hostname}.${domain}`);
+    expect(() => names("x", { hostname: `${hostname}a`, subdomain, setHostnameAsFQDN: true })).toThrow("65 characters requested");
+  });
+
+  test("of a label is 63 characters, and of an override 253", () => {
+    const label = "a".repeat(63);
+    expect(names("x", { hostname: label }).hostname).toBe(label);
+    expect(() => names("x", { hostname: `${label}a` })).toThrow(`pod Hostname "${label}a" is not a valid DNS label`);
+    const long = [label, label, label, "b".repeat(61)].join(".");
+    expect(names("x", { hostnameOverride: long }).hostname).toBe(label);
+    expect(() => names("x", { hostnameOverride: `${long}b` })).toThrow("is not a valid DNS subdomain");
+  });
+});
+
+test.for([
+  [{ hostname: "-a" }, "Hostname"],
+  [{ hostname: "a-" }, "Hostname"],
+  [{ hostname: "A" }, "Hostname"],
+  [{ hostname: "a.b" }, "Hostname"],
+  [{ subdomain: "a_b" }, "Subdomain"],
+  [{ hostnameOverride: "a..b" }, "HostnameOverride"],
+  [{ hostnameOverride: "a." }, "HostnameOverride"],
+] as const)("%j is refused, naming %s", ([spec, field]) => {
+  expect(() => names("x", spec)).toThrow(`pod ${field} "`);
+});
+
+test("a pod without a namespace is in the default one", () => {
+  expect(podHostname({ metadata: { name: "x" }, spec: { containers: [], subdomain: "db" } }, "cluster.local").domain).toBe(
+    "db.default.svc.cluster.local",
+  );
+});

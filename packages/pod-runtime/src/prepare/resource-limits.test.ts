@@ -65,3 +65,53 @@ describe("oomScoreAdjustment", () => {
     expect(scoreOf({ name: "b" }, { containers: [app, { name: "b" }], resources })).toBe(1000 - 125);
   });
 });
+
+describe("a score that follows from memory", () => {
+  const nodeBytes = 1000 * 2 ** 20;
+  const asking = (memory: string, more: Partial<Container> = {}): Container => ({
+    name: "app",
+    resources: { requests: { memory } },
+    ...more,
+  });
+
+  function scoreOf(container: Container, spec: Partial<Pod["spec"]> = {}, bytes = nodeBytes): number {
+    return oomScoreAdjustment({ spec: { containers: [container], ...spec }, status: { qosClass: "Burstable" } }, container, bytes);
+  }
+
+  test("is 1000 less what a container asks for in thousandths of the node's, and never the worst or the best", () => {
+    expect([scoreOf(asking("100Mi")), scoreOf(asking("1Mi")), scoreOf(asking("0"))]).toEqual([900, 999, 999]);
+    expect([scoreOf(asking("997Mi")), scoreOf(asking("998Mi")), scoreOf(asking("5Gi"))]).toEqual([3, 3, 3]);
+    expect(scoreOf(asking("100Mi"), {}, 0), "of a node whose memory is not known").toBe(3);
+  });
+
+  test("is last only for what is critical to the node, by name and priority", () => {
+    const critical = { priorityClassName: "system-node-critical", priority: 2_000_000_000 };
+    expect(scoreOf(asking("1Mi"), critical)).toBe(-997);
+    expect(scoreOf(asking("1Mi"), { ...critical, priority: 1_999_999_999 })).toBe(999);
+    expect(scoreOf(asking("1Mi"), { ...critical, priority: undefined })).toBe(999);
+    expect(scoreOf(asking("1Mi"), { ...critical, priorityClassName: "mine" })).toBe(999);
+  });
+
+  test("of a sidecar is its own where it asks for more than those it serves", () => {
+    const sidecar = asking("500Mi", { name: "proxy", restartPolicy: "Always" });
+    const spec = {
+      containers: [asking("300Mi"), asking("200Mi", { name: "b" }), asking("400Mi", { name: "c" })],
+      initContainers: [sidecar],
+    };
+
+    expect(scoreOf(sidecar, spec)).toBe(500);
+    expect(scoreOf({ ...sidecar, resources: {} }, spec)).toBe(800);
+  });
+
+  test("of a pod that asks as a whole has a share of what its containers do not ask for, sidecars and init ones counted", () => {
+    const spec = {
+      containers: [asking("100Mi"), { name: "b" }],
+      initContainers: [{ name: "init" }, { name: "init2" }],
+      resources: { requests: { memory: "500Mi" } },
+    };
+
+    expect(scoreOf(asking("100Mi"), spec)).toBe(800);
+    expect(scoreOf({ name: "b" }, spec)).toBe(900);
+    expect(scoreOf({ name: "b" }, { ...spec, resources: { requests: { cpu: "1" } } })).toBe(999);
+  });
+});

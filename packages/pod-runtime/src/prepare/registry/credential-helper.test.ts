@@ -1,9 +1,9 @@
-import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { messageOf } from "@virtual-kubelet/errdefs";
 import { FakeClock } from "@virtual-kubelet/kube-client/testing";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { askCredentialHelper } from "./credential-helper.ts";
 
 let folder = "";
@@ -53,4 +53,58 @@ describe("askCredentialHelper", () => {
     abort.abort(new Error("over"));
     await expect(asked).rejects.toThrow("over");
   });
+});
+
+test("a helper that is stuck is ended after half a minute", async () => {
+  const clock = new FakeClock();
+  const asked = ask("exec sleep 600", undefined, clock).catch((error: unknown) => error);
+  let ended: unknown;
+  void asked.then((error) => (ended = error));
+  await vi.waitFor(() => expect(clock.pending).toBe(1), 30_000);
+
+  await clock.advance(29_999);
+  expect(ended).toBeUndefined();
+  await clock.advance(1);
+
+  expect(await asked).toMatchObject({ code: "VK_DEADLINE_EXCEEDED", message: expect.stringContaining("no end within 30000 ms") });
+});
+
+test("a helper that writes without end is ended", async () => {
+  await expect(ask("exec yes")).rejects.toMatchObject({
+    code: "VK_UNAVAILABLE",
+    message: expect.stringMatching(/it ended with a signal$/),
+  });
+});
+
+test("a helper may write up to 64 KiB", async () => {
+  const secret = "x".repeat(60_000);
+
+  expect(await ask(`printf '{"Username":"u","Secret":"%s"}' ${secret}`)).toEqual({ username: "u", password: secret });
+});
+
+test("a helper that may not be run says so", async () => {
+  const path = await program("true");
+  await chmod(path, 0o600);
+
+  await expect(askCredentialHelper(path, "x", { clock: new FakeClock(), signal: new AbortController().signal })).rejects.toThrow(
+    /it did not start \(EACCES\)$/,
+  );
+});
+
+test.for(["null", "1", `{"Username":"u"}`, `{"Secret":"s"}`, `{"Username":1,"Secret":"s"}`])("the answer %s is none", async (answer) => {
+  await expect(ask(`echo '${answer}'`)).rejects.toMatchObject({ code: "VK_INVALID_INPUT" });
+});
+
+test("a helper that failed is not taken at its word", async () => {
+  await expect(ask(`echo '{"Username":"u","Secret":"s"}'; exit 1`)).rejects.toMatchObject({ code: "VK_UNAVAILABLE" });
+  await expect(ask("echo 'sorry, credentials not found'; exit 1")).rejects.toMatchObject({ code: "VK_UNAVAILABLE" });
+});
+
+test("nothing is begun for who has given up already, and no timer is left of what has ended", async () => {
+  const clock = new FakeClock();
+  const marker = join(folder, "marker");
+
+  await expect(ask(`touch ${marker}`, AbortSignal.abort(new Error("over")), clock)).rejects.toThrow("over");
+  expect(clock.pending).toBe(0);
+  await expect(readFile(marker)).rejects.toMatchObject({ code: "ENOENT" });
 });

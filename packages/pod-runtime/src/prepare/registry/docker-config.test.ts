@@ -60,3 +60,38 @@ test("the older form is the credentials alone", () => {
     { key: "docker.io", credentials: { username: "ann", password: "pw" } },
   ]);
 });
+
+test("an identity token counts before a registry's, and both before name and password", () => {
+  const entries = (entry: object): unknown =>
+    parseDockerConfig(JSON.stringify({ auths: { a: entry } })).entries.map(({ credentials }) => credentials);
+  const all = { identitytoken: "id", registrytoken: "bearer", username: "u", password: "p", auth: base64("v:q") };
+
+  expect(entries(all)).toEqual([{ identityToken: "id" }]);
+  expect(entries({ ...all, identitytoken: "" })).toEqual([{ registryToken: "bearer" }]);
+  expect(entries({ ...all, identitytoken: 1, registrytoken: null })).toEqual([{ username: "v", password: "q" }]);
+});
+
+test("a name or a password alone is a credential", () => {
+  const { entries } = parseDockerConfig(
+    JSON.stringify({
+      auths: { a: { username: "u" }, b: { password: "p" }, c: { auth: base64(":p") }, d: { auth: ` ${base64("u:p\nq")} ` } },
+    }),
+  );
+
+  expect(entries.map(({ credentials }) => credentials)).toEqual([
+    { username: "u", password: "" },
+    { username: "", password: "p" },
+    { username: "", password: "p" },
+    { username: "u", password: "p\nq" },
+  ]);
+});
+
+test("what is of another kind than it should be is left out", () => {
+  expect(parseDockerConfig(JSON.stringify({ auths: ["a"], credHelpers: "x", credsStore: 1 }))).toEqual({
+    entries: [],
+    helpers: new Map(),
+    store: undefined,
+  });
+  expect(parseDockerConfig(JSON.stringify({ auths: { a: ["u"], b: "u", c: 1 } })).entries).toEqual([]);
+  expect(parseDockerConfig("{}")).toEqual({ entries: [], helpers: new Map(), store: undefined });
+});

@@ -15,3 +15,17 @@ test.for<[string, string]>([
 ])("%s is of %s", ([image, repository]) => {
   expect(imageRepository(image)).toBe(repository);
 });
+
+test.for<[string, string]>([
+  ["", "docker.io/library/"],
+  ["a/b/c", "docker.io/a/b/c"],
+  ["docker.io/busybox", "docker.io/library/busybox"],
+  ["index.docker.io/a/b", "docker.io/a/b"],
+  ["registry-1.docker.io/busybox", "registry-1.docker.io/busybox"],
+  ["Registry/app", "Registry/app"],
+  ["registry:5000/app", "registry:5000/app"],
+  ["quay.io:443/a:1@sha256:abc", "quay.io:443/a"],
+  ["localhost", "docker.io/library/localhost"],
+])("%j is of %j", ([image, repository]) => {
+  expect(imageRepository(image)).toBe(repository);
+});

@@ -44,3 +44,44 @@ test("what is more to the point comes first", () => {
     "docker.io",
   ]);
 });
+
+test.for([
+  ["https://quay.io/", "quay.io"],
+  ["http://quay.io/v1", "quay.io"],
+  ["quay.io/v2", "quay.io"],
+  ["quay.io/v1/coreos", "quay.io/coreos"],
+  ["quay.io/v3/coreos", "quay.io/v3/coreos"],
+  ["quay.io/x/v1/y", "quay.io/x/v1/y"],
+  ["quay.io/v1x", "quay.io/v1x"],
+  ["quay.io/a/v1", "quay.io/a/v1"],
+  ["index.docker.io", "docker.io"],
+  ["registry-1.docker.io/a", "docker.io/a"],
+  ["other.docker.io", "other.docker.io"],
+  ["xhttps://quay.io", "xhttps://quay.io"],
+] as const)("the location %s is the key %s", ([location, key]) => {
+  expect(registryKey(location)).toBe(key);
+});
+
+test.for<[string, string, boolean]>([
+  ["a*c.io", "abc.io/x", true],
+  ["a*c.io", "abbbc.io/x", true],
+  ["a*c.io", "ac.io/x", true],
+  ["a*c.io", "abd.io/x", false],
+  ["a*b*c.io", "axbxbxc.io/x", true],
+  ["a*b*c.io", "axcxb.io/x", false],
+  ["*a.io", "ba.io/x", true],
+  ["*a.io", "ab.io/x", false],
+  ["a**.io", "a.io/x", true],
+  ["a?.io", "a.io/x", false],
+  ["?.io", "a.io/x", true],
+  ["quay.io:443", "quay.io:443/x", true],
+  ["quay.io:443/x", "quay.io:443/xy", true],
+  ["quay.io:443/x", "quay.io:443/y", false],
+  ["quay.io:x", "quay.io/y", false],
+])("the key %s is for %s: %j", ([key, image, expected]) => {
+  expect(matchesImage(key, image)).toBe(expected);
+});
+
+test("equal keys are of the same rank, and the others in the reverse of the alphabet's order", () => {
+  expect([compareKeys("a", "a"), compareKeys("a", "b"), compareKeys("b", "a")]).toEqual([0, 1, -1]);
+});
