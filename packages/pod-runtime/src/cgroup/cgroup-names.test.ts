@@ -58,3 +58,34 @@ test("a pod's UID is read from its folder, and from no other", () => {
       expect(names.tryUid(folder, "Burstable"), folder).toBeUndefined();
   }
 });
+
+test.for([
+  ["systemd", "a b.slice"],
+  ["systemd", "-.slice"],
+  ["systemd", ".slice"],
+  ["cgroupfs", "-a"],
+  ["cgroupfs", ".a"],
+  ["cgroupfs", "a/b c"],
+] as const)("with %s the prefix %j is neither a path nor a slice", ([driver, prefix]) => {
+  expect(() => new CgroupNames(driver, prefix)).toThrow("expected a path such as /vkpods, or a slice such as vkpods.slice");
+});
+
+test("a prefix is a slice only where it ends like one, and is one name", () => {
+  expect(new CgroupNames("systemd", "a-b.slice.x").root.parent).toBe("a_b.slice.x.slice");
+  expect(new CgroupNames("systemd", "/a-b.slice").root.parent).toBe("a_b.slice.slice");
+});
+
+test("a UID may be 201 characters long, and no longer", () => {
+  const names = new CgroupNames("cgroupfs", "vkpods");
+
+  expect(names.pod("a".repeat(201), "Guaranteed").path).toBe(`/vkpods/pod${"a".repeat(201)}`);
+  expect(() => names.pod("a".repeat(202), "Guaranteed")).toThrow("expected letters");
+});
+
+test("tiers are below the root, but that of guaranteed pods is the root", () => {
+  const names = new CgroupNames("systemd", "vkpods");
+
+  expect(names.tier("Guaranteed")).toEqual(names.root);
+  expect(names.tier("Burstable")).toEqual({ path: "/vkpods.slice/vkpods-burstable.slice", parent: "vkpods-burstable.slice" });
+  expect(names.pod("u-1", "BestEffort").parent).toBe("vkpods-besteffort-podu_1.slice");
+});

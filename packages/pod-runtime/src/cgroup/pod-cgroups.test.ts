@@ -231,3 +231,78 @@ describe("with systemd", () => {
     expect(machine.warnings).toHaveLength(1);
   });
 });
+
+test("a pod's cgroup is tried to be removed ten times, 50 ms apart", async () => {
+  await using machine = await FakeCgroups.open(2);
+  let tries = 0;
+  const pods = machine.pods({
+    removeFolder: () => {
+      tries++;
+      return Promise.reject(Object.assign(new Error("busy"), { code: "EBUSY" }));
+    },
+  });
+  await pods.prepare(podOf("u1", 400, 100), signal);
+  const before = machine.clock.monotonic();
+
+  await machine.pass(pods.release(ref, signal));
+
+  expect(tries).toBe(10);
+  expect(machine.clock.monotonic() - before).toBeGreaterThanOrEqual(450);
+});
+
+test("a cgroup that cannot be removed for another reason is not waited for, and a sweep says so each time", async () => {
+  await using machine = await FakeCgroups.open(2);
+  let tries = 0;
+  const pods = machine.pods({
+    removeFolder: () => {
+      tries++;
+      return Promise.reject(Object.assign(new Error("no"), { code: "EACCES" }));
+    },
+  });
+  await pods.prepare(podOf("u1", 400, 100), signal);
+  await pods.release(ref, signal);
+  expect([tries, machine.warnings]).toEqual([1, ["the cgroup of a pod that is gone could not be removed; tried again"]]);
+
+  const sweep = (): Promise<readonly string[]> => pods.sweep(() => false, signal);
+  expect([await sweep(), await sweep(), await sweep()]).toEqual([[], [], []]);
+
+  expect(machine.warnings.slice(1)).toEqual(Array.from({ length: 2 }, () => "a cgroup could not be removed"));
+});
+
+test("what a pod has already is not written again when it grows", async () => {
+  await using machine = await FakeCgroups.open(1);
+  const pods = machine.pods();
+  await pods.prepare(podOf("u1", 400, 100), signal);
+  await machine.put(path, "cpu.cfs_period_us", "marker");
+
+  await pods.grow(podOf("u1", 400, 200), signal);
+
+  expect(await machine.read(path, "cpu.cfs_period_us")).toBe("marker");
+  expect(await machine.read(path, "memory.limit_in_bytes")).toBe(String(200 * Mi));
+});
+
+test("a pod without a driver has no cgroup, and nothing is said", async () => {
+  await using machine = await FakeCgroups.open(2);
+  const pods = machine.pods({ driver: () => Promise.resolve(undefined) });
+
+  expect(await pods.prepare(podOf("u1", 400, 100), signal)).toBeUndefined();
+  expect([await pods.sweep(() => false, signal), machine.warnings, await machine.names("/")]).toEqual([[], [], []]);
+});
+
+test("memory down to what is in use may be taken away", async () => {
+  await using machine = await FakeCgroups.open(2);
+  const pods = machine.pods();
+  await pods.prepare(podOf("u1", 400, 100), signal);
+  await machine.put(path, "memory.current", String(50 * Mi));
+
+  await pods.fit(podOf("u1", 400, 50), signal);
+
+  expect(await machine.read(path, "memory.max")).toBe(String(50 * Mi));
+});
+
+test("without the enforcement of CPU limits pods have no quota", async () => {
+  await using machine = await FakeCgroups.open(2);
+  await machine.pods({ cpuQuota: false }).prepare(podOf("u1", 400, 100), signal);
+
+  expect([await machine.read(path, "cpu.max"), await machine.read(path, "memory.max")]).toEqual([undefined, String(100 * Mi)]);
+});

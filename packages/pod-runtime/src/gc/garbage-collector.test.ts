@@ -25,7 +25,11 @@ class FakeFolders {
   }
 }
 
-function rigOf(known: ReadonlySet<string> | undefined, folders = new FakeFolders("known", "running", "gone")) {
+function rigOf(
+  known: ReadonlySet<string> | undefined,
+  folders = new FakeFolders("known", "running", "gone"),
+  info: typeof silentLogger.info = silentLogger.info,
+) {
   const clock = new FakeClock();
   const runtime = new FakeRuntime(clock);
   const cgroups = new FakeFolders("known", "running", "gone");
@@ -36,7 +40,7 @@ function rigOf(known: ReadonlySet<string> | undefined, folders = new FakeFolders
     volumes: folders,
     cgroups,
     clock,
-    logger: silentLogger,
+    logger: { ...silentLogger, info },
     isListed: () => rig.known !== undefined,
     isKnown: (uid) => rig.known?.has(uid) ?? false,
   });
@@ -89,4 +93,36 @@ test("it looks every minute, goes on after a failure, and ends by its signal", a
 
   stop.abort(new Error("enough"));
   await expect(done).rejects.toThrow("enough");
+});
+
+test("a pod that becomes known while the runtime is asked keeps its folder", async () => {
+  const rig = rigOf(new Set(["known", "running"]));
+  const list = rig.runtime.list.bind(rig.runtime);
+  rig.runtime.list = async (labels) => {
+    if ("io.kubernetes.pod.uid" in labels) rig.known = new Set(["known", "running", "gone"]);
+    return list(labels);
+  };
+
+  expect(await rig.collector.sweepFolders(never)).toEqual([]);
+});
+
+test("a pod of which the runtime holds only a container keeps its folder", async () => {
+  const rig = rigOf(new Set(["known"]));
+  await run(rig.runtime, "running");
+  const labels = [...rig.runtime.sandboxes.values()][0]?.labels ?? {};
+  rig.runtime.sandboxes.clear();
+  rig.runtime.containers.set("c1", { id: "c1", sandboxId: "s", labels, image: "", imageId: "", state: { kind: "created" } });
+
+  expect(await rig.collector.sweepFolders(never)).toEqual(["gone"]);
+});
+
+test("what was removed is said, and nothing where nothing was", async () => {
+  const said: string[] = [];
+  const rig = rigOf(new Set(["known", "running"]), undefined, (_: unknown, message: string) => void said.push(message));
+  await rig.collector.sweepFolders(never);
+  expect(said).toEqual(["folders of pods that are gone were removed", "cgroups of pods that are gone were removed"]);
+
+  await rig.collector.sweepFolders(never);
+
+  expect(said).toHaveLength(2);
 });

@@ -1,5 +1,5 @@
 import { systemClock } from "@virtual-kubelet/kube-client";
-import { tmpdir } from "node:os";
+import { cpus, tmpdir, totalmem, uptime } from "node:os";
 import { expect, test } from "vitest";
 import { hostNodeStats } from "./host-node-stats.ts";
 
@@ -20,4 +20,38 @@ test("a folder that is not there has no figures", async () => {
   const { fs } = await hostNodeStats({ nodeName: "n", clock: systemClock, directory: "/nowhere/at/all" })(never);
 
   expect(fs).toBeUndefined();
+});
+
+test("memory and disks add up, and each has the same time", async () => {
+  const { cpu, memory, fs, runtime } = await hostNodeStats({ nodeName: "n", clock: systemClock, directory: tmpdir(), imageDirectory: "/" })(
+    never,
+  );
+
+  expect((memory?.availableBytes ?? 0) + (memory?.workingSetBytes ?? 0)).toBeGreaterThan(0);
+  expect(memory?.availableBytes).toBeLessThanOrEqual(totalmem() * 1.01);
+  expect(memory?.workingSetBytes).toBeLessThanOrEqual(memory?.usageBytes ?? 0);
+  expect(memory?.rssBytes).toBeLessThanOrEqual(memory?.usageBytes ?? 0);
+  expect((fs?.inodesUsed ?? 0) + (fs?.inodesFree ?? 0)).toBe(fs?.inodes);
+  expect((fs?.usedBytes ?? 0) + (fs?.availableBytes ?? 0)).toBeLessThanOrEqual(fs?.capacityBytes ?? 0);
+  expect(runtime?.containerFs).toEqual(fs);
+  expect(new Set([cpu?.time, memory?.time, fs?.time, runtime?.imageFs?.time]).size).toBe(1);
+});
+
+test("the processor's time is all that was used since the machine began, and not what was idle", async () => {
+  const usedMs = (): number => cpus().reduce((sum, { times: { user, nice, sys, irq } }) => sum + user + nice + sys + irq, 0);
+  const before = usedMs();
+  const { cpu, nodeName } = await hostNodeStats({ nodeName: "n", clock: systemClock, directory: tmpdir() })(never);
+  const after = usedMs();
+
+  expect(nodeName).toBe("n");
+  expect(cpu?.usageCoreNanoSeconds).toBeGreaterThanOrEqual(before * 1e6);
+  expect(cpu?.usageCoreNanoSeconds).toBeLessThanOrEqual(after * 1e6);
+});
+
+test("the machine began before the node did, and figures that are not wanted any more are not given", async () => {
+  const measure = hostNodeStats({ nodeName: "n", clock: systemClock, directory: tmpdir() });
+  const { startTime } = await measure(never);
+
+  expect(Math.abs(systemClock.now() - uptime() * 1000 - Date.parse(startTime))).toBeLessThan(600_000);
+  await expect(measure(AbortSignal.abort(new Error("over")))).rejects.toThrow("over");
 });

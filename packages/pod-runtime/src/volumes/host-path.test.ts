@@ -1,4 +1,4 @@
-import { lstat, mkdir, rename, stat, symlink, writeFile } from "node:fs/promises";
+import { lstat, mkdir, readFile, rename, stat, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -132,4 +132,47 @@ test("a folder that is allowed within another one is no way out of that, by what
   await symlink(secret, shared);
 
   await expect(findHostPath({ path: shared, type: "", policy })).rejects.toThrow(`it leads to ${secret}, which is not`);
+});
+
+test("a type that is none is refused in a kubelet's words", async () => {
+  await expect(makeHostPath({ path: "/srv", type: "Folder", policy: { hostPaths: ["/"] } })).rejects.toMatchObject({
+    code: "VK_INVALID_INPUT",
+    message: "Folder is an invalid volume type",
+  });
+});
+
+test.each([
+  ["Socket", "socket file"],
+  ["CharDevice", "character device"],
+  ["BlockDevice", "block device"],
+  ["File", "file"],
+])("type %s refuses what is not there", async (type, kind) => {
+  await using folder = await tempFolder();
+  const path = join(folder.path, "none");
+
+  await expect(makeHostPath({ path, type, policy: { hostPaths: ["/"] } })).rejects.toThrow(
+    `hostPath type check failed: ${path} is not a ${kind}`,
+  );
+});
+
+test("what is there is taken as it is, whatever of it was to be made", async () => {
+  await using folder = await tempFolder();
+  await mkdir(join(folder.path, "folder"));
+  await writeFile(join(folder.path, "file"), "kept");
+  const policy = { hostPaths: [folder.path] };
+
+  for (const type of ["", "Directory", "DirectoryOrCreate"]) await makeHostPath({ path: join(folder.path, "folder"), type, policy });
+  for (const type of ["", "File", "FileOrCreate"]) await makeHostPath({ path: join(folder.path, "file"), type, policy });
+
+  expect(await readFile(join(folder.path, "file"), "utf8")).toBe("kept");
+});
+
+test("a path that is refused says what is allowed", async () => {
+  const refusal = (path: string, hostPaths: readonly string[]): Promise<unknown> =>
+    makeHostPath({ path, type: "", policy: { hostPaths } }).catch((error: unknown) => String(Object(error).message));
+
+  expect(await refusal("/etc", ["/srv", "/opt"])).toBe("mount path /etc of the node: it is not in /srv, /opt");
+  expect(await refusal("/etc", [])).toBe("mount path /etc of the node: it is not allowed: the node lets pods mount no path of its own");
+  expect(await refusal("/etc/../srv", ["/srv"])).toBe("invalid HostPath `/etc/../srv`: must not contain '..'");
+  expect(await refusal("srv", ["/srv"])).toBe("invalid HostPath `srv`: must be an absolute path");
 });

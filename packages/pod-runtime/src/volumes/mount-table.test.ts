@@ -34,3 +34,15 @@ test("what is within a folder comes in the order it has to be unmounted, without
     "/pods/u1",
   ]);
 });
+
+test("what is mounted last at a path lies on top, and what is within it comes first when it is taken away", () => {
+  const table = ["/a", "/a/b", "/ab", "/a", "/c"].map((path, index) => ({ path, fileSystem: `fs${index}` }));
+
+  expect(mountedAt(table, "/a")).toEqual({ path: "/a", fileSystem: "fs3" });
+  expect(mountedAt(table, "/none")).toBeUndefined();
+  expect(mountedWithin(table, "/a").map(({ fileSystem }) => fileSystem)).toEqual(["fs3", "fs1", "fs0"]);
+});
+
+test("a line that is none is left out", () => {
+  expect(parseMountTable("\nshort line\n1 2 3 4\n")).toEqual([]);
+});

@@ -143,3 +143,17 @@ describe("RegistryKeychain", () => {
     await expect(rig.users("quay.io/x", [], AbortSignal.abort(new Error("over")))).rejects.toThrow("over");
   });
 });
+
+test("one secret that is missing is enough for an event", async () => {
+  const rig = new KeychainRig();
+
+  expect(await rig.users("quay.io/x", ["missing"])).toEqual([]);
+
+  expect(rig.events).toMatchObject([{ message: expect.stringContaining("(missing)") }]);
+});
+
+test("a pod without secrets on a node without a file has no credentials, and nothing is said", async () => {
+  const rig = new KeychainRig();
+
+  expect([await rig.users("quay.io/x"), rig.events, rig.logged]).toEqual([[], [], []]);
+});
