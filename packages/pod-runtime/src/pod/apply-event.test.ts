@@ -298,14 +298,14 @@ describe("a hook", () => {
     ]);
   });
 
-  test.for([
+  test.for<[NonNullable<Container["lifecycle"]>["postStart"], string]>([
     [{ exec: { command: ["a", "b"] } }, "Exec lifecycle hook ([a b])"],
     [{ exec: {} }, "Exec lifecycle hook ([])"],
     [{ httpGet: { port: 80 } }, "HTTP lifecycle hook ()"],
     [{ sleep: { seconds: 5 } }, "Sleep lifecycle hook (5)"],
     [{}, "Sleep lifecycle hook (0)"],
-  ] as const)("%j that failed is named in the status as a kubelet names it", ([postStart, name]) => {
-    const rig = rigAsking("runHook", podOf({ lifecycle: { postStart: postStart as NonNullable<Container["lifecycle"]>["postStart"] } }));
+  ])("%j that failed is named in the status as a kubelet names it", ([postStart, name]) => {
+    const rig = rigAsking("runHook", podOf({ lifecycle: { postStart } }));
 
     rig.send({ ...rig.take("runHook"), kind: "hookEnded", error: "why" });
 

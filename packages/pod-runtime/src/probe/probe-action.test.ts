@@ -59,7 +59,7 @@ describe("probeOnce", () => {
   });
 
   test("asks the pod's address by HTTP with the headers of the probe", async () => {
-    const port = await web(({ url, headers }, response) => response.end(`${url} ${headers["x-a"]}`));
+    const port = await web(({ url, headers }, response) => response.end(`${url} ${String(headers["x-a"])}`));
     const httpGet = { port, path: "healthz?x=1", httpHeaders: [{ name: "X-A", value: "1" }] };
 
     expect(await probeOnce({ httpGet }, targetOf({ podIP: "127.0.0.1" }), never)).toEqual({ isSuccess: true, output: "/healthz?x=1 1" });

@@ -18,7 +18,7 @@ const containerSpec = await plainPreparation.container({ state, planned, attempt
 type Call = (runtime: ContainerRuntime) => Promise<unknown>;
 
 /** Method, how it is called, the default deadline, and what its error says it was about. */
-const limited: readonly (readonly [keyof ContainerRuntime & string, Call, number, string])[] = [
+const limited: readonly (readonly [string, Call, number, string])[] = [
   ["createSandbox", (runtime) => runtime.createSandbox(sandboxSpec, signal), 120_000, "create a sandbox"],
   ["stopSandbox", (runtime) => runtime.stopSandbox("s1", signal), 120_000, "stop sandbox s1"],
   ["removeSandbox", (runtime) => runtime.removeSandbox("s1", signal), 120_000, "remove sandbox s1"],
@@ -37,7 +37,7 @@ const limited: readonly (readonly [keyof ContainerRuntime & string, Call, number
 ];
 
 const io: AttachIO = { stdin: undefined, stdout: undefined, stderr: undefined, tty: false, resizes: (async function* () {})() };
-const unlimited: readonly (readonly [keyof ContainerRuntime & string, Call])[] = [
+const unlimited: readonly (readonly [string, Call])[] = [
   ["pullImage", (runtime) => runtime.pullImage("app:1", [], signal)],
   ["exec", (runtime) => runtime.exec("c1", [], io, signal)],
   ["attach", (runtime) => runtime.attach("c1", io, signal)],

@@ -4,14 +4,16 @@ import { ConflictError, NotFoundError, UnavailableError } from "@virtual-kubelet
 import { rfc3339 } from "@virtual-kubelet/kube-client";
 import type {
   ContainerRuntime,
+  RegistryCredentials,
   RuntimeContainer,
   RuntimeEvent,
   RuntimeImage,
   RuntimeInventory,
   RuntimeSandbox,
+  StopContainerOptions,
 } from "../runtime/container-runtime.ts";
 import { labelNames } from "../runtime/labels.ts";
-import type { ContainerSpec, SandboxSpec } from "../runtime/runtime-spec.ts";
+import type { ContainerSpec, ResourceLimits, SandboxSpec } from "../runtime/runtime-spec.ts";
 
 /** A runtime in memory. Containers run until they are told to end; what survives a program survives here. */
 export class FakeRuntime implements ContainerRuntime {
@@ -125,7 +127,7 @@ export class FakeRuntime implements ContainerRuntime {
     this.onBegun?.(id, name);
   }
 
-  async stopContainer(id: string, { graceMs }: { readonly graceMs: number }): Promise<void> {
+  async stopContainer(id: string, { graceMs }: StopContainerOptions, _signal?: AbortSignal): Promise<void> {
     await this.#call("stopContainer", `${id} ${graceMs}`);
     if (this.containers.has(id)) this.end(id, 143);
   }
@@ -141,7 +143,7 @@ export class FakeRuntime implements ContainerRuntime {
     this.containers.delete(id);
   }
 
-  resizeContainer(id: string): Promise<void> {
+  resizeContainer(id: string, _limits?: ResourceLimits): Promise<void> {
     return this.#call("resizeContainer", id);
   }
 
@@ -184,7 +186,7 @@ export class FakeRuntime implements ContainerRuntime {
     return { id: `${image}@sha256:1`, sizeBytes: 1 };
   }
 
-  async pullImage(image: string): Promise<RuntimeImage> {
+  async pullImage(image: string, _credentials?: readonly RegistryCredentials[], _signal?: AbortSignal): Promise<RuntimeImage> {
     await this.#call("pullImage", image);
     return { id: `${image}@sha256:1`, sizeBytes: 1 };
   }

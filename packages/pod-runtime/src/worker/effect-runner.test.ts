@@ -341,7 +341,7 @@ describe("a container", () => {
 
     await rig.clock.advance(10_000);
 
-    const calls = rig.runtime.calls.slice(before).filter((call) => / c2$/.test(call));
+    const calls = rig.runtime.calls.slice(before).filter((call) => call.endsWith(" c2"));
     expect(calls).toEqual(["inspectContainer c2", "startContainer c2", "inspectContainer c2"]);
     expect(rig.status).toMatchObject({ ready: true, restartCount: 0 });
   });
@@ -412,9 +412,9 @@ describe("an image", () => {
   test("is not pulled any more once nobody waits for it, and that is no failure", async () => {
     const rig = new EffectRig();
     let given: AbortSignal | undefined;
-    rig.runtime.pullImage = (_image: string, ..._rest: unknown[]) => {
-      given = _rest.at(-1) as AbortSignal;
-      return new Promise((_, reject) => given?.addEventListener("abort", () => reject(given?.reason as Error)));
+    rig.runtime.pullImage = (_image, _credentials, signal) => {
+      given = signal;
+      return new Promise((_, reject) => signal?.addEventListener("abort", () => reject(signal.reason)));
     };
     const worker = await rig.start(podOf({ imagePullPolicy: "Always" }));
     expect(given?.aborted).toBe(false);
@@ -430,8 +430,8 @@ describe("an image", () => {
   test("of one container goes on being pulled whatever becomes of another", async () => {
     const rig = new EffectRig();
     const signals: AbortSignal[] = [];
-    rig.runtime.pullImage = (_image: string, ..._rest: unknown[]) => {
-      signals.push(_rest.at(-1) as AbortSignal);
+    rig.runtime.pullImage = (_image, _credentials, signal) => {
+      if (signal) signals.push(signal);
       return new Promise(() => {});
     };
     const debug = { name: "debug", image: "debug:1", imagePullPolicy: "Always" };
@@ -486,10 +486,9 @@ describe("a stop", () => {
   test("with less grace takes the place of the one before, whose end says nothing", async () => {
     const rig = new EffectRig();
     const signals: AbortSignal[] = [];
-    rig.runtime.stopContainer = (_id: string, ..._rest: unknown[]) => {
-      const signal = _rest.at(-1) as AbortSignal;
-      signals.push(signal);
-      return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
+    rig.runtime.stopContainer = (_id, _options, signal) => {
+      if (signal) signals.push(signal);
+      return new Promise((_, reject) => signal?.addEventListener("abort", () => reject(signal.reason)));
     };
     const worker = await rig.start(podOf());
     worker.send({ kind: "deleted", graceMs: 30_000 });
@@ -538,7 +537,7 @@ describe("a hook", () => {
     let given: AbortSignal | undefined;
     rig.runtime.exec = (_id, _command, _io, signal) => {
       given = signal;
-      return new Promise((_, reject) => signal?.addEventListener("abort", () => reject(signal.reason as Error)));
+      return new Promise((_, reject) => signal?.addEventListener("abort", () => reject(signal.reason)));
     };
     const worker = await rig.start(podOf({ lifecycle: { postStart: { exec } } }));
     expect(given?.aborted).toBe(false);
@@ -581,10 +580,8 @@ describe("a change of resources", () => {
     const rig = new EffectRig();
     const keeper = new FakeKeeper();
     const given: unknown[] = [];
-    rig.runtime.resizeContainer = async (id: string, ...rest: unknown[]) => void given.push(id, rest[0]);
-    const limits = (_: unknown, { resources }: { resources?: Container["resources"] | undefined }) => ({
-      cpuShares: Number(resources?.limits?.["cpu"]) * 1024,
-    });
+    rig.runtime.resizeContainer = async (id, limits) => void given.push(id, limits);
+    const limits: typeof plainPreparation.limits = (_, { resources }) => ({ cpuShares: Number(resources?.limits?.["cpu"]) * 1024 });
     const worker = await rig.start(withCpu("1"), { cgroups: keeper, prepare: { ...plainPreparation, limits } });
     keeper.calls.length = 0;
 
