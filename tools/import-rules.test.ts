@@ -29,10 +29,11 @@ describe("readSource", () => {
       'const d = await import("d");',
       'let e: import("e").E;',
       'import "f";',
+      'const g = import.meta.resolve("g");',
     ].join("\n");
 
     expect(readSource({ path: "x.ts", text }).imports).toEqual(
-      ["a", "b", "c", "d", "e", "f"].map((specifier, index) => ({ line: index + 1, specifier })),
+      ["a", "b", "c", "d", "e", "f", "g"].map((specifier, index) => ({ line: index + 1, specifier })),
     );
   });
 

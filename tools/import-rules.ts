@@ -32,7 +32,7 @@ export interface SourceFile {
   readonly text: string;
 }
 
-/** One import, export-from, `import()` or `import("…").Type`. */
+/** One import, export-from, `import()`, `import.meta.resolve()` or `import("…").Type`. */
 interface ImportSite {
   readonly line: number;
   readonly specifier: string;
@@ -63,7 +63,7 @@ export function readSource(file: SourceFile): FileFacts {
     else if (ts.isExportDeclaration(node)) {
       addImport(node, node.moduleSpecifier);
       if (node.moduleSpecifier !== undefined && node.exportClause === undefined) starExports.push(lineOf(node));
-    } else if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword) addImport(node, node.arguments[0]);
+    } else if (ts.isCallExpression(node) && isImportCall(node.expression)) addImport(node, node.arguments[0]);
     else if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument)) addImport(node, node.argument.literal);
     else if (ts.isNewExpression(node) && node.expression.getText(source) === "Date" && (node.arguments?.length ?? 0) === 0)
       clockReads.push(lineOf(node));
@@ -71,6 +71,14 @@ export function readSource(file: SourceFile): FileFacts {
   };
   visit(source);
   return { path: file.path, imports, starExports, clockReads };
+}
+
+/** Whether what is called is `import` or `import.meta.resolve`. */
+function isImportCall(called: ts.Expression): boolean {
+  return (
+    called.kind === ts.SyntaxKind.ImportKeyword ||
+    (ts.isPropertyAccessExpression(called) && ts.isMetaProperty(called.expression) && called.name.text === "resolve")
+  );
 }
 
 /** Name of the package an import names, or `undefined` for relative paths and Node's own modules. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { manifestProblems, type ManifestContext } from "./manifest-rules.ts";
+import { libraryEngine, manifestProblems, type ManifestContext } from "./manifest-rules.ts";
 import type { Manifest } from "./workspace.ts";
 
 const entry = { "@virtual-kubelet/source": "./src/index.ts", types: "./dist/index.d.ts", default: "./dist/index.js" };
@@ -11,7 +11,7 @@ const manifest: Manifest = {
   license: "Apache-2.0",
   type: "module",
   repository: { type: "git", url: "git+https://github.com/virtual-kubelet/virtual-kubelet-ts.git", directory: "packages/errdefs" },
-  engines: { node: ">=24.11" },
+  engines: { node: libraryEngine },
   files: ["dist"],
   exports: { ".": entry, "./package.json": "./package.json" },
   dependencies: { yaml: "catalog:" },
@@ -40,7 +40,11 @@ describe("manifestProblems", () => {
   test.each([
     ["a name outside of the scope", { name: "errdefs" }, 'packages/errdefs: name is "errdefs"; expected "@virtual-kubelet/errdefs"'],
     ["another licence", { license: "MIT" }, 'packages/errdefs: license is "MIT"; expected "Apache-2.0"'],
-    ["other engines", { engines: { node: ">=18" } }, 'packages/errdefs: engines.node is ">=18"; expected ">=24.11"'],
+    [
+      "a library that asks for the program's Node.js",
+      { engines: { node: ">=24.11" } },
+      `packages/errdefs: engines.node is ">=24.11"; expected "${libraryEngine}"`,
+    ],
     ["files without dist", { files: ["src"] }, "packages/errdefs: files must include dist"],
     [
       "an undocumented dependency",
@@ -50,6 +54,15 @@ describe("manifestProblems", () => {
     ["no description", { description: "" }, "packages/errdefs: description is missing"],
   ])("refuses %s", (_what, change, problem) => {
     expect(problems(change)).toContain(problem);
+  });
+
+  test("has the program ask for the workspace's Node.js", () => {
+    const program = { name: "virtual-kubelet", engines: { node: ">=24.11" } };
+
+    expect(problems(program, {}, "packages/cli").filter((problem) => problem.includes("engines"))).toEqual([]);
+    expect(problems({ ...program, engines: { node: libraryEngine } }, {}, "packages/cli")).toContain(
+      `packages/cli: engines.node is "${libraryEngine}"; expected ">=24.11"`,
+    );
   });
 
   test("refuses a source condition that would be published", () => {

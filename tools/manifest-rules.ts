@@ -4,7 +4,7 @@ import type { ExportEntry, WorkspacePackage } from "./workspace.ts";
 
 /** What the rules need to know of the workspace. */
 export interface ManifestContext {
-  /** `engines.node` of the top package.json. */
+  /** `engines.node` of the top package.json, which the program asks for, too. */
   readonly engine: string;
   /** The package's README.md; `undefined` if there is none. */
   readonly readme: string | undefined;
@@ -13,6 +13,12 @@ export interface ManifestContext {
   /** Whether a file exists in the package, by its path in it. */
   exists(path: string): boolean;
 }
+
+/**
+ * `engines.node` of the libraries: all of Node.js 22 that is maintained, and what the program runs on. undici needs 22.19;
+ * the servers' `shouldUpgradeCallback` came with 22.21.
+ */
+export const libraryEngine = "^22.21 || >=24.11";
 
 const repositoryUrl = "git+https://github.com/virtual-kubelet/virtual-kubelet-ts.git";
 
@@ -72,7 +78,7 @@ export function manifestProblems(owner: WorkspacePackage, context: ManifestConte
   expect("license", manifest.license, "Apache-2.0");
   expect("type", manifest.type, "module");
   expect("repository", manifest.repository, { type: "git", url: repositoryUrl, directory: folder });
-  expect("engines.node", manifest.engines?.node, context.engine);
+  expect("engines.node", manifest.engines?.node, manifest.name === programName ? context.engine : libraryEngine);
   if (manifest.files?.includes("dist") !== true) problems.push("files must include dist");
   expect("publishConfig.access", manifest.publishConfig?.access, "public");
   const exported = Object.entries(manifest.exports ?? {});

@@ -1,5 +1,6 @@
 import { defaultsFor, fillTemplate, projectFiles } from "@virtual-kubelet/create-provider";
 import { expect, test } from "vitest";
+import { libraryEngine } from "./manifest-rules.ts";
 import { packTemplate } from "./template-files.ts";
 
 const template = packTemplate();
@@ -18,6 +19,10 @@ test("a project outside gets versions that a registry has, and the template's so
   const files = projectFiles(template, defaultsFor("far"));
 
   expect(files["package.json"]).not.toMatch(/workspace:|catalog:|npm:/);
+  expect(JSON.parse(files["package.json"] ?? "")).toMatchObject({
+    engines: { node: libraryEngine },
+    devDependencies: { "@types/node": expect.stringMatching(/^\^22\./) as string },
+  });
   expect(files["README.md"]).toContain("## Work on it");
   expect(Object.keys(files)).toEqual(
     expect.arrayContaining(["src/index.ts", "src/translate.test.ts", "test/conformance.test.ts", "tsconfig.json", ".gitignore"]),

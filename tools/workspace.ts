@@ -32,6 +32,13 @@ export interface Manifest {
   };
 }
 
+/** The part of pnpm-workspace.yaml that holds versions of others' packages. */
+export interface Catalogs {
+  readonly catalog: Readonly<Record<string, string>>;
+  /** Further ones by name. */
+  readonly catalogs: Readonly<Record<string, Readonly<Record<string, string>>>>;
+}
+
 /** A package of the workspace. */
 export interface WorkspacePackage {
   /** Folder relative to the top, with forward slashes: `packages/core`. */
@@ -40,7 +47,7 @@ export interface WorkspacePackage {
 }
 
 /** The folders that hold packages, as in pnpm-workspace.yaml. */
-const packageFolders = ["packages/*", "providers/*", "templates/*", "examples/*", "e2e", "bench", "tools"] as const;
+const packageFolders = ["packages/*", "providers/*", "templates/*", "examples/*", "e2e", "bench", "tools", "tools/node-22"] as const;
 
 /** Projects that stand outside the workspace, as a user's do: they install what is published. */
 export const outsideProjects: readonly string[] = ["examples/test-an-operator"];

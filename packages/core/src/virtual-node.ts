@@ -155,12 +155,12 @@ export class VirtualNode {
     const common = { client, clock: this.#clock, random: this.#random, logger: this.#logger, metrics: this.#metrics };
     const clusterId = this.#options.clusterId ?? (await readClusterId(client, common, signal));
     const owner: Owner = { clusterId, nodeName: nodeOptions.name };
-    await using cleanup = new AsyncDisposableStack();
 
     const recorder = createEventRecorder({ ...common, component: "virtual-kubelet", host: nodeOptions.name });
     const recorderEnd = new AbortController();
     const recording = recorder.run(recorderEnd.signal);
-    cleanup.defer(async () => {
+    // At the end of this method what is declared last is disposed first.
+    await using _recording = atEnd(async () => {
       recorderEnd.abort();
       await recording;
     });
@@ -173,13 +173,13 @@ export class VirtualNode {
     this.#reflector = reflector;
     const services = new ServiceLister(common);
     const sources = new PodSources({ ...common, store: reflector.store });
-    cleanup.defer(() => services.close());
-    cleanup.defer(() => sources.close());
+    await using _services = atEnd(() => services.close());
+    await using _sources = atEnd(() => sources.close());
     const resolve = this.#resolver(sources, services, recorder);
 
     const host = this.#host(owner, podAccess({ nodeName: nodeOptions.name, store: reflector.store, sources, resolve, recorder }));
     const provider = await definition.create(host, this.#config);
-    cleanup.defer(async () => {
+    await using _provider = atEnd(async () => {
       await provider[Symbol.asyncDispose]?.();
     });
 
@@ -308,6 +308,11 @@ export class VirtualNode {
       random: this.#random,
     };
   }
+}
+
+/** Something to be done at the end of the block that declares it with `await using`. */
+function atEnd(work: () => Promise<void>): AsyncDisposable {
+  return { [Symbol.asyncDispose]: work };
 }
 
 /** A provider that says nothing of its node has one that always answers. */

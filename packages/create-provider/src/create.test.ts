@@ -25,6 +25,7 @@ const template: Template = {
       "zod",
     ].map((name) => [name, "^1.2.3"]),
   ),
+  engine: "^22.21 || >=24.11",
 };
 
 let cwd: string;
@@ -78,6 +79,7 @@ test("a name is enough: folder, package and description follow from it", async (
     description: "Virtual Kubelet provider for my-cloud",
     dependencies: { "@virtual-kubelet/core": "^1.2.3", zod: "^1.2.3" },
     devDependencies: { "virtual-kubelet": "^1.2.3", vitest: "^1.2.3" },
+    engines: { node: "^22.21 || >=24.11" },
   });
   expect(read("virtual-kubelet-provider-my-cloud/src/provider.ts")).toBe(
     '/** Virtual Kubelet provider for my-cloud. */\nexport const provider = { name: "my-cloud" };\n',

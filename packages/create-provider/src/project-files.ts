@@ -15,12 +15,12 @@ export function projectFiles(template: Template, project: Project): Record<strin
     "tsconfig.json": json(tsconfig),
     "tsconfig.build.json": json(tsconfigBuild),
     ".gitignore": "node_modules/\ndist/\n",
-    "README.md": readme.replace("\n## Configuration\n", () => `\n${work}\n## Configuration\n`),
+    "README.md": readme.replace("\n## Configuration\n", () => `\n${work(template)}\n## Configuration\n`),
     ...filled,
   };
 }
 
-function manifest({ versions }: Template, { packageName, description }: Project): object {
+function manifest({ versions, engine }: Template, { packageName, description }: Project): object {
   const pick = (names: readonly string[]): Record<string, string> =>
     Object.fromEntries(
       names.map((name) => {
@@ -36,7 +36,7 @@ function manifest({ versions }: Template, { packageName, description }: Project)
     keywords: ["kubernetes", "virtual-kubelet", "virtual-kubelet-provider"],
     type: "module",
     sideEffects: false,
-    engines: { node: ">=24.11" },
+    engines: { node: engine },
     files: ["dist"],
     exports: { ".": { types: "./dist/index.d.ts", default: "./dist/index.js" }, "./package.json": "./package.json" },
     scripts: {
@@ -53,7 +53,8 @@ function manifest({ versions }: Template, { packageName, description }: Project)
 const tsconfig = {
   compilerOptions: {
     target: "es2024",
-    lib: ["es2024", "esnext.disposable", "esnext.error"],
+    // What Node.js 22 has.
+    lib: ["es2024"],
     module: "nodenext",
     types: ["node"],
     strict: true,
@@ -76,7 +77,7 @@ const tsconfigBuild = {
   exclude: ["**/*.test.ts"],
 };
 
-const work = `## Work on it
+const work = ({ engine }: Template): string => `## Work on it
 
 \`\`\`sh
 npm install                       # builds it, too
@@ -84,6 +85,9 @@ npm test                          # types, and the suite that every provider pas
 npm start -- --nodename my-node   # joins the cluster of your kubeconfig
 npx virtual-kubelet plan --provider ./ -f pod.yaml   # what it would send for a pod
 \`\`\`
+
+The provider, its build and its tests run on Node.js ${engine}. \`npm start\` and \`npx virtual-kubelet\` are the program, which needs
+Node.js 24.11 or newer.
 `;
 
 function json(value: object): string {

@@ -7,6 +7,8 @@ export interface Template {
   readonly files: Readonly<Record<string, string>>;
   /** Version ranges by package, of all that a project of its own depends on. */
   readonly versions: Readonly<Record<string, string>>;
+  /** `engines.node` of the libraries that a provider stands on, and so of the provider. */
+  readonly engine: string;
 }
 
 /** What the template says of itself, and by what it is found in its texts. */

@@ -1,4 +1,5 @@
 import type { Cluster } from "./cluster.ts";
+import { Disposables } from "./disposables.ts";
 import type { ApiObject, Kind } from "./kind.ts";
 import { priorityClassKind, systemPriorityClasses } from "./kinds/plain/scheduling.ts";
 import { findKind, type RestContext } from "./rest/rest-context.ts";
@@ -78,7 +79,7 @@ export function maintainNamespaceDefaults(context: RestContext, cluster: Cluster
       });
     }
   };
-  const resources = new DisposableStack();
+  const resources = new Disposables();
   resources.use(cluster.watch(namespaces, ({ type, object }) => type === "ADDED" && ensure(object)));
   for (const kind of [serviceAccounts, configMaps]) {
     resources.use(

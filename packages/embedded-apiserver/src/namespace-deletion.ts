@@ -2,6 +2,7 @@ import { ApiStatusError } from "./api-status-error.ts";
 import { requireKind } from "./bootstrap.ts";
 import { toTimestamp } from "./clock.ts";
 import type { Cluster } from "./cluster.ts";
+import { Disposables } from "./disposables.ts";
 import type { ApiObject, Kind } from "./kind.ts";
 import type { RestContext } from "./rest/rest-context.ts";
 import { updateObject } from "./rest/update.ts";
@@ -14,7 +15,7 @@ import { updateObject } from "./rest/update.ts";
 export function runNamespaceDeletion(context: RestContext, cluster: Cluster): Disposable {
   const namespaces = requireKind(context, "namespaces");
   const contents = (): Kind[] => context.kinds.filter((kind) => kind.namespaced && (kind.storageVersion ?? kind.version) === kind.version);
-  const resources = new DisposableStack();
+  const resources = new Disposables();
   const terminating = new Set<string>();
   resources.use(
     cluster.watch(namespaces, ({ type, object }) => {

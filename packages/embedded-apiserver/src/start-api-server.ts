@@ -6,13 +6,14 @@ import type { Clock, Random } from "./clock.ts";
 import type { Cluster } from "./cluster.ts";
 import { startControllers } from "./controllers/index.ts";
 import { serveCustomResources } from "./custom-resources/custom-resources.ts";
+import { Disposables } from "./disposables.ts";
 import { discoveryResponse } from "./discovery/index.ts";
 import type { Faults } from "./faults/fault.ts";
 import { FaultInjector } from "./faults/fault-injector.ts";
 import type { RequestHandler } from "./http/api-request.ts";
 import { handleRequest, type ApiHandlerDeps } from "./http/api-handler.ts";
 import { authenticate } from "./http/authentication.ts";
-import { openHttpServer } from "./http/http-server.ts";
+import { openHttpServer, type HttpServer } from "./http/http-server.ts";
 import { createInProcessTransport, type InProcessTransport } from "./in-process.ts";
 import { toKubeconfig, writePrivateFile, type ClientUser } from "./kubeconfig.ts";
 import type { Kind } from "./kind.ts";
@@ -143,22 +144,34 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
   const registry = new Registry({ clock, random, storage, kindTable });
   const tokens = new ServiceAccountTokens({ clock, random });
   const watches = new Set<WatchStream>();
-  await using resources = new AsyncDisposableStack();
-  const authorizer = resources.use(createAuthorizer(registry.context, options.authorization ?? "RBAC"));
+  /** What answers to requests are made with. */
+  const answering = new Disposables();
+  /** What follows the cluster and changes it by itself. */
+  const following = new Disposables();
+  let server: HttpServer | undefined;
+  // Ends what is declared last first.
+  const close = async (): Promise<void> => {
+    using _answering = answering;
+    await using _server = server;
+    using _following = following;
+  };
+  let isStarted = false;
+  await using _started = { [Symbol.asyncDispose]: async () => (isStarted ? undefined : close()) };
+  const authorizer = answering.use(createAuthorizer(registry.context, options.authorization ?? "RBAC"));
   const deps: ApiHandlerDeps = {
     context: registry.context,
     clock,
     random,
     tokens,
     authorizer,
-    kubelets: resources.use(new KubeletClient(credentials.issueClient(kubeletClientUser, ["system:masters"]))),
+    kubelets: answering.use(new KubeletClient(credentials.issueClient(kubeletClientUser, ["system:masters"]))),
     adminToken: token,
     watches,
     watchBufferLimit: options.watchBuffer ?? bufferDefault,
     discovery: (path, query, accept) => discoveryResponse(path, query, accept, kindTable.all),
     version: versionInfo,
   };
-  const faults = resources.use(
+  const faults = answering.use(
     new FaultInjector({
       handle: (request) => handleRequest(deps, request),
       clock,
@@ -167,20 +180,18 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
     }),
   );
   const handle: RequestHandler = (request) => faults.handle(request);
-  resources.defer(() => watches.forEach((watch) => watch.close()));
-  const server =
-    options.listen === false
-      ? undefined
-      : resources.use(await openHttpServer({ host, port: options.port ?? 0, serving: credentials.serving, clientCaPem: caPem, handle }));
+  answering.defer(() => watches.forEach((watch) => watch.close()));
+  if (options.listen !== false)
+    server = await openHttpServer({ host, port: options.port ?? 0, serving: credentials.serving, clientCaPem: caPem, handle });
   const port = server?.port ?? options.port ?? 443;
   bootstrap(registry.context, registry, { port, caPem });
   createBootstrapPolicy(registry);
-  resources.use(kindTable.watch(({ type, kind }) => type === "REMOVED" && endWatches(watches, kind)));
-  resources.use(serveCustomResources({ cluster: registry, clock, kinds: kindTable }));
-  resources.use(maintainNamespaceDefaults(registry.context, registry, caPem));
+  following.use(kindTable.watch(({ type, kind }) => type === "REMOVED" && endWatches(watches, kind)));
+  following.use(serveCustomResources({ cluster: registry, clock, kinds: kindTable }));
+  following.use(maintainNamespaceDefaults(registry.context, registry, caPem));
   if (options.controllers !== false) {
-    resources.use(runNamespaceDeletion(registry.context, registry));
-    resources.use(
+    following.use(runNamespaceDeletion(registry.context, registry));
+    following.use(
       startControllers(registry, {
         clock,
         random,
@@ -191,7 +202,7 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
     );
   }
   seedObjects(registry.context, options.objects ?? []);
-  const owned = resources.move();
+  isStarted = true;
   const url = `https://${host.includes(":") ? `[${host}]` : host}:${port}`;
   const kubeconfig = (client?: ClientUser): string => {
     const userCredentials = client === undefined ? { token } : credentials.issueClient(client.user, client.groups ?? []);
@@ -212,8 +223,8 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
     kubeconfig,
     writeKubeconfig: (path, client) => writePrivateFile(path, kubeconfig(client)),
     transport: (client) => createInProcessTransport(handle, client ?? { token }),
-    close: () => owned.disposeAsync(),
-    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+    close,
+    [Symbol.asyncDispose]: close,
   };
 }
 

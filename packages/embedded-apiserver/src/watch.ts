@@ -1,5 +1,6 @@
 import { ApiStatusError, tooLargeResourceVersion } from "./api-status-error.ts";
 import type { Clock } from "./clock.ts";
+import { Disposables } from "./disposables.ts";
 import type { ApiObject, Kind } from "./kind.ts";
 import { StoredObject, type ObjectCollection, type StorageEvent } from "./storage.ts";
 
@@ -72,7 +73,7 @@ type Line =
 export class WatchStream implements AsyncIterable<Uint8Array>, AsyncIterator<Uint8Array>, Disposable {
   readonly #deps: WatchDeps;
   readonly #options: WatchOptions;
-  readonly #resources = new DisposableStack();
+  readonly #resources = new Disposables();
   #bookmarkTimer: Disposable | undefined;
   readonly #endsAt: number;
   /** Objects to send first; they are turned into lines only as the reader gets to them. */

@@ -100,16 +100,21 @@ class ApiEventRecorder implements EventRecorder {
     const { clock, metrics } = this.#options;
     // Requests may outlast the signal: what is under way when it aborts is not lost.
     const limit = new AbortController();
-    using held = new DisposableStack();
-    const onAbort = (): void =>
-      void held.use(clock.setTimer(flushMs, () => limit.abort(new Error("the time to send the last events is over"))));
+    let flushTimer: Disposable | undefined;
+    const onAbort = (): void => {
+      flushTimer = clock.setTimer(flushMs, () => limit.abort(new Error("the time to send the last events is over")));
+    };
     signal.addEventListener("abort", onAbort, { once: true });
-    held.defer(() => signal.removeEventListener("abort", onAbort));
     if (signal.aborted) onAbort();
-    while (!signal.aborted) await this.#work(signal, limit.signal);
-    for (let next = this.#queue[0]; next && !limit.signal.aborted; next = this.#queue[0]) {
-      await this.#send(next, limit.signal);
-      this.#queue.shift();
+    try {
+      while (!signal.aborted) await this.#work(signal, limit.signal);
+      for (let next = this.#queue[0]; next && !limit.signal.aborted; next = this.#queue[0]) {
+        await this.#send(next, limit.signal);
+        this.#queue.shift();
+      }
+    } finally {
+      signal.removeEventListener("abort", onAbort);
+      flushTimer?.[Symbol.dispose]();
     }
     metrics.count("vk_events_dropped_total", {}, this.#queue.length);
     this.#queue.length = 0;

@@ -40,7 +40,8 @@ export async function openWatch<T extends KubernetesObject>(options: WatchConnec
 export class WatchConnection<T extends KubernetesObject> implements Disposable {
   readonly #options: WatchConnectionOptions<T>;
   readonly #abort = new AbortController();
-  readonly #held = new DisposableStack();
+  readonly #timers = new Set<Disposable>();
+  readonly #onAbort = (): void => this.#abort.abort(this.#options.signal.reason);
   #events: AsyncIterator<WatchEvent<T>> | undefined;
   #openedMs = 0;
   #heardMs = 0;
@@ -58,9 +59,7 @@ export class WatchConnection<T extends KubernetesObject> implements Disposable {
   async open(): Promise<void> {
     const { client, resource, query, pool = "long", clock, signal } = this.#options;
     signal.throwIfAborted();
-    const onAbort = (): void => this.#abort.abort(signal.reason);
-    signal.addEventListener("abort", onAbort, { once: true });
-    this.#held.defer(() => signal.removeEventListener("abort", onAbort));
+    signal.addEventListener("abort", this.#onAbort, { once: true });
     this.#heardMs = clock.monotonic();
     this.limit(query.timeoutSeconds * 1000 + endMarginMs, "its end is overdue");
     this.#watchSilence(maxSilenceMs);
@@ -71,7 +70,7 @@ export class WatchConnection<T extends KubernetesObject> implements Disposable {
 
   /** Breaks the connection off after `ms` milliseconds, unless what it returns is disposed before. */
   limit(ms: number, problem: string): Disposable {
-    return this.#held.use(this.#options.clock.setTimer(ms, () => this.#breakOff(problem)));
+    return this.#setTimer(ms, () => this.#breakOff(problem));
   }
 
   /** The next event; `undefined` at the server's end of the watch. */
@@ -83,21 +82,29 @@ export class WatchConnection<T extends KubernetesObject> implements Disposable {
 
   /** Closes the connection, if it still is open. */
   [Symbol.dispose](): void {
-    this.#held.dispose();
+    for (const timer of this.#timers) timer[Symbol.dispose]();
+    this.#options.signal.removeEventListener("abort", this.#onAbort);
     this.#abort.abort(new Error("the watch was left"));
     this.#events?.return?.().catch(() => {});
   }
 
   /** One timer that looks when something was last heard, instead of one for each line. */
   #watchSilence(afterMs: number): void {
-    const { clock } = this.#options;
-    this.#held.use(
-      clock.setTimer(afterMs, () => {
-        const leftMs = maxSilenceMs - (clock.monotonic() - this.#heardMs);
-        if (leftMs <= 0) this.#breakOff(`it has been silent for ${maxSilenceMs / 1000} s`);
-        else this.#watchSilence(Math.ceil(leftMs));
-      }),
-    );
+    this.#setTimer(afterMs, () => {
+      const leftMs = maxSilenceMs - (this.#options.clock.monotonic() - this.#heardMs);
+      if (leftMs <= 0) this.#breakOff(`it has been silent for ${maxSilenceMs / 1000} s`);
+      else this.#watchSilence(Math.ceil(leftMs));
+    });
+  }
+
+  /** Sets a timer that ends with the connection, unless it is disposed before. */
+  #setTimer(ms: number, onExpired: () => void): Disposable {
+    const timer = this.#options.clock.setTimer(ms, () => {
+      this.#timers.delete(timer);
+      onExpired();
+    });
+    this.#timers.add(timer);
+    return timer;
   }
 
   #breakOff(problem: string): void {

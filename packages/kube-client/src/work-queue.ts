@@ -188,11 +188,12 @@ export class WorkQueue {
       const nowMs = this.#clock.monotonic();
       return [...this.#workedSinceMs.values()].map((sinceMs) => (nowMs - sinceMs) / 1000);
     };
-    const stack = new DisposableStack();
     const sum = (): number => seconds().reduce((total, value) => total + value, 0);
-    stack.use(this.#metrics.sampled?.("workqueue_unfinished_work_seconds", sum, this.#labels));
-    stack.use(this.#metrics.sampled?.("workqueue_longest_running_processor_seconds", () => Math.max(0, ...seconds()), this.#labels));
-    return stack;
+    const samples = [
+      this.#metrics.sampled?.("workqueue_unfinished_work_seconds", sum, this.#labels),
+      this.#metrics.sampled?.("workqueue_longest_running_processor_seconds", () => Math.max(0, ...seconds()), this.#labels),
+    ];
+    return { [Symbol.dispose]: () => samples.forEach((each) => each?.[Symbol.dispose]()) };
   }
 
   #entry(key: string): Entry {

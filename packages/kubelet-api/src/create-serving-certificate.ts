@@ -7,10 +7,8 @@ export function createServingCertificate(pair: KeyPairSource, clientCa: ClientCa
   return {
     current: () => ({ ...pair.current(), clientCa: clientCa.current() }),
     onChange(listener) {
-      const ends = new DisposableStack();
-      ends.use(pair.onChange(listener));
-      ends.use(clientCa.onChange(listener));
-      return ends;
+      const subscriptions = [pair.onChange(listener), clientCa.onChange(listener)];
+      return { [Symbol.dispose]: () => subscriptions.forEach((each) => each[Symbol.dispose]()) };
     },
   };
 }

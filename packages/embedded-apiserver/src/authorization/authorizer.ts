@@ -1,3 +1,4 @@
+import { Disposables } from "../disposables.ts";
 import type { UserInfo } from "../http/api-request.ts";
 import type { PolicyRule } from "../kinds/rbac/rbac-fields.ts";
 import type { RestContext } from "../rest/rest-context.ts";
@@ -48,7 +49,7 @@ export function isSuperuser({ groups }: UserInfo): boolean {
  * `--authorization-mode=Node,RBAC` has it.
  */
 export function createAuthorizer(context: RestContext, mode: AuthorizationMode): Authorizer {
-  const resources = new DisposableStack();
+  const resources = new Disposables();
   const roles = resources.use(new RoleRules(context.cluster));
   const nodes = resources.use(createNodeAuthorizer(context, nodeRules));
   const dispose = (): void => resources.dispose();

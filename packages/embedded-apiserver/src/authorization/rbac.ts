@@ -1,5 +1,6 @@
 import { notFound } from "../api-status-error.ts";
 import type { Cluster } from "../cluster.ts";
+import { Disposables } from "../disposables.ts";
 import type { UserInfo } from "../http/api-request.ts";
 import type { ApiObject, Kind } from "../kind.ts";
 import type { PolicyRule, RoleRef, Subject } from "../kinds/rbac/rbac-fields.ts";
@@ -30,7 +31,7 @@ export type RoleCluster = Pick<Cluster, "get" | "list" | "watch">;
  */
 export class RoleRules implements Disposable {
   readonly #cluster: RoleCluster;
-  readonly #resources = new DisposableStack();
+  readonly #resources = new Disposables();
   /** Every request asks for the bindings, and they change seldom. */
   readonly #bindings = new Map<string, readonly Readonly<ApiObject>[]>();
 

@@ -1,3 +1,4 @@
+import { Disposables } from "../disposables.ts";
 import { equalJson } from "../json-value.ts";
 import type { LabelSelectorField } from "../kinds/pod/pod-fields.ts";
 import type { PolicyRule } from "../kinds/rbac/rbac-fields.ts";
@@ -13,7 +14,7 @@ import { createWorkLoop } from "./work-loop.ts";
  */
 export function startClusterRoleAggregation(deps: ControllerDeps): Disposable {
   const { cluster } = deps;
-  const resources = new DisposableStack();
+  const resources = new Disposables();
   const loop = resources.use(createWorkLoop({ ...deps, process: sync }));
   const all = (): void => {
     for (const role of cluster.list(clusterRoleKind)) if (role["aggregationRule"] !== undefined) loop.add(role.metadata.name);

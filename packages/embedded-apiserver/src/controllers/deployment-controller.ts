@@ -1,3 +1,4 @@
+import { Disposables } from "../disposables.ts";
 import type { ApiObject } from "../kind.ts";
 import { podKind } from "../kinds/pod/pod.ts";
 import { matchesSelector, selectsEverything } from "../kinds/selector-match.ts";
@@ -28,7 +29,7 @@ const orphansOf = (namespace: string | undefined): string => `orphans/${namespac
 export function startDeploymentController(deps: ControllerDeps): Disposable {
   const { cluster } = deps;
   const writes = new DeploymentWrites(deps);
-  const resources = new DisposableStack();
+  const resources = new Disposables();
   const sets = resources.use(
     new ObjectIndex(cluster, replicaSetKind, (set) => [controllerOf(set)?.uid ?? orphansOf(set.metadata.namespace)]),
   );

@@ -1,3 +1,4 @@
+import { Disposables } from "../disposables.ts";
 import type { ApiObject, Kind } from "../kind.ts";
 import { eventKind } from "../kinds/event.ts";
 import type { ControllerDeps } from "./controller-deps.ts";
@@ -17,10 +18,10 @@ const foregroundFinalizer = "foregroundDeletion";
  */
 export function startGarbageCollector(deps: ControllerDeps): Disposable {
   const { cluster } = deps;
-  const resources = new DisposableStack();
+  const resources = new Disposables();
   const dependents: { readonly kind: Kind; readonly index: ObjectIndex }[] = [];
   const loops = new Map<Kind, WorkLoop>();
-  const ends = new Map<Kind, DisposableStack>();
+  const ends = new Map<Kind, Disposables>();
   resources.defer(() => ends.forEach((end) => end.dispose()));
   resources.use(cluster.watchKinds(({ type, kind }) => (type === "ADDED" ? follow(kind) : leave(kind))));
   for (const kind of cluster.kinds()) follow(kind);
@@ -29,7 +30,7 @@ export function startGarbageCollector(deps: ControllerDeps): Disposable {
   function follow(kind: Kind): void {
     // Events own nothing and are owned by nobody; of the versions of a kind one is enough.
     if (kind === eventKind || (kind.storageVersion ?? kind.version) !== kind.version) return;
-    const end = new DisposableStack();
+    const end = new Disposables();
     ends.set(kind, end);
     const index = end.use(new ObjectIndex(cluster, kind, (object) => (object.metadata.ownerReferences ?? []).map(({ uid }) => uid)));
     dependents.push({ kind, index });

@@ -1,6 +1,7 @@
 import type { Clock, Random } from "../clock.ts";
 import type { Cluster } from "../cluster.ts";
 import type { Authorizer } from "../authorization/authorizer.ts";
+import { Disposables } from "../disposables.ts";
 import { startCertificateApprover } from "./certificate-approver.ts";
 import { startCertificateSigner, type Signer } from "./certificate-signer.ts";
 import { startClusterRoleAggregation } from "./cluster-role-aggregation.ts";
@@ -48,7 +49,7 @@ export function startControllers(
   { clock, random, authorizer, signer, onError = () => undefined }: ControllersOptions,
 ): Disposable {
   const deps: ControllerDeps = { cluster, clock, random, onError, events: createEventRecorder({ cluster, clock }) };
-  const resources = new DisposableStack();
+  const resources = new Disposables();
   resources.use(startGarbageCollector(deps));
   resources.use(startReplicaSetController(deps));
   resources.use(startDeploymentController(deps));

@@ -1,3 +1,4 @@
+import { Disposables } from "../disposables.ts";
 import { certificateSigningRequestKind } from "../kinds/certificates/certificate-signing-request.ts";
 import { type CsrCondition, type CsrSpec, type CsrStatus, hasCondition } from "../kinds/certificates/csr-fields.ts";
 import { toTimestamp } from "../clock.ts";
@@ -17,7 +18,7 @@ export interface OpenRequest {
  */
 export function followOpenRequests(deps: ControllerDeps, decide: (request: OpenRequest) => CsrStatus | undefined): Disposable {
   const { cluster } = deps;
-  const resources = new DisposableStack();
+  const resources = new Disposables();
   const loop = resources.use(createWorkLoop({ ...deps, process: sync }));
   resources.use(cluster.watch(certificateSigningRequestKind, ({ type, object }) => type !== "DELETED" && loop.add(object.metadata.name)));
   return resources;

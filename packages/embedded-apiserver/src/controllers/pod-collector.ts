@@ -1,4 +1,5 @@
 import { toTimestamp } from "../clock.ts";
+import { Disposables } from "../disposables.ts";
 import type { ApiObject } from "../kind.ts";
 import { nodeKind } from "../kinds/node/node.ts";
 import { podKind } from "../kinds/pod/pod.ts";
@@ -14,7 +15,7 @@ const quarantineMs = 40_000;
 /** Removes the pods of nodes that are gone, by force: nobody is left to end them. */
 export function startPodCollector(deps: ControllerDeps): Disposable {
   const { cluster, clock } = deps;
-  const resources = new DisposableStack();
+  const resources = new Disposables();
   const pods = resources.use(
     new ObjectIndex(cluster, podKind, (pod) => (pod["spec"].nodeName === undefined ? [] : [pod["spec"].nodeName])),
   );

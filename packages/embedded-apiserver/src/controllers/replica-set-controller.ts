@@ -1,3 +1,4 @@
+import { Disposables } from "../disposables.ts";
 import { equalJson } from "../json-value.ts";
 import type { ApiObject } from "../kind.ts";
 import { podKind } from "../kinds/pod/pod.ts";
@@ -27,7 +28,7 @@ const orphansOf = (namespace: string | undefined): string => `orphans/${namespac
  */
 export function startReplicaSetController(deps: ControllerDeps): Disposable {
   const { cluster, clock } = deps;
-  const resources = new DisposableStack();
+  const resources = new Disposables();
   const pods = resources.use(new ObjectIndex(cluster, podKind, (pod) => [controllerOf(pod)?.uid ?? orphansOf(pod.metadata.namespace)]));
   const byUid = resources.use(
     new ObjectIndex(cluster, replicaSetKind, (replicaSet) => [replicaSet.metadata.uid, `in/${replicaSet.metadata.namespace}`]),

@@ -1,4 +1,5 @@
 import { toTimestamp } from "../clock.ts";
+import { Disposables } from "../disposables.ts";
 import { equalJson } from "../json-value.ts";
 import type { ApiObject } from "../kind.ts";
 import { nodeKind } from "../kinds/node/node.ts";
@@ -26,7 +27,7 @@ const defaultNanos: Readonly<Record<string, bigint>> = { cpu: 100_000_000n, memo
  */
 export function startScheduler(deps: ControllerDeps): Disposable {
   const { cluster, clock, events } = deps;
-  const resources = new DisposableStack();
+  const resources = new Disposables();
   const usage = resources.use(new NodeUsage(cluster));
   const waiting = new Set<string>();
   const loop = resources.use(createWorkLoop({ ...deps, process: schedule }));

@@ -1,4 +1,5 @@
 import { toTimestamp } from "../clock.ts";
+import { Disposables } from "../disposables.ts";
 import { equalJson } from "../json-value.ts";
 import type { ApiObject } from "../kind.ts";
 import { nodeKind } from "../kinds/node/node.ts";
@@ -21,7 +22,7 @@ const component = "taint-eviction-controller";
  */
 export function startTaintEviction(deps: ControllerDeps): Disposable {
   const { cluster, clock, events } = deps;
-  const resources = new DisposableStack();
+  const resources = new Disposables();
   const pods = resources.use(
     new ObjectIndex(cluster, podKind, (pod) => (pod["spec"].nodeName === undefined ? [] : [pod["spec"].nodeName])),
   );

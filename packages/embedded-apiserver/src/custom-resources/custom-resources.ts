@@ -1,5 +1,6 @@
 import { type Clock, toTimestamp } from "../clock.ts";
 import type { Cluster } from "../cluster.ts";
+import { Disposables } from "../disposables.ts";
 import type { ApiObject, Kind } from "../kind.ts";
 import type { KindTable } from "../kind-table.ts";
 import { cleanupFinalizer, type CrdCondition, type CrdNames, type CrdSpec, type CrdStatus } from "./crd-fields.ts";
@@ -20,7 +21,7 @@ export interface CustomResourcesDeps {
  * as soon as it is created.
  */
 export function serveCustomResources({ cluster, clock, kinds }: CustomResourcesDeps): Disposable {
-  const resources = new DisposableStack();
+  const resources = new Disposables();
   /** Kinds by definition, and the state of the definition they were made of. */
   const served = new Map<string, { readonly spec: CrdSpec; readonly kinds: readonly Kind[] }>();
   resources.use(

@@ -32,24 +32,35 @@ export function containerLogsRoute({ directory, clock, slots, maxTailBytes }: Co
     const problem = logProblem(pod, container, options);
     if (problem !== undefined) throw new Refusal(400, problem);
 
-    using held = new DisposableStack();
-    held.use(slots.take());
-    const linked = held.use(new LinkedSignal(request.signal));
-    held.defer(() => linked.abort(new Error("the log is not wanted any more")));
-    const open = (): Promise<ContainerLogs> => node.access.getContainerLogs(ref, container, options, linked.signal);
-    const logs = await open().catch((error: unknown) => {
-      throw logRefusalOf(error);
-    });
-    const missing = missingTimes(logs, options);
-    if (missing !== undefined)
-      throw new Refusal(400, `container ${JSON.stringify(container)} in pod ${JSON.stringify(ref.name)}: ${missing}`);
-    const body = applyLogOptions(logs, options, { signal: linked.signal, reopen: open, maxTailBytes });
-    return {
-      status: 200,
-      headers: { "content-type": "text/plain; charset=utf-8" },
-      body: withErrorText(body, request.signal),
-      held: held.move(),
-    };
+    const held = holdStream(slots, request.signal);
+    try {
+      const open = (): Promise<ContainerLogs> => node.access.getContainerLogs(ref, container, options, held.signal);
+      const logs = await open().catch((error: unknown) => {
+        throw logRefusalOf(error);
+      });
+      const missing = missingTimes(logs, options);
+      if (missing !== undefined)
+        throw new Refusal(400, `container ${JSON.stringify(container)} in pod ${JSON.stringify(ref.name)}: ${missing}`);
+      const body = applyLogOptions(logs, options, { signal: held.signal, reopen: open, maxTailBytes });
+      return { status: 200, headers: { "content-type": "text/plain; charset=utf-8" }, body: withErrorText(body, request.signal), held };
+    } catch (error) {
+      held[Symbol.dispose]();
+      throw error;
+    }
+  };
+}
+
+/** Takes a slot, and makes a signal that aborts when the client leaves or when what is returned is disposed. */
+function holdStream(slots: StreamSlots, clientSignal: AbortSignal): Disposable & { readonly signal: AbortSignal } {
+  const slot = slots.take();
+  const linked = new LinkedSignal(clientSignal);
+  return {
+    signal: linked.signal,
+    [Symbol.dispose]: () => {
+      using _slot = slot;
+      using _linked = linked;
+      linked.abort(new Error("the log is not wanted any more"));
+    },
   };
 }
 

@@ -194,7 +194,7 @@ class RunningServer implements KubeletServer {
       // A silent log notices only so that the client's machine is gone.
       keepAlive: true,
       keepAliveInitialDelay: tcpKeepAliveMs,
-      shouldUpgradeCallback: isUpgrade,
+      ...upgradeOptions,
     });
     server.maxConnections = limits.maxConnections;
     server.on("connection", (socket) => {
@@ -305,6 +305,9 @@ function usableContext(certificate: ServingCertificate): SecureContextOptions {
     });
   }
 }
+
+/** Node.js 22 takes it from 22.21 on; its types do not say so. */
+const upgradeOptions = { shouldUpgradeCallback: isUpgrade };
 
 /** Whether Node is to hand the connection over. All else that asks for an upgrade is answered as if it had not. */
 function isUpgrade(request: IncomingMessage): boolean {

@@ -1,4 +1,4 @@
-import { chmod, lchown, link, lutimes, mkdir, open, symlink, type FileHandle } from "node:fs/promises";
+import { chmod, lchown, link, lutimes, mkdir, open, symlink, writeFile, type FileHandle } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -107,7 +107,7 @@ class Tree {
   async #writeFile(path: string, entry: Entry): Promise<void> {
     const { header } = entry;
     await using handle: FileHandle = await refuseExisting(header, () => open(this.#at(path), "wx", 0o600));
-    await handle.writeFile(entry as AsyncIterable<Uint8Array>);
+    await writeFile(handle, entry as AsyncIterable<Uint8Array>);
     await ignoreNotPermitted(() => handle.chown(header.uid, header.gid));
     await handle.chmod(modeOf(header));
     await handle.utimes(header.mtime, header.mtime);

@@ -51,19 +51,24 @@ export class ImageVolumes implements AsyncDisposable {
     signal: AbortSignal,
   ): Promise<T> {
     if (mounts.every(({ image }) => !image)) return make(mounts, []);
-    using held = new DisposableStack();
+    const held: Disposable[] = [];
     const canMount = isAtLeast(await this.#engine.apiVersion(signal), mountingApiVersion);
     const imageIds = new Set<string>();
     const place = async (mount: ContainerMount, { id, subPath }: ImageMount): Promise<ContainerMount> => {
       const engineId = await this.#images.engineId(id, signal);
       imageIds.add(engineId);
       if (canMount) return { ...mount, image: { id: engineId, subPath } };
-      const { path } = held.use(await this.#folders.hold(engineId, signal));
-      return { ...mount, image: undefined, hostPath: await imageSubPath(path, subPath) };
+      const folder = await this.#folders.hold(engineId, signal);
+      held.push(folder);
+      return { ...mount, image: undefined, hostPath: await imageSubPath(folder.path, subPath) };
     };
-    const placed: ContainerMount[] = [];
-    for (const mount of mounts) placed.push(mount.image ? await place(mount, mount.image).catch(failed(signal)) : mount);
-    return await make(placed, [...imageIds]);
+    try {
+      const placed: ContainerMount[] = [];
+      for (const mount of mounts) placed.push(mount.image ? await place(mount, mount.image).catch(failed(signal)) : mount);
+      return await make(placed, [...imageIds]);
+    } finally {
+      for (const folder of held) folder[Symbol.dispose]();
+    }
   }
 
   /** Removes the files of images that no container of the engine mounts, and what programs that were killed have left. */

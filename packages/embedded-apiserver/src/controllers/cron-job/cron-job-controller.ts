@@ -1,5 +1,6 @@
 import { ApiStatusError } from "../../api-status-error.ts";
 import { toTimestamp } from "../../clock.ts";
+import { Disposables } from "../../disposables.ts";
 import type { ApiObject } from "../../kind.ts";
 import { type CronJobSpec, type CronJobStatus, isJobConditionTrue, isJobFinished, type JobStatus } from "../../kinds/batch/batch-fields.ts";
 import { cronJobKind } from "../../kinds/batch/cron-job.ts";
@@ -26,7 +27,7 @@ type Job = Readonly<ApiObject>;
  */
 export function startCronJobController(deps: ControllerDeps): Disposable {
   const { cluster, clock, events } = deps;
-  const resources = new DisposableStack();
+  const resources = new Disposables();
   const jobs = resources.use(new ObjectIndex(cluster, jobKind, (job) => [controllerOf(job)?.uid ?? "none"]));
   const loop = resources.use(createWorkLoop({ ...deps, process: sync }));
   resources.use(cluster.watch(cronJobKind, ({ type, object }) => type !== "DELETED" && loop.add(keyOf(object))));

@@ -1,3 +1,4 @@
+import { Disposables } from "../../disposables.ts";
 import { equalJson } from "../../json-value.ts";
 import type { ApiObject } from "../../kind.ts";
 import { nodeKind } from "../../kinds/node/node.ts";
@@ -36,7 +37,7 @@ const orphansOf = (namespace: string | undefined): string => `orphans/${namespac
  */
 export function startDaemonSetController(deps: ControllerDeps): Disposable {
   const { cluster, clock, events } = deps;
-  const resources = new DisposableStack();
+  const resources = new Disposables();
   const backoff = new FailedPodBackoff();
   const pods = resources.use(new ObjectIndex(cluster, podKind, (pod) => [controllerOf(pod)?.uid ?? orphansOf(pod.metadata.namespace)]));
   const daemonSets = resources.use(new ObjectIndex(cluster, daemonSetKind, ({ metadata }) => [metadata.uid, `in/${metadata.namespace}`]));

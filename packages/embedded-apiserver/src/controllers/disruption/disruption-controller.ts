@@ -1,4 +1,5 @@
 import { toTimestamp } from "../../clock.ts";
+import { Disposables } from "../../disposables.ts";
 import type { ApiObject } from "../../kind.ts";
 import { podKind } from "../../kinds/pod/pod.ts";
 import { podDisruptionBudgetKind } from "../../kinds/policy/disruption-budget.ts";
@@ -29,7 +30,7 @@ const scaled = [deploymentKind, replicaSetKind, statefulSetKind];
  */
 export function startDisruptionController(deps: ControllerDeps): Disposable {
   const { cluster, clock, events } = deps;
-  const resources = new DisposableStack();
+  const resources = new Disposables();
   const loop = resources.use(createWorkLoop({ ...deps, process: sync }));
   resources.use(cluster.watch(podDisruptionBudgetKind, ({ type, object }) => type !== "DELETED" && loop.add(keyOf(object))));
   resources.use(cluster.watch(podKind, ({ object }) => wake(object.metadata.namespace, object.metadata.labels)));

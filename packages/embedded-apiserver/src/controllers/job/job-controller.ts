@@ -1,4 +1,5 @@
 import { toTimestamp } from "../../clock.ts";
+import { Disposables } from "../../disposables.ts";
 import type { ApiObject } from "../../kind.ts";
 import { isJobFinished, type JobCondition, type JobSpec, type JobStatus } from "../../kinds/batch/batch-fields.ts";
 import { trackingFinalizer } from "../../kinds/batch/job-labels.ts";
@@ -42,7 +43,7 @@ interface Counts {
  */
 export function startJobController(deps: ControllerDeps): Disposable {
   const { cluster, clock, events } = deps;
-  const resources = new DisposableStack();
+  const resources = new Disposables();
   const backoffs = new Map<string, Backoff>();
   const pods = resources.use(new ObjectIndex(cluster, podKind, (pod) => [controllerOf(pod)?.uid ?? orphansOf(pod.metadata.namespace)]));
   const jobs = resources.use(new ObjectIndex(cluster, jobKind, ({ metadata }) => [metadata.uid, `in/${metadata.namespace}`]));

@@ -1,3 +1,4 @@
+import { Disposables } from "../../disposables.ts";
 import type { JobSpec, JobStatus } from "../../kinds/batch/batch-fields.ts";
 import { jobKind } from "../../kinds/batch/job.ts";
 import type { ControllerDeps } from "../controller-deps.ts";
@@ -10,7 +11,7 @@ import { createWorkLoop } from "../work-loop.ts";
  */
 export function startJobTtl(deps: ControllerDeps): Disposable {
   const { cluster, clock } = deps;
-  const resources = new DisposableStack();
+  const resources = new Disposables();
   const loop = resources.use(createWorkLoop({ ...deps, process: sync }));
   resources.use(cluster.watch(jobKind, ({ type, object }) => type !== "DELETED" && loop.add(keyOf(object))));
   for (const job of cluster.list(jobKind)) loop.add(keyOf(job));

@@ -1,3 +1,4 @@
+import { Disposables } from "../../disposables.ts";
 import type { ApiObject } from "../../kind.ts";
 import { podKind } from "../../kinds/pod/pod.ts";
 import { matchesSelector } from "../../kinds/selector-match.ts";
@@ -40,7 +41,7 @@ export function startStatefulSetController(deps: ControllerDeps): Disposable {
   const { cluster, clock, events } = deps;
   const tell = reportTo(events);
   const claims = new StatefulClaims(cluster, tell);
-  const resources = new DisposableStack();
+  const resources = new Disposables();
   const pods = resources.use(new ObjectIndex(cluster, podKind, (pod) => [controllerOf(pod)?.uid ?? orphansOf(pod.metadata.namespace)]));
   const sets = resources.use(new ObjectIndex(cluster, statefulSetKind, ({ metadata }) => [metadata.uid, `in/${metadata.namespace}`]));
   const history = resources.use(new RevisionHistory(cluster, statefulSetKind));

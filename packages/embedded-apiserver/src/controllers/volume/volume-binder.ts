@@ -1,3 +1,4 @@
+import { Disposables } from "../../disposables.ts";
 import type { ApiObject } from "../../kind.ts";
 import { persistentVolumeClaimKind } from "../../kinds/volume/persistent-volume-claim.ts";
 import { persistentVolumeKind } from "../../kinds/volume/persistent-volume.ts";
@@ -19,7 +20,7 @@ const component = "persistentvolume-controller";
  */
 export function startVolumeBinder(deps: ControllerDeps): Disposable {
   const { cluster, events } = deps;
-  const resources = new DisposableStack();
+  const resources = new Disposables();
   const claims = resources.use(createWorkLoop({ ...deps, process: syncClaim }));
   const volumes = resources.use(createWorkLoop({ ...deps, process: syncVolume }));
   resources.use(

@@ -1,4 +1,5 @@
 import type { Cluster } from "../../cluster.ts";
+import { Disposables } from "../../disposables.ts";
 import type { ApiObject, Kind } from "../../kind.ts";
 import { podKind } from "../../kinds/pod/pod.ts";
 import type { PodSpec } from "../../kinds/pod/pod-fields.ts";
@@ -23,7 +24,7 @@ export function claimKeysOf({ metadata, spec }: Readonly<ApiObject>): string[] {
  */
 export function startVolumeProtection(deps: ControllerDeps): Disposable {
   const { cluster } = deps;
-  const resources = new DisposableStack();
+  const resources = new Disposables();
   const pods = resources.use(new ObjectIndex(cluster, podKind, (pod) => (pod["spec"].nodeName === undefined ? [] : claimKeysOf(pod))));
   const claims = resources.use(createWorkLoop({ ...deps, process: syncClaim }));
   const volumes = resources.use(createWorkLoop({ ...deps, process: syncVolume }));

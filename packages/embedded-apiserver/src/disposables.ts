@@ -1,0 +1,43 @@
+/**
+ * Resources that are disposed together, the last one first. It does what `DisposableStack` does, which Node.js 22 does not
+ * have.
+ */
+export class Disposables implements Disposable {
+  readonly #held: Disposable[] = [];
+  #isDisposed = false;
+
+  /** Takes over a resource. @returns the resource @throws Error after {@link Disposables.dispose} */
+  use<T extends Disposable>(resource: T): T {
+    if (this.#isDisposed) throw new Error("cannot take over a resource: those it belongs with are already disposed");
+    this.#held.push(resource);
+    return resource;
+  }
+
+  /** Takes over a callback, which is called once. @throws Error after {@link Disposables.dispose} */
+  defer(onDispose: () => void): void {
+    this.use({ [Symbol.dispose]: onDispose });
+  }
+
+  /**
+   * Disposes of all resources, also if one of them throws; does nothing the second time.
+   *
+   * @throws the error of the one resource that failed, or an AggregateError of all errors
+   */
+  dispose(): void {
+    this.#isDisposed = true;
+    const errors: unknown[] = [];
+    for (const resource of this.#held.splice(0).reverse()) {
+      try {
+        resource[Symbol.dispose]();
+      } catch (error) {
+        errors.push(error);
+      }
+    }
+    if (errors.length === 1) throw errors[0];
+    if (errors.length > 1) throw new AggregateError(errors, `${errors.length} resources could not be disposed`);
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose();
+  }
+}
