@@ -2,6 +2,7 @@ import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
 import { ClientErrors } from "./client-errors.ts";
+import { OpenRequests } from "./open-requests.ts";
 
 const failure = (code: string): Error & { code: string } => Object.assign(new Error(code), { code });
 const settled = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
@@ -10,7 +11,7 @@ async function answerTo(code: string): Promise<string> {
   const socket = new PassThrough();
   let written = "";
   socket.end = ((chunk: Buffer) => void (written += chunk.toString())) as unknown as typeof socket.end;
-  new ClientErrors(new FakeClock()).handle(failure(code), socket);
+  new ClientErrors(new FakeClock(), new OpenRequests()).handle(failure(code), socket);
   await settled();
   return written;
 }
@@ -72,20 +73,19 @@ test("requests under way are counted for each connection", () => {
 });
 
 test("nothing is written into an answer that is under way", () => {
-  const errors = new ClientErrors(new FakeClock());
+  const requests = new OpenRequests();
   const socket = new PassThrough();
-  const busy = errors.busy(socket);
+  requests.add(socket, () => {});
 
-  errors.handle(failure("HPE_INVALID_METHOD"), socket);
+  new ClientErrors(new FakeClock(), requests).handle(failure("HPE_INVALID_METHOD"), socket);
 
   expect([socket.destroyed, socket.read()]).toEqual([true, null]);
-  busy[Symbol.dispose]();
 });
 
 test("who does not close after the answer is closed", async () => {
   const clock = new FakeClock();
   const socket = new PassThrough({ allowHalfOpen: true, autoDestroy: false });
-  new ClientErrors(clock).handle(failure("HPE_INVALID_METHOD"), socket);
+  new ClientErrors(clock, new OpenRequests()).handle(failure("HPE_INVALID_METHOD"), socket);
 
   await clock.advance(9_999);
   expect(socket.destroyed).toBe(false);

@@ -1,6 +1,7 @@
 import type { Duplex } from "node:stream";
 import type { Clock } from "@virtual-kubelet/kube-client";
 import { text } from "./answer.ts";
+import type { OpenRequests } from "./open-requests.ts";
 import { refuseOnSocket } from "./send-answer.ts";
 
 /** What a connection fails with on which no answer would arrive: it is broken, or its TLS never came about. */
@@ -19,28 +20,19 @@ const statuses: Readonly<Record<string, readonly [number, string]>> = {
  */
 export class ClientErrors {
   readonly #clock: Clock;
+  readonly #requests: OpenRequests;
   readonly #answered = new WeakSet<Duplex>();
-  readonly #busy = new WeakMap<Duplex, number>();
 
-  constructor(clock: Clock) {
+  /** @param requests - nothing is written to a connection on which a request is being answered */
+  constructor(clock: Clock, requests: OpenRequests) {
     this.#clock = clock;
-  }
-
-  /** A request is being answered on the connection: nothing else may be written to it. @returns what ends that */
-  busy(socket: Duplex): Disposable {
-    this.#busy.set(socket, this.openRequests(socket) + 1);
-    return { [Symbol.dispose]: () => void this.#busy.set(socket, this.openRequests(socket) - 1) };
-  }
-
-  /** How many requests are being answered on the connection. */
-  openRequests(socket: Duplex): number {
-    return this.#busy.get(socket) ?? 0;
+    this.#requests = requests;
   }
 
   /** The connection has failed, or brought what cannot be read. */
   handle(error: Error & { readonly code?: string }, socket: Duplex): void {
     if (this.#answered.has(socket)) return;
-    if (unanswerable.has(error.code) || !socket.writable || this.openRequests(socket) > 0) {
+    if (unanswerable.has(error.code) || !socket.writable || this.#requests.count(socket) > 0) {
       socket.destroy();
       return;
     }

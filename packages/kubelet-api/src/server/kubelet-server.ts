@@ -25,6 +25,7 @@ import { StreamSlots } from "../streams/stream-slots.ts";
 import { text, type Answer } from "./answer.ts";
 import { ClientErrors } from "./client-errors.ts";
 import { FrontDoor, type IncomingCall } from "./front-door.ts";
+import { OpenRequests } from "./open-requests.ts";
 import { peerKey } from "./peer.ts";
 import { RequestMetrics } from "./request-metrics.ts";
 import { refuseOnSocket, sendAnswer } from "./send-answer.ts";
@@ -94,6 +95,7 @@ class RunningServer implements KubeletServer {
   readonly #logger: Logger;
   readonly #strangers: Strangers;
   readonly #sparseLog: SparseLog;
+  readonly #requests = new OpenRequests();
   readonly #clientErrors: ClientErrors;
   readonly #certificateChanges: Disposable;
   /** What ends each request that is open. */
@@ -121,7 +123,7 @@ class RunningServer implements KubeletServer {
     this.#limits = resolveServerLimits(options.limits);
     this.#strangers = new Strangers(this.#limits.maxStrangersPerAddress);
     this.#sparseLog = new SparseLog({ clock, logger });
-    this.#clientErrors = new ClientErrors(clock);
+    this.#clientErrors = new ClientErrors(clock, this.#requests);
     const directory = new NodeDirectory(nodes);
     const routes = routeTable({
       directory,
@@ -235,16 +237,17 @@ class RunningServer implements KubeletServer {
     request.on("error", () => {});
     const { socket } = request;
     if (socket.destroyed) return;
-    if (this.#clientErrors.openRequests(socket) >= maxPipelined) {
+    if (this.#requests.count(socket) >= maxPipelined) {
       socket.destroy();
       return;
     }
-    const busy = this.#clientErrors.busy(socket);
     this.#track((controller) => {
-      response.on("close", () => {
-        busy[Symbol.dispose]();
+      const end = (): void => {
+        open[Symbol.dispose]();
         controller.abort(new UnavailableError("the client has gone"));
-      });
+      };
+      const open = this.#requests.add(socket, end);
+      response.on("close", end);
       return this.#serve(request, controller.signal, undefined, (answer) => {
         // A body that nobody reads is not waited for.
         if (!request.complete) response.setHeader("connection", "close");
@@ -256,7 +259,7 @@ class RunningServer implements KubeletServer {
   #onUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     socket.on("error", () => {});
     // What is still answered would get into what the connection is to become.
-    if (socket.destroyed || this.#clientErrors.openRequests(socket) > 0) {
+    if (socket.destroyed || this.#requests.count(socket) > 0) {
       socket.destroy();
       return;
     }

@@ -1,0 +1,31 @@
+import type { Duplex } from "node:stream";
+
+/** The requests that are being answered on each connection: several, where the client sends ahead. */
+export class OpenRequests {
+  readonly #open = new WeakMap<Duplex, Set<() => void>>();
+
+  /**
+   * Adds a request.
+   *
+   * @param onClose - called when the connection closes before the request is over. Node.js 22 closes only the response whose turn
+   * it is, and none of those behind it.
+   * @returns what ends the request
+   */
+  add(socket: Duplex, onClose: () => void): Disposable {
+    const open = this.#open.get(socket) ?? this.#follow(socket);
+    open.add(onClose);
+    return { [Symbol.dispose]: () => void open.delete(onClose) };
+  }
+
+  /** How many there are on the connection. */
+  count(socket: Duplex): number {
+    return this.#open.get(socket)?.size ?? 0;
+  }
+
+  #follow(socket: Duplex): Set<() => void> {
+    const open = new Set<() => void>();
+    this.#open.set(socket, open);
+    socket.once("close", () => open.forEach((onClose) => onClose()));
+    return open;
+  }
+}
