@@ -48,7 +48,9 @@ export async function checkNewProvider(): Promise<CheckResult[]> {
       JSON.stringify({ extends: "./tsconfig.json", include: [`providers/${name}/src`, own[1]] }),
     );
     await tool("types", "tsc", "-p", "tsconfig.extra.json", "--pretty", "false");
-    await step("build", () => pnpm(["exec", "turbo", "run", "build", `--filter=./providers/${name}`], copy));
+    // What is as in the repository was built there.
+    const cache = `--cache-dir=${join(root, ".turbo/cache")}`;
+    await step("build", () => pnpm(["exec", "turbo", "run", "build", cache, `--filter=./providers/${name}`], copy));
     results.push({ name: "pnpm new-provider: manifest", problems: manifestOf(copy) });
     await tool("unit tests", "vitest", "run", "--project", "unit", `providers/${name}`);
     await tool("the suite", "vitest", "run", "--project", "conformance", own[1] ?? "");

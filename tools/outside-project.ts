@@ -1,7 +1,9 @@
-import { cpSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { CheckResult } from "./check.ts";
-import { run, type Ended } from "./run.ts";
+import { node22Folder } from "./node-22/node-22.ts";
+import type { PackedPackages } from "./packed-packages.ts";
+import { run } from "./run.ts";
 import type { VitestReport } from "./test-run/vitest-report.ts";
 import { root, type Manifest } from "./workspace.ts";
 
@@ -9,16 +11,12 @@ import { root, type Manifest } from "./workspace.ts";
 export interface OutsideProjectContext {
   /** Where its copy goes; must not be there yet. */
   readonly destination: string;
-  /** The packed packages: `file:` addresses by name. */
-  readonly tarballs: Readonly<Record<string, string>>;
-  /** The workspace's versions of everybody else's packages, so that they come from the store. */
-  readonly catalog: Readonly<Record<string, string>>;
-  pnpm(args: readonly string[], cwd: string): Promise<Ended>;
+  readonly packed: PackedPackages;
 }
 
 /**
  * Does with a project what its readers do: copies it, installs it, with the packed packages in place of published ones,
- * type-checks it and runs its tests.
+ * type-checks it and runs its tests on each Node.js that the libraries support.
  *
  * @param folder - relative to the top, such as `examples/test-an-operator`
  */
@@ -30,47 +28,54 @@ export async function checkOutsideProject(folder: string, context: OutsideProjec
   });
   const install: CheckResult = { name: `${folder}: install`, problems: await installOutside(context) };
   if (install.problems.length > 0) return [install];
-  const bin = (name: string): string => join(destination, "node_modules/.bin", name);
-  const types = await run(bin("tsc"), ["-p", destination, "--pretty", "false"], { cwd: destination });
+  const types = await run(join(destination, "node_modules/.bin/tsc"), ["-p", destination, "--pretty", "false"], { cwd: destination });
   return [
     install,
     { name: `${folder}: types`, problems: types.code === 0 ? [] : [types.output] },
-    ...(await runTests(folder, destination, bin("vitest"))),
+    ...(await runTests(`${folder} on Node.js 24`, destination)),
+    ...(await runTests(`${folder} on Node.js 22`, destination, node22Folder)),
   ];
 }
 
 /** Installs a project with the packed packages in place of published ones. @returns what went wrong */
-export async function installOutside(context: OutsideProjectContext): Promise<readonly string[]> {
-  const { destination, pnpm } = context;
-  writeFileSync(join(destination, "pnpm-workspace.yaml"), `overrides: ${JSON.stringify(overrides(destination, context))}\n`);
-  const { code, output } = await pnpm(["install", "--prefer-offline", "--ignore-scripts", "--no-frozen-lockfile"], destination);
+export async function installOutside({ destination, packed }: OutsideProjectContext): Promise<readonly string[]> {
+  writeFileSync(join(destination, "pnpm-workspace.yaml"), `overrides: ${JSON.stringify(overrides(destination, packed))}\n`);
+  const { code, output } = await packed.pnpm(["install", "--prefer-offline", "--ignore-scripts", "--no-frozen-lockfile"], destination);
   return code === 0 ? [] : [output];
 }
 
 /** Every version that the project's own ranges would leave open. */
-function overrides(destination: string, { tarballs, catalog }: OutsideProjectContext): Record<string, string> {
+function overrides(destination: string, { tarballs, catalog }: PackedPackages): Record<string, string> {
   const { dependencies, devDependencies } = JSON.parse(readFileSync(join(destination, "package.json"), "utf8")) as Manifest;
   const versions: Record<string, string> = { ...tarballs };
   for (const name of Object.keys({ ...dependencies, ...devDependencies })) {
     // The workspace's own `typescript` is another one, under an alias.
     const version = name === "typescript" ? catalog["@typescript/native"] : catalog[name];
-    if (version !== undefined) versions[name] = version;
+    // For which Node.js it is, a project says itself.
+    if (version !== undefined && name !== "@types/node") versions[name] = version;
   }
   return versions;
 }
 
-/** Runs a project's tests: one result for the run, and one for each test. `folder` names the project in them. */
-export async function runTests(folder: string, destination: string, vitest: string): Promise<CheckResult[]> {
+/**
+ * Runs a project's tests: one result for the run, and one for each test.
+ *
+ * @param name - what the project is called in them
+ * @param first - folder of the Node.js that runs them; default: the workspace's
+ */
+export async function runTests(name: string, destination: string, first?: string): Promise<CheckResult[]> {
   const file = join(destination, "report.json");
+  rmSync(file, { force: true });
   const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${file}`];
-  const { code, output } = await run(vitest, ["run", ...reporters], { cwd: destination, env: { NO_COLOR: "1" } });
+  const vitest = join(destination, "node_modules/.bin/vitest");
+  const { code, output } = await run(vitest, ["run", ...reporters], { cwd: destination, env: { NO_COLOR: "1" }, first });
   const report = existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as VitestReport) : undefined;
   const tests = report?.testResults.flatMap(({ assertionResults }) => assertionResults) ?? [];
-  const whole: CheckResult = { name: `${folder}: test run`, problems: code === 0 && tests.length > 0 ? [] : [output] };
+  const whole: CheckResult = { name: `${name}: test run`, problems: code === 0 && tests.length > 0 ? [] : [output] };
   return [
     whole,
     ...tests.map(({ fullName, status }) => ({
-      name: `${folder}: ${fullName.trim()}`,
+      name: `${name}: ${fullName.trim()}`,
       problems: status === "passed" ? [] : [`${status}; see the run's output above`],
     })),
   ];

@@ -19,6 +19,8 @@ export interface RunOptions {
   readonly cwd?: string;
   /** Variables besides our own; a `PATH` is looked through after the workspace's tools. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Folder that is looked through before the workspace's tools, such as that of another Node.js; default: none. */
+  readonly first?: string | undefined;
   /** Default: `collect`. */
   readonly output?: Output;
   /** Ends it with SIGTERM after that long; default: never. */
@@ -27,7 +29,7 @@ export interface RunOptions {
 
 /** Runs a command, with the workspace's own Node.js and tools first in the path, and waits for its end. @throws if it cannot be started */
 export function run(command: string, args: readonly string[], options: RunOptions = {}): Promise<Ended> {
-  const path = [join(root, "node_modules/.bin"), options.env?.["PATH"], process.env["PATH"]]
+  const path = [options.first, join(root, "node_modules/.bin"), options.env?.["PATH"], process.env["PATH"]]
     .filter((part) => part !== undefined)
     .join(delimiter);
   return new Promise((resolve, reject) => {

@@ -1,0 +1,34 @@
+import { messageOf } from "@virtual-kubelet/errdefs";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { runAsProgram, type CheckResult } from "./check.ts";
+import { checkNewProvider } from "./check-new-provider.ts";
+import { checkCreatedProject } from "./created-project.ts";
+import { checkOutsideProject } from "./outside-project.ts";
+import { packPackages } from "./packed-packages.ts";
+import { outsideProjects } from "./workspace.ts";
+
+/** Checks projects that use what was packed, and a provider that is added to a copy of the repository. */
+export async function checkProjects(): Promise<CheckResult[]> {
+  const results = await Promise.all([checkUsers(), checkNewProvider()]);
+  return results.flat();
+}
+
+/** Projects outside the repository, as their authors work on them: those that stand in it, and one that is created. */
+async function checkUsers(): Promise<CheckResult[]> {
+  const packed = await packPackages().catch((error: unknown) => messageOf(error));
+  if (typeof packed === "string") return [{ name: "build and pack", problems: [packed] }];
+  const folder = mkdtempSync(join(tmpdir(), "vk-projects-"));
+  const results: CheckResult[] = [];
+  try {
+    for (const [index, outside] of outsideProjects.entries())
+      results.push(...(await checkOutsideProject(outside, { destination: join(folder, `outside-${index}`), packed })));
+    results.push(...(await checkCreatedProject({ destination: join(folder, "created"), packed })));
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+  return results;
+}
+
+await runAsProgram(import.meta, checkProjects);

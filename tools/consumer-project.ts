@@ -1,0 +1,187 @@
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { CheckResult } from "./check.ts";
+import { node22Folder } from "./node-22/node-22.ts";
+import type { PackedPackages } from "./packed-packages.ts";
+import { run } from "./run.ts";
+import { programName } from "./scope.ts";
+import { root, type WorkspacePackage } from "./workspace.ts";
+
+/** A Node.js that the packages are tried on. */
+interface NodeVersion {
+  readonly major: 22 | 24;
+  /** Folder of its program; absent: the workspace's. */
+  readonly folder?: string;
+  supports(owner: WorkspacePackage): boolean;
+}
+
+const node24: NodeVersion = { major: 24, supports: () => true };
+const node22: NodeVersion = { major: 22, folder: node22Folder, supports: ({ manifest }) => manifest.name !== programName };
+
+/** How a user's project may be set up; together they have both resolutions, and both versions of Node's types. */
+const typings = [
+  {
+    moduleResolution: "nodenext",
+    module: "nodenext",
+    nodeTypes: 24,
+    lib: ["es2024", "esnext.disposable", "esnext.error"],
+    typeRoots: undefined,
+  },
+  {
+    moduleResolution: "bundler",
+    module: "esnext",
+    nodeTypes: 22,
+    lib: ["es2024"],
+    typeRoots: [join(root, "tools/node-22/node_modules/@types")],
+  },
+] as const;
+
+/** How long a program may take that ends by itself, in milliseconds. */
+const timeoutMs = 300_000;
+
+/** Installs what was packed into an empty project; imports, type-checks and uses it there, on each Node.js that it supports. */
+export async function checkConsumerProject(packed: PackedPackages): Promise<CheckResult[]> {
+  const folder = mkdtempSync(join(tmpdir(), "vk-packages-"));
+  try {
+    const install = await installProject(folder, packed);
+    if (install.problems.length > 0) return [install];
+    const owners = packed.packages.map(({ owner }) => owner);
+    const [all, ofLibraries] = await Promise.all([importModules(node24, folder, owners), importModules(node22, folder, owners)]);
+    const used = await Promise.all([
+      ...typings.map(async (typing) => [await checkTypes(typing, folder, owners, all)]),
+      ...[node24, node22].flatMap((version) => [tryPackages(version, folder), checkBins(version, folder, owners)]),
+    ]);
+    return [install, ...[...all, ...ofLibraries].map(({ result }) => result), ...used.flat()];
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/**
+ * Makes a project that has nothing but the tarballs and what they leave to their users to bring, installed by pnpm,
+ * which lets no package see what it does not list.
+ */
+async function installProject(folder: string, { packages, tarballs, catalog, pnpm }: PackedPackages): Promise<CheckResult> {
+  const peers = packages.flatMap(({ owner }) => Object.keys(owner.manifest.peerDependencies ?? {})).filter((name) => !(name in tarballs));
+  const manifest = {
+    name: "consumer",
+    private: true,
+    type: "module",
+    dependencies: tarballs,
+    devDependencies: Object.fromEntries(["@types/node", ...peers].map((name) => [name, catalog[name]])),
+  };
+  writeFileSync(join(folder, "package.json"), JSON.stringify(manifest, undefined, 2));
+  writeFileSync(join(folder, "pnpm-workspace.yaml"), `overrides: ${JSON.stringify(tarballs)}\n`);
+  const { code, output } = await pnpm(
+    ["install", "--prefer-offline", "--ignore-scripts", "--no-frozen-lockfile", "--strict-peer-dependencies"],
+    folder,
+  );
+  return { name: "install into an empty project", problems: code === 0 ? [] : [output] };
+}
+
+/** Everything a package's users can import: `name` and `name/sub-path`. */
+function specifiersOf({ manifest }: WorkspacePackage): string[] {
+  return Object.keys(manifest.exports ?? {})
+    .filter((path) => path !== "./package.json")
+    .map((path) => manifest.name + path.slice(1));
+}
+
+/** A module as a user imports it, and the names of what it holds at run time. */
+interface Imported {
+  readonly specifier: string;
+  readonly names: readonly string[];
+  readonly result: CheckResult;
+}
+
+/** Imports the modules it is given. Prints the names of their exports, or what they throw, and nothing else. */
+const importer = `
+const found = {};
+for (const specifier of process.argv.slice(1)) {
+  try {
+    found[specifier] = { names: Object.keys(await import(specifier)) };
+  } catch (error) {
+    found[specifier] = { error: String(error?.stack ?? error) };
+  }
+}
+console.log(JSON.stringify(found));`;
+
+/** Imports everything that a Node.js supports, under it alone. */
+async function importModules(version: NodeVersion, folder: string, owners: readonly WorkspacePackage[]): Promise<Imported[]> {
+  const specifiers = owners.filter((owner) => version.supports(owner)).flatMap(specifiersOf);
+  const args = ["--input-type=module", "--eval", importer, ...specifiers];
+  const { code, output } = await run("node", args, { cwd: folder, first: version.folder, timeoutMs });
+  const name = (what: string): string => `import ${what} on Node.js ${version.major}`;
+  if (code !== 0 || !output.startsWith("{"))
+    return [{ specifier: "", names: [], result: { name: name("everything"), problems: [`exit code ${code}: ${output}`] } }];
+  const found = JSON.parse(output) as Record<string, { readonly names?: readonly string[]; readonly error?: string }>;
+  return specifiers.map((specifier) => {
+    const { names = [], error = names.includes("default") ? "has a default export" : undefined } = found[specifier] ?? {};
+    return { specifier, names, result: { name: name(specifier), problems: error === undefined ? [] : [error] } };
+  });
+}
+
+/** A file that imports everything, and is wrong where the type of an export is `any`: where a declaration did not resolve. */
+function consumerSource(modules: readonly Imported[]): string {
+  const imports = modules.map(({ specifier }, index) => `import * as module${index} from ${JSON.stringify(specifier)};`);
+  const checks = modules.flatMap(({ names }, index) =>
+    names.map((name) => `const ${name}${index}: IsAny<typeof module${index}.${name}> = false;`),
+  );
+  return [...imports, "type IsAny<T> = 0 extends 1 & T ? true : false;", ...checks, "export {};"].join("\n");
+}
+
+/** Type-checks a file that imports everything, the packages' own declarations included. */
+async function checkTypes(
+  { moduleResolution, module, nodeTypes, lib, typeRoots }: (typeof typings)[number],
+  folder: string,
+  packages: readonly WorkspacePackage[],
+  modules: readonly Imported[],
+): Promise<CheckResult> {
+  const source = `everything-${moduleResolution}.ts`;
+  writeFileSync(join(folder, source), consumerSource(modules));
+  const compilerOptions = {
+    target: "es2024",
+    lib,
+    module,
+    moduleResolution,
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    noUncheckedIndexedAccess: true,
+    skipLibCheck: false,
+    noEmit: true,
+    types: ["node"],
+    typeRoots,
+  };
+  const config = join(folder, `tsconfig.${moduleResolution}.json`);
+  writeFileSync(config, JSON.stringify({ compilerOptions, files: [source] }));
+  const { code, output } = await run("tsc", ["-p", config, "--pretty", "false"], { cwd: folder, timeoutMs });
+  const folders = packages.map(({ manifest }) => `/node_modules/${manifest.name}/`);
+  const ours = output.split("\n").filter((line) => line.startsWith(source) || folders.some((each) => line.includes(each)));
+  const broken = code !== 0 && !/^\S+\(\d+,\d+\): error/m.test(output);
+  const name = `types resolve with moduleResolution ${moduleResolution} and the types of Node.js ${nodeTypes}`;
+  return { name, problems: broken ? [output] : ours };
+}
+
+/** Runs a node and makes providers. */
+async function tryPackages({ major, folder: first }: NodeVersion, folder: string): Promise<CheckResult[]> {
+  const program = `try-packages-${major}.ts`;
+  cpSync(join(root, "e2e/packages/try-packages.ts"), join(folder, program));
+  const { code, output } = await run("node", [program], { cwd: folder, first, timeoutMs });
+  const isTried = code === 0 && output.includes(`tried on Node.js v${major}.`);
+  return [{ name: `a node runs a pod and stops on Node.js ${major}`, problems: isTried ? [] : [`exit code ${code}: ${output}`] }];
+}
+
+/** Runs the programs that are in packages. */
+async function checkBins(version: NodeVersion, folder: string, owners: readonly WorkspacePackage[]): Promise<CheckResult[]> {
+  const names = owners
+    .filter((owner) => version.supports(owner))
+    .flatMap(({ manifest }) => (typeof manifest.bin === "string" ? [manifest.name] : Object.keys(manifest.bin ?? {})));
+  return Promise.all(
+    names.map(async (name) => {
+      const program = join(folder, "node_modules/.bin", name);
+      const { code, output } = await run(program, ["--version"], { cwd: folder, first: version.folder, timeoutMs });
+      const problems = code === 0 && output.trim() !== "" ? [] : [`exit code ${code}: ${output}`];
+      return { name: `${name} --version on Node.js ${version.major}`, problems };
+    }),
+  );
+}

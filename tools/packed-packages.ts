@@ -1,0 +1,51 @@
+import { mkdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { parse } from "yaml";
+import { findPnpm, type Ended } from "./run.ts";
+import { publishedPackages, root, type Catalogs, type WorkspacePackage } from "./workspace.ts";
+
+/** A package packed as it would be published. */
+export interface PackedPackage {
+  readonly owner: WorkspacePackage;
+  /** Path of the tarball. */
+  readonly tarball: string;
+}
+
+/** All published packages, built and packed. */
+export interface PackedPackages {
+  readonly packages: readonly PackedPackage[];
+  /** Where each package's tarball is, as a manifest says it: `file:` addresses by name. */
+  readonly tarballs: Readonly<Record<string, string>>;
+  /** The workspace's versions of everybody else's packages, so that they come from the store. */
+  readonly catalog: Readonly<Record<string, string>>;
+  pnpm(args: readonly string[], cwd?: string): Promise<Ended>;
+}
+
+let packing: Promise<PackedPackages> | undefined;
+
+/** Builds and packs every package that is published, once for all who ask. @throws Error with the output of what failed */
+export function packPackages(): Promise<PackedPackages> {
+  return (packing ??= buildAndPack());
+}
+
+async function buildAndPack(): Promise<PackedPackages> {
+  const pnpm = await findPnpm();
+  const must = async (what: string, args: readonly string[], cwd?: string): Promise<void> => {
+    const { code, output } = await pnpm(args, cwd);
+    if (code !== 0) throw new Error(`cannot ${what}:\n${output}`);
+  };
+  await must("build the packages", ["--silent", "run", "build"]);
+  const folder = join(root, ".reports/tarballs");
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  const packages = await Promise.all(
+    publishedPackages().map(async (owner) => {
+      const tarball = join(folder, `${owner.folder.replace("/", "-")}.tgz`);
+      await must(`pack ${owner.folder}`, ["pack", "--silent", "--out", tarball], join(root, owner.folder));
+      return { owner, tarball };
+    }),
+  );
+  const { catalog } = parse(readFileSync(join(root, "pnpm-workspace.yaml"), "utf8")) as Catalogs;
+  const tarballs = Object.fromEntries(packages.map(({ owner, tarball }) => [owner.manifest.name, `file:${tarball}`]));
+  return { packages, tarballs, catalog, pnpm };
+}
