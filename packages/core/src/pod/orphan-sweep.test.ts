@@ -1,4 +1,4 @@
-import { UnavailableError } from "@virtual-kubelet/errdefs";
+import { NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
 import { noMetrics, resources, silentLogger } from "@virtual-kubelet/kube-client";
 import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { describe, expect, test } from "vitest";
@@ -22,6 +22,13 @@ interface Rig {
   readonly deleted: PodRef[];
   readonly events: string[];
   readonly known: Set<string>;
+  readonly warnings: string[];
+  readonly counted: string[];
+  readonly gauges: Map<string, number>;
+  /** Grace of each deletion, in seconds. */
+  readonly graces: number[];
+  /** What the back end answers a deletion with. */
+  failure: (ref: PodRef) => Error | undefined;
 }
 
 function rig(options: OrphanOptions = {}, changes: { owner?: Owner } = {}): Rig {
@@ -30,18 +37,32 @@ function rig(options: OrphanOptions = {}, changes: { owner?: Owner } = {}): Rig 
   const deleted: PodRef[] = [];
   const events: string[] = [];
   const known = new Set<string>();
+  const [warnings, counted, graces] = [[] as string[], [] as string[], [] as number[]];
+  const gauges = new Map<string, number>();
   const sweep = new OrphanSweep({
     client,
-    provider: { deletePod: async (ref) => void deleted.push(ref) },
+    provider: {
+      deletePod: async (ref, { gracePeriodSeconds }) => {
+        const failure = made.failure(ref);
+        if (failure) throw failure;
+        graces.push(gracePeriodSeconds);
+        deleted.push(ref);
+      },
+    },
     owner: changes.owner ?? owner,
     isKnown: (uid) => known.has(uid),
     recorder: { event: (_ref, _type, reason, message) => void events.push(`${reason}: ${message}`) },
     options,
     clock,
-    logger: silentLogger,
-    metrics: noMetrics,
+    logger: { ...silentLogger, warn: (_fields, message) => void warnings.push(message) },
+    metrics: {
+      ...noMetrics,
+      count: (name) => void counted.push(name),
+      gauge: (name, value, labels) => void gauges.set([name, ...Object.values(labels ?? {})].join(" "), value),
+    },
   });
-  return { clock, client, sweep, deleted, events, known };
+  const made: Rig = { clock, client, sweep, deleted, events, known, warnings, counted, gauges, graces, failure: () => undefined };
+  return made;
 }
 
 /** Observes the pods, and lets the grace age pass. */
@@ -161,4 +182,153 @@ test("without a cluster id no orphan is ever looked for", () => {
   expect(rig({}, { owner: { clusterId: "", nodeName: "node-1" } }).sweep.enabled).toBe(false);
   expect(rig({ enabled: false }).sweep.enabled).toBe(false);
   expect(rig().sweep.enabled).toBe(true);
+});
+
+describe("a removal", () => {
+  test("that the back end does not know any more is done, and one that fails is left to the next sweep", async () => {
+    const it = rig();
+    await age(it, [backEndPod("a"), backEndPod("b")]);
+    const errors = new Map<string, Error>([
+      ["a", new NotFoundError("no such pod")],
+      ["b", new UnavailableError("not now")],
+    ]);
+    it.failure = (ref) => errors.get(ref.uid);
+
+    expect(await it.sweep.sweep(never)).toEqual([backEndPod("a").ref]);
+    expect(it.warnings).toEqual(["orphan could not be deleted; the next sweep tries again"]);
+    it.failure = () => undefined;
+    expect(await it.sweep.sweep(never)).toEqual([backEndPod("b").ref]);
+    expect(await it.sweep.sweep(never)).toEqual([]);
+  });
+
+  test("that is stopped ends with the signal's reason", async () => {
+    const it = rig();
+    await age(it, [backEndPod("a")]);
+    const stop = new AbortController();
+    it.failure = () => {
+      stop.abort(new Error("stop"));
+      return new Error("it broke");
+    };
+
+    await expect(it.sweep.sweep(stop.signal)).rejects.toThrow("stop");
+  });
+
+  test("is made without grace, and counted", async () => {
+    const it = rig();
+    await age(it, [backEndPod("a")]);
+    await it.sweep.sweep(never);
+
+    expect(it.graces).toEqual([0]);
+    expect(it.counted).toEqual(["kubelet_orphaned_runtime_pods_total"]);
+  });
+});
+
+test("how many pods are suspected is shown", () => {
+  const it = rig();
+  it.known.add("c");
+  it.sweep.observe({ pods: [backEndPod("a"), backEndPod("b"), backEndPod("c")], complete: true });
+  expect(it.gauges.get("vk_orphans suspected")).toBe(2);
+
+  it.sweep.observe({ pods: [], complete: true });
+  expect(it.gauges.get("vk_orphans suspected")).toBe(0);
+});
+
+test("a suspect whose age is not over yet does not start anew with each inventory", async () => {
+  const it = rig();
+  await age(it, [backEndPod("a")]);
+  it.sweep.observe({ pods: [backEndPod("a")], complete: true });
+
+  expect(await it.sweep.sweep(never)).toHaveLength(1);
+});
+
+test("a pod that comes to be known after it was suspected is none any more, though no inventory was taken since", async () => {
+  const it = rig();
+  await age(it, [backEndPod("a")]);
+  it.known.add("a");
+
+  expect(await it.sweep.orphans(never)).toEqual([]);
+});
+
+describe("sweeps", () => {
+  test("come a second after the grace age first, and then at intervals", async () => {
+    const it = rig({ graceMs: 10_000, intervalMs: 30_000 });
+    const stop = new AbortController();
+    const running = it.sweep.run(stop.signal);
+    it.sweep.observe({ pods: [backEndPod("a")], complete: true });
+    await it.clock.advance(10_999);
+    expect(it.deleted).toEqual([]);
+    await it.clock.advance(1);
+    expect(it.deleted).toHaveLength(1);
+
+    it.sweep.observe({ pods: [backEndPod("b")], complete: true });
+    await it.clock.advance(29_999);
+    expect(it.deleted).toHaveLength(1);
+    await it.clock.advance(1);
+    expect(it.deleted).toHaveLength(2);
+    stop.abort();
+
+    await expect(running).resolves.toBeUndefined();
+    expect(it.clock.pending).toBe(0);
+  });
+
+  test("come after a minute, and then every five, unless told otherwise", async () => {
+    const it = rig();
+    const stop = new AbortController();
+    const running = it.sweep.run(stop.signal);
+    it.sweep.observe({ pods: [backEndPod("a")], complete: true });
+    await it.clock.advance(60_999);
+    expect(it.deleted).toEqual([]);
+    await it.clock.advance(1);
+    expect(it.deleted).toHaveLength(1);
+    it.sweep.observe({ pods: [backEndPod("b")], complete: true });
+    await it.clock.advance(299_999);
+    expect(it.deleted).toHaveLength(1);
+    await it.clock.advance(1);
+    expect(it.deleted).toHaveLength(2);
+    stop.abort();
+    await running;
+  });
+
+  test("go on after one that failed, which is told", async () => {
+    const it = rig({ graceMs: 10_000, intervalMs: 30_000 });
+    const stop = new AbortController();
+    const running = it.sweep.run(stop.signal);
+    it.sweep.observe({ pods: [backEndPod("a")], complete: true });
+    const fault = it.client.intercept(() => {
+      throw new UnavailableError("down");
+    });
+    await it.clock.advance(11_000);
+    expect(it.warnings).toEqual(["orphan sweep failed; the next one tries again"]);
+    fault[Symbol.dispose]();
+
+    await it.clock.advance(30_000);
+    stop.abort();
+    await running;
+
+    expect(it.deleted).toHaveLength(1);
+  });
+
+  test("do not come where orphans cannot be told, and the operator is told so", async () => {
+    const it = rig({ enabled: false });
+    await it.sweep.run(never);
+
+    expect(it.warnings).toEqual(["orphans are never deleted: there is no cluster id, or orphan deletion is switched off"]);
+    expect(it.clock.pending).toBe(0);
+  });
+});
+
+describe("the brake's bounds", () => {
+  const orphansOf = async (count: number, kept: number, maxPerSweep?: number): Promise<number> => {
+    const it = rig(maxPerSweep === undefined ? {} : { maxPerSweep });
+    const others = Array.from({ length: kept }, (_, index) => backEndPod(`k${index}`));
+    for (const { ref } of others) it.known.add(ref.uid);
+    await age(it, [...Array.from({ length: count }, (_, index) => backEndPod(`u${index}`)), ...others]);
+    return (await it.sweep.sweep(never)).length;
+  };
+
+  test("let exactly the limit pass, and exactly a fifth", async () => {
+    expect([await orphansOf(10, 0), await orphansOf(11, 0)]).toEqual([10, 0]);
+    expect([await orphansOf(11, 44), await orphansOf(11, 43)]).toEqual([11, 0]);
+    expect([await orphansOf(2, 0, 2), await orphansOf(3, 0, 2)]).toEqual([2, 0]);
+  });
 });

@@ -1,0 +1,683 @@
+import {
+  DeadlineExceededError,
+  InvalidInputError,
+  NotFoundError,
+  QuotaExceededError,
+  TerminalError,
+  UnavailableError,
+  UnsupportedError,
+} from "@virtual-kubelet/errdefs";
+import {
+  resources,
+  type CallOptions,
+  type KubernetesObject,
+  type ObjectName,
+  type Patch,
+  type Pod,
+  type Resource,
+} from "@virtual-kubelet/kube-client";
+import { describe, expect, test } from "vitest";
+import type { PodRef } from "../provider/pod-ref.ts";
+import type { ProviderPodStatus } from "../provider/provider.ts";
+import { FakeKubeClient } from "../test-support/fake-kube-client.ts";
+import { NodeRig } from "../test-support/node-rig.ts";
+import { ended, running } from "../test-support/scripted-provider.ts";
+
+const away = (): never => {
+  throw new UnavailableError("connection refused");
+};
+
+function patchesOf(rig: NodeRig): number {
+  return rig.client.callsOf("patch", "pods", "status").length;
+}
+
+/** Makes the provider throw this once, and then no more. */
+function failOnce(rig: NodeRig, method: "createPod" | "updatePod" | "deletePod" | "getPod", error: Error): void {
+  rig.provider.script(method, () => {
+    rig.provider.unscript(method);
+    throw error;
+  });
+}
+
+function label(value: string): (pod: Pod) => void {
+  return (pod) => void (pod.metadata = { ...pod.metadata, labels: { value } });
+}
+
+/** An API server that takes writes of `status.hostIPs` and forgets them, as one from before that field does. */
+class ForgetfulClient extends FakeKubeClient {
+  override patch<T extends KubernetesObject>(resource: Resource<T>, name: ObjectName, patch: Patch, options: CallOptions): Promise<T> {
+    const body = structuredClone(patch.body) as { status?: Record<string, unknown> };
+    delete body.status?.["hostIPs"];
+    return super.patch(resource, name, { ...patch, body }, options);
+  }
+}
+
+describe("a creation", () => {
+  test("that takes longer than a second shows the pod as being made, and no sooner", async () => {
+    await using rig = await new NodeRig().start();
+    const gate = Promise.withResolvers<void>();
+    rig.provider.script("createPod", () => gate.promise);
+    await rig.createPod("web");
+    await rig.settle(1_000);
+    expect([rig.waitingReason("web"), patchesOf(rig)]).toEqual([undefined, 0]);
+
+    await rig.settle(1);
+    expect([rig.waitingReason("web"), rig.pod("web")?.status?.phase]).toEqual(["ContainerCreating", "Pending"]);
+    gate.resolve();
+    await rig.settle();
+
+    expect(rig.pod("web")?.status?.phase).toBe("Running");
+    expect(patchesOf(rig)).toBe(2);
+  });
+
+  test("is told by one event, and is counted and measured", async () => {
+    await using rig = await new NodeRig().start();
+    rig.provider.script("createPod", () => rig.clock.sleep(3_000));
+    await rig.createPod("web");
+    await rig.settle(3_500);
+
+    expect(rig.eventsOn("web")).toEqual(["Normal ProviderCreateSuccess: Create pod in provider successfully"]);
+    expect(rig.counted).toContain("kubelet_started_pods_total");
+    expect(rig.counted).not.toContain("kubelet_started_pods_errors_total");
+    expect(rig.measured.get("kubelet_pod_worker_duration_seconds create")).toBe(3);
+    expect(rig.measured.get("kubelet_pod_start_duration_seconds")).toBe(3);
+    expect(rig.measured.get("kubelet_pod_start_total_duration_seconds")).toBe(3);
+  });
+
+  test("of a pod that waited in the cluster before counts from when that was made, whatever the server's clock says", async () => {
+    await using rig = await new NodeRig().start();
+    const createdAt = (ms: number) => (pod: Pod) =>
+      void (pod.metadata = { ...pod.metadata, creationTimestamp: new Date(rig.clock.now() + ms).toISOString() });
+
+    await rig.createPod("old", createdAt(-60_000));
+    expect(rig.measured.get("kubelet_pod_start_total_duration_seconds")).toBe(60);
+    await rig.createPod("new", createdAt(60_000));
+    expect(rig.measured.get("kubelet_pod_start_total_duration_seconds")).toBe(0);
+  });
+
+  test.each([
+    ["ProviderFailed", new UnavailableError("the back end is on fire")],
+    ["ProviderFailed", new InvalidInputError("annotation x: expected a number")],
+    ["ProviderFailed", new QuotaExceededError("no more pods today")],
+    ["ProviderFailed", new Error("a plain one")],
+    ["ProviderTimeout", new DeadlineExceededError("no answer")],
+  ])("that fails leaves the pod waiting, %s, with an event, and is tried again: %s", async (reason, error) => {
+    await using rig = await new NodeRig().start();
+    failOnce(rig, "createPod", error);
+    await rig.createPod("web");
+    expect(rig.pod("web")?.status?.containerStatuses?.[0]?.state?.waiting).toEqual({ reason, message: error.message });
+
+    await rig.settle(10_000);
+
+    expect(rig.callsOf("createPod web")).toBe(2);
+    expect(rig.pod("web")?.status?.phase).toBe("Running");
+    expect(rig.eventsOn("web")).toEqual([
+      `Warning ProviderCreateFailed: ${error.message}`,
+      "Normal ProviderCreateSuccess: Create pod in provider successfully",
+    ]);
+    expect(rig.counted).toContain("kubelet_started_pods_errors_total");
+  });
+
+  test("that is refused for good is a rejection, with one event, and is not tried again", async () => {
+    await using rig = await new NodeRig().start();
+    rig.provider.script("createPod", () => {
+      throw new TerminalError("it can never run", { reason: "NodePorts" });
+    });
+    await rig.createPod("web");
+    await rig.settle(3_600_000);
+
+    expect(rig.callsOf("createPod web")).toBe(1);
+    expect(rig.eventsOn("web")).toEqual(["Warning NodePorts: it can never run"]);
+    expect(rig.counted.filter((line) => line.startsWith("kubelet_admission_rejections_total"))).toHaveLength(1);
+  });
+
+  test("under way when the pod is deleted is no failed start", async () => {
+    await using rig = await new NodeRig().start();
+    rig.provider.script(
+      "createPod",
+      (_ref, signal) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("it broke")))),
+    );
+    await rig.createPod("web");
+    await rig.deletePod("web", 30);
+    await rig.settle(5_000);
+
+    expect(rig.pod("web")).toBeUndefined();
+    expect(rig.eventsOn("web").filter((event) => event.includes("ProviderCreateFailed"))).toEqual([]);
+    expect(rig.counted).not.toContain("kubelet_started_pods_errors_total");
+  });
+
+  test("is not asked for while the pod has ended already", async () => {
+    await using rig = await new NodeRig().start();
+    await rig.createPod("web", (pod) => void (pod.status = { phase: "Succeeded" }));
+    await rig.settle(60_000);
+
+    expect(rig.callsOf("createPod web")).toBe(0);
+  });
+});
+
+describe("the volume of the service account", () => {
+  const withToken = (pod: Pod): void => {
+    pod.spec = {
+      ...pod.spec,
+      volumes: [{ name: "kube-api-access-abcde", projected: { sources: [{ serviceAccountToken: { path: "token" } }] } }],
+      containers: [
+        {
+          name: "main",
+          volumeMounts: [{ name: "kube-api-access-abcde", mountPath: "/var/run/secrets/kubernetes.io/serviceaccount", readOnly: true }],
+        },
+      ],
+    };
+  };
+
+  test.each([
+    [[], 0],
+    [["projected"], 1],
+  ])("is given to a provider that has volumes %j: %i", async (volumes, count) => {
+    const given: (number | undefined)[] = [];
+    const capabilities = { restarts: true, volumes };
+    await using rig = await new NodeRig({
+      capabilities,
+      provider: {
+        createPod: async (pod) => void given.push(pod.spec?.volumes?.length, pod.spec?.containers[0]?.volumeMounts?.length),
+        updatePod: async (pod) => void given.push(pod.spec?.volumes?.length),
+      },
+    }).start();
+
+    await rig.createPod("web", withToken);
+    await rig.editPod("web", label("1"));
+
+    expect(given.map((number) => number ?? 0)).toEqual([count, count, count]);
+  });
+
+  test("is unsupported where tokens are required", async () => {
+    await using rig = await new NodeRig({ pods: { automountToken: "require" } }).start();
+    await rig.createPod("web", withToken);
+
+    expect(rig.waitingReason("web")).toBe("ProviderUnsupported");
+  });
+});
+
+describe("a change of the pod", () => {
+  test("is told to the provider, and its success to the user", async () => {
+    await using rig = await new NodeRig().start();
+    await rig.createPod("web");
+    await rig.editPod("web", label("1"));
+
+    expect(rig.callsOf("updatePod web")).toBe(1);
+    expect(rig.eventsOn("web").at(-1)).toBe("Normal ProviderUpdateSuccess: Update pod in provider successfully");
+  });
+
+  test("of its status alone is not", async () => {
+    await using rig = await new NodeRig().start();
+    await rig.createPod("web");
+    await rig.editPod("web", (pod) => void (pod.status = { ...pod.status, nominatedNodeName: "other" }));
+
+    expect(rig.callsOf("updatePod web")).toBe(0);
+  });
+
+  test.each([new UnsupportedError("not this"), new InvalidInputError("not so"), new TerminalError("never")])(
+    "that the provider refuses is told once, and tried again with the next change only: %s",
+    async (error) => {
+      await using rig = await new NodeRig().start();
+      await rig.createPod("web");
+      rig.provider.script("updatePod", () => {
+        throw error;
+      });
+      await rig.editPod("web", label("1"));
+      await rig.settle(3_600_000);
+      expect(rig.callsOf("updatePod web")).toBe(1);
+      expect(rig.eventsOn("web").at(-1)).toBe(`Warning ProviderUpdateFailed: ${error.message}`);
+      expect(rig.pod("web")?.status?.phase).toBe("Running");
+
+      rig.provider.unscript("updatePod");
+      await rig.editPod("web", label("2"));
+
+      expect(rig.callsOf("updatePod web")).toBe(2);
+      expect(rig.eventsOn("web").at(-1)).toBe("Normal ProviderUpdateSuccess: Update pod in provider successfully");
+    },
+  );
+
+  test("that fails is tried again", async () => {
+    await using rig = await new NodeRig().start();
+    await rig.createPod("web");
+    failOnce(rig, "updatePod", new UnavailableError("not now"));
+    await rig.editPod("web", label("1"));
+    expect(rig.eventsOn("web").at(-1)).toBe("Warning ProviderUpdateFailed: not now");
+
+    await rig.settle(10_000);
+
+    expect(rig.callsOf("updatePod web")).toBe(2);
+    expect(rig.eventsOn("web").at(-1)).toBe("Normal ProviderUpdateSuccess: Update pod in provider successfully");
+  });
+
+  test("that fails because the pod is being deleted is not told", async () => {
+    await using rig = await new NodeRig().start();
+    await rig.createPod("web");
+    rig.provider.script(
+      "updatePod",
+      (_ref, signal) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("it broke")))),
+    );
+    await rig.editPod("web", label("1"));
+    await rig.deletePod("web", 30);
+    await rig.settle(5_000);
+
+    expect(rig.pod("web")).toBeUndefined();
+    expect(rig.eventsOn("web").filter((event) => event.includes("ProviderUpdateFailed"))).toEqual([]);
+  });
+});
+
+describe("a deletion", () => {
+  test("is told by one event", async () => {
+    await using rig = await new NodeRig().start();
+    await rig.createPod("web");
+    await rig.deletePod("web", 30);
+
+    expect(rig.eventsOn("web").slice(1)).toEqual(["Normal ProviderDeleteSuccess: Delete pod in provider successfully"]);
+    expect(rig.counted).toContain("vk_pods_removed_total");
+    expect(rig.node.health.knownPods).toBe(0);
+  });
+
+  test("of a pod that the provider does not know any more is done", async () => {
+    await using rig = await new NodeRig().start();
+    const ref = await rig.createPod("web");
+    rig.provider.lose(ref, { silently: true });
+    await rig.deletePod("web", 30);
+    await rig.settle(1_000);
+
+    expect(rig.pod("web")).toBeUndefined();
+    expect(rig.callsOf("createPod web")).toBe(1);
+  });
+
+  test("that fails is told and tried again, and the pod goes on meanwhile", async () => {
+    await using rig = await new NodeRig().start();
+    await rig.createPod("web");
+    failOnce(rig, "deletePod", new UnavailableError("not now"));
+    await rig.deletePod("web", 30);
+    expect(rig.eventsOn("web").at(-1)).toBe("Warning ProviderDeleteFailed: not now");
+    expect(rig.pod("web")?.status?.phase).toBe("Running");
+
+    await rig.settle(10_000);
+
+    expect(rig.pod("web")).toBeUndefined();
+  });
+
+  test("whose end nobody reports is asked after two seconds after its grace, and done when the provider has no such pod", async () => {
+    await using rig = await new NodeRig().start();
+    const ref = await rig.createPod("web");
+    rig.provider.reports = false;
+    await rig.deletePod("web", 30);
+    rig.provider.lose(ref, { silently: true });
+    await rig.settle(31_900);
+    expect([rig.pod("web") === undefined, rig.callsOf("getPod web")]).toEqual([false, 0]);
+
+    await rig.settle(200);
+
+    expect([rig.pod("web") === undefined, rig.callsOf("getPod web")]).toEqual([true, 1]);
+  });
+
+  test("of a pod that goes on running is made once more without grace ten seconds after that, and again every ten", async () => {
+    await using rig = await new NodeRig().start();
+    await rig.createPod("web");
+    rig.provider.reports = false;
+    await rig.deletePod("web", 30);
+    await rig.settle(39_900);
+    expect(rig.callsOf("deletePod web 0")).toBe(0);
+    await rig.settle(200);
+    expect(rig.callsOf("deletePod web 0")).toBe(1);
+
+    await rig.settle(20_100);
+
+    expect(rig.callsOf("deletePod web 0")).toBe(3);
+    expect(rig.eventsOn("web").filter((event) => event.includes("still runs 10 s after its grace period"))).not.toEqual([]);
+  });
+
+  test("with less grace is passed on only if it is shorter by more than half a second", async () => {
+    await using rig = await new NodeRig().start();
+    await rig.createPod("web");
+    rig.provider.reports = false;
+    await rig.deletePod("web", 30);
+    await rig.settle(1_000);
+    await rig.deletePod("web", 20);
+
+    expect(rig.provider.calls.filter((call) => call.startsWith("deletePod"))).toEqual(["deletePod web 30", "deletePod web 19"]);
+  });
+
+  test("leaves a pod of which somebody else has removed the object already", async () => {
+    await using rig = await new NodeRig().start();
+    await rig.createPod("web");
+    using _race = rig.client.intercept(({ verb, resource, body }) => {
+      const isOurs = (body as { preconditions?: unknown } | undefined)?.preconditions !== undefined;
+      if (verb === "delete" && resource === "pods" && isOurs) rig.client.remove(resources.pods, "web", "default");
+    });
+    await rig.deletePod("web", 30);
+    await rig.settle(60_000);
+
+    expect(rig.pod("web")).toBeUndefined();
+    expect(rig.node.health).toMatchObject({ knownPods: 0, pendingPods: 0 });
+    expect(rig.warnings).toEqual([]);
+  });
+
+  test("names the pod's UID, so that another pod of the name is left alone", async () => {
+    await using rig = await new NodeRig().start();
+    const ref = await rig.createPod("web");
+    await rig.deletePod("web", 30);
+
+    const [removal] = rig.client
+      .callsOf("delete", "pods")
+      .map(({ body }) => body)
+      .filter((body) => JSON.stringify(body).includes("uid"));
+    expect(removal).toEqual({ gracePeriodSeconds: 0, preconditions: { uid: ref.uid } });
+  });
+});
+
+describe("a status", () => {
+  /** So many reports, each of which is looked at before the next. */
+  async function flood(rig: NodeRig, ref: PodRef, count: number): Promise<void> {
+    for (let index = 0; index < count; index++) {
+      rig.provider.report(ref, running(["main"], `10.1.${rig.provider.calls.length}.${index}`));
+      await rig.settle();
+    }
+  }
+
+  test("that changes all the time is written ten times at once, and then once a second", async () => {
+    await using rig = await new NodeRig().start();
+    const ref = await rig.createPod("web");
+    const before = patchesOf(rig);
+    await flood(rig, ref, 30);
+    expect(patchesOf(rig) - before).toBe(10);
+    await rig.settle(999);
+    expect(patchesOf(rig) - before).toBe(10);
+    await rig.settle(1);
+    expect(patchesOf(rig) - before).toBe(11);
+
+    await rig.settle(60_000);
+    expect(patchesOf(rig) - before).toBe(11);
+    await flood(rig, ref, 30);
+    expect(patchesOf(rig) - before).toBe(21);
+  });
+
+  test("with another phase is written at once, however much was written before", async () => {
+    await using rig = await new NodeRig().start();
+    const ref = await rig.createPod("web");
+    await flood(rig, ref, 30);
+
+    rig.provider.report(ref, ended(running(["main"])));
+    await rig.settle();
+
+    expect(rig.pod("web")?.status?.phase).toBe("Succeeded");
+  });
+
+  test("that the API server takes without effect is not written again, and is counted", async () => {
+    await using rig = await new NodeRig({ client: (clock) => new ForgetfulClient(clock) }).start();
+    const ref = await rig.createPod("web");
+    rig.provider.report(ref, running(["main"]));
+    await rig.settle(60_000);
+
+    expect(rig.pod("web")?.status?.hostIPs).toBeUndefined();
+    expect(rig.counted).toContain("vk_status_patches_ignored_total");
+    expect(patchesOf(rig)).toBe(2);
+  });
+
+  test("of a pod that is gone or another by now is tried once more a second later, without a word", async () => {
+    await using rig = await new NodeRig().start();
+    const ref = await rig.createPod("web");
+    let refusals = 1;
+    const times: number[] = [];
+    using _refuse = rig.client.intercept(({ verb, subresource }) => {
+      if (verb !== "patch" || subresource !== "status") return;
+      times.push(rig.clock.monotonic());
+      if (refusals-- > 0) throw new NotFoundError('pods "web" not found');
+    });
+    rig.provider.report(ref, running(["main"], "10.0.0.9"));
+    await rig.settle(5_000);
+
+    expect(times.map((time) => time - (times[0] ?? 0))).toEqual([0, 1_000]);
+    expect(rig.pod("web")?.status?.podIP).toBe("10.0.0.9");
+    expect(rig.warnings).toEqual([]);
+  });
+
+  test("that the API server refuses is told to the operator, and is tried again", async () => {
+    await using rig = await new NodeRig().start();
+    let refusals = 1;
+    using _refuse = rig.client.intercept(({ verb, subresource }) => {
+      if (verb === "patch" && subresource === "status" && refusals-- > 0) throw new InvalidInputError("status.podIP: Invalid value");
+    });
+    await rig.createPod("web");
+    await rig.settle(10_000);
+
+    expect(rig.warnings.filter((message) => message === "the API server refuses the pod's status")).toHaveLength(1);
+    expect(rig.pod("web")?.status?.phase).toBe("Running");
+  });
+
+  test("is measured by how long its write takes", async () => {
+    await using rig = await new NodeRig().start();
+    using _slow = rig.client.intercept(({ verb, subresource }) =>
+      verb === "patch" && subresource === "status" ? rig.clock.sleep(250) : undefined,
+    );
+    await rig.createPod("web");
+    await rig.settle(1_000);
+
+    expect(rig.measured.get("kubelet_pod_status_sync_duration_seconds")).toBe(0.25);
+  });
+
+  test("that somebody else wrote over is put right, from what the server holds then", async () => {
+    await using rig = await new NodeRig().start();
+    await rig.createPod("web");
+    await rig.editPod("web", (pod) => void (pod.status = { phase: "Pending", nominatedNodeName: "other" }));
+
+    expect(rig.pod("web")?.status).toMatchObject({ phase: "Running", podIP: "10.0.0.1", nominatedNodeName: "other" });
+  });
+});
+
+describe("reports of the provider", () => {
+  test("on pods that nobody knows are counted and change nothing", async () => {
+    await using rig = await new NodeRig().start();
+    rig.provider.report({ namespace: "default", name: "stranger", uid: "u" }, running(["main"]));
+    await rig.settle();
+
+    expect(rig.counted).toContain("vk_provider_unknown_pod_reports_total");
+    expect(rig.node.health.knownPods).toBe(0);
+  });
+
+  test("that are malformed are told to the operator and change nothing", async () => {
+    await using rig = await new NodeRig().start();
+    const ref = await rig.createPod("web");
+    const malformed = { phase: "running" } as ProviderPodStatus;
+    rig.provider.report(ref, malformed);
+    await rig.settle();
+
+    expect(rig.warnings).toEqual(["provider reported a malformed status"]);
+    expect(rig.pod("web")?.status?.phase).toBe("Running");
+  });
+
+  test("that a pod is gone are believed once", async () => {
+    await using rig = await new NodeRig().start();
+    const ref = await rig.createPod("web", (pod) => void (pod.spec = { containers: [], ...pod.spec, restartPolicy: "Never" }));
+    rig.provider.lose(ref);
+    rig.provider.lose(ref);
+    await rig.settle(60_000);
+
+    expect(rig.pod("web")?.status).toMatchObject({ phase: "Failed", reason: "ProviderLost" });
+    expect(rig.eventsOn("web").filter((event) => event.includes("ProviderLost"))).toEqual([
+      "Warning ProviderLost: Provider scripted no longer holds the pod",
+    ]);
+  });
+
+  test("that a pod which may run again is gone make it again, and tell so once", async () => {
+    await using rig = await new NodeRig().start();
+    const ref = await rig.createPod("web");
+    rig.provider.script("createPod", away);
+    rig.provider.lose(ref);
+    await rig.settle(60_000);
+    rig.provider.unscript("createPod");
+    await rig.settle(400_000);
+
+    expect(rig.pod("web")?.status?.phase).toBe("Running");
+    expect(rig.eventsOn("web").filter((event) => event.includes("ProviderLost"))).toEqual([
+      "Warning ProviderLost: Provider scripted no longer holds the pod; it is created again",
+    ]);
+  });
+
+  test("that a pod being deleted is gone end it", async () => {
+    await using rig = await new NodeRig().start();
+    const ref = await rig.createPod("web");
+    rig.provider.reports = false;
+    await rig.deletePod("web", 30);
+    rig.provider.lose(ref);
+    await rig.settle();
+
+    expect(rig.pod("web")).toBeUndefined();
+  });
+});
+
+describe("an inventory", () => {
+  const polled = { provider: { notifyPods: undefined }, pods: { pollIntervalMs: 5_000 } };
+
+  test("shows how pods go where the provider does not say so", async () => {
+    await using rig = await new NodeRig(polled).start();
+    const ref = await rig.createPod("web");
+    await rig.settle(6_000);
+    expect(rig.pod("web")?.status?.phase).toBe("Running");
+
+    rig.provider.report(ref, running(["main"], "10.0.0.9"));
+    await rig.settle(6_000);
+
+    expect(rig.pod("web")?.status?.podIP).toBe("10.0.0.9");
+  });
+
+  test("may lack a pod for a minute after it was made, and not longer", async () => {
+    await using rig = await new NodeRig(polled).start();
+    const ref = await rig.createPod("web");
+    rig.provider.lose(ref, { silently: true });
+    await rig.settle(59_000);
+    expect(rig.callsOf("getPod web")).toBe(0);
+
+    await rig.settle(8_000);
+
+    expect(rig.callsOf("getPod web")).toBe(1);
+    expect(rig.callsOf("createPod web")).toBe(2);
+  });
+
+  test("that lacks a pod which was seen there has it asked for at once", async () => {
+    await using rig = await new NodeRig(polled).start();
+    const ref = await rig.createPod("web");
+    await rig.settle(6_000);
+    rig.provider.lose(ref, { silently: true });
+    await rig.settle(6_000);
+
+    expect(rig.callsOf("getPod web")).toBe(1);
+    expect(rig.callsOf("createPod web")).toBe(2);
+  });
+
+  test("that lacks a pod being deleted has it asked for at once, before its grace is over", async () => {
+    await using rig = await new NodeRig(polled).start();
+    const ref = await rig.createPod("web");
+    await rig.settle(6_000);
+    rig.provider.reports = false;
+    await rig.deletePod("web", 300);
+    rig.provider.lose(ref, { silently: true });
+    await rig.settle(6_000);
+
+    expect(rig.callsOf("getPod web")).toBe(1);
+    expect(rig.pod("web")).toBeUndefined();
+  });
+
+  test("that is partial takes nothing away", async () => {
+    await using rig = await new NodeRig(polled).start();
+    const ref = await rig.createPod("web");
+    await rig.settle(6_000);
+    rig.provider.complete = false;
+    rig.provider.lose(ref, { silently: true });
+    await rig.settle(60_000);
+
+    expect(rig.callsOf("getPod web")).toBe(0);
+    expect(rig.pod("web")?.status?.phase).toBe("Running");
+  });
+
+  test.each([{ clusterId: "cluster-2" }, { nodeName: "node-2" }])("has nothing to say of pods of somebody else: %j", async (other) => {
+    const rig = new NodeRig();
+    const { metadata } = rig.client.put(resources.pods, {
+      metadata: { namespace: "default", name: "web" },
+      spec: { nodeName: "node-1", restartPolicy: "Always", containers: [{ name: "main" }] },
+      status: { phase: "Pending" },
+    });
+    const ref = { namespace: "default", name: "web", uid: metadata?.uid ?? "" };
+    rig.provider.held.set(ref.uid, { ref, owner: { ...rig.owner, ...other }, status: running(["main"], "10.0.0.66") });
+    await using _running = await rig.start();
+
+    expect(rig.callsOf("createPod web")).toBe(1);
+    expect(rig.pod("web")?.status?.podIP).toBe("10.0.0.1");
+  });
+});
+
+describe("a restart", () => {
+  async function restarted(first: NodeRig, options: ConstructorParameters<typeof NodeRig>[0] = {}): Promise<NodeRig> {
+    await first[Symbol.asyncDispose]();
+    first.provider.calls.length = 0;
+    return await new NodeRig({ ...options, after: first }).start();
+  }
+
+  test("touches no pod that runs as it should", async () => {
+    const first = await new NodeRig().start();
+    await first.createPod("web");
+    await using second = await restarted(first);
+    await second.settle(60_000);
+
+    expect(second.provider.calls).toEqual(["getPods"]);
+    expect(second.pod("web")?.status?.phase).toBe("Running");
+  });
+
+  test("tells the provider of what changed meanwhile", async () => {
+    const first = await new NodeRig().start();
+    await first.createPod("web", (pod) => void (pod.metadata = { ...pod.metadata, generation: 1 }));
+    await first[Symbol.asyncDispose]();
+    await first.editPod("web", (pod) => {
+      pod.metadata = { ...pod.metadata, generation: 2 };
+      pod.spec = { ...pod.spec, containers: [{ name: "main", image: "busybox:2" }] };
+    });
+    await using second = await restarted(first);
+
+    expect(second.callsOf("updatePod web")).toBe(1);
+    expect(second.pod("web")?.status?.observedGeneration).toBe(2);
+  });
+
+  test("deletes at the provider what was deleted meanwhile", async () => {
+    const first = await new NodeRig().start();
+    await first.createPod("web");
+    await first[Symbol.asyncDispose]();
+    await first.deletePod("web", 30);
+    await using second = await restarted(first);
+
+    expect(second.provider.held.size).toBe(0);
+    expect(second.pod("web")).toBeUndefined();
+  });
+
+  test("counts the pods that run before it lets another in", async () => {
+    const node = { capacity: { cpu: "10", memory: "10Gi", pods: "2" } };
+    const first = await new NodeRig({ node }).start();
+    await first.createPod("a");
+    await first.createPod("b");
+    await using second = await restarted(first, { node });
+    await second.createPod("c");
+    expect(second.pod("c")?.status).toMatchObject({ phase: "Failed", reason: "OutOfpods" });
+
+    await second.deletePod("a", 0);
+    await second.createPod("d");
+
+    expect(second.pod("d")?.status?.phase).toBe("Running");
+  });
+
+  test("gives the place of a pod that has ended to another", async () => {
+    const node = { capacity: { cpu: "10", memory: "10Gi", pods: "1" } };
+    const first = await new NodeRig({ node }).start();
+    const ref = await first.createPod("a", (pod) => void (pod.spec = { containers: [], ...pod.spec, restartPolicy: "Never" }));
+    first.provider.report(ref, ended(running(["main"])));
+    await first.settle();
+    await first.createPod("b");
+    expect(first.pod("b")?.status?.phase).toBe("Running");
+    await using second = await restarted(first, { node });
+
+    expect(second.pod("b")?.status?.phase).toBe("Running");
+    expect(second.callsOf("createPod a")).toBe(0);
+  });
+});
