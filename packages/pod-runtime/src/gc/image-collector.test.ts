@@ -97,3 +97,131 @@ test.each([
 ])("thresholds %j make no sense", (policy) => {
   expect(() => rigOf(policy)).toThrow("expected percents");
 });
+
+test("a disk that is just as full as the threshold has images removed, and one that is less has not", async () => {
+  const collected = async (otherBytes: number, policy: ImagePolicy = {}): Promise<readonly string[]> => {
+    const { images, collector } = rigOf({ minAgeMs: 0, ...policy });
+    images.add("a", "b");
+    images.otherBytes = otherBytes;
+    await collector.collect(never);
+    return images.removed;
+  };
+
+  expect(await collected(64)).toEqual([]);
+  expect(await collected(65), "5 bytes are wanted").toEqual(["a"]);
+  expect(await collected(70), "10 bytes are wanted").toEqual(["a"]);
+  expect(await collected(71), "11 bytes are wanted").toEqual(["a", "b"]);
+  expect(await collected(30, { highThresholdPercent: 50, lowThresholdPercent: 0 })).toEqual(["a", "b"]);
+});
+
+test("an image stays until it is two minutes old, or as old as was said", async () => {
+  for (const [policy, ageMs] of [
+    [{}, 120_000],
+    [{ minAgeMs: 5_000 }, 5_000],
+  ] as const) {
+    const { images, clock, collector } = rigOf(policy);
+    images.add("a");
+    images.otherBytes = 80;
+    await collector.collect(never);
+    await clock.advance(ageMs - 1);
+    expect(await collector.collect(never)).toBe(0);
+    await clock.advance(1);
+
+    expect(await collector.collect(never)).toBe(10);
+  }
+});
+
+test("an image that was never used goes before one that was, and of two the one that was seen first", async () => {
+  const { images, clock, collector } = rigOf({ minAgeMs: 0, highThresholdPercent: 2, lowThresholdPercent: 0 });
+  images.add("used");
+  images.use("used", true);
+  await collector.collect(never);
+  await clock.advance(1_000);
+  images.add("second");
+  images.images.reverse();
+  images.use("second", true);
+  await collector.collect(never);
+  await clock.advance(1_000);
+  for (const id of ["used", "second"]) images.use(id, false);
+  images.add("never");
+
+  await collector.collect(never);
+
+  expect(images.removed).toEqual(["never", "used", "second"]);
+});
+
+test("an image that was removed and came again is new", async () => {
+  const { images, clock, collector } = rigOf();
+  images.add("a");
+  await collector.collect(never);
+  await clock.advance(120_000);
+  images.images = [];
+  await collector.collect(never);
+  images.add("a");
+  images.otherBytes = 80;
+
+  expect(await collector.collect(never)).toBe(0);
+});
+
+test("a disk of no size says that it cannot be", async () => {
+  const { images, collector } = rigOf();
+  images.imageFileSystem = async () => ({ capacityBytes: 0, availableBytes: 0 });
+
+  await expect(collector.collect(never)).rejects.toThrow("the disk has 0 bytes, expected more");
+});
+
+test("a disk that says it has more left than it holds is empty", async () => {
+  const { images, collector } = rigOf({ minAgeMs: 0 });
+  images.add("a");
+  images.imageFileSystem = async () => ({ capacityBytes: 100, availableBytes: 400 });
+
+  expect(await collector.collect(never)).toBe(0);
+});
+
+test("what keeps the disk full is said, and an image that could not be removed for another reason than its use", async () => {
+  const said: string[] = [];
+  const logger = { ...silentLogger, warn: (_: unknown, message: string) => void said.push(message) };
+  const images = new FakeImages();
+  const collector = new ImageCollector({ images, clock: new FakeClock(), policy: { minAgeMs: 0 }, logger });
+  images.add("a", "b");
+  images.otherBytes = 80;
+  images.removeImage = async (id) => {
+    if (id === "a") throw new Error("the disk is broken");
+    throw new ConflictError("in use");
+  };
+
+  expect(await collector.collect(never)).toBe(0);
+
+  expect(said).toEqual([
+    "an image could not be removed",
+    "the disk of the images is full, and too few of them are unused: logs, volumes or other data may fill it",
+  ]);
+  images.otherBytes = 0;
+  await collector.collect(never);
+  expect(said).toHaveLength(2);
+});
+
+test("a look that is given up removes nothing more", async () => {
+  const { images, collector } = rigOf({ minAgeMs: 0 });
+  images.add("a", "b");
+  images.otherBytes = 80;
+  const abort = new AbortController();
+  const tried: string[] = [];
+  images.removeImage = async (id) => {
+    tried.push(id);
+    abort.abort(new Error("over"));
+    throw new Error("aborted");
+  };
+
+  await expect(collector.collect(abort.signal)).rejects.toThrow("over");
+  expect(tried).toEqual(["a"]);
+});
+
+test.each([
+  { highThresholdPercent: 100, lowThresholdPercent: 0 },
+  { highThresholdPercent: 1, lowThresholdPercent: 0 },
+  { highThresholdPercent: 81, lowThresholdPercent: 80 },
+  {},
+])("thresholds %j make sense", (policy) => {
+  expect(() => rigOf(policy)).not.toThrow();
+});

@@ -43,3 +43,37 @@ test("a runtime that cannot mount images is not given a pod that has some", () =
     expect.objectContaining({ code: "VK_UNSUPPORTED", fieldPath: "spec.volumes[1].image" }),
   );
 });
+
+test.for([
+  ["app@sha256:abc", "IfNotPresent"],
+  ["app:@sha256:abc", "IfNotPresent"],
+  ["registry:5000/app@sha256:abc", "IfNotPresent"],
+  ["registry/latest:2", "IfNotPresent"],
+  ["registry:latest/app:2", "IfNotPresent"],
+  ["a/b/app", "Always"],
+  ["", "Always"],
+])("%s is pulled %s", ([image = "", policy]) => {
+  expect(defaultPullPolicy(image)).toBe(policy);
+});
+
+test("a container without mounts, or in a pod without volumes, has no image volumes; an empty policy is the default", () => {
+  const volumes = [{ name: "data", image: { reference: "data:1", pullPolicy: "" } }];
+  const volumeMounts = [{ name: "data", mountPath: "/data" }];
+
+  expect(imageVolumesOf(podWith({ volumes }), { name: "app" })).toEqual([]);
+  expect(imageVolumesOf(podWith({}), { name: "app", volumeMounts })).toEqual([]);
+  expect(imageVolumesOf(podWith({ volumes }), { name: "app", volumeMounts })).toEqual([
+    { name: "data", image: "data:1", pullPolicy: "IfNotPresent" },
+  ]);
+  expect(imageVolumesOf(podWith({ volumes: [{ name: "data", image: {} }] }), { name: "app", volumeMounts })).toEqual([
+    { name: "data", image: "", pullPolicy: "Always" },
+  ]);
+});
+
+test("a refusal names the volume and the runtime", () => {
+  const pod = podWith({ volumes: [{ name: "data", image: { reference: "data:1" } }] });
+
+  expect(() => checkImageVolumes(pod, { name: "fake", canMountImages: false })).toThrow(
+    'mount volume "data": spec.volumes[0].image needs a runtime that mounts images, and fake does not',
+  );
+});

@@ -30,3 +30,39 @@ test("what the pod says as a whole is all that counts", () => {
   expect(qosClass({ spec: { containers, resources: { requests: both } } })).toBe("Burstable");
   expect(qosClass({ spec: { containers, resources: {} } })).toBe("BestEffort");
 });
+
+test.for([
+  ["Guaranteed", [container(both, both), container({ cpu: "2", memory: "1Mi" }, { cpu: "2", memory: "1Mi" })]],
+  ["Guaranteed", [container(undefined, both)]],
+  ["Burstable", [container(both)]],
+  ["Burstable", [container({ memory: "1Gi" }, { memory: "1Gi" })]],
+  ["Burstable", [container(undefined, { cpu: "1" })]],
+  ["Burstable", [container({ cpu: "1", memory: "2Gi" }, { cpu: "2", memory: "1Gi" })]],
+  ["BestEffort", [container({ "ephemeral-storage": "1Gi" }, { "ephemeral-storage": "1Gi" }), container()]],
+  ["BestEffort", [container({ cpu: "0", memory: "0" }, { cpu: "0" })]],
+] as const)("a pod is %s with the amounts of its containers", ([expected, containers]) => {
+  // The API server writes a limit without a request as the request, too.
+  const written = containers.map(({ name, resources: { limits, requests = limits } = {} }) => ({
+    name,
+    resources: { ...(limits && { limits }), ...(requests && { requests }) },
+  }));
+  expect(qosClass({ spec: { containers: written } })).toBe(expected);
+});
+
+test("init containers count like the others, and ephemeral ones do not", () => {
+  const containers = [container(both, both)];
+
+  expect(qosClass({ spec: { containers, initContainers: [container()] } })).toBe("Burstable");
+  expect(qosClass({ spec: { containers, initContainers: [container(both, both)] } })).toBe("Guaranteed");
+  expect(qosClass({ spec: { containers: [container()], initContainers: [container({ cpu: "1" })] } })).toBe("Burstable");
+  expect(qosClass({ spec: { containers, ephemeralContainers: [container()] } })).toBe("Guaranteed");
+});
+
+test.for(["Guaranteed", "Burstable", "BestEffort"] as const)(
+  "%s that the API server has written counts, and what is none does not",
+  (written) => {
+    expect(qosClass({ spec: { containers: [] }, status: { qosClass: written } })).toBe(written);
+    expect(qosClass({ spec: { containers: [container({ cpu: "1" })] }, status: { qosClass: "Other" } })).toBe("Burstable");
+    expect(qosClass({})).toBe("BestEffort");
+  },
+);

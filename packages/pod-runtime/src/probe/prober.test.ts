@@ -112,3 +112,115 @@ test("the initial delay counts from the container's start", async () => {
   expect(asked()).toBe(1);
   prober[Symbol.dispose]();
 });
+
+test("a probe that is wanted on goes on as it is, and the rest ends", async () => {
+  const { clock, prober, asked } = rig([]);
+  const liveness: WantedProbe = { ...readiness, kind: "liveness" };
+  prober.want([readiness, liveness]);
+  await clock.advance(4_999);
+  expect(asked()).toBe(2);
+
+  prober.want([readiness]);
+  await clock.advance(1);
+
+  expect(asked()).toBe(3);
+  prober[Symbol.dispose]();
+  await clock.advance(60_000);
+  expect([asked(), clock.pending]).toEqual([3, 0]);
+});
+
+test("probes of another container, kind or instance are others", async () => {
+  const { clock, log, prober } = rig([]);
+  const probes = [readiness, { ...readiness, container: "other" }, { ...readiness, id: "c2" }, { ...readiness, kind: "startup" as const }];
+
+  prober.want(probes);
+  await clock.advance(0);
+
+  expect(log).toEqual(["readiness true", "readiness true", "readiness true", "startup true"]);
+  prober[Symbol.dispose]();
+});
+
+test("a liveness probe that has failed is over, and is not asked again", async () => {
+  const failed: ProbeAttempt = { isSuccess: false, output: "no" };
+  const { clock, log, prober, asked } = rig([failed, failed, failed]);
+
+  prober.want([{ ...readiness, kind: "liveness", spec: { failureThreshold: 2, periodSeconds: 5 } }]);
+  await clock.advance(60_000);
+
+  expect([log, asked(), clock.pending]).toEqual([["no", "no", "liveness false"], 2, 0]);
+  prober[Symbol.dispose]();
+});
+
+test("an attempt has the time that its probe gives it, and is given up after that", async () => {
+  const clock = new FakeClock();
+  const signals: AbortSignal[] = [];
+  const log: string[] = [];
+  const prober = new Prober({
+    clock,
+    logger: silentLogger,
+    attempt: (_, signal) => {
+      signals.push(signal);
+      return new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+    },
+    onResult: (_, isSuccess) => log.push(String(isSuccess)),
+    onFailure: (_, output) => log.push(output),
+    onWarning: () => {},
+  });
+
+  prober.want([{ ...readiness, isReady: true, spec: { timeoutSeconds: 3, failureThreshold: 1, periodSeconds: 60 } }]);
+  await clock.advance(2_999);
+  expect([signals.length, signals[0]?.aborted, log]).toEqual([1, false, []]);
+  await clock.advance(1);
+
+  expect([signals.length, signals[0]?.aborted, log]).toEqual([1, true, ["no answer within 3000 ms", "false"]]);
+  prober[Symbol.dispose]();
+});
+
+test("an attempt of a probe that is not wanted any more is given up, and says nothing", async () => {
+  const clock = new FakeClock();
+  const log: string[] = [];
+  let given: AbortSignal | undefined;
+  const prober = new Prober({
+    clock,
+    logger: { ...silentLogger, error: () => void log.push("error") },
+    attempt: (_, signal) => {
+      given = signal;
+      return new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+    },
+    onResult: () => log.push("result"),
+    onFailure: () => log.push("failure"),
+    onWarning: () => {},
+  });
+  prober.want([readiness]);
+  await clock.advance(0);
+
+  prober.want([]);
+  await clock.advance(0);
+
+  expect([given?.aborted, log, clock.pending]).toEqual([true, [], 0]);
+});
+
+test("a probe that comes late for its container begins at once, and the initial delay is not waited for again", async () => {
+  const { clock, asked, prober } = rig([]);
+  await clock.advance(60_000);
+
+  prober.want([{ ...readiness, spec: { initialDelaySeconds: 10, periodSeconds: 5 } }]);
+  await clock.advance(0);
+  expect(asked()).toBe(1);
+  await clock.advance(4_999);
+  expect(asked()).toBe(1);
+  await clock.advance(1);
+
+  expect(asked()).toBe(2);
+  prober[Symbol.dispose]();
+});
+
+test("a container that began in the future, by a clock that was wrong, is asked as one that begins now", async () => {
+  const { clock, asked, prober } = rig([]);
+
+  prober.want([{ ...readiness, startedAtMs: clock.now() + 3_600_000 }]);
+  await clock.advance(0);
+
+  expect(asked()).toBe(1);
+  prober[Symbol.dispose]();
+});

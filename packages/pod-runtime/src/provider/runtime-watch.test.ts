@@ -85,3 +85,67 @@ test("an end leaves nothing open", async () => {
 
   expect(rig.clock.pending).toBe(0);
 });
+
+test("a connection that breaks is made again after a second and more, and after ten at most", async () => {
+  const rig = new WatchRig(Array.from({ length: 60 }, () => []));
+  await rig.clock.advance(60_000);
+  const early = 60 - rig.streams.length;
+  await rig.clock.advance(300_000);
+  const late = 60 - rig.streams.length - early;
+
+  expect(early).toBeGreaterThanOrEqual(5);
+  expect(early).toBeLessThanOrEqual(16);
+  expect(late).toBeGreaterThanOrEqual(25);
+  expect(late).toBeLessThan(60);
+  rig.end.abort(new Error("closed"));
+  await rig.done;
+});
+
+test("an end while everything is looked at, or while the next try is waited for, leaves nothing open", async () => {
+  const looking = new WatchRig([[lost]]);
+  await looking.clock.advance(50);
+  looking.end.abort(new Error("closed"));
+  await looking.clock.advance(100);
+  await looking.done;
+
+  const waiting = new WatchRig([[lost]]);
+  waiting.failures = 100;
+  await waiting.clock.advance(3_000);
+  waiting.end.abort(new Error("closed"));
+  await waiting.clock.advance(100);
+  await waiting.done;
+
+  expect([looking.clock.pending, waiting.clock.pending]).toEqual([0, 0]);
+});
+
+test("what could not be looked at is said once, and again only after it went well", async () => {
+  const said: string[] = [];
+  const clock = new FakeClock();
+  const end = new AbortController();
+  let failures = 3;
+  const watch = new RuntimeWatch({
+    runtime: {
+      async *events(signal) {
+        yield lost;
+        await clock.sleep(1e9, signal);
+      },
+    },
+    relistMs: 100_000,
+    clock,
+    random: new SeededRandom(1),
+    logger: { ...silentLogger, warn: (_: unknown, message: string) => void said.push(message) },
+    onEvent: () => {},
+    relist: async () => {
+      if (failures-- > 0) throw new UnavailableError("away");
+    },
+  });
+  const done = watch.run(end.signal);
+  await clock.advance(60_000);
+  expect(said).toEqual(["the runtime gave no list; what was last known stays, and it is asked again"]);
+  failures = 2;
+  await clock.advance(110_000);
+
+  expect(said).toHaveLength(2);
+  end.abort(new Error("closed"));
+  await done;
+});

@@ -67,3 +67,63 @@ test("what cannot be measured is left out, and the rest is not", async () => {
   expect(pods[0]?.containers.map(({ name }) => name)).toEqual(["log"]);
   expect(pods[0]?.network).toBeUndefined();
 });
+
+test("a pod that does not run has no figures, and a container that has ended has none", async () => {
+  const rig = new NodeRig({ "app/0": { afterMs: 1_000, exitCode: 0 } });
+  rig.start();
+  const containers = ["app", "log"].map((name) => ({ name, image: "app:1" }));
+  await rig.create(podWith({ restartPolicy: "Never", containers }));
+  await rig.clock.advance(2_000);
+
+  const { pods, node } = await rig.provider.getStatsSummary(rig.signal);
+  expect(pods.map((pod) => pod.containers.map(({ name }) => name))).toEqual([["log"]]);
+  expect([node, pods[0]?.volume]).toEqual([undefined, undefined]);
+  rig.runtime.end("c3", 0);
+  await rig.clock.advance(60_000);
+
+  expect((await rig.provider.getStatsSummary(rig.signal)).pods).toEqual([]);
+});
+
+test("who asks while it is being measured waits for the same figures", async () => {
+  const rig = await measuredRig();
+  const before = rig.runtime.calls.length;
+
+  const [one, other] = await Promise.all([rig.provider.getStatsSummary(rig.signal), rig.provider.getStatsSummary(rig.signal)]);
+
+  expect(one).toBe(other);
+  expect(rig.runtime.calls.slice(before)).toHaveLength(3);
+});
+
+test("only so many containers are measured at once", async () => {
+  const rig = new NodeRig();
+  rig.start({ settings: { statsConcurrency: 2, statsMs: 0 } });
+  await rig.create(podWith({ containers: ["a", "b", "c"].map((name) => ({ name, image: "app:1" })) }));
+  await rig.clock.advance(0);
+  rig.runtime.stuck.add("stats");
+  rig.runtime.stuck.add("network");
+  const before = rig.runtime.calls.length;
+
+  void rig.provider.getStatsSummary(rig.signal).catch(() => {});
+  await rig.clock.advance(0);
+
+  expect(rig.runtime.calls.slice(before)).toHaveLength(2);
+});
+
+test("how long figures are kept is as it was set", async () => {
+  const rig = new NodeRig();
+  rig.start({ settings: { statsMs: 500 } });
+  await rig.create(podWith({}));
+  await rig.clock.advance(0);
+  const first = await rig.provider.getStatsSummary(rig.signal);
+  await rig.clock.advance(499);
+  expect(await rig.provider.getStatsSummary(rig.signal)).toBe(first);
+  await rig.clock.advance(1);
+
+  expect(await rig.provider.getStatsSummary(rig.signal)).not.toBe(first);
+});
+
+test("who has given up gets no figures", async () => {
+  const rig = await measuredRig();
+
+  await expect(rig.provider.getStatsSummary(AbortSignal.abort(new Error("over")))).rejects.toThrow("over");
+});

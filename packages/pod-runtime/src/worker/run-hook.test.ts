@@ -113,3 +113,40 @@ describe("a hook by HTTP", () => {
     expect(told).toEqual([{ kind: "event", type: "Warning", reason: "LifecycleHTTPFallback", message }]);
   });
 });
+
+describe("a hook by HTTPS that is made again by HTTP", () => {
+  test("and fails then, has failed as it first did, and nothing is told", async () => {
+    const server = createServer((request) => request.socket.destroy());
+    servers.push(server);
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+
+    await expect(run({ httpGet: { scheme: "HTTPS", port } })).rejects.toThrow(`Get "https://127.0.0.1:${port}/"`);
+  });
+
+  test("asks for the same path, with what follows it", async () => {
+    const { port, asked } = await serve();
+
+    await run({ httpGet: { scheme: "HTTPS", port, path: "/up?x=1" } });
+
+    expect(asked.map(({ url }) => url)).toEqual(["/up?x=1"]);
+  });
+});
+
+test("a hook by HTTPS that nobody answers is not made again", async () => {
+  await expect(run({ httpGet: { scheme: "HTTPS", port: 1 } })).rejects.toThrow(`Get "https://127.0.0.1:1/": connect ECONNREFUSED`);
+});
+
+test("a hook that is a command without words is run as it is, and one that fails names none", async () => {
+  await expect(run({ exec: {} })).rejects.toThrow(`command '' exited with 3, message: "no such file"`);
+});
+
+test("a hook that is given up ends with its reason", async () => {
+  const abort = new AbortController();
+  const target = { runtime, id: "c1", container: { name: "app" }, podIP: "127.0.0.1", clock: new FakeClock(), tell: () => {} };
+  const asked = runHook({ sleep: { seconds: 5 } }, target, abort.signal);
+  abort.abort(new Error("over"));
+
+  await expect(asked).rejects.toThrow("over");
+});
