@@ -1,4 +1,4 @@
-import { lstat, mkdir, open, readdir, readFile, readlink, stat, symlink, writeFile } from "node:fs/promises";
+import { lstat, mkdir, open, readdir, readFile, readlink, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { FakeClock, SeededRandom } from "@virtual-kubelet/kube-client/testing";
 import { expect, test } from "vitest";
@@ -158,4 +158,83 @@ test("where the new files cannot be written the old ones stay, and nothing else 
 
   expect((await readdir(folder.path)).sort()).toEqual(before);
   expect(await readFile(join(folder.path, "key"), "utf8")).toBe("old");
+});
+
+test.skipIf(!isRoot)("another owner or group is a change, and the same is none (takes root)", async () => {
+  await using folder = await tempFolder();
+  const write = (fsGroup: number | undefined, uid?: number): Promise<boolean> =>
+    writePayload(targetAt(folder.path, { fsGroup, random: new SeededRandom((fsGroup ?? 0) + (uid ?? 0)) }), payloadOf({ key: { uid } }));
+
+  expect([await write(undefined), await write(4242), await write(4242), await write(4242, 7), await write(4242, 7)]).toEqual([
+    true,
+    true,
+    false,
+    true,
+    false,
+  ]);
+});
+
+test("another content of the same length is a change", async () => {
+  await using folder = await tempFolder();
+  await writePayload(targetAt(folder.path), payloadOf({ key: "old" }));
+
+  expect(await writePayload(targetAt(folder.path, { random: new SeededRandom(2) }), payloadOf({ key: "new" }))).toBe(true);
+  expect(await readFile(join(folder.path, "key"), "utf8")).toBe("new");
+});
+
+test("a file that has become a link is put right", async () => {
+  await using folder = await tempFolder();
+  await writePayload(targetAt(folder.path), payloadOf({ key: "value" }));
+  const at = join(folder.path, "..data/key");
+  await rm(at);
+  await symlink("/etc/hostname", at);
+
+  expect(await writePayload(targetAt(folder.path, { random: new SeededRandom(2) }), payloadOf({ key: "value" }))).toBe(true);
+  expect((await lstat(at)).isFile()).toBe(true);
+});
+
+test("a name that was taken away is there again, which is a change", async () => {
+  await using folder = await tempFolder();
+  const payload = payloadOf({ key: "value", other: "1" });
+  await writePayload(targetAt(folder.path), payload);
+  const before = await readlink(join(folder.path, "..data"));
+  await rm(join(folder.path, "key"));
+
+  expect(await writePayload(targetAt(folder.path), payload)).toBe(true);
+  expect([await readlink(join(folder.path, "..data")), await readlink(join(folder.path, "key"))]).toEqual([before, "..data/key"]);
+});
+
+test.each(["nowhere", "..", "../elsewhere", "..a/b"])("..data that leads to %s is none of ours, and is made anew", async (target) => {
+  await using folder = await tempFolder();
+  await symlink(target, join(folder.path, "..data"));
+
+  expect(await writePayload(targetAt(folder.path), payloadOf({ key: "value" }))).toBe(true);
+  expect(await readlink(join(folder.path, "..data"))).toMatch(/^\.\.2026_/);
+  expect(await readFile(join(folder.path, "key"), "utf8")).toBe("value");
+});
+
+test("a link that was made within for another purpose goes, and a file that is none of ours stays", async () => {
+  await using folder = await tempFolder();
+  await writeFile(join(folder.path, "own"), "kept");
+  await symlink("/etc", join(folder.path, "link"));
+
+  expect(await writePayload(targetAt(folder.path), payloadOf({ key: "value" }))).toBe(true);
+
+  expect((await readdir(folder.path)).filter((name) => !name.startsWith("..")).sort()).toEqual(["key", "own"]);
+});
+
+test("a volume that is not there is said as the file system says it", async () => {
+  await using folder = await tempFolder();
+
+  await expect(writePayload(targetAt(join(folder.path, "none")), payloadOf({ key: "value" }))).rejects.toMatchObject({ code: "ENOENT" });
+  await writeFile(join(folder.path, "file"), "");
+  await expect(writePayload(targetAt(join(folder.path, "file")), payloadOf({ key: "value" }))).rejects.toMatchObject({ code: "ENOTDIR" });
+});
+
+test("an empty payload is a volume with nothing in it, and is no change the second time", async () => {
+  await using folder = await tempFolder();
+
+  expect(await writePayload(targetAt(folder.path), payloadOf({}))).toBe(true);
+  expect(await writePayload(targetAt(folder.path), payloadOf({}))).toBe(false);
+  expect((await readdir(folder.path)).filter((name) => !name.startsWith(".."))).toEqual([]);
 });

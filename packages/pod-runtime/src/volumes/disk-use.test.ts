@@ -1,6 +1,9 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { expect, test } from "vitest";
-import { diskUse } from "./disk-use.ts";
+import { tempFolder } from "../test-support/temp-folder.ts";
+import { diskUse, fileSystemRoom } from "./disk-use.ts";
 import type { runTool } from "./run-tool.ts";
 
 test("a folder whose files have no end does not keep the others from being measured", async () => {
@@ -21,4 +24,51 @@ test("a folder whose files have no end does not keep the others from being measu
 
   expect(await used).toEqual(new Map(["/a", "/c", "/d"].map((path) => [path, 3072])));
   expect(runs).toEqual([paths, ["/c", "/d", "/e-endless"]]);
+});
+
+test("folders are measured in one go, without what is mounted within, in bytes", async () => {
+  const calls: unknown[] = [];
+  const { signal } = new AbortController();
+  const run: typeof runTool = async (name, { args, signal: given }) => {
+    calls.push([name, args, given === signal]);
+    return { exitCode: 1, stdout: "2\t/a\nnonsense\n7\t/with\ttab\n\n1 /b\nx3\t/c\n", stderr: "du: cannot access" };
+  };
+  const clock = new FakeClock();
+
+  expect(await diskUse(["/a", "/b", "/with\ttab"], { clock, signal, run })).toEqual(
+    new Map([
+      ["/a", 2048],
+      ["/with\ttab", 7168],
+    ]),
+  );
+  expect([calls, clock.pending]).toEqual([[["du", ["-skx", "--", "/a", "/b", "/with\ttab"], true]], 0]);
+});
+
+test("nothing is run where there is nothing to measure", async () => {
+  const run: typeof runTool = () => Promise.reject(new Error("not asked for"));
+
+  expect(await diskUse([], { clock: new FakeClock(), signal: new AbortController().signal, run })).toEqual(new Map());
+});
+
+test("real folders take up what is in them, and those that are not there are left out", async () => {
+  await using folder = await tempFolder();
+  await mkdir(join(folder.path, "full"));
+  await mkdir(join(folder.path, "-empty"));
+  await writeFile(join(folder.path, "full/file"), Buffer.alloc(64 * 1024, 1));
+  const [full, empty, gone] = ["full", "-empty", "gone"].map((name) => join(folder.path, name));
+
+  const used = await diskUse([full ?? "", gone ?? "", empty ?? ""], { clock: new FakeClock(), signal: new AbortController().signal });
+
+  expect([...used.keys()]).toEqual([full, empty]);
+  expect((used.get(full ?? "") ?? 0) - (used.get(empty ?? "") ?? 0)).toBeGreaterThanOrEqual(64 * 1024);
+});
+
+test("a file system has room for all it holds and what is left", async () => {
+  const { capacityBytes = 0, availableBytes = 0, usedBytes, inodes = 0, inodesFree = 0 } = await fileSystemRoom("/proc/self");
+  expect([capacityBytes, availableBytes, usedBytes, inodes, inodesFree]).toEqual([0, 0, 0, 0, 0]);
+
+  const room = await fileSystemRoom("/");
+  expect(room.usedBytes + (room.availableBytes ?? 0)).toBeLessThanOrEqual(room.capacityBytes ?? 0);
+  expect(room.usedBytes).toBeGreaterThan(4096);
+  expect(room.inodesFree).toBeLessThanOrEqual(room.inodes ?? 0);
 });

@@ -100,3 +100,36 @@ test.skipIf(whyNoMounts !== undefined)("what is mounted within is never entered 
   expect(await readFile(join(source, "sub/file"), "utf8")).toBe("kept");
   expect((await lstat(join(folder.path, ".removing"))).isDirectory()).toBe(true);
 });
+
+test("a tree of more files and folders than are removed at once goes", async () => {
+  await using folder = await tempFolder();
+  const path = join(folder.path, "tree");
+  for (let index = 0; index < 70; index++) {
+    await mkdir(join(path, `folder-${index}`), { recursive: true });
+    await writeFile(join(path, `folder-${index}`, "file"), "");
+    await writeFile(join(path, `file-${index}`), "");
+  }
+
+  await removeTree(path, join(folder.path, "workshop"), new AbortController().signal);
+
+  expect(await readdir(folder.path)).toEqual([]);
+});
+
+test("what is not there is gone already, and its workshop with it", async () => {
+  await using folder = await tempFolder();
+  const { signal } = new AbortController();
+
+  await removeTree(join(folder.path, "none"), join(folder.path, "workshop"), signal);
+  await removeTree(undefined, join(folder.path, "workshop"), signal);
+
+  expect(await readdir(folder.path)).toEqual([]);
+});
+
+test("a file in place of a folder is removed like one", async () => {
+  await using folder = await tempFolder();
+  await writeFile(join(folder.path, "file"), "");
+
+  await removeTree(join(folder.path, "file"), join(folder.path, "workshop"), new AbortController().signal);
+
+  expect(await readdir(folder.path)).toEqual([]);
+});

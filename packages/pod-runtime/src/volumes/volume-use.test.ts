@@ -43,3 +43,74 @@ test("what cannot be measured is told to those who ask, and is tried again", asy
   await expect(use.of(new Map(), never)).rejects.toThrow("du is not there");
   await expect(use.of(new Map(), never)).rejects.toThrow("du is not there");
 });
+
+test("volumes in memory have what their file system says, paths of the node have nothing, and the others what du says", async () => {
+  await using folder = await tempFolder();
+  const clock = new FakeClock();
+  const measured: string[] = [];
+  const run: typeof runTool = async (_, { args }) => {
+    const paths = args.slice(args.indexOf("--") + 1);
+    measured.push(...paths);
+    return { exitCode: 0, stdout: paths.map((path) => `3\t${path}\n`).join(""), stderr: "" };
+  };
+  const emptyDir = { kind: "emptyDir", medium: "", sizeLimit: undefined } as const;
+  const volumes = new Map<string, ReadyVolume>([
+    ["disk", { source: emptyDir, path: folder.path, isMemory: false, watchedLimitBytes: undefined }],
+    ["memory", { source: emptyDir, path: "/", isMemory: true, watchedLimitBytes: undefined }],
+    ["node", { source: { kind: "hostPath", path: "/etc", type: "" }, path: "/etc", isMemory: false, watchedLimitBytes: undefined }],
+    ["gone", { source: emptyDir, path: "/nowhere/at/all", isMemory: true, watchedLimitBytes: undefined }],
+  ]);
+  await using use = new VolumeUse({ clock, volumes: () => [...volumes.values()], run });
+
+  const stats = await use.of(volumes, never);
+
+  expect(measured).toEqual([folder.path]);
+  expect(stats.map(({ name, time }) => [name, time])).toEqual([
+    ["disk", "2026-01-01T00:00:00.000Z"],
+    ["memory", "2026-01-01T00:00:00.000Z"],
+  ]);
+  expect([stats[0]?.usedBytes, stats[1]?.usedBytes === 3072]).toEqual([3072, false]);
+});
+
+test("a measurement counts for a minute, and is made once for all who ask meanwhile", async () => {
+  await using folder = await tempFolder();
+  const clock = new FakeClock();
+  let runs = 0;
+  const run: typeof runTool = async () => ({ exitCode: 0, stdout: `${++runs}\t${folder.path}\n`, stderr: "" });
+  const source = { kind: "emptyDir", medium: "", sizeLimit: undefined } as const;
+  const volume: ReadyVolume = { source, path: folder.path, isMemory: false, watchedLimitBytes: undefined };
+  const use = new VolumeUse({ clock, volumes: () => [volume], run });
+  const asked = new Map([["data", volume]]);
+  await Promise.all([use.of(asked, never), use.of(asked, never)]);
+  await clock.advance(59_999);
+  expect(await use.of(asked, never)).toMatchObject([{ usedBytes: 1024 }]);
+  await clock.advance(1);
+  expect(await use.of(asked, never)).toMatchObject([{ usedBytes: 2048 }]);
+  expect(clock.pending, "nobody waits any more").toBe(0);
+
+  await use[Symbol.asyncDispose]();
+  await clock.advance(60_000);
+  expect(await use.of(asked, never), "what was measured last").toMatchObject([{ usedBytes: 2048 }]);
+  expect(runs).toBe(2);
+});
+
+test("who gives up does not end the measurement for the others", async () => {
+  await using folder = await tempFolder();
+  const finish = Promise.withResolvers<void>();
+  const run: typeof runTool = async () => {
+    await finish.promise;
+    return { exitCode: 0, stdout: `3\t${folder.path}\n`, stderr: "" };
+  };
+  const source = { kind: "emptyDir", medium: "", sizeLimit: undefined } as const;
+  const volume: ReadyVolume = { source, path: folder.path, isMemory: false, watchedLimitBytes: undefined };
+  await using use = new VolumeUse({ clock: new FakeClock(), volumes: () => [volume], run });
+  const asked = new Map([["data", volume]]);
+  const abort = new AbortController();
+  const [impatient, patient] = [use.of(asked, abort.signal), use.of(asked, never)];
+
+  abort.abort(new Error("over"));
+  await expect(impatient).rejects.toThrow("over");
+  finish.resolve();
+
+  expect(await patient).toHaveLength(1);
+});
