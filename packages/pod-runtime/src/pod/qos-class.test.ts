@@ -42,10 +42,10 @@ test.for([
   ["BestEffort", [container({ cpu: "0", memory: "0" }, { cpu: "0" })]],
 ] as const)("a pod is %s with the amounts of its containers", ([expected, containers]) => {
   // The API server writes a limit without a request as the request, too.
-  const written = containers.map(({ name, resources: { limits, requests = limits } = {} }) => ({
-    name,
-    resources: { ...(limits && { limits }), ...(requests && { requests }) },
-  }));
+  const written = containers.map(({ name, resources }) => {
+    const { limits, requests } = { requests: resources?.limits, ...resources };
+    return { name, resources: { ...(limits && { limits }), ...(requests && { requests }) } };
+  });
   expect(qosClass({ spec: { containers: written } })).toBe(expected);
 });
 

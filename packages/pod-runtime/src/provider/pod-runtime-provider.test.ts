@@ -475,3 +475,213 @@ test("a provider that was disposed has let go of everything, and its pods go on"
 
   expect([rig.clock.pending, rig.runtime.running()]).toEqual([0, { app: "c2" }]);
 });
+
+describe("an eviction", () => {
+  test("has the reason and the grace that are asked for, and is told of as a warning", async () => {
+    const rig = await runningRig();
+
+    rig.provider.evictPod(ref, { reason: "NodeShutdown", message: "the node ends", graceMs: 4_000 });
+    await rig.clock.advance(0);
+
+    expect(rig.runtime.calls).toContain("stopContainer c2 4000");
+    expect(rig.status("u1")).toMatchObject({ phase: "Failed", reason: "NodeShutdown", message: "the node ends" });
+    expect(rig.events).toContain("NodeShutdown: the node ends");
+  });
+
+  test("by default leaves no more time than a kill takes", async () => {
+    const rig = await runningRig();
+
+    rig.provider.evictPod(ref, { message: "full" });
+    await rig.clock.advance(0);
+
+    expect(rig.runtime.calls).toContain("stopContainer c2 2000");
+  });
+
+  test("of a pod that ends already, or is not here, changes nothing", async () => {
+    const rig = await runningRig();
+    rig.runtime.stuck.add("stopContainer");
+    await rig.provider.deletePod(ref, { gracePeriodSeconds: 30 }, rig.signal);
+
+    rig.provider.evictPod(ref, { message: "full" });
+    rig.provider.evictPod({ ...ref, uid: "u2" }, { message: "full" });
+    await rig.clock.advance(0);
+
+    expect(rig.events.filter((event) => event.startsWith("Evicted"))).toEqual([]);
+    expect(rig.status("u1").reason).toBeUndefined();
+  });
+});
+
+describe("ports of the node", () => {
+  const ports = [{ containerPort: 80, hostPort: 8080 }];
+  const second = { ...podWith({ containers: [{ name: "app", image: "app:1", ports }] }), metadata: { ...ref, name: "two", uid: "u2" } };
+  const first = podWith({ restartPolicy: "Never", containers: [{ name: "app", image: "app:1", ports }] });
+
+  test("that another pod has are refused to a new one, as a kubelet refuses them", async () => {
+    const rig = await runningRig(first);
+
+    await expect(rig.create(second)).rejects.toMatchObject({ code: "VK_TERMINAL", reason: "NodePorts" });
+    expect(rig.runtime.sandboxes.size).toBe(1);
+  });
+
+  test("are free again once that pod has ended", async () => {
+    const rig = await runningRig(first, { "app/0": { afterMs: 1_000, exitCode: 0 } });
+    await rig.clock.advance(2_000);
+
+    await rig.create(second);
+    await rig.clock.advance(0);
+
+    expect(rig.status("u2").phase).toBe("Running");
+  });
+});
+
+describe("a pod that has something of what no runtime can do", () => {
+  test("is refused where its volumes are images that the runtime cannot mount", async () => {
+    const rig = new NodeRig();
+    rig.runtime.canMountImages = false;
+    rig.start();
+
+    await expect(rig.create(podWith({ volumes: [{ name: "data", image: { reference: "data:1" } }] }))).rejects.toMatchObject({
+      code: "VK_UNSUPPORTED",
+      fieldPath: "spec.volumes[0].image",
+    });
+  });
+});
+
+describe("who has given up", () => {
+  test("has nothing begun", async () => {
+    const rig = await runningRig();
+    const signal = AbortSignal.abort(new Error("over"));
+    const before = rig.runtime.calls.length;
+    const calls: readonly (() => Promise<unknown>)[] = [
+      () => rig.provider.createPod(podWith({}), new FakeResolvedPod(), signal),
+      () => rig.provider.updatePod(podWith({}), new FakeResolvedPod(), signal),
+      () => rig.provider.deletePod(ref, { gracePeriodSeconds: 0 }, signal),
+      () => rig.provider.getPod(ref, signal),
+      () => rig.provider.getPodStatus(ref, signal),
+      () => rig.provider.getPods(signal),
+    ];
+
+    for (const call of calls) await expect(call()).rejects.toThrow("over");
+    await rig.clock.advance(0);
+
+    expect([rig.runtime.calls.slice(before), rig.runtime.running()]).toEqual([[], { app: "c2" }]);
+  });
+});
+
+describe("a pod that no worker runs", () => {
+  test("has a status by what the runtime holds, and is not touched by the question", async () => {
+    const rig = await runningRig();
+    rig.program.mortal.kill();
+    rig.pods.clear();
+    rig.start();
+
+    const { status, owner, createdAt } = await rig.provider.getPod(ref, rig.signal);
+
+    expect(status).toMatchObject({ phase: "Running", containerStatuses: [{ containerID: "fake://c2" }] });
+    expect(await rig.provider.getPodStatus(ref, rig.signal)).toEqual(status);
+    expect([owner, createdAt]).toEqual([{ clusterId: "c", nodeName: "n" }, "2026-01-01T00:00:00Z"]);
+    expect(rig.runtime.begun).toEqual(["app/0"]);
+  });
+
+  test("and of which nothing is left has what it had on the disk removed when it is deleted", async () => {
+    const rig = new NodeRig();
+    const storage = new FakeStorage();
+    storage.pods.add("u1");
+    rig.start({ storage });
+
+    await expect(rig.provider.deletePod(ref, { gracePeriodSeconds: 0 }, rig.signal)).rejects.toMatchObject({
+      code: "VK_NOT_FOUND",
+      message: "find pod default/web: the container runtime holds nothing of UID u1",
+    });
+    expect(storage.pods.size).toBe(0);
+  });
+
+  test("is taken over when it is updated, where the runtime holds it, and is not found where it does not", async () => {
+    const rig = await runningRig();
+    rig.program.mortal.kill();
+    rig.start();
+    const stranger = { ...podWith({}), metadata: { ...ref, uid: "u9" } };
+
+    await expect(rig.provider.updatePod(stranger, new FakeResolvedPod(), rig.signal)).rejects.toSatisfy(isNotFound);
+    await rig.update(podWith({ ephemeralContainers: [{ name: "debug", image: "app:1" }] }));
+    await rig.clock.advance(0);
+
+    expect(rig.runtime.begun).toEqual(["app/0", "debug/0"]);
+  });
+
+  test.for(["update", "create"] as const)("and which a list is just taking over has the spec of a %s that comes meanwhile", async (how) => {
+    const containers = ["done", "app"].map((name) => ({ name, image: "app:1" }));
+    const spec = { restartPolicy: "OnFailure", containers };
+    const rig = await runningRig(podWith(spec));
+    rig.program.mortal.kill();
+    rig.runtime.end("c2", 0);
+    const storage = new FakeStorage();
+    const read = Promise.withResolvers<string>();
+    storage.terminationMessage = () => read.promise;
+    rig.start({ storage });
+    await rig.clock.advance(0);
+
+    const changed = rig[how](podWith({ ...spec, ephemeralContainers: [{ name: "debug", image: "app:1" }] }));
+    await rig.clock.advance(0);
+    read.resolve("");
+    await changed;
+    await rig.clock.advance(0);
+
+    expect(rig.runtime.begun).toEqual(["done/0", "app/0", "debug/0"]);
+  });
+
+  test("is deleted with the grace that is asked for, and what waits in it is never begun", async () => {
+    const rig = await runningRig(podWith({}), { "app/0": { afterMs: 1_000, exitCode: 1 }, "app/1": { afterMs: 1_000, exitCode: 1 } });
+    await rig.clock.advance(5_000);
+    expect(rig.container("u1", "app")).toMatchObject({ state: { waiting: { reason: "CrashLoopBackOff" } } });
+    rig.program.mortal.kill();
+    rig.start();
+
+    await rig.provider.deletePod(ref, { gracePeriodSeconds: 30 }, rig.signal);
+    await rig.clock.advance(60_000);
+
+    expect([rig.runtime.begun, rig.runtime.sandboxes.size]).toEqual([["app/0", "app/1"], 0]);
+  });
+});
+
+test("two who take a pod over at once have one worker run it", async () => {
+  const rig = await runningRig();
+  rig.program.mortal.kill();
+  rig.start();
+
+  await Promise.all([rig.provider.getPods(rig.signal), rig.create(podWith({})), rig.provider.getPods(rig.signal)]);
+  await rig.clock.advance(60_000);
+
+  expect(rig.runtime.begun).toEqual(["app/0"]);
+  expect((await rig.provider.getPods(rig.signal)).pods).toHaveLength(1);
+});
+
+test("a list that was asked for before a pod ended does not bring it back", async () => {
+  const rig = await runningRig();
+  const list = rig.runtime.list.bind(rig.runtime);
+  const asked = Promise.withResolvers<void>();
+  rig.runtime.list = async (labels) => {
+    const held = await list(labels);
+    if (!("io.kubernetes.pod.uid" in labels)) await asked.promise;
+    return held;
+  };
+  const listing = rig.provider.getPods(rig.signal);
+  await rig.clock.advance(0);
+  await rig.provider.deletePod(ref, { gracePeriodSeconds: 0 }, rig.signal);
+  await rig.clock.advance(0);
+  expect(rig.runtime.sandboxes.size).toBe(0);
+
+  asked.resolve();
+
+  expect(await listing).toEqual({ pods: [], complete: true });
+  await rig.clock.advance(0);
+  expect(rig.runtime.sandboxes.size).toBe(0);
+});
+
+test("what the provider lists is its own: a reader who changes it changes nothing here", async () => {
+  const rig = await runningRig();
+  const [listed] = (await rig.provider.getPods(rig.signal)).pods;
+
+  expect(listed?.status).not.toBe((await rig.provider.getPod(ref, rig.signal)).status);
+  expect(listed?.status).toEqual((await rig.provider.getPod(ref, rig.signal)).status);
+});

@@ -26,6 +26,7 @@ import { PodInventory, unknownPod } from "./pod-inventory.ts";
 import type { PodRuntimeProviderOptions } from "./provider-options.ts";
 import { checkRestartRules } from "./restart-rules.ts";
 import { loggedId, runningId, sandboxId } from "./running-ids.ts";
+import type { RuntimePod } from "./runtime-pods.ts";
 import { RuntimeWatch } from "./runtime-watch.ts";
 import { StatsReader } from "./stats-reader.ts";
 import { checkImageVolumes } from "../pod/image-volumes.ts";
@@ -120,7 +121,7 @@ export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNod
     const found = await this.#pods.find(ref, signal);
     // What runs is not ended by asking again whether it may.
     if (!found) this.#checkNew(pod);
-    await this.#pods.take(pod, found);
+    await this.#take(pod, found);
   }
 
   /** As `PodLifecycleHandler.updatePod`. A container that the node does not allow waits, and what else has changed is done. */
@@ -128,7 +129,7 @@ export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNod
     signal.throwIfAborted();
     const ref = podRef(pod);
     if (this.#update(ref, pod)) return;
-    await this.#pods.take(pod, await this.#inventory.find(ref, signal));
+    await this.#take(pod, await this.#inventory.find(ref, signal));
   }
 
   /** As `PodLifecycleHandler.deletePod`; also for a pod of which nothing but its containers' labels is known. */
@@ -220,6 +221,12 @@ export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNod
     const held = this.#pods.get(uid);
     held?.worker.send({ kind: "updated", pod });
     return held !== undefined;
+  }
+
+  /** Has a worker run the pod as it is now: a list may have taken it over meanwhile with the spec of before. */
+  async #take(pod: DeepReadonly<Pod>, found: RuntimePod | undefined): Promise<void> {
+    const { worker } = await this.#pods.take(pod, found);
+    if (worker.state.plan.pod !== pod) worker.send({ kind: "updated", pod });
   }
 
   async #takeToEnd(ref: PodRef, graceMs: number, signal: AbortSignal): Promise<HeldPod> {

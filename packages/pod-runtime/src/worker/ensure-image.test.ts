@@ -80,3 +80,43 @@ test.each([
 ])("%d ms is %s in Go's words", (ms, text) => {
   expect(goDuration(ms)).toBe(text);
 });
+
+test("an image without a name is no name", async () => {
+  for (const policy of ["Always", "IfNotPresent", "Never"]) {
+    expect(await ensured({ image: "", policy })).toEqual({
+      outcome: `InvalidImageName: Failed to apply default image tag "": the container names no image`,
+      told: [],
+    });
+  }
+});
+
+test("what goes wrong while it is looked for, or pulled, is told apart by its kind", async () => {
+  const outcomeOf = async (given: Given): Promise<string> => (await ensured(given)).outcome;
+
+  expect(await outcomeOf({ inspect: new InvalidInputError("bad") })).toBe('InvalidImageName: Failed to inspect image "app:1": bad');
+  expect(await outcomeOf({ inspect: new UnavailableError("away"), policy: "Never" })).toBe(
+    'ImageInspectError: Failed to inspect image "app:1": away',
+  );
+  expect(await outcomeOf({ policy: "Always", pull: new InvalidInputError("bad") })).toBe("InvalidImageName: bad");
+  expect(await outcomeOf({ policy: "Always", pull: new UnavailableError("away") })).toBe("ErrImagePull: away");
+});
+
+test("an image that may not be pulled is taken where it is there", async () => {
+  expect((await ensured({ policy: "Never" })).outcome).toBe(held.id);
+});
+
+test("who gives up ends a look and a pull with the reason", async () => {
+  for (const step of ["inspect", "pull"] as const) {
+    const abort = new AbortController();
+    const give = async (): Promise<never> => {
+      abort.abort(new Error("over"));
+      throw new UnavailableError("away");
+    };
+    const runtime = { inspectImage: step === "inspect" ? give : async () => held, pullImage: give };
+    const options = { runtime, clock: new FakeClock(), credentials: async () => [], tell: () => {} };
+
+    await expect(ensureImage({ image: "app:1", pullPolicy: step === "pull" ? "Always" : "Never" }, options, abort.signal)).rejects.toThrow(
+      "over",
+    );
+  }
+});

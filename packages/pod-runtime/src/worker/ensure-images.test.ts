@@ -96,3 +96,57 @@ test("that its own image is missing is no volume's fault", async () => {
   expect(outcome).toBeInstanceOf(ImageError);
   expect(outcome).not.toBeInstanceOf(VolumeImageError);
 });
+
+test("a container without an image, or without volumes, asks for its own alone, and by default only where it is not there", async () => {
+  const looked: string[] = [];
+  const runtime = {
+    inspectImage: async (image: string) => {
+      looked.push(image);
+      return { id: `${image}@1`, sizeBytes: 1 };
+    },
+    pullImage: () => Promise.reject(new Error("not asked for")),
+  };
+  const options = { runtime, clock: new FakeClock(), credentials: async () => [], tell: () => {} };
+
+  expect(await ensureImages(podWith({}), { name: "app", image: "app:1" }, options, never)).toEqual({
+    imageId: "app:1@1",
+    volumeImages: new Map(),
+  });
+  expect(looked).toEqual(["app:1"]);
+  await expect(ensureImages(podWith({}), { name: "app" }, options, never)).rejects.toMatchObject({ reason: "InvalidImageName" });
+});
+
+test("who gives up hears of no volume that is missing", async () => {
+  const abort = new AbortController();
+  const told: unknown[] = [];
+  const give = async (): Promise<never> => {
+    abort.abort(new Error("over"));
+    throw new NotFoundError("none");
+  };
+  const options = {
+    runtime: { inspectImage: give, pullImage: give },
+    clock: new FakeClock(),
+    credentials: async () => [],
+    tell: (notice: unknown) => void told.push(notice),
+  };
+
+  await expect(ensureImages(pod, container, options, abort.signal)).rejects.toThrow("over");
+  expect(told).toEqual([]);
+});
+
+test("what is no failure of an image is not taken for one", async () => {
+  const credentials = (): never => {
+    throw new TypeError("a fault of ours");
+  };
+  const runtime = {
+    inspectImage: () => Promise.reject(new NotFoundError("none")),
+    pullImage: () => Promise.reject(new NotFoundError("none")),
+  };
+  const tell = (): never => {
+    throw new TypeError("a fault of ours");
+  };
+
+  await expect(ensureImages(pod, container, { runtime, clock: new FakeClock(), credentials, tell }, never)).rejects.toThrow(
+    "a fault of ours",
+  );
+});

@@ -1,0 +1,162 @@
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Container } from "@virtual-kubelet/core";
+import { silentLogger } from "@virtual-kubelet/kube-client";
+import { expect, test } from "vitest";
+import { podWith } from "../test-support/pod-rig.ts";
+import { tempFolder } from "../test-support/temp-folder.ts";
+import { containerMounts, type ContainerMountsOptions } from "./container-mounts.ts";
+import { systemMounts, type HostMounts } from "./host-mounts.ts";
+import { PodDirectory } from "./pod-directory.ts";
+import type { ReadyVolume } from "./pod-volumes.ts";
+
+type Mount = NonNullable<Container["volumeMounts"]>[number];
+
+/** What one container mounts of volumes at these paths. */
+async function mountsOf(
+  volumeMounts: readonly Mount[],
+  { root, ...more }: { readonly root: string } & Partial<ContainerMountsOptions>,
+): ReturnType<typeof containerMounts> {
+  const container = { name: "app", image: "app:1", volumeMounts: [...volumeMounts] };
+  return containerMounts({
+    pod: podWith({ containers: [container] }),
+    container,
+    facts: { environment: [{ name: "WHO", value: "me" }] },
+    volumes: new Map(),
+    directory: new PodDirectory(root, "u1"),
+    mounts: undefined,
+    policy: {},
+    recursiveReadOnly: false,
+    logger: silentLogger,
+    ...more,
+  });
+}
+
+const emptyDir = { kind: "emptyDir", medium: "", sizeLimit: undefined } as const;
+const volumeAt = (path: string, source: ReadyVolume["source"] = emptyDir): ReadyVolume => ({
+  source,
+  path,
+  isMemory: false,
+  watchedLimitBytes: undefined,
+});
+
+/** Mounts that say what they were asked for. */
+function fakeMounts(): HostMounts & { readonly said: string[] } {
+  const said: string[] = [];
+  return {
+    ...systemMounts,
+    said,
+    list: async () => [],
+    bind: async (source, target, options) => {
+      const path = await readFile(`/proc/self/fdinfo/${source.fd}`, "utf8").then(() => target);
+      said.push(`${path}${options?.isWhole ? " whole" : ""}`);
+    },
+  };
+}
+
+test.for([
+  [{}, { isReadOnly: false, propagation: "None" }],
+  [{ readOnly: true }, { isReadOnly: true, propagation: "None" }],
+  [{ mountPropagation: "HostToContainer" }, { isReadOnly: false, propagation: "HostToContainer" }],
+  [{ mountPropagation: "Bidirectional" }, { isReadOnly: false, propagation: "Bidirectional" }],
+] as const)("a mount %j is %j", async ([fields, expected]) => {
+  const volumes = new Map([["data", volumeAt("/v")]]);
+
+  expect(await mountsOf([{ name: "data", mountPath: "data", ...fields }], { root: "/root", volumes })).toEqual([
+    { hostPath: "/v", containerPath: "/data", isRecursivelyReadOnly: false, ...expected },
+  ]);
+});
+
+test("what comes from the API server is read-only, whatever the mount says", async () => {
+  const volumes = new Map([["data", volumeAt("/v", { kind: "payload", folder: "f", isSecret: true })]]);
+
+  expect(await mountsOf([{ name: "data", mountPath: "/data", readOnly: false }], { root: "/root", volumes })).toMatchObject([
+    { isReadOnly: true },
+  ]);
+});
+
+test("an image may be recursively read-only and propagated as any other", async () => {
+  const facts = { environment: [], volumeImages: new Map([["data", "i"]]) };
+  const mount = { name: "data", mountPath: "/data", readOnly: true, recursiveReadOnly: "Enabled" };
+
+  expect(await mountsOf([mount], { root: "/root", facts, recursiveReadOnly: true })).toEqual([
+    {
+      hostPath: "",
+      image: { id: "i", subPath: "" },
+      containerPath: "/data",
+      isReadOnly: true,
+      isRecursivelyReadOnly: true,
+      propagation: "None",
+    },
+  ]);
+  await expect(mountsOf([{ ...mount, mountPropagation: "x" }], { root: "/root", facts, recursiveReadOnly: true })).rejects.toThrow(
+    "propagation",
+  );
+});
+
+test("a path of the node that is allowed is mounted as it is, and one below it by what was opened", async () => {
+  await using folder = await tempFolder();
+  await mkdir(join(folder.path, "below"));
+  const policy = { hostPaths: [folder.path] };
+  const hostPath = (path: string): Map<string, ReadyVolume> => new Map([["data", volumeAt(path, { kind: "hostPath", path, type: "" })]]);
+  const mounts = fakeMounts();
+  const root = join(folder.path, "root");
+  const mount = { name: "data", mountPath: "/data" };
+
+  expect(await mountsOf([mount], { root, policy, volumes: hostPath(folder.path), mounts })).toMatchObject([{ hostPath: folder.path }]);
+  expect(mounts.said).toEqual([]);
+  const target = join(root, "pods/u1/volume-subpaths/data/app/0");
+  const below = hostPath(join(folder.path, "below"));
+  expect(await mountsOf([mount], { root, policy, volumes: below, mounts })).toMatchObject([{ hostPath: target }]);
+  expect(mounts.said).toEqual([`${target} whole`]);
+
+  const propagated = { ...mount, mountPropagation: "Bidirectional" };
+  expect(await mountsOf([propagated], { root, policy, volumes: below, mounts })).toMatchObject([{ hostPath: join(folder.path, "below") }]);
+  await expect(mountsOf([mount], { root, policy, volumes: below })).rejects.toMatchObject({
+    code: "VK_UNSUPPORTED",
+    fieldPath: "spec.containers[*].volumeMounts[*].subPath",
+    message: expect.stringContaining("is below a folder that other pods may write to"),
+  });
+});
+
+test("a subPath of a path of the node is mounted by what was opened, and refused where nothing can be mounted", async () => {
+  await using folder = await tempFolder();
+  await mkdir(join(folder.path, "sub"));
+  const policy = { hostPaths: [folder.path] };
+  const volumes = new Map([["data", volumeAt(folder.path, { kind: "hostPath", path: folder.path, type: "" })]]);
+  const mounts = fakeMounts();
+  const root = join(folder.path, "root");
+  const mount = { name: "data", mountPath: "/data", subPath: "sub" };
+
+  const target = join(root, "pods/u1/volume-subpaths/data/app/0");
+  expect(await mountsOf([mount], { root, policy, volumes, mounts })).toMatchObject([{ hostPath: target }]);
+  expect(mounts.said).toEqual([target]);
+  await expect(mountsOf([mount], { root, policy, volumes })).rejects.toMatchObject({
+    code: "VK_UNSUPPORTED",
+    message: expect.stringContaining("a container may write to a folder above its subPath"),
+  });
+});
+
+test("a subPath of what comes from the API server is resolved where nothing can be mounted", async () => {
+  await using folder = await tempFolder();
+  await writeFile(join(folder.path, "key"), "value");
+  const volumes = new Map([["data", volumeAt(folder.path, { kind: "payload", folder: "f", isSecret: false })]]);
+
+  expect(await mountsOf([{ name: "data", mountPath: "/data", subPath: "key" }], { root: folder.path, volumes })).toMatchObject([
+    { hostPath: join(folder.path, "key") },
+  ]);
+});
+
+test("a subPath that cannot be opened is said in a kubelet's words, and why in the log alone", async () => {
+  await using folder = await tempFolder();
+  await writeFile(join(folder.path, "file"), "");
+  const said: string[] = [];
+  const logger = { ...silentLogger, warn: (_: unknown, message: string) => void said.push(message) };
+  const volumes = new Map([["data", volumeAt(folder.path)]]);
+
+  const failed = mountsOf([{ name: "data", mountPath: "/data", subPath: "file/inner" }], { root: folder.path, volumes, logger });
+
+  await expect(failed).rejects.toMatchObject({ message: 'failed to prepare subPath for volumeMount "data" of container "app"' });
+  await expect(failed).rejects.not.toHaveProperty("code");
+  expect(said).toEqual(["a subPath could not be mounted"]);
+});
