@@ -5,8 +5,8 @@ import { onPath } from "../../packages/testing/src/control-plane/find-control-pl
 import { printChecks, type CheckResult } from "../check.ts";
 import { checkImports } from "../check-imports.ts";
 import { checkLinks } from "../check-links.ts";
-import { checkNewProvider } from "../check-new-provider.ts";
 import { checkPackages } from "../check-packages.ts";
+import { checkProjects } from "../check-projects.ts";
 import { removeReports, updateRecords } from "../conformance-records.ts";
 import { inDockerSurroundings, missingDocker } from "../docker-engine.ts";
 import { generate } from "../generate.ts";
@@ -170,7 +170,7 @@ export const levels: readonly Level[] = [
   },
   {
     name: "packages",
-    about: "every package packed, installed, imported and type-checked",
+    about: "every package packed, installed, imported and type-checked, on Node.js 24 and 22",
     quick: true,
     kind: "compute",
     hasFiles: false,
@@ -227,7 +227,7 @@ export const levels: readonly Level[] = [
     quick: false,
     kind: "compute",
     hasFiles: false,
-    run: checks(checkNewProvider),
+    run: checks(checkProjects),
   },
   {
     name: "docs",

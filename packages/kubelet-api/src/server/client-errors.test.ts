@@ -31,7 +31,7 @@ test.each([
 test.each(["ECONNRESET", "EPIPE", "ERR_TLS_HANDSHAKE_TIMEOUT"])("%s leaves nothing to answer on: the connection ends at once", (code) => {
   const socket = new PassThrough();
 
-  new ClientErrors(new FakeClock()).handle(failure(code), socket);
+  new ClientErrors(new FakeClock(), new OpenRequests()).handle(failure(code), socket);
 
   expect([socket.destroyed, socket.read()]).toEqual([true, null]);
 });
@@ -40,13 +40,13 @@ test("a connection that takes nothing more ends at once", () => {
   const socket = new PassThrough({ autoDestroy: false });
   socket.end();
 
-  new ClientErrors(new FakeClock()).handle(failure("HPE_INVALID_METHOD"), socket);
+  new ClientErrors(new FakeClock(), new OpenRequests()).handle(failure("HPE_INVALID_METHOD"), socket);
 
   expect(socket.destroyed).toBe(true);
 });
 
 test("one answer is enough, whatever else the connection brings", () => {
-  const errors = new ClientErrors(new FakeClock());
+  const errors = new ClientErrors(new FakeClock(), new OpenRequests());
   const socket = new PassThrough();
 
   errors.handle(failure("HPE_INVALID_METHOD"), socket);
@@ -58,18 +58,6 @@ test("one answer is enough, whatever else the connection brings", () => {
       "content-length: 16\r\nconnection: close\r\n\r\n400: Bad Request",
   );
   expect([socket.destroyed, socket.read()]).toEqual([false, null]);
-});
-
-test("requests under way are counted for each connection", () => {
-  const errors = new ClientErrors(new FakeClock());
-  const [socket, other] = [new PassThrough(), new PassThrough()];
-
-  const [first, second] = [errors.busy(socket), errors.busy(socket)];
-  expect([errors.openRequests(socket), errors.openRequests(other)]).toEqual([2, 0]);
-  first[Symbol.dispose]();
-  expect(errors.openRequests(socket)).toBe(1);
-  second[Symbol.dispose]();
-  expect(errors.openRequests(socket)).toBe(0);
 });
 
 test("nothing is written into an answer that is under way", () => {
