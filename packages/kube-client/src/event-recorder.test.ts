@@ -460,6 +460,23 @@ test("at the end an API server that does not answer is waited for two seconds, a
   expect(counts.get("vk_events_dropped_total")).toBe(2);
 });
 
+test("what was dropped at the end of a run is not sent by the next", async () => {
+  let isAway = true;
+  const { clock, recorder, created } = rigWithoutRun((signal) =>
+    isAway ? untilAborted(Promise.withResolvers<never>().promise, signal) : Promise.resolve(),
+  );
+  for (let index = 0; index < 3; index++) recorder.event(pod, "Normal", "Created", `container ${index}`);
+  const ended = recorder.run(AbortSignal.abort());
+  await clock.advance(2_000);
+  await ended;
+  isAway = false;
+  recorder.event(pod, "Normal", "Created", "new");
+
+  await recorder.run(AbortSignal.abort());
+
+  expect(created.map(({ message }) => message)).toEqual(["new"]);
+});
+
 /** A recorder that does not run yet, on an API that keeps what it is sent once `answer` lets it. */
 function rigWithoutRun(answer: (signal: AbortSignal) => Promise<void> = () => Promise.resolve()): {
   readonly clock: FakeClock;

@@ -445,6 +445,19 @@ describe("Reflector's objects, of whatever kind,", () => {
     expect(reflector.store.size).toBe(2);
   });
 
+  test("come in the same form when they are deleted, and a deletion of nobody is not taken", async () => {
+    const { reflector, watches, clock, changes, metrics } = await started();
+
+    watches[0]?.lines(deleted(pod("u1", "a", "10", { managedFields: [{ manager: "kubectl" }] })));
+    await clock.advance(0);
+    expect(changes).toMatchObject([{ type: "deleted", object: { apiVersion: "v1", kind: "Pod", metadata: { managedFields: undefined } } }]);
+    watches[0]?.lines({ type: "DELETED", object: { metadata: { name: "b", resourceVersion: "11" } } });
+    await clock.advance(0);
+
+    expect(metrics.get("vk_reflector_decode_errors_total")).toBe(1);
+    expect(reflector.store.size).toBe(1);
+  });
+
   test("are gone from the store when they are deleted", async () => {
     const { reflector, watches, clock, changes } = await started();
 
@@ -475,6 +488,17 @@ describe("Reflector's watch that brings nothing", () => {
     expect(requests).toHaveLength(4);
     expect(requests.slice(1).map((request) => queryOf(request).get("resourceVersion"))).toEqual(["9", "9", "9"]);
   });
+});
+
+test("a watch that was resumed need not bring the end of a list", async () => {
+  const { watches, clock, requests } = await started();
+  watches[0]?.lines(bookmark("12")).end();
+  await clock.advance(0);
+
+  await clock.advance(120 * secondMs);
+
+  expect(requests).toHaveLength(2);
+  expect(watches[1]?.left).toBe(false);
 });
 
 test("Reflector.wake does nothing where nothing is waited for", async () => {
