@@ -164,7 +164,7 @@ test("nothing is asked for before the node has an address; what comes then is in
 });
 
 test("another address makes another request, and a certificate of its own until it is granted", async () => {
-  const { api, clock, node, served, store } = await rig();
+  const { api, clock, logger, node, served, store } = await rig();
   await soon(() => expect(store.stored.pending?.names).toEqual(home));
   const moved = { dnsNames: [], ips: ["10.0.0.9"] };
 
@@ -174,6 +174,7 @@ test("another address makes another request, and a certificate of its own until 
   await soon(() => expect(store.stored.pending?.names).toEqual(moved));
   await soon(() => expect(served().subjectAltName).toBe("DNS:vk, IP Address:10.0.0.9"));
   expect(requests(api)).toHaveLength(2);
+  expect(logger.warnings).toEqual([]);
 });
 
 test("key, certificate and the request under way survive a restart", async () => {

@@ -52,7 +52,9 @@ test("a request names subject and names, and is signed by its key", async () => 
     ["2.5.4.10", "system:nodes"],
     ["2.5.4.3", "system:node:vk"],
   ]);
+  expect(info.attributes[0]?.type).toBe("1.2.840.113549.1.9.14");
   const [extension] = AsnConvert.parse(info.attributes[0]?.values[0] ?? new ArrayBuffer(0), Extensions);
+  expect(extension).toMatchObject({ extnID: id_ce_subjectAltName, critical: false });
   const alternatives = AsnConvert.parse(extension?.extnValue.buffer ?? new ArrayBuffer(0), SubjectAlternativeName);
   expect(alternatives.map(({ dNSName, iPAddress }) => dNSName ?? iPAddress)).toEqual(["vk.example.com", "10.0.0.1", "fd00::1"]);
   const publicKey = createPublicKey({ key: publicKeyOf(key), format: "der", type: "spki" });

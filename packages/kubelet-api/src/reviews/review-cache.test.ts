@@ -63,6 +63,15 @@ test("what is not to be kept is asked for each time", async () => {
   expect(cache.size).toBe(0);
 });
 
+test("what counts for a millisecond is kept for one", async () => {
+  const { asked, ask } = rig();
+
+  await ask("a", 1);
+  await ask("a", 1);
+
+  expect(asked).toEqual(["a"]);
+});
+
 test("an error is for those who wait for it, and is not kept", async () => {
   const { ask, cache } = rig();
   const fail = () => cache.get("a", () => Promise.reject(new Error("down")), signal);
