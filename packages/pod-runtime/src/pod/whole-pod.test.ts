@@ -122,3 +122,83 @@ test("an answer about another sandbox, or one that nobody waits for, changes not
 
   expect(rig.state).toEqual(before);
 });
+
+test("a step that failed is waited for ten seconds, but not where another change comes", () => {
+  const rig = runningRig(podWith({ containers: [one("1")] }));
+  rig.send({ kind: "updated", pod: podWith({ containers: [one("2")] }) });
+  rig.send({ kind: "podFitFailed", sandboxId: rig.take("growPod").sandboxId, message: "busy" });
+  rig.pass(9_999);
+  expect(rig.open).toEqual([]);
+
+  rig.send({ kind: "updated", pod: podWith({ containers: [one("3")] }) });
+
+  expect(rig.open).toEqual(["growPod"]);
+});
+
+test("a change that comes while the pod shrinks, or while its containers change, has the pod grow first", () => {
+  const shrinking = runningRig(podWith({ containers: [one("2")] }));
+  shrinking.send({ kind: "updated", pod: podWith({ containers: [one("1")] }) });
+  shrinking.answer(shrinking.take("growPod"));
+  shrinking.answer(shrinking.take("resizeContainer"));
+  shrinking.send({ kind: "podFitFailed", sandboxId: shrinking.take("fitPod").sandboxId, message: "in use" });
+  shrinking.send({ kind: "updated", pod: podWith({ containers: [one("3")] }) });
+  expect(shrinking.open).toEqual(["growPod"]);
+
+  const changing = runningRig(podWith({ containers: [one("1")] }));
+  changing.send({ kind: "updated", pod: podWith({ containers: [one("2")] }) });
+  changing.answer(changing.take("growPod"));
+  changing.take("resizeContainer");
+  changing.send({ kind: "updated", pod: podWith({ containers: [one("3")] }) });
+  expect(changing.open).toEqual(["growPod"]);
+});
+
+test("answers that do not fit the step that is under way change nothing", () => {
+  const rig = runningRig(podWith({ containers: [one("1")] }));
+  const steps = (): unknown => rig.state.whole.change?.step;
+  rig.send({ kind: "updated", pod: podWith({ containers: [one("2")] }) });
+  rig.send({ kind: "podFitted", sandboxId: "s0" });
+  expect(steps()).toBe("growing");
+  rig.answer(rig.take("growPod"));
+  rig.send({ kind: "podFitFailed", sandboxId: "s0", message: "late" });
+  expect([steps(), rig.state.whole.change?.message]).toEqual(["containers", undefined]);
+  rig.answer(rig.take("resizeContainer"));
+  rig.send({ kind: "podGrown", sandboxId: "s0" });
+  expect(steps()).toBe("shrinking");
+  rig.answer(rig.take("fitPod"));
+
+  rig.send({ kind: "podFitFailed", sandboxId: "s0", message: "late" });
+  expect(rig.state.whole.change).toBeUndefined();
+  expect(rig.events.filter((event) => event.startsWith("ResizeError"))).toEqual([]);
+});
+
+test("another failure of the same step is told of, too", () => {
+  const rig = runningRig(podWith({ containers: [one("1")] }));
+  rig.send({ kind: "updated", pod: podWith({ containers: [one("2")] }) });
+  for (const message of ["busy", "busy", "gone"]) {
+    rig.send({ kind: "podFitFailed", sandboxId: rig.take("growPod").sandboxId, message });
+    rig.pass(10_000);
+  }
+
+  expect(
+    rig.notices.filter(({ reason }) => reason === "ResizeError").map(({ type, message, container }) => [type, message, container]),
+  ).toEqual(["busy", "busy", "gone"].map((message) => ["Warning", `Resize of the pod's resources failed: ${message}`, undefined]));
+});
+
+test("a container that does not run counts as having what its spec says", () => {
+  const containers = (cpu: string): Container[] => [one(cpu), one(cpu, { name: "done" })];
+  const rig = runningRig(podWith({ restartPolicy: "OnFailure", containers: containers("1") }));
+  rig.exit("done", 0);
+
+  rig.send({ kind: "updated", pod: podWith({ restartPolicy: "OnFailure", containers: containers("2") }) });
+
+  expect(answered(rig)).toEqual(["growPod", "resizeContainer", "fitPod"]);
+});
+
+test("a pod that ends changes nothing of its cgroup any more", () => {
+  const rig = runningRig(podWith({ containers: [one("1", { lifecycle: { preStop: { exec: { command: ["sleep"] } } } })] }));
+  rig.send({ kind: "deleted", graceMs: 30_000 });
+
+  rig.send({ kind: "updated", pod: podWith({ containers: [one("2")] }) });
+
+  expect(rig.open).not.toContain("growPod");
+});

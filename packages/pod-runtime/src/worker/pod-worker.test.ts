@@ -6,7 +6,7 @@ import { silentLogger } from "@virtual-kubelet/kube-client";
 import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { expect, test, vi } from "vitest";
 import { adoptPod } from "./adopt.ts";
-import { PodWorker } from "./pod-worker.ts";
+import { PodWorker, type PodWorkerOptions } from "./pod-worker.ts";
 import type { RuntimeInventory } from "../runtime/container-runtime.ts";
 import { FakeRuntime } from "../test-support/fake-runtime.ts";
 import { plainPreparation } from "../test-support/plain-preparation.ts";
@@ -22,11 +22,10 @@ class WorkerRig {
   readonly notices: string[] = [];
   report: ProviderPodStatus | undefined;
 
-  /** A worker that runs; `end` kills the program it is in. */
-  start(pod: Pod): { worker: PodWorker; end: () => void; done: Promise<unknown> } {
-    const abort = new AbortController();
+  /** A worker that does not run yet. */
+  make(pod: Pod, more: Partial<PodWorkerOptions> = {}): PodWorker {
     const now = { wallMs: this.clock.now(), monotonicMs: this.clock.monotonic() };
-    const worker = new PodWorker({
+    return new PodWorker({
       ref,
       owner,
       state: adoptPod(pod, { inventory: this.inventory }, now),
@@ -36,7 +35,14 @@ class WorkerRig {
       prepare: plainPreparation,
       onReport: (report) => (this.report = report),
       onNotice: ({ reason, message }) => this.notices.push(`${reason}: ${message}`),
+      ...more,
     });
+  }
+
+  /** A worker that runs; `end` kills the program it is in. */
+  start(pod: Pod): { worker: PodWorker; end: () => void; done: Promise<unknown> } {
+    const abort = new AbortController();
+    const worker = this.make(pod);
     const done = worker.run(abort.signal).catch((error: unknown) => error);
     return { worker, end: () => abort.abort(new Error("killed")), done };
   }
@@ -221,4 +227,129 @@ test("of the containers that have ended the last two stay", async () => {
   expect([rig.runtime.containers.size, rig.running.length]).toEqual([3, 1]);
   expect(rig.report?.containerStatuses).toMatchObject([{ restartCount: 4 }]);
   end();
+});
+
+test("a worker that is not to run does nothing, and says why", async () => {
+  const rig = new WorkerRig();
+  const worker = rig.make(podWith({}));
+
+  await expect(worker.run(AbortSignal.abort(new Error("over")))).rejects.toThrow("over");
+
+  expect([rig.runtime.calls, rig.clock.pending]).toEqual([[], 0]);
+});
+
+test("a worker has a report before it runs, and tells of each that is another", async () => {
+  const rig = new WorkerRig();
+  const reports: unknown[] = [];
+  const worker = rig.make(podWith({}), { onReport: (report) => reports.push(report) });
+  expect(worker.report).toMatchObject({ phase: "Pending", containerStatuses: [{ name: "app", ready: false }] });
+  const end = new AbortController();
+  void worker.run(end.signal).catch(() => {});
+  await rig.clock.advance(0);
+  const count = reports.length;
+  expect([reports.at(-1), worker.report.phase]).toEqual([worker.report, "Running"]);
+  expect(new Set(reports.map((report) => JSON.stringify(report))).size).toBe(count);
+
+  worker.send({ kind: "tick" });
+  await rig.clock.advance(0);
+
+  expect(reports).toHaveLength(count);
+  end.abort(new Error("enough"));
+});
+
+test("after its end a worker takes nothing in any more, and has no timer", async () => {
+  const rig = new WorkerRig();
+  const { worker, end, done } = rig.start(podWith({ activeDeadlineSeconds: 60 }));
+  await rig.clock.advance(0);
+  expect(rig.clock.pending).toBe(1);
+
+  end();
+  expect(await done).toEqual(new Error("killed"));
+  worker.send({ kind: "deleted", graceMs: 0 });
+  await rig.clock.advance(600_000);
+
+  expect([rig.clock.pending, rig.running.length, worker.state.isDeleted]).toEqual([0, 1, false]);
+});
+
+test("a worker does what is due without being told, to the millisecond", async () => {
+  const rig = new WorkerRig();
+  const { end } = rig.start(podWith({ activeDeadlineSeconds: 60 }));
+  await rig.clock.advance(59_999);
+  expect(rig.running).toHaveLength(1);
+  await rig.clock.advance(1);
+
+  expect([rig.running, rig.report?.reason]).toEqual([[], "DeadlineExceeded"]);
+  end();
+});
+
+test("each probe that fails is told of with its name, as a warning about its container", async () => {
+  const rig = new WorkerRig();
+  const check = { exec: { command: ["check"] }, periodSeconds: 1_000 };
+  const notices: unknown[] = [];
+  const containers = [
+    { name: "starting", image: "app:1", startupProbe: check },
+    { name: "app", image: "app:1", livenessProbe: check, readinessProbe: check },
+  ];
+  rig.runtime.execExitCode = 1;
+  const worker = rig.make(podWith({ containers }), { onNotice: (notice) => notices.push(notice) });
+  const end = new AbortController();
+  void worker.run(end.signal).catch(() => {});
+  await rig.clock.advance(0);
+
+  const unhealthy = { kind: "event", type: "Warning", reason: "Unhealthy" };
+  const told = notices.filter((notice) => Object(notice).reason === "Unhealthy");
+  expect(told).toHaveLength(3);
+  expect(told).toEqual(
+    expect.arrayContaining([
+      { ...unhealthy, message: "Startup probe failed: ", container: "starting" },
+      { ...unhealthy, message: "Liveness probe failed: ", container: "app" },
+      { ...unhealthy, message: "Readiness probe failed: ", container: "app" },
+    ]),
+  );
+  end.abort(new Error("enough"));
+});
+
+test.for([
+  ["the pod's", {}, ["127.0.0.1"], "192.0.2.9"],
+  ["the node's", { hostNetwork: true }, [], "127.0.0.1"],
+] as const)("probes ask %s address", async ([, spec, ips, hostIP]) => {
+  const asked = Promise.withResolvers<void>();
+  const server = createServer((_, response) => {
+    asked.resolve();
+    response.end();
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const rig = new WorkerRig();
+  const create = rig.runtime.createSandbox.bind(rig.runtime);
+  rig.runtime.createSandbox = async (wish) => ({ ...(await create(wish)), ips });
+  const containers = [{ name: "app", image: "app:1", readinessProbe: { httpGet: { port }, periodSeconds: 1_000 } }];
+  const worker = rig.make(podWith({ ...spec, containers }), { hostIP });
+  const end = new AbortController();
+  void worker.run(end.signal).catch(() => {});
+  await rig.clock.advance(0);
+
+  await asked.promise;
+  await vi.waitFor(() => expect(worker.report.containerStatuses).toMatchObject([{ ready: true }]), 30_000);
+
+  end.abort(new Error("enough"));
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+});
+
+test("a pod on its own network is never asked at the node's address", async () => {
+  const rig = new WorkerRig();
+  const create = rig.runtime.createSandbox.bind(rig.runtime);
+  rig.runtime.createSandbox = async (wish) => ({ ...(await create(wish)), ips: [] });
+  const said: string[] = [];
+  const containers = [{ name: "app", image: "app:1", readinessProbe: { tcpSocket: { port: 1 }, periodSeconds: 1_000 } }];
+  const debug = (fields: object): void => void said.push(String(Object(fields).err));
+  const worker = rig.make(podWith({ containers }), { hostIP: "127.0.0.1", logger: { ...silentLogger, debug } });
+  const end = new AbortController();
+  void worker.run(end.signal).catch(() => {});
+  await rig.clock.advance(0);
+
+  expect(said.at(-1)).toContain("probe container app: the pod has no address");
+  end.abort(new Error("enough"));
 });
