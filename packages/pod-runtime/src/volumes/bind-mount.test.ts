@@ -74,3 +74,14 @@ test("what stands in the way of another kind is removed, and what is of the same
   await bindMount(onFile, target, fakeMounts());
   expect((await lstat(target)).ino).toBe(ino);
 });
+
+test("what has the same number on another file system is another thing", async () => {
+  await using handle = await open("/proc");
+  const [wanted, held] = [await handle.stat(), await lstat("/sys")];
+  expect([wanted.ino, wanted.dev === held.dev]).toEqual([held.ino, false]);
+  const mounts = fakeMounts("/sys");
+
+  await bindMount(handle, "/sys", mounts);
+
+  expect(mounts.said).toEqual(["unmount /sys", "bind /sys"]);
+});

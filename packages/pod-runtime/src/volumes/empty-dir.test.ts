@@ -29,6 +29,8 @@ describe("memoryDirBytes", () => {
     [undefined, { containers: [limited("2Mi")], initContainers: [limited(undefined, { restartPolicy: "Always" })] }, undefined],
     [undefined, { containers: [limited("2Mi")], resources: { limits: { memory: "1Mi" } } }, Mi],
     ["4Mi", { containers: [limited("2Mi")], resources: { limits: { memory: "0" } } }, 4 * Mi],
+    [undefined, { containers: [{ name: "app", resources: { requests: { memory: "2Mi" } } }] }, undefined],
+    [undefined, { containers: [limited("2Mi")], resources: { requests: { memory: "1Mi" } } }, 2 * Mi],
     [undefined, { containers: [] }, undefined],
   ])("with the limit %s in %j: %s bytes", ([sizeLimit, spec, bytes]) => {
     expect(memoryDirBytes(sizeLimit, podWith(spec))).toBe(bytes);

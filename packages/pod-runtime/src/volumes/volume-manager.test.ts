@@ -251,6 +251,38 @@ test("mount points of other volumes are made in one that containers cannot write
   expect(await readdir(join(path, "a/b"))).toEqual([]);
 });
 
+test("a mount point that is made within can be looked into by everybody", async () => {
+  await using rig = await rigOf();
+  rig.resolved.set("config", payloadOf({ key: "value" }));
+  const pod = podOf(
+    [
+      { name: "config", configMap: { name: "c" } },
+      { name: "inner", emptyDir: {} },
+    ],
+    {
+      volumeMounts: [
+        { name: "config", mountPath: "/etc/app" },
+        { name: "inner", mountPath: "/etc/app/a" },
+      ],
+    },
+  );
+  const before = process.umask(0);
+  await rig.manager.prepare(pod, never).finally(() => process.umask(before));
+
+  expect((await stat(join(rig.root, "pods/u1/volumes/kubernetes.io~configmap/config/a"))).mode & 0o7777).toBe(0o755);
+});
+
+test("a release that is given up before its turn leaves the pod as it is", async () => {
+  await using rig = await rigOf();
+  rig.resolved.set("config", payloadOf({ key: "value" }));
+  await rig.manager.prepare(podOf([{ name: "config", configMap: { name: "c" } }]), never);
+
+  await expect(rig.manager.release(ref, AbortSignal.abort(new Error("over")))).rejects.toThrow("over");
+
+  expect(rig.resolved.followers).toBe(1);
+  expect(await readdir(join(rig.root, "pods"))).toEqual(["u1"]);
+});
+
 test.each([
   [{ persistentVolumeClaim: { claimName: "c" } }, "spec.volumes[*].persistentVolumeClaim"],
   [{ emptyDir: { medium: "HugePages-2Mi" } }, "spec.volumes[*].emptyDir.medium"],

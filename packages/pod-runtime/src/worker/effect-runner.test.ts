@@ -802,6 +802,7 @@ describe("a look at the runtime", () => {
       await worker.runtimeEvent({ kind: "sandboxStopped", id: "s1" }, never);
       await worker.runtimeEvent({ kind: "sandboxStopped", id: "other" }, never);
       expect(rig.told.some((told) => told.includes("SandboxChanged"))).toBe(false);
+      expect(rig.callsOf("inspectSandbox")).toEqual(["inspectSandbox s1"]);
       if (isKnown) rig.runtime.endSandbox("s1");
       else rig.runtime.sandboxes.delete("s1");
 

@@ -134,6 +134,19 @@ describe("a hook by HTTPS that is made again by HTTP", () => {
   });
 });
 
+test("a hook by HTTPS whose connection is cut is not made again by HTTP", async () => {
+  let connections = 0;
+  const { port, asked } = await serve();
+  const [server] = servers;
+  server?.on("connection", (socket) => {
+    if (connections++ === 0) socket.resetAndDestroy();
+  });
+
+  await expect(run({ httpGet: { scheme: "HTTPS", port } })).rejects.toThrow(`Get "https://127.0.0.1:${port}/"`);
+
+  expect([connections, asked]).toEqual([1, []]);
+});
+
 test("a hook by HTTPS that nobody answers is not made again", async () => {
   await expect(run({ httpGet: { scheme: "HTTPS", port: 1 } })).rejects.toThrow(`Get "https://127.0.0.1:1/": connect ECONNREFUSED`);
 });

@@ -82,6 +82,12 @@ test("a helper may write up to 64 KiB", async () => {
   expect(await ask(`printf '{"Username":"u","Secret":"%s"}' ${secret}`)).toEqual({ username: "u", password: secret });
 });
 
+test("a helper that writes more than 64 KiB is ended, though it says what it should", async () => {
+  const answer = `printf '{"Username":"u","Secret":"'; head -c 70000 /dev/zero | tr '\\0' x; echo '"}'; exec sleep 600`;
+
+  await expect(ask(answer)).rejects.toMatchObject({ code: "VK_UNAVAILABLE", message: expect.stringMatching(/it ended with a signal$/) });
+});
+
 test("a helper that may not be run says so", async () => {
   const path = await program("true");
   await chmod(path, 0o600);
