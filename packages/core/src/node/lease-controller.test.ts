@@ -1,4 +1,4 @@
-import { UnavailableError } from "@virtual-kubelet/errdefs";
+import { ConflictError, UnavailableError } from "@virtual-kubelet/errdefs";
 import { resources, silentLogger, type Lease, type Metrics } from "@virtual-kubelet/kube-client";
 import { FakeClock, SeededRandom } from "@virtual-kubelet/kube-client/testing";
 import { describe, expect, test } from "vitest";
@@ -19,6 +19,9 @@ class Cluster {
   readonly clock: FakeClock = new FakeClock();
   readonly client: FakeKubeClient = new FakeKubeClient(this.clock);
   readonly lateness: number[] = [];
+  readonly counted: string[] = [];
+  readonly warnings: string[] = [];
+  recovered = 0;
   #starts = 0;
 
   get lease(): Lease | undefined {
@@ -31,7 +34,7 @@ class Cluster {
 
   start(identity: string, options: { readonly standby?: boolean; readonly client?: FakeKubeClient } = {}): Starter {
     const metrics: Metrics = {
-      count() {},
+      count: (name, labels) => void this.counted.push([name, ...Object.values(labels ?? {})].join(" ")),
       gauge() {},
       observe: (name, value) => void (name === "vk_lease_renew_lateness_seconds" && this.lateness.push(value)),
     };
@@ -42,7 +45,8 @@ class Cluster {
       durationSeconds: 40,
       clock: this.clock,
       random: new SeededRandom(1),
-      logger: silentLogger,
+      logger: { ...silentLogger, warn: (_fields, message) => void this.warnings.push(message) },
+      onRecovered: () => this.recovered++,
       metrics,
     });
     const abort = new AbortController();
@@ -429,4 +433,246 @@ describe("LeaseController.release", () => {
 
     expect(cluster.lease).toBeDefined();
   });
+});
+
+describe("what can go wrong", () => {
+  const away = (): never => {
+    throw new UnavailableError("the API server is away");
+  };
+
+  test("a renewal is tried five times at once, and then with back-off from a tenth of a second on", async () => {
+    const cluster = new Cluster();
+    cluster.start("me");
+    await cluster.clock.advance(9_000);
+    const times: number[] = [];
+    using _outage = cluster.client.intercept(() => {
+      times.push(cluster.clock.monotonic());
+      away();
+    });
+    await cluster.clock.advance(1_800);
+
+    const [first = 0] = times;
+    expect(times.filter((time) => time === first)).toHaveLength(5);
+    const waits = times.slice(5).map((time, index) => time - (times[index + 4] ?? 0));
+    expect(waits[0]).toBeGreaterThanOrEqual(50);
+    expect(waits[0]).toBeLessThanOrEqual(100);
+    expect(waits[1]).toBeGreaterThanOrEqual(100);
+    expect(waits[1]).toBeLessThanOrEqual(200);
+  });
+
+  test("each renewal is counted, with how it went, and recovery is told once", async () => {
+    const cluster = new Cluster();
+    cluster.start("me");
+    await cluster.clock.advance(25_000);
+    expect(cluster.counted).toEqual(["vk_lease_renewals_total ok", "vk_lease_renewals_total ok"]);
+    expect(cluster.recovered).toBe(0);
+
+    const outage = cluster.client.intercept(away);
+    await cluster.clock.advance(10_000);
+    expect(cluster.counted.filter((line) => line.endsWith("error")).length).toBeGreaterThan(5);
+    outage[Symbol.dispose]();
+    await cluster.clock.advance(30_000);
+
+    expect(cluster.recovered).toBe(1);
+    expect(cluster.counted.at(-1)).toBe("vk_lease_renewals_total ok");
+  });
+
+  test("of failures in a row the first is told, and every tenth after it", async () => {
+    const cluster = new Cluster();
+    cluster.start("me");
+    await cluster.clock.advance(9_000);
+    let failures = 0;
+    using _outage = cluster.client.intercept(() => {
+      failures++;
+      away();
+    });
+    await cluster.clock.advance(60_000);
+
+    expect(failures).toBeGreaterThan(10);
+    expect(cluster.warnings).toEqual(Array(Math.ceil(failures / 10)).fill("cannot renew the lease; trying again"));
+  });
+
+  test("a claim that fails is told the first time, and every tenth", async () => {
+    const cluster = new Cluster();
+    let failures = 0;
+    using _outage = cluster.client.intercept(() => {
+      failures++;
+      away();
+    });
+    cluster.start("me");
+    await cluster.clock.advance(60_000);
+
+    expect(failures).toBeGreaterThan(10);
+    expect(cluster.warnings).toEqual(Array(Math.ceil(failures / 10)).fill("cannot take the lease; trying again"));
+  });
+
+  test("a claim that meets a conflict is tried again at once, four times, and then with back-off", async () => {
+    const cluster = new Cluster();
+    const times: number[] = [];
+    using _conflict = cluster.client.intercept(({ verb }) => {
+      if (verb !== "create") return;
+      times.push(cluster.clock.monotonic());
+      throw new ConflictError("somebody was quicker");
+    });
+    cluster.start("me");
+    await cluster.clock.advance(0);
+    expect(times).toEqual([0, 0, 0, 0, 0]);
+    await cluster.clock.advance(1_600);
+    expect(times).toHaveLength(6);
+  });
+
+  test("a Lease that was deleted is told to be made again", async () => {
+    const cluster = new Cluster();
+    cluster.start("me");
+    await cluster.clock.advance(1_000);
+    cluster.client.remove(resources.leases, "vk", leaseNamespace);
+    await cluster.clock.advance(11_000);
+
+    expect(cluster.warnings).toEqual(["the lease was deleted; making it again"]);
+    expect(cluster.lease?.spec?.acquireTime).toBe(cluster.lease?.spec?.renewTime);
+  });
+
+  test("a Lease that cannot be read after a conflict is tried again", async () => {
+    const cluster = new Cluster();
+    const { ended } = cluster.start("me");
+    await cluster.clock.advance(1_000);
+    cluster.client.edit(
+      resources.leases,
+      "vk",
+      (lease) => void (lease.metadata = { ...lease.metadata, labels: { a: "b" } }),
+      leaseNamespace,
+    );
+    let failures = 2;
+    using _unreadable = cluster.client.intercept(({ verb }) => {
+      if (verb === "get" && failures-- > 0) away();
+    });
+    await cluster.clock.advance(12_000);
+
+    expect(cluster.warnings).toEqual(["cannot read the lease; trying again", "cannot read the lease; trying again"]);
+    expect(cluster.renewals.length).toBeGreaterThanOrEqual(3);
+    expect(cluster.lease?.spec?.renewTime).not.toBe("2026-01-01T00:00:00.000000Z");
+    expect(await stateOf(ended)).toBe("pending");
+  });
+});
+
+describe("what a Lease says", () => {
+  test("is when it was acquired, which no renewal changes", async () => {
+    const cluster = new Cluster();
+    cluster.start("me");
+    await cluster.clock.advance(25_000);
+
+    expect(cluster.lease?.spec?.acquireTime).toBe("2026-01-01T00:00:00.000000Z");
+    expect(cluster.lease?.spec?.renewTime).not.toBe(cluster.lease?.spec?.acquireTime);
+    expect(cluster.lease).toMatchObject({ apiVersion: "coordination.k8s.io/v1", kind: "Lease" });
+  });
+
+  test("of an instance that takes it is that it was acquired then", async () => {
+    const cluster = new Cluster();
+    const first = cluster.start("me");
+    await cluster.clock.advance(0);
+    first.abort.abort();
+    await cluster.clock.advance(5_000);
+    cluster.start("me");
+    await cluster.clock.advance(0);
+
+    expect(cluster.lease?.spec?.acquireTime).toBe("2026-01-01T00:00:05.000000Z");
+  });
+
+  test("keeps owners of another kind or another name, and no fields that the server manages", async () => {
+    const cluster = new Cluster();
+    const { controller } = cluster.start("me");
+    await cluster.clock.advance(0);
+    const others = [
+      { apiVersion: "v1", kind: "Node", name: "other", uid: "1" },
+      { apiVersion: "v1", kind: "ConfigMap", name: "vk", uid: "2" },
+    ];
+    cluster.client.edit(
+      resources.leases,
+      "vk",
+      (lease) => void (lease.metadata = { ...lease.metadata, ownerReferences: others, managedFields: [{ manager: "kubectl" }] }),
+      leaseNamespace,
+    );
+    controller.setNodeUid("node-1");
+    await cluster.clock.advance(100);
+
+    expect(cluster.lease?.metadata?.ownerReferences).toEqual([...others, { apiVersion: "v1", kind: "Node", name: "vk", uid: "node-1" }]);
+    expect(cluster.lease?.metadata).not.toHaveProperty("managedFields");
+  });
+
+  test("is written again at once for another node, and not for the same", async () => {
+    const cluster = new Cluster();
+    const { controller } = cluster.start("me");
+    await cluster.clock.advance(1_000);
+    controller.setNodeUid("node-1");
+    await cluster.clock.advance(0);
+    const renewals = cluster.renewals.length;
+    controller.setNodeUid("node-1");
+    controller.setNodeUid(undefined);
+    await cluster.clock.advance(5_000);
+
+    expect(cluster.renewals.length).toBe(renewals);
+  });
+
+  test("was renewed when it says, by our own clock", async () => {
+    const cluster = new Cluster();
+    const { controller } = cluster.start("me");
+    expect(controller.renewedMs).toBeUndefined();
+    await cluster.clock.advance(5_000);
+    expect(controller.renewedMs).toBe(0);
+    await cluster.clock.advance(10_000);
+    expect(controller.renewedMs).toBeGreaterThanOrEqual(10_000);
+    expect(controller.renewedMs).toBeLessThanOrEqual(10_400);
+  });
+});
+
+describe("a wall clock that jumps", () => {
+  test.each([
+    [1_999, 0],
+    [2_000, 1],
+    [-3_600_000, 0],
+  ])("by %i ms has the Lease renewed early %i times", async (ms, times) => {
+    const cluster = new Cluster();
+    cluster.start("me");
+    await cluster.clock.advance(1_000);
+    cluster.clock.jump(ms);
+    await cluster.clock.advance(3_000);
+
+    expect(cluster.renewals).toHaveLength(times);
+  });
+});
+
+test("an instance that takes an unrenewed Lease waits no longer than the Lease itself lasts", async () => {
+  const cluster = new Cluster();
+  cluster.client.put(resources.leases, {
+    metadata: { name: "vk", namespace: leaseNamespace, annotations: { [instanceAnnotation]: "other" } },
+    spec: { leaseDurationSeconds: 3 },
+  });
+  const { claimed } = cluster.start("me");
+  await cluster.clock.advance(2_999);
+  expect(await stateOf(claimed)).toBe("pending");
+  await cluster.clock.advance(1);
+
+  expect(await stateOf(claimed)).toBe("held");
+});
+
+test("releasing a Lease that is gone does nothing", async () => {
+  const cluster = new Cluster();
+  const { controller, abort } = cluster.start("me");
+  await cluster.clock.advance(0);
+  abort.abort();
+  cluster.client.remove(resources.leases, "vk", leaseNamespace);
+
+  await expect(controller.release(new AbortController().signal)).resolves.toBeUndefined();
+  expect(cluster.client.callsOf("delete", "leases")).toEqual([]);
+});
+
+test("a Lease is released only as it was read", async () => {
+  const cluster = new Cluster();
+  const { controller, abort } = cluster.start("me");
+  await cluster.clock.advance(0);
+  abort.abort();
+  const { uid, resourceVersion } = cluster.lease?.metadata ?? {};
+  await controller.release(new AbortController().signal);
+
+  expect(cluster.client.callsOf("delete", "leases").map(({ body }) => body)).toEqual([{ preconditions: { uid, resourceVersion } }]);
 });

@@ -1,10 +1,10 @@
-import { ForbiddenError, InvalidInputError, UnavailableError } from "@virtual-kubelet/errdefs";
+import { ConflictError, ForbiddenError, InvalidInputError, NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
 import { resources, type Logger, type Node, type ObjectReference, type Pod } from "@virtual-kubelet/kube-client";
 import { FakeClock, SeededRandom } from "@virtual-kubelet/kube-client/testing";
 import { describe, expect, test } from "vitest";
 import { instanceAnnotation, leaseNamespace, NodeHeldError, startIdAnnotation } from "./instance.ts";
 import { NodeController, type NodeRunOptions } from "./node-controller.ts";
-import { isKubeletsLabel } from "./node-patch.ts";
+import { cordonedAnnotation, isKubeletsLabel } from "./node-patch.ts";
 import type { NodeOptions } from "../options.ts";
 import type { NodeDescription, NodeProvider } from "../provider/provider.ts";
 import { FakeKubeClient, type FakeCall } from "../test-support/fake-kube-client.ts";
@@ -50,6 +50,8 @@ class Cluster {
   readonly provider: FakeProvider = new FakeProvider();
   readonly events: { readonly ref: ObjectReference; readonly reason: string; readonly message: string }[] = [];
   readonly warnings: string[] = [];
+  readonly counted: string[] = [];
+  readonly gauges: Map<string, number> = new Map();
   #starts = 0;
 
   start(options: Partial<NodeOptions> = {}, runOptions: NodeRunOptions & { readonly reflector?: boolean } = {}): Running {
@@ -65,7 +67,11 @@ class Cluster {
       clock: this.clock,
       random: new SeededRandom(++this.#starts),
       logger,
-      metrics: { count() {}, gauge() {}, observe() {} },
+      metrics: {
+        count: (metric, labels) => void this.counted.push([metric, ...Object.values(labels ?? {})].join(" ")),
+        gauge: (metric, value, labels) => void this.gauges.set([metric, ...Object.values(labels ?? {})].join(" "), value),
+        observe() {},
+      },
       watch: runOptions.reflector ? undefined : watch,
     });
     const abort = new AbortController();
@@ -870,6 +876,109 @@ describe("shutdown", () => {
     expect(cluster.clock.pending).toBe(0);
   });
 
+  test("ends without an error while the API server is waited for", async () => {
+    const cluster = new Cluster();
+    using _outage = cluster.client.intercept(outage);
+    const { abort, outcome, controller } = cluster.start();
+    await cluster.clock.advance(5_000);
+
+    abort.abort("stop");
+
+    expect(await outcome).toBe("ended");
+    await expect(controller.registered).rejects.toBe("stop");
+    expect(cluster.clock.pending).toBe(0);
+  });
+
+  test("cordons in one patch, pinned to the node, and says that it was us", async () => {
+    const cluster = new Cluster();
+    const { abort, outcome } = await cluster.startReady({ onShutdown: "cordon" });
+    const { uid } = cluster.node().metadata ?? {};
+    abort.abort();
+    await outcome;
+
+    expect(cluster.client.callsOf("patch", "nodes").at(-1)?.body).toEqual({
+      type: "merge",
+      body: { metadata: { uid, annotations: { [cordonedAnnotation]: "true" } }, spec: { unschedulable: true } },
+    });
+  });
+
+  test("drains every page of the pods, those that failed excepted, and evicts sixteen at a time", async () => {
+    const cluster = new Cluster();
+    const { abort, outcome } = await cluster.startReady({ onShutdown: "drain" }, { shutdownTimeoutMs: 60_000 });
+    const names = Array.from({ length: 40 }, (_, index) => `p${index}`);
+    for (const name of names) cluster.client.put(resources.pods, pod(name));
+    cluster.client.put(resources.pods, pod("failed", {}, { phase: "Failed" }));
+    cluster.client.put(
+      resources.pods,
+      pod("owned", { ownerReferences: [{ apiVersion: "apps/v1", kind: "DaemonSet", name: "d", uid: "1" }] }),
+    );
+    const list = cluster.client.list.bind(cluster.client);
+    const queries: unknown[] = [];
+    cluster.client.list = async (resource, query, options) => {
+      const whole = await list(resource, query, options);
+      if (resource.plural !== "pods") return whole;
+      queries.push(query);
+      return query.continue === "next"
+        ? { ...whole, items: whole.items.slice(25) }
+        : { ...whole, items: whole.items.slice(0, 25), continue: "next" };
+    };
+    let [underWay, most] = [0, 0];
+    const bodies: unknown[] = [];
+    using _eviction = cluster.client.onRaw(async ({ resource, body }) => {
+      most = Math.max(most, ++underWay);
+      bodies.push(body);
+      await cluster.clock.sleep(100);
+      underWay--;
+      const name = resource.split("/").at(-2) ?? "";
+      cluster.client.remove(resources.pods, name, "default");
+      return {};
+    });
+    abort.abort();
+    await cluster.clock.advance(5_000);
+
+    expect(await stateOf(outcome)).toBe("ended");
+    expect(bodies).toHaveLength(41);
+    expect(bodies[0]).toMatchObject({ apiVersion: "policy/v1", kind: "Eviction", metadata: { namespace: "default", name: "p0" } });
+    expect(most).toBe(16);
+    expect(cluster.client.peek(resources.pods, "failed", "default")).toBeDefined();
+    expect(queries.slice(0, 2)).toEqual([
+      { fieldSelector: "spec.nodeName=vk", limit: 500, continue: undefined },
+      { fieldSelector: "spec.nodeName=vk", limit: 500, continue: "next" },
+    ]);
+  });
+
+  test("drains although the pods cannot be listed at first", async () => {
+    const cluster = new Cluster();
+    const { abort, outcome } = await cluster.startReady({ onShutdown: "drain" }, { shutdownTimeoutMs: 60_000 });
+    const away = cluster.client.intercept(({ verb, resource }) => (verb === "list" && resource === "pods" ? outage() : undefined));
+    abort.abort();
+    await cluster.clock.advance(2_500);
+    expect(await stateOf(outcome)).toBe("pending");
+    away[Symbol.dispose]();
+    await cluster.clock.advance(1_000);
+
+    expect(await stateOf(outcome)).toBe("ended");
+    expect(cluster.warnings.filter((message) => message.startsWith("cannot list the node's pods"))).toHaveLength(3);
+  });
+
+  test.each([
+    ["gone already", () => new NotFoundError("no such node"), 1, []],
+    ["another one by now", () => new ConflictError("another UID"), 1, []],
+    ["not to be deleted", () => new ForbiddenError("not allowed"), 0, ["the node could not be deleted"]],
+  ])("deletes the Lease with the node, also where that is %s: %#", async (_what, error, deletions, warnings) => {
+    const cluster = new Cluster();
+    const { abort, outcome } = await cluster.startReady({ onShutdown: "delete" });
+    using _refuse = cluster.client.intercept(({ verb, resource }) => {
+      if (verb === "delete" && resource === "nodes") throw error();
+    });
+    abort.abort();
+    await cluster.clock.advance(1_000);
+
+    expect(await stateOf(outcome)).toBe("ended");
+    expect(cluster.client.callsOf("delete", "leases")).toHaveLength(deletions);
+    expect(cluster.warnings).toEqual(warnings);
+  });
+
   test("ends at once, whatever is under way", async () => {
     for (const afterMs of [0, 1, 500, 5_000, 30_000]) {
       const cluster = new Cluster();
@@ -1047,4 +1156,166 @@ describe("shutdown", () => {
       expect(cluster.clock.pending).toBe(0);
     }
   });
+});
+
+describe("what is measured of a node", () => {
+  test("is whether it is ready, and what was written of it", async () => {
+    const cluster = new Cluster();
+    await cluster.startReady();
+    expect(cluster.gauges.get("vk_node_ready vk")).toBe(1);
+    cluster.provider.failure = new Error("gone");
+    await cluster.clock.advance(11_000);
+    expect(cluster.gauges.get("vk_node_ready vk")).toBe(0);
+    cluster.provider.failure = undefined;
+    cluster.provider.description = { providerID: "zun://1" };
+    await cluster.clock.advance(11_000);
+
+    const patches = cluster.counted.filter((line) => line.startsWith("vk_node_patches_total"));
+    expect(new Set(patches)).toEqual(new Set(["vk_node_patches_total ", "vk_node_patches_total status"]));
+  });
+
+  test("is that it is gone", async () => {
+    const cluster = new Cluster();
+    const { watch } = await cluster.startReady();
+    using _refuse = cluster.client.intercept(({ verb, resource }) => (verb === "create" && resource === "nodes" ? outage() : undefined));
+    watch.isHeld = false;
+    cluster.client.remove(resources.nodes, "vk");
+    await cluster.clock.advance(1_000);
+
+    expect(cluster.gauges.get("vk_node_ready vk")).toBe(0);
+  });
+});
+
+describe("heartbeats", () => {
+  test("come at the report interval, but after a change at a time between half of it and one and a half", async () => {
+    const cluster = new Cluster();
+    await cluster.startReady({ statusReportIntervalMs: 100_000 });
+    const times: number[] = [];
+    using _note = cluster.client.intercept(({ verb, subresource }) => {
+      if (verb === "patch" && subresource === "status") times.push(cluster.clock.monotonic());
+    });
+    await cluster.clock.advance(600_000);
+    const waits = times.slice(1).map((time, index) => time - (times[index] ?? 0));
+
+    expect(times[0]).toBeGreaterThanOrEqual(50_000);
+    expect(times[0]).toBeLessThanOrEqual(152_000);
+    expect(waits.length).toBeGreaterThanOrEqual(4);
+    expect(new Set(waits)).toEqual(new Set([100_000]));
+  });
+});
+
+describe("a request on the node", () => {
+  test("that is refused for more than its labels is tried with back-off, and told", async () => {
+    const cluster = new Cluster();
+    using _refuse = cluster.client.intercept(({ verb, resource }) => {
+      if (verb === "create" && resource === "nodes") throw new ForbiddenError("not allowed to create nodes");
+    });
+    cluster.start();
+    await cluster.clock.advance(10_000);
+
+    expect(cluster.warnings).toContain("cannot update the node; trying again");
+    expect(cluster.client.callsOf("create", "nodes").length).toBeLessThan(12);
+    expect(cluster.nodeWrites.length).toBeGreaterThan(2);
+  });
+
+  test("for the rest of the spec that is refused as well leaves the spec as it is, and all else is written", async () => {
+    const cluster = new Cluster();
+    cluster.client.put(resources.nodes, { metadata: { name: "vk" } });
+    cluster.provider.description = { providerID: "zun://1" };
+    using _refuse = cluster.client.intercept(({ verb, resource, subresource }) => {
+      if (verb === "patch" && resource === "nodes" && !subresource) throw new ForbiddenError("not the spec");
+    });
+    await cluster.startReady({ taints: [{ key: "mine", effect: "NoSchedule" }] });
+
+    expect(cluster.node().spec?.providerID).toBeUndefined();
+    expect(cluster.warnings).toEqual([
+      "the credentials do not allow to change the node's taints; they stay as they are",
+      "the credentials do not allow to change the node's spec; it stays as it is",
+    ]);
+  });
+
+  test("for the rest of the spec that fails otherwise is tried again", async () => {
+    const cluster = new Cluster();
+    cluster.client.put(resources.nodes, { metadata: { name: "vk" } });
+    cluster.provider.description = { providerID: "zun://1" };
+    let failures = 1;
+    using _refuse = cluster.client.intercept(({ verb, resource, subresource, body }) => {
+      if (verb !== "patch" || resource !== "nodes" || subresource) return;
+      if (JSON.stringify(body).includes("taints")) throw new ForbiddenError("not the taints");
+      if (failures-- > 0) outage();
+    });
+    await cluster.startReady({ taints: [{ key: "mine", effect: "NoSchedule" }] });
+
+    expect(cluster.node().spec?.providerID).toBe("zun://1");
+    expect(cluster.warnings).toContain("cannot update the node; trying again");
+  });
+
+  test("that meets conflicts is tried five times at once with what is there then, and after that with back-off", async () => {
+    const cluster = new Cluster();
+    await cluster.startReady();
+    const times: number[] = [];
+    using _conflict = cluster.client.intercept(({ verb, resource }) => {
+      if (verb !== "patch" || resource !== "nodes") return;
+      times.push(cluster.clock.monotonic());
+      throw new ConflictError("changed meanwhile");
+    });
+    cluster.provider.description = { capacity: { cpu: "7" } };
+    cluster.provider.notify();
+    await cluster.clock.advance(1_010);
+
+    const [first = 0] = times;
+    expect(times.filter((time) => time === first)).toHaveLength(5);
+    expect(cluster.warnings).toContain("cannot update the node; trying again");
+  });
+
+  test("that the API server finds wrong is told to the operator", async () => {
+    const cluster = new Cluster();
+    await cluster.startReady();
+    using _refusal = cluster.client.intercept(({ verb, resource }) => {
+      if (verb === "patch" && resource === "nodes") throw new InvalidInputError("status.capacity: invalid");
+    });
+    cluster.provider.description = { capacity: { cpu: "7" } };
+    cluster.provider.notify();
+    await cluster.clock.advance(3_000);
+
+    expect(cluster.warnings).toEqual(["the API server refuses the node as configured or described"]);
+  });
+});
+
+test("a node that is deleted after it stood for two minutes is registered again as quickly as the first time", async () => {
+  const cluster = new Cluster();
+  await cluster.startReady();
+  for (let round = 0; round < 6; round++) {
+    cluster.client.remove(resources.nodes, "vk");
+    await cluster.clock.advance(8_000);
+  }
+  await cluster.clock.advance(121_000);
+  cluster.client.remove(resources.nodes, "vk");
+  await cluster.clock.advance(510);
+
+  expect(cluster.client.peek(resources.nodes, "vk")).toBeDefined();
+});
+
+test("listeners that are taken away are not called, and one that fails keeps nobody else from hearing", async () => {
+  const cluster = new Cluster();
+  const { controller } = await cluster.startReady();
+  const heard: string[] = [];
+  controller.onProviderRecovered(() => {
+    throw new Error("a fault of the listener's");
+  });
+  controller.onProviderRecovered(() => void heard.push("provider"));
+  controller.onProviderRecovered(() => void heard.push("never"))[Symbol.dispose]();
+  controller.onApiServerRecovered(() => void heard.push("API server"));
+  controller.onApiServerRecovered(() => void heard.push("never"))[Symbol.dispose]();
+  cluster.provider.failure = new Error("gone");
+  await cluster.clock.advance(11_000);
+  cluster.provider.failure = undefined;
+  await cluster.clock.advance(11_000);
+  const away = cluster.client.intercept(outage);
+  await cluster.clock.advance(30_000);
+  away[Symbol.dispose]();
+  await cluster.clock.advance(15_000);
+
+  expect(heard).toEqual(["provider", "API server"]);
+  expect(cluster.warnings).toContain("a listener of the node failed");
 });

@@ -104,3 +104,169 @@ describe("rememberedDescription", () => {
     });
   });
 });
+
+describe("names and values", () => {
+  const labelled = (key: string, value = "x"): unknown => checkDescription({ labels: { [key]: value } }).description.labels;
+
+  test.each(["a", "A1", "a-b_c.d", "x".repeat(63), "example.com/a", "a.b-c.d/e", `${"a".repeat(253)}/b`])(
+    "a label may be called %s",
+    (key) => {
+      expect(labelled(key)).toEqual({ [key]: "x" });
+    },
+  );
+
+  test.each([
+    "",
+    "-a",
+    "a-",
+    ".a",
+    "a b",
+    "x".repeat(64),
+    "/a",
+    "a/",
+    "a/b/c",
+    "A.b/c",
+    "-a/b",
+    "a-/b",
+    "a..b/c",
+    "a_b/c",
+    `${"a".repeat(254)}/b`,
+  ])("a label may not be called %j", (key) => {
+    expect(labelled(key)).toEqual({});
+  });
+
+  test.each(["", "a", "A1", "a-b_c.d", "x".repeat(63)])("a label may have the value %j", (value) => {
+    expect(labelled("a", value)).toEqual({ a: value });
+  });
+
+  test.each(["-a", "a-", "a b", "x".repeat(64), "a/b"])("a label may not have the value %j", (value) => {
+    expect(labelled("a", value)).toEqual({});
+  });
+
+  test("annotations and resources are called as labels are", () => {
+    expect(checkDescription({ annotations: { "a b": "x", a: "x" } }).description.annotations).toEqual({ a: "x" });
+    expect(checkDescription({ capacity: { "a b": "1", a: "0" } }).description.capacity).toEqual({ a: "0" });
+  });
+
+  test.each([
+    ["A", true],
+    ["SomeFeature/Part2", true],
+    [`A${"x".repeat(99)}`, true],
+    [`A${"x".repeat(100)}`, false],
+    ["1A", false],
+    ["A-b", false],
+    ["", false],
+    [5, false],
+  ])("a feature may be called %s: %s", (name, isTaken) => {
+    expect(checkDescription({ declaredFeatures: [name] }).description.declaredFeatures).toEqual(isTaken ? [name] : []);
+  });
+});
+
+test.each<[unknown, string]>([
+  [{ allocatable: { cpu: "-1" } }, 'allocatable["cpu"] is "-1", expected a resource name and a quantity of zero or more'],
+  [{ allocatable: 5 }, "allocatable is 5, expected an object"],
+  [{ labels: "x" }, 'labels is "x", expected an object'],
+  [{ annotations: [] }, "annotations is a list, expected an object"],
+  [{ annotations: { a: null } }, 'annotations["a"] is null, expected an annotation\'s key and a string'],
+  [{ addresses: [{ type: "InternalIP", address: "" }] }, "addresses[0] is an object, expected a type and an address"],
+  [{ addresses: [{ type: "", address: "x" }] }, "addresses[0] is an object, expected a type and an address"],
+  [{ addresses: [{ type: 5, address: "x" }] }, "addresses[0] is an object"],
+  [{ addresses: ["x"] }, 'addresses[0] is "x"'],
+  [{ conditions: {} }, "conditions is an object, expected a list"],
+  [{ conditions: [{ type: "", status: "True" }] }, "conditions[0] is an object, expected a type other than Ready"],
+  [{ conditions: [{ type: 5, status: "True" }] }, "conditions[0] is an object"],
+  [{ operatingSystem: "" }, 'operatingSystem is "", expected linux or windows'],
+  [{ architecture: 5 }, "architecture is 5, expected a string"],
+  [{ containerRuntimeVersion: 5 }, "containerRuntimeVersion is 5, expected a string"],
+  [{ osImage: 5 }, "osImage is 5, expected a string"],
+  [{ kernelVersion: {} }, "kernelVersion is an object, expected a string"],
+  [{ declaredFeatures: "a b" }, 'declaredFeatures has "a b", expected names of features'],
+  [{ labels: { a: "x".repeat(101) } }, `labels["a"] is "${"x".repeat(100)}…"`],
+  [undefined, "the description is undefined, expected an object"],
+  [[], "the description is a list, expected an object"],
+])("what is wrong is said by field, value and what was expected: %#", (value, problem) => {
+  const { problems } = checkDescription(value);
+
+  expect(problems).toEqual([expect.stringContaining(problem)]);
+});
+
+test("what is absent or null is not said, and is no problem", () => {
+  const fields = [
+    "capacity",
+    "allocatable",
+    "labels",
+    "annotations",
+    "addresses",
+    "conditions",
+    "operatingSystem",
+    "architecture",
+    "providerID",
+    "containerRuntimeVersion",
+    "osImage",
+    "kernelVersion",
+    "declaredFeatures",
+  ];
+  const absent = checkDescription(Object.fromEntries(fields.map((field) => [field, null])));
+
+  expect(absent.problems).toEqual([]);
+  expect(Object.values(absent.description).filter((value) => value !== undefined)).toEqual([]);
+  expect(checkDescription({ labels: { a: undefined } })).toMatchObject({ description: { labels: {} }, problems: [] });
+});
+
+test("operating systems are taken as they are, and one feature alone as well", () => {
+  expect(checkDescription({ operatingSystem: "linux" }).description.operatingSystem).toBe("linux");
+  expect(checkDescription({ operatingSystem: "windows" }).description.operatingSystem).toBe("windows");
+  expect(checkDescription({ declaredFeatures: "A" })).toMatchObject({ description: { declaredFeatures: ["A"] }, problems: [] });
+});
+
+test.each(["True", "False", "Unknown"])("a condition may be %s, has texts, and no longer message than the API server takes", (status) => {
+  const { conditions } = checkDescription({ conditions: [{ type: "X", status, reason: 5, message: "m".repeat(2_000) }] }).description;
+
+  expect(conditions).toEqual([{ type: "X", status, reason: "", message: "m".repeat(1_024) }]);
+});
+
+test("of a node nothing is remembered that is somebody else's, or that the core says itself", () => {
+  const description = rememberedDescription({
+    metadata: {
+      labels: { mine: "1", foreign: "1" },
+      annotations: {
+        mine: "1",
+        foreign: "1",
+        "virtual-kubelet.io/owned-keys": JSON.stringify({
+          labels: ["mine"],
+          annotations: ["mine"],
+          resources: ["a.b/gpu"],
+          conditions: ["Backlog", "ProviderAvailable"],
+        }),
+      },
+    },
+    status: {
+      capacity: { cpu: "1", pods: "2", "a.b/gpu": "3", "c.d/foreign": "4" },
+      allocatable: { memory: "1Gi", "ephemeral-storage": "1Gi", "c.d/foreign": "4" },
+      conditions: [
+        { type: "Backlog", status: "True", reason: "R", message: "M" },
+        { type: "ProviderAvailable", status: "True" },
+        { type: "Foreign", status: "True" },
+      ],
+      nodeInfo: { operatingSystem: "linux", architecture: "", osImage: "", kernelVersion: "", containerRuntimeVersion: "" } as never,
+    },
+  });
+
+  expect(description).toMatchObject({
+    labels: { mine: "1" },
+    annotations: { mine: "1" },
+    capacity: { cpu: "1", pods: "2", "a.b/gpu": "3" },
+    allocatable: { memory: "1Gi", "ephemeral-storage": "1Gi" },
+    conditions: [{ type: "Backlog", status: "True", reason: "R", message: "M" }],
+    operatingSystem: "linux",
+  });
+  expect(Object.keys(description.labels ?? {})).toEqual(["mine"]);
+  expect(Object.keys(description.annotations ?? {})).toEqual(["mine"]);
+  expect(Object.keys(description.capacity ?? {})).toEqual(["cpu", "pods", "a.b/gpu"]);
+  expect([description.architecture, description.osImage, description.kernelVersion, description.containerRuntimeVersion]).toEqual([
+    undefined,
+    undefined,
+    undefined,
+    undefined,
+  ]);
+});

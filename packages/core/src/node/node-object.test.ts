@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { hostIPsOf, wantedNode, type NodeState } from "./node-object.ts";
+import { hostIPsOf, isNodeReady, kubernetesVersion, wantedNode, type NodeState } from "./node-object.ts";
 import type { NodeOptions } from "../options.ts";
 import type { NodeDescription } from "../provider/provider.ts";
 
@@ -119,6 +119,9 @@ describe("wantedNode", () => {
     const { labels } = wantedNode({ ...options, name: "a".repeat(64) }, {}, running);
 
     expect(labels).not.toHaveProperty("kubernetes.io/hostname");
+    expect(wantedNode({ ...options, name: "a".repeat(63) }, {}, running).labels).toMatchObject({
+      "kubernetes.io/hostname": "a".repeat(63),
+    });
   });
 
   test("gives a healthy node a kubelet's conditions, Ready last", () => {
@@ -203,4 +206,52 @@ describe("hostIPsOf", () => {
   ])("takes the first internal address, and the first of the other family: %#", (addresses, expected) => {
     expect(hostIPsOf(addresses)).toEqual(expected);
   });
+});
+
+test("what a node has room for where nobody says is what is documented", () => {
+  expect(wantedNode(options, {}, running).capacity).toEqual({ cpu: "20", memory: "100Gi", "ephemeral-storage": "100Gi", pods: "110" });
+});
+
+test("a node's information says what is known, and nothing of a machine", () => {
+  expect(wantedNode(options, {}, running).nodeInfo).toEqual({
+    machineID: "",
+    systemUUID: "",
+    bootID: "",
+    kernelVersion: "",
+    osImage: "",
+    containerRuntimeVersion: "",
+    kubeletVersion: kubernetesVersion,
+    kubeProxyVersion: "",
+    operatingSystem: "linux",
+    architecture: "amd64",
+  });
+});
+
+test("the taints of the options come before that of a provider that is away", () => {
+  const taint = { key: "mine", effect: "NoSchedule" };
+  const condition: NodeOptions = { ...options, onProviderDown: "condition", taints: [taint] };
+
+  expect(wantedNode(condition, {}, away).taints).toEqual([taint, { key: "virtual-kubelet.io/provider-unavailable", effect: "NoSchedule" }]);
+  expect(wantedNode(condition, {}, { ...running, health: { kind: "unknown" } }).taints).toEqual([taint]);
+});
+
+test("addresses of one type or of one text are different ones", () => {
+  const addresses = [
+    { type: "InternalIP", address: "10.0.0.1" },
+    { type: "ExternalIP", address: "10.0.0.1" },
+    { type: "InternalIP", address: "10.0.0.2" },
+  ];
+
+  expect(wantedNode(options, { addresses }, running).addresses).toEqual(addresses);
+});
+
+test("a node is ready by its Ready condition alone", () => {
+  const node = (type: string, status: string) => ({ status: { conditions: [{ type, status }] } });
+
+  expect([isNodeReady(node("Ready", "True")), isNodeReady(node("Ready", "False")), isNodeReady(node("Other", "True"))]).toEqual([
+    true,
+    false,
+    false,
+  ]);
+  expect([isNodeReady({}), isNodeReady(undefined)]).toEqual([false, false]);
 });

@@ -427,6 +427,19 @@ describe("isKubeletsLabel", () => {
   test.each([
     ["kubernetes.io/hostname", true],
     ["topology.kubernetes.io/zone", true],
+    ["kubernetes.io/os", true],
+    ["kubernetes.io/arch", true],
+    ["topology.kubernetes.io/region", true],
+    ["failure-domain.beta.kubernetes.io/zone", true],
+    ["failure-domain.beta.kubernetes.io/region", true],
+    ["beta.kubernetes.io/instance-type", true],
+    ["beta.kubernetes.io/os", true],
+    ["beta.kubernetes.io/arch", true],
+    ["node.kubernetes.io/instance-type", true],
+    ["kubelet.kubernetes.io/x", true],
+    ["extra.kubelet.kubernetes.io/x", true],
+    ["k8s.io/x", false],
+    ["kubernetes.io", true],
     ["node.kubernetes.io/exclude-from-external-load-balancers", true],
     ["extra.node.kubernetes.io/x", true],
     ["team", true],
@@ -439,5 +452,159 @@ describe("isKubeletsLabel", () => {
     ["notkubernetes.io/x", true],
   ])("%s: %s", (key, expected) => {
     expect(isKubeletsLabel(key)).toBe(expected);
+  });
+});
+
+describe("planNode and planNodePatches", () => {
+  test("write no addresses where nobody says any, and keep those that are there", () => {
+    expect(registered(want()).status?.addresses).toEqual([]);
+    const node = registered(want({}, { addresses: [{ type: "InternalIP", address: "10.0.0.1" }] }));
+
+    expect(planNodePatches(want(), node, planOptions).status).toBeUndefined();
+  });
+
+  test.each<[string, NodeAddress[]]>([
+    [
+      "one more",
+      [
+        { type: "InternalIP", address: "10.0.0.1" },
+        { type: "InternalIP", address: "10.0.0.2" },
+      ],
+    ],
+    ["another type", [{ type: "ExternalIP", address: "10.0.0.1" }]],
+    ["another address", [{ type: "InternalIP", address: "10.0.0.9" }]],
+    ["none", []],
+  ])("write addresses anew where there is %s", (_what, addresses) => {
+    const node = registered(want({}, { addresses: [{ type: "InternalIP", address: "10.0.0.1" }] }));
+
+    expect(apply(node, planNodePatches(want({}, { addresses }), node, planOptions)).status?.addresses ?? []).toEqual(addresses);
+  });
+
+  test("name the node, its kind and version", () => {
+    expect(planNode(want(), { nowMs: noonMs, restrictedLabels: false })).toMatchObject({
+      apiVersion: "v1",
+      kind: "Node",
+      metadata: { name: "vk" },
+    });
+  });
+
+  test("give up a condition only if it is ours, there and not wanted, and Ready never", () => {
+    const owned = { ...planOptions.owned, conditions: ["Ready", "Absent", "DiskPressure", "Mine"] };
+    const node = registered(want());
+    node.status!.conditions!.push({ type: "Mine", status: "True" }, { type: "Foreign", status: "True" });
+
+    const patched = apply(node, planNodePatches(want(), node, { ...planOptions, owned }));
+
+    expect(patched.status?.conditions?.map(({ type }) => type).toSorted()).toEqual([
+      "DiskPressure",
+      "Foreign",
+      "MemoryPressure",
+      "NetworkUnavailable",
+      "PIDPressure",
+      "Ready",
+    ]);
+  });
+
+  test.each([
+    ["status", { status: "Unknown" }],
+    ["reason", { reason: "Other" }],
+    ["message", { message: "other" }],
+  ])("put a condition right whose %s was changed, and keep the time of its transition unless the status did", (field, change) => {
+    const node = registered(want());
+    Object.assign(
+      node.status!.conditions!.find(({ type }) => type === "DiskPressure")!,
+      change,
+    );
+
+    const found = apply(node, planNodePatches(want(), node, planOptions)).status?.conditions?.find(({ type }) => type === "DiskPressure");
+
+    expect(found).toMatchObject({
+      status: "False",
+      reason: "KubeletHasNoDiskPressure",
+      lastHeartbeatTime: later,
+      lastTransitionTime: field === "status" ? later : noon,
+    });
+  });
+
+  test("ask for no order where Ready is the last one", () => {
+    const node = registered(want());
+
+    const { status } = bodyOf(planNodePatches(want(), node, { ...planOptions, report: true }).status);
+
+    expect(Object.keys(status)).toEqual(["conditions"]);
+  });
+
+  test("keep the conditions of others before Ready, and after ours", () => {
+    const node = registered(want());
+    node.status!.conditions!.unshift({ type: "Foreign", status: "True" });
+    node.status!.conditions!.push({ type: "Late", status: "True" });
+
+    const order = bodyOf(planNodePatches(want(), node, { ...planOptions, report: true }).status).status["$setElementOrder/conditions"];
+
+    expect((order as { type: string }[]).map(({ type }) => type)).toEqual([
+      "MemoryPressure",
+      "DiskPressure",
+      "PIDPressure",
+      "NetworkUnavailable",
+      "Foreign",
+      "Late",
+      "Ready",
+    ]);
+  });
+
+  test("write quantities that differ, or that cannot be read, and no others", () => {
+    const node = registered(want({}, { capacity: { cpu: "1", "a.b/c": "1" } }));
+    node.status!.capacity!["cpu"] = "2";
+    node.status!.capacity!["a.b/c"] = "many";
+
+    const { status } = bodyOf(planNodePatches(want({}, { capacity: { cpu: "1", "a.b/c": "1" } }), node, planOptions).status);
+
+    expect(status["capacity"]).toEqual({ cpu: "1", "a.b/c": "1" });
+    expect(status).not.toHaveProperty("allocatable");
+  });
+
+  test("write what nodeInfo says otherwise, and keep what it says of others", () => {
+    const node = registered(want());
+    Object.assign(node.status!.nodeInfo!, { osImage: "other", swap: { capacity: 1 } });
+
+    const { status } = bodyOf(planNodePatches(want({}, { osImage: "An OS" }), node, planOptions).status);
+
+    expect(status["nodeInfo"]).toEqual({ osImage: "An OS" });
+  });
+
+  test("write the kubelet's port only where it differs", () => {
+    const node = registered(want());
+
+    expect(bodyOf(planNodePatches(want({ kubeletPort: 1 }), node, planOptions).status).status["daemonEndpoints"]).toEqual({
+      kubeletEndpoint: { Port: 1 },
+    });
+    expect(planNodePatches(want({ kubeletPort: 0 }), registered(want({ kubeletPort: 0 })), planOptions).status).toBeUndefined();
+  });
+
+  test("pin the status to the node's UID alone, and the spec to its version as well", () => {
+    const patches = planNodePatches(
+      want({ labels: { a: "b" }, taints: [{ key: "t", effect: "NoSchedule" }] }),
+      registered(want()),
+      planOptions,
+    );
+
+    expect(bodyOf(patches.status).metadata["uid"]).toBe("uid-1");
+    expect(bodyOf(patches.status).metadata).not.toHaveProperty("resourceVersion");
+    expect(patches.status?.type).toBe("strategic");
+    expect(patches.spec?.type).toBe("merge");
+  });
+
+  test("take back a taint that is not wanted any more only if it is ours, by key and effect", () => {
+    const node = registered(want({ taints: [{ key: "mine", effect: "NoSchedule" }] }));
+    node.spec!.taints!.push({ key: "mine", effect: "NoExecute" });
+
+    expect(apply(node, planNodePatches(want(), node, planOptions)).spec?.taints).toEqual([{ key: "mine", effect: "NoExecute" }]);
+  });
+
+  test("leave a taint without a value as it is, whichever way it has none", () => {
+    const node = registered(want({ taints: [{ key: "mine", effect: "NoSchedule" }] }));
+    node.spec!.taints = [{ key: "mine", value: "", effect: "NoSchedule" }];
+
+    expect(planNodePatches(want({ taints: [{ key: "mine", effect: "NoSchedule" }] }), node, planOptions).spec).toBeUndefined();
   });
 });

@@ -4,24 +4,32 @@ import { describe, expect, test } from "vitest";
 import type { ProviderHealth } from "./node-object.ts";
 import { HealthMonitor } from "./provider-health.ts";
 
-function monitor(ping: (signal: AbortSignal) => Promise<void>) {
+function monitor(ping: (signal: AbortSignal, clock: FakeClock) => Promise<void>) {
   const clock = new FakeClock();
   const changes: ProviderHealth[] = [];
   const gauges: number[] = [];
-  const metrics: Metrics = { count() {}, gauge: (_name, value) => void gauges.push(value), observe() {} };
+  const [metered, warnings]: [string[], string[]] = [[], []];
+  const metrics: Metrics = {
+    count: (name) => void metered.push(name),
+    gauge: (name, value, labels) => {
+      gauges.push(value);
+      metered.push([name, ...Object.values(labels ?? {}), value].join(" "));
+    },
+    observe: (name, value) => void metered.push(`${name} ${value}`),
+  };
   const health = new HealthMonitor({
-    provider: { ping },
+    provider: { ping: (signal) => ping(signal, clock) },
     nodeName: "vk",
     intervalMs: 10_000,
     timeoutMs: 5_000,
     onChange: (next) => void changes.push(next),
     clock,
-    logger: silentLogger,
+    logger: { ...silentLogger, warn: (_fields, message) => void warnings.push(message) },
     metrics,
   });
   const abort = new AbortController();
   const ended = health.run(abort.signal).catch((error: unknown) => error);
-  return { clock, changes, gauges, health, abort, ended };
+  return { clock, changes, gauges, metered, warnings, health, abort, ended };
 }
 
 describe("HealthMonitor", () => {
@@ -87,4 +95,32 @@ describe("HealthMonitor", () => {
     expect(await ended).toBe("stop");
     expect(clock.pending).toBe(0);
   });
+});
+
+test("each ping is measured, each failure counted, and the first of them told", async () => {
+  const { clock, metered, warnings } = monitor(async (_signal, pinged) => {
+    await pinged.sleep(250);
+    throw new Error("connect ECONNREFUSED");
+  });
+  await clock.advance(11_000);
+
+  const once = ["vk_provider_ping_duration_seconds 0.25", "vk_provider_up vk 0", "vk_provider_ping_failures_total"];
+  expect(metered).toEqual([...once, ...once]);
+  expect(warnings).toEqual(["provider does not answer"]);
+});
+
+test("a provider that answers is up, and none of its pings is a failure", async () => {
+  const { clock, metered } = monitor(async () => {});
+  await clock.advance(0);
+
+  expect(metered).toEqual(["vk_provider_ping_duration_seconds 0", "vk_provider_up vk 1"]);
+});
+
+test("a provider that stays away with the same message is no news, however long", async () => {
+  const { clock, changes } = monitor(async () => {
+    throw new Error("gone");
+  });
+  await clock.advance(600_000);
+
+  expect(changes).toHaveLength(1);
 });

@@ -1,7 +1,19 @@
 import { expect, test } from "vitest";
 import { rejectionLabel } from "./rejection-label.ts";
 
-test.each([
+test.each<readonly [string, string]>([
+  ...[
+    "PodOSSelectorNodeLabelDoesNotMatch",
+    "PodOSNotSupported",
+    "UnexpectedAdmissionError",
+    "OutOfmemory",
+    "OutOfephemeral-storage",
+    "OutOfpods",
+    "SysctlForbidden",
+    "NodeAffinity",
+    "TaintToleration",
+    "DaemonSetRejected",
+  ].map((reason) => [reason, reason] as const),
   ["OutOfcpu", "OutOfcpu"],
   ["ProviderUnsupported", "ProviderUnsupported"],
   ["OutOfnvidia.com/gpu", "OutOfExtendedResources"],

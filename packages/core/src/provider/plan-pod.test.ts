@@ -146,3 +146,51 @@ test("a fault is no refusal, and a provider without plans says so", async () => 
   await expect(plan(podWith({}), { provider: away })).rejects.toThrow("it needs an answer");
   await expect(plan(podWith({}), { provider: silent })).rejects.toThrow("it does not tell what it would send");
 });
+
+test("a configuration that the schema does not take is an error that names each field", async () => {
+  const issues = [
+    { path: ["servers", 0], message: "expected a name" },
+    { path: ["region"], message: "expected a text" },
+  ];
+  const strict = { ...provider, configSchema: { safeParse: () => ({ success: false as const, error: { issues } }) } };
+
+  await expect(plan(podWith({}), { provider: strict })).rejects.toThrow(
+    "plan a pod with provider paper: its configuration: servers.0: expected a name; region: expected a text",
+  );
+});
+
+test("an abort ends the plan with its reason, whatever the provider throws", async () => {
+  const stop = new AbortController();
+  const refusing: ProviderDefinition = {
+    ...provider,
+    plan: () => {
+      stop.abort(new Error("stop"));
+      return Promise.reject(new TerminalError("it will never run"));
+    },
+  };
+  const options = { pod: podWith({}), providerConfig: {}, nodeName: "n1", clusterId: "c1", clusterDomain: "cluster.local" };
+
+  await expect(planPod({ ...options, provider: refusing }, stop.signal)).rejects.toThrow("stop");
+});
+
+test("what needs a token is refused where tokens are required, and planned where they are not", async () => {
+  const volumes = [{ name: "kube-api-access-abcde", projected: { sources: [{ serviceAccountToken: { path: "token" } }] } }];
+  const bare: ProviderDefinition = { ...provider, capabilities: { restarts: true } };
+
+  expect((await plan(podWith({ volumes }), { provider: bare, requireToken: true })).refused).toMatchObject([
+    { fieldPath: "spec.volumes[0].projected" },
+  ]);
+  expect((await plan(podWith({ volumes }), { provider: bare })).refused).toEqual([]);
+});
+
+test("objects that are not given are taken for unknown", async () => {
+  const pod = podWith({}, { env: [env[1], env[2]] });
+
+  expect(await bodyOf(pod, { objects: { secrets: [secret] } })).toMatchObject({
+    env: [
+      { name: "PASSWORD", value: "[secret shop/db: password]" },
+      { name: "COLOUR", value: "[config map shop/app: colour]" },
+    ],
+  });
+  expect(await bodyOf(pod, { objects: { configMaps: [configMap] } })).toMatchObject({ env: [{}, { name: "COLOUR", value: "blue" }] });
+});

@@ -1,10 +1,11 @@
 import { isDeadlineExceeded, NotFoundError } from "@virtual-kubelet/errdefs";
-import { noMetrics, noTracer, silentLogger } from "@virtual-kubelet/kube-client";
+import { noMetrics, noTracer, silentLogger, type MetricLabels } from "@virtual-kubelet/kube-client";
 import { FakeClock } from "@virtual-kubelet/kube-client/testing";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { PodRef } from "./pod-ref.ts";
 import type { PodLifecycleHandler } from "./provider.ts";
 import { ProviderCalls } from "./provider-calls.ts";
+import type { ResolvedPod } from "./resolved-pod.ts";
 
 const ref: PodRef = { namespace: "default", name: "web", uid: "u1" };
 const never = new AbortController().signal;
@@ -98,4 +99,173 @@ test("an aborted caller makes no call", async () => {
 
   await expect(calls.deletePod(ref, { gracePeriodSeconds: 0 }, AbortSignal.abort(new Error("stop")))).rejects.toThrow("stop");
   expect(called).toBe(false);
+});
+
+describe("each method", () => {
+  const pod = { metadata: { name: "web" } };
+  const resolved = {} as ResolvedPod;
+  const held = { ref, owner: { clusterId: "c", nodeName: "n" }, status: { phase: "Running" } };
+
+  /** A provider that notes its calls and answers, with what is counted and measured of it. */
+  function recorded(change: Partial<PodLifecycleHandler> = {}) {
+    const clock = new FakeClock();
+    const made: unknown[][] = [];
+    const metered: string[] = [];
+    const labelled = (name: string, labels: MetricLabels = {}): string => [name, ...Object.values(labels)].join(" ");
+    const provider: PodLifecycleHandler = {
+      createPod: async (...call) => void made.push(["createPod", ...call.slice(0, -1)]),
+      updatePod: async (...call) => void made.push(["updatePod", ...call.slice(0, -1)]),
+      deletePod: async (...call) => void made.push(["deletePod", ...call.slice(0, -1)]),
+      getPod: async () => held,
+      getPodStatus: async () => held.status,
+      getPods: async () => ({ pods: [held], complete: true }),
+      ...change,
+    };
+    const calls = new ProviderCalls({
+      provider,
+      clock,
+      logger: silentLogger,
+      metrics: {
+        ...noMetrics,
+        count: (name, labels) => void metered.push(labelled(name, labels)),
+        observe: (name, value, labels) => void metered.push(`${labelled(name, labels)} ${value}`),
+      },
+      tracer: noTracer,
+      timeoutMs: 60_000,
+      onLateEnd: () => {},
+      redact: (uid, error) => new Error(`${uid}: ${error instanceof Error ? error.message : ""} [redacted]`),
+    });
+    return { calls, clock, made, metered };
+  }
+
+  test("passes on what it is given, and answers what the provider does", async () => {
+    const { calls, made } = recorded();
+
+    await calls.createPod(pod, resolved, ref, never);
+    await calls.updatePod(pod, resolved, ref, never);
+    await calls.deletePod(ref, { gracePeriodSeconds: 5 }, never);
+
+    expect(made).toEqual([
+      ["createPod", pod, resolved],
+      ["updatePod", pod, resolved],
+      ["deletePod", ref, { gracePeriodSeconds: 5 }],
+    ]);
+    expect(await calls.getPod(ref, never)).toEqual(held);
+    expect(await calls.getPodStatus(ref, never)).toEqual(held.status);
+    expect(await calls.getPods(never)).toEqual({ pods: [held], complete: true });
+  });
+
+  test("is counted with its outcome and measured, under its own name", async () => {
+    const { calls, clock, metered } = recorded({
+      updatePod: async () => {
+        await clock.sleep(250);
+        throw new NotFoundError("no such pod");
+      },
+      deletePod: async () => {
+        throw new Error("a plain one");
+      },
+    });
+    await calls.createPod(pod, resolved, ref, never);
+    const update = calls.updatePod(pod, resolved, ref, never);
+    update.catch(() => {});
+    await clock.advance(250);
+    await expect(calls.deletePod(ref, { gracePeriodSeconds: 0 }, never)).rejects.toThrow("a plain one");
+    await calls.getPod(ref, never);
+    await calls.getPodStatus(ref, never);
+    await calls.getPods(never);
+
+    expect(metered.filter((line) => line.includes("calls_total"))).toEqual([
+      "vk_provider_calls_total createPod OK",
+      "vk_provider_calls_total updatePod VK_NOT_FOUND",
+      "vk_provider_calls_total deletePod UNKNOWN",
+      "vk_provider_calls_total getPod OK",
+      "vk_provider_calls_total getPodStatus OK",
+      "vk_provider_calls_total getPods OK",
+    ]);
+    expect(metered).toContain("vk_provider_call_duration_seconds updatePod 0.25");
+  });
+
+  test("that says what cannot be is refused by the method's name", async () => {
+    const { calls } = recorded({
+      getPod: async () => ({ ...held, status: { phase: "running" } }),
+      getPodStatus: async () => ({ phase: "running" }),
+    });
+
+    await expect(calls.getPod(ref, never)).rejects.toThrow("provider's getPod returned phase");
+    await expect(calls.getPodStatus(ref, never)).rejects.toThrow("provider's getPodStatus returned phase");
+  });
+
+  test("throws without the pod's secrets, where it is about one pod, but for the caller's own reason", async () => {
+    const failing = async (): Promise<never> => {
+      throw new Error("password");
+    };
+    const { calls } = recorded({ createPod: failing, getPods: failing, deletePod: () => new Promise(() => {}) });
+    const stop = new AbortController();
+    const aborted = recorded({
+      createPod: (_pod, _resolved, signal) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
+    }).calls.createPod(pod, resolved, ref, stop.signal);
+    stop.abort(new Error("stop"));
+
+    await expect(calls.createPod(pod, resolved, ref, never)).rejects.toThrow("u1: password [redacted]");
+    await expect(calls.getPods(never)).rejects.toThrow(/^password$/);
+    await expect(aborted).rejects.toThrow(/^stop$/);
+  });
+});
+
+test("a provider that ignores its signal is told to the operator and counted, and only then", async () => {
+  const clock = new FakeClock();
+  const [warnings, counted]: [string[], string[]] = [[], []];
+  const gate = Promise.withResolvers<void>();
+  const unused = (): never => {
+    throw new Error("not called in this test");
+  };
+  const calls = new ProviderCalls({
+    provider: {
+      createPod: unused,
+      updatePod: unused,
+      getPod: unused,
+      getPodStatus: unused,
+      getPods: () => gate.promise as never,
+      deletePod: (_ref, _options, signal) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
+    },
+    clock,
+    logger: { ...silentLogger, warn: (_fields, message) => void warnings.push(message) },
+    metrics: { ...noMetrics, count: (name, labels) => void counted.push([name, ...Object.values(labels ?? {})].join(" ")) },
+    tracer: noTracer,
+    timeoutMs: 10_000,
+    onLateEnd: () => {
+      throw new Error("there is no pod");
+    },
+  });
+
+  const heard = calls.deletePod(ref, { gracePeriodSeconds: 0 }, never);
+  heard.catch(() => {});
+  await clock.advance(10_000);
+  await expect(heard).rejects.toThrow("no answer within 10 s");
+  expect(warnings).toEqual([]);
+
+  const ignored = calls.getPods(never);
+  ignored.catch(() => {});
+  await clock.advance(15_000);
+  await expect(ignored).rejects.toThrow("getPods: no answer within 10 s");
+  expect(warnings).toEqual(["provider ignores its abort signal; the call is left to itself"]);
+  expect(counted).toContain("vk_provider_abandoned_calls_total getPods");
+  gate.resolve();
+  await clock.advance(0);
+  expect(clock.pending).toBe(0);
+});
+
+test("a call that is over no longer hears of its caller's abort, and leaves no timer", async () => {
+  const { calls, clock } = callsTo(async () => {});
+  const abort = new AbortController();
+  const { signal } = abort;
+  let listeners = 0;
+  const add = signal.addEventListener.bind(signal);
+  const remove = signal.removeEventListener.bind(signal);
+  signal.addEventListener = (...call: Parameters<typeof add>) => (listeners++, add(...call));
+  signal.removeEventListener = (...call: Parameters<typeof remove>) => (listeners--, remove(...call));
+
+  await calls.deletePod(ref, { gracePeriodSeconds: 0 }, signal);
+
+  expect([listeners, clock.pending]).toEqual([0, 0]);
 });

@@ -23,3 +23,20 @@ test("providerMessage is one line of bounded length, with the causes", () => {
 test.each([undefined, null, "", new Error("")])("providerMessage says something of %s as well", (error) => {
   expect(providerMessage(error)).not.toBe("");
 });
+
+test.each([
+  ["  around  it ", "around it"],
+  ["a basic QWxhZGRpbjpvcGVu was sent", "a basic [redacted] was sent"],
+  ["Api-Key: abc123; zone=a", "Api-Key: [redacted]; zone=a"],
+  ["access_key=AKIA secret=xyz", "access_key=[redacted] secret=[redacted]"],
+  ["passwd: hunter2", "passwd: [redacted]"],
+  ["bearer of news", "bearer of news"],
+  ["a secretary: x", "a secretary: x"],
+])("providerMessage makes of %j: %s", (message, expected) => {
+  expect(providerMessage(new Error(message))).toBe(expected);
+});
+
+test("providerMessage keeps 512 characters and cuts at one more", () => {
+  expect(providerMessage(new Error("x".repeat(512)))).toBe("x".repeat(512));
+  expect(providerMessage(new Error("x".repeat(513)))).toBe(`${"x".repeat(511)}…`);
+});

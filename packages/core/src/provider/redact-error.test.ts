@@ -63,3 +63,50 @@ test("a text is redacted, too, and a loop of causes has an end", () => {
   expect(redactError(`x ${secret}`, [secret])).toBe("x [redacted]");
   expect(messageOf(redactError(loop, [secret]))).not.toContain(secret);
 });
+
+test.each([
+  ["as JSON writes it", JSON.stringify({ env: secret })],
+  ["twice", `${secret} and ${secret}`],
+])("a secret that stands in a property %s goes", (_, shown) => {
+  expect(redactError(Object.assign(new Error("failed"), { body: { shown } }), [secret])).toMatchObject({ body: "[redacted]" });
+});
+
+test("one secret alone is looked for, and so is each of several, the longest first", () => {
+  expect(messageOf(redactError(new Error("tell hunter22"), ["hunter22"]))).toBe("tell [redacted]");
+  expect(messageOf(redactError(new Error("tell hunter22-and-more or hunter22"), ["hunter22", "hunter22-and-more"]))).toBe(
+    "tell [redacted] or [redacted]",
+  );
+});
+
+test("a secret of six characters is looked for, one of five is not", () => {
+  expect(messageOf(redactError(new Error("sixsix fives"), ["sixsix", "fives"]))).toBe("[redacted] fives");
+});
+
+test("what has nothing in it stays the same object, also beside what has", () => {
+  const fine = { status: 500 };
+  const redacted = redactError(Object.assign(new Error(secret), { fine, code: 7, none: null }), [secret]) as Error & { fine: unknown };
+
+  expect(redacted.fine).toBe(fine);
+  expect(redacted).toMatchObject({ code: 7, none: null });
+});
+
+test("what cannot be written as JSON goes as a whole", () => {
+  const loop: { self?: unknown } = {};
+  loop.self = loop;
+
+  expect(redactError(Object.assign(new Error("failed"), { loop }), [secret])).toMatchObject({ loop: "[redacted]" });
+});
+
+test("a replaced property is as writable, and as visible, as any error's", () => {
+  const redacted = redactError(Object.assign(new Error(secret), { line: secret }), [secret]) as Error & { line: string };
+
+  redacted.message = "other";
+  expect(redacted.message).toBe("other");
+  expect(Object.keys(redacted)).toEqual(["line"]);
+});
+
+test("an AggregateError whose errors show nothing stays the same object", () => {
+  const error = new AggregateError([new Error("fine"), "fine, too"], "both");
+
+  expect(redactError(error, [secret])).toBe(error);
+});

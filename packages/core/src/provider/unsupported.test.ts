@@ -1,7 +1,7 @@
 import type { Container, Pod } from "@virtual-kubelet/kube-client";
 import { describe, expect, test } from "vitest";
 import type { Capabilities } from "./capabilities.ts";
-import { unsupportedFields } from "./unsupported.ts";
+import { listFields, unsupportedFields } from "./unsupported.ts";
 
 const all: Capabilities = {
   initContainers: true,
@@ -114,4 +114,128 @@ describe("unsupportedFields", () => {
       "spec.volumes[0].nfs",
     ]);
   });
+});
+
+test('what is not supported is said in words that follow "does not support"', () => {
+  const pod: Pod = {
+    spec: {
+      restartPolicy: "OnFailure",
+      hostNetwork: false,
+      hostPID: true,
+      hostIPC: true,
+      shareProcessNamespace: true,
+      securityContext: { runAsUser: 1 },
+      os: { name: "windows" },
+      initContainers: [{ name: "i" }, { name: "s", restartPolicy: "Always" }],
+      ephemeralContainers: [{ name: "e" }],
+      containers: [
+        {
+          name: "a",
+          env: [{ name: "A" }],
+          envFrom: [{}, { configMapRef: { name: "c" } }],
+          startupProbe: { exec: {} },
+          readinessProbe: { exec: {} },
+          lifecycle: { postStart: { exec: {} } },
+          ports: [{ containerPort: 1, hostPort: 1 }],
+          securityContext: { privileged: true, runAsUser: 1 },
+          resources: {
+            limits: { "amd.com/gpu": "1", cpu: "1" },
+            requests: { "amd.com/gpu": "1", "nvidia.com/mig-1g.5gb": "1", gpu: "1", "example.com/gputil": "1" },
+          },
+        },
+        { name: "b" },
+      ],
+      volumes: [{ name: "v", nfs: { server: "s", path: "/" }, emptyDir: null } as never],
+    },
+  };
+
+  expect(listFields(unsupportedFields(pod, { operatingSystems: [] })).split("; ")).toEqual([
+    "spec.initContainers[0]: init containers",
+    "spec.initContainers[1].restartPolicy: sidecar containers",
+    "spec.containers[1]: more than one container in a pod",
+    "spec.ephemeralContainers[0]: ephemeral containers",
+    "spec.containers[0].env: environment variables",
+    "spec.containers[0].envFrom: environment variables",
+    "spec.containers[0].startupProbe: probes",
+    "spec.containers[0].readinessProbe: probes",
+    "spec.containers[0].lifecycle: lifecycle hooks",
+    "spec.containers[0].ports[0].hostPort: host ports",
+    "spec.containers[0].securityContext.privileged: privileged containers",
+    "spec.containers[0].securityContext: security contexts",
+    "spec.containers[0].resources.limits['amd.com/gpu']: GPUs",
+    "spec.containers[0].resources.limits['nvidia.com/mig-1g.5gb']: GPUs",
+    "spec.containers[0].resources.limits['gpu']: GPUs",
+    "spec.containers[0].resources.limits['example.com/gputil']: GPUs",
+    "spec.restartPolicy: restart policy OnFailure",
+    "spec.hostPID: shared namespaces",
+    "spec.hostIPC: shared namespaces",
+    "spec.shareProcessNamespace: shared namespaces",
+    "spec.securityContext: security contexts",
+    "spec.os.name: operating system windows",
+    "spec.volumes[0].nfs: volumes of type nfs",
+  ]);
+});
+
+test("a pod always starts again unless it says otherwise", () => {
+  expect(unsupportedFields({ spec: { containers: [] } }, {})).toEqual([
+    { fieldPath: "spec.restartPolicy", message: "restart policy Always" },
+  ]);
+  expect(unsupportedFields({}, { restarts: true })).toEqual([]);
+});
+
+test("init and ephemeral containers are looked into where they are supported, and not where they are not", () => {
+  const env = [{ name: "A" }];
+  const pod = withSpec({
+    initContainers: [
+      { name: "i", env },
+      { name: "s", env, restartPolicy: "Always" },
+    ],
+    ephemeralContainers: [{ name: "e", env }],
+  });
+
+  expect(paths(pod, { initContainers: true, sidecarContainers: true, ephemeralContainers: true })).toEqual([
+    "spec.initContainers[0].env",
+    "spec.initContainers[1].env",
+    "spec.ephemeralContainers[0].env",
+  ]);
+  expect(paths(pod, { initContainers: true })).toEqual([
+    "spec.initContainers[1].restartPolicy",
+    "spec.ephemeralContainers[0]",
+    "spec.initContainers[0].env",
+  ]);
+  expect(paths(pod, { sidecarContainers: true })).toEqual([
+    "spec.initContainers[0]",
+    "spec.ephemeralContainers[0]",
+    "spec.initContainers[1].env",
+  ]);
+});
+
+test("an empty field asks for nothing", () => {
+  const empty = {
+    env: [],
+    envFrom: [],
+    livenessProbe: {},
+    lifecycle: { preStop: null },
+    securityContext: { privileged: false },
+    ports: [{ containerPort: 1 }],
+  };
+
+  expect(paths(withContainer(empty as never), {})).toEqual([]);
+  expect(paths(withSpec({ hostNetwork: false, hostPID: false, ephemeralContainers: [], initContainers: [], volumes: [] }), {})).toEqual([]);
+});
+
+test("an operating system is refused only where others are listed", () => {
+  expect(paths(withSpec({ os: { name: "windows" } }), {})).toEqual([]);
+  expect(paths(withSpec({}), { operatingSystems: ["linux"] })).toEqual([]);
+  expect(paths(withSpec({ os: { name: "linux" } }), { operatingSystems: ["windows", "linux"] })).toEqual([]);
+});
+
+test("each source of a volume is named, and the token's volume where tokens are required", () => {
+  const token = { name: "kube-api-access-x7b2k", projected: { sources: [{ serviceAccountToken: { path: "token" } }] } };
+  const pod = withSpec({ volumes: [{ name: "v", secret: {}, nfs: { server: "s", path: "/" } }, token] });
+
+  expect(paths(pod, { volumes: ["secret"] })).toEqual(["spec.volumes[0].nfs"]);
+  expect(unsupportedFields(pod, { volumes: ["secret", "nfs"] }, { requireToken: true })).toEqual([
+    { fieldPath: "spec.volumes[1].projected", message: "volumes of type projected" },
+  ]);
 });
