@@ -88,3 +88,9 @@ test.each([
 
   expect(textsOf(chunks.map((chunk) => skip.push(Buffer.from(chunk))))).toEqual(expected);
 });
+
+test("a log that overflows late keeps nothing either", () => {
+  const tail = tailOf(2_000, [...Array.from({ length: 3_000 }, () => "x\n"), `${"y".repeat(1_000_000)}\n`], 600_000);
+
+  expect([tail.overflowed, tail.take(), tail.lines]).toEqual([true, [], 3_001]);
+});

@@ -142,3 +142,14 @@ test("nothing is asked for any more once it is over", async () => {
   await expect(answer).rejects.toThrow("stopping");
   expect(times.length).toBeLessThanOrEqual(1);
 });
+
+test("what was given up is not told as a failure, whatever it failed with", async () => {
+  const { clock, stop, answer } = rig(
+    (signal) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(new ForbiddenError("cut off")))),
+  );
+  await clock.advance(100);
+
+  stop.abort(new Error("stopping"));
+
+  await expect(answer).rejects.toThrow(/^stopping$/);
+});

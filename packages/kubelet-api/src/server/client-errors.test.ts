@@ -81,3 +81,15 @@ test("who does not close after the answer is closed", async () => {
 
   expect(socket.destroyed).toBe(true);
 });
+
+test("who closes after the answer is waited for no longer", async () => {
+  const clock = new FakeClock();
+  const socket = new PassThrough();
+  new ClientErrors(clock).handle(failure("HPE_INVALID_METHOD"), socket);
+  expect(clock.pending).toBe(1);
+
+  socket.destroy();
+  await settled();
+
+  expect(clock.pending).toBe(0);
+});
