@@ -71,6 +71,12 @@ test("a clause of a switch does nothing", () => {
   expect(mutated("switch (a) { case b: f(); break; }")).toContain("switch (a) { case b:  }");
 });
 
+test("a clause that the compiler has proved unreachable has no mutants", () => {
+  expect(mutated("switch (a) { default: return a satisfies never; }")).toEqual([]);
+  expect(mutated("switch (a) { default: a satisfies never; }")).toEqual([]);
+  expect(mutated("switch (a) { default: return b; }")).not.toEqual([]);
+});
+
 test("types, imports and property names have no mutants", () => {
   const text =
     'import a from "a"; export { b } from "b"; type C = "c" | 1; interface D { e: "e" } const f: "f" = g as "g"; const h = { "i-j": k } satisfies 1;';

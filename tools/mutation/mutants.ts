@@ -149,7 +149,7 @@ class MutantFinder {
   }
 
   visit(node: ts.Node): void {
-    if (isNoBehaviour(node) || isMessagePosition(node)) return;
+    if (isNoBehaviour(node) || isUnreachable(node) || isMessagePosition(node)) return;
     const outerRegion = this.#region;
     const outerWithin = this.#within;
     const name = nameOf(node);
@@ -323,6 +323,14 @@ function isNoBehaviour(node: ts.Node): boolean {
     ts.isModuleDeclaration(node) ||
     ts.isTypeParameterDeclaration(node)
   );
+}
+
+/** Whether the compiler has proved that the node never runs: `default: return kind satisfies never`. */
+function isUnreachable(node: ts.Node): boolean {
+  const isProof = (found: ts.Node): boolean => ts.isSatisfiesExpression(found) && found.type.kind === ts.SyntaxKind.NeverKeyword;
+  const [only, ...others] = ts.isDefaultClause(node) ? node.statements : [];
+  if (only === undefined || others.length > 0) return isProof(node);
+  return (ts.isReturnStatement(only) || ts.isExpressionStatement(only)) && only.expression !== undefined && isProof(only.expression);
 }
 
 function nameOf(node: ts.Node): string | undefined {

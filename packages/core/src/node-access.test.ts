@@ -1,7 +1,9 @@
 import { isUnavailable, isUnsupported } from "@virtual-kubelet/errdefs";
 import { noMetrics, type DeepReadonly, type MetricLabels, type Pod } from "@virtual-kubelet/kube-client";
-import { expect, test } from "vitest";
+import { duplexPair } from "node:stream";
+import { describe, expect, test } from "vitest";
 import { NodeAccess, type RunningNode } from "./node-access.ts";
+import type { StatsSummary } from "./provider/pod-metrics.ts";
 import type { Provider } from "./provider/provider.ts";
 
 const ref = { namespace: "default", name: "web", uid: "u1" };
@@ -131,4 +133,110 @@ test("a provider's own figures are taken where it has them", async () => {
   expect(await accessTo({ provider: { ...lifecycle, getMetricsResource: async () => families } }).getMetricsResource(signal)).toBe(
     families,
   );
+});
+
+describe("each call", () => {
+  const io = { stdin: undefined, stdout: undefined, stderr: undefined, tty: false, resizes: (async function* () {})() };
+  const [stream] = duplexPair();
+  const summary = { node: { nodeName: "n1" }, pods: [] } as unknown as StatsSummary;
+
+  function recorded(): { access: NodeAccess; made: unknown[][]; counted: string[] } {
+    const made: unknown[][] = [];
+    const counted: string[] = [];
+    const access = new NodeAccess({
+      nodeName: "n1",
+      providerName: "acme",
+      metrics: { ...noMetrics, count: (name, labels = {}) => void counted.push([name, ...Object.values(labels)].join(" ")) },
+    });
+    access.open({
+      provider: {
+        ...lifecycle,
+        runInContainer: async (...call) => (made.push(["runInContainer", ...call]), { exitCode: 3 }),
+        attachToContainer: async (...call) => void made.push(["attachToContainer", ...call]),
+        portForward: async (...call) => void made.push(["portForward", ...call]),
+        getStatsSummary: async () => summary,
+        getMetricsResource: async () => [],
+      },
+      listPods: () => [],
+      getPods: unused,
+      redact: (_uid, error) => error,
+    });
+    return { access, made, counted };
+  }
+
+  test("reaches the provider with all that it is given, and answers what that does", async () => {
+    const { access, made } = recorded();
+
+    expect(await access.runInContainer(ref, "main", ["ls"], io, signal)).toEqual({ exitCode: 3 });
+    await access.attachToContainer(ref, "main", io, signal);
+    await access.portForward(ref, 80, stream, signal);
+    expect(await access.getStatsSummary(signal)).toBe(summary);
+
+    expect(made).toEqual([
+      ["runInContainer", ref, "main", ["ls"], io, signal],
+      ["attachToContainer", ref, "main", io, signal],
+      ["portForward", ref, 80, stream, signal],
+    ]);
+  });
+
+  test("is counted under its own name", async () => {
+    const { access, counted } = recorded();
+    await access.runInContainer(ref, "main", ["ls"], io, signal);
+    await access.attachToContainer(ref, "main", io, signal);
+    await access.portForward(ref, 80, stream, signal);
+    await access.getStatsSummary(signal);
+    await access.getMetricsResource(signal);
+
+    expect(counted).toEqual(
+      ["runInContainer", "attachToContainer", "portForward", "getStatsSummary", "getMetricsResource"].map(
+        (method) => `vk_provider_calls_total ${method} OK`,
+      ),
+    );
+  });
+
+  test.each([
+    ["logs", (access: NodeAccess) => access.getContainerLogs(ref, "main", { follow: false, previous: false, timestamps: false }, signal)],
+    ["attach", (access: NodeAccess) => access.attachToContainer(ref, "main", io, signal)],
+    ["port-forward", (access: NodeAccess) => access.portForward(ref, 80, stream, signal)],
+    ["stats", (access: NodeAccess) => access.getStatsSummary(signal)],
+  ])("that the provider has no method for is named as users know it: %s", async (feature, call) => {
+    await expect(call(accessTo({}))).rejects.toThrow(`provider acme does not support ${feature}`);
+  });
+
+  test("about the node as a whole shows its errors as they are", async () => {
+    const getStatsSummary = () => Promise.reject(new Error("plain"));
+    const access = accessTo({ provider: { ...lifecycle, getStatsSummary }, redact: () => new Error("redacted") });
+
+    await expect(access.getStatsSummary(signal)).rejects.toThrow("plain");
+  });
+
+  test("lists the pods that the back end holds", async () => {
+    const list = { pods: [], complete: true };
+
+    expect(await accessTo({ getPods: async () => list }).getPods(signal)).toBe(list);
+    await expect(
+      (async () => new NodeAccess({ nodeName: "n1", providerName: "acme", metrics: noMetrics }).getPods(signal))(),
+    ).rejects.toThrow("node n1 does not run yet, or not any more");
+  });
+});
+
+test("a log says what the provider says of it", async () => {
+  const data = (async function* () {})();
+  const getContainerLogs = async () => ({ data, timestamps: true, applied: ["tailLines"] as const });
+  const access = accessTo({ provider: { ...lifecycle, getContainerLogs } });
+
+  const logs = await access.getContainerLogs(ref, "main", { follow: false, previous: false, timestamps: true }, signal);
+
+  expect(logs).toMatchObject({ timestamps: true, applied: ["tailLines"] });
+  expect(logs.live).toBeUndefined();
+});
+
+test("of pods of one name that are all being deleted the first is found, and of other names none", () => {
+  const deletionTimestamp = "2026-01-01T00:00:00Z";
+  const access = accessTo({
+    listPods: () => [pod("other", { name: "db" }), pod("first", { deletionTimestamp }), pod("second", { deletionTimestamp })],
+  });
+
+  expect(access.findPod("default", "web")?.metadata?.uid).toBe("first");
+  expect(access.findPod("default", "nope")).toBeUndefined();
 });

@@ -37,6 +37,7 @@ test.each([
   ["metadata.labels['constructor']", ""],
   ["metadata.annotations['Note']", 'say "hi"\n'],
   ["metadata.annotations['absent']", ""],
+  ["metadata.annotations['Example.com/Note']", ""],
   ["spec.nodeName", "vk"],
   ["spec.host", "vk"],
   ["spec.serviceAccountName", "runner"],
@@ -52,6 +53,13 @@ test.each([
   ["status.phase", "unsupported fieldPath: status.phase"],
   ["spec.nodeName['x']", `fieldPath "spec.nodeName['x']" does not support subscript`],
   ["metadata.labels['no key']", "invalid key subscript in metadata.labels['no key']"],
+  ["metadata.labels['']", "invalid key subscript in metadata.labels['']"],
+  ["metadata.labels['-a']", "invalid key subscript in metadata.labels['-a']"],
+  ["metadata.labels['a-']", "invalid key subscript in metadata.labels['a-']"],
+  ["metadata.labels['A.b/c']", "invalid key subscript in metadata.labels['A.b/c']"],
+  ["constructor", "unsupported fieldPath: constructor"],
+  ["xmetadata.labels['a']", `fieldPath "xmetadata.labels['a']" does not support subscript`],
+  ["metadata.labels['a']x", "unsupported fieldPath: metadata.labels['a']x"],
 ])("%s is no field, and the pod's containers say so", (fieldPath, message) => {
   const error = failure(() => resolveFieldRef(fieldPath, pod, place));
 
@@ -82,4 +90,23 @@ test("a node without an address is an error that says what to do", () => {
 
 test("maps are written with Go's quotes, sorted by key", () => {
   expect(formatMap({ b: "\x00\x7f\u200b\ufeff😀é", a: "\\" })).toBe('a="\\\\"\nb="\\x00\\x7f\\u200b\\ufeff😀é"');
+});
+
+test("what a pod does not say of itself is the empty text", () => {
+  for (const fieldPath of ["metadata.name", "metadata.labels", "metadata.annotations", "spec.nodeName", "spec.serviceAccountName"])
+    expect(resolveFieldRef(fieldPath, {}, place)).toBe("");
+});
+
+test("addresses come one of each family, the caller's first, then the pod's, then on its network the node's", () => {
+  const onHost: Pod = { spec: { containers: [], hostNetwork: true }, status: { podIPs: [{ ip: "10.0.0.7" }] } };
+
+  expect(resolveFieldRef("status.podIPs", pod, { ...place, podIPs: ["10.0.0.8", "10.0.0.9"] })).toBe("10.0.0.8");
+  expect(resolveFieldRef("status.podIPs", pod, { ...place, podIPs: [] })).toBe("10.0.0.7,fd00::7");
+  expect(resolveFieldRef("status.podIPs", onHost, place)).toBe("10.0.0.7");
+  expect(isUnavailable(failure(() => resolveFieldRef("status.podIPs", { spec: { containers: [] } }, place)))).toBe(true);
+});
+
+test("maps are sorted by key, whatever their order", () => {
+  expect(formatMap({ c: "3", a: "1", b: "2" })).toBe('a="1"\nb="2"\nc="3"');
+  expect(formatMap({})).toBe("");
 });

@@ -320,3 +320,65 @@ describe("reading", () => {
     };
   }
 });
+
+describe("services", () => {
+  test("that cannot be listed make the pod wait with a kubelet's reason", async () => {
+    const resolve = createPodResolver({
+      getConfigMap: () => Promise.reject(new Error("not asked")),
+      getSecret: () => Promise.reject(new Error("not asked")),
+      listServices: () => Promise.reject(new UnavailableError("connection refused")),
+      node: () => undefined,
+      hostIPs: () => [],
+      volumesOf: () => noVolumes,
+      recorder: { event: () => {} },
+    });
+    const error: unknown = await resolve({ metadata: { name: "web" }, spec: { containers: [{ name: "app" }] } })
+      .environment("app", signal)
+      .catch((thrown: unknown) => thrown);
+
+    expect(error).toMatchObject({ message: "failed to list services when setting up env vars: connection refused" });
+    expect(waitingReasonOf(error)).toBe("CreateContainerConfigError");
+    expect(isUnavailable(error)).toBe(true);
+  });
+
+  test("of the namespace default are not listed where pods reach the API server in another way", async () => {
+    const asked: string[] = [];
+    const resolve = createPodResolver({
+      getConfigMap: () => Promise.reject(new Error("not asked")),
+      getSecret: () => Promise.reject(new Error("not asked")),
+      listServices: async (namespace) => (asked.push(namespace), []),
+      node: () => undefined,
+      hostIPs: () => [],
+      volumesOf: () => noVolumes,
+      recorder: { event: () => {} },
+      apiServerForPods: { host: "api.example.com" },
+    });
+    const resolved = resolve({ metadata: { name: "web", namespace: "shop" }, spec: { containers: [{ name: "app" }] } });
+
+    expect(await lines(resolved)).toContain("KUBERNETES_SERVICE_HOST=api.example.com");
+    expect(asked).toEqual(["shop"]);
+  });
+});
+
+test("one environment is made for each address that a pod is said to have", async () => {
+  const cluster = new FakeCluster();
+  const resolved = cluster.resolve({ env: [{ name: "IP", valueFrom: { fieldRef: { fieldPath: "status.podIPs" } } }] });
+  const at = async (...podIPs: string[]): Promise<string | undefined> =>
+    (await resolved.environment("app", signal, { podIPs })).find(({ name }) => name === "IP")?.value;
+
+  expect(await at("10.0.0.1")).toBe("10.0.0.1");
+  expect(await at("10.0.0.1", "fd00::1")).toBe("10.0.0.1,fd00::1");
+  expect(await at("10.0.0.2")).toBe("10.0.0.2");
+});
+
+test("a command line is expanded from the environment, and volumes are those of the pod", async () => {
+  const cluster = new FakeCluster();
+  const resolved = cluster.resolve({ env: [{ name: "A", value: "1" }], command: ["run", "$(A)"], args: ["$(A)-$(B)"] });
+
+  expect(await resolved.commandLine("app", signal)).toEqual({ command: ["run", "1"], args: ["1-$(B)"] });
+  expect(await cluster.resolve({}).commandLine("app", signal)).toEqual({ command: [], args: [] });
+  expect(await resolved.volume("v", signal)).toEqual({ files: [] });
+  const watched: unknown[] = [];
+  for await (const payload of resolved.watchVolume("v", signal)) watched.push(payload);
+  expect(watched).toEqual([]);
+});

@@ -57,3 +57,37 @@ test("other resources are refused", () => {
   expect(() => resolve({ resource: "limits.nvidia.com/gpu" })).toThrow("unsupported container resource : limits.nvidia.com/gpu");
   expect(() => resolve({ resource: "limits.nvidia.com/gpu" })).toThrow(expect.toSatisfy(isInvalidInput));
 });
+
+test.each(["xlimits.cpu", "limits.cpux", "limits.nvidia.com/gpu", "limits", "limits.hugepages-", "cpu"])(
+  "%s is no resource that can be referred to",
+  (resource) => {
+    expect(() => resolve({ resource })).toThrow(`unsupported container resource : ${resource}`);
+  },
+);
+
+test("an init container is found by its name as well, and one that is not there is an error", () => {
+  const withInit: Pod = { spec: { containers: [bare], initContainers: [{ ...container, name: "init" }] } };
+
+  expect(resolve({ resource: "limits.cpu", containerName: "init", divisor: "1m" }, bare, withInit)).toBe("1500");
+  expect(() => resolve({ resource: "limits.cpu", containerName: "nope" })).toThrow("container nope not found");
+});
+
+test("the pod's limit does not stand for ephemeral storage, and a limit of zero is none", () => {
+  const limits = { "ephemeral-storage": "1G", cpu: "0", memory: "0" };
+
+  expect(
+    resolve({ resource: "limits.ephemeral-storage", divisor: "1G" }, bare, { spec: { containers: [bare], resources: { limits } } }),
+  ).toBe("10");
+  expect(resolve({ resource: "limits.cpu" }, { name: "zero", resources: { limits: { cpu: "0" } } })).toBe("4");
+  expect(resolve({ resource: "limits.memory", divisor: "1Gi" }, bare, { spec: { containers: [bare], resources: { limits } } })).toBe("8");
+});
+
+test("a pod's limit of huge pages does not stand for a container's", () => {
+  const limits = { "hugepages-2Mi": "4Mi" };
+
+  expect(resolve({ resource: "limits.hugepages-2Mi" }, bare, { spec: { containers: [bare], resources: { limits } } })).toBe("0");
+});
+
+test("a divisor that is none counts as one", () => {
+  expect(resolve({ resource: "limits.memory", divisor: "nonsense" })).toBe("1073741824");
+});

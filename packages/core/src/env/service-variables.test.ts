@@ -56,3 +56,38 @@ test("of the namespace default only the API server's service counts, unless the 
 test("services come sorted by name", () => {
   expect(lines([service("b", "1.1.1.2"), service("a", "1.1.1.1")])).toEqual(["A_SERVICE_HOST=1.1.1.1", "B_SERVICE_HOST=1.1.1.2"]);
 });
+
+test("the API server is where the node says pods reach it, in place of every service of its name", () => {
+  const ofDefault = [service("kubernetes", "10.96.0.1", [{ name: "https", port: 443 }])];
+  const ofOwn = [service("kubernetes", "10.96.9.9", [{ port: 1 }])];
+  const given = (apiServer: { host: string; port?: number }): string[] =>
+    serviceVariables({ ofDefault, ofOwn, apiServer }).map(({ name, value }) => `${name}=${value}`);
+
+  expect(given({ host: "api.example.com" })).toEqual([
+    "KUBERNETES_SERVICE_HOST=api.example.com",
+    "KUBERNETES_SERVICE_PORT=443",
+    "KUBERNETES_SERVICE_PORT_HTTPS=443",
+    "KUBERNETES_PORT=tcp://api.example.com:443",
+    "KUBERNETES_PORT_443_TCP=tcp://api.example.com:443",
+    "KUBERNETES_PORT_443_TCP_PROTO=tcp",
+    "KUBERNETES_PORT_443_TCP_PORT=443",
+    "KUBERNETES_PORT_443_TCP_ADDR=api.example.com",
+  ]);
+  expect(given({ host: "api.example.com", port: 6443 })).toContain("KUBERNETES_SERVICE_PORT=6443");
+});
+
+test("a port without a protocol is TCP, and one without a name has none of its own", () => {
+  expect(lines([service("a", "1.1.1.1", [{ port: 80, protocol: "" }, { port: 81 }])])).toEqual([
+    "A_SERVICE_HOST=1.1.1.1",
+    "A_SERVICE_PORT=80",
+    "A_PORT=tcp://1.1.1.1:80",
+    "A_PORT_80_TCP=tcp://1.1.1.1:80",
+    "A_PORT_80_TCP_PROTO=tcp",
+    "A_PORT_80_TCP_PORT=80",
+    "A_PORT_80_TCP_ADDR=1.1.1.1",
+    "A_PORT_81_TCP=tcp://1.1.1.1:81",
+    "A_PORT_81_TCP_PROTO=tcp",
+    "A_PORT_81_TCP_PORT=81",
+    "A_PORT_81_TCP_ADDR=1.1.1.1",
+  ]);
+});

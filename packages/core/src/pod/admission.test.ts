@@ -189,3 +189,61 @@ test("NodeUsage counts a changed pod anew, and forgets what is removed", () => {
   usage.remove("unknown");
   expect([usage.podsBeside("another"), usage.usedBeside("another", "cpu")]).toEqual([0, 0n]);
 });
+
+describe("what a node says of itself", () => {
+  test("is its capacity where it says nothing of what can be allocated, and nothing where it says neither", () => {
+    const pod = newPod({ containers: [asking({ cpu: "1" })] });
+
+    expect(admit(pod, { metadata: { name: "vk" }, status: { capacity: { pods: "1", cpu: "1" } } })).toEqual({ admitted: true });
+    expect(admit(pod, { metadata: { name: "vk" } })).toMatchObject({ reason: "OutOfpods" });
+  });
+
+  test("is its operating system by its label, else by its information, else Linux", () => {
+    const windows = newPod({ os: { name: "windows" } });
+    const linux = newPod({ os: { name: "linux" } });
+    const status = { allocatable: { pods: "9" }, nodeInfo: { operatingSystem: "windows" } as never };
+
+    expect(admit(windows, { metadata: { name: "vk" }, status })).toEqual({ admitted: true });
+    expect(admit(windows, { metadata: { name: "vk", labels: { "kubernetes.io/os": "linux" } }, status })).toMatchObject({
+      reason: "PodOSNotSupported",
+    });
+    expect(admit(linux, { metadata: { name: "vk" }, status: { allocatable: { pods: "9" } } })).toEqual({ admitted: true });
+    expect(admit(newPod({}, { labels: { "kubernetes.io/os": "linux" } }))).toEqual({ admitted: true });
+  });
+
+  test("is its name, which a pod must be bound to", () => {
+    expect(admit(newPod({ nodeName: "other" }))).toEqual(
+      refusal("NodeName", "Predicate NodeName failed: node(s) didn't match the requested node name"),
+    );
+    expect(admit(newPod({ nodeName: undefined }))).toEqual({ admitted: true });
+  });
+});
+
+test.each([
+  ["attachable-volumes-x", "OutOfattachable-volumes-x"],
+  ["example.kubernetes.io/x", "OutOfexample.kubernetes.io/x"],
+  ["kubernetes.io/x", "OutOfkubernetes.io/x"],
+])("the resource %s counts also where a node does not know it", (name, reason) => {
+  expect(admit(newPod({ containers: [asking({ [name]: "1" })] }))).toMatchObject({ reason });
+});
+
+test.each(["pods", "storage", "example.com/kubernetes.io"])("the resource %s does not", (name) => {
+  expect(admit(newPod({ containers: [asking({ [name]: "1" })] }))).toEqual({ admitted: true });
+});
+
+test("exactly what is left is enough, and a request for nothing always is", () => {
+  const other = newPod({ containers: [asking({ cpu: "3" })] });
+
+  expect(admit(newPod({ containers: [asking({ cpu: "1" })] }), newNode(), [other])).toEqual({ admitted: true });
+  expect(admit(newPod({ containers: [asking({ cpu: "1001m" })] }), newNode(), [other])).toMatchObject({ reason: "OutOfcpu" });
+  expect(admit(newPod({ containers: [asking({ cpu: "0" })] }), newNode({ allocatable: { cpu: "0" } }), [])).toEqual({ admitted: true });
+});
+
+test("a pod whose quantities cannot be read counts as one that asks for nothing", () => {
+  const usage = new NodeUsage();
+  usage.add(newPod({ containers: [asking({ cpu: "lots" })] }, { uid: "a" }));
+
+  expect([usage.podsBeside("b"), usage.podsBeside("a"), usage.usedBeside("b", "cpu")]).toEqual([1, 0, 0n]);
+  usage.remove("a");
+  expect(usage.podsBeside("b")).toBe(0);
+});

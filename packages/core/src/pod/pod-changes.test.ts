@@ -21,6 +21,8 @@ describe("changedParts", () => {
     ["an ephemeral container", changed({}, { ephemeralContainers: [{ name: "debug", image: "sh:1" }] }), ["spec.ephemeralContainers"]],
     ["a label", changed({ labels: { app: "web", constructor: "x" } }), ["metadata.labels"]],
     ["an annotation", changed({ annotations: { a: "b" } }), ["metadata.annotations"]],
+    ["an init container", changed({}, { initContainers: [{ name: "i" }] }), ["spec.initContainers"]],
+    ["the pod's own resources", changed({}, { resources: { limits: { cpu: "1" } } }), ["spec.resources"]],
     ["the deadline", changed({}, { activeDeadlineSeconds: 5 }), ["spec.activeDeadlineSeconds"]],
     ["a toleration", changed({}, { tolerations: [] }), ["spec.tolerations"]],
     ["two parts", changed({ labels: {} }, { activeDeadlineSeconds: 5 }), ["spec.activeDeadlineSeconds", "metadata.labels"]],
@@ -48,4 +50,10 @@ describe("changedParts", () => {
     expect(changedParts(pod, desired)).toEqual([]);
     expect(needsUpdate(pod, desired)).toBe(false);
   });
+});
+
+test("a pod that is the very same has not changed, and one of which nothing is known has in all that it says", () => {
+  expect(needsUpdate(pod, pod)).toBe(false);
+  expect(changedParts({}, pod)).toEqual(["spec.containers", "spec.tolerations", "metadata.labels"]);
+  expect(changedParts({}, {})).toEqual([]);
 });

@@ -1,6 +1,6 @@
 import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
 import { describe, expect, test } from "vitest";
-import { deletionDeadline, planPod } from "./pod-plan.ts";
+import { deletionDeadline, needsReplan, planPod } from "./pod-plan.ts";
 import { newPodRecord, type Backend, type PodRecord } from "./pod-record.ts";
 
 const ref = { namespace: "default", name: "web", uid: "u1" };
@@ -139,5 +139,28 @@ describe("deletionDeadline", () => {
     const known = { graceSeconds: 30, deadlineMs: 30_000 };
 
     expect(deletionDeadline(deleted(30, 0), known, true, { nowMs: 20_000, wallMs })).toBe(known);
+  });
+});
+
+test.each(["ending", "gone"] as const)("a live pod that is %s at the provider is left alone: a deletion is never taken back", (kind) => {
+  expect(planPod(pod(), record(backends[kind]), 0)).toEqual({ kind: "nothing" });
+});
+
+describe("needsReplan", () => {
+  const metadata = { ...ref, deletionTimestamp: "2026-01-01T00:00:00Z", deletionGracePeriodSeconds: 30 };
+
+  test("is for a deletion, another grace and another spec", () => {
+    expect(needsReplan(pod(), { ...pod(), metadata })).toBe(true);
+    expect(needsReplan({ ...pod(), metadata }, { ...pod(), metadata: { ...metadata, deletionGracePeriodSeconds: 5 } })).toBe(true);
+    expect(needsReplan({ ...pod(), metadata }, { ...pod(), metadata: { ...metadata, deletionTimestamp: "2026-01-01T00:00:01Z" } })).toBe(
+      true,
+    );
+    expect(needsReplan(pod(), pod({ image: "busybox:2" }))).toBe(true);
+  });
+
+  test("is not for a status, nor for nothing", () => {
+    expect(needsReplan(pod(), pod({ phase: "Running" }))).toBe(false);
+    expect(needsReplan({ ...pod(), metadata }, { ...pod(), metadata })).toBe(false);
+    expect(needsReplan({}, {})).toBe(false);
   });
 });

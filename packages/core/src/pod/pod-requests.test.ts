@@ -1,6 +1,6 @@
 import type { Container, Pod, PodSpec } from "@virtual-kubelet/kube-client";
 import { expect, test } from "vitest";
-import { podLimits, podRequests } from "./pod-requests.ts";
+import { podLimits, podRequests, readAmounts } from "./pod-requests.ts";
 
 const limited = (cpu: string | undefined, more: Partial<Container> = {}): Container => ({
   name: "c",
@@ -33,4 +33,41 @@ test("what the pod says as a whole takes the sum's place, and overhead is added 
 
   expect(cpuOf({ containers, resources, overhead: { cpu: "10m" } })).toEqual({ limit: 2010n, request: 1010n });
   expect(cpuOf({ containers: [limited(undefined)], overhead: { cpu: "10m" } })).toEqual({ limit: undefined, request: 10n });
+});
+
+test("of what a pod asks for as a whole only CPU, memory and huge pages count", () => {
+  const asked = { cpu: "1", memory: "1Gi", "hugepages-2Mi": "2Mi", "ephemeral-storage": "1G", "nvidia.com/gpu": "1" };
+  const containers = [{ name: "c", resources: { requests: { "ephemeral-storage": "5", cpu: "9" } } }];
+
+  expect(Object.fromEntries(podRequests({ spec: { containers, resources: { requests: asked } } }))).toEqual({
+    cpu: 1000n,
+    memory: 1073741824n,
+    "hugepages-2Mi": 2097152n,
+    "ephemeral-storage": 5n,
+  });
+});
+
+test("CPU is counted in thousandths, all else in whole units, rounded up", () => {
+  const requests = { cpu: "100u", memory: "1500m", "nvidia.com/gpu": "2" };
+
+  expect(Object.fromEntries(podRequests({ spec: { containers: [{ name: "c", resources: { requests } }] } }))).toEqual({
+    cpu: 1n,
+    memory: 2n,
+    "nvidia.com/gpu": 2n,
+  });
+  expect(readAmounts({ cpu: undefined, memory: "1" })).toEqual(new Map([["memory", 1n]]));
+  expect(readAmounts(undefined)).toEqual(new Map());
+});
+
+test("a pod without containers asks for nothing, and an init container alone for what it needs", () => {
+  expect(podRequests({})).toEqual(new Map());
+  expect(podLimits({})).toEqual(new Map());
+  expect(cpuOf({ initContainers: [limited("100m")] })).toEqual(both(100n));
+});
+
+test("overhead is added to each limit that there is, and to no other", () => {
+  const pod: Pod = { spec: { containers: [limited("1")], overhead: { cpu: "10m", memory: "1Mi" } } };
+
+  expect(Object.fromEntries(podLimits(pod))).toEqual({ cpu: 1010n });
+  expect(Object.fromEntries(podRequests(pod))).toEqual({ cpu: 1010n, memory: 1048576n });
 });

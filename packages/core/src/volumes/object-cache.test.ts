@@ -289,3 +289,117 @@ describe("what cannot be read", () => {
     await expect(reading).rejects.toThrow("stop");
   });
 });
+
+describe("an object that is held", () => {
+  test("is known, of each holder what that has asked for", async () => {
+    await using rig = new Rig();
+    rig.put("1");
+    await rig.read("uid-1");
+    await rig.cache.read({ namespace: "shop", name: "none" }, "uid-1", signal).catch(() => {});
+
+    expect(rig.cache.heldBy("uid-1").map(({ metadata }) => metadata?.name)).toEqual(["keys"]);
+    expect(rig.cache.heldBy("uid-2")).toEqual([]);
+    rig.cache.release("uid-1");
+    expect(rig.cache.heldBy("uid-1")).toEqual([]);
+    rig.cache.release("uid-1");
+  });
+
+  test("is told apart from one of its name in another namespace", async () => {
+    await using rig = new Rig();
+    rig.put("1");
+    rig.client.put(resources.secrets, { metadata: { namespace: "default", name: "keys" }, data: { value: "other" } });
+    await rig.read("uid-1");
+
+    const other = await rig.cache.read({ namespace: "default", name: "keys" }, "uid-1", signal);
+
+    expect(other.data?.["value"]).toBe("other");
+    expect(rig.cache.size).toBe(2);
+  });
+
+  test("is without what only the server manages", async () => {
+    await using rig = new Rig();
+    rig.client.put(resources.secrets, { metadata: { ...key, managedFields: [{ manager: "kubectl" }] }, data: { value: "1" } });
+
+    expect((await rig.cache.read(key, "uid-1", signal)).metadata?.managedFields).toBeUndefined();
+  });
+
+  test("that was read within a second is not asked for again while its watch is opened, and after that it is", async () => {
+    await using rig = new Rig();
+    rig.put("1");
+    using _never = rig.client.intercept((call) => (call.verb === "watch" || call.verb === "list" ? new Promise(() => {}) : undefined));
+    await rig.read();
+    await rig.settle(999);
+    await rig.read();
+    expect(rig.requests.gets).toBe(1);
+    await rig.settle(1);
+    await rig.read();
+    expect(rig.requests.gets).toBe(2);
+  });
+
+  test("that is changed while its watch is opened is read as the watch has it then", async () => {
+    await using rig = new Rig();
+    rig.put("1");
+    using _late = rig.client.intercept((call) => (call.verb === "watch" ? rig.clock.sleep(500) : undefined));
+    await rig.read();
+    rig.put("2");
+    await rig.settle(500);
+
+    expect(await rig.read()).toBe("2");
+    expect([rig.requests.gets, rig.told]).toEqual([1, ["uid-1"]]);
+  });
+
+  test("is asked for five times where it is forbidden, at growing intervals, but only the first time", async () => {
+    await using rig = new Rig();
+    const times: number[] = [];
+    using _forbid = rig.client.intercept((call) => {
+      if (call.verb === "get") times.push(rig.clock.monotonic());
+      throw new ForbiddenError("not allowed");
+    });
+    const first = rig.failure();
+    await rig.settle(1_500);
+    await first;
+
+    expect(times).toEqual([0, 100, 300, 700, 1_500]);
+  });
+
+  test("that cannot be had for another reason is an error at once", async () => {
+    await using rig = new Rig();
+    using _away = rig.client.intercept(() => {
+      throw new UnavailableError("connection refused");
+    });
+
+    expect(await rig.failure()).toMatchObject({ message: "connection refused" });
+    expect(rig.requests.gets).toBe(1);
+  });
+
+  test("is not asked for by a caller who has given up", async () => {
+    await using rig = new Rig();
+
+    await expect(rig.cache.read(key, "uid-1", AbortSignal.abort(new Error("stop")))).rejects.toThrow("stop");
+    expect([rig.requests.gets, rig.cache.size]).toEqual([0, 0]);
+  });
+
+  test("leaves no timer when the last who holds it lets go", async () => {
+    await using rig = new Rig();
+    rig.put("1");
+    await rig.read();
+    await rig.settle();
+    rig.cache.release("uid-1");
+    await rig.settle();
+
+    expect(rig.clock.pending).toBe(0);
+  });
+
+  test("is watched for five minutes after the last read, to the millisecond", async () => {
+    await using rig = new Rig();
+    rig.put("1");
+    await rig.read();
+    await rig.settle(100_000);
+    await rig.read();
+    await rig.settle(299_999);
+    expect(rig.cache.watches).toBe(1);
+    await rig.settle(1);
+
+    expect([rig.cache.watches, rig.cache.size]).toEqual([0, 0]);
+  });
+});

@@ -1,5 +1,5 @@
 import { isInvalidInput, isUnsupported } from "@virtual-kubelet/errdefs";
-import { noMetrics, Reflector, resources, silentLogger, type Pod, type PodSpec } from "@virtual-kubelet/kube-client";
+import { noMetrics, Reflector, resources, silentLogger, type Node, type Pod, type PodSpec } from "@virtual-kubelet/kube-client";
 import { FakeClock, SeededRandom } from "@virtual-kubelet/kube-client/testing";
 import { describe, expect, test } from "vitest";
 import { waitingReasonOf } from "../env/pod-resolver.ts";
@@ -15,6 +15,9 @@ const volumes: NonNullable<PodSpec["volumes"]> = [
   { name: "labels", downwardAPI: { items: [{ path: "labels", fieldRef: { fieldPath: "metadata.labels" } }] } },
   { name: "token", projected: { sources: [{ serviceAccountToken: { path: "token", expirationSeconds: 600 } }] } },
   { name: "certificate", projected: { sources: [{ podCertificate: { signerName: "example.com/s", keyType: "ED25519" } }] } },
+  { name: "anchors", projected: { sources: [{ clusterTrustBundle: { path: "ca", name: "one" } }] } },
+  { name: "size", downwardAPI: { items: [{ path: "cpus", resourceFieldRef: { containerName: "app", resource: "limits.cpu" } }] } },
+  { name: "settings", configMap: { name: "settings" } },
   { name: "scratch", emptyDir: {} },
 ];
 
@@ -23,6 +26,8 @@ class Rig implements AsyncDisposable {
   readonly clock = new FakeClock();
   readonly client = new FakeKubeClient(this.clock);
   readonly events: string[] = [];
+  node: Node | undefined;
+  chance = 0;
   readonly sources: PodSources;
   readonly pod: Pod;
   readonly volumes: PodVolumes;
@@ -32,7 +37,7 @@ class Rig implements AsyncDisposable {
 
   constructor() {
     const { client, clock } = this;
-    const random = { next: () => 0, uuid: () => "" };
+    const random = { next: () => this.chance, uuid: () => "" };
     const common = { client, clock, random, logger: silentLogger, metrics: noMetrics };
     this.#reflector = new Reflector<Pod>({ ...common, random: new SeededRandom(1), resource: resources.pods });
     this.sources = new PodSources({ ...common, store: this.#reflector.store });
@@ -42,7 +47,7 @@ class Rig implements AsyncDisposable {
     });
     this.volumes = new PodVolumes(this.pod, {
       sources: this.sources,
-      node: () => undefined,
+      node: () => this.node,
       recorder: { event: ({ uid }, type, reason, message) => void this.events.push(`${uid} ${type} ${reason} ${message}`) },
       clock,
       random,
@@ -124,7 +129,7 @@ describe("a volume that is read", () => {
     await using rig = await new Rig().start();
 
     await expect(rig.volumes.volume("nope", signal)).rejects.toThrow(
-      'read volume "nope" of pod web: there is none, expected one of keys, labels, token, certificate',
+      'read volume "nope" of pod web: there is none, expected one of keys, labels, token, certificate, anchors, size, settings',
     );
     await expect(rig.volumes.volume("scratch", signal)).rejects.toThrow("its content does not come from the API server");
     expect(rig.events).toEqual([]);
@@ -251,4 +256,79 @@ describe("a volume that is watched", () => {
     await expect(watched.ended).rejects.toThrow("enough");
     expect(rig.clock.pending).toBe(timers - 1);
   });
+});
+
+describe("what a volume is made from", () => {
+  test("are the cluster's trust anchors, the node's resources and config maps of the pod's namespace", async () => {
+    await using rig = await new Rig().start();
+    rig.client.onRaw(() => ({ resources: [{ name: "clustertrustbundles" }] }));
+    const bundle = {
+      group: "certificates.k8s.io",
+      version: "v1",
+      plural: "clustertrustbundles",
+      kind: "ClusterTrustBundle",
+      namespaced: false,
+    };
+    const pem = "-----BEGIN CERTIFICATE-----\nQUFB\n-----END CERTIFICATE-----\n";
+    rig.client.put(bundle as never, { metadata: { name: "one" }, spec: { trustBundle: pem } } as never);
+    rig.client.put(resources.configMaps, { metadata: { namespace: "shop", name: "settings" }, data: { colour: "blue" } });
+    rig.node = { status: { allocatable: { cpu: "7" } } };
+
+    expect(shown(await rig.volumes.volume("anchors", signal))).toBe(`ca=${pem}`);
+    expect(shown(await rig.volumes.volume("size", signal))).toBe("cpus=7");
+    expect(shown(await rig.volumes.volume("settings", signal))).toBe("colour=blue");
+  });
+});
+
+describe("a volume that nothing calls for", () => {
+  test.each([
+    [0, 60_000],
+    [0.999_999, 45_000],
+  ])("is looked at again after a minute, less up to a quarter by chance: %d", async (chance, ms) => {
+    await using rig = await new Rig().start();
+    rig.putSecret("one");
+    rig.chance = chance;
+    using _deaf = rig.client.intercept((call) => {
+      if (call.resource === "secrets" && call.verb !== "get") throw new Error("watching is not allowed");
+    });
+    const { seen } = rig.watch("keys");
+    await rig.settle();
+    rig.putSecret("two");
+
+    await rig.settle(ms - 1);
+    expect(seen).toEqual(["key=one"]);
+    await rig.settle(2);
+    expect(seen).toEqual(["key=one", "key=two"]);
+  });
+});
+
+test("whoever gives up a read is told their own reason, and no event says that the mount failed", async () => {
+  await using rig = await new Rig().start();
+  using _hang = rig.client.intercept(({ verb, resource }) =>
+    verb === "get" && resource === "secrets" ? new Promise(() => {}) : undefined,
+  );
+  const stop = new AbortController();
+  const reading = rig.volumes.volume("keys", stop.signal);
+  stop.abort(new Error("stop"));
+
+  await expect(reading).rejects.toThrow(/^stop$/);
+  expect(rig.events).toEqual([]);
+});
+
+test("a pod without volumes of the API server's is told which would be", async () => {
+  await using rig = await new Rig().start();
+  const bare = new PodVolumes(
+    { metadata: { name: "bare" }, spec: { containers: [] } },
+    {
+      sources: rig.sources,
+      node: () => undefined,
+      recorder: { event: () => {} },
+      clock: rig.clock,
+      random: new SeededRandom(1),
+    },
+  );
+
+  await expect(bare.volume("v", signal)).rejects.toThrow(
+    'read volume "v" of pod bare: there is none, expected a pod with configMap, secret, downwardAPI or projected volumes',
+  );
 });

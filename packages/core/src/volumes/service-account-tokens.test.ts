@@ -174,3 +174,101 @@ test("an answer without a token is an error", async () => {
 
   await expect(rig.get()).rejects.toSatisfy(isUnavailable);
 });
+
+test("a pod without an account has the default one, and a wish for no audience the API server's own", async () => {
+  const rig = new Rig();
+  await rig.tokens.get({ metadata: { name: "web", uid: "uid-1" }, spec: { containers: [] } }, hour, signal);
+  await rig.tokens.get(
+    { metadata: { name: "web", uid: "uid-1" }, spec: { serviceAccountName: "", containers: [] } },
+    { audience: "", expirationSeconds: 600 },
+    signal,
+  );
+
+  expect(rig.requests).toMatchObject([
+    { metadata: { namespace: "default", name: "default" }, spec: { audiences: [], boundObjectRef: { name: "web", uid: "uid-1" } } },
+    { metadata: { name: "default" }, spec: { audiences: [] } },
+  ]);
+});
+
+test.each([{ token: "" }, { token: "t" }, { expirationTimestamp: "2026-01-01T00:00:00Z" }, undefined])(
+  "an answer with %j for a status holds no token",
+  async (status) => {
+    const rig = new Rig();
+    rig.client.create = async (_resource, object) => ({ ...object, ...(status && { status }) });
+
+    await expect(rig.get()).rejects.toThrow("create serviceaccounts/token shop/runner: the answer holds no token");
+  },
+);
+
+test("a token whose life the server does not tell lives as long as was wished", async () => {
+  const rig = new Rig();
+  rig.client.create = async (_resource, object) => ({
+    ...object,
+    spec: {},
+    status: { token: `t${rig.clock.monotonic()}`, expirationTimestamp: "2026-01-01T01:00:00Z" },
+  });
+  await rig.get({ audience: undefined, expirationSeconds: 1_000 });
+  await rig.clock.advance(799_999);
+  expect(await rig.get({ audience: undefined, expirationSeconds: 1_000 })).toBe("t0");
+  await rig.clock.advance(1);
+  expect(await rig.get({ audience: undefined, expirationSeconds: 1_000 })).toBe("t800000");
+});
+
+test("chance takes no more than a tenth of a short life", async () => {
+  const rig = new Rig();
+  rig.chance = 0.999_999;
+  const wish = { audience: undefined, expirationSeconds: 20 };
+  const first = await rig.get(wish);
+  await rig.clock.advance(13_999);
+  expect(await rig.get(wish)).toBe(first);
+  await rig.clock.advance(2);
+  expect(await rig.get(wish)).not.toBe(first);
+});
+
+test("the tokens of a pod are known while it is held, one for each wish, and of others none", async () => {
+  const rig = new Rig();
+  const tokens = [await rig.get(), await rig.get({ audience: "vault", expirationSeconds: 3_600 })];
+  rig.tokens.hold("uid-1");
+
+  expect(rig.tokens.heldBy("uid-1")).toEqual(tokens);
+  expect(rig.tokens.heldBy("uid-2")).toEqual([]);
+});
+
+test("an old token says when it is to be asked for again", async () => {
+  const rig = new Rig();
+  await rig.get();
+  await rig.clock.advance(3_000_000);
+  using _away = rig.client.intercept(() => {
+    throw new UnavailableError("connection refused");
+  });
+
+  const failed = await rig.tokens.get(pod, hour, signal);
+  const waiting = await rig.tokens.get(pod, hour, signal);
+
+  expect(failed.refreshAtMs).toBe(3_000_500);
+  expect(waiting).toEqual(failed);
+});
+
+test("whoever gives up is told their own reason, whatever the server says", async () => {
+  const rig = new Rig();
+  using _hang = rig.client.intercept(() => new Promise(() => {}));
+  const stop = new AbortController();
+  const asking = rig.tokens.get(pod, hour, stop.signal);
+  stop.abort(new Error("stop"));
+
+  await expect(asking).rejects.toThrow(/^stop$/);
+});
+
+test("what is logged of a failed refresh names the pod and how often", async () => {
+  const rig = new Rig();
+  await rig.get();
+  await rig.clock.advance(3_000_000);
+  using _away = rig.client.intercept(() => {
+    throw new UnavailableError("connection refused");
+  });
+  await rig.get();
+
+  expect(rig.logged).toEqual([
+    'service account token not refreshed; the old one is used {"pod":"shop/web","uid":"uid-1","attempt":1,"err":"connection refused"}',
+  ]);
+});

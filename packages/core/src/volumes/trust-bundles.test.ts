@@ -1,4 +1,4 @@
-import { isInvalidInput, isNotFound } from "@virtual-kubelet/errdefs";
+import { isInvalidInput, isNotFound, isUnavailable, UnavailableError } from "@virtual-kubelet/errdefs";
 import { noMetrics, resource, silentLogger, type KubernetesObject } from "@virtual-kubelet/kube-client";
 import { FakeClock, SeededRandom } from "@virtual-kubelet/kube-client/testing";
 import { expect, test } from "vitest";
@@ -102,4 +102,88 @@ test("a cluster without the API has none, and is asked again after a minute", as
   rig.hasApi = true;
   await rig.clock.advance(60_000);
   expect(await rig.anchors({ name: "one" })).toBe(pem("QUFB"));
+});
+
+test.each(["v1", "v1beta1", "v1alpha1"])("the API is found in its version %s, and watched there", async (version) => {
+  await using rig = new Rig();
+  rig.hasApi = false;
+  rig.client.onRaw(({ resource: path }) =>
+    path === `GET /apis/certificates.k8s.io/${version}` ? { resources: [{ name: "other" }, { name: "clustertrustbundles" }] } : undefined,
+  );
+  rig.put("one", "QUFB");
+
+  expect(await rig.anchors({ name: "one" })).toBe(pem("QUFB"));
+});
+
+test("a group that has no trust bundles is a cluster without them", async () => {
+  await using rig = new Rig();
+  rig.hasApi = false;
+  rig.client.onRaw(() => ({ resources: [{ name: "certificatesigningrequests" }] }));
+  rig.put("one", "QUFB");
+
+  expect(await rig.anchors({ name: "one", optional: true })).toBe("");
+  expect(rig.client.callsOf("watch", "clustertrustbundles")).toEqual([]);
+});
+
+test("a group of which nothing is listed is one as well", async () => {
+  await using rig = new Rig();
+  rig.hasApi = false;
+  rig.client.onRaw(() => ({}));
+
+  expect(await rig.anchors({ name: "one", optional: true })).toBe("");
+});
+
+test("an API server that cannot be asked is an error, and is asked again the next time", async () => {
+  await using rig = new Rig();
+  rig.put("one", "QUFB");
+  const away = rig.client.intercept(() => {
+    throw new UnavailableError("connection refused");
+  });
+  await expect(rig.anchors({ name: "one" })).rejects.toThrow("connection refused");
+  away[Symbol.dispose]();
+
+  expect(await rig.anchors({ name: "one" })).toBe(pem("QUFB"));
+});
+
+test("bundles that cannot be listed within ten seconds are an error in a kubelet's words, and not before", async () => {
+  await using rig = new Rig();
+  using _hang = rig.client.intercept(({ verb }) => (verb === "raw" ? undefined : new Promise(() => {})));
+  let failed = false;
+  const reading = rig.anchors({ name: "one" });
+  reading.catch(() => (failed = true));
+  await rig.clock.advance(9_999);
+  expect(failed).toBe(false);
+  await rig.clock.advance(1);
+
+  await expect(reading).rejects.toThrow("ClusterTrustBundle informer has not yet synced");
+  await expect(reading).rejects.toSatisfy(isUnavailable);
+});
+
+test("whoever waits for the first list can give up", async () => {
+  await using rig = new Rig();
+  using _hang = rig.client.intercept(({ verb }) => (verb === "raw" ? undefined : new Promise(() => {})));
+  const stop = new AbortController();
+  const reading = rig.bundles.anchors({ name: "one", optional: true }, stop.signal);
+  await rig.clock.advance(10);
+  stop.abort(new Error("stop"));
+
+  await expect(reading).rejects.toThrow("stop");
+});
+
+test("two who ask at once share one watch, and one that is closed has ended", async () => {
+  const rig = new Rig();
+  rig.put("one", "QUFB");
+
+  expect(await Promise.all([rig.anchors({ name: "one" }), rig.anchors({ name: "one" })])).toEqual([pem("QUFB"), pem("QUFB")]);
+  expect(rig.client.callsOf("watch", "clustertrustbundles")).toHaveLength(1);
+  await rig.bundles.close();
+  expect(rig.clock.pending).toBe(0);
+});
+
+test("a bundle without content, or of no signer, is empty or nobody's", async () => {
+  await using rig = new Rig();
+  rig.client.put(kind, { metadata: { name: "bare" }, spec: {} });
+
+  expect(await rig.anchors({ name: "bare" })).toBe("");
+  expect(await rig.anchors({ signerName: "example.com/s", labelSelector: {}, optional: true })).toBe("");
 });

@@ -3,7 +3,7 @@ import type { ConfigMap, Pod, Secret } from "@virtual-kubelet/kube-client";
 import { describe, expect, test } from "vitest";
 import type { TokenWish } from "./token-request.ts";
 import type { TrustAnchorsQuery } from "./trust-bundles.ts";
-import { readVolume, type Volume, type VolumeSources } from "./volume-content.ts";
+import { hasPayload, readVolume, type Volume, type VolumeSources } from "./volume-content.ts";
 
 const { signal } = new AbortController();
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
@@ -153,3 +153,93 @@ describe("a projected volume", () => {
     expect(error).toMatchObject({ fieldPath: `spec.volumes[*].projected.sources[*].${field}` });
   });
 });
+
+test("a projected volume of one token is due when that is", async () => {
+  const projected = { sources: [{ serviceAccountToken: { path: "a" } }, { secret: { name: "keys" } }] };
+
+  expect((await readVolume({ name: "v", projected }, plain, new FakeSources(), signal)).refreshAtMs).toBe(2_000);
+});
+
+test("a token is asked for with an hour's life where the volume says nothing, and for whom it says", async () => {
+  const fake = new FakeSources();
+  await files(
+    { projected: { sources: [{ serviceAccountToken: { path: "a" } }, { serviceAccountToken: { path: "b", audience: "vault" } }] } },
+    { sources: fake },
+  );
+
+  expect(fake.asked).toEqual([
+    { audience: undefined, expirationSeconds: 3_600 },
+    { audience: "vault", expirationSeconds: 3_600 },
+  ]);
+});
+
+test("an optional source that does not exist is left out of a projected volume, and a mandatory one is an error", async () => {
+  const projected = (optional: boolean) => ({
+    projected: {
+      sources: [{ secret: { name: "nope", optional } }, { configMap: { name: "nope", optional } }, { secret: { name: "keys" } }],
+    },
+  });
+
+  expect(await files(projected(true))).toEqual(["user 644 root"]);
+  await expect(files(projected(false))).rejects.toThrow('[secret "nope" not found, configmap "nope" not found]');
+});
+
+test("an optional key that does not exist is left out as well", async () => {
+  const items = [
+    { key: "user", path: "u" },
+    { key: "nope", path: "n" },
+  ];
+
+  expect(await files({ secret: { secretName: "keys", optional: true, items } })).toEqual(["u 644 root"]);
+  await expect(files({ secret: { secretName: "keys", items } })).rejects.toThrow("references non-existent secret key: nope");
+});
+
+test("trust anchors are asked for by name or signer, and are optional where the volume says so", async () => {
+  const fake = new FakeSources();
+  await files({ projected: { sources: [{ clusterTrustBundle: { path: "a", name: "one", optional: true } }] } }, { sources: fake });
+
+  expect(fake.asked).toEqual([{ name: "one", signerName: undefined, labelSelector: undefined, optional: true }]);
+});
+
+test("an empty downward API volume and an empty projected one have no files", async () => {
+  expect(await files({ downwardAPI: {} })).toEqual([]);
+  expect(await files({ projected: {} as never })).toEqual([]);
+  expect(await files({ projected: { sources: [{ downwardAPI: {} }] } })).toEqual([]);
+});
+
+test("files come sorted by path, whatever their order", async () => {
+  const sources = new FakeSources();
+  sources.secrets["keys"] = { data: { c: base64("3"), a: base64("1"), b: base64("2") } };
+
+  expect(await files({ secret: { secretName: "keys" } }, { sources })).toEqual(["a 644 1", "b 644 2", "c 644 3"]);
+});
+
+test("whoever gives up is told their own reason, not what could not be read", async () => {
+  const stop = new AbortController();
+  const sources = new FakeSources();
+  sources.getSecret = () => {
+    stop.abort(new Error("stop"));
+    return Promise.reject(new NotFoundError("gone"));
+  };
+  const volume = { name: "v", projected: { sources: [{ secret: { name: "keys" } }] } };
+
+  await expect(readVolume(volume, plain, sources, stop.signal)).rejects.toThrow("stop");
+});
+
+test.each([
+  [{ configMap: {} }, true],
+  [{ secret: {} }, true],
+  [{ downwardAPI: {} }, true],
+  [{ projected: { sources: [] } }, true],
+  [{ emptyDir: {} }, false],
+  [{}, false],
+])("the content of %j comes from the API server: %s", (volume, expected) => {
+  expect(hasPayload({ name: "v", ...volume })).toBe(expected);
+});
+
+test.each(["secret, configMap, downwardAPI, serviceAccountToken, clusterTrustBundle"])(
+  "a source that is none is told those that are: %s",
+  async (names) => {
+    await expect(files({ projected: { sources: [{}] } })).rejects.toThrow(`source none is not supported, expected ${names}`);
+  },
+);
