@@ -1,11 +1,18 @@
 import { isNotFound } from "@virtual-kubelet/errdefs";
-import { noMetrics, Reflector, resources, silentLogger, type Pod } from "@virtual-kubelet/kube-client";
+import { noMetrics, Reflector, resource, resources, silentLogger, type KubernetesObject, type Pod } from "@virtual-kubelet/kube-client";
 import { FakeClock, SeededRandom } from "@virtual-kubelet/kube-client/testing";
 import { describe, expect, test } from "vitest";
 import { FakeKubeClient } from "../test-support/fake-kube-client.ts";
 import { PodSources } from "./pod-sources.ts";
 
 const { signal } = new AbortController();
+const trustBundles = resource<KubernetesObject>({
+  group: "certificates.k8s.io",
+  version: "v1",
+  plural: "clustertrustbundles",
+  kind: "ClusterTrustBundle",
+  namespaced: false,
+});
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
 /** The sources of a node's pods on a Kubernetes API in memory, on a clock that stands still. */
@@ -120,7 +127,7 @@ describe("what a pod has asked for", () => {
 
   test.each([
     ["has ended", (rig: Rig) => rig.editPod("web", (pod) => void (pod.status = { phase: "Succeeded" }))],
-    ["is gone", (rig: Rig) => rig.client.remove(resources.pods, "web", "shop")],
+    ["is gone", async (rig: Rig) => rig.client.remove(resources.pods, "web", "shop")],
   ])("is let go of when it %s", async (_what, end) => {
     await using rig = await new Rig().start();
     const uid = await rig.createPod("web");
@@ -171,14 +178,7 @@ describe("whoever listens to a pod", () => {
     await rig.sources.getTrustAnchors({ name: "one", optional: true }, signal);
     let heard = 0;
     using _listening = rig.sources.onPodChange(uid, () => heard++);
-    const bundle = {
-      group: "certificates.k8s.io",
-      version: "v1",
-      plural: "clustertrustbundles",
-      kind: "ClusterTrustBundle",
-      namespaced: false,
-    };
-    rig.client.put(bundle as never, { metadata: { name: "one" } });
+    rig.client.put(trustBundles, { metadata: { name: "one" } });
     await rig.settle();
 
     expect(heard).toBe(1);

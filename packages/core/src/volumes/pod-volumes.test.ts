@@ -1,5 +1,15 @@
 import { isInvalidInput, isUnsupported } from "@virtual-kubelet/errdefs";
-import { noMetrics, Reflector, resources, silentLogger, type Node, type Pod, type PodSpec } from "@virtual-kubelet/kube-client";
+import {
+  noMetrics,
+  Reflector,
+  resource,
+  resources,
+  silentLogger,
+  type KubernetesObject,
+  type Node,
+  type Pod,
+  type PodSpec,
+} from "@virtual-kubelet/kube-client";
 import { FakeClock, SeededRandom } from "@virtual-kubelet/kube-client/testing";
 import { describe, expect, test } from "vitest";
 import { waitingReasonOf } from "../env/pod-resolver.ts";
@@ -9,6 +19,13 @@ import { PodVolumes } from "./pod-volumes.ts";
 import type { VolumePayload } from "./volume-payload.ts";
 
 const { signal } = new AbortController();
+const trustBundles = resource<KubernetesObject & { spec: { trustBundle: string } }>({
+  group: "certificates.k8s.io",
+  version: "v1",
+  plural: "clustertrustbundles",
+  kind: "ClusterTrustBundle",
+  namespaced: false,
+});
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 const volumes: NonNullable<PodSpec["volumes"]> = [
   { name: "keys", secret: { secretName: "keys" } },
@@ -262,15 +279,8 @@ describe("what a volume is made from", () => {
   test("are the cluster's trust anchors, the node's resources and config maps of the pod's namespace", async () => {
     await using rig = await new Rig().start();
     rig.client.onRaw(() => ({ resources: [{ name: "clustertrustbundles" }] }));
-    const bundle = {
-      group: "certificates.k8s.io",
-      version: "v1",
-      plural: "clustertrustbundles",
-      kind: "ClusterTrustBundle",
-      namespaced: false,
-    };
     const pem = "-----BEGIN CERTIFICATE-----\nQUFB\n-----END CERTIFICATE-----\n";
-    rig.client.put(bundle as never, { metadata: { name: "one" }, spec: { trustBundle: pem } } as never);
+    rig.client.put(trustBundles, { metadata: { name: "one" }, spec: { trustBundle: pem } });
     rig.client.put(resources.configMaps, { metadata: { namespace: "shop", name: "settings" }, data: { colour: "blue" } });
     rig.node = { status: { allocatable: { cpu: "7" } } };
 
