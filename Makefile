@@ -1,6 +1,6 @@
 # Needs Node.js 20 or newer, npm, make and git; all else, pnpm and Node.js 24 among it, comes from npm into node_modules.
 .DEFAULT_GOAL := help
-.PHONY: help demo test e2e-docker e2e-nomad e2e-zun bench conformance mutation docs lint fix build generate changeset version clean
+.PHONY: help demo test workflows e2e-docker e2e-nomad e2e-zun bench conformance mutation docs lint fix build generate changeset version clean
 
 PNPM := npx --yes $(shell sed -n 's/.*"packageManager": "\(.*\)".*/\1/p' package.json)
 # The workspace's own Node.js and tools come first.
@@ -33,6 +33,9 @@ e2e-nomad: $(INSTALLED) ## The Nomad provider on a real agent: NOMAD_ADDR, or no
 
 e2e-zun: $(INSTALLED) ## The Zun provider on Zun's own API, which comes from PyPI the first time
 	@$(BIN) LEVEL=zun node --conditions=@virtual-kubelet/source tools/test.ts
+
+workflows: $(INSTALLED) ## Every step of .github/workflows as an ordinary user on a clean clone (FULL=1: with all tests)
+	@$(BIN) FULL="$(FULL)" JOBS="$(JOBS)" node --conditions=@virtual-kubelet/source tools/check-workflows.ts
 
 bench: build ## Benchmark against a real control plane; minutes, not part of CI
 	@$(BIN) node --conditions=@virtual-kubelet/source bench/src/run.ts $(ARGS)

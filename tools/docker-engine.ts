@@ -1,7 +1,7 @@
-import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
-import { inEngineNamespaces } from "./network-namespace.ts";
+import { inEngineNamespaces, problemOf } from "./network-namespace.ts";
+import { asRoot, sudoHint, type Command } from "./superuser.ts";
 
 /** What the tests of the Docker provider run, and the Debian package of each. */
 const programs: Readonly<Record<string, string>> = {
@@ -18,7 +18,7 @@ const busybox = { path: "/bin/busybox", package: "busybox-static" } as const;
 /** Why the tests of the Docker provider cannot run here, and what they need; `undefined` if they can. */
 export function missingDocker(environment: Readonly<Record<string, string | undefined>> = process.env): string | undefined {
   if (process.platform !== "linux") return `containers need Linux, and this is ${process.platform}`;
-  if (process.getuid?.() !== 0) return "a Docker engine of the tests' own, and ports inside of pods, need root";
+  if (asRoot(["true"]) === undefined) return `a Docker engine of the tests' own, and ports inside of pods, need root, or ${sudoHint}`;
   const folders = [...(environment["PATH"] ?? "").split(delimiter), "/usr/sbin", "/sbin"];
   const missing = Object.entries(programs).filter(([program]) => !folders.some((folder) => existsSync(join(folder, program))));
   if (!existsSync(busybox.path)) missing.push([busybox.path, busybox.package]);
@@ -30,13 +30,12 @@ export function missingDocker(environment: Readonly<Record<string, string | unde
 }
 
 /** The command where it finds a network of its own; as it is with a named engine, whose network is the machine's. */
-export function inDockerSurroundings(command: readonly [string, ...string[]]): readonly [string, ...string[]] {
-  return process.env["VK_TEST_DOCKER_HOST"] === undefined ? inEngineNamespaces(command) : command;
+export function inDockerSurroundings(command: Command): Command {
+  return process.env["VK_TEST_DOCKER_HOST"] === undefined ? inEngineNamespaces(command) : (asRoot(command) ?? command);
 }
 
 /** Why no namespaces can be made here, though root asks. */
 function missingNamespaces(): string | undefined {
-  const [program, ...args] = inEngineNamespaces(["true"]);
-  const { status, error, stderr } = spawnSync(program, args, { encoding: "utf8" });
-  return status === 0 ? undefined : `no namespaces can be made (${error?.message ?? stderr.trim()}): a Docker engine needs CAP_SYS_ADMIN`;
+  const why = problemOf(inEngineNamespaces(["true"]));
+  return why === undefined ? undefined : `no namespaces can be made (${why}): a Docker engine needs CAP_SYS_ADMIN`;
 }

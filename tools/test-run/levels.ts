@@ -14,6 +14,7 @@ import { ensureMetricsServer, missingMetricsServer } from "../metrics-server.ts"
 import { inNetworkNamespace, missingNetworkNamespace } from "../network-namespace.ts";
 import { run } from "../run.ts";
 import { root } from "../workspace.ts";
+import { checkWorkflows, missingWorkflows } from "../check-workflows.ts";
 import { ensureZunApi, missingZunApi } from "../zun-api.ts";
 import type { Level, LevelRun } from "./level.ts";
 import { packageNames, subjectProblems } from "./package-tests.ts";
@@ -289,6 +290,15 @@ export const levels: readonly Level[] = [
     missing: missingZunApi,
     prepare: zunApi,
     run: async (context) => vitest("zun", context, await zunApi()),
+  },
+  {
+    name: "workflows",
+    about: "each step of .github/workflows as an ordinary user on a clean clone; of each level a few test files (FULL=1: all)",
+    quick: false,
+    kind: "wait",
+    hasFiles: false,
+    missing: missingWorkflows,
+    run: async ({ say }) => counted(await checkWorkflows({ levels, say }), say),
   },
 ];
 

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "@virtual-kubelet/kube-client";
@@ -51,8 +51,11 @@ export class PrivateEngine implements AsyncDisposable {
   async startDaemon(): Promise<void> {
     const path = (name: string): string => join(this.#directory, name);
     const logFile = path("log");
+    // Without a file of its own the engine reads the machine's, and refuses options that stand in both.
+    await writeFile(path("daemon.json"), "{}");
     const words = [
       "dockerd",
+      `--config-file=${path("daemon.json")}`,
       `--host=${this.api.host}`,
       `--data-root=${path("data")}`,
       `--exec-root=${path("exec")}`,

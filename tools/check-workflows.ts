@@ -1,0 +1,55 @@
+import { execFileSync } from "node:child_process";
+import { rmSync } from "node:fs";
+import { runAsProgram, type CheckResult } from "./check.ts";
+import type { Service } from "./workflow-run/action-effects.ts";
+import { reports } from "./workflow-run/job-run.ts";
+import { startLoopbackRegistry } from "./workflow-run/loopback-registry.ts";
+import { Rehearsal } from "./workflow-run/rehearsal.ts";
+import type { RunnableLevel } from "./workflow-run/run-levels.ts";
+import { missingRunnerMachine, RunnerMachines } from "./workflow-run/runner-machine.ts";
+import { root } from "./workspace.ts";
+
+/** Options of {@link checkWorkflows}. */
+export interface CheckWorkflowsOptions {
+  /** All test files of each level instead of some: it takes as long as CI. Default: whether `FULL` is 1. */
+  readonly isFull?: boolean;
+  /** Names of the jobs that are run; default: those in `JOBS`, separated by spaces, or all. */
+  readonly only?: readonly string[];
+  /** Levels of which each has to be run by a job; default: none. */
+  readonly levels?: readonly RunnableLevel[];
+  /** Takes a line of what is done; default: standard output. */
+  readonly say?: (line: string) => void;
+}
+
+/** Why the workflows cannot be tried here; `undefined` if they can. */
+export function missingWorkflows(): string | undefined {
+  if (process.env["GITHUB_ACTIONS"] === "true") return "the service that runs this runs the workflows themselves";
+  return missingRunnerMachine();
+}
+
+/**
+ * Runs each step of each workflow as the service does, on the commit that is checked out: as an ordinary user on a clean clone, on an imitation
+ * of its machine ({@link RunnerMachines}), with the effect of each action of others in its place. The release goes up to a registry on loopback.
+ */
+export async function checkWorkflows(options: CheckWorkflowsOptions = {}): Promise<CheckResult[]> {
+  const { isFull = process.env["FULL"] === "1", only = process.env["JOBS"]?.split(/\s+/).filter(Boolean) ?? [], levels = [] } = options;
+  const say = options.say ?? ((line: string) => console.log(line));
+  const changes = execFileSync("git", ["status", "--porcelain"], { cwd: root, encoding: "utf8" }).trim();
+  if (changes !== "") say(`what is not committed is not tried:\n${changes}`);
+  rmSync(reports, { recursive: true, force: true });
+  await using machines = await RunnerMachines.prepare();
+  const registryToken = "rehearsal";
+  await using registry = await startLoopbackRegistry(registryToken);
+  const service: Service = { origin: "/home/origin.git", artifacts: "/home/artifacts", registry, registryToken };
+  const rehearsal = new Rehearsal(machines, service, { isFull, only, say });
+  await rehearsal.publishOrigin();
+  await rehearsal.runWorkflow("ci.yml");
+  // The first release versions the packages, and the second publishes them.
+  await rehearsal.ensureChangeset();
+  await rehearsal.runWorkflow("release.yml");
+  await rehearsal.runWorkflow("release.yml");
+  if (only.length === 0) rehearsal.addCoverage(levels);
+  return rehearsal.results;
+}
+
+await runAsProgram(import.meta, checkWorkflows);

@@ -1,0 +1,219 @@
+import { execFileSync } from "node:child_process";
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { cacheDirectory, moduleHash } from "../../packages/testing/src/control-plane/find-control-plane.ts";
+import type { LoopbackRegistry } from "./loopback-registry.ts";
+import { runnerUser, type RunnerMachine } from "./runner-machine.ts";
+import { root } from "../workspace.ts";
+import type { Texts } from "./workflow-file.ts";
+
+/** What the service keeps from job to job; folders are the machine's. */
+export interface Service {
+  /** The repository that jobs check out: its branch main. */
+  readonly origin: string;
+  readonly artifacts: string;
+  readonly registry: LoopbackRegistry;
+  readonly registryToken: string;
+}
+
+/** A job that runs, as an action sees it. */
+export interface ActionSurroundings {
+  readonly machine: RunnerMachine;
+  readonly service: Service;
+  /** Where the repository is checked out; the machine's. */
+  readonly workspace: string;
+  /** Folder for what is gone with the job; the machine's. */
+  readonly temp: string;
+  /** Runs a command as a step does. @throws Error if it fails */
+  run(command: readonly string[], options?: { readonly user?: "root" | "runner"; readonly env?: Texts }): Promise<string>;
+  /** Puts a folder first in the search path of the steps that follow. */
+  addPath(folder: string): void;
+  /** Runs after the job's steps if all of them succeeded. */
+  afterSuccess(work: () => Promise<void>): void;
+}
+
+/** What an action of others does to the job, done by us. @returns its outputs @throws Error where it would fail */
+export type ActionEffect = (inputs: Texts, job: ActionSurroundings) => Promise<Texts>;
+
+/** The actions whose effect is known, by their name without the commit. */
+export const actionEffects: Readonly<Record<string, ActionEffect>> = {
+  "actions/checkout": checkOut,
+  "actions/setup-node": setUpNode,
+  "actions/cache": restoreCache,
+  "changesets/action/select-mode": selectMode,
+  "changesets/action/version": versionPackages,
+  "changesets/action/pack": packPackages,
+  "changesets/action/publish": publishPackages,
+};
+
+/** @throws Error if the action is given what its effect here does not heed */
+function onlyInputs(inputs: Texts, known: readonly string[]): void {
+  const other = Object.keys(inputs).find((name) => !known.includes(name));
+  if (other !== undefined) throw new Error(`the input ${other} is not heeded here; known are ${known.join(", ") || "none"}`);
+}
+
+async function checkOut(inputs: Texts, { service, workspace, run }: ActionSurroundings): Promise<Texts> {
+  onlyInputs(inputs, ["persist-credentials"]);
+  await run(["git", "clone", "--quiet", "--depth=1", "--branch=main", `file://${service.origin}`, workspace]);
+  return {};
+}
+
+/** Gives the job the workspace's own Node.js, with this machine's npm. */
+async function setUpNode(inputs: Texts, { machine, run, addPath }: ActionSurroundings): Promise<Texts> {
+  onlyInputs(inputs, ["node-version", "package-manager-cache"]);
+  const program = realpathSync(join(root, "node_modules/.bin/node"));
+  const version = execFileSync(program, ["--version"], { encoding: "utf8" }).trim().slice(1);
+  const wanted = inputs["node-version"] ?? "";
+  if (!`${version}.`.startsWith(`${wanted}.`)) throw new Error(`Node.js ${wanted} is wanted, and the workspace has ${version}`);
+  const copy = `/home/node-${version}`;
+  copyFileSync(program, machine.outside(copy));
+  chmodSync(machine.outside(copy), 0o755);
+  const folder = `/opt/hostedtoolcache/node/${version}/x64/bin`;
+  const script = `mkdir -p ${folder}; cp ${copy} ${folder}/node; for name in npm npx; do ln -s "$(realpath "$(command -v $name)")" ${folder}/$name; done`;
+  await run(["sh", "-ec", script]);
+  addPath(folder);
+  return {};
+}
+
+/**
+ * Restores what an earlier run saved under the key, and saves it after the job if there was nothing. Go programs that this machine has
+ * built count as saved, so that they are not built twice.
+ */
+async function restoreCache(inputs: Texts, { machine, afterSuccess }: ActionSurroundings): Promise<Texts> {
+  onlyInputs(inputs, ["path", "key"]);
+  const { path = "", key = "" } = inputs;
+  const home = machine.outside(runnerUser.home);
+  const place = path.replace(/^~(?=\/)/, home);
+  if (place === path || path.includes("\n")) throw new Error(`the path is ${JSON.stringify(path)}; expected one below ~/`);
+  const saved = join(cacheDirectory("workflows", process.env), key.replaceAll(/[^\w.-]/g, "_"));
+  const hit = existsSync(saved);
+  const built = builtPrograms()
+    .map((folder) => ({ folder, copy: join(home, ".cache/virtual-kubelet", basename(dirname(folder)), basename(folder)) }))
+    .filter(({ copy }) => `${copy}/`.startsWith(`${place}/`));
+  if (hit) copyFolder(saved, place);
+  for (const { folder, copy } of built) copyFolder(folder, copy);
+  execFileSync("chown", ["--recursive", "--no-dereference", `${runnerUser.id}:${runnerUser.id}`, join(home, ".cache")]);
+  if (!hit)
+    afterSuccess(async () => {
+      for (const { copy } of built) rmSync(copy, { recursive: true });
+      if (!existsSync(place) || globSync("*/*", { cwd: place }).length === 0) return;
+      copyFolder(place, `${saved}.saving`);
+      renameSync(`${saved}.saving`, saved);
+    });
+  return { "cache-hit": String(hit) };
+}
+
+/** Folders with the Go programs that were built of the modules as they are now. */
+function builtPrograms(): readonly string[] {
+  const hashes = new Set(globSync("tools/{*,*/*}/go.mod", { cwd: root }).map((file) => moduleHash(join(root, dirname(file)))));
+  const cache = cacheDirectory("", process.env);
+  return globSync("*/*", { cwd: cache })
+    .filter((folder) => hashes.has(basename(folder)))
+    .map((folder) => join(cache, folder));
+}
+
+function copyFolder(from: string, to: string): void {
+  rmSync(to, { recursive: true, force: true });
+  mkdirSync(dirname(to), { recursive: true });
+  execFileSync("cp", ["--archive", "--reflink=auto", from, to]);
+}
+
+/** As the action decides: changesets are to become versions; without any, what the registry does not have is to be published. */
+async function selectMode(inputs: Texts, job: ActionSurroundings): Promise<Texts> {
+  onlyInputs(inputs, []);
+  const { machine, workspace, temp } = job;
+  const changesets = globSync("*.md", { cwd: machine.outside(join(workspace, ".changeset")), exclude: ["README.md"] });
+  const isReleasing = (name: string): boolean => {
+    const [, releases = ""] = readFileSync(machine.outside(join(workspace, ".changeset", name)), "utf8").split(/^---$/m);
+    return releases.trim() !== "";
+  };
+  if (changesets.length > 0) return { mode: changesets.some(isReleasing) ? "version" : "none" };
+  const plan = join(temp, "publish-plan", "publish-plan.json");
+  await runChangesets(["publish-plan", "--output", plan], job);
+  return planned(machine.outside(plan)).length === 0
+    ? { mode: "none" }
+    : { mode: "publish", "publish-plan-artifact-id": await upload(dirname(plan), job) };
+}
+
+/** Versions the packages, and merges the outcome, which the action only proposes. */
+async function versionPackages(inputs: Texts, job: ActionSurroundings): Promise<Texts> {
+  onlyInputs(inputs, ["script", "pr-title"]);
+  const { script, "pr-title": title = "Version Packages" } = inputs;
+  if (script === undefined) await runChangesets(["version"], job);
+  else await job.run(script.split(" "));
+  const git = (...args: string[]): Promise<string> =>
+    job.run(["git", "-c", "user.name=runner", "-c", "user.email=runner@localhost", ...args]);
+  await git("add", "--all");
+  await git("commit", "--quiet", "--message", title);
+  await git("push", "--quiet", "origin", "HEAD:main");
+  return { "pr-number": "1" };
+}
+
+async function packPackages(inputs: Texts, job: ActionSurroundings): Promise<Texts> {
+  onlyInputs(inputs, ["publish-plan-artifact-id"]);
+  const output = join(job.temp, "changeset-pack");
+  const plan = join(download(inputs["publish-plan-artifact-id"], job), "publish-plan.json");
+  await runChangesets(["pack", "--out-dir", output, "--from-publish-plan", plan], job);
+  return { "pack-dir-artifact-id": await upload(output, job) };
+}
+
+/** Publishes to the registry on loopback. @throws Error if that has not got all that was planned */
+async function publishPackages(inputs: Texts, job: ActionSurroundings): Promise<Texts> {
+  onlyInputs(inputs, ["pack-dir-artifact-id"]);
+  const packed = download(inputs["pack-dir-artifact-id"], job);
+  await job.run(["git", "config", "user.name", "runner"]);
+  await job.run(["git", "config", "user.email", "runner@localhost"]);
+  await runChangesets(["publish", "--from-pack-dir", packed], job);
+  const named = ({ name, version }: { readonly name: string; readonly version: string }): string => `${name}@${version}`;
+  const published = new Set(job.service.registry.published.filter(({ size }) => size > 0).map(named));
+  const tags = new Set((await job.run(["git", "tag"])).trim().split("\n"));
+  const lost = planned(job.machine.outside(join(packed, "publish-plan.json")))
+    .map(named)
+    .filter((name) => !published.has(name) || !tags.has(name));
+  if (lost.length > 0) throw new Error(`neither published nor tagged: ${lost.join(", ")}`);
+  return { published: "true" };
+}
+
+/** What a publish plan publishes. */
+function planned(file: string): readonly { readonly kind: string; readonly name: string; readonly version: string }[] {
+  const { plan } = JSON.parse(readFileSync(file, "utf8")) as { plan: { kind: string; name: string; version: string }[][] };
+  return plan.flat().filter(({ kind }) => kind === "publish");
+}
+
+/** Runs the workspace's changesets as the action does, with the registry on loopback for what is published. */
+async function runChangesets(args: readonly string[], job: ActionSurroundings): Promise<void> {
+  const { machine, service, workspace, run } = job;
+  const { registry, registryToken } = service;
+  const settings = machine.outside(join(runnerUser.home, ".npmrc"));
+  writeFileSync(settings, `registry=${registry.url}\n${registry.url.replace("http:", "")}:_authToken=${registryToken}\n`);
+  try {
+    await run(["node", join(workspace, "node_modules/@changesets/cli/bin.js"), ...args]);
+  } finally {
+    rmSync(settings);
+  }
+}
+
+/** @returns the artifact's number */
+async function upload(folder: string, { machine, service, run }: ActionSurroundings): Promise<string> {
+  const id = String(globSync("*", { cwd: machine.outside(service.artifacts) }).length + 1);
+  await run(["cp", "--recursive", folder, join(service.artifacts, id)]);
+  return id;
+}
+
+/** @returns where the artifact is; the machine's */
+function download(id: string | undefined, { machine, service }: ActionSurroundings): string {
+  const folder = join(service.artifacts, id ?? "");
+  if (id === undefined || id === "" || !existsSync(machine.outside(folder))) throw new Error(`there is no artifact ${JSON.stringify(id)}`);
+  return folder;
+}
