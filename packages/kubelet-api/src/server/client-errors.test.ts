@@ -85,7 +85,7 @@ test("who does not close after the answer is closed", async () => {
 test("who closes after the answer is waited for no longer", async () => {
   const clock = new FakeClock();
   const socket = new PassThrough();
-  new ClientErrors(clock).handle(failure("HPE_INVALID_METHOD"), socket);
+  new ClientErrors(clock, new OpenRequests()).handle(failure("HPE_INVALID_METHOD"), socket);
   expect(clock.pending).toBe(1);
 
   socket.destroy();
