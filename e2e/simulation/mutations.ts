@@ -1,6 +1,6 @@
 import type { Mutation } from "./mutate.ts";
 
-const records = "packages/core/src/pod/pod-records.ts";
+const states = "packages/core/src/pod/pod-states.ts";
 const sweep = "packages/core/src/pod/orphan-sweep.ts";
 const queue = "packages/kube-client/src/work-queue.ts";
 const statuses = "packages/core/src/pod/status-writer.ts";
@@ -12,10 +12,11 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     about: "a pod that is made again under its name is taken for the old one",
     edits: [
       {
-        file: records,
-        find: "const known = this.#records.get(ref.uid);",
-        replace: `const known = [...this.#records.values()].find(({ ref: { namespace, name } }) => namespace === ref.namespace && name === ref.name);
-    if (known) this.#records.set(ref.uid, known);`,
+        file: states,
+        find: "const isNew = !this.#states.has(uid);",
+        replace: `const known = [...this.#states.values()].find(({ ref: { namespace, name } }) => namespace === ref.namespace && name === ref.name);
+    if (known) this.#states.set(uid, known);
+    const isNew = !known;`,
       },
     ],
   },
@@ -35,7 +36,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     edits: [
       {
         file: queue,
-        find: "else this.#enqueue(entry);\n  }\n\n  /** Queues the key in",
+        find: "else this.#enqueue(entry);\n  }\n\n  /**\n   * Queues the key now, as if",
         replace: `else {
       const dueMs = Math.max(this.#clock.monotonic(), this.#nextAddMs);
       this.#nextAddMs = dueMs + 100;
@@ -44,14 +45,15 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   }
   #nextAddMs = 0;
 
-  /** Queues the key in`,
+  /**
+   * Queues the key now, as if`,
       },
     ],
   },
   "API delete before the provider's": {
     about: "a deleted pod is removed from the API server while it still runs",
     edits: [
-      { file: statuses, find: 'if (backend.kind !== "gone" && backend.kind !== "absent") return false;', replace: "" },
+      { file: statuses, find: "if (!isOver(state)) return false;", replace: "" },
       { file: statuses, find: "if (!isTerminalPhase(wanted?.phase ?? pod.status?.phase)) return false;", replace: "" },
     ],
   },
@@ -59,10 +61,10 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     about: "what a list lacks is gone, whether or not the list is complete",
     edits: [
       {
-        file: records,
-        find: "if (list.complete) this.#onMissing(listed, startedMs);",
-        replace: `for (const [uid, record] of this.#records) {
-      if (!listed.has(uid) && !record.call && record.touchedMs <= startedMs) this.#onGone(record);
+        file: states,
+        find: "if (list.complete) this.#onUnlisted(listed, startedMs);",
+        replace: `for (const [uid, state] of this.#states) {
+      if (!listed.has(uid) && !state.call && state.touchedMs <= startedMs) this.dispatch(uid, { kind: "reportedGone" });
     }`,
       },
     ],
@@ -87,7 +89,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
       },
       {
         file: "packages/core/src/pod/pod-controller.ts",
-        find: 'for (const { ref, verdict } of this.#records.values()) if (verdict?.kind === "waiting") this.#queue.add(ref.uid);',
+        find: 'for (const { ref, verdict } of this.#states.values()) if (verdict?.kind === "waiting") this.#queue.add(ref.uid);',
         replace: "",
       },
     ],

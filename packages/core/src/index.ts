@@ -44,6 +44,7 @@ export type {
   SwapStats,
   VolumeStats,
 } from "./provider/pod-metrics.ts";
+export { changedParts, type PodPart } from "./pod/pod-changes.ts";
 export { planPod, type PlanPodOptions, type PodPlan, type PodRefusal } from "./provider/plan-pod.ts";
 export type { KnownObjects } from "./env/placeholder-resolver.ts";
 export type { PlanContext, PlannedRequest } from "./provider/planned-request.ts";
@@ -52,6 +53,7 @@ export {
   NaiveNodeProvider,
   type ConfigSchema,
   type DeletePodOptions,
+  type PodChanges,
   type NodeDescription,
   type NodeProvider,
   type Owner,

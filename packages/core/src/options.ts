@@ -56,7 +56,7 @@ export interface InstanceOptions {
 
 /** How pods are run. */
 export interface PodOptions {
-  /** Provider calls at once; default 50. */
+  /** Provider calls at once, of those that start or change pods, and as many of those that end them; default 50. One that takes over 5 s no longer counts. */
   readonly workers?: number | undefined;
   /** Deadline of one provider call in milliseconds; default 300,000. */
   readonly providerTimeoutMs?: number | undefined;
@@ -83,7 +83,7 @@ export interface OrphanOptions {
   readonly graceMs?: number | undefined;
   /** Milliseconds between sweeps; default 300,000. The first runs one grace age after start. */
   readonly intervalMs?: number | undefined;
-  /** The brake: a sweep that would remove more than this many, and more than a fifth of the inventory, removes none. Default 10. */
+  /** The brake: a sweep that would remove more than this many removes none; nor is any pod ended when a list of the API server lacks more than this many. Default 10. */
   readonly maxPerSweep?: number | undefined;
 }
 

@@ -21,6 +21,7 @@ import { Inventory } from "./pod/inventory.ts";
 import { NodeAccess } from "./node-access.ts";
 import { NodeController } from "./node/node-controller.ts";
 import type { RegisteredNode, VirtualNodeOptions } from "./options.ts";
+import { MassLossBrake } from "./pod/mass-loss-brake.ts";
 import { OrphanSweep } from "./pod/orphan-sweep.ts";
 import { PodController } from "./pod/pod-controller.ts";
 import type { ProviderHost } from "./provider/provider-host.ts";
@@ -34,6 +35,9 @@ import { PodVolumes } from "./volumes/pod-volumes.ts";
 
 /** Where the kubelet's own nodes put what they need a default for. */
 const defaultClusterDomain = "cluster.local";
+
+/** Pods that are ended at once where nobody deleted them one by one, unless told otherwise. */
+const defaultMaxPerSweep = 10;
 
 /** How long a graceful stop may take by default. */
 const defaultShutdownTimeoutMs = 30_000;
@@ -217,8 +221,15 @@ export class VirtualNode {
     const { client, provider: definition, pods: podOptions = {} } = this.#options;
     const common = { client, clock: this.#clock, random: this.#random, logger: this.#logger, metrics: this.#metrics };
     const redact = (uid: string, error: unknown): unknown => redactError(error, sources.secretsOf(uid));
+    const brake = new MassLossBrake({
+      ...common,
+      nodeName: owner.nodeName,
+      limit: podOptions.orphans?.maxPerSweep ?? defaultMaxPerSweep,
+      recorder,
+    });
     const pods = new PodController({
       ...common,
+      brake,
       store: reflector.store,
       provider,
       providerName: definition.name,
@@ -238,7 +249,7 @@ export class VirtualNode {
       provider: pods.calls,
       owner,
       isKnown: (uid) => pods.knows(uid),
-      recorder,
+      brake,
       options: podOptions.orphans ?? {},
     });
     const inventory = new Inventory({

@@ -30,7 +30,7 @@ describe("ObjectStore", () => {
     expect(changes).toEqual([
       { type: "added", uid: "u1", object: first },
       { type: "updated", uid: "u1", object: second, previous: first },
-      { type: "deleted", uid: "u1", object: last },
+      { type: "deleted", uid: "u1", object: last, missed: false },
     ]);
     expect(store.size).toBe(0);
     expect(store.getByName("default", "web")).toBeUndefined();
@@ -69,7 +69,7 @@ describe("ObjectStore", () => {
     store.remove(old);
 
     expect(changes).toEqual([
-      { type: "deleted", uid: "u1", object: old },
+      { type: "deleted", uid: "u1", object: old, missed: false },
       { type: "added", uid: "u2", object: young },
     ]);
     expect(store.getByName("default", "web")).toBe(young);
@@ -100,7 +100,7 @@ describe("ObjectStore.replace", () => {
 
     expect(count).toBe(3);
     expect(changes).toEqual([
-      { type: "deleted", uid: "u2", object: old },
+      { type: "deleted", uid: "u2", object: old, missed: false },
       { type: "added", uid: "u4", object: young },
       { type: "updated", uid: "u3", object: newer, previous: changed },
     ]);
@@ -229,7 +229,7 @@ test("an empty list empties the store, names too, and the same list again is no 
   changes.length = 0;
 
   expect(store.replace([])).toBe(1);
-  expect(changes).toEqual([{ type: "deleted", uid: "u1", object: pod("u1", "web", "1") }]);
+  expect(changes).toEqual([{ type: "deleted", uid: "u1", object: pod("u1", "web", "1"), missed: true }]);
   expect(store.getByName("default", "web")).toBeUndefined();
   expect(store.replace([])).toBe(0);
 

@@ -55,7 +55,7 @@ export class ObjectStore<T extends KubernetesObject> implements Store<T> {
     if (replaced) this.#byUid.delete(uidOf(replaced));
     this.#byUid.set(uid, object);
     this.#byName.set(nameKeyOf(object), object);
-    if (replaced) this.#emit({ type: "deleted", uid: uidOf(replaced), object: replaced });
+    if (replaced) this.#emit({ type: "deleted", uid: uidOf(replaced), object: replaced, missed: false });
     this.#emit(previous ? { type: "updated", uid, object, previous } : { type: "added", uid, object });
   }
 
@@ -65,7 +65,7 @@ export class ObjectStore<T extends KubernetesObject> implements Store<T> {
     if (!this.#byUid.delete(uid)) return;
     const namesake = this.#byName.get(nameKeyOf(object));
     if (namesake && uidOf(namesake) === uid) this.#byName.delete(nameKeyOf(object));
-    this.#emit({ type: "deleted", uid, object });
+    this.#emit({ type: "deleted", uid, object, missed: false });
   }
 
   /**
@@ -91,7 +91,8 @@ export class ObjectStore<T extends KubernetesObject> implements Store<T> {
     for (const [uid, object] of before) {
       if (this.#byUid.has(uid)) continue;
       deletions++;
-      this.#emit({ type: "deleted", uid, object });
+      // Another object has its name: then it is gone for sure.
+      this.#emit({ type: "deleted", uid, object, missed: !this.#byName.has(nameKeyOf(object)) });
     }
     for (const change of changes) this.#emit(change);
     return changes.length + deletions;

@@ -1,10 +1,13 @@
 import type { DeepReadonly, KubernetesObject } from "./objects.ts";
 
-/** A change of one object in a {@link Store}. `object` of a deletion is the last state seen. */
+/**
+ * A change of one object in a {@link Store}. `object` of a deletion is the last state seen; `missed` says that nobody told of
+ * it: a later list did not have the object, and may be wrong.
+ */
 export type StoreChange<T> =
   | { readonly type: "added"; readonly uid: string; readonly object: DeepReadonly<T> }
   | { readonly type: "updated"; readonly uid: string; readonly object: DeepReadonly<T>; readonly previous: DeepReadonly<T> }
-  | { readonly type: "deleted"; readonly uid: string; readonly object: DeepReadonly<T> };
+  | { readonly type: "deleted"; readonly uid: string; readonly object: DeepReadonly<T>; readonly missed: boolean };
 
 /**
  * The last known state of the objects a reflector watches, keyed by UID: an object deleted and created again under

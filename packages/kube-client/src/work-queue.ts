@@ -17,6 +17,8 @@ export interface WorkQueueOptions {
   readonly metrics?: Metrics | undefined;
   /** Wait before a key that failed is worked again. Default: 1 s, doubled up to 300 s. */
   readonly backoff?: Backoff | undefined;
+  /** The longest that a key is left alone because the other side asked for it, in milliseconds. Default 300,000. */
+  readonly maxRetryAfterMs?: number | undefined;
 }
 
 /** What a handler may ask for. */
@@ -66,6 +68,8 @@ type Outcome = { readonly result: WorkResult | void } | { readonly error: unknow
 
 const defaultBackoff: Backoff = { initialMs: 1_000, maxMs: 300_000 };
 
+const defaultMaxRetryAfterMs = 300_000;
+
 /**
  * Keys that need work, each worked by one handler at a time, with client-go's guarantees:
  *
@@ -82,6 +86,7 @@ export class WorkQueue {
   readonly #metrics: Metrics;
   readonly #labels: MetricLabels;
   readonly #backoff: Backoff;
+  readonly #maxRetryAfterMs: number;
   readonly #entries = new Map<string, Entry>();
   /** Queued entries in order; one that was forgotten stays in it and is skipped. */
   #ready: Entry[] = [];
@@ -103,6 +108,7 @@ export class WorkQueue {
     this.#metrics = options.metrics ?? noMetrics;
     this.#labels = { name: options.name };
     this.#backoff = options.backoff ?? defaultBackoff;
+    this.#maxRetryAfterMs = options.maxRetryAfterMs ?? defaultMaxRetryAfterMs;
     this.#metrics.count("workqueue_adds_total", this.#labels, 0);
     this.#metrics.count("workqueue_retries_total", this.#labels, 0);
     this.#metrics.gauge("workqueue_depth", 0, this.#labels);
@@ -126,6 +132,18 @@ export class WorkQueue {
     const entry = this.#entry(key);
     if (entry.notBeforeMs > this.#clock.monotonic()) this.#delay(entry, entry.notBeforeMs);
     else this.#enqueue(entry);
+  }
+
+  /**
+   * Queues the key now, as if it had never failed: what failed is no longer wanted. If it is being worked, that run's outcome
+   * is dropped and the key is worked once more.
+   */
+  restart(key: string): void {
+    const entry = this.#entry(key);
+    entry.failures = 0;
+    entry.notBeforeMs = 0;
+    if (entry.state === "working") entry.forgotten = true;
+    this.#enqueue(entry);
   }
 
   /** Queues the key in `ms` milliseconds; if it is due earlier, that stays. */
@@ -344,7 +362,7 @@ export class WorkQueue {
   #onFailure(entry: Entry, error: unknown, run: WorkQueueRun): void {
     entry.failures++;
     const nowMs = this.#clock.monotonic();
-    const retryAfterMs = retryAfterMsOf(error) ?? 0;
+    const retryAfterMs = Math.min(retryAfterMsOf(error) ?? 0, this.#maxRetryAfterMs);
     const delayMs = Math.max(retryAfterMs, backoffMs(this.#backoff, entry.failures, this.#random));
     entry.notBeforeMs = nowMs + retryAfterMs;
     // A wish from before the failure may not come before the time the other side asked for.

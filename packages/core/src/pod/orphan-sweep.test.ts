@@ -3,6 +3,7 @@ import { noMetrics, resources, silentLogger } from "@virtual-kubelet/kube-client
 import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { describe, expect, test } from "vitest";
 import type { OrphanOptions } from "../options.ts";
+import { MassLossBrake } from "./mass-loss-brake.ts";
 import { OrphanSweep } from "./orphan-sweep.ts";
 import type { PodRef } from "../provider/pod-ref.ts";
 import type { Owner, ProviderPod } from "../provider/provider.ts";
@@ -51,7 +52,13 @@ function rig(options: OrphanOptions = {}, changes: { owner?: Owner } = {}): Rig 
     },
     owner: changes.owner ?? owner,
     isKnown: (uid) => known.has(uid),
-    recorder: { event: (_ref, _type, reason, message) => void events.push(`${reason}: ${message}`) },
+    brake: new MassLossBrake({
+      nodeName: owner.nodeName,
+      limit: options.maxPerSweep ?? 10,
+      recorder: { event: (_ref, _type, reason, message) => void events.push(`${reason}: ${message}`) },
+      logger: silentLogger,
+      metrics: noMetrics,
+    }),
     options,
     clock,
     logger: { ...silentLogger, warn: (_fields, message) => void warnings.push(message) },
@@ -151,13 +158,13 @@ describe("a back-end pod without a pod in the cluster", () => {
 describe("the brake", () => {
   const many = Array.from({ length: 20 }, (_, index) => backEndPod(`u${index}`));
 
-  test("stops a sweep that would take more than the limit and more than a fifth, and says how to let it", async () => {
+  test("stops a sweep that would take more than the limit, and says how to let it", async () => {
     const it = rig();
     await age(it, many);
 
     expect(await it.sweep.sweep(never)).toEqual([]);
     expect(it.deleted).toEqual([]);
-    expect(it.events).toEqual([expect.stringContaining("MassLossSuspected: 20 of 20 pods")]);
+    expect(it.events).toEqual([expect.stringContaining("MassLossSuspected: 20 of 20 pods at the provider have no pod in the cluster")]);
     expect(it.events[0]).toContain("raise orphans.maxPerSweep to 20");
   });
 
@@ -168,13 +175,13 @@ describe("the brake", () => {
     expect(await it.sweep.sweep(never)).toHaveLength(20);
   });
 
-  test("lets a sweep of less than a fifth pass whatever its size", async () => {
+  test("stops it whatever the share of the inventory", async () => {
     const it = rig();
     const kept = Array.from({ length: 80 }, (_, index) => backEndPod(`k${index}`));
     for (const { ref } of kept) it.known.add(ref.uid);
     await age(it, [...many.slice(0, 15), ...kept]);
 
-    expect(await it.sweep.sweep(never)).toHaveLength(15);
+    expect(await it.sweep.sweep(never)).toEqual([]);
   });
 });
 
@@ -326,9 +333,9 @@ describe("the brake's bounds", () => {
     return (await it.sweep.sweep(never)).length;
   };
 
-  test("let exactly the limit pass, and exactly a fifth", async () => {
+  test("let exactly the limit pass, whatever its share of the inventory", async () => {
     expect([await orphansOf(10, 0), await orphansOf(11, 0)]).toEqual([10, 0]);
-    expect([await orphansOf(11, 44), await orphansOf(11, 43)]).toEqual([11, 0]);
+    expect([await orphansOf(10, 90), await orphansOf(11, 989)]).toEqual([10, 0]);
     expect([await orphansOf(2, 0, 2), await orphansOf(3, 0, 2)]).toEqual([2, 0]);
   });
 });

@@ -1,6 +1,7 @@
 import { isNotFound, messageOf } from "@virtual-kubelet/errdefs";
-import { resources, type Clock, type EventRecorder, type KubeClient, type Logger, type Metrics } from "@virtual-kubelet/kube-client";
+import { resources, type Clock, type KubeClient, type Logger, type Metrics } from "@virtual-kubelet/kube-client";
 import type { OrphanOptions } from "../options.ts";
+import type { MassLossBrake } from "./mass-loss-brake.ts";
 import type { PodRef } from "../provider/pod-ref.ts";
 import type { Owner, PodLifecycleHandler, ProviderPod, ProviderPodList } from "../provider/provider.ts";
 
@@ -18,7 +19,7 @@ export interface OrphanSweepDeps {
   readonly owner: Owner;
   /** Whether the pod controller knows a pod of that UID: then it is not an orphan. */
   readonly isKnown: (uid: string) => boolean;
-  readonly recorder: Pick<EventRecorder, "event">;
+  readonly brake: MassLossBrake;
   readonly options: OrphanOptions;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -27,8 +28,8 @@ export interface OrphanSweepDeps {
 
 /**
  * Removes what the back end holds for pods that are gone. It has to be sure: the tag is ours, the API server itself
- * says that no pod of that UID lives, that has been so for a grace age, and a sweep that would take much of what there
- * is takes nothing and says so.
+ * says that no pod of that UID lives, that has been so for a grace age, and a sweep that would take more than the brake
+ * allows takes nothing and says so.
  */
 export class OrphanSweep {
   readonly #deps: OrphanSweepDeps;
@@ -85,11 +86,8 @@ export class OrphanSweep {
   /** Sweeps once. @returns the pods that were removed */
   async sweep(signal: AbortSignal): Promise<readonly PodRef[]> {
     const orphans = await this.orphans(signal);
-    const limit = this.#deps.options.maxPerSweep ?? 10;
-    if (orphans.length > limit && orphans.length * 5 > this.#inventorySize) {
-      this.#brake(orphans.length, limit);
-      return [];
-    }
+    const what = `${orphans.length} of ${this.#inventorySize} pods at the provider have no pod in the cluster`;
+    if (this.#deps.brake.isSuspected(orphans.length, what)) return [];
     const removed: PodRef[] = [];
     for (const ref of orphans) if (await this.#remove(ref, signal)) removed.push(ref);
     return removed;
@@ -137,15 +135,6 @@ export class OrphanSweep {
     metrics.count("kubelet_orphaned_runtime_pods_total");
     logger.info(fields, "deleted orphan: no such pod at the API server");
     return true;
-  }
-
-  #brake(count: number, limit: number): void {
-    const { recorder, logger, owner } = this.#deps;
-    const message =
-      `${count} of ${this.#inventorySize} pods at the provider have no pod in the cluster, more than ${limit} and more than a fifth: ` +
-      `none is deleted. If they are to go, raise orphans.maxPerSweep to ${count}`;
-    logger.error({ count, limit, inventory: this.#inventorySize }, "orphan sweep stopped by its brake");
-    recorder.event({ apiVersion: "v1", kind: "Node", name: owner.nodeName, uid: owner.nodeName }, "Warning", "MassLossSuspected", message);
   }
 }
 

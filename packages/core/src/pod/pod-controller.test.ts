@@ -11,11 +11,13 @@ import {
   type Patch,
   type Pod,
   type Resource,
+  type EventRecorder,
 } from "@virtual-kubelet/kube-client";
 import { FakeClock, SeededRandom } from "@virtual-kubelet/kube-client/testing";
 import { describe, expect, test } from "vitest";
 import type { Capabilities } from "../provider/capabilities.ts";
 import type { PodOptions } from "../options.ts";
+import { MassLossBrake } from "./mass-loss-brake.ts";
 import { PodController } from "./pod-controller.ts";
 import { podRef, type PodRef } from "../provider/pod-ref.ts";
 import type { Owner } from "../provider/provider.ts";
@@ -47,6 +49,9 @@ class Rig implements AsyncDisposable {
     const common = { client: this.client, clock: this.clock, random: new SeededRandom(1), logger: silentLogger, metrics };
     this.#reflector = new Reflector<Pod>({ ...common, resource: resources.pods, query: { fieldSelector: "spec.nodeName=node-1" } });
     const node = { metadata: { name: "node-1" }, status: { allocatable: { cpu: "10", memory: "10Gi", pods: "3" } } };
+    const recorder: Pick<EventRecorder, "event"> = {
+      event: (_ref, _type, reason, message) => void this.events.push(`${reason}: ${message}`),
+    };
     this.controller = new PodController({
       ...common,
       store: this.#reflector.store,
@@ -62,7 +67,8 @@ class Rig implements AsyncDisposable {
       }),
       node: () => node,
       hostIPs: () => ["192.0.2.1"],
-      recorder: { event: (_ref, _type, reason, message) => void this.events.push(`${reason}: ${message}`) },
+      recorder,
+      brake: new MassLossBrake({ ...common, nodeName: "node-1", limit: 10, recorder }),
       options,
     });
   }

@@ -12,20 +12,29 @@ import {
   type Random,
   type Store,
   type Tracer,
+  type WorkResult,
 } from "@virtual-kubelet/kube-client";
 import type { PodOptions, RegisteredNode } from "../options.ts";
 import type { Capabilities } from "../provider/capabilities.ts";
 import type { Owner, PodLifecycleHandler, PodNotifier, ProviderPodList } from "../provider/provider.ts";
 import { ProviderCalls } from "../provider/provider-calls.ts";
 import type { ResolvedPod } from "../provider/resolved-pod.ts";
-import type { PodRecord } from "./pod-record.ts";
-import { PodRecords } from "./pod-records.ts";
+import { CallSlots } from "./call-slots.ts";
+import type { MassLossBrake } from "./mass-loss-brake.ts";
+import type { PodState } from "./pod-state.ts";
+import { PodStates } from "./pod-states.ts";
 import { PodWorker } from "./pod-worker.ts";
 import { StatusWriter } from "./status-writer.ts";
 import { wantedStatus } from "./wanted-status.ts";
 
-/** Provider calls at once unless told otherwise: waiting costs little here, and a back end may take minutes a pod. */
+/** Provider calls at once unless told otherwise, of those that start or change pods, and as many of those that end them. */
 const defaultWorkers = 50;
+
+/** How long a call keeps others waiting. Those that take longer go on without counting, because they would stop all pods. */
+const slotHoldMs = 5_000;
+
+/** Pods worked on at once; most of them wait for their turn to call the provider. */
+const concurrency = 100_000;
 
 const defaultProviderTimeoutMs = 300_000;
 
@@ -50,6 +59,8 @@ export interface PodControllerDeps {
   readonly hostIPs: () => readonly string[];
   readonly recorder: Pick<EventRecorder, "event">;
   readonly options: PodOptions;
+  /** Stops the end of many pods that a relist did not have. */
+  readonly brake: MassLossBrake;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -61,7 +72,7 @@ export interface PodControllerDeps {
 /**
  * Makes the provider run the pods bound to the node, and tells the API server how they go.
  *
- * Every change on either side is noted in {@link PodRecords} and marks the pod's UID. A {@link PodWorker} then looks at
+ * Every change on either side is taken in by {@link PodStates} and marks the pod's UID. A {@link PodWorker} then looks at
  * both sides, decides with `planPod` and calls the provider; the {@link StatusWriter} does the
  * same for the status. No pod is worked on twice at once, and none is ever given up.
  */
@@ -70,7 +81,8 @@ export class PodController {
   readonly calls: ProviderCalls;
   readonly #deps: PodControllerDeps;
   readonly #queue: WorkQueue;
-  readonly #records: PodRecords;
+  readonly #states: PodStates;
+  readonly #slots: { readonly start: CallSlots; readonly end: CallSlots };
   readonly #worker: PodWorker;
   readonly #statuses: StatusWriter;
 
@@ -80,7 +92,7 @@ export class PodController {
     const onPlan = (uid: string): void => this.#queue.add(uid);
     const onStatus = (uid: string): void => this.#statuses.mark(uid);
     this.#queue = new WorkQueue({ name: "pods", clock, random, metrics });
-    this.#records = new PodRecords({ ...deps, onPlan, onStatus });
+    this.#states = new PodStates({ ...deps, onPlan, onStatus, onEnd: (uid) => this.#queue.restart(uid) });
     this.calls = new ProviderCalls({
       provider,
       clock,
@@ -89,13 +101,17 @@ export class PodController {
       tracer,
       timeoutMs: options.providerTimeoutMs ?? defaultProviderTimeoutMs,
       redact: deps.redact,
-      onLateEnd: (ref) => this.#records.onLateEnd(ref),
+      onGivenUp: ({ uid }) => void this.#states.dispatch(uid, { kind: "givenUp" }),
+      onLateEnd: ({ uid }) => void this.#states.dispatch(uid, { kind: "settled" }),
     });
+    this.#slots = this.#makeSlots();
     this.#worker = new PodWorker({
       ...deps,
       tracer,
-      records: this.#records,
+      states: this.#states,
       calls: this.calls,
+      slots: this.#slots,
+      isMassLoss: (missing) => deps.brake.isSuspected(missing, `${missing} pods of this node are missing from the API server's list`),
       onPlan,
       onStatus,
       onForgotten: (uid) => this.#statuses.forget(uid),
@@ -103,8 +119,8 @@ export class PodController {
     this.#statuses = new StatusWriter({
       client,
       store,
-      record: (uid) => this.#records.get(uid),
-      wanted: (pod, record) => this.#wantedStatus(pod, record),
+      state: (uid) => this.#states.get(uid),
+      wanted: (pod, state) => this.#wantedStatus(pod, state),
       clock,
       random,
       logger,
@@ -115,23 +131,23 @@ export class PodController {
 
   /** Whether anything is known of a pod of that UID. */
   knows(uid: string): boolean {
-    return this.#records.get(uid) !== undefined;
+    return this.#states.get(uid) !== undefined;
   }
 
   /** The status a pod should have by what is known now; `undefined` if there is nothing to say. */
   statusOf(pod: DeepReadonly<Pod>): PodStatus | undefined {
-    const record = this.#records.get(pod.metadata?.uid ?? "");
-    return record && this.#wantedStatus(pod, record);
+    const state = this.#states.get(pod.metadata?.uid ?? "");
+    return state && this.#wantedStatus(pod, state);
   }
 
   /** Pods anything is kept of. */
   get known(): number {
-    return Math.max(this.#records.size, this.#statuses.known);
+    return Math.max(this.#states.size, this.#statuses.known);
   }
 
   /** Pods that wait for a worker or a write. */
   get pending(): number {
-    return this.#queue.size + this.#statuses.pending;
+    return this.#queue.size + this.#slots.start.waiting + this.#slots.end.waiting + this.#statuses.pending;
   }
 
   /**
@@ -140,8 +156,8 @@ export class PodController {
    * @returns what stops it
    */
   follow(): Disposable {
-    this.#deps.provider.notifyPods?.((update) => this.#records.onReport(update));
-    return this.#records.follow();
+    this.#deps.provider.notifyPods?.((update) => this.#states.onReport(update));
+    return this.#states.follow();
   }
 
   /**
@@ -150,21 +166,21 @@ export class PodController {
    * @param startedMs - monotonic time at which it was asked for
    */
   loadInventory(list: ProviderPodList, startedMs: number): void {
-    this.#records.onInventory(list, startedMs);
+    this.#states.onInventory(list, startedMs);
   }
 
   /** Works until aborted; then waits for the calls under way, which `hardSignal` ends, and for the last statuses. */
   async run(signal: AbortSignal, hardSignal: AbortSignal): Promise<void> {
-    const { options, logger } = this.#deps;
+    const { logger } = this.#deps;
     const statusEnd = new AbortController();
     const statuses = this.#statuses.run(AbortSignal.any([statusEnd.signal, hardSignal]));
     try {
       await this.#queue.run({
-        concurrency: options.workers ?? defaultWorkers,
+        concurrency,
         signal,
         logger,
         // What is under way at the end may go on until the hard end.
-        handler: (uid) => this.#worker.work(uid, hardSignal),
+        handler: (uid) => this.#work(uid, hardSignal),
       });
     } finally {
       await this.#flushStatuses(hardSignal);
@@ -177,18 +193,37 @@ export class PodController {
   retryNow(): void {
     this.#queue.resetBackoff();
     this.#statuses.retryNow();
-    for (const { ref, verdict } of this.#records.values()) if (verdict?.kind === "waiting") this.#queue.add(ref.uid);
+    for (const { ref, verdict } of this.#states.values()) if (verdict?.kind === "waiting") this.#queue.add(ref.uid);
   }
 
   /** A secret or config map that the pod refers to has come, changed or gone: what waited for that is tried now. */
   configChanged(uid: string): void {
-    const record = this.#records.get(uid);
-    if (record?.waitsForConfig || record?.call) this.#queue.add(uid);
+    const state = this.#states.get(uid);
+    if (state?.waitsForConfig || state?.call) this.#queue.add(uid);
   }
 
-  #wantedStatus(pod: DeepReadonly<Pod>, record: PodRecord): PodStatus | undefined {
+  async #work(uid: string, signal: AbortSignal): Promise<WorkResult | void> {
+    try {
+      return await this.#worker.work(uid, signal);
+    } finally {
+      const expiresInMs = this.#states.activeDeadlineMs(uid);
+      if (expiresInMs !== undefined && expiresInMs > 0) this.#queue.addAfter(uid, expiresInMs);
+    }
+  }
+
+  #makeSlots(): { readonly start: CallSlots; readonly end: CallSlots } {
+    const { clock, metrics, options } = this.#deps;
+    const slots = (): CallSlots => new CallSlots({ size: options.workers ?? defaultWorkers, holdMs: slotHoldMs, clock });
+    const start = slots();
+    const end = slots();
+    metrics.sampled?.("vk_provider_calls_waiting", () => start.waiting, { kind: "start" });
+    metrics.sampled?.("vk_provider_calls_waiting", () => end.waiting, { kind: "delete" });
+    return { start, end };
+  }
+
+  #wantedStatus(pod: DeepReadonly<Pod>, state: PodState): PodStatus | undefined {
     const { clock, hostIPs } = this.#deps;
-    return wantedStatus(pod, record, { hostIPs: hostIPs(), nowMs: clock.now() }, clock.monotonic());
+    return wantedStatus(pod, state, { hostIPs: hostIPs(), nowMs: clock.now() }, clock.monotonic());
   }
 
   async #flushStatuses(hardSignal: AbortSignal): Promise<void> {

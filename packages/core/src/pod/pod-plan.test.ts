@@ -1,7 +1,8 @@
 import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
 import { describe, expect, test } from "vitest";
-import { deletionDeadline, needsReplan, planPod } from "./pod-plan.ts";
-import { newPodRecord, type Backend, type PodRecord } from "./pod-record.ts";
+import { deletionDeadline } from "./end-deadline.ts";
+import { needsReplan, planPod as plan, type PodPlan } from "./pod-plan.ts";
+import { newPodState, type Backend, type PodState } from "./pod-state.ts";
 
 const ref = { namespace: "default", name: "web", uid: "u1" };
 
@@ -13,15 +14,19 @@ function pod(changes: { image?: string; phase?: string } = {}): DeepReadonly<Pod
   };
 }
 
-function record(backend: Backend, changes: Partial<PodRecord> = {}): PodRecord {
-  return { ...newPodRecord(ref, 0), backend, ...changes };
+function record(backend: Backend, changes: Partial<PodState> = {}): PodState {
+  return { ...newPodState(ref, 0), backend, ...changes };
+}
+
+function planPod(desired: DeepReadonly<Pod> | undefined, state: PodState, nowMs: number): PodPlan {
+  return plan(desired, state, { nowMs, wallMs: nowMs });
 }
 
 const backends = {
   unknown: { kind: "unknown" },
   absent: { kind: "absent" },
   present: { kind: "present", applied: pod(), sinceMs: 0 },
-  ending: { kind: "ending", deadlineMs: 30_000, lookAtMs: 32_000 },
+  ending: { kind: "ending", deadlineMs: 30_000, lookAtMs: 32_000, accepted: true },
   gone: { kind: "gone" },
 } as const satisfies Record<string, Backend>;
 
@@ -96,13 +101,23 @@ describe("a pod being deleted", () => {
   });
 });
 
+describe("a pod that the store does not have", () => {
+  test.each(["bound", "missing"] as const)("is looked up at the API server before anything is ended (%s)", (api) => {
+    for (const backend of Object.values(backends)) expect(planPod(undefined, record(backend, { api }), 0)).toEqual({ kind: "confirm" });
+  });
+});
+
 describe("a pod that is gone from the API server", () => {
   test.each(["unknown", "present", "ending"] as const)("is deleted at the provider at once when %s there", (kind) => {
-    expect(planPod(undefined, record(backends[kind]), 0)).toEqual({ kind: "delete", gracePeriodSeconds: 0, overdue: false });
+    expect(planPod(undefined, record(backends[kind], { api: "gone" }), 0)).toEqual({
+      kind: "delete",
+      gracePeriodSeconds: 0,
+      overdue: false,
+    });
   });
 
   test.each(["absent", "gone"] as const)("is forgotten when %s there", (kind) => {
-    expect(planPod(undefined, record(backends[kind]), 0)).toEqual({ kind: "forget" });
+    expect(planPod(undefined, record(backends[kind], { api: "gone" }), 0)).toEqual({ kind: "forget" });
   });
 });
 

@@ -108,6 +108,8 @@ export interface EndedReason extends StatusContext {
   readonly reported?: ProviderPodStatus | undefined;
   /** Becomes the pod's reason and that of containers that ran. Default: the pod has none, the containers `ContainerStatusUnknown`. */
   readonly reason?: string | undefined;
+  /** Default: Succeeded if all containers ended with exit code 0, else Failed. */
+  readonly phase?: "Succeeded" | "Failed" | undefined;
   /** Becomes the pod's message and that of containers that ran. Default: the pod has none, the containers a plain one. */
   readonly message?: string | undefined;
 }
@@ -134,7 +136,7 @@ export function endedStatus(pod: DeepReadonly<Pod>, why: EndedReason): PodStatus
   const now = rfc3339(why.nowMs);
   const lists = containerStatuses({ pod, reported, ending, now });
   const hasSucceeded = (lists.containerStatuses ?? []).every((status) => status.state?.terminated?.exitCode === 0);
-  const phase = hasSucceeded ? "Succeeded" : "Failed";
+  const phase = why.phase ?? (hasSucceeded ? "Succeeded" : "Failed");
   return assemble(
     { ...why, pod, reported: { ...reported, phase, ...(why.reason ? { reason: why.reason, message: why.message } : {}) } },
     lists,

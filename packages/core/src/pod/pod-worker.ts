@@ -7,22 +7,39 @@ import {
   isUnsupported,
   messageOf,
   terminalReasonOf,
+  UnavailableError,
 } from "@virtual-kubelet/errdefs";
-import type { Clock, DeepReadonly, EventRecorder, Metrics, Pod, Store, Tracer, WorkResult } from "@virtual-kubelet/kube-client";
+import {
+  resources,
+  type Clock,
+  type DeepReadonly,
+  type EventRecorder,
+  type KubeClient,
+  type Metrics,
+  type Pod,
+  type Store,
+  type Tracer,
+  type WorkResult,
+} from "@virtual-kubelet/kube-client";
 import { waitingReasonOf } from "../env/pod-resolver.ts";
-import { podRef } from "../provider/pod-ref.ts";
-import { mountWaitingReason } from "../volumes/mount-error.ts";
 import type { PodOptions, RegisteredNode } from "../options.ts";
 import type { Capabilities } from "../provider/capabilities.ts";
+import { isPodNotFound } from "../provider/not-found.ts";
+import { podRef } from "../provider/pod-ref.ts";
 import { podSpan } from "../provider/pod-span.ts";
 import type { ProviderCalls } from "../provider/provider-calls.ts";
 import type { ResolvedPod } from "../provider/resolved-pod.ts";
 import { withoutServiceAccountVolume } from "../provider/service-account-volume.ts";
 import { unsupportedChanges } from "../provider/unsupported-changes.ts";
 import { listFields } from "../provider/unsupported.ts";
-import { overdueMs, planPod, type PodPlan } from "./pod-plan.ts";
-import { hasEnded, lastGiven, unclear, wasStarted, type PodRecord, type ProviderCall } from "./pod-record.ts";
-import type { PodRecords } from "./pod-records.ts";
+import { mountWaitingReason } from "../volumes/mount-error.ts";
+import type { CallSlots } from "./call-slots.ts";
+import { lookAfterMs, overdueMs } from "./end-deadline.ts";
+import { changedParts } from "./pod-changes.ts";
+import type { EndTimes, PodEvent } from "./pod-event.ts";
+import { planPod, type PodPlan } from "./pod-plan.ts";
+import { lastGiven, wasStarted, type PodState, type ProviderCall, type Verdict } from "./pod-state.ts";
+import type { PodStates } from "./pod-states.ts";
 import { rejectionLabel } from "./rejection-label.ts";
 import { decideStart } from "./start-gate.ts";
 import { slowStartMs } from "./wanted-status.ts";
@@ -33,14 +50,20 @@ const missingRetryMs = 60_000;
 /** How soon one is tried again for which something could not be read, or a token not be had. */
 const unreadableRetryMs = 10_000;
 
-/** How long after a deletion's deadline the provider is asked, if it did not say by itself that the pod has ended. */
-const lookAfterMs = 2_000;
+/** How soon the API server is asked again about a pod that a relist did not have, and that is there. */
+const confirmAgainMs = 30_000;
+
+/** How long a pod waits for its turn, or for its call to come back, before an event says so. */
+const slowCallMs = 30_000;
 
 /** What {@link PodWorker} needs. */
 export interface PodWorkerDeps {
+  readonly client: Pick<KubeClient, "get">;
   readonly store: Store<Pod>;
-  readonly records: PodRecords;
+  readonly states: PodStates;
   readonly calls: ProviderCalls;
+  /** Turns of calls that start and change pods, and of those that end them: neither waits for the other. */
+  readonly slots: { readonly start: CallSlots; readonly end: CallSlots };
   readonly providerName: string;
   readonly capabilities: Capabilities;
   readonly resolve: (pod: DeepReadonly<Pod>) => ResolvedPod;
@@ -52,10 +75,15 @@ export interface PodWorkerDeps {
   readonly onStatus: (uid: string) => void;
   /** Called when nothing is left of a pod. */
   readonly onForgotten: (uid: string) => void;
+  /** Whether so many pods are missing from a relist that none of them is ended. */
+  readonly isMassLoss: (missing: number) => boolean;
   readonly clock: Clock;
   readonly metrics: Metrics;
   readonly tracer: Tracer;
 }
+
+/** How a call that failed is taken: nothing was done, or nobody knows what was, or there may be no such pod. */
+type Failure = "refused" | "failed" | "doubted";
 
 /** Does the next thing for a pod: asks the provider, has it start, change or end the pod, and judges how that went. */
 export class PodWorker {
@@ -67,22 +95,29 @@ export class PodWorker {
 
   /** Looks at both sides of the pod and does the next thing. Whatever it throws is to be tried again. */
   async work(uid: string, signal: AbortSignal): Promise<WorkResult | void> {
-    const record = this.#deps.records.get(uid);
-    if (!record) return;
-    const { clock, store, tracer } = this.#deps;
-    const plan = planPod(store.get(uid), record, clock.monotonic());
+    const { states, tracer } = this.#deps;
+    const state = states.get(uid);
+    if (!state) return;
+    const plan = this.#plan(state);
     if (plan.kind === "nothing") return;
-    return tracer.span("pod.sync", { ...podSpan(record.ref), "vk.plan": plan.kind }, () => this.#carryOut(plan, record, signal));
+    return tracer.span("pod.sync", { ...podSpan(state.ref), "vk.plan": plan.kind }, () => this.#carryOut(plan, state, signal));
   }
 
-  async #carryOut(first: PodPlan, record: PodRecord, signal: AbortSignal): Promise<WorkResult | void> {
-    const { clock, store, records } = this.#deps;
-    const { uid } = record.ref;
+  #plan(state: PodState): PodPlan {
+    const { states, store } = this.#deps;
+    return planPod(store.get(state.ref.uid), state, states.time);
+  }
+
+  async #carryOut(first: PodPlan, before: PodState, signal: AbortSignal): Promise<WorkResult | void> {
+    const { states, store } = this.#deps;
+    const { uid } = before.ref;
     let plan = first;
+    let state = before;
     // What was asked decides what is done in the same run: a retry must not begin anew by having asked first.
     if (plan.kind === "inspect") {
-      await this.#inspect(record, signal);
-      plan = planPod(store.get(uid), record, clock.monotonic());
+      await this.#inspect(state, signal);
+      state = states.get(uid) ?? state;
+      plan = this.#plan(state);
     }
     const pod = store.get(uid);
     switch (plan.kind) {
@@ -90,181 +125,202 @@ export class PodWorker {
         return;
       case "wait":
         return { requeueAfterMs: plan.ms };
+      case "confirm":
+        return this.#confirm(state, signal);
       case "inspect":
         return { requeueAfterMs: lookAfterMs };
       case "forget":
-        records.forget(uid);
+        states.forget(uid);
         this.#deps.onForgotten(uid);
         return;
       case "finish":
         this.#deps.onStatus(uid);
         return;
+      case "expire":
+        return pod && this.#expire(state, pod);
       case "delete":
-        return this.#delete(record, pod, plan, signal);
+        return this.#delete(state, pod, plan, signal);
       case "start":
-        return pod && this.#start(record, pod, signal);
+        return pod && this.#start(state, pod, signal);
       case "update":
-        return pod && this.#update(record, pod, signal);
+        return pod && this.#update(state, pod, signal);
       default:
         return plan satisfies never;
     }
   }
 
-  async #inspect(record: PodRecord, signal: AbortSignal): Promise<void> {
-    const { clock } = this.#deps;
+  /** Asks the API server about a pod that a relist did not have. */
+  async #confirm({ ref }: PodState, signal: AbortSignal): Promise<WorkResult | void> {
+    const { client, isMassLoss, states } = this.#deps;
+    if (isMassLoss(states.missing)) return { requeueAfterMs: confirmAgainMs };
     try {
-      const held = await this.#deps.calls.getPod(record.ref, signal);
-      this.#deps.records.onHeld(record, held.status);
-      if (record.backend.kind === "ending") {
-        const { deadlineMs } = record.backend;
-        record.backend = { kind: "ending", deadlineMs, lookAtMs: Math.max(clock.monotonic() + lookAfterMs, deadlineMs + overdueMs) };
-      }
+      const pod = await client.get(resources.pods, ref, { signal });
+      if (pod.metadata?.uid === ref.uid) return { requeueAfterMs: confirmAgainMs };
     } catch (error) {
       if (!isNotFound(error)) throw error;
-      record.backend = record.backend.kind === "ending" ? { kind: "gone" } : { kind: "absent" };
-      record.touchedMs = clock.monotonic();
+    }
+    states.onVanished(ref.uid);
+  }
+
+  async #inspect({ ref, backend }: PodState, signal: AbortSignal): Promise<void> {
+    const { calls, states } = this.#deps;
+    try {
+      // Whose pod it is was settled before it was told to end.
+      const status = backend.kind === "ending" ? await calls.getPodStatus(ref, signal) : (await calls.getPod(ref, signal)).status;
+      states.onAnswer(ref, status);
+    } catch (error) {
+      if (!isPodNotFound(error)) throw error;
+      states.dispatch(ref.uid, { kind: "notFound" });
     }
   }
 
-  async #start(record: PodRecord, pod: DeepReadonly<Pod>, signal: AbortSignal): Promise<WorkResult | void> {
-    const { node: nodeOf, capabilities, providerName, options } = this.#deps;
+  #expire(state: PodState, pod: DeepReadonly<Pod>): void {
+    // Source: kubernetes v1.36.3 pkg/kubelet/active_deadline.go.
+    const message = "Pod was active on the node longer than the specified deadline";
+    this.#judge(state, pod, { kind: "expired", reason: "DeadlineExceeded", message });
+    this.#deps.onPlan(state.ref.uid);
+  }
+
+  async #start(state: PodState, pod: DeepReadonly<Pod>, signal: AbortSignal): Promise<WorkResult | void> {
+    const { node: nodeOf, capabilities, providerName, options, states } = this.#deps;
     const node = nodeOf();
     if (!node) return { requeueAfterMs: 1_000 };
-    if (this.#isLost(record, pod)) return;
-    const admitted = record.admitted || wasStarted(pod);
-    const decision = decideStart(pod, { node, usage: this.#deps.records.usage, capabilities, providerName, options, admitted });
+    if (this.#isLost(state, pod)) return;
+    const admitted = state.admitted || wasStarted(pod);
+    const decision = decideStart(pod, { node, usage: states.usage, capabilities, providerName, options, admitted });
     switch (decision.kind) {
       case "ignore":
         return;
       case "reject":
-        this.#judge(record, pod, { kind: "rejected", reason: decision.reason, message: decision.message });
+        this.#judge(state, pod, { kind: "rejected", reason: decision.reason, message: decision.message });
         return;
       case "wait":
-        this.#judge(record, pod, { kind: "waiting", reason: decision.reason, message: decision.message });
+        this.#judge(state, pod, { kind: "waiting", reason: decision.reason, message: decision.message });
         return;
       case "start":
-        record.admitted = true;
-        this.#deps.records.usage.add(pod);
-        return this.#create(record, pod, signal);
+        states.usage.add(pod);
+        states.dispatch(state.ref.uid, { kind: "admitted" });
+        return this.#create(state, pod, signal);
       default:
         return decision satisfies never;
     }
   }
 
   /** Whether a started pod that the back end lost must not be started again; it is then judged lost. */
-  #isLost(record: PodRecord, pod: DeepReadonly<Pod>): boolean {
-    if (!record.seen && !wasStarted(pod)) return false;
+  #isLost(state: PodState, pod: DeepReadonly<Pod>): boolean {
+    if (!state.seen && !wasStarted(pod)) return false;
     const message = `Provider ${this.#deps.providerName} no longer holds the pod`;
     if (pod.spec?.restartPolicy === "Never") {
-      this.#judge(record, pod, { kind: "lost", reason: "ProviderLost", message });
+      this.#judge(state, pod, { kind: "lost", reason: "ProviderLost", message });
       return true;
     }
     // A retry of the same start is not news.
-    if (!record.verdict) this.#event(pod, "Warning", "ProviderLost", `${message}; it is created again`);
+    if (!state.verdict) this.#event(pod, "Warning", "ProviderLost", `${message}; it is created again`);
     return false;
   }
 
-  async #create(record: PodRecord, pod: DeepReadonly<Pod>, signal: AbortSignal): Promise<WorkResult | void> {
-    const { clock, metrics } = this.#deps;
+  async #create({ ref }: PodState, pod: DeepReadonly<Pod>, signal: AbortSignal): Promise<WorkResult | void> {
+    const { calls, clock, metrics, resolve, states } = this.#deps;
     const startedMs = clock.monotonic();
-    record.seen = false;
-    record.reported = undefined;
-    record.backend = { kind: "unknown" };
-    record.unconfirmed ??= pod;
-    using _slow = clock.setTimer(slowStartMs + 1, () => this.#deps.onStatus(record.ref.uid));
-    try {
-      await this.#call("start", record, signal, (inner) =>
-        this.#deps.calls.createPod(this.#given(pod), this.#deps.resolve(pod), record.ref, inner),
-      );
-    } catch (error) {
+    using _slow = clock.setTimer(slowStartMs + 1, () => this.#deps.onStatus(ref.uid));
+    let failure: unknown;
+    const made = await this.#call("start", ref.uid, { pod, signal, takes: (error) => this.#takesCreateError(error) }, (inner) =>
+      calls.createPod(this.#given(pod), resolve(pod), ref, inner),
+    ).then(
+      () => true,
+      (error: unknown) => {
+        failure = error;
+        return false;
+      },
+    );
+    if (!made) {
       signal.throwIfAborted();
-      return this.#onCreateError(record, pod, error);
+      return this.#onCreateError(ref.uid, pod, failure);
     }
     metrics.observe("kubelet_pod_worker_duration_seconds", (clock.monotonic() - startedMs) / 1000, { operation_type: "create" });
     metrics.count("kubelet_started_pods_total");
-    record.verdict = undefined;
-    // It may have adopted what an earlier call made of an earlier spec.
-    this.#deps.records.setBackend(record, { kind: "present", applied: record.unconfirmed, sinceMs: clock.monotonic() });
-    record.unconfirmed = undefined;
     this.#event(pod, "Normal", "ProviderCreateSuccess", "Create pod in provider successfully");
+    // A creation that ends at once is a failed one: tried again as fast as it fails it would be a storm.
+    if (states.get(ref.uid)?.backend.kind === "unknown")
+      throw new UnavailableError(`provider ${this.#deps.providerName} reported pod ${ref.namespace}/${ref.name} gone while it was created`);
   }
 
-  #onCreateError(record: PodRecord, pod: DeepReadonly<Pod>, error: unknown): WorkResult | void {
-    const { metrics, options } = this.#deps;
-    if (!this.#deps.store.get(record.ref.uid) || record.deletion) {
+  #takesCreateError(error: unknown): Failure {
+    return waitingReasonOf(error) || isTerminal(error) || isUnsupported(error) || isInvalidInput(error) || isQuotaExceeded(error)
+      ? "refused"
+      : "failed";
+  }
+
+  #onCreateError(uid: string, pod: DeepReadonly<Pod>, error: unknown): WorkResult | void {
+    const { metrics, onPlan, onStatus, options, states, store } = this.#deps;
+    const state = states.get(uid);
+    if (!state || !store.get(uid) || state.deletion || state.teardown) {
       // Deleted meanwhile: what the call did is unknown, and is deleted with the rest.
-      this.#deps.onPlan(record.ref.uid);
+      onPlan(uid);
       return;
     }
     metrics.count("kubelet_started_pods_errors_total");
     const message = messageOf(error);
     const configReason = waitingReasonOf(error);
     if (configReason) {
-      noteRefused(record, pod);
       // A kubelet shows containers that wait for their volumes like any that are made; an event has told why.
       const isOrdinary = configReason === mountWaitingReason;
-      if (isOrdinary) record.verdict = { kind: "waiting", reason: configReason, message: "" };
-      else this.#judge(record, pod, { kind: "waiting", reason: configReason, message });
-      this.#deps.onStatus(record.ref.uid);
-      return waitForConfig(record, error);
+      const verdict: Verdict = { kind: "waiting", reason: configReason, message: isOrdinary ? "" : message };
+      if (isOrdinary) states.dispatch(uid, { kind: "judged", verdict, graceSeconds: 0 });
+      else this.#judge(state, pod, verdict);
+      onStatus(uid);
+      return this.#waitForConfig(uid, error);
     }
     if (isTerminal(error) || (isUnsupported(error) && options.onUnsupported === "fail")) {
-      noteRefused(record, pod);
       const reason = isTerminal(error) ? (terminalReasonOf(error) ?? "ProviderFailed") : "ProviderUnsupported";
-      this.#judge(record, pod, { kind: "rejected", reason, message });
+      this.#judge(state, pod, { kind: "rejected", reason, message });
       return;
     }
     if (isUnsupported(error)) {
-      noteRefused(record, pod);
-      this.#judge(record, pod, { kind: "waiting", reason: "ProviderUnsupported", message });
+      this.#judge(state, pod, { kind: "waiting", reason: "ProviderUnsupported", message });
       return;
     }
-    if (isInvalidInput(error) || isQuotaExceeded(error)) noteRefused(record, pod);
     const reason = isDeadlineExceeded(error) ? "ProviderTimeout" : "ProviderFailed";
     this.#event(pod, "Warning", "ProviderCreateFailed", message);
-    record.verdict = { kind: "waiting", reason, message };
-    this.#deps.onStatus(record.ref.uid);
+    states.dispatch(uid, { kind: "judged", verdict: { kind: "waiting", reason, message }, graceSeconds: 0 });
     throw error;
   }
 
-  async #update(record: PodRecord, pod: DeepReadonly<Pod>, signal: AbortSignal): Promise<WorkResult | void> {
-    const applied = lastGiven(record.backend);
+  async #update({ ref, backend }: PodState, pod: DeepReadonly<Pod>, signal: AbortSignal): Promise<WorkResult | void> {
+    const { calls, capabilities, onPlan, providerName, resolve, states, store } = this.#deps;
+    const applied = lastGiven(backend);
+    const changes = { previous: applied?.spec ? applied : undefined, parts: changedParts(applied ?? {}, pod) };
+    const takes = (error: unknown): Failure => {
+      if (isPodNotFound(error)) return "doubted";
+      if (waitingReasonOf(error)) return "failed";
+      return isUnsupported(error) || isInvalidInput(error) || isTerminal(error) ? "refused" : "failed";
+    };
     try {
-      await this.#call("update", record, signal, (inner) =>
-        this.#deps.calls.updatePod(this.#given(pod), this.#deps.resolve(pod), record.ref, inner),
+      await this.#call("update", ref.uid, { pod, signal, takes }, (inner) =>
+        calls.updatePod(this.#given(pod), resolve(pod), ref, inner, changes),
       );
     } catch (error) {
       signal.throwIfAborted();
-      if (isNotFound(error)) return this.#deps.records.setBackend(record, { kind: "absent" });
-      if (this.#deps.store.get(record.ref.uid) && !record.deletion) this.#event(pod, "Warning", "ProviderUpdateFailed", messageOf(error));
-      if (waitingReasonOf(error)) return waitForConfig(record, error);
-      // What can never be applied is not tried again before the next change.
-      if (isUnsupported(error) || isInvalidInput(error) || isTerminal(error)) return this.#noteApplied(record, pod);
-      // It may have been carried out: also one who takes the change back has to be heard.
-      if (record.backend.kind === "present") record.backend = { ...record.backend, applied: unclear(record.backend.applied) };
+      if (takes(error) === "doubted") return onPlan(ref.uid);
+      const state = states.get(ref.uid);
+      if (store.get(ref.uid) && !state?.deletion) this.#event(pod, "Warning", "ProviderUpdateFailed", messageOf(error));
+      if (waitingReasonOf(error)) return this.#waitForConfig(ref.uid, error);
+      if (takes(error) === "refused") return;
       throw error;
     }
-    this.#noteApplied(record, pod);
-    const { providerName, capabilities } = this.#deps;
     const unsupported = applied ? unsupportedChanges(applied, pod, capabilities) : [];
     if (unsupported.length === 0) this.#event(pod, "Normal", "ProviderUpdateSuccess", "Update pod in provider successfully");
     else this.#event(pod, "Warning", "ProviderUpdateFailed", `provider ${providerName} does not support ${listFields(unsupported)}`);
   }
 
-  /** The provider was given the pod; what else was learned of it meanwhile stands. */
-  #noteApplied(record: PodRecord, pod: DeepReadonly<Pod>): void {
-    const { clock, onPlan, records } = this.#deps;
-    if (record.backend.kind === "present") records.setBackend(record, { kind: "present", applied: pod, sinceMs: clock.monotonic() });
-    else onPlan(record.ref.uid);
-  }
-
   async #delete(
-    record: PodRecord,
+    state: PodState,
     pod: DeepReadonly<Pod> | undefined,
     plan: Extract<PodPlan, { kind: "delete" }>,
     signal: AbortSignal,
   ): Promise<void> {
-    const { clock } = this.#deps;
+    const { calls, clock, onPlan, states } = this.#deps;
+    const { ref } = state;
     const { gracePeriodSeconds } = plan;
     if (plan.overdue && pod) {
       this.#event(
@@ -275,28 +331,39 @@ export class PodWorker {
       );
     }
     const nowMs = clock.monotonic();
-    const deadlineMs = record.deletion?.deadlineMs ?? nowMs;
+    const deadlineMs = (state.deletion ?? state.teardown)?.deadlineMs ?? nowMs;
     const lookAtMs = plan.overdue ? nowMs + overdueMs : Math.max(nowMs, deadlineMs) + lookAfterMs;
-    // Set before the call: a provider may report the end from inside it.
-    record.backend = { kind: "ending", deadlineMs, lookAtMs };
+    const end: EndTimes = { deadlineMs: state.api === "gone" ? nowMs : deadlineMs, lookAtMs };
     try {
-      await this.#call("delete", record, signal, (inner) => this.#deps.calls.deletePod(record.ref, { gracePeriodSeconds }, inner));
+      await this.#call("delete", ref.uid, { pod, end, signal, takes: (error) => (isPodNotFound(error) ? "doubted" : "failed") }, (inner) =>
+        calls.deletePod(ref, { gracePeriodSeconds }, inner),
+      );
     } catch (error) {
-      if (this.#isGone(record)) return;
-      if (!isNotFound(error)) {
-        record.backend = { kind: "unknown" };
-        signal.throwIfAborted();
-        if (record.deletion && record.deletion.deadlineMs < deadlineMs) return this.#deps.onPlan(record.ref.uid);
-        if (pod) this.#event(pod, "Warning", "ProviderDeleteFailed", messageOf(error));
-        throw error;
-      }
-      record.backend = { kind: "gone" };
+      const after = states.get(ref.uid);
+      if (after?.backend.kind === "gone") return;
+      if (isPodNotFound(error)) return this.#onDeletedNotFound(state, error, signal);
+      signal.throwIfAborted();
+      if (after?.deletion && after.deletion.deadlineMs < deadlineMs) return onPlan(ref.uid);
+      if (pod) this.#event(pod, "Warning", "ProviderDeleteFailed", messageOf(error));
+      throw error;
     }
-    // Without an API object nobody waits for the end: the provider has taken it on.
-    const isOver = !this.#deps.store.get(record.ref.uid) || (record.reported !== undefined && hasEnded(record.reported));
-    if (isOver) record.backend = { kind: "gone" };
-    this.#deps.onPlan(record.ref.uid);
+    onPlan(ref.uid);
     if (pod && !plan.overdue) this.#event(pod, "Normal", "ProviderDeleteSuccess", "Delete pod in provider successfully");
+  }
+
+  /** "Not found" ends a pod, so it is believed only where the provider, asked for the pod itself, says it again. */
+  async #onDeletedNotFound({ ref }: PodState, error: unknown, signal: AbortSignal): Promise<void> {
+    const { calls, onPlan, states } = this.#deps;
+    try {
+      await calls.getPod(ref, signal);
+    } catch (asked) {
+      if (!isPodNotFound(asked)) throw asked;
+      states.dispatch(ref.uid, { kind: "notFound" });
+      return onPlan(ref.uid);
+    }
+    throw new UnavailableError(`delete pod ${ref.namespace}/${ref.name}: the provider holds it, and said: ${messageOf(error)}`, {
+      cause: error,
+    });
   }
 
   /** The pod as the provider gets it. */
@@ -304,55 +371,76 @@ export class PodWorker {
     return this.#deps.capabilities.volumes?.includes("projected") ? pod : withoutServiceAccountVolume(pod);
   }
 
-  /** A call of its own, since a report may have arrived while another call was awaited. */
-  #isGone(record: PodRecord): boolean {
-    return record.backend.kind === "gone";
+  /** Makes a call in its turn; it ends early when the pod is deleted. Its outcome is in the pod's state when this returns. */
+  async #call(
+    kind: ProviderCall["kind"],
+    uid: string,
+    how: {
+      readonly pod: DeepReadonly<Pod> | undefined;
+      readonly end?: EndTimes;
+      readonly signal: AbortSignal;
+      readonly takes: (error: unknown) => Failure;
+    },
+    start: (signal: AbortSignal) => Promise<void>,
+  ): Promise<void> {
+    const { clock, slots, states } = this.#deps;
+    const { pod, end, takes } = how;
+    const abort = new AbortController();
+    const signal = AbortSignal.any([how.signal, abort.signal]);
+    const call = (): ProviderCall => ({ kind, abort, startedMs: clock.monotonic(), isGivenUp: false, reportedGone: false });
+    states.dispatch(uid, { kind: "queued", call: call() });
+    let event: PodEvent = { kind: "dequeued" };
+    try {
+      using _slot = await this.#turn(kind, slots[kind === "delete" ? "end" : "start"], pod, signal);
+      states.dispatch(uid, { kind: "called", call: call(), pod, end });
+      event = { kind: "failed" };
+      using _slow = this.#warnLater(pod, "ProviderNotResponding", `the provider has not answered for ${slowCallMs / 1000} s: ${kind}`);
+      try {
+        await start(signal);
+        event = { kind: "returned", pod };
+      } catch (error) {
+        const failure = takes(error);
+        event = failure === "refused" ? { kind: "refused", pod } : { kind: failure };
+        throw error;
+      }
+    } finally {
+      states.dispatch(uid, event);
+    }
   }
 
-  /** Makes a call that ends early when the pod is deleted. */
-  async #call<T>(
-    kind: ProviderCall["kind"],
-    record: PodRecord,
-    signal: AbortSignal,
-    start: (signal: AbortSignal) => Promise<T>,
-  ): Promise<T> {
-    const abort = new AbortController();
-    record.waitsForConfig = false;
-    record.call = { kind, abort, startedMs: this.#deps.clock.monotonic() };
-    try {
-      return await start(AbortSignal.any([signal, abort.signal]));
-    } finally {
-      record.call = undefined;
-      record.touchedMs = this.#deps.clock.monotonic();
-    }
+  async #turn(kind: ProviderCall["kind"], slots: CallSlots, pod: DeepReadonly<Pod> | undefined, signal: AbortSignal): Promise<Disposable> {
+    using _slow = this.#warnLater(
+      pod,
+      "ProviderBusy",
+      `the pod has waited ${slowCallMs / 1000} s for its turn to ${kind}: other calls take long`,
+    );
+    return await slots.acquire(signal);
+  }
+
+  /** An event, unless the returned is disposed of before. */
+  #warnLater(pod: DeepReadonly<Pod> | undefined, reason: string, message: string): Disposable {
+    return this.#deps.clock.setTimer(slowCallMs, () => pod && this.#event(pod, "Warning", reason, message));
+  }
+
+  /** The pod is tried again when what it refers to has changed, and at the latest after this. */
+  #waitForConfig(uid: string, error: unknown): WorkResult {
+    this.#deps.states.dispatch(uid, { kind: "waitsForConfig" });
+    return { requeueAfterMs: isInvalidInput(error) ? missingRetryMs : unreadableRetryMs };
   }
 
   /** Records what the core itself has to say of the pod, with one event for each new reason or message. */
-  #judge(record: PodRecord, pod: DeepReadonly<Pod>, verdict: NonNullable<PodRecord["verdict"]>): void {
-    const { verdict: before } = record;
-    record.verdict = verdict;
+  #judge({ ref, verdict: before }: PodState, pod: DeepReadonly<Pod>, verdict: Verdict): void {
+    const { metrics, states } = this.#deps;
+    const graceSeconds = pod.spec?.terminationGracePeriodSeconds ?? 30;
+    states.dispatch(ref.uid, { kind: "judged", verdict, graceSeconds });
     if (verdict.kind === "rejected" && before?.kind !== "rejected")
-      this.#deps.metrics.count("kubelet_admission_rejections_total", { reason: rejectionLabel(verdict.reason) });
-    if (before?.kind !== verdict.kind || before.reason !== verdict.reason || before.message !== verdict.message) {
-      this.#event(pod, "Warning", verdict.reason, verdict.message);
-    }
-    this.#deps.onStatus(record.ref.uid);
+      metrics.count("kubelet_admission_rejections_total", { reason: rejectionLabel(verdict.reason) });
+    if (before?.kind === verdict.kind && before.reason === verdict.reason && before.message === verdict.message) return;
+    this.#event(pod, verdict.kind === "expired" ? "Normal" : "Warning", verdict.reason, verdict.message);
   }
 
   #event(pod: DeepReadonly<Pod>, type: "Normal" | "Warning", reason: string, message: string): void {
     const { namespace, name, uid } = podRef(pod);
     this.#deps.recorder.event({ apiVersion: "v1", kind: "Pod", namespace, name, uid }, type, reason, message);
   }
-}
-
-/** The pod is tried again when what it refers to has changed, and at the latest after this. */
-function waitForConfig(record: PodRecord, error: unknown): WorkResult {
-  record.waitsForConfig = true;
-  return { requeueAfterMs: isInvalidInput(error) ? missingRetryMs : unreadableRetryMs };
-}
-
-/** Of this creation nothing is left at the back end; of an earlier one there may be. */
-function noteRefused(record: PodRecord, pod: DeepReadonly<Pod>): void {
-  record.backend = { kind: "absent" };
-  if (record.unconfirmed === pod) record.unconfirmed = undefined;
 }

@@ -15,7 +15,7 @@ import {
 } from "@virtual-kubelet/kube-client";
 import { countContainers } from "./container-counts.ts";
 import { isTerminalPhase } from "./pod-phase.ts";
-import type { PodRecord } from "./pod-record.ts";
+import { isOver, type PodState } from "./pod-state.ts";
 import type { PodRef } from "../provider/pod-ref.ts";
 import { podSpan } from "../provider/pod-span.ts";
 import { toEpochMs } from "../kubernetes/api-time.ts";
@@ -29,6 +29,9 @@ const refillMs = 1_000;
 /** How soon a status is written again that met another pod, or none. */
 const replacedRetryMs = 1_000;
 
+/** How often the last status of a deleted pod may be refused as invalid before the pod is removed without it. */
+const maxRefusals = 3;
+
 /** Pods written at once; the connections, not this, are the limit. */
 const concurrency = 64;
 
@@ -37,9 +40,9 @@ export interface StatusWriterDeps {
   readonly client: KubeClient;
   readonly store: Store<Pod>;
   /** What is known of a pod; absent if nothing. */
-  readonly record: (uid: string) => PodRecord | undefined;
+  readonly state: (uid: string) => PodState | undefined;
   /** The status the pod should have; absent if there is nothing to say yet. */
-  readonly wanted: (pod: DeepReadonly<Pod>, record: PodRecord) => PodStatus | undefined;
+  readonly wanted: (pod: DeepReadonly<Pod>, state: PodState) => PodStatus | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -70,6 +73,8 @@ export class StatusWriter {
   readonly #queue: WorkQueue;
   readonly #written = new Map<string, Written>();
   readonly #removed = new Set<string>();
+  /** How often the API server has called a pod's status invalid. */
+  readonly #refusals = new Map<string, number>();
   readonly #budgets = new Map<string, Budget>();
 
   constructor(deps: StatusWriterDeps) {
@@ -92,12 +97,13 @@ export class StatusWriter {
     this.#queue.forget(uid);
     this.#written.delete(uid);
     this.#removed.delete(uid);
+    this.#refusals.delete(uid);
     this.#budgets.delete(uid);
   }
 
   /** Pods anything is kept of. */
   get known(): number {
-    return Math.max(this.#written.size, this.#removed.size, this.#budgets.size);
+    return Math.max(this.#written.size, this.#removed.size, this.#budgets.size, this.#refusals.size);
   }
 
   /** Pods that wait for a look, or are being written. */
@@ -111,34 +117,34 @@ export class StatusWriter {
   }
 
   async #sync(uid: string, signal: AbortSignal): Promise<{ requeueAfterMs?: number } | void> {
-    const { store, record: recordOf, wanted: wantedOf } = this.#deps;
+    const { store, state: stateOf, wanted: wantedOf } = this.#deps;
     const stored = store.get(uid);
-    const record = recordOf(uid);
-    if (!stored || !record) return;
+    const state = stateOf(uid);
+    if (!stored || !state) return;
     const pod = this.#freshest(uid, stored);
-    const wanted = wantedOf(pod, record);
+    const wanted = wantedOf(pod, state);
     if (wanted) {
       const body = podStatusPatch(pod, wanted);
       // The store has it: nothing of the answer needs to be kept.
       if (!body && pod === stored) this.#written.delete(uid);
       if (body) {
-        const outcome = await this.#write(record, pod, wanted, body, signal);
+        const outcome = await this.#write(state, pod, wanted, body, signal);
         if (outcome !== "written") return outcome;
       }
     }
-    if (!this.#removed.has(uid) && mayRemove(pod, record, wanted)) await this.#remove(pod, record, signal);
+    if (!this.#removed.has(uid) && mayRemove(pod, state, wanted)) await this.#remove(pod, state, signal);
   }
 
   /** Sends the patch. @returns `written`, or what the queue is to do instead */
   async #write(
-    record: PodRecord,
+    state: PodState,
     pod: DeepReadonly<Pod>,
     wanted: PodStatus,
     body: Record<string, unknown>,
     signal: AbortSignal,
   ): Promise<"written" | { requeueAfterMs: number }> {
     const { logger, metrics, clock } = this.#deps;
-    const { uid } = record.ref;
+    const { uid } = state.ref;
     const text = JSON.stringify(body);
     const last = this.#written.get(uid);
     if (last?.body === text && last.pod.metadata?.resourceVersion === pod.metadata?.resourceVersion) {
@@ -150,11 +156,11 @@ export class StatusWriter {
     if (delayMs > 0) return { requeueAfterMs: delayMs };
     const startedMs = clock.monotonic();
     try {
-      const { metadata } = await this.#patch(record.ref, body, signal);
+      const { metadata } = await this.#patch(state.ref, body, signal);
       if (this.#isKnown(uid)) this.#written.set(uid, { body: text, pod: { ...pod, metadata, status: wanted } });
       metrics.observe("kubelet_pod_status_sync_duration_seconds", (clock.monotonic() - startedMs) / 1000);
       countContainers(metrics, pod.status, wanted);
-      if (wanted.phase === "Running" && pod.status?.phase === "Pending") this.#measureStart(record, pod);
+      if (wanted.phase === "Running" && pod.status?.phase === "Pending") this.#measureStart(state, pod);
       return "written";
     } catch (error) {
       signal.throwIfAborted();
@@ -162,9 +168,13 @@ export class StatusWriter {
       if (isNotFound(error) || isOtherPod(error)) return { requeueAfterMs: replacedRetryMs };
       if (isInvalidInput(error)) {
         logger.error(
-          { pod: `${record.ref.namespace}/${record.ref.name}`, uid, err: messageOf(error) },
+          { pod: `${state.ref.namespace}/${state.ref.name}`, uid, err: messageOf(error) },
           "the API server refuses the pod's status",
         );
+        const refusals = (this.#refusals.get(uid) ?? 0) + 1;
+        this.#refusals.set(uid, refusals);
+        // A deleted pod that has ended does not stay for ever because nobody may say how it ended.
+        if (refusals >= maxRefusals && mayRemove(pod, state, wanted)) return "written";
       }
       throw error;
     }
@@ -180,30 +190,30 @@ export class StatusWriter {
   }
 
   /** The pod shows as running from now on. */
-  #measureStart(record: PodRecord, pod: DeepReadonly<Pod>): void {
+  #measureStart(state: PodState, pod: DeepReadonly<Pod>): void {
     const { clock, metrics } = this.#deps;
-    metrics.observe("kubelet_pod_start_duration_seconds", (clock.monotonic() - record.firstSeenMs) / 1000);
+    metrics.observe("kubelet_pod_start_duration_seconds", (clock.monotonic() - state.firstSeenMs) / 1000);
     const createdMs = toEpochMs(pod.metadata?.creationTimestamp);
     // The API server's clock may be ahead of ours.
     if (createdMs !== undefined) metrics.observe("kubelet_pod_start_total_duration_seconds", Math.max(0, clock.now() - createdMs) / 1000);
   }
 
   /** The end is written: removes the API server's object, and only this very one. */
-  async #remove(pod: DeepReadonly<Pod>, record: PodRecord, signal: AbortSignal): Promise<void> {
+  async #remove(pod: DeepReadonly<Pod>, state: PodState, signal: AbortSignal): Promise<void> {
     const { client, metrics } = this.#deps;
     try {
-      await client.delete(resources.pods, record.ref, { gracePeriodSeconds: 0, preconditions: { uid: record.ref.uid } }, { signal });
+      await client.delete(resources.pods, state.ref, { gracePeriodSeconds: 0, preconditions: { uid: state.ref.uid } }, { signal });
       metrics.count("vk_pods_removed_total");
     } catch (error) {
       signal.throwIfAborted();
       if (!isNotFound(error)) throw error;
     }
-    if (this.#isKnown(record.ref.uid)) this.#removed.add(record.ref.uid);
+    if (this.#isKnown(state.ref.uid)) this.#removed.add(state.ref.uid);
   }
 
   /** Whether the pod was not forgotten meanwhile: the watch may be quicker than the answer to a write. */
   #isKnown(uid: string): boolean {
-    return this.#deps.record(uid) !== undefined;
+    return this.#deps.state(uid) !== undefined;
   }
 
   /** The newer of the store's object and the answer to our last write. */
@@ -225,9 +235,9 @@ export class StatusWriter {
 }
 
 /** Whether nothing keeps the object of a deleted pod: it has ended, its end is written, and it was not removed before. */
-function mayRemove(pod: DeepReadonly<Pod>, { backend }: PodRecord, wanted: PodStatus | undefined): boolean {
+function mayRemove(pod: DeepReadonly<Pod>, state: PodState, wanted: PodStatus | undefined): boolean {
   if (!pod.metadata?.deletionTimestamp) return false;
-  if (backend.kind !== "gone" && backend.kind !== "absent") return false;
+  if (!isOver(state)) return false;
   if (!isTerminalPhase(wanted?.phase ?? pod.status?.phase)) return false;
   const waitsForFinalizers = pod.metadata.deletionGracePeriodSeconds === 0 && (pod.metadata.finalizers?.length ?? 0) > 0;
   return !waitsForFinalizers;

@@ -1,5 +1,6 @@
 import { InvalidInputError, NotFoundError } from "@virtual-kubelet/errdefs";
 import type { DeepReadonly, EventRecorder, Pod, Store } from "@virtual-kubelet/kube-client";
+import { about } from "./not-found.ts";
 import { podRef } from "./pod-ref.ts";
 import type { ProviderHost } from "./provider-host.ts";
 import type { PodSources } from "../volumes/pod-sources.ts";
@@ -30,15 +31,16 @@ export function podAccess({
   Pick<ProviderHost, "getSecret" | "getConfigMap" | "getServiceAccountToken" | "resolvePod" | "onConfigChanged" | "findPod" | "recordEvent">
 > {
   return {
-    getSecret: (namespace, name, signal) => sources.getSecret(namespace, name, signal),
-    getConfigMap: (namespace, name, signal) => sources.getConfigMap(namespace, name, signal),
+    getSecret: (namespace, name, signal) => about({ kind: "Secret", namespace, name }, sources.getSecret(namespace, name, signal)),
+    getConfigMap: (namespace, name, signal) => about({ kind: "ConfigMap", namespace, name }, sources.getConfigMap(namespace, name, signal)),
     async getServiceAccountToken({ namespace, name, uid }, { audience, expirationSeconds = defaultTokenSeconds }, signal) {
       if (!(expirationSeconds >= minTokenSeconds)) {
         throw new InvalidInputError(
           `request a service account token for pod ${namespace}/${name}: expirationSeconds is ${expirationSeconds}, expected ${minTokenSeconds} or more`,
         );
       }
-      const { token, expirationTimestamp } = await sources.getToken(uid, { audience, expirationSeconds }, signal);
+      const object = { kind: "ServiceAccount", namespace, name: store.get(uid)?.spec?.serviceAccountName ?? "default" };
+      const { token, expirationTimestamp } = await about(object, sources.getToken(uid, { audience, expirationSeconds }, signal));
       return { token, expirationTimestamp };
     },
     resolvePod({ namespace, name, uid }) {

@@ -24,6 +24,7 @@ function callsTo(deletePod: PodLifecycleHandler["deletePod"]): { calls: Provider
     metrics: noMetrics,
     tracer: noTracer,
     timeoutMs: 60_000,
+    onGivenUp: () => {},
     onLateEnd: (to) => late.push(to),
   });
   return { calls, clock, late };
@@ -114,7 +115,7 @@ describe("each method", () => {
     const labelled = (name: string, labels: MetricLabels = {}): string => [name, ...Object.values(labels)].join(" ");
     const provider: PodLifecycleHandler = {
       createPod: async (...call) => void made.push(["createPod", ...call.slice(0, -1)]),
-      updatePod: async (...call) => void made.push(["updatePod", ...call.slice(0, -1)]),
+      updatePod: async (given, values, _signal, changes) => void made.push(["updatePod", given, values, changes]),
       deletePod: async (...call) => void made.push(["deletePod", ...call.slice(0, -1)]),
       getPod: async () => held,
       getPodStatus: async () => held.status,
@@ -132,6 +133,7 @@ describe("each method", () => {
       },
       tracer: noTracer,
       timeoutMs: 60_000,
+      onGivenUp: () => {},
       onLateEnd: () => {},
       redact: (uid, error) => new Error(`${uid}: ${error instanceof Error ? error.message : ""} [redacted]`),
     });
@@ -142,12 +144,12 @@ describe("each method", () => {
     const { calls, made } = recorded();
 
     await calls.createPod(pod, resolved, ref, never);
-    await calls.updatePod(pod, resolved, ref, never);
+    await calls.updatePod(pod, resolved, ref, never, { previous: undefined, parts: [] });
     await calls.deletePod(ref, { gracePeriodSeconds: 5 }, never);
 
     expect(made).toEqual([
       ["createPod", pod, resolved],
-      ["updatePod", pod, resolved],
+      ["updatePod", pod, resolved, { previous: undefined, parts: [] }],
       ["deletePod", ref, { gracePeriodSeconds: 5 }],
     ]);
     expect(await calls.getPod(ref, never)).toEqual(held);
@@ -166,7 +168,7 @@ describe("each method", () => {
       },
     });
     await calls.createPod(pod, resolved, ref, never);
-    const update = calls.updatePod(pod, resolved, ref, never);
+    const update = calls.updatePod(pod, resolved, ref, never, { previous: undefined, parts: [] });
     update.catch(() => {});
     await clock.advance(250);
     await expect(calls.deletePod(ref, { gracePeriodSeconds: 0 }, never)).rejects.toThrow("a plain one");
@@ -233,6 +235,7 @@ test("a provider that ignores its signal is told to the operator and counted, an
     metrics: { ...noMetrics, count: (name, labels) => void counted.push([name, ...Object.values(labels ?? {})].join(" ")) },
     tracer: noTracer,
     timeoutMs: 10_000,
+    onGivenUp: () => {},
     onLateEnd: () => {
       throw new Error("there is no pod");
     },

@@ -1,13 +1,16 @@
 import { codeOf, DeadlineExceededError } from "@virtual-kubelet/errdefs";
 import type { Clock, DeepReadonly, Logger, Metrics, Pod, Tracer } from "@virtual-kubelet/kube-client";
 import type { PodRef } from "./pod-ref.ts";
-import type { DeletePodOptions, PodLifecycleHandler, ProviderPod, ProviderPodList, ProviderPodStatus } from "./provider.ts";
+import type { DeletePodOptions, PodChanges, PodLifecycleHandler, ProviderPod, ProviderPodList, ProviderPodStatus } from "./provider.ts";
 import { podSpan } from "./pod-span.ts";
-import { checkPod, checkPodList, checkStatus } from "./provider-output.ts";
+import { checkPodList, checkPodOf, checkStatus } from "./provider-output.ts";
 import type { ResolvedPod } from "./resolved-pod.ts";
 
 /** How long an aborted call may take to come back before it is left to itself. */
 const abortGraceMs = 5_000;
+
+/** Methods that change nothing: they may be under way beside any other call. */
+const asks: ReadonlySet<string> = new Set(["getPod", "getPodStatus"]);
 
 /** What {@link ProviderCalls} needs. */
 export interface ProviderCallsDeps {
@@ -20,7 +23,9 @@ export interface ProviderCallsDeps {
   readonly timeoutMs: number;
   /** Takes the secrets of the pod of that UID out of what the provider throws; default: nothing is taken out. */
   readonly redact?: ((uid: string, error: unknown) => unknown) | undefined;
-  /** Told when a call that had been given up on ends after all: what it did must be looked at. */
+  /** Told when a call about a pod is given up: it ignored its signal. Not told of calls that only ask. */
+  readonly onGivenUp: (ref: PodRef) => void;
+  /** Told when a call that had been given up comes back after all: what it did must be looked at. */
   readonly onLateEnd: (ref: PodRef) => void;
 }
 
@@ -39,8 +44,8 @@ export class ProviderCalls {
     return this.#call("createPod", ref, signal, (inner) => this.#deps.provider.createPod(pod, resolved, inner));
   }
 
-  updatePod(pod: DeepReadonly<Pod>, resolved: ResolvedPod, ref: PodRef, signal: AbortSignal): Promise<void> {
-    return this.#call("updatePod", ref, signal, (inner) => this.#deps.provider.updatePod(pod, resolved, inner));
+  updatePod(pod: DeepReadonly<Pod>, resolved: ResolvedPod, ref: PodRef, signal: AbortSignal, changes: PodChanges): Promise<void> {
+    return this.#call("updatePod", ref, signal, (inner) => this.#deps.provider.updatePod(pod, resolved, inner, changes));
   }
 
   deletePod(ref: PodRef, options: DeletePodOptions, signal: AbortSignal): Promise<void> {
@@ -48,7 +53,7 @@ export class ProviderCalls {
   }
 
   async getPod(ref: PodRef, signal: AbortSignal): Promise<ProviderPod> {
-    return checkPod(await this.#call("getPod", ref, signal, (inner) => this.#deps.provider.getPod(ref, inner)), "getPod");
+    return checkPodOf(ref, await this.#call("getPod", ref, signal, (inner) => this.#deps.provider.getPod(ref, inner)), "getPod");
   }
 
   async getPodStatus(ref: PodRef, signal: AbortSignal): Promise<ProviderPodStatus> {
@@ -79,7 +84,7 @@ export class ProviderCalls {
   }
 
   async #race<T>(method: string, ref: PodRef | undefined, outer: AbortSignal, start: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const { clock, timeoutMs, logger, metrics, onLateEnd } = this.#deps;
+    const { clock, timeoutMs, logger, metrics, onGivenUp, onLateEnd } = this.#deps;
     const what = ref ? `${method} of pod ${ref.namespace}/${ref.name}` : method;
     const inner = new AbortController();
     const given = Promise.withResolvers<never>();
@@ -110,10 +115,11 @@ export class ProviderCalls {
           "provider ignores its abort signal; the call is left to itself",
         );
         metrics.count("vk_provider_abandoned_calls_total", { method });
-        const onLate = (): void => {
-          if (ref) onLateEnd(ref);
-        };
-        work.then(onLate, onLate);
+        if (ref && !asks.has(method)) {
+          const onLate = (): void => onLateEnd(ref);
+          onGivenUp(ref);
+          work.then(onLate, onLate);
+        }
       }
       throw inner.signal.reason;
     } finally {

@@ -1,4 +1,5 @@
 import type { DeepReadonly, Pod, PodStatus } from "@virtual-kubelet/kube-client";
+import type { PodPart } from "../pod/pod-changes.ts";
 import type { Capabilities } from "./capabilities.ts";
 import type { ContainerAccess } from "./container-access.ts";
 import type { PlanContext, PlannedRequest } from "./planned-request.ts";
@@ -65,6 +66,14 @@ export interface DeletePodOptions {
   readonly gracePeriodSeconds: number;
 }
 
+/** What {@link PodLifecycleHandler.updatePod} is to apply. */
+export interface PodChanges {
+  /** The pod as the provider was last given it; `undefined` where that is not known, after a restart for instance. */
+  readonly previous: DeepReadonly<Pod> | undefined;
+  /** The parts that differ, or may differ; see {@link PodPart}. */
+  readonly parts: readonly PodPart[];
+}
+
 /**
  * The six methods every provider has. All of them may be called for different pods at once, never twice at once for
  * one pod; `getPods`, `getPod` and `getPodStatus` at any time. Errors are matched by their errdefs code; an error
@@ -80,8 +89,12 @@ export interface PodLifecycleHandler {
    * TerminalError to make it Failed, with the error's reason if it has one.
    */
   createPod(pod: DeepReadonly<Pod>, resolved: ResolvedPod, signal: AbortSignal): Promise<void>;
-  /** Applies a changed spec, labels or annotations. A pod whose update fails keeps its phase. */
-  updatePod(pod: DeepReadonly<Pod>, resolved: ResolvedPod, signal: AbortSignal): Promise<void>;
+  /**
+   * Applies a changed spec, labels or annotations. A pod whose update fails keeps its phase.
+   *
+   * @param changes - what is different from what the provider was last given
+   */
+  updatePod(pod: DeepReadonly<Pod>, resolved: ResolvedPod, signal: AbortSignal, changes: PodChanges): Promise<void>;
   /**
    * Ends the pod's containers within the grace period and then frees what it used; returns when the back end has
    * accepted that, without waiting for the containers. The end is reported as a status in which every container has
@@ -92,7 +105,12 @@ export interface PodLifecycleHandler {
   deletePod(ref: PodRef, options: DeletePodOptions, signal: AbortSignal): Promise<void>;
   /** @throws NotFoundError when the back end holds no pod of that UID. Any other error means "unknown". */
   getPod(ref: PodRef, signal: AbortSignal): Promise<ProviderPod>;
-  /** Like {@link getPod}, only the status. */
+  /**
+   * The pod's status alone. Asked for where the state of one pod is unclear: it should have ended and nothing was reported,
+   * or `getPods` does not answer.
+   *
+   * @throws NotFoundError when the back end holds no pod of that UID. Any other error means "unknown".
+   */
   getPodStatus(ref: PodRef, signal: AbortSignal): Promise<ProviderPodStatus>;
   /** All pods of this cluster and node. */
   getPods(signal: AbortSignal): Promise<ProviderPodList>;

@@ -50,7 +50,7 @@ export class FakeNodeWatch implements NodeWatch {
     if (type === "DELETED") this.#nodes.delete(uid);
     else this.#nodes.set(uid, object);
     const seen: StoreChange<Node> = previous ? { type: "updated", uid, object, previous } : { type: "added", uid, object };
-    const change: StoreChange<Node> = type === "DELETED" ? { type: "deleted", uid, object } : seen;
+    const change: StoreChange<Node> = type === "DELETED" ? { type: "deleted", missed: false, uid, object } : seen;
     for (const listener of this.#listeners) listener(change);
   }
 }

@@ -1,15 +1,16 @@
 import assert from "node:assert/strict";
 import { finished } from "node:stream/promises";
-import type {
-  AttachIO,
-  Clock,
-  ContainerLogOptions,
-  DeepReadonly,
-  Pod,
-  PodRef,
-  PodUpdate,
-  Provider,
-  ProviderPodStatus,
+import {
+  changedParts,
+  type AttachIO,
+  type Clock,
+  type ContainerLogOptions,
+  type DeepReadonly,
+  type Pod,
+  type PodRef,
+  type PodUpdate,
+  type Provider,
+  type ProviderPodStatus,
 } from "@virtual-kubelet/core";
 import { isNotFound } from "@virtual-kubelet/errdefs";
 import { systemClock, systemRandom } from "@virtual-kubelet/kube-client";
@@ -116,10 +117,14 @@ export class ProviderRig implements AsyncDisposable {
 
   /** The pod as it was planned, with something changed. */
   async update(ref: PodRef, change: (pod: Pod) => void): Promise<void> {
-    const pod = structuredClone(this.#pods.get(ref.uid)) as Pod;
+    const previous = this.#pods.get(ref.uid);
+    const pod = structuredClone(previous) as Pod;
     change(pod);
     this.#pods.set(ref.uid, pod);
-    await this.within("updatePod", this.provider.updatePod(pod, this.#host.know(pod), this.signal));
+    await this.within(
+      "updatePod",
+      this.provider.updatePod(pod, this.#host.know(pod), this.signal, { previous, parts: previous ? changedParts(previous, pod) : [] }),
+    );
   }
 
   /** Deletes a pod; one that is not there counts as deleted. */

@@ -61,7 +61,7 @@ test("two calls at once for one pod, and two live instances of one, are noted", 
 
   const creating = provider.createPod(pod("u1"), unresolved, signal);
   const other = provider.createPod(pod("u2"), unresolved, signal);
-  const updating = provider.updatePod(pod("u1"), unresolved, signal);
+  const updating = provider.updatePod(pod("u1"), unresolved, signal, { previous: undefined, parts: [] });
   await clock.advance(100);
   await Promise.all([creating, other, updating]);
   recording.backend.create({ ref: ref("u2"), owner: { clusterId: "cluster", nodeName: "node" }, containers: [], initContainers: [] });

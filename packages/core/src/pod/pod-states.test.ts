@@ -5,8 +5,8 @@ import { podRef } from "../provider/pod-ref.ts";
 import type { Owner } from "../provider/provider.ts";
 import { running } from "../test-support/scripted-provider.ts";
 import { needsUpdate } from "./pod-changes.ts";
-import type { PodRecord } from "./pod-record.ts";
-import { PodRecords } from "./pod-records.ts";
+import type { PodState, ProviderCall } from "./pod-state.ts";
+import { PodStates } from "./pod-states.ts";
 
 const owner: Owner = { clusterId: "cluster-1", nodeName: "node-1" };
 const pod: Pod = { metadata: { namespace: "default", name: "web", uid: "u1" }, spec: { containers: [{ name: "main" }] } };
@@ -18,7 +18,7 @@ let clock: FakeClock;
 let planned: string[];
 let pods: Map<string, Pod>;
 let change: (change: StoreChange<Pod>) => void;
-let records: PodRecords;
+let states: PodStates;
 
 beforeEach(() => {
   clock = new FakeClock();
@@ -34,37 +34,41 @@ beforeEach(() => {
       return { [Symbol.dispose]() {} };
     },
   };
-  records = new PodRecords({
+  states = new PodStates({
     store,
     owner,
     onPlan: (uid) => planned.push(uid),
+    onEnd: (uid) => planned.push(uid),
     onStatus: () => {},
+    providerName: "test",
     clock,
     logger: silentLogger,
     metrics: noMetrics,
   });
-  records.follow();
-  records.onInventory(nothing, clock.monotonic());
+  states.follow();
+  states.onInventory(nothing, clock.monotonic());
   planned.length = 0;
 });
 
 test("a pod whose call had no clear outcome is believed to be there, not to be missing, and nothing is hurried", async () => {
-  record().backend = { kind: "unknown" };
+  states.dispatch("u1", { kind: "called", call: call("start"), pod, end: undefined });
+  states.dispatch("u1", { kind: "failed" });
+  planned.length = 0;
   await clock.advance(5_000);
 
-  records.onInventory(nothing, clock.monotonic());
+  states.onInventory(nothing, clock.monotonic());
   const missing = record().backend.kind;
-  records.onInventory(everything, clock.monotonic());
+  states.onInventory(everything, clock.monotonic());
 
   expect([missing, record().backend.kind]).toEqual(["unknown", "present"]);
   expect(planned).toEqual([]);
 });
 
 test("a pod that the back end has lost is looked for at once", async () => {
-  records.onInventory(everything, clock.monotonic());
+  states.onInventory(everything, clock.monotonic());
   await clock.advance(5_000);
 
-  records.onInventory(nothing, clock.monotonic());
+  states.onInventory(nothing, clock.monotonic());
 
   expect(record().backend.kind).toBe("unknown");
   expect(planned).toEqual(["u1"]);
@@ -87,7 +91,7 @@ test.each([
     };
     pods.set("u1", adopted);
 
-    records.onInventory(everything, clock.monotonic());
+    states.onInventory(everything, clock.monotonic());
 
     const { backend } = record();
     expect(backend.kind === "present" && backend.applied.spec === adopted.spec).toBe(isCurrent);
@@ -95,43 +99,48 @@ test.each([
 );
 
 test("what a pod that is lost sight of was given is known when it is seen again", async () => {
-  records.onInventory(everything, clock.monotonic());
+  states.onInventory(everything, clock.monotonic());
   await clock.advance(5_000);
 
-  records.onInventory(nothing, clock.monotonic());
+  states.onInventory(nothing, clock.monotonic());
   pods.set("u1", { ...pod, metadata: { ...pod.metadata, labels: { edited: "meanwhile" } } });
-  records.onInventory(everything, clock.monotonic());
+  states.onInventory(everything, clock.monotonic());
 
   const { backend } = record();
   expect(backend.kind === "present" && backend.applied).toBe(pod);
 });
 
 test("of a pod that a late call may have changed it is unclear what runs", () => {
-  records.onInventory(everything, clock.monotonic());
+  states.onInventory(everything, clock.monotonic());
 
-  records.onLateEnd(ref);
+  states.dispatch("u1", { kind: "called", call: { ...call("update"), isGivenUp: true }, pod, end: undefined });
+  states.dispatch("u1", { kind: "settled" });
   const after = record().backend.kind;
-  records.onInventory(everything, clock.monotonic());
+  states.onInventory(everything, clock.monotonic());
 
   const { backend } = record();
   expect([after, backend.kind === "present" && needsUpdate(backend.applied, pod)]).toEqual(["unknown", true]);
 });
 
-test("a force deletion hastens a deletion under way, but not one without grace", () => {
-  const abort = new AbortController();
-  record().call = { kind: "delete", abort, startedMs: 0 };
+test.each([
+  { graceMs: 30_000, isHastened: true },
+  { graceMs: 0, isHastened: false },
+])("a force deletion hastens a deletion under way that has $graceMs ms left: $isHastened", ({ graceMs, isHastened }) => {
+  const deletion = call("delete");
+  const deadlineMs = clock.monotonic() + graceMs;
+  states.dispatch("u1", { kind: "called", call: deletion, pod, end: { deadlineMs, lookAtMs: deadlineMs + 2_000 } });
 
-  record().backend = { kind: "ending", deadlineMs: clock.monotonic(), lookAtMs: 2_000 };
-  change({ type: "deleted", uid: "u1", object: pod });
-  const whileEndingNow = abort.signal.aborted;
-  record().backend = { kind: "ending", deadlineMs: clock.monotonic() + 30_000, lookAtMs: 32_000 };
-  change({ type: "deleted", uid: "u1", object: pod });
+  change({ type: "deleted", uid: "u1", object: pod, missed: false });
 
-  expect([whileEndingNow, abort.signal.aborted]).toEqual([false, true]);
+  expect(deletion.abort.signal.aborted).toBe(isHastened);
 });
 
-function record(): PodRecord {
-  const found = records.get("u1");
+function call(kind: ProviderCall["kind"]): ProviderCall {
+  return { kind, abort: new AbortController(), startedMs: 0, isGivenUp: false, reportedGone: false };
+}
+
+function record(): PodState {
+  const found = states.get("u1");
   if (!found) throw new Error("there is no record");
   return found;
 }

@@ -1,6 +1,6 @@
 import type { ContainerState, ContainerStatus, Pod, PodStatus } from "@virtual-kubelet/kube-client";
 import { describe, expect, test } from "vitest";
-import { hasEnded, lastGiven, wasStarted } from "./pod-record.ts";
+import { hasEnded, lastGiven, mayRestart, wasStarted } from "./pod-state.ts";
 
 const runs: ContainerState = { running: {} };
 const waits: ContainerState = { waiting: {} };
@@ -17,10 +17,29 @@ describe("a report", () => {
     ["of which every container has ended", { phase: "Running", containerStatuses: containers(over, over) }, true],
     ["of which one container runs", { phase: "Running", containerStatuses: containers(over, runs) }, false],
     ["of which one container waits", { containerStatuses: containers(over, waits) }, false],
+    ["of which a sidecar runs", { containerStatuses: containers(over), initContainerStatuses: containers(runs) }, false],
+    ["of which the sidecar has ended, too", { containerStatuses: containers(over), initContainerStatuses: containers(over) }, true],
     ["without any containers", { phase: "Running", containerStatuses: [] }, false],
     ["that says nothing", {}, false],
   ])("%s says that nothing of the pod runs any more: %#", (_what, status, expected) => {
     expect(hasEnded(status)).toBe(expected);
+  });
+});
+
+describe("containers that have ended", () => {
+  const pod = (restartPolicy: string): Pod => ({ spec: { restartPolicy, containers: [{ name: "c0" }] } });
+
+  test.each([
+    ["Always", 0, true],
+    ["OnFailure", 1, true],
+    ["OnFailure", 0, false],
+    ["Never", 1, false],
+  ] as const)("under %s after exit code %i may run again: %s", (policy, exitCode, expected) => {
+    expect(mayRestart(pod(policy), { containerStatuses: containers({ terminated: { exitCode } }) })).toBe(expected);
+  });
+
+  test("do not run again in a pod whose phase is final", () => {
+    expect(mayRestart(pod("Always"), { phase: "Failed", containerStatuses: containers(over) })).toBe(false);
   });
 });
 
@@ -47,8 +66,8 @@ test("what a pod was last given is known while it may be there", () => {
   expect(lastGiven({ kind: "present", applied, sinceMs: 0 })).toBe(applied);
   expect(lastGiven({ kind: "unknown", applied })).toBe(applied);
   expect(
-    [{ kind: "unknown" }, { kind: "absent" }, { kind: "gone" }, { kind: "ending", deadlineMs: 0, lookAtMs: 0 }].map((backend) =>
-      lastGiven(backend as Parameters<typeof lastGiven>[0]),
+    [{ kind: "unknown" }, { kind: "absent" }, { kind: "gone" }, { kind: "ending", deadlineMs: 0, lookAtMs: 0, accepted: true }].map(
+      (backend) => lastGiven(backend as Parameters<typeof lastGiven>[0]),
     ),
   ).toEqual([undefined, undefined, undefined, undefined]);
 });

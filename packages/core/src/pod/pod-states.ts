@@ -1,0 +1,242 @@
+import { messageOf } from "@virtual-kubelet/errdefs";
+import type { Clock, DeepReadonly, Logger, Metrics, Pod, Store, StoreChange } from "@virtual-kubelet/kube-client";
+import { podRef, type PodRef } from "../provider/pod-ref.ts";
+import { checkReport } from "../provider/provider-output.ts";
+import type { Owner, ProviderPod, ProviderPodList, ProviderPodStatus } from "../provider/provider.ts";
+import { activeDeadlineMs } from "./end-deadline.ts";
+import { NodeUsage } from "./node-usage.ts";
+import type { EventTime, PodEvent } from "./pod-event.ts";
+import { isTerminalPhase } from "./pod-phase.ts";
+import { needsReplan, planPod, type PodPlan } from "./pod-plan.ts";
+import { newPodState, wasStarted, type PodState } from "./pod-state.ts";
+import { step } from "./pod-step.ts";
+
+/** What {@link PodStates} needs. */
+export interface PodStatesDeps {
+  /** The pods bound to this node. */
+  readonly store: Store<Pod>;
+  /** The tag of what is ours at the back end. */
+  readonly owner: Owner;
+  /** Named in what is logged of its reports. */
+  readonly providerName: string;
+  /**
+   * Called when another plan may be due for a pod; never before the first inventory. Not for what only confirms where a
+   * pod stands: a call that failed waits for its time, however often the provider is heard.
+   */
+  readonly onPlan: (uid: string) => void;
+  /** Called when a pod is to be ended sooner than was known: what it waited for no longer counts. */
+  readonly onEnd: (uid: string) => void;
+  /** Called when another status may be due for a pod. */
+  readonly onStatus: (uid: string) => void;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+/**
+ * The states of the node's pods. It turns what three sources say (the API server's store, the provider's reports, its
+ * inventories) into events, takes each through {@link step}, and says which pods are to be looked at. It calls nobody.
+ */
+export class PodStates {
+  /** What the admitted pods use of the node. */
+  readonly usage: NodeUsage = new NodeUsage();
+  readonly #deps: PodStatesDeps;
+  readonly #states = new Map<string, PodState>();
+  #inventoryLoaded = false;
+
+  constructor(deps: PodStatesDeps) {
+    this.#deps = deps;
+  }
+
+  /** Pods anything is known of. */
+  get size(): number {
+    return this.#states.size;
+  }
+
+  get(uid: string): PodState | undefined {
+    return this.#states.get(uid);
+  }
+
+  values(): IterableIterator<PodState> {
+    return this.#states.values();
+  }
+
+  /** Now, on both clocks. */
+  get time(): EventTime {
+    const { clock } = this.#deps;
+    return { nowMs: clock.monotonic(), wallMs: clock.now() };
+  }
+
+  /** Pods that a relist did not have and of which the API server has not yet said that they are gone. */
+  get missing(): number {
+    let count = 0;
+    for (const { api } of this.#states.values()) if (api === "missing") count++;
+    return count;
+  }
+
+  /** Nothing is left of the pod on either side. */
+  forget(uid: string): void {
+    this.#states.delete(uid);
+  }
+
+  /** Milliseconds until the pod's active deadline; `undefined` where it has none, or is ending anyway. */
+  activeDeadlineMs(uid: string): number | undefined {
+    const pod = this.#deps.store.get(uid);
+    const state = this.#states.get(uid);
+    if (!pod || !state || state.deletion || state.teardown || isTerminalPhase(pod.status?.phase)) return undefined;
+    return activeDeadlineMs(pod, state.firstSeenMs, this.time);
+  }
+
+  /**
+   * Takes an event through {@link step}, and has the pod looked at where another plan follows from it.
+   *
+   * @returns the state afterwards; `undefined` if nothing is known of the pod
+   */
+  dispatch(uid: string, event: PodEvent): PodState | undefined {
+    const before = this.#states.get(uid);
+    if (!before) return undefined;
+    const { store, onPlan, onStatus } = this.#deps;
+    const { time } = this;
+    const after = step(before, event, time);
+    if (after === before) return after;
+    this.#states.set(uid, after);
+    const pod = store.get(uid);
+    if (event.kind === "held" && after.admitted && !before.admitted && pod && !isTerminalPhase(pod.status?.phase)) this.usage.add(pod);
+    if (this.#inventoryLoaded && news.has(event.kind) && isNews(planPod(pod, before, time), planPod(pod, after, time))) onPlan(uid);
+    onStatus(uid);
+    return after;
+  }
+
+  /** Follows the store, beginning with what it holds. @returns what stops it */
+  follow(): Disposable {
+    const { store } = this.#deps;
+    const subscription = store.subscribe((change) => this.#onStoreChange(change));
+    for (const pod of store.list()) this.#onPod(pod, true);
+    return subscription;
+  }
+
+  /** Takes in a report of the provider. One that is malformed is logged and counted, and never throws into the provider. */
+  onReport(update: unknown): void {
+    const { logger, metrics, providerName } = this.#deps;
+    try {
+      const report = checkReport(update);
+      if (!this.#states.has(report.ref.uid)) metrics.count("vk_provider_unknown_pod_reports_total");
+      else if ("gone" in report) this.dispatch(report.ref.uid, { kind: "reportedGone" });
+      else this.#onHeld(report.ref, report.status, false);
+    } catch (error) {
+      metrics.count("vk_provider_malformed_reports_total");
+      logger.error({ provider: providerName, err: messageOf(error) }, "provider reported a malformed status");
+    }
+  }
+
+  /**
+   * Takes in an inventory: what it holds is there; what a complete one lacks is asked for once more before anybody
+   * concludes that it is gone.
+   *
+   * @param startedMs - monotonic time at which it was asked for; it says nothing of pods touched later
+   */
+  onInventory(list: ProviderPodList, startedMs: number): void {
+    const listed = new Set<string>();
+    for (const entry of list.pods) {
+      if (!this.#isOurs(entry)) continue;
+      const { uid } = entry.ref;
+      listed.add(uid);
+      const state = this.#states.get(uid);
+      if (state && state.touchedMs <= startedMs) this.#onHeld(entry.ref, entry.status, false);
+    }
+    if (list.complete) this.#onUnlisted(listed, startedMs);
+    if (this.#inventoryLoaded) return;
+    this.#inventoryLoaded = true;
+    for (const uid of this.#states.keys()) this.#deps.onPlan(uid);
+  }
+
+  /** The provider, asked about the pod, holds it and says this of it. */
+  onAnswer(ref: PodRef, status: ProviderPodStatus): void {
+    this.#onHeld(ref, status, true);
+  }
+
+  #onHeld({ uid }: PodRef, status: ProviderPodStatus, asked: boolean): void {
+    this.dispatch(uid, { kind: "held", status, asked, pod: this.#deps.store.get(uid) });
+  }
+
+  #onUnlisted(listed: ReadonlySet<string>, startedMs: number): void {
+    const isFirst = !this.#inventoryLoaded;
+    for (const [uid, state] of this.#states) {
+      if (listed.has(uid) || state.call || state.touchedMs > startedMs) continue;
+      const pod = this.#deps.store.get(uid);
+      this.dispatch(uid, { kind: "unlisted", isFirst, neverStarted: pod !== undefined && !wasStarted(pod) });
+    }
+  }
+
+  #onStoreChange(change: StoreChange<Pod>): void {
+    switch (change.type) {
+      case "added":
+        return this.#onPod(change.object, true);
+      case "updated":
+        return this.#onPod(change.object, needsReplan(change.previous, change.object));
+      case "deleted":
+        return change.missed ? this.#onMissing(change.uid) : this.onVanished(change.uid);
+      default:
+        change satisfies never;
+    }
+  }
+
+  /** A relist did not have the pod: it may be gone, or the list may be wrong. */
+  #onMissing(uid: string): void {
+    this.dispatch(uid, { kind: "missing" });
+    if (this.#inventoryLoaded && this.#states.has(uid)) this.#deps.onPlan(uid);
+  }
+
+  /** The API server said that the pod is gone. */
+  onVanished(uid: string): void {
+    this.usage.remove(uid);
+    const state = this.dispatch(uid, { kind: "vanished" });
+    if (!state) return;
+    if (!this.#endsNow(state)) state.call?.abort.abort(new Error("the pod was deleted"));
+    this.#deps.onEnd(uid);
+  }
+
+  /** @param replan - whether anything changed that the provider may have to be told of */
+  #onPod(pod: DeepReadonly<Pod>, replan: boolean): void {
+    const { onPlan, onEnd } = this.#deps;
+    const ref = podRef(pod);
+    const { uid } = ref;
+    const isNew = !this.#states.has(uid);
+    const before = this.#states.get(uid) ?? newPodState(ref, this.time.nowMs);
+    this.#states.set(uid, before);
+    const state = this.dispatch(uid, {
+      kind: "bound",
+      pod,
+      isNew,
+      neverStarted: this.#inventoryLoaded && !wasStarted(pod),
+    });
+    if (isTerminalPhase(pod.status?.phase)) this.usage.remove(uid);
+    else if (replan && wasStarted(pod)) this.usage.add(pod);
+    if (!this.#inventoryLoaded || !state) return;
+    const endsSooner = state.deletion !== before.deletion || state.teardown !== before.teardown;
+    // What starts or changes the pod is broken off when it is to end; a shorter grace breaks off the longer one.
+    const isBrokenOff = endsSooner && (state.call?.kind !== "delete" || before.deletion !== undefined);
+    if (isBrokenOff) state.call?.abort.abort(new Error(state.deletion ? "the pod is being deleted" : "the pod has ended"));
+    if (endsSooner) onEnd(uid);
+    else if (replan) onPlan(uid);
+  }
+
+  /** Whether the provider has ended the pod, or was told to without any grace: there is nothing to hasten. */
+  #endsNow({ backend }: PodState): boolean {
+    return backend.kind === "gone" || (backend.kind === "ending" && backend.deadlineMs <= this.#deps.clock.monotonic());
+  }
+
+  #isOurs({ owner }: ProviderPod): boolean {
+    const ours = this.#deps.owner;
+    return owner.clusterId === ours.clusterId && owner.nodeName === ours.nodeName;
+  }
+}
+
+/** Events that others cause. What the worker does it follows up by itself: a call that failed waits for its time. */
+const news: ReadonlySet<PodEvent["kind"]> = new Set(["held", "reportedGone", "unlisted", "returned", "settled"]);
+
+/** Whether a pod is to be looked at because its plan changed. One whose state is unclear is due anyway, when its time has come. */
+function isNews(before: PodPlan, after: PodPlan): boolean {
+  if (after.kind === before.kind || after.kind === "nothing") return false;
+  return !(before.kind === "inspect" && after.kind === "start");
+}

@@ -1,0 +1,201 @@
+import type { ContainerStatus, Pod } from "@virtual-kubelet/kube-client";
+import { describe, expect, test } from "vitest";
+import type { ProviderPodStatus } from "../provider/provider.ts";
+import type { PodEvent } from "./pod-event.ts";
+import { planPod, type PodPlan } from "./pod-plan.ts";
+import { isOver, newPodState, type PodState, type ProviderCall } from "./pod-state.ts";
+import { step } from "./pod-step.ts";
+
+const ref = { namespace: "default", name: "web", uid: "u1" };
+const exited = { terminated: { exitCode: 1 } };
+const runs = { running: {} };
+
+function podOf(change: { readonly spec?: object; readonly status?: object; readonly metadata?: object } = {}): Pod {
+  return {
+    metadata: { ...ref, ...change.metadata },
+    spec: { restartPolicy: "Always", containers: [{ name: "main" }], ...change.spec },
+    status: { phase: "Running", ...change.status },
+  };
+}
+
+const deleted = podOf({ metadata: { deletionTimestamp: "2026-01-01T00:00:30Z", deletionGracePeriodSeconds: 30 } });
+
+function report(state: ContainerStatus["state"], change: object = {}): ProviderPodStatus {
+  return {
+    phase: "Running",
+    containerStatuses: [{ name: "main", image: "", imageID: "", ready: false, restartCount: 0, state }],
+    ...change,
+  };
+}
+
+/** A pod whose events come one second after another, on both clocks. */
+class Story {
+  state: PodState = newPodState(ref, 0);
+  pod: Pod | undefined = podOf();
+  nowMs = 0;
+
+  on(...events: readonly PodEvent[]): this {
+    for (const event of events) {
+      this.nowMs += 1_000;
+      if (event.kind === "bound") this.pod = event.pod as Pod;
+      if (event.kind === "vanished" || event.kind === "missing") this.pod = undefined;
+      this.state = step(this.state, event, { nowMs: this.nowMs, wallMs: this.nowMs });
+    }
+    return this;
+  }
+
+  after(ms: number): this {
+    this.nowMs += ms;
+    return this;
+  }
+
+  get plan(): PodPlan["kind"] {
+    return planPod(this.pod, this.state, { nowMs: this.nowMs, wallMs: this.nowMs }).kind;
+  }
+}
+
+const bound = (pod: Pod = podOf(), isNew = false): PodEvent => ({ kind: "bound", pod, isNew, neverStarted: true });
+const held = (status: ProviderPodStatus, pod = podOf()): PodEvent => ({ kind: "held", status, asked: false, pod });
+const called = (kind: ProviderCall["kind"], graceMs = 30_000): PodEvent => ({
+  kind: "called",
+  pod: podOf(),
+  call: { kind, abort: new AbortController(), startedMs: 0, isGivenUp: false, reportedGone: false },
+  end: kind === "delete" ? { deadlineMs: graceMs, lookAtMs: graceMs + 2_000 } : undefined,
+});
+const returned: PodEvent = { kind: "returned", pod: podOf() };
+const running = (): Story => new Story().on(bound(podOf(), true), called("start"), returned, held(report(runs)));
+
+describe("a pod whose phase is final", () => {
+  const failed = podOf({ status: { phase: "Failed" } });
+
+  test("is ended at the back end, whoever wrote the phase", () => {
+    expect(running().on(bound(failed)).plan).toBe("delete");
+  });
+
+  test("is left there where it has ended by itself: its logs are read until it is deleted", () => {
+    expect(running().on(held(report(exited, { phase: "Failed" })), bound(failed)).plan).toBe("nothing");
+  });
+
+  test("is ended where its container is only between two runs", () => {
+    expect(running().on(held(report(exited)), bound(failed)).plan).toBe("delete");
+  });
+
+  test("is ended again where it is reported to run after all", () => {
+    const story = running().on(bound(failed), called("delete"), returned, { kind: "reportedGone" });
+    expect(story.plan).toBe("nothing");
+
+    expect(story.on(held(report(runs))).plan).toBe("delete");
+  });
+
+  test("is not looked for where the first inventory lacks it", () => {
+    const story = new Story().on(bound(failed), { kind: "unlisted", isFirst: true, neverStarted: false });
+
+    expect([story.state.backend.kind, story.plan]).toEqual(["gone", "nothing"]);
+  });
+});
+
+describe("a deletion", () => {
+  test("is over when the containers have ended after it was accepted", () => {
+    const story = running().on(bound(deleted), called("delete"), returned, held(report(exited)));
+
+    expect([isOver(story.state), story.plan]).toEqual([true, "finish"]);
+  });
+
+  test("is not over by a report from before it: under Always the container may be between two runs", () => {
+    const story = running().on(held(report(exited)), bound(deleted), called("delete"), returned);
+    expect(isOver(story.state)).toBe(false);
+
+    // The provider is asked soon, since it may have nothing left to report.
+    expect(story.after(1_000).plan).toBe("inspect");
+    expect(isOver(story.on({ kind: "notFound" }).state)).toBe(true);
+  });
+
+  test("is not over by a report that comes before it is accepted", () => {
+    const story = running().on(bound(deleted), called("delete"), held(report(exited)));
+
+    expect(isOver(story.state)).toBe(false);
+  });
+
+  test("is over at once where nothing can run again", () => {
+    const never = { ...called("delete"), pod: podOf({ spec: { restartPolicy: "Never" } }) } as PodEvent;
+    const story = running().on(held(report(exited)), bound(deleted), never, {
+      kind: "returned",
+      pod: podOf({ spec: { restartPolicy: "Never" } }),
+    });
+
+    expect(isOver(story.state)).toBe(true);
+  });
+
+  test("is not over while a sidecar runs", () => {
+    const sidecar = { initContainerStatuses: [{ name: "side", image: "", imageID: "", ready: true, restartCount: 0, state: runs }] };
+    const story = running().on(bound(deleted), called("delete"), returned, held(report(exited, sidecar)));
+    expect(isOver(story.state)).toBe(false);
+
+    expect(isOver(story.on({ kind: "reportedGone" }).state)).toBe(true);
+  });
+
+  test("that is not found is not over before the provider was asked for the pod itself", () => {
+    const story = running().on(bound(deleted), called("delete"), { kind: "doubted" });
+
+    expect([isOver(story.state), story.plan]).toEqual([false, "delete"]);
+  });
+});
+
+describe("a call that was given up", () => {
+  const late = (): Story => new Story().on(bound(podOf(), true), called("start"), { kind: "givenUp" }, { kind: "failed" });
+
+  test("leaves its pod alone until it comes back: no pod has two calls at once", () => {
+    expect(late().plan).toBe("nothing");
+    expect(late().on(bound(deleted)).plan).toBe("nothing");
+    expect(late().on({ kind: "vanished" }).plan).toBe("nothing");
+  });
+
+  test("has what it made ended when it comes back, though the pod is gone", () => {
+    expect(late().on({ kind: "vanished" }, { kind: "settled" }).plan).toBe("delete");
+  });
+
+  test("does not keep a deleted pod whose end was reported", () => {
+    const story = running().on(bound(deleted), called("delete"), { kind: "givenUp" }, { kind: "reportedGone" });
+
+    expect(story.plan).toBe("finish");
+  });
+});
+
+test("what is reported gone while it is created is looked for when the call has come back", () => {
+  expect(new Story().on(bound(podOf(), true), called("start"), { kind: "reportedGone" }, returned).plan).toBe("inspect");
+});
+
+describe("a pod that a relist does not have", () => {
+  test("is looked up at the API server, and not ended", () => {
+    expect(running().on({ kind: "missing" }).plan).toBe("confirm");
+  });
+
+  test("is ended once the API server says that it is gone", () => {
+    expect(running().on({ kind: "missing" }, { kind: "vanished" }).plan).toBe("delete");
+  });
+
+  test("goes on where a later list has it", () => {
+    expect(running().on({ kind: "missing" }, bound()).plan).toBe("nothing");
+  });
+});
+
+describe("activeDeadlineSeconds", () => {
+  const limited = podOf({ spec: { activeDeadlineSeconds: 60 }, status: { startTime: new Date(10_000).toISOString() } });
+
+  test("counts from the status's start time, across restarts of the program", () => {
+    const story = new Story().on(bound(limited), held(report(runs), limited));
+
+    expect(story.after(67_000).plan).toBe("nothing");
+    expect(story.after(1_000).plan).toBe("expire");
+  });
+
+  test("ends the pod at the back end with its grace", () => {
+    const verdict = { kind: "expired", reason: "DeadlineExceeded", message: "" } as const;
+    const story = new Story().on(bound(limited), held(report(runs), limited)).after(68_000);
+
+    story.on({ kind: "judged", verdict, graceSeconds: 20 });
+
+    expect(story.plan).toBe("delete");
+    expect(story.state.teardown).toEqual({ graceSeconds: 20, deadlineMs: story.nowMs + 20_000 });
+  });
+});
