@@ -404,3 +404,41 @@ test("a node that another instance takes while it runs ends with that, and its p
   expect(rig.node.health.ready).toBe(false);
   expect(rig.clock.pending).toBe(0);
 });
+
+test("a drain ends with the time that the stop may take", async () => {
+  const rig = await new NodeRig({ node: { onShutdown: "drain" } }).start({ shutdownTimeoutMs: 5_000 });
+  await rig.createPod("web");
+  using _eviction = rig.client.onRaw(() => ({}));
+  rig.abort.abort();
+  await rig.settle(4_999);
+  expect(await rig.stateOfRun()).toBe("pending");
+  await rig.settle(1);
+
+  expect(await rig.stateOfRun()).toBe("ended");
+});
+
+test("a provider that fails where it is to take a listener ends the node, which says so", async () => {
+  const rig = new NodeRig({
+    provider: {
+      notifyPods: () => {
+        throw new Error("not today");
+      },
+    },
+  });
+  rig.run();
+  await rig.settle(5_000);
+
+  expect(await rig.stateOfRun()).toMatchObject({ message: "not today" });
+  await expect(rig.node.ready).rejects.toThrow("not today");
+  expect(rig.warnings).toContain("the node stops");
+  expect(rig.clock.pending).toBe(0);
+});
+
+test("pods that a full node was bound before its start all run: those that wait for admission stand in nobody's way", async () => {
+  const rig = new NodeRig({ node: { capacity: { cpu: "10", memory: "10Gi", pods: "2" } } });
+  await rig.createPod("a");
+  await rig.createPod("b");
+  await using _running = await rig.start();
+
+  expect([rig.pod("a")?.status?.phase, rig.pod("b")?.status?.phase]).toEqual(["Running", "Running"]);
+});

@@ -190,7 +190,9 @@ export class VirtualNode {
     const node = new NodeController({ ...common, provider: bindNodeProvider(provider), options: nodeOptions, recorder });
     this.#node = node;
     const podsEnd = new AbortController();
-    const running = node.run(signal, { shutdownTimeoutMs }).finally(() => podsEnd.abort(signal.reason));
+    const nodeEnd = new AbortController();
+    const nodeSignal = AbortSignal.any([signal, nodeEnd.signal]);
+    const running = node.run(nodeSignal, { shutdownTimeoutMs }).finally(() => podsEnd.abort(signal.reason));
     // The pods' side below is awaited first; a failure of the node's side ends it through podsEnd.
     running.catch(() => {});
     try {
@@ -200,6 +202,8 @@ export class VirtualNode {
     } catch (error) {
       if (!podsEnd.signal.aborted) {
         this.#logger.error({ err: messageOf(error) }, "the node stops");
+        nodeEnd.abort(error);
+        await running.catch(() => {});
         throw error;
       }
     }
@@ -262,7 +266,9 @@ export class VirtualNode {
       intervalMs: podOptions.pollIntervalMs ?? (provider.notifyPods ? 300_000 : 5_000),
     });
 
-    const reflecting = reflector.run(signal);
+    const tasksEnd = new AbortController();
+    const tasksSignal = AbortSignal.any([signal, tasksEnd.signal]);
+    const reflecting = reflector.run(tasksSignal);
     const tasks: Promise<void>[] = [reflecting];
     try {
       await Promise.race([reflector.synced, reflecting]);
@@ -285,9 +291,11 @@ export class VirtualNode {
       });
       this.#isReady = true;
       this.#ready.resolve();
-      tasks.push(inventory.run(signal), orphans.run(signal));
+      tasks.push(inventory.run(tasksSignal), orphans.run(tasksSignal));
       await pods.run(signal, hardSignal);
     } finally {
+      // After a failure nothing else would end them.
+      tasksEnd.abort(signal.reason);
       await Promise.allSettled(tasks);
     }
   }

@@ -5,6 +5,7 @@ test.each([
   ["equal scalars", 1, 1],
   ["absent and null", undefined, null],
   ["absent and an empty list", undefined, []],
+  ["null and a map of empty things", null, { a: [], b: {} }],
   ["absent and a map of empty things", undefined, { a: [], b: { c: null } }],
   ["an empty list and an empty map", [], {}],
   ["maps in another order", { a: 1, b: 2 }, { b: 2, a: 1 }],

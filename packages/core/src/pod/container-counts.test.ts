@@ -75,3 +75,12 @@ test("containers are told apart by type and name", () => {
   expect(counted(undefined, after)).toEqual([`${started} init_container 1`, `${started} container 1`, `${started} ephemeral_container 1`]);
   expect(counted(after, { containerStatuses: [status(running), status(running, { name: "side" })] })).toEqual([`${started} container 1`]);
 });
+
+test.each(["Completed", "Error", "OOMKilled", "ContainerCannotRun", "StartError", "DeadlineExceeded", "ContainerStatusUnknown"])(
+  "the reason %s is counted by its name",
+  (reason) => {
+    expect(counted({ containerStatuses: [status(running)] }, { containerStatuses: [status(ended(1, reason))] })).toEqual([
+      `${terminated} container 1 ${reason} 1`,
+    ]);
+  },
+);

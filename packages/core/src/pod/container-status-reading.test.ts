@@ -150,3 +150,9 @@ test("resources of which nothing is said are absent, and those that are empty ar
   expect(JSON.parse(JSON.stringify(readResources({})))).toEqual({});
   expect(JSON.parse(JSON.stringify(readResources({ claims: [] })))).toEqual({});
 });
+
+test("an entry of a list that says nothing is left out of it", () => {
+  const mount = { name: "v", mountPath: "/v" };
+
+  expect(read({ volumeMounts: [{ name: "", mountPath: "" }, mount, null as never] }).volumeMounts).toEqual([mount]);
+});

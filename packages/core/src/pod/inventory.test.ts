@@ -124,3 +124,26 @@ test("the wait for the first inventory ends with the signal's reason, and each f
   await expect(loading).rejects.toThrow("stop");
   expect(warnings).toEqual(["provider gave no inventory; no pod is started or ended before it does"]);
 });
+
+test("the first retry comes within a second, the next within two", async () => {
+  const clock = new FakeClock();
+  const times: number[] = [];
+  const inventory = new Inventory({
+    getPods: () => {
+      times.push(clock.monotonic());
+      return Promise.reject(new UnavailableError("the back end is away"));
+    },
+    onList: () => {},
+    intervalMs: 300_000,
+    clock,
+    random: { next: () => 0.5, uuid: () => "" },
+    logger: silentLogger,
+  });
+  const stop = new AbortController();
+  const loading = inventory.load(stop.signal);
+  loading.catch(() => {});
+  await clock.advance(40_000);
+  stop.abort();
+
+  expect(times.slice(1).map((time, index) => time - (times[index] ?? 0))).toEqual([750, 1_500, 3_000, 6_000, 7_500, 7_500, 7_500]);
+});

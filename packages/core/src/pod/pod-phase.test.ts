@@ -24,6 +24,7 @@ describe("the phase of a pod's containers", () => {
   test.each<[string, string, Statuses, string]>([
     ["of which nothing is known", "Always", {}, "Pending"],
     ["of which one is unknown", "Always", { a: runs }, "Pending"],
+    ["of which one has no state", "Always", { a: runs, b: {} }, "Pending"],
     ["that all run", "Always", { a: runs, b: runs }, "Running"],
     ["of which one has not started yet", "Always", { a: runs, b: waits }, "Pending"],
     ["of which one has ended well and one has not started yet", "Never", { a: ended(0), b: waits }, "Pending"],
@@ -69,6 +70,7 @@ describe("the phase of a pod with a sidecar", () => {
   const isUp = { ...runs, started: true };
   test.each<[string, Statuses, string]>([
     ["is Pending while nothing is known of the sidecar", { a: runs, b: runs }, "Pending"],
+    ["is Pending while the sidecar has no state", { s: {}, a: runs, b: runs }, "Pending"],
     ["is Pending while the sidecar waits for its first start", { s: waits, a: runs, b: runs }, "Pending"],
     ["is Pending while the sidecar is not up and no container has started", { s: runs, a: waits, b: waits }, "Pending"],
     ["is Running when the sidecar is up, and the containers run", { s: isUp, a: runs, b: runs }, "Running"],

@@ -10,6 +10,8 @@ function containers(...states: ContainerState[]): ContainerStatus[] {
   return states.map((state, index) => ({ name: `c${index}`, image: "", imageID: "", ready: false, restartCount: 0, state }));
 }
 
+const stateless: ContainerStatus[] = [{ name: "c9", image: "", imageID: "", ready: false, restartCount: 0 }];
+
 describe("a report", () => {
   test.each<[string, Parameters<typeof hasEnded>[0], boolean]>([
     ["with a final phase", { phase: "Failed" }, true],
@@ -21,6 +23,7 @@ describe("a report", () => {
     ["of which the sidecar has ended, too", { containerStatuses: containers(over), initContainerStatuses: containers(over) }, true],
     ["without any containers", { phase: "Running", containerStatuses: [] }, false],
     ["that says nothing", {}, false],
+    ["of which one container has no state", { containerStatuses: [...containers(over), ...stateless] }, false],
   ])("%s says that nothing of the pod runs any more: %#", (_what, status, expected) => {
     expect(hasEnded(status)).toBe(expected);
   });
@@ -47,6 +50,7 @@ describe("a pod", () => {
   test.each<[string, PodStatus | undefined, boolean]>([
     ["without a status", undefined, false],
     ["whose containers wait", { containerStatuses: containers(waits) }, false],
+    ["whose containers have no state", { containerStatuses: stateless, initContainerStatuses: stateless }, false],
     ["of which one container runs", { containerStatuses: containers(waits, runs) }, true],
     ["of which one container has ended", { containerStatuses: containers(over) }, true],
     ["of which an init container runs", { initContainerStatuses: containers(runs) }, true],

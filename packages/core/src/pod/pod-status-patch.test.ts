@@ -136,3 +136,45 @@ describe("isOtherPod", () => {
     ).toBe(false);
   });
 });
+
+test("resources of which nothing is held are sent whole, and so are limits beside requests", () => {
+  const wanted = { resources: { requests: { cpu: "1" }, limits: { cpu: "2" } }, allocatedResources: { cpu: "1" } };
+
+  expect(podStatusPatch(stored({}), wanted)?.["status"]).toEqual(wanted);
+  expect(podStatusPatch(stored({ resources: { requests: { cpu: "1" } } }), wanted)?.["status"]).toEqual({
+    resources: { limits: { cpu: "2" } },
+    allocatedResources: { cpu: "1" },
+  });
+});
+
+test.each([
+  ["startTime", earlier, later],
+  ["observedGeneration", 1, 2],
+  ["hostIP", "192.0.2.1", "192.0.2.2"],
+  ["podIP", "10.0.0.1", "10.0.0.2"],
+  ["reason", "A", "B"],
+  ["message", "a", "b"],
+  ["initContainerStatuses", [{ name: "a" }], [{ name: "b" }]],
+  ["containerStatuses", [{ name: "a" }], [{ name: "b" }]],
+  ["ephemeralContainerStatuses", [{ name: "a" }], [{ name: "b" }]],
+])("%s is ours to change, and to take away", (field, before, after) => {
+  expect(podStatusPatch(stored({ [field]: before }), { [field]: after } as PodStatus)?.["status"]).toEqual({ [field]: after });
+  expect(podStatusPatch(stored({ [field]: before }), {})?.["status"]).toEqual({ [field]: null });
+});
+
+test.each([
+  "PodReadyToStartContainers",
+  "Initialized",
+  "Ready",
+  "ContainersReady",
+  "PodScheduled",
+  "PodResizePending",
+  "PodResizeInProgress",
+  "AllContainersRestarting",
+  "ProviderUpdateFailed",
+])("the condition %s is ours to take away", (type) => {
+  expect(podStatusPatch(stored({ conditions: [{ type, status: "True" }] }), {})?.["status"]).toEqual({
+    conditions: [{ $patch: "delete", type }],
+    "$setElementOrder/conditions": [],
+  });
+});

@@ -517,3 +517,76 @@ describe("endedStatus", () => {
     expect(podStatusPatch({ ...pod, status: JSON.parse(JSON.stringify(written)) }, again)).toBeUndefined();
   });
 });
+
+test("a pod that waits is Pending, whatever its containers did before", () => {
+  const pod = newPod({ status: { phase: "Running", containerStatuses: [running("app")] } });
+
+  expect(waitingStatus(pod, { reason: "ProviderFailed", message: "m", hostIPs, nowMs }).phase).toBe("Pending");
+});
+
+test("a pod of which nobody says anything has a status all the same", () => {
+  const why = { reason: "ProviderFailed", message: "m", hostIPs: [], nowMs };
+
+  expect(waitingStatus({}, why)).toMatchObject({ phase: "Pending", reason: "ProviderFailed", message: "m", startTime: now });
+  expect(derivePodStatus({ pod: {}, reported: {}, hostIPs: [], nowMs })).toMatchObject({ phase: "Pending", startTime: now });
+  expect(rejectedStatus({}, why)).toMatchObject({ phase: "Failed", conditions: [] });
+  expect(endedStatus({}, { hostIPs: [], nowMs }).phase).toBe("Succeeded");
+});
+
+test("a pod that had ended keeps phase, reason and message when it is rejected", () => {
+  const status = rejectedStatus(newPod({ status: { phase: "Succeeded", reason: "Done", message: "well", startTime: earlier } }), {
+    reason: "OutOfcpu",
+    message: "no",
+    nowMs,
+  });
+
+  expect(status).toMatchObject({ phase: "Succeeded", reason: "Done", message: "well", startTime: earlier });
+});
+
+test("the core's own conditions are shown beside the provider's", () => {
+  const status = derivePodStatus({
+    pod: newPod(),
+    reported: { conditions: [{ type: "x/theirs", status: "True" }] },
+    conditions: [{ type: "ProviderUpdateFailed", status: "True" }],
+    hostIPs,
+    nowMs,
+  });
+
+  expect(status.conditions?.map(({ type }) => type).slice(0, 2)).toEqual(["x/theirs", "ProviderUpdateFailed"]);
+});
+
+test("an init container that waits with its pod has the pod's reason, and an ephemeral one as well", () => {
+  const pod = newPod({ spec: { containers: [container("app")], ephemeralContainers: [container("debug")] } });
+
+  expect(waitingStatus(pod, { reason: "ProviderFailed", message: "m", hostIPs, nowMs }).ephemeralContainerStatuses).toMatchObject([
+    { name: "debug", ready: false, restartCount: 0, state: { waiting: { reason: "ProviderFailed", message: "m" } } },
+  ]);
+});
+
+test("a pod that is running but whose end is computed stays Running if it was, and else is Pending", () => {
+  const spec = {
+    restartPolicy: "Never",
+    initContainers: [container("proxy", { restartPolicy: "Always" }), container("setup")],
+    containers: [container("app")],
+  };
+  const reported = { initContainerStatuses: [running("proxy"), exited("setup", 1)] };
+
+  expect(derive(newPod({ spec, status: { phase: "Running" } }), reported).phase).toBe("Running");
+  expect(derive(newPod({ spec }), reported).phase).toBe("Pending");
+});
+
+test.each([
+  ["an init container that runs", { initContainerStatuses: [running("setup")] }, "True"],
+  ["a container that has ended", { containerStatuses: [exited("app", 1)] }, "True"],
+  [
+    "a container that waits for its next run",
+    { containerStatuses: [running("app", { state: { waiting: {} }, lastState: { terminated: { exitCode: 1 } } })] },
+    "True",
+  ],
+  ["an address", { podIP: "10.0.0.7" }, "True"],
+  ["nothing yet", {}, "False"],
+])("the pod's sandbox is taken to be there or not by %s", (_what, reported, expected) => {
+  const pod = newPod({ spec: { initContainers: [container("setup")], containers: [container("app")] } });
+
+  expect(conditionOf(derive(pod, reported), "PodReadyToStartContainers").status).toBe(expected);
+});

@@ -681,3 +681,150 @@ describe("a restart", () => {
     expect(second.callsOf("createPod a")).toBe(0);
   });
 });
+
+describe("what an earlier refusal leaves", () => {
+  test.each([new UnsupportedError("not this"), new InvalidInputError("not so"), new QuotaExceededError("no more")])(
+    "is nothing at the back end: the next try is made without asking there: %s",
+    async (error) => {
+      await using rig = await new NodeRig().start();
+      failOnce(rig, "createPod", error);
+      await rig.createPod("web");
+      await rig.editPod("web", label("1"));
+      await rig.settle(10_000);
+
+      expect(rig.pod("web")?.status?.phase).toBe("Running");
+      expect(rig.callsOf("getPod web")).toBe(0);
+    },
+  );
+
+  test("is unknown where the outcome was unclear: the back end is asked before it is tried again", async () => {
+    await using rig = await new NodeRig().start();
+    failOnce(rig, "createPod", new UnavailableError("the connection broke"));
+    await rig.createPod("web");
+    await rig.settle(10_000);
+
+    expect(rig.provider.calls.slice(1)).toEqual(["createPod web", "getPod web", "createPod web"]);
+  });
+});
+
+test("a call may take five minutes, and five seconds more to end, before the pod shows that it does not", async () => {
+  await using rig = await new NodeRig().start();
+  rig.provider.script("createPod", () => new Promise(() => {}));
+  await rig.createPod("web");
+  await rig.settle(304_999);
+  expect(rig.waitingReason("web")).toBe("ContainerCreating");
+  await rig.settle(1);
+
+  expect(rig.waitingReason("web")).toBe("ProviderTimeout");
+});
+
+test("a pod without any status yet is started", async () => {
+  await using rig = await new NodeRig().start();
+  await rig.createPod("web", (pod) => void delete pod.status);
+
+  expect(rig.pod("web")?.status?.phase).toBe("Running");
+});
+
+describe("a pod's object at the API server", () => {
+  const removals = (rig: NodeRig): number =>
+    rig.client.callsOf("delete", "pods").filter(({ body }) => JSON.stringify(body).includes("preconditions")).length;
+
+  test("stays while the provider has not accepted the deletion, also where all of the pod has ended", async () => {
+    await using rig = await new NodeRig().start();
+    const ref = await rig.createPod("web", (pod) => void (pod.spec = { containers: [], ...pod.spec, restartPolicy: "Never" }));
+    rig.provider.report(ref, ended(running(["main"])));
+    await rig.settle();
+    const gate = Promise.withResolvers<void>();
+    rig.provider.script("deletePod", () => gate.promise);
+    await rig.deletePod("web", 30);
+    await rig.settle(5_000);
+    expect([rig.pod("web") === undefined, removals(rig)]).toEqual([false, 0]);
+    gate.resolve();
+    await rig.settle();
+
+    expect(rig.pod("web")).toBeUndefined();
+  });
+
+  test("is removed although that fails at first", async () => {
+    await using rig = await new NodeRig().start();
+    await rig.createPod("web");
+    let failures = 2;
+    using _away = rig.client.intercept(({ verb, resource, body }) => {
+      if (verb === "delete" && resource === "pods" && JSON.stringify(body).includes("preconditions") && failures-- > 0) away();
+    });
+    await rig.deletePod("web", 30);
+    await rig.settle(10_000);
+
+    expect([rig.pod("web"), removals(rig)]).toEqual([undefined, 3]);
+  });
+
+  test("that waits for finalizers alone is removed once, also after a restart", async () => {
+    const first = await new NodeRig().start();
+    await first.createPod("web", (pod) => void (pod.metadata = { ...pod.metadata, finalizers: ["example.com/hold"] }));
+    await first.deletePod("web", 30);
+    await first.settle(60_000);
+    expect([first.pod("web")?.status?.phase, removals(first)]).toEqual(["Succeeded", 1]);
+    await first[Symbol.asyncDispose]();
+    await using second = await new NodeRig({ after: first }).start();
+    await second.settle(60_000);
+
+    expect(removals(second)).toBe(1);
+    await second.editPod("web", (pod) => void (pod.metadata = { ...pod.metadata, finalizers: [] }));
+  });
+
+  test("that a user removes by force is deleted at the provider without a word or a warning", async () => {
+    await using rig = await new NodeRig().start();
+    await rig.createPod("web");
+    await rig.deletePod("web", 0);
+    await rig.settle(60_000);
+
+    expect(rig.provider.calls.filter((call) => call.startsWith("deletePod"))).toEqual(["deletePod web 0"]);
+    expect(rig.eventsOn("web").filter((event) => event.includes("Delete"))).toEqual([]);
+    expect(rig.warnings).toEqual([]);
+    expect(rig.node.health).toMatchObject({ knownPods: 0, pendingPods: 0 });
+  });
+});
+
+test("a restarted node does not claim a newer spec before the provider has taken it", async () => {
+  const first = await new NodeRig().start();
+  await first.createPod("web", (pod) => void (pod.metadata = { ...pod.metadata, generation: 1 }));
+  await first[Symbol.asyncDispose]();
+  await first.editPod("web", (pod) => {
+    pod.metadata = { ...pod.metadata, generation: 2 };
+    pod.spec = { ...pod.spec, containers: [{ name: "main", image: "busybox:2" }] };
+  });
+  first.provider.script("updatePod", away);
+  await using second = await new NodeRig({ after: first }).start();
+  expect([second.callsOf("updatePod web") > 0, second.pod("web")?.status?.observedGeneration]).toEqual([true, 1]);
+
+  second.provider.unscript("updatePod");
+  await second.settle(400_000);
+
+  expect(second.pod("web")?.status?.observedGeneration).toBe(2);
+});
+
+test("a pod that is told to end once more, since it outlived its grace, is not told to have been deleted twice", async () => {
+  await using rig = await new NodeRig().start();
+  await rig.createPod("web");
+  rig.provider.reports = false;
+  await rig.deletePod("web", 30);
+  await rig.settle(60_500);
+
+  expect(rig.eventsOn("web").filter((event) => event.includes("ProviderDeleteSuccess"))).toHaveLength(1);
+});
+
+test("a second deletion with less grace breaks the first one off, and its failure is not told", async () => {
+  await using rig = await new NodeRig().start();
+  await rig.createPod("web");
+  rig.provider.script("deletePod", (_ref, signal) => {
+    rig.provider.unscript("deletePod");
+    return new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("it broke"))));
+  });
+  await rig.deletePod("web", 300);
+  await rig.deletePod("web", 5);
+  await rig.settle(1_000);
+
+  expect(rig.provider.calls.filter((call) => call.startsWith("deletePod"))).toEqual(["deletePod web 300", "deletePod web 5"]);
+  expect(rig.pod("web")).toBeUndefined();
+  expect(rig.eventsOn("web").filter((event) => event.includes("ProviderDeleteFailed"))).toEqual([]);
+});
