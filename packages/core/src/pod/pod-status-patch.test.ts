@@ -158,7 +158,7 @@ test.each([
   ["containerStatuses", [{ name: "a" }], [{ name: "b" }]],
   ["ephemeralContainerStatuses", [{ name: "a" }], [{ name: "b" }]],
 ])("%s is ours to change, and to take away", (field, before, after) => {
-  expect(podStatusPatch(stored({ [field]: before }), { [field]: after } as PodStatus)?.["status"]).toEqual({ [field]: after });
+  expect(podStatusPatch(stored({ [field]: before }), { [field]: after })?.["status"]).toEqual({ [field]: after });
   expect(podStatusPatch(stored({ [field]: before }), {})?.["status"]).toEqual({ [field]: null });
 });
 
