@@ -12,7 +12,7 @@ function level(change: Partial<Level>): Level {
 }
 
 function runIt(change: Partial<Level>, requireAll = false): Promise<Outcome> {
-  return runLevel(level(change), { requireAll, files: [], live: false });
+  return runLevel(level(change), { requireAll, files: [], live: false, print: () => {} });
 }
 
 test("a level that finds no test fails", () => {

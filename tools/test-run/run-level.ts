@@ -11,21 +11,23 @@ export interface RunLevelOptions {
   readonly files: readonly string[];
   /** Show the output as it comes, instead of writing it to a file of `.reports/` and showing it if the level fails. */
   readonly live: boolean;
+  /** Default: standard output. */
+  readonly print?: (text: string) => void;
 }
 
 /** How much of a failed level's log is shown, in lines; the rest is in the file. */
 const shownLines = 400;
 
 /** Runs a level, or says why it cannot run here; with `requireAll` that, and a skipped test, is a failure. */
-export async function runLevel(level: Level, { requireAll, files, live }: RunLevelOptions): Promise<Outcome> {
+export async function runLevel(level: Level, { requireAll, files, live, print = console.log }: RunLevelOptions): Promise<Outcome> {
   const leftOut = level.missing?.();
   if (leftOut !== undefined) return { level, counts: countLeftOut(leftOut, requireAll), seconds: 0, leftOut };
-  console.log(live ? `\n== ${level.name}: ${level.about}` : `… ${level.name}: ${level.about}`);
+  print(live ? `\n== ${level.name}: ${level.about}` : `… ${level.name}: ${level.about}`);
   const start = performance.now();
   mkdirSync(reportFolder, { recursive: true });
   const logFile = join(reportFolder, `${level.name}.log`);
   const log = openSync(logFile, "w");
-  const say = live ? (line: string) => console.log(line) : (line: string) => void writeSync(log, `${line}\n`);
+  const say = live ? (line: string) => print(line) : (line: string) => void writeSync(log, `${line}\n`);
   let counts: Counts;
   try {
     counts = checkCounts(await level.run({ files, say, output: live ? "inherit" : log }), requireAll);
@@ -37,11 +39,9 @@ export async function runLevel(level: Level, { requireAll, files, live }: RunLev
   }
   const seconds = (performance.now() - start) / 1000;
   if (!live) {
-    if (counts.failed > 0) console.log(lastLines(readFileSync(logFile, "utf8"), logFile));
+    if (counts.failed > 0) print(lastLines(readFileSync(logFile, "utf8"), logFile));
     const word = counts.failed > 0 ? "FAIL" : "ok  ";
-    console.log(
-      `${word} ${level.name}: ${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped in ${seconds.toFixed(0)} s`,
-    );
+    print(`${word} ${level.name}: ${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped in ${seconds.toFixed(0)} s`);
   }
   return { level, counts, seconds, leftOut: undefined };
 }

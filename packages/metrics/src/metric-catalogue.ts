@@ -84,6 +84,9 @@ export const metricCatalogue: Readonly<Record<string, MetricDefinition>> = {
   vk_provider_calls_total: counter("Calls of the provider, by method and result"),
   vk_provider_call_duration_seconds: histogram("How long a call of the provider takes", callBuckets),
   vk_provider_abandoned_calls_total: counter("Calls that the provider did not end when told to"),
+  vk_provider_calls_waiting: gauge("Pods that wait for their turn to call the provider, by kind of call"),
+  vk_provider_malformed_reports_total: counter("Reports of the provider that were refused, because a field of them cannot be right"),
+  vk_mass_loss_suspected_total: counter("Times that nothing was ended because too many pods seemed to be gone at once"),
   vk_provider_unknown_pod_reports_total: counter("Reports of the provider on pods that are none of the node's"),
 };
 

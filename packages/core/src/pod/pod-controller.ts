@@ -171,7 +171,9 @@ export class PodController {
 
   /** Works until aborted; then waits for the calls under way, which `hardSignal` ends, and for the last statuses. */
   async run(signal: AbortSignal, hardSignal: AbortSignal): Promise<void> {
-    const { logger } = this.#deps;
+    const { logger, metrics } = this.#deps;
+    using _starts = metrics.sampled?.("vk_provider_calls_waiting", () => this.#slots.start.waiting, { kind: "start" });
+    using _ends = metrics.sampled?.("vk_provider_calls_waiting", () => this.#slots.end.waiting, { kind: "delete" });
     const statusEnd = new AbortController();
     const statuses = this.#statuses.run(AbortSignal.any([statusEnd.signal, hardSignal]));
     try {
@@ -212,13 +214,9 @@ export class PodController {
   }
 
   #makeSlots(): { readonly start: CallSlots; readonly end: CallSlots } {
-    const { clock, metrics, options } = this.#deps;
+    const { clock, options } = this.#deps;
     const slots = (): CallSlots => new CallSlots({ size: options.workers ?? defaultWorkers, holdMs: slotHoldMs, clock });
-    const start = slots();
-    const end = slots();
-    metrics.sampled?.("vk_provider_calls_waiting", () => start.waiting, { kind: "start" });
-    metrics.sampled?.("vk_provider_calls_waiting", () => end.waiting, { kind: "delete" });
-    return { start, end };
+    return { start: slots(), end: slots() };
   }
 
   #wantedStatus(pod: DeepReadonly<Pod>, state: PodState): PodStatus | undefined {
