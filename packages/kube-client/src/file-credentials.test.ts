@@ -135,6 +135,27 @@ test("a file that cannot be read is an error the first time, and later leaves wh
   expect((await reader.current(idle)).authorization).toBe("Bearer second");
 });
 
+test.each(["ca", "certificate", "key", "token"] as const)(
+  "an empty file for the %s, which is being replaced, is an error the first time, and later leaves what was read",
+  async (what) => {
+    const source = await file(what, " \n");
+    const reader = credentials({ token: { text: "t" }, [what]: source });
+    const error: unknown = await reader.current(idle).catch((thrown: unknown) => thrown);
+    expect(error).toSatisfy(isInvalidInput);
+    expect(String(error)).toContain(`${source.file} is empty`);
+
+    await file(what, "first");
+    const first = await reader.current(idle);
+    await file(what, "");
+    await reader.refresh(idle);
+    expect(await reader.current(idle)).toBe(first);
+
+    await file(what, "second");
+    await reader.refresh(idle);
+    expect(JSON.stringify(await reader.current(idle))).toContain("second");
+  },
+);
+
 test("a refresh runs the command again, and its failure is told although there is an older credential", async () => {
   const apiVersion = "client.authentication.k8s.io/v1";
   const args = ["-c", `cat "${folder}/answer"`];

@@ -93,9 +93,10 @@ function sameTls(before: TlsMaterial | undefined, after: TlsMaterial): TlsMateri
 async function textOf(source: TextSource | undefined): Promise<string | undefined> {
   if (!source) return undefined;
   if ("text" in source) return source.text;
-  try {
-    return await readFile(source.file, "utf8");
-  } catch (error) {
+  const text = await readFile(source.file, "utf8").catch((error: unknown) => {
     throw new InvalidInputError(`read credentials: ${messageOf(error)}`, { cause: error });
-  }
+  });
+  // A writer that truncates the file leaves it empty for a moment. Without a token the server would take us for anonymous.
+  if (text.trim() === "") throw new InvalidInputError(`read credentials: ${source.file} is empty`);
+  return text;
 }
