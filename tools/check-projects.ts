@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { runAsProgram, type CheckResult } from "./check.ts";
 import { checkNewProvider } from "./check-new-provider.ts";
 import { checkCreatedProject } from "./created-project.ts";
-import { checkOutsideProject } from "./outside-project.ts";
+import { checkOutsideProject, type OutsideProjectContext } from "./outside-project.ts";
 import { packPackages } from "./packed-packages.ts";
 import { outsideProjects } from "./workspace.ts";
 
@@ -20,15 +20,14 @@ async function checkUsers(): Promise<CheckResult[]> {
   const packed = await packPackages().catch((error: unknown) => messageOf(error));
   if (typeof packed === "string") return [{ name: "build and pack", problems: [packed] }];
   const folder = mkdtempSync(join(tmpdir(), "vk-projects-"));
-  const results: CheckResult[] = [];
+  const at = (name: string): OutsideProjectContext => ({ destination: join(folder, name), packed });
   try {
-    for (const [index, outside] of outsideProjects.entries())
-      results.push(...(await checkOutsideProject(outside, { destination: join(folder, `outside-${index}`), packed })));
-    results.push(...(await checkCreatedProject({ destination: join(folder, "created"), packed })));
+    const outside = outsideProjects.map((project, index) => checkOutsideProject(project, at(`outside-${index}`)));
+    const results = await Promise.all([...outside, checkCreatedProject(at("created"))]);
+    return results.flat();
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-  return results;
 }
 
 await runAsProgram(import.meta, checkProjects);
