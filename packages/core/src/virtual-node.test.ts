@@ -441,4 +441,17 @@ test("pods that a full node was bound before its start all run: those that wait 
   await using _running = await rig.start();
 
   expect([rig.pod("a")?.status?.phase, rig.pod("b")?.status?.phase]).toEqual(["Running", "Running"]);
+  expect(rig.warnings).toEqual([]);
+});
+
+test("a node that is stopped waits two seconds for the last statuses, and no longer", async () => {
+  const rig = await new NodeRig().start();
+  using _hang = rig.client.intercept(({ verb, resource }) => (verb === "patch" && resource === "pods" ? new Promise(() => {}) : undefined));
+  await rig.createPod("web");
+  rig.abort.abort();
+  await rig.settle(1_900);
+  expect(await rig.stateOfRun()).toBe("pending");
+  await rig.settle(200);
+
+  expect(await rig.stateOfRun()).toBe("ended");
 });

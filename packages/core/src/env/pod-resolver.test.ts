@@ -79,6 +79,7 @@ describe("the environment of a container", () => {
     const env = [
       { name: "LITERAL", value: "a" },
       { name: "EMPTY" },
+      { name: "NOTHING", valueFrom: {} },
       { name: "FROM_MAP", valueFrom: { configMapKeyRef: { name: "settings", key: "colour" } } },
       { name: "FROM_SECRET", valueFrom: { secretKeyRef: { name: "keys", key: "token" } } },
       { name: "POD", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } },
@@ -88,6 +89,7 @@ describe("the environment of a container", () => {
     expect(await lines(cluster.resolve({ env }))).toEqual([
       "LITERAL=a",
       "EMPTY=",
+      "NOTHING=",
       "FROM_MAP=blue",
       "FROM_SECRET=gehéim",
       "POD=web",

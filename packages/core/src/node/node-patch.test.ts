@@ -440,6 +440,7 @@ describe("isKubeletsLabel", () => {
     ["extra.kubelet.kubernetes.io/x", true],
     ["k8s.io/x", false],
     ["kubernetes.io", true],
+    ["kubernetes.iox", true],
     ["node.kubernetes.io/exclude-from-external-load-balancers", true],
     ["extra.node.kubernetes.io/x", true],
     ["team", true],

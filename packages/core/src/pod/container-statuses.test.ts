@@ -382,3 +382,8 @@ describe("readiness", () => {
     expect(status).toMatchObject({ ready, started });
   });
 });
+
+test("a stored status without a state is one of a container of which nothing is known", () => {
+  expect(statusOf({ stored: {} }).state).toEqual({ waiting: { reason: "ContainerCreating" } });
+  expect(statusOf({ stored: {}, reported: runs }).state).toEqual({ running: { startedAt: earlier } });
+});

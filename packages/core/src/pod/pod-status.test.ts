@@ -590,3 +590,13 @@ test.each([
 
   expect(conditionOf(derive(pod, reported), "PodReadyToStartContainers").status).toBe(expected);
 });
+
+test("a container that ran when its pod was lost has ended without anybody knowing how, unless a reason is given", () => {
+  const pod = newPod({ status: { phase: "Running", containerStatuses: [running("app")] } });
+
+  expect(endedStatus(pod, { hostIPs, nowMs }).containerStatuses?.[0]?.state?.terminated).toMatchObject({
+    exitCode: 137,
+    reason: "ContainerStatusUnknown",
+    message: "The container could not be located when the pod was terminated",
+  });
+});

@@ -828,3 +828,45 @@ test("a second deletion with less grace breaks the first one off, and its failur
   expect(rig.pod("web")).toBeUndefined();
   expect(rig.eventsOn("web").filter((event) => event.includes("ProviderDeleteFailed"))).toEqual([]);
 });
+
+describe("a pod of a DaemonSet", () => {
+  const ownedBy =
+    (...owners: { kind: string; controller?: boolean }[]) =>
+    (pod: Pod) =>
+      void (pod.metadata = {
+        ...pod.metadata,
+        ownerReferences: owners.map(({ kind, controller }, index) => ({
+          apiVersion: "apps/v1",
+          kind,
+          name: kind,
+          uid: String(index),
+          ...(controller && { controller }),
+        })),
+      });
+
+  test("is one by its controller, among whatever other owners", async () => {
+    await using rig = await new NodeRig({ pods: { daemonSets: "reject" } }).start();
+    await rig.createPod("agent", ownedBy({ kind: "Other" }, { kind: "DaemonSet", controller: true }));
+    await rig.createPod("replica", ownedBy({ kind: "ReplicaSet", controller: true }));
+    await rig.createPod("helped", ownedBy({ kind: "DaemonSet" }));
+
+    expect(rig.pod("agent")?.status).toMatchObject({
+      phase: "Failed",
+      reason: "DaemonSetRejected",
+      message: "Pod was rejected: node node-1 runs no pods of DaemonSets",
+    });
+    expect([rig.pod("replica")?.status?.phase, rig.pod("helped")?.status?.phase]).toEqual(["Running", "Running"]);
+  });
+});
+
+test("a pod that is ending goes on saying which generation it ran, whatever its deletion made of that", async () => {
+  await using rig = await new NodeRig().start();
+  const ref = await rig.createPod("web", (pod) => void (pod.metadata = { ...pod.metadata, generation: 1 }));
+  rig.provider.reports = false;
+  await rig.deletePod("web", 30);
+  await rig.editPod("web", (pod) => void (pod.metadata = { ...pod.metadata, generation: 2 }));
+  rig.provider.report(ref, running(["main"], "10.0.0.9"));
+  await rig.settle();
+
+  expect(rig.pod("web")?.status).toMatchObject({ podIP: "10.0.0.9", observedGeneration: 1 });
+});

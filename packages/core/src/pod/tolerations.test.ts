@@ -33,3 +33,8 @@ test("a taint without a value is tolerated by a toleration without one", () => {
   expect(toleratesTaint(pod, { key: "down", effect: "NoExecute" })).toBe(true);
   expect(toleratesTaint(pod, { key: "down", value: "", effect: "NoExecute" })).toBe(true);
 });
+
+test("a pod without tolerations tolerates no taint, not even one without a value", () => {
+  expect(toleratesTaint({ spec: { containers: [] } }, { key: "down", effect: "NoExecute" })).toBe(false);
+  expect(toleratesTaint({}, { key: "down", effect: "NoExecute" })).toBe(false);
+});

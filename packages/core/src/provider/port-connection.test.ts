@@ -41,12 +41,12 @@ test("an abort destroys both, and its reason is thrown", async () => {
   expect([stream.destroyed, connection.destroyed]).toEqual([true, true]);
 });
 
-test("a caller that has aborted already joins nothing", async () => {
+test("a caller that has aborted already joins nothing, and neither side is left open", async () => {
   const [, stream] = duplexPair();
   const [connection] = duplexPair();
 
   await expect(joinConnection(stream, connection, AbortSignal.abort(new Error("too late")))).rejects.toThrow("too late");
-  expect(connection.destroyed).toBe(true);
+  expect([stream.destroyed, connection.destroyed]).toEqual([true, true]);
 });
 
 test("a connection that has ended is left alone by a later abort", async () => {

@@ -37,6 +37,8 @@ export async function joinConnection(stream: Duplex, connection: Duplex, signal:
     signal.throwIfAborted();
     await Promise.all([pipeline(stream, connection), pipeline(connection, stream)]);
   } catch (error) {
+    // Of an abort before the call nobody hears.
+    if (signal.aborted) destroy();
     signal.throwIfAborted();
     throw error;
   } finally {

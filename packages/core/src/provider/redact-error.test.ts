@@ -110,3 +110,10 @@ test("an AggregateError whose errors show nothing stays the same object", () => 
 
   expect(redactError(error, [secret])).toBe(error);
 });
+
+test("what only ends as a secret does is none", () => {
+  const body = { note: 'bass"word', plain: "xunter22" };
+  const error = Object.assign(new Error("failed"), { body });
+
+  expect(redactError(error, [secret, "hunter22"])).toBe(error);
+});
