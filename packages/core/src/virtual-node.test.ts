@@ -455,3 +455,23 @@ test("a node that is stopped waits two seconds for the last statuses, and no lon
 
   expect(await rig.stateOfRun()).toBe("ended");
 });
+
+test("the services that pods were told of are watched while the node runs, and no longer", async () => {
+  const rig = new NodeRig({
+    provider: {
+      createPod: async (_pod, resolved, signal) => {
+        await resolved.environment("main", signal);
+      },
+    },
+  });
+  await rig.start();
+  await rig.createPod("web");
+  expect(rig.client.callsOf("watch", "services")).toHaveLength(1);
+
+  rig.abort.abort();
+  await rig.settle();
+
+  expect(await rig.stateOfRun()).toBe("ended");
+  expect(rig.client.callsOf("watch", "services").map(({ options }) => options.signal.aborted)).toEqual([true]);
+  expect(rig.clock.pending).toBe(0);
+});

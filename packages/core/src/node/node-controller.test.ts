@@ -1319,3 +1319,34 @@ test("listeners that are taken away are not called, and one that fails keeps nob
   expect(heard).toEqual(["provider", "API server"]);
   expect(cluster.warnings).toContain("a listener of the node failed");
 });
+
+test("a node that cannot be read is not taken for one that is gone", async () => {
+  const cluster = new Cluster();
+  await cluster.startReady();
+  const away = cluster.client.intercept(outage);
+  await cluster.clock.advance(30_000);
+  away[Symbol.dispose]();
+  using _unreadable = cluster.client.intercept(({ verb, resource }) => (verb === "get" && resource === "nodes" ? outage() : undefined));
+  const before = cluster.client.callsOf("create", "nodes").length;
+  await cluster.clock.advance(30_000);
+
+  expect(cluster.client.callsOf("get", "nodes").length).toBeGreaterThan(1);
+  expect(cluster.client.callsOf("create", "nodes")).toHaveLength(before);
+});
+
+test("a provider that goes away and comes back before the node is registered is no event, and keeps nobody up", async () => {
+  const cluster = new Cluster();
+  const refuse = cluster.client.intercept(({ verb, resource }) => (verb === "create" && resource === "nodes" ? outage() : undefined));
+  cluster.provider.failure = new Error("gone");
+  const { controller, outcome } = cluster.start();
+  controller.markInventoryLoaded();
+  await cluster.clock.advance(11_000);
+  cluster.provider.failure = undefined;
+  await cluster.clock.advance(11_000);
+  refuse[Symbol.dispose]();
+  await cluster.clock.advance(10_000);
+
+  expect(await stateOf(outcome)).toBe("pending");
+  expect(cluster.ready()).toBe("True KubeletReady");
+  expect(cluster.events.map(({ reason }) => reason)).toEqual(["NodeReady"]);
+});

@@ -255,3 +255,18 @@ test("a node is ready by its Ready condition alone", () => {
   ]);
   expect([isNodeReady({}), isNodeReady(undefined)]).toEqual([false, false]);
 });
+
+test("a node has one Ready condition, and each other one once, whatever the provider says", () => {
+  const conditions = [
+    { type: "Ready", status: "True", reason: "Lies", message: "" },
+    { type: "DiskPressure", status: "True", reason: "Full", message: "" },
+  ] as const;
+
+  expect(wantedNode(options, { conditions }, running).conditions.map(({ type }) => type)).toEqual([
+    "MemoryPressure",
+    "DiskPressure",
+    "PIDPressure",
+    "NetworkUnavailable",
+    "Ready",
+  ]);
+});

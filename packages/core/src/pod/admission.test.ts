@@ -247,3 +247,12 @@ test("a pod whose quantities cannot be read counts as one that asks for nothing"
   usage.remove("a");
   expect(usage.podsBeside("b")).toBe(0);
 });
+
+test("a pod that asks for nothing is let in although the others use more than there is", () => {
+  const other = newPod({ containers: [asking({ cpu: "3" })] });
+
+  expect(admit(newPod({ containers: [asking({ cpu: "0" })] }), newNode({ allocatable: { cpu: "1" } }), [other])).toEqual({
+    admitted: true,
+  });
+  expect(admit(newPod(), newNode({ allocatable: { cpu: "1" } }), [other])).toEqual({ admitted: true });
+});

@@ -600,3 +600,7 @@ test("a container that ran when its pod was lost has ended without anybody knowi
     message: "The container could not be located when the pod was terminated",
   });
 });
+
+test("a pod without a status yet is told which generation was acted on", () => {
+  expect(derivePodStatus({ pod: { metadata: { generation: 2 } }, reported: {}, hostIPs, nowMs }).observedGeneration).toBe(2);
+});

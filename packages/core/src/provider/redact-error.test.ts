@@ -84,10 +84,12 @@ test("a secret of six characters is looked for, one of five is not", () => {
 
 test("what has nothing in it stays the same object, also beside what has", () => {
   const fine = { status: 500 };
-  const redacted = redactError(Object.assign(new Error(secret), { fine, code: 7, none: null }), [secret]) as Error & { fine: unknown };
+  const redacted = redactError(Object.assign(new Error(secret), { fine, code: 7, none: null, unsaid: undefined }), [secret]) as Error & {
+    fine: unknown;
+  };
 
   expect(redacted.fine).toBe(fine);
-  expect(redacted).toMatchObject({ code: 7, none: null });
+  expect(redacted).toMatchObject({ code: 7, none: null, unsaid: undefined });
 });
 
 test("what cannot be written as JSON goes as a whole", () => {
