@@ -38,8 +38,8 @@ interface Baseline {
 function numberFrom(name: string, fallback: number): number {
   const text = process.env[name];
   const value = text === undefined || text === "" ? fallback : Number(text);
-  if (Number.isInteger(value) && value >= 0) return value;
-  throw new Error(`${name} is "${text}"; expected a whole number`);
+  if (Number.isInteger(value) && value >= 1) return value;
+  throw new Error(`${name} is "${text}"; expected a whole number, 1 or more`);
 }
 
 /** Runs all tests with probes in the sources: which test file reaches which region. @throws if a test fails without any mutant */
@@ -176,7 +176,7 @@ async function run(name: string): Promise<string[]> {
   if (!isScore) return problems;
   if (promisedPackages.includes(name) && percent < promisedPercent)
     problems.push(`${name}: ${percent.toFixed(1)} % noticed; promised are ${promisedPercent} %`);
-  if (size >= usualSample) writeScore(name, score);
+  if (score.sample >= usualSample) writeScore(name, score);
   return problems;
 }
 

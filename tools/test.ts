@@ -11,6 +11,16 @@ import { findTestFiles } from "./test-run/test-files.ts";
 
 const selection = readSelection();
 const work = await chooseWork(selection);
+if (work.length === 0) {
+  const { package: owner, files, levels: names } = selection;
+  const asked = [
+    `LEVEL=${names.join(" ")}`,
+    owner === undefined ? [] : `PACKAGE=${owner}`,
+    files.length === 0 ? [] : `FILES=${files.join(" ")}`,
+  ].flat();
+  console.error(`no test belongs to ${asked.join(", ")}; expected at least one test file, see the names in CONTRIBUTING.md`);
+  process.exit(2);
+}
 const runs = work.map(({ level }) => level);
 for (const { prepare, missing } of runs) if (missing?.() === undefined) prepare?.().catch(() => undefined);
 

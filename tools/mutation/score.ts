@@ -65,7 +65,7 @@ export function writeScore(name: string, score: Score): void {
 
 /** Share of the sample that was noticed, accepted survivors counted as not noticed, in per cent. */
 export function percentNoticed({ sample, noticed, timedOut }: Pick<Score, "sample" | "noticed" | "timedOut">): number {
-  return sample === 0 ? 100 : ((noticed + timedOut) / sample) * 100;
+  return sample === 0 ? 0 : ((noticed + timedOut) / sample) * 100;
 }
 
 /** The guide's table: a line for each package. */

@@ -14,7 +14,6 @@ import { ensureMetricsServer, missingMetricsServer } from "../metrics-server.ts"
 import { inNetworkNamespace, missingNetworkNamespace } from "../network-namespace.ts";
 import { run } from "../run.ts";
 import { root } from "../workspace.ts";
-import { checkWorkflows, missingWorkflows } from "../check-workflows.ts";
 import { ensureZunApi, missingZunApi } from "../zun-api.ts";
 import type { Level, LevelRun } from "./level.ts";
 import { packageNames, subjectProblems } from "./package-tests.ts";
@@ -291,21 +290,13 @@ export const levels: readonly Level[] = [
     prepare: zunApi,
     run: async (context) => vitest("zun", context, await zunApi()),
   },
-  {
-    name: "workflows",
-    about: "each step of .github/workflows as an ordinary user on a clean clone; of each level a few test files (FULL=1: all)",
-    quick: false,
-    kind: "wait",
-    hasFiles: false,
-    missing: missingWorkflows,
-    run: async ({ say }) => counted(await checkWorkflows({ levels, say }), say),
-  },
 ];
 
 /** What `make` offers besides, that no level runs. */
 export const otherCommands: readonly { readonly command: string; readonly about: string }[] = [
   { command: "make bench", about: "benchmark against a real control plane" },
   { command: "make mutation PACKAGE=core", about: "whether unit tests notice changed lines" },
+  { command: "make workflows", about: "every step of .github/workflows as an ordinary user on a clean clone" },
   { command: "make e2e-docker", about: "the docker level on an engine of today" },
   { command: "make e2e-nomad", about: "the Nomad provider on a real agent" },
   { command: "make conformance", about: "Kubernetes' own end-to-end tests on the Docker provider" },

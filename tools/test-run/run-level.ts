@@ -1,4 +1,4 @@
-import { closeSync, mkdirSync, openSync, readFileSync, writeSync } from "node:fs";
+import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { levels, reportFolder } from "./levels.ts";
 import type { Level, Outcome } from "./level.ts";
@@ -26,6 +26,8 @@ export async function runLevel(level: Level, { requireAll, files, live, print = 
   const start = performance.now();
   mkdirSync(reportFolder, { recursive: true });
   const logFile = join(reportFolder, `${level.name}.log`);
+  // Another user's log may be there, from a run with sudo.
+  rmSync(logFile, { recursive: true, force: true });
   const log = openSync(logFile, "w");
   const say = live ? (line: string) => print(line) : (line: string) => void writeSync(log, `${line}\n`);
   let counts: Counts;

@@ -8,7 +8,11 @@ export type TestFiles = ReadonlyMap<string, readonly string[]>;
 
 /** Asks Vitest which files each of its projects runs; nothing is run. */
 export async function findTestFiles(): Promise<TestFiles> {
+  // With it the project `simulation` has one file only.
+  const seed = process.env["SEED"];
+  delete process.env["SEED"];
   const vitest = await createVitest("test", { root, watch: false });
+  if (seed !== undefined) process.env["SEED"] = seed;
   try {
     const found = await Promise.all(
       vitest.projects.map(async (project) => {
@@ -25,12 +29,18 @@ export async function findTestFiles(): Promise<TestFiles> {
 /** Tests that run elsewhere: the level `projects` runs those of projects outside the workspace, and `SEED=n` one simulated world. */
 const elsewhere = [/^examples\/test-an-operator\//, /^templates\/[^/]+\/test\//, /^e2e\/simulation\/replay\.test\.ts$/];
 
+const isTest = /\.(test|spec)\.[cm]?[jt]sx?$/;
+
 /** Test files of the repository, tracked or new, that no level runs. */
 export function filesThatNoLevelRuns(files: TestFiles): string[] {
   const run = new Set([...files.values()].flat());
-  const list = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard", "--deduplicate", "-z", "*.test.ts"], {
-    cwd: root,
-    encoding: "utf8",
-  });
-  return list.split("\0").filter((file) => file !== "" && !run.has(file) && !elsewhere.some((pattern) => pattern.test(file)));
+  const list = execFileSync(
+    "git",
+    ["ls-files", "--cached", "--others", "--exclude-standard", "--deduplicate", "-z", "*.test.*", "*.spec.*"],
+    {
+      cwd: root,
+      encoding: "utf8",
+    },
+  );
+  return list.split("\0").filter((file) => isTest.test(file) && !run.has(file) && !elsewhere.some((pattern) => pattern.test(file)));
 }

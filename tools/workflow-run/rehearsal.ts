@@ -20,7 +20,7 @@ const folder = join(root, ".github/workflows");
  */
 const someFiles: Readonly<Record<string, Texts>> = {
   quick: { FILES: "tools/marked-region conformance/mock parity/namespaces" },
-  "control-plane": { FILES: "parity/namespaces" },
+  "control-plane": { FILES: "control-plane/node.test" },
   docker: { FILES: "node-network/metrics docker/volumes" },
   zun: { FILES: "zun/refusals" },
   rest: { FILES: "simulation/", SEEDS: "5" },

@@ -1,4 +1,4 @@
-import { mkdtemp, realpath, rm } from "node:fs/promises";
+import { chmod, mkdtemp, readdir, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -10,5 +10,13 @@ export interface TempFolder extends AsyncDisposable {
 /** Makes one. */
 export async function tempFolder(): Promise<TempFolder> {
   const path = await realpath(await mkdtemp(join(tmpdir(), "vk-docker-")));
-  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
+  return { path, [Symbol.asyncDispose]: () => remove(path) };
+}
+
+/** Removes the folder, also where a test made a folder in it that its owner may not write to. */
+async function remove(path: string): Promise<void> {
+  await chmod(path, 0o700);
+  for (const entry of await readdir(path, { withFileTypes: true, recursive: true }))
+    if (entry.isDirectory()) await chmod(join(entry.parentPath, entry.name), 0o700);
+  await rm(path, { recursive: true, force: true });
 }
