@@ -135,6 +135,19 @@ test.each([
   expect(deletion.abort.signal.aborted).toBe(isHastened);
 });
 
+test("an answer that was asked for before a newer report came does not overwrite it", async () => {
+  states.onInventory(everything, clock.monotonic());
+  const askedMs = clock.monotonic();
+  await clock.advance(100);
+  states.onReport({ ref, status: { ...running(["main"]), podIP: "10.0.0.2" } });
+
+  states.onAnswer(ref, { phase: "Pending" }, askedMs);
+  expect(record().reported?.podIP).toBe("10.0.0.2");
+
+  states.onAnswer(ref, { phase: "Pending" }, clock.monotonic());
+  expect(record().reported?.phase).toBe("Pending");
+});
+
 function call(kind: ProviderCall["kind"]): ProviderCall {
   return { kind, abort: new AbortController(), startedMs: 0, isGivenUp: false, reportedGone: false };
 }

@@ -150,9 +150,14 @@ export class PodStates {
     for (const uid of this.#states.keys()) this.#deps.onPlan(uid);
   }
 
-  /** The provider, asked about the pod, holds it and says this of it. */
-  onAnswer(ref: PodRef, status: ProviderPodStatus): void {
-    this.#onHeld(ref, status, true);
+  /**
+   * The provider, asked about the pod, holds it and says this of it.
+   *
+   * @param startedMs - monotonic time at which it was asked; a report that came since is newer than the answer
+   */
+  onAnswer(ref: PodRef, status: ProviderPodStatus, startedMs: number): void {
+    const state = this.#states.get(ref.uid);
+    if (state && state.touchedMs <= startedMs) this.#onHeld(ref, status, true);
   }
 
   #onHeld({ uid }: PodRef, status: ProviderPodStatus, asked: boolean): void {

@@ -163,11 +163,12 @@ export class PodWorker {
   }
 
   async #inspect({ ref, backend }: PodState, signal: AbortSignal): Promise<void> {
-    const { calls, states } = this.#deps;
+    const { calls, clock, states } = this.#deps;
+    const startedMs = clock.monotonic();
     try {
       // Whose pod it is was settled before it was told to end.
       const status = backend.kind === "ending" ? await calls.getPodStatus(ref, signal) : (await calls.getPod(ref, signal)).status;
-      states.onAnswer(ref, status);
+      states.onAnswer(ref, status, startedMs);
     } catch (error) {
       if (!isPodNotFound(error)) throw error;
       states.dispatch(ref.uid, { kind: "notFound" });
