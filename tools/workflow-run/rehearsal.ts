@@ -15,15 +15,15 @@ import { jobOrder, matrixEntries, parseWorkflow, type Texts, type Workflow } fro
 const folder = join(root, ".github/workflows");
 
 /**
- * Test files of each job that are run, as parts of their names: enough that everything around them is started. Jobs that are not named run in
- * full.
+ * What narrows each job down, unless all is to be run: to levels that have test files, and to a few of those, enough that everything around them
+ * is started. Levels without test files need nothing but Node.js, and take minutes.
  */
-const someFiles: Readonly<Record<string, Texts>> = {
-  quick: { FILES: "tools/marked-region conformance/mock parity/namespaces" },
+const part: Readonly<Record<string, Texts>> = {
+  quick: { LEVEL: "unit demo embedded conformance", FILES: "tools/marked-region conformance/mock parity/namespaces" },
   "control-plane": { FILES: "control-plane/node.test" },
   docker: { FILES: "node-network/metrics docker/volumes" },
   zun: { FILES: "zun/refusals" },
-  rest: { FILES: "simulation/", SEEDS: "5" },
+  rest: { LEVEL: "simulation docs kubectl", FILES: "simulation/simulate interop/kubectl-logs", SEEDS: "5" },
 };
 
 /** What a {@link Rehearsal} runs. */
@@ -132,7 +132,7 @@ git push --quiet`;
     if (this.#options.only.length > 0 && !this.#options.only.includes(one.name)) return outcome;
     for (const matrix of matrixEntries(one.job)) {
       await using machine = await this.#machines.start();
-      const environment = this.#options.isFull ? {} : (someFiles[one.name] ?? {});
+      const environment = this.#options.isFull ? {} : (part[one.name] ?? {});
       const run = new JobRun({ ...one, matrix }, { machine, service: this.#service, environment, say: this.#options.say });
       const { result, outputs } = await run.run();
       this.results.push(...run.results);
