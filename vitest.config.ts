@@ -21,7 +21,8 @@ const config: ViteUserConfig = defineConfig({
   environments: { __vitest__: { resolve: { conditions } } },
   ssr: { resolve: { conditions } },
   test: {
-    // A worker loads modules once, not once for each of its files: a third of the processor's time.
+    // A worker loads modules once, not once for each of its files: a third of the processor's time. Levels that own an engine or a
+    // namespace keep a worker for each file, because they look for what a test leaves open.
     isolate: false,
     // A second, as it is by default, says more of a busy machine than of what is waited for.
     expect: { poll: { timeout: 30_000 } },
@@ -108,6 +109,7 @@ const config: ViteUserConfig = defineConfig({
         extends: true,
         test: {
           name: "node-network",
+          isolate: true,
           include: ["e2e/node-network/**/*.test.ts"],
           globalSetup: ["e2e/node-network/support/global-setup.ts"],
           testTimeout: 400_000,
@@ -119,6 +121,7 @@ const config: ViteUserConfig = defineConfig({
         extends: true,
         test: {
           name: "zun",
+          isolate: true,
           include: ["e2e/zun/**/*.test.ts"],
           testTimeout: 120_000,
           hookTimeout: 300_000,
@@ -128,6 +131,7 @@ const config: ViteUserConfig = defineConfig({
         extends: true,
         test: {
           name: "docker",
+          isolate: true,
           include: ["e2e/docker/**/*.test.ts"],
           globalSetup: ["e2e/docker/support/global-setup.ts"],
           // Longer than all that a test waits for in turn, so that what it waited for is told.
