@@ -13,7 +13,7 @@ help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # Runs only if a manifest or the lockfile changed.
-$(INSTALLED): pnpm-lock.yaml pnpm-workspace.yaml package.json $(wildcard packages/*/package.json providers/*/package.json templates/*/package.json examples/*/package.json e2e/package.json bench/package.json tools/package.json)
+$(INSTALLED): pnpm-lock.yaml pnpm-workspace.yaml package.json $(wildcard packages/*/package.json providers/*/package.json templates/*/package.json examples/*/package.json e2e/package.json bench/package.json tools/package.json tools/*/package.json)
 	@echo "installing from npm into node_modules; once, and after dependencies change" >&2
 	@mkdir -p .reports
 	@$(PNPM) install --frozen-lockfile --reporter=append-only >.reports/install.log 2>&1 || { cat .reports/install.log; exit 1; }

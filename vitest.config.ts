@@ -1,6 +1,6 @@
 import { env } from "node:process";
 import { defaultServerConditions } from "vite";
-import { defineConfig, type ViteUserConfig } from "vitest/config";
+import { configDefaults, defineConfig, type ViteUserConfig } from "vitest/config";
 
 // Tests run on sources: workspace packages resolve through this export condition, so no build comes first.
 const conditions = ["@virtual-kubelet/source", ...defaultServerConditions];
@@ -14,8 +14,22 @@ const parityVersion = "1.36";
 /** Streams of every client through an API server to a node of real processes. */
 const interopTests = "e2e/interop/**/*.test.ts";
 
+/** Tests beside the code that only root can run: owners of files, mounts. */
+const rootTests = ["packages/*/src/**/*.root.test.ts", "providers/*/src/**/*.root.test.ts"];
+
 /** Tests that wait for processes and timers more than they compute; Vitest's own choice is a processor less than there are. */
 const waitingWorkers = 3;
+
+/** A test that asserts nothing can hardly fail. */
+const assertions = { poll: { timeout: 30_000 }, requireAssertions: true };
+
+/** A whole number from the environment. @throws if it is something else */
+function count(name: "SEEDS" | "SEED", fallback: number, least: number): number {
+  const text = env[name];
+  const value = text === undefined || text === "" ? fallback : Number(text);
+  if (Number.isSafeInteger(value) && value >= least) return value;
+  throw new Error(`${name} is "${text}"; expected a whole number, ${least} or more, such as ${name}=${fallback}`);
+}
 
 const config: ViteUserConfig = defineConfig({
   environments: { __vitest__: { resolve: { conditions } } },
@@ -33,6 +47,7 @@ const config: ViteUserConfig = defineConfig({
           name: "unit",
           maxWorkers: "100%",
           setupFiles: ["tools/property-seed.ts"],
+          expect: assertions,
           include: [
             "packages/*/src/**/*.test.ts",
             "providers/*/src/**/*.test.ts",
@@ -40,6 +55,7 @@ const config: ViteUserConfig = defineConfig({
             "tools/**/*.test.ts",
             "e2e/kubernetes/*.test.ts",
           ],
+          exclude: [...configDefaults.exclude, ...rootTests],
           // Milliseconds are enough; a busy machine, and processes that some of them start, take their time.
           testTimeout: 120_000,
           hookTimeout: 120_000,
@@ -48,9 +64,18 @@ const config: ViteUserConfig = defineConfig({
       {
         extends: true,
         test: {
+          name: "root",
+          include: rootTests,
+          expect: assertions,
+          testTimeout: 120_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
           name: "simulation",
-          include: [env["SEED"] === undefined ? "e2e/simulation/!(replay).test.ts" : "e2e/simulation/replay.test.ts"],
-          provide: { simulation: { seeds: Number(env["SEEDS"] ?? 1000), seed: Number(env["SEED"] ?? 0) } },
+          include: [!env["SEED"] ? "e2e/simulation/!(replay).test.ts" : "e2e/simulation/replay.test.ts"],
+          provide: { simulation: { seeds: count("SEEDS", 1000, 1), seed: count("SEED", 0, 0) } },
           testTimeout: 1_200_000,
           fileParallelism: false,
         },
@@ -72,6 +97,7 @@ const config: ViteUserConfig = defineConfig({
           name: "embedded",
           include: ["e2e/embedded/**/*.test.ts", "e2e/nomad/*.test.ts", parityTests],
           globalSetup: ["e2e/parity/support/compare-only.ts"],
+          expect: assertions,
           provide: { parityServer: "embedded" },
           maxWorkers: waitingWorkers,
           testTimeout: 180_000,

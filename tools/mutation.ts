@@ -176,7 +176,7 @@ async function run(name: string): Promise<string[]> {
   if (!isScore) return problems;
   if (promisedPackages.includes(name) && percent < promisedPercent)
     problems.push(`${name}: ${percent.toFixed(1)} % noticed; promised are ${promisedPercent} %`);
-  if (score.sample >= usualSample) writeScore(name, score);
+  if (size >= usualSample) writeScore(name, score);
   return problems;
 }
 

@@ -3,7 +3,7 @@ import { chosenKubernetes } from "../packages/testing/src/control-plane/kubernet
 import { levels, otherCommands } from "./test-run/levels.ts";
 import type { Level } from "./test-run/level.ts";
 import { belongsTo, packageNames } from "./test-run/package-tests.ts";
-import { levelNamed, runLevel } from "./test-run/run-level.ts";
+import { levelNamed, runLevel, whyMissing } from "./test-run/run-level.ts";
 import { runSideBySide } from "./test-run/schedule.ts";
 import { select, type Selection } from "./test-run/selection.ts";
 import { summary } from "./test-run/summary.ts";
@@ -22,7 +22,7 @@ if (work.length === 0) {
   process.exit(2);
 }
 const runs = work.map(({ level }) => level);
-for (const { prepare, missing } of runs) if (missing?.() === undefined) prepare?.().catch(() => undefined);
+for (const level of runs) if (whyMissing(level) === undefined) level.prepare?.().catch(() => undefined);
 
 const outcomes = await runSideBySide(
   work.map(({ level, files }) => ({ kind: level.kind, level, files })),

@@ -9,10 +9,13 @@ import { checkPackages } from "../check-packages.ts";
 import { checkProjects } from "../check-projects.ts";
 import { removeReports, updateRecords } from "../conformance-records.ts";
 import { inDockerSurroundings, missingDocker } from "../docker-engine.ts";
+import { checkWorkflows, missingWorkflows } from "../check-workflows.ts";
 import { generate } from "../generate.ts";
 import { ensureMetricsServer, missingMetricsServer } from "../metrics-server.ts";
-import { inNetworkNamespace, missingNetworkNamespace } from "../network-namespace.ts";
+import { inNetworkNamespace, missingNetworkNamespace, problemOf } from "../network-namespace.ts";
 import { run } from "../run.ts";
+import { asRoot, sudoHint } from "../superuser.ts";
+import { workflowsLevel } from "../workflow-run/run-levels.ts";
 import { root } from "../workspace.ts";
 import { ensureZunApi, missingZunApi } from "../zun-api.ts";
 import type { Level, LevelRun } from "./level.ts";
@@ -130,10 +133,23 @@ function missingKubectl(): string | undefined {
   return own || lookup.status !== "missing" ? undefined : `${lookup.how}; or put kubectl on the PATH, or name it in KUBECTL`;
 }
 
+/** Why nothing can be mounted here, if so. */
+function missingRoot(): string | undefined {
+  const command = asRoot(["unshare", "--mount", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]);
+  if (command === undefined) return `files have owners and folders are mounted, which takes root, or ${sudoHint}`;
+  const why = problemOf(command);
+  return why === undefined ? undefined : `nothing can be mounted here (${why}), which takes root with CAP_SYS_ADMIN`;
+}
+
 /** Whether each test file is run by a level and belongs to a package. */
 async function checkTestFiles(): Promise<CheckResult[]> {
   const files = await findTestFiles();
+  const projects = [...files.keys()].filter((project) => !levels.some(({ name, hasFiles }) => name === project && hasFiles));
   return [
+    {
+      name: "every project of Vitest is a level",
+      problems: projects.map((project) => `project ${project} of vitest.config.ts is no level`),
+    },
     { name: "every test file is run by a level", problems: filesThatNoLevelRuns(files).map((file) => `${file} is run by no level`) },
     {
       name: "every test file belongs to a package",
@@ -230,12 +246,33 @@ export const levels: readonly Level[] = [
     run: checks(checkProjects),
   },
   {
+    name: "root",
+    about: "tests beside the code that only root can run: owners of files, mounts",
+    quick: false,
+    kind: "compute",
+    hasFiles: true,
+    missing: missingRoot,
+    run: (context) => vitest("root", context, {}, (command) => asRoot(command) ?? command),
+  },
+  {
     name: "docs",
     about: "the documentation site, warnings as errors",
     quick: false,
     kind: "compute",
     hasFiles: false,
     run: checks(async () => [await command("typedoc", "typedoc")]),
+  },
+  {
+    name: workflowsLevel,
+    about:
+      "every step of .github/workflows on this commit, as an ordinary user on an imitation of the service's machine, with a few tests of each level",
+    quick: false,
+    kind: "compute",
+    hasFiles: false,
+    missing: missingWorkflows,
+    // Its jobs find in the cache what this builds.
+    prepare: controlPlaneAndMetrics,
+    run: async ({ say }) => counted(await checkWorkflows({ levels, say }), say),
   },
   {
     name: "kubectl",
@@ -296,7 +333,7 @@ export const levels: readonly Level[] = [
 export const otherCommands: readonly { readonly command: string; readonly about: string }[] = [
   { command: "make bench", about: "benchmark against a real control plane" },
   { command: "make mutation PACKAGE=core", about: "whether unit tests notice changed lines" },
-  { command: "make workflows", about: "every step of .github/workflows as an ordinary user on a clean clone" },
+  { command: "make workflows FULL=1", about: "the level workflows with all tests of each level" },
   { command: "make e2e-docker", about: "the docker level on an engine of today" },
   { command: "make e2e-nomad", about: "the Nomad provider on a real agent" },
   { command: "make conformance", about: "Kubernetes' own end-to-end tests on the Docker provider" },

@@ -33,6 +33,14 @@ test("a level whose needs are missing is skipped, and fails where everything is 
   expect(await runIt({ missing }, true)).toMatchObject({ counts: { failed: 1, skipped: 0, failures: [missing()] } });
 });
 
+test("a level that cannot even look for its needs is left out, and says why", async () => {
+  const missing = (): string => {
+    throw new Error("no such folder");
+  };
+
+  expect(await runIt({ missing })).toMatchObject({ counts: { skipped: 1 }, leftOut: "Error: no such folder" });
+});
+
 test("a level that throws fails, and says why", async () => {
   const run = (): Promise<Counts> => Promise.reject(new Error("no disk space"));
 

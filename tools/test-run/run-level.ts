@@ -20,7 +20,7 @@ const shownLines = 400;
 
 /** Runs a level, or says why it cannot run here; with `requireAll` that, and a skipped test, is a failure. */
 export async function runLevel(level: Level, { requireAll, files, live, print = console.log }: RunLevelOptions): Promise<Outcome> {
-  const leftOut = level.missing?.();
+  const leftOut = whyMissing(level);
   if (leftOut !== undefined) return { level, counts: countLeftOut(leftOut, requireAll), seconds: 0, leftOut };
   print(live ? `\n== ${level.name}: ${level.about}` : `… ${level.name}: ${level.about}`);
   const start = performance.now();
@@ -46,6 +46,15 @@ export async function runLevel(level: Level, { requireAll, files, live, print = 
     print(`${word} ${level.name}: ${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped in ${seconds.toFixed(0)} s`);
   }
   return { level, counts, seconds, leftOut: undefined };
+}
+
+/** What keeps a level from running here; a look that fails is such a thing too. */
+export function whyMissing(level: Level): string | undefined {
+  try {
+    return level.missing?.();
+  } catch (error) {
+    return String(error);
+  }
 }
 
 function countLeftOut(why: string, requireAll: boolean): Counts {

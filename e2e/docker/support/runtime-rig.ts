@@ -7,7 +7,7 @@ import { connectShared } from "./docker-engine.ts";
 
 /** What tests settle differently. */
 export interface RuntimeRigOptions {
-  readonly engine?: DockerEngine;
+  readonly engine?: DockerEngine | undefined;
   readonly settings?: Partial<DockerRuntimeSettings>;
   readonly gpus?: readonly string[];
 }

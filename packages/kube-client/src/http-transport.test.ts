@@ -109,7 +109,7 @@ test("a watch that is left frees its connection", async () => {
 
   for await (const _ of body) break;
 
-  await until(() => rig.sockets.size === 0);
+  await expect.poll(() => rig.sockets.size).toBe(0);
 });
 
 test("an aborted request rejects with the signal's reason and frees its connection", async () => {
@@ -223,7 +223,7 @@ test("an answer that is left unread frees its connection", async () => {
 
   await body[Symbol.asyncIterator]().return?.();
 
-  await until(() => rig.sockets.size === 0);
+  await expect.poll(() => rig.sockets.size).toBe(0);
 });
 
 test("a server's address may have a path", async () => {

@@ -4,17 +4,21 @@ import { expect, test } from "vitest";
 import { leakCheck } from "./leak-check.ts";
 
 test("nothing opened, nothing to say", async () => {
-  await using _ = leakCheck();
+  const check = leakCheck();
+
+  await expect(check[Symbol.asyncDispose]()).resolves.toBeUndefined();
 });
 
 test("what was opened and closed is no leak", async () => {
-  await using _ = leakCheck();
+  const check = leakCheck();
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const timer = setTimeout(() => undefined, 60_000);
 
   clearTimeout(timer);
   server.close();
+
+  await expect(check[Symbol.asyncDispose]()).resolves.toBeUndefined();
 });
 
 test("what is still open is named", async () => {

@@ -23,7 +23,7 @@ test("with stdinOnce it ends as well when the client goes away", async () => {
 
   client.destroy(new Error("the client has gone"));
 
-  await finished(input.stream, { writable: false });
+  await expect(finished(input.stream, { writable: false })).resolves.toBeUndefined();
 });
 
 test("without stdinOnce it never ends: another client may come", async () => {

@@ -1,6 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync } from "node:fs";
-import { mkdtemp, realpath, rm, rmdir } from "node:fs/promises";
+import { mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { mountedWithin, readMountTable } from "../volumes/mount-table.ts";
@@ -21,17 +20,3 @@ export async function tempFolder(): Promise<TempFolder> {
     },
   };
 }
-
-/** Why tests that mount cannot run here; `undefined`: they can. */
-export const whyNoMounts: string | undefined = (() => {
-  const target = mkdtempSync(join(tmpdir(), "pod-runtime-mount-"));
-  try {
-    execFileSync("mount", ["-t", "tmpfs", "tmpfs", target], { stdio: "pipe" });
-    execFileSync("umount", [target]);
-    return undefined;
-  } catch {
-    return "it mounts file systems, which takes root with CAP_SYS_ADMIN";
-  } finally {
-    void rmdir(target);
-  }
-})();

@@ -6,8 +6,6 @@ import { payloadOf } from "../test-support/fake-resolved-pod.ts";
 import { tempFolder } from "../test-support/temp-folder.ts";
 import { writePayload, type PayloadTarget } from "./atomic-payload.ts";
 
-const isRoot = process.getuid?.() === 0;
-
 function targetAt(path: string, options: Partial<PayloadTarget> = {}): PayloadTarget {
   return { path, clock: new FakeClock(), random: new SeededRandom(1), ...options };
 }
@@ -36,17 +34,6 @@ test("files have their modes, whatever the program's umask, and folders can be l
   expect((await stat(join(folder.path, "secret"))).mode & 0o7777).toBe(0o400);
   expect((await stat(join(folder.path, "bin"))).mode & 0o7777).toBe(0o755);
   expect((await stat(join(folder.path, "..data/"))).mode & 0o7777).toBe(0o755);
-});
-
-test.skipIf(!isRoot)("fsGroup owns all files and may read them; a file may have a user of its own (takes root)", async () => {
-  await using folder = await tempFolder();
-
-  await writePayload(targetAt(folder.path, { fsGroup: 4242 }), payloadOf({ "a/key": { mode: 0o400 }, token: { mode: 0o600, uid: 1001 } }));
-
-  const [key, token, within] = await Promise.all(["a/key", "token", "a"].map((name) => stat(join(folder.path, name))));
-  expect(key).toMatchObject({ uid: 0, gid: 4242, mode: 0o100_440 });
-  expect(token).toMatchObject({ uid: 1001, gid: 4242, mode: 0o100_640 });
-  expect(within).toMatchObject({ gid: 4242, mode: 0o42_755 });
 });
 
 test("what is as it should be is left alone", async () => {
@@ -158,20 +145,6 @@ test("where the new files cannot be written the old ones stay, and nothing else 
 
   expect((await readdir(folder.path)).sort()).toEqual(before);
   expect(await readFile(join(folder.path, "key"), "utf8")).toBe("old");
-});
-
-test.skipIf(!isRoot)("another owner or group is a change, and the same is none (takes root)", async () => {
-  await using folder = await tempFolder();
-  const write = (fsGroup: number | undefined, uid?: number): Promise<boolean> =>
-    writePayload(targetAt(folder.path, { fsGroup, random: new SeededRandom((fsGroup ?? 0) + (uid ?? 0)) }), payloadOf({ key: { uid } }));
-
-  expect([await write(undefined), await write(4242), await write(4242), await write(4242, 7), await write(4242, 7)]).toEqual([
-    true,
-    true,
-    false,
-    true,
-    false,
-  ]);
 });
 
 test("another content of the same length is a change", async () => {

@@ -1,8 +1,8 @@
 import { execFileSync } from "node:child_process";
-import { lstat, mkdir, readdir, readFile, rename, symlink, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { tempFolder, whyNoMounts } from "../test-support/temp-folder.ts";
+import { tempFolder } from "../test-support/temp-folder.ts";
 import { removeTree } from "./remove-tree.ts";
 
 const never = new AbortController().signal;
@@ -84,21 +84,6 @@ test("an abort ends it with the signal's reason", async () => {
   const reason = new Error("enough");
 
   await expect(removeTree(join(folder.path, "tree"), join(folder.path, ".removing"), AbortSignal.abort(reason))).rejects.toBe(reason);
-});
-
-test.skipIf(whyNoMounts !== undefined)("what is mounted within is never entered (it mounts, which takes root)", async () => {
-  await using folder = await tempFolder();
-  const [tree, source] = [join(folder.path, "tree"), join(folder.path, "source")];
-  await mkdir(join(tree, "deep/mounted"), { recursive: true });
-  await mkdir(join(source, "sub"), { recursive: true });
-  await writeFile(join(source, "sub/file"), "kept");
-  // The same file system, which tells nothing by its device number.
-  execFileSync("mount", ["--bind", source, join(tree, "deep/mounted")]);
-
-  await expect(removeTree(tree, join(folder.path, ".removing"), never)).rejects.toMatchObject({ code: "EBUSY" });
-
-  expect(await readFile(join(source, "sub/file"), "utf8")).toBe("kept");
-  expect((await lstat(join(folder.path, ".removing"))).isDirectory()).toBe(true);
 });
 
 test("a tree of more files and folders than are removed at once goes", async () => {

@@ -62,7 +62,7 @@ test("streams without a request id are paired by their own", async () => {
   peer.open(1, { streamtype: "error", port: "80" });
   peer.open(3, { streamtype: "data", port: "80" });
 
-  await until(() => connections.length === 1);
+  await expect.poll(() => connections.length).toBe(1);
 });
 
 test("the error stream ends when the pod's side has ended, and the client may go on", async () => {
@@ -143,5 +143,5 @@ test("leaving the loop over the connections ends the session", async () => {
 
   await session.connections[Symbol.asyncIterator]().return?.();
 
-  await until(() => peer.received.at(-1)?.kind === "goAway");
+  await expect.poll(() => peer.received.at(-1)?.kind).toBe("goAway");
 });

@@ -9,7 +9,7 @@ const facts = { isPodman: false };
 test("a network that the engine has is ready", async () => {
   await using fake = await startFakeEngine({ answers: { "GET /networks/pods": () => ({ status: 200, json: { Name: "pods" } }) } });
 
-  await checkNetwork({ engine: fake.engine, facts, network: "pods", timeoutMs: 60_000 }, never);
+  await expect(checkNetwork({ engine: fake.engine, facts, network: "pods", timeoutMs: 60_000 }, never)).resolves.toBeUndefined();
 });
 
 test("a network that is gone is told in a kubelet's words, with what to do", async () => {

@@ -86,7 +86,7 @@ test("a client that is gone holds nobody up", async () => {
   await settle();
   sink.destroy();
 
-  await copying;
+  await expect(copying).resolves.toBeUndefined();
 });
 
 test("why an engine gives up is what the error says", async () => {

@@ -40,22 +40,22 @@ test("a message names the other fields, too", () => {
 });
 
 test("what the API server writes into every pod is no reason to refuse it", () => {
-  refuseFields(
-    podOf({
-      dnsPolicy: "ClusterFirst",
-      enableServiceLinks: true,
-      preemptionPolicy: "PreemptLowerPriority",
-      priority: 0,
-      schedulerName: "default-scheduler",
-      securityContext: {},
-      serviceAccountName: "default",
-      terminationGracePeriodSeconds: 30,
-      ...with_({
-        resources: { limits: { cpu: "1" }, requests: { cpu: "1", "ephemeral-storage": "1Gi" } },
-        terminationMessagePath: "/dev/termination-log",
-        terminationMessagePolicy: "File",
-        volumeMounts: [{ name: "kube-api-access-x", mountPath: "/var/run/secrets/kubernetes.io/serviceaccount", readOnly: true }],
-      }),
+  const pod = podOf({
+    dnsPolicy: "ClusterFirst",
+    enableServiceLinks: true,
+    preemptionPolicy: "PreemptLowerPriority",
+    priority: 0,
+    schedulerName: "default-scheduler",
+    securityContext: {},
+    serviceAccountName: "default",
+    terminationGracePeriodSeconds: 30,
+    ...with_({
+      resources: { limits: { cpu: "1" }, requests: { cpu: "1", "ephemeral-storage": "1Gi" } },
+      terminationMessagePath: "/dev/termination-log",
+      terminationMessagePolicy: "File",
+      volumeMounts: [{ name: "kube-api-access-x", mountPath: "/var/run/secrets/kubernetes.io/serviceaccount", readOnly: true }],
     }),
-  );
+  });
+
+  expect(() => refuseFields(pod)).not.toThrow();
 });
