@@ -34,8 +34,8 @@ e2e-nomad: $(INSTALLED) ## The Nomad provider on a real agent: NOMAD_ADDR, or no
 e2e-zun: $(INSTALLED) ## The Zun provider on Zun's own API, which comes from PyPI the first time
 	@$(BIN) LEVEL=zun node --conditions=@virtual-kubelet/source tools/test.ts
 
-workflows: $(INSTALLED) ## Every step of .github/workflows as an ordinary user on a clean clone (FULL=1: with all tests)
-	@$(BIN) FULL="$(FULL)" JOBS="$(JOBS)" node --conditions=@virtual-kubelet/source tools/check-workflows.ts
+workflows: $(INSTALLED) ## Every step of .github/workflows as an ordinary user on a clean clone (FULL=1: all tests; JOBS="quick zun")
+	@$(BIN) LEVEL=workflows FULL="$(FULL)" JOBS="$(JOBS)" node --conditions=@virtual-kubelet/source tools/test.ts
 
 bench: build ## Benchmark against a real control plane; minutes, not part of CI
 	@$(BIN) node --conditions=@virtual-kubelet/source bench/src/run.ts $(ARGS)

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { rmSync } from "node:fs";
-import { runAsProgram, type CheckResult } from "./check.ts";
+import type { CheckResult } from "./check.ts";
 import type { Service } from "./workflow-run/action-effects.ts";
 import { reports } from "./workflow-run/job-run.ts";
 import { startLoopbackRegistry } from "./workflow-run/loopback-registry.ts";
@@ -15,10 +15,10 @@ export interface CheckWorkflowsOptions {
   readonly isFull?: boolean;
   /** Names of the jobs that are run; default: those in `JOBS`, separated by spaces, or all. */
   readonly only?: readonly string[];
-  /** Levels of which each has to be run by a job; default: none. */
-  readonly levels?: readonly RunnableLevel[];
-  /** Takes a line of what is done; default: standard output. */
-  readonly say?: (line: string) => void;
+  /** Levels of tests, of which each has to be run by a job. */
+  readonly levels: readonly RunnableLevel[];
+  /** Takes a line of what is done. */
+  readonly say: (line: string) => void;
 }
 
 /** Why the workflows cannot be tried here; `undefined` if they can. */
@@ -31,9 +31,8 @@ export function missingWorkflows(): string | undefined {
  * Runs each step of each workflow as the service does, on the commit that is checked out: as an ordinary user on a clean clone, on an imitation
  * of its machine ({@link RunnerMachines}), with the effect of each action of others in its place. The release goes up to a registry on loopback.
  */
-export async function checkWorkflows(options: CheckWorkflowsOptions = {}): Promise<CheckResult[]> {
-  const { isFull = process.env["FULL"] === "1", only = process.env["JOBS"]?.split(/\s+/).filter(Boolean) ?? [], levels = [] } = options;
-  const say = options.say ?? ((line: string) => console.log(line));
+export async function checkWorkflows(options: CheckWorkflowsOptions): Promise<CheckResult[]> {
+  const { isFull = process.env["FULL"] === "1", only = process.env["JOBS"]?.split(/\s+/).filter(Boolean) ?? [], levels, say } = options;
   const changes = execFileSync("git", ["status", "--porcelain"], { cwd: root, encoding: "utf8" }).trim();
   if (changes !== "") say(`what is not committed is not tried:\n${changes}`);
   rmSync(reports, { recursive: true, force: true });
@@ -51,5 +50,3 @@ export async function checkWorkflows(options: CheckWorkflowsOptions = {}): Promi
   if (only.length === 0) rehearsal.addCoverage(levels);
   return rehearsal.results;
 }
-
-await runAsProgram(import.meta, checkWorkflows);

@@ -1,5 +1,6 @@
 import { ensureControlPlane, findControlPlane, type ControlPlaneProgram } from "@virtual-kubelet/testing";
 import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onPath } from "../../packages/testing/src/control-plane/find-control-plane.ts";
 import { printChecks, type CheckResult } from "../check.ts";
@@ -135,7 +136,7 @@ function missingKubectl(): string | undefined {
 
 /** Why nothing can be mounted here, if so. */
 function missingRoot(): string | undefined {
-  const command = asRoot(["unshare", "--mount", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]);
+  const command = asRoot(["unshare", "--mount", "mount", "-t", "tmpfs", "tmpfs", tmpdir()]);
   if (command === undefined) return `files have owners and folders are mounted, which takes root, or ${sudoHint}`;
   const why = problemOf(command);
   return why === undefined ? undefined : `nothing can be mounted here (${why}), which takes root with CAP_SYS_ADMIN`;
