@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
+import { configDefaults } from "vitest/config";
 import { createVitest, type TestModule, type TestSpecification, type Vitest } from "vitest/node";
 import config from "../../vitest.config.ts";
 import { root } from "../workspace.ts";
@@ -46,6 +47,8 @@ async function startVitest(): Promise<Vitest> {
       watch: false,
       root,
       include: [`${options.folder}/src/**/*.test.ts`],
+      // Root runs the level "root" as well.
+      exclude: process.getuid?.() === 0 ? configDefaults.exclude : (unit.test?.exclude ?? configDefaults.exclude),
       setupFiles: options.recordReach ? [...setupFiles, join(import.meta.dirname, "record-reach.ts")] : setupFiles,
       reporters: [{}],
       pool: options.pool,
