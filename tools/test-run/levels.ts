@@ -58,6 +58,8 @@ async function vitest(
   const [program, ...args] = wrap([
     "vitest",
     "run",
+    // Bundling it would leave a file, root's or the user's, in a folder that both write to.
+    "--configLoader=native",
     "--project",
     project,
     "--reporter=default",
