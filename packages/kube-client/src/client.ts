@@ -78,11 +78,17 @@ export interface DeleteQuery {
  * 404 NotFoundError, 409 ConflictError, 401 UnauthorizedError, 403 ForbiddenError, 408, 429 and 5xx UnavailableError
  * (with Retry-After), any other 4xx InvalidInputError. The message is the server's behind the operation's; reason, code
  * and details are had by {@link statusOf}, "too old" by {@link isGone}.
+ *
+ * An answer of 200 that does not hold what was asked for, by kind, version or name, is an UnavailableError whose cause is a
+ * `DecodeError`: something else answered in the server's place.
  */
 export interface KubeClient {
   /** Reads one object. @throws NotFoundError */
   get<T extends KubernetesObject>(resource: Resource<T>, name: ObjectName, options: CallOptions): Promise<T>;
-  /** Reads one page of a list; without `limit` that is all of it. */
+  /**
+   * Reads one page of a list; without `limit` that is all of it. @throws UnavailableError where the answer is no list of the kind:
+   * it is never taken for an empty one
+   */
   list<T extends KubernetesObject>(resource: Resource<T>, query: ListQuery, options: CallOptions): Promise<ObjectList<T>>;
   /** Creates the object, in the namespace its metadata names, and returns it as stored. @throws ConflictError where one of its name exists */
   create<T extends KubernetesObject>(resource: Resource<T>, object: T, options: CallOptions): Promise<T>;

@@ -407,22 +407,18 @@ describe("Reflector's first list, while it is streamed,", () => {
 });
 
 describe("Reflector's objects, of whatever kind,", () => {
-  test("keep the version and kind that they name, and else have their resource's", async () => {
-    const { reflector, watches, clock } = start({
+  test("have their resource's version and kind, also where a list leaves them out", async () => {
+    const type = { apiVersion: "example.com/v1", kind: "Widget" };
+    const items = [pod("u1", "a", "1"), { ...type, ...pod("u2", "b", "2") }];
+    const { reflector } = start({
       resource: resource<Pod>({ group: "example.com", version: "v1", plural: "widgets", kind: "Widget", namespaced: true }),
+      answer: pagedOnly([{ body: { ...type, kind: "WidgetList", metadata: { resourceVersion: "9" }, items } }]),
     });
-    await clock.advance(0);
-
-    watches[0]?.lines(
-      added(pod("u1", "a", "1")),
-      { type: "ADDED", object: { apiVersion: "example.com/v9", kind: "Other", ...pod("u2", "b", "2") } },
-      initialEventsEnd("9"),
-    );
     await reflector.synced;
 
     expect([...reflector.store.list()].map(({ apiVersion, kind }) => `${apiVersion} ${kind}`)).toEqual([
       "example.com/v1 Widget",
-      "example.com/v9 Other",
+      "example.com/v1 Widget",
     ]);
   });
 
@@ -438,7 +434,7 @@ describe("Reflector's objects, of whatever kind,", () => {
   ])("are not taken without UID and version: %j", async (metadata) => {
     const { reflector, watches, clock, metrics } = await started();
 
-    watches[0]?.lines({ type: "ADDED", object: { metadata } });
+    watches[0]?.lines(added({ metadata }));
     await clock.advance(secondMs);
 
     expect(metrics.get("vk_reflector_decode_errors_total")).toBe(1);
@@ -560,6 +556,75 @@ test("a reflector counts under its resource, from the start", async () => {
   ]);
 });
 
+describe("What answers in the API server's place", () => {
+  const impostors: [string, unknown][] = [
+    ["an empty object", {}],
+    ["a health page", { status: "ok" }],
+    ["a failure", { kind: "Status", apiVersion: "v1", status: "Failure", code: 504, message: "upstream timeout" }],
+    ["a list of another kind", { kind: "NodeList", apiVersion: "v1", metadata: { resourceVersion: "7" }, items: [] }],
+    ["a list without its version", { kind: "PodList", apiVersion: "v1", metadata: {}, items: [] }],
+    ["a list without items", { kind: "PodList", apiVersion: "v1", metadata: { resourceVersion: "7" } }],
+  ];
+  const gone = { type: "ERROR", object: { kind: "Status", code: 410, reason: "Expired" } };
+
+  test.each(impostors)("with %s empties no store, is told to the operator, and is asked again until there is a list", async (_, body) => {
+    const warnings: Record<string, unknown>[] = [];
+    const logger: Logger = { ...silentLogger, warn: (fields) => void warnings.push(fields), child: () => logger };
+    const first = page("9", [pod("u1", "a", "1"), pod("u2", "b", "2")]);
+    const answers: ScriptedAnswer[] = [first, { body }, { body }, page("20", [pod("u1", "a", "1")])];
+    const { reflector, watches, clock, changes } = start({ answer: pagedOnly(answers), logger });
+    await reflector.synced;
+    await clock.advance(0);
+    changes.length = 0;
+    warnings.length = 0;
+
+    watches[0]?.lines(gone);
+    await clock.advance(2 * secondMs);
+    expect(reflector.store.size).toBe(2);
+    expect(changes).toEqual([]);
+    expect(warnings[1]).toMatchObject({ phase: "listing", next: "listing", attempt: 2, delayMs: expect.any(Number) });
+    expect(String(warnings[1]?.["err"])).toMatch(/^UnavailableError: list pods: the answer has (no )?[a-zA-Z.]+.*, expected .+/);
+
+    await clock.advance(20 * secondMs);
+    expect(changes).toMatchObject([{ type: "deleted", uid: "u2", missed: true }]);
+  });
+
+  test.each(impostors)("of a later page with %s has the list begin anew, with nothing lost", async (_, body) => {
+    const pages = [
+      page("9", [pod("u1", "a", "1")], "next"),
+      { body },
+      page("9", [pod("u1", "a", "1")], "next"),
+      page("9", [pod("u2", "b", "2")]),
+    ];
+    const { reflector, requests, clock } = start({ answer: pagedOnly(pages) });
+
+    await clock.advance(10 * secondMs);
+
+    expect([...reflector.store.list()].map(({ metadata }) => metadata?.uid)).toEqual(["u1", "u2"]);
+    expect(requests.map((request) => queryOf(request).get("continue"))).toEqual([null, null, "next", null, "next", null]);
+  });
+
+  test.each([
+    [
+      "an object of another kind",
+      { type: "DELETED", object: { kind: "Node", apiVersion: "v1", metadata: { uid: "u1", name: "a", resourceVersion: "10" } } },
+    ],
+    ["a bookmark without a version", { type: "BOOKMARK", object: { kind: "Pod", apiVersion: "v1", metadata: {} } }],
+    ["what is no event", { status: "ok" }],
+    ["an error that is no status", { type: "ERROR", object: { message: "bad gateway" } }],
+  ])("with a watch of %s changes nothing, and is counted; the watch resumes from the last version", async (_, line) => {
+    const { reflector, watches, clock, changes, metrics, requests } = await started();
+
+    watches[0]?.lines(line);
+    await clock.advance(secondMs);
+
+    expect(changes).toEqual([]);
+    expect(reflector.store.size).toBe(2);
+    expect(metrics.get("vk_reflector_decode_errors_total")).toBe(1);
+    expect(queryOf(requests[1]).get("resourceVersion")).toBe("9");
+  });
+});
+
 test("a reflector warns once of each failure, with what comes next and when", async () => {
   const warnings: object[] = [];
   const logger: Logger = {
@@ -659,15 +724,15 @@ function pod(uid: string, name: string, resourceVersion: string, metadata: objec
 }
 
 function added(object: Pod): object {
-  return { type: "ADDED", object };
+  return { type: "ADDED", object: { kind: "Pod", apiVersion: "v1", ...object } };
 }
 
 function modified(object: Pod): object {
-  return { type: "MODIFIED", object };
+  return { type: "MODIFIED", object: { kind: "Pod", apiVersion: "v1", ...object } };
 }
 
 function deleted(object: Pod): object {
-  return { type: "DELETED", object };
+  return { type: "DELETED", object: { kind: "Pod", apiVersion: "v1", ...object } };
 }
 
 function bookmark(resourceVersion: string): object {
@@ -678,11 +743,14 @@ function bookmark(resourceVersion: string): object {
 }
 
 function initialEventsEnd(resourceVersion: string): object {
-  return { type: "BOOKMARK", object: { kind: "Pod", metadata: { resourceVersion, annotations: { "k8s.io/initial-events-end": "true" } } } };
+  return {
+    type: "BOOKMARK",
+    object: { kind: "Pod", apiVersion: "v1", metadata: { resourceVersion, annotations: { "k8s.io/initial-events-end": "true" } } },
+  };
 }
 
 function page(resourceVersion: string, items: readonly Pod[], next = ""): ScriptedAnswer {
-  return { body: { kind: "PodList", metadata: { resourceVersion, continue: next }, items } };
+  return { body: { kind: "PodList", apiVersion: "v1", metadata: { resourceVersion, continue: next }, items } };
 }
 
 function queryOf(request: TransportRequest | undefined): URLSearchParams {

@@ -1,5 +1,6 @@
 import { InvalidInputError, UnavailableError } from "@virtual-kubelet/errdefs";
 import { apiError } from "./api-error.ts";
+import { checkDeleted, checkedEvent, checkedList, checkedObject, type Expectation } from "./checked-answer.ts";
 import type { CallOptions, DeleteQuery, KubeClient, ListQuery, ObjectList, ObjectName, Patch, WatchEvent, WatchQuery } from "./client.ts";
 import type { Clock } from "./clock.ts";
 import { DecodeError } from "./decode-error.ts";
@@ -55,14 +56,13 @@ class RestClient implements KubeClient {
   }
 
   async get<T extends KubernetesObject>(resource: Resource<T>, name: ObjectName, options: CallOptions): Promise<T> {
-    return (await this.#json({ method: "GET", ...target("get", resource, name, options) }, options)) as T;
+    return this.#object({ method: "GET", ...target("get", resource, name, options) }, resource, name, options);
   }
 
   async list<T extends KubernetesObject>(resource: Resource<T>, query: ListQuery, options: CallOptions): Promise<ObjectList<T>> {
     const { path, operation } = target("list", resource, { namespace: query.namespace }, options);
     const answer = await this.#json({ method: "GET", path: path + listQueryString(query), operation }, options);
-    const { items, metadata } = answer as { items?: T[] | null; metadata?: { resourceVersion?: string; continue?: string } };
-    return { items: items ?? [], resourceVersion: metadata?.resourceVersion ?? "", continue: metadata?.continue || undefined };
+    return checkedList(answer, { resource, operation }, query.continue);
   }
 
   async create<T extends KubernetesObject>(resource: Resource<T>, object: T, options: CallOptions): Promise<T> {
@@ -71,12 +71,13 @@ class RestClient implements KubeClient {
       throw new InvalidInputError(`create ${resource.plural} "${name ?? ""}": metadata.namespace is missing`);
     // A subresource hangs on an object that exists; a new object's name is in its body only.
     const parts = options.subresource === undefined ? { namespace } : { namespace, name: named(resource, object) };
-    return (await this.#json({ method: "POST", ...target("create", resource, parts, options), body: object }, options)) as T;
+    const call: Call = { method: "POST", ...target("create", resource, parts, options), body: object };
+    return this.#object(call, resource, name === undefined ? undefined : { namespace, name }, options);
   }
 
   async replace<T extends KubernetesObject>(resource: Resource<T>, object: T, options: CallOptions): Promise<T> {
     const parts = { namespace: object.metadata?.namespace, name: named(resource, object) };
-    return (await this.#json({ method: "PUT", ...target("replace", resource, parts, options), body: object }, options)) as T;
+    return this.#object({ method: "PUT", ...target("replace", resource, parts, options), body: object }, resource, parts, options);
   }
 
   async patch<T extends KubernetesObject>(resource: Resource<T>, name: ObjectName, patch: Patch, options: CallOptions): Promise<T> {
@@ -86,7 +87,7 @@ class RestClient implements KubeClient {
       body: patch.body,
       contentType: patchTypes[patch.type],
     };
-    return (await this.#json(call, options)) as T;
+    return this.#object(call, resource, name, options);
   }
 
   async delete<T extends KubernetesObject>(
@@ -97,8 +98,7 @@ class RestClient implements KubeClient {
   ): Promise<void> {
     const body = { apiVersion: "v1", kind: "DeleteOptions", ...query };
     const call: Call = { method: "DELETE", ...target("delete", resource, name, options), body };
-    const response = await this.#send(call, options);
-    for await (const _ of response.body) continue;
+    checkDeleted(await this.#json(call, options), { resource, operation: call.operation, name });
   }
 
   async watch<T extends KubernetesObject>(
@@ -109,13 +109,25 @@ class RestClient implements KubeClient {
     const { path, operation } = target("watch", resource, { namespace: query.namespace }, options);
     const call: Call = { method: "GET", path: path + listQueryString(query, { watch: "true" }), operation };
     const response = await this.#send(call, { pool: "long", ...options });
-    return watchEvents<T>(operation, response.body);
+    return watchEvents(response.body, { resource, operation });
   }
 
   async raw(method: "GET" | "POST" | "PUT" | "DELETE", path: string, body: unknown, options: CallOptions): Promise<unknown> {
     const response = await this.#send({ method, path, operation: `${method} ${path}`, body }, options);
     const text = await readAll(response.body);
     return response.headers["content-type"]?.startsWith("text/plain") ? text : parseJson(`${method} ${path}`, text);
+  }
+
+  /** @param name - of the object that the answer must hold; `undefined`: any of the resource's */
+  async #object<T extends KubernetesObject>(
+    call: Call,
+    resource: Resource<T>,
+    name: ObjectName | undefined,
+    options: CallOptions,
+  ): Promise<T> {
+    const { operation } = call;
+    const { answer, subresource } = options;
+    return checkedObject(await this.#json(call, options), { resource, operation, name, subresource, metadataOnly: answer === "metadata" });
   }
 
   async #json(call: Call, options: CallOptions): Promise<unknown> {
@@ -171,14 +183,11 @@ function named(resource: Resource<object>, object: KubernetesObject): string {
   return name;
 }
 
-async function* watchEvents<T>(operation: string, body: AsyncIterable<Uint8Array>): AsyncGenerator<WatchEvent<T>, void> {
-  for await (const line of decodeLines(body)) {
-    const event = tryJson(line);
-    if (typeof event !== "object" || event === null || !("type" in event) || !("object" in event)) {
-      throw new DecodeError(`${operation}: a line of ${line.length} characters is no watch event`);
-    }
-    yield event as WatchEvent<T>;
-  }
+async function* watchEvents<T extends KubernetesObject>(
+  body: AsyncIterable<Uint8Array>,
+  expectation: Expectation<T>,
+): AsyncGenerator<WatchEvent<T>, void> {
+  for await (const line of decodeLines(body)) yield checkedEvent(tryJson(line), line.length, expectation);
 }
 
 function parseJson(operation: string, text: string): unknown {

@@ -39,6 +39,10 @@ function rig(answer?: (clock: FakeClock) => Promise<ScriptedAnswer>): Rig {
   return { clock, body, requests: transport.requests, abort, open };
 }
 
+function pod(resourceVersion: string): object {
+  return { apiVersion: "v1", kind: "Pod", metadata: { resourceVersion } };
+}
+
 /** What waiting for the next event comes to. */
 function nextOf(connection: WatchConnection<object>): { settled: boolean; readonly error: Promise<unknown> } {
   const told = { settled: false, error: connection.next().catch((error: unknown) => error) };
@@ -59,10 +63,10 @@ test("a watch uses the long connections, or those it is told to use", async () =
 test("events come one by one, and nothing comes after the server's end", async () => {
   const { open, body } = rig();
   const connection = await open();
-  body.lines({ type: "ADDED", object: { n: 1 } }, { type: "DELETED", object: { n: 2 } }).end();
+  body.lines({ type: "ADDED", object: pod("1") }, { type: "DELETED", object: pod("2") }).end();
 
-  expect(await connection.next()).toEqual({ type: "ADDED", object: { n: 1 } });
-  expect(await connection.next()).toEqual({ type: "DELETED", object: { n: 2 } });
+  expect(await connection.next()).toEqual({ type: "ADDED", object: pod("1") });
+  expect(await connection.next()).toEqual({ type: "DELETED", object: pod("2") });
   expect(await connection.next()).toBeUndefined();
 });
 
@@ -96,7 +100,7 @@ test("a watch that is silent for three minutes is broken off, counted from the l
   const { open, clock, body } = rig();
   const connection = await open();
   await clock.advance(100.5 * secondMs);
-  body.lines({ type: "BOOKMARK", object: {} });
+  body.lines({ type: "BOOKMARK", object: pod("1") });
   await connection.next();
   const next = nextOf(connection);
 

@@ -1,7 +1,8 @@
 import { isNotFound, messageOf } from "@virtual-kubelet/errdefs";
-import { resources, type Clock, type KubeClient, type Logger, type Metrics } from "@virtual-kubelet/kube-client";
+import type { Clock, KubeClient, Logger, Metrics } from "@virtual-kubelet/kube-client";
 import type { OrphanOptions } from "../options.ts";
 import type { MassLossBrake } from "./mass-loss-brake.ts";
+import { isPodGone } from "./pod-presence.ts";
 import type { PodRef } from "../provider/pod-ref.ts";
 import type { Owner, PodLifecycleHandler, ProviderPod, ProviderPodList } from "../provider/provider.ts";
 
@@ -95,28 +96,18 @@ export class OrphanSweep {
 
   /** The orphans a sweep would remove now; each one was looked up at the API server. */
   async orphans(signal: AbortSignal): Promise<readonly PodRef[]> {
-    const { clock, isKnown, options } = this.#deps;
+    const { client, clock, isKnown, options } = this.#deps;
     const nowMs = clock.monotonic();
     const confirmed: PodRef[] = [];
     for (const { ref, sinceMs } of this.#suspects.values()) {
       if (isKnown(ref.uid) || nowMs - sinceMs < graceMsOf(options)) continue;
-      if (await this.#isGone(ref, signal)) confirmed.push(ref);
+      if (await isPodGone(client, ref, signal)) confirmed.push(ref);
     }
     return confirmed;
   }
 
   #isOurs({ owner }: ProviderPod): boolean {
     return owner.clusterId === this.#deps.owner.clusterId && owner.nodeName === this.#deps.owner.nodeName;
-  }
-
-  async #isGone(ref: PodRef, signal: AbortSignal): Promise<boolean> {
-    try {
-      const pod = await this.#deps.client.get(resources.pods, ref, { signal });
-      return pod.metadata?.uid !== ref.uid;
-    } catch (error) {
-      if (isNotFound(error)) return true;
-      throw error;
-    }
   }
 
   async #remove(ref: PodRef, signal: AbortSignal): Promise<boolean> {

@@ -1,7 +1,6 @@
 import {
   isDeadlineExceeded,
   isInvalidInput,
-  isNotFound,
   isQuotaExceeded,
   isTerminal,
   isUnsupported,
@@ -10,7 +9,6 @@ import {
   UnavailableError,
 } from "@virtual-kubelet/errdefs";
 import {
-  resources,
   type Clock,
   type DeepReadonly,
   type EventRecorder,
@@ -38,6 +36,7 @@ import { lookAfterMs, overdueMs } from "./end-deadline.ts";
 import { changedParts } from "./pod-changes.ts";
 import type { EndTimes, PodEvent } from "./pod-event.ts";
 import { planPod, type PodPlan } from "./pod-plan.ts";
+import { isPodGone } from "./pod-presence.ts";
 import { lastGiven, wasStarted, type PodState, type ProviderCall, type Verdict } from "./pod-state.ts";
 import type { PodStates } from "./pod-states.ts";
 import { rejectionLabel } from "./rejection-label.ts";
@@ -153,12 +152,7 @@ export class PodWorker {
   async #confirm({ ref }: PodState, signal: AbortSignal): Promise<WorkResult | void> {
     const { client, isMassLoss, states } = this.#deps;
     if (isMassLoss(states.missing)) return { requeueAfterMs: confirmAgainMs };
-    try {
-      const pod = await client.get(resources.pods, ref, { signal });
-      if (pod.metadata?.uid === ref.uid) return { requeueAfterMs: confirmAgainMs };
-    } catch (error) {
-      if (!isNotFound(error)) throw error;
-    }
+    if (!(await isPodGone(client, ref, signal))) return { requeueAfterMs: confirmAgainMs };
     states.onVanished(ref.uid);
   }
 

@@ -19,6 +19,7 @@ import { isOver, type PodState } from "./pod-state.ts";
 import type { PodRef } from "../provider/pod-ref.ts";
 import { podSpan } from "../provider/pod-span.ts";
 import { toEpochMs } from "../kubernetes/api-time.ts";
+import { isGoneObject } from "../kubernetes/gone-object.ts";
 import { isNewer } from "../kubernetes/resource-version.ts";
 import { isOtherPod, podStatusPatch } from "./pod-status-patch.ts";
 
@@ -206,7 +207,7 @@ export class StatusWriter {
       metrics.count("vk_pods_removed_total");
     } catch (error) {
       signal.throwIfAborted();
-      if (!isNotFound(error)) throw error;
+      if (!isGoneObject(error, resources.pods, state.ref.name)) throw error;
     }
     if (this.#isKnown(state.ref.uid)) this.#removed.add(state.ref.uid);
   }

@@ -303,7 +303,7 @@ export class FakeKubeClient implements KubeClient {
 
   #find<T extends KubernetesObject>(resource: Resource<T>, namespace: string | undefined, name: string): T {
     const found = this.peek(resource, name, namespace);
-    if (!found) throw new NotFoundError(`${resource.plural} "${name}" not found`);
+    if (!found) throw notFound(resource, name);
     return found;
   }
 
@@ -344,6 +344,13 @@ function immutableUid(resource: { readonly kind: string }, { name }: ObjectName)
   const message = `${resource.kind} "${name}" is invalid: metadata.uid: Invalid value: field is immutable`;
   const cause = new ApiError({ code: 422, reason: "Invalid", message, details: { causes: [{ field: "metadata.uid" }] } });
   return new InvalidInputError(message, { cause });
+}
+
+/** What a real API server answers where there is no such object. */
+export function notFound(resource: { readonly plural: string }, name: string): NotFoundError {
+  const message = `${resource.plural} "${name}" not found`;
+  const cause = new ApiError({ kind: "Status", code: 404, reason: "NotFound", message, details: { kind: resource.plural, name } });
+  return new NotFoundError(message, { cause });
 }
 
 function keyOf(resource: { readonly plural: string; readonly namespaced: boolean }, namespace: string | undefined, name: string): string {

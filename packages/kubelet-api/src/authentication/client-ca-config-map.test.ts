@@ -19,7 +19,10 @@ function rig() {
   ca.onChange(() => seen.push(ca.current()));
   const stop = new AbortController();
   const publish = (pem: string | undefined): void =>
-    api.put(collection, { metadata: { name: "extension-apiserver-authentication" }, ...{ data: { "client-ca-file": pem } } });
+    api.put(collection, {
+      metadata: { namespace: "kube-system", name: "extension-apiserver-authentication" },
+      ...{ data: { "client-ca-file": pem } },
+    });
   return { clock, api, logger, ca, seen, stop, publish, start: () => ca.run(stop.signal) };
 }
 

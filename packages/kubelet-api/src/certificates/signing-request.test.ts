@@ -7,6 +7,7 @@ import { RecordingLogger } from "../test-support/recording-logger.ts";
 import { requestOutcome, submitRequest, type RequestOutcome } from "./signing-request.ts";
 
 const collection = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
+const type = { apiVersion: "certificates.k8s.io/v1", kind: "CertificateSigningRequest" };
 const idle = new AbortController().signal;
 const name = `node-csr-${createHash("sha256").update("pem").digest("hex").slice(0, 40)}`;
 
@@ -53,7 +54,7 @@ test("a request is named by its content, and made for the signer of kubelets", a
 test("a request that is there already is the one", async () => {
   const { api, deps } = rig();
   api.put(collection, { metadata: { name, uid: "before" } });
-  api.override = (method) => (method === "GET" ? { body: { metadata: { name, uid: "before" }, spec: {} } } : undefined);
+  api.override = (method) => (method === "GET" ? { body: { ...type, metadata: { name, uid: "before" }, spec: {} } } : undefined);
 
   expect(await submitRequest("pem", deps, idle)).toEqual({ name, uid: "before", username: "" });
   expect(api.requests).toEqual([`POST ${collection}`, `GET ${collection}/${name}`]);
@@ -67,11 +68,11 @@ test("a request that may not be made is not looked for", async () => {
   expect(api.requests).toEqual([`POST ${collection}`]);
 });
 
-test("a server that says little of the request names nothing", async () => {
+test("a server that says little of the request names neither UID nor user", async () => {
   const { api, deps } = rig();
-  api.override = () => ({ status: 201, body: { spec: {} } });
+  api.override = () => ({ status: 201, body: { ...type, metadata: { name }, spec: {} } });
 
-  expect(await submitRequest("pem", deps, idle)).toEqual({ name: "", uid: "", username: "" });
+  expect(await submitRequest("pem", deps, idle)).toEqual({ name, uid: "", username: "" });
 });
 
 const refusal = (type: string, status = "True", more: object = {}): CertificateSigningRequest["status"] => ({

@@ -1,4 +1,4 @@
-import { createKubeClient, type KubeClient, type KubernetesObject } from "@virtual-kubelet/kube-client";
+import { createKubeClient, resources, type KubeClient, type KubernetesObject } from "@virtual-kubelet/kube-client";
 import { OpenBody, ScriptedTransport, type ScriptedAnswer } from "@virtual-kubelet/kube-client/testing";
 
 /** A Kubernetes API in memory: single objects, read, created, and watched by their names. */
@@ -29,7 +29,7 @@ export class FakeApi {
     const path = `${collection}/${object.metadata?.name ?? ""}`;
     const before = this.#objects.get(path);
     const uid = object.metadata?.uid ?? before?.metadata?.uid ?? `uid-${++this.#version}`;
-    const stored = { ...object, metadata: { ...object.metadata, uid, resourceVersion: String(++this.#version) } };
+    const stored = { ...typeOf(collection), ...object, metadata: { ...object.metadata, uid, resourceVersion: String(++this.#version) } };
     this.#objects.set(path, stored);
     this.#tell(path, { type: before ? "MODIFIED" : "ADDED", object: stored });
   }
@@ -69,11 +69,19 @@ export class FakeApi {
     const object = this.#objects.get(path);
     if (object) body.lines({ type: "ADDED", object });
     const metadata = { resourceVersion: String(this.#version), annotations: { "k8s.io/initial-events-end": "true" } };
-    body.lines({ type: "BOOKMARK", object: { metadata } });
+    body.lines({ type: "BOOKMARK", object: { ...typeOf(collection), metadata } });
     const watches = this.#watches.get(path) ?? new Set();
     this.#watches.set(path, watches.add(body));
     return { body };
   }
+}
+
+/** Version and kind of the objects in a collection, by its path. */
+function typeOf(collection: string): Pick<KubernetesObject, "apiVersion" | "kind"> {
+  const plural = collection.slice(collection.lastIndexOf("/") + 1);
+  const found = Object.values(resources).find((resource) => resource.plural === plural);
+  if (!found) throw new TypeError(`the fake knows no kind for ${collection}`);
+  return { apiVersion: found.group === "" ? found.version : `${found.group}/${found.version}`, kind: found.kind };
 }
 
 function failure(code: number, reason: string): ScriptedAnswer {

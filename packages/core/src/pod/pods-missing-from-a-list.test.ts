@@ -1,0 +1,190 @@
+import { NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
+import {
+  ApiError,
+  resources,
+  type CallOptions,
+  type Clock,
+  type KubernetesObject,
+  type Resource,
+  type WatchEvent,
+  type WatchQuery,
+} from "@virtual-kubelet/kube-client";
+import { describe, expect, test } from "vitest";
+import { FakeKubeClient } from "../test-support/fake-kube-client.ts";
+import { NodeRig } from "../test-support/node-rig.ts";
+
+/** An API server whose lists of pods may lack some of them. */
+class LossyClient extends FakeKubeClient {
+  /** Names of the pods that lists lack. */
+  readonly hidden = new Set<string>();
+  #cut: PromiseWithResolvers<never> = Promise.withResolvers();
+
+  /** Forgets the version of all watches: those who watch list anew. */
+  expire(): void {
+    const cause = new ApiError({ kind: "Status", code: 410, reason: "Expired", message: "too old resource version" });
+    this.#cut.reject(new UnavailableError("watch pods: too old resource version", { cause }));
+    this.#cut = Promise.withResolvers();
+  }
+
+  override async watch<T extends KubernetesObject>(
+    resource: Resource<T>,
+    query: WatchQuery,
+    options: CallOptions,
+  ): Promise<AsyncIterable<WatchEvent<T>>> {
+    const events = await super.watch(resource, query, options);
+    if (resource.plural !== "pods") return events;
+    const { promise } = this.#cut;
+    promise.catch(() => {});
+    return this.#until(promise, events[Symbol.asyncIterator]());
+  }
+
+  async *#until<T extends KubernetesObject>(cut: Promise<never>, events: AsyncIterator<WatchEvent<T>>): AsyncGenerator<WatchEvent<T>> {
+    for (;;) {
+      const next = events.next();
+      next.catch(() => {});
+      const { done, value } = await Promise.race([next, cut]);
+      if (done) return;
+      const event = value;
+      if (event.type === "ERROR" || !this.hidden.has(event.object.metadata?.name ?? "")) yield event;
+    }
+  }
+}
+
+interface Rig extends AsyncDisposable {
+  readonly client: LossyClient;
+  readonly rig: NodeRig;
+  /** Lists anew, and waits until what follows has been done. */
+  relist(): Promise<void>;
+  /** Pods the provider was told to end. */
+  ended(): string[];
+  lookUps(): number;
+}
+
+async function started(pods: readonly string[]): Promise<Rig> {
+  const made: LossyClient[] = [];
+  const rig = new NodeRig({
+    node: { capacity: { cpu: "100", memory: "100Gi", pods: "100" } },
+    client: (clock: Clock) => {
+      const client = new LossyClient(clock);
+      made.push(client);
+      return client;
+    },
+  });
+  const [client] = made;
+  if (!client) throw new Error("the rig has made no client");
+  await rig.start();
+  for (const name of pods) await rig.createPod(name);
+  return {
+    client,
+    rig,
+    relist: async () => {
+      client.expire();
+      await rig.settle(2_000);
+    },
+    ended: () => rig.provider.calls.filter((call) => call.startsWith("deletePod")),
+    lookUps: () => client.callsOf("get", "pods").length,
+    [Symbol.asyncDispose]: () => rig[Symbol.asyncDispose](),
+  };
+}
+
+describe("a pod that a list lacks", () => {
+  test("and that the API server still has goes on, and is asked about again", async () => {
+    await using it = await started(["web"]);
+    it.client.hidden.add("web");
+
+    await it.relist();
+    expect(it.lookUps()).toBe(1);
+    await it.rig.settle(60_000);
+
+    expect(it.lookUps()).toBe(3);
+    expect(it.ended()).toEqual([]);
+  });
+
+  test("and the next one has goes on without a restart, and is asked about no more", async () => {
+    await using it = await started(["web"]);
+    it.client.hidden.add("web");
+    await it.relist();
+
+    it.client.hidden.delete("web");
+    await it.relist();
+    await it.rig.settle(120_000);
+
+    expect(it.lookUps()).toBe(1);
+    expect(it.rig.callsOf("createPod web")).toBe(1);
+    expect(it.ended()).toEqual([]);
+  });
+
+  test("and of which the API server says that it is gone is ended", async () => {
+    await using it = await started(["web"]);
+    it.client.hidden.add("web");
+    it.client.remove(resources.pods, "web", "default");
+
+    await it.relist();
+
+    expect(it.ended()).toEqual(["deletePod web 0"]);
+  });
+
+  test("and whose name another one has by now is ended", async () => {
+    await using it = await started(["web"]);
+    it.client.hidden.add("web");
+    it.client.remove(resources.pods, "web", "default");
+    it.client.put(resources.pods, { metadata: { namespace: "default", name: "web", uid: "another" } });
+
+    await it.relist();
+
+    expect(it.ended()).toEqual(["deletePod web 0"]);
+  });
+
+  test.each([
+    ["a load balancer's 404", () => new NotFoundError("default backend - 404", { cause: new ApiError({ code: 404 }) })],
+    ["an error", () => new UnavailableError("get pods default/web: no answer")],
+  ])("goes on while %s is all that comes of asking", async (_, failure) => {
+    await using it = await started(["web"]);
+    it.client.hidden.add("web");
+    it.client.intercept(({ verb, resource }) => {
+      if (verb === "get" && resource === "pods") throw failure();
+    });
+
+    await it.relist();
+    await it.rig.settle(60_000);
+
+    expect(it.lookUps()).toBeGreaterThan(1);
+    expect(it.ended()).toEqual([]);
+  });
+});
+
+describe("pods that a list lacks, more than ten of them,", () => {
+  const names = Array.from({ length: 11 }, (_, index) => `web-${index}`);
+
+  test("are neither asked about nor ended, and an event on the node says so", async () => {
+    await using it = await started(names);
+    for (const name of names) {
+      it.client.hidden.add(name);
+      it.client.remove(resources.pods, name, "default");
+    }
+
+    await it.relist();
+    await it.rig.settle(120_000);
+
+    expect(it.lookUps()).toBe(0);
+    expect(it.ended()).toEqual([]);
+    const suspected = it.client
+      .callsOf("create", "events")
+      .map(({ body }) => body as { reason: string; message: string })
+      .filter(({ reason }) => reason === "MassLossSuspected");
+    expect(suspected).toMatchObject([{ message: expect.stringContaining("11 pods of this node are missing from the API server's list") }]);
+  });
+
+  test("go on when the list is whole again", async () => {
+    await using it = await started(names);
+    for (const name of names) it.client.hidden.add(name);
+    await it.relist();
+
+    it.client.hidden.clear();
+    await it.relist();
+    await it.rig.settle(120_000);
+
+    expect(it.ended()).toEqual([]);
+    expect(it.rig.provider.calls.filter((call) => call.startsWith("createPod"))).toHaveLength(11);
+  });
+});
