@@ -387,22 +387,75 @@ describe("a node that is stopped", () => {
   });
 });
 
-test("a node that another instance takes while it runs ends with that, and its pods are left alone", async () => {
-  const rig = await new NodeRig().start();
-  await rig.createPod("web");
-  rig.client.edit(
-    resources.leases,
-    "node-1",
-    (lease) => void (lease.metadata = { ...lease.metadata, annotations: { [instanceAnnotation]: "other", [startIdAnnotation]: "x" } }),
-    leaseNamespace,
-  );
+/** Has another instance take the node. */
+function takeNode({ client }: NodeRig): void {
+  const annotations = { [instanceAnnotation]: "other", [startIdAnnotation]: "x" };
+  client.edit(resources.leases, "node-1", (lease) => void (lease.metadata = { ...lease.metadata, annotations }), leaseNamespace);
+}
 
-  await rig.settle(12_000);
+/** What the API server was asked to change. */
+function writes({ client }: NodeRig): readonly string[] {
+  return client.calls.filter(({ verb }) => !["get", "list", "watch"].includes(verb)).map(({ verb, resource }) => `${verb} ${resource}`);
+}
 
-  expect(await rig.stateOfRun()).toBeInstanceOf(NodeHeldError);
-  expect(rig.provider.held.size).toBe(1);
-  expect(rig.node.health.ready).toBe(false);
-  expect(rig.clock.pending).toBe(0);
+describe("a node that another instance takes while it runs", () => {
+  test("ends with that, and its pods are left alone", async () => {
+    const rig = await new NodeRig().start();
+    await rig.createPod("web");
+    takeNode(rig);
+
+    await rig.settle(12_000);
+
+    expect(await rig.stateOfRun()).toBeInstanceOf(NodeHeldError);
+    expect(rig.provider.held.size).toBe(1);
+    expect(rig.node.health.ready).toBe(false);
+    expect(rig.clock.pending).toBe(0);
+  });
+
+  test("aborts the calls under way, ends at once, and writes nothing more", async () => {
+    const rig = await new NodeRig().start();
+    const signals: AbortSignal[] = [];
+    rig.provider.script("createPod", (_ref, signal) => {
+      signals.push(signal);
+      return new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(new Error("broken off"))));
+    });
+    await rig.createPod("web");
+    takeNode(rig);
+    let atLoss: readonly string[] = [];
+    signals[0]?.addEventListener("abort", () => (atLoss = writes(rig)));
+
+    await rig.settle(12_000);
+
+    expect(signals.map(({ reason }) => reason)).toEqual([expect.any(NodeHeldError)]);
+    expect(await rig.stateOfRun()).toBeInstanceOf(NodeHeldError);
+    expect(rig.clock.pending).toBe(0);
+    expect(writes(rig)).toEqual(atLoss);
+    expect(rig.provider.calls).toEqual(["getPods", "createPod web"]);
+  });
+
+  test("waits five seconds for calls that ignore their signal, begins none meanwhile, and writes nothing more", async () => {
+    const rig = await new NodeRig().start();
+    let aborted: readonly string[] | undefined;
+    rig.provider.script("createPod", (_ref, signal) => {
+      signal.addEventListener("abort", () => (aborted = writes(rig)));
+      return new Promise(() => {});
+    });
+    await rig.createPod("web");
+    takeNode(rig);
+    await rig.settle(6_000);
+    await rig.createPod("late");
+    await rig.deletePod("web", 0);
+    const before = writes(rig);
+    expect(await rig.stateOfRun()).toBe("pending");
+
+    await rig.settle(5_000);
+
+    expect(await rig.stateOfRun()).toBeInstanceOf(NodeHeldError);
+    expect(rig.provider.calls).toEqual(["getPods", "createPod web"]);
+    // The deletion is the user's.
+    expect(before).toEqual([...(aborted ?? ["no call was aborted"]), "delete pods"]);
+    expect(writes(rig)).toEqual(before);
+  });
 });
 
 test("a drain ends with the time that the stop may take", async () => {

@@ -130,6 +130,7 @@ export class VirtualNode {
   /**
    * Runs the node until aborted; may be called once. On abort no new work is begun, the node's `onShutdown` policy is
    * carried out, calls under way end or are ended, and what is known is written. Pods keep running at the back end.
+   * An instance that has lost the node to another stops at once: its calls are aborted and nothing more is written.
    *
    * @throws NodeHeldError if another instance runs this node, at the start or later.
    */
@@ -162,7 +163,9 @@ export class VirtualNode {
 
     const recorder = createEventRecorder({ ...common, component: "virtual-kubelet", host: nodeOptions.name });
     const recorderEnd = new AbortController();
-    const recording = recorder.run(recorderEnd.signal);
+    // Aborts all that is under way: the node is another instance's, or the time to end is over.
+    const hardEnd = new AbortController();
+    const recording = recorder.run(recorderEnd.signal, hardEnd.signal);
     // At the end of this method what is declared last is disposed first.
     await using _recording = atEnd(async () => {
       recorderEnd.abort();
@@ -189,23 +192,35 @@ export class VirtualNode {
 
     const node = new NodeController({ ...common, provider: bindNodeProvider(provider), options: nodeOptions, recorder });
     this.#node = node;
+    node.lost.addEventListener("abort", () => hardEnd.abort(node.lost.reason), { once: true });
     const podsEnd = new AbortController();
     const nodeEnd = new AbortController();
     const nodeSignal = AbortSignal.any([signal, nodeEnd.signal]);
-    const running = node.run(nodeSignal, { shutdownTimeoutMs }).finally(() => podsEnd.abort(signal.reason));
+    let overdue: Disposable | undefined;
+    const onNodeFailed = (error: unknown): never => {
+      if (!hardEnd.signal.aborted) overdue = this.#clock.setTimer(shutdownTimeoutMs, () => hardEnd.abort(error));
+      podsEnd.abort(error);
+      throw error;
+    };
+    const running = node.run(nodeSignal, { shutdownTimeoutMs }).then(() => podsEnd.abort(signal.reason), onNodeFailed);
     // The pods' side below is awaited first; a failure of the node's side ends it through podsEnd.
     running.catch(() => {});
+    const ends = {
+      signal: AbortSignal.any([podsEnd.signal, hardEnd.signal]),
+      hardSignal: AbortSignal.any([hardSignal, hardEnd.signal]),
+    };
     try {
       await Promise.race([node.registered, running]);
-      if (!signal.aborted)
-        await this.#runPods({ provider, owner, recorder, node, reflector, sources, resolve, signal: podsEnd.signal, hardSignal });
+      if (!signal.aborted) await this.#runPods({ provider, owner, recorder, node, reflector, sources, resolve, ...ends });
     } catch (error) {
-      if (!podsEnd.signal.aborted) {
+      if (!ends.signal.aborted) {
         this.#logger.error({ err: messageOf(error) }, "the node stops");
         nodeEnd.abort(error);
         await running.catch(() => {});
         throw error;
       }
+    } finally {
+      overdue?.[Symbol.dispose]();
     }
     await running;
   }

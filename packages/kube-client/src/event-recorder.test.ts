@@ -477,6 +477,21 @@ test("what was dropped at the end of a run is not sent by the next", async () =>
   expect(created.map(({ message }) => message)).toEqual(["new"]);
 });
 
+test("a hard end breaks off what is being sent, and sends nothing more", async () => {
+  const { clock, recorder, created, counts } = rigWithoutRun((signal) => untilAborted(Promise.withResolvers<never>().promise, signal));
+  for (let index = 0; index < 3; index++) recorder.event(pod, "Normal", "Created", `container ${index}`);
+  const hard = new AbortController();
+  const ended = recorder.run(new AbortController().signal, hard.signal);
+  await clock.advance(0);
+
+  hard.abort();
+  await ended;
+
+  expect(created).toEqual([]);
+  expect(counts.get("vk_events_dropped_total")).toBe(2);
+  expect(clock.pending).toBe(0);
+});
+
 /** A recorder that does not run yet, on an API that keeps what it is sent once `answer` lets it. */
 function rigWithoutRun(answer: (signal: AbortSignal) => Promise<void> = () => Promise.resolve()): {
   readonly clock: FakeClock;

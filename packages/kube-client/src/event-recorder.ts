@@ -44,8 +44,12 @@ export interface EventRecorder {
    * first. A message over 1,024 characters is cut. While the server is away, events wait for up to two minutes.
    */
   event(object: ObjectReference, type: "Normal" | "Warning", reason: string, message: string): void;
-  /** Sends what was recorded, until aborted; then what is left, for two seconds at most. */
-  run(signal: AbortSignal): Promise<void>;
+  /**
+   * Sends what was recorded, until aborted; then what is left, for two seconds at most.
+   *
+   * @param hardSignal - once it aborts, nothing more is sent
+   */
+  run(signal: AbortSignal, hardSignal?: AbortSignal): Promise<void>;
 }
 
 /** Records events at the API server, in the kubelet's budget. */
@@ -96,20 +100,22 @@ class ApiEventRecorder implements EventRecorder {
     this.#wake();
   }
 
-  async run(signal: AbortSignal): Promise<void> {
+  async run(soft: AbortSignal, hardSignal?: AbortSignal): Promise<void> {
     const { clock, metrics } = this.#options;
+    const signal = hardSignal ? AbortSignal.any([soft, hardSignal]) : soft;
     // Requests may outlast the signal: what is under way when it aborts is not lost.
-    const limit = new AbortController();
+    const overdue = new AbortController();
+    const limit = hardSignal ? AbortSignal.any([overdue.signal, hardSignal]) : overdue.signal;
     let flushTimer: Disposable | undefined;
     const onAbort = (): void => {
-      flushTimer = clock.setTimer(flushMs, () => limit.abort(new Error("the time to send the last events is over")));
+      flushTimer = clock.setTimer(flushMs, () => overdue.abort(new Error("the time to send the last events is over")));
     };
     signal.addEventListener("abort", onAbort, { once: true });
     if (signal.aborted) onAbort();
     try {
-      while (!signal.aborted) await this.#work(signal, limit.signal);
-      for (let next = this.#queue[0]; next && !limit.signal.aborted; next = this.#queue[0]) {
-        await this.#send(next, limit.signal);
+      while (!signal.aborted) await this.#work(signal, limit);
+      for (let next = this.#queue[0]; next && !limit.aborted; next = this.#queue[0]) {
+        await this.#send(next, limit);
         this.#queue.shift();
       }
     } finally {

@@ -10,6 +10,7 @@ import {
   type Random,
 } from "@virtual-kubelet/kube-client";
 import { isDeepStrictEqual } from "node:util";
+import { NodeHeldError } from "./instance.ts";
 import { LeaseController } from "./lease-controller.ts";
 import { rememberedDescription } from "./node-description.ts";
 import { NodeDescriber } from "./node-describer.ts";
@@ -64,6 +65,13 @@ export class NodeController {
    */
   readonly registered: Promise<void>;
 
+  /**
+   * Aborts as soon as another instance is seen to have taken the node, with the NodeHeldError as its reason: from then on
+   * neither the API server nor the provider may be written to. {@link run} rejects somewhat later.
+   */
+  readonly lost: AbortSignal;
+
+  readonly #lost = new AbortController();
   readonly #deps: NodeControllerDeps;
   readonly #pingTimeoutMs: number;
   readonly #registered = Promise.withResolvers<void>();
@@ -85,6 +93,7 @@ export class NodeController {
     this.#deps = deps;
     this.#pingTimeoutMs = options.pingTimeoutMs ?? defaultPingTimeoutMs;
     this.registered = this.#registered.promise;
+    this.lost = this.#lost.signal;
     // Whoever only awaits run() learns of a failure there.
     this.registered.catch(() => {});
     this.#lease = new LeaseController({
@@ -183,6 +192,7 @@ export class NodeController {
     const { promise: failure, reject: fail } = Promise.withResolvers<never>();
     const ended = [this.#lease.run(end.signal), this.#health.run(end.signal), this.#runNode(end.signal)].map((task) =>
       task.catch((error: unknown) => {
+        if (error instanceof NodeHeldError) this.#lost.abort(error);
         if (!end.signal.aborted) fail(error);
       }),
     );
