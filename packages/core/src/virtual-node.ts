@@ -278,6 +278,7 @@ export class VirtualNode {
         pods.loadInventory(list, startedMs);
         orphans.observe(list);
       },
+      askSingly: provider.notifyPods ? undefined : (inner) => pods.askSingly(inner),
       intervalMs: podOptions.pollIntervalMs ?? (provider.notifyPods ? 300_000 : 5_000),
     });
 

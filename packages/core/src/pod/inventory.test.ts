@@ -147,3 +147,56 @@ test("the first retry comes within a second, the next within two", async () => {
 
   expect(times.slice(1).map((time, index) => time - (times[index] ?? 0))).toEqual([750, 1_500, 3_000, 6_000, 7_500, 7_500, 7_500]);
 });
+
+describe("an inventory that is not answered", () => {
+  const list: ProviderPodList = { pods: [], complete: true };
+
+  /** One inventory after 5 s, whose answer the test gives. */
+  async function slowInventory(askSingly: (signal: AbortSignal) => Promise<void>) {
+    const clock = new FakeClock();
+    const answer = Promise.withResolvers<ProviderPodList>();
+    const stop = new AbortController();
+    const subject = new Inventory({
+      getPods: () => answer.promise,
+      onList: () => {},
+      askSingly,
+      intervalMs: 5_000,
+      clock,
+      random: { next: () => 0, uuid: () => "" },
+      logger: silentLogger,
+    });
+    const running = subject.run(stop.signal);
+    await clock.advance(5_000);
+    return { clock, answer, stop, running };
+  }
+
+  test("has the provider asked about single pods after ten seconds, and then at intervals until it is answered", async () => {
+    const asked: number[] = [];
+    const { clock, answer, stop, running } = await slowInventory(async () => void asked.push(clock.monotonic()));
+
+    await clock.advance(22_000);
+    answer.resolve(list);
+    await clock.advance(4_000);
+    stop.abort();
+    await running;
+
+    expect(asked).toEqual([15_000, 20_000, 25_000]);
+    expect(clock.pending).toBe(0);
+  });
+
+  test("breaks the questions off once it is answered, and one that fails ends nothing", async () => {
+    const reasons: unknown[] = [];
+    const { clock, answer, stop, running } = await slowInventory(
+      (signal) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(reasons.push(signal.aborted)))),
+    );
+    await clock.advance(10_000);
+    expect(reasons).toEqual([]);
+
+    answer.resolve(list);
+    await clock.advance(0);
+
+    expect(reasons).toEqual([true]);
+    stop.abort();
+    await running;
+  });
+});

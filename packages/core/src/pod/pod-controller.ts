@@ -21,6 +21,7 @@ import { ProviderCalls } from "../provider/provider-calls.ts";
 import type { ResolvedPod } from "../provider/resolved-pod.ts";
 import { CallSlots } from "./call-slots.ts";
 import type { MassLossBrake } from "./mass-loss-brake.ts";
+import { PodByPod } from "./pod-by-pod.ts";
 import type { PodState } from "./pod-state.ts";
 import { PodStates } from "./pod-states.ts";
 import { PodWorker } from "./pod-worker.ts";
@@ -85,6 +86,7 @@ export class PodController {
   readonly #slots: { readonly start: CallSlots; readonly end: CallSlots };
   readonly #worker: PodWorker;
   readonly #statuses: StatusWriter;
+  readonly #podByPod: PodByPod;
 
   constructor(deps: PodControllerDeps) {
     this.#deps = deps;
@@ -104,6 +106,7 @@ export class PodController {
       onGivenUp: ({ uid }) => void this.#states.dispatch(uid, { kind: "givenUp" }),
       onLateEnd: ({ uid }) => void this.#states.dispatch(uid, { kind: "settled" }),
     });
+    this.#podByPod = new PodByPod({ store, states: this.#states, calls: this.calls, clock });
     this.#slots = this.#makeSlots();
     this.#worker = new PodWorker({
       ...deps,
@@ -167,6 +170,11 @@ export class PodController {
    */
   loadInventory(list: ProviderPodList, startedMs: number): void {
     this.#states.onInventory(list, startedMs);
+  }
+
+  /** Asks the provider about single pods, once, because it does not answer for all of them. */
+  askSingly(signal: AbortSignal): Promise<void> {
+    return this.#podByPod.round(signal);
   }
 
   /** Works until aborted; then waits for the calls under way, which `hardSignal` ends, and for the last statuses. */

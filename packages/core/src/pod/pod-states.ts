@@ -160,6 +160,13 @@ export class PodStates {
     if (state && state.touchedMs <= startedMs) this.#onHeld(ref, status, true);
   }
 
+  /** The provider, asked for the pod's status, holds no such pod. That is asked once more before anybody concludes that it is gone. */
+  onNoStatus({ uid }: PodRef, startedMs: number): void {
+    const state = this.#states.get(uid);
+    if (!state || state.call || state.touchedMs > startedMs) return;
+    this.dispatch(uid, { kind: "unlisted", isFirst: false, neverStarted: false });
+  }
+
   #onHeld({ uid }: PodRef, status: ProviderPodStatus, asked: boolean): void {
     this.dispatch(uid, { kind: "held", status, asked, pod: this.#deps.store.get(uid) });
   }

@@ -11,19 +11,26 @@ const ref: PodRef = { namespace: "default", name: "web", uid: "u1" };
 const never = new AbortController().signal;
 
 function callsTo(deletePod: PodLifecycleHandler["deletePod"]): { calls: ProviderCalls; clock: FakeClock; late: PodRef[] } {
+  return callsOf({ deletePod });
+}
+
+function callsOf(methods: Partial<PodLifecycleHandler>): { calls: ProviderCalls; clock: FakeClock; late: PodRef[] } {
   const clock = new FakeClock();
   const late: PodRef[] = [];
   const unused = (): never => {
     throw new Error("not called in this test");
   };
-  const provider = { createPod: unused, updatePod: unused, deletePod, getPod: unused, getPodStatus: unused, getPods: unused };
+  const provider = {
+    ...{ createPod: unused, updatePod: unused, deletePod: unused, getPod: unused, getPodStatus: unused, getPods: unused },
+    ...methods,
+  };
   const calls = new ProviderCalls({
     provider,
     clock,
     logger: silentLogger,
     metrics: noMetrics,
     tracer: noTracer,
-    timeoutMs: 60_000,
+    timeoutMs: methods.getPods ? 300_000 : 60_000,
     onGivenUp: () => {},
     onLateEnd: (to) => late.push(to),
   });
@@ -271,4 +278,71 @@ test("a call that is over no longer hears of its caller's abort, and leaves no t
   await calls.deletePod(ref, { gracePeriodSeconds: 0 }, signal);
 
   expect([listeners, clock.pending]).toEqual([0, 0]);
+});
+
+describe("getPods", () => {
+  const list = { pods: [], complete: true };
+
+  test("has a minute, however long other calls may take", async () => {
+    const { calls, clock } = callsOf({
+      getPods: (signal) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
+    });
+    const call = calls.getPods(never).catch((error: unknown) => error);
+
+    await clock.advance(60_000);
+
+    expect(await call).toMatchObject({ message: "getPods: no answer within 60 s" });
+    expect(clock.pending).toBe(0);
+  });
+
+  test("is not called before the last call has come back, which the caller waits for within its own minute", async () => {
+    const gates = [Promise.withResolvers<typeof list>(), Promise.withResolvers<typeof list>()];
+    let made = 0;
+    const { calls, clock } = callsOf({ getPods: () => gates[made++]?.promise ?? Promise.reject(new Error("called too often")) });
+    const first = calls.getPods(never).catch((error: unknown) => error);
+    await clock.advance(65_000);
+    expect(await first).toSatisfy(isDeadlineExceeded);
+    const second = calls.getPods(never).catch((error: unknown) => error);
+    await clock.advance(60_000);
+    expect(await second).toSatisfy(isDeadlineExceeded);
+    const [third, fourth] = [calls.getPods(never), calls.getPods(never)];
+    await clock.advance(1_000);
+    expect(made).toBe(1);
+
+    gates[0]?.resolve(list);
+    await clock.advance(0);
+    expect(made).toBe(2);
+    gates[1]?.resolve(list);
+
+    await expect(third).resolves.toEqual(list);
+    await expect(fourth).rejects.toThrow("called too often");
+  });
+});
+
+test("a question that was given up is not asked again before it has come back; another pod's, and another question, are", async () => {
+  const status = { phase: "Running" as const };
+  const gate = Promise.withResolvers<typeof status>();
+  const asked: string[] = [];
+  const { calls, clock, late } = callsOf({
+    getPodStatus: async ({ uid }) => {
+      asked.push(uid);
+      return uid === "u1" ? gate.promise : status;
+    },
+    getPod: async () => {
+      throw new NotFoundError("no such pod");
+    },
+  });
+  const first = calls.getPodStatus(ref, never).catch((error: unknown) => error);
+  await clock.advance(65_000);
+  await first;
+
+  await expect(calls.getPodStatus(ref, never)).rejects.toThrow("getPodStatus of pod default/web: the last call has still not come back");
+  await expect(calls.getPodStatus({ ...ref, uid: "u2" }, never)).resolves.toEqual(status);
+  await expect(calls.getPod(ref, never)).rejects.toThrow("no such pod");
+  expect(asked).toEqual(["u1", "u2"]);
+  gate.resolve(status);
+  await clock.advance(0);
+
+  await expect(calls.getPodStatus(ref, never)).resolves.toEqual(status);
+  expect(late).toEqual([]);
 });

@@ -1,5 +1,13 @@
 import { codeOf, DeadlineExceededError } from "@virtual-kubelet/errdefs";
-import type { Clock, DeepReadonly, Logger, Metrics, Pod, Tracer } from "@virtual-kubelet/kube-client";
+import {
+  untilAborted,
+  type Clock,
+  type DeepReadonly,
+  type Logger,
+  type Metrics,
+  type Pod,
+  type Tracer,
+} from "@virtual-kubelet/kube-client";
 import type { PodRef } from "./pod-ref.ts";
 import type { DeletePodOptions, PodChanges, PodLifecycleHandler, ProviderPod, ProviderPodList, ProviderPodStatus } from "./provider.ts";
 import { podSpan } from "./pod-span.ts";
@@ -8,6 +16,9 @@ import type { ResolvedPod } from "./resolved-pod.ts";
 
 /** How long an aborted call may take to come back before it is left to itself. */
 const abortGraceMs = 5_000;
+
+/** Longest deadline of `getPods`: everything that is known of a node's pods may depend on it. */
+const maxListMs = 60_000;
 
 /** Methods that change nothing: they may be under way beside any other call. */
 const asks: ReadonlySet<string> = new Set(["getPod", "getPodStatus"]);
@@ -19,7 +30,7 @@ export interface ProviderCallsDeps {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly tracer: Tracer;
-  /** Deadline of one call in milliseconds. */
+  /** Deadline of one call in milliseconds; `getPods` has a minute at most. */
   readonly timeoutMs: number;
   /** Takes the secrets of the pod of that UID out of what the provider throws; default: nothing is taken out. */
   readonly redact?: ((uid: string, error: unknown) => unknown) | undefined;
@@ -35,6 +46,10 @@ export interface ProviderCallsDeps {
  */
 export class ProviderCalls {
   readonly #deps: ProviderCallsDeps;
+  /** Settles when the `getPods` under way comes back. */
+  #listing: Promise<void> | undefined;
+  /** Calls that only ask, were given up and have not come back, as `method uid`. */
+  readonly #unanswered = new Set<string>();
 
   constructor(deps: ProviderCallsDeps) {
     this.#deps = deps;
@@ -63,13 +78,26 @@ export class ProviderCalls {
     );
   }
 
+  /** Never two at once: a second caller waits, within its own deadline, until the first call has come back. */
   async getPods(signal: AbortSignal): Promise<ProviderPodList> {
-    return checkPodList(await this.#call("getPods", undefined, signal, (inner) => this.#deps.provider.getPods(inner)));
+    return checkPodList(await this.#call("getPods", undefined, signal, (inner) => this.#listAlone(inner)));
+  }
+
+  async #listAlone(signal: AbortSignal): Promise<ProviderPodList> {
+    while (this.#listing) await untilAborted(this.#listing, signal);
+    const work = (async () => this.#deps.provider.getPods(signal))();
+    const onEnd = (): void => {
+      this.#listing = undefined;
+    };
+    this.#listing = work.then(onEnd, onEnd);
+    return work;
   }
 
   async #call<T>(method: string, ref: PodRef | undefined, signal: AbortSignal, start: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const { clock, metrics, tracer } = this.#deps;
     signal.throwIfAborted();
+    if (ref && this.#unanswered.has(`${method} ${ref.uid}`))
+      throw new DeadlineExceededError(`${describe(method, ref)}: the last call has still not come back`);
     const startedMs = clock.monotonic();
     let code = "OK";
     try {
@@ -84,8 +112,9 @@ export class ProviderCalls {
   }
 
   async #race<T>(method: string, ref: PodRef | undefined, outer: AbortSignal, start: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const { clock, timeoutMs, logger, metrics, onGivenUp, onLateEnd } = this.#deps;
-    const what = ref ? `${method} of pod ${ref.namespace}/${ref.name}` : method;
+    const { clock, logger, metrics } = this.#deps;
+    const timeoutMs = method === "getPods" ? Math.min(this.#deps.timeoutMs, maxListMs) : this.#deps.timeoutMs;
+    const what = describe(method, ref);
     const inner = new AbortController();
     const given = Promise.withResolvers<never>();
     // Whoever loses the race must not become an unhandled rejection.
@@ -115,11 +144,7 @@ export class ProviderCalls {
           "provider ignores its abort signal; the call is left to itself",
         );
         metrics.count("vk_provider_abandoned_calls_total", { method });
-        if (ref && !asks.has(method)) {
-          const onLate = (): void => onLateEnd(ref);
-          onGivenUp(ref);
-          work.then(onLate, onLate);
-        }
+        if (ref) this.#onAbandoned(method, ref, work);
       }
       throw inner.signal.reason;
     } finally {
@@ -127,4 +152,21 @@ export class ProviderCalls {
       outer.removeEventListener("abort", onAbort);
     }
   }
+
+  #onAbandoned(method: string, ref: PodRef, work: Promise<unknown>): void {
+    const { onGivenUp, onLateEnd } = this.#deps;
+    const key = `${method} ${ref.uid}`;
+    const isAsking = asks.has(method);
+    if (isAsking) this.#unanswered.add(key);
+    else onGivenUp(ref);
+    const onLate = (): void => {
+      if (isAsking) this.#unanswered.delete(key);
+      else onLateEnd(ref);
+    };
+    work.then(onLate, onLate);
+  }
+}
+
+function describe(method: string, ref: PodRef | undefined): string {
+  return ref ? `${method} of pod ${ref.namespace}/${ref.name}` : method;
 }

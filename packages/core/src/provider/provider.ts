@@ -112,7 +112,10 @@ export interface PodLifecycleHandler {
    * @throws NotFoundError when the back end holds no pod of that UID. Any other error means "unknown".
    */
   getPodStatus(ref: PodRef, signal: AbortSignal): Promise<ProviderPodStatus>;
-  /** All pods of this cluster and node. */
+  /**
+   * All pods of this cluster and node. Never called twice at once. Has a minute at most; a provider that does not notify is asked
+   * about single pods, through {@link getPodStatus}, where it takes longer than ten seconds.
+   */
   getPods(signal: AbortSignal): Promise<ProviderPodList>;
 }
 

@@ -1,0 +1,85 @@
+import { withDeadline, type Clock, type DeepReadonly, type Pod, type Store } from "@virtual-kubelet/kube-client";
+import { isPodNotFound } from "../provider/not-found.ts";
+import type { PodRef } from "../provider/pod-ref.ts";
+import type { ProviderCalls } from "../provider/provider-calls.ts";
+import { hasEnded, mayRestart, type PodState } from "./pod-state.ts";
+import type { PodStates } from "./pod-states.ts";
+
+/** Pods asked about in one round, so that a round stays short on a node of many pods. */
+const perRound = 200;
+
+/** Pods asked about at once. */
+const concurrency = 8;
+
+/** Deadline of one question. */
+const answerMs = 10_000;
+
+/** What {@link PodByPod} needs. */
+export interface PodByPodDeps {
+  readonly store: Store<Pod>;
+  readonly states: PodStates;
+  readonly calls: Pick<ProviderCalls, "getPodStatus">;
+  readonly clock: Clock;
+}
+
+/** Asks the provider about single pods while it does not list them. */
+export class PodByPod {
+  readonly #deps: PodByPodDeps;
+  readonly #asked = new Set<string>();
+  #offset = 0;
+
+  constructor(deps: PodByPodDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Asks about the pods that run as far as is known; on a node of many pods about some of them, and about others the next
+   * time. A pod whose question is not answered stays as it is.
+   *
+   * @throws `signal.reason` when aborted
+   */
+  async round(signal: AbortSignal): Promise<void> {
+    const waiting = this.#due().values();
+    const work = async (): Promise<void> => {
+      for (const { ref } of waiting) await this.#ask(ref, signal);
+    };
+    await Promise.all(Array.from({ length: concurrency }, work));
+  }
+
+  #due(): readonly PodState[] {
+    const { states, store } = this.#deps;
+    const due = [...states.values()].filter((state) => !this.#asked.has(state.ref.uid) && mayChange(store.get(state.ref.uid), state));
+    const from = due.length > perRound ? this.#offset % due.length : 0;
+    this.#offset = from + perRound;
+    return [...due.slice(from), ...due.slice(0, from)].slice(0, perRound);
+  }
+
+  async #ask(ref: PodRef, signal: AbortSignal): Promise<void> {
+    const { calls, clock, states } = this.#deps;
+    const startedMs = clock.monotonic();
+    const deadline = { clock, timeoutMs: answerMs, what: `getPodStatus of pod ${ref.namespace}/${ref.name}` };
+    try {
+      const status = await withDeadline(deadline, signal, (inner) => this.#once(ref, calls.getPodStatus(ref, inner)));
+      states.onAnswer(ref, status, startedMs);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (isPodNotFound(error)) states.onNoStatus(ref, startedMs);
+    }
+  }
+
+  /** Remembers the question until its call has come back, so that no pod is asked about twice at once. */
+  async #once<T>({ uid }: PodRef, call: Promise<T>): Promise<T> {
+    this.#asked.add(uid);
+    try {
+      return await call;
+    } finally {
+      this.#asked.delete(uid);
+    }
+  }
+}
+
+/** Whether the provider holds the pod, and it has not ended for good. What is to end is asked about in its own time. */
+function mayChange(pod: DeepReadonly<Pod> | undefined, { api, backend, call, reported }: PodState): boolean {
+  if (api !== "bound" || call || backend.kind !== "present") return false;
+  return !reported || !hasEnded(reported) || mayRestart(pod, reported);
+}
