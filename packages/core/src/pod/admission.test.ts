@@ -1,6 +1,6 @@
 import type { Container, Node, Pod } from "@virtual-kubelet/kube-client";
 import { describe, expect, test } from "vitest";
-import { admitPod, type Admission } from "./admission.ts";
+import { admitPod, hindersResize, type Admission } from "./admission.ts";
 import { NodeUsage } from "./node-usage.ts";
 
 let count = 0;
@@ -255,4 +255,34 @@ test("a pod that asks for nothing is let in although the others use more than th
     admitted: true,
   });
   expect(admit(newPod(), newNode({ allocatable: { cpu: "1" } }), [other])).toEqual({ admitted: true });
+});
+
+describe("a running pod's resize", () => {
+  const usage = new NodeUsage();
+  usage.add(newPod({ containers: [asking({ cpu: "1", memory: "1Gi" })] }));
+  const hindrance = (requests: Record<string, string>, node = newNode()): unknown =>
+    hindersResize(newPod({ containers: [asking(requests)] }), { node, usage });
+
+  test.each([
+    [{ cpu: "3", memory: "7Gi" }, undefined],
+    [
+      { cpu: "3001m" },
+      { reason: "Deferred", message: "Node didn't have enough resource: cpu, requested: 3001, used: 1000, capacity: 4000" },
+    ],
+    [{ cpu: "4" }, { reason: "Deferred", message: "Node didn't have enough resource: cpu, requested: 4000, used: 1000, capacity: 4000" }],
+    [{ cpu: "4001m" }, { reason: "Infeasible", message: "Node didn't have enough capacity: cpu, requested: 4001, capacity: 4000" }],
+    [
+      { cpu: "5", memory: "9Gi" },
+      { reason: "Infeasible", message: "Node didn't have enough capacity: memory, requested: 9663676416, capacity: 8589934592" },
+    ],
+    [{ cpu: "much" }, { reason: "Infeasible", message: expect.stringContaining("much") }],
+  ])("to %o is hindered by %o", (requests, hindered) => {
+    expect(hindrance(requests)).toEqual(hindered);
+  });
+
+  test("is measured by the capacity of a node that says nothing of what is allocatable", () => {
+    expect(hindrance({ cpu: "3" }, { status: { capacity: { cpu: "2", memory: "8Gi", pods: "10" } } })).toMatchObject({
+      reason: "Infeasible",
+    });
+  });
 });

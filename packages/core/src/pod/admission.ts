@@ -33,6 +33,41 @@ export function admitPod(pod: DeepReadonly<Pod>, context: AdmissionContext): Adm
   }
 }
 
+/** Why a resize is not carried out, as the condition PodResizePending has it. */
+export interface ResizeHindrance {
+  /** `Deferred`: it would fit if other pods used less. `Infeasible`: it never fits. */
+  readonly reason: "Deferred" | "Infeasible";
+  readonly message: string;
+}
+
+/**
+ * Whether the node has room for a running pod with the resources that it now asks for; with a kubelet's wording.
+ * Source: kubernetes v1.35.4 and v1.36.3 pkg/kubelet/allocation. Since 1.36 the API server refuses what never fits.
+ *
+ * @returns `undefined` if it fits
+ */
+export function hindersResize(pod: DeepReadonly<Pod>, context: AdmissionContext): ResizeHindrance | undefined {
+  try {
+    return exceedsNode(pod, context.node) ?? exceedsRoom(pod, context);
+  } catch (error) {
+    return { reason: "Infeasible", message: messageOf(error) };
+  }
+}
+
+function exceedsNode(pod: DeepReadonly<Pod>, node: DeepReadonly<Node>): ResizeHindrance | undefined {
+  const requests = podRequests(pod);
+  const capacity = capacityOf(node);
+  const name = ["memory", "cpu"].find((each) => amountOf(requests, each) > amountOf(capacity, each));
+  if (name === undefined) return undefined;
+  const amounts = `requested: ${amountOf(requests, name)}, capacity: ${amountOf(capacity, name)}`;
+  return { reason: "Infeasible", message: `Node didn't have enough capacity: ${name}, ${amounts}` };
+}
+
+function exceedsRoom(pod: DeepReadonly<Pod>, context: AdmissionContext): ResizeHindrance | undefined {
+  const lack = lackingResource(pod, context);
+  return lack && { reason: "Deferred", message: lackMessage(lack) };
+}
+
 function checkOperatingSystem(pod: DeepReadonly<Pod>, node: DeepReadonly<Node>): Admission | undefined {
   const nodeOS = node.metadata?.labels?.["kubernetes.io/os"] ?? node.status?.nodeInfo?.operatingSystem ?? "linux";
   const podLabel = pod.metadata?.labels?.["kubernetes.io/os"];
@@ -45,11 +80,34 @@ function checkOperatingSystem(pod: DeepReadonly<Pod>, node: DeepReadonly<Node>):
     : undefined;
 }
 
-function checkResources(pod: DeepReadonly<Pod>, { node, usage }: AdmissionContext): Admission | undefined {
+/** A resource of which the node has less left than a pod needs. */
+interface Lack {
+  readonly resource: string;
+  readonly requested: bigint;
+  readonly used: bigint;
+  readonly capacity: bigint;
+}
+
+function checkResources(pod: DeepReadonly<Pod>, context: AdmissionContext): Admission | undefined {
+  const lack = lackingResource(pod, context);
+  return lack && refuse(`OutOf${lack.resource}`, lackMessage(lack));
+}
+
+function lackMessage({ resource, requested, used, capacity }: Lack): string {
+  return `Node didn't have enough resource: ${resource}, requested: ${requested}, used: ${used}, capacity: ${capacity}`;
+}
+
+function capacityOf({ status }: DeepReadonly<Node>): ResourceAmounts {
+  return readAmounts(status?.allocatable ?? status?.capacity);
+}
+
+/** The first resource, in a kubelet's order, that the node lacks. */
+function lackingResource(pod: DeepReadonly<Pod>, { node, usage }: AdmissionContext): Lack | undefined {
   const uid = pod.metadata?.uid ?? "";
-  const capacity = readAmounts(node.status?.allocatable ?? node.status?.capacity);
+  const capacity = capacityOf(node);
   const others = BigInt(usage.podsBeside(uid));
-  if (others + 1n > amountOf(capacity, "pods")) return outOf("pods", 1n, others, amountOf(capacity, "pods"));
+  const places = amountOf(capacity, "pods");
+  if (others + 1n > places) return { resource: "pods", requested: 1n, used: others, capacity: places };
 
   const requests = podRequests(pod);
   const firstNames = ["cpu", "memory", "ephemeral-storage"];
@@ -58,7 +116,7 @@ function checkResources(pod: DeepReadonly<Pod>, { node, usage }: AdmissionContex
     const requested = amountOf(requests, name);
     const used = usage.usedBeside(uid, name);
     const allocatable = amountOf(capacity, name);
-    if (requested > 0n && requested > allocatable - used) return outOf(name, requested, used, allocatable);
+    if (requested > 0n && requested > allocatable - used) return { resource: name, requested, used, capacity: allocatable };
   }
   return undefined;
 }
@@ -81,11 +139,6 @@ function checkPlacement(pod: DeepReadonly<Pod>, node: DeepReadonly<Node>): Admis
 
 function amountOf(amounts: ResourceAmounts, name: string): bigint {
   return amounts.get(name) ?? 0n;
-}
-
-function outOf(resource: string, requested: bigint, used: bigint, capacity: bigint): Admission {
-  const message = `Node didn't have enough resource: ${resource}, requested: ${requested}, used: ${used}, capacity: ${capacity}`;
-  return refuse(`OutOf${resource}`, message);
 }
 
 function failPredicate(name: string, why: string): Admission {

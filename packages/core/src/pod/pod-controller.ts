@@ -203,7 +203,8 @@ export class PodController {
   retryNow(): void {
     this.#queue.resetBackoff();
     this.#statuses.retryNow();
-    for (const { ref, verdict } of this.#states.values()) if (verdict?.kind === "waiting") this.#queue.add(ref.uid);
+    for (const { ref, verdict, resize } of this.#states.values())
+      if (verdict?.kind === "waiting" || (resize?.kind === "pending" && !resize.refused)) this.#queue.add(ref.uid);
   }
 
   /** A secret or config map that the pod refers to has come, changed or gone: what waited for that is tried now. */

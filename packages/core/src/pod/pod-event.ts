@@ -1,6 +1,7 @@
 import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
 import type { ProviderPodStatus } from "../provider/provider.ts";
 import type { ProviderCall, Verdict } from "./pod-state.ts";
+import type { PodResize } from "./resize.ts";
 
 /** What can happen to a pod, as {@link step} takes it. `pod` is the API server's object where the store has it. */
 export type PodEvent =
@@ -32,9 +33,9 @@ export type PodEvent =
   /** The call came back. */
   | { readonly kind: "returned"; readonly pod: DeepReadonly<Pod> | undefined }
   /** The call failed; nothing was done. */
-  | { readonly kind: "refused"; readonly pod: DeepReadonly<Pod> | undefined }
+  | { readonly kind: "refused"; readonly pod: DeepReadonly<Pod> | undefined; readonly message: string }
   /** The call failed, and it is not known what was done. */
-  | { readonly kind: "failed" }
+  | { readonly kind: "failed"; readonly message: string }
   /** The provider said of a pod it was to change that there is none; it is asked before that is believed. */
   | { readonly kind: "doubted" }
   /** The call ignored its abort signal, and its outcome is no longer waited for. */
@@ -43,6 +44,15 @@ export type PodEvent =
   | { readonly kind: "settled" }
   /** The core has something to say of the pod itself. */
   | { readonly kind: "judged"; readonly verdict: Verdict; readonly graceSeconds: number }
+  /**
+   * A resize of the running pod cannot be carried out now. `given` is the pod without the resize where the provider runs just that, and
+   * `undefined` where it has to be told of other changes, or has refused the resize itself.
+   */
+  | {
+      readonly kind: "resizePending";
+      readonly resize: Extract<PodResize, { kind: "pending" }>;
+      readonly given: DeepReadonly<Pod> | undefined;
+    }
   /** The pod passed admission. */
   | { readonly kind: "admitted" }
   /** The last call failed for something that the pod refers to. */

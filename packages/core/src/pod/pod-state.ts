@@ -3,6 +3,7 @@ import { shouldRestart } from "../kubernetes/restart-policy.ts";
 import type { PodRef } from "../provider/pod-ref.ts";
 import type { ProviderPodStatus } from "../provider/provider.ts";
 import { isTerminalPhase } from "./pod-phase.ts";
+import type { PodResize } from "./resize.ts";
 
 /** Whether the API server has the pod. */
 export type ApiPresence =
@@ -72,6 +73,8 @@ export interface PodState {
   /** The pod as a creation was first given it whose outcome is unclear: the back end may run this, and nothing newer. */
   readonly unconfirmed: DeepReadonly<Pod> | undefined;
   readonly verdict: Verdict | undefined;
+  /** `undefined` when the pod runs with the resources it asks for, or nothing is known of a change. */
+  readonly resize: PodResize | undefined;
   /** Set when the API server's object is being deleted. */
   readonly deletion: EndDeadline | undefined;
   /** Set when the pod is to end at the back end though nobody deletes it: its phase is final, or it has expired. */
@@ -97,6 +100,7 @@ export function newPodState(ref: PodRef, nowMs: number): PodState {
     reported: undefined,
     unconfirmed: undefined,
     verdict: undefined,
+    resize: undefined,
     deletion: undefined,
     teardown: undefined,
     admitted: false,

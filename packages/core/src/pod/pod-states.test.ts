@@ -52,7 +52,7 @@ beforeEach(() => {
 
 test("a pod whose call had no clear outcome is believed to be there, not to be missing, and nothing is hurried", async () => {
   states.dispatch("u1", { kind: "called", call: call("start"), pod, end: undefined });
-  states.dispatch("u1", { kind: "failed" });
+  states.dispatch("u1", { kind: "failed", message: "" });
   planned.length = 0;
   await clock.advance(5_000);
 

@@ -8,8 +8,9 @@ import { NodeUsage } from "./node-usage.ts";
 import type { EventTime, PodEvent } from "./pod-event.ts";
 import { isTerminalPhase } from "./pod-phase.ts";
 import { needsReplan, planPod, type PodPlan } from "./pod-plan.ts";
-import { newPodState, wasStarted, type PodState } from "./pod-state.ts";
+import { lastGiven, newPodState, wasStarted, type PodState } from "./pod-state.ts";
 import { step } from "./pod-step.ts";
+import { withResourcesOf } from "./resize.ts";
 
 /** What {@link PodStates} needs. */
 export interface PodStatesDeps {
@@ -42,6 +43,8 @@ export class PodStates {
   readonly usage: NodeUsage = new NodeUsage();
   readonly #deps: PodStatesDeps;
   readonly #states = new Map<string, PodState>();
+  /** Pods whose resize waits for room on the node. */
+  readonly #deferred = new Set<string>();
   #inventoryLoaded = false;
 
   constructor(deps: PodStatesDeps) {
@@ -77,6 +80,7 @@ export class PodStates {
   /** Nothing is left of the pod on either side. */
   forget(uid: string): void {
     this.#states.delete(uid);
+    this.#deferred.delete(uid);
   }
 
   /** Milliseconds until the pod's active deadline; `undefined` where it has none, or is ending anyway. */
@@ -100,8 +104,11 @@ export class PodStates {
     const after = step(before, event, time);
     if (after === before) return after;
     this.#states.set(uid, after);
+    if (after.resize?.kind === "pending" && after.resize.reason === "Deferred") this.#deferred.add(uid);
+    else this.#deferred.delete(uid);
     const pod = store.get(uid);
-    if (event.kind === "held" && after.admitted && !before.admitted && pod && !isTerminalPhase(pod.status?.phase)) this.usage.add(pod);
+    const isAdopted = event.kind === "held" && after.admitted && !before.admitted;
+    if (pod && (isAdopted || isGiven(event, before)) && !isTerminalPhase(pod.status?.phase)) this.#count(pod);
     if (this.#inventoryLoaded && news.has(event.kind) && isNews(planPod(pod, before, time), planPod(pod, after, time))) onPlan(uid);
     onStatus(uid);
     return after;
@@ -201,7 +208,7 @@ export class PodStates {
 
   /** The API server said that the pod is gone. */
   onVanished(uid: string): void {
-    this.usage.remove(uid);
+    this.#uncount(uid);
     const state = this.dispatch(uid, { kind: "vanished" });
     if (!state) return;
     if (!this.#endsNow(state)) state.call?.abort.abort(new Error("the pod was deleted"));
@@ -222,8 +229,8 @@ export class PodStates {
       isNew,
       neverStarted: this.#inventoryLoaded && !wasStarted(pod),
     });
-    if (isTerminalPhase(pod.status?.phase)) this.usage.remove(uid);
-    else if (replan && wasStarted(pod)) this.usage.add(pod);
+    if (isTerminalPhase(pod.status?.phase)) this.#uncount(uid);
+    else if (replan && wasStarted(pod)) this.#count(pod);
     if (!this.#inventoryLoaded || !state) return;
     const endsSooner = state.deletion !== before.deletion || state.teardown !== before.teardown;
     // What starts or changes the pod is broken off when it is to end; a shorter grace breaks off the longer one.
@@ -231,6 +238,21 @@ export class PodStates {
     if (isBrokenOff) state.call?.abort.abort(new Error(state.deletion ? "the pod is being deleted" : "the pod has ended"));
     if (endsSooner) onEnd(uid);
     else if (replan) onPlan(uid);
+  }
+
+  /** Counts what the pod uses of the node: what the provider was last given, because a resize that is pending uses nothing. */
+  #count(pod: DeepReadonly<Pod>): void {
+    const state = this.#states.get(pod.metadata?.uid ?? "");
+    if (this.usage.add(withResourcesOf(pod, state && lastGiven(state.backend)))) this.#retryResizes();
+  }
+
+  #uncount(uid: string): void {
+    if (this.usage.remove(uid)) this.#retryResizes();
+  }
+
+  /** There is more room on the node: resizes that wait for some are tried again. */
+  #retryResizes(): void {
+    for (const uid of this.#deferred) this.#deps.onPlan(uid);
   }
 
   /** Whether the provider has ended the pod, or was told to without any grace: there is nothing to hasten. */
@@ -246,6 +268,11 @@ export class PodStates {
 
 /** Events that others cause. What the worker does it follows up by itself: a call that failed waits for its time. */
 const news: ReadonlySet<PodEvent["kind"]> = new Set(["held", "reportedGone", "unlisted", "returned", "settled"]);
+
+/** Whether the provider took, or refused, an update. */
+function isGiven({ kind }: PodEvent, { call }: PodState): boolean {
+  return (kind === "returned" || kind === "refused") && call?.kind === "update";
+}
 
 /** Whether a pod is to be looked at because its plan changed. One whose state is unclear is due anyway, when its time has come. */
 function isNews(before: PodPlan, after: PodPlan): boolean {

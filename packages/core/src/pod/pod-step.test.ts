@@ -142,7 +142,7 @@ describe("a deletion", () => {
 });
 
 describe("a call that was given up", () => {
-  const late = (): Story => new Story().on(bound(podOf(), true), called("start"), { kind: "givenUp" }, { kind: "failed" });
+  const late = (): Story => new Story().on(bound(podOf(), true), called("start"), { kind: "givenUp" }, { kind: "failed", message: "" });
 
   test("leaves its pod alone until it comes back: no pod has two calls at once", () => {
     expect(late().plan).toBe("nothing");

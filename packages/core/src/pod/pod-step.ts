@@ -2,6 +2,7 @@ import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
 import { isTerminalPhase } from "./pod-phase.ts";
 import { deletionDeadline, lookAfterMs, overdueMs } from "./end-deadline.ts";
 import type { EventTime, PodEvent } from "./pod-event.ts";
+import { isResized, showsPendingResize } from "./resize.ts";
 import { hasEnded, lastGiven, mayRestart, unclear, type Backend, type PodState, type ProviderCall } from "./pod-state.ts";
 
 /** How long after its creation a pod that was never seen at the back end may be missing there. */
@@ -43,9 +44,9 @@ export function step(state: PodState, event: PodEvent, time: EventTime): PodStat
     case "returned":
       return onReturned(state, event, nowMs);
     case "refused":
-      return onRefused({ ...state, call: undefined }, state.call?.kind, event.pod, nowMs);
+      return onRefused({ ...state, call: undefined }, state.call?.kind, event, nowMs);
     case "failed":
-      return onFailed(state, nowMs);
+      return onFailed(state, event.message, nowMs);
     case "doubted":
       return learn({ ...state, call: undefined }, { kind: "unknown", applied: lastGiven(state.backend) }, nowMs);
     case "givenUp":
@@ -54,6 +55,8 @@ export function step(state: PodState, event: PodEvent, time: EventTime): PodStat
       return onSettled(state, nowMs);
     case "judged":
       return onJudged(state, event, nowMs);
+    case "resizePending":
+      return onResizePending(state, event);
     case "admitted":
       return { ...state, admitted: true };
     case "waitsForConfig":
@@ -79,9 +82,21 @@ function onBound(state: PodState, { pod, isNew, neverStarted }: Extract<PodEvent
     api: "bound",
     // A new pod that was never started cannot be at the back end.
     backend: isNew && neverStarted ? { kind: "absent" } : state.backend,
+    resize: isTakenBack(state, pod) ? undefined : state.resize,
     deletion: deletionDeadline(pod, state.deletion, !isNew, time),
     teardown: state.teardown ?? (isTerminalPhase(pod.status?.phase) ? teardownOf(pod, time.nowMs) : undefined),
   };
+}
+
+/** Whether a pending resize is no longer asked for. */
+function isTakenBack({ resize, backend }: PodState, pod: DeepReadonly<Pod>): boolean {
+  if (resize?.kind !== "pending" || resize.refused || backend.kind !== "present" || !backend.applied.spec) return false;
+  return !isResized(backend.applied, pod);
+}
+
+function onResizePending(state: PodState, { resize, given }: Extract<PodEvent, { kind: "resizePending" }>): PodState {
+  const { backend } = state;
+  return { ...state, resize, backend: given && backend.kind === "present" ? { ...backend, applied: given } : backend };
 }
 
 function teardownOf(pod: DeepReadonly<Pod>, nowMs: number): PodState["teardown"] {
@@ -134,7 +149,8 @@ function lastTold(pod: DeepReadonly<Pod>): DeepReadonly<Pod> {
   const { generation } = pod.metadata ?? {};
   // Before its first status a pod can have been given to the provider as it was created, at most.
   const observed = pod.status?.observedGeneration ?? 1;
-  return generation === undefined || observed >= generation
+  // What is observed of a pending resize was not told.
+  return (generation === undefined || observed >= generation) && !showsPendingResize(pod)
     ? pod
     : unclear({ ...pod, metadata: { ...pod.metadata, generation: observed } });
 }
@@ -173,9 +189,13 @@ function onCalled(state: PodState, { call, pod, end }: Extract<PodEvent, { kind:
   const next: PodState = { ...state, call, waitsForConfig: false };
   switch (call.kind) {
     case "start":
-      return learn({ ...next, seen: false, reported: undefined, unconfirmed: state.unconfirmed ?? pod }, { kind: "unknown" }, nowMs);
+      return learn(
+        { ...next, seen: false, reported: undefined, resize: undefined, unconfirmed: state.unconfirmed ?? pod },
+        { kind: "unknown" },
+        nowMs,
+      );
     case "update":
-      return next;
+      return startsResize(state, pod) ? { ...next, resize: { kind: "inProgress", error: undefined } } : next;
     case "delete":
       return end ? learn(next, { kind: "ending", ...end, accepted: false }, nowMs) : next;
     default:
@@ -183,8 +203,20 @@ function onCalled(state: PodState, { call, pod, end }: Extract<PodEvent, { kind:
   }
 }
 
+/** Whether the update tells the provider of a resize. */
+function startsResize({ backend, resize }: PodState, pod: DeepReadonly<Pod> | undefined): boolean {
+  const applied = lastGiven(backend);
+  if (resize?.kind === "pending" && (resize.refused || !applied?.spec)) return true;
+  return applied !== undefined && pod !== undefined && isResized(applied, pod);
+}
+
+/** The resize after the provider failed at it. */
+function failedResize({ resize }: PodState, error: string): PodState["resize"] {
+  return resize?.kind === "inProgress" ? { kind: "inProgress", error } : resize;
+}
+
 function onReturned(state: PodState, { pod }: Extract<PodEvent, { kind: "returned" }>, nowMs: number): PodState {
-  const { call, backend } = state;
+  const { call } = state;
   const next: PodState = { ...state, call: undefined, touchedMs: nowMs };
   const kind = call?.kind;
   switch (kind) {
@@ -197,7 +229,7 @@ function onReturned(state: PodState, { pod }: Extract<PodEvent, { kind: "returne
         nowMs,
       );
     case "update":
-      return backend.kind === "present" && pod ? learn(next, { kind: "present", applied: pod, sinceMs: nowMs }, nowMs) : next;
+      return onUpdated(next, pod, nowMs);
     case "delete":
       return onDeleteAccepted(next, pod, nowMs);
     case undefined:
@@ -205,6 +237,11 @@ function onReturned(state: PodState, { pod }: Extract<PodEvent, { kind: "returne
     default:
       return kind satisfies never;
   }
+}
+
+function onUpdated(state: PodState, pod: DeepReadonly<Pod> | undefined, nowMs: number): PodState {
+  const next = { ...state, resize: state.resize?.kind === "inProgress" ? undefined : state.resize };
+  return state.backend.kind === "present" && pod ? learn(next, { kind: "present", applied: pod, sinceMs: nowMs }, nowMs) : next;
 }
 
 /** The provider has taken on the end of the pod. Containers that it reported ended before may have been between two runs. */
@@ -219,15 +256,18 @@ function onDeleteAccepted(state: PodState, pod: DeepReadonly<Pod> | undefined, n
 }
 
 /** Of a creation that was refused nothing is left at the back end; of an earlier one there may be. */
-function onRefused(state: PodState, kind: ProviderCall["kind"] | undefined, pod: DeepReadonly<Pod> | undefined, nowMs: number): PodState {
+function onRefused(
+  state: PodState,
+  kind: ProviderCall["kind"] | undefined,
+  { pod, message }: Extract<PodEvent, { kind: "refused" }>,
+  nowMs: number,
+): PodState {
   switch (kind) {
     case "start":
       return learn({ ...state, unconfirmed: state.unconfirmed === pod ? undefined : state.unconfirmed }, { kind: "absent" }, nowMs);
     case "update":
       // What can never be applied is not tried again before the next change.
-      return state.backend.kind === "present" && pod
-        ? learn(state, { kind: "present", applied: pod, sinceMs: nowMs }, nowMs)
-        : { ...state, touchedMs: nowMs };
+      return onUpdateRefused(state, pod, message, nowMs);
     case "delete":
       // There is no such pod.
       return learn(state, { kind: "gone" }, nowMs);
@@ -238,7 +278,16 @@ function onRefused(state: PodState, kind: ProviderCall["kind"] | undefined, pod:
   }
 }
 
-function onFailed(state: PodState, nowMs: number): PodState {
+function onUpdateRefused(state: PodState, pod: DeepReadonly<Pod> | undefined, message: string, nowMs: number): PodState {
+  const { resize, backend } = state;
+  const generation = pod?.metadata?.generation;
+  const refusedResize: PodState["resize"] =
+    resize?.kind === "inProgress" ? { kind: "pending", reason: "Infeasible", message, generation, refused: true } : resize;
+  const next = { ...state, resize: refusedResize, touchedMs: nowMs };
+  return backend.kind === "present" && pod ? learn(next, { kind: "present", applied: pod, sinceMs: nowMs }, nowMs) : next;
+}
+
+function onFailed(state: PodState, message: string, nowMs: number): PodState {
   const { backend, call } = state;
   // A call that was given up has not come back yet.
   const next: PodState = { ...state, call: call?.isGivenUp ? call : undefined, touchedMs: nowMs };
@@ -250,12 +299,17 @@ function onFailed(state: PodState, nowMs: number): PodState {
       return learn(next, { kind: "unknown" }, nowMs);
     case "update":
       // It may have been carried out: also one that takes the change back has to be heard.
-      return backend.kind === "present" ? learn(next, { ...backend, applied: unclear(backend.applied) }, nowMs) : next;
+      return onUpdateFailed({ ...next, resize: failedResize(state, message) }, nowMs);
     case undefined:
       return next;
     default:
       return kind satisfies never;
   }
+}
+
+function onUpdateFailed(state: PodState, nowMs: number): PodState {
+  const { backend } = state;
+  return backend.kind === "present" ? learn(state, { ...backend, applied: unclear(backend.applied) }, nowMs) : state;
 }
 
 /** What a call did that came back late must be looked at, since nobody heard its answer. */

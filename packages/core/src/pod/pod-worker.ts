@@ -40,6 +40,8 @@ import { isPodGone } from "./pod-presence.ts";
 import { lastGiven, wasStarted, type PodState, type ProviderCall, type Verdict } from "./pod-state.ts";
 import type { PodStates } from "./pod-states.ts";
 import { rejectionLabel } from "./rejection-label.ts";
+import { decideResize, isToldOf } from "./resize-gate.ts";
+import { resizeEventMessage } from "./resize.ts";
 import { decideStart } from "./start-gate.ts";
 import { slowStartMs } from "./wanted-status.ts";
 
@@ -281,7 +283,10 @@ export class PodWorker {
     throw error;
   }
 
-  async #update({ ref, backend }: PodState, pod: DeepReadonly<Pod>, signal: AbortSignal): Promise<WorkResult | void> {
+  async #update(state: PodState, desired: DeepReadonly<Pod>, signal: AbortSignal): Promise<WorkResult | void> {
+    const pod = this.#fitResize(state, desired);
+    if (!pod) return;
+    const { ref, backend } = state;
     const { calls, capabilities, onPlan, providerName, resolve, states, store } = this.#deps;
     const applied = lastGiven(backend);
     const changes = { previous: applied?.spec ? applied : undefined, parts: changedParts(applied ?? {}, pod) };
@@ -297,8 +302,7 @@ export class PodWorker {
     } catch (error) {
       signal.throwIfAborted();
       if (takes(error) === "doubted") return onPlan(ref.uid);
-      const state = states.get(ref.uid);
-      if (store.get(ref.uid) && !state?.deletion) this.#event(pod, "Warning", "ProviderUpdateFailed", messageOf(error));
+      if (store.get(ref.uid) && !states.get(ref.uid)?.deletion) this.#event(pod, "Warning", "ProviderUpdateFailed", messageOf(error));
       if (waitingReasonOf(error)) return this.#waitForConfig(ref.uid, error);
       if (takes(error) === "refused") return;
       throw error;
@@ -306,6 +310,21 @@ export class PodWorker {
     const unsupported = applied ? unsupportedChanges(applied, pod, capabilities) : [];
     if (unsupported.length === 0) this.#event(pod, "Normal", "ProviderUpdateSuccess", "Update pod in provider successfully");
     else this.#event(pod, "Warning", "ProviderUpdateFailed", `provider ${providerName} does not support ${listFields(unsupported)}`);
+  }
+
+  /** @returns the pod as the provider may be told of it now; `undefined` if there is nothing to tell */
+  #fitResize(state: PodState, pod: DeepReadonly<Pod>): DeepReadonly<Pod> | undefined {
+    const { capabilities, node, states } = this.#deps;
+    const decision = decideResize(pod, state, { node: node(), usage: states.usage, capabilities });
+    if (decision.kind === "tell") {
+      if (decision.reserves) states.usage.raise(pod);
+      return pod;
+    }
+    const { resize, given, isAll } = decision;
+    states.dispatch(state.ref.uid, { kind: "resizePending", resize, given: isAll ? given : undefined });
+    if (!isToldOf(state.resize, resize))
+      this.#event(pod, "Warning", `Resize${resize.reason}`, resizeEventMessage(pod, resize.reason, resize.message));
+    return isAll ? undefined : given;
   }
 
   async #delete(
@@ -388,14 +407,14 @@ export class PodWorker {
     try {
       using _slot = await this.#turn(kind, slots[kind === "delete" ? "end" : "start"], pod, signal);
       states.dispatch(uid, { kind: "called", call: call(), pod, end });
-      event = { kind: "failed" };
+      event = { kind: "failed", message: "the call was broken off" };
       using _slow = this.#warnLater(pod, "ProviderNotResponding", `the provider has not answered for ${slowCallMs / 1000} s: ${kind}`);
       try {
         await start(signal);
         event = { kind: "returned", pod };
       } catch (error) {
         const failure = takes(error);
-        event = failure === "refused" ? { kind: "refused", pod } : { kind: failure };
+        event = failure === "doubted" ? { kind: failure } : { kind: failure, pod, message: messageOf(error) };
         throw error;
       }
     } finally {

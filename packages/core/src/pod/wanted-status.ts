@@ -1,6 +1,7 @@
-import type { DeepReadonly, Pod, PodStatus } from "@virtual-kubelet/kube-client";
+import type { DeepReadonly, Pod, PodCondition, PodStatus } from "@virtual-kubelet/kube-client";
 import { isTerminalPhase } from "./pod-phase.ts";
 import { hasEnded, isOver, lastGiven, type PodState } from "./pod-state.ts";
+import { resizeCondition } from "./resize.ts";
 import { derivePodStatus, endedStatus, rejectedStatus, waitingStatus, type StatusContext } from "./pod-status.ts";
 
 /** How long a start may take before the pod is shown as ContainerCreating, in milliseconds: most are Running before. */
@@ -25,12 +26,16 @@ export function wantedStatus(pod: DeepReadonly<Pod>, state: PodState, context: S
   const observedGeneration = generationActedOn(pod, state);
   if (verdict?.kind === "waiting") return waitingStatus(pod, { ...verdict, ...context, observedGeneration });
   if (reported) {
-    const status = derivePodStatus({ pod, reported, ...context, observedGeneration });
+    const status = derivePodStatus({ pod, reported, ...context, conditions: assertedConditions(state), observedGeneration });
     // What ended without saying how each container ended has ended all the same.
     return over && !isTerminalPhase(status.phase) ? endedStatus(pod, { ...context, reported }) : status;
   }
   const isSlow = call?.kind === "start" && monotonicMs - call.startedMs > slowStartMs;
   return isSlow ? waitingStatus(pod, { reason: "ContainerCreating", message: "", ...context, observedGeneration }) : undefined;
+}
+
+function assertedConditions({ resize, deletion, teardown }: PodState): readonly PodCondition[] {
+  return resize && !deletion && !teardown ? [resizeCondition(resize)] : [];
 }
 
 /**

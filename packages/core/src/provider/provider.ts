@@ -90,7 +90,8 @@ export interface PodLifecycleHandler {
    */
   createPod(pod: DeepReadonly<Pod>, resolved: ResolvedPod, signal: AbortSignal): Promise<void>;
   /**
-   * Applies a changed spec, labels or annotations. A pod whose update fails keeps its phase.
+   * Applies a changed spec, labels or annotations. A pod whose update fails keeps its phase. New resources come only once the node has
+   * room for them; a resize that is refused, with an UnsupportedError, InvalidInputError or TerminalError, is shown as Infeasible.
    *
    * @param changes - what is different from what the provider was last given
    */
