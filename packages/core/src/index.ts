@@ -26,6 +26,7 @@ export type {
   OrphanOptions,
   PodOptions,
   RegisteredNode,
+  UnsupportedPolicy,
   VirtualNodeOptions,
 } from "./options.ts";
 export type {
@@ -44,6 +45,7 @@ export type {
   SwapStats,
   VolumeStats,
 } from "./provider/pod-metrics.ts";
+export { ignorableFields, ignoreProblem } from "./provider/ignored-fields.ts";
 export { changedParts, type PodPart } from "./pod/pod-changes.ts";
 export { planPod, type PlanPodOptions, type PodPlan, type PodRefusal } from "./provider/plan-pod.ts";
 export type { KnownObjects } from "./env/placeholder-resolver.ts";

@@ -63,7 +63,7 @@ export interface PodOptions {
   /** Milliseconds between inventories of a provider that does not notify; default 5,000. One that does is still asked every 5 minutes. */
   readonly pollIntervalMs?: number | undefined;
   /** What becomes of a pod that needs more than the provider can do; default `wait` (Pending, `ProviderUnsupported`). */
-  readonly onUnsupported?: "wait" | "fail" | undefined;
+  readonly onUnsupported?: "wait" | "fail" | UnsupportedPolicy | undefined;
   /** Pods of DaemonSets: `run` (default) them, leave them Pending (`ignore`), or `reject` them as Failed. */
   readonly daemonSets?: "run" | "ignore" | "reject" | undefined;
   /**
@@ -73,6 +73,17 @@ export interface PodOptions {
    */
   readonly automountToken?: "drop" | "require" | undefined;
   readonly orphans?: OrphanOptions | undefined;
+}
+
+/** What becomes of pods that need more than the provider can do. */
+export interface UnsupportedPolicy {
+  /** Default `wait`. */
+  readonly default?: "wait" | "fail" | undefined;
+  /**
+   * Fields that are left out of a pod where the provider does not support them, each one of {@link ignorableFields}, such as
+   * `spec.containers[*].livenessProbe`. The provider does not see them, and an event on the pod names them. Default: none.
+   */
+  readonly ignore?: readonly string[] | undefined;
 }
 
 /** How back-end objects without a pod are found and removed. */

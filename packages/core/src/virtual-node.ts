@@ -27,6 +27,7 @@ import { PodController } from "./pod/pod-controller.ts";
 import type { ProviderHost } from "./provider/provider-host.ts";
 import type { Owner, Provider, ProviderPodList } from "./provider/provider.ts";
 import type { ResolvedPod } from "./provider/resolved-pod.ts";
+import { GivenPods } from "./provider/given-pod.ts";
 import { podAccess } from "./provider/pod-access.ts";
 import { redactError } from "./provider/redact-error.ts";
 import { ServiceLister } from "./kubernetes/service-lister.ts";
@@ -79,6 +80,7 @@ export interface VirtualNodeHealth {
 export class VirtualNode {
   readonly #options: VirtualNodeOptions;
   readonly #config: unknown;
+  readonly #given: GivenPods;
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #logger: Logger;
@@ -91,10 +93,11 @@ export class VirtualNode {
   #pods: PodController | undefined;
   #reflector: Reflector<Pod> | undefined;
 
-  /** @throws InvalidInputError if the provider's configuration does not fit its schema; names each field. */
+  /** @throws InvalidInputError if the provider's configuration does not fit its schema, naming each field, or for a field to ignore that is none. */
   constructor(options: VirtualNodeOptions) {
     this.#options = options;
     this.#config = parseProviderConfig(options);
+    this.#given = new GivenPods(options.provider.capabilities, options.pods ?? {});
     this.#clock = options.clock ?? systemClock;
     this.#random = options.random ?? systemRandom;
     this.#logger = (options.logger ?? silentLogger).child({ node: options.node.name });
@@ -184,7 +187,17 @@ export class VirtualNode {
     await using _sources = atEnd(() => sources.close());
     const resolve = this.#resolver(sources, services, recorder);
 
-    const host = this.#host(owner, podAccess({ nodeName: nodeOptions.name, store: reflector.store, sources, resolve, recorder }));
+    const host = this.#host(
+      owner,
+      podAccess({
+        nodeName: nodeOptions.name,
+        store: reflector.store,
+        sources,
+        resolve,
+        given: (pod) => this.#given.of(pod).pod,
+        recorder,
+      }),
+    );
     const provider = await definition.create(host, this.#config);
     await using _provider = atEnd(async () => {
       await provider[Symbol.asyncDispose]?.();

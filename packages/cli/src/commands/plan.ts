@@ -43,6 +43,7 @@ async function makePlans(line: CommandLine, files: readonly string[], context: C
         pod,
         provider: definition,
         providerConfig: config,
+        ignore: typeof node.onUnsupported === "string" ? [] : node.onUnsupported.ignore,
         objects: { configMaps: configMaps.filter(inNamespace), secrets: secrets.filter(inNamespace) },
         nodeName: node.name,
         clusterId: cluster.id ?? noClusterId,

@@ -169,7 +169,28 @@ test("paths in the file start at the file, paths of flags where the program was 
   expect(resolvePath(["nodes", 0, "providerConfigFile"], settings.nodes[0]?.providerConfigFile ?? "")).toBe("/home/me/x.toml");
 });
 
+test("fields to be ignored stand beside what becomes of other pods that need more, in the file", async () => {
+  const nodes = (policy: string): string => `${head}nodes: [{ provider: mock, onUnsupported: ${policy} }]`;
+  const read = async (policy: string, words: readonly string[] = []): Promise<unknown> =>
+    (await load({ file: nodes(policy), words })).settings.nodes[0]?.onUnsupported;
+
+  expect(await read("fail")).toBe("fail");
+  expect(await read("{ ignore: [spec.hostPID] }")).toEqual({ default: "wait", ignore: ["spec.hostPID"] });
+  expect(await read("{ default: fail }")).toEqual({ default: "fail", ignore: [] });
+  expect(await read("{ ignore: [spec.hostPID] }", ["--on-unsupported", "fail"])).toBe("fail");
+});
+
 test.for<[string, Given, string]>([
+  [
+    "a misspelt field to be ignored",
+    { file: `${head}nodes: [{ provider: mock, onUnsupported: { ignore: ["spec.containers[*].livenesProbe"] } }]` },
+    'vk.yaml: nodes[0].onUnsupported.ignore[0]: "spec.containers[*].livenesProbe": expected a field that a pod may be run without, such as spec.containers[*].livenessProbe; did you mean spec.containers[*].livenessProbe?',
+  ],
+  [
+    "a field without which a pod is another program",
+    { file: `${head}nodes: [{ provider: mock, onUnsupported: { ignore: ["spec.containers[*].image"] } }]` },
+    'vk.yaml: nodes[0].onUnsupported.ignore[0]: "spec.containers[*].image": expected a field that a pod may be run without, such as spec.containers[*].livenessProbe',
+  ],
   [
     "a value of a flag",
     { words: ["--provider", "mock", "--os", "lnux"] },

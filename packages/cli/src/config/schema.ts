@@ -1,7 +1,8 @@
-import { tryDurationMs } from "@virtual-kubelet/core";
+import { ignorableFields, ignoreProblem, tryDurationMs } from "@virtual-kubelet/core";
 import { isIP } from "node:net";
 import { z } from "zod";
 import { helpOf } from "../flags.ts";
+import { didYouMean } from "../nearest.ts";
 import { defaults } from "./defaults.ts";
 import type { NodeSettings, Settings } from "./settings.ts";
 
@@ -28,6 +29,37 @@ const quantities = z.record(
     .union([z.string().regex(quantity), z.number().nonnegative()], { error: "expected a quantity such as 20, 500m or 100Gi" })
     .transform(String),
 );
+
+const unsupported = z.enum(["wait", "fail"]);
+const unsupportedPolicy = z
+  .union([
+    unsupported,
+    z.strictObject({
+      default: unsupported.default(defaults.onUnsupported).describe("what becomes of other pods that need more"),
+      ignore: z
+        .array(z.string().meta({ enum: [...ignorableFields] }))
+        .default([])
+        .describe("fields that are left out of a pod where the provider does not support them"),
+    }),
+  ])
+  .superRefine((policy, { addIssue }) => {
+    if (typeof policy === "string") return;
+    for (const [index, path] of policy.ignore.entries()) {
+      const problem = ignoreProblem(path);
+      if (problem !== undefined) addIssue({ code: "custom", path: ["ignore", index], message: `${problem}${nearField(path)}` });
+    }
+  });
+
+/** A hint to the nearest field of the same object. */
+function nearField(path: string): string {
+  const parent = path.slice(0, path.lastIndexOf(".") + 1);
+  const siblings = ignorableFields.filter((field) => field.startsWith(parent)).map((field) => field.slice(parent.length));
+  return didYouMean(
+    path.slice(parent.length),
+    siblings.filter((name) => !name.includes(".")),
+    parent,
+  );
+}
 
 const nodeSchema = z
   .strictObject({
@@ -84,7 +116,7 @@ const nodeSchema = z
     statusInterval: positiveDuration().optional().describe("between full reports where nothing changed; default 5m"),
     onProviderDown: z.enum(["notReady", "condition"]).default(defaults.onProviderDown).describe(helpOf("nodes[].onProviderDown")),
     onShutdown: z.enum(["keep", "cordon", "drain", "delete"]).default(defaults.onShutdown).describe(helpOf("nodes[].onShutdown")),
-    onUnsupported: z.enum(["wait", "fail"]).default(defaults.onUnsupported).describe(helpOf("nodes[].onUnsupported")),
+    onUnsupported: unsupportedPolicy.default(defaults.onUnsupported).describe(helpOf("nodes[].onUnsupported")),
     daemonSets: z.enum(["run", "ignore", "reject"]).default(defaults.daemonSets).describe(helpOf("nodes[].daemonSets")),
     apiAccessVolume: z
       .enum(["drop", "require"])

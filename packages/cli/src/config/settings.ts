@@ -14,6 +14,13 @@ export interface OwnTaintSettings {
   readonly effect: TaintSettings["effect"];
 }
 
+/** What becomes of pods that need more than the provider can do. */
+export interface UnsupportedSettings {
+  readonly default: "wait" | "fail";
+  /** Paths of fields, such as `spec.containers[*].livenessProbe`. */
+  readonly ignore: readonly string[];
+}
+
 /** How orphans at the back end are removed. Durations are text. */
 export interface OrphanSettings {
   readonly enabled?: boolean | undefined;
@@ -46,7 +53,7 @@ export interface NodeSettings {
   readonly statusInterval?: string | undefined;
   readonly onProviderDown: "notReady" | "condition";
   readonly onShutdown: "keep" | "cordon" | "drain" | "delete";
-  readonly onUnsupported: "wait" | "fail";
+  readonly onUnsupported: "wait" | "fail" | UnsupportedSettings;
   readonly daemonSets: "run" | "ignore" | "reject";
   readonly apiAccessVolume: "drop" | "require";
   readonly workers: number;

@@ -22,22 +22,23 @@ import {
 import { waitingReasonOf } from "../env/pod-resolver.ts";
 import type { PodOptions, RegisteredNode } from "../options.ts";
 import type { Capabilities } from "../provider/capabilities.ts";
+import { GivenPods, unsupportedPolicy } from "../provider/given-pod.ts";
 import { isPodNotFound } from "../provider/not-found.ts";
 import { podRef } from "../provider/pod-ref.ts";
 import { podSpan } from "../provider/pod-span.ts";
 import type { ProviderCalls } from "../provider/provider-calls.ts";
 import type { ResolvedPod } from "../provider/resolved-pod.ts";
-import { withoutServiceAccountVolume } from "../provider/service-account-volume.ts";
 import { unsupportedChanges } from "../provider/unsupported-changes.ts";
 import { listFields } from "../provider/unsupported.ts";
 import { mountWaitingReason } from "../volumes/mount-error.ts";
+import { CallsInTurn, type Failure } from "./calls-in-turn.ts";
 import type { CallSlots } from "./call-slots.ts";
 import { lookAfterMs, overdueMs } from "./end-deadline.ts";
 import { changedParts } from "./pod-changes.ts";
-import type { EndTimes, PodEvent } from "./pod-event.ts";
+import type { EndTimes } from "./pod-event.ts";
 import { planPod, type PodPlan } from "./pod-plan.ts";
 import { isPodGone } from "./pod-presence.ts";
-import { lastGiven, wasStarted, type PodState, type ProviderCall, type Verdict } from "./pod-state.ts";
+import { lastGiven, wasStarted, type PodState, type Verdict } from "./pod-state.ts";
 import type { PodStates } from "./pod-states.ts";
 import { rejectionLabel } from "./rejection-label.ts";
 import { decideResize, isToldOf } from "./resize-gate.ts";
@@ -53,9 +54,6 @@ const unreadableRetryMs = 10_000;
 
 /** How soon the API server is asked again about a pod that a relist did not have, and that is there. */
 const confirmAgainMs = 30_000;
-
-/** How long a pod waits for its turn, or for its call to come back, before an event says so. */
-const slowCallMs = 30_000;
 
 /** What {@link PodWorker} needs. */
 export interface PodWorkerDeps {
@@ -83,15 +81,16 @@ export interface PodWorkerDeps {
   readonly tracer: Tracer;
 }
 
-/** How a call that failed is taken: nothing was done, or nobody knows what was, or there may be no such pod. */
-type Failure = "refused" | "failed" | "doubted";
-
 /** Does the next thing for a pod: asks the provider, has it start, change or end the pod, and judges how that went. */
 export class PodWorker {
   readonly #deps: PodWorkerDeps;
+  readonly #given: GivenPods;
+  readonly #turns: CallsInTurn;
 
   constructor(deps: PodWorkerDeps) {
     this.#deps = deps;
+    this.#given = new GivenPods(deps.capabilities, deps.options);
+    this.#turns = new CallsInTurn({ ...deps, onSlow: (pod, reason, message) => this.#event(pod, "Warning", reason, message) });
   }
 
   /** Looks at both sides of the pod and does the next thing. Whatever it throws is to be tried again. */
@@ -184,7 +183,8 @@ export class PodWorker {
     if (!node) return { requeueAfterMs: 1_000 };
     if (this.#isLost(state, pod)) return;
     const admitted = state.admitted || wasStarted(pod);
-    const decision = decideStart(pod, { node, usage: states.usage, capabilities, providerName, options, admitted });
+    const given = this.#given.of(pod).pod;
+    const decision = decideStart(pod, { node, usage: states.usage, capabilities, providerName, options, given, admitted });
     switch (decision.kind) {
       case "ignore":
         return;
@@ -221,21 +221,28 @@ export class PodWorker {
     const startedMs = clock.monotonic();
     using _slow = clock.setTimer(slowStartMs + 1, () => this.#deps.onStatus(ref.uid));
     let failure: unknown;
-    const made = await this.#call("start", ref.uid, { pod, signal, takes: (error) => this.#takesCreateError(error) }, (inner) =>
-      calls.createPod(this.#given(pod), resolve(pod), ref, inner),
-    ).then(
-      () => true,
-      (error: unknown) => {
-        failure = error;
-        return false;
-      },
-    );
+    let given = this.#given.of(pod);
+    const made = await this.#turns
+      .call("start", ref.uid, { pod, signal, takes: (error) => this.#takesCreateError(error) }, (inner) =>
+        this.#given.tell(given, async (told) => {
+          given = told;
+          await calls.createPod(told.pod, resolve(pod), ref, inner);
+        }),
+      )
+      .then(
+        () => true,
+        (error: unknown) => {
+          failure = error;
+          return false;
+        },
+      );
     if (!made) {
       signal.throwIfAborted();
       return this.#onCreateError(ref.uid, pod, failure);
     }
     metrics.observe("kubelet_pod_worker_duration_seconds", (clock.monotonic() - startedMs) / 1000, { operation_type: "create" });
     metrics.count("kubelet_started_pods_total");
+    this.#tellOmitted(pod, given.paths);
     this.#event(pod, "Normal", "ProviderCreateSuccess", "Create pod in provider successfully");
     // A creation that ends at once is a failed one: tried again as fast as it fails it would be a storm.
     if (states.get(ref.uid)?.backend.kind === "unknown")
@@ -268,7 +275,7 @@ export class PodWorker {
       onStatus(uid);
       return this.#waitForConfig(uid, error);
     }
-    if (isTerminal(error) || (isUnsupported(error) && options.onUnsupported === "fail")) {
+    if (isTerminal(error) || (isUnsupported(error) && unsupportedPolicy(options.onUnsupported).default === "fail")) {
       const reason = isTerminal(error) ? (terminalReasonOf(error) ?? "ProviderFailed") : "ProviderUnsupported";
       this.#judge(state, pod, { kind: "rejected", reason, message });
       return;
@@ -289,15 +296,20 @@ export class PodWorker {
     const { ref, backend } = state;
     const { calls, capabilities, onPlan, providerName, resolve, states, store } = this.#deps;
     const applied = lastGiven(backend);
-    const changes = { previous: applied?.spec ? applied : undefined, parts: changedParts(applied ?? {}, pod) };
+    const before = applied?.spec ? this.#given.of(applied) : undefined;
+    const changes = { previous: before?.pod, parts: changedParts(applied ?? {}, pod) };
+    let given = this.#given.of(pod);
     const takes = (error: unknown): Failure => {
       if (isPodNotFound(error)) return "doubted";
       if (waitingReasonOf(error)) return "failed";
       return isUnsupported(error) || isInvalidInput(error) || isTerminal(error) ? "refused" : "failed";
     };
     try {
-      await this.#call("update", ref.uid, { pod, signal, takes }, (inner) =>
-        calls.updatePod(this.#given(pod), resolve(pod), ref, inner, changes),
+      await this.#turns.call("update", ref.uid, { pod, signal, takes }, (inner) =>
+        this.#given.tell(given, async (told) => {
+          given = told;
+          await calls.updatePod(told.pod, resolve(pod), ref, inner, changes);
+        }),
       );
     } catch (error) {
       signal.throwIfAborted();
@@ -307,7 +319,12 @@ export class PodWorker {
       if (takes(error) === "refused") return;
       throw error;
     }
-    const unsupported = applied ? unsupportedChanges(applied, pod, capabilities) : [];
+    if (before)
+      this.#tellOmitted(
+        pod,
+        this.#given.of(pod).paths.filter((path) => !before.paths.includes(path)),
+      );
+    const unsupported = applied ? unsupportedChanges(before?.pod ?? applied, given.pod, capabilities) : [];
     if (unsupported.length === 0) this.#event(pod, "Normal", "ProviderUpdateSuccess", "Update pod in provider successfully");
     else this.#event(pod, "Warning", "ProviderUpdateFailed", `provider ${providerName} does not support ${listFields(unsupported)}`);
   }
@@ -349,8 +366,11 @@ export class PodWorker {
     const lookAtMs = plan.overdue ? nowMs + overdueMs : Math.max(nowMs, deadlineMs) + lookAfterMs;
     const end: EndTimes = { deadlineMs: state.api === "gone" ? nowMs : deadlineMs, lookAtMs };
     try {
-      await this.#call("delete", ref.uid, { pod, end, signal, takes: (error) => (isPodNotFound(error) ? "doubted" : "failed") }, (inner) =>
-        calls.deletePod(ref, { gracePeriodSeconds }, inner),
+      await this.#turns.call(
+        "delete",
+        ref.uid,
+        { pod, end, signal, takes: (error) => (isPodNotFound(error) ? "doubted" : "failed") },
+        (inner) => calls.deletePod(ref, { gracePeriodSeconds }, inner),
       );
     } catch (error) {
       const after = states.get(ref.uid);
@@ -380,60 +400,11 @@ export class PodWorker {
     });
   }
 
-  /** The pod as the provider gets it. */
-  #given(pod: DeepReadonly<Pod>): DeepReadonly<Pod> {
-    return this.#deps.capabilities.volumes?.includes("projected") ? pod : withoutServiceAccountVolume(pod);
-  }
-
-  /** Makes a call in its turn; it ends early when the pod is deleted. Its outcome is in the pod's state when this returns. */
-  async #call(
-    kind: ProviderCall["kind"],
-    uid: string,
-    how: {
-      readonly pod: DeepReadonly<Pod> | undefined;
-      readonly end?: EndTimes;
-      readonly signal: AbortSignal;
-      readonly takes: (error: unknown) => Failure;
-    },
-    start: (signal: AbortSignal) => Promise<void>,
-  ): Promise<void> {
-    const { clock, slots, states } = this.#deps;
-    const { pod, end, takes } = how;
-    const abort = new AbortController();
-    const signal = AbortSignal.any([how.signal, abort.signal]);
-    const call = (): ProviderCall => ({ kind, abort, startedMs: clock.monotonic(), isGivenUp: false, reportedGone: false });
-    states.dispatch(uid, { kind: "queued", call: call() });
-    let event: PodEvent = { kind: "dequeued" };
-    try {
-      using _slot = await this.#turn(kind, slots[kind === "delete" ? "end" : "start"], pod, signal);
-      states.dispatch(uid, { kind: "called", call: call(), pod, end });
-      event = { kind: "failed", message: "the call was broken off" };
-      using _slow = this.#warnLater(pod, "ProviderNotResponding", `the provider has not answered for ${slowCallMs / 1000} s: ${kind}`);
-      try {
-        await start(signal);
-        event = { kind: "returned", pod };
-      } catch (error) {
-        const failure = takes(error);
-        event = failure === "doubted" ? { kind: failure } : { kind: failure, pod, message: messageOf(error) };
-        throw error;
-      }
-    } finally {
-      states.dispatch(uid, event);
-    }
-  }
-
-  async #turn(kind: ProviderCall["kind"], slots: CallSlots, pod: DeepReadonly<Pod> | undefined, signal: AbortSignal): Promise<Disposable> {
-    using _slow = this.#warnLater(
-      pod,
-      "ProviderBusy",
-      `the pod has waited ${slowCallMs / 1000} s for its turn to ${kind}: other calls take long`,
-    );
-    return await slots.acquire(signal);
-  }
-
-  /** An event, unless the returned is disposed of before. */
-  #warnLater(pod: DeepReadonly<Pod> | undefined, reason: string, message: string): Disposable {
-    return this.#deps.clock.setTimer(slowCallMs, () => pod && this.#event(pod, "Warning", reason, message));
+  /** One event that names what the provider was not told of. */
+  #tellOmitted(pod: DeepReadonly<Pod>, paths: readonly string[]): void {
+    if (paths.length === 0) return;
+    const message = `provider ${this.#deps.providerName} does not support these fields, which are left out: ${paths.join(", ")}`;
+    this.#event(pod, "Warning", "UnsupportedIgnored", message);
   }
 
   /** The pod is tried again when what it refers to has changed, and at the latest after this. */

@@ -3,6 +3,7 @@ import { admitPod } from "./admission.ts";
 import type { NodeUsage } from "./node-usage.ts";
 import type { Capabilities } from "../provider/capabilities.ts";
 import type { PodOptions, RegisteredNode } from "../options.ts";
+import { unsupportedPolicy } from "../provider/given-pod.ts";
 import { listFields, unsupportedFields } from "../provider/unsupported.ts";
 
 /** Whether a pod may be started, and if not what becomes of it. */
@@ -23,6 +24,8 @@ export interface StartGate {
   readonly capabilities: Capabilities;
   readonly providerName: string;
   readonly options: PodOptions;
+  /** The pod as the provider would get it. */
+  readonly given: DeepReadonly<Pod>;
   /** Whether the pod passed admission before. */
   readonly admitted: boolean;
 }
@@ -47,10 +50,10 @@ export function decideStart(pod: DeepReadonly<Pod>, gate: StartGate): StartDecis
     const admission = admitPod(pod, { node: gate.node, usage: gate.usage });
     if (!admission.admitted) return { kind: "reject", reason: admission.reason, message: admission.message };
   }
-  const unsupported = unsupportedFields(pod, gate.capabilities, { requireToken: options.automountToken === "require" });
+  const unsupported = unsupportedFields(gate.given, gate.capabilities, { requireToken: options.automountToken === "require" });
   if (unsupported.length === 0) return { kind: "start" };
   const message = `provider ${gate.providerName} does not support ${listFields(unsupported)}`;
-  return { kind: options.onUnsupported === "fail" ? "reject" : "wait", reason: "ProviderUnsupported", message };
+  return { kind: unsupportedPolicy(options.onUnsupported).default === "fail" ? "reject" : "wait", reason: "ProviderUnsupported", message };
 }
 
 function isDaemonSetPod(pod: DeepReadonly<Pod>): boolean {

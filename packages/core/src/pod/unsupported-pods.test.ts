@@ -1,7 +1,8 @@
 import { UnsupportedError } from "@virtual-kubelet/errdefs";
 import { resources } from "@virtual-kubelet/kube-client";
 import { describe, expect, test } from "vitest";
-import { PayloadRig } from "../test-support/payload-rig.ts";
+import { NodeRig } from "../test-support/node-rig.ts";
+import { PayloadRig, type PodAction } from "../test-support/payload-rig.ts";
 
 const two = { containers: ["one", "two"].map((name) => ({ name, image: "busybox" })) };
 const message = "provider payload does not support spec.containers[1]: more than one container in a pod";
@@ -46,6 +47,122 @@ describe("a pod that needs more than the provider can do", () => {
       message: "spec.hostNetwork: no host network here",
     });
     expect(rig.given).toHaveLength(1);
+  });
+});
+
+describe("a pod of which fields are to be ignored", () => {
+  const probe = { httpGet: { port: 80 } };
+  const probed = { containers: [{ name: "app", image: "busybox", livenessProbe: probe, readinessProbe: probe }] };
+  const ignore = ["spec.containers[*].livenessProbe", "spec.containers[*].readinessProbe"];
+  const left = "spec.containers[0].livenessProbe, spec.containers[0].readinessProbe";
+  const told = (paths: string): string =>
+    `UnsupportedIgnored: provider payload does not support these fields, which are left out: ${paths}`;
+
+  test("runs without them, which one event names, and the provider sees them nowhere", async () => {
+    await using rig = await new PayloadRig({ pods: { onUnsupported: { ignore } } }).start();
+
+    const { metadata = {} } = await rig.createPod("web", probed);
+    const updated: unknown[] = [];
+    rig.onUpdate = (pod) => void updated.push(pod.spec?.containers);
+    rig.client.edit(resources.pods, "web", (pod) => (pod.metadata = { ...pod.metadata, labels: { v: "2" } }), "shop");
+    await rig.settle(600_000);
+
+    const bare = [{ name: "app", image: "busybox" }];
+    expect(rig.given.map(({ spec }) => spec?.containers)).toEqual([bare]);
+    expect(updated).toEqual([bare]);
+    const { namespace = "", name = "", uid = "" } = metadata;
+    expect(rig.host?.findPod({ namespace, name, uid })?.spec?.containers).toEqual(bare);
+    expect(rig.pod("web")?.spec?.containers).toEqual(probed.containers);
+    expect((await rig.events()).filter((event) => event.startsWith("Unsupported"))).toEqual([told(left)]);
+  });
+
+  test("is told what it was given before, without them, when it changes", async () => {
+    const changes: unknown[] = [];
+    await using rig = await new NodeRig({
+      capabilities: { restarts: true },
+      pods: { onUnsupported: { ignore } },
+      provider: { updatePod: async (_pod, _resolved, _signal, { previous }) => void changes.push(previous?.spec?.containers) },
+    }).start();
+    await rig.createPod("web", (pod) => (pod.spec = { ...pod.spec, ...probed }));
+
+    await rig.editPod("web", (pod) => (pod.metadata = { ...pod.metadata, labels: { v: "2" } }));
+    await rig.settle(2_000);
+
+    expect(changes).toEqual([[{ name: "app", image: "busybox" }]]);
+  });
+
+  test("waits where it needs more than that, and nothing is said of them", async () => {
+    await using rig = await new PayloadRig({ pods: { onUnsupported: { ignore: ignore.slice(1) } } }).start();
+
+    await rig.createPod("web", probed);
+    await rig.settle(600_000);
+
+    expect(rig.given).toEqual([]);
+    expect(await rig.events()).toEqual(["ProviderUnsupported: provider payload does not support spec.containers[0].livenessProbe: probes"]);
+  });
+
+  test("is Failed where it needs more than that and the default says so", async () => {
+    await using rig = await new PayloadRig({ pods: { onUnsupported: { default: "fail", ignore: ignore.slice(1) } } }).start();
+
+    await rig.createPod("web", probed);
+    await rig.settle(2_000);
+
+    expect(rig.pod("web")?.status).toMatchObject({ phase: "Failed", reason: "ProviderUnsupported" });
+  });
+
+  test("keeps what the provider supports", async () => {
+    const capabilities = { restarts: true, probes: true };
+    await using rig = await new PayloadRig({ capabilities, pods: { onUnsupported: { ignore } } }).start();
+
+    await rig.createPod("web", probed);
+
+    expect(rig.given.map(({ spec }) => spec?.containers)).toEqual([probed.containers]);
+    expect(await rig.events()).toEqual(["ProviderCreateSuccess: Create pod in provider successfully"]);
+  });
+
+  test("is given again without a field that the provider itself calls unsupported", async () => {
+    const rig = new PayloadRig({ capabilities: { restarts: true, probes: true }, pods: { onUnsupported: { ignore } } });
+    const refuseProbe: PodAction = ({ spec }) => {
+      if (!spec?.containers[0]?.livenessProbe) return;
+      throw new UnsupportedError("no HTTP probes", { fieldPath: "spec.containers[0].livenessProbe.httpGet" });
+    };
+    rig.onCreate = refuseProbe;
+    rig.onUpdate = refuseProbe;
+    await using _node = await rig.start();
+
+    await rig.createPod("web", probed);
+    rig.client.edit(resources.pods, "web", (pod) => (pod.metadata = { ...pod.metadata, labels: { v: "2" } }), "shop");
+    await rig.settle(2_000);
+
+    expect(rig.given.at(-1)?.spec?.containers).toEqual([{ name: "app", image: "busybox", readinessProbe: probe }]);
+    expect(await rig.events()).toEqual([
+      told("spec.containers[0].livenessProbe"),
+      "ProviderCreateSuccess: Create pod in provider successfully",
+      "ProviderUpdateSuccess: Update pod in provider successfully",
+    ]);
+  });
+
+  test("is told of by another event when an update adds such a field", async () => {
+    const capabilities = { restarts: true, ephemeralContainers: true };
+    const field = "spec.ephemeralContainers[*].securityContext.privileged";
+    await using rig = await new PayloadRig({ capabilities, pods: { onUnsupported: { ignore: [field] } } }).start();
+    await rig.createPod("web");
+    const debug = { name: "debug", image: "busybox", securityContext: { privileged: true } };
+
+    rig.client.edit(resources.pods, "web", (pod) => (pod.spec = { containers: [], ...pod.spec, ephemeralContainers: [debug] }), "shop");
+    await rig.settle(2_000);
+
+    expect(await rig.events()).toEqual([
+      "ProviderCreateSuccess: Create pod in provider successfully",
+      told("spec.ephemeralContainers[0].securityContext.privileged"),
+      "ProviderUpdateSuccess: Update pod in provider successfully",
+    ]);
+  });
+
+  test("is none where the field is unknown: the node does not start", () => {
+    const start = (): NodeRig => new NodeRig({ pods: { onUnsupported: { ignore: ["spec.containers[*].livenesProbe"] } } });
+
+    expect(start).toThrow('onUnsupported.ignore: "spec.containers[*].livenesProbe": expected a field that a pod may be run without');
   });
 });
 

@@ -183,6 +183,23 @@ test("what needs a token is refused where tokens are required, and planned where
   expect((await plan(podWith({ volumes }), { provider: bare })).refused).toEqual([]);
 });
 
+test("fields that are to be ignored are left out of the plan, which says so; others are refused as ever", async () => {
+  const container = { livenessProbe: { exec: { command: ["true"] } }, readinessProbe: { exec: { command: ["true"] } } };
+  const both = ["spec.containers[*].livenessProbe", "spec.containers[*].readinessProbe"];
+
+  expect(await plan(podWith({}, container), { ignore: both })).toMatchObject({
+    refused: [],
+    requests: [{ purpose: "create the pod" }],
+    notes: expect.arrayContaining([
+      "spec.containers[0].livenessProbe is left out: provider paper does not support it",
+      "spec.containers[0].readinessProbe is left out: provider paper does not support it",
+    ]),
+  });
+  expect((await plan(podWith({}, container), { ignore: both.slice(1) })).refused).toMatchObject([
+    { fieldPath: "spec.containers[0].livenessProbe" },
+  ]);
+});
+
 test("objects that are not given are taken for unknown", async () => {
   const pod = podWith({}, { env: [env[1], env[2]] });
 

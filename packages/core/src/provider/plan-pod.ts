@@ -2,6 +2,7 @@ import { InvalidInputError, isInvalidInput, isTerminal, isUnsupported, messageOf
 import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
 import { resolveWithPlaceholders, type KnownObjects } from "../env/placeholder-resolver.ts";
 import type { PlanContext, PlannedRequest } from "./planned-request.ts";
+import { IgnoredFields } from "./ignored-fields.ts";
 import type { ProviderDefinition } from "./provider.ts";
 import { unsupportedFields } from "./unsupported.ts";
 
@@ -14,6 +15,8 @@ export interface PlanPodOptions extends Omit<PlanContext<unknown>, "config"> {
   readonly providerConfig: unknown;
   /** Config maps and secrets of the pod's namespace; of secrets only names and keys are looked at. Default: none. */
   readonly objects?: Partial<KnownObjects> | undefined;
+  /** Fields that are left out of the pod where the provider does not support them; see `UnsupportedPolicy.ignore`. Default: none. */
+  readonly ignore?: readonly string[] | undefined;
   /** Whether a pod needs its service account's token; see `PodOptions.automountToken`. Default: false. */
   readonly requireToken?: boolean | undefined;
 }
@@ -43,23 +46,31 @@ export interface PodPlan {
  * does not take; what the provider throws besides a refusal
  */
 export async function planPod(options: PlanPodOptions, signal: AbortSignal): Promise<PodPlan> {
-  const { pod, provider, providerConfig, objects, requireToken = false, nodeName, clusterId, clusterDomain } = options;
+  const { pod: asked, provider, providerConfig, objects, ignore, requireToken = false, nodeName, clusterId, clusterDomain } = options;
   const parsed = provider.configSchema.safeParse(providerConfig);
   if (!parsed.success) {
     const problems = parsed.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
     throw new InvalidInputError(`plan a pod with provider ${provider.name}: its configuration: ${problems.join("; ")}`);
   }
-  const refused = unsupportedFields(pod, provider.capabilities, { requireToken }).map(({ fieldPath, message }) => ({
+  const ignored = new IgnoredFields(ignore);
+  const unsupported = unsupportedFields(asked, provider.capabilities).map(({ fieldPath }) => fieldPath);
+  const given = ignored.omit(asked, unsupported);
+  const refused = unsupportedFields(given.pod, provider.capabilities, { requireToken }).map(({ fieldPath, message }) => ({
     fieldPath,
     message: `provider ${provider.name} does not support ${message}`,
   }));
   if (refused.length > 0) return { refused, requests: [], notes: [] };
-  if (!provider.plan)
+  const { plan } = provider;
+  if (!plan)
     throw new InvalidInputError(`plan a pod with provider ${provider.name}: it does not tell what it would send; expected a method "plan"`);
-  const { resolved, notes } = resolveWithPlaceholders(pod, { configMaps: [], secrets: [], ...objects });
+  const { resolved, notes } = resolveWithPlaceholders(asked, { configMaps: [], secrets: [], ...objects });
   try {
     const context = { nodeName, clusterId, clusterDomain, config: parsed.data };
-    return { refused: [], requests: await provider.plan(pod, resolved, context, signal), notes };
+    return await ignored.tell(given, async ({ pod, paths }) => ({
+      refused: [],
+      requests: await plan.call(provider, pod, resolved, context, signal),
+      notes: [...notes, ...paths.map((path) => `${path} is left out: provider ${provider.name} does not support it`)],
+    }));
   } catch (error) {
     signal.throwIfAborted();
     if (!isUnsupported(error) && !isInvalidInput(error) && !isTerminal(error)) throw error;

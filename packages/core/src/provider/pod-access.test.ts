@@ -50,8 +50,10 @@ test("a provider is told which of the node's pods has another secret or config m
   expect([told, listeners.size]).toEqual([[ref], 0]);
 });
 
-test("a provider finds the node's own pods by UID, and no others", () => {
-  const { findPod } = podAccess({ store: { get: (uid: string) => (uid === "u1" ? pod : undefined) } } as unknown as PodAccessDeps);
+test("a provider finds the node's own pods by UID, as it gets them, and no others", () => {
+  const given: Pod = { metadata: ref };
+  const deps = { store: { get: (uid: string) => (uid === "u1" ? pod : undefined) }, given: (found: Pod) => found === pod && given };
+  const { findPod } = podAccess(deps as unknown as PodAccessDeps);
 
-  expect([findPod(ref), findPod({ ...ref, uid: "other" })]).toEqual([pod, undefined]);
+  expect([findPod(ref), findPod({ ...ref, uid: "other" })]).toEqual([given, undefined]);
 });

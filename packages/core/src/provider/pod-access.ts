@@ -17,6 +17,8 @@ export interface PodAccessDeps {
   readonly store: Store<Pod>;
   readonly sources: PodSources;
   readonly resolve: (pod: DeepReadonly<Pod>) => ResolvedPod;
+  /** The pod as the provider gets it. */
+  readonly given: (pod: DeepReadonly<Pod>) => DeepReadonly<Pod>;
   readonly recorder: Pick<EventRecorder, "event">;
 }
 
@@ -26,6 +28,7 @@ export function podAccess({
   store,
   sources,
   resolve,
+  given,
   recorder,
 }: PodAccessDeps): Required<
   Pick<ProviderHost, "getSecret" | "getConfigMap" | "getServiceAccountToken" | "resolvePod" | "onConfigChanged" | "findPod" | "recordEvent">
@@ -53,7 +56,10 @@ export function podAccess({
         const pod = store.get(uid);
         if (pod) listener(podRef(pod));
       }),
-    findPod: ({ uid }) => store.get(uid),
+    findPod({ uid }) {
+      const pod = store.get(uid);
+      return pod && given(pod);
+    },
     recordEvent({ namespace, name, uid }, { type, reason, message, container }) {
       const fieldPath = container === undefined ? undefined : containerFieldPath(store.get(uid), container);
       recorder.event({ apiVersion: "v1", kind: "Pod", namespace, name, uid, fieldPath }, type, reason, message);

@@ -49,7 +49,7 @@ export interface ProviderHost {
    */
   onConfigChanged?(listener: (pod: PodRef) => void): Disposable;
   /**
-   * The pod as the API server has it now, its last status included: for a provider that finds a pod at its back end which
+   * The pod as the API server has it now, its last status included, but without what is left out for this provider: for a provider that finds a pod at its back end which
    * it has not been handed, after a restart of the program. It must not be changed.
    *
    * @returns `undefined` for a pod that is none of this node's, or is gone

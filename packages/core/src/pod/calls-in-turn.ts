@@ -1,0 +1,83 @@
+import { messageOf } from "@virtual-kubelet/errdefs";
+import type { Clock, DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
+import type { CallSlots } from "./call-slots.ts";
+import type { EndTimes, PodEvent } from "./pod-event.ts";
+import type { ProviderCall } from "./pod-state.ts";
+import type { PodStates } from "./pod-states.ts";
+
+/** How long a pod waits for its turn, or for its call to come back, before an event says so. */
+const slowCallMs = 30_000;
+
+/** How a call that failed is taken: nothing was done, or nobody knows what was, or there may be no such pod. */
+export type Failure = "refused" | "failed" | "doubted";
+
+/** A provider call about one pod. */
+export interface CallOptions {
+  /** The pod that the provider is given. */
+  readonly pod: DeepReadonly<Pod> | undefined;
+  /** Of a delete. */
+  readonly end?: EndTimes;
+  readonly signal: AbortSignal;
+  readonly takes: (error: unknown) => Failure;
+}
+
+/** What {@link CallsInTurn} needs. */
+export interface CallsInTurnDeps {
+  readonly states: PodStates;
+  /** Turns of calls that start and change pods, and of those that end them: neither waits for the other. */
+  readonly slots: { readonly start: CallSlots; readonly end: CallSlots };
+  /** Called with a reason and a message when a pod waits for long, for its turn or for its call. */
+  readonly onSlow: (pod: DeepReadonly<Pod>, reason: string, message: string) => void;
+  readonly clock: Clock;
+}
+
+/** Makes provider calls in their turn, and notes in the pods' states how they went. */
+export class CallsInTurn {
+  readonly #deps: CallsInTurnDeps;
+
+  constructor(deps: CallsInTurnDeps) {
+    this.#deps = deps;
+  }
+
+  /** Makes a call in its turn; it ends early when the pod is deleted. Its outcome is in the pod's state when this returns. */
+  async call(kind: ProviderCall["kind"], uid: string, how: CallOptions, start: (signal: AbortSignal) => Promise<void>): Promise<void> {
+    const { clock, slots, states } = this.#deps;
+    const { pod, end, takes } = how;
+    const abort = new AbortController();
+    const signal = AbortSignal.any([how.signal, abort.signal]);
+    const call = (): ProviderCall => ({ kind, abort, startedMs: clock.monotonic(), isGivenUp: false, reportedGone: false });
+    states.dispatch(uid, { kind: "queued", call: call() });
+    let event: PodEvent = { kind: "dequeued" };
+    try {
+      using _slot = await this.#turn(kind, slots[kind === "delete" ? "end" : "start"], pod, signal);
+      states.dispatch(uid, { kind: "called", call: call(), pod, end });
+      event = { kind: "failed", message: "the call was broken off" };
+      using _slow = this.#warnLater(pod, "ProviderNotResponding", `the provider has not answered for ${slowCallMs / 1000} s: ${kind}`);
+      try {
+        await start(signal);
+        event = { kind: "returned", pod };
+      } catch (error) {
+        const failure = takes(error);
+        event = failure === "doubted" ? { kind: failure } : { kind: failure, pod, message: messageOf(error) };
+        throw error;
+      }
+    } finally {
+      states.dispatch(uid, event);
+    }
+  }
+
+  async #turn(kind: ProviderCall["kind"], slots: CallSlots, pod: DeepReadonly<Pod> | undefined, signal: AbortSignal): Promise<Disposable> {
+    using _slow = this.#warnLater(
+      pod,
+      "ProviderBusy",
+      `the pod has waited ${slowCallMs / 1000} s for its turn to ${kind}: other calls take long`,
+    );
+    return await slots.acquire(signal);
+  }
+
+  /** An event, unless the returned is disposed of before. */
+  #warnLater(pod: DeepReadonly<Pod> | undefined, reason: string, message: string): Disposable {
+    const { clock, onSlow } = this.#deps;
+    return clock.setTimer(slowCallMs, () => pod && onSlow(pod, reason, message));
+  }
+}

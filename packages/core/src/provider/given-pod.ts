@@ -1,0 +1,41 @@
+import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
+import type { PodOptions, UnsupportedPolicy } from "../options.ts";
+import type { Capabilities } from "./capabilities.ts";
+import { IgnoredFields, type OmittedFields } from "./ignored-fields.ts";
+import { withoutServiceAccountVolume } from "./service-account-volume.ts";
+import { unsupportedFields } from "./unsupported.ts";
+
+/** The long form of `onUnsupported`. */
+export function unsupportedPolicy(option: PodOptions["onUnsupported"]): Required<UnsupportedPolicy> {
+  const { default: policy = "wait", ignore = [] } = typeof option === "object" ? option : { default: option };
+  return { default: policy, ignore };
+}
+
+/** Makes of the API server's pods those that a provider gets: without what it does not support and need not. */
+export class GivenPods {
+  readonly #capabilities: Capabilities;
+  readonly #ignored: IgnoredFields;
+  readonly #keepsToken: boolean;
+
+  /** @throws InvalidInputError for a path to ignore that is none */
+  constructor(capabilities: Capabilities, options: Pick<PodOptions, "onUnsupported" | "automountToken">) {
+    this.#capabilities = capabilities;
+    this.#keepsToken = capabilities.volumes?.includes("projected") === true || options.automountToken === "require";
+    this.#ignored = new IgnoredFields(unsupportedPolicy(options.onUnsupported).ignore);
+  }
+
+  /** The pod as the provider gets it, and what was left out of it that a user asked for. */
+  of(pod: DeepReadonly<Pod>): OmittedFields {
+    const capabilities = this.#capabilities;
+    const base = this.#keepsToken ? pod : withoutServiceAccountVolume(pod);
+    return this.#ignored.omit(
+      base,
+      unsupportedFields(base, capabilities).map(({ fieldPath }) => fieldPath),
+    );
+  }
+
+  /** As {@link IgnoredFields.tell}. */
+  tell<T>(given: OmittedFields, call: (given: OmittedFields) => Promise<T>): Promise<T> {
+    return this.#ignored.tell(given, call);
+  }
+}
