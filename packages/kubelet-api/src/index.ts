@@ -31,4 +31,7 @@ export { createServingCertificate } from "./create-serving-certificate.ts";
 export type { HealthCheck } from "./routes/health.ts";
 export type { ServedNode } from "./routes/served-node.ts";
 export { startKubeletServer, type KubeletServer, type KubeletServerOptions } from "./server/kubelet-server.ts";
+export { parseQuery, type Query } from "./server/query.ts";
+export { Refusal, type AnswerHeaders } from "./server/refusal.ts";
+export { parseRequestTarget, type RequestTarget } from "./server/request-target.ts";
 export type { ServerLimits } from "./server/server-limits.ts";

@@ -1,5 +1,6 @@
-import { createServer, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { once } from "node:events";
+import { parseQuery, parseRequestTarget, Refusal } from "@virtual-kubelet/kubelet-api";
 
 /** One thing that must be right for the program to be ready. */
 export interface HealthCheck {
@@ -27,17 +28,14 @@ export async function startHealthServer(
   readiness: () => readonly HealthCheck[],
 ): Promise<HealthServer> {
   const server = createServer({ requestTimeout: 10_000, headersTimeout: 10_000 }, (request, response) => {
-    if (request.method !== "GET" && request.method !== "HEAD") return reply(response, 405, "method not allowed\n");
-    const url = new URL(request.url ?? "/", "http://localhost");
-    const options = { verbose: url.searchParams.has("verbose"), excluded: url.searchParams.getAll("exclude") };
-    switch (url.pathname) {
-      case "/healthz":
-      case "/livez":
-        return answer(response, url.pathname, [{ name: "ping", problem: undefined }], options);
-      case "/readyz":
-        return answer(response, url.pathname, readiness(), options);
-      default:
-        return reply(response, 404, "not found\n");
+    // Whoever goes away while being answered harms nobody.
+    response.on("error", () => {});
+    try {
+      serve(request, response, readiness);
+    } catch (error) {
+      // What a request holds must not end the program.
+      if (error instanceof Refusal) reply(response, error.status, `${error.message}\n`);
+      else reply(response, 500, "internal error\n");
     }
   });
   server.maxConnections = 64;
@@ -45,6 +43,22 @@ export async function startHealthServer(
   await once(server, "listening");
   server.unref();
   return { port: portOf(server), [Symbol.asyncDispose]: () => close(server) };
+}
+
+function serve(request: IncomingMessage, response: ServerResponse, readiness: () => readonly HealthCheck[]): void {
+  if (request.method !== "GET" && request.method !== "HEAD") return reply(response, 405, "method not allowed\n");
+  const { path, query: queryText } = parseRequestTarget(request.url ?? "/");
+  const query = parseQuery(queryText);
+  const options = { verbose: query.first("verbose") !== undefined, excluded: query.all("exclude") };
+  switch (path) {
+    case "/healthz":
+    case "/livez":
+      return answer(response, path, [{ name: "ping", problem: undefined }], options);
+    case "/readyz":
+      return answer(response, path, readiness(), options);
+    default:
+      return reply(response, 404, "not found\n");
+  }
 }
 
 function answer(

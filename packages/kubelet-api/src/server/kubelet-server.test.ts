@@ -239,6 +239,24 @@ describe("a request", () => {
     socket.destroy();
   });
 
+  test.each([
+    ["GET //", 404],
+    ["GET //healthz", 404],
+    ["GET ///@[::1", 404],
+    ["GET http://[", 400],
+    ["GET http://[/healthz", 200],
+    ["GET *", 400],
+    ["GET /nodes", 404],
+    ["GET /nodes/%00/pods", 400],
+    ["GET /healthz?exclude=%zz", 400],
+    ["OPTIONS *", 400],
+  ])("may have any target, which ends its connection at most: %s", async (line, status) => {
+    const answer = await server.raw(`${line} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+
+    expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+    expect(await server.get("/healthz")).toMatchObject({ status: 200 });
+  });
+
   test("without a protocol to change to is answered as it is on a path that has none to change to", async () => {
     for (const to of ["websocket", "SPDY/3.1", "h2c"]) {
       const socket = await server.connect();
