@@ -6,11 +6,16 @@ import { createEventRecorder, type EventRecorder } from "./event-recorder.ts";
 import { FakeClock, SeededRandom } from "./fake-clock.ts";
 import { silentLogger } from "./logger.ts";
 import { noMetrics } from "./metrics.ts";
-import type { CoreEvent } from "./objects.ts";
+import type { CoreEvent, ObjectReference } from "./objects.ts";
 import type { Resource } from "./resources.ts";
 import { untilAborted } from "./until-aborted.ts";
 
 const pod = { apiVersion: "v1", kind: "Pod", namespace: "apps", name: "web", uid: "u1" };
+
+/** One of many pods, as each has little to say by itself. */
+function podOf(index: number): ObjectReference {
+  return { ...pod, name: `web-${index}`, uid: `u-${index}` };
+}
 
 /** A recorder that runs on an API that keeps what it is sent. */
 class Rig implements AsyncDisposable {
@@ -131,7 +136,7 @@ test("an event that expired at the server is made anew", async () => {
 
 test("a burst of a hundred goes at once, then fifty a second", async () => {
   await using rig = new Rig();
-  for (let index = 0; index < 300; index++) rig.recorder.event(pod, "Normal", "Created", `container ${index}`);
+  for (let index = 0; index < 300; index++) rig.recorder.event(podOf(index), "Normal", "Created", `container ${index}`);
 
   await rig.clock.advance(0);
   expect(rig.created).toHaveLength(100);
@@ -144,7 +149,7 @@ test("a burst of a hundred goes at once, then fifty a second", async () => {
 test("more than a thousand waiting are dropped and counted", async () => {
   await using rig = new Rig();
 
-  for (let index = 0; index < 1_500; index++) rig.recorder.event(pod, "Normal", "Created", `container ${index}`);
+  for (let index = 0; index < 1_500; index++) rig.recorder.event(podOf(index), "Normal", "Created", `container ${index}`);
 
   expect(rig.counts.get("vk_events_dropped_total")).toBe(500);
 });
@@ -207,7 +212,7 @@ test("an event under way at the end is sent, and no more than two seconds are sp
   const rig = new Rig();
   const answer = Promise.withResolvers<void>();
   rig.hold = answer.promise;
-  for (let index = 0; index < 3; index++) rig.recorder.event(pod, "Normal", "Created", `container ${index}`);
+  for (let index = 0; index < 3; index++) rig.recorder.event(podOf(index), "Normal", "Created", `container ${index}`);
   await rig.clock.advance(0);
 
   const disposed = rig[Symbol.asyncDispose]();
@@ -230,7 +235,7 @@ test("a long message is cut to what the API server takes", async () => {
 
 test("what is left at the end is sent, beyond the budget", async () => {
   const rig = new Rig();
-  for (let index = 0; index < 120; index++) rig.recorder.event(pod, "Normal", "Created", `container ${index}`);
+  for (let index = 0; index < 120; index++) rig.recorder.event(podOf(index), "Normal", "Created", `container ${index}`);
   await rig.clock.advance(0);
 
   await rig[Symbol.asyncDispose]();
@@ -343,27 +348,94 @@ test("an event that could not be counted up is counted up later, once", async ()
   expect(rig.created).toHaveLength(1);
 });
 
-test("four thousand and ninety-six events are remembered, and of more the oldest is forgotten", async () => {
+test("four thousand and ninety-six events are remembered, and of more the one that was not repeated for longest is forgotten", async () => {
   await using rig = new Rig();
-  const record = async (message: string): Promise<void> => {
-    rig.recorder.event(pod, "Normal", "Created", message);
+  const record = async (index: number): Promise<void> => {
+    rig.recorder.event(podOf(index), "Normal", "Created", "container");
     await rig.clock.advance(20);
   };
-  for (let index = 0; index < 4_096; index++) await record(`container ${index}`);
-  await record("container 0");
+  for (let index = 0; index < 4_096; index++) await record(index);
+  await record(0);
   expect(rig.created).toHaveLength(4_096);
 
-  await record("one more");
-  await record("container 1");
+  await record(4_096);
+  await record(0);
+  await record(2);
   expect(rig.created).toHaveLength(4_097);
-  await record("container 0");
+  await record(1);
 
   expect(rig.created).toHaveLength(4_098);
 });
 
+test("a noisy pod's events are combined, and leave room for everybody else's", async () => {
+  await using rig = new Rig();
+  const noisy = podOf(0);
+  for (let second = 0; second < 600; second++) {
+    for (let index = 0; index < 200; index++) rig.recorder.event(noisy, "Warning", "Unhealthy", `probe failed, request ${second}-${index}`);
+    if (second === 300) rig.recorder.event(podOf(1), "Normal", "Created", "container");
+    await rig.clock.advance(1_000);
+  }
+
+  const ofNoisy = rig.created.filter(({ involvedObject }) => involvedObject.name === noisy.name);
+  expect(ofNoisy.map(({ message }) => message).slice(0, 9)).toEqual(
+    Array.from({ length: 9 }, (_, index) => `probe failed, request 0-${index}`),
+  );
+  expect(ofNoisy[9]?.message).toBe("(combined from similar events): probe failed, request 0-9");
+  expect(ofNoisy).toHaveLength(10);
+  expect(rig.patches).toHaveLength(16);
+  expect(rig.patches[0]).toEqual({
+    count: 2,
+    lastTimestamp: "2026-01-01T00:00:00Z",
+    message: "(combined from similar events): probe failed, request 0-10",
+  });
+  // It counts those that were held back for five minutes.
+  expect(rig.patches[15]).toMatchObject({ count: 300 * 200 - 8 });
+  expect(rig.created.filter(({ involvedObject }) => involvedObject.name === "web-1")).toHaveLength(1);
+  expect(rig.counts.get("vk_events_filtered_total")).toBe(600 * 200 - 26);
+  expect(rig.counts.get("vk_events_dropped_total")).toBeUndefined();
+});
+
+test("a combined event is no longer than the API server takes", async () => {
+  await using rig = new Rig();
+
+  for (let index = 0; index < 10; index++) rig.recorder.event(pod, "Normal", "Created", `${index}`.padEnd(1_024, "x"));
+  await rig.clock.advance(0);
+
+  expect(rig.created[9]?.message).toHaveLength(1_024);
+  expect(rig.created[9]?.message).toMatch(/^\(combined from similar events\): 9x+…$/);
+});
+
+test("events that were dropped for want of room are in the count of the next", async () => {
+  await using rig = new Rig();
+  for (let index = 0; index < 1_000; index++) rig.recorder.event(podOf(index), "Normal", "Created", "container");
+  rig.recorder.event(pod, "Normal", "Created", "container");
+  expect(rig.counts.get("vk_events_dropped_total")).toBe(1);
+  await rig.clock.advance(60_000);
+
+  rig.recorder.event(pod, "Normal", "Created", "container");
+  await rig.clock.advance(0);
+
+  expect(rig.created.at(-1)).toMatchObject({ involvedObject: pod, count: 2 });
+});
+
+test("a server that asks for a long rest is asked again after a minute, because all events wait behind this one", async () => {
+  await using rig = new Rig();
+  let tries = 0;
+  rig.fail = () => {
+    if (tries++ === 0) throw new UnavailableError("busy", { retryAfterMs: 1e23 });
+  };
+
+  rig.recorder.event(pod, "Normal", "Created", "container");
+  await rig.clock.advance(59_999);
+  expect(rig.created).toEqual([]);
+  await rig.clock.advance(1);
+
+  expect(rig.created).toHaveLength(1);
+});
+
 test("after the burst one event goes every twenty milliseconds", async () => {
   await using rig = new Rig();
-  for (let index = 0; index < 110; index++) rig.recorder.event(pod, "Normal", "Created", `container ${index}`);
+  for (let index = 0; index < 110; index++) rig.recorder.event(podOf(index), "Normal", "Created", `container ${index}`);
   await rig.clock.advance(0);
 
   await rig.clock.advance(19);
@@ -378,7 +450,7 @@ test("a long silence saves up no more than one burst", async () => {
   await using rig = new Rig();
   await rig.clock.advance(3_600_000);
 
-  for (let index = 0; index < 110; index++) rig.recorder.event(pod, "Normal", "Created", `container ${index}`);
+  for (let index = 0; index < 110; index++) rig.recorder.event(podOf(index), "Normal", "Created", `container ${index}`);
   await rig.clock.advance(0);
 
   expect(rig.created).toHaveLength(100);
@@ -447,7 +519,7 @@ test("events from before the recorder runs are sent when it does, and those from
 
 test("at the end an API server that does not answer is waited for two seconds, and what is left is counted", async () => {
   const { clock, recorder, counts } = rigWithoutRun((signal) => untilAborted(Promise.withResolvers<never>().promise, signal));
-  for (let index = 0; index < 3; index++) recorder.event(pod, "Normal", "Created", `container ${index}`);
+  for (let index = 0; index < 3; index++) recorder.event(podOf(index), "Normal", "Created", `container ${index}`);
   let ended = false;
   const running = recorder.run(AbortSignal.abort()).then(() => (ended = true));
 
@@ -465,7 +537,7 @@ test("what was dropped at the end of a run is not sent by the next", async () =>
   const { clock, recorder, created } = rigWithoutRun((signal) =>
     isAway ? untilAborted(Promise.withResolvers<never>().promise, signal) : Promise.resolve(),
   );
-  for (let index = 0; index < 3; index++) recorder.event(pod, "Normal", "Created", `container ${index}`);
+  for (let index = 0; index < 3; index++) recorder.event(podOf(index), "Normal", "Created", `container ${index}`);
   const ended = recorder.run(AbortSignal.abort());
   await clock.advance(2_000);
   await ended;

@@ -2,6 +2,7 @@ import { isNotFound, isUnavailable, messageOf } from "@virtual-kubelet/errdefs";
 import { retryAfterMsOf } from "./backoff.ts";
 import type { KubeClient } from "./client.ts";
 import type { Clock, Random } from "./clock.ts";
+import { EventCorrelator, type EventSeries } from "./event-correlator.ts";
 import type { Logger } from "./logger.ts";
 import type { Metrics } from "./metrics.ts";
 import { rfc3339 } from "./micro-time.ts";
@@ -12,15 +13,14 @@ import { resources } from "./resources.ts";
 const perSecond = 50;
 const burst = 100;
 const maxQueued = 1_000;
-/** How long the same event again counts up the one before. Source: client-go's EventCorrelator. */
-const aggregateMs = 600_000;
-const maxRemembered = 4_096;
 /** The API server's limit. */
 const maxMessageLength = 1_024;
 const flushMs = 2_000;
 /** How often, and how long after, an event is tried again while the server is away. Source: client-go `tools/record/event.go`. */
 const maxTries = 12;
 const retryMs = 10_000;
+/** Longest wait a server may ask for: events of all objects wait behind this one. */
+const maxRetryAfterMs = 60_000;
 const maxNameLength = 253;
 
 /** What {@link createEventRecorder} needs. */
@@ -40,8 +40,12 @@ export interface EventRecorderOptions {
 export interface EventRecorder {
   /**
    * Records an event; returns at once and never throws. What exceeds the budget (50 a second, bursts of 100, a thousand
-   * waiting) is dropped and counted in `vk_events_dropped_total`. The same event again within ten minutes counts up the
-   * first. A message over 1,024 characters is cut. While the server is away, events wait for up to two minutes.
+   * waiting) is dropped and counted in `vk_events_dropped_total`. A message over 1,024 characters is cut. While the server is
+   * away, events wait for up to two minutes.
+   *
+   * No object silences another, as with a kubelet: the same event again within ten minutes counts up the first, from the
+   * tenth message of one reason on an object's events are combined into one that shows the latest, and after 25 events an
+   * object has one in five minutes. Those beyond are in the count of the next, and in `vk_events_filtered_total`.
    */
   event(object: ObjectReference, type: "Normal" | "Warning", reason: string, message: string): void;
   /**
@@ -58,27 +62,22 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
 }
 
 interface Pending {
-  readonly key: string;
+  readonly series: EventSeries;
   readonly object: ObjectReference;
   readonly type: "Normal" | "Warning";
   readonly reason: string;
   readonly message: string;
+  readonly isCombined: boolean;
+  /** How often it happened since its series was last sent. */
+  readonly occurrences: number;
   readonly atMs: number;
   tries: number;
-}
-
-interface Sent {
-  readonly name: string;
-  readonly namespace: string;
-  readonly atMs: number;
-  count: number;
 }
 
 class ApiEventRecorder implements EventRecorder {
   readonly #options: EventRecorderOptions;
   readonly #queue: Pending[] = [];
-  /** Events sent lately, in the order they were first sent. */
-  readonly #sent = new Map<string, Sent>();
+  readonly #correlator = new EventCorrelator();
   #tokens = burst;
   #tokensAtMs: number;
   #wake: () => void = () => {};
@@ -90,13 +89,13 @@ class ApiEventRecorder implements EventRecorder {
 
   event(object: ObjectReference, type: "Normal" | "Warning", reason: string, message: string): void {
     const { clock, metrics } = this.#options;
-    if (this.#queue.length >= maxQueued) {
-      metrics.count("vk_events_dropped_total");
-      return;
-    }
-    const text = message.length > maxMessageLength ? `${message.slice(0, maxMessageLength - 1)}…` : message;
-    const key = [object.kind, object.namespace, object.name, object.uid, object.fieldPath, type, reason, text].join("\0");
-    this.#queue.push({ key, object, type, reason, message: text, atMs: clock.now(), tries: 0 });
+    const occurrence = { object, type, reason, message: cut(message) };
+    const { series, isSpam, isCombined, message: told } = this.#correlator.correlate(occurrence, clock.monotonic());
+    const occurrences = ++series.unsent;
+    if (isSpam) return metrics.count("vk_events_filtered_total");
+    if (this.#queue.length >= maxQueued) return metrics.count("vk_events_dropped_total");
+    series.unsent = 0;
+    this.#queue.push({ series, object, type, reason, message: cut(told), isCombined, occurrences, atMs: clock.now(), tries: 0 });
     this.#wake();
   }
 
@@ -162,32 +161,33 @@ class ApiEventRecorder implements EventRecorder {
   async #send(pending: Pending, signal: AbortSignal): Promise<number | undefined> {
     const { logger, metrics } = this.#options;
     try {
-      const sent = this.#sent.get(pending.key);
-      const isRepeated = sent && pending.atMs - sent.atMs < aggregateMs && (await this.#countUp(sent, pending, signal));
-      if (!isRepeated) await this.#create(pending, signal);
+      if (!(await this.#countUp(pending, signal))) await this.#create(pending, signal);
       return undefined;
     } catch (error) {
-      if (isUnavailable(error) && ++pending.tries < maxTries) return retryAfterMsOf(error) ?? retryMs;
+      if (isUnavailable(error) && ++pending.tries < maxTries) return Math.min(retryAfterMsOf(error) ?? retryMs, maxRetryAfterMs);
       metrics.count("vk_events_failed_total");
       logger.debug({ reason: pending.reason, err: messageOf(error) }, "event could not be recorded");
       return undefined;
     }
   }
 
-  /** @returns whether the first event was still there */
-  async #countUp(sent: Sent, { atMs }: Pending, signal: AbortSignal): Promise<boolean> {
-    const body = { count: sent.count + 1, lastTimestamp: rfc3339(atMs) };
+  /** @returns whether the series' event was there to be counted up */
+  async #countUp({ series, message, isCombined, occurrences, atMs }: Pending, signal: AbortSignal): Promise<boolean> {
+    const { stored } = series;
+    if (!stored) return false;
+    const count = stored.count + occurrences;
+    const body = { count, lastTimestamp: rfc3339(atMs), ...(isCombined && { message }) };
     try {
-      await this.#options.client.patch(resources.events, sent, { type: "merge", body }, { signal });
+      await this.#options.client.patch(resources.events, stored, { type: "merge", body }, { signal });
     } catch (error) {
       if (isNotFound(error)) return false;
       throw error;
     }
-    sent.count++;
+    stored.count = count;
     return true;
   }
 
-  async #create({ key, object, type, reason, message, atMs }: Pending, signal: AbortSignal): Promise<void> {
+  async #create({ series, object, type, reason, message, occurrences, atMs }: Pending, signal: AbortSignal): Promise<void> {
     const { client, component, host, random } = this.#options;
     const namespace = object.namespace ?? "default";
     const readable = `${object.name}.${random.uuid().replaceAll("-", "").slice(0, 16)}`;
@@ -204,12 +204,13 @@ class ApiEventRecorder implements EventRecorder {
       reportingInstance: host,
       firstTimestamp: time,
       lastTimestamp: time,
-      count: 1,
+      count: occurrences,
     };
     await client.create(resources.events, event, { signal });
-    this.#sent.delete(key);
-    this.#sent.set(key, { name, namespace, atMs, count: 1 });
-    const [oldest] = this.#sent.keys();
-    if (this.#sent.size > maxRemembered && oldest !== undefined) this.#sent.delete(oldest);
+    series.stored = { namespace, name, count: occurrences };
   }
+}
+
+function cut(message: string): string {
+  return message.length > maxMessageLength ? `${message.slice(0, maxMessageLength - 1)}…` : message;
 }

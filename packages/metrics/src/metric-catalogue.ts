@@ -69,6 +69,7 @@ export const metricCatalogue: Readonly<Record<string, MetricDefinition>> = {
   vk_reflector_decode_errors_total: counter("Lines of a watch that could not be read"),
   vk_store_listener_errors_total: counter("Listeners of a store that threw"),
   vk_events_dropped_total: counter("Events that were not sent, for there were too many"),
+  vk_events_filtered_total: counter("Events that were not sent, for their object has many; they are in the count of a later one"),
   vk_events_failed_total: counter("Events that the API server refused"),
   vk_lease_renewals_total: counter("Renewals of the node's lease, by result"),
   vk_lease_renew_lateness_seconds: histogram("How late the node's lease was renewed", callBuckets),

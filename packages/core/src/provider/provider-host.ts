@@ -57,8 +57,9 @@ export interface ProviderHost {
   findPod(pod: PodRef): DeepReadonly<Pod> | undefined;
   /**
    * Tells people what happens to a pod, as an event on it: pulled, created, started, unhealthy. Returns at once and never
-   * throws. Events have a budget, the kubelet's, and what exceeds it is dropped and counted. The message may hold nothing
-   * secret.
+   * throws. Events have a budget, the kubelet's, and what exceeds it is dropped and counted. A message that changes each
+   * time is combined with its like: ten of one reason become one event, and a pod with many has one in five minutes. The
+   * message may hold nothing secret.
    */
   recordEvent(pod: PodRef, event: PodEvent): void;
 }
