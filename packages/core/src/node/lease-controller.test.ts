@@ -1,5 +1,5 @@
 import { ConflictError, UnavailableError } from "@virtual-kubelet/errdefs";
-import { resources, silentLogger, type Lease, type Metrics } from "@virtual-kubelet/kube-client";
+import { ApiError, resources, silentLogger, type Lease, type Metrics } from "@virtual-kubelet/kube-client";
 import { FakeClock, SeededRandom } from "@virtual-kubelet/kube-client/testing";
 import { describe, expect, test } from "vitest";
 import { instanceAnnotation, leaseNamespace, NodeHeldError, startIdAnnotation } from "./instance.ts";
@@ -552,6 +552,89 @@ describe("what can go wrong", () => {
     expect(cluster.renewals.length).toBeGreaterThanOrEqual(3);
     expect(cluster.lease?.spec?.renewTime).not.toBe("2026-01-01T00:00:00.000000Z");
     expect(await stateOf(ended)).toBe("pending");
+  });
+});
+
+describe("a server that asks for a rest", () => {
+  const busy = (retryAfterMs: number | undefined): never => {
+    const cause = new ApiError({ kind: "Status", code: 429, reason: "TooManyRequests" });
+    throw new UnavailableError("too many requests", { cause, retryAfterMs });
+  };
+
+  /** A lease renewed at 0 s, and the times in seconds of the requests while the server is busy. */
+  async function requestsOf(retryAfterMs: number | undefined, forMs: number): Promise<number[]> {
+    const cluster = new Cluster();
+    cluster.start("me");
+    await cluster.clock.advance(0);
+    const times: number[] = [];
+    using _busy = cluster.client.intercept(() => {
+      times.push(cluster.clock.monotonic() / 1000);
+      busy(retryAfterMs);
+    });
+    await cluster.clock.advance(forMs);
+    return times;
+  }
+
+  test("gets it while the lease lasts, with one try left before it expires, and after that as often as a renewal is due", async () => {
+    const times = await requestsOf(20_000, 65_000);
+
+    expect(times).toHaveLength(5);
+    expect(times[0]).toBeGreaterThanOrEqual(10);
+    expect(times[0]).toBeLessThanOrEqual(10.4);
+    expect(times.slice(1).map((time) => Math.round(time))).toEqual([30, 40, 50, 60]);
+  });
+
+  test("gets a little more than it asks for, so that not all nodes come back at once", async () => {
+    const [first = 0, second = 0] = await requestsOf(5_000, 20_000);
+
+    expect(second - first).toBeGreaterThan(5);
+    expect(second - first).toBeLessThanOrEqual(5.5);
+  });
+
+  test("for years is asked again before the lease expires", async () => {
+    const times = await requestsOf(1e23, 35_000);
+
+    expect(times.map((time) => Math.round(time))).toEqual([10, 30]);
+  });
+
+  test("is not tried five times at once, also where it does not say how long", async () => {
+    const times = await requestsOf(undefined, 11_000);
+
+    expect(new Set(times).size).toBe(times.length);
+    expect((times[1] ?? 0) - (times[0] ?? 0)).toBeGreaterThanOrEqual(0.05);
+    expect(times.length).toBeLessThan(8);
+  });
+
+  test("gets it as well when the lease cannot be read after a conflict", async () => {
+    const cluster = new Cluster();
+    cluster.start("me");
+    await cluster.clock.advance(0);
+    const times: number[] = [];
+    using _busy = cluster.client.intercept(({ verb }) => {
+      if (verb !== "get") throw new ConflictError("somebody was quicker");
+      times.push(Math.round(cluster.clock.monotonic() / 1000));
+      busy(20_000);
+    });
+    await cluster.clock.advance(35_000);
+
+    expect(times).toEqual([10, 30]);
+  });
+
+  test("gets it when the lease is taken at the start, for no longer than the lease lasts", async () => {
+    const cluster = new Cluster();
+    const times: number[] = [];
+    using _busy = cluster.client.intercept(() => {
+      times.push(Math.round(cluster.clock.monotonic() / 1000));
+      busy(times.length === 1 ? 10_000 : 300_000);
+    });
+    cluster.start("me");
+    await cluster.clock.advance(60_000);
+
+    expect(times[0]).toBe(0);
+    expect(times[1]).toBeGreaterThanOrEqual(10);
+    expect(times[1]).toBeLessThanOrEqual(11);
+    expect((times[2] ?? 0) - (times[1] ?? 0)).toBe(40);
+    expect(times).toHaveLength(3);
   });
 });
 

@@ -3,6 +3,8 @@ import {
   backoffMs,
   microTime,
   resources,
+  retryAfterMsOf,
+  statusOf,
   withDeadline,
   type Clock,
   type KubeClient,
@@ -38,6 +40,9 @@ const watchIntervalMs = 2_000;
 
 /** A wall clock that runs this far ahead of the monotonic one says that the machine slept. */
 const suspendedMs = 2_000;
+
+/** By how much more than the server asks for a retry may wait, by chance: many nodes are asked at once. */
+const askedJitter = 0.1;
 
 /** Of failures in a row every tenth is logged, and the first. */
 const logEvery = 10;
@@ -109,7 +114,7 @@ export class LeaseController {
         signal.throwIfAborted();
         if (error instanceof NodeHeldError) throw error;
         failures++;
-        waitMs = backoffMs(kubeletBackoff, failures, random);
+        waitMs = Math.max(backoffMs(kubeletBackoff, failures, random), this.#askedMs(error, this.#durationMs));
         if (isConflict(error) && failures < immediateTries) continue;
         // While nobody reaches the API server the other one cannot renew either: what was seen so far proves nothing.
         if (previous) previous = { ...previous, sinceMs: clock.monotonic() };
@@ -181,7 +186,7 @@ export class LeaseController {
   }
 
   async #renew(dueMs: number, signal: AbortSignal): Promise<void> {
-    const { clock, logger, metrics, random } = this.#deps;
+    const { clock, logger, metrics } = this.#deps;
     for (let failures = 0; ;) {
       try {
         this.#lease = await this.#write(this.#lease, false, signal);
@@ -193,22 +198,43 @@ export class LeaseController {
       } catch (error) {
         signal.throwIfAborted();
         failures++;
+        let cause = error;
         metrics.count("vk_lease_renewals_total", { result: "error" });
         if (isNotFound(error) && this.#lease) {
           this.#lease = undefined;
           logger.warn({}, "the lease was deleted; making it again");
         } else if (isConflict(error)) {
-          await this.#reread(signal);
+          cause = (await this.#reread(signal)) ?? error;
         } else if (failures % logEvery === 1) {
           logger.warn({ err: messageOf(error), attempt: failures }, "cannot renew the lease; trying again");
         }
-        if (failures >= immediateTries) await clock.sleep(backoffMs(kubeletBackoff, failures - immediateTries + 1, random), signal);
+        const delayMs = this.#retryDelayMs(cause, failures);
+        if (delayMs > 0) await clock.sleep(delayMs, signal);
       }
     }
   }
 
-  /** After a conflict: somebody else wrote the Lease. */
-  async #reread(signal: AbortSignal): Promise<void> {
+  /**
+   * How long to wait before a renewal is tried again. A server that has too much to do gets the rest it asks for, as far as the
+   * Lease lasts: one try is left before it expires. An expired one is tried as often as a renewal is due.
+   */
+  #retryDelayMs(error: unknown, failures: number): number {
+    const { clock, random } = this.#deps;
+    const isBusy = retryAfterMsOf(error) !== undefined || statusOf(error)?.code === 429;
+    const backedOff = isBusy ? failures : failures - immediateTries + 1;
+    const backOffMs = backedOff > 0 ? backoffMs(kubeletBackoff, backedOff, random) : 0;
+    const leftMs = (this.#renewedMs ?? 0) + this.#durationMs - this.#intervalMs - clock.monotonic();
+    return Math.max(backOffMs, this.#askedMs(error, leftMs > 0 ? leftMs : this.#intervalMs));
+  }
+
+  /** How long the server asked to be left alone, within `maxMs`; 0 if it did not. */
+  #askedMs(error: unknown, maxMs: number): number {
+    const askedMs = retryAfterMsOf(error);
+    return askedMs === undefined ? 0 : Math.min(maxMs, askedMs * (1 + askedJitter * this.#deps.random.next()));
+  }
+
+  /** After a conflict: somebody else wrote the Lease. @returns why it could not be read, if it could not */
+  async #reread(signal: AbortSignal): Promise<unknown> {
     const { instance, logger } = this.#deps;
     let lease: Lease | undefined;
     try {
@@ -216,10 +242,11 @@ export class LeaseController {
     } catch (error) {
       signal.throwIfAborted();
       logger.warn({ err: messageOf(error) }, "cannot read the lease; trying again");
-      return;
+      return error;
     }
     if (lease && !isOurs(lease, instance)) throw new NodeHeldError(instance, lease, "it took the lease from us");
     this.#lease = lease;
+    return undefined;
   }
 
   async #get(signal: AbortSignal): Promise<Lease | undefined> {
