@@ -1,6 +1,6 @@
 import { noMetrics, silentLogger, type Pod, type Store, type StoreChange } from "@virtual-kubelet/kube-client";
 import { FakeClock } from "@virtual-kubelet/kube-client/testing";
-import { beforeEach, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { podRef } from "../provider/pod-ref.ts";
 import type { Owner } from "../provider/provider.ts";
 import { running } from "../test-support/scripted-provider.ts";
@@ -146,6 +146,84 @@ test("an answer that was asked for before a newer report came does not overwrite
 
   states.onAnswer(ref, { phase: "Pending" }, clock.monotonic());
   expect(record().reported?.phase).toBe("Pending");
+});
+
+test.each([true, false])("an inventory that was begun before a newer report came does not overwrite it; complete: %s", async (complete) => {
+  states.onInventory(everything, clock.monotonic());
+  const startedMs = clock.monotonic();
+  await clock.advance(100);
+  states.onReport({ ref, status: { ...running(["main"]), podIP: "10.0.0.2" } });
+
+  states.onInventory({ pods: [{ ref, owner, status: { phase: "Pending" } }], complete }, startedMs);
+  expect(record().reported?.podIP).toBe("10.0.0.2");
+
+  states.onInventory({ pods: [{ ref, owner, status: { phase: "Pending" } }], complete }, clock.monotonic());
+  expect(record().reported?.phase).toBe("Pending");
+});
+
+describe("a relist that lacks pods", () => {
+  const missed = (): void => change({ type: "deleted", uid: "u1", object: pod, missed: true });
+
+  beforeEach(() => {
+    states.onInventory(everything, clock.monotonic());
+    planned.length = 0;
+    missed();
+  });
+
+  test("has them counted as missing and looked at, and ends nothing by itself", () => {
+    expect([states.missing, record().api, record().backend.kind]).toEqual([1, "missing", "present"]);
+    expect(planned).toEqual(["u1"]);
+  });
+
+  test("breaks off no call: what it says is not known yet", () => {
+    const update = call("update");
+    states.dispatch("u1", { kind: "called", call: update, pod, end: undefined });
+
+    missed();
+
+    expect(update.abort.signal.aborted).toBe(false);
+  });
+
+  test("is forgotten where the pod is there again", () => {
+    change({ type: "added", uid: "u1", object: pod });
+
+    expect([states.missing, record().api]).toEqual([0, "bound"]);
+  });
+
+  test("is over where the API server says that the pod is gone: it is to end, and uses nothing of the node", () => {
+    states.usage.add({ ...pod, spec: { containers: [{ name: "main", resources: { requests: { cpu: "1" } } }] } });
+
+    states.onVanished("u1");
+
+    expect([states.missing, record().api]).toEqual([0, "gone"]);
+    expect([states.usage.podsBeside("other"), states.usage.usedBeside("other", "cpu")]).toEqual([0, 0n]);
+    // Once for the relist, and once to be ended.
+    expect(planned).toEqual(["u1", "u1"]);
+  });
+
+  test("says nothing against a pod that the API server has called gone", () => {
+    states.onVanished("u1");
+
+    missed();
+
+    expect([states.missing, record().api]).toEqual([0, "gone"]);
+  });
+
+  test("says nothing of pods that nothing is known of", () => {
+    change({ type: "deleted", uid: "u9", object: pod, missed: true });
+
+    expect(states.missing).toBe(1);
+    expect(planned).toEqual(["u1"]);
+  });
+});
+
+test("a deletion that the API server told of breaks off what is under way", () => {
+  const update = call("update");
+  states.dispatch("u1", { kind: "called", call: update, pod, end: undefined });
+
+  change({ type: "deleted", uid: "u1", object: pod, missed: false });
+
+  expect([update.abort.signal.aborted, states.missing, record().api]).toEqual([true, 0, "gone"]);
 });
 
 function call(kind: ProviderCall["kind"]): ProviderCall {

@@ -46,6 +46,42 @@ function conditionOf(status: PodStatus, type: string): { status: string; reason?
   return { status: holds, ...(reason ? { reason } : {}), ...(message ? { message } : {}) };
 }
 
+describe("what a Job's failure policy reads of a pod that has Failed", () => {
+  const disruption = { type: "DisruptionTarget", status: "True", reason: "EvictionByEvictionAPI" };
+  const pod = newPod({
+    spec: { containers: [container("app"), container("side")], restartPolicy: "Never" },
+    status: { phase: "Running", conditions: [disruption] },
+  });
+  const reported: ProviderPodStatus = { containerStatuses: [exited("app", 42), exited("side", 0)] };
+  const context = { hostIPs, nowMs };
+
+  test.each<[string, PodStatus]>([
+    ["by its containers", derive(pod, reported)],
+    ["by the provider's word", derive(pod, { ...reported, phase: "Failed" })],
+    ["by its end at the provider", endedStatus(pod, { ...context, reported })],
+    ["by its deadline", endedStatus(pod, { ...context, reported, reason: "DeadlineExceeded", phase: "Failed" })],
+    ["and is derived once more", derive({ ...pod, status: derive(pod, reported) }, {})],
+  ])("stays as it was: exit codes and DisruptionTarget, %s", (_how, status) => {
+    expect(status.phase).toBe("Failed");
+    expect(status.containerStatuses?.map(({ name, state }) => [name, state?.terminated?.exitCode])).toEqual([
+      ["app", 42],
+      ["side", 0],
+    ]);
+    expect(status.conditions).toContainEqual(disruption);
+  });
+
+  test("stays, for a pod that was refused: DisruptionTarget", () => {
+    expect(rejectedStatus(pod, { ...context, reason: "OutOfcpu", message: "x" }).conditions).toEqual([disruption]);
+  });
+
+  test("is what a provider asserts of it: DisruptionTarget", () => {
+    const target = { type: "DisruptionTarget", status: "True" as const, reason: "TerminationByKubelet", message: "spot" };
+    const status = derive(newPod(), { ...reported, phase: "Failed", conditions: [target] });
+
+    expect(conditionOf(status, "DisruptionTarget")).toEqual({ status: "True", reason: "TerminationByKubelet", message: "spot" });
+  });
+});
+
 describe("derivePodStatus", () => {
   test("has the resources of the pod as a whole in the API's form, and leaves them where a provider says nothing", () => {
     const status = derive(newPod(), { resources: { limits: { cpu: "0.5" } }, allocatedResources: { memory: "1024Mi" } });
