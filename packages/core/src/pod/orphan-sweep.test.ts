@@ -324,6 +324,30 @@ describe("sweeps", () => {
   });
 });
 
+describe("before the brake", () => {
+  const many = Array.from({ length: 12 }, (_, index) => backEndPod(`uid-${index}`));
+
+  test("orphans count that are not suspected for long enough: an inventory that lacked them shows a part of a mass loss", async () => {
+    const it = rig();
+    await age(it, many.slice(0, 6));
+    it.sweep.observe({ pods: many, complete: true });
+
+    expect(await it.sweep.sweep(never)).toEqual([]);
+    expect(it.events).toEqual([
+      "MassLossSuspected: 12 of 12 pods at the provider have no pod in the cluster, more than 10 at once: none is deleted. If they are to go, raise orphans.maxPerSweep to 12",
+    ]);
+  });
+
+  test("nothing is swept: a partial inventory may show a few of very many", async () => {
+    const it = rig();
+    await age(it, many.slice(0, 6), false);
+    expect(await it.sweep.sweep(never)).toEqual([]);
+
+    it.sweep.observe({ pods: many.slice(0, 6), complete: true });
+    expect(await it.sweep.sweep(never)).toHaveLength(6);
+  });
+});
+
 describe("the brake's bounds", () => {
   const orphansOf = async (count: number, kept: number, maxPerSweep?: number): Promise<number> => {
     const it = rig(maxPerSweep === undefined ? {} : { maxPerSweep });

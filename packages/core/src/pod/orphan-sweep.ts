@@ -35,7 +35,8 @@ export interface OrphanSweepDeps {
 export class OrphanSweep {
   readonly #deps: OrphanSweepDeps;
   readonly #suspects = new Map<string, Suspect>();
-  #inventorySize = 0;
+  /** Pods of ours in the last complete inventory; `undefined` before the first. */
+  #inventorySize: number | undefined;
 
   constructor(deps: OrphanSweepDeps) {
     this.#deps = deps;
@@ -86,9 +87,13 @@ export class OrphanSweep {
 
   /** Sweeps once. @returns the pods that were removed */
   async sweep(signal: AbortSignal): Promise<readonly PodRef[]> {
+    // What a partial inventory shows may be a few of very many.
+    if (this.#inventorySize === undefined) return [];
     const orphans = await this.orphans(signal);
-    const what = `${orphans.length} of ${this.#inventorySize} pods at the provider have no pod in the cluster`;
-    if (this.#deps.brake.isSuspected(orphans.length, what)) return [];
+    // Those that have not been suspected for long enough count as well: they were missing at the same time.
+    const count = orphans.length > 0 ? Math.max(orphans.length, this.#suspects.size) : 0;
+    const what = `${count} of ${this.#inventorySize} pods at the provider have no pod in the cluster`;
+    if (this.#deps.brake.isSuspected(count, what)) return [];
     const removed: PodRef[] = [];
     for (const ref of orphans) if (await this.#remove(ref, signal)) removed.push(ref);
     return removed;
