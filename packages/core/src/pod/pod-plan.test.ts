@@ -179,3 +179,15 @@ describe("needsReplan", () => {
     expect(needsReplan({}, {})).toBe(false);
   });
 });
+
+test("a grace is not a second longer for the fractions of the clock", () => {
+  const nowMs = 117_011.77;
+  const deletion = { graceSeconds: 120, deadlineMs: nowMs + 120_000 };
+  expect((deletion.deadlineMs - nowMs) / 1000).toBeGreaterThan(120);
+
+  expect(planPod(pod(), record(backends.present, { deletion }), nowMs)).toEqual({
+    kind: "delete",
+    gracePeriodSeconds: 120,
+    overdue: false,
+  });
+});

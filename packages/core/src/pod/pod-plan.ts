@@ -115,9 +115,9 @@ function planEnding(backend: Extract<PodState["backend"], { kind: "ending" }>, e
   return nowMs < backend.deadlineMs + overdueMs ? { kind: "inspect" } : { kind: "delete", gracePeriodSeconds: 0, overdue: true };
 }
 
-/** What is left of a grace, in whole seconds, rounded up. */
+/** What is left of a grace, in whole seconds, rounded up; the clock's fractions of a millisecond do not count. */
 function secondsLeft({ deadlineMs }: EndDeadline, nowMs: number): number {
-  return Math.max(0, Math.ceil((deadlineMs - nowMs) / 1000));
+  return Math.max(0, Math.ceil(Math.round(deadlineMs - nowMs) / 1000));
 }
 
 /** Whether a change of the API server's object can call for another plan. */
