@@ -37,6 +37,11 @@ export interface DerivePodStatusInput extends StatusContext {
   readonly pod: DeepReadonly<Pod>;
   /** The provider's last word. */
   readonly reported: ProviderPodStatus;
+  /**
+   * Whether the provider has ended the pod: no container of it is started again. Before that a container that has ended may be
+   * between two runs, also in a pod that is being deleted. Default: whether the pod is being deleted.
+   */
+  readonly isOver?: boolean | undefined;
 }
 
 /** A reason and what it means, for people. */
@@ -192,11 +197,15 @@ function assemble(input: DerivePodStatusInput, lists: ContainerStatusLists, now:
   };
 }
 
-function phaseOf({ pod, reported }: DerivePodStatusInput, statuses: ReadonlyMap<string, ContainerStatus>, isRunning: boolean): PodPhase {
+function phaseOf(
+  { pod, reported, isOver }: DerivePodStatusInput,
+  statuses: ReadonlyMap<string, ContainerStatus>,
+  isRunning: boolean,
+): PodPhase {
   const stored = pod.status?.phase;
   if (isTerminalPhase(stored)) return stored;
   if (isTerminalPhase(reported.phase)) return reported.phase;
-  const isEnding = pod.metadata?.deletionTimestamp !== undefined;
+  const isEnding = isOver ?? pod.metadata?.deletionTimestamp !== undefined;
   const computed = computePhase(pod, statuses, isEnding);
   // A pod being deleted has ended with its containers, also if the provider goes on calling it Running.
   if (isEnding && isTerminalPhase(computed) && !isRunning) return computed;

@@ -745,6 +745,22 @@ describe("a pod's object at the API server", () => {
     expect(rig.pod("web")).toBeUndefined();
   });
 
+  test("does not show an end while the provider has not accepted the deletion and a container is between two runs", async () => {
+    await using rig = await new NodeRig().start();
+    const ref = await rig.createPod("web");
+    rig.provider.report(ref, { ...ended(running(["main"])), phase: "Running" });
+    await rig.settle();
+    const gate = Promise.withResolvers<void>();
+    rig.provider.script("deletePod", () => gate.promise);
+    await rig.deletePod("web", 30);
+    await rig.settle(5_000);
+    expect(rig.pod("web")?.status?.phase).toBe("Running");
+    gate.resolve();
+    await rig.settle();
+
+    expect(rig.pod("web")).toBeUndefined();
+  });
+
   test("is removed although that fails at first", async () => {
     await using rig = await new NodeRig().start();
     await rig.createPod("web");

@@ -26,7 +26,7 @@ export function wantedStatus(pod: DeepReadonly<Pod>, state: PodState, context: S
   const observedGeneration = generationActedOn(pod, state);
   if (verdict?.kind === "waiting") return waitingStatus(pod, { ...verdict, ...context, observedGeneration });
   if (reported) {
-    const status = derivePodStatus({ pod, reported, ...context, conditions: assertedConditions(state), observedGeneration });
+    const status = derivePodStatus({ pod, reported, isOver: over, ...context, conditions: assertedConditions(state), observedGeneration });
     // What ended without saying how each container ended has ended all the same.
     return over && !isTerminalPhase(status.phase) ? endedStatus(pod, { ...context, reported }) : status;
   }
