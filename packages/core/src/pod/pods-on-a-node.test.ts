@@ -761,6 +761,20 @@ describe("a pod's object at the API server", () => {
     expect(rig.pod("web")).toBeUndefined();
   });
 
+  test("does not show that its time is up while a container is between two runs and the provider has not ended it", async () => {
+    await using rig = await new NodeRig().start();
+    const ref = await rig.createPod("web", (pod) => void (pod.spec = { containers: [], ...pod.spec, activeDeadlineSeconds: 60 }));
+    rig.provider.report(ref, { ...ended(running(["main"])), phase: "Running" });
+    const gate = Promise.withResolvers<void>();
+    rig.provider.script("deletePod", () => gate.promise);
+    await rig.settle(65_000);
+    expect(rig.pod("web")?.status?.phase).toBe("Running");
+    gate.resolve();
+    await rig.settle(5_000);
+
+    expect(rig.pod("web")?.status).toMatchObject({ phase: "Failed", reason: "DeadlineExceeded" });
+  });
+
   test("is removed although that fails at first", async () => {
     await using rig = await new NodeRig().start();
     await rig.createPod("web");

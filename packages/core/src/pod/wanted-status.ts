@@ -1,6 +1,6 @@
 import type { DeepReadonly, Pod, PodCondition, PodStatus } from "@virtual-kubelet/kube-client";
 import { isTerminalPhase } from "./pod-phase.ts";
-import { hasEnded, isOver, lastGiven, type PodState } from "./pod-state.ts";
+import { hasEnded, isOver, lastGiven, mayRestart, type PodState } from "./pod-state.ts";
 import { resizeCondition } from "./resize.ts";
 import { derivePodStatus, endedStatus, rejectedStatus, waitingStatus, type StatusContext } from "./pod-status.ts";
 
@@ -21,7 +21,8 @@ export function wantedStatus(pod: DeepReadonly<Pod>, state: PodState, context: S
   const isToEnd = state.deletion !== undefined || state.teardown !== undefined;
   const over = isToEnd && isOver(state);
   const ended = reported !== undefined && hasEnded(reported);
-  if (verdict?.kind === "expired" && (over || ended)) return endedStatus(pod, { ...verdict, ...context, reported, phase: "Failed" });
+  if (verdict?.kind === "expired" && (over || (ended && !mayRestart(pod, reported))))
+    return endedStatus(pod, { ...verdict, ...context, reported, phase: "Failed" });
   if (over && !ended) return endedStatus(pod, { ...context, reported });
   const observedGeneration = generationActedOn(pod, state);
   if (verdict?.kind === "waiting") return waitingStatus(pod, { ...verdict, ...context, observedGeneration });
