@@ -1,8 +1,10 @@
 import { messageOf } from "@virtual-kubelet/errdefs";
 import { resources, type Pod } from "@virtual-kubelet/kube-client";
-import { isLive } from "./back-end.ts";
 import type { Chance } from "./chance.ts";
+import { isLive } from "./instance.ts";
+import { stuckLabel } from "./model-provider.ts";
 import { nodeName } from "./program.ts";
+import { isTerminal } from "./invariants.ts";
 import { failsLabel, waitsLabel } from "./rest-state.ts";
 import { namespace, secretName, type World } from "./world.ts";
 
@@ -29,16 +31,22 @@ const choices: readonly (readonly [number, Action])[] = [
   [3, hold],
   [5, removeFinalizers],
   [6, podExits],
+  [3, podCrashes],
   [4, podIsLost],
   [3, overwriteStatus],
+  [4, overwritePhase],
+  [2, shortenLife],
   [2, (world) => remove(world, "node")],
   [1, (world) => remove(world, "lease")],
   [8, crash],
   [3, stop],
+  [2, takeOver],
+  [3, addInstance],
   [4, backEndIsAway],
   [4, apiServerIsAway],
   [4, (world) => world.network.cutWatches()],
   [3, expireVersions],
+  [1, serverForgets],
 ];
 
 /** What happens in one world, and how often. */
@@ -63,6 +71,8 @@ interface PodWish {
   readonly isBound?: boolean;
   readonly waitsFor?: "ProviderUnsupported" | "CreateContainerConfigError";
   readonly isTooLarge?: boolean;
+  /** Its creation may hang; see `Reachability.isStuck`. */
+  readonly isStuck?: boolean;
 }
 
 /** Creates so many pods at one time. */
@@ -70,7 +80,8 @@ export async function createPods(world: World, count: number): Promise<void> {
   for (let made = 0; made < count; made++) await createPod(world, {});
 }
 
-async function createPod(world: World, wish: PodWish): Promise<void> {
+/** Creates a pod. */
+export async function createPod(world: World, wish: PodWish): Promise<void> {
   const { chance } = world;
   const { name = world.nextName(), isBound = true, waitsFor } = wish;
   const secret = waitsFor === "CreateContainerConfigError" ? "absent" : secretName;
@@ -79,12 +90,18 @@ async function createPod(world: World, wish: PodWish): Promise<void> {
     metadata: {
       name,
       namespace,
-      labels: { round: "0", ...(waitsFor && { [waitsLabel]: waitsFor }), ...(wish.isTooLarge && { [failsLabel]: "OutOfcpu" }) },
+      labels: {
+        round: "0",
+        ...(waitsFor && { [waitsLabel]: waitsFor }),
+        ...(wish.isTooLarge && { [failsLabel]: "OutOfcpu" }),
+        ...(wish.isStuck && { [stuckLabel]: "true" }),
+      },
     },
     spec: {
       ...(isBound && { nodeName }),
       restartPolicy: chance.pick(["Always", "OnFailure", "Never"]),
       terminationGracePeriodSeconds: chance.pick([0, 1, 5, 30, 120]),
+      ...sidecars(chance),
       containers: [
         {
           name: "main",
@@ -93,10 +110,20 @@ async function createPod(world: World, wish: PodWish): Promise<void> {
           ...(waitsFor === "ProviderUnsupported" && { securityContext: { privileged: true } }),
           ...(wish.isTooLarge && { resources: { requests: { cpu: "5000" } } }),
         },
+        ...(chance.happens(0.3) ? [{ name: "second", image: "image:0" }] : []),
       ],
     },
   };
   await attempt(world, `create ${name}`, () => world.client.create(resources.pods, pod, { signal: world.users }));
+}
+
+/** What runs before and beside the main containers of a pod. */
+function sidecars(chance: Chance): { initContainers?: NonNullable<Pod["spec"]>["initContainers"] } {
+  const initContainers = [
+    ...(chance.happens(0.15) ? [{ name: "prepare", image: "image:0" }] : []),
+    ...(chance.happens(0.3) ? [{ name: "sidecar", image: "image:0", restartPolicy: "Always" }] : []),
+  ];
+  return initContainers.length > 0 ? { initContainers } : {};
 }
 
 async function createAndDelete(world: World): Promise<void> {
@@ -130,12 +157,15 @@ async function editLabels(world: World, pod: Pod | undefined = pickWanted(world)
   await edit(world, pod, "merge", { metadata: { labels: { round } } });
   const { program, clock } = world;
   const ageMs = clock.now() - Date.parse(pod.metadata?.creationTimestamp ?? "");
-  const isOurs = program !== undefined && ageMs < clock.monotonic() - program.startedMs;
+  const isOurs = program !== undefined && ageMs < clock.monotonic() - world.programSinceMs;
   if (pod.metadata?.uid && isOurs) world.relabelled.set(pod.metadata.uid, program);
 }
 
 async function editImage(world: World, pod: Pod | undefined = pickWanted(world), tag: string = editedValue(world)): Promise<void> {
-  if (pod) await edit(world, pod, "strategic", { spec: { containers: [{ name: "main", image: `image:${tag}` }] } });
+  const containers = pod?.spec?.containers ?? [];
+  if (!pod || containers.length === 0) return;
+  const { name } = world.chance.pick(containers);
+  await edit(world, pod, "strategic", { spec: { containers: [{ name, image: `image:${tag}` }] } });
 }
 
 /** One pod is edited again and again, to and fro: one edit catches up with another, or takes it back. */
@@ -164,7 +194,11 @@ function editedValue({ chance }: World): string {
 
 async function deletePod(world: World, gracePeriodSeconds: number | undefined): Promise<void> {
   const name = pick(world)?.metadata?.name;
-  if (name === undefined) return;
+  if (name !== undefined) await deleteNamed(world, name, gracePeriodSeconds);
+}
+
+/** Deletes the pod of that name. */
+export async function deleteNamed(world: World, name: string, gracePeriodSeconds: number | undefined): Promise<void> {
   const query = gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds };
   await attempt(world, `delete ${name} ${JSON.stringify(query)}`, () =>
     world.client.delete(resources.pods, { namespace, name }, query, { signal: world.users }),
@@ -190,7 +224,29 @@ async function removeFinalizers(world: World): Promise<void> {
 
 function podExits(world: World): void {
   const instances = world.backEnd.list().filter(({ state }) => state.kind === "running");
-  if (instances.length > 0) world.backEnd.exit(world.chance.pick(instances).ref.uid, world.chance.pick([0, 1]));
+  if (instances.length === 0) return;
+  const { ref, containers } = world.chance.pick(instances);
+  const running = containers.filter(({ state }) => state.kind === "running");
+  if (running.length > 0) world.backEnd.exit(ref.uid, world.chance.pick([0, 1]), world.chance.pick(running).name);
+}
+
+/** All containers of a pod exit again and again; in between the pod is deleted, or the program is killed. */
+async function podCrashes(world: World): Promise<void> {
+  const { chance, backEnd } = world;
+  const instances = backEnd.list().filter(({ state, restartPolicy }) => state.kind === "running" && restartPolicy !== "Never");
+  if (instances.length === 0) return;
+  const { ref, containers } = chance.pick(instances);
+  const deletesAfter = chance.happens(0.4) ? chance.whole(1, 4) : Infinity;
+  for (let round = 1; round <= 5; round++) {
+    for (const { name, role } of containers) if (role === "main" || chance.happens(0.2)) backEnd.exit(ref.uid, 1, name);
+    await world.pass(chance.pick([0, 500, 6_000]));
+    if (round === deletesAfter) await deleteNamed(world, ref.name, undefined);
+    if (chance.happens(0.1)) {
+      world.kill();
+      world.start();
+    }
+    await world.pass(chance.pick([100, 2_000, 25_000]));
+  }
 }
 
 function podIsLost(world: World): void {
@@ -206,6 +262,26 @@ async function overwriteStatus(world: World): Promise<void> {
   await attempt(world, `mark ${name} not ready`, () =>
     world.client.patch(resources.pods, { namespace, name }, { type: "strategic", body }, { signal: world.users, subresource: "status" }),
   );
+}
+
+/** What evictions, taints and controllers do: somebody else says that the pod has ended. */
+async function overwritePhase(world: World): Promise<void> {
+  const pod = pick(world, ({ spec, status }) => spec?.nodeName !== undefined && !isTerminal(status?.phase));
+  const { name, uid } = pod?.metadata ?? {};
+  if (name === undefined || uid === undefined) return;
+  const status = { phase: world.chance.pick(["Failed", "Failed", "Succeeded"]), reason: "Evicted", message: "somebody else ended it" };
+  await attempt(world, `end ${name} as ${status.phase}`, async () => {
+    const body = { metadata: { uid }, status };
+    const options = { signal: world.users, subresource: "status" } as const;
+    await world.client.patch(resources.pods, { namespace, name }, { type: "strategic", body }, options);
+    world.invariants.onOverwritten(uid);
+  });
+}
+
+/** A deadline is set for a pod that may already have passed it. */
+async function shortenLife(world: World): Promise<void> {
+  const pod = pickWanted(world);
+  if (pod) await edit(world, pod, "merge", { spec: { activeDeadlineSeconds: world.chance.pick([1, 30, 300]) } });
 }
 
 async function remove(world: World, what: "node" | "lease"): Promise<void> {
@@ -226,6 +302,56 @@ async function stop(world: World): Promise<void> {
   await world.stop();
   await world.pass(world.chance.pick([0, 1_000, 10_000]));
   world.start();
+}
+
+/** The node's instance dies, and one with another identity takes its place. */
+async function takeOver(world: World): Promise<void> {
+  world.kill();
+  await world.pass(world.chance.pick([0, 1_000, 60_000]));
+  world.start(true);
+  await world.pass(60_000);
+}
+
+/** Another instance comes while the first is alive: a copy of it, one that stands by, or one that has to give up. */
+async function addInstance(world: World): Promise<void> {
+  const { chance, profile } = world;
+  // Two at once are safe only where the back end knows a pod's instance by a token.
+  const isCopy = profile.isIdempotent && chance.happens(0.4);
+  world.startRival({ isCopy, isStandby: !isCopy && chance.happens(0.5) });
+  await world.pass(chance.pick([0, 5_000, 30_000]));
+}
+
+/**
+ * The API server answers as if pods were not there that are, as after a restore from an old backup. They are more than the
+ * brake lets go.
+ */
+async function serverForgets(world: World): Promise<void> {
+  const { chance, backEnd, network, profile, trace } = world;
+  const running = (): string[] =>
+    world.pods.flatMap((pod) => {
+      const uid = pod.metadata?.uid ?? "";
+      const runs = pod.status?.phase === "Running" && backEnd.of(uid).some(({ state }) => state.kind === "running");
+      return runs && world.invariants.isWanted(pod) && pod.spec?.activeDeadlineSeconds === undefined ? [uid] : [];
+    });
+  const missing = 14 - running().length;
+  if (missing > 0) {
+    await createPods(world, missing);
+    await world.pass(40_000);
+  }
+  const uids = running();
+  if (uids.length <= 12) return;
+  const hidden = uids.slice(0, chance.whole(12, uids.length));
+  trace.add("API server: does not show", hidden.length, "pods");
+  network.hide(new Set(hidden));
+  // A program that is started now knows the pods from the back end's lists alone: these may not lack them as well.
+  if (profile.provider.listGaps === 0 && chance.happens(0.4)) {
+    world.kill();
+    await world.pass(1_000);
+    world.start();
+  }
+  await world.pass(chance.pick([20_000, 120_000, 400_000]));
+  trace.add("API server: shows all pods");
+  network.hide(new Set());
 }
 
 async function backEndIsAway(world: World): Promise<void> {

@@ -1,37 +1,14 @@
-import type { Clock, DeepReadonly, Owner, Pod, PodRef, ProviderPodStatus } from "@virtual-kubelet/core";
+import type { Clock, DeepReadonly, Owner, Pod } from "@virtual-kubelet/core";
 import type { Chance } from "./chance.ts";
+import { containersOf, type ContainerRun, type ContainerState, type Instance } from "./instance.ts";
 import type { Trace } from "./trace.ts";
-
-/** Where an instance is in its life. */
-export type InstanceState =
-  | { readonly kind: "starting" }
-  | { readonly kind: "running"; readonly startedMs: number }
-  /** Told to end; it does by itself or is killed, then. */
-  | { readonly kind: "stopping"; readonly startedMs: number | undefined; readonly endsMs: number }
-  | { readonly kind: "ended"; readonly startedMs: number | undefined; readonly endedMs: number; readonly exitCode: number };
-
-/** What the back end runs for a pod. */
-export interface Instance {
-  readonly id: string;
-  readonly ref: PodRef;
-  readonly owner: Owner;
-  readonly podIP: string;
-  readonly createdMs: number;
-  readonly restartPolicy: string;
-  /** Made by a call that its caller had given up: nobody could know of it. */
-  readonly isLate: boolean;
-  /** The pod as it was last given. */
-  readonly applied: DeepReadonly<Pod>;
-  /** Number of the call that gave it; see {@link BackEnd.nextCall}. */
-  readonly appliedBy: number;
-  readonly restarts: number;
-  readonly state: InstanceState;
-}
 
 /** How long the back end takes, in milliseconds. */
 export interface BackEndTimings {
   readonly startMs: number;
   readonly stopMs: number;
+  /** From one run of a container to its next. */
+  readonly restartMs: number;
   /** How long what has ended stays to be seen. */
   readonly keepEndedMs: number;
 }
@@ -59,7 +36,8 @@ export class BackEnd {
   readonly #deps: BackEndDeps;
   readonly #instances = new Map<string, Instance>();
   readonly #idsByUid = new Map<string, Set<string>>();
-  readonly #timers = new Map<string, Disposable>();
+  /** By instance and what is ahead of it. */
+  readonly #timers = new Map<string, Map<string, Disposable>>();
   #made = 0;
   #calls = 0;
 
@@ -89,28 +67,30 @@ export class BackEnd {
 
   /** Makes an instance, unless the pod has one and the back end tells. */
   create(pod: DeepReadonly<Pod>, owner: Owner, isLate: boolean): void {
+    const { chance, clock, isIdempotent, timings, trace } = this.#deps;
     const { metadata = {}, spec } = pod;
     const ref = { namespace: metadata.namespace ?? "", name: metadata.name ?? "", uid: metadata.uid ?? "" };
-    if (this.#deps.isIdempotent && this.of(ref.uid).length > 0) return;
+    if (isIdempotent && this.of(ref.uid).length > 0) return;
     const number = ++this.#made;
     const instance: Instance = {
       id: `instance-${number}`,
       ref,
       owner,
       podIP: `10.${(number >> 16) & 255}.${(number >> 8) & 255}.${number & 255}`,
-      createdMs: this.#deps.clock.monotonic(),
+      createdMs: clock.monotonic(),
       restartPolicy: spec?.restartPolicy ?? "Always",
       isLate,
       applied: pod,
       appliedBy: 0,
-      restarts: 0,
+      containers: containersOf(pod),
       state: { kind: "starting" },
     };
-    this.#deps.trace.add("back end: made", instance.id, "for", ref.name, ref.uid, isLate ? "(late)" : "");
+    trace.add("back end: made", instance.id, "for", ref.name, ref.uid, isLate ? "(late)" : "");
     this.#set(instance, "created");
-    const { startMs } = this.#deps.timings;
-    if (startMs === 0) this.#run(instance.id);
-    else this.#schedule(instance.id, this.#deps.chance.between(startMs / 2, startMs), () => this.#run(instance.id));
+    const hasInit = instance.containers.some(({ role }) => role !== "main");
+    this.#after(instance.id, "start", timings.startMs === 0 ? 0 : chance.between(timings.startMs / 2, timings.startMs), () =>
+      this.#startInit(instance.id, hasInit ? chance.between(0, timings.startMs / 2) : 0),
+    );
   }
 
   /** Gives the pod's instances a changed pod. @param call - see {@link nextCall} */
@@ -121,7 +101,7 @@ export class BackEnd {
     }
   }
 
-  /** Tells the pod's instances to end. */
+  /** Tells the pod's instances to end: nothing is restarted any more, sidecars end last. */
   stop(uid: string, gracePeriodSeconds: number): void {
     const { chance, clock, timings } = this.#deps;
     const nowMs = clock.monotonic();
@@ -133,22 +113,38 @@ export class BackEnd {
       }
       const ownEndMs = state.kind === "stopping" ? state.endsMs : nowMs + chance.between(0, timings.stopMs);
       const endsMs = Math.min(ownEndMs, nowMs + gracePeriodSeconds * 1000);
-      this.#set({ ...instance, state: { kind: "stopping", startedMs: startOf(state), endsMs } }, "changed");
-      if (endsMs <= nowMs) this.#end(instance.id, 0);
-      else this.#schedule(instance.id, endsMs - nowMs, () => this.#end(instance.id, 0));
+      const containers = instance.containers.map((run) => settled(run));
+      this.#clear(instance.id);
+      this.#set({ ...instance, containers, state: { kind: "stopping", endsMs, isTold: true } }, "changed");
+      if (endsMs <= nowMs || containers.every((run) => run.state.kind === "ended")) this.#end(instance.id);
+      else {
+        this.#schedule(instance.id, "end", endsMs - nowMs, () => this.#end(instance.id));
+        const mainsMs = chance.between(0, endsMs - nowMs);
+        if (hasSidecar(instance)) this.#schedule(instance.id, "mains", mainsMs, () => this.#endMains(instance.id));
+      }
     }
   }
 
-  /** The pod's containers end by themselves; what is to be restarted is. */
-  exit(uid: string, exitCode: number): void {
+  /**
+   * A container of the pod ends by itself; what is to be restarted is, after a while. With its last main container the pod
+   * ends, and its sidecars are told to.
+   *
+   * @param name - default: the pod's first main container
+   */
+  exit(uid: string, exitCode: number, name?: string): void {
+    const { chance, clock, timings, trace } = this.#deps;
     for (const instance of this.of(uid)) {
-      const { state, restartPolicy } = instance;
-      if (state.kind !== "running") continue;
-      const isRestarted = restartPolicy === "Always" || (restartPolicy === "OnFailure" && exitCode !== 0);
-      const nowMs = this.#deps.clock.monotonic();
-      this.#deps.trace.add("back end:", instance.id, "exits with", exitCode);
-      if (isRestarted) this.#set({ ...instance, restarts: instance.restarts + 1, state: { kind: "running", startedMs: nowMs } }, "changed");
-      else this.#set({ ...instance, state: { kind: "ended", startedMs: state.startedMs, endedMs: nowMs, exitCode } }, "changed");
+      const run = instance.containers.find((each) => (name === undefined ? each.role === "main" : each.name === name));
+      if (instance.state.kind !== "running" || run?.state.kind !== "running") continue;
+      const { restartPolicy } = instance;
+      const isRestarted = run.role === "sidecar" || restartPolicy === "Always" || (restartPolicy === "OnFailure" && exitCode !== 0);
+      const endedMs = clock.monotonic();
+      trace.add("back end:", instance.id, run.name, "exits with", exitCode);
+      this.#setContainer(instance, run, { kind: "ended", startedMs: run.state.startedMs, endedMs, exitCode, isRestarting: isRestarted });
+      if (isRestarted) {
+        const restartMs = chance.between(timings.restartMs / 2, timings.restartMs);
+        this.#after(instance.id, run.name, restartMs, () => this.#restart(instance.id, run.name));
+      } else this.#endIfThrough(instance.id);
     }
   }
 
@@ -160,24 +156,83 @@ export class BackEnd {
     }
   }
 
-  #run(id: string): void {
+  /** Init containers are through, sidecars run; the main containers follow. */
+  #startInit(id: string, mainsAfterMs: number): void {
     const instance = this.#instances.get(id);
     if (instance?.state.kind !== "starting") return;
-    this.#set({ ...instance, state: { kind: "running", startedMs: this.#deps.clock.monotonic() } }, "changed");
+    const nowMs = this.#deps.clock.monotonic();
+    const began = (run: ContainerRun): ContainerState =>
+      run.role === "init"
+        ? { kind: "ended", startedMs: nowMs, endedMs: nowMs, exitCode: 0, isRestarting: false }
+        : run.role === "sidecar"
+          ? { kind: "running", startedMs: nowMs }
+          : run.state;
+    if (mainsAfterMs > 0)
+      this.#set({ ...instance, containers: instance.containers.map((run) => ({ ...run, state: began(run) })) }, "changed");
+    this.#after(id, "start", mainsAfterMs, () => {
+      const current = this.#instances.get(id);
+      if (current?.state.kind !== "starting") return;
+      const startedMs = this.#deps.clock.monotonic();
+      const containers = current.containers.map((run): ContainerRun => {
+        const state = began(run);
+        return { ...run, state: state.kind === "waiting" ? { kind: "running", startedMs } : mainsAfterMs > 0 ? run.state : state };
+      });
+      this.#set({ ...current, containers, state: { kind: "running" } }, "changed");
+    });
   }
 
-  #end(id: string, exitCode: number): void {
+  #restart(id: string, name: string): void {
+    const instance = this.#instances.get(id);
+    const run = instance?.containers.find((each) => each.name === name);
+    if (!instance || !run || instance.state.kind !== "running" || run.state.kind !== "ended" || !run.state.isRestarting) return;
+    const restarted: ContainerRun = { ...run, restarts: run.restarts + 1 };
+    this.#setContainer(instance, restarted, { kind: "running", startedMs: this.#deps.clock.monotonic() });
+  }
+
+  /** Ends an instance by itself whose main containers are through; its sidecars take their time. */
+  #endIfThrough(id: string): void {
+    const { chance, clock, timings } = this.#deps;
+    const instance = this.#instances.get(id);
+    if (!instance || instance.state.kind !== "running") return;
+    const isThrough = (run: ContainerRun): boolean => run.role !== "main" || (run.state.kind === "ended" && !run.state.isRestarting);
+    if (!instance.containers.every(isThrough)) return;
+    const stopMs = hasSidecar(instance) ? chance.between(0, timings.stopMs) : 0;
+    const endsMs = clock.monotonic() + stopMs;
+    this.#set({ ...instance, state: { kind: "stopping", endsMs, isTold: false } }, "changed");
+    this.#after(id, "end", stopMs, () => this.#end(id));
+  }
+
+  #endMains(id: string): void {
+    const instance = this.#instances.get(id);
+    if (instance?.state.kind !== "stopping") return;
+    const endedMs = this.#deps.clock.monotonic();
+    const containers = instance.containers.map((run) => (run.role === "main" ? ended(run, endedMs) : run));
+    // Sidecars that were never started are not waited for.
+    if (containers.some(({ state }) => state.kind === "running")) this.#set({ ...instance, containers }, "changed");
+    else this.#end(id);
+  }
+
+  #end(id: string): void {
     const { clock, timings, trace } = this.#deps;
     const instance = this.#instances.get(id);
-    if (!instance) return;
+    if (!instance || instance.state.kind === "ended") return;
     trace.add("back end: ended", id, "of", instance.ref.name, instance.ref.uid);
-    const ended: Instance = {
-      ...instance,
-      state: { kind: "ended", startedMs: startOf(instance.state), endedMs: clock.monotonic(), exitCode },
-    };
-    this.#set(ended, "changed");
-    if (timings.keepEndedMs === 0) this.#remove(ended);
-    else this.#schedule(id, timings.keepEndedMs, () => this.#remove(ended));
+    const isTold = instance.state.kind === "stopping" && instance.state.isTold;
+    const endedMs = clock.monotonic();
+    const containers = instance.containers.map((run) => ended(run, endedMs));
+    const failed = containers.some(({ role, state }) => role === "main" && state.kind === "ended" && state.exitCode !== 0);
+    const over: Instance = { ...instance, containers, state: { kind: "ended", endedMs, exitCode: failed ? 1 : 0 } };
+    this.#clear(id);
+    this.#set(over, "changed");
+    // What ended by itself stays until it is deleted.
+    if (isTold) this.#after(id, "remove", timings.keepEndedMs, () => this.#remove(over));
+  }
+
+  #setContainer(instance: Instance, run: ContainerRun, state: ContainerState): void {
+    this.#set(
+      { ...instance, containers: instance.containers.map((each) => (each.name === run.name ? { ...run, state } : each)) },
+      "changed",
+    );
   }
 
   #set(instance: Instance, change: "created" | "changed"): void {
@@ -188,69 +243,50 @@ export class BackEnd {
   }
 
   #remove(instance: Instance): void {
-    this.#timers.get(instance.id)?.[Symbol.dispose]();
+    this.#clear(instance.id);
     this.#timers.delete(instance.id);
     this.#idsByUid.get(instance.ref.uid)?.delete(instance.id);
     if (this.#instances.delete(instance.id)) this.#deps.onChange(instance, "removed");
   }
 
-  /** Each instance has one thing ahead of it at most. */
-  #schedule(id: string, ms: number, callback: () => void): void {
-    this.#timers.get(id)?.[Symbol.dispose]();
-    this.#timers.set(
-      id,
+  #after(id: string, what: string, ms: number, callback: () => void): void {
+    if (ms === 0) callback();
+    else this.#schedule(id, what, ms, callback);
+  }
+
+  #schedule(id: string, what: string, ms: number, callback: () => void): void {
+    const timers = this.#timers.get(id) ?? new Map<string, Disposable>();
+    this.#timers.set(id, timers);
+    timers.get(what)?.[Symbol.dispose]();
+    timers.set(
+      what,
       this.#deps.clock.setTimer(ms, () => {
-        this.#timers.delete(id);
+        timers.delete(what);
         callback();
       }),
     );
   }
+
+  /** Nothing of what was ahead of the instance comes any more. */
+  #clear(id: string): void {
+    const timers = this.#timers.get(id);
+    for (const timer of timers?.values() ?? []) timer[Symbol.dispose]();
+    timers?.clear();
+  }
 }
 
-/** Whether anything of the pod may still run. */
-export function isLive({ state }: Instance): boolean {
-  return state.kind !== "ended";
+function hasSidecar({ containers }: Instance): boolean {
+  return containers.some(({ role }) => role === "sidecar");
 }
 
-/** What a provider says of an instance. */
-export function statusOf(instance: Instance, clock: Clock): ProviderPodStatus {
-  const { id, podIP, restarts, state, applied } = instance;
-  const at = (monotonicMs: number): string => `${new Date(clock.now() - clock.monotonic() + monotonicMs).toISOString().slice(0, 19)}Z`;
-  const startedAt = startOf(state);
-  const containerState =
-    state.kind === "starting"
-      ? { waiting: { reason: "ContainerCreating" } }
-      : state.kind === "ended"
-        ? {
-            terminated: {
-              exitCode: state.exitCode,
-              reason: state.exitCode === 0 ? "Completed" : "Error",
-              finishedAt: at(state.endedMs),
-              containerID: `sim://${id}`,
-              ...(startedAt !== undefined && { startedAt: at(startedAt) }),
-            },
-          }
-        : startedAt === undefined
-          ? { waiting: { reason: "ContainerCreating" } }
-          : { running: { startedAt: at(startedAt) } };
-  const isRunning = "running" in containerState;
-  return {
-    phase: state.kind === "ended" ? (state.exitCode === 0 ? "Succeeded" : "Failed") : isRunning ? "Running" : "Pending",
-    podIP,
-    podIPs: [{ ip: podIP }],
-    containerStatuses: (applied.spec?.containers ?? []).map(({ name, image = "" }) => ({
-      name,
-      image,
-      imageID: image,
-      containerID: `sim://${id}`,
-      ready: isRunning,
-      started: isRunning,
-      restartCount: restarts,
-      state: containerState,
-    })),
-  };
+/** A container that is not restarted any more. */
+function settled(run: ContainerRun): ContainerRun {
+  return run.state.kind === "ended" ? { ...run, state: { ...run.state, isRestarting: false } } : run;
 }
 
-function startOf(state: InstanceState): number | undefined {
-  return state.kind === "starting" ? undefined : state.startedMs;
+function ended(run: ContainerRun, endedMs: number): ContainerRun {
+  const { state } = run;
+  if (state.kind === "ended") return settled(run);
+  const startedMs = state.kind === "running" ? state.startedMs : undefined;
+  return { ...run, state: { kind: "ended", startedMs, endedMs, exitCode: 0, isRestarting: false } };
 }

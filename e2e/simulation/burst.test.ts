@@ -10,7 +10,7 @@ test.each([1, 2, 3, 4])(
 
     const tookMs = await burst(world);
 
-    console.log(`all Running after ${tookMs} ms, with ${world.profile.workers} workers and ${world.profile.network.latencyMs} ms each way`);
+    console.log(`all Running after ${tookMs} ms, with ${world.profile.network.latencyMs} ms each way`);
     expect(tookMs).toBeLessThanOrEqual(burstBoundMs);
     expect(world.backEnd.list()).toHaveLength(burstSize);
     expect(world.invariants.violation).toBeUndefined();

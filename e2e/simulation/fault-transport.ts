@@ -1,5 +1,8 @@
 import { UnavailableError } from "@virtual-kubelet/errdefs";
 import type { Clock, Transport, TransportRequest, TransportResponse } from "@virtual-kubelet/kube-client";
+import type { Chance } from "./chance.ts";
+import { podOfPath, withoutHiddenEvents, withoutItems } from "./hidden-pods.ts";
+import type { LeaseWatch } from "./lease-watch.ts";
 import type { Network, RequestFault } from "./network.ts";
 
 /** How long an answer is waited for before the connection counts as dead. */
@@ -14,14 +17,17 @@ const encoder = new TextEncoder();
 export class FaultTransport implements Transport {
   readonly #network: Network;
   readonly #clock: Clock;
+  readonly #lease: LeaseWatch;
   readonly #watches = new Set<AbortController>();
+  #hasListed = false;
   #isDead = false;
   #underWay = 0;
 
   /** @param clock - the program's: what waits on it ends when the program is killed */
-  constructor(network: Network, clock: Clock) {
+  constructor(network: Network, clock: Clock, lease: LeaseWatch) {
     this.#network = network;
     this.#clock = clock;
+    this.#lease = lease;
   }
 
   /** Requests without an answer, and open watches. */
@@ -38,8 +44,10 @@ export class FaultTransport implements Transport {
   async request(request: TransportRequest): Promise<TransportResponse> {
     request.signal.throwIfAborted();
     this.#underWay++;
+    this.#lease.onRequest(request);
     try {
-      return await this.#send(request);
+      const response = await this.#send(request);
+      return request.pool === "lease" ? await this.#lease.onResponse(request, response) : response;
     } finally {
       this.#underWay--;
     }
@@ -60,7 +68,7 @@ export class FaultTransport implements Transport {
     if (fault === "error") throw new UnavailableError("write: connection reset by peer");
     if (fault === "slow") await this.#clock.sleep(chance.between(1_000, 15_000), signal);
     if (fault === "hang" && chance.happens(0.5)) await this.#timeOut(signal);
-    const early = earlyAnswer(fault, () => chance.whole(1, 10)) ?? (isWatch ? this.#expiry(request) : undefined);
+    const early = this.#earlyAnswer(fault, request) ?? (isWatch ? this.#expiry(request) : undefined);
     if (early) {
       await this.#travel(signal);
       return early;
@@ -68,12 +76,44 @@ export class FaultTransport implements Transport {
     if (isWatch) return this.#openWatch(request);
     this.#network.deps.onRequest(request);
     const response = await this.#network.inner.request(request);
-    const body = await readAll(response.body);
+    const body = this.#shown(request, await readAll(response.body));
     if (fault === "hang") await this.#timeOut(signal);
     await this.#travel(signal);
     if (fault === "lost" || !this.#network.isUp) throw new UnavailableError("read: connection reset by peer");
     if (fault === "gatewayTimeout") return failure(504, "Timeout");
     return { ...response, body: once(body) };
+  }
+
+  /** What is answered without asking the server. */
+  #earlyAnswer(fault: RequestFault, { method, path }: TransportRequest): TransportResponse | undefined {
+    const { chance, profile, server } = this.#network.deps;
+    const isRead = method === "GET" && !path.includes("watch=true");
+    if (isRead && /\/pods|\/leases|\/secrets/.test(path) && this.#network.happens("noList")) {
+      this.#network.deps.trace.add("network: something else answers", path);
+      return answer(200, noList(chance));
+    }
+    const isStream = path.includes("sendInitialEvents=true");
+    if (isStream && (!profile.streamsLists || this.#network.hidden.size > 0)) return failure(422, "Invalid");
+    if (isStream) this.#hasListed = true;
+    const pod = podOfPath(server, path);
+    if (pod && this.#network.hidden.has(pod)) return failure(404, "NotFound");
+    if (fault === "serverError") return failure(500, "InternalError");
+    if (fault !== "tooMany" && fault !== "unavailable") return undefined;
+    const refusal = fault === "tooMany" ? failure(429, "TooManyRequests") : failure(503, "ServiceUnavailable");
+    const seconds = chance.happens(0.8) ? chance.whole(1, 10) : chance.whole(1, profile.longestRetryAfterSeconds);
+    return { ...refusal, headers: { ...refusal.headers, "retry-after": String(seconds) } };
+  }
+
+  /** What the server shows of its answer: lists may lack pods. */
+  #shown({ method, path }: TransportRequest, body: Uint8Array): Uint8Array {
+    if (method !== "GET" || !/\/pods(\?|$)/.test(path)) return body;
+    const { hidden, deps } = this.#network;
+    // Of what the first list lacked the program could never have heard.
+    const hasGaps = this.#hasListed && this.#network.happens("listGaps");
+    this.#hasListed = true;
+    if (hidden.size === 0 && !hasGaps) return body;
+    if (hasGaps) deps.trace.add("network: a list lacks pods");
+    return withoutItems(body, (uid) => hidden.has(uid) || (hasGaps && deps.chance.happens(0.5)));
   }
 
   async #timeOut(signal: AbortSignal): Promise<never> {
@@ -110,9 +150,14 @@ export class FaultTransport implements Transport {
   /** What comes over a watch: late, cut, or not at all. */
   async *#read(body: AsyncIterable<Uint8Array>, watch: AbortController, held: DisposableStack): AsyncGenerator<Uint8Array, void> {
     try {
-      for await (const chunk of body) {
+      for await (const whole of body) {
+        const chunk = this.#network.hidden.size > 0 ? withoutHiddenEvents(whole, this.#network.hidden) : whole;
+        if (chunk.length === 0) continue;
         await this.#travel(watch.signal);
-        if (this.#network.happens("deadWatch")) await untilAborted(watch.signal);
+        if (this.#network.happens("deadWatch")) {
+          using _dead = this.#network.addDeadWatch();
+          await untilAborted(watch.signal);
+        }
         if (this.#network.happens("expired")) {
           yield encoder.encode(`${JSON.stringify({ type: "ERROR", object: statusBody(410, "Expired") })}\n`);
           await untilAborted(watch.signal);
@@ -132,19 +177,24 @@ export class FaultTransport implements Transport {
   }
 }
 
-function earlyAnswer(fault: RequestFault, retryAfterSeconds: () => number): TransportResponse | undefined {
-  if (fault === "serverError") return failure(500, "InternalError");
-  if (fault !== "tooMany") return undefined;
-  const answer = failure(429, "TooManyRequests");
-  return { ...answer, headers: { ...answer.headers, "retry-after": String(retryAfterSeconds()) } };
+/** What may answer in the API server's place, and is no list and no object of the kind that was asked for. */
+function noList(chance: Chance): object {
+  return chance.pick<object>([
+    {},
+    { kind: "Status", apiVersion: "v1", status: "Success" },
+    { kind: "PodList", apiVersion: "v1", metadata: {} },
+    { kind: "ConfigMapList", apiVersion: "v1", metadata: { resourceVersion: "1" }, items: [] },
+    { kind: "PodList", apiVersion: "v1", metadata: { resourceVersion: "1" } },
+    { items: [] },
+  ]);
 }
 
 function failure(code: number, reason: string): TransportResponse {
-  return {
-    status: code,
-    headers: { "content-type": "application/json" },
-    body: once(encoder.encode(JSON.stringify(statusBody(code, reason)))),
-  };
+  return answer(code, statusBody(code, reason));
+}
+
+function answer(status: number, body: object): TransportResponse {
+  return { status, headers: { "content-type": "application/json" }, body: once(encoder.encode(JSON.stringify(body))) };
 }
 
 function statusBody(code: number, reason: string): object {

@@ -1,8 +1,8 @@
 import type { PodRef } from "@virtual-kubelet/core";
 import { kindFor, type ApiObject, type ApiServer, type Kind } from "@virtual-kubelet/embedded-apiserver";
 import type { LogFields, Pod, TransportRequest } from "@virtual-kubelet/kube-client";
-import { isLive, type BackEnd, type Instance } from "./back-end.ts";
-import type { CallWatch, ChangeMethod } from "./model-provider.ts";
+import type { BackEnd } from "./back-end.ts";
+import { isLive, type Instance } from "./instance.ts";
 import type { SimulatedClock } from "./simulated-clock.ts";
 import type { Trace } from "./trace.ts";
 
@@ -19,7 +19,11 @@ export const invariants = {
   I8: "no secret leaves but to the provider",
   I9: "a program that has stopped holds nothing",
   I10: "of pods that are gone nothing is kept",
-  I11: "what fails is tried again ever less often",
+  I11: "what fails is tried again ever less often, and not before the time the other side asked for",
+  I12: "a deletion reaches the provider in time, with the grace that is left",
+  I13: "an instance that has lost its node leaves it alone",
+  I14: "no status is written that is older than the one before it",
+  I15: "a pod is given the services of its own namespace",
 } as const;
 
 /** Name of an invariant. */
@@ -44,20 +48,32 @@ export interface InvariantsDeps {
   readonly clock: SimulatedClock;
   readonly trace: Trace;
   readonly backEnd: () => BackEnd;
+  /** Called when a pod was deleted, or began to be. */
+  readonly onDeleted: (uid: string, name: string) => void;
+  /** Since when nothing has gone wrong between the program and the API server, in monotonic milliseconds. */
+  readonly calmSinceMs: () => number;
 }
 
-interface Call {
-  readonly method: ChangeMethod;
-  readonly signal: AbortSignal;
+interface Grace {
+  readonly seconds: number;
+  readonly longest: number;
+  readonly sinceMs: number;
 }
 
 /** Watches over a world. What is seen first is kept; the world goes on as if nobody watched. */
-export class Invariants implements CallWatch, Disposable {
+export class Invariants implements Disposable {
   readonly #deps: InvariantsDeps;
   readonly #resources = new DisposableStack();
   readonly #pods = new Map<string, Pod>();
-  readonly #calls = new Map<string, Call>();
-  readonly #deleted = new Set<string>();
+  /** Pods that the back end was told to end, and when it first was. */
+  readonly #deletedMs = new Map<string, number>();
+  /** Since when each pod is to end, whoever wants that. */
+  readonly #endWantedMs = new Map<string, number>();
+  /** When each pod's deletion began. */
+  readonly #deletionMs = new Map<string, number>();
+  readonly #graces = new Map<string, Grace>();
+  /** UIDs of the pods whose final phase another writer wrote, and when. */
+  readonly #overwrittenMs = new Map<string, number>();
   readonly #addresses = new Map<string, string>();
   /** Calls for each pod since {@link countCalls}. */
   readonly #counts = new Map<string, number>();
@@ -106,11 +122,6 @@ export class Invariants implements CallWatch, Disposable {
       if (count > limit) this.report("I11", `${count} calls were made for pod ${uid}, which all failed`);
   }
 
-  /** The program was started anew: what its predecessor had under way is nobody's any more. */
-  onStart(): void {
-    this.#calls.clear();
-  }
-
   onLog(fields: LogFields, message: string): void {
     const text = JSON.stringify(fields, (_key, value: unknown) => (value instanceof Error ? value.message : value));
     if (text.includes(canary) || message.includes(canary)) this.report("I8", `a secret is in the log: ${message}`);
@@ -125,24 +136,70 @@ export class Invariants implements CallWatch, Disposable {
     if (method === "DELETE") this.#onDelete(namespace, name, text);
   }
 
-  onCall(method: ChangeMethod, { name, uid }: PodRef, signal: AbortSignal): void {
-    // Orphans have no back-off: a sweep tries each once.
+  /** Counts a call for a pod. Orphans have no back-off: a sweep tries each once. */
+  count(uid: string): void {
     if (this.#pods.has(uid)) this.#counts.set(uid, (this.#counts.get(uid) ?? 0) + 1);
-    const other = this.#calls.get(uid);
-    if (other && !other.signal.aborted) this.report("I2", `${method} of ${name} is called during its ${other.method}`);
-    this.#calls.set(uid, { method, signal });
-    if (method === "createPod" && this.#deleted.has(uid)) this.report("I2", `pod ${name} is created after it was deleted`);
-    if (method === "deletePod") this.#checkWanted(name, uid);
   }
 
-  onCallEnd(_method: ChangeMethod, { uid }: PodRef, signal: AbortSignal): void {
-    if (this.#calls.get(uid)?.signal === signal) this.#calls.delete(uid);
+  /** The pod as the API server has it. */
+  pod(uid: string): Pod | undefined {
+    return this.#pods.get(uid);
   }
 
-  onEffect(method: ChangeMethod, { name, uid }: PodRef): void {
-    if (method !== "deletePod") return;
-    this.#deleted.add(uid);
-    this.#checkWanted(name, uid);
+  /** See {@link InvariantsDeps.calmSinceMs}. */
+  calmSinceMs(): number {
+    return this.#deps.calmSinceMs();
+  }
+
+  /** When the back end was first told to end the pod, in monotonic milliseconds. */
+  deletedMs(uid: string): number | undefined {
+    return this.#deletedMs.get(uid);
+  }
+
+  /** Since when the pod is to end, in monotonic milliseconds. */
+  endWantedMs(uid: string): number | undefined {
+    return this.#endWantedMs.get(uid);
+  }
+
+  /** When the pod's deletion began, in monotonic milliseconds. */
+  deletionMs(uid: string): number | undefined {
+    return this.#deletionMs.get(uid);
+  }
+
+  /** The pod's grace in seconds: as it is, since when it is so, and the longest that it had. */
+  graceOf(uid: string): Grace | undefined {
+    return this.#graces.get(uid);
+  }
+
+  /** UIDs of the pods whose final phase another writer wrote. */
+  get overwritten(): ReadonlyMap<string, number> {
+    return this.#overwrittenMs;
+  }
+
+  /** A user writes the pod's final phase. */
+  onOverwritten(uid: string): void {
+    this.#overwrittenMs.set(uid, this.#deps.clock.monotonic());
+  }
+
+  onDeleteEffect(uid: string): void {
+    const nowMs = this.#deps.clock.monotonic();
+    this.#deletedMs.set(uid, Math.min(this.#deletedMs.get(uid) ?? nowMs, nowMs));
+  }
+
+  /** @param what - what is done to the pod at the provider */
+  checkWanted({ name, uid }: PodRef, what: string): void {
+    const pod = this.#pods.get(uid);
+    if (pod && this.isWanted(pod)) this.report("I3", `pod ${name} is ${what} at the provider, but wanted`);
+  }
+
+  /** Whether nobody has asked for the pod's end, and its time is not up. */
+  isWanted({ metadata, spec }: Pod): boolean {
+    const uid = metadata?.uid ?? "";
+    if (this.#endWantedMs.has(uid)) return false;
+    const seconds = spec?.activeDeadlineSeconds;
+    // The API's times have whole seconds.
+    const aliveMs = this.#deps.clock.now() - Date.parse(metadata?.creationTimestamp ?? "") + 1_000;
+    return seconds === undefined || aliveMs < seconds * 1000;
   }
 
   /** Looks at a new instance. */
@@ -161,10 +218,36 @@ export class Invariants implements CallWatch, Disposable {
     const name = pod.metadata?.name ?? "";
     const before = this.#pods.get(uid)?.status?.phase;
     const phase = pod.status?.phase;
+    const old = this.#pods.get(uid);
     if (type === "DELETED") this.#pods.delete(uid);
     else this.#pods.set(uid, pod);
-    if (before === phase) return;
-    if (isTerminal(before)) this.report("I4", `pod ${name} goes from ${before} to ${phase}`);
+    const isDeleted = type === "DELETED" || pod.metadata?.deletionTimestamp !== undefined;
+    const nowMs = this.#deps.clock.monotonic();
+    if ((isDeleted || isTerminal(phase)) && !this.#endWantedMs.has(uid)) this.#endWantedMs.set(uid, nowMs);
+    if (isDeleted && !this.#deletionMs.has(uid)) {
+      this.#deletionMs.set(uid, nowMs);
+      if (pod.spec?.nodeName) this.#deps.onDeleted(uid, name);
+    }
+    const graceSeconds = isDeleted ? pod.metadata?.deletionGracePeriodSeconds : pod.spec?.terminationGracePeriodSeconds;
+    const known = this.#graces.get(uid);
+    if (graceSeconds !== undefined && graceSeconds !== known?.seconds)
+      this.#graces.set(uid, { seconds: graceSeconds, longest: Math.max(graceSeconds, known?.longest ?? 0), sinceMs: nowMs });
+    if (old) this.#checkOrder(old, pod);
+    if (before === phase || !isTerminal(before)) return;
+    // A status that was on its way when another writer ended the pod takes that back: the program could not know.
+    const overwrittenMs = this.#overwrittenMs.get(uid);
+    if (overwrittenMs === undefined || overwrittenMs < this.#deps.calmSinceMs() - 1_000)
+      this.report("I4", `pod ${name} goes from ${before} to ${phase}`);
+  }
+
+  /** Of one instance's container the runs are counted up. */
+  #checkOrder(old: Pod, pod: Pod): void {
+    for (const { name, containerID = "" } of pod.status?.containerStatuses ?? []) {
+      const before = old.status?.containerStatuses?.find((status) => status.name === name)?.containerID ?? "";
+      const [was, is] = [runOf(before), runOf(containerID)];
+      if (was && is && was.of === is.of && is.run < was.run)
+        this.report("I14", `container ${name} of pod ${pod.metadata?.name} goes from run ${was.run} back to run ${is.run}`);
+    }
   }
 
   #onWrite({
@@ -183,7 +266,7 @@ export class Invariants implements CallWatch, Disposable {
     const uid = body.metadata?.uid;
     if (!uid) return this.report("I6", `${method} ${path} names no UID`);
     const podIP = body.status?.podIP;
-    if (isTerminal(body.status?.phase) && this.#runs(uid))
+    if (isTerminal(body.status?.phase) && !isTerminal(this.#pods.get(uid)?.status?.phase) && this.#runs(uid))
       this.report("I4", `${path} is to be ${body.status?.phase} while its instance runs`);
     if (podIP && this.#addresses.get(podIP) !== uid) this.report("I6", `${method} ${path} gives a pod the address of another`);
   }
@@ -196,11 +279,6 @@ export class Invariants implements CallWatch, Disposable {
     if (!pod.metadata.deletionTimestamp) this.report("I3", `the program deletes pod ${name}, which nobody else deleted`);
     if (this.#runs(preconditions.uid)) this.report("I4", `pod ${name} is removed from the API server while its instance runs`);
     else if (!isTerminal(pod.status?.phase)) this.report("I4", `pod ${name} is removed from the API server before its end is written`);
-  }
-
-  #checkWanted(name: string, uid: string): void {
-    const pod = this.#pods.get(uid);
-    if (pod && !pod.metadata?.deletionTimestamp) this.report("I3", `pod ${name} is deleted at the provider, but wanted`);
   }
 
   /** Whether an instance runs that the program could know of. */
@@ -230,6 +308,12 @@ export function toPod(object: Readonly<ApiObject>): Pod {
 /** Whether the phase is an end. */
 export function isTerminal(phase: string | undefined): boolean {
   return phase === "Succeeded" || phase === "Failed";
+}
+
+/** Which run of which instance's container an id of the back end's names. */
+function runOf(containerID: string): { readonly of: string; readonly run: number } | undefined {
+  const [, of, run] = /^(sim:.*)\/(\d+)$/.exec(containerID) ?? [];
+  return of === undefined ? undefined : { of, run: Number(run) };
 }
 
 function kind(group: string, version: string, plural: string): Kind {

@@ -15,8 +15,9 @@ import type {
   ResolvedPod,
 } from "@virtual-kubelet/core";
 import { NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
-import { statusOf, type BackEnd, type Instance } from "./back-end.ts";
+import type { BackEnd } from "./back-end.ts";
 import type { Chance } from "./chance.ts";
+import { statusOf, type Instance, type StatusStyle } from "./instance.ts";
 import type { Trace } from "./trace.ts";
 
 /** How calls to the back end go. Durations are in milliseconds. */
@@ -37,8 +38,19 @@ export interface ProviderProfile {
   readonly hangs: number;
   /** Share of the hanging calls that heed their signal. */
   readonly heedsSignal: number;
+  /** How long a call hangs at the longest. */
+  readonly longestHangMs: number;
+  /** Share of the calls that are refused for now, with the time after which to come again. */
+  readonly throttles: number;
+  /** How long a refused caller is asked to stay away. */
+  readonly retryAfterMs: number;
+  /** Share of the calls that fail because something else is not found. */
+  readonly strayNotFound: number;
+  /** Share of the answers and reports that are malformed, or about another pod. */
+  readonly wrongAnswers: number;
   /** Share of the lists that lack some pods, and say so. */
   readonly partialLists: number;
+  readonly style: StatusStyle;
 }
 
 /** A call that changes something. */
@@ -50,9 +62,16 @@ export interface Reachability {
   isUp: boolean;
   /** Whether calls go wrong as the profile says. */
   hasFaults: boolean;
+  /** When it was last not to be reached, in monotonic milliseconds. */
+  downMs: number;
   /** Calls that all fail for now. */
   readonly refused: Set<ChangeMethod>;
+  /** Whether creations hang for pods whose label says so; see {@link stuckLabel}. */
+  isStuck: boolean;
 }
+
+/** Label of a pod whose creation hangs as long as {@link Reachability.isStuck} says so. */
+export const stuckLabel = "simulation/stuck";
 
 /** What a {@link ModelProvider} stands on. */
 export interface ModelProviderDeps {
@@ -69,21 +88,30 @@ export interface ModelProviderDeps {
   readonly chance: Chance;
   readonly trace: Trace;
   readonly watch: CallWatch;
+  /** Whether the program is gone. */
+  readonly isGone: () => boolean;
 }
 
-/** Told of each call that changes something. */
+/** Told of each call of one program that changes something. */
 export interface CallWatch {
-  onCall(method: ChangeMethod, ref: PodRef, signal: AbortSignal): void;
-  onCallEnd(method: ChangeMethod, ref: PodRef, signal: AbortSignal): void;
+  /** @param graceSeconds - of a deletePod */
+  onCall(method: ChangeMethod, ref: PodRef, graceSeconds: number | undefined): void;
+  onCallEnd(method: ChangeMethod, ref: PodRef): void;
   /** The back end carries the call out. */
   onEffect(method: ChangeMethod, ref: PodRef): void;
+  /** A container is given its environment. */
+  onEnvironment(ref: PodRef, names: readonly string[]): void;
 }
 
 /** What the model provider can run. */
-export const capabilities: Capabilities = { env: true, multipleContainers: true, restarts: true, volumes: ["emptyDir", "projected"] };
-
-/** How long a call that does not heed its signal hangs. */
-const longestHangMs = 60_000;
+export const capabilities: Capabilities = {
+  env: true,
+  initContainers: true,
+  multipleContainers: true,
+  restarts: true,
+  sidecarContainers: true,
+  volumes: ["emptyDir", "projected"],
+};
 
 /** A provider whose back end is slow, fails, loses answers and hangs, as the seed has it. */
 export class ModelProvider implements Provider {
@@ -98,15 +126,25 @@ export class ModelProvider implements Provider {
 
   /** The back end's side of a notification; the program must be alive. */
   notify(instance: Instance, isRemoved: boolean): void {
+    const { chance, profile, reachability } = this.#deps;
     const { ref } = instance;
-    this.#listener?.(isRemoved ? { ref, gone: true } : { ref, status: statusOf(instance, this.#deps.cloudClock) });
+    if (!this.#listener) return;
+    // A malformed report comes besides the right one: nothing else would tell of the change.
+    if (reachability.hasFaults && chance.happens(profile.wrongAnswers)) this.#listener(wrongReport(ref, chance));
+    this.#listener(isRemoved ? { ref, gone: true } : { ref, status: this.#statusOf(instance) });
   }
 
   async createPod(pod: DeepReadonly<Pod>, resolved: ResolvedPod, signal: AbortSignal): Promise<void> {
     const { backEnd, owner } = this.#deps;
     const ref = refOf(pod);
-    await this.#change("createPod", ref, signal, async (perform) => {
-      for (const { name } of pod.spec?.containers ?? []) await resolved.environment(name, signal);
+    await this.#change("createPod", ref, { signal, isStuck: pod.metadata?.labels?.[stuckLabel] !== undefined }, async (perform) => {
+      for (const { name } of pod.spec?.containers ?? []) {
+        const environment = await resolved.environment(name, signal);
+        this.#deps.watch.onEnvironment(
+          ref,
+          environment.map((variable) => variable.name),
+        );
+      }
       // Without an idempotency token a provider looks first, and makes an instance if it found none.
       const found = backEnd.of(ref.uid).length > 0;
       await perform((isLate) => found || backEnd.create(pod, owner, isLate));
@@ -117,7 +155,7 @@ export class ModelProvider implements Provider {
     const { backEnd } = this.#deps;
     const ref = refOf(pod);
     const call = backEnd.nextCall();
-    await this.#change("updatePod", ref, signal, async (perform) => {
+    await this.#change("updatePod", ref, { signal }, async (perform) => {
       await perform(() => {
         this.#instance(ref);
         backEnd.update(pod, call);
@@ -127,7 +165,7 @@ export class ModelProvider implements Provider {
 
   async deletePod(ref: PodRef, { gracePeriodSeconds }: DeletePodOptions, signal: AbortSignal): Promise<void> {
     const { backEnd } = this.#deps;
-    await this.#change("deletePod", ref, signal, async (perform) => {
+    await this.#change("deletePod", ref, { signal, graceSeconds: gracePeriodSeconds }, async (perform) => {
       await perform(() => {
         this.#instance(ref);
         backEnd.stop(ref.uid, gracePeriodSeconds);
@@ -136,10 +174,11 @@ export class ModelProvider implements Provider {
   }
 
   async getPod(ref: PodRef, signal: AbortSignal): Promise<ProviderPod> {
+    const { chance, profile, reachability } = this.#deps;
     await this.#read(signal);
     const pod = this.#toProviderPod(this.#instance(ref));
     await this.#travel(signal);
-    return pod;
+    return reachability.hasFaults && chance.happens(profile.wrongAnswers) ? wrongPod(pod, chance) : pod;
   }
 
   async getPodStatus(ref: PodRef, signal: AbortSignal): Promise<ProviderPodStatus> {
@@ -149,6 +188,7 @@ export class ModelProvider implements Provider {
   async getPods(signal: AbortSignal): Promise<ProviderPodList> {
     const { backEnd, chance, profile, reachability, trace, cloudClock } = this.#deps;
     await this.#read(signal);
+    const isWrong = reachability.hasFaults && chance.happens(profile.wrongAnswers);
     const nowMs = cloudClock.monotonic();
     const gaps = reachability.hasFaults ? profile.listGaps : 0;
     const listed = backEnd.list().filter(({ createdMs }) => nowMs - createdMs >= profile.listLagMs && !(gaps > 0 && chance.happens(gaps)));
@@ -156,7 +196,8 @@ export class ModelProvider implements Provider {
     const pods = listed.filter(() => complete || chance.happens(0.5)).map((instance) => this.#toProviderPod(instance));
     if (!complete) trace.add("provider: a partial list of", pods.length, "of", listed.length);
     await this.#travel(signal);
-    return { pods, complete };
+    const [first, ...rest] = pods;
+    return { pods: isWrong && first ? [wrongPod(first, chance), ...rest] : pods, complete };
   }
 
   async ping(signal: AbortSignal): Promise<void> {
@@ -175,20 +216,26 @@ export class ModelProvider implements Provider {
   async #change(
     method: ChangeMethod,
     ref: PodRef,
-    signal: AbortSignal,
+    { signal, graceSeconds, isStuck = false }: { signal: AbortSignal; graceSeconds?: number; isStuck?: boolean },
     call: (perform: (effect: (isLate: boolean) => unknown) => Promise<void>) => Promise<void>,
   ): Promise<void> {
     const { watch, trace, profile, chance, reachability } = this.#deps;
-    watch.onCall(method, ref, signal);
-    trace.add("provider:", method, ref.name, ref.uid);
+    watch.onCall(method, ref, graceSeconds);
+    trace.add("provider:", method, ref.name, ref.uid, graceSeconds === undefined ? "" : `${graceSeconds} s`);
     let outcome = "ok";
+    const pending: Pending = { isPending: true };
     try {
       await call(async (effect) => {
         await this.#travel(signal);
         this.#checkUp(method);
+        if (isStuck && reachability.isStuck) await this.#deps.clock.sleep(stuckMs, signal);
         const faults = reachability.hasFaults;
         if (faults && chance.happens(profile.errors)) throw this.#error(`${method}: the back end is overloaded`);
-        if (faults && chance.happens(profile.hangs)) await this.#hang(method, ref, signal, effect);
+        if (faults && chance.happens(profile.throttles))
+          throw new UnavailableError(`${method}: too many requests`, { retryAfterMs: profile.retryAfterMs });
+        if (faults && chance.happens(profile.strayNotFound))
+          throw new NotFoundError(`${method}: the account's key is not found; the pod has nothing to do with it`);
+        if (faults && chance.happens(profile.hangs)) return this.#hang(method, ref, { signal, effect, pending });
         watch.onEffect(method, ref);
         effect(false);
         if (faults && chance.happens(profile.lostAnswers)) throw this.#error(`${method}: the connection broke`);
@@ -198,39 +245,47 @@ export class ModelProvider implements Provider {
       outcome = error instanceof Error ? error.message : String(error);
       throw error;
     } finally {
+      pending.isPending = false;
       trace.add("provider:", method, ref.name, ref.uid, "ended:", outcome);
-      watch.onCallEnd(method, ref, signal);
+      watch.onCallEnd(method, ref);
     }
   }
 
-  /** Does not come back before its time; the back end may carry the call out meanwhile, or never. */
-  async #hang(method: ChangeMethod, ref: PodRef, signal: AbortSignal, effect: (isLate: boolean) => unknown): Promise<never> {
+  /**
+   * Does not come back before its time; the back end may carry the call out meanwhile, or never. A call that is deaf to its
+   * signal may come back well, long after it was given up.
+   */
+  async #hang(
+    method: ChangeMethod,
+    ref: PodRef,
+    { signal, effect, pending }: { signal: AbortSignal; effect: (isLate: boolean) => unknown; pending: Pending },
+  ): Promise<void> {
     const { chance, clock, libraryClock, profile, trace, watch, cloudClock, backEnd } = this.#deps;
-    const hangMs = chance.between(1_000, longestHangMs);
+    const hangMs = chance.between(1_000, profile.longestHangMs);
     const heeds = chance.happens(profile.heedsSignal);
     // What is carried out behind the back of a provider that has given up must be harmless; what it still waits for may be anything.
-    const isCarriedOut = chance.happens(0.5) && (backEnd.isIdempotent || (!heeds && method !== "createPod"));
-    trace.add(
-      "provider:",
-      method,
-      ref.name,
-      ref.uid,
-      `hangs for ${Math.round(hangMs)} ms`,
-      heeds ? "" : "deaf",
-      isCarriedOut ? "carried out" : "",
-    );
+    const isCarriedOut = chance.happens(0.5) && (backEnd.isIdempotent || !heeds);
+    const endsWell = isCarriedOut && chance.happens(0.5);
+    const how = `hangs for ${Math.round(hangMs)} ms${heeds ? "" : ", deaf"}${isCarriedOut ? ", carried out" : ""}`;
+    trace.add("provider:", method, ref.name, ref.uid, how);
+    let carried: unknown;
     if (isCarriedOut) {
       cloudClock.setTimer(hangMs - 1, () => {
+        // Of a program that is gone nobody waits for the call.
+        const isLate = !pending.isPending || this.#deps.isGone();
+        if (isLate && !backEnd.isIdempotent) return;
         try {
-          effect(true);
+          effect(isLate);
           watch.onEffect(method, ref);
-        } catch {
+        } catch (error) {
+          carried = error;
           trace.add("back end: nothing left to do for a late", method, backEnd.of(ref.uid).length);
         }
       });
     }
     await (heeds ? clock.sleep(hangMs, signal) : libraryClock.sleep(hangMs));
-    throw this.#error(`${method}: the back end took too long`);
+    if (carried !== undefined) throw carried;
+    if (!endsWell) throw this.#error(`${method}: the back end took too long`);
   }
 
   async #read(signal: AbortSignal): Promise<void> {
@@ -238,6 +293,7 @@ export class ModelProvider implements Provider {
     await this.#travel(signal);
     this.#checkUp("read");
     if (reachability.hasFaults && chance.happens(profile.errors)) throw this.#error("read: the back end is overloaded");
+    if (reachability.hasFaults && chance.happens(profile.strayNotFound)) throw secretNotFound();
   }
 
   async #travel(signal: AbortSignal): Promise<void> {
@@ -264,8 +320,48 @@ export class ModelProvider implements Provider {
   }
 
   #toProviderPod(instance: Instance): ProviderPod {
-    return { ref: instance.ref, owner: instance.owner, status: statusOf(instance, this.#deps.cloudClock) };
+    return { ref: instance.ref, owner: instance.owner, status: this.#statusOf(instance) };
   }
+
+  #statusOf(instance: Instance): ProviderPodStatus {
+    return statusOf(instance, this.#deps.cloudClock, this.#deps.profile.style);
+  }
+}
+
+/** Whether a call has not come back. */
+interface Pending {
+  isPending: boolean;
+}
+
+/** How long the creation of a pod hangs that is stuck. */
+const stuckMs = 3_600_000;
+
+/** What a provider throws that reads a secret to reach its back end: the error says what it is about. */
+function secretNotFound(): NotFoundError {
+  const object = { kind: "Secret", namespace: "default", name: "account" };
+  return new NotFoundError("read the back end's account", {
+    cause: Object.assign(new NotFoundError("secret account not found"), { object }),
+  });
+}
+
+/** The type says what a provider should do; these are providers that do not. */
+function wrongReport(ref: PodRef, chance: Chance): PodUpdate {
+  return chance.pick([
+    { ref, status: { phase: "Sleeping" } },
+    { ref, status: { containerStatuses: [{}] } },
+    { ref: { ...ref, uid: `${ref.uid}-of-another` }, gone: true },
+    { ref: {} },
+    {},
+  ]) as PodUpdate;
+}
+
+function wrongPod(pod: ProviderPod, chance: Chance): ProviderPod {
+  return chance.pick([
+    { ...pod, status: { phase: "Sleeping" } },
+    { ...pod, status: undefined },
+    { ...pod, ref: { ...pod.ref, uid: `${pod.ref.uid}-of-another` }, status: { ...pod.status, phase: "Failed" } },
+    { ref: pod.ref, owner: pod.owner, status: { containerStatuses: "none" } },
+  ]) as ProviderPod;
 }
 
 function refOf({ metadata = {} }: DeepReadonly<Pod>): PodRef {

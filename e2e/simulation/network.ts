@@ -5,7 +5,7 @@ import type { Chance } from "./chance.ts";
 import type { SimulatedClock } from "./simulated-clock.ts";
 import type { Trace } from "./trace.ts";
 
-/** How requests to the API server go. `latencyMs` is in milliseconds, all else are shares of the requests. */
+/** How requests to the API server go. `latencyMs` is in milliseconds; what is not said to be otherwise is a share of the requests. */
 export interface NetworkProfile {
   /** Longest way there, and back. */
   readonly latencyMs: number;
@@ -15,6 +15,10 @@ export interface NetworkProfile {
   readonly lost: number;
   /** 429 with Retry-After. */
   readonly tooMany: number;
+  /** 503 with Retry-After; the server did nothing. */
+  readonly unavailable: number;
+  /** Longest Retry-After. */
+  readonly longestRetryAfterSeconds: number;
   /** 500; the server did nothing. */
   readonly serverError: number;
   /** 504; the server did it. */
@@ -29,10 +33,16 @@ export interface NetworkProfile {
   readonly deadWatch: number;
   /** Of the watches that resume: the server says 410, at once or in the stream. */
   readonly expired: number;
+  /** Of the reads: something else answers 200, with what is no list and no object of the kind. */
+  readonly noList: number;
+  /** Of the lists: some objects are not in them. */
+  readonly listGaps: number;
+  /** Whether the server streams lists; older ones refuse that. */
+  readonly streamsLists: boolean;
 }
 
 /** What can become of a request. */
-export type RequestFault = "none" | "error" | "lost" | "tooMany" | "serverError" | "gatewayTimeout" | "slow" | "hang";
+export type RequestFault = "none" | "error" | "lost" | "tooMany" | "unavailable" | "serverError" | "gatewayTimeout" | "slow" | "hang";
 
 /** What a {@link Network} stands on. */
 export interface NetworkDeps {
@@ -56,6 +66,9 @@ export class Network implements Disposable {
   #isUp = true;
   #hasFaults = false;
   #leaseTroubleMs = 0;
+  #troubleMs = 0;
+  #dead = 0;
+  #hidden: ReadonlySet<string> = new Set();
 
   constructor(deps: NetworkDeps) {
     this.deps = deps;
@@ -83,8 +96,27 @@ export class Network implements Disposable {
     return this.#isUp ? this.#leaseTroubleMs : this.deps.clock.monotonic();
   }
 
+  /** Since when nothing has gone wrong, in monotonic milliseconds; now while requests go wrong as the profile says. */
+  get calmSinceMs(): number {
+    const isCalm = this.#isUp && this.#hidden.size === 0 && this.#dead === 0 && !(this.#hasFaults && this.deps.profile.error > 0);
+    return isCalm ? this.#troubleMs : this.deps.clock.monotonic();
+  }
+
+  /** UIDs of the pods that the server does not show: it answers as if they were not there. */
+  get hidden(): ReadonlySet<string> {
+    return this.#hidden;
+  }
+
+  /** The server answers as if these pods were not there, as after a restore from an old backup; or shows all again. */
+  hide(uids: ReadonlySet<string>): void {
+    this.#hidden = uids;
+    this.expireVersions();
+    this.cutWatches();
+  }
+
   /** Whether requests go wrong as the profile says. */
   set hasFaults(hasFaults: boolean) {
+    this.#troubleMs = this.deps.clock.monotonic();
     this.#hasFaults = hasFaults;
   }
 
@@ -108,6 +140,7 @@ export class Network implements Disposable {
 
   /** All watches break. */
   cutWatches(): void {
+    this.#troubleMs = this.deps.clock.monotonic();
     for (const watch of this.#watches) watch.abort(new UnavailableError("read: connection reset by peer"));
   }
 
@@ -115,7 +148,7 @@ export class Network implements Disposable {
   draw({ pool }: TransportRequest): RequestFault {
     if (!this.#hasFaults) return "none";
     const { chance, clock, profile } = this.deps;
-    const kinds = ["error", "lost", "tooMany", "serverError", "gatewayTimeout", "slow", "hang"] as const;
+    const kinds = ["error", "lost", "tooMany", "unavailable", "serverError", "gatewayTimeout", "slow", "hang"] as const;
     let left = chance.next();
     const fault = kinds.find((kind) => (left -= profile[kind]) < 0) ?? "none";
     // A lost request can cost the renewal as long as its dead connection is waited for.
@@ -129,8 +162,19 @@ export class Network implements Disposable {
   }
 
   /** Whether a fault of watches happens. */
-  happens(fault: "cutWatch" | "deadWatch" | "expired"): boolean {
+  happens(fault: "cutWatch" | "deadWatch" | "expired" | "noList" | "listGaps"): boolean {
     return this.#hasFaults && this.deps.chance.happens(this.deps.profile[fault]);
+  }
+
+  /** Notes a watch on which nothing comes any more. @returns what notes its end */
+  addDeadWatch(): Disposable {
+    this.#dead++;
+    return {
+      [Symbol.dispose]: () => {
+        this.#dead--;
+        this.#troubleMs = this.deps.clock.monotonic();
+      },
+    };
   }
 
   /** Notes a watch that is open. @returns what notes its end */

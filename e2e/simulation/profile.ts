@@ -11,6 +11,8 @@ export type WorldKind =
   | "burst"
   /** One kind of call or request fails for more than an hour. */
   | "long"
+  /** More creations hang than calls may be made at once. */
+  | "clogged"
   /** At the end the back end is away for minutes, and all hangs on what happens when it is back. */
   | "recovery";
 
@@ -23,13 +25,15 @@ export interface Profile {
   readonly backEnd: BackEndTimings;
   /** Whether the back end has idempotency tokens. */
   readonly isIdempotent: boolean;
-  readonly workers: number;
   /** How far the program's wall clock is ahead of the cluster's, in milliseconds. */
   readonly skewMs: number;
 }
 
-/** How often the kinds come up. The last two take much longer to live through. */
-const kinds: Readonly<Record<WorldKind, number>> = { mixed: 88, recovery: 9, burst: 1, long: 2 };
+/** How often the kinds come up. The last three take much longer to live through. */
+const kinds: Readonly<Record<WorldKind, number>> = { mixed: 87, recovery: 9, burst: 1, long: 2, clogged: 1 };
+
+/** Whether the client refuses a 200 that is not what was asked for. */
+const refusesWrongAnswers = false;
 
 /** Draws a world. @param wished - what kind it is to be; default: any */
 export function drawProfile(chance: Chance, wished?: WorldKind): Profile {
@@ -41,9 +45,8 @@ export function drawProfile(chance: Chance, wished?: WorldKind): Profile {
     steps: kind === "burst" ? chance.whole(3, 8) : chance.whole(8, 30),
     network: drawNetwork(chance, trouble),
     provider: drawProvider(chance, { trouble: chance.pick([0, 0.5, 1]), isImmediate: kind === "burst" }),
-    backEnd: kind === "burst" ? { startMs: 0, stopMs: 0, keepEndedMs: 0 } : drawTimings(chance),
+    backEnd: kind === "burst" ? { startMs: 0, stopMs: 0, restartMs: 0, keepEndedMs: 0 } : drawTimings(chance),
     isIdempotent: chance.happens(0.7),
-    workers: chance.pick([50, 50, 8]),
     skewMs: chance.pick([0, 0, 0, -300_000, 300_000]),
   };
 }
@@ -54,6 +57,8 @@ function drawNetwork(chance: Chance, trouble: number): NetworkProfile {
     error: 0.02 * trouble,
     lost: 0.02 * trouble,
     tooMany: 0.02 * trouble,
+    unavailable: 0.01 * trouble,
+    longestRetryAfterSeconds: chance.pick([10, 10, 3_600]),
     serverError: 0.01 * trouble,
     gatewayTimeout: 0.01 * trouble,
     slow: 0.01 * trouble,
@@ -61,6 +66,9 @@ function drawNetwork(chance: Chance, trouble: number): NetworkProfile {
     cutWatch: 0.03 * trouble,
     deadWatch: 0.002 * trouble,
     expired: 0.02 * trouble,
+    noList: refusesWrongAnswers ? chance.pick([0, 0, 0.1]) * trouble : 0,
+    listGaps: chance.pick([0, 0, 0.2]) * trouble,
+    streamsLists: chance.happens(0.6),
   };
 }
 
@@ -77,10 +85,21 @@ function drawProvider(
     lostAnswers: 0.05 * trouble,
     hangs: chance.pick([0.04, 0.04, 0.04, 0.3]) * trouble,
     heedsSignal: chance.pick([0.6, 0.6, 0]),
+    longestHangMs: chance.pick([60_000, 60_000, 60_000, 900_000]),
+    throttles: chance.pick([0, 0.05, 0.3]) * trouble,
+    retryAfterMs: chance.pick([10_000, 120_000, 3_600_000]),
+    strayNotFound: chance.pick([0, 0.02, 0.2]) * trouble,
+    wrongAnswers: chance.pick([0, 0.02, 0.2]) * trouble,
     partialLists: 0.3 * trouble,
+    style: { saysPhase: chance.happens(0.6), betweenRuns: chance.pick(["terminated", "waiting"]) },
   };
 }
 
 function drawTimings(chance: Chance): BackEndTimings {
-  return { startMs: chance.pick([0, 500, 10_000]), stopMs: chance.pick([0, 2_000, 60_000]), keepEndedMs: chance.pick([0, 0, 20_000]) };
+  return {
+    startMs: chance.pick([0, 500, 10_000]),
+    stopMs: chance.pick([0, 2_000, 60_000]),
+    restartMs: chance.pick([0, 1_000, 20_000]),
+    keepEndedMs: chance.pick([0, 0, 20_000]),
+  };
 }

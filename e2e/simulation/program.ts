@@ -1,9 +1,12 @@
-import { VirtualNode, type PodOptions, type ProviderDefinition } from "@virtual-kubelet/core";
+import { NodeHeldError, VirtualNode, type PodOptions, type ProviderDefinition } from "@virtual-kubelet/core";
 import { createKubeClient, type LogFields, type Logger } from "@virtual-kubelet/kube-client";
 import type { Chance } from "./chance.ts";
 import { FaultTransport } from "./fault-transport.ts";
 import { capabilities, ModelProvider, type ModelProviderDeps } from "./model-provider.ts";
+import type { Invariants } from "./invariants.ts";
+import { LeaseWatch } from "./lease-watch.ts";
 import type { Network } from "./network.ts";
+import { ProgramCalls } from "./program-calls.ts";
 import { ProcessClock, type SimulatedClock } from "./simulated-clock.ts";
 import type { Trace } from "./trace.ts";
 
@@ -16,8 +19,13 @@ export interface ProgramDeps {
   readonly chance: Chance;
   readonly trace: Trace;
   readonly network: Network;
-  readonly provider: Omit<ModelProviderDeps, "clock" | "libraryClock" | "owner">;
+  readonly invariants: Invariants;
+  readonly provider: Omit<ModelProviderDeps, "clock" | "libraryClock" | "owner" | "watch" | "isGone">;
   readonly pods: PodOptions;
+  /** Identity of the instance. */
+  readonly identity: string;
+  /** Whether it waits for another instance to go. */
+  readonly isStandby: boolean;
   /** How far its wall clock is ahead of the cluster's, in milliseconds. */
   readonly skewMs: number;
   /** Called with each log line. */
@@ -28,6 +36,10 @@ export interface ProgramDeps {
 export class Program {
   readonly node: VirtualNode;
   readonly startedMs: number;
+  readonly identity: string;
+  readonly isStandby: boolean;
+  /** The calls to its provider. */
+  readonly calls: ProgramCalls;
   readonly #deps: ProgramDeps;
   readonly #clock: ProcessClock;
   readonly #libraryClock: ProcessClock;
@@ -41,20 +53,24 @@ export class Program {
   constructor(deps: ProgramDeps) {
     this.#deps = deps;
     this.startedMs = deps.clock.monotonic();
+    this.identity = deps.identity;
+    this.isStandby = deps.isStandby;
+    this.calls = new ProgramCalls(deps.invariants, deps.clock, { startedMs: this.startedMs, skewMs: deps.skewMs });
     this.#clock = new ProcessClock(deps.clock, deps.skewMs);
     this.#libraryClock = new ProcessClock(deps.clock, deps.skewMs);
-    this.#transport = new FaultTransport(deps.network, this.#clock);
+    const lease = new LeaseWatch(deps.invariants, deps.clock, () => this.calls.onLostNode());
+    this.#transport = new FaultTransport(deps.network, this.#clock, lease);
     this.node = new VirtualNode({
       client: createKubeClient(this.#transport, { clock: this.#clock }),
       provider: this.#definition(),
       providerConfig: {},
-      node: { name: nodeName, instance: { identity: nodeName } },
+      node: { name: nodeName, instance: { identity: deps.identity, standby: deps.isStandby } },
       pods: deps.pods,
       clock: this.#clock,
       random: deps.chance,
       logger: traceLogger(deps),
     });
-    deps.trace.add("program: starts");
+    deps.trace.add("program: starts as", deps.identity, deps.isStandby ? "and stands by" : "");
     this.node.run(this.#stop.signal).then(
       () => (this.#end = "stopped"),
       (error: unknown) => (this.#end = { error }),
@@ -69,6 +85,11 @@ export class Program {
   /** What it has not let go of: timers, requests and watches. */
   get held(): { readonly timers: number; readonly requests: number } {
     return { timers: this.#clock.pending, requests: this.#transport.underWay };
+  }
+
+  /** Whether it ended because another instance holds its node. */
+  get hasLostNode(): boolean {
+    return typeof this.#end === "object" && this.#end.error instanceof NodeHeldError;
   }
 
   /** The provider; absent before it is made, and when the program is dead. */
@@ -101,6 +122,8 @@ export class Program {
           ...this.#deps.provider,
           clock: this.#clock,
           libraryClock: this.#libraryClock,
+          watch: this.calls,
+          isGone: () => this.#isDead,
           owner: { clusterId, nodeName: name },
         });
         return this.#provider;

@@ -1,6 +1,7 @@
 import type { DeepReadonly, Node, Pod } from "@virtual-kubelet/kube-client";
 import type { ApiServer } from "@virtual-kubelet/embedded-apiserver";
-import { isLive, type BackEnd, type Instance } from "./back-end.ts";
+import type { BackEnd } from "./back-end.ts";
+import { containerIdOf, isLive, type Instance } from "./instance.ts";
 import { isTerminal, nodeKind, podKind, toPod } from "./invariants.ts";
 import { nodeName } from "./program.ts";
 
@@ -19,6 +20,9 @@ interface RestingWorld {
   /** By UID, the program that made the pod and ran when its labels were edited. */
   readonly relabelled: ReadonlyMap<string, unknown>;
   readonly program: unknown;
+  /** Whether two instances ran the node at one time: what one says has ended the other one may still end. */
+  readonly hadTwoInstances: boolean;
+  readonly invariants: { readonly overwritten: ReadonlyMap<string, number> };
 }
 
 /** What keeps a world from being at rest, one sentence for each problem. */
@@ -66,7 +70,8 @@ function podProblems(pod: Pod, instances: readonly Instance[], world: RestingWor
   if ((isHeld || isEnded) && instances.some(isLive)) return [`is ${isHeld ? "deleted" : phase} and runs`];
   if (isHeld) return isEnded ? [] : [`has ended and is ${phase}`];
   const [instance] = instances;
-  if (isEnded) return endProblems(pod, instance, world.lost);
+  if (isEnded) return endProblems(pod, instance, world);
+  if (pod.spec.activeDeadlineSeconds !== undefined) return ["has a deadline, and has not ended"];
   return instance ? runProblems(pod, instance, world) : waitProblems(pod);
 }
 
@@ -77,30 +82,42 @@ function waitProblems({ metadata, status }: Pod): string[] {
   return status?.phase === "Pending" && reason === waits ? [] : [`is ${status?.phase} and waits for ${reason}, not for ${waits}`];
 }
 
-function endProblems(pod: Pod, instance: Instance | undefined, lost: ReadonlySet<string>): string[] {
+function endProblems(pod: Pod, instance: Instance | undefined, { hadTwoInstances, invariants, lost }: RestingWorld): string[] {
+  const { phase, reason } = pod.status ?? {};
+  const uid = pod.metadata?.uid ?? "";
+  // Another writer's word stands; and what is over its time has failed, however its containers ended.
+  if (invariants.overwritten.has(uid)) return [];
+  if (phase === "Failed" && reason === "DeadlineExceeded" && pod.spec?.activeDeadlineSeconds !== undefined) return [];
   if (instance?.state.kind !== "ended") {
     const fails = pod.metadata?.labels?.[failsLabel];
-    return lost.has(pod.metadata?.uid ?? "") || (fails !== undefined && fails === pod.status?.reason)
-      ? []
-      : [`is ${pod.status?.phase} for ${pod.status?.reason}`];
+    return lost.has(uid) || hadTwoInstances || (fails !== undefined && fails === reason) ? [] : [`is ${phase} for ${reason}`];
   }
   const expected = instance.state.exitCode === 0 ? "Succeeded" : "Failed";
-  return pod.status?.phase === expected ? [] : [`is ${pod.status?.phase}, its containers ${expected}`];
+  return phase === expected ? [] : [`is ${phase}, its containers ${expected}`];
 }
 
 function runProblems(pod: Pod, instance: Instance, world: RestingWorld): string[] {
   const { status } = pod;
   if (instance.state.kind !== "running") return [`is ${status?.phase}, its instance ${instance.state.kind}`];
-  const [container] = status?.containerStatuses ?? [];
+  const idle = instance.containers.find(({ state }) => state.kind === "waiting" || (state.kind === "ended" && state.isRestarting));
+  if (idle) return [`waits for its container ${idle.name}`];
+  const isWhole = instance.containers.every(({ role, state }) => role === "init" || state.kind === "running");
+  const statuses = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
   const ready = status?.conditions?.find(({ type }) => type === "Ready");
   return differences([
     ["phase", status?.phase, "Running"],
-    ["Ready", ready?.status, "True"],
+    ["Ready", ready?.status, isWhole ? "True" : "False"],
     ["address", status?.podIP, instance.podIP],
-    ["container", container?.containerID, `sim://${instance.id}`],
-    // A pod that was lost and made again has restarted, too.
-    ["restarts", Math.min(container?.restartCount ?? 0, instance.restarts), instance.restarts],
-    ["image at the back end", imageOf(instance.applied), imageOf(pod)],
+    ...instance.containers.flatMap((run) => {
+      const is = statuses.find(({ name }) => name === run.name);
+      return [
+        [`id of ${run.name}`, is?.containerID, containerIdOf(instance, run)] as const,
+        [`state of ${run.name}`, Object.keys(is?.state ?? {}).join(), run.state.kind === "ended" ? "terminated" : "running"] as const,
+        // A pod that was lost and made again has restarted, too.
+        [`restarts of ${run.name}`, Math.min(is?.restartCount ?? 0, run.restarts), run.restarts] as const,
+      ];
+    }),
+    ["images at the back end", imagesOf(instance.applied), imagesOf(pod)],
     ...(knowsLabels(pod, world) ? [["label at the back end", labelOf(instance.applied), labelOf(pod)] as const] : []),
   ]);
 }
@@ -110,8 +127,8 @@ function knowsLabels({ metadata }: Pod, { program, relabelled }: RestingWorld): 
   return program !== undefined && relabelled.get(metadata?.uid ?? "") === program;
 }
 
-function imageOf({ spec }: DeepReadonly<Pod>): string | undefined {
-  return spec?.containers[0]?.image;
+function imagesOf({ spec }: DeepReadonly<Pod>): string {
+  return [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])].map(({ image }) => image).join(", ");
 }
 
 function labelOf({ metadata }: DeepReadonly<Pod>): string | undefined {

@@ -1,5 +1,6 @@
 import { createPods, deleteAll, drawAction, drawHabits } from "./actions.ts";
 import { burst } from "./burst.ts";
+import { clog } from "./clog.ts";
 import type { Violation } from "./invariants.ts";
 import type { WorldKind } from "./profile.ts";
 import { unrestOf } from "./rest-state.ts";
@@ -19,8 +20,14 @@ export interface SeedResult {
   readonly trace: readonly string[];
 }
 
-/** How long a world may take to come to rest: the longest back-off, an inventory, a sweep. */
-const restBoundMs = 900_000;
+/**
+ * How long a world may take to come to rest, once the last call that hangs has come back: the longest time that a provider may
+ * ask to be left alone, an inventory, the grace age of an orphan, two sweeps.
+ */
+const restBoundMs = 1_500_000;
+
+/** How often the operator looks at what the program says, while the world is not at rest. */
+const operatorMs = 120_000;
 
 /** How long one kind of call fails, in minutes. */
 const longMinutes = 100;
@@ -52,6 +59,7 @@ async function live(world: World): Promise<number> {
   await using _ended = world;
   if (!(await go(world))) return 0;
   const restMs = await rest(world);
+  if (!world.invariants.violation) await world.stopRival();
   if (!world.invariants.violation) await world.stop();
   return restMs;
 }
@@ -61,6 +69,7 @@ async function go(world: World): Promise<boolean> {
   const { chance, profile, network, reachability, invariants: watched } = world;
   world.start();
   if (profile.kind === "burst") await burst(world);
+  if (profile.kind === "clogged") await clog(world);
   network.hasFaults = true;
   reachability.hasFaults = true;
   const habits = drawHabits(chance);
@@ -95,22 +104,29 @@ async function rest(world: World): Promise<number> {
   const { profile, network, reachability, trace, invariants: watched } = world;
   network.hasFaults = false;
   reachability.hasFaults = false;
+  // What lists lacked while there were faults nothing but another list brings back.
+  network.expireVersions();
+  network.cutWatches();
   world.start();
   trace.add("the faults end");
   if (profile.kind === "recovery") await recovery(world);
-  const boundMs = profile.kind === "recovery" ? recoveryBoundMs : restBoundMs;
+  const hangMs = profile.provider.longestHangMs;
+  const boundMs = profile.kind === "recovery" ? recoveryBoundMs : restBoundMs + hangMs;
   const startMs = world.clock.monotonic();
+  let raisedMs = startMs;
   for (;;) {
     const { pods, orphans } = unrestOf(world);
-    const tookMs = world.clock.monotonic() - startMs;
+    const nowMs = world.clock.monotonic();
+    const tookMs = nowMs - startMs;
     if (pods.length + orphans.length === 0) {
       await stayAtRest(world);
       return tookMs;
     }
     if (pods.length > 0 && tookMs > boundMs) watched.report("I5", `not at rest after ${boundMs / 1000} s: ${pods.slice(0, 5).join("; ")}`);
-    if (orphans.length > 0 && tookMs > restBoundMs)
-      watched.report("I1", `still there after ${restBoundMs / 1000} s: ${orphans.slice(0, 5).join("; ")}`);
+    if (orphans.length > 0 && nowMs - raisedMs > restBoundMs + hangMs)
+      watched.report("I1", `still there after ${(nowMs - raisedMs) / 1000} s: ${orphans.slice(0, 5).join("; ")}`);
     if (watched.violation) return tookMs;
+    if (orphans.length > 0 && nowMs - raisedMs > operatorMs && (await world.raiseBrake())) raisedMs = world.clock.monotonic();
     await world.pass(tookMs < 20_000 ? 1_000 : 5_000);
   }
 }
@@ -120,18 +136,18 @@ async function stayAtRest(world: World): Promise<void> {
   const { invariants: watched } = world;
   await world.pass(10_000);
   const known = (): number => (world.program?.node.health.knownPods ?? 0) - world.pods.length;
-  for (let waitedMs = 0; waitedMs < restBoundMs && known() + unrestOf(world).orphans.length > 0; waitedMs += 10_000)
-    await world.pass(10_000);
+  const boundMs = restBoundMs + world.profile.provider.longestHangMs;
+  for (let waitedMs = 0; waitedMs < boundMs && known() + unrestOf(world).orphans.length > 0; waitedMs += 10_000) await world.pass(10_000);
   const { pods, orphans } = unrestOf(world);
   if (pods.length > 0) watched.report("I5", `was at rest, and is no more: ${pods.join("; ")}`);
-  if (orphans.length > 0) watched.report("I1", `still there after ${restBoundMs / 1000} s: ${orphans.join("; ")}`);
+  if (orphans.length > 0) watched.report("I1", `still there after ${boundMs / 1000} s: ${orphans.join("; ")}`);
   if (known() > 0) watched.report("I10", `${known()} pods are known that are gone`);
 }
 
 /** With the rest of the world in order, the back end is away for minutes, while pods wait for it. */
 async function recovery(world: World): Promise<void> {
   const { chance, reachability, trace } = world;
-  for (let waited = 0; waited < 120 && unrestOf(world).pods.length > 0; waited++) await world.pass(10_000);
+  for (let waited = 0; waited < 240 && unrestOf(world).pods.length > 0; waited++) await world.pass(10_000);
   trace.add("back end: away");
   reachability.isUp = false;
   await createPods(world, chance.whole(1, 5));

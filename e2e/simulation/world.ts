@@ -2,11 +2,12 @@ import { startApiServer, type ApiServer } from "@virtual-kubelet/embedded-apiser
 import { createKubeClient, resources, type KubeClient, type Pod } from "@virtual-kubelet/kube-client";
 import { BackEnd } from "./back-end.ts";
 import { Chance } from "./chance.ts";
-import { canary, Invariants, podKind, toPod } from "./invariants.ts";
+import { DeletionWatch } from "./deletion-watch.ts";
+import { canary, Invariants, leaseKind, podKind, toPod } from "./invariants.ts";
 import type { Reachability } from "./model-provider.ts";
 import { Network } from "./network.ts";
 import { drawProfile, type Profile, type WorldKind } from "./profile.ts";
-import { Program } from "./program.ts";
+import { nodeName, Program } from "./program.ts";
 import { ProcessClock, SimulatedClock } from "./simulated-clock.ts";
 import { Trace } from "./trace.ts";
 
@@ -15,6 +16,15 @@ export const namespace = "default";
 
 /** Name of the secret that pods read. */
 export const secretName = "credentials";
+
+/** How long an instance with another identity watches a Lease before it takes it, and then some; in milliseconds. */
+const takeoverMs = 50_000;
+
+/** Annotation of a node's Lease: the identity of the instance that holds it. */
+const instanceAnnotation = "virtual-kubelet.io/instance";
+
+/** How long after the last trouble the program may wait before it lists and watches again, in milliseconds. */
+const relistMs = 60_000;
 
 /** What a world may be given besides its seed. */
 export interface WorldOptions {
@@ -36,7 +46,7 @@ export class World implements AsyncDisposable {
   readonly invariants: Invariants;
   readonly backEnd: BackEnd;
   readonly network: Network;
-  readonly reachability: Reachability = { isUp: true, hasFaults: false, refused: new Set() };
+  readonly reachability: Reachability = { isUp: true, downMs: 0, hasFaults: false, refused: new Set(), isStuck: false };
   /** UIDs of the pods whose labels were edited while the program ran that had made them. */
   readonly relabelled: Map<string, Program> = new Map();
   /** What the users' requests heed; it aborts with the world's end. */
@@ -48,7 +58,20 @@ export class World implements AsyncDisposable {
   /** UIDs of the pods that the back end has lost. */
   readonly lost: Set<string> = new Set();
   #program: Program | undefined;
+  /** Another instance that wants the same node. */
+  #rival: Program | undefined;
+  #programSinceMs = 0;
+  #hadTwoInstances = false;
+  #identity = nodeName;
+  #instances = 1;
+  /** Until when nobody may hold the Lease, because an instance takes it from another; monotonic milliseconds. */
+  #leaseFromMs = 0;
+  /** The brake's limit as the operator set it. */
+  #maxPerSweep: number | undefined;
+  /** What the last message about a suspected mass loss says the limit would have to be. */
+  #suspected: number | undefined;
   #pods = 0;
+  readonly #deletions: DeletionWatch;
   /** Instances whose loss the back end does not tell of. */
   readonly #silent = new Set<string>();
 
@@ -64,7 +87,22 @@ export class World implements AsyncDisposable {
     this.chance = new Chance(seed, "scenario");
     this.trace = new Trace(() => clock.monotonic(), traceLimit ?? 2_000);
     this.client = createKubeClient(server.transport(), { clock });
-    this.invariants = new Invariants({ server, clock, trace: this.trace, backEnd: () => this.backEnd });
+    this.invariants = new Invariants({
+      server,
+      clock,
+      trace: this.trace,
+      backEnd: () => this.backEnd,
+      onDeleted: (uid, name) => this.#deletions.onDeleted(uid, name),
+      calmSinceMs: () => this.network.calmSinceMs,
+    });
+    this.#deletions = new DeletionWatch({
+      clock,
+      invariants: this.invariants,
+      instancesOf: (uid) => this.backEnd.of(uid),
+      freeSinceMs: (uid) => this.#freeSinceMs(uid),
+      program: () => (this.#program?.node.health.ready === true ? this.#program : undefined),
+      deleteCalledMs: (uid) => this.#program?.calls.deleteCalledMs(uid),
+    });
     this.#cloudClock = new ProcessClock(clock, 0);
     this.backEnd = new BackEnd({
       clock: this.#cloudClock,
@@ -74,7 +112,8 @@ export class World implements AsyncDisposable {
       isIdempotent: this.profile.isIdempotent,
       onChange: (instance, change) => {
         if (change === "created") this.invariants.onInstance(instance);
-        if (!this.#silent.has(instance.ref.uid)) this.#program?.provider?.notify(instance, change === "removed");
+        if (this.#silent.has(instance.ref.uid)) return;
+        for (const program of [this.#program, this.#rival]) program?.provider?.notify(instance, change === "removed");
       },
     });
     this.network = new Network({
@@ -97,6 +136,11 @@ export class World implements AsyncDisposable {
       { metadata: { name: secretName, namespace }, data: { token: Buffer.from(canary).toString("base64") } },
       { signal: world.users },
     );
+    await world.client.create(resources.namespaces, { metadata: { name: "elsewhere" } }, { signal: world.users });
+    for (const [name, where] of [["own", namespace] as const, ["foreign", "elsewhere"] as const]) {
+      const service = { metadata: { name, namespace: where }, spec: { ports: [{ port: 80 }] } };
+      await world.client.create(resources.services, service, { signal: world.users });
+    }
     return world;
   }
 
@@ -105,37 +149,73 @@ export class World implements AsyncDisposable {
     return this.#program;
   }
 
+  /** Whether two instances ran the node at one time. */
+  get hadTwoInstances(): boolean {
+    return this.#hadTwoInstances;
+  }
+
+  /** Since when the program is the one that holds the node, or is to, in monotonic milliseconds. */
+  get programSinceMs(): number {
+    return this.#programSinceMs;
+  }
+
   /** The pods at the API server. */
   get pods(): Pod[] {
     return this.server.cluster.list(podKind).map(toPod);
   }
 
-  /** Starts the program, unless it runs. */
-  start(): void {
+  /** Another instance that wants the same node, if there is one. */
+  get rival(): Program | undefined {
+    return this.#rival;
+  }
+
+  /** What the last message about a suspected mass loss says the brake's limit would have to be; absent if there was none since the last start. */
+  get suspected(): number | undefined {
+    return this.#suspected;
+  }
+
+  /**
+   * Starts the program, unless it runs. Where another instance stands by, that one takes its place.
+   *
+   * @param isOther - with another identity than the last one: the node is taken over once its Lease stands still
+   */
+  start(isOther: boolean = false): void {
     if (this.#program) return;
-    this.invariants.onStart();
-    this.#program = new Program({
-      clock: this.clock,
-      chance: new Chance(this.#seed, `program ${this.clock.monotonic()}`),
-      trace: this.trace,
-      network: this.network,
-      provider: {
-        backEnd: this.backEnd,
-        profile: this.profile.provider,
-        reachability: this.reachability,
-        cloudClock: this.#cloudClock,
-        chance: new Chance(this.#seed, `provider ${this.clock.monotonic()}`),
-        trace: this.trace,
-        watch: this.invariants,
-      },
-      pods: {
-        workers: this.profile.workers,
-        providerTimeoutMs: 20_000,
-        orphans: { graceMs: 20_000, intervalMs: 60_000, maxPerSweep: 100_000 },
-      },
-      skewMs: this.profile.skewMs,
-      onLog: (fields, message) => this.invariants.onLog(fields, message),
-    });
+    if (this.#rival) {
+      this.#program = this.#rival;
+      this.#rival = undefined;
+      this.#identity = this.#program.identity;
+      this.#programSinceMs = this.clock.monotonic();
+      this.#leaseFromMs = this.clock.monotonic() + takeoverMs;
+      return;
+    }
+    if (isOther) this.#identity = this.#nextIdentity();
+    const holder = this.server.cluster.get(leaseKind, "kube-node-lease", nodeName)?.metadata.annotations?.[instanceAnnotation];
+    if (holder !== undefined && holder !== this.#identity) this.#leaseFromMs = this.clock.monotonic() + takeoverMs;
+    this.#suspected = undefined;
+    this.#programSinceMs = this.clock.monotonic();
+    this.#program = this.#make(this.#identity, false);
+  }
+
+  /**
+   * Starts another instance while the first may be alive, unless there are two.
+   *
+   * @param isCopy - with the identity of the first, from which it takes the node at once
+   */
+  startRival({ isCopy, isStandby }: { readonly isCopy: boolean; readonly isStandby: boolean }): void {
+    if (this.#rival) return;
+    this.#hadTwoInstances ||= isCopy;
+    this.#rival = this.#make(isCopy ? this.#identity : this.#nextIdentity(), isStandby);
+  }
+
+  /** The operator does what a message about a suspected mass loss says, if there was one. @returns whether */
+  async raiseBrake(): Promise<boolean> {
+    if (this.#suspected === undefined) return false;
+    this.#maxPerSweep = this.#suspected + 5;
+    this.trace.add("operator: raises orphans.maxPerSweep to", this.#maxPerSweep);
+    await this.stop();
+    this.start();
+    return true;
   }
 
   /** Kills the program, if it runs. */
@@ -147,27 +227,27 @@ export class World implements AsyncDisposable {
   /** Stops the program as SIGTERM does, and sees that it lets go of everything. */
   async stop(): Promise<void> {
     const program = this.#program;
-    if (!program) return;
-    program.stop();
-    // What a shutdown may take by default, and the last events' time.
-    for (let seconds = 0; seconds < 40 && !program.end; seconds++) await this.clock.run(1_000);
-    if (!program.end) this.invariants.report("I9", "the program has not stopped within 40 s");
-    else if (program.end !== "stopped") this.invariants.report("I9", `the program ended with ${String(program.end.error)}`);
-    await this.clock.run(0);
-    const { timers, requests } = program.held;
-    if (timers > 0 || requests > 0)
-      this.invariants.report("I9", `the program has stopped and holds ${timers} timers and ${requests} requests`);
-    program.kill();
+    if (program) await this.#stop(program);
     this.#program = undefined;
+  }
+
+  /** Stops the other instance, if there is one. */
+  async stopRival(): Promise<void> {
+    const rival = this.#rival;
+    if (rival) await this.#stop(rival);
+    this.#rival = undefined;
   }
 
   /** Lets time pass, and looks at what holds at any time. */
   async pass(ms: number): Promise<void> {
     await this.clock.run(ms);
+    if (!this.reachability.isUp) this.reachability.downMs = this.clock.monotonic();
+    this.#reap();
     const program = this.#program;
     if (!program) return;
-    if (program.end) this.invariants.report("I5", `the program ended by itself: ${JSON.stringify(program.end)}`);
-    this.invariants.checkLease(Math.max(program.startedMs, this.network.leaseTroubleMs));
+    if (program.end) this.invariants.report("I5", `the program ended by itself: ${String(describeEnd(program.end))}`);
+    const claimMs = this.invariants.leaseRenewedMs < this.#leaseFromMs - takeoverMs ? takeoverMs : 0;
+    this.invariants.checkLease(Math.max(program.startedMs, this.#leaseFromMs, this.network.leaseTroubleMs + claimMs));
   }
 
   /** A name no pod had before. */
@@ -183,9 +263,97 @@ export class World implements AsyncDisposable {
     this.#silent.delete(uid);
   }
 
+  #make(identity: string, isStandby: boolean): Program {
+    return new Program({
+      clock: this.clock,
+      chance: new Chance(this.#seed, `program ${this.clock.monotonic()} ${identity}`),
+      trace: this.trace,
+      network: this.network,
+      invariants: this.invariants,
+      provider: {
+        backEnd: this.backEnd,
+        profile: this.profile.provider,
+        reachability: this.reachability,
+        cloudClock: this.#cloudClock,
+        chance: new Chance(this.#seed, `provider ${this.clock.monotonic()} ${identity}`),
+        trace: this.trace,
+      },
+      pods: this.#maxPerSweep === undefined ? {} : { orphans: { maxPerSweep: this.#maxPerSweep } },
+      identity,
+      isStandby,
+      skewMs: this.profile.skewMs,
+      onLog: (fields, message) => {
+        const [, limit] = /raise orphans\.maxPerSweep to (\d+)/.exec(message) ?? [];
+        if (limit !== undefined) this.#suspected = Number(limit);
+        this.invariants.onLog(fields, message);
+      },
+    });
+  }
+
+  #nextIdentity(): string {
+    return `${nodeName}-${++this.#instances}`;
+  }
+
+  async #stop(program: Program): Promise<void> {
+    program.stop();
+    // What a shutdown may take by default, and the last events' time.
+    for (let seconds = 0; seconds < 40 && !program.end; seconds++) await this.clock.run(1_000);
+    if (!program.end) this.invariants.report("I9", "the program has not stopped within 40 s");
+    else if (program.end !== "stopped" && !program.hasLostNode)
+      this.invariants.report("I9", `the program ended with ${String(describeEnd(program.end))}`);
+    await this.#bury(program);
+  }
+
+  /** Sees that a program that has ended lets go of everything. */
+  async #bury(program: Program): Promise<void> {
+    await this.clock.run(0);
+    this.#checkHeld(program);
+    program.kill();
+  }
+
+  #checkHeld(program: Program): void {
+    const { timers, requests } = program.held;
+    if (timers > 0 || requests > 0)
+      this.invariants.report("I9", `the program has stopped and holds ${timers} timers and ${requests} requests`);
+  }
+
+  /** Of two instances that want the node one ends. */
+  #reap(): void {
+    const nowMs = this.clock.monotonic();
+    if (this.#rival?.hasLostNode) {
+      this.#checkHeld(this.#rival);
+      this.#rival.kill();
+      this.#rival = undefined;
+      this.#leaseFromMs = Math.max(this.#leaseFromMs, nowMs);
+    }
+    if (!this.#program?.hasLostNode) return;
+    this.#checkHeld(this.#program);
+    this.#program.kill();
+    this.#program = undefined;
+    // Where both saw the other one's Lease, as they may where answers are lost, somebody starts one again.
+    if (!this.#rival && nowMs - this.network.calmSinceMs > 120_000)
+      this.invariants.report("I5", "of two instances that want the node none runs on");
+    this.start();
+    this.#leaseFromMs = nowMs + takeoverMs;
+  }
+
+  /** See `DeletionWatchDeps`. */
+  #freeSinceMs(uid: string): number | undefined {
+    const nowMs = this.clock.monotonic();
+    const program = this.#program;
+    if (!program || program.end || !program.node.health.ready || !this.reachability.isUp) return undefined;
+    if (this.#rival && !this.#rival.isStandby) return undefined;
+    // The brake holds what may be no deletion.
+    if (this.#suspected !== undefined) return undefined;
+    const sinceMs = Math.max(this.network.calmSinceMs + relistMs, this.reachability.downMs, program.calls.busyMs(uid), this.#leaseFromMs);
+    return sinceMs >= nowMs ? undefined : sinceMs;
+  }
+
   /** Ends the world, and sees that the API server lets go of everything, too. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.kill();
+    this.#rival?.kill();
+    this.#deletions[Symbol.dispose]();
     this.#end.abort(new Error("the world ends"));
     this.network[Symbol.dispose]();
     this.invariants[Symbol.dispose]();
@@ -194,4 +362,8 @@ export class World implements AsyncDisposable {
     const timers = this.clock.pending - this.#cloudClock.pending;
     if (timers > 0) this.invariants.report("I9", `the API server is closed and holds ${timers} timers`);
   }
+}
+
+function describeEnd(end: { readonly error: unknown } | "stopped"): unknown {
+  return end === "stopped" ? end : end.error;
 }

@@ -1,0 +1,78 @@
+import type { Invariants } from "./invariants.ts";
+import { isLive, type Instance } from "./instance.ts";
+import { ProcessClock, type SimulatedClock } from "./simulated-clock.ts";
+
+/** How long the provider may not be told of a deletion, in milliseconds, where nothing stands in the way. */
+const boundMs = 20_000;
+
+/** The same for a pod that runs nowhere: the API server may have asked to be left alone with its status for so long. */
+const idleBoundMs = 320_000;
+
+/** How often it is looked. */
+const lookMs = 5_000;
+
+/** What a {@link DeletionWatch} stands on. */
+export interface DeletionWatchDeps {
+  readonly clock: SimulatedClock;
+  readonly invariants: Invariants;
+  readonly instancesOf: (uid: string) => readonly Instance[];
+  /**
+   * Since when nothing has stood in the program's way, in monotonic milliseconds: it runs and is ready, the API server and the
+   * back end answer, and no call for the pod is under way. `undefined` while something does.
+   */
+  readonly freeSinceMs: (uid: string) => number | undefined;
+  /** The program that runs and is ready, if one is. */
+  readonly program: () => unknown;
+  /** When the program last called deletePod for the pod. */
+  readonly deleteCalledMs: (uid: string) => number | undefined;
+}
+
+/** Sees that the deletion of each pod reaches the provider in time, whatever goes on with other pods. */
+export class DeletionWatch implements Disposable {
+  readonly #deps: DeletionWatchDeps;
+  readonly #clock: ProcessClock;
+  readonly #watched = new Set<string>();
+
+  constructor(deps: DeletionWatchDeps) {
+    this.#deps = deps;
+    this.#clock = new ProcessClock(deps.clock, 0);
+  }
+
+  /** The pod was deleted. */
+  onDeleted(uid: string, name: string): void {
+    if (this.#watched.has(uid)) return;
+    this.#watched.add(uid);
+    const sinceMs = this.#clock.monotonic();
+    const program = this.#deps.program();
+    let freeMs = sinceMs;
+    const look = (): void => {
+      if (this.#isDone(uid, sinceMs)) return;
+      // A program that never saw a pod that is gone finds an orphan, and takes its time with it.
+      if (!this.#deps.invariants.pod(uid) && (program === undefined || this.#deps.program() !== program)) return;
+      const since = this.#deps.freeSinceMs(uid);
+      freeMs = Math.max(freeMs, since ?? this.#clock.monotonic());
+      const waitedMs = this.#clock.monotonic() - freeMs;
+      if (waitedMs <= (this.#runs(uid) ? boundMs : idleBoundMs)) this.#clock.setTimer(lookMs, look);
+      else this.#deps.invariants.report("I12", `of pod ${name}, which is deleted, the provider has not been told for ${waitedMs / 1000} s`);
+    };
+    this.#clock.setTimer(lookMs, look);
+  }
+
+  [Symbol.dispose](): void {
+    this.#clock.kill();
+  }
+
+  #isDone(uid: string, sinceMs: number): boolean {
+    const { deleteCalledMs, invariants } = this.#deps;
+    if ((deleteCalledMs(uid) ?? -1) >= sinceMs) return true;
+    const runs = this.#runs(uid);
+    const pod = invariants.pod(uid);
+    if (!pod) return !runs;
+    return !runs && ((pod.metadata?.finalizers?.length ?? 0) > 0 || pod.spec?.nodeName === undefined);
+  }
+
+  /** Whether an instance runs that the program can know of. */
+  #runs(uid: string): boolean {
+    return this.#deps.instancesOf(uid).some((instance) => isLive(instance) && !instance.isLate);
+  }
+}

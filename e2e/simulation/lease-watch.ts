@@ -1,0 +1,75 @@
+import type { Lease, TransportRequest, TransportResponse } from "@virtual-kubelet/kube-client";
+import type { Invariants } from "./invariants.ts";
+import { stopsAtOnce } from "./program-calls.ts";
+import type { SimulatedClock } from "./simulated-clock.ts";
+
+/** Annotation of a node's Lease: the random id of the start that holds it. */
+const startIdAnnotation = "virtual-kubelet.io/start-id";
+
+/** How long before the Lease's end a renewal may be tried though the server asked for more time, in milliseconds. */
+const leaseMs = 40_000;
+
+/** Whether the program heeds the server's wish to be left alone with its Lease. */
+const holdsRetryAfter = false;
+
+/** Times are rounded on the way. */
+const roundingMs = 50;
+
+/** Watches over what one program does with its node's Lease. */
+export class LeaseWatch {
+  readonly #invariants: Invariants;
+  readonly #clock: SimulatedClock;
+  readonly #onLost: () => void;
+  #startId: string | undefined;
+  #notBeforeMs = 0;
+  #isLost = false;
+
+  /** @param onLost - called when the program has read that another instance holds the node */
+  constructor(invariants: Invariants, clock: SimulatedClock, onLost: () => void) {
+    this.#invariants = invariants;
+    this.#clock = clock;
+    this.#onLost = onLost;
+  }
+
+  /** The program sends a request. */
+  onRequest({ method, path, pool }: TransportRequest): void {
+    const nowMs = this.#clock.monotonic();
+    if (stopsAtOnce && this.#isLost && method !== "GET" && !path.includes("/events"))
+      this.#invariants.report("I13", `${method} ${path} is sent by an instance that has lost its node`);
+    if (pool !== "lease") return;
+    const earlyMs = this.#notBeforeMs - nowMs;
+    if (holdsRetryAfter && earlyMs > roundingMs)
+      this.#invariants.report("I11", `${method} ${path} is sent ${Math.round(earlyMs)} ms too early`);
+  }
+
+  /** The program gets an answer about its Lease. @returns the answer, which can be read once more */
+  async onResponse({ method, body }: TransportRequest, response: TransportResponse): Promise<TransportResponse> {
+    const retryAfterSeconds = Number(response.headers["retry-after"] ?? 0);
+    if (retryAfterSeconds > 0) {
+      // What is asked for beyond the Lease's own time cannot be granted: the node would be lost.
+      const endMs = this.#invariants.leaseRenewedMs + leaseMs / 2;
+      const nowMs = this.#clock.monotonic();
+      this.#notBeforeMs = Math.max(nowMs, Math.min(nowMs + retryAfterSeconds * 1000, endMs));
+    }
+    const isWritten = (method === "PUT" || method === "POST") && response.status < 300;
+    if (isWritten) this.#startId = startIdOf(typeof body === "string" ? body : "");
+    if (method !== "GET" || response.status !== 200) return response;
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of response.body) chunks.push(chunk);
+    const text = Buffer.concat(chunks);
+    const startId = startIdOf(text.toString("utf8"));
+    if (this.#startId !== undefined && startId !== undefined && startId !== this.#startId && !this.#isLost) {
+      this.#isLost = true;
+      this.#onLost();
+    }
+    return { ...response, body: once(text) };
+  }
+}
+
+function startIdOf(text: string): string | undefined {
+  return (JSON.parse(text || "{}") as Lease).metadata?.annotations?.[startIdAnnotation];
+}
+
+async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array, void> {
+  yield bytes;
+}
