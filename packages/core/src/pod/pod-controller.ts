@@ -218,7 +218,7 @@ export class PodController {
       return await this.#worker.work(uid, signal);
     } finally {
       const expiresInMs = this.#states.activeDeadlineMs(uid);
-      if (expiresInMs !== undefined && expiresInMs > 0) this.#queue.addAfter(uid, expiresInMs);
+      if (expiresInMs !== undefined) this.#queue.addAfter(uid, expiresInMs);
     }
   }
 

@@ -83,12 +83,15 @@ export class PodStates {
     this.#deferred.delete(uid);
   }
 
-  /** Milliseconds until the pod's active deadline; `undefined` where it has none, or is ending anyway. */
+  /** Milliseconds until the pod's active deadline; 0 if it passed during a call; `undefined` where it has none, or is ending anyway. */
   activeDeadlineMs(uid: string): number | undefined {
     const pod = this.#deps.store.get(uid);
     const state = this.#states.get(uid);
     if (!pod || !state || state.deletion || state.teardown || isTerminalPhase(pod.status?.phase)) return undefined;
-    return activeDeadlineMs(pod, state.firstSeenMs, this.time);
+    const { time } = this;
+    const leftMs = activeDeadlineMs(pod, state.firstSeenMs, time);
+    if (leftMs === undefined || leftMs > 0) return leftMs;
+    return planPod(pod, state, time).kind === "expire" ? 0 : undefined;
   }
 
   /**

@@ -761,6 +761,17 @@ describe("a pod's object at the API server", () => {
     expect(rig.pod("web")).toBeUndefined();
   });
 
+  test("is ended when its time was up during an update", async () => {
+    await using rig = await new NodeRig().start();
+    await rig.createPod("web", (pod) => void (pod.spec = { containers: [], ...pod.spec, activeDeadlineSeconds: 60 }));
+    await rig.settle(58_000);
+    rig.provider.script("updatePod", () => rig.clock.sleep(5_000));
+    await rig.editPod("web", label("new"));
+    await rig.settle(15_000);
+
+    expect(rig.pod("web")?.status).toMatchObject({ phase: "Failed", reason: "DeadlineExceeded" });
+  });
+
   test("does not show that its time is up while a container is between two runs and the provider has not ended it", async () => {
     await using rig = await new NodeRig().start();
     const ref = await rig.createPod("web", (pod) => void (pod.spec = { containers: [], ...pod.spec, activeDeadlineSeconds: 60 }));
