@@ -3,6 +3,8 @@
  *
  * @packageDocumentation
  */
+export type { StreamingShare } from "./budget/connection-budget.ts";
+export { SharedBudget, type BudgetShare } from "./budget/shared-budget.ts";
 export type { Clock } from "./clock.ts";
 export type { StreamingLimits } from "./limits.ts";
 export { openPortForward, openPortForwardOver, type PortForwardClient, type PortForwardClientOptions } from "./port-forward/client.ts";

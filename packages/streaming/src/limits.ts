@@ -10,7 +10,7 @@ export interface StreamingLimits {
    * counts too.
    */
   readonly streamBufferBytes?: number | undefined;
-  /** How many streams may be open at once on a connection that forwards ports; default: 4,096. More are refused. */
+  /** How many streams may be open at once on a connection that forwards ports, two for each forward; default: 512. More are refused. */
   readonly maxStreams?: number | undefined;
 }
 
@@ -23,6 +23,6 @@ export function resolveLimits(limits: StreamingLimits | undefined): ResolvedLimi
     streamOpenMs: limits?.streamOpenMs ?? 30_000,
     idleMs: limits?.idleMs ?? 4 * 3_600_000,
     streamBufferBytes: limits?.streamBufferBytes ?? 512 * 1024,
-    maxStreams: limits?.maxStreams ?? 4096,
+    maxStreams: limits?.maxStreams ?? 512,
   };
 }

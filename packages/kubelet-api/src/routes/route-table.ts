@@ -5,6 +5,7 @@ import { text } from "../server/answer.ts";
 import { attachRoute, execRoute } from "../streams/remote-command.ts";
 import { portForwardRoute } from "../streams/port-forward.ts";
 import { runRoute } from "../streams/run.ts";
+import type { StreamBudgets } from "../streams/stream-budgets.ts";
 import type { StreamSlots } from "../streams/stream-slots.ts";
 import { configzRoute } from "./configuration.ts";
 import { containerLogsRoute } from "./container-logs.ts";
@@ -20,6 +21,7 @@ export interface RouteTableOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly slots: StreamSlots;
+  readonly budgets: StreamBudgets;
   readonly streaming: StreamingLimits;
   /** Where the server listens. */
   readonly port: () => number;

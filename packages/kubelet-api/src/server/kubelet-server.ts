@@ -21,6 +21,7 @@ import type { HealthCheck } from "../routes/health.ts";
 import { routeTable } from "../routes/route-table.ts";
 import { Router } from "../routes/router.ts";
 import { NodeDirectory, type ServedNode } from "../routes/served-node.ts";
+import { StreamBudgets } from "../streams/stream-budgets.ts";
 import { StreamSlots } from "../streams/stream-slots.ts";
 import { text, type Answer } from "./answer.ts";
 import { ClientErrors } from "./client-errors.ts";
@@ -130,6 +131,7 @@ class RunningServer implements KubeletServer {
       clock,
       logger,
       slots: new StreamSlots(this.#limits.maxStreams),
+      budgets: new StreamBudgets({ ...this.#limits, sparseLog: this.#sparseLog }),
       streaming: this.#limits.streaming,
       port: () => this.#port,
       startedSeconds: clock.now() / 1000,

@@ -12,6 +12,8 @@ test("a limit that is not set has its default", () => {
     maxConnections: 8_192,
     maxStrangersPerAddress: 1_024,
     maxStreams: 4_096,
+    maxSharedStreams: 4_096,
+    maxSharedBytes: 67_108_864,
     shutdownMs: 2_000,
     streaming: {},
   };
@@ -32,7 +34,9 @@ test("a limit that is set is as it was set", () => {
     maxStrangersPerAddress: 8,
     maxStreams: 9,
     shutdownMs: 10,
-    streaming: { idleMs: 11 },
+    maxSharedStreams: 11,
+    maxSharedBytes: 12,
+    streaming: { idleMs: 13 },
   };
 
   expect(resolveServerLimits(limits)).toEqual(limits);

@@ -22,6 +22,16 @@ export interface ServerLimits {
   readonly maxStreams?: number | undefined;
   /** How long open requests may take to end when the server stops, in milliseconds; default: 2,000. */
   readonly shutdownMs?: number | undefined;
+  /**
+   * SPDY streams of execs, attaches and port-forwards at once; default: 4,096. A caller (a user in a namespace) may have as many as
+   * are left free.
+   */
+  readonly maxSharedStreams?: number | undefined;
+  /**
+   * Bytes of clients that wait for the reader in a pod, in all connections together; default: 67,108,864. Of a caller that holds
+   * more than is left free, connections are read only while nothing waits in them.
+   */
+  readonly maxSharedBytes?: number | undefined;
   /** Bounds of each exec, attach and port-forward. */
   readonly streaming?: StreamingLimits | undefined;
 }
@@ -41,6 +51,8 @@ export function resolveServerLimits(limits: ServerLimits = {}): ResolvedServerLi
     maxConnections: limits.maxConnections ?? 8_192,
     maxStrangersPerAddress: limits.maxStrangersPerAddress ?? 1_024,
     maxStreams: limits.maxStreams ?? 4_096,
+    maxSharedStreams: limits.maxSharedStreams ?? 4_096,
+    maxSharedBytes: limits.maxSharedBytes ?? 64 * 1024 * 1024,
     shutdownMs: limits.shutdownMs ?? 2_000,
     streaming: limits.streaming ?? {},
   };

@@ -19,7 +19,8 @@ export function portForwardRoute(options: StreamRoutesOptions): Handler {
       using _slot = options.slots.take();
       let session: PortForwardSession;
       try {
-        session = await acceptPortForward(upgrade, { clock: options.clock, limits: options.limits });
+        const { clock, limits, budgets } = options;
+        session = await acceptPortForward(upgrade, { clock, limits, share: budgets.shareOf(request) });
       } catch (error) {
         // The client has its answer already.
         return { result: `not begun: ${messageOf(error)}`, value: taken };

@@ -14,6 +14,7 @@ import { LinkedSignal } from "./linked-signal.ts";
 import { noResizes } from "./no-resizes.ts";
 import { parseRemoteCommandQuery, type RemoteCommandQuery } from "./remote-command-query.ts";
 import { requireUpgrade } from "./require-upgrade.ts";
+import type { StreamBudgets } from "./stream-budgets.ts";
 import type { StreamSlots } from "./stream-slots.ts";
 
 /** What the routes of streams stand on. */
@@ -22,6 +23,7 @@ export interface StreamRoutesOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly slots: StreamSlots;
+  readonly budgets: StreamBudgets;
   readonly limits: StreamingLimits;
 }
 
@@ -92,10 +94,10 @@ async function stream(
   const upgrade = requireUpgrade(request);
   using _slot = options.slots.take();
   const { stdin, stdout, stderr, tty } = parseRemoteCommandQuery(request.query);
-  const { clock, limits } = options;
+  const { clock, limits, budgets } = options;
   let session: RemoteCommandSession;
   try {
-    session = await acceptRemoteCommand(upgrade, { stdin, stdout, stderr, tty, clock, limits });
+    session = await acceptRemoteCommand(upgrade, { stdin, stdout, stderr, tty, clock, limits, share: budgets.shareOf(request) });
   } catch (error) {
     // The client has its answer already.
     return { result: `not begun: ${messageOf(error)}`, value: taken };

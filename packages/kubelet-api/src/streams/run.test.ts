@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { NodeDirectory } from "../routes/served-node.ts";
 import { fakeNode, fakePod, fakeRequest } from "../test-support/fake-node.ts";
 import { RecordingLogger } from "../test-support/recording-logger.ts";
+import { testBudgets } from "../test-support/test-budgets.ts";
 import { runRoute } from "./run.ts";
 import { StreamSlots } from "./stream-slots.ts";
 
@@ -13,7 +14,7 @@ function route(run: (command: readonly string[], io: AttachIO) => number, logger
     runInContainer: async (_pod: unknown, _container: string, command: readonly string[], io: AttachIO) => ({ exitCode: run(command, io) }),
   };
   const directory = new NodeDirectory([fakeNode({ pods: [fakePod()], provider })]);
-  return runRoute({ directory, clock: new FakeClock(), logger, slots: new StreamSlots(1), limits: {} });
+  return runRoute({ directory, clock: new FakeClock(), logger, slots: new StreamSlots(1), budgets: testBudgets(), limits: {} });
 }
 
 test("the command is split at single spaces, and its output is the answer, in the order it came", async () => {
@@ -108,7 +109,14 @@ test("commands have their places, which are free when they are over", async () =
     },
   };
   const directory = new NodeDirectory([fakeNode({ pods: [fakePod()], provider })]);
-  const options = { directory, clock: new FakeClock(), logger: new RecordingLogger(), slots: new StreamSlots(1), limits: {} };
+  const options = {
+    directory,
+    clock: new FakeClock(),
+    logger: new RecordingLogger(),
+    slots: new StreamSlots(1),
+    budgets: testBudgets(),
+    limits: {},
+  };
   const handler = runRoute(options);
   const first = handler(fakeRequest({ query: "cmd=ls" }));
   await started.promise;

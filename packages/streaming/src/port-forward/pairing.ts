@@ -58,7 +58,10 @@ export class StreamPairing implements Disposable {
 
   /** Forgets what is incomplete. */
   [Symbol.dispose](): void {
-    for (const [id, pair] of this.#pairs) this.#forget(id, pair);
+    for (const [id, pair] of this.#pairs) {
+      this.#forget(id, pair);
+      pair.data?.inbox.discard();
+    }
   }
 
   #open(id: string): Pair {

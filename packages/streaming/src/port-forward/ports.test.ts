@@ -16,6 +16,7 @@ test.each([
   ["/portForward/ns/p?port=65536", 'unable to parse "65536" as a port'],
   ["/portForward/ns/p?port=-1", 'unable to parse "-1" as a port'],
   ["/portForward/ns/p?port=0", 'port "0" must be > 0'],
+  [`/portForward/ns/p?port=${"1,".repeat(128)}1`, "names 129 ports, at most 128"],
 ])("%s is refused: %s", (url, words) => {
   expect(() => portForwardPorts(request(url))).toThrow(words);
 });

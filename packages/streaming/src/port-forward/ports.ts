@@ -3,6 +3,9 @@ import { isWebSocketRequest, type UpgradeRequest } from "../upgrade/incoming-upg
 import { offeredProtocols } from "../websocket/offered-protocols.ts";
 import { isTunnelProtocol } from "../websocket/tunnel-protocol.ts";
 
+/** A channel's number is one byte, and a port has two of them. */
+const maxPorts = 128;
+
 /**
  * The ports in the query of a port-forward over the older WebSocket form, `?port=80,81&port=82`; none for SPDY and for
  * SPDY within a WebSocket, where each stream names its own.
@@ -14,10 +17,13 @@ export function portForwardPorts(request: UpgradeRequest): readonly number[] {
   if (!isWebSocketRequest(request) || offeredProtocols(request).some(isTunnelProtocol)) return [];
   const query = new URLSearchParams(request.url?.split("?", 2)[1] ?? "").getAll("port");
   if (query.length === 0) throw new InvalidInputError('query parameter "port" is required');
-  return query.flatMap((value) => {
+  const ports = query.flatMap((value) => {
     if (value === "") throw new InvalidInputError('query parameter "port" cannot be empty');
     return value.split(",").map((text) => parseListedPort(text, value));
   });
+  if (ports.length > maxPorts)
+    throw new InvalidInputError(`query parameter "port" names ${ports.length} ports, at most ${maxPorts} are served`);
+  return ports;
 }
 
 function parseListedPort(text: string, value: string): number {

@@ -32,7 +32,7 @@ export async function acceptPortForward(upgrade: IncomingUpgrade, options: PortF
     return createSpdySession({ transport: "spdy", socket, head }, options);
   }
   const ports = readPorts(upgrade, options);
-  const { webSocket, protocol } = await acceptWebSocket(upgrade, webSocketProtocols, options.clock);
+  const { webSocket, protocol } = await acceptWebSocket(upgrade, webSocketProtocols, options.clock, options.share);
   if (protocol === portForwardTunnel)
     return createSpdySession({ transport: "websocket-tunnel", socket: webSocketDuplex(webSocket) }, options);
   return createWebSocketSession({ webSocket, codec: protocol === "v4.base64.channel.k8s.io" ? "base64" : "binary", ports }, options);

@@ -1,4 +1,5 @@
 import type { Duplex } from "node:stream";
+import type { StreamingShare } from "../budget/connection-budget.ts";
 import type { Clock } from "../clock.ts";
 import type { StreamingLimits } from "../limits.ts";
 
@@ -6,6 +7,8 @@ import type { StreamingLimits } from "../limits.ts";
 export interface PortForwardServerOptions {
   readonly clock: Clock;
   readonly limits?: StreamingLimits | undefined;
+  /** What the connection shares with others; default: it has only its own limits. */
+  readonly share?: StreamingShare | undefined;
 }
 
 /** One forwarded connection. */

@@ -18,6 +18,7 @@ export function createSpdySession(
     role: "server",
     clock,
     limits,
+    share: options.share,
     head: carrier.head,
     admit: isForwardStream,
     onStream: (stream) => pairing.add(stream),

@@ -28,6 +28,7 @@ export function createWebSocketSession(
     halfClose: "none",
     clock: options.clock,
     limits: resolveLimits(options.limits),
+    share: options.share,
   });
   const close = (): Promise<void> => channels.close(1000);
   const connections = new ConnectionQueue(() => void close());

@@ -1,4 +1,5 @@
 import type { Readable, Writable } from "node:stream";
+import type { StreamingShare } from "../budget/connection-budget.ts";
 import type { Clock } from "../clock.ts";
 import type { StreamingLimits } from "../limits.ts";
 import type { RemoteCommandResult } from "./result.ts";
@@ -25,6 +26,8 @@ export interface RemoteCommandServerOptions {
   readonly tty: boolean;
   readonly clock: Clock;
   readonly limits?: StreamingLimits | undefined;
+  /** What the connection shares with others; default: it has only its own limits. */
+  readonly share?: StreamingShare | undefined;
 }
 
 /**

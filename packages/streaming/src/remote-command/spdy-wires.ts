@@ -30,6 +30,7 @@ export async function acceptSpdyWires(upgrade: IncomingUpgrade, options: RemoteC
     role: "server",
     clock,
     limits,
+    share: options.share,
     head: upgrade.head,
     admit: (headers) => {
       const type = headers.get("streamtype");
@@ -54,6 +55,7 @@ export async function acceptSpdyWires(upgrade: IncomingUpgrade, options: RemoteC
     await complete.promise;
   } catch (error) {
     void connection.close();
+    for (const stream of streams.values()) stream.inbox.discard();
     throw error;
   }
   const error = streams.get("error");

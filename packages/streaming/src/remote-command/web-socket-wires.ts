@@ -19,13 +19,14 @@ const protocols = [
 /** Accepts a WebSocket, and greets the client: the streams are there from the beginning. */
 export async function acceptWebSocketWires(upgrade: IncomingUpgrade, options: RemoteCommandServerOptions): Promise<SessionWires> {
   const { clock, tty, stdin, stdout, stderr } = options;
-  const { webSocket, protocol } = await acceptWebSocket(upgrade, protocols, clock);
+  const { webSocket, protocol } = await acceptWebSocket(upgrade, protocols, clock, options.share);
   const channels = new WebSocketChannels(webSocket, {
     codec: protocol.includes("base64") ? "base64" : "binary",
     channels: Object.values(channelNumbers),
     halfClose: protocol === "v5.channel.k8s.io" ? "heed" : "none",
     clock,
     limits: resolveLimits(options.limits),
+    share: options.share,
   });
   for (const [wanted, number] of [
     [stdin, channelNumbers.stdin],

@@ -2,6 +2,8 @@ import fc from "fast-check";
 import { duplexPair } from "node:stream";
 import { expect, test } from "vitest";
 import { duplexOf, readableOf, writableOf } from "../channel/channel-streams.ts";
+import type { StreamingShare } from "../budget/connection-budget.ts";
+import { SharedBudget } from "../budget/shared-budget.ts";
 import { resolveLimits } from "../limits.ts";
 import { ManualClock } from "../test-support/manual-clock.ts";
 import { type SpdyPeer, spdyPeer } from "../test-support/spdy-peer.ts";
@@ -448,4 +450,110 @@ test("hundreds of streams opened and closed leave nothing", async () => {
   await until(() => server.peer.received.filter((frame) => frame.kind === "data" && frame.fin).length === 300);
 
   expect(server.connection.streamCount).toBe(0);
+});
+
+interface Shared {
+  readonly streams: SharedBudget;
+  readonly bytes: SharedBudget;
+  readonly limits: string[];
+  share(caller: string): StreamingShare;
+}
+
+/** Budgets that connections share. */
+function shared({ streams = 1000, bytes = 1_000_000 }: { readonly streams?: number; readonly bytes?: number }): Shared {
+  const budgets = { streams: new SharedBudget(streams), bytes: new SharedBudget(bytes) };
+  const limits: string[] = [];
+  const onLimit = (limit: string): void => void limits.push(limit);
+  return {
+    ...budgets,
+    limits,
+    share: (caller) => ({ streams: budgets.streams.share(caller), bytes: budgets.bytes.share(caller), onLimit }),
+  };
+}
+
+test("streams that no longer fit into what callers share are refused, and another caller's are not", async () => {
+  const budgets = shared({ streams: 4 });
+  const [greedy, other] = [serve({ share: budgets.share("greedy") }), serve({ share: budgets.share("other") })];
+
+  for (const id of [1, 3, 5]) greedy.peer.open(id, {});
+  await until(() => greedy.peer.received.length === 3);
+  other.peer.open(1, {});
+  await until(() => other.peer.received.length === 1);
+
+  expect(kinds(greedy.peer.received)).toEqual(["synReply 1", "synReply 3", "rstStream 5"]);
+  expect(greedy.peer.received[2]).toMatchObject({ status: 3 });
+  expect(kinds(other.peer.received)).toEqual(["synReply 1"]);
+  expect(budgets.limits).toEqual(["maxSharedStreams"]);
+});
+
+test("a stream counts while it is open, however it ends, and a connection that ends takes all of its along", async () => {
+  const budgets = shared({});
+  const server = serve({ share: budgets.share("a") });
+  for (const id of [1, 3, 5, 7]) server.peer.open(id, {});
+  const streams = await opened(server, 4);
+  expect(budgets.streams.used).toBe(4);
+
+  streams[0]?.cancel();
+  server.peer.raw.write(encodeRstStream(3, 5));
+  streams[2]?.end(() => undefined);
+  server.peer.data(5, "", true);
+  await until(() => budgets.streams.used === 1, "one stream is left");
+  server.peer.raw.destroy();
+
+  await until(() => budgets.streams.used === 0, "none is left");
+});
+
+test("a connection of a caller that holds too much is read only while nothing waits in it; another caller's is read on", async () => {
+  const budgets = shared({ bytes: 20_000 });
+  const [stalled, second, other] = ["greedy", "greedy", "other"].map((caller) => serve({ share: budgets.share(caller) }));
+  for (const server of [stalled, second, other]) server?.peer.open(1, {});
+  const [read] = await opened(second!, 1);
+  await opened(stalled!, 1);
+  await opened(other!, 1);
+  for (let count = 0; count < 5; count++) stalled?.peer.data(1, Buffer.alloc(4_000));
+  await until(() => stalled?.peer.socket.isPaused() === true, "the stalled connection is held");
+  const used = budgets.bytes.used;
+
+  second?.peer.data(1, Buffer.alloc(1_000));
+  await until(() => second?.peer.socket.isPaused() === true, "the caller's other connection is held with the first bytes that wait");
+  read?.inbox.take(() => undefined);
+  other?.peer.data(1, Buffer.alloc(1_000));
+  await quiet();
+
+  expect(used).toBeLessThan(20_000);
+  expect(second?.peer.socket.isPaused()).toBe(false);
+  expect(other?.peer.socket.isPaused()).toBe(false);
+});
+
+test("a connection that was held for its caller's sake is read on once there is room", async () => {
+  const budgets = shared({ bytes: 20_000 });
+  const server = serve({ share: budgets.share("a") });
+  server.peer.open(1, {});
+  await opened(server, 1);
+  const elsewhere = budgets.bytes.share("a");
+  elsewhere.add(15_000);
+  server.peer.data(1, Buffer.alloc(1_000));
+  await until(() => server.peer.socket.isPaused(), "it is held");
+
+  elsewhere.add(-15_000);
+  server.clock.advance(2_000);
+
+  expect(server.peer.socket.isPaused()).toBe(false);
+});
+
+test("what waits counts until it is taken or dropped, also when the connection is lost before", async () => {
+  const budgets = shared({});
+  const server = serve({ share: budgets.share("a") });
+  for (const id of [1, 3]) server.peer.open(id, {});
+  const [first, second] = await opened(server, 2);
+  const streams = [duplexOf(first!), duplexOf(second!)];
+  for (const id of [1, 3]) for (let count = 0; count < 20; count++) server.peer.data(id, Buffer.alloc(8_000));
+  await until(() => budgets.bytes.used > 200_000, "bytes wait");
+
+  streams[0]?.destroy();
+  await until(() => budgets.bytes.used < 200_000, "the first stream's are dropped");
+  server.peer.raw.destroy();
+
+  await until(() => budgets.bytes.used === 0, "none waits");
+  expect(budgets.streams.used).toBe(0);
 });

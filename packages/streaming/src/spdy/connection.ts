@@ -3,6 +3,7 @@ import type { Duplex } from "node:stream";
 import { ConnectionWatch } from "../channel/connection-watch.ts";
 import { ReadGate } from "../channel/read-gate.ts";
 import { tuneSocket } from "../channel/tune-socket.ts";
+import { HeldBytes, type StreamingShare } from "../budget/connection-budget.ts";
 import type { Clock } from "../clock.ts";
 import type { ResolvedLimits } from "../limits.ts";
 import { FrameDecoder } from "./frame-decoder.ts";
@@ -34,6 +35,8 @@ export interface SpdyConnectionOptions {
   readonly role: "server" | "client";
   readonly clock: Clock;
   readonly limits: ResolvedLimits;
+  /** What the connection shares with others; default: it has only its own limits. */
+  readonly share?: StreamingShare | undefined;
   /** What was read already. */
   readonly head?: Buffer | undefined;
   /** Pings at this interval, and gives up a peer that says nothing for a minute; default: pings only a peer that is not read. */
@@ -73,7 +76,7 @@ export class SpdyConnection {
   readonly #over = new AbortController();
   #nextId: number;
   #lastPeerId = 0;
-  #heldBytes = 0;
+  readonly #held: HeldBytes;
   #goneAway = false;
   #finished: Error | undefined;
   #ending = false;
@@ -84,6 +87,7 @@ export class SpdyConnection {
     const first = options.role === "client" ? 1 : 2;
     this.#nextId = first;
     this.#gate = new ReadGate(socket);
+    this.#held = new HeldBytes(options.limits.streamBufferBytes * fullStreams, options.share?.bytes);
     this.#writer = new FrameWriter(socket, first, (full) => (full ? this.#gate.hold("backlog") : this.#gate.release("backlog")));
     this.signal = this.#over.signal;
     this.#carrier = {
@@ -95,7 +99,10 @@ export class SpdyConnection {
       },
       sendReset: (id) => this.#sendControl(encodeRstStream(id, resetStatus.cancel)),
       setFull: (id, full) => (full ? this.#gate.hold(id) : this.#gate.release(id)),
-      addHeld: (change) => this.#addHeld(change),
+      addHeld: (change) => {
+        this.#held.add(change);
+        this.#holdWhileFull();
+      },
       forget: (id) => this.#forget(id),
     };
     this.#watch = new ConnectionWatch({
@@ -104,7 +111,11 @@ export class SpdyConnection {
       idleMs: options.limits.idleMs,
       silenceMs: options.pingMs === undefined ? undefined : 60_000,
       alwaysPing: options.pingMs !== undefined,
-      isHeld: () => this.#gate.held,
+      isHeld: () => {
+        // Other connections may have made room meanwhile.
+        this.#holdWhileFull();
+        return this.#gate.held;
+      },
       ping: () => this.#writer.ping(),
       onExpired: (why) => this.destroy(new UnavailableError(`the SPDY connection was given up: ${why}`)),
     });
@@ -262,17 +273,20 @@ export class SpdyConnection {
 
   #accept(id: number, fin: boolean, headers: SpdyHeaders): void {
     if (this.#goneAway) return;
-    const mine = id % 2 === this.#nextId % 2;
-    if (mine || id <= this.#lastPeerId) return this.#sendControl(encodeRstStream(id, resetStatus.protocolError));
+    if (this.#isMine(id) || id <= this.#lastPeerId) return this.#sendControl(encodeRstStream(id, resetStatus.protocolError));
     this.#lastPeerId = id;
-    if (this.#streams.size >= this.#options.limits.maxStreams) return this.#sendControl(encodeRstStream(id, resetStatus.refusedStream));
     if (this.#options.admit?.(headers) !== true) return this.#sendControl(encodeRstStream(id, resetStatus.cancel));
+    if (!this.#takeStream()) return this.#sendControl(encodeRstStream(id, resetStatus.refusedStream));
     const stream = new SpdyStream(id, headers, this.#carrier);
     this.#streams.set(id, stream);
     // Go's clients drop what comes before the reply.
     this.#sendControl(encodeSynReply(id, this.#deflater.deflate(new Map())));
     if (fin) stream.receive(Buffer.alloc(0), true);
     this.#options.onStream?.(stream);
+  }
+
+  #isMine(id: number): boolean {
+    return id % 2 === this.#nextId % 2;
   }
 
   #replied(id: number, fin: boolean): void {
@@ -282,14 +296,23 @@ export class SpdyConnection {
     pending.settle();
   }
 
-  #addHeld(change: number): void {
-    this.#heldBytes += change;
-    if (this.#heldBytes > this.#options.limits.streamBufferBytes * fullStreams) this.#gate.hold("held");
+  /** Whether one more stream that the peer opens fits; it counts then. */
+  #takeStream(): boolean {
+    const { limits, share } = this.#options;
+    const full =
+      this.#streams.size >= limits.maxStreams ? "maxStreams" : share?.streams.tryTake(1) === false ? "maxSharedStreams" : undefined;
+    if (full !== undefined) share?.onLimit?.(full);
+    return full === undefined;
+  }
+
+  #holdWhileFull(): void {
+    if (this.signal.aborted) return;
+    if (!this.#held.hasRoom) this.#gate.hold("held");
     else if (this.#gate.isHeldFor("held")) this.#gate.release("held");
   }
 
   #forget(id: number): void {
-    this.#streams.delete(id);
+    if (this.#streams.delete(id) && !this.#isMine(id)) this.#options.share?.streams.add(-1);
     if (this.#goneAway) this.#closeIfLeft();
   }
 
@@ -323,7 +346,6 @@ export class SpdyConnection {
     this.#inflater[Symbol.dispose]();
     for (const pending of [...this.#pending.values()]) pending.settle(error);
     for (const stream of [...this.#streams.values()]) stream.lose(error);
-    this.#streams.clear();
     this.#gate.open();
   }
 

@@ -95,7 +95,7 @@ test.each([
   ["a version that is not 3", "8002000600000004" + "00000001"],
   ["a NOOP", "8003000500000000"],
   ["an unknown type", "8003000a00000000"],
-  ["a control frame of more than a megabyte", "8003000100100001"],
+  ["a control frame of more than 32 KiB", "8003000100008001"],
   ["data of stream 0", "0000000000000001"],
   ["a SYN_STREAM that is too short", "8003000100000009" + "000000010000000000"],
   ["a SYN_STREAM of stream 0", "800300010000000a" + "00000000000000000000"],

@@ -1,8 +1,8 @@
 import { InvalidInputError } from "@virtual-kubelet/errdefs";
 import { flagFin, frameHeadBytes, frameType, type SpdyFrame } from "./frames.ts";
 
-/** Control frames carry a few headers here; a megabyte is what Go allows for one of them. */
-const maxControlBytes = 1024 * 1024;
+/** Control frames carry a few headers here. Go allows a megabyte, which every connection could make this side set aside. */
+const maxControlBytes = 32 * 1024;
 
 const idMask = 0x7fff_ffff;
 

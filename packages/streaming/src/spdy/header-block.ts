@@ -2,15 +2,18 @@ import { InvalidInputError } from "@virtual-kubelet/errdefs";
 import { constants, createInflate, type Inflate } from "node:zlib";
 import { headerDictionary, headerDictionaryId } from "./dictionary.ts";
 
-/** Headers of a stream by lower-case name; of several values the first. */
+/** Headers of a stream by lower-case name; of several values the first. Of what is received, {@link keptNames} only. */
 export type SpdyHeaders = ReadonlyMap<string, string>;
+
+/** Headers that mean something to Kubernetes' streams. The others are read and dropped, for a stream keeps its headers while it is open. */
+const keptNames: ReadonlySet<string> = new Set(["streamtype", "port", "requestid"]);
+
+/** Length of a value that is kept. Kubernetes' clients send ten bytes, others a UUID. */
+const maxValueBytes = 256;
 
 const maxHeaders = 1000;
 
-/**
- * Plain size of a header block; a compressed one could grow a thousandfold otherwise, and every stream keeps its own.
- * Kubernetes' headers take some fifty bytes.
- */
+/** Plain size of a header block; a compressed one could grow a thousandfold otherwise. Kubernetes' headers take some fifty bytes. */
 const maxPlainBytes = 16 * 1024;
 
 /** What a stored block of deflate can hold. */
@@ -19,7 +22,7 @@ const maxStoredBytes = 0xffff;
 /** Names that mean something to HTTP connections only. Source: moby/spdystream v0.5.1 spdy/types.go. */
 const forbiddenNames: ReadonlySet<string> = new Set(["connection", "host", "keep-alive", "proxy-connection", "transfer-encoding"]);
 
-/** Reads a plain header block. @throws InvalidInputError if it is malformed */
+/** Reads a plain header block, of which it keeps {@link keptNames}. @throws InvalidInputError if it is malformed */
 export function decodeHeaders(plain: Buffer): SpdyHeaders {
   let offset = 0;
   const number = (): number => {
@@ -27,24 +30,34 @@ export function decodeHeaders(plain: Buffer): SpdyHeaders {
     offset += 4;
     return plain.readUInt32BE(offset - 4);
   };
-  const text = (): string => {
+  const bytes = (): Buffer => {
     const length = number();
     if (length > plain.length - offset) throw invalid("it ends too early");
     offset += length;
-    return plain.toString("latin1", offset - length, offset);
+    return plain.subarray(offset - length, offset);
   };
   const count = number();
   if (count > maxHeaders) throw invalid(`it has ${count} headers, ${maxHeaders} are allowed`);
+  const names = new Set<string>();
   const headers = new Map<string, string>();
   for (let index = 0; index < count; index++) {
-    const name = text();
-    const [value = ""] = text().split("\0", 1);
-    if (name !== name.toLowerCase() || headers.has(name) || forbiddenNames.has(name))
+    const name = bytes().toString("latin1");
+    const values = bytes();
+    if (name !== name.toLowerCase() || names.has(name) || forbiddenNames.has(name))
       throw invalid("a name is not in lower case, there twice, or not allowed");
-    headers.set(name, value);
+    names.add(name);
+    if (keptNames.has(name)) headers.set(name, firstValue(values));
   }
   if (offset !== plain.length) throw invalid("it is longer than its headers");
   return headers;
+}
+
+/** A string of its own: part of a longer one would keep that one. */
+function firstValue(values: Buffer): string {
+  const end = values.indexOf(0);
+  const value = end < 0 ? values : values.subarray(0, end);
+  if (value.length > maxValueBytes) throw invalid(`a value of ${value.length} bytes is longer than ${maxValueBytes}`);
+  return value.toString("latin1");
 }
 
 /** Writes a plain header block. */

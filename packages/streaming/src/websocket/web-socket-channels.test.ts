@@ -1,5 +1,7 @@
 import { duplexPair } from "node:stream";
 import { expect, test } from "vitest";
+import { SharedBudget } from "../budget/shared-budget.ts";
+import type { StreamingShare } from "../budget/connection-budget.ts";
 import { readableOf } from "../channel/channel-streams.ts";
 import { resolveLimits } from "../limits.ts";
 import { ManualClock } from "../test-support/manual-clock.ts";
@@ -14,7 +16,7 @@ function message(payload: Buffer, opcode = 2): Buffer {
   return Buffer.concat([head, Buffer.alloc(4), payload]);
 }
 
-async function accepted(protocol: string, limits = {}) {
+async function accepted(protocol: string, limits = {}, share?: StreamingShare) {
   const [socket, raw] = duplexPair();
   const clock = new ManualClock();
   const bytes: Buffer[] = [];
@@ -28,13 +30,14 @@ async function accepted(protocol: string, limits = {}) {
     "sec-websocket-protocol": protocol,
   };
   const request = { method: "GET", url: "/exec", headers };
-  const { webSocket } = await acceptWebSocket({ request, socket, head: Buffer.alloc(0) }, [protocol], clock);
+  const { webSocket } = await acceptWebSocket({ request, socket, head: Buffer.alloc(0) }, [protocol], clock, share);
   const channels = new WebSocketChannels(webSocket, {
     codec: protocol.includes("base64") ? "base64" : "binary",
     channels: [0, 1, 2, 3, 4],
     halfClose: protocol.startsWith("v5") ? "heed" : "none",
     clock,
     limits: resolveLimits(limits),
+    share,
   });
   const answer = (): string => Buffer.concat(bytes).toString("latin1");
   await until(() => answer().includes("\r\n\r\n"));
@@ -145,4 +148,74 @@ test("a connection that carries nothing for four hours is closed", async () => {
 
   await channels.closed;
   expect(clock.pending).toBe(0);
+});
+
+/** A share of bytes, and what is told of it. */
+function bytesOf(budget: SharedBudget): StreamingShare & { readonly limits: string[] } {
+  const limits: string[] = [];
+  return {
+    limits,
+    streams: new SharedBudget(1_000).share("a"),
+    bytes: budget.share("a"),
+    onLimit: (limit) => void limits.push(limit),
+  };
+}
+
+/** The head of a message of so many bytes. */
+function headOf(bytes: number): Buffer {
+  const head = Buffer.from([0x82, 0xff, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+  head.writeUInt32BE(bytes, 6);
+  return head;
+}
+
+test("messages that wait for a reader count for the caller, and the WebSocket is not read on while the caller holds too much", async () => {
+  const budget = new SharedBudget(40_000);
+  const { raw, socket, channels } = await accepted("v4.channel.k8s.io", {}, bytesOf(budget));
+
+  raw.write(Buffer.concat([message(Buffer.alloc(15_000)), message(Buffer.alloc(15_000))]));
+  await until(() => socket.isPaused(), "it is held");
+  expect(budget.used).toBeGreaterThan(30_000);
+  readableOf(channels.channel(0)).resume();
+
+  await until(() => budget.used === 0, "all is read");
+  expect(socket.isPaused()).toBe(false);
+});
+
+test("a message that does not come to its end counts, too, and ends its WebSocket once the caller holds too much", async () => {
+  const budget = new SharedBudget(1_000_000);
+  const share = bytesOf(budget);
+  const { raw, channels } = await accepted("v4.channel.k8s.io", {}, share);
+
+  raw.write(headOf(30_000_000));
+  for (let count = 0; count < 4; count++) raw.write(Buffer.alloc(100_000));
+  await until(() => budget.used >= 400_000, "the part counts");
+  expect(channels.signal.aborted).toBe(false);
+  raw.write(Buffer.alloc(200_000));
+
+  await until(() => channels.signal.aborted, "it is ended");
+  await until(() => budget.used === 0, "nothing counts any more");
+  expect(share.limits[0]).toBe("maxSharedBytes");
+});
+
+test("a large message that the caller has room for arrives whole", async () => {
+  const budget = new SharedBudget(10_000_000);
+  const { raw, channels } = await accepted("v4.channel.k8s.io", {}, bytesOf(budget));
+
+  raw.write(headOf(2_000_001));
+  for (let count = 0; count < 20; count++) raw.write(Buffer.alloc(100_000));
+  raw.write(Buffer.alloc(1));
+
+  let length = 0;
+  readableOf(channels.channel(0)).on("data", (chunk: Buffer) => (length += chunk.length));
+  await until(() => length === 2_000_000, "the message");
+  expect(budget.used).toBe(0);
+});
+
+test("a message that carries SPDY may hold a megabyte, and no more", async () => {
+  const { raw, channels } = await accepted("SPDY/3.1+portforward.k8s.io");
+
+  raw.write(headOf(1024 * 1024 + 1));
+
+  await until(() => channels.signal.aborted, "it is ended");
+  expect(channels.signal.reason).toMatchObject({ message: expect.stringContaining("WebSocket") });
 });

@@ -1,5 +1,6 @@
 import { UnavailableError } from "@virtual-kubelet/errdefs";
 import type { RawData, WebSocket } from "ws";
+import { HeldBytes, type StreamingShare } from "../budget/connection-budget.ts";
 import type { Channel, SendCallback } from "../channel/channel.ts";
 import { ConnectionWatch } from "../channel/connection-watch.ts";
 import { ReadGate } from "../channel/read-gate.ts";
@@ -19,6 +20,9 @@ const lingerMs = 10_000;
 /** How often a peer that is not read is asked for a sign of life. */
 const stallPingMs = 2_000;
 
+/** All channels together may hold as much as so many that are full. */
+const fullChannels = 16;
+
 /** How the channels of a WebSocket are run. */
 export interface WebSocketChannelsOptions {
   /** `base64`: text messages, the channel a digit, the data in base64. */
@@ -29,6 +33,8 @@ export interface WebSocketChannelsOptions {
   readonly halfClose: "none" | "tell" | "heed";
   readonly clock: Clock;
   readonly limits: ResolvedLimits;
+  /** What the connection shares with others; default: it has only its own limits. */
+  readonly share?: StreamingShare | undefined;
   /** Pings at this interval, and gives up a peer that says nothing for a minute; default: pings only a peer that is not read. */
   readonly pingMs?: number | undefined;
 }
@@ -51,8 +57,9 @@ export class WebSocketChannels {
   readonly #options: WebSocketChannelsOptions;
   readonly #channels: ReadonlyMap<number, NumberedChannel>;
   readonly #over = new AbortController();
-  /** Held for channels that are full, by number. */
-  readonly #gate: ReadGate<number>;
+  /** Held for channels that are full, by number, and for all of them together. */
+  readonly #gate: ReadGate<number | "held">;
+  readonly #held: HeldBytes;
   readonly #watch: ConnectionWatch;
 
   constructor(webSocket: WebSocket, options: WebSocketChannelsOptions) {
@@ -60,6 +67,7 @@ export class WebSocketChannels {
     this.#options = options;
     this.signal = this.#over.signal;
     this.#gate = new ReadGate(webSocket);
+    this.#held = new HeldBytes(options.limits.streamBufferBytes * fullChannels, options.share?.bytes);
     this.#channels = new Map(options.channels.map((number) => [number, this.#open(number)]));
     this.#watch = new ConnectionWatch({
       clock: options.clock,
@@ -67,7 +75,11 @@ export class WebSocketChannels {
       idleMs: options.limits.idleMs,
       silenceMs: options.pingMs === undefined ? undefined : 60_000,
       alwaysPing: options.pingMs !== undefined,
-      isHeld: () => this.#gate.held,
+      isHeld: () => {
+        // Other connections may have made room meanwhile.
+        this.#holdWhileFull();
+        return this.#gate.held;
+      },
       ping: () => this.#ping(),
       onExpired: (why) => this.destroy(new UnavailableError(`the WebSocket was given up: ${why}`)),
     });
@@ -125,7 +137,14 @@ export class WebSocketChannels {
     let ended = false;
     let onLost: ((error: Error) => void) | undefined;
     const channel: NumberedChannel = {
-      inbox: new Inbox(streamBufferBytes, (full) => (full ? this.#gate.hold(number) : this.#gate.release(number))),
+      inbox: new Inbox(
+        streamBufferBytes,
+        (full) => (full ? this.#gate.hold(number) : this.#gate.release(number)),
+        (change) => {
+          this.#held.add(change);
+          this.#holdWhileFull();
+        },
+      ),
       send: (chunks, sent) => {
         if (ended) sent(new UnavailableError(`send on channel ${number}: it has ended`));
         else this.#send(number, chunks, sent);
@@ -146,6 +165,12 @@ export class WebSocketChannels {
       lose: (error) => onLost?.(error),
     };
     return channel;
+  }
+
+  #holdWhileFull(): void {
+    if (this.signal.aborted) return;
+    if (!this.#held.hasRoom) this.#gate.hold("held");
+    else if (this.#gate.isHeldFor("held")) this.#gate.release("held");
   }
 
   #receive(message: Buffer, isBinary: boolean): void {

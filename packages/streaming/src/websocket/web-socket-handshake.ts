@@ -1,14 +1,20 @@
 import { ForbiddenError, InvalidInputError, UnavailableError } from "@virtual-kubelet/errdefs";
 import type { IncomingMessage } from "node:http";
 import { WebSocketServer, type WebSocket } from "ws";
+import type { StreamingShare } from "../budget/connection-budget.ts";
 import { tuneSocket } from "../channel/tune-socket.ts";
 import type { Clock } from "../clock.ts";
 import { refuseUpgrade } from "../upgrade/answer.ts";
 import type { IncomingUpgrade } from "../upgrade/incoming-upgrade.ts";
 import { offeredProtocols } from "./offered-protocols.ts";
+import { countPartialMessages } from "./partial-messages.ts";
+import { isTunnelProtocol } from "./tunnel-protocol.ts";
 
 /** What one message may hold. Source: golang.org/x/net/websocket, DefaultMaxPayloadBytes. */
 export const maxMessageBytes: number = 32 * 1024 * 1024;
+
+/** What a message may hold that carries SPDY: Kubernetes' clients, which alone send such, send 32 KiB. */
+const maxTunnelMessageBytes = 1024 * 1024;
 
 /** A WebSocket that was accepted, paused, and what it speaks. */
 export interface AcceptedWebSocket<Protocol extends string> {
@@ -20,12 +26,14 @@ export interface AcceptedWebSocket<Protocol extends string> {
  * Answers a WebSocket request, in the first of the client's sub-protocols that is among ours. `""` among ours admits a
  * client that names none.
  *
+ * @param share - what the connection shares with others; default: nothing
  * @throws ForbiddenError (nothing in common), InvalidInputError (malformed) when it was refused
  */
 export function acceptWebSocket<Protocol extends string>(
   upgrade: IncomingUpgrade,
   protocols: readonly Protocol[],
   clock: Clock,
+  share?: StreamingShare,
 ): Promise<AcceptedWebSocket<Protocol>> {
   const { request, socket, head } = upgrade;
   socket.on("error", () => undefined);
@@ -40,7 +48,8 @@ export function acceptWebSocket<Protocol extends string>(
   // `ws` refuses sub-protocols with a slash, and would see tokens: it gets none, and the answer's header is put in for it.
   const { "sec-websocket-protocol": _offered, ...headers } = request.headers;
   const bare = Object.create(request, { headers: { value: headers } }) as IncomingMessage;
-  const server = new WebSocketServer({ noServer: true, clientTracking: false, perMessageDeflate: false, maxPayload: maxMessageBytes });
+  const maxPayload = isTunnelProtocol(protocol) ? maxTunnelMessageBytes : maxMessageBytes;
+  const server = new WebSocketServer({ noServer: true, clientTracking: false, perMessageDeflate: false, maxPayload });
   if (protocol !== "") server.on("headers", (lines) => void lines.push(`Sec-WebSocket-Protocol: ${protocol}`));
   return new Promise((resolve, reject) => {
     server.once("wsClientError", (error) => {
@@ -51,6 +60,7 @@ export function acceptWebSocket<Protocol extends string>(
     server.handleUpgrade(bare, socket, head, (webSocket) => {
       // Nobody listens yet: what comes now would be lost.
       webSocket.pause();
+      if (share !== undefined) countPartialMessages(webSocket, socket, share);
       resolve({ webSocket, protocol });
     });
   });

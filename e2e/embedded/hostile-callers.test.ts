@@ -1,0 +1,74 @@
+import type { TLSSocket } from "node:tls";
+import { expect, test } from "vitest";
+import { AttackedServer, dataFrame, SpdyAttack } from "./support/attacker.ts";
+
+/** Heap of the server's process: it starts with 24 MiB in use. */
+const heapMiB = 64;
+
+/** A log that somebody else reads while an attack goes on. */
+const otherLog = "/containerLogs/ns-39/pod-39/main";
+
+test("4,096 streams with 15 KiB of headers each, half a megabyte compressed, leave the server's heap as it was", async () => {
+  await using server = await AttackedServer.start({ heapMiB });
+  const { socket, head } = await server.upgrade("tenant", "/portForward/ns-0/pod-0");
+  expect(head).toContain("101 Switching Protocols");
+  const spdy = new SpdyAttack();
+
+  for (let index = 0; index < 4_096; index++) {
+    const headers = { streamtype: "error", port: "80", requestid: String(index), "x-fill": "y".repeat(15_000) };
+    if (!socket.write(spdy.open(2 * index + 1, headers))) await new Promise((resolve) => socket.once("drain", resolve));
+  }
+  await expect.poll(async () => (await server.usage()).warnings).toContainEqual(expect.objectContaining({ limit: "maxStreams" }));
+
+  expect((await server.usage()).heapMiB).toBeLessThan(40);
+  expect(await server.log("other", otherLog)).toBe("200 a line");
+});
+
+test("streams of many sessions are refused before they fill the heap, and another caller forwards all the same", async () => {
+  await using server = await AttackedServer.start({ heapMiB });
+  for (let session = 0; session < 20; session++) {
+    const { socket } = await server.upgrade("tenant", `/portForward/ns-0/pod-${session}`);
+    const spdy = new SpdyAttack();
+    const open = (index: number): Buffer =>
+      spdy.open(2 * index + 1, { streamtype: "data", port: "80", requestid: "1".repeat(200) + index });
+    socket.write(Buffer.concat(Array.from({ length: 512 }, (_, index) => open(index))));
+  }
+  await expect.poll(async () => (await server.usage()).warnings).toContainEqual(expect.objectContaining({ limit: "maxSharedStreams" }));
+
+  const { socket } = await server.upgrade("tenant", "/portForward/ns-1/pod-0");
+  socket.write(new SpdyAttack().forward(0, 80));
+
+  await expect.poll(async () => (await server.usage()).dials).toBe(1);
+  expect((await server.usage()).heapMiB).toBeLessThan(48);
+  expect(await server.log("other", otherLog)).toBe("200 a line");
+});
+
+test("bytes that nobody reads, on every stream of many sessions, wait in the clients and not in the server", async () => {
+  await using server = await AttackedServer.start({ heapMiB });
+  const before = (await server.usage()).rssMiB;
+  let takenBytes = 0;
+  const block = Buffer.alloc(65_536);
+  const flood = async (socket: TLSSocket): Promise<void> => {
+    const spdy = new SpdyAttack();
+    // Port 80 takes nothing of what it is sent.
+    for (let index = 0; index < 16; index++) socket.write(spdy.forward(index, 80));
+    for (let round = 0; round < 256; round++) {
+      await new Promise((resolve) => socket.write(dataFrame(4 * (round % 16) + 3, block), resolve));
+      takenBytes += block.length;
+    }
+  };
+  const floods: Promise<void>[] = [];
+  for (let session = 0; session < 60; session++)
+    floods.push(flood((await server.upgrade("tenant", `/portForward/ns-${session % 4}/pod-${session % 40}`)).socket));
+  const seen: number[] = [];
+  await expect
+    .poll(async () => {
+      await server.usage();
+      seen.unshift(takenBytes);
+      return seen.length > 10 && seen[0] === seen[10];
+    })
+    .toBe(true);
+
+  expect((await server.usage()).rssMiB - before).toBeLessThan(200);
+  expect(await server.log("other", otherLog)).toBe("200 a line");
+});

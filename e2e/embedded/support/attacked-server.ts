@@ -1,0 +1,126 @@
+/**
+ * A node's HTTPS server in a process of its own, which may die of what a test does to it. Every pod `POD` of every namespace `NS`
+ * runs there. Callers are who they say they are in the header `x-user`. Tells its parent where it listens, and answers each message
+ * of the parent with what it uses.
+ */
+import { once } from "node:events";
+import { NodeAccess, type ContainerAccess } from "@virtual-kubelet/core";
+import { noMetrics, systemClock, type LogFields, type Logger } from "@virtual-kubelet/kube-client";
+import { startKubeletServer, type AccessControl } from "@virtual-kubelet/kubelet-api";
+import { createCertificateAuthority } from "@virtual-kubelet/testing";
+
+/** What the process tells once it listens. */
+export interface AttackedServerAddress {
+  readonly port: number;
+  readonly ca: string;
+}
+
+/** What the process uses. */
+export interface Usage {
+  readonly heapMiB: number;
+  readonly rssMiB: number;
+  /** Execs, attaches and followed logs of the provider that run. */
+  readonly running: number;
+  /** Calls of the provider's `portForward` that have not returned. */
+  readonly dials: number;
+  /** What was logged as a warning: its fields and its message. */
+  readonly warnings: readonly (LogFields & { readonly message: string })[];
+}
+
+const warnings: (LogFields & { readonly message: string })[] = [];
+let running = 0;
+let dials = 0;
+
+const unused = (): never => {
+  throw new Error("not expected to be called");
+};
+
+const containers: ContainerAccess = {
+  getContainerLogs: async (_pod, _container, { follow }, signal) => ({
+    data: lines(),
+    live: follow ? silence(signal) : undefined,
+  }),
+  runInContainer: async (_pod, _container, _command, _io, signal) => untilAborted(signal),
+  attachToContainer: async (_pod, _container, _io, signal) => {
+    await untilAborted(signal);
+  },
+  /** Port 80 is dialled and never answers; 81 likewise, and its dial heeds no signal; 82 sends without an end. */
+  portForward: async (_pod, port, stream, signal) => {
+    dials++;
+    try {
+      if (port === 81) await new Promise(() => {});
+      const block = Buffer.alloc(65_536, "x");
+      while (port === 82 && !signal.aborted) if (!stream.write(block)) await once(stream, "drain", { signal });
+      if (!signal.aborted) await once(signal, "abort");
+      throw signal.reason;
+    } finally {
+      dials--;
+    }
+  },
+};
+
+async function* lines(): AsyncGenerator<string> {
+  yield "a line\n";
+}
+
+async function* silence(signal: AbortSignal): AsyncGenerator<string> {
+  yield* [];
+  await untilAborted(signal);
+}
+
+async function untilAborted(signal: AbortSignal): Promise<{ exitCode: number }> {
+  running++;
+  try {
+    if (!signal.aborted) await once(signal, "abort");
+  } finally {
+    running--;
+  }
+  throw signal.reason;
+}
+
+const accessControl: AccessControl = {
+  authenticate: async ({ headers }) => {
+    const name = headers["x-user"];
+    return typeof name === "string" ? { name, groups: [] } : undefined;
+  },
+  authorize: async () => ({ allowed: true }),
+};
+
+const ignore = (): void => {};
+const logger: Logger = {
+  debug: ignore,
+  info: ignore,
+  warn: (fields, message) => void warnings.push({ ...fields, message }),
+  error: (fields, message) => void warnings.push({ ...fields, message }),
+  child: () => logger,
+};
+
+const access = new NodeAccess({ nodeName: "n1", providerName: "test", metrics: noMetrics });
+const status = { name: "main", image: "test", imageID: "", ready: true, restartCount: 0, state: { running: {} } };
+const podsByName = (namespace: string, name: string) => ({
+  metadata: { namespace, name, uid: `${namespace}-${name}` },
+  spec: { containers: [{ name: "main", image: "test" }] },
+  status: { phase: "Running", containerStatuses: [status] },
+});
+const names = Array.from({ length: 40 }, (_, index) => index);
+const pods = names.flatMap((namespace) => names.map((name) => podsByName(`ns-${namespace}`, `pod-${name}`)));
+const lifecycle = { createPod: unused, updatePod: unused, deletePod: unused, getPod: unused, getPodStatus: unused, getPods: unused };
+access.open({ provider: { ...lifecycle, ...containers }, listPods: () => pods, getPods: unused, redact: (_uid, error) => error });
+
+const authority = createCertificateAuthority("test", systemClock);
+const tls = authority.issue({ commonName: "n1", names: ["127.0.0.1"], usages: ["server"] });
+const server = await startKubeletServer({
+  nodes: [{ access }],
+  host: "127.0.0.1",
+  port: 0,
+  accessControl,
+  certificate: { current: () => tls, onChange: () => ({ [Symbol.dispose]: ignore }) },
+  logger,
+});
+
+process.on("message", () => {
+  globalThis.gc?.();
+  const { rss, heapUsed } = process.memoryUsage();
+  process.send?.({ heapMiB: heapUsed / 2 ** 20, rssMiB: rss / 2 ** 20, running, dials, warnings: warnings.splice(0) } satisfies Usage);
+});
+process.send?.({ port: server.port, ca: authority.certificate } satisfies AttackedServerAddress);

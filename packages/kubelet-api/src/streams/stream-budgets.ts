@@ -1,0 +1,49 @@
+import { SharedBudget, type StreamingShare } from "@virtual-kubelet/streaming";
+import type { KubeletRequest } from "../routes/route.ts";
+import type { SparseLog } from "../server/sparse-log.ts";
+
+/** What {@link StreamBudgets} share out. */
+export interface StreamBudgetsOptions {
+  readonly maxSharedStreams: number;
+  readonly maxSharedBytes: number;
+  readonly sparseLog: SparseLog;
+}
+
+/** What all execs, attaches and port-forwards of the server have together. */
+export class StreamBudgets {
+  readonly #streams: SharedBudget;
+  readonly #bytes: SharedBudget;
+  readonly #sparseLog: SparseLog;
+
+  constructor({ maxSharedStreams, maxSharedBytes, sparseLog }: StreamBudgetsOptions) {
+    this.#streams = new SharedBudget(maxSharedStreams);
+    this.#bytes = new SharedBudget(maxSharedBytes);
+    this.#sparseLog = sparseLog;
+  }
+
+  /** The share of a request's caller. */
+  shareOf(request: Pick<KubeletRequest, "user" | "params">): StreamingShare {
+    const caller = callerOf(request);
+    return {
+      streams: this.#streams.share(caller),
+      bytes: this.#bytes.share(caller),
+      onLimit: (limit) => this.tellLimit(limit, request),
+    };
+  }
+
+  /** Says in the log, once a minute, that somebody met a limit. */
+  tellLimit(limit: string, { user, params }: Pick<KubeletRequest, "user" | "params">): void {
+    const { namespace, pod } = params;
+    this.#sparseLog.tell(
+      "warn",
+      limit,
+      { limit, user: user.name, pod: `${namespace}/${pod}` },
+      "a caller met a limit of the node's server",
+    );
+  }
+}
+
+/** Who shares a budget: kube-apiserver is one user for everybody, so that the namespace tells tenants apart. */
+export function callerOf({ user, params }: Pick<KubeletRequest, "user" | "params">): string {
+  return `${user.name}\n${params["namespace"]}`;
+}

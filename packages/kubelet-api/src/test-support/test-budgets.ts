@@ -1,0 +1,11 @@
+import type { Logger } from "@virtual-kubelet/kube-client";
+import { FakeClock } from "@virtual-kubelet/kube-client/testing";
+import { resolveServerLimits, type ServerLimits } from "../server/server-limits.ts";
+import { SparseLog } from "../server/sparse-log.ts";
+import { StreamBudgets } from "../streams/stream-budgets.ts";
+import { RecordingLogger } from "./recording-logger.ts";
+
+/** The server's budgets, as large as they are by default unless said otherwise. */
+export function testBudgets(limits: ServerLimits = {}, logger: Logger = new RecordingLogger()): StreamBudgets {
+  return new StreamBudgets({ ...resolveServerLimits(limits), sparseLog: new SparseLog({ clock: new FakeClock(), logger }) });
+}
