@@ -8,7 +8,6 @@ import { Pods } from "./support/workload.ts";
 
 const { signal } = new AbortController();
 const controlPlane = sharedControlPlane();
-const serviceAccountUser = "system:serviceaccount:kube-system:virtual-kubelet";
 let opened: OpenClient;
 let client: KubeClient;
 let namespace = "";
@@ -35,9 +34,11 @@ function start(words: readonly string[]): Program {
   return new Program([...words, ...commonWords], { cwd: controlPlane.directory });
 }
 
-/** Applies the rights that the dry run prints, and nothing else of it. */
-async function applyRights(words: readonly string[]): Promise<void> {
-  cleanUp.push(await applyPrintedRights(controlPlane, [...words, ...commonWords]));
+/** Applies the printed rights. @returns the service account */
+async function applyRights(words: readonly string[], runAs: "node" | "service-account"): Promise<string> {
+  const { account, undo } = await applyPrintedRights(controlPlane, [...words, ...commonWords, `--run-as=${runAs}`]);
+  cleanUp.push(undo);
+  return account;
 }
 
 /** Runs a pod that needs a secret, a config map and its services, and deletes it. */
@@ -80,8 +81,9 @@ async function isThere(nodeName: string): Promise<boolean> {
   return (await client.list(resources.nodes, { fieldSelector: `metadata.name=${nodeName}` }, { signal })).items.length > 0;
 }
 
-test("what the dry run prints is valid, the node and its lease among it", async () => {
-  await using program = start(["--nodename", "rights-dry", "--on-shutdown", "drain", "--dry-run"]);
+test.for(["node", "service-account"] as const)("the manifests of a %s are valid", async (runAs) => {
+  const words = ["--nodename", "rights-dry", "--on-shutdown", "drain", `--run-as=${runAs}`];
+  await using program = start(["manifests", "all", ...words]);
   expect(await program.exit).toBe(0);
 
   const applied = await controlPlane.kubectl(["apply", "--dry-run=server", "--validate=strict", "-f", "-"], { stdin: program.stdout });
@@ -90,13 +92,57 @@ test("what the dry run prints is valid, the node and its lease among it", async 
   expect(applied.stdout).toContain("node/rights-dry created (server dry run)");
 });
 
+test("a dry run is no manifest: applied, it makes neither a Node nor a Lease", async () => {
+  await using program = start(["--nodename", "rights-ghost", "--kubeconfig", controlPlane.kubeconfig.path, "--dry-run"]);
+  expect(await program.exit).toBe(0);
+  expect(program.stdout).toContain("  node: not there; it would be created\n  lease: not there; it would be created\n");
+
+  const applied = await controlPlane.kubectl(["apply", "-f", "-"], { stdin: program.stdout });
+
+  expect(applied.code).not.toBe(0);
+  expect(await isThere("rights-ghost")).toBe(false);
+  const leases = await client.list(
+    resources.leases,
+    { namespace: "kube-node-lease", fieldSelector: "metadata.name=rights-ghost" },
+    { signal },
+  );
+  expect(leases.items).toEqual([]);
+});
+
+test("a Node that was applied beforehand is not Ready until its program runs, which keeps its labels and taints as the node's user", async () => {
+  const name = "rights-before";
+  const words = ["--nodename", name];
+  await using printing = start(["manifests", "all", ...words, "--label", "team=a"]);
+  expect(await printing.exit).toBe(0);
+  expect(await controlPlane.kubectl(["apply", "-f", "-"], { stdin: printing.stdout })).toMatchObject({ code: 0 });
+  cleanUp.push(() => controlPlane.kubectl(["delete", "--ignore-not-found", "-f", "-"], { stdin: printing.stdout }));
+  const isReady = async (): Promise<boolean> =>
+    (await client.get(resources.nodes, { name }, { signal })).status?.conditions?.some(
+      ({ type, status }) => type === "Ready" && status === "True",
+    ) ?? false;
+  expect(await isReady()).toBe(false);
+
+  await using _program = start([
+    ...words,
+    "--label",
+    "team=a",
+    "--kubeconfig",
+    controlPlane.kubeconfigFor(`system:node:${name}`, ["system:nodes"]).path,
+  ]);
+  await waitUntilReady(name);
+
+  const { metadata, spec } = await client.get(resources.nodes, { name }, { signal });
+  expect(metadata?.labels).toMatchObject({ team: "a", "kubernetes.io/role": "agent" });
+  expect(spec?.taints).toContainEqual({ key: "virtual-kubelet.io/provider", value: "mock", effect: "NoSchedule" });
+});
+
 test.for(["keep", "drain", "delete"] as const)(
   "with on-shutdown %s a service account with the printed rights is never forbidden anything",
   async (policy) => {
     const nodeName = `rights-${policy}`;
     const words = ["--nodename", nodeName, "--on-shutdown", policy];
-    await applyRights(words);
-    const { stdout: token } = await controlPlane.kubectl(["create", "token", "virtual-kubelet", "-n", "kube-system"]);
+    const account = await applyRights(words, "service-account");
+    const { stdout: token } = await controlPlane.kubectl(["create", "token", account, "-n", "kube-system"]);
     await using program = start([...words, "--kubeconfig", controlPlane.kubeconfigWith({ token: token.trim() }).path]);
     await waitUntilReady(nodeName);
     await runPod(nodeName);
@@ -107,7 +153,7 @@ test.for(["keep", "drain", "delete"] as const)(
     program.kill("SIGTERM");
 
     expect(await program.exit).toBe(0);
-    expect(forbidden(serviceAccountUser)).toEqual([]);
+    expect(forbidden(`system:serviceaccount:kube-system:${account}`)).toEqual([]);
     expect(await isThere(nodeName)).toBe(policy !== "delete");
     const { items } = await client.list(resources.pods, { namespace, fieldSelector: `spec.nodeName=${nodeName}` }, { signal });
     if (policy !== "delete") expect(items.map(({ metadata }) => metadata?.name)).toEqual(policy === "keep" ? ["left-keep"] : []);
@@ -118,7 +164,7 @@ test("as system:node:NAME under the Node authorizer the printed rights are all t
   const nodeName = "rights-node";
   const user = `system:node:${nodeName}`;
   const words = ["--nodename", nodeName, "--on-shutdown", "delete"];
-  await applyRights(words);
+  await applyRights(words, "node");
   await using program = start([...words, "--kubeconfig", controlPlane.kubeconfigFor(user, ["system:nodes"]).path]);
   await waitUntilReady(nodeName);
   await runPod(nodeName);
@@ -129,4 +175,25 @@ test("as system:node:NAME under the Node authorizer the printed rights are all t
   expect(await isThere(nodeName)).toBe(false);
   // NodeRestriction refuses labels that are not a kubelet's, at the first try; the node is then made without them.
   expect(forbidden(user).filter((refusal) => !/^(create nodes|patch nodes)/.test(refusal))).toEqual([]);
+});
+
+test("a service account that is limited to a namespace runs pods there, and reads no Secret and makes no token anywhere else", async () => {
+  const nodeName = "rights-limited";
+  const words = ["--nodename", nodeName];
+  const account = await applyRights([...words, "--namespaces", namespace], "service-account");
+  const user = `system:serviceaccount:kube-system:${account}`;
+  const { stdout: token } = await controlPlane.kubectl(["create", "token", account, "-n", "kube-system"]);
+  await using program = start([...words, "--kubeconfig", controlPlane.kubeconfigWith({ token: token.trim() }).path]);
+  await waitUntilReady(nodeName);
+  await runPod(nodeName);
+
+  expect(forbidden(user)).toEqual([]);
+  const canI = async (...words: string[]): Promise<string> =>
+    (await controlPlane.kubectl(["auth", "can-i", ...words, `--as=${user}`])).stdout.trim();
+  expect(await canI("get", "secrets", "-n", namespace)).toBe("yes");
+  expect(await canI("get", "secrets", "-n", "kube-system")).toBe("no");
+  expect(await canI("create", "serviceaccounts/token", "-n", "kube-system", "--subresource=token")).toBe("no");
+  expect(await canI("delete", "pods", "-n", "kube-system")).toBe("no");
+  program.kill("SIGTERM");
+  expect(await program.exit).toBe(0);
 });

@@ -173,10 +173,9 @@ test("500 and 503 now and then: everything gets there in the end", async () => {
   expect(created.map(({ uid }) => [node.recording.creates(uid), node.recording.deletes(uid)])).toEqual(names.map(() => [1, 1]));
 });
 
-test("401 after a token's rotation: the node, with no more rights than the dry run asks for, reads the new token and goes on", async () => {
+test("401 after a token's rotation: the node, with no more rights than are printed, reads the new token and goes on", async () => {
   const name = uniqueName("rotating");
-  const account = `vk-${name}`;
-  await applyPrintedRights(controlPlane, ["--provider", "mock", "--nodename", name, "--kubeconfig", controlPlane.kubeconfig.path], account);
+  const { account } = await applyPrintedRights(controlPlane, ["--provider", "mock", "--nodename", name, "--run-as=service-account"]);
   const tokenFile = join(controlPlane.directory, `token-${name}`);
   const rotate = async (): Promise<void> => {
     const { stdout } = await controlPlane.kubectl(["create", "token", account, "-n", "kube-system"]);

@@ -81,10 +81,11 @@ async function startProgram({
   };
 }
 
-/** Applies the rights that the dry run prints, under names that no other test takes away. @returns the service account */
-async function applyRights(nodeName: string): Promise<string> {
-  const account = `vk-${nodeName}`;
-  cleanUp.push(await applyPrintedRights(controlPlane, ["--provider", "mock", "--nodename", nodeName, "--kubelet-port", "1"], account));
+/** Applies the printed rights of a node. @returns its service account */
+async function applyRights(nodeName: string, runAs: "node" | "service-account"): Promise<string> {
+  const words = ["--provider", "mock", "--nodename", nodeName, "--kubelet-port", "1", `--run-as=${runAs}`];
+  const { account, undo } = await applyPrintedRights(controlPlane, words);
+  cleanUp.push(undo);
   return account;
 }
 
@@ -129,7 +130,7 @@ async function expectLogsAndExec(podName: string): Promise<void> {
 describe("with no certificate flag and just the printed rights", () => {
   test("kubectl logs and exec reach a node that runs as a service account, which is never forbidden anything", async () => {
     const name = uniqueName("account");
-    const account = await applyRights(name);
+    const account = await applyRights(name, "service-account");
     const token = await tokenOf(account, "kube-system");
     await using node = await startProgram({ name, kubeconfig: controlPlane.kubeconfigWith({ token }) });
     const pod = await runPod(node.name);
@@ -141,7 +142,7 @@ describe("with no certificate flag and just the printed rights", () => {
 
   test("kubectl logs and exec reach a node that runs as system:node:NAME, which is forbidden no more than before", async () => {
     const name = uniqueName("node");
-    await applyRights(name);
+    await applyRights(name, "node");
     const user = `system:node:${name}`;
     await using node = await startProgram({ name, kubeconfig: controlPlane.kubeconfigFor(user, ["system:nodes"]) });
     const pod = await runPod(node.name);
@@ -315,7 +316,7 @@ describe("the serving certificate", () => {
     "is the cluster's once a request of a %s is approved, without a restart",
     async (kind) => {
       const name = uniqueName("cert");
-      const account = await applyRights(name);
+      const account = await applyRights(name, "service-account");
       const isNode = kind === "system:node:NAME";
       const user = isNode ? `system:node:${name}` : `system:serviceaccount:kube-system:${account}`;
       const kubeconfig = isNode

@@ -3,32 +3,34 @@ import { expect } from "vitest";
 import { Program } from "../../support/program.ts";
 import { untilAllowed } from "./cluster.ts";
 
+/** Rights that were given. */
+export interface GivenRights {
+  /** Name of the service account in kube-system; the node's user has none. */
+  readonly account: string;
+  /** Takes the rights away again. */
+  readonly undo: () => Promise<unknown>;
+}
+
 /**
- * Applies the rights that the program's dry run prints: all but the node and its lease, which the node makes itself.
+ * Applies the rights that the program prints for one node, and waits until they count.
  *
- * @param words - the program's flags, but for `--dry-run`
- * @param account - name of the service account, for rights that no other test takes away; default: as printed
- * @returns what takes the rights away again, once they are the account's
+ * @param words - the program's flags; `--nodename` among them, and `--run-as=service-account` unless it is the node's user
  */
-export async function applyPrintedRights(
-  controlPlane: ControlPlaneAccess,
-  words: readonly string[],
-  account: string = "virtual-kubelet",
-): Promise<() => Promise<unknown>> {
-  await using dryRun = new Program([...words, "--dry-run"], { cwd: controlPlane.directory });
-  expect(await dryRun.exit).toBe(0);
-  const stdin = dryRun.stdout
-    .split(/^---$/m)
-    .filter((document) => !/^kind: (?:Node|Lease)$/m.test(document))
-    .map((document) => document.replaceAll(/name: virtual-kubelet(?=$|-)/gm, `name: ${account}`))
-    .join("---\n");
+export async function applyPrintedRights(controlPlane: ControlPlaneAccess, words: readonly string[]): Promise<GivenRights> {
+  await using printing = new Program(["manifests", "rbac", ...words], { cwd: controlPlane.directory });
+  expect(await printing.exit).toBe(0);
+  const stdin = printing.stdout;
+  const nodeName = words[words.indexOf("--nodename") + 1] ?? "";
+  const isAccount = words.includes("--run-as=service-account");
+  const account = `virtual-kubelet-${nodeName}`;
   expect(await controlPlane.kubectl(["apply", "-f", "-"], { stdin })).toMatchObject({ code: 0 });
-  const user = `system:serviceaccount:kube-system:${account}`;
-  await untilAllowed(controlPlane, user, ["watch", "pods", "--all-namespaces"]);
-  await untilAllowed(controlPlane, user, ["create", "leases", "-n", "kube-node-lease"]);
+  const user = isAccount ? `system:serviceaccount:kube-system:${account}` : `system:node:${nodeName}`;
+  if (isAccount) {
+    await untilAllowed(controlPlane, user, ["watch", "pods", "--all-namespaces"]);
+    await untilAllowed(controlPlane, user, ["create", "leases", "-n", "kube-node-lease"]);
+  }
   if (stdin.includes("name: extension-apiserver-authentication-reader"))
     await untilAllowed(controlPlane, user, ["get", "configmaps/extension-apiserver-authentication", "-n", "kube-system"]);
-  for (const node of new Set(stdin.match(/(?<=name: )system:node:\S+/g)))
-    await untilAllowed(controlPlane, node, ["get", "namespaces/kube-system"]);
-  return () => controlPlane.kubectl(["delete", "--ignore-not-found", "-f", "-"], { stdin });
+  await untilAllowed(controlPlane, user, ["get", "namespaces/kube-system"]);
+  return { account, undo: () => controlPlane.kubectl(["delete", "--ignore-not-found", "-f", "-"], { stdin }) };
 }

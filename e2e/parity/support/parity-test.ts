@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { startApiServer } from "@virtual-kubelet/embedded-apiserver";
 import { eventually, openControlPlane } from "@virtual-kubelet/testing";
 import { expect, inject, test as base, type TestAPI } from "vitest";
-import { Api, WatchEvent } from "./api.ts";
+import { Api, WatchEvent, type ApiTarget } from "./api.ts";
 import { recorded } from "./recording.ts";
 
 /** The servers that every test runs on, each in a vitest project. */
@@ -15,10 +15,22 @@ declare module "vitest" {
   }
 }
 
+/** What a user shows the server. */
+export interface ClientCertificate {
+  readonly cert: string;
+  readonly key: string;
+}
+
 /** What a test is given. */
 export interface ParityFixtures {
+  /** What the other fixtures are made of. */
+  readonly openedServer: OpenServer;
   /** The server, as its administrator. */
   readonly api: Api;
+  /** The same server's address and authority. */
+  readonly target: Pick<ApiTarget, "server" | "ca">;
+  /** A client certificate and its key for a user, PEM. */
+  readonly certificateOf: (user: string, groups: readonly string[]) => ClientCertificate;
   /** A new namespace in which pods can be created. */
   readonly namespace: string;
   /** URL of the namespace's objects of the core group, such as `/api/v1/namespaces/parity-0a1b2c3d`. */
@@ -29,14 +41,17 @@ export interface ParityFixtures {
 
 /** A behaviour that both servers have. */
 export const test: TestAPI<ParityFixtures> = base.extend<ParityFixtures>({
-  api: [
+  openedServer: [
     // oxlint-disable-next-line eslint/no-empty-pattern -- vitest reads from the pattern what a fixture needs
     async ({}, use) => {
       await using server = await openServer();
-      await use(server.api);
+      await use(server);
     },
     { scope: "worker" },
   ],
+  api: [async ({ openedServer }, use) => await use(openedServer.api), { scope: "worker" }],
+  target: async ({ openedServer }, use) => await use(openedServer.target),
+  certificateOf: async ({ openedServer }, use) => await use(openedServer.certificateOf),
   namespace: async ({ api }, use) => {
     const name = `parity-${randomBytes(4).toString("hex")}`;
     await api.create("/api/v1/namespaces", { metadata: { name } });
@@ -58,9 +73,8 @@ export function perServer<T>(expected: Readonly<Record<ServerName, T>>): T {
 /** Changes that the embedded server keeps per kind: few, so that a test can outlive them. */
 export const embeddedWatchHistory = 200;
 
-interface OpenServer extends AsyncDisposable {
-  readonly api: Api;
-}
+/** A server that was opened. */
+export interface OpenServer extends AsyncDisposable, Pick<ParityFixtures, "api" | "target" | "certificateOf"> {}
 
 async function openServer(): Promise<OpenServer> {
   const name = inject("parityServer");
@@ -79,6 +93,11 @@ async function openEmbedded(): Promise<OpenServer> {
   const api = new Api({ server: server.url, ca: server.caPem, credentials: { token: server.token } });
   return {
     api,
+    target: { server: server.url, ca: server.caPem },
+    certificateOf: (user, groups) => {
+      const { certificatePem, privateKeyPem } = server.issueClientCertificate(user, groups);
+      return { cert: certificatePem, key: privateKeyPem };
+    },
     [Symbol.asyncDispose]: async () => {
       api[Symbol.dispose]();
       await server.close();
@@ -87,12 +106,23 @@ async function openEmbedded(): Promise<OpenServer> {
 }
 
 function openReal(): OpenServer {
-  const { server, caCertificate, target } = openControlPlane(inject("controlPlane"));
+  const { server, caCertificate, target, kubeconfigFor } = openControlPlane(inject("controlPlane"));
   const { credentials } = target;
   if (credentials === undefined || !("certificate" in credentials))
     throw new TypeError("the control plane's administrator has no certificate");
   const api = new Api({ server, ca: caCertificate, credentials: { cert: credentials.certificate, key: credentials.key } });
-  return { api, [Symbol.asyncDispose]: () => Promise.resolve(api[Symbol.dispose]()) };
+  return {
+    api,
+    target: { server, ca: caCertificate },
+    certificateOf: (user, groups) => {
+      const config = JSON.parse(kubeconfigFor(user, groups).text) as {
+        readonly users: readonly { readonly user: Record<string, string> }[];
+      };
+      const field = (name: string): string => Buffer.from(config.users[0]?.user[name] ?? "", "base64").toString();
+      return { cert: field("client-certificate-data"), key: field("client-key-data") };
+    },
+    [Symbol.asyncDispose]: () => Promise.resolve(api[Symbol.dispose]()),
+  };
 }
 
 expect.addSnapshotSerializer({

@@ -29,7 +29,7 @@ test("help names every command and every exit code", async () => {
   const { code, out } = await program("help");
 
   expect(code).toBe(0);
-  for (const word of ["run", "demo", "providers", "config", "plan", "completion", "version", "64", "69", "70", "78", "130"])
+  for (const word of ["run", "demo", "providers", "config", "manifests", "plan", "completion", "version", "64", "69", "70", "78", "130"])
     expect(out).toContain(`  ${word}`);
 });
 
@@ -73,11 +73,15 @@ test("providers are listed, and looked up by name", async () => {
 });
 
 test.for<[line: string, code: number, message: string]>([
-  ["rum", 64, '"rum": unknown command, expected one of run, demo, providers, config, plan, completion, version, help; did you mean run?'],
+  [
+    "rum",
+    64,
+    '"rum": unknown command, expected one of run, demo, providers, config, manifests, plan, completion, version, help; did you mean run?',
+  ],
   [
     "help rum",
     64,
-    '"rum": unknown command, expected one of run, demo, providers, config, plan, completion, version, help; did you mean run?',
+    '"rum": unknown command, expected one of run, demo, providers, config, manifests, plan, completion, version, help; did you mean run?',
   ],
   ["--provder mock", 64, '--provder: unknown flag of "run"; did you mean --provider?'],
   ["run extra", 64, '"extra": unexpected argument of "run"'],
@@ -164,48 +168,96 @@ test("config schema is a JSON Schema", async () => {
   });
 });
 
-test("a dry run prints the node, its lease and its rights, and needs no cluster", async () => {
+/** Kind, namespace and name of each printed object. */
+function printed(out: string): string[] {
+  return parseAllDocuments(out).map((document) => {
+    const { kind, metadata } = document.toJS() as { kind: string; metadata: { name: string; namespace?: string } };
+    return [kind, metadata.namespace, metadata.name].filter(Boolean).join(" ");
+  });
+}
+
+test("manifests of a node: what its own user needs besides the Node authorizer, and the Node without a status", async () => {
   const { code, out, err } = await program(
-    "--provider mock --nodename vk --node-ip 192.0.2.7 --label zone=a --identity one --on-shutdown drain --dry-run",
+    "manifests all --provider mock --nodename vk --node-ip 192.0.2.7 --label zone=a --identity one --on-shutdown drain",
   );
 
   expect({ code, err }).toEqual({ code: 0, err: "" });
-  const objects = parseAllDocuments(out).map(
-    (document) => document.toJS() as { kind: string; metadata: { name: string; namespace?: string } },
-  );
-  expect(objects.map(({ kind, metadata }) => [kind, metadata.namespace, metadata.name].filter(Boolean).join(" "))).toEqual([
+  expect(printed(out)).toEqual([
+    "RoleBinding kube-system virtual-kubelet:node:vk:authentication",
+    "ClusterRole virtual-kubelet:node:vk",
+    "ClusterRoleBinding virtual-kubelet:node:vk",
     "Node vk",
-    "Lease kube-node-lease vk",
-    "ServiceAccount kube-system virtual-kubelet",
-    "ClusterRole virtual-kubelet",
-    "ClusterRoleBinding virtual-kubelet",
-    "Role kube-node-lease virtual-kubelet",
-    "RoleBinding kube-node-lease virtual-kubelet",
-    "RoleBinding kube-system virtual-kubelet-authentication-reader",
-    "ClusterRole virtual-kubelet-node",
-    "ClusterRoleBinding virtual-kubelet-node",
   ]);
-  expect(objects[0]).toMatchObject({
-    metadata: { labels: { zone: "a", type: "virtual-kubelet" } },
-    spec: { taints: [{ key: "virtual-kubelet.io/provider", value: "mock", effect: "NoSchedule" }] },
-    status: {
-      capacity: { cpu: "20", memory: "100Gi", pods: "20" },
-      addresses: [{ type: "InternalIP", address: "192.0.2.7" }],
-      nodeInfo: { kubeletVersion: expect.stringMatching(/^v1\.\d+\.\d+-vk-\d/) },
-    },
+  expect(parseAllDocuments(out).at(-1)?.toJS()).toEqual({
+    apiVersion: "v1",
+    kind: "Node",
+    metadata: expect.objectContaining({ labels: expect.objectContaining({ zone: "a", type: "virtual-kubelet" }) }),
+    spec: expect.objectContaining({ taints: [{ key: "virtual-kubelet.io/provider", value: "mock", effect: "NoSchedule" }] }),
   });
-  expect(objects[1]).toMatchObject({ metadata: { annotations: { "virtual-kubelet.io/instance": "one" } }, spec: { holderIdentity: "vk" } });
+  expect(out).toMatch(/^# For a program whose certificate says system:node:vk, group system:nodes\./);
 });
 
-test("a dry run of a back end that does not answer says so, and prints the rest", async () => {
+test("manifests of a service account say first what whoever has it can do", async () => {
+  const words = "manifests rbac --provider mock --nodename vk --run-as service-account";
+  const all = (await program(words)).out;
+  const limited = (await program(`${words} --namespaces team-a,team-b`)).out;
+
+  expect(all).toMatch(
+    /^# WARNING: whoever has these rights reads every Secret of the cluster, and makes tokens for every service account\.\n/,
+  );
+  expect(limited).toMatch(/^# WARNING: whoever has these rights reads every Secret of the namespaces team-a, team-b, /);
+  expect(printed(limited).filter((name) => name.startsWith("Role "))).toEqual([
+    "Role team-a virtual-kubelet:serviceaccount:vk",
+    "Role team-b virtual-kubelet:serviceaccount:vk",
+    "Role kube-node-lease virtual-kubelet:serviceaccount:vk:leases",
+    "Role default virtual-kubelet:serviceaccount:vk:events",
+  ]);
+});
+
+test("manifests as JSON are one List, and the warning is on standard error", async () => {
+  const { out, err } = await program("manifests rbac --provider mock --nodename vk --run-as service-account -o json");
+
+  expect(JSON.parse(out)).toMatchObject({
+    kind: "List",
+    items: expect.arrayContaining([expect.objectContaining({ kind: "ServiceAccount" })]),
+  });
+  expect(err).toContain("WARNING: whoever has these rights reads every Secret of the cluster");
+});
+
+test("two nodes' manifests have no object in common", async () => {
+  const of = async (name: string, words: string): Promise<string[]> =>
+    printed((await program(`manifests all --provider mock --nodename ${name} ${words}`)).out);
+  const names = (
+    await Promise.all(["vk-1", "vk-2"].flatMap((name) => [of(name, "--run-as=node"), of(name, "--run-as=service-account")]))
+  ).flat();
+  const shared = names.filter((name, index) => names.indexOf(name) !== index);
+
+  // The Node itself is the same in both ways to run it.
+  expect(shared).toEqual(["Node vk-1", "Node vk-2"]);
+});
+
+test.for([
+  ["manifests rbac --provider mock --namespaces a", 64, "--namespaces: goes with --run-as=service-account"],
+  ["manifests rbac --provider mock --run-as service-account --namespaces a,B", 64, '--namespaces: "B": expected names of namespaces'],
+  ["manifests rbac --provider mock --run-as root", 64, '--run-as: "root": expected node or service-account'],
+  ["manifests rbac --config two.yaml", 78, "system:node:a can be node a only, and the configuration has 2 nodes"],
+  ["run --provider mock --dry-run", 78, "no cluster to talk to"],
+] as const)("virtual-kubelet %s ends with %d, and prints nothing to apply", async ([line, code, message]) => {
+  const nodes = "[{ name: a, provider: mock }, { name: b, provider: mock }]";
+  await writeFile(join(folder, "two.yaml"), `apiVersion: virtual-kubelet.io/v1alpha1\nkind: VirtualKubelet\nnodes: ${nodes}\n`);
+
+  expect(await program(line)).toEqual({ code, out: "", err: expect.stringContaining(message) });
+});
+
+test("the Node of a back end that does not answer is printed all the same, and says so", async () => {
   await writeFile(
     join(folder, "away.mjs"),
     `export const provider = { name: "away", capabilities: {}, configSchema: { safeParse: (data) => ({ success: true, data }) },
        create: () => ({ configureNode: async () => { throw new Error("connect ECONNREFUSED"); } }) };`,
   );
 
-  const { code, out } = await program("--provider ./away.mjs --dry-run");
+  const { code, out } = await program("manifests node --provider ./away.mjs");
 
   expect(code).toBe(0);
-  expect(out).toMatch(/^# the node; the provider could not describe it: connect ECONNREFUSED\napiVersion: v1\nkind: Node\n/);
+  expect(out).toMatch(/^# the Node, .*; the provider could not describe it: connect ECONNREFUSED\napiVersion: v1\nkind: Node\n/);
 });

@@ -24,6 +24,12 @@ export const commands: readonly Command[] = [
     args: "validate|print|schema",
     words: ["validate", "print", "schema"],
   },
+  {
+    name: "manifests",
+    summary: "print what an administrator applies before the program runs: its access rights, the Node, or both",
+    args: "rbac|node|all",
+    words: ["rbac", "node", "all"],
+  },
   { name: "plan", summary: "print what the provider would send to its back end for a pod, and send nothing" },
   {
     name: "completion",

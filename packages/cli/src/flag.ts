@@ -1,5 +1,5 @@
 /** Names of the program's commands. */
-export type CommandName = "run" | "demo" | "version" | "providers" | "config" | "plan" | "completion" | "help";
+export type CommandName = "run" | "demo" | "version" | "providers" | "config" | "manifests" | "plan" | "completion" | "help";
 
 /** How a flag's value is read. `labels` is `KEY=VALUE`, and may be given many times. */
 export type FlagType = "string" | "boolean" | "integer" | "labels";

@@ -2,8 +2,8 @@ import { defaults } from "./config/defaults.ts";
 import type { CommandName, Flag, FlagType } from "./flag.ts";
 import { kubeletFlags } from "./kubelet-flags.ts";
 
-const run: readonly CommandName[] = ["run"];
-const settings: readonly CommandName[] = ["run", "config"];
+/** Commands that read the settings of a run. What one of them takes, all take: a line of `run` is checked and prepared as it stands. */
+const settings: readonly CommandName[] = ["run", "config", "manifests"];
 /** Settings that a plan depends on. */
 const planned: readonly CommandName[] = [...settings, "plan"];
 const noTracing = "traces go to the OpenTelemetry SDK that the process is started with, and its own variables set it up";
@@ -255,8 +255,25 @@ const live: readonly Flag[] = [
   {
     name: "dry-run",
     type: "boolean",
-    commands: run,
-    help: "print the Node, its Lease and the access rights it needs as YAML, and change nothing",
+    commands: settings,
+    help: "say what would be written to the cluster and what stands in the way, and change nothing",
+  },
+  {
+    name: "run-as",
+    type: "string",
+    value: "IDENTITY",
+    choices: ["node", "service-account"],
+    commands: ["manifests"],
+    default: "node",
+    help: "whose rights are printed: system:node:NAME's, whom the Node authorizer keeps to its own node and pods, or a service account's",
+  },
+  {
+    name: "namespaces",
+    type: "string",
+    value: "NS,NS",
+    commands: ["manifests"],
+    default: "all",
+    help: "the only namespaces in which a service account may read secrets, make tokens and change pods",
   },
 
   { name: "once", type: "boolean", commands: ["demo"], help: "end as soon as the Deployment's pods run" },
@@ -301,15 +318,15 @@ const live: readonly Flag[] = [
     type: "string",
     value: "FORMAT",
     choices: ["yaml", "json"],
-    commands: ["config"],
+    commands: ["config", "manifests"],
     default: "yaml",
-    help: "how the configuration is printed",
+    help: "how the configuration or the manifests are printed",
   },
   {
     name: "help",
     short: "h",
     type: "boolean",
-    commands: ["run", "demo", "version", "providers", "config", "plan", "completion", "help"],
+    commands: ["run", "demo", "version", "providers", "config", "manifests", "plan", "completion", "help"],
     help: "show this help",
   },
 ];
@@ -320,7 +337,7 @@ const renamed: readonly Flag[] = [
     name: "taint",
     type: "string",
     value: "KEY",
-    commands: run,
+    commands: settings,
     path: "nodes[].taint.key",
     help: "key of the taint",
     insteadUse: "--taint-key",
@@ -329,7 +346,7 @@ const renamed: readonly Flag[] = [
     name: "client-verify-ca",
     type: "string",
     value: "FILE",
-    commands: run,
+    commands: settings,
     path: "kubelet.clientCAFile",
     help: "authority of client certificates",
     insteadUse: "--client-ca-file",
@@ -390,5 +407,5 @@ export function helpOf(path: string): string {
 }
 
 function obsoleteFlag(name: string, type: FlagType, why: string): Flag {
-  return { name, type, commands: run, help: "does nothing", obsolete: why, ...(type === "string" && { value: "VALUE" }) };
+  return { name, type, commands: settings, help: "does nothing", obsolete: why, ...(type === "string" && { value: "VALUE" }) };
 }

@@ -1,7 +1,7 @@
 import { defaults } from "./config/defaults.ts";
 import type { CommandName, Flag } from "./flag.ts";
 
-const commands: readonly CommandName[] = ["run", "config"];
+const commands: readonly CommandName[] = ["run", "config", "manifests"];
 
 /** Flags of the nodes' HTTPS server, by a kubelet's names where it has them. */
 export const kubeletFlags: readonly Flag[] = [

@@ -13,6 +13,7 @@ const modules: Readonly<Record<CommandName, () => Promise<CommandModule>>> = {
   demo: () => import("./commands/demo.ts"),
   providers: () => import("./commands/providers.ts"),
   config: () => import("./commands/config.ts"),
+  manifests: () => import("./commands/manifests.ts"),
   plan: () => import("./commands/plan.ts"),
   completion: () => import("./commands/completion.ts"),
   version: () => import("./commands/version.ts"),

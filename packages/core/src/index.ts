@@ -16,7 +16,7 @@ export type {
 export { expand } from "./env/expansion.ts";
 export { tryDurationMs } from "./provider/duration.ts";
 export { NodeAccess, type NodeAccessOptions, type RunningNode } from "./node-access.ts";
-export { NodeHeldError, type Instance } from "./node/instance.ts";
+export { instanceAnnotation, NodeHeldError, type Instance } from "./node/instance.ts";
 export { kubernetesVersion } from "./node/node-object.ts";
 export { previewNode, type NodePreview } from "./node/node-preview.ts";
 export type {

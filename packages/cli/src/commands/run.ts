@@ -1,13 +1,13 @@
-import { kubernetesVersion, VirtualNode, type NodeOptions, type PodOptions } from "@virtual-kubelet/core";
+import { kubernetesVersion, VirtualNode } from "@virtual-kubelet/core";
 import { messageOf } from "@virtual-kubelet/errdefs";
 import type { Logger } from "@virtual-kubelet/kube-client";
 import { nodeMetrics, openTelemetryTracer, PrometheusMetrics, renderMetrics } from "@virtual-kubelet/metrics";
 import { loadSettings, type LoadedSettings } from "../config/load-settings.ts";
-import { ms, toNodeOptions, toPodOptions } from "../config/node-options.ts";
+import { ms } from "../config/node-options.ts";
 import { parseHostPort } from "../config/schema.ts";
 import { connect } from "../connect.ts";
 import type { Context } from "../context.ts";
-import { dryRunYaml } from "../dry-run/dry-run.ts";
+import { dryRun } from "../dry-run/dry-run.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { isOn, type CommandLine } from "../flag-parser.ts";
 import { startHealthServer, type HealthCheck } from "../health/health-server.ts";
@@ -15,9 +15,9 @@ import { defaultNodeAddress } from "../kubelet-server/node-address.ts";
 import { openKubeletServers } from "../kubelet-server/open-kubelet-servers.ts";
 import { createProgramLogger } from "../logging/program-logger.ts";
 import { ConfigError } from "../program-error.ts";
-import { setUpProvider, type ProviderSetup } from "../providers/provider-setup.ts";
+import { planNodes, type PlannedNode } from "../plan-nodes.ts";
 import { runNodes } from "../run-nodes.ts";
-import { defaultKubeletVersion, versionInfo } from "../version-info.ts";
+import { versionInfo } from "../version-info.ts";
 
 /** As in `NodeOptions.leaseDurationSeconds`. */
 const defaultLeaseSeconds = 40;
@@ -25,42 +25,19 @@ const defaultLeaseSeconds = 40;
 /** How many nodes the first log record names. */
 const maxNamesLogged = 5;
 
-/** One node, ready to be made. */
-interface PlannedNode {
-  readonly setup: ProviderSetup;
-  readonly options: NodeOptions;
-  readonly pods: PodOptions;
-}
-
 /** `run`, which is also what happens without a command. */
 export async function execute(line: CommandLine, context: Context): Promise<number> {
   const loaded = await loadSettings(line, context);
   const planned = await planNodes(loaded, context);
   if (isOn(line, "dry-run")) {
-    context.stdout.write(await dryRunYaml(planned, loaded.settings, context));
-    return exitCodes.ok.code;
+    await using connection = await connect(loaded, context);
+    const { text, isClear } = await dryRun(planned, loaded.settings, connection, context);
+    context.stdout.write(text);
+    return isClear ? exitCodes.ok.code : exitCodes.failure.code;
   }
   const logger = createProgramLogger(loaded.settings.log, context);
   for (const warning of loaded.warnings) logger.warn({}, warning);
   return runPlanned(planned, loaded, context, logger);
-}
-
-/** Checks all that can be checked before anything happens. */
-async function planNodes(loaded: LoadedSettings, context: Context): Promise<PlannedNode[]> {
-  const { settings } = loaded;
-  const { hostName } = context;
-  const defaultAddress = defaultNodeAddress(settings.kubelet.address, context)?.address;
-  const planned: PlannedNode[] = [];
-  for (const [index, node] of settings.nodes.entries()) {
-    const setup = await setUpProvider(loaded, index, context);
-    const options = toNodeOptions(node, settings, { provider: setup.definition, hostName, defaultAddress });
-    planned.push({
-      setup,
-      options: { ...options, kubeletVersion: options.kubeletVersion ?? defaultKubeletVersion(versionInfo()) },
-      pods: toPodOptions(node),
-    });
-  }
-  return planned;
 }
 
 async function runPlanned(planned: readonly PlannedNode[], loaded: LoadedSettings, context: Context, logger: Logger): Promise<number> {

@@ -1,100 +1,113 @@
-import { previewNode, type NodeDescription, type NodeOptions, type Provider, type ProviderHost } from "@virtual-kubelet/core";
-import { messageOf, NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
-import { noMetrics, silentLogger } from "@virtual-kubelet/kube-client";
+import { instanceAnnotation, previewNode, type NodeOptions } from "@virtual-kubelet/core";
+import { isForbidden, isNotFound, messageOf } from "@virtual-kubelet/errdefs";
+import { resources, withDeadline, type KubeClient, type Lease, type Node } from "@virtual-kubelet/kube-client";
+import type { Connection } from "../connect.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Context } from "../context.ts";
-import type { ProviderSetup } from "../providers/provider-setup.ts";
-import { accessRights, type ExplainedObject, type KubeletApiNeeds } from "./access-rights.ts";
+import { describeNode, type TriedNode } from "../providers/try-provider.ts";
 
-/** How long a back end may take to describe its node. */
-const describeTimeoutMs = 10_000;
+/** How long the API server may take to answer one question, in milliseconds. */
+const requestTimeoutMs = 10_000;
 
-/** A node that would be run. */
-export interface PlannedNode {
-  readonly setup: ProviderSetup;
-  readonly options: NodeOptions;
+/** What a run would do, and whether anything stands in its way. */
+export interface DryRun {
+  /** For people: it is no manifest, and kubectl refuses it. */
+  readonly text: string;
+  readonly isClear: boolean;
 }
 
-/**
- * What `--dry-run` prints: the Nodes, their Leases and the rights to make them, as YAML that kubectl takes. The API
- * server is not talked to; a back end is asked to describe its node, and nothing else.
- */
-export async function dryRunYaml(nodes: readonly PlannedNode[], settings: Settings, context: Context): Promise<string> {
-  const objects: ExplainedObject[] = [];
-  for (const planned of nodes) {
-    const { description, problem } = await describe(planned, settings, context);
-    const { node, lease } = previewNode(planned.options, description, context.clock.now());
-    const note = problem === undefined ? "" : `; the provider could not describe it: ${problem}`;
-    objects.push({ why: `the node${note}`, object: toPlain(node) }, { why: "its lease", object: toPlain(lease) });
-  }
-  const needs = settings.nodes.map(({ name, onShutdown }) => ({ name, onShutdown }));
-  const readsClusterId = settings.cluster.id === undefined;
-  objects.push(...accessRights({ nodes: needs, readsClusterId, kubeletApi: kubeletApiNeeds(settings) }));
-  const { stringify } = await import("yaml");
-  return objects.map(({ why, object }) => `# ${why}\n${stringify(object, { lineWidth: 0, aliasDuplicateObjects: false })}`).join("---\n");
+/** What is known of one node. */
+interface NodeReport {
+  readonly text: string;
+  readonly isClear: boolean;
 }
 
-function kubeletApiNeeds({ kubelet, nodes }: Settings): KubeletApiNeeds | undefined {
-  if (nodes.every(({ kubeletPort }) => kubeletPort === 0)) return undefined;
-  return {
-    tokenReviews: kubelet.authenticationTokenWebhook,
-    subjectAccessReviews: kubelet.authorizationMode === "Webhook",
-    publishedClientCa: kubelet.clientCAFile === undefined,
-    servingCertificate: kubelet.tlsCertFile === undefined && kubelet.serverTLSBootstrap,
-  };
-}
-
-async function describe(
-  { setup, options }: PlannedNode,
+/** Reads what is there of the nodes in the cluster, asks their providers to describe them, and changes nothing. */
+export async function dryRun(
+  nodes: readonly TriedNode[],
   settings: Settings,
+  { client, server }: Pick<Connection, "client" | "server">,
   context: Context,
-): Promise<{ description: NodeDescription; problem?: string }> {
-  const { clock } = context;
-  const deadline = new AbortController();
-  using _timer = clock.setTimer(describeTimeoutMs, () =>
-    deadline.abort(new UnavailableError(`no answer within ${describeTimeoutMs / 1000} s`)),
-  );
-  const signal = AbortSignal.any([context.signal, deadline.signal]);
-  let provider: Provider | undefined;
+): Promise<DryRun> {
+  const reports: NodeReport[] = [];
+  for (const node of nodes) reports.push(await reportOf(node, settings, client, context));
+  const head = `Dry run: nothing is changed.\nAPI server: ${server}\n`;
+  const advice = "Access rights and a Node to apply beforehand: virtual-kubelet manifests all\n";
+  return { text: [head, ...reports.map(({ text }) => text), advice].join("\n"), isClear: reports.every(({ isClear }) => isClear) };
+}
+
+async function reportOf(tried: TriedNode, settings: Settings, client: KubeClient, context: Context): Promise<NodeReport> {
+  const { options, setup } = tried;
+  const { description, problem } = await describeNode(tried, settings, context);
+  const preview = previewNode(options, description, context.clock.now());
+  const node = await read(context, `get node ${options.name}`, (signal) => client.get(resources.nodes, { name: options.name }, { signal }));
+  const leaseName = { namespace: preview.lease.metadata?.namespace, name: options.name };
+  const lease = await read(context, `get lease of node ${options.name}`, (signal) => client.get(resources.leases, leaseName, { signal }));
+  const { stringify } = await import("yaml");
+  const yaml = stringify(JSON.parse(JSON.stringify(preview.node)), { lineWidth: 0, aliasDuplicateObjects: false });
+  const lines = [
+    `Node ${options.name}, provider ${setup.definition.name}`,
+    `  back end: ${problem === undefined ? "it describes the node" : `it could not describe the node: ${problem}`}`,
+    `  node: ${describeFound(node, nodeState)}`,
+    `  lease: ${describeFound(lease, (found) => leaseState(found, options))}`,
+    "  as it would be written once it is ready:",
+    "",
+    yaml.trimEnd().replaceAll(/^/gm, "    "),
+    "",
+  ];
+  const isClear =
+    problem === undefined && node.kind !== "unknown" && lease.kind !== "unknown" && !isHeld(lease, options, context.clock.now());
+  return { text: lines.join("\n"), isClear };
+}
+
+/** An object of the cluster, as far as it can be read. */
+type Found<T> =
+  | { readonly kind: "there"; readonly object: T }
+  | { readonly kind: "absent" }
+  | { readonly kind: "unknown"; readonly why: string };
+
+async function read<T>({ clock, signal }: Context, what: string, get: (signal: AbortSignal) => Promise<T>): Promise<Found<T>> {
   try {
-    provider = await setup.definition.create(offlineHost(options, settings, context), parsedConfig(setup));
-    return { description: (await provider.configureNode?.(signal)) ?? {} };
+    return { kind: "there", object: await withDeadline({ clock, timeoutMs: requestTimeoutMs, what }, signal, get) };
   } catch (error) {
-    return { description: {}, problem: messageOf(error).split("\n", 1)[0] ?? "" };
-  } finally {
-    await provider?.[Symbol.asyncDispose]?.();
+    signal.throwIfAborted();
+    if (isNotFound(error)) return { kind: "absent" };
+    return { kind: "unknown", why: `${isForbidden(error) ? "the API server refuses it: " : ""}${messageOf(error).replaceAll("\n", " ")}` };
   }
 }
 
-function parsedConfig({ definition, config }: ProviderSetup): unknown {
-  const parsed = definition.configSchema.safeParse(config);
-  return parsed.success ? parsed.data : config;
+function describeFound<T>(found: Found<T>, describe: (object: T) => string): string {
+  switch (found.kind) {
+    case "there":
+      return describe(found.object);
+    case "absent":
+      return "not there; it would be created";
+    case "unknown":
+      return `not known: ${found.why}`;
+  }
 }
 
-/** A host without a cluster. */
-function offlineHost(options: NodeOptions, settings: Settings, { clock, random }: Context): ProviderHost {
-  const refuse = (): Promise<never> => Promise.reject(new UnavailableError("a dry run has no cluster"));
-  return {
-    nodeName: options.name,
-    clusterId: settings.cluster.id ?? "",
-    nodeAddress: options.address ?? options.defaultAddress,
-    clusterDomain: settings.cluster.domain,
-    logger: silentLogger,
-    metrics: noMetrics,
-    clock,
-    random,
-    getSecret: refuse,
-    getConfigMap: refuse,
-    getServiceAccountToken: refuse,
-    resolvePod() {
-      throw new NotFoundError("a dry run has no pods");
-    },
-    findPod: () => undefined,
-    recordEvent() {},
-  };
+function nodeState({ metadata, status }: Node): string {
+  const ready = status?.conditions?.find(({ type }) => type === "Ready");
+  return `there since ${metadata?.creationTimestamp ?? "?"}, Ready is ${ready?.status ?? "not known"}; it would be adopted`;
 }
 
-/** As JSON has it: what is undefined is not there. */
-function toPlain(object: object): ExplainedObject["object"] {
-  return JSON.parse(JSON.stringify(object)) as ExplainedObject["object"];
+function leaseState(lease: Lease, options: NodeOptions): string {
+  const holder = identityOf(lease);
+  const renewed = `last renewed ${lease.spec?.renewTime ?? "never"}`;
+  if (holder === options.instance.identity) return `of this instance ("${holder}"), ${renewed}; it would be taken over at once`;
+  const next = options.instance.standby ? "this instance would stand by" : "the run would end with exit code 78";
+  const other = holder === undefined ? "of a kubelet that gives no instance identity" : `of another instance, "${holder}"`;
+  return `${other}, ${renewed}; if it is renewed, ${next}; if not, it would be taken over when its time is up`;
+}
+
+/** Whether another instance seems to renew the Lease: by its own time, which may be another machine's. */
+function isHeld(lease: Found<Lease>, { instance }: NodeOptions, nowMs: number): boolean {
+  if (lease.kind !== "there" || instance.standby || identityOf(lease.object) === instance.identity) return false;
+  const { renewTime, leaseDurationSeconds = 0 } = lease.object.spec ?? {};
+  return renewTime !== undefined && nowMs - Date.parse(renewTime) < leaseDurationSeconds * 1000;
+}
+
+function identityOf({ metadata }: Lease): string | undefined {
+  return metadata?.annotations?.[instanceAnnotation];
 }

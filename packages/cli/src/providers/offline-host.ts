@@ -1,0 +1,28 @@
+import type { NodeOptions, ProviderHost } from "@virtual-kubelet/core";
+import { NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
+import { noMetrics, silentLogger } from "@virtual-kubelet/kube-client";
+import type { Settings } from "../config/settings.ts";
+import type { Context } from "../context.ts";
+
+/** What a provider is given where no node runs: its node's name, and neither cluster nor pods. */
+export function offlineHost(options: NodeOptions, settings: Settings, { clock, random }: Pick<Context, "clock" | "random">): ProviderHost {
+  const refuse = (): Promise<never> => Promise.reject(new UnavailableError("no node runs: there is no cluster to ask"));
+  return {
+    nodeName: options.name,
+    clusterId: settings.cluster.id ?? "",
+    nodeAddress: options.address ?? options.defaultAddress,
+    clusterDomain: settings.cluster.domain,
+    logger: silentLogger,
+    metrics: noMetrics,
+    clock,
+    random,
+    getSecret: refuse,
+    getConfigMap: refuse,
+    getServiceAccountToken: refuse,
+    resolvePod() {
+      throw new NotFoundError("no node runs: there are no pods");
+    },
+    findPod: () => undefined,
+    recordEvent() {},
+  };
+}
