@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
 import { PassThrough, type Duplex } from "node:stream";
+import type { PodRef, ProviderPodStatus } from "@virtual-kubelet/core";
+import { isNotFound } from "@virtual-kubelet/errdefs";
 import { eventually } from "../../eventually.ts";
 import { check, type Check } from "../check.ts";
+import { refOf } from "../planned-pod.ts";
+import type { ProviderRig } from "../provider-rig.ts";
 import { textOf } from "../suite-host.ts";
 
 /** What is said of pods, and what is not. */
@@ -24,6 +28,31 @@ export const statusChecks: readonly Check[] = [
     const later = await rig.status(ref);
     assert.deepEqual([later.phase, later.containerStatuses], [phase, containerStatuses]);
     assert.deepEqual((await rig.provider.getPod(ref, rig.signal)).status.containerStatuses, containerStatuses);
+  }),
+  check("status", "getPod, getPodStatus and getPods say the same of a pod, while it runs and when it has ended", async (rig) => {
+    const running = await rig.run();
+    const ended = await rig.create({ containers: [{ program: { kind: "exit", exitCode: 5, afterSeconds: 0 } }] });
+    await rig.untilEnded(ended);
+    for (const ref of [running, ended])
+      await eventually(
+        async () => {
+          const expected = summaryOf(await rig.status(ref));
+          const pod = await rig.provider.getPod(ref, rig.signal);
+          assert.deepEqual(summaryOf(pod.status), expected, "getPod and getPodStatus differ");
+          const listed = (await rig.provider.getPods(rig.signal)).pods.find(({ ref: { uid } }) => uid === ref.uid);
+          assert.ok(listed, "getPods lacks the pod");
+          assert.deepEqual(summaryOf(listed.status), expected, "getPods and getPodStatus differ");
+        },
+        { timeoutMs: rig.timeouts.startMs },
+      );
+  }),
+  check("status", "getPodStatus answers while another call for the pod is under way: a status, or NotFound", async (rig) => {
+    const pod = rig.plan();
+    const ref = refOf(pod);
+    await answersDuring(rig, ref, rig.create(pod));
+    const stubborn = await rig.runStubborn();
+    await answersDuring(rig, stubborn, rig.delete(stubborn, 2));
+    await rig.untilGone(stubborn, 2000 + rig.timeouts.endMs);
   }),
   check("status", "a status belongs to the core once it is handed over: the provider's next one is another object", async (rig) => {
     const ref = await rig.run();
@@ -126,4 +155,32 @@ export const statusChecks: readonly Check[] = [
 
 function noStream(): Duplex {
   return new PassThrough();
+}
+
+/** What of a status may not depend on the method that tells it. */
+function summaryOf({ phase, podIP, containerStatuses = [] }: ProviderPodStatus): unknown {
+  const containers = containerStatuses.map(({ name, containerID, restartCount, state }) => ({
+    name,
+    containerID,
+    restartCount,
+    state: Object.keys(state ?? {}).find((key) => state?.[key as keyof typeof state] !== undefined),
+    exitCode: state?.terminated?.exitCode,
+  }));
+  return { phase, podIP, containers };
+}
+
+/** Asks for the pod's status from the moment the call is begun until it has returned, and once more. */
+async function answersDuring(rig: ProviderRig, ref: PodRef, call: Promise<unknown>): Promise<void> {
+  let isOver = false;
+  const ended = call.finally(() => (isOver = true));
+  ended.catch(() => {});
+  for (let wasOver = false; !wasOver;) {
+    wasOver = isOver;
+    await rig.status(ref).catch((error: unknown) => {
+      assert.ok(isNotFound(error), `getPodStatus must answer, or throw NotFoundError, and threw ${String(error)}`);
+    });
+    // A provider that answers from memory would leave the call no turn.
+    await rig.clock.sleep(20);
+  }
+  await ended;
 }
