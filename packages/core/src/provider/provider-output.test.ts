@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { checkPod, checkPodList, checkStatus } from "./provider-output.ts";
+import { checkPod, checkPodList, checkPodOf, checkReport, checkStatus } from "./provider-output.ts";
 
 test("a status is copied, so that the provider may change its own", () => {
   const given = { phase: "Running", containerStatuses: [{ name: "main", state: { running: {} } }] };
@@ -105,4 +105,79 @@ test("an inventory is complete or not, as the provider says, and a list of pods"
 
 test("of a long text a hundred characters are shown", () => {
   expect(() => checkStatus({ phase: "x".repeat(101) }, "getPodStatus")).toThrow(`phase = "${"x".repeat(100)}", expected`);
+});
+
+const quantity = 'expected a quantity such as "500m"';
+
+describe("of a status", () => {
+  const inContainer = (field: object): object => ({ containerStatuses: [{ name: "main", ...field }] });
+  const condition = (change: object): object => ({ conditions: [{ type: "Ready", status: "True", ...change }] });
+
+  test.each<[object, string]>([
+    [{ phase: null }, "phase = object, expected Pending, Running, Succeeded or Failed"],
+    [{ podIP: 5 }, "podIP = number, expected an IP address"],
+    [{ podIPs: [{ ip: "10.0.0.1" }, "10.0.0.2"] }, 'podIPs[1] = "10.0.0.2", expected an object such as {"ip": "10.0.0.1"}'],
+    [{ podIPs: [{ ip: "" }] }, "podIPs[0] = object, expected an object"],
+    [{ conditions: ["Ready"] }, 'conditions[0] = "Ready", expected an object with type and status'],
+    [condition({ type: "" }), 'conditions[0].type = "", expected the condition\'s name'],
+    [condition({ status: true }), "conditions[0].status = boolean, expected True, False or Unknown"],
+    [condition({ lastTransitionTime: "yesterday" }), 'conditions[0].lastTransitionTime = "yesterday", expected an RFC 3339 time'],
+    [condition({ lastProbeTime: 5 }), "conditions[0].lastProbeTime = number, expected an RFC 3339 time"],
+    [{ resources: [] }, "resources = object, expected an object with limits and requests"],
+    [{ resources: { limits: "1" } }, 'resources.limits = "1", expected quantities by resource name'],
+    [{ resources: { requests: { cpu: "much" } } }, `resources.requests.cpu = "much", ${quantity}`],
+    [{ allocatedResources: 5 }, "allocatedResources = number, expected quantities by resource name"],
+    [{ allocatedResources: { memory: {} } }, `allocatedResources.memory = object, ${quantity}`],
+    [inContainer({ state: "running" }), 'containerStatuses[0].state = "running", expected an object with running, waiting or terminated'],
+    [inContainer({ lastState: [] }), "containerStatuses[0].lastState = object, expected an object with running"],
+    [inContainer({ resources: "1" }), 'containerStatuses[0].resources = "1", expected an object'],
+    [inContainer({ resources: { limits: { cpu: "x" } } }), `containerStatuses[0].resources.limits.cpu = "x", ${quantity}`],
+    [inContainer({ allocatedResources: { cpu: "x" } }), `containerStatuses[0].allocatedResources.cpu = "x", ${quantity}`],
+  ])("%j is refused by its field, as a fault of the provider", (status, problem) => {
+    expect(() => checkStatus(status, "getPodStatus")).toThrow(`provider's getPodStatus returned ${problem}`);
+    expect(() => checkStatus(status, "getPodStatus")).toThrow("this is a fault of the provider");
+  });
+
+  test.each<object>([
+    { podIP: null },
+    { podIPs: [{ ip: "fd00::1" }] },
+    condition({ lastTransitionTime: "2026-01-01T00:00:00Z", lastProbeTime: null }),
+    condition({ status: "False" }),
+    condition({ status: "Unknown" }),
+    { resources: null, allocatedResources: null },
+    { resources: { limits: { cpu: "500m" }, requests: null }, allocatedResources: { memory: "1Gi" } },
+    inContainer({ state: null, lastState: null, resources: null, allocatedResources: null }),
+    inContainer({ state: { running: {} }, resources: { requests: { cpu: "1" } }, allocatedResources: { cpu: "1" } }),
+  ])("%j is taken as it is", (status) => {
+    expect(checkStatus(status, "getPodStatus")).toEqual(status);
+  });
+});
+
+describe("a report", () => {
+  const ref = { namespace: "default", name: "web", uid: "u1" };
+
+  test("says how a pod is, or that it is gone", () => {
+    expect(checkReport({ ref, status: { phase: "Running" }, more: 1 })).toEqual({ ref, status: { phase: "Running" } });
+    expect(checkReport({ ref: { ...ref, more: 1 }, gone: true, status: { phase: "Running" } })).toEqual({ ref, gone: true });
+  });
+
+  test.each<[string, unknown, string]>([
+    ["that is none", "web", 'provider\'s notifyPods returned update = "web", expected an object with ref, and status or gone'],
+    ["without a ref", { status: {} }, "provider's notifyPods returned ref.namespace = undefined, expected a non-empty string"],
+    ["without a UID", { ref: { ...ref, uid: "" }, gone: true }, 'returned ref.uid = "", expected a non-empty string'],
+    ["without a status", { ref }, "pod default/web: provider's notifyPods returned status = undefined, expected an object"],
+    ["that is gone in a word", { ref, gone: "yes" }, "pod default/web: provider's notifyPods returned status = undefined"],
+    ["of an unknown phase", { ref, status: { phase: "Odd" } }, 'pod default/web: provider\'s notifyPods returned phase = "Odd"'],
+  ])("%s is refused, by the pod where it is known", (_what, update, problem) => {
+    expect(() => checkReport(update)).toThrow(problem);
+  });
+});
+
+test("a pod that was asked for is that pod by its UID, whatever it is called", () => {
+  const pod = { ref: { namespace: "default", name: "web", uid: "u1" }, owner: { clusterId: "c", nodeName: "n" }, status: {} };
+
+  expect(checkPodOf({ ...pod.ref, name: "other" }, pod, "getPod")).toEqual(pod);
+  expect(() => checkPodOf({ ...pod.ref, uid: "u2" }, pod, "getPod")).toThrow(
+    'provider\'s getPod returned ref.uid = "u1", expected u2, the UID of pod default/web, which was asked for',
+  );
 });
