@@ -98,6 +98,16 @@ test.each([
   },
 );
 
+test("of an adopted pod whose status says that a resize is pending, and not what it runs with, nothing is known", () => {
+  const conditions = [{ type: "PodResizePending", status: "True" }];
+  pods.set("u1", { ...pod, metadata: { ...pod.metadata, generation: 2 }, status: { observedGeneration: 2, conditions } });
+
+  states.onInventory(everything, clock.monotonic());
+
+  const { backend } = record();
+  expect(backend.kind === "present" && backend.applied.spec).toBeUndefined();
+});
+
 test("what a pod that is lost sight of was given is known when it is seen again", async () => {
   states.onInventory(everything, clock.monotonic());
   await clock.advance(5_000);

@@ -2,7 +2,7 @@ import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
 import { isTerminalPhase } from "./pod-phase.ts";
 import { deletionDeadline, lookAfterMs, overdueMs } from "./end-deadline.ts";
 import type { EventTime, PodEvent } from "./pod-event.ts";
-import { isResized, showsPendingResize } from "./resize.ts";
+import { asItRuns, isResized, showsPendingResize } from "./resize.ts";
 import { hasEnded, lastGiven, mayRestart, unclear, type Backend, type PodState, type ProviderCall } from "./pod-state.ts";
 
 /** How long after its creation a pod that was never seen at the back end may be missing there. */
@@ -149,10 +149,10 @@ function lastTold(pod: DeepReadonly<Pod>): DeepReadonly<Pod> {
   const { generation } = pod.metadata ?? {};
   // Before its first status a pod can have been given to the provider as it was created, at most.
   const observed = pod.status?.observedGeneration ?? 1;
-  // What is observed of a pending resize was not told.
-  return (generation === undefined || observed >= generation) && !showsPendingResize(pod)
-    ? pod
-    : unclear({ ...pod, metadata: { ...pod.metadata, generation: observed } });
+  const isCurrent = generation === undefined || observed >= generation;
+  // A resize that is pending is observed, and was not told.
+  if (isCurrent && showsPendingResize(pod)) return asItRuns(pod) ?? unclear(pod);
+  return isCurrent ? pod : unclear({ ...pod, metadata: { ...pod.metadata, generation: observed } });
 }
 
 function onReportedGone(state: PodState, nowMs: number): PodState {

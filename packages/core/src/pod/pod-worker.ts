@@ -331,8 +331,8 @@ export class PodWorker {
 
   /** @returns the pod as the provider may be told of it now; `undefined` if there is nothing to tell */
   #fitResize(state: PodState, pod: DeepReadonly<Pod>): DeepReadonly<Pod> | undefined {
-    const { capabilities, node, states } = this.#deps;
-    const decision = decideResize(pod, state, { node: node(), usage: states.usage, capabilities });
+    const { capabilities, node, providerName, states } = this.#deps;
+    const decision = decideResize(pod, state, { node: node(), usage: states.usage, capabilities, providerName });
     if (decision.kind === "tell") {
       if (decision.reserves) states.usage.raise(pod);
       return pod;

@@ -1,7 +1,7 @@
 import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
 import type { RegisteredNode } from "../options.ts";
 import type { Capabilities } from "../provider/capabilities.ts";
-import { hindersResize } from "./admission.ts";
+import { hindersResize, type ResizeHindrance } from "./admission.ts";
 import type { NodeUsage } from "./node-usage.ts";
 import { needsUpdate } from "./pod-changes.ts";
 import { lastGiven, type PodState } from "./pod-state.ts";
@@ -28,12 +28,13 @@ export interface ResizeGate {
   /** What the node's other pods use. */
   readonly usage: NodeUsage;
   readonly capabilities: Capabilities;
+  readonly providerName: string;
 }
 
 /** Decides whether the node has room for a running pod's new resources. What the provider was told of once has its room. */
-export function decideResize(pod: DeepReadonly<Pod>, state: PodState, { node, usage, capabilities }: ResizeGate): ResizeDecision {
-  if (!capabilities.resize || !node || !isNewResize(pod, state)) return { kind: "tell", reserves: false };
-  const hindrance = hindersResize(pod, { node, usage });
+export function decideResize(pod: DeepReadonly<Pod>, state: PodState, gate: ResizeGate): ResizeDecision {
+  if (!isNewResize(pod, state)) return { kind: "tell", reserves: false };
+  const hindrance = hindranceOf(pod, gate);
   if (!hindrance) return { kind: "tell", reserves: true };
   const applied = lastGiven(state.backend);
   const given = applied?.spec ? withResourcesOf(pod, applied) : undefined;
@@ -43,6 +44,12 @@ export function decideResize(pod: DeepReadonly<Pod>, state: PodState, { node, us
     given,
     isAll: !applied || !given || !needsUpdate(applied, given),
   };
+}
+
+function hindranceOf(pod: DeepReadonly<Pod>, { node, usage, capabilities, providerName }: ResizeGate): ResizeHindrance | undefined {
+  if (!capabilities.resize)
+    return { reason: "Infeasible", message: `provider ${providerName} does not support changes of a running pod's resources` };
+  return node && hindersResize(pod, { node, usage });
 }
 
 /** Whether the provider was not told of the resize yet. After a restart the status alone tells so. */

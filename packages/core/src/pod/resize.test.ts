@@ -2,7 +2,7 @@ import { InvalidInputError, UnavailableError } from "@virtual-kubelet/errdefs";
 import { resources, type Pod, type PodCondition } from "@virtual-kubelet/kube-client";
 import { describe, expect, test } from "vitest";
 import { NodeRig, type NodeRigOptions } from "../test-support/node-rig.ts";
-import { isResized, resizeEventMessage, showsPendingResize, withResourcesOf } from "./resize.ts";
+import { asItRuns, isResized, resizeEventMessage, showsPendingResize, withResourcesOf, withRunningResources } from "./resize.ts";
 
 /** A node of 4 cores whose provider can resize pods. */
 class Rig extends NodeRig {
@@ -201,6 +201,55 @@ describe("a resize that does not fit beside the other pods of the node", () => {
   });
 });
 
+test("a pod tells what it runs with while a resize is pending, unless the provider does", async () => {
+  await using rig = await new Rig().start();
+  await rig.create("web", "1");
+  await rig.create("db", "2");
+  const resourcesOf = (): unknown => {
+    const [status] = rig.pod("web")?.status?.containerStatuses ?? [];
+    return [status?.resources, status?.allocatedResources];
+  };
+  expect(resourcesOf()).toEqual([undefined, undefined]);
+
+  await rig.resize("web", "3");
+  expect(resourcesOf()).toEqual([{ requests: { cpu: "1" }, limits: { cpu: "1" } }, { cpu: "1" }]);
+  await rig.deletePod("db", 0);
+  await rig.settle(2_000);
+
+  expect(resourcesOf()).toEqual([undefined, undefined]);
+});
+
+describe("where the provider cannot resize pods, a resize", () => {
+  const fixed = { capabilities: { restarts: true } };
+  const infeasible = "PodResizePending Infeasible provider scripted does not support changes of a running pod's resources";
+
+  test("is Infeasible, and only other changes reach the provider", async () => {
+    await using rig = await new Rig(fixed).start();
+    await rig.create("web", "1");
+
+    await rig.resize("web", "2");
+    expect(rig.told).toEqual([]);
+    await rig.label("web", "new");
+
+    expect(rig.conditions("web")).toEqual([infeasible]);
+    expect(rig.told).toEqual(["1 new"]);
+  });
+
+  test("stays so over a restart of the program, and holds no other change back", async () => {
+    const before = await new Rig(fixed).start();
+    await before.create("web", "1");
+    await before.resize("web", "2");
+    before.abort.abort();
+    await before.settle(5_000);
+    await using rig = await new Rig({ after: before, ...fixed }).start();
+
+    await rig.label("web", "new");
+
+    expect(rig.conditions("web")).toEqual([infeasible]);
+    expect(rig.told).toEqual(["1 new"]);
+  });
+});
+
 test("a resize beyond what the node has is Infeasible, in a kubelet's words, until the node has more", async () => {
   await using rig = await new Rig().start();
   await rig.create("web", "1");
@@ -320,6 +369,38 @@ describe("resources", () => {
     });
     expect(withResourcesOf(pod(big, { resources: big }), pod(undefined)).spec).toEqual({ containers: [{ name: "main", image: "x" }] });
     expect(withResourcesOf(after, undefined)).toBe(after);
+  });
+
+  test("that a pod runs with are read back from its status: of containers, init containers and the whole pod", () => {
+    const resources = { requests: { cpu: "1" } };
+    const runs = (name: string, own?: object) => ({
+      name,
+      image: "",
+      imageID: "",
+      ready: true,
+      restartCount: 0,
+      ...(own && { resources: own }),
+    });
+    const asked = pod(big, { initContainers: [{ name: "init", resources: big }], resources: big });
+    const status = { resources, containerStatuses: [runs("main", resources)], initContainerStatuses: [runs("init", resources)] };
+
+    expect(asItRuns({ ...asked, status })?.spec).toEqual({
+      initContainers: [{ name: "init", resources }],
+      containers: [{ name: "main", image: "x", resources }],
+      resources,
+    });
+    expect(asItRuns({ ...asked, status: { containerStatuses: [runs("main", resources)] } })?.spec).toEqual({
+      initContainers: [{ name: "init" }],
+      containers: [{ name: "main", image: "x", resources }],
+    });
+    expect(asItRuns({ ...asked, status: { containerStatuses: [runs("main")] } })).toBeUndefined();
+    expect(asItRuns({ status })).toBeUndefined();
+  });
+
+  test("that the provider tells of stay as it tells them", () => {
+    const status = { containerStatuses: [{ name: "main", image: "", imageID: "", ready: true, restartCount: 0, resources: big }] };
+
+    expect(withRunningResources(status, pod(small)).containerStatuses).toEqual(status.containerStatuses);
   });
 
   test("of init containers stand in the event's message, too", () => {

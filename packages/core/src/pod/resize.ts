@@ -1,5 +1,6 @@
-import type { Container, DeepReadonly, Pod, PodCondition, PodSpec } from "@virtual-kubelet/kube-client";
+import type { Container, ContainerStatus, DeepReadonly, Pod, PodCondition, PodSpec, PodStatus } from "@virtual-kubelet/kube-client";
 import { isSameJson } from "../kubernetes/json-equality.ts";
+import { readResources } from "./container-status-reading.ts";
 
 /** A change of a running pod's resources that has not been carried out. */
 export type PodResize =
@@ -59,6 +60,46 @@ function withOldResources(
 /** Whether the status says that a resize of the pod is pending. */
 export function showsPendingResize(pod: DeepReadonly<Pod>): boolean {
   return pod.status?.conditions?.some(({ type, status }) => type === "PodResizePending" && status === "True") ?? false;
+}
+
+/**
+ * The status with the resources that the pod runs with, as a kubelet reports them, where the provider does not tell: while a resize is
+ * pending, they are not those of the spec, and after a restart nothing else tells them.
+ */
+export function withRunningResources(status: PodStatus, applied: DeepReadonly<Pod>): PodStatus {
+  const fill = (list: "initContainers" | "containers", statuses: ContainerStatus[] | undefined): ContainerStatus[] | undefined =>
+    statuses?.map((each) => {
+      const resources = readResources(applied.spec?.[list]?.find(({ name }) => name === each.name)?.resources);
+      return resources && !each.resources
+        ? { ...each, resources, allocatedResources: each.allocatedResources ?? resources.requests }
+        : each;
+    });
+  return {
+    ...status,
+    resources: status.resources ?? readResources(applied.spec?.resources),
+    containerStatuses: fill("containers", status.containerStatuses),
+    initContainerStatuses: fill("initContainers", status.initContainerStatuses),
+  };
+}
+
+/** The pod with the resources that its status says it runs with; `undefined` when the status says nothing of that. */
+export function asItRuns(pod: DeepReadonly<Pod>): DeepReadonly<Pod> | undefined {
+  const { spec, status } = pod;
+  const statuses = [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])];
+  if (!spec || !statuses.some(({ resources }) => resources !== undefined)) return undefined;
+  const old = (container: DeepReadonly<Container>): DeepReadonly<Container> => {
+    const { resources: _, ...rest } = container;
+    const runs = statuses.find(({ name }) => name === container.name)?.resources;
+    return runs ? { ...rest, resources: runs } : rest;
+  };
+  const before = {
+    spec: {
+      containers: spec.containers.map(old),
+      ...(spec.initContainers && { initContainers: spec.initContainers.map(old) }),
+      ...(status?.resources && { resources: status.resources }),
+    },
+  };
+  return withResourcesOf(pod, before);
 }
 
 /** The condition by which a kubelet tells of the resize. Source: kubernetes v1.36.3 pkg/kubelet/status/status_manager.go. */

@@ -172,7 +172,9 @@ describe("a change of a pod that runs", () => {
   test.each([
     [
       { restarts: true },
-      ["ProviderUpdateFailed: provider payload does not support spec.containers[0].resources: changes of a running pod's resources"],
+      [
+        'ResizeInfeasible: Pod resize Infeasible: {"containers":[{"name":"app","resources":{"limits":{"cpu":"2"}}}],"generation":0,"error":"provider payload does not support changes of a running pod\'s resources"}',
+      ],
     ],
     [{ restarts: true, resize: true }, ["ProviderUpdateSuccess: Update pod in provider successfully"]],
   ])("of its resources is told to have failed, unless the provider can do it: %o", async (capabilities, told) => {

@@ -1,7 +1,7 @@
 import type { DeepReadonly, Pod, PodCondition, PodStatus } from "@virtual-kubelet/kube-client";
 import { isTerminalPhase } from "./pod-phase.ts";
 import { hasEnded, isOver, lastGiven, mayRestart, type PodState } from "./pod-state.ts";
-import { resizeCondition } from "./resize.ts";
+import { resizeCondition, withRunningResources } from "./resize.ts";
 import { derivePodStatus, endedStatus, rejectedStatus, waitingStatus, type StatusContext } from "./pod-status.ts";
 
 /** How long a start may take before the pod is shown as ContainerCreating, in milliseconds: most are Running before. */
@@ -27,12 +27,20 @@ export function wantedStatus(pod: DeepReadonly<Pod>, state: PodState, context: S
   const observedGeneration = generationActedOn(pod, state);
   if (verdict?.kind === "waiting") return waitingStatus(pod, { ...verdict, ...context, observedGeneration });
   if (reported) {
-    const status = derivePodStatus({ pod, reported, isOver: over, ...context, conditions: assertedConditions(state), observedGeneration });
+    const conditions = assertedConditions(state);
+    const derived = derivePodStatus({ pod, reported, isOver: over, ...context, conditions, observedGeneration });
+    const status = withPendingResize(derived, state);
     // What ended without saying how each container ended has ended all the same.
     return over && !isTerminalPhase(status.phase) ? endedStatus(pod, { ...context, reported }) : status;
   }
   const isSlow = call?.kind === "start" && monotonicMs - call.startedMs > slowStartMs;
   return isSlow ? waitingStatus(pod, { reason: "ContainerCreating", message: "", ...context, observedGeneration }) : undefined;
+}
+
+/** What a pod runs with is told while it asks for something else. */
+function withPendingResize(status: PodStatus, { resize, backend }: PodState): PodStatus {
+  const applied = lastGiven(backend);
+  return resize?.kind === "pending" && !resize.refused && applied?.spec ? withRunningResources(status, applied) : status;
 }
 
 function assertedConditions({ resize, deletion, teardown }: PodState): readonly PodCondition[] {

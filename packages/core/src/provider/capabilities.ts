@@ -25,6 +25,6 @@ export interface Capabilities {
   /** Volume sources that work, by their field's name: `emptyDir`, `configMap`, `secret`, `projected`, … */
   readonly volumes?: readonly string[];
   readonly operatingSystems?: readonly ("linux" | "windows")[];
-  /** Changes of a running pod's resources. Without, they are told to have failed by an event, `ProviderUpdateFailed`. */
+  /** Changes of a running pod's resources. Without, the provider is not told of them, and the pod says that they are Infeasible. */
   readonly resize?: boolean;
 }
