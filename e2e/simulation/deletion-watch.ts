@@ -21,8 +21,8 @@ export interface DeletionWatchDeps {
    * back end answer, and no call for the pod is under way. `undefined` while something does.
    */
   readonly freeSinceMs: (uid: string) => number | undefined;
-  /** The program that runs and is ready, if one is. */
-  readonly program: () => unknown;
+  /** The program that runs and is ready, if one does that can know of the pod. */
+  readonly programOf: (uid: string) => unknown;
   /** When the program last called deletePod for the pod. */
   readonly deleteCalledMs: (uid: string) => number | undefined;
 }
@@ -43,12 +43,12 @@ export class DeletionWatch implements Disposable {
     if (this.#watched.has(uid)) return;
     this.#watched.add(uid);
     const sinceMs = this.#clock.monotonic();
-    const program = this.#deps.program();
+    const program = this.#deps.programOf(uid);
     let freeMs = sinceMs;
     const look = (): void => {
-      if (this.#isDone(uid, sinceMs)) return;
+      if (this.#isDone(uid)) return;
       // A program that never saw a pod that is gone finds an orphan, and takes its time with it.
-      if (!this.#deps.invariants.pod(uid) && (program === undefined || this.#deps.program() !== program)) return;
+      if (!this.#deps.invariants.pod(uid) && (program === undefined || this.#deps.programOf(uid) !== program)) return;
       const since = this.#deps.freeSinceMs(uid);
       freeMs = Math.max(freeMs, since ?? this.#clock.monotonic());
       const waitedMs = this.#clock.monotonic() - freeMs;
@@ -62,9 +62,10 @@ export class DeletionWatch implements Disposable {
     this.#clock.kill();
   }
 
-  #isDone(uid: string, sinceMs: number): boolean {
+  #isDone(uid: string): boolean {
     const { deleteCalledMs, invariants } = this.#deps;
-    if ((deleteCalledMs(uid) ?? -1) >= sinceMs) return true;
+    // A pod that had to end before is told to only once.
+    if (deleteCalledMs(uid) !== undefined) return true;
     const runs = this.#runs(uid);
     const pod = invariants.pod(uid);
     if (!pod) return !runs;

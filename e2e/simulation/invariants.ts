@@ -50,6 +50,8 @@ export interface InvariantsDeps {
   readonly backEnd: () => BackEnd;
   /** Called when a pod was deleted, or began to be. */
   readonly onDeleted: (uid: string, name: string) => void;
+  /** Whether two instances ran the node at one time: what they say of a pod may be of different age. */
+  readonly hadTwoInstances: () => boolean;
   /** Since when nothing has gone wrong between the program and the API server, in monotonic milliseconds. */
   readonly calmSinceMs: () => number;
 }
@@ -71,6 +73,8 @@ export class Invariants implements Disposable {
   readonly #endWantedMs = new Map<string, number>();
   /** When each pod's deletion began. */
   readonly #deletionMs = new Map<string, number>();
+  /** UIDs of the pods that the program has removed from the API server. */
+  readonly #removed = new Set<string>();
   readonly #graces = new Map<string, Grace>();
   /** UIDs of the pods whose final phase another writer wrote, and when. */
   readonly #overwrittenMs = new Map<string, number>();
@@ -207,6 +211,8 @@ export class Invariants implements Disposable {
     this.#addresses.set(instance.podIP, instance.ref.uid);
     const live = this.#deps.backEnd().of(instance.ref.uid).filter(isLive);
     if (live.length > 1) this.report("I2", `pod ${instance.ref.name} has ${live.length} live instances`);
+    if (this.#removed.has(instance.ref.uid) && !instance.isLate)
+      this.report("I2", `an instance is made for pod ${instance.ref.name}, which the program has removed while its creation was under way`);
   }
 
   [Symbol.dispose](): void {
@@ -245,7 +251,7 @@ export class Invariants implements Disposable {
     for (const { name, containerID = "" } of pod.status?.containerStatuses ?? []) {
       const before = old.status?.containerStatuses?.find((status) => status.name === name)?.containerID ?? "";
       const [was, is] = [runOf(before), runOf(containerID)];
-      if (was && is && was.of === is.of && is.run < was.run)
+      if (!this.#deps.hadTwoInstances() && was && is && was.of === is.of && is.run < was.run)
         this.report("I14", `container ${name} of pod ${pod.metadata?.name} goes from run ${was.run} back to run ${is.run}`);
     }
   }
@@ -276,6 +282,7 @@ export class Invariants implements Disposable {
     if (!preconditions?.uid) return this.report("I6", `DELETE of pod ${name} names no UID`);
     const pod = this.#pods.get(preconditions.uid);
     if (!pod || pod.metadata?.name !== name || pod.metadata.namespace !== namespace) return;
+    this.#removed.add(preconditions.uid);
     if (!pod.metadata.deletionTimestamp) this.report("I3", `the program deletes pod ${name}, which nobody else deleted`);
     if (this.#runs(preconditions.uid)) this.report("I4", `pod ${name} is removed from the API server while its instance runs`);
     else if (!isTerminal(pod.status?.phase)) this.report("I4", `pod ${name} is removed from the API server before its end is written`);

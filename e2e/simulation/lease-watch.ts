@@ -1,16 +1,15 @@
 import type { Lease, TransportRequest, TransportResponse } from "@virtual-kubelet/kube-client";
 import type { Invariants } from "./invariants.ts";
-import { stopsAtOnce } from "./program-calls.ts";
 import type { SimulatedClock } from "./simulated-clock.ts";
 
 /** Annotation of a node's Lease: the random id of the start that holds it. */
 const startIdAnnotation = "virtual-kubelet.io/start-id";
 
-/** How long before the Lease's end a renewal may be tried though the server asked for more time, in milliseconds. */
-const leaseMs = 40_000;
+/** How long after a renewal the last try is due that may still keep the Lease, in milliseconds. */
+const lastTryMs = 30_000;
 
-/** Whether the program heeds the server's wish to be left alone with its Lease. */
-const holdsRetryAfter = false;
+/** How often a Lease that has expired is tried at least, in milliseconds. */
+const renewalMs = 10_000;
 
 /** Times are rounded on the way. */
 const roundingMs = 50;
@@ -22,6 +21,7 @@ export class LeaseWatch {
   readonly #onLost: () => void;
   #startId: string | undefined;
   #notBeforeMs = 0;
+  #renewedMs = -Infinity;
   #isLost = false;
 
   /** @param onLost - called when the program has read that another instance holds the node */
@@ -34,12 +34,11 @@ export class LeaseWatch {
   /** The program sends a request. */
   onRequest({ method, path, pool }: TransportRequest): void {
     const nowMs = this.#clock.monotonic();
-    if (stopsAtOnce && this.#isLost && method !== "GET" && !path.includes("/events"))
+    if (this.#isLost && method !== "GET" && !path.includes("/events"))
       this.#invariants.report("I13", `${method} ${path} is sent by an instance that has lost its node`);
     if (pool !== "lease") return;
     const earlyMs = this.#notBeforeMs - nowMs;
-    if (holdsRetryAfter && earlyMs > roundingMs)
-      this.#invariants.report("I11", `${method} ${path} is sent ${Math.round(earlyMs)} ms too early`);
+    if (earlyMs > roundingMs) this.#invariants.report("I11", `${method} ${path} is sent ${Math.round(earlyMs)} ms too early`);
   }
 
   /** The program gets an answer about its Lease. @returns the answer, which can be read once more */
@@ -47,12 +46,15 @@ export class LeaseWatch {
     const retryAfterSeconds = Number(response.headers["retry-after"] ?? 0);
     if (retryAfterSeconds > 0) {
       // What is asked for beyond the Lease's own time cannot be granted: the node would be lost.
-      const endMs = this.#invariants.leaseRenewedMs + leaseMs / 2;
       const nowMs = this.#clock.monotonic();
-      this.#notBeforeMs = Math.max(nowMs, Math.min(nowMs + retryAfterSeconds * 1000, endMs));
+      const leftMs = this.#renewedMs + lastTryMs - nowMs;
+      this.#notBeforeMs = nowMs + Math.min(retryAfterSeconds * 1000, leftMs > 0 ? leftMs : renewalMs);
     }
     const isWritten = (method === "PUT" || method === "POST") && response.status < 300;
-    if (isWritten) this.#startId = startIdOf(typeof body === "string" ? body : "");
+    if (isWritten) {
+      this.#startId = startIdOf(typeof body === "string" ? body : "");
+      this.#renewedMs = this.#clock.monotonic();
+    }
     if (method !== "GET" || response.status !== 200) return response;
     const chunks: Uint8Array[] = [];
     for await (const chunk of response.body) chunks.push(chunk);

@@ -5,8 +5,14 @@ const sweep = "packages/core/src/pod/orphan-sweep.ts";
 const queue = "packages/kube-client/src/work-queue.ts";
 const statuses = "packages/core/src/pod/status-writer.ts";
 const node = "packages/core/src/virtual-node.ts";
+const brake = "packages/core/src/pod/mass-loss-brake.ts";
+const controller = "packages/core/src/pod/pod-controller.ts";
+const plan = "packages/core/src/pod/pod-plan.ts";
+const state = "packages/core/src/pod/pod-state.ts";
+const step = "packages/core/src/pod/pod-step.ts";
+const worker = "packages/core/src/pod/pod-worker.ts";
 
-/** Bugs that upstream has or had. The simulation has to find each. */
+/** Bugs that upstream has or had, and bugs that this program had. The simulation has to find each. */
 export const mutations: Readonly<Record<string, Mutation>> = {
   "name-only key": {
     about: "a pod that is made again under its name is taken for the old one",
@@ -88,7 +94,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
         replace: "const failed: Entry[] = [];",
       },
       {
-        file: "packages/core/src/pod/pod-controller.ts",
+        file: controller,
         find: 'for (const { ref, verdict } of this.#states.values()) if (verdict?.kind === "waiting") this.#queue.add(ref.uid);',
         replace: "",
       },
@@ -101,6 +107,174 @@ export const mutations: Readonly<Record<string, Mutation>> = {
       { file: sweep, find: "let delayMs = graceMsOf(options) + 1_000;", replace: "let delayMs = 0;" },
       { file: sweep, find: "return options.graceMs ?? 60_000;", replace: "return options.graceMs === undefined ? 0 : 0;" },
       { file: sweep, find: "if (await isPodGone(client, ref, signal)) confirmed.push(ref);", replace: "confirmed.push(ref);" },
+    ],
+  },
+  "a list taken for the truth": {
+    about: "a pod that a list lacks is ended without the API server being asked for it",
+    edits: [
+      {
+        file: worker,
+        find: `const pod = await client.get(resources.pods, ref, { signal });
+      if (pod.metadata?.uid === ref.uid) return { requeueAfterMs: confirmAgainMs };`,
+        replace: "await client.get(resources.pods, ref, { signal });",
+      },
+    ],
+  },
+  "no brake": {
+    about: "pods are ended however many of them are missing at once",
+    edits: [{ file: brake, find: "if (count <= limit) {", replace: "if (count <= Infinity) {" }],
+  },
+  "a brake that lets more through": {
+    about: "twice as many pods as the limit says may be ended at once",
+    edits: [{ file: brake, find: "if (count <= limit) {", replace: "if (count <= limit * 2) {" }],
+  },
+  "a brake that sees old orphans alone": {
+    about: "orphans that are not suspected for long enough do not count, and a part of an inventory is taken for all of it",
+    edits: [
+      { file: sweep, find: "Math.max(orphans.length, this.#suspects.size)", replace: "orphans.length" },
+      { file: sweep, find: "if (this.#inventorySize === undefined) return [];", replace: "" },
+    ],
+  },
+  "an end that others wrote": {
+    about: "a pod that somebody else made Failed or Succeeded runs on at the provider",
+    edits: [
+      {
+        file: step,
+        find: "teardown: state.teardown ?? (isTerminalPhase(pod.status?.phase) ? teardownOf(pod, time.nowMs) : undefined),",
+        replace: "teardown: state.teardown,",
+      },
+    ],
+  },
+  "an end from before the deletion": {
+    about: "a deletion is over because of a report from before it",
+    edits: [
+      {
+        file: step,
+        find: 'if (!mayRestart(pod, reported)) return learn(state, { kind: "gone" }, nowMs);',
+        replace: 'return learn(state, { kind: "gone" }, nowMs);',
+      },
+    ],
+  },
+  "an end between two runs": {
+    about: "a container that waits for its next run counts as ended for good",
+    edits: [
+      {
+        file: state,
+        find: "if (isTerminalPhase(status.phase) || pod?.spec === undefined) return false;",
+        replace: "if (pod?.spec !== undefined) return false;",
+      },
+    ],
+  },
+  "an end shown too early": {
+    about: "a deleted pod is shown as ended while one of its containers is between two runs",
+    edits: [{ file: "packages/core/src/pod/wanted-status.ts", find: "reported, isOver: over, ", replace: "reported, " }],
+  },
+  "sidecars that do not count": {
+    about: "a pod counts as ended while its sidecar runs",
+    edits: [{ file: state, find: "if (beside.some(({ state }) => state?.running !== undefined)) return false;", replace: "" }],
+  },
+  "creations that hang hold all turns": {
+    about: "a call that hangs keeps its turn, so that other pods do not start",
+    edits: [{ file: controller, find: "const slotHoldMs = 5_000;", replace: "const slotHoldMs = 1e9;" }],
+  },
+  "deletions that wait for creations": {
+    about: "a call that hangs keeps its turn, and deletions wait for the same turns",
+    edits: [
+      { file: controller, find: "const slotHoldMs = 5_000;", replace: "const slotHoldMs = 1e9;" },
+      {
+        file: controller,
+        find: "return { start: slots(), end: slots() };",
+        replace: "const shared = slots();\n    return { start: shared, end: shared };",
+      },
+    ],
+  },
+  "a Retry-After that holds up deletions": {
+    about: "a pod whose update or creation was throttled is not deleted before the time the provider asked for",
+    edits: [
+      {
+        file: queue,
+        find: `entry.failures = 0;
+    entry.notBeforeMs = 0;
+    if (entry.state === "working") entry.forgotten = true;
+    this.#enqueue(entry);`,
+        replace: "this.add(key);",
+      },
+    ],
+  },
+  "a late creation leaked": {
+    about: "a deleted pod is removed although a creation that was given up may still succeed",
+    edits: [
+      { file: plan, find: 'if (state.call?.isGivenUp && !(state.deletion && isOver(state))) return { kind: "nothing" };', replace: "" },
+      { file: state, find: 'return call === undefined || call.kind === "delete";', replace: "return true;" },
+    ],
+  },
+  "two calls at once": {
+    about: "a pod whose call ignores its signal is called for again",
+    edits: [
+      {
+        file: controller,
+        find: 'onGivenUp: ({ uid }) => void this.#states.dispatch(uid, { kind: "givenUp" }),',
+        replace: "onGivenUp: () => {},",
+      },
+    ],
+  },
+  "any NotFound": {
+    about: "a deletion that fails because something else is not found counts as done",
+    edits: [
+      {
+        file: worker,
+        find: "if (isPodNotFound(error)) return this.#onDeletedNotFound(state, error, signal);",
+        replace: `if (isPodNotFound(error)) {
+        states.dispatch(ref.uid, { kind: "notFound" });
+        return onPlan(ref.uid);
+      }`,
+      },
+    ],
+  },
+  "the whole grace again": {
+    about: "a deletion that is tried again gives the pod its whole grace once more",
+    edits: [
+      {
+        file: plan,
+        find: `function secondsLeft({ deadlineMs }: EndDeadline, nowMs: number): number {
+  return Math.max(0, Math.ceil(Math.round(deadlineMs - nowMs) / 1000));`,
+        replace: `function secondsLeft({ deadlineMs, graceSeconds }: EndDeadline, nowMs: number): number {
+  return deadlineMs > nowMs ? graceSeconds : 0;`,
+      },
+    ],
+  },
+  "no grace": {
+    about: "a deleted pod is ended at once",
+    edits: [{ file: plan, find: "return Math.max(0, Math.ceil(Math.round(deadlineMs - nowMs) / 1000));", replace: "return 0;" }],
+  },
+  "an older inventory": {
+    about: "an inventory that was asked for before a report came overwrites it",
+    edits: [
+      {
+        file: states,
+        find: "if (state && state.touchedMs <= startedMs) this.#onHeld(entry.ref",
+        replace: "if (state) this.#onHeld(entry.ref",
+      },
+    ],
+  },
+  "any pod of that name": {
+    about: "the last removal names no UID, and takes a pod that was made again under the name",
+    edits: [
+      {
+        file: statuses,
+        find: "{ gracePeriodSeconds: 0, preconditions: { uid: state.ref.uid } }",
+        replace: "{ gracePeriodSeconds: 0 }",
+      },
+    ],
+  },
+  "services of other namespaces": {
+    about: "a pod is given the services of all namespaces but its own",
+    edits: [
+      {
+        file: "packages/core/src/kubernetes/service-lister.ts",
+        find: "service.metadata?.namespace === namespace);",
+        replace: "service.metadata?.namespace !== namespace);",
+      },
     ],
   },
 };

@@ -69,6 +69,7 @@ export class Network implements Disposable {
   #troubleMs = 0;
   #dead = 0;
   #hidden: ReadonlySet<string> = new Set();
+  readonly #everHidden = new Set<string>();
 
   constructor(deps: NetworkDeps) {
     this.deps = deps;
@@ -107,9 +108,15 @@ export class Network implements Disposable {
     return this.#hidden;
   }
 
+  /** Whether the server did not show the pod at some time. */
+  wasHidden(uid: string): boolean {
+    return this.#everHidden.has(uid);
+  }
+
   /** The server answers as if these pods were not there, as after a restore from an old backup; or shows all again. */
   hide(uids: ReadonlySet<string>): void {
     this.#hidden = uids;
+    for (const uid of uids) this.#everHidden.add(uid);
     this.expireVersions();
     this.cutWatches();
   }

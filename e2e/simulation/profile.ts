@@ -32,9 +32,6 @@ export interface Profile {
 /** How often the kinds come up. The last three take much longer to live through. */
 const kinds: Readonly<Record<WorldKind, number>> = { mixed: 87, recovery: 9, burst: 1, long: 2, clogged: 1 };
 
-/** Whether the client refuses a 200 that is not what was asked for. */
-const refusesWrongAnswers = false;
-
 /** Draws a world. @param wished - what kind it is to be; default: any */
 export function drawProfile(chance: Chance, wished?: WorldKind): Profile {
   const drawn = chance.weighted(kinds);
@@ -66,7 +63,7 @@ function drawNetwork(chance: Chance, trouble: number): NetworkProfile {
     cutWatch: 0.03 * trouble,
     deadWatch: 0.002 * trouble,
     expired: 0.02 * trouble,
-    noList: refusesWrongAnswers ? chance.pick([0, 0, 0.1]) * trouble : 0,
+    noList: chance.pick([0, 0, 0.1]) * trouble,
     listGaps: chance.pick([0, 0, 0.2]) * trouble,
     streamsLists: chance.happens(0.6),
   };

@@ -11,9 +11,6 @@ export interface ProgramFacts {
   readonly skewMs: number;
 }
 
-/** Whether a program stops at once when it has lost its node. */
-export const stopsAtOnce = false;
-
 /** Seconds and milliseconds are rounded on the way, and the API's times have whole seconds. */
 const roundingMs = 2_000;
 
@@ -57,7 +54,7 @@ export class ProgramCalls implements CallWatch {
   onCall(method: ChangeMethod, ref: PodRef, graceSeconds: number | undefined): void {
     const { name, uid } = ref;
     const invariants = this.#invariants;
-    if (stopsAtOnce && this.#lostNode) invariants.report("I13", `${method} of ${name} is called by an instance that has lost its node`);
+    if (this.#lostNode) invariants.report("I13", `${method} of ${name} is called by an instance that has lost its node`);
     invariants.count(uid);
     const other = this.#calls.get(uid);
     if (other) invariants.report("I2", `${method} of ${name} is called while its ${other} has not come back`);

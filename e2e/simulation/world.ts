@@ -93,6 +93,7 @@ export class World implements AsyncDisposable {
       trace: this.trace,
       backEnd: () => this.backEnd,
       onDeleted: (uid, name) => this.#deletions.onDeleted(uid, name),
+      hadTwoInstances: () => this.#hadTwoInstances,
       calmSinceMs: () => this.network.calmSinceMs,
     });
     this.#deletions = new DeletionWatch({
@@ -100,7 +101,7 @@ export class World implements AsyncDisposable {
       invariants: this.invariants,
       instancesOf: (uid) => this.backEnd.of(uid),
       freeSinceMs: (uid) => this.#freeSinceMs(uid),
-      program: () => (this.#program?.node.health.ready === true ? this.#program : undefined),
+      programOf: (uid) => (this.#program?.node.health.ready === true && !this.network.wasHidden(uid) ? this.#program : undefined),
       deleteCalledMs: (uid) => this.#program?.calls.deleteCalledMs(uid),
     });
     this.#cloudClock = new ProcessClock(clock, 0);
