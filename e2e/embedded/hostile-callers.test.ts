@@ -1,6 +1,6 @@
 import type { TLSSocket } from "node:tls";
 import { expect, test } from "vitest";
-import { AttackedServer, dataFrame, SpdyAttack } from "./support/attacker.ts";
+import { AttackedServer, dataFrame, resetFrame, SpdyAttack } from "./support/attacker.ts";
 
 /** Heap of the server's process: it starts with 24 MiB in use. */
 const heapMiB = 64;
@@ -70,5 +70,60 @@ test("bytes that nobody reads, on every stream of many sessions, wait in the cli
     .toBe(true);
 
   expect((await server.usage()).rssMiB - before).toBeLessThan(200);
+  expect(await server.log("other", otherLog)).toBe("200 a line");
+});
+
+/** Opens forwards to a port one after the other, and resets each when it has been dialled: what is done for it is for nobody. */
+async function openAndReset(socket: TLSSocket, port: number, count: number): Promise<void> {
+  const spdy = new SpdyAttack();
+  const reset = (index: number): Buffer => Buffer.concat([resetFrame(4 * index + 1), resetFrame(4 * index + 3)]);
+  const lag = 50;
+  for (let index = 0; index < count + lag; index++) {
+    const frames = [...(index < count ? [spdy.forward(index, port)] : []), ...(index >= lag ? [reset(index - lag)] : [])];
+    await new Promise((resolve) => socket.write(Buffer.concat(frames), resolve));
+  }
+  // The last one stays: when it is dialled, all before it were looked at.
+  socket.write(spdy.forward(count, 82));
+}
+
+test("two thousand forwards that are opened and reset leave no dial behind", async () => {
+  await using server = await AttackedServer.start({ heapMiB });
+  const { socket } = await server.upgrade("tenant", "/portForward/ns-0/pod-0");
+
+  await openAndReset(socket, 80, 2_000);
+
+  await expect.poll(async () => (await server.usage()).dials).toBe(1);
+  expect((await server.usage()).heapMiB).toBeLessThan(48);
+  expect(await server.log("other", otherLog)).toBe("200 a line");
+});
+
+test("dials that heed no signal are bounded by session and caller, and another caller forwards all the same", async () => {
+  await using server = await AttackedServer.start({ heapMiB });
+  for (let session = 0; session < 4; session++) {
+    const { socket } = await server.upgrade("tenant", `/portForward/ns-0/pod-${session}`);
+    await openAndReset(socket, 81, 400);
+  }
+  await expect.poll(async () => (await server.usage()).dials).toBe(512);
+
+  const { socket } = await server.upgrade("tenant", "/portForward/ns-1/pod-0");
+  socket.write(new SpdyAttack().forward(0, 80));
+
+  await expect.poll(async () => (await server.usage()).dials).toBe(513);
+  expect((await server.usage()).heapMiB).toBeLessThan(48);
+  expect(await server.log("other", otherLog)).toBe("200 a line");
+});
+
+test("a thousand forwards whose pods send without an end, and whose clients read nothing, stay within 128 MiB", async () => {
+  await using server = await AttackedServer.start({ heapMiB });
+  const before = (await server.usage()).rssMiB;
+  for (let session = 0; session < 10; session++) {
+    const { socket } = await server.upgrade("tenant", `/portForward/ns-${session}/pod-0`);
+    const spdy = new SpdyAttack();
+    socket.write(Buffer.concat(Array.from({ length: 256 }, (_, index) => spdy.forward(index, 82))));
+  }
+  // Sessions of ten callers: each has as many as the others leave free, which are 1,024 never.
+  await expect.poll(async () => (await server.usage()).dials).toBeGreaterThan(900);
+
+  expect((await server.usage()).rssMiB - before).toBeLessThan(128);
   expect(await server.log("other", otherLog)).toBe("200 a line");
 });

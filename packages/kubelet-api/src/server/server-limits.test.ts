@@ -12,6 +12,8 @@ test("a limit that is not set has its default", () => {
     maxConnections: 8_192,
     maxStrangersPerAddress: 1_024,
     maxStreams: 4_096,
+    maxForwardsPerSession: 256,
+    maxForwards: 1_024,
     maxSharedStreams: 4_096,
     maxSharedBytes: 67_108_864,
     shutdownMs: 2_000,
@@ -36,7 +38,9 @@ test("a limit that is set is as it was set", () => {
     shutdownMs: 10,
     maxSharedStreams: 11,
     maxSharedBytes: 12,
-    streaming: { idleMs: 13 },
+    maxForwardsPerSession: 13,
+    maxForwards: 14,
+    streaming: { idleMs: 15 },
   };
 
   expect(resolveServerLimits(limits)).toEqual(limits);

@@ -32,6 +32,10 @@ export interface ServerLimits {
    * more than is left free, connections are read only while nothing waits in them.
    */
   readonly maxSharedBytes?: number | undefined;
+  /** Calls of the provider's `portForward` that have not returned, in one session; default: 256. One more is reset. */
+  readonly maxForwardsPerSession?: number | undefined;
+  /** Such calls in all sessions together; default: 1,024. A caller may have as many as are left free. */
+  readonly maxForwards?: number | undefined;
   /** Bounds of each exec, attach and port-forward. */
   readonly streaming?: StreamingLimits | undefined;
 }
@@ -51,6 +55,8 @@ export function resolveServerLimits(limits: ServerLimits = {}): ResolvedServerLi
     maxConnections: limits.maxConnections ?? 8_192,
     maxStrangersPerAddress: limits.maxStrangersPerAddress ?? 1_024,
     maxStreams: limits.maxStreams ?? 4_096,
+    maxForwardsPerSession: limits.maxForwardsPerSession ?? 256,
+    maxForwards: limits.maxForwards ?? 1_024,
     maxSharedStreams: limits.maxSharedStreams ?? 4_096,
     maxSharedBytes: limits.maxSharedBytes ?? 64 * 1024 * 1024,
     shutdownMs: limits.shutdownMs ?? 2_000,

@@ -158,3 +158,88 @@ test("the older WebSocket form has to name its ports in the query", async () => 
 
   expect(answer).toMatch(/^HTTP\/1\.1 400 .*\r\n\r\nquery parameter "port" is required$/s);
 });
+
+test("a connection that its client drops ends the provider's call, and no other's", async () => {
+  const reasons: unknown[] = [];
+  serve = async (port, stream, signal) => {
+    if (port === 81) return pipeline(stream, stream, { signal });
+    await once(signal, "abort");
+    reasons.push(signal.reason);
+    throw signal.reason;
+  };
+  await using session = await open();
+  const echo = await session.open(81);
+  const dropped = await session.open(80);
+  await vi.waitFor(() => expect(refs).toHaveLength(2));
+
+  dropped.destroy();
+
+  await vi.waitFor(() =>
+    expect(reasons).toEqual([expect.objectContaining({ message: expect.stringContaining("reset by the other side") })]),
+  );
+  echo.end("still here");
+  expect((await echo.toArray()).join("")).toBe("still here");
+});
+
+test("a connection whose both directions have ended leaves the provider to finish what it does", async () => {
+  const finished = Promise.withResolvers<boolean>();
+  const ended = Promise.withResolvers<void>();
+  serve = async (_port, stream, signal) => {
+    await pipeline(stream, stream, { signal });
+    await ended.promise;
+    finished.resolve(signal.aborted);
+  };
+  await using session = await open();
+  const stream = await session.open(80);
+  stream.end("all");
+  expect((await stream.toArray()).join("")).toBe("all");
+
+  ended.resolve();
+
+  expect(await finished.promise).toBe(false);
+});
+
+test("a session has so many calls of the provider's, which count until they return, also when the client has dropped their connections", async () => {
+  const returned = Promise.withResolvers<void>();
+  let calls = 0;
+  serve = async () => {
+    calls++;
+    await returned.promise;
+  };
+  await using limited = await TestServer.open({ nodes: [nodeOf()], limits: { maxForwardsPerSession: 2 } });
+  await using session = await open(limited);
+  for (let count = 0; count < 2; count++) (await session.open(80)).destroy();
+  await vi.waitFor(() => expect(calls).toBe(2));
+
+  const third = await session.open(80);
+  await new Promise((resolve) => third.once("close", resolve));
+  expect(calls).toBe(2);
+  expect(limited.logger.fields).toContainEqual({ limit: "maxForwardsPerSession", user: "alice", pod: "default/web" });
+  expect(limited.logger.warnings).toContain("a caller met a limit of the node's server");
+  returned.resolve();
+
+  await vi.waitFor(async () => {
+    (await session.open(80)).destroy();
+    expect(calls).toBeGreaterThan(2);
+  });
+});
+
+test("a caller has as many calls of the provider's in all its sessions as are left free", async () => {
+  let calls = 0;
+  serve = async (_port, _stream, signal) => {
+    calls++;
+    await once(signal, "abort");
+  };
+  await using limited = await TestServer.open({ nodes: [nodeOf()], limits: { maxForwards: 4 } });
+  await using first = await open(limited);
+  await using second = await open(limited);
+  await first.open(80);
+  await second.open(80);
+  await vi.waitFor(() => expect(calls).toBe(2));
+
+  const refused = await second.open(80);
+  await new Promise((resolve) => refused.once("close", resolve));
+
+  expect(calls).toBe(2);
+  expect(limited.logger.fields).toContainEqual({ limit: "maxForwards", user: "alice", pod: "default/web" });
+});

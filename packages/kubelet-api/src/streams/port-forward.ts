@@ -57,7 +57,15 @@ async function serve(
     if (request.signal.aborted) await session.close();
     for await (const connection of session.connections) {
       ports.add(connection.port);
-      const forward = forwardOne(connection, found, linked.signal, options).finally(() => forwards.delete(forward));
+      const slot = options.budgets.takeForward(request, forwards.size);
+      if (!slot) {
+        connection.stream.destroy();
+        continue;
+      }
+      const forward = forwardOne(connection, found, linked.signal, options).finally(() => {
+        slot[Symbol.dispose]();
+        forwards.delete(forward);
+      });
       forwards.add(forward);
     }
   } finally {
@@ -68,18 +76,19 @@ async function serve(
   return ports;
 }
 
-/** Forwards one connection; never rejects. */
+/** Forwards one connection, until it is over or the session is; never rejects. */
 async function forwardOne(
   connection: PortForwardConnection,
   { node, ref }: FoundPod,
-  signal: AbortSignal,
+  session: AbortSignal,
   { logger }: StreamRoutesOptions,
 ): Promise<void> {
   const { port, stream } = connection;
+  using linked = new LinkedSignal(session, connection.signal);
   try {
-    await node.access.portForward(ref, port, stream, signal);
+    await node.access.portForward(ref, port, stream, linked.signal);
   } catch (error) {
-    if (signal.aborted || isBrokenConnection(error)) stream.destroy();
+    if (linked.signal.aborted || isBrokenConnection(error)) stream.destroy();
     // A kubelet names the sandbox, and has no UID to show.
     else connection.fail(`error forwarding port ${port} to pod ${ref.uid}, uid : ${messageOf(error)}`);
     logger.debug({ pod: `${ref.namespace}/${ref.name}`, port, err: messageOf(error) }, "a forwarded connection ended with an error");

@@ -6,6 +6,8 @@ import type { SparseLog } from "../server/sparse-log.ts";
 export interface StreamBudgetsOptions {
   readonly maxSharedStreams: number;
   readonly maxSharedBytes: number;
+  readonly maxForwards: number;
+  readonly maxForwardsPerSession: number;
   readonly sparseLog: SparseLog;
 }
 
@@ -13,11 +15,15 @@ export interface StreamBudgetsOptions {
 export class StreamBudgets {
   readonly #streams: SharedBudget;
   readonly #bytes: SharedBudget;
+  readonly #forwards: SharedBudget;
+  readonly #maxForwardsPerSession: number;
   readonly #sparseLog: SparseLog;
 
-  constructor({ maxSharedStreams, maxSharedBytes, sparseLog }: StreamBudgetsOptions) {
+  constructor({ maxSharedStreams, maxSharedBytes, maxForwards, maxForwardsPerSession, sparseLog }: StreamBudgetsOptions) {
     this.#streams = new SharedBudget(maxSharedStreams);
     this.#bytes = new SharedBudget(maxSharedBytes);
+    this.#forwards = new SharedBudget(maxForwards);
+    this.#maxForwardsPerSession = maxForwardsPerSession;
     this.#sparseLog = sparseLog;
   }
 
@@ -29,6 +35,19 @@ export class StreamBudgets {
       bytes: this.#bytes.share(caller),
       onLimit: (limit) => this.tellLimit(limit, request),
     };
+  }
+
+  /**
+   * Takes a call of the provider's `portForward`.
+   *
+   * @param inSession - how many the session has already
+   * @returns what gives it back, when the call has returned; `undefined` if there may be no more
+   */
+  takeForward(request: Pick<KubeletRequest, "user" | "params">, inSession: number): Disposable | undefined {
+    const share = this.#forwards.share(callerOf(request));
+    if (inSession < this.#maxForwardsPerSession && share.tryTake(1)) return { [Symbol.dispose]: () => share.add(-1) };
+    this.tellLimit(inSession < this.#maxForwardsPerSession ? "maxForwards" : "maxForwardsPerSession", request);
+    return undefined;
   }
 
   /** Says in the log, once a minute, that somebody met a limit. */

@@ -2,6 +2,7 @@ import type { Clock } from "../clock.ts";
 import { duplexOf } from "../channel/channel-streams.ts";
 import type { SpdyHeaders } from "../spdy/header-block.ts";
 import type { SpdyStream } from "../spdy/stream.ts";
+import { dropSignal } from "./drop-signal.ts";
 import { parsePort } from "./ports.ts";
 import type { PortForwardConnection } from "./session.ts";
 
@@ -96,6 +97,7 @@ function toConnection(error: SpdyStream, data: SpdyStream): PortForwardConnectio
   return {
     port: parsePort(data.headers.get("port") ?? "") ?? 0,
     stream,
+    signal: dropSignal(stream),
     fail: (message) => {
       stream.off("finish", endError).off("close", endError);
       error.send([Buffer.from(message)], () => {

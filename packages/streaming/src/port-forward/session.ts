@@ -21,6 +21,8 @@ export interface PortForwardConnection {
    * which is the client's right and no failure; one that drops it later just ends it. It has an error handler.
    */
   readonly stream: Duplex;
+  /** Aborts when the client drops the connection before both directions have ended: nobody waits for what is done for it then. */
+  readonly signal: AbortSignal;
   /**
    * Tells the client why the port cannot be reached, and drops the connection. kubectl gives up the whole session on any
    * such message, so it is for a port that cannot be reached, not for a connection that breaks later. Kubelets say

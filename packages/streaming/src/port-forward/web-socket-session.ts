@@ -3,6 +3,7 @@ import { duplexOf } from "../channel/channel-streams.ts";
 import { resolveLimits } from "../limits.ts";
 import { WebSocketChannels } from "../websocket/web-socket-channels.ts";
 import { ConnectionQueue } from "./connection-queue.ts";
+import { dropSignal } from "./drop-signal.ts";
 import type { PortForwardConnection, PortForwardServerOptions, PortForwardSession } from "./session.ts";
 
 /** A WebSocket, and the ports its request named. */
@@ -57,5 +58,5 @@ function toConnection(
   // The client cannot say that it has no more: the pod's end is the end.
   stream.once("finish", () => data.inbox.end());
   stream.once("close", onEnd);
-  return { port, stream, fail: (message) => error.send([Buffer.from(message)], () => void stream.destroy()) };
+  return { port, stream, signal: dropSignal(stream), fail: (message) => error.send([Buffer.from(message)], () => void stream.destroy()) };
 }

@@ -6,6 +6,7 @@ import { attachContainer } from "./attach-container.ts";
 import { containerLogs } from "./container-logs.ts";
 import { execCommand } from "./exec-command.ts";
 import { forwardPort } from "./forward-port.ts";
+import { NamespaceDialers } from "./namespace-dialers.ts";
 import { StatsReader } from "./stats-reader.ts";
 
 /** The part of a {@link ContainerRuntime} that is streams and figures. Ids are the engine's. */
@@ -14,6 +15,7 @@ export class ContainerStreams
 {
   readonly #engine: DockerEngine;
   readonly #stats: StatsReader;
+  readonly #dialers = new NamespaceDialers();
 
   constructor(engine: DockerEngine) {
     this.#engine = engine;
@@ -37,7 +39,7 @@ export class ContainerStreams
 
   /** As {@link ContainerRuntime.portForward}; see {@link forwardPort}. */
   portForward(sandboxId: string, port: number, stream: Duplex, signal: AbortSignal): Promise<void> {
-    return forwardPort(this.#engine, sandboxId, port, stream, signal);
+    return forwardPort({ engine: this.#engine, dialers: this.#dialers }, sandboxId, port, stream, signal);
   }
 
   /** As {@link ContainerRuntime.stats}. */
@@ -50,8 +52,9 @@ export class ContainerStreams
     return this.#stats.network(sandboxId, signal);
   }
 
-  /** Ends what is being measured aside. */
+  /** Ends what is being measured aside, and the processes that dial into pods. */
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#dialers[Symbol.dispose]();
     await this.#stats[Symbol.asyncDispose]();
   }
 }

@@ -5,7 +5,14 @@ import type { Duplex } from "node:stream";
 import type { DockerEngine } from "../engine/docker-engine.ts";
 import { isHostProcess } from "./host-process.ts";
 import { inspectForStreams } from "./inspected-container.ts";
-import { connectInNamespace, connectLoopback } from "./join-network.ts";
+import { connectLoopback } from "./loopback.ts";
+import type { NamespaceDialers } from "./namespace-dialers.ts";
+
+/** What {@link forwardPort} stands on. */
+export interface ForwardPortParts {
+  readonly engine: DockerEngine;
+  readonly dialers: NamespaceDialers;
+}
 
 /**
  * Joins a stream with a TCP port on the loopback addresses inside a pod's network, each direction ending by itself;
@@ -15,20 +22,25 @@ import { connectInNamespace, connectLoopback } from "./join-network.ts";
  * UnsupportedError for an engine on another machine; `signal.reason`
  */
 export async function forwardPort(
-  engine: DockerEngine,
+  parts: ForwardPortParts,
   sandboxId: string,
   port: number,
   stream: Duplex,
   signal: AbortSignal,
 ): Promise<void> {
-  const socket = await connectSandbox(engine, sandboxId, port, signal);
+  const socket = await connectSandbox(parts, sandboxId, port, signal);
   await joinConnection(stream, socket, signal);
 }
 
-async function connectSandbox(engine: DockerEngine, sandboxId: string, port: number, signal: AbortSignal): Promise<Socket> {
+async function connectSandbox(
+  { engine, dialers }: ForwardPortParts,
+  sandboxId: string,
+  port: number,
+  signal: AbortSignal,
+): Promise<Socket> {
   const { id, isRunning, pid, networkMode } = await inspectForStreams(engine, sandboxId, signal);
   if (!isRunning) throw new NotFoundError(`forward port ${port}: the pod's sandbox ${sandboxId} does not run`);
   if (!(await isHostProcess(pid, id)))
     throw new UnsupportedError(`forward port ${port}: the Docker engine runs on another machine, and the pod's network is there`);
-  return networkMode === "host" ? connectLoopback(port, signal) : connectInNamespace(pid, port, signal);
+  return networkMode === "host" ? connectLoopback(port, signal) : dialers.connect({ sandboxId: id, pid }, port, signal);
 }
