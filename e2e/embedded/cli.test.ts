@@ -184,6 +184,44 @@ test("a second instance of a node ends with 78 and names the first; one with the
   expect(await successor.exit).toBe(exitCodes.ok.code);
 });
 
+test("a provider that lacks a setting ends the program with 78, as in every command, and the node is not there", async () => {
+  await using rig = await Rig.open();
+  await using program = rig.run("--provider zun --nodename vk-1");
+
+  expect(await program.exit).toBe(exitCodes.config.code);
+  expect(program.stderr).toContain("provider zun: sign in to OpenStack: no authUrl is set");
+  expect((await rig.client.list(resources.nodes, {}, { signal })).items).toEqual([]);
+});
+
+test("a dry run says what is there and who holds the node, and changes nothing", async () => {
+  await using rig = await Rig.open();
+  await using clear = rig.run("--provider mock --nodename vk-1 --dry-run");
+  expect(await clear.exit).toBe(exitCodes.ok.code);
+  expect(clear.stdout).toContain("  node: not there; it would be created\n  lease: not there; it would be created\n");
+  expect((await rig.client.list(resources.nodes, {}, { signal })).items).toEqual([]);
+
+  await using _running = rig.run("--provider mock --nodename vk-1 --identity first");
+  await rig.nodeIsReady("vk-1");
+  await using held = rig.run("--provider mock --nodename vk-1 --identity second --dry-run");
+
+  expect(await held.exit).toBe(exitCodes.failure.code);
+  expect(held.stdout).toMatch(/^ {2}node: there since .*, Ready is True; it would be adopted$/m);
+  expect(held.stdout).toMatch(
+    /^ {2}lease: of another instance, "first", last renewed .*; if it is renewed, the run would end with exit code 78/m,
+  );
+});
+
+test("a dry run names the verb and the resource that it is refused", async () => {
+  await using rig = await Rig.open();
+  await rig.server.writeKubeconfig(join(rig.folder, "stranger"), { user: "stranger" });
+  await using program = rig.run("--provider mock --nodename vk-1 --kubeconfig stranger --dry-run");
+
+  expect(await program.exit).toBe(exitCodes.failure.code);
+  expect(program.stdout).toContain("  node: not known: the API server refuses it: ");
+  expect(program.stdout).toContain('User "stranger" cannot get resource "nodes" in API group ""');
+  expect(program.stdout).toContain('User "stranger" cannot get resource "leases" in API group "coordination.k8s.io"');
+});
+
 test("a cluster that cannot be reached is waited for, and given up after --startup-timeout with 69", async () => {
   const folder = await mkdtemp(join(tmpdir(), "vk-e2e-"));
   const server = await startApiServer();

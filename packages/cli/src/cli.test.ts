@@ -14,6 +14,10 @@ let folder: string;
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "vk-cli-"));
+  const contexts = [{ name: "x", context: { cluster: "c", user: "u" } }];
+  const clusters = [{ name: "c", cluster: { server: "https://192.0.2.1:6443" } }];
+  const users = [{ name: "u", user: { token: "secret" } }];
+  await writeFile(join(folder, "kubeconfig"), JSON.stringify({ clusters, contexts, users, "current-context": "x" }));
 });
 afterEach(async () => {
   await rm(folder, { recursive: true });
@@ -127,7 +131,7 @@ test("config validate says what would run", async () => {
     "apiVersion: virtual-kubelet.io/v1alpha1\nkind: VirtualKubelet\nnodes:\n- { name: a, provider: mock }\n- { name: b, provider: mock, providerConfig: { pods: 5 } }\n",
   );
 
-  expect(await program("config validate --config vk.yaml")).toEqual({
+  expect(await program("config validate --config vk.yaml --kubeconfig kubeconfig --kubelet-port 0 --health-addr off")).toEqual({
     code: 0,
     out: "configuration is valid: nodes a (mock), b (mock)\n",
     err: "",
@@ -154,7 +158,7 @@ test("config print is a configuration file again, with the source of each value 
   expect(out).toContain("workers: 50 # default");
   expect(out).not.toContain("hunter22");
   await writeFile(join(folder, "again.yaml"), out);
-  expect((await program("config validate --config again.yaml")).code).toBe(0);
+  expect((await program("config validate --config again.yaml --kubeconfig kubeconfig --kubelet-port 0")).code).toBe(0);
   expect(JSON.parse((await program("config print --config again.yaml -o json")).out)).toMatchObject({
     config: { nodes: [{ labels: { a: "b" }, workers: 50 }] },
     sources: { "nodes[0].workers": "again.yaml" },

@@ -4,6 +4,7 @@ import {
   createKubeClient,
   loadCredentials,
   noMetrics,
+  type Credentials,
   type KubeClient,
   type Metrics,
 } from "@virtual-kubelet/kube-client";
@@ -14,6 +15,8 @@ import { ConfigError } from "./program-error.ts";
 /** A client of the cluster, and the connections under it. */
 export interface Connection extends AsyncDisposable {
   readonly client: KubeClient;
+  /** What the client shows the API server. */
+  readonly credentials: Credentials;
   /** The API server's address. */
   readonly server: string;
 }
@@ -38,6 +41,7 @@ export async function connect(
     const transport = createHttpTransport({ credentials });
     return {
       client: createKubeClient(transport, { metrics }),
+      credentials,
       server: credentials.server,
       [Symbol.asyncDispose]: () => transport[Symbol.asyncDispose](),
     };

@@ -2,6 +2,7 @@ import { NodeHeldError } from "@virtual-kubelet/core";
 import { messageOf } from "@virtual-kubelet/errdefs";
 import type { Clock, Logger } from "@virtual-kubelet/kube-client";
 import { exitCodes } from "./exit-codes.ts";
+import { ConfigError } from "./program-error.ts";
 
 /** The part of a {@link "@virtual-kubelet/core"!VirtualNode} that is used here. */
 export interface RunnableNode {
@@ -47,10 +48,8 @@ export async function runNodes(options: RunNodesOptions): Promise<number> {
       if (!stop.aborted) fail(exitCodes.failure.code, new Error("it ended by itself"), "node failed", { node: name });
     } catch (error) {
       if (stop.aborted && error === stop.reason) return;
-      const isHeld = error instanceof NodeHeldError;
-      fail(isHeld ? exitCodes.config.code : exitCodes.failure.code, error, isHeld ? "another instance runs the node" : "node failed", {
-        node: name,
-      });
+      const [code, message] = outcomeOf(error);
+      fail(code, error, message, { node: name });
     }
   });
   const allReady = Promise.all(nodes.map(({ node }) => node.ready)).then(
@@ -78,6 +77,12 @@ export async function runNodes(options: RunNodesOptions): Promise<number> {
   if (await endsWithin(stopped, shutdownTimeoutMs + stopSlackMs, clock)) return exitCode;
   logger.error({ shutdownTimeoutMs }, "nodes did not stop in time; leaving them");
   return exitCode === exitCodes.ok.code ? exitCodes.failure.code : exitCode;
+}
+
+function outcomeOf(error: unknown): readonly [code: number, message: string] {
+  if (error instanceof NodeHeldError) return [exitCodes.config.code, "another instance runs the node"];
+  if (error instanceof ConfigError) return [error.exitCode, "the provider refuses its settings"];
+  return [exitCodes.failure.code, "node failed"];
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

@@ -6,7 +6,8 @@ import { configJsonSchema } from "../config/schema.ts";
 import type { Context } from "../context.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { choiceOf, type CommandLine } from "../flag-parser.ts";
-import { setUpProvider } from "../providers/provider-setup.ts";
+import { checkRun } from "../check-run.ts";
+import { planNodes } from "../plan-nodes.ts";
 
 /** `config validate`, `config print` and `config schema`; the first two take all of run's flags. */
 export async function execute(line: CommandLine, context: Context): Promise<number> {
@@ -17,9 +18,11 @@ export async function execute(line: CommandLine, context: Context): Promise<numb
     return exitCodes.ok.code;
   }
   const loaded = await loadSettings(line, context);
-  for (const index of loaded.settings.nodes.keys()) await setUpProvider(loaded, index, context);
-  for (const warning of loaded.warnings) stderr.write(`virtual-kubelet: ${warning}\n`);
-  if (line.args[0] === "validate") {
+  const planned = await planNodes(loaded, context);
+  const isValidate = line.args[0] === "validate";
+  const warnings = isValidate ? await checkRun(planned, loaded, context) : [];
+  for (const warning of [...loaded.warnings, ...warnings]) stderr.write(`virtual-kubelet: ${warning}\n`);
+  if (isValidate) {
     const nodes = loaded.settings.nodes.map(({ name, provider }) => `${name} (${provider})`);
     stdout.write(`configuration is valid: ${nodes.length === 1 ? "node" : "nodes"} ${nodes.join(", ")}\n`);
     return exitCodes.ok.code;

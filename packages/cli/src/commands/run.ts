@@ -5,6 +5,7 @@ import { nodeMetrics, openTelemetryTracer, PrometheusMetrics, renderMetrics } fr
 import { loadSettings, type LoadedSettings } from "../config/load-settings.ts";
 import { ms } from "../config/node-options.ts";
 import { parseHostPort } from "../config/schema.ts";
+import { checkRun } from "../check-run.ts";
 import { connect } from "../connect.ts";
 import type { Context } from "../context.ts";
 import { dryRun } from "../dry-run/dry-run.ts";
@@ -16,6 +17,7 @@ import { openKubeletServers } from "../kubelet-server/open-kubelet-servers.ts";
 import { createProgramLogger } from "../logging/program-logger.ts";
 import { ConfigError } from "../program-error.ts";
 import { planNodes, type PlannedNode } from "../plan-nodes.ts";
+import { refusingDefinition } from "../providers/try-provider.ts";
 import { runNodes } from "../run-nodes.ts";
 import { versionInfo } from "../version-info.ts";
 
@@ -30,6 +32,7 @@ export async function execute(line: CommandLine, context: Context): Promise<numb
   const loaded = await loadSettings(line, context);
   const planned = await planNodes(loaded, context);
   if (isOn(line, "dry-run")) {
+    for (const warning of await checkRun(planned, loaded, context)) context.stderr.write(`virtual-kubelet: ${warning}\n`);
     await using connection = await connect(loaded, context);
     const { text, isClear } = await dryRun(planned, loaded.settings, connection, context);
     context.stdout.write(text);
@@ -53,7 +56,7 @@ async function runPlanned(planned: readonly PlannedNode[], loaded: LoadedSetting
     leaseMs: (options.leaseDurationSeconds ?? defaultLeaseSeconds) * 1000,
     node: new VirtualNode({
       client: connection.client,
-      provider: setup.definition,
+      provider: refusingDefinition({ setup, options }),
       providerConfig: setup.config,
       node: options,
       pods,

@@ -24,3 +24,12 @@ test.for([
 ] as const)("%s: %j is refused", async ([file, text]) => {
   await expect(parseText(file, text)).rejects.toThrow();
 });
+
+test.for([
+  ["x.yaml", "a: 1\nb: [1\n", /line 3, column 1/],
+  ["x.toml", 'a = 1\npassword = "hunter22" "\n', /^Invalid TOML document: .* at line 2, column \d+$/],
+] as const)("%s: %j is refused with the place of the mistake, on one line", async ([file, text, message]) => {
+  const error: unknown = await parseText(file, text).catch((caught: unknown) => caught);
+
+  expect(String((error as Error).message.split("\n", 1)[0])).toMatch(message);
+});

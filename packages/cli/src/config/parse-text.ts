@@ -11,8 +11,15 @@ export async function parseText(file: string, text: string): Promise<unknown> {
     case ".json":
       return JSON.parse(text);
     case ".toml": {
-      const { parse } = await import("smol-toml");
-      return parse(text);
+      const { parse, TomlError } = await import("smol-toml");
+      try {
+        return parse(text);
+      } catch (error) {
+        if (!(error instanceof TomlError)) throw error;
+        // The rest of its message quotes the line, which may hold a secret.
+        const [reason = ""] = error.message.split("\n", 1);
+        throw new Error(`${reason} at line ${error.line}, column ${error.column}`, { cause: error });
+      }
     }
     default: {
       const { parseAllDocuments } = await import("yaml");

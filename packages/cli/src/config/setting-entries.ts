@@ -1,6 +1,7 @@
 import { parseBoolean, type GivenFlag } from "../flag-parser.ts";
 import type { Flag } from "../flag.ts";
 import { envNamesOf, flags, obsoleteEnv } from "../flags.ts";
+import { didYouMean } from "../nearest.ts";
 import { ConfigError } from "../program-error.ts";
 import type { ConfigPath, LayerEntry, Source } from "./layers.ts";
 
@@ -59,7 +60,22 @@ export function settingWarnings(
   }
   for (const [name, why] of Object.entries(obsoleteEnv)) if (env[name]) warnings.add(`${name} has no effect: ${why}`);
   if (nodeCount > 1 && env["DEFAULT_NODE_NAME"]) warnings.add(`DEFAULT_NODE_NAME has no effect: the configuration has ${nodeCount} nodes`);
+  for (const warning of unknownVariables(env)) warnings.add(warning);
   return [...warnings];
+}
+
+/** One line for each variable that bears the program's prefix and sets nothing. */
+function unknownVariables(env: Readonly<Record<string, string | undefined>>): string[] {
+  const known = flags.flatMap(envNamesOf);
+  return Object.keys(env)
+    .filter((name) => name.startsWith("VKUBELET_") && !known.includes(name) && !isServiceVariable(name, env))
+    .map((name) => `${name} has no effect: unknown variable${didYouMean(name, known)}`);
+}
+
+/** Whether Kubernetes sets it in pods, for a service such as `vkubelet-metrics`. */
+function isServiceVariable(name: string, env: Readonly<Record<string, string | undefined>>): boolean {
+  const service = /^(VKUBELET(?:_.+)?)_(?:SERVICE_HOST|SERVICE_PORT(?:_.+)?|PORT(?:_\d+_(?:TCP|UDP|SCTP)(?:_.+)?)?)$/.exec(name)?.[1];
+  return service !== undefined && env[`${service}_SERVICE_HOST`] !== undefined;
 }
 
 function entriesOf(flag: Flag, text: string, source: Source & { readonly name: string }, nodeCount: number): LayerEntry[] {

@@ -30,11 +30,30 @@ export interface CertifiedNode {
 }
 
 /** Whose client certificates count: those of a file, else of what the cluster publishes. @throws InvalidInputError for a file that is of no use */
-export async function openClientCa({ loaded, client, context, logger, metrics }: CertificateDeps): Promise<ClientCa> {
+export async function openClientCa(deps: CertificateDeps): Promise<ClientCa> {
+  const { client, context, logger, metrics } = deps;
   const { clock, random } = context;
+  return (await openConfiguredClientCa(deps)) ?? new ClientCaConfigMap({ client, clock, random, logger, metrics });
+}
+
+/** The authority that a file names; `undefined` if none does. @throws InvalidInputError for a file that is of no use */
+export async function openConfiguredClientCa(deps: Pick<CertificateDeps, "loaded" | "context" | "logger">): Promise<ClientCa | undefined> {
+  const { loaded, context, logger } = deps;
   const { clientCAFile } = loaded.settings.kubelet;
-  if (clientCAFile === undefined) return new ClientCaConfigMap({ client, clock, random, logger, metrics });
-  return await openClientCaFile({ path: loaded.resolvePath(["kubelet", "clientCAFile"], clientCAFile), clock, logger });
+  if (clientCAFile === undefined) return undefined;
+  return await openClientCaFile({ path: loaded.resolvePath(["kubelet", "clientCAFile"], clientCAFile), clock: context.clock, logger });
+}
+
+/** The certificate that files name; `undefined` if none do. @throws InvalidInputError for files that are of no use */
+export async function openConfiguredKeyPair(
+  deps: Pick<CertificateDeps, "loaded" | "context" | "logger">,
+): Promise<KeyPairSource | undefined> {
+  const { loaded, context, logger } = deps;
+  const { tlsCertFile, tlsPrivateKeyFile } = loaded.settings.kubelet;
+  if (tlsCertFile === undefined || tlsPrivateKeyFile === undefined) return undefined;
+  const certificateFile = loaded.resolvePath(["kubelet", "tlsCertFile"], tlsCertFile);
+  const keyFile = loaded.resolvePath(["kubelet", "tlsPrivateKeyFile"], tlsPrivateKeyFile);
+  return await openCertificateFiles({ certificateFile, keyFile, clock: context.clock, logger });
 }
 
 /**
@@ -46,12 +65,9 @@ export async function openClientCa({ loaded, client, context, logger, metrics }:
 export async function openKeyPair(nodes: readonly CertifiedNode[], deps: CertificateDeps): Promise<KeyPairSource> {
   const { loaded, client, context, logger, metrics } = deps;
   const { clock, random } = context;
-  const { tlsCertFile, tlsPrivateKeyFile, certDirectory, serverTLSBootstrap } = loaded.settings.kubelet;
-  if (tlsCertFile !== undefined && tlsPrivateKeyFile !== undefined) {
-    const certificateFile = loaded.resolvePath(["kubelet", "tlsCertFile"], tlsCertFile);
-    const keyFile = loaded.resolvePath(["kubelet", "tlsPrivateKeyFile"], tlsPrivateKeyFile);
-    return await openCertificateFiles({ certificateFile, keyFile, clock, logger });
-  }
+  const { certDirectory, serverTLSBootstrap } = loaded.settings.kubelet;
+  const configured = await openConfiguredKeyPair(deps);
+  if (configured) return configured;
   const nodeName = nodes[0]?.name ?? "";
   const nodeLogger = logger.child({ node: nodeName });
   const directory = certDirectory && loaded.resolvePath(["kubelet", "certDirectory"], certDirectory);

@@ -1,0 +1,141 @@
+import { FakeClock } from "@virtual-kubelet/kube-client/testing";
+import { once } from "node:events";
+import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { runProgram } from "./cli.ts";
+import { flagsOf } from "./flags.ts";
+import { testContext } from "./test-support/test-context.ts";
+
+let folder = "";
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "vk-check-"));
+  await writeKubeconfig("kubeconfig", { token: "secret" });
+  await writeFile(join(folder, "text"), "some text");
+});
+afterEach(async () => {
+  await rm(folder, { recursive: true });
+});
+
+async function writeKubeconfig(name: string, user: object): Promise<void> {
+  const config = {
+    clusters: [{ name: "c", cluster: { server: "https://192.0.2.1:6443" } }],
+    users: [{ name: "u", user }],
+    contexts: [{ name: "x", context: { cluster: "c", user: "u" } }],
+    "current-context": "x",
+  };
+  await writeFile(join(folder, name), JSON.stringify(config));
+}
+
+async function program(words: string, env: Readonly<Record<string, string>> = {}): Promise<{ code: number; out: string; err: string }> {
+  const context = testContext(new FakeClock(), { env, cwd: folder });
+  const code = await runProgram(words.split(" "), context);
+  return { code, out: context.stdout.text, err: context.stderr.text };
+}
+
+const mock = "--provider mock --kubeconfig kubeconfig --health-addr off";
+
+test.for<[name: string, words: string, message: string]>([
+  ["no cluster at all", "--provider mock", "no cluster to talk to"],
+  ["a kubeconfig that is not there", `${mock} --kubeconfig none`, "there is no file"],
+  ["a kubeconfig that is none", `${mock} --kubeconfig text`, "it is empty, expected a kubeconfig"],
+  ["a kubeconfig without the context", `${mock} --context y`, 'there is no context "y"'],
+  ["a client CA that is not there", `${mock} --kubelet-port 1 --client-ca-file none`, "--client-ca-file: read"],
+  ["a client CA that is none", `${mock} --kubelet-port 1 --client-ca-file text`, "--client-ca-file: read a CA bundle"],
+  ["a certificate that is none", `${mock} --kubelet-port 1 --tls-cert-file text --tls-private-key-file text`, "--tls-cert-file: read"],
+  ["a folder for certificates that is a file", `${mock} --kubelet-port 1 --cert-dir text`, "--cert-dir: "],
+  ["a folder for certificates below a file", `${mock} --kubelet-port 1 --cert-dir text/below`, "--cert-dir: "],
+  ["a health address of another host", `${mock} --kubelet-port 0 --health-addr 192.0.2.1:1`, "--health-addr: "],
+  ["an address of another host for the kubelet's API", `${mock} --kubelet-port 1 --kubelet-address 192.0.2.1`, "--kubelet-port: "],
+])("%s is refused by validate, by a dry run and by a run, with 78 and the same beginning", async ([, words, message]) => {
+  for (const command of ["config validate", "run --dry-run", "run"]) {
+    const { code, out, err } = await program(`${command} ${words}`);
+    const lines = err.split("\n").filter((line) => line !== "" && !line.startsWith("{"));
+    expect({ command, code, out, lines }).toEqual({ command, code: 78, out: "", lines: [expect.stringContaining(message)] });
+  }
+});
+
+test("validate reads the files that a kubeconfig names", async () => {
+  await writeKubeconfig("with-files", { "client-certificate": "none.crt", "client-key": "none.key" });
+
+  const { code, err } = await program(`config validate ${mock} --kubelet-port 0 --kubeconfig with-files`);
+
+  expect({ code, err }).toEqual({ code: 78, err: expect.stringMatching(/^virtual-kubelet: --kubeconfig: read credentials: .*none\.crt/) });
+});
+
+test.for([
+  ["zun", {}, "node virtual-kubelet, provider zun: sign in to OpenStack: no authUrl is set"],
+  ["zun", { OS_AUTH_URL: "https://cloud.example" }, "node virtual-kubelet, provider zun: sign in to OpenStack"],
+] as const)("provider %s with %j only lacks a setting, and that is 78", async ([provider, env, message]) => {
+  for (const command of ["config validate", "run --dry-run"]) {
+    const { code, err } = await program(
+      `${command} --provider ${provider} --kubeconfig kubeconfig --health-addr off --kubelet-port 0`,
+      env,
+    );
+    expect({ command, code, err }).toEqual({ command, code: 78, err: expect.stringContaining(message) });
+  }
+});
+
+test("a back end that is away is no mistake in the settings", async () => {
+  await writeFile(
+    join(folder, "away.mjs"),
+    `export const provider = { name: "away", capabilities: {}, configSchema: { safeParse: (data) => ({ success: true, data }) },
+       create: () => { throw new Error("connect ECONNREFUSED"); } };`,
+  );
+
+  expect(await program("config validate --provider ./away.mjs --kubeconfig kubeconfig --kubelet-port 0 --health-addr off")).toMatchObject({
+    code: 0,
+    err: "",
+  });
+});
+
+test("all that is wrong is told at once", async () => {
+  const { code, err } = await program(`config validate ${mock} --kubeconfig none --kubelet-port 1 --client-ca-file none --cert-dir text`);
+
+  expect(code).toBe(78);
+  expect(err.split("\n").filter(Boolean)).toEqual([
+    expect.stringContaining("there is no file"),
+    expect.stringContaining("--client-ca-file"),
+    expect.stringContaining("--cert-dir"),
+  ]);
+});
+
+test("a port that is taken is a warning: the node's own program may have it", async () => {
+  await using taken = createServer();
+  taken.listen(0, "127.0.0.1");
+  await once(taken, "listening");
+  const address = taken.address();
+  const port = typeof address === "object" ? (address?.port ?? 0) : 0;
+
+  const { code, err } = await program(`config validate ${mock} --kubelet-address 127.0.0.1 --kubelet-port ${port}`);
+
+  expect({ code, err }).toEqual({ code: 0, err: expect.stringMatching(/EADDRINUSE.*; a run refuses as long as it is taken\n$/) });
+});
+
+test("validate writes nothing", async () => {
+  await mkdir(join(folder, "kept"));
+  const before = await readdir(folder, { recursive: true });
+
+  expect((await program(`config validate ${mock} --kubelet-address 127.0.0.1 --kubelet-port 1 --cert-dir kept/deeper/pki`)).code).toBe(0);
+  expect(await readdir(folder, { recursive: true })).toEqual(before);
+});
+
+test("validate takes every flag of run", () => {
+  const names = flagsOf("config").map(({ name }) => name);
+
+  expect(flagsOf("run").filter(({ name }) => !names.includes(name))).toEqual([]);
+});
+
+test("an upstream command line is validated as it stands", async () => {
+  const { code, err } = await program(`config validate ${mock} --kubelet-port 0 --klog.v 2 --taint example.com/a --metrics-addr :10255`);
+
+  expect(code).toBe(0);
+  expect(err.match(/^virtual-kubelet: --\S+/gm)).toEqual([
+    "virtual-kubelet: --klog.v",
+    "virtual-kubelet: --taint",
+    "virtual-kubelet: --metrics-addr",
+  ]);
+});

@@ -1,0 +1,146 @@
+import { isInvalidInput, messageOf, UnavailableError } from "@virtual-kubelet/errdefs";
+import { noMetrics, silentLogger } from "@virtual-kubelet/kube-client";
+import { constants } from "node:fs";
+import { access, stat } from "node:fs/promises";
+import { createServer } from "node:net";
+import { dirname } from "node:path";
+import { once } from "node:events";
+import type { LoadedSettings } from "./config/load-settings.ts";
+import { parseHostPort } from "./config/schema.ts";
+import { connect } from "./connect.ts";
+import type { Context } from "./context.ts";
+import { openConfiguredClientCa, openConfiguredKeyPair } from "./kubelet-server/certificate-source.ts";
+import { isEveryAddress } from "./kubelet-server/node-address.ts";
+import { ConfigError } from "./program-error.ts";
+import { tryProvider, type TriedNode } from "./providers/try-provider.ts";
+
+/** How long a kubeconfig's credential command may take, in milliseconds. */
+const credentialsTimeoutMs = 10_000;
+
+/**
+ * Opens what the settings name, and makes each provider, as a run does before its nodes start; nothing is sent to the cluster, nothing
+ * is written, and all is closed again.
+ *
+ * @returns what may stand in the way of a run and is no mistake in the settings, one line each
+ * @throws ConfigError with one line for each mistake
+ */
+export async function checkRun(planned: readonly TriedNode[], loaded: LoadedSettings, context: Context): Promise<string[]> {
+  const { settings } = loaded;
+  const problems: string[] = [];
+  const warnings: string[] = [];
+  const collect = async (check: () => Promise<string | void>): Promise<void> => {
+    try {
+      const warning = await check();
+      if (warning !== undefined) warnings.push(warning);
+    } catch (error) {
+      context.signal.throwIfAborted();
+      if (!(error instanceof ConfigError)) throw error;
+      problems.push(error.message);
+    }
+  };
+  await collect(() => checkCredentials(loaded, context));
+  const ports = new Set(settings.nodes.map(({ kubeletPort }) => kubeletPort).filter((port) => port !== 0));
+  if (ports.size > 0) {
+    await collect(() => checkClientCa(loaded, context));
+    await collect(() => checkServingCertificate(loaded, context));
+  }
+  for (const port of ports) await collect(() => checkKubeletPort(loaded, port));
+  await collect(() => checkHealthAddress(loaded));
+  for (const node of planned) await collect(() => tryProvider(node, settings, context));
+  if (problems.length > 0) throw new ConfigError(problems.join("\n"));
+  return warnings;
+}
+
+async function checkCredentials(loaded: LoadedSettings, context: Context): Promise<string | undefined> {
+  await using connection = await connect(loaded, context, noMetrics);
+  const deadline = new AbortController();
+  using _timer = context.clock.setTimer(credentialsTimeoutMs, () =>
+    deadline.abort(new UnavailableError(`no answer within ${credentialsTimeoutMs / 1000} s`)),
+  );
+  try {
+    await connection.credentials.current(AbortSignal.any([context.signal, deadline.signal]));
+    return undefined;
+  } catch (error) {
+    context.signal.throwIfAborted();
+    const message = `${loaded.nameOf(["cluster", "kubeconfig"])}: ${messageOf(error).replaceAll("\n", " ")}`;
+    if (isInvalidInput(error)) throw new ConfigError(message, { cause: error });
+    return message;
+  }
+}
+
+async function checkClientCa(loaded: LoadedSettings, context: Context): Promise<void> {
+  await asConfigError(loaded, ["kubelet", "clientCAFile"], () => openConfiguredClientCa({ loaded, context, logger: silentLogger }));
+}
+
+async function checkServingCertificate(loaded: LoadedSettings, context: Context): Promise<void> {
+  const { tlsCertFile, certDirectory } = loaded.settings.kubelet;
+  await asConfigError(loaded, ["kubelet", "tlsCertFile"], () => openConfiguredKeyPair({ loaded, context, logger: silentLogger }));
+  if (tlsCertFile === undefined && certDirectory !== undefined) {
+    const path = ["kubelet", "certDirectory"];
+    const problem = await directoryProblem(loaded.resolvePath(path, certDirectory));
+    if (problem !== undefined) throw new ConfigError(`${loaded.nameOf(path)}: ${JSON.stringify(certDirectory)}: ${problem}`);
+  }
+}
+
+/** Why files cannot be kept in a directory, which need not be there yet; `undefined` if they can. */
+async function directoryProblem(directory: string): Promise<string | undefined> {
+  try {
+    if (!(await stat(directory)).isDirectory()) return `${directory} is no directory`;
+    await access(directory, constants.W_OK | constants.X_OK);
+    return undefined;
+  } catch (error) {
+    const parent = dirname(directory);
+    if (error instanceof Error && "code" in error && error.code === "ENOENT" && parent !== directory) return directoryProblem(parent);
+    return `${directory} cannot be written to: ${messageOf(error)}`;
+  }
+}
+
+async function checkKubeletPort(loaded: LoadedSettings, port: number): Promise<string | undefined> {
+  const { address } = loaded.settings.kubelet;
+  const index = loaded.settings.nodes.findIndex(({ kubeletPort }) => kubeletPort === port);
+  const error = await listenError(isEveryAddress(address) ? "" : address, port);
+  if (error === undefined) return undefined;
+  const message = `${loaded.nameOf(["nodes", index, "kubeletPort"])}: ${port}: cannot serve the kubelet's API on ${address}: ${messageOf(error)}`;
+  return asWarningIfTaken(error, message);
+}
+
+async function checkHealthAddress(loaded: LoadedSettings): Promise<string | undefined> {
+  const { address } = loaded.settings.health;
+  const hostPort = parseHostPort(address);
+  if (address === "off" || !hostPort) return undefined;
+  const error = await listenError(hostPort.host, hostPort.port);
+  if (error === undefined) return undefined;
+  const path = ["health", "address"];
+  const message = `${loaded.nameOf(path)}: ${JSON.stringify(address)}: cannot listen there: ${messageOf(error)}`;
+  // A run goes on without its health where nobody chose the address.
+  return loaded.merged.sourceOf(path).kind === "default" ? message : asWarningIfTaken(error, message);
+}
+
+/** A port that is taken may be this very node's, which runs already. */
+function asWarningIfTaken(error: Error, message: string): string {
+  if ("code" in error && error.code === "EADDRINUSE") return `${message}; a run refuses as long as it is taken`;
+  throw new ConfigError(message, { cause: error });
+}
+
+/** Listens for a moment. @returns the system's error where that cannot be */
+async function listenError(host: string, port: number): Promise<Error | undefined> {
+  const server = createServer();
+  try {
+    server.listen(port, host === "" ? undefined : host);
+    await once(server, "listening");
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error));
+  } finally {
+    server.close();
+  }
+}
+
+async function asConfigError(loaded: LoadedSettings, path: readonly string[], open: () => Promise<unknown>): Promise<void> {
+  try {
+    await open();
+  } catch (error) {
+    if (!isInvalidInput(error)) throw error;
+    throw new ConfigError(`${loaded.nameOf(path)}: ${messageOf(error)}`, { cause: error });
+  }
+}
