@@ -22,6 +22,10 @@ export interface Identity {
 export interface Credentials {
   /** URL of the API server, without a trailing slash. */
   readonly server: string;
+  /** URL of the proxy that leads there: `http:`, `https:` or `socks5:`, with `user:password@` where it asks for them. Default: none. */
+  readonly proxy?: string | undefined;
+  /** Headers of every request besides `Authorization`, such as those of impersonation. Several values are several headers. */
+  readonly headers?: Readonly<Record<string, string | readonly string[]>> | undefined;
   /**
    * Who we are now. Cheap: it reads files or runs a command only when what it has is due.
    *

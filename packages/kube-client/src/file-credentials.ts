@@ -3,6 +3,7 @@ import { InvalidInputError, messageOf } from "@virtual-kubelet/errdefs";
 import type { Clock } from "./clock.ts";
 import type { Credentials, Identity, TlsMaterial } from "./credentials.ts";
 import type { ExecCredential } from "./exec-credential.ts";
+import type { Headers } from "./impersonation.ts";
 import { untilAborted } from "./until-aborted.ts";
 
 /** How old what was read may be. Source: client-go re-reads a token file every minute. */
@@ -14,6 +15,9 @@ export type TextSource = { readonly text: string } | { readonly file: string };
 /** What {@link FileCredentials} are made of. */
 export interface FileCredentialsOptions {
   readonly server: string;
+  readonly proxy?: URL | undefined;
+  /** Headers of every request. */
+  readonly headers?: Headers | undefined;
   readonly ca?: TextSource | undefined;
   readonly certificate?: TextSource | undefined;
   readonly key?: TextSource | undefined;
@@ -37,6 +41,15 @@ export class FileCredentials implements Credentials {
   constructor(options: FileCredentialsOptions) {
     this.server = options.server.replace(/\/+$/, "");
     this.#options = options;
+  }
+
+  /** Not a field: it may hold a password, and what prints this object prints its fields. */
+  get proxy(): string | undefined {
+    return this.#options.proxy?.href;
+  }
+
+  get headers(): Headers | undefined {
+    return this.#options.headers;
   }
 
   async current(signal: AbortSignal): Promise<Identity> {

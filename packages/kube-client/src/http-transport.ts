@@ -2,6 +2,7 @@ import { messageOf, UnavailableError } from "@virtual-kubelet/errdefs";
 import type { TLSSocket } from "node:tls";
 import { buildConnector, errors, Pool, type Dispatcher } from "undici";
 import type { Credentials, Identity, TlsMaterial } from "./credentials.ts";
+import { throughProxy } from "./proxy-tunnel.ts";
 import type { Transport, TransportPool, TransportRequest, TransportResponse } from "./transport.ts";
 
 const connectTimeoutMs = 10_000;
@@ -42,7 +43,8 @@ export interface HttpTransportOptions {
 
 /**
  * Carries requests over HTTP, on kept connections: a pool for each kind, so that none starves another. A server that
- * does not speak HTTP/2 gets quiet watches like the other long ones.
+ * does not speak HTTP/2 gets quiet watches like the other long ones. Where the credentials name a proxy, every connection is a
+ * tunnel through it.
  */
 export function createHttpTransport(options: HttpTransportOptions): Transport {
   return new HttpTransport(options);
@@ -55,23 +57,31 @@ class HttpTransport implements Transport {
   readonly #options: Readonly<Record<TransportPool, HttpPoolOptions>>;
   readonly #origin: string;
   readonly #pathPrefix: string;
+  readonly #proxy: URL | undefined;
+  /** Of every request. */
+  readonly #headers: Record<string, string | string[]>;
   /** Pools of an identity before, whose requests have not all ended. */
   readonly #retired = new Set<Pool>();
   #connected: { readonly tls: TlsMaterial; readonly pools: Pools } | undefined;
   /** The server, or what stands before it, speaks HTTP/1.1 only: quiet watches would block one another. */
-  #hasNoHttp2 = false;
+  #hasNoHttp2: boolean;
 
   constructor({ credentials, pools = {} }: HttpTransportOptions) {
     const server = new URL(credentials.server);
     this.#credentials = credentials;
     this.#origin = server.origin;
     this.#pathPrefix = server.pathname.replace(/\/+$/, "");
-    this.#options = {
-      short: { ...defaultHttpPools.short, ...pools.short },
-      long: { ...defaultHttpPools.long, ...pools.long },
-      quiet: { ...defaultHttpPools.quiet, ...pools.quiet },
-      lease: { ...defaultHttpPools.lease, ...pools.lease },
+    this.#proxy = credentials.proxy === undefined ? undefined : new URL(credentials.proxy);
+    this.#headers = Object.fromEntries(
+      Object.entries(credentials.headers ?? {}).map(([name, value]) => [name, typeof value === "string" ? value : [...value]]),
+    );
+    // Over HTTP/2 undici makes one header of several, and one group named "a, b" of the groups a and b.
+    this.#hasNoHttp2 = Object.values(this.#headers).some((value) => typeof value !== "string" && value.length > 1);
+    const optionsOf = (kind: TransportPool): HttpPoolOptions => {
+      const options = { ...defaultHttpPools[kind], ...pools[kind] };
+      return { ...options, http2: options.http2 && !this.#hasNoHttp2 };
     };
+    this.#options = { short: optionsOf("short"), long: optionsOf("long"), quiet: optionsOf("quiet"), lease: optionsOf("lease") };
   }
 
   async request(request: TransportRequest): Promise<TransportResponse> {
@@ -97,7 +107,7 @@ class HttpTransport implements Transport {
     const options: Dispatcher.RequestOptions = {
       method,
       path: this.#pathPrefix + path,
-      headers: identity.authorization === undefined ? { ...headers } : { ...headers, authorization: identity.authorization },
+      headers: { ...headers, ...this.#headers, ...(identity.authorization !== undefined && { authorization: identity.authorization }) },
       body: body ?? null,
       // undici gives up the connection after a DELETE with a body, unless told that the server keeps it.
       reset: false,
@@ -154,8 +164,19 @@ class HttpTransport implements Transport {
       bodyTimeout: options.bodyTimeoutMs,
       keepAliveTimeout: keepAliveMs,
       keepAliveMaxTimeout: keepAliveMs,
-      connect: kind === "quiet" && options.http2 ? http2Only(connect) : connect,
+      connect: this.#connector(connect, kind === "quiet" && options.http2, options.http2, tls),
     });
+  }
+
+  #connector(
+    connect: buildConnector.BuildOptions,
+    isHttp2Only: boolean,
+    allowH2: boolean,
+    tls: TlsMaterial,
+  ): buildConnector.connector | buildConnector.BuildOptions {
+    if (!this.#proxy) return isHttp2Only ? http2Only(connect) : connect;
+    const inTunnel = isHttp2Only ? http2Only(connect) : buildConnector({ ...connect, allowH2 });
+    return throughProxy(inTunnel, { proxy: this.#proxy, tls, timeoutMs: connectTimeoutMs, keepAliveDelayMs: tcpKeepAliveMs });
   }
 
   /** Lets what is under way in a pool end; what is new goes to its successor. */

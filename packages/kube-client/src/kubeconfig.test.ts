@@ -1,6 +1,7 @@
 import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { inspect } from "node:util";
 import { isInvalidInput } from "@virtual-kubelet/errdefs";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Identity } from "./credentials.ts";
@@ -120,6 +121,18 @@ describe("a kubeconfig's user", () => {
     expect((await identityOf({ users: { other: {}, u: { tokenFile: "token", token: "t" } } })).authorization).toBe("Bearer from the file");
   });
 
+  test("may act as another", async () => {
+    const users = { u: { token: "t", as: "ann", "as-uid": "17", "as-groups": ["dev"], "as-user-extra": { scopes: ["view"] } } };
+
+    expect((await read([await writeConfig("config", { ...plain, users })])).headers).toEqual({
+      "impersonate-user": "ann",
+      "impersonate-uid": "17",
+      "impersonate-group": ["dev"],
+      "impersonate-extra-scopes": ["view"],
+    });
+    expect((await read([await writeConfig("other", plain)])).headers).toBeUndefined();
+  });
+
   test("may be left out", async () => {
     expect(await identityOf({ contexts: { c: { cluster: "k" } } })).toMatchObject({ authorization: undefined, tls: {} });
   });
@@ -136,6 +149,30 @@ describe("a kubeconfig's cluster", () => {
     expect(await problemOf([file])).toBe(
       `kubeconfig ${file}: cluster "k" has server "${server}", expected a URL such as https://10.0.0.1:6443`,
     );
+  });
+
+  test("may be behind a proxy, which goes before the environment's, whatever NO_PROXY says", async () => {
+    const proxied = { k: { server: "https://k", "proxy-url": "http://user:password@proxy:3128" } };
+    const env = { HTTPS_PROXY: "http://environment:1", NO_PROXY: "*" };
+    const files = [await writeConfig("config", { ...plain, clusters: proxied })];
+
+    expect((await readKubeconfig({ files, env, clock: new FakeClock() })).proxy).toBe("http://user:password@proxy:3128/");
+  });
+
+  test("is behind the environment's proxy if it names none", async () => {
+    const files = [await writeConfig("config", { ...plain, clusters: { k: { server: "https://k", "proxy-url": "" } } })];
+    const proxyOf = async (env: Record<string, string>): Promise<string | undefined> =>
+      (await readKubeconfig({ files, env, clock: new FakeClock() })).proxy;
+
+    expect(await proxyOf({ HTTPS_PROXY: "http://environment:1" })).toBe("http://environment:1/");
+    expect(await proxyOf({ HTTPS_PROXY: "http://environment:1", NO_PROXY: "k" })).toBeUndefined();
+    expect(await proxyOf({})).toBeUndefined();
+  });
+
+  test("does not show its proxy's password where it is printed", async () => {
+    const proxied = { k: { server: "https://k", "proxy-url": "http://user:password@proxy:3128" } };
+
+    expect(inspect(await read([await writeConfig("config", { ...plain, clusters: proxied })]), { depth: 9 })).not.toContain("password");
   });
 
   test("says which authority to believe, which name, or to believe any", async () => {
@@ -164,13 +201,18 @@ describe("a kubeconfig that is wrong is named with what is wrong:", () => {
     ],
     ["the user is not there", { ...plain, users: { x: {} } }, undefined, 'context "c" names user "u", expected one of "x"'],
     [
-      "it wants a proxy",
-      { ...plain, clusters: { k: { server: "https://k", "proxy-url": "http://p" } } },
+      "its proxy is none",
+      { ...plain, clusters: { k: { server: "https://k", "proxy-url": "ftp://u:secret@p" } } },
       undefined,
-      'cluster "k" has proxy-url',
+      'cluster "k" has proxy-url "ftp://…@p", expected a URL such as http://proxy:3128',
     ],
     ["it wants a plug-in", { ...plain, users: { u: { "auth-provider": { name: "gcp" } } } }, undefined, 'user "u" has auth-provider'],
-    ["it wants to be another", { ...plain, users: { u: { as: "root" } } }, undefined, 'user "u" has as,'],
+    [
+      "it wants to be in a group, and nobody",
+      { ...plain, users: { u: { "as-groups": ["root"] } } },
+      undefined,
+      'user "u" has as-groups without as: name the user to act as',
+    ],
   ])("%s", async (_, config, context, problem) => {
     const file = await writeConfig("config", config);
 
@@ -240,6 +282,12 @@ describe("a kubeconfig's credential command", () => {
     ).toEqual({
       interactive: false,
       cluster: { server, "tls-server-name": "n", "insecure-skip-tls-verify": true, "certificate-authority-data": base64("CA") },
+    });
+  });
+
+  test("is told of the cluster's proxy, if it asks", async () => {
+    expect(await toldOf({ server: "https://k", "proxy-url": "http://proxy:3128" })).toMatchObject({
+      cluster: { "proxy-url": "http://proxy:3128" },
     });
   });
 

@@ -3,8 +3,11 @@ import { dirname, isAbsolute, resolve } from "node:path";
 import type { Cluster, Context, User } from "@kubernetes/client-node/dist/config_types.js";
 import { InvalidInputError, messageOf } from "@virtual-kubelet/errdefs";
 import type { Clock } from "./clock.ts";
+import { environmentProxy } from "./environment-proxy.ts";
 import { ExecCredential, type ExecCredentialOptions } from "./exec-credential.ts";
 import { FileCredentials, type TextSource } from "./file-credentials.ts";
+import { impersonationHeaders, type Impersonation } from "./impersonation.ts";
+import { parseProxyUrl } from "./proxy-url.ts";
 
 /** How a kubeconfig is read. */
 export interface KubeconfigOptions {
@@ -20,7 +23,7 @@ export interface KubeconfigOptions {
 /** What a kubeconfig's user says besides what client-node reads of it. */
 interface MoreOfUser {
   readonly name: string;
-  readonly user?: { readonly tokenFile?: string };
+  readonly user?: (Impersonation & { readonly tokenFile?: string }) | null;
 }
 
 /** A kubeconfig's `user.exec`, as far as it is used. */
@@ -30,7 +33,7 @@ interface UserExec extends Pick<ExecCredentialOptions, "apiVersion" | "command" 
 
 interface Merged {
   readonly clusters: Map<string, Cluster & { readonly folder: string }>;
-  readonly users: Map<string, User & { readonly tokenFile: string | undefined; readonly folder: string }>;
+  readonly users: Map<string, User & { readonly more: NonNullable<MoreOfUser["user"]>; readonly folder: string }>;
   readonly contexts: Map<string, Context>;
   currentContext: string | undefined;
 }
@@ -59,12 +62,16 @@ export async function readKubeconfig(options: KubeconfigOptions): Promise<FileCr
   refuseUnsupported(where, cluster, user);
   return new FileCredentials({
     server: cluster.server,
+    proxy: cluster.proxyUrl
+      ? parseProxyUrl(String(cluster.proxyUrl), `${where}: cluster "${cluster.name}" has proxy-url`)
+      : environmentProxy(cluster.server, options.env),
+    headers: user && impersonationHeaders(`${where}: user "${user.name}"`, user.more),
     ca: sourceOf(cluster.caData, cluster.caFile, cluster.folder),
     serverName: cluster.tlsServerName,
     insecureSkipVerify: cluster.skipTLSVerify,
     certificate: user && sourceOf(user.certData, user.certFile, user.folder),
     key: user && sourceOf(user.keyData, user.keyFile, user.folder),
-    token: user && (sourceOf(undefined, user.tokenFile, user.folder) ?? (user.token ? { text: user.token } : undefined)),
+    token: user && (sourceOf(undefined, user.more.tokenFile, user.folder) ?? (user.token ? { text: user.token } : undefined)),
     basic: user?.username ? { username: user.username, password: user.password ?? "" } : undefined,
     exec: user?.exec ? await execCredential(user.exec as UserExec, user.folder, cluster, options) : undefined,
     clock,
@@ -95,6 +102,7 @@ async function clusterInfo(cluster: Cluster & { readonly folder: string }): Prom
     server: cluster.server,
     "tls-server-name": cluster.tlsServerName,
     "insecure-skip-tls-verify": cluster.skipTLSVerify || undefined,
+    "proxy-url": cluster.proxyUrl || undefined,
     "certificate-authority-data": cluster.caData ?? (caFile && (await readFile(caFile, "base64"))),
   };
 }
@@ -113,8 +121,8 @@ async function readFiles(files: readonly string[]): Promise<Merged> {
       const config = raw as { clusters?: unknown; users?: readonly MoreOfUser[]; contexts?: unknown; "current-context"?: string };
       for (const cluster of newClusters(config.clusters)) addFirst(merged.clusters, cluster.name, { ...cluster, folder });
       for (const user of newUsers(config.users)) {
-        const tokenFile = config.users?.find(({ name }) => name === user.name)?.user?.tokenFile;
-        addFirst(merged.users, user.name, { ...user, tokenFile, folder });
+        const more = config.users?.find(({ name }) => name === user.name)?.user ?? {};
+        addFirst(merged.users, user.name, { ...user, more, folder });
       }
       for (const context of newContexts(config.contexts)) addFirst(merged.contexts, context.name, context);
       merged.currentContext ??= config["current-context"] || undefined;
@@ -125,24 +133,18 @@ async function readFiles(files: readonly string[]): Promise<Merged> {
   return merged;
 }
 
-/** What would be passed over in silence is refused: it would look like a wrong password, or go round a proxy. */
+/** What would be passed over in silence is refused: it would look like a wrong password. */
 function refuseUnsupported(where: string, cluster: Cluster, user: User | undefined): void {
   if (!URL.canParse(cluster.server) || !/^https?:$/.test(new URL(cluster.server).protocol)) {
     throw new InvalidInputError(
       `${where}: cluster "${cluster.name}" has server "${cluster.server}", expected a URL such as https://10.0.0.1:6443`,
     );
   }
-  if (cluster.proxyUrl)
-    throw new InvalidInputError(
-      `${where}: cluster "${cluster.name}" has proxy-url, which is not supported: name an API server that is reached directly`,
-    );
   if (user?.authProvider) {
     throw new InvalidInputError(
       `${where}: user "${user.name}" has auth-provider, which Kubernetes removed in 1.26: use exec, a token or a client certificate`,
     );
   }
-  if (user?.impersonateUser)
-    throw new InvalidInputError(`${where}: user "${user.name}" has as, which is not supported: use credentials of that user`);
 }
 
 function sourceOf(base64: string | undefined, file: string | undefined, folder: string): TextSource | undefined {

@@ -306,6 +306,13 @@ test("a kubeconfig that is no YAML is named, and nothing of it is shown", async 
   expect(inspect(failure, { depth: 9 })).not.toContain("hidden");
 });
 
+test("in a pod the environment's proxy leads to the cluster, unless NO_PROXY lists it", () => {
+  const env = { KUBERNETES_SERVICE_HOST: "10.96.0.1", HTTPS_PROXY: "http://proxy:3128" };
+
+  expect(inClusterCredentials({ env, clock }).proxy).toBe("http://proxy:3128/");
+  expect(inClusterCredentials({ env: { ...env, NO_PROXY: "10.96.0.0/12" }, clock }).proxy).toBeUndefined();
+});
+
 describe("bad input costs one error that names it", () => {
   test.each<[string, () => Promise<unknown>, string]>([
     ["a file that is not there", () => load({ kubeconfig: join(folder, "absent") }), "--kubeconfig: there is no file"],
@@ -322,16 +329,25 @@ describe("bad input costs one error that names it", () => {
       async () => load({ kubeconfig: await write("one", { cluster: { server: "localhost:8080" } }) }),
       "expected a URL such as",
     ],
-    ["a proxy", async () => load({ kubeconfig: await write("one", { cluster: { "proxy-url": "http://p" } }) }), "proxy-url"],
+    [
+      "a proxy of no known kind",
+      async () => load({ kubeconfig: await write("one", { cluster: { "proxy-url": "ftp://p" } }) }),
+      "proxy-url",
+    ],
+    [
+      "an environment's proxy that is none",
+      async () => load({ kubeconfig: await write("one"), env: { HTTPS_PROXY: "ftp://p" } }),
+      'HTTPS_PROXY is "ftp://p", expected a URL',
+    ],
     [
       "an auth-provider",
       async () => load({ kubeconfig: await write("one", { user: { "auth-provider": { name: "gcp" } } }) }),
       "auth-provider",
     ],
     [
-      "an impersonation",
-      async () => load({ kubeconfig: await write("one", { user: { token: "t", as: "root" } }) }),
-      "has as, which is not supported",
+      "an impersonation of nobody",
+      async () => load({ kubeconfig: await write("one", { user: { token: "t", "as-uid": "17" } }) }),
+      "has as-uid without as: name the user to act as",
     ],
     [
       "a cluster without a server",

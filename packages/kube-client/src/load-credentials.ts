@@ -3,6 +3,7 @@ import { delimiter, join } from "node:path";
 import { InvalidInputError } from "@virtual-kubelet/errdefs";
 import type { Clock } from "./clock.ts";
 import type { Credentials } from "./credentials.ts";
+import { environmentProxy } from "./environment-proxy.ts";
 import { FileCredentials } from "./file-credentials.ts";
 import { readKubeconfig } from "./kubeconfig.ts";
 
@@ -15,7 +16,10 @@ export interface LoadCredentialsOptions {
   readonly kubeconfig?: string | undefined;
   /** Default: the kubeconfig's `current-context`. */
   readonly context?: string | undefined;
-  /** The process's environment: `KUBECONFIG`, `HOME`, `KUBERNETES_SERVICE_HOST` and `_PORT` count. */
+  /**
+   * The process's environment: `KUBECONFIG`, `HOME`, `KUBERNETES_SERVICE_HOST` and `_PORT` count, and `HTTPS_PROXY`, `HTTP_PROXY` and
+   * `NO_PROXY` where the kubeconfig names no proxy.
+   */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
 }
@@ -44,16 +48,19 @@ export async function loadCredentials(options: LoadCredentialsOptions): Promise<
 }
 
 /**
- * The service account of the pod this runs in. Its token and authority are read again every minute.
+ * The service account of the pod this runs in. Its token and authority are read again every minute. `HTTPS_PROXY` and `NO_PROXY`
+ * count, as in every pod's client.
  *
- * @throws InvalidInputError outside a pod
+ * @throws InvalidInputError outside a pod, or if the proxy is none
  */
 export function inClusterCredentials({ env, clock }: Pick<LoadCredentialsOptions, "env" | "clock">): Credentials {
   const host = env["KUBERNETES_SERVICE_HOST"];
   const port = env["KUBERNETES_SERVICE_PORT"] ?? "443";
   if (!host) throw new InvalidInputError("in-cluster credentials: KUBERNETES_SERVICE_HOST is not set: this is no pod; name a kubeconfig");
+  const server = `https://${host.includes(":") ? `[${host}]` : host}:${port}`;
   return new FileCredentials({
-    server: `https://${host.includes(":") ? `[${host}]` : host}:${port}`,
+    server,
+    proxy: environmentProxy(server, env),
     ca: { file: join(serviceAccountFolder, "ca.crt") },
     token: { file: join(serviceAccountFolder, "token") },
     clock,

@@ -1,0 +1,80 @@
+import { createServer, type AddressInfo, type Socket } from "node:net";
+import { expect, test } from "vitest";
+import { throughProxy } from "./proxy-tunnel.ts";
+
+/** A proxy that says what it is asked, and answers what it is told to. */
+async function proxyThat(answer: (socket: Socket) => void): Promise<AsyncDisposable & { readonly url: URL; readonly asked: string[] }> {
+  const asked: string[] = [];
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on("error", () => {});
+    socket.once("data", (bytes) => {
+      asked.push(bytes.toString());
+      answer(socket);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    url: new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`),
+    asked,
+    [Symbol.asyncDispose]: async () => {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** Opens a tunnel to a server without TLS. */
+function open(proxy: URL, hostname: string, port = "", timeoutMs = 30_000): Promise<Socket> {
+  const { promise, resolve, reject } = Promise.withResolvers<Socket>();
+  const connect = throughProxy(() => reject(new Error("TLS was not asked for")), { proxy, tls: {}, timeoutMs, keepAliveDelayMs: 30_000 });
+  connect({ protocol: "http:", hostname, port }, (error, socket) => (error ? reject(error) : resolve(socket)));
+  return promise;
+}
+
+test("what the server says at once is not lost", async () => {
+  await using proxy = await proxyThat((socket) => socket.write("HTTP/1.1 200 OK\r\n\r\nhello"));
+
+  const socket = await open(proxy.url, "api");
+  const first = await new Promise<Buffer>((resolve) => socket.once("data", resolve));
+  socket.destroy();
+
+  expect(first.toString()).toBe("hello");
+});
+
+test.each([
+  ["api", "", "api:80"],
+  ["api", "8080", "api:8080"],
+  ["[fd00::1]", "8080", "[fd00::1]:8080"],
+])("a tunnel to %s %s is asked for as %s", async (hostname, port, address) => {
+  await using proxy = await proxyThat((socket) => socket.write("HTTP/1.1 200 OK\r\n\r\n"));
+
+  (await open(proxy.url, hostname, port)).destroy();
+
+  expect(proxy.asked[0]).toMatch(`CONNECT ${address} HTTP/1.1\r\n`);
+  expect(proxy.asked[0]).toMatch(`host: ${address}\r\n`);
+});
+
+test.each([
+  ["HTTP/1.1 403 Forbidden\r\n\r\n", "it answered CONNECT api:6443 with 403 Forbidden, expected 200"],
+  ["HTTP/1.1 302\r\n\r\n", "it answered CONNECT api:6443 with 302, expected 200"],
+])("an answer that is none of success is an error: %j", async (answer, problem) => {
+  await using proxy = await proxyThat((socket) => socket.end(answer));
+
+  await expect(open(proxy.url, "api", "6443")).rejects.toThrow(new Error(`proxy http://${proxy.url.host}: ${problem}`));
+});
+
+test("a proxy that does not answer is given up", async () => {
+  await using proxy = await proxyThat(() => {});
+
+  await expect(open(proxy.url, "api", "6443", 20)).rejects.toThrow("no answer to CONNECT api:6443 in 0.02 s");
+});
+
+test("a proxy that hangs up, or speaks something else, is an error", async () => {
+  for (const answer of ["", "SSH-2.0-OpenSSH\r\n"]) {
+    await using proxy = await proxyThat((socket) => socket.end(answer));
+
+    await expect(open(proxy.url, "api")).rejects.toThrow(`proxy http://${proxy.url.host}: `);
+  }
+});
