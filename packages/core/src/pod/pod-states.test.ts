@@ -16,6 +16,8 @@ const nothing = { pods: [], complete: true };
 
 let clock: FakeClock;
 let planned: string[];
+/** Those of them that no longer wait for what they waited for. */
+let hurried: string[];
 let pods: Map<string, Pod>;
 let change: (change: StoreChange<Pod>) => void;
 let states: PodStates;
@@ -23,6 +25,7 @@ let states: PodStates;
 beforeEach(() => {
   clock = new FakeClock();
   planned = [];
+  hurried = [];
   pods = new Map([["u1", pod]]);
   const store: Store<Pod> = {
     size: 1,
@@ -38,7 +41,7 @@ beforeEach(() => {
     store,
     owner,
     onPlan: (uid) => planned.push(uid),
-    onEnd: (uid) => planned.push(uid),
+    onEnd: (uid) => planned.push(uid) && hurried.push(uid),
     onStatus: () => {},
     providerName: "test",
     clock,
@@ -183,6 +186,10 @@ describe("a relist that lacks pods", () => {
   test("has them counted as missing and looked at, and ends nothing by itself", () => {
     expect([states.missing, record().api, record().backend.kind]).toEqual([1, "missing", "present"]);
     expect(planned).toEqual(["u1"]);
+  });
+
+  test("has them looked at whatever they waited for", () => {
+    expect(hurried).toEqual(["u1"]);
   });
 
   test("breaks off no call: what it says is not known yet", () => {

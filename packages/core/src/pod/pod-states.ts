@@ -206,7 +206,8 @@ export class PodStates {
   /** A relist did not have the pod: it may be gone, or the list may be wrong. */
   #onMissing(uid: string): void {
     this.dispatch(uid, { kind: "missing" });
-    if (this.#inventoryLoaded && this.#states.has(uid)) this.#deps.onPlan(uid);
+    // The API server is asked about it whatever the pod waited for, such as a provider that has no time for a change of it.
+    if (this.#inventoryLoaded && this.#states.has(uid)) this.#deps.onEnd(uid);
   }
 
   /** The API server said that the pod is gone. */
