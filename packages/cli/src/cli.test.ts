@@ -70,10 +70,30 @@ test("providers are listed, and looked up by name", async () => {
     code: 0,
     out: `${builtInProviders.map(({ name, aliases }) => [name, ...aliases].join(" ")).join("\n")}\n`,
   });
-  expect(await program("providers mock")).toMatchObject({ code: 0, out: "mock\n" });
-  expect(await program("providers mok")).toEqual({ code: 1, out: "", err: "virtual-kubelet: no such provider mok; did you mean mock?\n" });
+  const zun = await program("providers openstack");
+  expect(zun.out).toMatch(/^zun\naliases: openstack, openstack-zun\npods may have: initContainers, /);
+  expect(zun.out).toContain("volumes: cinder, configMap, ");
+  expect(zun.out).toMatch(/^ {2}authUrl \(\$OS_AUTH_URL\): /m);
+  expect(await program("providers mok")).toEqual({
+    code: 64,
+    out: "",
+    err: 'virtual-kubelet: "mok": unknown provider, expected one of docker, mock, nomad, zun, openstack, openstack-zun, an installed npm package, or the path of a module; did you mean mock?\n',
+  });
   expect(JSON.parse((await program("providers -o json")).out)).toMatchObject(names.map((name) => ({ name })));
-  expect(JSON.parse((await program("providers mock -o json")).out)).toMatchObject({ name: "mock", capabilities: { initContainers: true } });
+  expect(JSON.parse((await program("providers mock -o json")).out)).toMatchObject({
+    name: "mock",
+    capabilities: { initContainers: true },
+    settings: { properties: { pods: {} } },
+  });
+});
+
+test("providers shows also one that is not built in", async () => {
+  await writeFile(
+    join(folder, "own.mjs"),
+    "export const provider = { name: 'own', capabilities: { env: true }, configSchema: { safeParse: (data) => ({ success: true, data }) }, create() {} };",
+  );
+
+  expect(await program("providers ./own.mjs")).toEqual({ code: 0, out: "own\npods may have: env\n", err: "" });
 });
 
 test.for<[line: string, code: number, message: string]>([

@@ -24,7 +24,10 @@ export async function runProgram(words: readonly string[], context: Context): Pr
     }
     checkArguments(command, line.args);
     const module = await loadCommand(command.name);
-    return await module.execute(line, context);
+    const work = module.execute(line, context);
+    if (!isEndedBySignal(command)) return await work;
+    const { untilAborted } = await import("@virtual-kubelet/kube-client");
+    return await untilAborted(work, context.signal);
   } catch (error) {
     return report(error, context);
   }
@@ -60,6 +63,11 @@ function checkArguments({ name, args, words }: Command, given: readonly string[]
   throw new UsageError(
     `${JSON.stringify(first)}: unknown argument of "${name}", expected one of ${words.join(", ")}${didYouMean(first, words)}`,
   );
+}
+
+/** Whether nobody needs what a command still waits for after a signal. A run and a demo end gracefully; the others wait for nothing. */
+function isEndedBySignal({ name }: Command): boolean {
+  return name === "config" || name === "manifests" || name === "plan" || name === "providers";
 }
 
 function report(error: unknown, { stderr, signal }: Context): number {

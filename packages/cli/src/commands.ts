@@ -17,7 +17,7 @@ export const commands: readonly Command[] = [
     name: "demo",
     summary: "see a cluster with a virtual node, with nothing installed but Node.js",
   },
-  { name: "providers", summary: "list the built-in providers", args: "[NAME]" },
+  { name: "providers", summary: "list the built-in providers, or show one: what its pods may have, and its settings", args: "[NAME]" },
   {
     name: "config",
     summary: "check the configuration, print it with where each value comes from, or print its JSON Schema",

@@ -34,8 +34,29 @@ test.for<[words: string[], offered: string[]]>([
     ["version", "-o", ""],
     ["text", "json"],
   ],
+  [
+    ["run", "--on-shutdown", "="],
+    ["keep", "cordon", "drain", "delete"],
+  ],
+  [["run", "--on-shutdown", "=", "dr"], ["drain"]],
+  [["--provider", "=", "mo"], ["mock"]],
+  [["--provider=mo"], ["--provider=mock"]],
+  [
+    ["config", "validate", "--log-format="],
+    ["--log-format=auto", "--log-format=text", "--log-format=json"],
+  ],
+  [["manifests", "rbac", "--run-as", "=", "s"], ["service-account"]],
 ])("bash completes %j", ([words, offered]) => {
   expect(completeInBash(...words)).toEqual(offered);
+});
+
+test("bash completes --flag=VALUE where it breaks words by itself, files among them", () => {
+  const script = `${bashCompletion()}
+cd "$(mktemp -d)" && touch vk.yaml
+COMP_WORDS=(virtual-kubelet --config = v); COMP_CWORD=3; _virtual_kubelet; printf '%s\\n' "\${COMPREPLY[@]}"`;
+  const { stdout } = spawnSync("bash", ["-c", script], { encoding: "utf8" });
+
+  expect(stdout).toBe("vk.yaml\n");
 });
 
 test.for([

@@ -21,12 +21,22 @@ ${values.join("\n")}
   });
   return `# bash completion of virtual-kubelet
 _virtual_kubelet() {
-  local current previous command words
+  local current previous command words prefix=""
   COMPREPLY=()
   current="\${COMP_WORDS[COMP_CWORD]}"
   previous="\${COMP_WORDS[COMP_CWORD-1]}"
   command="\${COMP_WORDS[1]}"
-  if [[ $COMP_CWORD -eq 1 && $current != -* ]]; then
+  # --flag=VALUE is three words where "=" breaks words, as it does by default, else one.
+  if [[ $current == = ]]; then
+    current=""
+  elif [[ $previous == = && $COMP_CWORD -gt 2 ]]; then
+    previous="\${COMP_WORDS[COMP_CWORD-2]}"
+  elif [[ $current == --*=* ]]; then
+    previous="\${current%%=*}"
+    prefix="$previous="
+    current="\${current#*=}"
+  fi
+  if [[ $COMP_CWORD -eq 1 && $command != -* ]]; then
     COMPREPLY=($(compgen -W "${commandNames.join(" ")}" -- "$current"))
     return
   fi
@@ -108,8 +118,9 @@ function choicesOf({ name, choices }: Flag): readonly string[] | undefined {
 
 function bashValues(flag: Flag): string {
   const choices = choicesOf(flag);
-  if (choices) return `COMPREPLY=($(compgen -W "${choices.join(" ")}" -- "$current"))`;
-  return flag.value === "FILE" ? 'COMPREPLY=($(compgen -f -- "$current"))' : "COMPREPLY=()";
+  if (choices) return `COMPREPLY=($(compgen -P "$prefix" -W "${choices.join(" ")}" -- "$current"))`;
+  if (flag.value === "FILE") return 'COMPREPLY=($(compgen -P "$prefix" -f -- "$current"))';
+  return flag.value === "DIR" ? 'COMPREPLY=($(compgen -P "$prefix" -d -- "$current"))' : "COMPREPLY=()";
 }
 
 function zshValues(flag: Flag): string {

@@ -8,6 +8,9 @@ import { reachableAddresses } from "./kubelet-server/node-address.ts";
 /** How long what is left open may keep the process once the program has ended. */
 const lingerMs = 2_000;
 
+/** How long it may after a signal, in milliseconds: whoever sent one waits for the end. */
+const shortLingerMs = 100;
+
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 if (major < 24 || (major === 24 && minor < 11)) {
   process.stderr.write(`virtual-kubelet: Node.js ${process.version}: expected 24.11 or later\n`);
@@ -15,9 +18,11 @@ if (major < 24 || (major === 24 && minor < 11)) {
 }
 
 const stop = new AbortController();
+let received: NodeJS.Signals = "SIGTERM";
 for (const name of ["SIGINT", "SIGTERM"] as const) {
   process.on(name, () => {
-    if (stop.signal.aborted) process.exit(exitCodes.killed.code);
+    received = name;
+    if (stop.signal.aborted) leave(exitCodes.killed.code);
     stop.abort(new Error(`received ${name}`));
   });
 }
@@ -40,4 +45,18 @@ process.exitCode = await runProgram(process.argv.slice(2), {
   random: systemRandom,
   signal: stop.signal,
 });
+// What is about to be read or written ends first.
+if (stop.signal.aborted) setTimeout(leave, shortLingerMs).unref();
 setTimeout(() => process.exit(), lingerMs).unref();
+
+/**
+ * Ends the process at once, whatever it still waits for. Node.js joins its threads before it exits, and one that waits for a file or a
+ * name is joined only when that answers: then it is the signal itself that ends the process.
+ */
+function leave(code?: number): never {
+  if (process.getActiveResourcesInfo().some((name) => /^(FSReq|GetAddrInfo|GetNameInfo)/.test(name))) {
+    process.removeAllListeners(received);
+    process.kill(process.pid, received);
+  }
+  process.exit(code);
+}

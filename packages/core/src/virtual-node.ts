@@ -7,6 +7,7 @@ import {
   silentLogger,
   systemClock,
   systemRandom,
+  untilAborted,
   type Clock,
   type DeepReadonly,
   type EventRecorder,
@@ -159,7 +160,7 @@ export class VirtualNode {
   }
 
   async #run(signal: AbortSignal, hardSignal: AbortSignal, shutdownTimeoutMs: number): Promise<void> {
-    const { client, node: nodeOptions, provider: definition } = this.#options;
+    const { client, node: nodeOptions } = this.#options;
     const common = { client, clock: this.#clock, random: this.#random, logger: this.#logger, metrics: this.#metrics };
     const clusterId = this.#options.clusterId ?? (await readClusterId(client, common, signal));
     const owner: Owner = { clusterId, nodeName: nodeOptions.name };
@@ -198,7 +199,7 @@ export class VirtualNode {
         recorder,
       }),
     );
-    const provider = await definition.create(host, this.#config);
+    const provider = await this.#createProvider(host, signal);
     await using _provider = atEnd(async () => {
       await provider[Symbol.asyncDispose]?.();
     });
@@ -326,6 +327,17 @@ export class VirtualNode {
       // After a failure nothing else would end them.
       tasksEnd.abort(signal.reason);
       await Promise.allSettled(tasks);
+    }
+  }
+
+  /** A provider that takes its time does not put off the end; one that comes too late is closed. */
+  async #createProvider(host: ProviderHost, signal: AbortSignal): Promise<Provider> {
+    const creating = Promise.resolve(this.#options.provider.create(host, this.#config));
+    try {
+      return await untilAborted(creating, signal);
+    } catch (error) {
+      if (signal.aborted) creating.then((late) => late[Symbol.asyncDispose]?.()).catch(() => {});
+      throw error;
     }
   }
 

@@ -1,31 +1,75 @@
+import type { ProviderDefinition } from "@virtual-kubelet/core";
+import { valueAt } from "../config/layers.ts";
 import type { Context } from "../context.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { choiceOf, type CommandLine } from "../flag-parser.ts";
 import { didYouMean } from "../nearest.ts";
-import { ProgramError } from "../program-error.ts";
+import { UsageError } from "../program-error.ts";
+import { findProvider } from "../providers/load-provider.ts";
 import { builtInProvider, builtInProviders } from "../providers/registry.ts";
 
-/** `providers` lists the built-in ones; `providers NAME` says whether there is one of that name, as upstream does. */
-export async function execute(line: CommandLine, { stdout }: Context): Promise<number> {
+/** What is shown of a provider. */
+interface ShownProvider {
+  readonly name: string;
+  readonly aliases: readonly string[];
+  readonly capabilities: ProviderDefinition["capabilities"];
+  /** JSON Schema of its configuration, where it has one. */
+  readonly settings?: object | undefined;
+}
+
+/** `providers` lists the built-in ones; `providers NAME` shows one, built in or installed: what its pods may have, and its settings. */
+export async function execute(line: CommandLine, { stdout, cwd }: Context): Promise<number> {
   const [name] = line.args;
   const isJson = choiceOf(line, "output", "text") === "json";
-  const chosen = name === undefined ? builtInProviders : [builtInProvider(name) ?? unknown(name)];
-  if (isJson) {
-    const listed = await Promise.all(
-      chosen.map(async (provider) => ({
-        name: provider.name,
-        aliases: provider.aliases,
-        capabilities: (await provider.load()).capabilities,
-      })),
-    );
-    stdout.write(`${JSON.stringify(name === undefined ? listed : listed[0], undefined, 2)}\n`);
+  if (name !== undefined) {
+    const definition = (await findProvider(name, { cwd, setting: "providers" })) ?? unknown(name);
+    const shown = { ...toShown(definition), settings: definition.configSchema.toJSONSchema?.({ io: "input" }) };
+    stdout.write(isJson ? toJson(shown) : describe(shown));
+  } else if (isJson) {
+    stdout.write(toJson(await Promise.all(builtInProviders.map(async (provider) => toShown(await provider.load())))));
   } else {
-    for (const provider of chosen) stdout.write(`${[name ?? provider.name, ...(name === undefined ? provider.aliases : [])].join(" ")}\n`);
+    for (const provider of builtInProviders) stdout.write(`${[provider.name, ...provider.aliases].join(" ")}\n`);
   }
   return exitCodes.ok.code;
 }
 
+function toShown({ name, aliases = [], capabilities }: ProviderDefinition): ShownProvider {
+  return { name, aliases: builtInProvider(name)?.aliases ?? aliases, capabilities };
+}
+
+function toJson(value: unknown): string {
+  return `${JSON.stringify(value, undefined, 2)}\n`;
+}
+
+function describe({ name, aliases, capabilities, settings }: ShownProvider): string {
+  const entries = Object.entries(capabilities);
+  const can = entries.filter(([, value]) => value === true).map(([key]) => key);
+  const lists = entries.filter(([, value]) => Array.isArray(value)).map(([key, value]) => `${key}: ${String(value).replaceAll(",", ", ")}`);
+  const fields = settingsOf(settings);
+  return [
+    name,
+    ...(aliases.length > 0 ? [`aliases: ${aliases.join(", ")}`] : []),
+    `pods may have: ${can.length > 0 ? can.join(", ") : "nothing but a container"}`,
+    ...lists,
+    ...(fields.length > 0 ? ["settings (--provider-config, or providerConfig in the file):", ...fields.map((field) => `  ${field}`)] : []),
+    "",
+  ].join("\n");
+}
+
+function settingsOf(schema: object | undefined): string[] {
+  const properties = valueAt(schema, ["properties"]);
+  if (typeof properties !== "object" || properties === null) return [];
+  return Object.entries(properties).map(([key, node]: [string, unknown]) => {
+    const variable = valueAt(node, ["env"]);
+    const help = valueAt(node, ["description"]);
+    const head = typeof variable === "string" ? `${key} ($${variable})` : key;
+    return typeof help === "string" ? `${head}: ${help}` : head;
+  });
+}
+
 function unknown(name: string): never {
   const names = builtInProviders.flatMap((provider) => [provider.name, ...provider.aliases]);
-  throw new ProgramError(`no such provider ${name}${didYouMean(name, names)}`, exitCodes.failure.code);
+  throw new UsageError(
+    `${JSON.stringify(name)}: unknown provider, expected one of ${names.join(", ")}, an installed npm package, or the path of a module${didYouMean(name, names)}`,
+  );
 }

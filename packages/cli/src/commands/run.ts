@@ -1,6 +1,6 @@
 import { kubernetesVersion, VirtualNode } from "@virtual-kubelet/core";
 import { messageOf } from "@virtual-kubelet/errdefs";
-import type { Logger } from "@virtual-kubelet/kube-client";
+import { untilAborted, type Logger } from "@virtual-kubelet/kube-client";
 import { nodeMetrics, openTelemetryTracer, PrometheusMetrics, renderMetrics } from "@virtual-kubelet/metrics";
 import { loadSettings, type LoadedSettings } from "../config/load-settings.ts";
 import { ms } from "../config/node-options.ts";
@@ -29,18 +29,26 @@ const maxNamesLogged = 5;
 
 /** `run`, which is also what happens without a command. */
 export async function execute(line: CommandLine, context: Context): Promise<number> {
-  const loaded = await loadSettings(line, context);
-  const planned = await planNodes(loaded, context);
-  if (isOn(line, "dry-run")) {
-    for (const warning of await checkRun(planned, loaded, context)) context.stderr.write(`virtual-kubelet: ${warning}\n`);
-    await using connection = await connect(loaded, context);
-    const { text, isClear } = await dryRun(planned, loaded.settings, connection, context);
-    context.stdout.write(text);
-    return isClear ? exitCodes.ok.code : exitCodes.failure.code;
-  }
+  // Whatever is waited for before the nodes run may never come: a file on a share that is away, a provider's module.
+  const { loaded, planned } = await untilAborted(plan(line, context), context.signal);
+  if (isOn(line, "dry-run")) return await untilAborted(runDry(planned, loaded, context), context.signal);
   const logger = createProgramLogger(loaded.settings.log, context);
   for (const warning of loaded.warnings) logger.warn({}, warning);
   return runPlanned(planned, loaded, context, logger);
+}
+
+async function plan(line: CommandLine, context: Context): Promise<{ loaded: LoadedSettings; planned: PlannedNode[] }> {
+  const loaded = await loadSettings(line, context);
+  return { loaded, planned: await planNodes(loaded, context) };
+}
+
+async function runDry(planned: readonly PlannedNode[], loaded: LoadedSettings, context: Context): Promise<number> {
+  for (const warning of [...loaded.warnings, ...(await checkRun(planned, loaded, context))])
+    context.stderr.write(`virtual-kubelet: ${warning}\n`);
+  await using connection = await connect(loaded, context);
+  const { text, isClear } = await dryRun(planned, loaded.settings, connection, context);
+  context.stdout.write(text);
+  return isClear ? exitCodes.ok.code : exitCodes.failure.code;
 }
 
 async function runPlanned(planned: readonly PlannedNode[], loaded: LoadedSettings, context: Context, logger: Logger): Promise<number> {
@@ -49,7 +57,7 @@ async function runPlanned(planned: readonly PlannedNode[], loaded: LoadedSetting
   // The node's HTTPS server shows them.
   using metrics = new PrometheusMetrics({ process: true });
   const tracer = openTelemetryTracer();
-  await using connection = await connect(loaded, context, metrics);
+  await using connection = await untilAborted(connect(loaded, context, metrics), signal);
   const nodes = planned.map(({ setup, options, pods }) => ({
     name: options.name,
     port: options.kubeletPort ?? 0,
@@ -83,8 +91,9 @@ async function runPlanned(planned: readonly PlannedNode[], loaded: LoadedSetting
   const renderAll = async (): Promise<string> =>
     renderMetrics(nodeMetrics(nodes.map(({ node }) => node.access))) + (await metrics.render());
   const servers = { loaded, nodes, client: connection.client, context, logger, metrics, renderMetrics: renderAll, tracer };
-  await using _servers = await openKubeletServers(servers);
-  await using _health = await openHealth(loaded, logger, () => nodes.flatMap(({ name, node, leaseMs }) => checksOf(name, node, leaseMs)));
+  await using _servers = await untilAborted(openKubeletServers(servers), signal);
+  const checks = (): HealthCheck[] => nodes.flatMap(({ name, node, leaseMs }) => checksOf(name, node, leaseMs));
+  await using _health = await untilAborted(openHealth(loaded, logger, checks), signal);
   return await runNodes({
     nodes,
     signal,

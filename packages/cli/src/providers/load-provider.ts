@@ -23,10 +23,22 @@ export interface ProviderLookup {
  * @throws ConfigError on one line
  */
 export async function loadProvider(name: string, lookup: ProviderLookup): Promise<ProviderDefinition> {
+  const found = await findProvider(name, lookup);
+  if (found) return found;
+  throw notFound(name, lookup);
+}
+
+/**
+ * Finds a provider as {@link loadProvider} does.
+ *
+ * @returns `undefined` if there is none of that name
+ * @throws ConfigError for one that is there and cannot be loaded
+ */
+export async function findProvider(name: string, lookup: ProviderLookup): Promise<ProviderDefinition | undefined> {
   const builtIn = builtInProvider(name);
   if (builtIn) return builtIn.load();
   const url = isPath(name) ? moduleAt(name, lookup) : packageUrl(name, lookup.cwd);
-  if (url === undefined) throw notFound(name, lookup);
+  if (url === undefined) return undefined;
 
   let module: Record<string, unknown>;
   try {
