@@ -95,8 +95,8 @@ export const mutations: Readonly<Record<string, Mutation>> = {
       },
       {
         file: controller,
-        find: 'for (const { ref, verdict } of this.#states.values()) if (verdict?.kind === "waiting") this.#queue.add(ref.uid);',
-        replace: "",
+        find: 'if (verdict?.kind === "waiting" || (resize?.kind === "pending" && !resize.refused)) this.#queue.add(ref.uid);',
+        replace: "void [ref, verdict, resize];",
       },
     ],
   },

@@ -1,5 +1,5 @@
 import { isInvalidInput, UnavailableError } from "@virtual-kubelet/errdefs";
-import { resources } from "@virtual-kubelet/kube-client";
+import { noMetrics, resources } from "@virtual-kubelet/kube-client";
 import { describe, expect, test } from "vitest";
 import { instanceAnnotation, leaseNamespace, NodeHeldError, startIdAnnotation } from "./node/instance.ts";
 import { NodeRig } from "./test-support/node-rig.ts";
@@ -456,6 +456,33 @@ describe("a node that another instance takes while it runs", () => {
     expect(before).toEqual([...(aborted ?? ["no call was aborted"]), "delete pods"]);
     expect(writes(rig)).toEqual(before);
   });
+});
+
+test("a node whose own side fails lets calls under way come to an end for as long as a stop may take, and then aborts them", async () => {
+  let fails = false;
+  const metrics = {
+    ...noMetrics,
+    gauge(name: string): void {
+      if (fails && name === "vk_provider_up") throw new Error("the meter is broken");
+    },
+  };
+  const rig = await new NodeRig({ metrics }).start({ shutdownTimeoutMs: 7_000 });
+  const signals: AbortSignal[] = [];
+  rig.provider.script("createPod", (_ref, signal) => {
+    signals.push(signal);
+    return new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(new Error("broken off"))));
+  });
+  await rig.createPod("web");
+  fails = true;
+  const stateAfter = async (ms: number): Promise<unknown> => {
+    await rig.settle(ms);
+    return [signals[0]?.aborted, await rig.stateOfRun()];
+  };
+
+  // The next ping, which is measured, comes after five seconds.
+  expect(await stateAfter(11_900)).toEqual([false, "pending"]);
+  expect(await stateAfter(2_000)).toEqual([true, expect.objectContaining({ message: "the meter is broken" })]);
+  expect(rig.clock.pending).toBe(0);
 });
 
 test("a drain ends with the time that the stop may take", async () => {
