@@ -206,7 +206,18 @@ describe("a kubeconfig that is wrong is named with what is wrong:", () => {
       undefined,
       'cluster "k" has proxy-url "ftp://…@p", expected a URL such as http://proxy:3128',
     ],
-    ["it wants a plug-in", { ...plain, users: { u: { "auth-provider": { name: "gcp" } } } }, undefined, 'user "u" has auth-provider'],
+    [
+      "it wants a plug-in",
+      { ...plain, users: { u: { "auth-provider": { name: "gcp" } } } },
+      undefined,
+      'user "u" has auth-provider "gcp", which Kubernetes removed in 1.26: use exec, a token or a client certificate',
+    ],
+    [
+      "it wants OpenID Connect",
+      { ...plain, users: { u: { "auth-provider": { name: "oidc", config: {} } } } },
+      undefined,
+      'user "u" has auth-provider "oidc", which is not supported: use exec with a login command such as kubectl oidc-login, a token',
+    ],
     [
       "it wants to be in a group, and nobody",
       { ...plain, users: { u: { "as-groups": ["root"] } } },

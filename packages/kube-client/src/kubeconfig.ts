@@ -141,8 +141,13 @@ function refuseUnsupported(where: string, cluster: Cluster, user: User | undefin
     );
   }
   if (user?.authProvider) {
+    const { name } = user.authProvider as { readonly name?: unknown };
+    const [why, how] =
+      name === "oidc"
+        ? ["is not supported", "exec with a login command such as kubectl oidc-login"]
+        : ["Kubernetes removed in 1.26", "exec"];
     throw new InvalidInputError(
-      `${where}: user "${user.name}" has auth-provider, which Kubernetes removed in 1.26: use exec, a token or a client certificate`,
+      `${where}: user "${user.name}" has auth-provider "${String(name)}", which ${why}: use ${how}, a token or a client certificate`,
     );
   }
 }

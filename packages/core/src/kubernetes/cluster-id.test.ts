@@ -2,7 +2,7 @@ import { ForbiddenError, NotFoundError, UnauthorizedError, UnavailableError } fr
 import { resources, silentLogger } from "@virtual-kubelet/kube-client";
 import { FakeClock, SeededRandom } from "@virtual-kubelet/kube-client/testing";
 import { expect, test } from "vitest";
-import { FakeKubeClient } from "../test-support/fake-kube-client.ts";
+import { FakeKubeClient, notFound } from "../test-support/fake-kube-client.ts";
 import { readClusterId } from "./cluster-id.ts";
 
 class AbsentServer extends FakeKubeClient {
@@ -59,7 +59,7 @@ test("an API server that is away is told as such, and not as credentials that do
   expect(warnings).toEqual(["the API server does not answer; trying again"]);
 });
 
-test.each([new ForbiddenError("not for you"), new NotFoundError("no such namespace")])(
+test.each([new ForbiddenError("not for you"), notFound(resources.namespaces, "kube-system")])(
   "a cluster whose namespace kube-system may not be read has no id, and the user is told what that means: %s",
   async (error) => {
     const clock = new FakeClock();
@@ -74,3 +74,18 @@ test.each([new ForbiddenError("not for you"), new NotFoundError("no such namespa
     expect(warnings).toEqual([expect.stringContaining("orphans are not deleted without")]);
   },
 );
+
+test("a 404 of something that answers in the API server's place is waited out", async () => {
+  const clock = new FakeClock();
+  const client = new FakeKubeClient(clock);
+  const { metadata } = client.put(resources.namespaces, { metadata: { name: "kube-system" } });
+  const impostor = client.intercept(() => {
+    throw new NotFoundError("default backend - 404");
+  });
+  const reading = readClusterId(client, { clock, random: new SeededRandom(1), logger: silentLogger }, new AbortController().signal);
+  await clock.advance(60_000);
+  impostor[Symbol.dispose]();
+  await clock.advance(7_000);
+
+  expect(await reading).toBe(metadata?.uid);
+});

@@ -1,5 +1,6 @@
-import { isForbidden, isNotFound, isUnauthorized, messageOf } from "@virtual-kubelet/errdefs";
+import { isForbidden, isUnauthorized, messageOf } from "@virtual-kubelet/errdefs";
 import { backoffMs, resources, type Clock, type KubeClient, type Logger, type Random } from "@virtual-kubelet/kube-client";
+import { isGoneObject } from "./gone-object.ts";
 import { kubeletBackoff } from "./kubelet-backoff.ts";
 
 /**
@@ -19,7 +20,7 @@ export async function readClusterId(
       return namespace.metadata?.uid ?? "";
     } catch (error) {
       signal.throwIfAborted();
-      if (isForbidden(error) || isNotFound(error)) {
+      if (isForbidden(error) || isGoneObject(error, resources.namespaces, "kube-system")) {
         deps.logger.warn(
           { err: messageOf(error) },
           "no cluster id: allow get on namespace kube-system, or set clusterId; orphans are not deleted without",

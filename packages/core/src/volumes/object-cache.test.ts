@@ -1,4 +1,4 @@
-import { ForbiddenError, isForbidden, isNotFound, UnavailableError } from "@virtual-kubelet/errdefs";
+import { ForbiddenError, isForbidden, isNotFound, isUnavailable, NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
 import { noMetrics, resources, silentLogger, type Secret } from "@virtual-kubelet/kube-client";
 import { FakeClock, SeededRandom } from "@virtual-kubelet/kube-client/testing";
 import { describe, expect, test } from "vitest";
@@ -81,6 +81,22 @@ describe("an object", () => {
     expect(rig.told).toEqual(["uid-1", "uid-2"]);
     expect(await rig.read()).toBe("2");
     expect(rig.requests.gets).toBe(1);
+  });
+
+  test("is not taken for absent on the word of something that answers in the API server's place", async () => {
+    await using rig = new Rig();
+    rig.put("1");
+    const impostor = rig.client.intercept(() => {
+      throw new NotFoundError("default backend - 404");
+    });
+
+    const error = await rig.failure();
+    expect(isUnavailable(error)).toBe(true);
+    expect(isNotFound(error)).toBe(false);
+    expect(String(error)).toContain("default backend - 404: this is not the API server's own answer");
+    impostor[Symbol.dispose]();
+
+    expect(await rig.read()).toBe("1");
   });
 
   test("that is not there is said so in a kubelet's words, and told when it comes, changes and goes", async () => {

@@ -1,4 +1,4 @@
-import { isForbidden, isNotFound, NotFoundError } from "@virtual-kubelet/errdefs";
+import { isForbidden, isNotFound, messageOf, NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
 import {
   SharedCalls,
   Reflector,
@@ -11,6 +11,7 @@ import {
   type Random,
   type Resource,
 } from "@virtual-kubelet/kube-client";
+import { isGoneObject } from "../kubernetes/gone-object.ts";
 
 /** How long what was read counts while the watch is being opened: the watch tells of whatever changed meanwhile. */
 const freshMs = 1_000;
@@ -170,7 +171,9 @@ export class ObjectCache<T extends KubernetesObject & { immutable?: boolean | un
         if (object.metadata?.managedFields) object.metadata.managedFields = undefined;
         return object;
       } catch (error) {
-        if (isNotFound(error)) return undefined;
+        if (isGoneObject(error, resource, key.name)) return undefined;
+        // Without its optional secret a pod would run otherwise than it is meant to.
+        if (isNotFound(error)) throw new UnavailableError(`${messageOf(error)}: this is not the API server's own answer`, { cause: error });
         const retryMs = forbiddenRetriesMs[attempt];
         if (!isForbidden(error) || !isFirst || retryMs === undefined) throw error;
         await clock.sleep(retryMs, signal);
