@@ -40,6 +40,8 @@ export interface ProviderProfile {
   readonly heedsSignal: number;
   /** How long a call hangs at the longest. */
   readonly longestHangMs: number;
+  /** Share of the questions that do not come back. */
+  readonly readHangs: number;
   /** Share of the calls that are refused for now, with the time after which to come again. */
   readonly throttles: number;
   /** How long a refused caller is asked to stay away. */
@@ -182,7 +184,10 @@ export class ModelProvider implements Provider {
   }
 
   async getPodStatus(ref: PodRef, signal: AbortSignal): Promise<ProviderPodStatus> {
-    return (await this.getPod(ref, signal)).status;
+    const pod = await this.getPod(ref, signal);
+    // Of a status alone nobody could see that it is another pod's.
+    if (pod.ref.uid !== ref.uid) throw this.#error("read: the back end answers with another pod");
+    return pod.status;
   }
 
   async getPods(signal: AbortSignal): Promise<ProviderPodList> {
@@ -292,8 +297,18 @@ export class ModelProvider implements Provider {
     const { chance, profile, reachability } = this.#deps;
     await this.#travel(signal);
     this.#checkUp("read");
+    if (reachability.hasFaults && chance.happens(profile.readHangs)) await this.#hangInRead(signal);
     if (reachability.hasFaults && chance.happens(profile.errors)) throw this.#error("read: the back end is overloaded");
     if (reachability.hasFaults && chance.happens(profile.strayNotFound)) throw secretNotFound();
+  }
+
+  async #hangInRead(signal: AbortSignal): Promise<never> {
+    const { chance, clock, libraryClock, profile, trace } = this.#deps;
+    const hangMs = chance.between(1_000, profile.longestHangMs);
+    const heeds = chance.happens(profile.heedsSignal);
+    trace.add("provider: a question hangs for", Math.round(hangMs), heeds ? "ms" : "ms, deaf");
+    await (heeds ? clock.sleep(hangMs, signal) : libraryClock.sleep(hangMs));
+    throw this.#error("read: the back end took too long");
   }
 
   async #travel(signal: AbortSignal): Promise<void> {

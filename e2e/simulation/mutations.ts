@@ -7,6 +7,8 @@ const statuses = "packages/core/src/pod/status-writer.ts";
 const node = "packages/core/src/virtual-node.ts";
 const brake = "packages/core/src/pod/mass-loss-brake.ts";
 const controller = "packages/core/src/pod/pod-controller.ts";
+const client = "packages/kube-client/src/rest-client.ts";
+const lease = "packages/core/src/node/lease-controller.ts";
 const plan = "packages/core/src/pod/pod-plan.ts";
 const state = "packages/core/src/pod/pod-state.ts";
 const step = "packages/core/src/pod/pod-step.ts";
@@ -95,8 +97,8 @@ export const mutations: Readonly<Record<string, Mutation>> = {
       },
       {
         file: controller,
-        find: 'if (verdict?.kind === "waiting" || (resize?.kind === "pending" && !resize.refused)) this.#queue.add(ref.uid);',
-        replace: "void [ref, verdict, resize];",
+        find: 'if (verdict?.kind === "waiting" ||',
+        replace: "if (",
       },
     ],
   },
@@ -114,9 +116,8 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     edits: [
       {
         file: worker,
-        find: `const pod = await client.get(resources.pods, ref, { signal });
-      if (pod.metadata?.uid === ref.uid) return { requeueAfterMs: confirmAgainMs };`,
-        replace: "await client.get(resources.pods, ref, { signal });",
+        find: "if (!(await isPodGone(client, ref, signal))) return { requeueAfterMs: confirmAgainMs };",
+        replace: "",
       },
     ],
   },
@@ -274,6 +275,43 @@ export const mutations: Readonly<Record<string, Mutation>> = {
         file: "packages/core/src/kubernetes/service-lister.ts",
         find: "service.metadata?.namespace === namespace);",
         replace: "service.metadata?.namespace !== namespace);",
+      },
+    ],
+  },
+  "anything for a list": {
+    about: "a 200 that is no list counts as an empty one, and one that is no pod as an answer that there is none",
+    edits: [
+      {
+        file: client,
+        find: "return checkedList(answer, { resource, operation }, query.continue);",
+        replace: `const { items, metadata } = answer as { items?: T[]; metadata?: { resourceVersion?: string } };
+    return { items: items ?? [], resourceVersion: metadata?.resourceVersion ?? "", continue: undefined };`,
+      },
+      {
+        file: client,
+        find: `return checkedObject(await this.#json(call, options), { resource, operation, name, subresource, metadataOnly: answer === "metadata" });`,
+        replace: "return (await this.#json(call, options)) as T;",
+      },
+    ],
+  },
+  "a Lease without Retry-After": {
+    about: "a server that asks to be left alone with the node's Lease is asked again at once",
+    edits: [
+      { file: lease, find: "return askedMs === undefined ? 0 :", replace: "return askedMs === undefined || maxMs > 0 ? 0 :" },
+      { file: lease, find: "const isBusy = retryAfterMsOf(error) !== undefined ||", replace: "const isBusy = failures < 0 &&" },
+    ],
+  },
+  "a Lease that waits too long": {
+    about: "a server that asks to be left alone for an hour is, until the node is lost",
+    edits: [{ file: lease, find: "Math.min(maxMs, askedMs * (1 +", replace: "Math.min(Infinity, askedMs * (1 +" }],
+  },
+  "a lost node written on": {
+    about: "an instance whose node another one has taken goes on until its calls have ended",
+    edits: [
+      {
+        file: "packages/core/src/node/node-controller.ts",
+        find: "if (error instanceof NodeHeldError) this.#lost.abort(error);",
+        replace: "",
       },
     ],
   },

@@ -83,6 +83,7 @@ function drawProvider(
     hangs: chance.pick([0.04, 0.04, 0.04, 0.3]) * trouble,
     heedsSignal: chance.pick([0.6, 0.6, 0]),
     longestHangMs: chance.pick([60_000, 60_000, 60_000, 900_000]),
+    readHangs: chance.pick([0, 0, 0.05]) * trouble,
     throttles: chance.pick([0, 0.05, 0.3]) * trouble,
     retryAfterMs: chance.pick([10_000, 120_000, 3_600_000]),
     strayNotFound: chance.pick([0, 0.02, 0.2]) * trouble,
