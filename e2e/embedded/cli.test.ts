@@ -222,6 +222,32 @@ test("a dry run names the verb and the resource that it is refused", async () =>
   expect(program.stdout).toContain('User "stranger" cannot get resource "leases" in API group "coordination.k8s.io"');
 });
 
+test("what the API server refuses is logged with the verb and the resource, and its cause is not guessed", async () => {
+  await using rig = await Rig.open();
+  const metadata = { name: "some" };
+  const rules = [
+    { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["*"] },
+    { apiGroups: [""], resources: ["nodes"], verbs: ["get", "list", "watch"] },
+  ];
+  const subjects = [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: "stranger" }];
+  const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "some" };
+  const group = "/apis/rbac.authorization.k8s.io/v1";
+  await rig.client.raw("POST", `${group}/clusterroles`, { metadata, rules }, { signal });
+  await rig.client.raw("POST", `${group}/clusterrolebindings`, { metadata, subjects, roleRef }, { signal });
+  await rig.server.writeKubeconfig(join(rig.folder, "stranger"), { user: "stranger" });
+  const port = await freePort();
+  await using program = rig.run(`--provider mock --nodename vk-1 --kubeconfig stranger --kubelet-address 127.0.0.1 --kubelet-port ${port}`);
+
+  const refused = ['get resource "namespaces"', 'create resource "nodes"', 'get resource "configmaps"'];
+  await eventually(() => {
+    for (const what of refused) expect(program.stderr.replaceAll('\\"', '"')).toContain(`User "stranger" cannot ${what}`);
+  }, soon);
+
+  const told = program.logs.filter((record) => JSON.stringify(record).includes("forbidden"));
+  expect(told.filter((record) => !/cannot \w+ resource/.test(JSON.stringify(record)))).toEqual([]);
+  expect(told.filter(({ msg }) => /label|taint|expired|wrong/.test(String(msg)))).toEqual([]);
+});
+
 test("a cluster that cannot be reached is waited for, and given up after --startup-timeout with 69", async () => {
   const folder = await mkdtemp(join(tmpdir(), "vk-e2e-"));
   const server = await startApiServer();

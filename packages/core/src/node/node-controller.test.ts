@@ -1,5 +1,5 @@
 import { ConflictError, ForbiddenError, InvalidInputError, NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
-import { resources, type Logger, type Node, type ObjectReference, type Pod } from "@virtual-kubelet/kube-client";
+import { ApiError, resources, type Logger, type Node, type ObjectReference, type Pod } from "@virtual-kubelet/kube-client";
 import { FakeClock, SeededRandom } from "@virtual-kubelet/kube-client/testing";
 import { describe, expect, test } from "vitest";
 import { instanceAnnotation, leaseNamespace, NodeHeldError, startIdAnnotation } from "./instance.ts";
@@ -759,9 +759,9 @@ describe("credentials that do not allow everything", () => {
 
     expect(cluster.node().spec?.taints).toEqual([{ key: "mine", effect: "NoSchedule" }]);
     expect(cluster.condition("ProviderAvailable").status).toBe("False");
-    expect(cluster.warnings.filter((message) => message.startsWith("the credentials"))).toEqual([
-      "the credentials allow a kubelet's labels only; the others are left out",
-      "the credentials do not allow to change the node's taints; they stay as they are",
+    expect(cluster.warnings.filter((message) => message.startsWith("the API server refuses"))).toEqual([
+      "the API server refuses the node; trying it without the labels that are no kubelet's",
+      "the API server refuses the change of the node's spec; trying it without the taints",
     ]);
     expect(cluster.client.callsOf("patch", "nodes").length).toBeLessThan(6);
   });
@@ -1229,9 +1229,30 @@ describe("a request on the node", () => {
 
     expect(cluster.node().spec?.providerID).toBeUndefined();
     expect(cluster.warnings).toEqual([
-      "the credentials do not allow to change the node's taints; they stay as they are",
-      "the credentials do not allow to change the node's spec; it stays as it is",
+      "the API server refuses the change of the node's spec; trying it without the taints",
+      "the API server refuses to change the node's spec and labels; they stay as they are",
     ]);
+  });
+
+  test("for want of the right is neither tried with fewer labels nor without taints, and its cause is not guessed", async () => {
+    const cluster = new Cluster();
+    const refusal = (verb: string): ForbiddenError => {
+      const message = `nodes "vk" is forbidden: User "vk" cannot ${verb} resource "nodes" in API group "" at the cluster scope`;
+      const cause = new ApiError({ kind: "Status", code: 403, reason: "Forbidden", message });
+      return new ForbiddenError(`${verb} nodes vk: ${message}`, { cause });
+    };
+    let mayCreate = false;
+    using _refuse = cluster.client.intercept(({ verb, resource, subresource }) => {
+      if (resource !== "nodes" || subresource) return;
+      if (verb === "patch" || (verb === "create" && !mayCreate)) throw refusal(verb);
+    });
+    cluster.start({ taints: [{ key: "mine", effect: "NoSchedule" }] });
+    await cluster.clock.advance(5_000);
+    mayCreate = true;
+    await cluster.clock.advance(60_000);
+
+    expect(cluster.node().metadata?.labels).toHaveProperty("kubernetes.io/role");
+    expect(new Set(cluster.warnings)).toEqual(new Set(["cannot update the node; trying again"]));
   });
 
   test("for the rest of the spec that fails otherwise is tried again", async () => {

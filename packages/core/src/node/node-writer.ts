@@ -14,6 +14,7 @@ import {
 import type { WantedNode } from "./node-object.ts";
 import { joinKeys, ownedKeys, ownedKeysAnnotation, parseOwnedKeys, type OwnedKeys } from "./node-owned-keys.ts";
 import { isKubeletsLabel, planNode, planNodePatches } from "./node-patch.ts";
+import { isMissingRight } from "../kubernetes/missing-right.ts";
 import type { RegisteredNode } from "../options.ts";
 import { isOtherObject } from "../kubernetes/other-object.ts";
 
@@ -142,8 +143,9 @@ export class NodeWriter {
       return await this.#patch(patch, undefined, signal);
     } catch (error) {
       if (!isForbidden(error)) throw error;
+      if (isMissingRight(error)) return this.#leaveSpec(error, seen);
       this.#keepTaints = true;
-      this.#warnOnce("taints", error, "the credentials do not allow to change the node's taints; they stay as they are");
+      this.#warnOnce("taints", error, "the API server refuses the change of the node's spec; trying it without the taints");
     }
     const rest = withoutTaints();
     if (!rest) return seen;
@@ -151,9 +153,13 @@ export class NodeWriter {
       return await this.#patch(rest, undefined, signal);
     } catch (error) {
       if (!isForbidden(error)) throw error;
-      this.#warnOnce("spec", error, "the credentials do not allow to change the node's spec; it stays as it is");
-      return seen;
+      return this.#leaveSpec(error, seen);
     }
+  }
+
+  #leaveSpec(error: unknown, seen: RegisteredNode): RegisteredNode {
+    this.#warnOnce("spec", error, "the API server refuses to change the node's spec and labels; they stay as they are");
+    return seen;
   }
 
   async #patch(patch: Patch, subresource: "status" | undefined, signal: AbortSignal): Promise<DeepReadonly<Node>> {
@@ -186,9 +192,9 @@ export class NodeWriter {
   /** @returns whether that changes anything */
   #restrictLabels(wanted: WantedNode, error: unknown): boolean {
     const labels = Object.keys(wanted.labels).filter((key) => !isKubeletsLabel(key));
-    if (this.#restrictedLabels || labels.length === 0) return false;
+    if (this.#restrictedLabels || labels.length === 0 || isMissingRight(error)) return false;
     this.#restrictedLabels = true;
-    this.#warnOnce("labels", error, "the credentials allow a kubelet's labels only; the others are left out", { labels });
+    this.#warnOnce("labels", error, "the API server refuses the node; trying it without the labels that are no kubelet's", { labels });
     return true;
   }
 

@@ -69,7 +69,11 @@ test("without the right to read it only tokens count, which is told once; the ri
   await clock.advance(90_000);
   expect(ca.current()).toBeUndefined();
   expect(logger.warnings).toHaveLength(1);
-  expect(logger.fields[0]).toMatchObject({ reason: expect.stringContaining("extension-apiserver-authentication-reader") as string });
+  expect(logger.fields[0]).toMatchObject({
+    reason: expect.stringContaining(
+      "get configmaps kube-system/extension-apiserver-authentication: no; virtual-kubelet manifests rbac prints",
+    ) as string,
+  });
 
   api.override = undefined;
   await clock.advance(30_000);

@@ -127,8 +127,7 @@ export class ClientCaConfigMap implements ClientCa {
 }
 
 function reasonOf(error: unknown): string {
-  if (isForbidden(error))
-    return "forbidden; bind the role extension-apiserver-authentication-reader in kube-system, as virtual-kubelet manifests rbac prints it";
+  if (isForbidden(error)) return `${messageOf(error)}; virtual-kubelet manifests rbac prints the binding that allows it`;
   if (isNotFound(error)) return "there is none; name a file with the CA";
   return messageOf(error);
 }
