@@ -127,3 +127,42 @@ test("a thousand forwards whose pods send without an end, and whose clients read
   expect((await server.usage()).rssMiB - before).toBeLessThan(128);
   expect(await server.log("other", otherLog)).toBe("200 a line");
 });
+
+/** The query of an exec with input and output. */
+const sh = "input=1&output=1&command=sh";
+
+test("a tenant's idle execs, as many as there are streams, lock nobody else out of logs or execs", async () => {
+  await using server = await AttackedServer.start({ heapMiB, limits: { maxStreams: 400 } });
+  const heads: string[] = [];
+  const exec = async (pod: number): Promise<void> => {
+    const { socket, head } = await server.upgrade("kube-apiserver", `/exec/ns-0/pod-${pod % 40}/main?${sh}`);
+    heads.push(head);
+    socket.write(new SpdyAttack().exec());
+  };
+  for (let count = 0; count < 400; count += 10) await Promise.all(Array.from({ length: 10 }, (_, index) => exec(count + index)));
+  await expect.poll(async () => (await server.usage()).running).toBe(350);
+  expect(heads.filter((head) => head.includes(" 503 "))).toHaveLength(50);
+
+  const follower = await server.request("GET", `${otherLog}?follow=true`, ["X-User: kube-apiserver"]);
+  const { socket, head } = await server.upgrade("kube-apiserver", `/exec/ns-1/pod-0/main?${sh}`);
+  socket.write(new SpdyAttack().exec());
+
+  expect([follower.head, head]).toEqual([expect.stringContaining(" 200 "), expect.stringContaining(" 101 ")]);
+  expect(await server.log("kube-apiserver", otherLog)).toBe("200 a line");
+  // As many as before, and the log that is followed: one of the tenant's has made room.
+  await expect.poll(async () => (await server.usage()).running).toBe(351);
+});
+
+test("a tenant's followed logs, as many as there are streams and not read, lock nobody else out of theirs", async () => {
+  await using server = await AttackedServer.start({ heapMiB, limits: { maxStreams: 320 } });
+  const follow = (pod: number): Promise<unknown> =>
+    server.request("GET", `/containerLogs/ns-0/pod-${pod % 40}/main?follow=true`, ["X-User: kube-apiserver"]);
+  for (let count = 0; count < 320; count += 10) await Promise.all(Array.from({ length: 10 }, (_, index) => follow(count + index)));
+  await expect.poll(async () => (await server.usage()).running).toBe(320);
+
+  for (let count = 0; count < 20; count++) expect(await server.log("kube-apiserver", otherLog)).toBe("200 a line");
+
+  expect((await server.usage()).warnings).toContainEqual(
+    expect.objectContaining({ limit: "maxStreams", pod: expect.stringMatching(/^ns-0\//) }),
+  );
+});

@@ -6,7 +6,7 @@
 import { once } from "node:events";
 import { NodeAccess, type ContainerAccess } from "@virtual-kubelet/core";
 import { noMetrics, systemClock, type LogFields, type Logger } from "@virtual-kubelet/kube-client";
-import { startKubeletServer, type AccessControl } from "@virtual-kubelet/kubelet-api";
+import { startKubeletServer, type AccessControl, type ServerLimits } from "@virtual-kubelet/kubelet-api";
 import { createCertificateAuthority } from "@virtual-kubelet/testing";
 
 /** What the process tells once it listens. */
@@ -116,6 +116,7 @@ const server = await startKubeletServer({
   accessControl,
   certificate: { current: () => tls, onChange: () => ({ [Symbol.dispose]: ignore }) },
   logger,
+  limits: JSON.parse(process.argv[2] ?? "{}") as ServerLimits,
 });
 
 process.on("message", () => {

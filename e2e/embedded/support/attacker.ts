@@ -3,7 +3,15 @@ import { once } from "node:events";
 import { connect, type TLSSocket } from "node:tls";
 import { fileURLToPath } from "node:url";
 import { constants, deflateRawSync } from "node:zlib";
+import type { ServerLimits } from "@virtual-kubelet/kubelet-api";
 import type { AttackedServerAddress, Usage } from "./attacked-server.ts";
+
+/** How {@link AttackedServer} is started. */
+export interface AttackedServerOptions {
+  readonly heapMiB: number;
+  /** Default: the defaults. */
+  readonly limits?: ServerLimits | undefined;
+}
 
 /** The server in its own process, with a heap as small as that of a container of half a gigabyte, or smaller. */
 export class AttackedServer implements AsyncDisposable {
@@ -14,9 +22,9 @@ export class AttackedServer implements AsyncDisposable {
   /** How the process ended, if it did. */
   end: string | undefined;
 
-  private constructor(heapMiB: number) {
+  private constructor({ heapMiB, limits = {} }: AttackedServerOptions) {
     const program = fileURLToPath(new URL("attacked-server.ts", import.meta.url));
-    this.#process = fork(program, {
+    this.#process = fork(program, [JSON.stringify(limits)], {
       execArgv: ["--conditions=@virtual-kubelet/source", `--max-old-space-size=${heapMiB}`, "--expose-gc"],
       stdio: ["ignore", "ignore", "pipe", "ipc"],
     });
@@ -27,8 +35,8 @@ export class AttackedServer implements AsyncDisposable {
     });
   }
 
-  static async start({ heapMiB }: { readonly heapMiB: number }): Promise<AttackedServer> {
-    const started = new AttackedServer(heapMiB);
+  static async start(options: AttackedServerOptions): Promise<AttackedServer> {
+    const started = new AttackedServer(options);
     [started.#address] = (await once(started.#process, "message")) as [AttackedServerAddress];
     return started;
   }

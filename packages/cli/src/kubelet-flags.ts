@@ -141,4 +141,13 @@ export const kubeletFlags: readonly Flag[] = [
     default: defaults.streamCreationTimeout,
     help: "how long a client may take to open its streams",
   },
+  {
+    name: "max-streams",
+    type: "integer",
+    value: "N",
+    commands,
+    path: "kubelet.maxStreams",
+    default: String(defaults.maxStreams),
+    help: "logs, commands and port-forward sessions that may be open at once, 0.1 MiB each; beyond it who holds most gives way",
+  },
 ];

@@ -10,6 +10,7 @@ export const defaults = {
   deniedTtl: "30s",
   streamIdleTimeout: "4h",
   streamCreationTimeout: "30s",
+  maxStreams: 1_024,
   taintKey: "virtual-kubelet.io/provider",
   taintEffect: "NoSchedule",
   workers: 50,

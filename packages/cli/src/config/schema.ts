@@ -168,6 +168,7 @@ const kubeletSchema = z
       .default(defaults.streamIdleTimeout)
       .describe(helpOf("kubelet.streamingConnectionIdleTimeout")),
     streamCreationTimeout: positiveDuration().default(defaults.streamCreationTimeout).describe(helpOf("kubelet.streamCreationTimeout")),
+    maxStreams: z.int().min(16).default(defaults.maxStreams).describe(helpOf("kubelet.maxStreams")),
     extendWebSockets: z
       .boolean()
       .default(true)

@@ -85,6 +85,7 @@ export interface KubeletSettings {
   readonly authorizationWebhookCacheUnauthorizedTTL: string;
   readonly streamingConnectionIdleTimeout: string;
   readonly streamCreationTimeout: string;
+  readonly maxStreams: number;
   readonly extendWebSockets: boolean;
 }
 

@@ -79,7 +79,10 @@ async function openServer(nodes: readonly ServableNode[], port: number, shared: 
       accessControl,
       certificate: createServingCertificate(pair, clientCa),
       renderMetrics,
-      limits: { streaming: { idleMs: ms(kubelet.streamingConnectionIdleTimeout), streamOpenMs: ms(kubelet.streamCreationTimeout) } },
+      limits: {
+        maxStreams: kubelet.maxStreams,
+        streaming: { idleMs: ms(kubelet.streamingConnectionIdleTimeout), streamOpenMs: ms(kubelet.streamCreationTimeout) },
+      },
       clock: context.clock,
       logger,
       metrics,

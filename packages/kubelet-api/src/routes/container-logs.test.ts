@@ -4,13 +4,13 @@ import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { expect, test } from "vitest";
 import type { Answer, ContentAnswer } from "../server/answer.ts";
 import { Refusal } from "../server/refusal.ts";
-import { StreamSlots } from "../streams/stream-slots.ts";
 import { fakeNode, fakePod, fakeRequest } from "../test-support/fake-node.ts";
+import { testSlots } from "../test-support/test-budgets.ts";
 import { containerLogsRoute } from "./container-logs.ts";
 import { NodeDirectory } from "./served-node.ts";
 
 /** The route, on a provider that answers so. */
-function route(getContainerLogs: (options: ContainerLogOptions, signal: AbortSignal) => ContainerLogs, slots = new StreamSlots(1)) {
+function route(getContainerLogs: (options: ContainerLogOptions, signal: AbortSignal) => ContainerLogs, slots = testSlots(1)) {
   const provider = {
     getContainerLogs: async (_pod: unknown, _container: string, options: ContainerLogOptions, signal: AbortSignal) =>
       getContainerLogs(options, signal),
@@ -110,7 +110,7 @@ test.each([
 
 test("a pod that has no UID yet is not there", async () => {
   const directory = new NodeDirectory([fakeNode({ pods: [fakePod({ metadata: { namespace: "default", name: "web" } })] })]);
-  const handler = containerLogsRoute({ directory, clock: new FakeClock(), slots: new StreamSlots(1) });
+  const handler = containerLogsRoute({ directory, clock: new FakeClock(), slots: testSlots(1) });
 
   await expect(Promise.resolve(handler(fakeRequest()))).rejects.toMatchObject({ status: 404 });
 });
@@ -162,7 +162,7 @@ test("a tail that is too large to be held is asked for once more", async () => {
     },
   };
   const directory = new NodeDirectory([fakeNode({ pods: [fakePod()], provider })]);
-  const handler = containerLogsRoute({ directory, clock: new FakeClock(), slots: new StreamSlots(1), maxTailBytes: 1 });
+  const handler = containerLogsRoute({ directory, clock: new FakeClock(), slots: testSlots(1), maxTailBytes: 1 });
 
   const answer = content(await handler(fakeRequest({ query: "tailLines=2" })));
 

@@ -32,7 +32,7 @@ export function containerLogsRoute({ directory, clock, slots, maxTailBytes }: Co
     const problem = logProblem(pod, container, options);
     if (problem !== undefined) throw new Refusal(400, problem);
 
-    const held = holdStream(slots, request.signal);
+    const held = holdStream(slots, request);
     try {
       const open = (): Promise<ContainerLogs> => node.access.getContainerLogs(ref, container, options, held.signal);
       const logs = await open().catch((error: unknown) => {
@@ -41,8 +41,14 @@ export function containerLogsRoute({ directory, clock, slots, maxTailBytes }: Co
       const missing = missingTimes(logs, options);
       if (missing !== undefined)
         throw new Refusal(400, `container ${JSON.stringify(container)} in pod ${JSON.stringify(ref.name)}: ${missing}`);
-      const body = applyLogOptions(logs, options, { signal: held.signal, reopen: open, maxTailBytes });
-      return { status: 200, headers: { "content-type": "text/plain; charset=utf-8" }, body: withErrorText(body, request.signal), held };
+      const body = touching(applyLogOptions(logs, options, { signal: held.signal, reopen: open, maxTailBytes }), held);
+      return {
+        status: 200,
+        headers: { "content-type": "text/plain; charset=utf-8" },
+        body: withErrorText(body, request.signal),
+        held,
+        evicted: held.evicted,
+      };
     } catch (error) {
       held[Symbol.dispose]();
       throw error;
@@ -50,12 +56,23 @@ export function containerLogsRoute({ directory, clock, slots, maxTailBytes }: Co
   };
 }
 
-/** Takes a slot, and makes a signal that aborts when the client leaves or when what is returned is disposed. */
-function holdStream(slots: StreamSlots, clientSignal: AbortSignal): Disposable & { readonly signal: AbortSignal } {
-  const slot = slots.take();
-  const linked = new LinkedSignal(clientSignal);
+/** A log that is open. */
+interface HeldLog extends Disposable {
+  /** Aborts when the client leaves, when the slot is taken away, or when this is disposed. */
+  readonly signal: AbortSignal;
+  /** {@link StreamSlot.signal} */
+  readonly evicted: AbortSignal;
+  /** {@link StreamSlot.touch} */
+  touch(): void;
+}
+
+function holdStream(slots: StreamSlots, request: KubeletRequest): HeldLog {
+  const slot = slots.take(request, { isLog: true });
+  const linked = new LinkedSignal(request.signal, slot.signal);
   return {
     signal: linked.signal,
+    evicted: slot.signal,
+    touch: () => slot.touch(),
     [Symbol.dispose]: () => {
       using _slot = slot;
       using _linked = linked;
@@ -74,6 +91,13 @@ function logRefusalOf(error: unknown): Refusal {
   if (error instanceof Refusal || refusal.headers["retry-after"] !== undefined) return refusal;
   const isContainers = code === "VK_NOT_FOUND" || code === "VK_UNSUPPORTED" || code === "VK_INVALID_INPUT";
   return new Refusal(isContainers ? 400 : 500, messageOf(error), { cause: error });
+}
+
+async function* touching(body: AsyncIterable<Uint8Array>, held: HeldLog): AsyncGenerator<Uint8Array, void, undefined> {
+  for await (const chunk of body) {
+    held.touch();
+    yield chunk;
+  }
 }
 
 /** The log, and the text of an error behind it: the status is out by then, and a kubelet does it so, too. */

@@ -14,6 +14,8 @@ export interface ContentAnswer {
   readonly body: string | Iterable<string> | AsyncIterable<Uint8Array>;
   /** What the body stands on; let go of when the answer is sent, or cannot be. */
   readonly held?: Disposable | undefined;
+  /** Aborts when the answer must end for others' sake; a client that does not read is not waited for then. Default: never. */
+  readonly evicted?: AbortSignal | undefined;
 }
 
 /** The handler has taken the connection over, and is done with it. */

@@ -1,7 +1,10 @@
 import { once } from "node:events";
 import { connect as connectPlain, type Socket } from "node:net";
+import type { TLSSocket } from "node:tls";
 import { isInvalidInput, messageOf } from "@virtual-kubelet/errdefs";
+import { systemClock } from "@virtual-kubelet/kube-client";
 import { FakeClock } from "@virtual-kubelet/kube-client/testing";
+import { openPortForward, runRemoteCommand } from "@virtual-kubelet/streaming";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { fakeNode, fakePod } from "../test-support/fake-node.ts";
 import { TestAuthority, usages } from "../test-support/test-authority.ts";
@@ -433,6 +436,97 @@ describe("limits", () => {
     });
 
     first.destroy();
+  });
+});
+
+describe("a stream that is evicted", () => {
+  const pods = ["web", "db"].map((name) => fakePod({ metadata: { namespace: "default", name, uid: name } }));
+  const silent = { [Symbol.asyncIterator]: () => ({ next: () => new Promise<never>(() => {}) }) };
+
+  test("ends its log with the reason", async () => {
+    const provider = { getContainerLogs: async () => ({ data: silent }) };
+    await using limited = await TestServer.open({ nodes: [fakeNode({ pods, provider })], limits: { maxStreams: 2 } });
+    const sockets = [await limited.connect(), await limited.connect()];
+    for (const socket of sockets) {
+      socket.write(head("/containerLogs/default/web/main", "Connection: close\r\n"));
+      await once(socket, "data");
+    }
+    const [oldest] = sockets;
+
+    const other = await limited.connect();
+    other.write(head("/containerLogs/default/db/main"));
+
+    expect(String((await once(other, "data"))[0])).toContain("200 OK");
+    expect(await readToEnd(oldest!)).toContain("evicted: 2 streams are open, and this one was the idlest of the caller that holds most");
+    for (const socket of [...sockets, other]) socket.destroy();
+  });
+
+  test("ends its command with the reason, and its port-forward", async () => {
+    const abortedBy: string[] = [];
+    const untilAborted = async (signal: AbortSignal): Promise<never> => {
+      await once(signal, "abort");
+      abortedBy.push(messageOf(signal.reason));
+      throw signal.reason;
+    };
+    const provider = {
+      runInContainer: (_ref: unknown, _container: unknown, _command: unknown, _io: unknown, signal: AbortSignal) => untilAborted(signal),
+      portForward: (_ref: unknown, _port: unknown, _stream: unknown, signal: AbortSignal) => untilAborted(signal),
+      getContainerLogs: async () => ({ data: silent }),
+    };
+    await using limited = await TestServer.open({ nodes: [fakeNode({ pods, provider })], limits: { maxStreams: 2 } });
+    const forward = await openPortForward(limited.target("/portForward/default/web"), { transport: "spdy", clock: systemClock });
+    await forward.open(80);
+    const exec = runRemoteCommand(limited.target("/exec/default/web/main?output=1&command=sh"), {
+      clock: systemClock,
+      stdout: process.stdout,
+    });
+    await vi.waitFor(() => expect(limited.access.asked).toHaveLength(2));
+    const logs: TLSSocket[] = [];
+    const follow = async (): Promise<string> => {
+      const socket = await limited.connect();
+      logs.push(socket);
+      socket.write(head("/containerLogs/default/db/main"));
+      return String((await once(socket, "data"))[0]);
+    };
+
+    expect(await follow()).toContain("200 OK");
+    // Both hold one then, which nobody has to give up.
+    expect(await follow()).toContain("503 Service Unavailable");
+
+    await vi.waitFor(() => expect(abortedBy).toHaveLength(1));
+    if (forward.signal.aborted) await forward.closed;
+    else expect(await exec).toMatchObject({ error: expect.stringContaining("evicted: 2 streams") });
+    for (const socket of logs) socket.destroy();
+  });
+
+  test("is cut off where its client does not read", async () => {
+    let left = 0;
+    const flood = {
+      async *[Symbol.asyncIterator]() {
+        try {
+          for (;;) yield Buffer.alloc(65_536);
+        } finally {
+          left++;
+        }
+      },
+    };
+    const provider = { getContainerLogs: async () => ({ data: flood }) };
+    await using limited = await TestServer.open({ nodes: [fakeNode({ pods, provider })], limits: { maxStreams: 2 } });
+    const sockets = [await limited.connect(), await limited.connect()];
+    for (const socket of sockets) {
+      socket.write(head("/containerLogs/default/web/main"));
+      await once(socket, "data");
+      socket.pause();
+    }
+
+    const other = await limited.connect();
+    other.write(head("/containerLogs/default/db/main"));
+
+    expect(String((await once(other, "data"))[0])).toContain("200 OK");
+    other.destroy();
+    // The one that was evicted, and that of the client that has gone.
+    await vi.waitFor(() => expect(left).toBeGreaterThan(1));
+    for (const socket of sockets) socket.destroy();
   });
 });
 

@@ -130,7 +130,7 @@ class RunningServer implements KubeletServer {
       directory,
       clock,
       logger,
-      slots: new StreamSlots(this.#limits.maxStreams),
+      slots: new StreamSlots({ max: this.#limits.maxStreams, clock, sparseLog: this.#sparseLog }),
       budgets: new StreamBudgets({ ...this.#limits, sparseLog: this.#sparseLog }),
       streaming: this.#limits.streaming,
       port: () => this.#port,

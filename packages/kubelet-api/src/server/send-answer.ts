@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { STATUS_CODES, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Clock } from "@virtual-kubelet/kube-client";
+import { LinkedSignal } from "../streams/linked-signal.ts";
 import type { Answer, ContentAnswer } from "./answer.ts";
 import type { AnswerHeaders } from "./refusal.ts";
 
@@ -22,15 +23,16 @@ export async function sendAnswer(response: ServerResponse, answer: Answer, signa
     return;
   }
   response.flushHeaders();
+  using over = new LinkedSignal(signal, ...(answer.evicted ? [answer.evicted] : []));
   try {
     for await (const chunk of answer.body) {
       signal.throwIfAborted();
-      if (!response.write(chunk)) await once(response, "drain", { signal });
+      if (!response.write(chunk)) await once(response, "drain", { signal: over.signal });
     }
     response.end();
   } catch (error) {
     response.destroy();
-    throw signal.aborted ? signal.reason : error;
+    throw over.signal.aborted ? over.signal.reason : error;
   }
 }
 

@@ -9,9 +9,9 @@ test("a limit that is not set has its default", () => {
     keepAliveTimeoutMs: 120_000,
     maxHeaderBytes: 65_536,
     maxHeaders: 512,
-    maxConnections: 8_192,
+    maxConnections: 2_048,
     maxStrangersPerAddress: 1_024,
-    maxStreams: 4_096,
+    maxStreams: 1_024,
     maxForwardsPerSession: 256,
     maxForwards: 1_024,
     maxSharedStreams: 4_096,
@@ -22,6 +22,10 @@ test("a limit that is not set has its default", () => {
 
   expect(resolveServerLimits()).toEqual(defaults);
   expect(resolveServerLimits({})).toEqual(defaults);
+});
+
+test("there are twice as many connections as streams", () => {
+  expect(resolveServerLimits({ maxStreams: 5_000 }).maxConnections).toBe(10_000);
 });
 
 test("a limit that is set is as it was set", () => {

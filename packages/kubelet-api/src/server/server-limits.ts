@@ -14,16 +14,19 @@ export interface ServerLimits {
   readonly maxHeaderBytes?: number | undefined;
   /** Number of a request's headers; default: 512. */
   readonly maxHeaders?: number | undefined;
-  /** Connections at once; default: 8,192. */
+  /** Connections at once; default: twice as many as {@link maxStreams}. */
   readonly maxConnections?: number | undefined;
   /** Connections at once from one address on which nobody has been let in yet; default: 1,024. */
   readonly maxStrangersPerAddress?: number | undefined;
-  /** Logs, commands and port-forwards at once; default: 4,096. */
+  /**
+   * Logs, commands and sessions of port-forward at once; default: 1,024, an eighth of which only logs get. Beyond that the idlest of who
+   * holds most is ended, or the new one is refused where nobody holds more.
+   */
   readonly maxStreams?: number | undefined;
   /** How long open requests may take to end when the server stops, in milliseconds; default: 2,000. */
   readonly shutdownMs?: number | undefined;
   /**
-   * SPDY streams of execs, attaches and port-forwards at once; default: 4,096. A caller (a user in a namespace) may have as many as
+   * SPDY streams of port-forwards at once, two for each forward; default: 4,096. A caller (a user in a namespace) may have as many as
    * are left free.
    */
   readonly maxSharedStreams?: number | undefined;
@@ -45,6 +48,7 @@ export type ResolvedServerLimits = { readonly [Name in keyof ServerLimits]-?: No
 
 /** The limits with their defaults. */
 export function resolveServerLimits(limits: ServerLimits = {}): ResolvedServerLimits {
+  const maxStreams = limits.maxStreams ?? 1_024;
   return {
     headersTimeoutMs: limits.headersTimeoutMs ?? 10_000,
     requestTimeoutMs: limits.requestTimeoutMs ?? 30_000,
@@ -52,9 +56,9 @@ export function resolveServerLimits(limits: ServerLimits = {}): ResolvedServerLi
     keepAliveTimeoutMs: limits.keepAliveTimeoutMs ?? 120_000,
     maxHeaderBytes: limits.maxHeaderBytes ?? 64 * 1024,
     maxHeaders: limits.maxHeaders ?? 512,
-    maxConnections: limits.maxConnections ?? 8_192,
+    maxConnections: limits.maxConnections ?? 2 * maxStreams,
     maxStrangersPerAddress: limits.maxStrangersPerAddress ?? 1_024,
-    maxStreams: limits.maxStreams ?? 4_096,
+    maxStreams,
     maxForwardsPerSession: limits.maxForwardsPerSession ?? 256,
     maxForwards: limits.maxForwards ?? 1_024,
     maxSharedStreams: limits.maxSharedStreams ?? 4_096,

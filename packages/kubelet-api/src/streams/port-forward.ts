@@ -16,18 +16,21 @@ export function portForwardRoute(options: StreamRoutesOptions): Handler {
       checkPorts(request);
       const found = requirePod(request, options.directory);
       const upgrade = requireUpgrade(request);
-      using _slot = options.slots.take();
+      using slot = options.slots.take(request, { isLog: false });
       let session: PortForwardSession;
       try {
         const { clock, limits, budgets } = options;
-        session = await acceptPortForward(upgrade, { clock, limits, share: budgets.shareOf(request) });
+        session = await acceptPortForward(upgrade, { clock, limits, share: budgets.shareOf(request, { isForward: true }) });
       } catch (error) {
         // The client has its answer already.
         return { result: `not begun: ${messageOf(error)}`, value: taken };
       }
       await using _closed = session;
-      const ports = await serve(session, found, request, options);
-      return { result: `ports ${[...ports].join(", ") || "none"}`, value: taken };
+      slot.follow(() => session.lastActiveMs);
+      using linked = new LinkedSignal(request.signal, slot.signal);
+      const ports = await serve(session, found, { ...request, signal: linked.signal }, options);
+      const how = slot.signal.aborted ? `; ${messageOf(slot.signal.reason)}` : "";
+      return { result: `ports ${[...ports].join(", ") || "none"}${how}`, value: taken };
     });
 }
 

@@ -1,3 +1,4 @@
+import type { Duplex } from "node:stream";
 import { isTerminalPhase, type AttachIO } from "@virtual-kubelet/core";
 import { messageOf } from "@virtual-kubelet/errdefs";
 import type { Clock, DeepReadonly, Logger, Pod } from "@virtual-kubelet/kube-client";
@@ -15,7 +16,7 @@ import { noResizes } from "./no-resizes.ts";
 import { parseRemoteCommandQuery, type RemoteCommandQuery } from "./remote-command-query.ts";
 import { requireUpgrade } from "./require-upgrade.ts";
 import type { StreamBudgets } from "./stream-budgets.ts";
-import type { StreamSlots } from "./stream-slots.ts";
+import type { StreamSlot, StreamSlots } from "./stream-slots.ts";
 
 /** What the routes of streams stand on. */
 export interface StreamRoutesOptions {
@@ -92,22 +93,48 @@ async function stream(
   work: (session: RemoteCommandSession, signal: AbortSignal) => Promise<RemoteCommandResult>,
 ): Promise<{ readonly result: string; readonly value: typeof taken }> {
   const upgrade = requireUpgrade(request);
-  using _slot = options.slots.take();
+  using slot = options.slots.take(request, { isLog: false });
   const { stdin, stdout, stderr, tty } = parseRemoteCommandQuery(request.query);
   const { clock, limits, budgets } = options;
   let session: RemoteCommandSession;
   try {
-    session = await acceptRemoteCommand(upgrade, { stdin, stdout, stderr, tty, clock, limits, share: budgets.shareOf(request) });
+    session = await acceptRemoteCommand(upgrade, {
+      stdin,
+      stdout,
+      stderr,
+      tty,
+      clock,
+      limits,
+      share: budgets.shareOf(request, { isForward: false }),
+    });
   } catch (error) {
     // The client has its answer already.
     return { result: `not begun: ${messageOf(error)}`, value: taken };
   }
   await using _closed = session;
-  using linked = new LinkedSignal(session.signal, request.signal);
+  slot.follow(() => session.lastActiveMs);
+  using linked = new LinkedSignal(session.signal, request.signal, slot.signal);
+  using _cut = cutOffWhenEvicted(slot, upgrade.socket, clock);
   const result = await work(session, linked.signal);
   const hasGone = linked.signal.aborted;
   await session.finish(result);
   return { result: hasGone ? `ended early: ${messageOf(linked.signal.reason)}` : resultText(result), value: taken };
+}
+
+/** How long a client whose stream is evicted has to read what is left of it, and why it ends. */
+const evictionMs = 5_000;
+
+/** Closes the connection of a stream that is evicted, also where neither the provider nor the client lets go of it. */
+function cutOffWhenEvicted({ signal }: StreamSlot, socket: Duplex, clock: Clock): Disposable {
+  let timer: Disposable | undefined;
+  const onEvicted = (): void => void (timer = clock.setTimer(evictionMs, () => socket.destroy()));
+  signal.addEventListener("abort", onEvicted, { once: true });
+  return {
+    [Symbol.dispose]: () => {
+      signal.removeEventListener("abort", onEvicted);
+      timer?.[Symbol.dispose]();
+    },
+  };
 }
 
 async function runCommand(

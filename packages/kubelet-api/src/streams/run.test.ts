@@ -4,9 +4,8 @@ import { expect, test } from "vitest";
 import { NodeDirectory } from "../routes/served-node.ts";
 import { fakeNode, fakePod, fakeRequest } from "../test-support/fake-node.ts";
 import { RecordingLogger } from "../test-support/recording-logger.ts";
-import { testBudgets } from "../test-support/test-budgets.ts";
+import { testBudgets, testSlots } from "../test-support/test-budgets.ts";
 import { runRoute } from "./run.ts";
-import { StreamSlots } from "./stream-slots.ts";
 
 /** The route, on a provider that runs this. */
 function route(run: (command: readonly string[], io: AttachIO) => number, logger = new RecordingLogger()) {
@@ -14,7 +13,7 @@ function route(run: (command: readonly string[], io: AttachIO) => number, logger
     runInContainer: async (_pod: unknown, _container: string, command: readonly string[], io: AttachIO) => ({ exitCode: run(command, io) }),
   };
   const directory = new NodeDirectory([fakeNode({ pods: [fakePod()], provider })]);
-  return runRoute({ directory, clock: new FakeClock(), logger, slots: new StreamSlots(1), budgets: testBudgets(), limits: {} });
+  return runRoute({ directory, clock: new FakeClock(), logger, slots: testSlots(1), budgets: testBudgets(), limits: {} });
 }
 
 test("the command is split at single spaces, and its output is the answer, in the order it came", async () => {
@@ -113,7 +112,7 @@ test("commands have their places, which are free when they are over", async () =
     directory,
     clock: new FakeClock(),
     logger: new RecordingLogger(),
-    slots: new StreamSlots(1),
+    slots: testSlots(1),
     budgets: testBudgets(),
     limits: {},
   };

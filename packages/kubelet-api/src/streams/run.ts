@@ -5,6 +5,7 @@ import type { Handler } from "../routes/route.ts";
 import { parseQuery } from "../server/query.ts";
 import { Refusal } from "../server/refusal.ts";
 import { audited, beginAudit } from "./audit.ts";
+import { LinkedSignal } from "./linked-signal.ts";
 import { noResizes } from "./no-resizes.ts";
 import { requireRunning, type StreamRoutesOptions } from "./remote-command.ts";
 
@@ -22,10 +23,11 @@ export function runRoute(options: StreamRoutesOptions): Handler {
       if (command[0] === "") throw new Refusal(400, 'you must specify the command to run, as "cmd"');
       const found = requirePod(request, options.directory);
       const container = requireRunning(request, found, (name) => `container not found (${JSON.stringify(name)})`);
-      using _slot = options.slots.take();
+      using slot = options.slots.take(request, { isLog: false });
+      using linked = new LinkedSignal(request.signal, slot.signal);
       const output = new CollectedOutput();
       const io: AttachIO = { stdin: undefined, stdout: output.stream(), stderr: output.stream(), tty: false, resizes: noResizes() };
-      const { exitCode } = await found.node.access.runInContainer(found.ref, container.name, command, io, request.signal);
+      const { exitCode } = await found.node.access.runInContainer(found.ref, container.name, command, io, linked.signal);
       const result = `exit code ${exitCode}`;
       if (exitCode !== 0) throw new Refusal(500, `command '${command.join(" ")}' exited with ${exitCode}: ${output.text()}`);
       return { result, value: { status: 200, headers: { "content-type": "application/json" }, body: output.text() } };

@@ -27,11 +27,11 @@ export class StreamBudgets {
     this.#sparseLog = sparseLog;
   }
 
-  /** The share of a request's caller. */
-  shareOf(request: Pick<KubeletRequest, "user" | "params">): StreamingShare {
+  /** The share of a request's caller. Streams are counted for port-forwards: a command has a few, and its slot stands for them. */
+  shareOf(request: Pick<KubeletRequest, "user" | "params">, { isForward }: { readonly isForward: boolean }): StreamingShare {
     const caller = callerOf(request);
     return {
-      streams: this.#streams.share(caller),
+      streams: isForward ? this.#streams.share(caller) : undefined,
       bytes: this.#bytes.share(caller),
       onLimit: (limit) => this.tellLimit(limit, request),
     };

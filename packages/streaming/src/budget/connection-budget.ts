@@ -2,8 +2,8 @@ import type { BudgetShare } from "./shared-budget.ts";
 
 /** What a connection may take, besides its own limits, of what a process has for all of them. */
 export interface StreamingShare {
-  /** SPDY streams that are open. One that finds no room is refused. */
-  readonly streams: BudgetShare;
+  /** SPDY streams that are open. One that finds no room is refused. Default: only the connection's own limit counts. */
+  readonly streams?: BudgetShare | undefined;
   /** Bytes that wait for a reader. A connection of a caller that holds too many is read only while nothing waits in it. */
   readonly bytes: BudgetShare;
   /** Called with the limit's name when a stream is refused. */

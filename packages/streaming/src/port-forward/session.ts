@@ -37,6 +37,8 @@ export interface PortForwardSession extends AsyncDisposable {
   readonly transport: "spdy" | "websocket-tunnel" | "websocket";
   /** What the client opens, as it opens it; may be iterated once. Ends with the session. */
   readonly connections: AsyncIterable<PortForwardConnection>;
+  /** When a stream of the session carried something last, on the clock's monotonic time; pings count for nothing. */
+  readonly lastActiveMs: number;
   /** Aborts when the session is over, whoever ended it. */
   readonly signal: AbortSignal;
   /** Resolves when the session is over. */

@@ -31,6 +31,9 @@ export function createSpdySession(
   return {
     transport: carrier.transport,
     connections,
+    get lastActiveMs() {
+      return connection.lastActiveMs;
+    },
     signal: connection.signal,
     closed: connection.closed,
     close,

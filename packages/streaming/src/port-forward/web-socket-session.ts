@@ -40,7 +40,17 @@ export function createWebSocketSession(
   };
   ports.forEach((port, index) => connections.add(toConnection(channels, { port, index }, onEnd)));
   channels.signal.addEventListener("abort", () => connections.end());
-  return { transport: "websocket", connections, signal: channels.signal, closed: channels.closed, close, [Symbol.asyncDispose]: close };
+  return {
+    transport: "websocket",
+    connections,
+    get lastActiveMs() {
+      return channels.lastActiveMs;
+    },
+    signal: channels.signal,
+    closed: channels.closed,
+    close,
+    [Symbol.asyncDispose]: close,
+  };
 }
 
 function toConnection(

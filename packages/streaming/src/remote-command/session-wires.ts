@@ -24,6 +24,7 @@ export interface SessionWires {
   readonly connection: {
     readonly signal: AbortSignal;
     readonly closed: Promise<void>;
+    readonly lastActiveMs: number;
     close(): Promise<void>;
     destroy(error: Error): void;
   };
@@ -62,6 +63,9 @@ export function createSession(wires: SessionWires): RemoteCommandSession {
     stderr,
     tty,
     resizes,
+    get lastActiveMs() {
+      return connection.lastActiveMs;
+    },
     signal: gone.signal,
     closed: connection.closed,
     finish: (result) => (finished ??= finish(result)),

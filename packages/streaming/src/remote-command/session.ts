@@ -46,6 +46,8 @@ export interface RemoteCommandSession extends AsyncDisposable {
   readonly tty: boolean;
   /** The terminal's sizes, the last one first; sizes nobody looked at in time are skipped. Ends with the session. */
   readonly resizes: AsyncIterable<TerminalSize>;
+  /** When a stream of the session carried something last, on the clock's monotonic time; pings count for nothing. */
+  readonly lastActiveMs: number;
   /** Aborts when the client has gone, or the connection has failed, before {@link finish} was through; never after. */
   readonly signal: AbortSignal;
   /** Resolves when the connection is over, however it ended. */

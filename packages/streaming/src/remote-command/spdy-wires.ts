@@ -15,7 +15,7 @@ const streamTypes = ["error", "stdin", "stdout", "stderr", "resize"] as const;
 type StreamType = (typeof streamTypes)[number];
 
 /** More streams than there are types, for clients that open some of their own. */
-const maxStreams = 16;
+const maxStreams = 8;
 
 /** Accepts SPDY, and waits until the client has opened every stream that the request asked for. */
 export async function acceptSpdyWires(upgrade: IncomingUpgrade, options: RemoteCommandServerOptions): Promise<SessionWires> {

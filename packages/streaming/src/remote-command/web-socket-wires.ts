@@ -47,6 +47,9 @@ export async function acceptWebSocketWires(upgrade: IncomingUpgrade, options: Re
     connection: {
       signal: channels.signal,
       closed: channels.closed,
+      get lastActiveMs() {
+        return channels.lastActiveMs;
+      },
       close: () => channels.close(1000),
       destroy: (error) => channels.destroy(error),
     },

@@ -74,6 +74,7 @@ export class SpdyConnection {
   readonly #carrier: StreamCarrier;
   readonly #watch: ConnectionWatch;
   readonly #over = new AbortController();
+  #lastActiveMs: number;
   #nextId: number;
   #lastPeerId = 0;
   readonly #held: HeldBytes;
@@ -90,11 +91,13 @@ export class SpdyConnection {
     this.#held = new HeldBytes(options.limits.streamBufferBytes * fullStreams, options.share?.bytes);
     this.#writer = new FrameWriter(socket, first, (full) => (full ? this.#gate.hold("backlog") : this.#gate.release("backlog")));
     this.signal = this.#over.signal;
+    this.#lastActiveMs = options.clock.monotonic();
     this.#carrier = {
       streamBufferBytes: options.limits.streamBufferBytes,
       sendData: (id, chunks, fin, sent) => {
         if (this.signal.aborted) return sent(this.#reason());
         this.#watch.sent();
+        this.#lastActiveMs = options.clock.monotonic();
         this.#writer.data(id, { chunks, fin }, sent);
       },
       sendReset: (id) => this.#sendControl(encodeRstStream(id, resetStatus.cancel)),
@@ -126,6 +129,11 @@ export class SpdyConnection {
       });
     });
     this.#listen();
+  }
+
+  /** When data came or went last, on the clock's monotonic time. */
+  get lastActiveMs(): number {
+    return this.#lastActiveMs;
   }
 
   /** Number of streams that are open in at least one direction. */
@@ -241,6 +249,7 @@ export class SpdyConnection {
       case "headers":
         return this.#readHeaders(frame.block, () => this.#streams.get(frame.id)?.receive(Buffer.alloc(0), frame.fin));
       case "data":
+        this.#lastActiveMs = this.#options.clock.monotonic();
         return this.#streams.get(frame.id)?.receive(frame.data, frame.fin);
       case "rstStream":
         return this.#reset(frame.id, frame.status);
@@ -300,7 +309,7 @@ export class SpdyConnection {
   #takeStream(): boolean {
     const { limits, share } = this.#options;
     const full =
-      this.#streams.size >= limits.maxStreams ? "maxStreams" : share?.streams.tryTake(1) === false ? "maxSharedStreams" : undefined;
+      this.#streams.size >= limits.maxStreams ? "maxStreams" : share?.streams?.tryTake(1) === false ? "maxSharedStreams" : undefined;
     if (full !== undefined) share?.onLimit?.(full);
     return full === undefined;
   }
@@ -312,7 +321,7 @@ export class SpdyConnection {
   }
 
   #forget(id: number): void {
-    if (this.#streams.delete(id) && !this.#isMine(id)) this.#options.share?.streams.add(-1);
+    if (this.#streams.delete(id) && !this.#isMine(id)) this.#options.share?.streams?.add(-1);
     if (this.#goneAway) this.#closeIfLeft();
   }
 

@@ -61,11 +61,13 @@ export class WebSocketChannels {
   readonly #gate: ReadGate<number | "held">;
   readonly #held: HeldBytes;
   readonly #watch: ConnectionWatch;
+  #lastActiveMs: number;
 
   constructor(webSocket: WebSocket, options: WebSocketChannelsOptions) {
     this.#webSocket = webSocket;
     this.#options = options;
     this.signal = this.#over.signal;
+    this.#lastActiveMs = options.clock.monotonic();
     this.#gate = new ReadGate(webSocket);
     this.#held = new HeldBytes(options.limits.streamBufferBytes * fullChannels, options.share?.bytes);
     this.#channels = new Map(options.channels.map((number) => [number, this.#open(number)]));
@@ -97,6 +99,11 @@ export class WebSocketChannels {
     webSocket.on("ping", () => this.#watch.heard());
     webSocket.on("pong", () => this.#watch.heard());
     webSocket.resume();
+  }
+
+  /** When a message came or went last, on the clock's monotonic time. */
+  get lastActiveMs(): number {
+    return this.#lastActiveMs;
   }
 
   /** The channel of a number that was given. */
@@ -175,6 +182,7 @@ export class WebSocketChannels {
 
   #receive(message: Buffer, isBinary: boolean): void {
     this.#watch.heard();
+    this.#lastActiveMs = this.#options.clock.monotonic();
     if (message.length === 0 || this.signal.aborted) return;
     const { codec, halfClose } = this.#options;
     const [first = 0, second] = message;
@@ -200,6 +208,7 @@ export class WebSocketChannels {
   #write(number: number, data: Buffer, sent: SendCallback): void {
     if (this.signal.aborted) return sent(this.#reason());
     this.#watch.sent();
+    this.#lastActiveMs = this.#options.clock.monotonic();
     if (this.#options.codec === "base64") {
       const text = String.fromCharCode(0x30 + number) + data.toString("base64");
       this.#webSocket.send(text, (error) => sent(error));
