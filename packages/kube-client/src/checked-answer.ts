@@ -39,7 +39,8 @@ export function checkedList<T extends KubernetesObject>(
   const kind = `${resource.kind}List`;
   if (answered["kind"] !== kind) throw unexpected(operation, "kind", answered["kind"], `"${kind}"`, answer);
   checkVersion(operation, "apiVersion", answered["apiVersion"], resource);
-  const { items } = answered;
+  // Go writes null for a list of nothing.
+  const items = answered["items"] === null ? [] : answered["items"];
   if (!Array.isArray(items)) throw unexpected(operation, "items", items, "an array");
   const metadata = metadataOf(operation, answered);
   const { resourceVersion } = metadata;
