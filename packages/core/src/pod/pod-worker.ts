@@ -286,7 +286,8 @@ export class PodWorker {
     }
     const reason = isDeadlineExceeded(error) ? "ProviderTimeout" : "ProviderFailed";
     this.#event(pod, "Warning", "ProviderCreateFailed", message);
-    states.dispatch(uid, { kind: "judged", verdict: { kind: "waiting", reason, message }, graceSeconds: 0 });
+    // What was seen at the provider during the call goes on running; it is looked at with the next try.
+    if (!state.seen) states.dispatch(uid, { kind: "judged", verdict: { kind: "waiting", reason, message }, graceSeconds: 0 });
     throw error;
   }
 

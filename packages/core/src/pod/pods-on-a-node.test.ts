@@ -70,6 +70,19 @@ describe("a creation", () => {
     expect(patchesOf(rig)).toBe(2);
   });
 
+  test("that fails although the pod was seen to run meanwhile does not show it as waiting", async () => {
+    await using rig = await new NodeRig().start();
+    const gate = Promise.withResolvers<void>();
+    rig.provider.script("createPod", () => gate.promise);
+    const ref = await rig.createPod("web");
+    rig.provider.report(ref, running(["main"]));
+    await rig.settle();
+    gate.reject(new UnavailableError("connection reset"));
+    await rig.settle();
+
+    expect([rig.pod("web")?.status?.phase, rig.waitingReason("web")]).toEqual(["Running", undefined]);
+  });
+
   test("is told by one event, and is counted and measured", async () => {
     await using rig = await new NodeRig().start();
     rig.provider.script("createPod", () => rig.clock.sleep(3_000));
