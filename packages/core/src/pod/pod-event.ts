@@ -16,7 +16,12 @@ export type PodEvent =
   /** The provider reported that it no longer holds the pod. */
   | { readonly kind: "reportedGone" }
   /** A complete inventory lacks the pod. `isFirst` for the first one of this run. */
-  | { readonly kind: "unlisted"; readonly isFirst: boolean; readonly neverStarted: boolean }
+  | {
+      readonly kind: "unlisted";
+      readonly isFirst: boolean;
+      readonly neverStarted: boolean;
+      readonly pod?: DeepReadonly<Pod> | undefined;
+    }
   /** The provider, asked about the pod, said that it holds none. */
   | { readonly kind: "notFound" }
   /** The pod waits for its turn to call the provider. */

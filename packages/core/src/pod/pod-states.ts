@@ -186,7 +186,7 @@ export class PodStates {
     for (const [uid, state] of this.#states) {
       if (listed.has(uid) || state.call || state.touchedMs > startedMs) continue;
       const pod = this.#deps.store.get(uid);
-      this.dispatch(uid, { kind: "unlisted", isFirst, neverStarted: pod !== undefined && !wasStarted(pod) });
+      this.dispatch(uid, { kind: "unlisted", isFirst, neverStarted: pod !== undefined && !wasStarted(pod), pod });
     }
   }
 

@@ -199,3 +199,13 @@ describe("activeDeadlineSeconds", () => {
     expect(story.state.teardown).toEqual({ graceSeconds: 20, deadlineMs: story.nowMs + 20_000 });
   });
 });
+
+test("a pod that was changed before this run, and that the first inventory lacks, is told of its change where its creation may have adopted an earlier one", () => {
+  const changed = podOf({ metadata: { ...ref, generation: 2 } });
+  const story = new Story().on(bound(changed), { kind: "unlisted", isFirst: true, neverStarted: true, pod: changed });
+  expect(story.plan).toBe("start");
+
+  story.on(called("start"), { kind: "returned", pod: changed });
+
+  expect(story.plan).toBe("update");
+});

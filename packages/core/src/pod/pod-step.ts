@@ -155,6 +155,12 @@ function lastTold(pod: DeepReadonly<Pod>): DeepReadonly<Pod> {
   return isCurrent ? pod : unclear({ ...pod, metadata: { ...pod.metadata, generation: observed } });
 }
 
+/** The pod as an earlier run may have given it to the provider, where that was an earlier spec. */
+function olderThan(pod: DeepReadonly<Pod>): DeepReadonly<Pod> | undefined {
+  const told = lastTold(pod);
+  return told === pod ? undefined : told;
+}
+
 function onReportedGone(state: PodState, nowMs: number): PodState {
   const { backend, call } = state;
   // What a creation under way makes is looked for when it has come back.
@@ -164,7 +170,7 @@ function onReportedGone(state: PodState, nowMs: number): PodState {
 }
 
 /** What a complete inventory lacks is asked for once more before anybody concludes that it is gone. */
-function onUnlisted(state: PodState, { isFirst, neverStarted }: Extract<PodEvent, { kind: "unlisted" }>, nowMs: number): PodState {
+function onUnlisted(state: PodState, { isFirst, neverStarted, pod }: Extract<PodEvent, { kind: "unlisted" }>, nowMs: number): PodState {
   const { backend } = state;
   switch (backend.kind) {
     case "ending":
@@ -173,7 +179,9 @@ function onUnlisted(state: PodState, { isFirst, neverStarted }: Extract<PodEvent
       // Later the state of a pod is unknown only where a call had no clear outcome, which a list may be too old to tell.
       if (!isFirst || state.deletion) return state;
       if (state.teardown) return learn(state, { kind: "gone" }, nowMs);
-      return neverStarted ? learn(state, { kind: "absent" }, nowMs) : state;
+      return neverStarted
+        ? learn({ ...state, unconfirmed: state.unconfirmed ?? (pod && olderThan(pod)) }, { kind: "absent" }, nowMs)
+        : state;
     case "present":
       if (!state.seen && nowMs - backend.sinceMs <= appearanceMs) return state;
       return learn(state, { kind: "unknown", applied: backend.applied }, nowMs);
