@@ -31,7 +31,7 @@ const choices: readonly (readonly [number, Action])[] = [
   [3, hold],
   [5, removeFinalizers],
   [6, podExits],
-  [3, podCrashes],
+  [5, podCrashes],
   [4, podIsLost],
   [3, overwriteStatus],
   [4, overwritePhase],
@@ -230,23 +230,38 @@ function podExits(world: World): void {
   if (running.length > 0) world.backEnd.exit(ref.uid, world.chance.pick([0, 1]), world.chance.pick(running).name);
 }
 
-/** All containers of a pod exit again and again; in between the pod is deleted, or the program is killed. */
+/**
+ * All containers of a pod exit again and again. It is deleted meanwhile, between two runs or just after its containers run again;
+ * or the program is killed, and hears of one run after another while it asks what there is.
+ */
 async function podCrashes(world: World): Promise<void> {
   const { chance, backEnd } = world;
   const instances = backEnd.list().filter(({ state, restartPolicy }) => state.kind === "running" && restartPolicy !== "Never");
   if (instances.length === 0) return;
   const { ref, containers } = chance.pick(instances);
-  const deletesAfter = chance.happens(0.4) ? chance.whole(1, 4) : Infinity;
-  for (let round = 1; round <= 5; round++) {
+  const crash = (): void => {
     for (const { name, role } of containers) if (role === "main" || chance.happens(0.2)) backEnd.exit(ref.uid, 1, name);
-    await world.pass(chance.pick([0, 500, 6_000]));
-    if (round === deletesAfter) await deleteNamed(world, ref.name, undefined);
-    if (chance.happens(0.1)) {
-      world.kill();
-      world.start();
-    }
-    await world.pass(chance.pick([100, 2_000, 25_000]));
+  };
+  const runs = (): boolean =>
+    backEnd.of(ref.uid).every((each) => each.containers.every(({ role, state }) => role === "init" || state.kind === "running"));
+  const end = chance.pick(["between two runs", "when it runs again", "not", "with the program"]);
+  for (let rounds = chance.whole(0, 2); rounds > 0; rounds--) {
+    crash();
+    await world.pass(chance.pick([2_000, 6_000, 25_000]));
   }
+  if (end === "with the program") {
+    world.kill();
+    world.start();
+    for (let rounds = 10; rounds > 0; rounds--) {
+      await world.pass(chance.pick([100, 500, 1_000]));
+      crash();
+    }
+  }
+  if (end === "not" || end === "with the program") return;
+  crash();
+  await world.pass(chance.pick([500, 6_000]));
+  for (let waited = 0; end === "when it runs again" && waited < 80 && !runs(); waited++) await world.pass(250);
+  await deleteNamed(world, ref.name, undefined);
 }
 
 function podIsLost(world: World): void {

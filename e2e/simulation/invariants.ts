@@ -52,6 +52,10 @@ export interface InvariantsDeps {
   readonly onDeleted: (uid: string, name: string) => void;
   /** Whether two instances ran the node at one time: what they say of a pod may be of different age. */
   readonly hadTwoInstances: () => boolean;
+  /** Since when the program has held the node, in monotonic milliseconds. */
+  readonly heldSinceMs: () => number;
+  /** Whether two instances run the node now: neither can know what the other one has just done. */
+  readonly isContested: () => boolean;
   /** Since when nothing has gone wrong between the program and the API server, in monotonic milliseconds. */
   readonly calmSinceMs: () => number;
 }
@@ -242,7 +246,9 @@ export class Invariants implements Disposable {
     if (before === phase || !isTerminal(before)) return;
     // A status that was on its way when another writer ended the pod takes that back: the program could not know.
     const overwrittenMs = this.#overwrittenMs.get(uid);
-    if (overwrittenMs === undefined || overwrittenMs < this.#deps.calmSinceMs() - 1_000)
+    if (this.#deps.isContested()) return;
+    const couldKnowMs = Math.max(this.#deps.calmSinceMs(), this.#deps.heldSinceMs() + 30_000);
+    if (overwrittenMs === undefined || (couldKnowMs <= overwrittenMs && overwrittenMs < nowMs - 1_000))
       this.report("I4", `pod ${name} goes from ${before} to ${phase}`);
   }
 
@@ -290,6 +296,7 @@ export class Invariants implements Disposable {
 
   /** Whether an instance runs that the program could know of. */
   #runs(uid: string): boolean {
+    if (this.#deps.isContested()) return false;
     return this.#deps
       .backEnd()
       .of(uid)

@@ -1,5 +1,6 @@
 import type { Lease, TransportRequest, TransportResponse } from "@virtual-kubelet/kube-client";
 import type { Invariants } from "./invariants.ts";
+import type { ProgramCalls } from "./program-calls.ts";
 import type { SimulatedClock } from "./simulated-clock.ts";
 
 /** Annotation of a node's Lease: the random id of the start that holds it. */
@@ -18,17 +19,17 @@ const roundingMs = 50;
 export class LeaseWatch {
   readonly #invariants: Invariants;
   readonly #clock: SimulatedClock;
-  readonly #onLost: () => void;
+  readonly #calls: Pick<ProgramCalls, "onHeld" | "onLostNode">;
   #startId: string | undefined;
   #notBeforeMs = 0;
   #renewedMs = -Infinity;
   #isLost = false;
 
-  /** @param onLost - called when the program has read that another instance holds the node */
-  constructor(invariants: Invariants, clock: SimulatedClock, onLost: () => void) {
+  /** @param calls - told when the program holds the node, and when it has read that another instance does */
+  constructor(invariants: Invariants, clock: SimulatedClock, calls: Pick<ProgramCalls, "onHeld" | "onLostNode">) {
     this.#invariants = invariants;
     this.#clock = clock;
-    this.#onLost = onLost;
+    this.#calls = calls;
   }
 
   /** The program sends a request. */
@@ -54,6 +55,7 @@ export class LeaseWatch {
     if (isWritten) {
       this.#startId = startIdOf(typeof body === "string" ? body : "");
       this.#renewedMs = this.#clock.monotonic();
+      this.#calls.onHeld();
     }
     if (method !== "GET" || response.status !== 200) return response;
     const chunks: Uint8Array[] = [];
@@ -62,7 +64,7 @@ export class LeaseWatch {
     const startId = startIdOf(text.toString("utf8"));
     if (this.#startId !== undefined && startId !== undefined && startId !== this.#startId && !this.#isLost) {
       this.#isLost = true;
-      this.#onLost();
+      this.#calls.onLostNode();
     }
     return { ...response, body: once(text) };
   }

@@ -29,6 +29,7 @@ export class ProgramCalls implements CallWatch {
   /** By pod, the deadline that the first deletePod of a deletion gave it. */
   readonly #deadlines = new Map<string, number>();
   #lostNode = false;
+  #heldSinceMs = Infinity;
 
   constructor(invariants: Invariants, clock: SimulatedClock, facts: ProgramFacts) {
     this.#invariants = invariants;
@@ -44,6 +45,16 @@ export class ProgramCalls implements CallWatch {
   /** When deletePod was last called for the pod. */
   deleteCalledMs(uid: string): number | undefined {
     return this.#deleteCalledMs.get(uid);
+  }
+
+  /** Since when the program has held the node, in monotonic milliseconds. */
+  get heldSinceMs(): number {
+    return this.#heldSinceMs;
+  }
+
+  /** The program has written the node's Lease. */
+  onHeld(): void {
+    this.#heldSinceMs = Math.min(this.#heldSinceMs, this.#clock.monotonic());
   }
 
   /** The program has read that another instance holds its node. */
@@ -106,7 +117,7 @@ export class ProgramCalls implements CallWatch {
     this.#deadlines.set(key, Math.min(firstMs, deadlineMs));
     if (graceSeconds > 0 && deadlineMs > firstMs + roundingMs)
       this.#invariants.report("I12", `${told} for the second time, ${Math.round((deadlineMs - firstMs) / 1000)} s longer than at first`);
-    const isSeenAtOnce = sinceMs !== undefined && sinceMs > Math.max(this.#invariants.calmSinceMs(), this.#facts.startedMs) + 30_000;
+    const isSeenAtOnce = sinceMs !== undefined && sinceMs > Math.max(this.#invariants.calmSinceMs(), this.#heldSinceMs) + 30_000;
     const lateMs = deadlineMs - endMs;
     const isSettled = nowMs - (grace?.sinceMs ?? 0) > seenMs || grace?.longest === grace?.seconds;
     if (isSeenAtOnce && isSettled && graceSeconds > 0 && lateMs > seenMs + roundingMs)

@@ -58,7 +58,7 @@ export class Program {
     this.calls = new ProgramCalls(deps.invariants, deps.clock, { startedMs: this.startedMs, skewMs: deps.skewMs });
     this.#clock = new ProcessClock(deps.clock, deps.skewMs);
     this.#libraryClock = new ProcessClock(deps.clock, deps.skewMs);
-    const lease = new LeaseWatch(deps.invariants, deps.clock, () => this.calls.onLostNode());
+    const lease = new LeaseWatch(deps.invariants, deps.clock, this.calls);
     this.#transport = new FaultTransport(deps.network, this.#clock, lease);
     this.node = new VirtualNode({
       client: createKubeClient(this.#transport, { clock: this.#clock }),

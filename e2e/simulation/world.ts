@@ -62,6 +62,7 @@ export class World implements AsyncDisposable {
   #rival: Program | undefined;
   #programSinceMs = 0;
   #hadTwoInstances = false;
+  #contestedMs = -Infinity;
   #identity = nodeName;
   #instances = 1;
   /** Until when nobody may hold the Lease, because an instance takes it from another; monotonic milliseconds. */
@@ -94,6 +95,8 @@ export class World implements AsyncDisposable {
       backEnd: () => this.backEnd,
       onDeleted: (uid, name) => this.#deletions.onDeleted(uid, name),
       hadTwoInstances: () => this.#hadTwoInstances,
+      heldSinceMs: () => this.#program?.calls.heldSinceMs ?? Infinity,
+      isContested: () => this.#isContested,
       calmSinceMs: () => this.network.calmSinceMs,
     });
     this.#deletions = new DeletionWatch({
@@ -318,9 +321,15 @@ export class World implements AsyncDisposable {
       this.invariants.report("I9", `the program has stopped and holds ${timers} timers and ${requests} requests`);
   }
 
+  /** Whether two instances run the node, or did until a moment ago. */
+  get #isContested(): boolean {
+    return (this.#rival !== undefined && !this.#rival.isStandby) || this.clock.monotonic() < this.#contestedMs + 5_000;
+  }
+
   /** Of two instances that want the node one ends. */
   #reap(): void {
     const nowMs = this.clock.monotonic();
+    if (this.#rival && !this.#rival.isStandby) this.#contestedMs = nowMs;
     if (this.#rival?.hasLostNode) {
       this.#checkHeld(this.#rival);
       this.#rival.kill();
