@@ -182,7 +182,9 @@ export class FrontDoor {
     // What the provider cannot do is asked for again and again: by who scrapes metrics, say.
     if (refusal.status >= 500 && refusal.status !== 501 && !call.signal.aborted)
       this.#options.logger.warn({ path: destination?.path, status: refusal.status, err: messageOf(error) }, "a request failed");
-    return text(refusal.message, refusal.status, refusal.headers);
+    // Who was refused has no use for the connection, and others may need it.
+    const isStranger = refusal.status === 401 || refusal.status === 403;
+    return text(refusal.message, refusal.status, isStranger ? { ...refusal.headers, connection: "close" } : refusal.headers);
   }
 }
 

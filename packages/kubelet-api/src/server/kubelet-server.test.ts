@@ -399,26 +399,64 @@ describe("limits", () => {
     expect(limited.logger.fields).toEqual([{ code: "ERR_TLS_HANDSHAKE_TIMEOUT", address: "127.0.0.1" }]);
   });
 
-  test("so many connections are taken at once, and no more", async () => {
-    await using limited = await TestServer.open({ limits: { maxConnections: 1 } });
-    const first = await limited.connect();
-
-    await expect(limited.get("/healthz")).rejects.toThrow();
-
-    first.destroy();
-    await vi.waitFor(async () => expect(await limited.get("/healthz")).toMatchObject({ status: 200 }));
-  });
-
-  test("an address has so many connections on which nobody was let in, and others count no more", async () => {
-    await using limited = await TestServer.open({ limits: { maxStrangersPerAddress: 1 } });
-    const first = await limited.connect();
-    await expect(limited.get("/healthz")).rejects.toThrow();
-
-    first.write(head("/healthz"));
-    await once(first, "data");
+  test("there are so many connections at once: strangers make room first, then those that wait for a request, and who is answered never", async () => {
+    await using limited = await TestServer.open({ nodes: [waitingNode()], limits: { maxConnections: 3 } });
+    const [kept, busy, stranger] = [await limited.connect(), await limited.connect(), await limited.connect()];
+    kept.write(head("/healthz"));
+    await once(kept, "data");
+    busy.write(head("/runningpods"));
+    await vi.waitFor(() => expect(limited.access.asked).toHaveLength(2));
 
     expect(await limited.get("/healthz")).toMatchObject({ status: 200 });
-    first.destroy();
+    await readToEnd(stranger);
+    const more: TLSSocket[] = [];
+    for (const asked of [4, 5]) {
+      const socket = await limited.connect();
+      more.push(socket);
+      socket.write(head("/runningpods"));
+      await vi.waitFor(() => expect(limited.access.asked).toHaveLength(asked));
+    }
+    await readToEnd(kept);
+    await expect(limited.get("/healthz")).rejects.toThrow();
+
+    expect(limited.logger.fields).toContainEqual({ limit: "maxConnections", max: 3, address: "127.0.0.1" });
+    gate.resolve();
+    for (const socket of [busy, ...more]) expect(String((await once(socket, "data"))[0])).toContain("200 OK");
+    for (const socket of [busy, ...more]) socket.destroy();
+  });
+
+  test("a thousand kept connections of an address on which nobody is let in keep nobody else of that address out", async () => {
+    const access = new OpenAccess();
+    const authenticate: typeof access.authenticate = async (source, signal) =>
+      "authorization" in source.headers ? access.authenticate(source, signal) : undefined;
+    await using limited = await TestServer.open({ accessControl: { authenticate, authorize: access.authorize } });
+    const refused: TLSSocket[] = [];
+    for (let count = 0; count < 1_024; count += 64)
+      refused.push(...(await Promise.all(Array.from({ length: 64 }, () => limited.connect()))));
+
+    expect(await limited.get("/healthz", { headers: { authorization: "Bearer x" } })).toMatchObject({ status: 200 });
+
+    // What has ended is seen by who reads.
+    for (const socket of refused) socket.resume();
+    await vi.waitFor(() => expect(refused.filter(({ closed }) => !closed).length).toBeLessThanOrEqual(256));
+    expect(limited.logger.fields).toContainEqual({ limit: "maxStrangersPerAddress", max: 256, address: "127.0.0.1" });
+    for (const socket of refused) socket.destroy();
+  });
+
+  test.each([401, 403])("a %i ends its connection", async (status) => {
+    const access = new OpenAccess();
+    await using limited = await TestServer.open({
+      accessControl: {
+        authenticate: async (source, signal) => (status === 401 ? undefined : access.authenticate(source, signal)),
+        authorize: async () => ({ allowed: false }),
+      },
+    });
+
+    const answer = await limited.raw(head("/healthz") + head("/healthz"));
+
+    expect(answer.match(/^HTTP\/1\.1 /gm)).toHaveLength(1);
+    expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+    expect(answer.toLowerCase()).toContain("\r\nconnection: close\r\n");
   });
 
   test("so many streams are open at once, and no more", async () => {
@@ -500,14 +538,9 @@ describe("a stream that is evicted", () => {
   });
 
   test("is cut off where its client does not read", async () => {
-    let left = 0;
     const flood = {
       async *[Symbol.asyncIterator]() {
-        try {
-          for (;;) yield Buffer.alloc(65_536);
-        } finally {
-          left++;
-        }
+        for (;;) yield Buffer.alloc(65_536);
       },
     };
     const provider = { getContainerLogs: async () => ({ data: flood }) };
@@ -524,8 +557,13 @@ describe("a stream that is evicted", () => {
 
     expect(String((await once(other, "data"))[0])).toContain("200 OK");
     other.destroy();
-    // The one that was evicted, and that of the client that has gone.
-    await vi.waitFor(() => expect(left).toBeGreaterThan(1));
+    // What is not read tells of the end when it is written to.
+    await expect
+      .poll(() => {
+        for (const socket of sockets) if (!socket.destroyed) socket.write("\r\n");
+        return sockets.filter(({ destroyed }) => destroyed).length;
+      })
+      .toBe(1);
     for (const socket of sockets) socket.destroy();
   });
 });

@@ -26,6 +26,7 @@ import { StreamSlots } from "../streams/stream-slots.ts";
 import { text, type Answer } from "./answer.ts";
 import { ClientErrors } from "./client-errors.ts";
 import { FrontDoor, type IncomingCall } from "./front-door.ts";
+import { IdleConnections } from "./idle-connections.ts";
 import { OpenRequests } from "./open-requests.ts";
 import { peerKey } from "./peer.ts";
 import { RequestMetrics } from "./request-metrics.ts";
@@ -95,6 +96,7 @@ class RunningServer implements KubeletServer {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #strangers: Strangers;
+  readonly #idle = new IdleConnections();
   readonly #sparseLog: SparseLog;
   readonly #requests = new OpenRequests();
   readonly #clientErrors: ClientErrors;
@@ -200,7 +202,6 @@ class RunningServer implements KubeletServer {
       keepAliveInitialDelay: tcpKeepAliveMs,
       ...upgradeOptions,
     });
-    server.maxConnections = limits.maxConnections;
     server.on("connection", (socket) => {
       const key = peerKey(socket as Socket);
       this.#connections.add(socket);
@@ -209,7 +210,7 @@ class RunningServer implements KubeletServer {
         this.#connections.delete(socket);
         this.#judges.delete(key);
       });
-      if (!this.#strangers.admit(socket as Socket)) socket.destroy();
+      this.#makeRoom(socket as Socket);
     });
     // Before https' own listener, which ends the connection: its address is unknown then.
     server.prependListener("tlsClientError", (error: Error & { readonly code?: string }, socket) => {
@@ -220,6 +221,25 @@ class RunningServer implements KubeletServer {
     server.on("request", (request, response) => this.#onRequest(request, response));
     server.on("upgrade", (request, socket, head) => this.#onUpgrade(request, socket, head));
     return server;
+  }
+
+  /** Lets a connection in, and ends another one for it where there are too many. */
+  #makeRoom(socket: Socket): void {
+    const tell = (limit: "maxStrangersPerAddress" | "maxConnections"): void =>
+      this.#sparseLog.tell(
+        "warn",
+        limit,
+        { limit, max: this.#limits[limit], address: socket.remoteAddress },
+        "too many connections are open: one is ended for another, a stranger's before that of a caller",
+      );
+    if (this.#connections.size > this.#limits.maxConnections) {
+      tell("maxConnections");
+      if (!this.#strangers.evictOldest() && !this.#idle.evictOldest()) {
+        socket.destroy();
+        return;
+      }
+    }
+    if (this.#strangers.admit(socket)) tell("maxStrangersPerAddress");
   }
 
   #reload(certificate: ServingCertificate): void {
@@ -249,7 +269,11 @@ class RunningServer implements KubeletServer {
         controller.abort(new UnavailableError("the client has gone"));
       };
       const open = this.#requests.add(socket, end);
-      response.on("close", end);
+      this.#idle.busy(socket);
+      response.on("close", () => {
+        end();
+        if (this.#requests.count(socket) === 0) this.#idle.idle(socket);
+      });
       return this.#serve(request, controller.signal, undefined, (answer) => {
         // A body that nobody reads is not waited for.
         if (!request.complete) response.setHeader("connection", "close");
@@ -260,6 +284,7 @@ class RunningServer implements KubeletServer {
 
   #onUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     socket.on("error", () => {});
+    this.#idle.busy(socket);
     // What is still answered would get into what the connection is to become.
     if (socket.destroyed || this.#requests.count(socket) > 0) {
       socket.destroy();

@@ -10,7 +10,7 @@ test("a limit that is not set has its default", () => {
     maxHeaderBytes: 65_536,
     maxHeaders: 512,
     maxConnections: 2_048,
-    maxStrangersPerAddress: 1_024,
+    maxStrangersPerAddress: 256,
     maxStreams: 1_024,
     maxForwardsPerSession: 256,
     maxForwards: 1_024,

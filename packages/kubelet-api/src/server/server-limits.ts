@@ -14,9 +14,15 @@ export interface ServerLimits {
   readonly maxHeaderBytes?: number | undefined;
   /** Number of a request's headers; default: 512. */
   readonly maxHeaders?: number | undefined;
-  /** Connections at once; default: twice as many as {@link maxStreams}. */
+  /**
+   * Connections at once; default: twice as many as {@link maxStreams}. For one more the oldest ends on which nobody has been let in, or
+   * else the one that has been kept without a request for longest.
+   */
   readonly maxConnections?: number | undefined;
-  /** Connections at once from one address on which nobody has been let in yet; default: 1,024. */
+  /**
+   * Connections at once from one address (with IPv6, one network of 64 bits) on which nobody has been let in; default: 256. For one more
+   * the oldest ends.
+   */
   readonly maxStrangersPerAddress?: number | undefined;
   /**
    * Logs, commands and sessions of port-forward at once; default: 1,024, an eighth of which only logs get. Beyond that the idlest of who
@@ -57,7 +63,7 @@ export function resolveServerLimits(limits: ServerLimits = {}): ResolvedServerLi
     maxHeaderBytes: limits.maxHeaderBytes ?? 64 * 1024,
     maxHeaders: limits.maxHeaders ?? 512,
     maxConnections: limits.maxConnections ?? 2 * maxStreams,
-    maxStrangersPerAddress: limits.maxStrangersPerAddress ?? 1_024,
+    maxStrangersPerAddress: limits.maxStrangersPerAddress ?? 256,
     maxStreams,
     maxForwardsPerSession: limits.maxForwardsPerSession ?? 256,
     maxForwards: limits.maxForwards ?? 1_024,

@@ -5,64 +5,100 @@ import { Strangers } from "./strangers.ts";
 
 let lastPort = 0;
 
-function connection(remoteAddress: string, remotePort: number = ++lastPort): Socket {
-  return Object.assign(new EventEmitter(), { remoteAddress, remotePort }) as unknown as Socket;
+type FakeSocket = Socket & { ended: boolean };
+
+function connection(remoteAddress: string, remotePort: number = ++lastPort): FakeSocket {
+  const socket = Object.assign(new EventEmitter(), {
+    remoteAddress,
+    remotePort,
+    ended: false,
+    destroy: () => {
+      socket.ended = true;
+      socket.emit("close");
+    },
+  });
+  return socket as unknown as FakeSocket;
 }
 
-test("an address may have so many connections on which nobody was let in; others are not concerned", () => {
+/** As many connections of an address, each admitted. */
+function admitted(strangers: Strangers, addresses: readonly string[]): FakeSocket[] {
+  return addresses.map((address) => {
+    const socket = connection(address);
+    strangers.admit(socket);
+    return socket;
+  });
+}
+
+const ended = (sockets: readonly FakeSocket[]): readonly boolean[] => sockets.map((socket) => socket.ended);
+
+test("an address may have so many connections on which nobody was let in; for one more the oldest ends, and others' are not concerned", () => {
   const strangers = new Strangers(2);
-  const [first, second] = [connection("10.0.0.1"), connection("10.0.0.1")];
+  const sockets = admitted(strangers, ["10.0.0.2", "10.0.0.1", "10.0.0.1"]);
 
-  expect([strangers.admit(first), strangers.admit(second), strangers.admit(connection("10.0.0.1"))]).toEqual([true, true, false]);
-  expect(strangers.admit(connection("10.0.0.2"))).toBe(true);
+  expect(strangers.admit(connection("10.0.0.1"))).toBe(true);
 
-  strangers.letIn(first);
-  expect([strangers.admit(connection("10.0.0.1")), strangers.admit(connection("10.0.0.1"))]).toEqual([true, false]);
+  expect(ended(sockets)).toEqual([false, true, false]);
+  expect(strangers.admit(connection("10.0.0.2"))).toBe(false);
+});
 
-  second.emit("close");
-  first.emit("close");
-  expect([strangers.admit(connection("10.0.0.1")), strangers.admit(connection("10.0.0.1"))]).toEqual([true, false]);
+test("where somebody was let in is no stranger's connection, and neither is one that has ended", () => {
+  const strangers = new Strangers(2);
+  const [known, gone] = admitted(strangers, ["10.0.0.1", "10.0.0.1"]);
+
+  strangers.letIn(known!);
+  gone?.emit("close");
+  const sockets = admitted(strangers, ["10.0.0.1", "10.0.0.1"]);
+
+  expect(ended([known!, ...sockets])).toEqual([false, false, false]);
 });
 
 test("who is let in is known by address and port, for TLS has a socket of its own", () => {
   const strangers = new Strangers(1);
-  strangers.admit(connection("10.0.0.1", 7));
+  const socket = connection("10.0.0.1", 7);
+  strangers.admit(socket);
 
   strangers.letIn(connection("10.0.0.1", 7));
 
-  expect(strangers.admit(connection("10.0.0.1"))).toBe(true);
+  expect(strangers.admit(connection("10.0.0.1"))).toBe(false);
+  expect(socket.ended).toBe(false);
 });
 
-test("a connection that ends late does not take the count of the next one on its port", () => {
-  const strangers = new Strangers(2);
+test("a connection that ends late does not take the place of the next one on its port", () => {
+  const strangers = new Strangers(1);
   const [first, second] = [connection("10.0.0.1", 7), connection("10.0.0.1", 7)];
   strangers.admit(first);
   strangers.admit(second);
 
   first.emit("close");
-  expect([strangers.admit(connection("10.0.0.1")), strangers.admit(connection("10.0.0.1"))]).toEqual([true, false]);
 
-  strangers.letIn(second);
   expect(strangers.admit(connection("10.0.0.1"))).toBe(true);
+  expect(second.ended).toBe(true);
 });
 
 test("whose address is not known is a stranger as any other", () => {
   const strangers = new Strangers(1);
-  const unknown = (): Socket => Object.assign(new EventEmitter(), {}) as unknown as Socket;
+  const unknown = (): Socket => Object.assign(connection(""), { remoteAddress: undefined });
 
-  expect([strangers.admit(unknown()), strangers.admit(unknown())]).toEqual([true, false]);
+  expect([strangers.admit(unknown()), strangers.admit(unknown())]).toEqual([false, true]);
 });
 
-test("who is let in twice, or was never admitted, makes no room for others", () => {
-  const strangers = new Strangers(2);
-  const [first, second] = [connection("10.0.0.1"), connection("10.0.0.1")];
-  strangers.admit(first);
-  strangers.admit(second);
+test.each([
+  ["2001:db8::1", "2001:db8::ffff:2", true],
+  ["2001:db8:0:0:1::1", "2001:db8::2", true],
+  ["2001:db8:0:1::1", "2001:db8::1", false],
+  ["fe80::1", "fe80::2", true],
+  ["::ffff:10.0.0.1", "::ffff:10.0.0.2", false],
+])("of IPv6 a network of 64 bits is one address: %s and %s", (one, other, isOne) => {
+  const strangers = new Strangers(1);
+  strangers.admit(connection(one));
 
-  strangers.letIn(first);
-  strangers.letIn(first);
-  first.emit("close");
-  strangers.letIn(connection("10.0.0.1"));
+  expect(strangers.admit(connection(other))).toBe(isOne);
+});
 
-  expect([strangers.admit(connection("10.0.0.1")), strangers.admit(connection("10.0.0.1"))]).toEqual([true, false]);
+test("the oldest of all can be ended, as long as there is one", () => {
+  const strangers = new Strangers(5);
+  const sockets = admitted(strangers, ["10.0.0.1", "10.0.0.2"]);
+
+  expect([strangers.evictOldest(), ended(sockets)]).toEqual([true, [true, false]]);
+  expect([strangers.evictOldest(), strangers.evictOldest()]).toEqual([true, false]);
 });

@@ -1,52 +1,80 @@
-import type { Socket } from "node:net";
+import { isIPv6, type Socket } from "node:net";
 import { peerKey, type Peer } from "./peer.ts";
 
 interface Stranger {
   readonly address: string;
-  isCounted: boolean;
+  readonly socket: Socket;
 }
 
 /**
- * Bounds how many connections an address may have on which nobody has been let in, so that one who cannot get in cannot
- * use up the connections of those who can. A connection counts from its first packet: TLS may never come about.
+ * Connections on which nobody has been let in. Where an address has too many of them the oldest ends, so that one who cannot get in
+ * can use up neither the connections of those who can nor their way in. A connection counts from its first packet: TLS may never come
+ * about.
  */
 export class Strangers {
   readonly #max: number;
-  readonly #byAddress = new Map<string, number>();
+  /** In the order they came. */
   readonly #unknown = new Map<string, Stranger>();
+  readonly #byAddress = new Map<string, Set<string>>();
 
-  /** @param max - connections of one address */
+  /** @param max - connections of one address; of one network of 64 bits, where addresses are IPv6 */
   constructor(max: number) {
     this.#max = max;
   }
 
-  /** A TCP connection has come. @returns whether it may stay */
+  /** A TCP connection has come. @returns whether another one of its address was ended for it */
   admit(socket: Socket): boolean {
-    const address = socket.remoteAddress ?? "";
-    const count = this.#byAddress.get(address) ?? 0;
-    if (count >= this.#max) return false;
-    this.#byAddress.set(address, count + 1);
-    const stranger = { address, isCounted: true };
+    const address = networkOf(socket.remoteAddress ?? "");
     const key = peerKey(socket);
+    const known = this.#byAddress.get(address) ?? new Set();
+    const [oldest] = known;
+    const evicts = known.size >= this.#max && oldest !== undefined;
+    if (evicts) this.#end(oldest);
+    const stranger = { address, socket };
+    // Another one may have had the same port.
+    this.#forget(key);
     this.#unknown.set(key, stranger);
-    socket.once("close", () => this.#forget(key, stranger));
-    return true;
+    this.#byAddress.set(address, known.add(key));
+    socket.once("close", () => {
+      if (this.#unknown.get(key) === stranger) this.#forget(key);
+    });
+    return evicts;
   }
 
   /** Somebody was let in on the connection. */
   letIn(socket: Peer): void {
-    const key = peerKey(socket);
-    const stranger = this.#unknown.get(key);
-    if (stranger) this.#forget(key, stranger);
+    this.#forget(peerKey(socket));
   }
 
-  #forget(key: string, stranger: Stranger): void {
-    // Another one may have the same port by now.
-    if (this.#unknown.get(key) === stranger) this.#unknown.delete(key);
-    if (!stranger.isCounted) return;
-    stranger.isCounted = false;
-    const count = (this.#byAddress.get(stranger.address) ?? 1) - 1;
-    if (count > 0) this.#byAddress.set(stranger.address, count);
-    else this.#byAddress.delete(stranger.address);
+  /** Ends the oldest of all. @returns whether there was one */
+  evictOldest(): boolean {
+    const [oldest] = this.#unknown.keys();
+    if (oldest !== undefined) this.#end(oldest);
+    return oldest !== undefined;
   }
+
+  #end(key: string): void {
+    const stranger = this.#unknown.get(key);
+    this.#forget(key);
+    stranger?.socket.destroy();
+  }
+
+  #forget(key: string): void {
+    const stranger = this.#unknown.get(key);
+    if (!stranger) return;
+    this.#unknown.delete(key);
+    const known = this.#byAddress.get(stranger.address);
+    known?.delete(key);
+    if (known?.size === 0) this.#byAddress.delete(stranger.address);
+  }
+}
+
+/** Who has one IPv6 address has all of its network. */
+function networkOf(address: string): string {
+  if (!isIPv6(address) || address.startsWith("::ffff:")) return address;
+  const [head = "", tail] = address.split("::", 2);
+  const parts = head.split(":").filter((part) => part !== "");
+  const behind = tail === undefined ? [] : tail.split(":").filter((part) => part !== "");
+  const zeros = tail === undefined ? [] : Array.from({ length: Math.max(0, 8 - parts.length - behind.length) }, () => "0");
+  return [...parts, ...zeros, ...behind].slice(0, 4).join(":");
 }
