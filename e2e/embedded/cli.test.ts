@@ -95,7 +95,7 @@ test("the program joins with a kubeconfig, runs a pod, and ends with 0 on SIGTER
   expect((await rig.pod("web")).status?.phase).toBe("Running");
   const node = await rig.node("vk-1");
   expect(node.spec?.taints).toEqual([{ key: "virtual-kubelet.io/provider", value: "mock", effect: "NoSchedule" }]);
-  expect(node.status?.nodeInfo?.kubeletVersion).toMatch(/^v1\.\d+\.\d+-vk-/);
+  expect(node.status?.nodeInfo?.kubeletVersion).toMatch(`${/^v\d+\.\d+\.\d+/.exec(rig.server.version)?.[0]}-vk-`);
 });
 
 test("an upstream command line works as it stands, and each obsolete word is one warning", async () => {
@@ -167,6 +167,31 @@ test("a second signal ends the program at once with 130", async () => {
   expect(await program.exit).toBe(exitCodes.killed.code);
 });
 
+test("a program that is killed and started again keeps its certificate and makes no second request", async () => {
+  await using rig = await Rig.open();
+  const port = await freePort();
+  const words = `--provider mock --nodename vk-1 --kubelet-address 127.0.0.1 --kubelet-port ${port}`;
+  const requests = async (): Promise<readonly unknown[]> => {
+    const path = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
+    return ((await rig.client.raw("GET", path, undefined, { signal })) as { items: unknown[] }).items;
+  };
+  await using killed = rig.run(words);
+  await rig.nodeIsReady("vk-1");
+  await eventually(async () => expect(await requests()).toHaveLength(1), soon);
+  const kept = join(rig.folder, "state/vk-1/pki/vk-1.json");
+  await eventually(async () => expect(JSON.parse(await readFile(kept, "utf8"))).toHaveProperty("pending"), soon);
+  const before = await readFile(kept, "utf8");
+  await killed.end("SIGKILL");
+
+  await using again = rig.run(words);
+  await eventually(() => expect(again.logs.map(({ msg }) => msg)).toContain("ready"), soon);
+  again.kill("SIGTERM");
+
+  expect(await again.exit).toBe(exitCodes.ok.code);
+  expect(await requests()).toHaveLength(1);
+  expect(await readFile(kept, "utf8")).toBe(before);
+});
+
 test("a second instance of a node ends with 78 and names the first; one with the same identity takes over", async () => {
   await using rig = await Rig.open();
   const file = `apiVersion: virtual-kubelet.io/v1alpha1\nkind: VirtualKubelet\nnodes: [{ name: vk-1, provider: mock, leaseDuration: 20s }]\n`;
@@ -174,11 +199,13 @@ test("a second instance of a node ends with 78 and names the first; one with the
   await using first = rig.run("--config vk.yaml --identity first");
   await rig.nodeIsReady("vk-1");
 
-  await using second = rig.run("--config vk.yaml --identity second");
+  // Each on a host of its own: its state is its own.
+  const onHost = (name: string): Partial<ProgramOptions> => ({ env: { STATE_DIRECTORY: join(rig.folder, name) } });
+  await using second = rig.run("--config vk.yaml --identity second", onHost("host-2"));
   expect(await second.exit).toBe(exitCodes.config.code);
   expect(second.stderr).toContain('it is held by instance \\"first\\"');
 
-  await using successor = rig.run("--config vk.yaml --identity first");
+  await using successor = rig.run("--config vk.yaml --identity first", onHost("host-3"));
   expect(await first.exit).toBe(exitCodes.config.code);
   successor.kill("SIGTERM");
   expect(await successor.exit).toBe(exitCodes.ok.code);

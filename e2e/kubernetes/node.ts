@@ -60,7 +60,7 @@ export async function startNode({ controlPlane, dockerHost, address, directory }
           ...["--kubeconfig", controlPlane.kubeconfig.path, "--nodename", "docker", "--node-ip", address],
           ...["--disable-taint", "--health-addr", "127.0.0.1:0", "--log-level", "debug"],
         ],
-        environment: { HOME: home, PATH: process.env["PATH"] ?? "" },
+        environment: { HOME: home, STATE_DIRECTORY: join(home, "state"), PATH: process.env["PATH"] ?? "" },
         logFile: join(directory, "virtual-kubelet.log"),
       },
       { reaper, clock: systemClock },

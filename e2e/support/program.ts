@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { stripVTControlCharacters } from "node:util";
 import { startReaper, type Reaper } from "@virtual-kubelet/testing";
@@ -34,7 +35,7 @@ export class Program implements AsyncDisposable {
     const flags = ["--conditions=@virtual-kubelet/source", "--disable-warning=ExperimentalWarning"];
     this.#child = spawn(process.execPath, [...flags, main, ...words], {
       cwd,
-      env: { HOME: cwd, PATH: process.env["PATH"], KUBELET_PORT: "0", ...env },
+      env: { HOME: cwd, STATE_DIRECTORY: join(cwd, "state"), PATH: process.env["PATH"], KUBELET_PORT: "0", ...env },
       stdio: ["ignore", "pipe", "pipe"],
     });
     if (this.#child.pid !== undefined) this.#reaper.watch(this.#child.pid);

@@ -31,7 +31,7 @@ async function writeKubeconfig(name: string, user: object): Promise<void> {
 }
 
 async function program(words: string, env: Readonly<Record<string, string>> = {}): Promise<{ code: number; out: string; err: string }> {
-  const context = testContext(new FakeClock(), { env, cwd: folder });
+  const context = testContext(new FakeClock(), { env, cwd: folder, homeDir: folder });
   const code = await runProgram(words.split(" "), context);
   return { code, out: context.stdout.text, err: context.stderr.text };
 }

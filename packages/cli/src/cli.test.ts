@@ -24,7 +24,7 @@ afterEach(async () => {
 });
 
 async function program(line: string, env: Readonly<Record<string, string>> = {}): Promise<{ code: number; out: string; err: string }> {
-  const context = testContext(new FakeClock(), { env, cwd: folder });
+  const context = testContext(new FakeClock(), { env, cwd: folder, homeDir: folder });
   const code = await runProgram(line.split(" ").filter(Boolean), context);
   return { code, out: context.stdout.text, err: context.stderr.text };
 }

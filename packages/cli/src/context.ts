@@ -16,6 +16,9 @@ export interface Context {
   /** Relative paths start here. */
   readonly cwd: string;
   readonly homeDir: string;
+  readonly isRoot: boolean;
+  /** The process's id. */
+  readonly pid: number;
   /** Also a pod's name, inside one. */
   readonly hostName: string;
   /** IP addresses of the host that others can reach it by: neither loopback nor link-local. IPv4 first. */

@@ -67,7 +67,7 @@ export const kubeletFlags: readonly Flag[] = [
     value: "DIR",
     commands,
     path: "kubelet.certDirectory",
-    default: "none, a restart makes new ones",
+    default: "as root /var/lib/virtual-kubelet/NAME/pki, else ~/.local/state/virtual-kubelet/NAME/pki",
     help: "folder where the server's certificates and keys are kept",
   },
   {

@@ -39,6 +39,8 @@ process.exitCode = await runProgram(process.argv.slice(2), {
   env: process.env,
   cwd: process.cwd(),
   homeDir: homedir(),
+  pid: process.pid,
+  isRoot: process.geteuid?.() === 0,
   hostName: hostname(),
   hostAddresses: reachableAddresses(networkInterfaces()),
   clock: systemClock,

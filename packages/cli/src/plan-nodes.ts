@@ -4,7 +4,7 @@ import { toNodeOptions, toPodOptions } from "./config/node-options.ts";
 import type { Context } from "./context.ts";
 import { defaultNodeAddress } from "./kubelet-server/node-address.ts";
 import { setUpProvider, type ProviderSetup } from "./providers/provider-setup.ts";
-import { defaultKubeletVersion, versionInfo } from "./version-info.ts";
+import { kubeletVersionOf, versionInfo } from "./version-info.ts";
 
 /** One node, ready to be made. */
 export interface PlannedNode {
@@ -22,13 +22,14 @@ export async function planNodes(loaded: LoadedSettings, context: Context): Promi
   const { settings } = loaded;
   const { hostName } = context;
   const defaultAddress = defaultNodeAddress(settings.kubelet.address, context)?.address;
+  const { virtualKubelet } = versionInfo();
   const planned: PlannedNode[] = [];
   for (const [index, node] of settings.nodes.entries()) {
     const setup = await setUpProvider(loaded, index, context);
     const options = toNodeOptions(node, settings, { provider: setup.definition, hostName, defaultAddress });
     planned.push({
       setup,
-      options: { ...options, kubeletVersion: options.kubeletVersion ?? defaultKubeletVersion(versionInfo()) },
+      options: { ...options, kubeletVersionOf: (kubernetes) => kubeletVersionOf(kubernetes, virtualKubelet) },
       pods: toPodOptions(node),
     });
   }

@@ -18,6 +18,6 @@ export function versionInfo(): VersionInfo {
 }
 
 /** The kubelet version a node reports: Kubernetes's, marked as ours the way upstream does. */
-export function defaultKubeletVersion({ kubernetes, virtualKubelet }: VersionInfo): string {
+export function kubeletVersionOf(kubernetes: string, virtualKubelet: string): string {
   return `${kubernetes}-vk-${virtualKubelet}`;
 }

@@ -22,6 +22,12 @@ export interface NodeOptions {
   /** Reported kubelet version; must be a semantic version with a leading `v`. */
   readonly kubeletVersion?: string | undefined;
   /**
+   * Makes the reported kubelet version of the API server's release, such as `v1.34.2`, where {@link kubeletVersion} is not set: a kubelet
+   * must not be newer than its API server. The server is asked once, at the start. Default: the release that these packages follow,
+   * whatever the server is.
+   */
+  readonly kubeletVersionOf?: ((apiServerVersion: string) => string) | undefined;
+  /**
    * What the node's side of Kubernetes can do that not every kubelet can, such as `ExtendWebSocketsToKubelet`: names in
    * upper camel case, in any order. Default: none. API servers before 1.36 ignore it.
    */

@@ -16,12 +16,14 @@ import {
   type Pod,
   type Random,
 } from "@virtual-kubelet/kube-client";
+import { readApiServerVersion } from "./kubernetes/api-server-version.ts";
 import { readClusterId } from "./kubernetes/cluster-id.ts";
 import { createPodResolver } from "./env/pod-resolver.ts";
 import { Inventory } from "./pod/inventory.ts";
 import { NodeAccess } from "./node-access.ts";
 import { NodeController } from "./node/node-controller.ts";
-import type { RegisteredNode, VirtualNodeOptions } from "./options.ts";
+import { kubernetesVersion } from "./node/node-object.ts";
+import type { NodeOptions, RegisteredNode, VirtualNodeOptions } from "./options.ts";
 import { MassLossBrake } from "./pod/mass-loss-brake.ts";
 import { OrphanSweep } from "./pod/orphan-sweep.ts";
 import { PodController } from "./pod/pod-controller.ts";
@@ -160,9 +162,10 @@ export class VirtualNode {
   }
 
   async #run(signal: AbortSignal, hardSignal: AbortSignal, shutdownTimeoutMs: number): Promise<void> {
-    const { client, node: nodeOptions } = this.#options;
+    const { client } = this.#options;
     const common = { client, clock: this.#clock, random: this.#random, logger: this.#logger, metrics: this.#metrics };
     const clusterId = this.#options.clusterId ?? (await readClusterId(client, common, signal));
+    const nodeOptions = await this.#versionedOptions(signal);
     const owner: Owner = { clusterId, nodeName: nodeOptions.name };
 
     const recorder = createEventRecorder({ ...common, component: "virtual-kubelet", host: nodeOptions.name });
@@ -328,6 +331,14 @@ export class VirtualNode {
       tasksEnd.abort(signal.reason);
       await Promise.allSettled(tasks);
     }
+  }
+
+  async #versionedOptions(signal: AbortSignal): Promise<NodeOptions> {
+    const { client, node } = this.#options;
+    if (node.kubeletVersion !== undefined || node.kubeletVersionOf === undefined) return node;
+    const deps = { clock: this.#clock, random: this.#random, logger: this.#logger };
+    const version = (await readApiServerVersion(client, deps, signal)) ?? kubernetesVersion;
+    return { ...node, kubeletVersion: node.kubeletVersionOf(version) };
   }
 
   /** A provider that takes its time does not put off the end; one that comes too late is closed. */

@@ -17,7 +17,7 @@ import { isOn, valueOf, type CommandLine } from "../flag-parser.ts";
 import { createProgramLogger } from "../logging/program-logger.ts";
 import { ConfigError, ProgramError } from "../program-error.ts";
 import { runNodes } from "../run-nodes.ts";
-import { defaultKubeletVersion, versionInfo } from "../version-info.ts";
+import { kubeletVersionOf, versionInfo } from "../version-info.ts";
 
 /** How long all of it may take. */
 const patienceMs = 60_000;
@@ -129,7 +129,7 @@ function newNode({ client, kubeletPort, context: { clock, random, hostName }, lo
       address: demoAddress,
       kubeletPort,
       declaredFeatures: ["ExtendWebSocketsToKubelet"],
-      kubeletVersion: defaultKubeletVersion(versionInfo()),
+      kubeletVersionOf: (kubernetes) => kubeletVersionOf(kubernetes, versionInfo().virtualKubelet),
       instance: { identity: hostName },
     },
     clock,

@@ -105,7 +105,7 @@ const nodeSchema = z
       .string()
       .regex(kubeletVersion, { error: "expected a version such as v1.36.0" })
       .optional()
-      .describe("kubelet version the node reports"),
+      .describe("kubelet version the node reports; default: the API server's release, marked as this program's"),
     leaseDuration: z
       .string()
       .refine((value) => (tryDurationMs(value) ?? 0) >= 4_000, { error: "expected a duration of at least 4s" })

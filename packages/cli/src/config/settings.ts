@@ -75,7 +75,7 @@ export interface KubeletSettings {
   readonly tlsCertFile?: string | undefined;
   readonly tlsPrivateKeyFile?: string | undefined;
   readonly serverTLSBootstrap: boolean;
-  /** Default: nothing is kept. */
+  /** Default: the node's folder in root's or the user's state. */
   readonly certDirectory?: string | undefined;
   readonly anonymousAuth: boolean;
   readonly authorizationMode: "Webhook" | "AlwaysAllow";

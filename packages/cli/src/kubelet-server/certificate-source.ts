@@ -1,3 +1,4 @@
+import { isInvalidInput, messageOf } from "@virtual-kubelet/errdefs";
 import type { DeepReadonly, KubeClient, Logger, Metrics, NodeAddress } from "@virtual-kubelet/kube-client";
 import {
   ClientCaConfigMap,
@@ -7,11 +8,13 @@ import {
   openCertificateManager,
   openClientCaFile,
   servingNamesOf,
+  type CertificateStore,
   type ClientCa,
   type KeyPairSource,
 } from "@virtual-kubelet/kubelet-api";
 import type { LoadedSettings } from "../config/load-settings.ts";
 import type { Context } from "../context.ts";
+import { certDirectoryOf } from "../state-directory.ts";
 
 /** What certificates need besides the settings. */
 export interface CertificateDeps {
@@ -65,12 +68,11 @@ export async function openConfiguredKeyPair(
 export async function openKeyPair(nodes: readonly CertifiedNode[], deps: CertificateDeps): Promise<KeyPairSource> {
   const { loaded, client, context, logger, metrics } = deps;
   const { clock, random } = context;
-  const { certDirectory, serverTLSBootstrap } = loaded.settings.kubelet;
+  const { serverTLSBootstrap } = loaded.settings.kubelet;
   const configured = await openConfiguredKeyPair(deps);
   if (configured) return configured;
   const nodeName = nodes[0]?.name ?? "";
   const nodeLogger = logger.child({ node: nodeName });
-  const directory = certDirectory && loaded.resolvePath(["kubelet", "certDirectory"], certDirectory);
   return await openCertificateManager({
     nodeName,
     names: () => {
@@ -78,11 +80,26 @@ export async function openKeyPair(nodes: readonly CertifiedNode[], deps: Certifi
       return known.length === 0 ? undefined : servingNamesOf(known);
     },
     bootstrap: serverTLSBootstrap,
-    store: directory ? await openCertificateDirectory(directory, nodeName, nodeLogger) : noCertificateStore,
+    store: await openStore(nodeName, nodeLogger, deps),
     client,
     clock,
     random,
     logger: nodeLogger,
     metrics,
   });
+}
+
+/** The folder that was chosen must do; the default one may be read-only, as in a container. */
+async function openStore(nodeName: string, logger: Logger, { loaded, context }: CertificateDeps): Promise<CertificateStore> {
+  const { directory, isChosen } = certDirectoryOf(nodeName, loaded, context);
+  try {
+    return await openCertificateDirectory(directory, nodeName, logger);
+  } catch (error) {
+    if (isChosen || !isInvalidInput(error)) throw error;
+    logger.warn(
+      { err: messageOf(error) },
+      "the serving certificate is not kept, and each restart makes a new request; --cert-dir names a folder",
+    );
+    return noCertificateStore;
+  }
 }

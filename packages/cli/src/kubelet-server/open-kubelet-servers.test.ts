@@ -21,7 +21,7 @@ afterEach(async () => {
 });
 
 async function open(words: readonly string[], port = 1, logger: Logger = silentLogger): Promise<AsyncDisposable> {
-  const context = testContext(new FakeClock(), { cwd: folder });
+  const context = testContext(new FakeClock(), { cwd: folder, homeDir: folder });
   const loaded = await loadSettings(parseFlags("run", ["--provider", "mock", ...words]), context);
   const nodes: ServableNode[] = [{ name: "vk", node: { node: undefined } as ServableNode["node"], port }];
   const client = {} as KubeClient;

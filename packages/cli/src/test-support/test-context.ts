@@ -22,16 +22,15 @@ export interface TestContext extends Context {
 }
 
 /** A {@link TestContext}; what it is given goes over what it has. */
-export function testContext(
-  clock: Clock,
-  given: { readonly env?: Readonly<Record<string, string>>; readonly cwd?: string; readonly signal?: AbortSignal } = {},
-): TestContext {
+export function testContext(clock: Clock, given: Partial<Pick<Context, "env" | "cwd" | "homeDir" | "signal">> = {}): TestContext {
   return {
     stdout: new TextOutput(),
     stderr: new TextOutput(),
     env: {},
     cwd: "/nowhere",
     homeDir: "/home/me",
+    isRoot: false,
+    pid: 1,
     hostName: "host-1",
     hostAddresses: ["192.0.2.1"],
     clock,

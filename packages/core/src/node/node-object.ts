@@ -103,7 +103,7 @@ export function wantedNode(options: NodeOptions, description: NodeDescription, s
       kernelVersion: description.kernelVersion ?? "",
       osImage: description.osImage ?? "",
       containerRuntimeVersion: description.containerRuntimeVersion ?? "",
-      kubeletVersion: options.kubeletVersion ?? kubernetesVersion,
+      kubeletVersion: options.kubeletVersion ?? options.kubeletVersionOf?.(kubernetesVersion) ?? kubernetesVersion,
       kubeProxyVersion: "",
       operatingSystem,
       architecture,

@@ -1,0 +1,34 @@
+import { isUnauthorized, isUnavailable, messageOf } from "@virtual-kubelet/errdefs";
+import type { Clock, KubeClient, Logger, Random } from "@virtual-kubelet/kube-client";
+import { askUntilAnswered } from "./ask-until-answered.ts";
+
+/**
+ * The API server's release, such as `v1.34.2`, without what vendors append. Waits for a server that does not answer yet.
+ *
+ * @returns `undefined` if it does not say
+ */
+export async function readApiServerVersion(
+  client: KubeClient,
+  deps: { readonly clock: Clock; readonly random: Random; readonly logger: Logger },
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  try {
+    const answer = await askUntilAnswered(
+      () => client.raw("GET", "/version", undefined, { signal }),
+      (error) => !isUnavailable(error) && !isUnauthorized(error),
+      deps,
+      signal,
+    );
+    return releaseOf(answer);
+  } catch (error) {
+    signal.throwIfAborted();
+    deps.logger.warn({ err: messageOf(error) }, "the API server does not say its version; the node reports its own");
+    return undefined;
+  }
+}
+
+/** The release in an answer of `/version`. */
+function releaseOf(answer: unknown): string | undefined {
+  const version = typeof answer === "object" && answer !== null && "gitVersion" in answer ? answer.gitVersion : undefined;
+  return typeof version === "string" ? /^v\d+\.\d+\.\d+/.exec(version)?.[0] : undefined;
+}

@@ -1,0 +1,32 @@
+import { isUnauthorized, messageOf } from "@virtual-kubelet/errdefs";
+import { backoffMs, type Clock, type Logger, type Random } from "@virtual-kubelet/kube-client";
+import { kubeletBackoff } from "./kubelet-backoff.ts";
+
+/**
+ * Asks the API server something that a node cannot start without. Waits for a server that does not answer yet, and for credentials that
+ * count: files of tokens and certificates are read again.
+ *
+ * @param isFinal - whether an error is an answer that will not change
+ * @throws the final error; `signal.reason`
+ */
+export async function askUntilAnswered<T>(
+  ask: () => Promise<T>,
+  isFinal: (error: unknown) => boolean,
+  deps: { readonly clock: Clock; readonly random: Random; readonly logger: Logger },
+  signal: AbortSignal,
+): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await ask();
+    } catch (error) {
+      signal.throwIfAborted();
+      if (isFinal(error)) throw error;
+      const delayMs = backoffMs(kubeletBackoff, attempt, deps.random);
+      const trouble = isUnauthorized(error)
+        ? "the API server does not know who this is: the token or certificate is wrong, or has expired; trying again"
+        : "the API server does not answer; trying again";
+      deps.logger.warn({ err: messageOf(error), attempt, delayMs: Math.round(delayMs) }, trouble);
+      await deps.clock.sleep(delayMs, signal);
+    }
+  }
+}
