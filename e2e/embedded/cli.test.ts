@@ -192,6 +192,31 @@ test("a program that is killed and started again keeps its certificate and makes
   expect(await readFile(kept, "utf8")).toBe(before);
 });
 
+test("of two copies on one host with the default identity the second is refused at once, however often it is started again", async () => {
+  await using rig = await Rig.open();
+  const guide = await readFile(new URL("../../docs/guides/docker.md", import.meta.url), "utf8");
+  const prevented = /^RestartPreventExitStatus=(.*)$/m.exec(guide)?.[1]?.split(" ").map(Number) ?? [];
+  await using first = rig.run("--provider mock --nodename vk-1");
+  await rig.nodeIsReady("vk-1");
+  await rig.createPod("web", "vk-1");
+  await rig.podIsRunning("web");
+  const annotations = (await rig.client.get(resources.leases, { namespace: "kube-node-lease", name: "vk-1" }, { signal })).metadata
+    ?.annotations;
+
+  // As a supervisor with Restart=always and the guide's unit, and as one that has never heard of exit codes.
+  for (let start = 0; start < 3; start++) {
+    await using second = rig.run("--provider mock --nodename vk-1");
+    const code = await second.exit;
+    expect(prevented).toContain(code);
+    expect(second.stderr).toMatch(/node vk-1: process \d+ on this host runs it already \(.*vk-1\.lock\); stop that one/);
+  }
+
+  const lease = await rig.client.get(resources.leases, { namespace: "kube-node-lease", name: "vk-1" }, { signal });
+  expect(lease.metadata?.annotations).toEqual(annotations);
+  expect((await rig.pod("web")).status?.phase).toBe("Running");
+  expect(await first.end("SIGTERM")).toBe(exitCodes.ok.code);
+});
+
 test("a second instance of a node ends with 78 and names the first; one with the same identity takes over", async () => {
   await using rig = await Rig.open();
   const file = `apiVersion: virtual-kubelet.io/v1alpha1\nkind: VirtualKubelet\nnodes: [{ name: vk-1, provider: mock, leaseDuration: 20s }]\n`;

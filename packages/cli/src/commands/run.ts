@@ -14,6 +14,8 @@ import { isOn, type CommandLine } from "../flag-parser.ts";
 import { startHealthServer, type HealthCheck } from "../health/health-server.ts";
 import { defaultNodeAddress } from "../kubelet-server/node-address.ts";
 import { openKubeletServers } from "../kubelet-server/open-kubelet-servers.ts";
+import { lockNode } from "../node-lock.ts";
+import { certDirectoryOf } from "../state-directory.ts";
 import { createProgramLogger } from "../logging/program-logger.ts";
 import { ConfigError } from "../program-error.ts";
 import { planNodes, type PlannedNode } from "../plan-nodes.ts";
@@ -88,6 +90,7 @@ async function runPlanned(planned: readonly PlannedNode[], loaded: LoadedSetting
 
   tellOfAddresses(planned, loaded, context, logger);
 
+  await using _locks = await untilAborted(lockNodes(planned, loaded, context, logger), signal);
   const renderAll = async (): Promise<string> =>
     renderMetrics(nodeMetrics(nodes.map(({ node }) => node.access))) + (await metrics.render());
   const servers = { loaded, nodes, client: connection.client, context, logger, metrics, renderMetrics: renderAll, tracer };
@@ -102,6 +105,23 @@ async function runPlanned(planned: readonly PlannedNode[], loaded: LoadedSetting
     clock,
     logger,
   });
+}
+
+/** Holds all nodes against a second program on this host, or none of them. */
+async function lockNodes(
+  planned: readonly PlannedNode[],
+  loaded: LoadedSettings,
+  context: Context,
+  logger: Logger,
+): Promise<AsyncDisposable> {
+  const { clock, pid, signal } = context;
+  const { standby } = loaded.settings.instance;
+  await using locks = new AsyncDisposableStack();
+  for (const { options } of planned) {
+    const { directory } = certDirectoryOf(options.name, loaded, context);
+    locks.use(await lockNode({ nodeName: options.name, directory, pid, standby, clock, logger, signal }));
+  }
+  return locks.move();
 }
 
 /** Where the API server is to find the nodes, unless their providers know better. */
