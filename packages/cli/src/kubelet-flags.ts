@@ -150,4 +150,23 @@ export const kubeletFlags: readonly Flag[] = [
     default: String(defaults.maxStreams),
     help: "logs, commands and port-forward sessions that may be open at once, 0.1 MiB each; beyond it who holds most gives way",
   },
+  {
+    name: "audit-commands",
+    type: "string",
+    value: "WHAT",
+    choices: ["program", "full"],
+    commands,
+    path: "kubelet.auditCommands",
+    default: defaults.auditCommands,
+    help: "what the log says of a command that is run in a pod: program is its name and the number of its arguments",
+  },
+  {
+    name: "audit-user-header",
+    type: "string",
+    value: "NAME",
+    commands,
+    path: "kubelet.auditUserHeader",
+    default: "none",
+    help: "header in which a proxy before the node names the real user, for the log",
+  },
 ];

@@ -35,3 +35,4 @@ export { parseQuery, type Query } from "./server/query.ts";
 export { Refusal, type AnswerHeaders } from "./server/refusal.ts";
 export { parseRequestTarget, type RequestTarget } from "./server/request-target.ts";
 export type { ServerLimits } from "./server/server-limits.ts";
+export type { AuditOptions } from "./streams/audit.ts";

@@ -11,6 +11,7 @@ export const defaults = {
   streamIdleTimeout: "4h",
   streamCreationTimeout: "30s",
   maxStreams: 1_024,
+  auditCommands: "program",
   taintKey: "virtual-kubelet.io/provider",
   taintEffect: "NoSchedule",
   workers: 50,

@@ -169,6 +169,12 @@ const kubeletSchema = z
       .describe(helpOf("kubelet.streamingConnectionIdleTimeout")),
     streamCreationTimeout: positiveDuration().default(defaults.streamCreationTimeout).describe(helpOf("kubelet.streamCreationTimeout")),
     maxStreams: z.int().min(16).default(defaults.maxStreams).describe(helpOf("kubelet.maxStreams")),
+    auditCommands: z.enum(["program", "full"]).default(defaults.auditCommands).describe(helpOf("kubelet.auditCommands")),
+    auditUserHeader: z
+      .string()
+      .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, { error: "expected the name of an HTTP header, such as X-Remote-User" })
+      .optional()
+      .describe(helpOf("kubelet.auditUserHeader")),
     extendWebSockets: z
       .boolean()
       .default(true)

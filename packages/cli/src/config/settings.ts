@@ -86,6 +86,8 @@ export interface KubeletSettings {
   readonly streamingConnectionIdleTimeout: string;
   readonly streamCreationTimeout: string;
   readonly maxStreams: number;
+  readonly auditCommands: "program" | "full";
+  readonly auditUserHeader?: string | undefined;
   readonly extendWebSockets: boolean;
 }
 

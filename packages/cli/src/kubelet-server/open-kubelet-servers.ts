@@ -83,6 +83,7 @@ async function openServer(nodes: readonly ServableNode[], port: number, shared: 
         maxStreams: kubelet.maxStreams,
         streaming: { idleMs: ms(kubelet.streamingConnectionIdleTimeout), streamOpenMs: ms(kubelet.streamCreationTimeout) },
       },
+      audit: { commands: kubelet.auditCommands, userHeader: kubelet.auditUserHeader },
       clock: context.clock,
       logger,
       metrics,

@@ -5,10 +5,10 @@ import type { LogRecord } from "./logger.ts";
 export function formatJson({ level, timeMs, message, fields }: LogRecord): string {
   const head = { time: new Date(timeMs).toISOString(), level, msg: message };
   try {
-    return JSON.stringify({ ...head, ...fields, ...head });
+    return escaped(JSON.stringify({ ...head, ...fields, ...head }));
   } catch (error) {
     // A field that holds itself, or a bigint: a lost record would be worse.
-    return JSON.stringify({ ...head, logError: String(error) });
+    return escaped(JSON.stringify({ ...head, logError: String(error) }));
   }
 }
 
@@ -24,8 +24,19 @@ export function formatText(coloured: boolean): (record: LogRecord) => string {
     const letter = level.charAt(0).toUpperCase();
     const mark = coloured ? `\u001b[${colours[level]}m${letter}\u001b[0m` : letter;
     const shown = Object.entries(fields).map(([name, value]) => ` ${name}=${formatValue(value)}`);
-    return `${mark}${formatTime(timeMs)} ${message}${shown.join("")}`;
+    return `${mark}${formatTime(timeMs)} ${escaped(`${message}${shown.join("")}`)}`;
   };
+}
+
+// oxlint-disable-next-line no-control-regex -- control characters are what it looks for
+const control = /[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g;
+
+/**
+ * With what moves a terminal's cursor, ends a line or turns the direction of text as its number: callers put texts of theirs into the log,
+ * a command's name for one, and must not be able to write lines of their own.
+ */
+function escaped(text: string): string {
+  return text.replaceAll(control, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
 function formatTime(timeMs: number): string {

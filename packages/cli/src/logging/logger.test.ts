@@ -101,3 +101,20 @@ test("a field that cannot be written loses the fields, not the record", () => {
 
   expect(JSON.parse(output.text)).toMatchObject({ msg: "x", logError: expect.stringContaining("BigInt") });
 });
+
+test.each([
+  ["a line of its own", "ok\nI0101 00:00:00.000 a pod was reached into user=admin"],
+  ["a carriage return", "ok\rI0101 all is well"],
+  ["an escape sequence", "\u001b[2J\u001b]0;title\u0007"],
+  ["an escape sequence of one byte", "\u009b2J"],
+  ["text that runs backwards", "\u202egnp.exe"],
+  ["a line separator", "a\u2028b"],
+])("%s that a caller sends is in the log as its characters' numbers, in both formats", (_what, sent) => {
+  for (const format of [formatText(false), formatJson]) {
+    const line = format({ level: "info", timeMs: 0, message: `message ${sent}`, fields: { program: sent, groups: [sent], [sent]: 1 } });
+
+    // oxlint-disable-next-line no-control-regex -- control characters are what it looks for
+    expect(line).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u2028-\u202e]/);
+    if (format === formatJson) expect(JSON.parse(line)).toMatchObject({ program: sent, msg: `message ${sent}` });
+  }
+});

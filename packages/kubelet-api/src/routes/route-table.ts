@@ -2,6 +2,7 @@ import { metricsContentType, renderMetrics } from "@virtual-kubelet/metrics";
 import type { Clock, Logger } from "@virtual-kubelet/kube-client";
 import type { StreamingLimits } from "@virtual-kubelet/streaming";
 import { text } from "../server/answer.ts";
+import type { AuditOptions } from "../streams/audit.ts";
 import { attachRoute, execRoute } from "../streams/remote-command.ts";
 import { portForwardRoute } from "../streams/port-forward.ts";
 import { runRoute } from "../streams/run.ts";
@@ -23,6 +24,7 @@ export interface RouteTableOptions {
   readonly slots: StreamSlots;
   readonly budgets: StreamBudgets;
   readonly streaming: StreamingLimits;
+  readonly audit?: AuditOptions | undefined;
   /** Where the server listens. */
   readonly port: () => number;
   /** When the server began, in seconds since 1970. */

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { connect as connectPlain, type Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { isInvalidInput, messageOf } from "@virtual-kubelet/errdefs";
+import type { Provider } from "@virtual-kubelet/core";
 import { systemClock } from "@virtual-kubelet/kube-client";
 import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { openPortForward, runRemoteCommand } from "@virtual-kubelet/streaming";
@@ -298,6 +299,29 @@ describe("a request", () => {
 
     expect(answer).toMatch(/^HTTP\/1\.1 405 /);
     expect(answer.toLowerCase()).toContain("\r\nconnection: close\r\n");
+  });
+
+  test("that runs a command leaves neither its arguments nor its output in the log, whether it succeeds or not", async () => {
+    let exitCode = 0;
+    const provider: Partial<Provider> = {
+      runInContainer: async (_ref, _container, _command, { stdout }) => {
+        stdout?.write("secret output");
+        return { exitCode };
+      },
+    };
+    await using running = await TestServer.open({ nodes: [fakeNode({ pods: [fakePod()], provider })] });
+    for (exitCode of [0, 1]) {
+      expect(await running.get("/run/default/web/main?cmd=mysql+-psecret", { method: "POST" })).toMatchObject({
+        status: exitCode === 0 ? 200 : 500,
+        text: expect.stringContaining("secret output"),
+      });
+      const exec = running.target("/exec/default/web/main?output=1&command=mysql&command=-psecret");
+      await runRemoteCommand(exec, { clock: systemClock });
+    }
+    await vi.waitFor(() => expect(running.logger.fields.filter(({ verb }) => verb !== undefined)).toHaveLength(4));
+
+    expect(JSON.stringify([running.logger.fields, running.logger.lines])).not.toContain("secret");
+    expect(running.logger.fields).toContainEqual(expect.objectContaining({ program: "mysql", arguments: 1, result: "exit code 1" }));
   });
 
   test("whose client goes is ended where it is worked on, with the reason", async () => {

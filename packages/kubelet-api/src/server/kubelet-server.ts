@@ -21,6 +21,7 @@ import type { HealthCheck } from "../routes/health.ts";
 import { routeTable } from "../routes/route-table.ts";
 import { Router } from "../routes/router.ts";
 import { NodeDirectory, type ServedNode } from "../routes/served-node.ts";
+import type { AuditOptions } from "../streams/audit.ts";
 import { StreamBudgets } from "../streams/stream-budgets.ts";
 import { StreamSlots } from "../streams/stream-slots.ts";
 import { text, type Answer } from "./answer.ts";
@@ -51,6 +52,8 @@ export interface KubeletServerOptions {
   /** Checks for `/healthz` besides a kubelet's. Default: none. */
   readonly healthChecks?: readonly HealthCheck[] | undefined;
   readonly limits?: ServerLimits | undefined;
+  /** What the log says of who reached into a pod. Default: of a command its program and the number of its arguments. */
+  readonly audit?: AuditOptions | undefined;
   /** Default: the system's. */
   readonly clock?: Clock | undefined;
   /** Default: nothing is logged. */
@@ -135,6 +138,7 @@ class RunningServer implements KubeletServer {
       slots: new StreamSlots({ max: this.#limits.maxStreams, clock, sparseLog: this.#sparseLog }),
       budgets: new StreamBudgets({ ...this.#limits, sparseLog: this.#sparseLog }),
       streaming: this.#limits.streaming,
+      audit: options.audit,
       port: () => this.#port,
       startedSeconds: clock.now() / 1000,
       renderOwnMetrics: options.renderMetrics ?? (() => ""),

@@ -27,7 +27,8 @@ test("a line says who ran what where, and how it went", async () => {
       verb: "exec",
       pod: "default/web",
       container: "main",
-      command: "sh -c ls",
+      program: "sh",
+      arguments: 2,
       result: "exit code 0",
       durationMs: 1_500,
     },
@@ -46,22 +47,41 @@ test("a refusal is told of, too", async () => {
   expect(logger.fields).toMatchObject([{ user: "alice", verb: "port-forward", result: "refused: pod does not exist" }]);
 });
 
-test("a long command is cut", () => {
+test("a command's arguments, which may be passwords, are counted and not told unless that is asked for", () => {
   const logger = new RecordingLogger();
-  beginAudit(fakeRequest(), { verb: "exec", command: ["x".repeat(50_000)] }, { clock: new FakeClock(), logger }).end("exit code 0");
+  const command = ["mysql", "-psecret", "-e", "select 1"];
+  for (const audit of [undefined, {}, { commands: "program" }, { commands: "full" }] as const)
+    beginAudit(fakeRequest(), { verb: "exec", command }, { clock: new FakeClock(), logger, audit }).end("exit code 0");
 
-  expect(String(logger.fields[0]?.["command"])).toMatch(/^x{1024}… \(50000 characters\)$/);
+  const told = logger.fields.map(({ program, arguments: count, command: whole }) => [program, count, whole]);
+  expect(told).toEqual([...Array.from({ length: 3 }, () => ["mysql", 3, undefined]), [undefined, undefined, "mysql -psecret -e select 1"]]);
 });
 
-test("a command of 1,024 characters is told in full", () => {
+test("of a program's name and of a whole command 1,024 characters are told", () => {
   const logger = new RecordingLogger();
-  const tell = (length: number): unknown => {
-    beginAudit(fakeRequest(), { verb: "run", command: ["x".repeat(length)] }, { clock: new FakeClock(), logger }).end("");
-    return logger.fields.at(-1)?.["command"];
+  const tell = (length: number, commands: "program" | "full"): unknown => {
+    const options = { clock: new FakeClock(), logger, audit: { commands } };
+    beginAudit(fakeRequest(), { verb: "run", command: ["x".repeat(length)] }, options).end("");
+    return logger.fields.at(-1)?.[commands === "full" ? "command" : "program"];
   };
 
-  expect(tell(1_024)).toBe("x".repeat(1_024));
-  expect(tell(1_025)).toBe(`${"x".repeat(1_024)}… (1025 characters)`);
+  for (const commands of ["program", "full"] as const) {
+    expect(tell(1_024, commands)).toBe("x".repeat(1_024));
+    expect(tell(1_025, commands)).toBe(`${"x".repeat(1_024)}… (1025 characters)`);
+  }
+});
+
+test("the user whom a proxy names is told as claimed, beside the caller, if the header is one to look at", () => {
+  const logger = new RecordingLogger();
+  const request = fakeRequest({ headers: { "x-remote-user": "bob", "audit-id": "4711" }, user: { name: "proxy", groups: [] } });
+  for (const audit of [{ userHeader: "X-Remote-User" }, { userHeader: "X-Other" }, {}])
+    beginAudit(request, { verb: "attach" }, { clock: new FakeClock(), logger, audit }).end("");
+
+  expect(logger.fields.map(({ user, claimedUser, claimedAuditId }) => [user, claimedUser, claimedAuditId])).toEqual([
+    ["proxy", "bob", "4711"],
+    ["proxy", undefined, "4711"],
+    ["proxy", undefined, "4711"],
+  ]);
 });
 
 test("who is in no group, and what has neither container nor command, has none in the line", () => {

@@ -10,7 +10,7 @@ import type { NodeDirectory } from "../routes/served-node.ts";
 import { taken } from "../server/answer.ts";
 import { Refusal } from "../server/refusal.ts";
 import { attachInput } from "./attach-input.ts";
-import { audited, beginAudit } from "./audit.ts";
+import { audited, beginAudit, type AuditOptions } from "./audit.ts";
 import { LinkedSignal } from "./linked-signal.ts";
 import { noResizes } from "./no-resizes.ts";
 import { parseRemoteCommandQuery, type RemoteCommandQuery } from "./remote-command-query.ts";
@@ -26,6 +26,7 @@ export interface StreamRoutesOptions {
   readonly slots: StreamSlots;
   readonly budgets: StreamBudgets;
   readonly limits: StreamingLimits;
+  readonly audit?: AuditOptions | undefined;
 }
 
 /** A container that a client wants to talk to. */

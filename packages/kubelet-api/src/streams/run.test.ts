@@ -31,16 +31,18 @@ test("the command is split at single spaces, and its output is the answer, in th
   });
 });
 
-test("a command that fails is a 500 with what it wrote", async () => {
+test("a command that fails is a 500 with what it wrote, of which the log has the exit code", async () => {
+  const logger = new RecordingLogger();
   const handler = route((_command, { stderr }) => {
     stderr?.write("no such file");
     return 2;
-  });
+  }, logger);
 
-  await expect(Promise.resolve(handler(fakeRequest({ query: "cmd=cat+x" })))).rejects.toMatchObject({
+  expect(await handler(fakeRequest({ query: "cmd=cat+x" }))).toMatchObject({
     status: 500,
-    message: "command 'cat x' exited with 2: no such file",
+    body: "command 'cat x' exited with 2: no such file",
   });
+  expect(logger.fields).toMatchObject([{ program: "cat", arguments: 1, result: "exit code 2" }]);
 });
 
 test("output is kept up to a bound", async () => {
@@ -94,7 +96,9 @@ test("a command has neither input nor terminal, and a line in the log", async ()
   await handler(fakeRequest({ query: "cmd=ls+-l" }));
 
   expect(ios).toMatchObject([{ stdin: undefined, tty: false }]);
-  expect(logger.fields).toMatchObject([{ user: "alice", verb: "run", pod: "default/web", command: "ls -l", result: "exit code 0" }]);
+  expect(logger.fields).toMatchObject([
+    { user: "alice", verb: "run", pod: "default/web", program: "ls", arguments: 1, result: "exit code 0" },
+  ]);
 });
 
 test("commands have their places, which are free when they are over", async () => {

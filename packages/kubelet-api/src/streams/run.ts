@@ -2,6 +2,7 @@ import { Writable } from "node:stream";
 import type { AttachIO } from "@virtual-kubelet/core";
 import { requirePod } from "../routes/pod-lookup.ts";
 import type { Handler } from "../routes/route.ts";
+import { text } from "../server/answer.ts";
 import { parseQuery } from "../server/query.ts";
 import { Refusal } from "../server/refusal.ts";
 import { audited, beginAudit } from "./audit.ts";
@@ -29,7 +30,8 @@ export function runRoute(options: StreamRoutesOptions): Handler {
       const io: AttachIO = { stdin: undefined, stdout: output.stream(), stderr: output.stream(), tty: false, resizes: noResizes() };
       const { exitCode } = await found.node.access.runInContainer(found.ref, container.name, command, io, linked.signal);
       const result = `exit code ${exitCode}`;
-      if (exitCode !== 0) throw new Refusal(500, `command '${command.join(" ")}' exited with ${exitCode}: ${output.text()}`);
+      // For the client alone: an error's text gets into the log, where neither arguments nor output belong.
+      if (exitCode !== 0) return { result, value: text(`command '${command.join(" ")}' exited with ${exitCode}: ${output.text()}`, 500) };
       return { result, value: { status: 200, headers: { "content-type": "application/json" }, body: output.text() } };
     });
   };
