@@ -17,6 +17,7 @@ export { expand } from "./env/expansion.ts";
 export { tryDurationMs } from "./provider/duration.ts";
 export { NodeAccess, type NodeAccessOptions, type RunningNode } from "./node-access.ts";
 export { instanceAnnotation, NodeHeldError, type Instance } from "./node/instance.ts";
+export { releaseOf } from "./kubernetes/api-server-version.ts";
 export { kubernetesVersion } from "./node/node-object.ts";
 export { previewNode, type NodePreview } from "./node/node-preview.ts";
 export type {

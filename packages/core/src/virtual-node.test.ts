@@ -48,6 +48,18 @@ describe("a node that starts", () => {
     expect(rig.client.callsOf("get", "namespaces")).toEqual([]);
   });
 
+  test.for([
+    [{}, "v1.36.3"],
+    [{ kubeletVersionOf: (version: string) => `${version}-mine` }, "v1.34.2-mine"],
+    [{ kubeletVersionOf: (version: string) => `${version}-mine`, kubeletVersion: "v1.33.0" }, "v1.33.0"],
+  ] as const)("on an API server of v1.34.2 with %j reports the kubelet version %s", async ([node, reported]) => {
+    const rig = new NodeRig({ node });
+    using _version = rig.client.onRaw(({ resource }) => (resource === "GET /version" ? { gitVersion: "v1.34.2+vendor" } : undefined));
+    await using _started = await rig.start();
+
+    expect(rig.node.node?.status?.nodeInfo?.kubeletVersion).toBe(reported);
+  });
+
   test("gives its provider the configuration as its schema has it", async () => {
     const given: unknown[] = [];
     const rig = new NodeRig({

@@ -1,4 +1,4 @@
-import { instanceAnnotation, previewNode, type NodeOptions } from "@virtual-kubelet/core";
+import { instanceAnnotation, previewNode, releaseOf, type NodeOptions } from "@virtual-kubelet/core";
 import { isForbidden, isNotFound, messageOf } from "@virtual-kubelet/errdefs";
 import { resources, withDeadline, type KubeClient, type Lease, type Node } from "@virtual-kubelet/kube-client";
 import type { Connection } from "../connect.ts";
@@ -37,7 +37,8 @@ export async function dryRun(
 }
 
 async function reportOf(tried: TriedNode, settings: Settings, client: KubeClient, context: Context): Promise<NodeReport> {
-  const { options, setup } = tried;
+  const { setup } = tried;
+  const options = await versioned(tried.options, client, context);
   const { description, problem } = await describeNode(tried, settings, context);
   const preview = previewNode(options, description, context.clock.now());
   const node = await read(context, `get node ${options.name}`, (signal) => client.get(resources.nodes, { name: options.name }, { signal }));
@@ -58,6 +59,13 @@ async function reportOf(tried: TriedNode, settings: Settings, client: KubeClient
   const isClear =
     problem === undefined && node.kind !== "unknown" && lease.kind !== "unknown" && !isHeld(lease, options, context.clock.now());
   return { text: lines.join("\n"), isClear };
+}
+
+/** The options with the version that the node would report on this API server. */
+async function versioned(options: NodeOptions, client: KubeClient, context: Context): Promise<NodeOptions> {
+  const answer = await read(context, "get /version", (signal) => client.raw("GET", "/version", undefined, { signal }));
+  const release = answer.kind === "there" ? releaseOf(answer.object) : undefined;
+  return release === undefined ? options : { ...options, kubeletVersion: options.kubeletVersion ?? options.kubeletVersionOf?.(release) };
 }
 
 /** An object of the cluster, as far as it can be read. */

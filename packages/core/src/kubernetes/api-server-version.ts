@@ -27,8 +27,8 @@ export async function readApiServerVersion(
   }
 }
 
-/** The release in an answer of `/version`. */
-function releaseOf(answer: unknown): string | undefined {
+/** The release in an API server's answer of `/version`, such as `v1.34.2`; `undefined` if there is none. */
+export function releaseOf(answer: unknown): string | undefined {
   const version = typeof answer === "object" && answer !== null && "gitVersion" in answer ? answer.gitVersion : undefined;
   return typeof version === "string" ? /^v\d+\.\d+\.\d+/.exec(version)?.[0] : undefined;
 }
