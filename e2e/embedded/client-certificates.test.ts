@@ -155,7 +155,7 @@ test("an authority that is taken away takes those who are connected and have ask
   expect(String(answer)).toMatch(/^HTTP\/1\.1 401 /);
 });
 
-test("an authority that comes late lets in those who are connected", async () => {
+test("an authority that comes late lets in who comes again: a refusal ended the connection", async () => {
   const late = authority("late");
   const ca = new ChangingCa(undefined);
   await using server = await startServer(ca);
@@ -165,7 +165,7 @@ test("an authority that comes late lets in those who are connected", async () =>
   ca.replace(late.certificate);
 
   expect(await caller.status()).toBe(200);
-  expect(caller.connections).toBe(1);
+  expect(caller.connections).toBe(2);
 });
 
 test("a TLS session from before is worth nothing once its authority is taken away", async () => {

@@ -91,7 +91,7 @@ test("SIGTERM while a provider's module loads ends the program at once, with 0",
 test("SIGTERM while a provider is made ends the program at once, with 0", async () => {
   await writeKubeconfig("https://127.0.0.1:1");
   await writeProvider("", `() => { ${tell} return new Promise((resolve) => setTimeout(resolve, 3_600_000)); }`);
-  const settings = { cluster: { id: "c" }, nodes: [{ name: "vk", provider: "./slow.mjs" }] };
+  const settings = { cluster: { id: "c" }, nodes: [{ name: "vk", provider: "./slow.mjs", kubeletVersion: "v1.36.0" }] };
   await writeFile(
     join(folder, "vk.json"),
     JSON.stringify({ apiVersion: "virtual-kubelet.io/v1alpha1", kind: "VirtualKubelet", ...settings }),
