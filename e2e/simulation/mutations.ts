@@ -129,13 +129,6 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     about: "twice as many pods as the limit says may be ended at once",
     edits: [{ file: brake, find: "if (count <= limit) {", replace: "if (count <= limit * 2) {" }],
   },
-  "a brake that sees old orphans alone": {
-    about: "orphans that are not suspected for long enough do not count, and a part of an inventory is taken for all of it",
-    edits: [
-      { file: sweep, find: "Math.max(orphans.length, this.#suspects.size)", replace: "orphans.length" },
-      { file: sweep, find: "if (this.#inventorySize === undefined) return [];", replace: "" },
-    ],
-  },
   "an end that others wrote": {
     about: "a pod that somebody else made Failed or Succeeded runs on at the provider",
     edits: [
@@ -247,16 +240,6 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   "no grace": {
     about: "a deleted pod is ended at once",
     edits: [{ file: plan, find: "return Math.max(0, Math.ceil(Math.round(deadlineMs - nowMs) / 1000));", replace: "return 0;" }],
-  },
-  "an older inventory": {
-    about: "an inventory that was asked for before a report came overwrites it",
-    edits: [
-      {
-        file: states,
-        find: "if (state && state.touchedMs <= startedMs) this.#onHeld(entry.ref",
-        replace: "if (state) this.#onHeld(entry.ref",
-      },
-    ],
   },
   "any pod of that name": {
     about: "the last removal names no UID, and takes a pod that was made again under the name",
