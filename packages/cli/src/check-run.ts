@@ -74,7 +74,8 @@ async function checkClientCa(loaded: LoadedSettings, context: Context): Promise<
 
 async function checkServingCertificate(loaded: LoadedSettings, context: Context): Promise<void> {
   const { tlsCertFile, certDirectory } = loaded.settings.kubelet;
-  await asConfigError(loaded, ["kubelet", "tlsCertFile"], () => openConfiguredKeyPair({ loaded, context, logger: silentLogger }));
+  const deps = { loaded, context, logger: silentLogger, metrics: noMetrics };
+  await asConfigError(loaded, ["kubelet", "tlsCertFile"], () => openConfiguredKeyPair(deps));
   if (tlsCertFile === undefined && certDirectory !== undefined) {
     const path = ["kubelet", "certDirectory"];
     const problem = await directoryProblem(loaded.resolvePath(path, certDirectory));

@@ -35,4 +35,5 @@ export { parseQuery, type Query } from "./server/query.ts";
 export { Refusal, type AnswerHeaders } from "./server/refusal.ts";
 export { parseRequestTarget, type RequestTarget } from "./server/request-target.ts";
 export type { ServerLimits } from "./server/server-limits.ts";
+export { knownCipherSuites, type TlsSettings } from "./server/tls-options.ts";
 export type { AuditOptions } from "./streams/audit.ts";

@@ -10,6 +10,7 @@ export const defaults = {
   deniedTtl: "30s",
   streamIdleTimeout: "4h",
   streamCreationTimeout: "30s",
+  tlsMinVersion: "VersionTLS12",
   maxStreams: 1_024,
   auditCommands: "program",
   taintKey: "virtual-kubelet.io/provider",

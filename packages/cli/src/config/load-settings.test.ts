@@ -155,6 +155,22 @@ test("upstream's flags and variables for the server's certificates are taken", a
   expect((await load({ words: ["--provider", "mock", "--client-verify-ca", "/b"] })).settings.kubelet.clientCAFile).toBe("/b");
 });
 
+test("cipher suites are named as a kubelet's are, as a flag with commas and in the file as a list; others are refused by name", async () => {
+  const suites = ["TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384"];
+  const words = ["--provider", "mock", "--tls-min-version", "VersionTLS13"];
+  const file = `${head}nodes: [{ provider: mock }]\nkubelet: { tlsCipherSuites: [${suites.join(", ")}] }\n`;
+
+  expect((await load({ words: [...words, `--tls-cipher-suites=${suites.join(",")}`] })).settings.kubelet).toMatchObject({
+    tlsCipherSuites: suites,
+    tlsMinVersion: "VersionTLS13",
+  });
+  expect((await load({ file })).settings.kubelet).toMatchObject({ tlsCipherSuites: suites, tlsMinVersion: "VersionTLS12" });
+  await expect(load({ words: [...words, "--tls-cipher-suites=TLS_RSA_WITH_RC4_128_SHA"] })).rejects.toThrow(
+    /^--tls-cipher-suites: .*expected cipher suites of TLS_ECDHE/,
+  );
+  await expect(load({ words: ["--provider", "mock", "--tls-min-version=VersionTLS11"] })).rejects.toThrow(/VersionTLS12/);
+});
+
 test("a certificate without its key is one line", async () => {
   await expect(load({ words: ["--provider", "mock", "--tls-cert-file", "/a.crt"] })).rejects.toThrow(
     /^--tls-private-key-file: not set: expected a file: a certificate and its key come together$/,

@@ -1,4 +1,5 @@
 import { ignorableFields, ignoreProblem, tryDurationMs } from "@virtual-kubelet/core";
+import { knownCipherSuites } from "@virtual-kubelet/kubelet-api";
 import { isIP } from "node:net";
 import { z } from "zod";
 import { helpOf } from "../flags.ts";
@@ -150,6 +151,18 @@ const kubeletSchema = z
     clientCAFile: text().optional().describe(helpOf("kubelet.clientCAFile")),
     tlsCertFile: text().optional().describe(helpOf("kubelet.tlsCertFile")),
     tlsPrivateKeyFile: text().optional().describe(helpOf("kubelet.tlsPrivateKeyFile")),
+    tlsCipherSuites: z
+      .union([z.string().transform((value) => value.split(",").map((name) => name.trim())), z.array(text())], {
+        error: "expected names of cipher suites",
+      })
+      .superRefine((names, context) => {
+        const unknown = names.find((name) => !knownCipherSuites.includes(name));
+        if (unknown === undefined) return;
+        context.addIssue({ code: "custom", message: `expected cipher suites of ${knownCipherSuites.join(", ")}`, input: unknown });
+      })
+      .optional()
+      .describe(helpOf("kubelet.tlsCipherSuites")),
+    tlsMinVersion: z.enum(["VersionTLS12", "VersionTLS13"]).default(defaults.tlsMinVersion).describe(helpOf("kubelet.tlsMinVersion")),
     serverTLSBootstrap: z.boolean().default(true).describe(helpOf("kubelet.serverTLSBootstrap")),
     certDirectory: text().optional().describe(helpOf("kubelet.certDirectory")),
     anonymousAuth: z.boolean().default(false).describe(helpOf("kubelet.anonymousAuth")),

@@ -85,6 +85,8 @@ export interface KubeletSettings {
   readonly authorizationWebhookCacheUnauthorizedTTL: string;
   readonly streamingConnectionIdleTimeout: string;
   readonly streamCreationTimeout: string;
+  readonly tlsCipherSuites?: readonly string[] | undefined;
+  readonly tlsMinVersion: "VersionTLS12" | "VersionTLS13";
   readonly maxStreams: number;
   readonly auditCommands: "program" | "full";
   readonly auditUserHeader?: string | undefined;

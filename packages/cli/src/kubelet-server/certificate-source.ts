@@ -49,14 +49,14 @@ export async function openConfiguredClientCa(deps: Pick<CertificateDeps, "loaded
 
 /** The certificate that files name; `undefined` if none do. @throws InvalidInputError for files that are of no use */
 export async function openConfiguredKeyPair(
-  deps: Pick<CertificateDeps, "loaded" | "context" | "logger">,
+  deps: Pick<CertificateDeps, "loaded" | "context" | "logger" | "metrics">,
 ): Promise<KeyPairSource | undefined> {
-  const { loaded, context, logger } = deps;
+  const { loaded, context, logger, metrics } = deps;
   const { tlsCertFile, tlsPrivateKeyFile } = loaded.settings.kubelet;
   if (tlsCertFile === undefined || tlsPrivateKeyFile === undefined) return undefined;
   const certificateFile = loaded.resolvePath(["kubelet", "tlsCertFile"], tlsCertFile);
   const keyFile = loaded.resolvePath(["kubelet", "tlsPrivateKeyFile"], tlsPrivateKeyFile);
-  return await openCertificateFiles({ certificateFile, keyFile, clock: context.clock, logger });
+  return await openCertificateFiles({ certificateFile, keyFile, clock: context.clock, logger, metrics });
 }
 
 /**

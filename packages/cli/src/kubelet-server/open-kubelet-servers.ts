@@ -78,6 +78,7 @@ async function openServer(nodes: readonly ServableNode[], port: number, shared: 
       port,
       accessControl,
       certificate: createServingCertificate(pair, clientCa),
+      tls: { minVersion: kubelet.tlsMinVersion, cipherSuites: kubelet.tlsCipherSuites },
       renderMetrics,
       limits: {
         maxStreams: kubelet.maxStreams,

@@ -1,8 +1,9 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { RecordingMetrics } from "../test-support/recording-metrics.ts";
 import { RecordingLogger } from "../test-support/recording-logger.ts";
 import { openCertificateFiles } from "./certificate-files.ts";
 import { certificateOf, type KeyPair } from "./key-pair.ts";
@@ -19,15 +20,17 @@ afterEach(async () => {
   await rm(directory, { recursive: true });
 });
 
-async function rig(pair: KeyPair) {
+async function rig(pair: KeyPair, keyMode = 0o600) {
   const certificateFile = join(directory, "tls.crt");
   const keyFile = join(directory, "tls.key");
   const write = async (next: Partial<KeyPair>): Promise<void> => {
     if (next.certificate !== undefined) await writeFile(certificateFile, next.certificate);
-    if (next.key !== undefined) await writeFile(keyFile, next.key);
+    if (next.key === undefined) return;
+    await writeFile(keyFile, next.key);
+    await chmod(keyFile, keyMode);
   };
   await write(pair);
-  const clock = new FakeClock();
+  const clock = new FakeClock(0);
   const logger = new RecordingLogger();
   const source = await openCertificateFiles({ certificateFile, keyFile, clock, logger });
   let changes = 0;
@@ -55,10 +58,10 @@ test("new files are taken up while it runs", async () => {
 });
 
 test("files that stay as they are change nothing, and who stops it ends it", async () => {
-  const clock = new FakeClock();
+  const clock = new FakeClock(0);
   const [certificateFile, keyFile] = [join(directory, "a.crt"), join(directory, "a.key")];
   await writeFile(certificateFile, first.certificate);
-  await writeFile(keyFile, first.key);
+  await writeFile(keyFile, first.key, { mode: 0o600 });
   const logger = new RecordingLogger();
   const source = await openCertificateFiles({ certificateFile, keyFile, clock, logger });
   const end = new AbortController();
@@ -115,4 +118,62 @@ test.each([
   ["with another's key", { certificate: first.certificate, key: second.key }, "the key is not that certificate's"],
 ])("a certificate %s is refused at the start", async (_, pair, message) => {
   await expect(rig(pair)).rejects.toThrow(message);
+});
+
+const dayMs = 24 * 3_600_000;
+
+test.each([
+  ["that has expired", 366 * dayMs, "the serving certificate has expired: clients that check it refuse the node", 0],
+  ["that is not valid yet", -2 * dayMs, "the serving certificate is not valid yet: clients that check it refuse the node", 0],
+  ["that expires within a week", 359 * dayMs, "the serving certificate is about to expire: put a new one in its place", 1],
+  ["that is valid", 200 * dayMs, undefined, 1],
+])("of a file with a certificate %s the log and a metric tell", async (_what, nowMs, message, valid) => {
+  const [certificateFile, keyFile] = [join(directory, "a.crt"), join(directory, "a.key")];
+  const [pair, logger, metrics] = [await makeSelfSigned("vk", undefined, 0), new RecordingLogger(), new RecordingMetrics()];
+  await writeFile(certificateFile, pair.certificate);
+  await writeFile(keyFile, pair.key, { mode: 0o600 });
+  const clock = new FakeClock(nowMs);
+
+  await openCertificateFiles({ certificateFile, keyFile, clock, logger, metrics });
+
+  expect(logger.warnings).toEqual(message === undefined ? [] : [expect.stringContaining(message)]);
+  expect(metrics.samples).toContain(`virtual_kubelet_serving_certificate_valid ${valid}`);
+  const leftSeconds = Math.trunc((certificateOf(pair).validToDate.getTime() - nowMs) / 1000);
+  expect(metrics.samples).toContain(`kubelet_certificate_manager_server_ttl_seconds ${leftSeconds}`);
+});
+
+test("a certificate that becomes older is warned of while the program runs, once a day", async () => {
+  const [certificateFile, keyFile] = [join(directory, "a.crt"), join(directory, "a.key")];
+  const [pair, logger] = [await makeSelfSigned("vk", undefined, 0), new RecordingLogger()];
+  await writeFile(certificateFile, pair.certificate);
+  await writeFile(keyFile, pair.key, { mode: 0o600 });
+  const clock = new FakeClock(certificateOf(pair).validToDate.getTime() - 7 * dayMs - 30_000);
+  const source = await openCertificateFiles({ certificateFile, keyFile, clock, logger });
+  const ended = new AbortController();
+  const running = source.run(ended.signal);
+  expect(logger.warnings).toEqual([]);
+
+  /** Reading takes real time, of which the fake clock knows nothing. */
+  const look = async (ms: number): Promise<void> => {
+    await clock.advance(ms);
+    await vi.waitFor(() => expect(clock.pending).toBe(1));
+  };
+
+  await look(30_001);
+  expect(logger.warnings).toHaveLength(1);
+  await look(3_600_000);
+  expect(logger.warnings).toHaveLength(1);
+  await look(dayMs);
+  expect(logger.warnings).toHaveLength(2);
+
+  ended.abort();
+  await running;
+});
+
+test("a key that every user of the machine can read is warned of, with the command that mends it", async () => {
+  const keyFile = join(directory, "tls.key");
+  const { logger } = await rig(first, 0o644);
+  expect(logger.fields).toContainEqual({ file: keyFile, mode: "0644", mend: `chmod 600 ${keyFile}` });
+
+  expect((await rig(first, 0o640)).logger.fields).toEqual([]);
 });

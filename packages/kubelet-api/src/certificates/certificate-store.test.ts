@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -68,7 +68,7 @@ test.each([
   ].map((content) => JSON.stringify(content)),
 ])("a file that says %j counts as none, and is told of", async (text) => {
   const logger = new RecordingLogger();
-  await writeFile(join(directory, "vk.json"), text);
+  await writeFile(join(directory, "vk.json"), text, { mode: 0o600 });
   const store = await openCertificateDirectory(directory, "vk", logger);
 
   expect(await store.load()).toEqual({});
@@ -122,4 +122,20 @@ test("what is kept nowhere is not there", async () => {
   await noCertificateStore.save(stored);
 
   expect(await noCertificateStore.load()).toEqual({});
+});
+
+test("a directory that every user of the machine can write to, and a file of keys that they can read, are warned of with what mends them", async () => {
+  const logger = new RecordingLogger();
+  const file = join(directory, "vk.json");
+  await (await openCertificateDirectory(directory, "vk", logger)).save(stored);
+  await chmod(directory, 0o1777);
+  await chmod(file, 0o604);
+  expect(logger.warnings).toEqual([]);
+
+  await openCertificateDirectory(directory, "vk", logger);
+
+  expect(logger.fields).toEqual([
+    { directory, mode: "1777", mend: `chmod 700 ${directory}` },
+    { file, mode: "0604", mend: `chmod 600 ${file}` },
+  ]);
 });

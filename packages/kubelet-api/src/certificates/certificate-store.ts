@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { InvalidInputError, messageOf } from "@virtual-kubelet/errdefs";
 import type { Logger } from "@virtual-kubelet/kube-client";
 import type { KeyPair } from "./key-pair.ts";
+import { warnOfOpenDirectory, warnOfOpenKeyFile } from "./open-permissions.ts";
 import type { ServingNames } from "./serving-names.ts";
 
 /** A request for a certificate that is not decided yet. */
@@ -38,7 +39,7 @@ export const noCertificateStore: CertificateStore = { load: () => Promise.resolv
 
 /**
  * Keeps them in `<node name>.json` in a directory, readable by the owner alone (0600, the directory 0700). A file that
- * cannot be understood counts as none, and is logged.
+ * cannot be understood counts as none, and is logged. A directory that others can write to is warned of.
  *
  * @throws InvalidInputError if the directory cannot be made
  */
@@ -49,6 +50,8 @@ export async function openCertificateDirectory(directory: string, nodeName: stri
   } catch (error) {
     throw new InvalidInputError(`make the directory ${directory} for certificates: ${messageOf(error)}`, { cause: error });
   }
+  await warnOfOpenDirectory(directory, logger);
+  await warnOfOpenKeyFile(path, logger);
   return { load: () => load(path, logger), save: (stored) => save(path, stored) };
 }
 

@@ -14,6 +14,8 @@ export interface FileListener {
   onChange(contents: readonly string[]): void;
   /** The files cannot be read, or not be used; called once for each such state, not each time it is found. */
   onError(error: unknown): void;
+  /** The files were looked at, whatever was found. */
+  onLook?(): void;
 }
 
 /** Files that belong together and may be replaced at any time, such as a certificate and its key. */
@@ -44,6 +46,7 @@ export class WatchedFiles {
         throw error;
       }
       await this.#look(listener);
+      listener.onLook?.();
     }
   }
 

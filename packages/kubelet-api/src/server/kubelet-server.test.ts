@@ -113,6 +113,36 @@ describe("a connection", () => {
     expect([alert[0], alert[5], alert[6]]).toEqual([21, 2, 70]);
   });
 
+  test.each([
+    ["AES128-SHA", {}, false],
+    ["AES256-GCM-SHA384", {}, false],
+    ["ECDHE-RSA-AES128-SHA", {}, false],
+    ["ECDHE-ECDSA-AES128-SHA", {}, false],
+    ["ECDHE-ECDSA-AES128-GCM-SHA256", {}, true],
+    ["ECDHE-ECDSA-CHACHA20-POLY1305", {}, true],
+    ["ECDHE-ECDSA-AES128-GCM-SHA256", { cipherSuites: ["TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384"] }, false],
+    ["ECDHE-ECDSA-AES128-SHA", { cipherSuites: ["TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA"] }, true],
+    ["ECDHE-ECDSA-AES128-GCM-SHA256", { minVersion: "VersionTLS13" }, false],
+    ["ECDHE-ECDSA-AES128-GCM-SHA256", { cipherSuites: ["TLS_AES_128_GCM_SHA256"] }, false],
+  ] as const)("of TLS 1.2 with %s comes about under %j: %s", async (ciphers, tls, expected) => {
+    await using set = await TestServer.open({ tls });
+    const outcome = await set.connect({ maxVersion: "TLSv1.2", ciphers: `${ciphers}:@SECLEVEL=0` }).then(
+      (socket) => {
+        socket.destroy();
+        return true;
+      },
+      () => false,
+    );
+
+    expect(outcome).toBe(expected);
+    // Also behind a new certificate, and in TLS 1.3.
+    set.certificate.replace(issueServing("second"));
+    const socket = await set.connect();
+    expect(socket.getProtocol()).toBe("TLSv1.3");
+    socket.destroy();
+    if (!expected) await expect(set.connect({ maxVersion: "TLSv1.2", ciphers: `${ciphers}:@SECLEVEL=0` })).rejects.toThrow();
+  });
+
   test("does not change its terms while it stands", async () => {
     const socket = await server.connect({ maxVersion: "TLSv1.2" });
 
@@ -201,6 +231,14 @@ describe("a server is not started", () => {
     const error: unknown = await startKubeletServer({ ...options(), nodes: [] }).catch((reason: unknown) => reason);
 
     expect([isInvalidInput(error), messageOf(error)]).toEqual([true, "start the node's HTTPS server: there is no node to serve"]);
+  });
+
+  test("with a cipher suite that is not known", async () => {
+    const starting = startKubeletServer({ ...options(), nodes: [fakeNode()], tls: { cipherSuites: ["TLS_RSA_WITH_RC4_128_SHA"] } });
+
+    await expect(starting).rejects.toThrow(
+      "cipher suite TLS_RSA_WITH_RC4_128_SHA is not known; known are TLS_ECDHE_ECDSA_WITH_AES_128_GCM",
+    );
   });
 
   test("with a certificate whose key is another's", async () => {

@@ -35,7 +35,7 @@ import { refuseOnSocket, sendAnswer } from "./send-answer.ts";
 import { resolveServerLimits, type ResolvedServerLimits, type ServerLimits } from "./server-limits.ts";
 import { Strangers } from "./strangers.ts";
 import { SparseLog } from "./sparse-log.ts";
-import { secureContextOptions } from "./tls-options.ts";
+import { secureContextOptions, tlsProtocolOptions, type TlsSettings } from "./tls-options.ts";
 
 /** What {@link startKubeletServer} serves, and where. */
 export interface KubeletServerOptions {
@@ -47,6 +47,8 @@ export interface KubeletServerOptions {
   readonly port: number;
   readonly accessControl: AccessControl;
   readonly certificate: ServingCertificate;
+  /** Which TLS is spoken. Default: 1.2 with forward secrecy and authenticated encryption, and 1.3. */
+  readonly tls?: TlsSettings | undefined;
   /** The program's own metrics in Prometheus's text format, for `/metrics`. Default: none. */
   readonly renderMetrics?: (() => string | Promise<string>) | undefined;
   /** Checks for `/healthz` besides a kubelet's. Default: none. */
@@ -96,6 +98,7 @@ class RunningServer implements KubeletServer {
   readonly #server: Server;
   readonly #door: FrontDoor;
   readonly #limits: ResolvedServerLimits;
+  readonly #tls: TlsSettings;
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #strangers: Strangers;
@@ -154,6 +157,7 @@ class RunningServer implements KubeletServer {
       tracer,
     });
     this.#judge = certificate.current().clientCa;
+    this.#tls = options.tls ?? {};
     this.#server = this.#createServer(certificate);
     this.#certificateChanges = certificate.onChange(() => this.#reload(certificate));
   }
@@ -190,7 +194,7 @@ class RunningServer implements KubeletServer {
   #createServer(certificate: ServingCertificate): Server {
     const limits = this.#limits;
     const server = createServer({
-      ...usableContext(certificate),
+      ...usableContext(certificate, this.#tls),
       requestCert: true,
       rejectUnauthorized: false,
       ALPNProtocols: ["http/1.1"],
@@ -249,7 +253,7 @@ class RunningServer implements KubeletServer {
   #reload(certificate: ServingCertificate): void {
     try {
       const tls = certificate.current();
-      this.#server.setSecureContext(secureContextOptions(tls));
+      this.#server.setSecureContext(secureContextOptions(tls, this.#tls));
       this.#judge = tls.clientCa;
       this.#logger.info({}, "the node's server uses a new certificate, or a new client CA");
     } catch (error) {
@@ -328,9 +332,11 @@ class RunningServer implements KubeletServer {
 }
 
 /** @throws InvalidInputError if the server's own certificate is of no use */
-function usableContext(certificate: ServingCertificate): SecureContextOptions {
+function usableContext(certificate: ServingCertificate, tls: TlsSettings): SecureContextOptions {
+  // Its own words: the settings are no certificate.
+  tlsProtocolOptions(tls);
   try {
-    const options = secureContextOptions(certificate.current());
+    const options = secureContextOptions(certificate.current(), tls);
     createSecureContext(options);
     return options;
   } catch (error) {

@@ -1,0 +1,52 @@
+import type { X509Certificate } from "node:crypto";
+import type { Clock, Logger, Metrics } from "@virtual-kubelet/kube-client";
+
+const dayMs = 24 * 3_600_000;
+
+/** How long before its end a certificate is warned of; of one that lives less than ten times as long, a tenth of its life. */
+const warningMs = 7 * dayMs;
+
+/** What time says of a certificate. */
+export type Validity = "valid" | "not yet valid" | "about to expire" | "expired";
+
+/** What time says of a certificate. */
+export function validityOf({ validFromDate, validToDate }: X509Certificate, nowMs: number): Validity {
+  const [fromMs, toMs] = [validFromDate.getTime(), validToDate.getTime()];
+  if (nowMs < fromMs) return "not yet valid";
+  if (nowMs >= toMs) return "expired";
+  return toMs - nowMs < Math.min(warningMs, (toMs - fromMs) / 10) ? "about to expire" : "valid";
+}
+
+const messages: Readonly<Record<Exclude<Validity, "valid">, string>> = {
+  "not yet valid": "the serving certificate is not valid yet: clients that check it refuse the node",
+  "about to expire": "the serving certificate is about to expire: put a new one in its place, it is read again by itself",
+  expired: "the serving certificate has expired: clients that check it refuse the node",
+};
+
+/** Warns of a certificate that somebody else has to renew, once a day and whenever it becomes another or changes its state. */
+export class ValidityWatch {
+  readonly #file: string;
+  readonly #parts: { readonly clock: Clock; readonly logger: Logger; readonly metrics: Metrics };
+  #told: { readonly what: string; readonly atMs: number } | undefined;
+
+  constructor(file: string, parts: { readonly clock: Clock; readonly logger: Logger; readonly metrics: Metrics }) {
+    this.#file = file;
+    this.#parts = parts;
+  }
+
+  /** Looks at the certificate now, and sets the metrics. */
+  look(certificate: X509Certificate): void {
+    const { clock, logger, metrics } = this.#parts;
+    const nowMs = clock.now();
+    const validity = validityOf(certificate, nowMs);
+    const leftMs = certificate.validToDate.getTime() - nowMs;
+    metrics.gauge("kubelet_certificate_manager_server_ttl_seconds", Math.trunc(leftMs / 1000));
+    metrics.gauge("virtual_kubelet_serving_certificate_valid", validity === "valid" || validity === "about to expire" ? 1 : 0);
+    const what = `${validity} ${certificate.fingerprint256}`;
+    if (this.#told?.what === what && nowMs - this.#told.atMs < dayMs) return;
+    this.#told = { what, atMs: nowMs };
+    if (validity === "valid") return;
+    const { validFrom: notBefore, validTo: notAfter } = certificate;
+    logger.warn({ file: this.#file, notBefore, notAfter }, messages[validity]);
+  }
+}
