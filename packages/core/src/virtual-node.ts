@@ -165,10 +165,9 @@ export class VirtualNode {
     const { client } = this.#options;
     const common = { client, clock: this.#clock, random: this.#random, logger: this.#logger, metrics: this.#metrics };
     const clusterId = this.#options.clusterId ?? (await readClusterId(client, common, signal));
-    const nodeOptions = await this.#versionedOptions(signal);
-    const owner: Owner = { clusterId, nodeName: nodeOptions.name };
+    const owner: Owner = { clusterId, nodeName: this.#options.node.name };
 
-    const recorder = createEventRecorder({ ...common, component: "virtual-kubelet", host: nodeOptions.name });
+    const recorder = createEventRecorder({ ...common, component: "virtual-kubelet", host: owner.nodeName });
     const recorderEnd = new AbortController();
     // Aborts all that is under way: the node is another instance's, or the time to end is over.
     const hardEnd = new AbortController();
@@ -182,7 +181,7 @@ export class VirtualNode {
     const reflector = new Reflector<Pod>({
       ...common,
       resource: resources.pods,
-      query: { fieldSelector: `spec.nodeName=${nodeOptions.name}` },
+      query: { fieldSelector: `spec.nodeName=${owner.nodeName}` },
     });
     this.#reflector = reflector;
     const services = new ServiceLister(common);
@@ -194,7 +193,7 @@ export class VirtualNode {
     const host = this.#host(
       owner,
       podAccess({
-        nodeName: nodeOptions.name,
+        nodeName: owner.nodeName,
         store: reflector.store,
         sources,
         resolve,
@@ -207,7 +206,8 @@ export class VirtualNode {
       await provider[Symbol.asyncDispose]?.();
     });
 
-    const node = new NodeController({ ...common, provider: bindNodeProvider(provider), options: nodeOptions, recorder });
+    const options = await this.#versionedOptions(signal);
+    const node = new NodeController({ ...common, provider: bindNodeProvider(provider), options, recorder });
     this.#node = node;
     node.lost.addEventListener("abort", () => hardEnd.abort(node.lost.reason), { once: true });
     const podsEnd = new AbortController();
