@@ -1,4 +1,5 @@
 import type { DeepReadonly, Pod, PodCondition, PodStatus } from "@virtual-kubelet/kube-client";
+import type { ProviderPodStatus } from "../provider/provider.ts";
 import { isTerminalPhase } from "./pod-phase.ts";
 import { hasEnded, isOver, lastGiven, mayRestart, type PodState } from "./pod-state.ts";
 import { resizeCondition, withRunningResources } from "./resize.ts";
@@ -16,25 +17,44 @@ export const slowStartMs = 1_000;
  */
 export function wantedStatus(pod: DeepReadonly<Pod>, state: PodState, context: StatusContext, monotonicMs: number): PodStatus | undefined {
   const { verdict, reported, call } = state;
+  const end = endOf(pod, state, context);
+  if (end) return end;
+  const observedGeneration = generationActedOn(pod, state);
+  if (verdict?.kind === "waiting") return waitingStatus(pod, { ...verdict, ...context, observedGeneration });
+  if (reported) return reportedStatus(pod, { ...state, reported }, { ...context, observedGeneration });
+  const isSlow = call?.kind === "start" && monotonicMs - call.startedMs > slowStartMs;
+  return isSlow ? waitingStatus(pod, { reason: "ContainerCreating", message: "", ...context, observedGeneration }) : undefined;
+}
+
+/** The status of a pod that core refuses, has lost or has ended; `undefined` where it is none of these. */
+function endOf(pod: DeepReadonly<Pod>, state: PodState, context: StatusContext): PodStatus | undefined {
+  const { verdict, reported } = state;
   if (verdict?.kind === "rejected") return rejectedStatus(pod, { ...verdict, ...context });
   if (verdict?.kind === "lost") return endedStatus(pod, { ...verdict, ...context });
-  const isToEnd = state.deletion !== undefined || state.teardown !== undefined;
-  const over = isToEnd && isOver(state);
+  const over = isEnded(state);
   const ended = reported !== undefined && hasEnded(reported);
   if (verdict?.kind === "expired" && (over || (ended && !mayRestart(pod, reported))))
     return endedStatus(pod, { ...verdict, ...context, reported, phase: "Failed" });
-  if (over && !ended) return endedStatus(pod, { ...context, reported });
-  const observedGeneration = generationActedOn(pod, state);
-  if (verdict?.kind === "waiting") return waitingStatus(pod, { ...verdict, ...context, observedGeneration });
-  if (reported) {
-    const conditions = assertedConditions(state);
-    const derived = derivePodStatus({ pod, reported, isOver: over, ...context, conditions, observedGeneration });
-    const status = withPendingResize(derived, state);
-    // What ended without saying how each container ended has ended all the same.
-    return over && !isTerminalPhase(status.phase) ? endedStatus(pod, { ...context, reported }) : status;
-  }
-  const isSlow = call?.kind === "start" && monotonicMs - call.startedMs > slowStartMs;
-  return isSlow ? waitingStatus(pod, { reason: "ContainerCreating", message: "", ...context, observedGeneration }) : undefined;
+  return over && !ended ? endedStatus(pod, { ...context, reported }) : undefined;
+}
+
+/** Whether the provider was told to end the pod, and has. */
+function isEnded(state: PodState): boolean {
+  return (state.deletion !== undefined || state.teardown !== undefined) && isOver(state);
+}
+
+function reportedStatus(
+  pod: DeepReadonly<Pod>,
+  state: PodState & { readonly reported: ProviderPodStatus },
+  { observedGeneration, ...context }: StatusContext & { readonly observedGeneration: number | undefined },
+): PodStatus {
+  const { reported } = state;
+  const over = isEnded(state);
+  const conditions = assertedConditions(state);
+  const derived = derivePodStatus({ pod, reported, isOver: over, ...context, conditions, observedGeneration });
+  const status = withPendingResize(derived, state);
+  // What ended without saying how each container ended has ended all the same.
+  return over && !isTerminalPhase(status.phase) ? endedStatus(pod, { ...context, reported }) : status;
 }
 
 /** What a pod runs with is told while it asks for something else. */
