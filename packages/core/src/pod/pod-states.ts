@@ -177,6 +177,16 @@ export class PodStates {
     this.dispatch(uid, { kind: "unlisted", isFirst: false, neverStarted: false });
   }
 
+  /**
+   * The provider, asked for the pod itself, holds none.
+   *
+   * @param startedMs - monotonic time at which it was asked; a report that came since is newer than the answer
+   */
+  onNotFound({ uid }: PodRef, startedMs: number): void {
+    const state = this.#states.get(uid);
+    if (state && state.touchedMs <= startedMs) this.dispatch(uid, { kind: "notFound" });
+  }
+
   #onHeld({ uid }: PodRef, status: ProviderPodStatus, asked: boolean): void {
     this.dispatch(uid, { kind: "held", status, asked, pod: this.#deps.store.get(uid) });
   }

@@ -166,7 +166,7 @@ export class PodWorker {
       states.onAnswer(ref, status, startedMs);
     } catch (error) {
       if (!isPodNotFound(error)) throw error;
-      states.dispatch(ref.uid, { kind: "notFound" });
+      states.onNotFound(ref, startedMs);
     }
   }
 
@@ -388,12 +388,13 @@ export class PodWorker {
 
   /** "Not found" ends a pod, so it is believed only where the provider, asked for the pod itself, says it again. */
   async #onDeletedNotFound({ ref }: PodState, error: unknown, signal: AbortSignal): Promise<void> {
-    const { calls, onPlan, states } = this.#deps;
+    const { calls, clock, onPlan, states } = this.#deps;
+    const startedMs = clock.monotonic();
     try {
       await calls.getPod(ref, signal);
     } catch (asked) {
       if (!isPodNotFound(asked)) throw asked;
-      states.dispatch(ref.uid, { kind: "notFound" });
+      states.onNotFound(ref, startedMs);
       return onPlan(ref.uid);
     }
     throw new UnavailableError(`delete pod ${ref.namespace}/${ref.name}: the provider holds it, and said: ${messageOf(error)}`, {

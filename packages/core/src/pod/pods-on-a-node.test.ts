@@ -720,6 +720,51 @@ describe("what an earlier refusal leaves", () => {
   });
 });
 
+describe("an answer that there is no such pod", () => {
+  /** A node whose provider is asked for a pod; the answer comes when it is let. */
+  async function asked(rig: NodeRig): Promise<{ readonly ref: PodRef; readonly answer: () => void }> {
+    const once: Pod["spec"] = { nodeName: "node-1", containers: [{ name: "main", image: "busybox" }], restartPolicy: "Never" };
+    const ref = await rig.createPod("web", (pod) => void (pod.spec = once));
+    const gate = Promise.withResolvers<void>();
+    rig.provider.script("getPod", async () => {
+      await gate.promise;
+      throw new NotFoundError("not on this replica");
+    });
+    return { ref, answer: () => gate.resolve() };
+  }
+
+  test("is no news where the provider has reported the pod since it was asked", async () => {
+    await using rig = await new NodeRig({ pods: { pollIntervalMs: 5_000 } }).start();
+    const { ref, answer } = await asked(rig);
+    const held = rig.provider.held.get(ref.uid);
+    rig.provider.lose(ref, { silently: true });
+    await rig.settle(6_000);
+    if (held) rig.provider.held.set(ref.uid, held);
+    await rig.settle(1_000);
+    rig.provider.report(ref, running(["main"]));
+    answer();
+    await rig.settle(60_000);
+
+    expect([rig.callsOf("getPod web"), rig.callsOf("createPod web")]).toEqual([1, 1]);
+    expect(rig.pod("web")?.status?.phase).toBe("Running");
+  });
+
+  test("does not end a deletion where the provider has reported the pod since it was asked", async () => {
+    await using rig = await new NodeRig().start();
+    const { ref, answer } = await asked(rig);
+    failOnce(rig, "deletePod", new NotFoundError("not on this replica"));
+    rig.provider.reports = false;
+    await rig.deletePod("web", 30);
+    await rig.settle(1_000);
+    rig.provider.report(ref, running(["main"]));
+    answer();
+    await rig.settle(1_000);
+
+    expect(rig.pod("web")?.status?.phase).toBe("Running");
+    expect(rig.provider.calls.filter((call) => call.startsWith("deletePod"))).toEqual(["deletePod web 30", "deletePod web 29"]);
+  });
+});
+
 test("a call may take five minutes, and five seconds more to end, before the pod shows that it does not", async () => {
   await using rig = await new NodeRig().start();
   rig.provider.script("createPod", () => new Promise(() => {}));
