@@ -94,7 +94,11 @@ export class PodController {
     const onPlan = (uid: string): void => this.#queue.add(uid);
     const onStatus = (uid: string): void => this.#statuses.mark(uid);
     this.#queue = new WorkQueue({ name: "pods", clock, random, metrics });
-    this.#states = new PodStates({ ...deps, onPlan, onStatus, onEnd: (uid) => this.#queue.restart(uid) });
+    const onEnd = (uid: string): void => {
+      this.#worker.hasten(uid);
+      this.#queue.restart(uid);
+    };
+    this.#states = new PodStates({ ...deps, onPlan, onStatus, onEnd });
     this.calls = new ProviderCalls({
       provider,
       clock,

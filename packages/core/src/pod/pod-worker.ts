@@ -86,6 +86,8 @@ export class PodWorker {
   readonly #deps: PodWorkerDeps;
   readonly #given: GivenPods;
   readonly #turns: CallsInTurn;
+  /** What breaks off the question under way about a pod, by UID. */
+  readonly #questions = new Map<string, AbortController>();
 
   constructor(deps: PodWorkerDeps) {
     this.#deps = deps;
@@ -101,6 +103,11 @@ export class PodWorker {
     const plan = this.#plan(state);
     if (plan.kind === "nothing") return;
     return tracer.span("pod.sync", { ...podSpan(state.ref), "vk.plan": plan.kind }, () => this.#carryOut(plan, state, signal));
+  }
+
+  /** The pod is to end sooner than was known: what the provider is being asked about it is not waited for, because its grace runs. */
+  hasten(uid: string): void {
+    this.#questions.get(uid)?.abort(new Error("the pod is to end"));
   }
 
   #plan(state: PodState): PodPlan {
@@ -162,11 +169,24 @@ export class PodWorker {
     const startedMs = clock.monotonic();
     try {
       // Whose pod it is was settled before it was told to end.
-      const status = backend.kind === "ending" ? await calls.getPodStatus(ref, signal) : (await calls.getPod(ref, signal)).status;
+      const status = await this.#ask(ref.uid, signal, async (inner) =>
+        backend.kind === "ending" ? calls.getPodStatus(ref, inner) : (await calls.getPod(ref, inner)).status,
+      );
       states.onAnswer(ref, status, startedMs);
     } catch (error) {
       if (!isPodNotFound(error)) throw error;
       states.onNotFound(ref, startedMs);
+    }
+  }
+
+  /** Asks the provider; {@link hasten} breaks it off. */
+  async #ask<T>(uid: string, signal: AbortSignal, question: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const end = new AbortController();
+    this.#questions.set(uid, end);
+    try {
+      return await question(AbortSignal.any([signal, end.signal]));
+    } finally {
+      this.#questions.delete(uid);
     }
   }
 
@@ -391,7 +411,7 @@ export class PodWorker {
     const { calls, clock, onPlan, states } = this.#deps;
     const startedMs = clock.monotonic();
     try {
-      await calls.getPod(ref, signal);
+      await this.#ask(ref.uid, signal, (inner) => calls.getPod(ref, inner));
     } catch (asked) {
       if (!isPodNotFound(asked)) throw asked;
       states.onNotFound(ref, startedMs);

@@ -765,6 +765,44 @@ describe("an answer that there is no such pod", () => {
   });
 });
 
+describe("a question that the provider does not answer", () => {
+  const heedful = (_ref: PodRef | undefined, signal: AbortSignal): Promise<void> =>
+    new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+  const deaf = (): Promise<void> => new Promise(() => {});
+  const polled = { provider: { notifyPods: undefined }, pods: { pollIntervalMs: 5_000 } };
+
+  test.each([
+    ["at once", heedful, ["deletePod web 30"]],
+    ["five seconds later where it ignores its signal", deaf, ["deletePod web 25"]],
+  ])("does not keep a pod from its deletion, which is begun %s", async (_when, script, deletions) => {
+    await using rig = await new NodeRig(polled).start();
+    const ref = await rig.createPod("web");
+    await rig.settle(6_000);
+    rig.provider.script("getPod", script);
+    rig.provider.lose(ref);
+    await rig.settle(6_000);
+    expect(rig.callsOf("getPod web")).toBe(1);
+    await rig.deletePod("web", 30);
+    await rig.settle(10_000);
+
+    expect(rig.provider.calls.filter((call) => call.startsWith("deletePod")).slice(0, 1)).toEqual(deletions);
+  });
+
+  test("does not keep a pod from ending when a user removes it by force while it ends", async () => {
+    await using rig = await new NodeRig().start();
+    await rig.createPod("web");
+    rig.provider.reports = false;
+    await rig.deletePod("web", 30);
+    rig.provider.script("getPod", heedful);
+    await rig.settle(33_000);
+    expect(rig.callsOf("getPod web")).toBe(1);
+    await rig.deletePod("web", 0);
+    await rig.settle(1_000);
+
+    expect(rig.provider.calls.filter((call) => call.startsWith("deletePod"))).toEqual(["deletePod web 30", "deletePod web 0"]);
+  });
+});
+
 test("a call may take five minutes, and five seconds more to end, before the pod shows that it does not", async () => {
   await using rig = await new NodeRig().start();
   rig.provider.script("createPod", () => new Promise(() => {}));
