@@ -78,6 +78,18 @@ describe("a pod of which fields are to be ignored", () => {
     expect(rig.client.callsOf("patch", "events")).toEqual([]);
   });
 
+  test("runs without the host's network and the host ports that come with it", async () => {
+    const fields = ["spec.hostNetwork", "spec.containers[*].ports[*].hostPort"];
+    await using rig = await new PayloadRig({ pods: { onUnsupported: { ignore: fields } } }).start();
+    const ports = [{ containerPort: 9100, hostPort: 9100 }];
+
+    await rig.createPod("web", { hostNetwork: true, containers: [{ name: "app", image: "busybox", ports }] });
+
+    const bare = [{ name: "app", image: "busybox", ports: [{ containerPort: 9100 }] }];
+    expect(rig.given.map(({ spec }) => [spec?.hostNetwork, spec?.containers])).toEqual([[undefined, bare]]);
+    expect(await rig.events()).toContain(told("spec.hostNetwork, spec.containers[0].ports[0].hostPort"));
+  });
+
   test("is told what it was given before, without them, when it changes", async () => {
     const changes: unknown[] = [];
     await using rig = await new NodeRig({

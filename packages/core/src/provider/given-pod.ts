@@ -3,7 +3,6 @@ import type { PodOptions, UnsupportedPolicy } from "../options.ts";
 import type { Capabilities } from "./capabilities.ts";
 import { IgnoredFields, type OmittedFields } from "./ignored-fields.ts";
 import { withoutServiceAccountVolume } from "./service-account-volume.ts";
-import { unsupportedFields } from "./unsupported.ts";
 
 /** The long form of `onUnsupported`. */
 export function unsupportedPolicy(option: PodOptions["onUnsupported"]): Required<UnsupportedPolicy> {
@@ -28,10 +27,7 @@ export class GivenPods {
   of(pod: DeepReadonly<Pod>): OmittedFields {
     const capabilities = this.#capabilities;
     const base = this.#keepsToken ? pod : withoutServiceAccountVolume(pod);
-    return this.#ignored.omit(
-      base,
-      unsupportedFields(base, capabilities).map(({ fieldPath }) => fieldPath),
-    );
+    return this.#ignored.omitAll({ pod: base, paths: [] }, capabilities);
   }
 
   /** As {@link IgnoredFields.tell}. */

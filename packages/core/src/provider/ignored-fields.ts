@@ -1,5 +1,7 @@
 import { InvalidInputError, isUnsupported } from "@virtual-kubelet/errdefs";
 import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
+import type { Capabilities } from "./capabilities.ts";
+import { unsupportedFields } from "./unsupported.ts";
 
 const containerSecurity = [
   "allowPrivilegeEscalation",
@@ -78,6 +80,19 @@ export class IgnoredFields {
     // The kind of the object does not change: each of these fields is optional.
     const rest = places.reduce<unknown>(without, pod) as DeepReadonly<Pod>;
     return { pod: rest, paths: places.map(pathOf) };
+  }
+
+  /**
+   * Leaves out what was named of the fields that a provider of these capabilities does not support. It looks again until there is
+   * nothing to leave out: without the host's network, the host ports that the API server wrote because of it ask for something.
+   */
+  omitAll(first: OmittedFields, capabilities: Capabilities): OmittedFields {
+    for (let given = first; ;) {
+      const unsupported = unsupportedFields(given.pod, capabilities).map(({ fieldPath }) => fieldPath);
+      const { pod, paths } = this.omit(given.pod, unsupported);
+      if (paths.length === 0) return given;
+      given = { pod, paths: [...given.paths, ...paths] };
+    }
   }
 
   /**

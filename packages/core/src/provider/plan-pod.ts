@@ -53,8 +53,7 @@ export async function planPod(options: PlanPodOptions, signal: AbortSignal): Pro
     throw new InvalidInputError(`plan a pod with provider ${provider.name}: its configuration: ${problems.join("; ")}`);
   }
   const ignored = new IgnoredFields(ignore);
-  const unsupported = unsupportedFields(asked, provider.capabilities).map(({ fieldPath }) => fieldPath);
-  const given = ignored.omit(asked, unsupported);
+  const given = ignored.omitAll({ pod: asked, paths: [] }, provider.capabilities);
   const refused = unsupportedFields(given.pod, provider.capabilities, { requireToken }).map(({ fieldPath, message }) => ({
     fieldPath,
     message: `provider ${provider.name} does not support ${message}`,
