@@ -108,7 +108,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
       { file: node, find: "await Promise.race([reflector.synced, reflecting]);", replace: "" },
       { file: sweep, find: "let delayMs = graceMsOf(options) + 1_000;", replace: "let delayMs = 0;" },
       { file: sweep, find: "return options.graceMs ?? 60_000;", replace: "return options.graceMs === undefined ? 0 : 0;" },
-      { file: sweep, find: "if (await isPodGone(client, ref, signal)) confirmed.push(ref);", replace: "confirmed.push(ref);" },
+      { file: sweep, find: "if (await isPodGone(client, ref, signal)) orphans.push(ref);", replace: "orphans.push(ref);" },
     ],
   },
   "a list taken for the truth": {

@@ -1,4 +1,4 @@
-import { NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
+import { InvalidInputError, NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
 import { noMetrics, resources, silentLogger } from "@virtual-kubelet/kube-client";
 import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { describe, expect, test } from "vitest";
@@ -30,6 +30,8 @@ interface Rig {
   readonly graces: number[];
   /** What the back end answers a deletion with. */
   failure: (ref: PodRef) => Error | undefined;
+  /** What a deletion waits for. */
+  delay: (ref: PodRef) => Promise<void>;
 }
 
 function rig(options: OrphanOptions = {}, changes: { owner?: Owner } = {}): Rig {
@@ -44,6 +46,7 @@ function rig(options: OrphanOptions = {}, changes: { owner?: Owner } = {}): Rig 
     client,
     provider: {
       deletePod: async (ref, { gracePeriodSeconds }) => {
+        await made.delay(ref);
         const failure = made.failure(ref);
         if (failure) throw failure;
         graces.push(gracePeriodSeconds);
@@ -68,7 +71,20 @@ function rig(options: OrphanOptions = {}, changes: { owner?: Owner } = {}): Rig 
       gauge: (name, value, labels) => void gauges.set([name, ...Object.values(labels ?? {})].join(" "), value),
     },
   });
-  const made: Rig = { clock, client, sweep, deleted, events, known, warnings, counted, gauges, graces, failure: () => undefined };
+  const made: Rig = {
+    clock,
+    client,
+    sweep,
+    deleted,
+    events,
+    known,
+    warnings,
+    counted,
+    gauges,
+    graces,
+    failure: () => undefined,
+    delay: async () => {},
+  };
   return made;
 }
 
@@ -134,6 +150,40 @@ describe("a back-end pod without a pod in the cluster", () => {
 
     await expect(it.sweep.sweep(never)).rejects.toThrow("down");
     expect(it.deleted).toEqual([]);
+  });
+
+  test("is deleted although the API server cannot be asked about another one, which is told", async () => {
+    const it = rig();
+    await age(it, [backEndPod("a", { ref: { namespace: "no/namespace", name: "pod-a", uid: "a" } }), backEndPod("b")]);
+    using _fault = it.client.intercept(({ name }) => {
+      if (name === "pod-a") throw new InvalidInputError("no such namespace");
+    });
+
+    await expect(it.sweep.sweep(never)).rejects.toThrow("no such namespace");
+    expect(it.deleted.map(({ uid }) => uid)).toEqual(["b"]);
+  });
+
+  test("is deleted although the deletion of another one hangs", async () => {
+    const it = rig();
+    await age(it, [backEndPod("a"), backEndPod("b")]);
+    const gate = Promise.withResolvers<void>();
+    it.delay = async ({ uid }) => (uid === "a" ? gate.promise : undefined);
+
+    const sweep = it.sweep.sweep(never);
+    await it.clock.advance(0);
+    expect(it.deleted.map(({ uid }) => uid)).toEqual(["b"]);
+    gate.resolve();
+    await sweep;
+  });
+
+  test("is none the less one where its deletion says that a secret was not found", async () => {
+    const it = rig();
+    await age(it, [backEndPod("a")]);
+    const object = { kind: "Secret", namespace: "default", name: "key" };
+    it.failure = () => Object.assign(new NotFoundError("no secret key"), { object });
+
+    expect(await it.sweep.sweep(never)).toEqual([]);
+    expect(it.warnings).toEqual(["orphan could not be deleted; the next sweep tries again"]);
   });
 
   test("is cleared by a complete inventory that lacks it, not by a partial one", async () => {

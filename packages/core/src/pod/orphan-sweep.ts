@@ -1,8 +1,9 @@
-import { isNotFound, messageOf } from "@virtual-kubelet/errdefs";
+import { messageOf } from "@virtual-kubelet/errdefs";
 import type { Clock, KubeClient, Logger, Metrics } from "@virtual-kubelet/kube-client";
 import type { OrphanOptions } from "../options.ts";
 import type { MassLossBrake } from "./mass-loss-brake.ts";
 import { isPodGone } from "./pod-presence.ts";
+import { isPodNotFound } from "../provider/not-found.ts";
 import type { PodRef } from "../provider/pod-ref.ts";
 import type { Owner, PodLifecycleHandler, ProviderPod, ProviderPodList } from "../provider/provider.ts";
 
@@ -12,6 +13,9 @@ interface Suspect {
   /** Monotonic time at which it was first seen so. */
   readonly sinceMs: number;
 }
+
+/** Orphans deleted at once: one that hangs does not keep the others. */
+const concurrency = 8;
 
 /** What {@link OrphanSweep} needs. */
 export interface OrphanSweepDeps {
@@ -89,26 +93,42 @@ export class OrphanSweep {
   async sweep(signal: AbortSignal): Promise<readonly PodRef[]> {
     // What a partial inventory shows may be a few of very many.
     if (this.#inventorySize === undefined) return [];
-    const orphans = await this.orphans(signal);
+    const { orphans, unclear } = await this.#lookUp(signal);
     // Those that have not been suspected for long enough count as well: they were missing at the same time.
     const count = orphans.length > 0 ? Math.max(orphans.length, this.#suspects.size) : 0;
     const what = `${count} of ${this.#inventorySize} pods at the provider have no pod in the cluster`;
     if (this.#deps.brake.isSuspected(count, what)) return [];
     const removed: PodRef[] = [];
-    for (const ref of orphans) if (await this.#remove(ref, signal)) removed.push(ref);
+    const waiting = orphans.values();
+    const work = async (): Promise<void> => {
+      for (const ref of waiting) if (await this.#remove(ref, signal)) removed.push(ref);
+    };
+    await Promise.all(Array.from({ length: concurrency }, work));
+    if (unclear) throw unclear.error;
     return removed;
   }
 
   /** The orphans a sweep would remove now; each one was looked up at the API server. */
   async orphans(signal: AbortSignal): Promise<readonly PodRef[]> {
+    return (await this.#lookUp(signal)).orphans;
+  }
+
+  /** Looks all suspects up. One that cannot be, because its tag is damaged, say, does not keep the others. */
+  async #lookUp(signal: AbortSignal): Promise<{ readonly orphans: readonly PodRef[]; readonly unclear?: { readonly error: unknown } }> {
     const { client, clock, isKnown, options } = this.#deps;
     const nowMs = clock.monotonic();
-    const confirmed: PodRef[] = [];
+    const orphans: PodRef[] = [];
+    let unclear: { readonly error: unknown } | undefined;
     for (const { ref, sinceMs } of this.#suspects.values()) {
       if (isKnown(ref.uid) || nowMs - sinceMs < graceMsOf(options)) continue;
-      if (await isPodGone(client, ref, signal)) confirmed.push(ref);
+      try {
+        if (await isPodGone(client, ref, signal)) orphans.push(ref);
+      } catch (error) {
+        signal.throwIfAborted();
+        unclear ??= { error };
+      }
     }
-    return confirmed;
+    return { orphans, ...(unclear && { unclear }) };
   }
 
   #isOurs({ owner }: ProviderPod): boolean {
@@ -122,7 +142,7 @@ export class OrphanSweep {
       await provider.deletePod(ref, { gracePeriodSeconds: 0 }, signal);
     } catch (error) {
       signal.throwIfAborted();
-      if (!isNotFound(error)) {
+      if (!isPodNotFound(error)) {
         logger.warn({ ...fields, err: messageOf(error) }, "orphan could not be deleted; the next sweep tries again");
         return false;
       }

@@ -319,6 +319,28 @@ describe("getPods", () => {
   });
 });
 
+test("a deletion that was given up is not begun again before it has come back, whoever asks for it", async () => {
+  const gate = Promise.withResolvers<void>();
+  let begun = 0;
+  const { calls, clock } = callsTo(() => {
+    begun++;
+    return gate.promise;
+  });
+  const first = calls.deletePod(ref, { gracePeriodSeconds: 0 }, never);
+  first.catch(() => {});
+  await clock.advance(60_000);
+  await clock.advance(5_000);
+  await expect(first).rejects.toThrow("no answer within 60 s");
+
+  await expect(calls.deletePod(ref, { gracePeriodSeconds: 0 }, never)).rejects.toThrow("the last call has still not come back");
+  expect(begun).toBe(1);
+  gate.resolve();
+  await clock.advance(0);
+  await calls.deletePod(ref, { gracePeriodSeconds: 0 }, never);
+
+  expect(begun).toBe(2);
+});
+
 test("a question that was given up is not asked again before it has come back; another pod's, and another question, are", async () => {
   const status = { phase: "Running" as const };
   const gate = Promise.withResolvers<typeof status>();

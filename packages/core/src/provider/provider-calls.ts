@@ -48,7 +48,7 @@ export class ProviderCalls {
   readonly #deps: ProviderCallsDeps;
   /** Settles when the `getPods` under way comes back. */
   #listing: Promise<void> | undefined;
-  /** Calls that only ask, were given up and have not come back, as `method uid`. */
+  /** Calls that were given up and have not come back, as `method uid`. */
   readonly #unanswered = new Set<string>();
 
   constructor(deps: ProviderCallsDeps) {
@@ -157,11 +157,11 @@ export class ProviderCalls {
     const { onGivenUp, onLateEnd } = this.#deps;
     const key = `${method} ${ref.uid}`;
     const isAsking = asks.has(method);
-    if (isAsking) this.#unanswered.add(key);
-    else onGivenUp(ref);
+    this.#unanswered.add(key);
+    if (!isAsking) onGivenUp(ref);
     const onLate = (): void => {
-      if (isAsking) this.#unanswered.delete(key);
-      else onLateEnd(ref);
+      this.#unanswered.delete(key);
+      if (!isAsking) onLateEnd(ref);
     };
     work.then(onLate, onLate);
   }
