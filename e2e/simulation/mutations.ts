@@ -198,7 +198,11 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   "a late creation leaked": {
     about: "a deleted pod is removed although a creation that was given up may still succeed",
     edits: [
-      { file: plan, find: 'if (state.call?.isGivenUp && !(state.deletion && isOver(state))) return { kind: "nothing" };', replace: "" },
+      {
+        file: plan,
+        find: "if (state.call?.isGivenUp && !(state.deletion && isOver(state))) {",
+        replace: "if (isOver(state) && !isOver(state)) {",
+      },
       { file: state, find: 'return call === undefined || call.kind === "delete";', replace: "return true;" },
     ],
   },

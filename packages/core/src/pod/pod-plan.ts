@@ -3,7 +3,7 @@ import { activeDeadlineMs, overdueMs } from "./end-deadline.ts";
 import { needsUpdate } from "./pod-changes.ts";
 import type { EventTime } from "./pod-event.ts";
 import { isTerminalPhase } from "./pod-phase.ts";
-import { hasEnded, isOver, mayRestart, type EndDeadline, type PodState } from "./pod-state.ts";
+import { hasEnded, isDeafDeletion, isOver, mayRestart, type EndDeadline, type PodState } from "./pod-state.ts";
 
 /** The next thing to do for a pod. */
 export type PodPlan =
@@ -35,7 +35,10 @@ const deadlineSlackMs = 500;
  * @param pod - the API server's object; `undefined` if the store has none
  */
 export function planPod(pod: DeepReadonly<Pod> | undefined, state: PodState, time: EventTime): PodPlan {
-  if (state.call?.isGivenUp && !(state.deletion && isOver(state))) return { kind: "nothing" };
+  if (state.call?.isGivenUp && !(state.deletion && isOver(state))) {
+    // To ask is no second call: the deletion may have done its work, and the object would stay for ever.
+    return state.deletion && isDeafDeletion(state) && pod ? { kind: "inspect" } : { kind: "nothing" };
+  }
   if (!pod) return planWithoutPod(state);
   if (state.deletion) return planDeleted(state, state.deletion, time.nowMs);
   if (state.teardown) return planTeardown(pod, state, state.teardown, time.nowMs);

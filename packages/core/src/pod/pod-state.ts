@@ -120,6 +120,11 @@ export function unclear(applied: DeepReadonly<Pod>): DeepReadonly<Pod> {
   return { ...applied, spec: undefined };
 }
 
+/** Whether the pod was told to end by a call that has not come back, and that is no longer waited for. */
+export function isDeafDeletion({ call }: PodState): boolean {
+  return call?.kind === "delete" && call.isGivenUp;
+}
+
 /** Whether nothing of the pod is left at the back end, and no call under way can bring it back. */
 export function isOver({ backend, call }: PodState): boolean {
   if (backend.kind !== "gone" && backend.kind !== "absent") return false;
@@ -136,6 +141,13 @@ export function hasEnded(status: ProviderPodStatus): boolean {
   const beside = [...(status.initContainerStatuses ?? []), ...(status.ephemeralContainerStatuses ?? [])];
   if (beside.some(({ state }) => state?.running !== undefined)) return false;
   return containers.length > 0 && containers.every(({ state }) => state?.terminated !== undefined);
+}
+
+/** Whether no container runs, and one has: of a pod that was told to end, those that wait are never started. */
+export function hasStopped({ initContainerStatuses, containerStatuses, ephemeralContainerStatuses }: ProviderPodStatus): boolean {
+  const all = [...(initContainerStatuses ?? []), ...(containerStatuses ?? []), ...(ephemeralContainerStatuses ?? [])];
+  if (all.some(({ state }) => state?.running !== undefined)) return false;
+  return all.some(({ state, lastState }) => (state?.terminated ?? lastState?.terminated) !== undefined);
 }
 
 /** Whether a container of a pod that {@link hasEnded} may be between two runs, unless somebody ended the pod. */

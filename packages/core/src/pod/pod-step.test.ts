@@ -134,6 +134,40 @@ describe("a deletion", () => {
     expect(isOver(story.on({ kind: "reportedGone" }).state)).toBe(true);
   });
 
+  test.each([
+    ["behind an init container that has ended", { waiting: { reason: "PodInitializing" } }, { terminated: { exitCode: 143 } }, undefined],
+    ["for its next run", { waiting: { reason: "CrashLoopBackOff" } }, undefined, { terminated: { exitCode: 1 } }],
+  ])("is over where a container waits %s, once the provider was asked after the grace", (_where, state, init, lastState) => {
+    const status = (name: string, each: object): ContainerStatus => ({
+      name,
+      image: "",
+      imageID: "",
+      ready: false,
+      restartCount: 0,
+      ...each,
+    });
+    const waits: ProviderPodStatus = {
+      phase: "Pending",
+      initContainerStatuses: init && [status("init", { state: init })],
+      containerStatuses: [status("main", { state, lastState })],
+    };
+    const asked: PodEvent = { kind: "held", status: waits, asked: true, pod: podOf() };
+    const story = running().on(bound(deleted), called("delete"));
+    expect(isOver(story.on(asked).state)).toBe(false);
+    expect(isOver(story.on(returned, held(waits)).state)).toBe(false);
+
+    expect(isOver(story.on(asked).state)).toBe(true);
+  });
+
+  test("goes on while a container waits that was never started, or another one runs", () => {
+    const [one] = report({ waiting: {} }).containerStatuses ?? [];
+    const asked = (status: ProviderPodStatus): PodEvent => ({ kind: "held", status, asked: true, pod: podOf() });
+    const story = running().on(bound(deleted), called("delete"), returned);
+
+    expect(isOver(story.on(asked(report({ waiting: {} }))).state)).toBe(false);
+    expect(isOver(story.on(asked(report(runs, { initContainerStatuses: one && [{ ...one, state: exited }] }))).state)).toBe(false);
+  });
+
   test("that is not found is not over before the provider was asked for the pod itself", () => {
     const story = running().on(bound(deleted), called("delete"), { kind: "doubted" });
 
@@ -158,6 +192,30 @@ describe("a call that was given up", () => {
     const story = running().on(bound(deleted), called("delete"), { kind: "givenUp" }, { kind: "reportedGone" });
 
     expect(story.plan).toBe("finish");
+  });
+
+  describe("and was to delete the pod", () => {
+    const deaf = (): Story => running().on(bound(deleted), called("delete"), { kind: "givenUp" }, { kind: "failed", message: "" });
+
+    test("has the provider asked whether it did", () => {
+      expect(deaf().plan).toBe("inspect");
+      expect(deaf().on({ kind: "notFound" }).plan).toBe("finish");
+    });
+
+    test("does not keep it where it is reported ended", () => {
+      expect(deaf().on(held(report(exited, { phase: "Failed" }))).plan).toBe("finish");
+    });
+
+    test.each([
+      ["runs", report(runs)],
+      ["is between two runs", report(exited)],
+    ])("is not taken for done while the pod %s", (_how, status) => {
+      expect(deaf().on(held(status)).plan).toBe("inspect");
+    });
+
+    test("leaves alone what is to end otherwise", () => {
+      expect(deaf().on({ kind: "vanished" }).plan).toBe("nothing");
+    });
   });
 });
 

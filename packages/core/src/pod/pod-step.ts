@@ -3,7 +3,17 @@ import { isTerminalPhase } from "./pod-phase.ts";
 import { deletionDeadline, lookAfterMs, overdueMs } from "./end-deadline.ts";
 import type { EventTime, PodEvent } from "./pod-event.ts";
 import { asItRuns, isResized, showsPendingResize } from "./resize.ts";
-import { hasEnded, lastGiven, mayRestart, unclear, type Backend, type PodState, type ProviderCall } from "./pod-state.ts";
+import {
+  hasEnded,
+  hasStopped,
+  isDeafDeletion,
+  lastGiven,
+  mayRestart,
+  unclear,
+  type Backend,
+  type PodState,
+  type ProviderCall,
+} from "./pod-state.ts";
 
 /** How long after its creation a pod that was never seen at the back end may be missing there. */
 const appearanceMs = 60_000;
@@ -120,6 +130,8 @@ function onHeld(state: PodState, { status, pod, asked }: Extract<PodEvent, { kin
     case "ending":
       if (hasEnded(status) && (backend.accepted || !mayRestart(pod, status))) return learn(next, { kind: "gone" }, nowMs);
       if (!asked) return next;
+      // Its time is over and the provider was asked anew: what waits, such as a container behind its init container, is never started.
+      if (backend.accepted && hasStopped(status)) return learn(next, { kind: "gone" }, nowMs);
       return learn(next, { ...backend, lookAtMs: Math.max(nowMs + lookAfterMs, backend.deadlineMs + overdueMs) }, nowMs);
     case "present":
       return next;
@@ -128,6 +140,8 @@ function onHeld(state: PodState, { status, pod, asked }: Extract<PodEvent, { kin
       return hasEnded(status) ? next : adopt(next, pod, nowMs);
     case "unknown":
     case "absent":
+      // A deletion that was given up has done its work, though it has not come back.
+      if (isDeafDeletion(state) && hasEnded(status) && !mayRestart(pod, status)) return learn(next, { kind: "gone" }, nowMs);
       return state.call ? next : adopt(next, pod, nowMs);
     default:
       return backend satisfies never;

@@ -38,7 +38,7 @@ import { changedParts } from "./pod-changes.ts";
 import type { EndTimes } from "./pod-event.ts";
 import { planPod, type PodPlan } from "./pod-plan.ts";
 import { isPodGone } from "./pod-presence.ts";
-import { lastGiven, wasStarted, type PodState, type Verdict } from "./pod-state.ts";
+import { isDeafDeletion, lastGiven, wasStarted, type PodState, type Verdict } from "./pod-state.ts";
 import type { PodStates } from "./pod-states.ts";
 import { rejectionLabel } from "./rejection-label.ts";
 import { decideResize, isToldOf } from "./resize-gate.ts";
@@ -135,7 +135,7 @@ export class PodWorker {
       case "confirm":
         return this.#confirm(state, signal);
       case "inspect":
-        return { requeueAfterMs: lookAfterMs };
+        return { requeueAfterMs: isDeafDeletion(state) ? overdueMs : lookAfterMs };
       case "forget":
         states.forget(uid);
         this.#deps.onForgotten(uid);
