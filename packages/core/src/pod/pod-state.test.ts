@@ -1,6 +1,6 @@
 import type { ContainerState, ContainerStatus, Pod, PodStatus } from "@virtual-kubelet/kube-client";
 import { describe, expect, test } from "vitest";
-import { hasEnded, lastGiven, mayRestart, wasStarted } from "./pod-state.ts";
+import { createdOnceMore, hasEnded, lastGiven, mayRestart, newPodState, recreationDelayMs, wasStarted } from "./pod-state.ts";
 
 const runs: ContainerState = { running: {} };
 const waits: ContainerState = { waiting: {} };
@@ -74,4 +74,31 @@ test("what a pod was last given is known while it may be there", () => {
       (backend) => lastGiven(backend as Parameters<typeof lastGiven>[0]),
     ),
   ).toEqual([undefined, undefined, undefined, undefined]);
+});
+
+describe("how long a pod is left alone that the back end has lost", () => {
+  const ref = { namespace: "default", name: "web", uid: "u1" };
+  const after = (count: number, ms: number): number =>
+    recreationDelayMs({ ...newPodState(ref, 0), creations: { count, lastMs: 1_000 } }, 1_000 + ms);
+
+  test.each([
+    [0, 0],
+    [1, 0],
+    [2, 10_000],
+    [3, 20_000],
+    [6, 160_000],
+    [7, 300_000],
+    [2_000, 300_000],
+  ])("after %i creations is %i ms from the last one", (count, delayMs) => {
+    expect(after(count, 0)).toBe(delayMs);
+    expect(after(count, 4_000)).toBe(Math.max(0, delayMs - 4_000));
+  });
+
+  test("is nothing where the back end held it for ten minutes, and then counts anew", () => {
+    const state = { ...newPodState(ref, 0), creations: { count: 5, lastMs: 0 } };
+
+    expect(createdOnceMore(state, 599_999)).toEqual({ count: 6, lastMs: 599_999 });
+    expect(createdOnceMore(state, 600_000)).toEqual({ count: 1, lastMs: 600_000 });
+    expect(after(7, 600_000)).toBe(0);
+  });
 });

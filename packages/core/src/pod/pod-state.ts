@@ -83,6 +83,8 @@ export interface PodState {
   readonly admitted: boolean;
   /** Whether the provider has ever been seen to hold the pod. */
   readonly seen: boolean;
+  /** How often the pod was created, one after the other, and when last. */
+  readonly creations: { readonly count: number; readonly lastMs: number };
   /** When the back end's state was last learned or changed; an inventory begun earlier says nothing against it. */
   readonly touchedMs: number;
   /** Whether the last call failed for something the pod refers to, such as a secret that is missing. */
@@ -105,9 +107,27 @@ export function newPodState(ref: PodRef, nowMs: number): PodState {
     teardown: undefined,
     admitted: false,
     seen: false,
+    creations: { count: 0, lastMs: nowMs },
     touchedMs: nowMs,
     waitsForConfig: false,
   };
+}
+
+/** How long the back end has to hold a pod for its next loss to be like a first one. */
+const steadyMs = 600_000;
+
+/** One more creation. Those before a pod that stayed do not count. */
+export function createdOnceMore({ creations: { count, lastMs } }: PodState, nowMs: number): PodState["creations"] {
+  return { count: nowMs - lastMs < steadyMs ? count + 1 : 1, lastMs: nowMs };
+}
+
+/**
+ * How long a pod is left alone that the back end has lost, in milliseconds: nothing the first time, then as long as a kubelet leaves
+ * a container that crashes. A back end that loses what it makes would else be asked for it without end.
+ */
+export function recreationDelayMs({ creations: { count, lastMs } }: PodState, nowMs: number): number {
+  if (count < 2) return 0;
+  return Math.max(0, lastMs + Math.min(10_000 * 2 ** (count - 2), 300_000) - nowMs);
 }
 
 /** The pod as the provider was last given it; absent if the back end holds none of it, or that is not known. */

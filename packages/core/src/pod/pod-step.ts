@@ -4,6 +4,7 @@ import { deletionDeadline, lookAfterMs, overdueMs } from "./end-deadline.ts";
 import type { EventTime, PodEvent } from "./pod-event.ts";
 import { asItRuns, isResized, showsPendingResize } from "./resize.ts";
 import {
+  createdOnceMore,
   hasEnded,
   hasStopped,
   isDeafDeletion,
@@ -246,7 +247,7 @@ function onReturned(state: PodState, { pod }: Extract<PodEvent, { kind: "returne
       if (call?.reportedGone) return learn(next, { kind: "unknown" }, nowMs);
       // It may have adopted what an earlier call made of an earlier spec.
       return learn(
-        { ...next, verdict: undefined, unconfirmed: undefined },
+        { ...next, verdict: undefined, unconfirmed: undefined, creations: createdOnceMore(state, nowMs) },
         { kind: "present", applied: state.unconfirmed ?? pod ?? {}, sinceMs: nowMs },
         nowMs,
       );

@@ -38,7 +38,7 @@ import { changedParts } from "./pod-changes.ts";
 import type { EndTimes } from "./pod-event.ts";
 import { planPod, type PodPlan } from "./pod-plan.ts";
 import { isPodGone } from "./pod-presence.ts";
-import { isDeafDeletion, lastGiven, wasStarted, type PodState, type Verdict } from "./pod-state.ts";
+import { isDeafDeletion, lastGiven, recreationDelayMs, wasStarted, type PodState, type Verdict } from "./pod-state.ts";
 import type { PodStates } from "./pod-states.ts";
 import { rejectionLabel } from "./rejection-label.ts";
 import { decideResize, isToldOf } from "./resize-gate.ts";
@@ -198,10 +198,16 @@ export class PodWorker {
   }
 
   async #start(state: PodState, pod: DeepReadonly<Pod>, signal: AbortSignal): Promise<WorkResult | void> {
-    const { node: nodeOf, capabilities, providerName, options, states } = this.#deps;
+    const { clock, node: nodeOf, capabilities, providerName, options, states } = this.#deps;
     const node = nodeOf();
     if (!node) return { requeueAfterMs: 1_000 };
     if (this.#isLost(state, pod)) return;
+    const delayMs = recreationDelayMs(state, clock.monotonic());
+    if (delayMs > 0) {
+      const message = `Provider ${providerName} loses the pod again and again; it is created again after a while`;
+      this.#judge(state, pod, { kind: "waiting", reason: "ProviderLost", message });
+      return { requeueAfterMs: delayMs };
+    }
     const admitted = state.admitted || wasStarted(pod);
     const given = this.#given.of(pod).pod;
     const decision = decideStart(pod, { node, usage: states.usage, capabilities, providerName, options, given, admitted });

@@ -531,6 +531,33 @@ describe("reports of the provider", () => {
     ]);
   });
 
+  test("that a pod is gone, again and again, do not have it made without end", async () => {
+    await using rig = await new NodeRig().start();
+    const ref = await rig.createPod("web");
+    const creations = (): number => rig.callsOf("createPod web");
+    rig.provider.lose(ref);
+    await rig.settle();
+    expect(creations()).toBe(2);
+
+    for (const [waitMs, count] of [
+      [10_000, 3],
+      [20_000, 4],
+      [40_000, 5],
+    ] as const) {
+      rig.provider.lose(ref);
+      await rig.settle(waitMs - 1_000);
+      expect([creations(), rig.pod("web")?.status?.phase]).toEqual([count - 1, "Pending"]);
+      expect(rig.waitingReason("web")).toBe("ProviderLost");
+      await rig.settle(1_000);
+      expect([creations(), rig.pod("web")?.status?.phase]).toEqual([count, "Running"]);
+    }
+
+    await rig.settle(600_000);
+    rig.provider.lose(ref);
+    await rig.settle();
+    expect(creations()).toBe(6);
+  });
+
   test("that a pod being deleted is gone end it", async () => {
     await using rig = await new NodeRig().start();
     const ref = await rig.createPod("web");
