@@ -218,12 +218,27 @@ export class PodController {
   }
 
   async #work(uid: string, signal: AbortSignal): Promise<WorkResult | void> {
+    using _expiry = this.#breakOffAtDeadline(uid);
     try {
       return await this.#worker.work(uid, signal);
     } finally {
       const expiresInMs = this.#states.activeDeadlineMs(uid);
       if (expiresInMs !== undefined) this.#queue.addAfter(uid, expiresInMs);
     }
+  }
+
+  /** What hangs does not put off the end of a pod that has been active for as long as it may. */
+  #breakOffAtDeadline(uid: string): Disposable {
+    let timer: Disposable | undefined;
+    const look = (): void => {
+      const leftMs = this.#states.activeDeadlineMs(uid);
+      if (leftMs === undefined) return;
+      if (leftMs > 0) return void (timer = this.#deps.clock.setTimer(leftMs, look));
+      this.#worker.hasten(uid);
+      this.#states.get(uid)?.call?.abort.abort(new Error("the pod was active for longer than it may"));
+    };
+    look();
+    return { [Symbol.dispose]: () => timer?.[Symbol.dispose]() };
   }
 
   #makeSlots(): { readonly start: CallSlots; readonly end: CallSlots } {

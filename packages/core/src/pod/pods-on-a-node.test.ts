@@ -895,6 +895,32 @@ describe("a pod's object at the API server", () => {
     expect(rig.pod("web")?.status).toMatchObject({ phase: "Failed", reason: "DeadlineExceeded" });
   });
 
+  const hangs = (_ref: PodRef | undefined, signal: AbortSignal): Promise<void> =>
+    new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+
+  test("is ended when its time is up, though its creation hangs", async () => {
+    await using rig = await new NodeRig().start();
+    rig.provider.script("createPod", hangs);
+    await rig.createPod("web", (pod) => void (pod.spec = { containers: [], ...pod.spec, activeDeadlineSeconds: 60 }));
+    await rig.settle(60_000);
+    expect(rig.pod("web")?.status?.phase).toBe("Pending");
+    await rig.settle(2_000);
+
+    expect(rig.pod("web")?.status).toMatchObject({ phase: "Failed", reason: "DeadlineExceeded" });
+    expect(rig.callsOf("createPod web")).toBe(1);
+  });
+
+  test("keeps the grace of a deletion under way when its time is up", async () => {
+    await using rig = await new NodeRig().start();
+    await rig.createPod("web", (pod) => void (pod.spec = { containers: [], ...pod.spec, activeDeadlineSeconds: 60 }));
+    rig.provider.script("deletePod", hangs);
+    await rig.settle(50_000);
+    await rig.deletePod("web", 30);
+    await rig.settle(20_000);
+
+    expect(rig.provider.calls.filter((call) => call.startsWith("deletePod"))).toEqual(["deletePod web 30"]);
+  });
+
   test("does not show that its time is up while a container is between two runs and the provider has not ended it", async () => {
     await using rig = await new NodeRig().start();
     const ref = await rig.createPod("web", (pod) => void (pod.spec = { containers: [], ...pod.spec, activeDeadlineSeconds: 60 }));
