@@ -177,8 +177,8 @@ export const mutations: Readonly<Record<string, Mutation>> = {
       { file: controller, find: "const slotHoldMs = 5_000;", replace: "const slotHoldMs = 1e9;" },
       {
         file: controller,
-        find: "return { start: slots(), end: slots() };",
-        replace: "const shared = slots();\n    return { start: shared, end: shared };",
+        find: "return { start: slots(), end: slots(), ask: slots() };",
+        replace: "const shared = slots();\n    return { start: shared, end: shared, ask: slots() };",
       },
     ],
   },

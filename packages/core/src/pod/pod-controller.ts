@@ -83,7 +83,7 @@ export class PodController {
   readonly #deps: PodControllerDeps;
   readonly #queue: WorkQueue;
   readonly #states: PodStates;
-  readonly #slots: { readonly start: CallSlots; readonly end: CallSlots };
+  readonly #slots: { readonly start: CallSlots; readonly end: CallSlots; readonly ask: CallSlots };
   readonly #worker: PodWorker;
   readonly #statuses: StatusWriter;
   readonly #podByPod: PodByPod;
@@ -241,10 +241,10 @@ export class PodController {
     return { [Symbol.dispose]: () => timer?.[Symbol.dispose]() };
   }
 
-  #makeSlots(): { readonly start: CallSlots; readonly end: CallSlots } {
+  #makeSlots(): { readonly start: CallSlots; readonly end: CallSlots; readonly ask: CallSlots } {
     const { clock, options } = this.#deps;
     const slots = (): CallSlots => new CallSlots({ size: options.workers ?? defaultWorkers, holdMs: slotHoldMs, clock });
-    return { start: slots(), end: slots() };
+    return { start: slots(), end: slots(), ask: slots() };
   }
 
   #wantedStatus(pod: DeepReadonly<Pod>, state: PodState): PodStatus | undefined {

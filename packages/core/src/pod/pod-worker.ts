@@ -61,8 +61,8 @@ export interface PodWorkerDeps {
   readonly store: Store<Pod>;
   readonly states: PodStates;
   readonly calls: ProviderCalls;
-  /** Turns of calls that start and change pods, and of those that end them: neither waits for the other. */
-  readonly slots: { readonly start: CallSlots; readonly end: CallSlots };
+  /** Turns of calls that start and change pods, of those that end them, and of questions: none waits for the others. */
+  readonly slots: { readonly start: CallSlots; readonly end: CallSlots; readonly ask: CallSlots };
   readonly providerName: string;
   readonly capabilities: Capabilities;
   readonly resolve: (pod: DeepReadonly<Pod>) => ResolvedPod;
@@ -179,12 +179,14 @@ export class PodWorker {
     }
   }
 
-  /** Asks the provider; {@link hasten} breaks it off. */
+  /** Asks the provider in its turn, since a list with a gap puts many pods in doubt at once; {@link hasten} breaks it off. */
   async #ask<T>(uid: string, signal: AbortSignal, question: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const end = new AbortController();
+    const inner = AbortSignal.any([signal, end.signal]);
     this.#questions.set(uid, end);
     try {
-      return await question(AbortSignal.any([signal, end.signal]));
+      using _slot = await this.#deps.slots.ask.acquire(inner);
+      return await question(inner);
     } finally {
       this.#questions.delete(uid);
     }

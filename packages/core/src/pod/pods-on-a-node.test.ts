@@ -792,6 +792,27 @@ describe("an answer that there is no such pod", () => {
   });
 });
 
+test("no more pods are asked about at once than the node has workers, though a list puts all in doubt", async () => {
+  await using rig = await new NodeRig({ provider: { notifyPods: undefined }, pods: { pollIntervalMs: 5_000, workers: 2 } }).start();
+  const names = ["a", "b", "c", "d", "e"];
+  for (const name of names) await rig.createPod(name);
+  await rig.settle(6_000);
+  const held = [...rig.provider.held];
+  let [now, most] = [0, 0];
+  rig.provider.script("getPod", async () => {
+    most = Math.max(most, ++now);
+    await rig.clock.sleep(100);
+    now--;
+  });
+  rig.provider.held.clear();
+  await rig.settle(6_000);
+  for (const [uid, pod] of held) rig.provider.held.set(uid, pod);
+  for (let turn = 0; turn < 10; turn++) await rig.settle(100);
+
+  expect([most, now]).toEqual([2, 0]);
+  expect(names.map((name) => rig.callsOf(`getPod ${name}`))).toEqual([1, 1, 1, 1, 1]);
+});
+
 describe("a question that the provider does not answer", () => {
   const heedful = (_ref: PodRef | undefined, signal: AbortSignal): Promise<void> =>
     new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
