@@ -34,6 +34,10 @@ test("what is empty is left out", () => {
   });
 });
 
+test("nobody is impersonated where all is empty", () => {
+  expect(impersonationHeaders(who, { as: "", "as-uid": "", "as-groups": [], "as-user-extra": {} })).toBeUndefined();
+});
+
 test("a key is encoded as a header's name takes it, and a text as its bytes", () => {
   const headers = impersonationHeaders(who, { as: "änn", "as-user-extra": { "example.com/Zone%漢": ["x"] } });
 

@@ -25,7 +25,8 @@ export function impersonationHeaders(who: string, user: Impersonation): Headers 
   const groups = listOf(who, "as-groups", user["as-groups"]);
   const extra = Object.entries(mapOf(who, "as-user-extra", user["as-user-extra"]));
   if (name === undefined) {
-    const alone = (["as-uid", "as-groups", "as-user-extra"] as const).find((field) => !isEmpty(user[field]));
+    const given = { "as-uid": uid !== undefined, "as-groups": groups.length > 0, "as-user-extra": extra.length > 0 };
+    const alone = Object.entries(given).find(([, isGiven]) => isGiven)?.[0];
     if (alone) throw new InvalidInputError(`${who} has ${alone} without as: name the user to act as`);
     return undefined;
   }

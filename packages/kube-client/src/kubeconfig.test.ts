@@ -219,6 +219,12 @@ describe("a kubeconfig that is wrong is named with what is wrong:", () => {
       'user "u" has auth-provider "oidc", which is not supported: use exec with a login command such as kubectl oidc-login, a token',
     ],
     [
+      "it wants a command, and names none",
+      { ...plain, users: { u: { exec: { apiVersion: "client.authentication.k8s.io/v1" } } } },
+      undefined,
+      'user "u" has exec without command, expected a program that hands out credentials',
+    ],
+    [
       "it wants to be in a group, and nobody",
       { ...plain, users: { u: { "as-groups": ["root"] } } },
       undefined,
@@ -270,6 +276,13 @@ describe("a kubeconfig's credential command", () => {
     const user = { exec: { ...exec, command, args: ["argument"], env: [{ name: "VARIABLE", value: "variable" }] } };
 
     expect((await identityOf({ users: { u: user } })).authorization).toBe("Bearer argument variable");
+  });
+
+  test("may have null for what it does not need, as kubectl writes it", async () => {
+    const command = await login("login", "$# arguments");
+    const nothing = { args: null, env: null, installHint: null, provideClusterInfo: null };
+
+    expect((await identityOf({ users: { u: { exec: { ...exec, command, ...nothing } } } })).authorization).toBe("Bearer 0 arguments");
   });
 
   test("with a path is the kubeconfig's own, with none it is found in PATH", async () => {

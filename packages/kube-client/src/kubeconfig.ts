@@ -26,9 +26,13 @@ interface MoreOfUser {
   readonly user?: (Impersonation & { readonly tokenFile?: string }) | null;
 }
 
-/** A kubeconfig's `user.exec`, as far as it is used. */
-interface UserExec extends Pick<ExecCredentialOptions, "apiVersion" | "command" | "args" | "env" | "interactiveMode" | "installHint"> {
-  readonly provideClusterInfo?: boolean;
+/** A kubeconfig's `user.exec`, as far as it is used; kubectl writes null for lists of nothing. */
+interface UserExec extends Pick<ExecCredentialOptions, "apiVersion" | "interactiveMode"> {
+  readonly command?: string | null;
+  readonly args?: ExecCredentialOptions["args"] | null;
+  readonly env?: ExecCredentialOptions["env"] | null;
+  readonly installHint?: string | null;
+  readonly provideClusterInfo?: boolean | null;
 }
 
 interface Merged {
@@ -73,22 +77,31 @@ export async function readKubeconfig(options: KubeconfigOptions): Promise<FileCr
     key: user && sourceOf(user.keyData, user.keyFile, user.folder),
     token: user && (sourceOf(undefined, user.more.tokenFile, user.folder) ?? (user.token ? { text: user.token } : undefined)),
     basic: user?.username ? { username: user.username, password: user.password ?? "" } : undefined,
-    exec: user?.exec ? await execCredential(user.exec as UserExec, user.folder, cluster, options) : undefined,
+    exec: user?.exec
+      ? await execCredential(`${where}: user "${user.name}"`, user.exec as UserExec, user.folder, cluster, options)
+      : undefined,
     clock,
   });
 }
 
 async function execCredential(
+  who: string,
   exec: UserExec,
   folder: string,
   cluster: Cluster & { readonly folder: string },
   { env, clock }: KubeconfigOptions,
 ): Promise<ExecCredential> {
+  const { apiVersion, interactiveMode, command: named } = exec;
+  if (!named) throw new InvalidInputError(`${who} has exec without command, expected a program that hands out credentials`);
   // A bare name is looked for in PATH; a relative path is the file's. Source: client-go `tools/clientcmd/loader.go`.
-  const command = exec.command.includes("/") ? resolve(folder, exec.command) : exec.command;
+  const command = named.includes("/") ? resolve(folder, named) : named;
   return new ExecCredential({
-    ...exec,
+    apiVersion,
+    interactiveMode,
     command,
+    args: exec.args ?? [],
+    env: exec.env ?? [],
+    installHint: exec.installHint ?? undefined,
     cluster: exec.provideClusterInfo ? await clusterInfo(cluster) : undefined,
     processEnv: env,
     clock,

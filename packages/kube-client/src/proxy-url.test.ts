@@ -15,6 +15,7 @@ test.each([
   ["proxy:3128", "proxy:3128"],
   ["user:secret@proxy:3128", "…@proxy:3128"],
   ["http://", "http://"],
+  ["http://user:100%secret@proxy:3128", "http://…@proxy:3128"],
   ["http://user:sec@ret@:80:80", "http://…@:80:80"],
 ])("%s is none, which is told without its password", (text, shown) => {
   let error: unknown;

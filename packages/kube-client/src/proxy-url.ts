@@ -11,7 +11,7 @@ const protocols = ["http:", "https:", "socks5:", "socks5h:"];
  */
 export function parseProxyUrl(text: string, source: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url && protocols.includes(url.protocol) && url.hostname !== "") return url;
+  if (url && protocols.includes(url.protocol) && url.hostname !== "" && isDecodable(url.username + url.password)) return url;
   throw new InvalidInputError(
     `${source} "${withoutPassword(text)}", expected a URL such as http://proxy:3128, https://user:password@proxy or socks5://proxy:1080`,
   );
@@ -20,6 +20,16 @@ export function parseProxyUrl(text: string, source: string): URL {
 /** A proxy's URL as it may be shown to anybody. */
 export function shownProxy(url: URL): string {
   return `${url.protocol}//${url.host}`;
+}
+
+/** Whether each `%` stands for a byte, as it must where a user or password is percent-encoded. */
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function withoutPassword(text: string): string {
