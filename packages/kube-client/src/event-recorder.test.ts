@@ -1,6 +1,7 @@
 import { ForbiddenError, NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
 import { getEventListeners } from "node:events";
 import { expect, test } from "vitest";
+import { apiError } from "./api-error.ts";
 import type { KubeClient, ObjectName, Patch } from "./client.ts";
 import { createEventRecorder, type EventRecorder } from "./event-recorder.ts";
 import { FakeClock, SeededRandom } from "./fake-clock.ts";
@@ -28,7 +29,7 @@ class Rig implements AsyncDisposable {
   readonly resources: string[] = [];
   readonly counts = new Map<string, number>();
   readonly recorder: EventRecorder;
-  fail: ((verb: "create" | "patch") => void) | undefined;
+  fail: ((verb: "create" | "patch", namespace?: string) => void) | undefined;
   hold: Promise<void> | undefined;
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
@@ -36,7 +37,7 @@ class Rig implements AsyncDisposable {
   constructor() {
     const client = {
       create: async ({ plural }: Resource<CoreEvent>, event: CoreEvent) => {
-        this.fail?.("create");
+        this.fail?.("create", event.metadata?.namespace);
         await this.hold;
         this.resources.push(plural);
         this.created.push(event);
@@ -183,6 +184,34 @@ test("events wait for an API server that is away, in their order", async () => {
 
   expect(rig.created.map(({ message }) => message)).toEqual(["first", "second"]);
   expect(rig.counts.get("vk_events_failed_total")).toBeUndefined();
+});
+
+test("a namespace of which the server takes no events now keeps no other one waiting, nor all the room", async () => {
+  await using rig = new Rig();
+  let tries = 0;
+  let isBusy = true;
+  rig.fail = (_verb, namespace) => {
+    if (namespace !== "busy" || !isBusy) return;
+    tries++;
+    throw apiError({ operation: "create events", code: 429, body: "limit reached" });
+  };
+  const busy = (index: number): ObjectReference => ({ ...podOf(index), namespace: "busy" });
+  rig.recorder.event(busy(0), "Normal", "Created", "first");
+  await rig.clock.advance(0);
+  for (let index = 1; index < 1_000; index++) rig.recorder.event(busy(index), "Normal", "Created", `busy ${index}`);
+  for (let index = 0; index < 50; index++) rig.recorder.event(podOf(index), "Normal", "Created", `web ${index}`);
+  await rig.clock.advance(9_999);
+
+  expect(rig.created).toHaveLength(50);
+  expect(tries).toBe(1);
+  expect(rig.counts.get("vk_events_dropped_total")).toBe(500);
+  await rig.clock.advance(1);
+  expect(tries).toBe(2);
+  isBusy = false;
+  await rig.clock.advance(20_000);
+
+  expect(rig.created).toHaveLength(550);
+  expect(rig.created[50]?.message).toBe("first");
 });
 
 test("an event is given up after twelve tries", async () => {

@@ -1,4 +1,5 @@
 import { isNotFound, isUnavailable, messageOf } from "@virtual-kubelet/errdefs";
+import { statusOf } from "./api-error.ts";
 import { retryAfterMsOf } from "./backoff.ts";
 import type { KubeClient } from "./client.ts";
 import type { Clock, Random } from "./clock.ts";
@@ -19,7 +20,9 @@ const flushMs = 2_000;
 /** How often, and how long after, an event is tried again while the server is away. Source: client-go `tools/record/event.go`. */
 const maxTries = 12;
 const retryMs = 10_000;
-/** Longest wait a server may ask for: events of all objects wait behind this one. */
+/** What a namespace whose events have to wait may hold of the queue: the rest is for the others. */
+const maxQueuedWhileHeld = maxQueued / 2;
+/** Longest wait a server may ask for: other events wait behind this one. */
 const maxRetryAfterMs = 60_000;
 const maxNameLength = 253;
 
@@ -41,7 +44,8 @@ export interface EventRecorder {
   /**
    * Records an event; returns at once and never throws. What exceeds the budget (50 a second, bursts of 100, a thousand
    * waiting) is dropped and counted in `vk_events_dropped_total`. A message over 1,024 characters is cut. While the server is
-   * away, events wait for up to two minutes.
+   * away, events wait for up to two minutes. Where it answers that it cannot take one now, because of a limit or a webhook, those
+   * of the same namespace wait and no others.
    *
    * No object silences another, as with a kubelet: the same event again within ten minutes counts up the first, from the
    * tenth message of one reason on an object's events are combined into one that shows the latest, and after 25 events an
@@ -78,6 +82,8 @@ class ApiEventRecorder implements EventRecorder {
   readonly #options: EventRecorderOptions;
   readonly #queue: Pending[] = [];
   readonly #correlator = new EventCorrelator();
+  /** Namespaces of which the server takes no event now, and until when, on the monotonic clock. */
+  readonly #held = new Map<string, number>();
   #tokens = burst;
   #tokensAtMs: number;
   #wake: () => void = () => {};
@@ -93,7 +99,8 @@ class ApiEventRecorder implements EventRecorder {
     const { series, isSpam, isCombined, message: told } = this.#correlator.correlate(occurrence, clock.monotonic());
     const occurrences = ++series.unsent;
     if (isSpam) return metrics.count("vk_events_filtered_total");
-    if (this.#queue.length >= maxQueued) return metrics.count("vk_events_dropped_total");
+    const room = this.#held.has(namespaceOf(object)) ? maxQueuedWhileHeld : maxQueued;
+    if (this.#queue.length >= room) return metrics.count("vk_events_dropped_total");
     series.unsent = 0;
     this.#queue.push({ series, object, type, reason, message: cut(told), isCombined, occurrences, atMs: clock.now(), tries: 0 });
     this.#wake();
@@ -128,16 +135,21 @@ class ApiEventRecorder implements EventRecorder {
   /** Sends the next event, or waits for one, for its turn, or for the API server. */
   async #work(signal: AbortSignal, limit: AbortSignal): Promise<void> {
     const { clock } = this.#options;
-    const next = this.#queue[0];
-    if (!next) return this.#nextEvent(signal);
+    const nowMs = clock.monotonic();
+    const next = this.#queue.find(({ object }) => (this.#held.get(namespaceOf(object)) ?? nowMs) <= nowMs);
+    if (!next) return this.#nextEvent(Math.min(...this.#held.values()) - nowMs, signal);
     const waitMs = this.#waitForTokenMs() || (await this.#send(next, limit));
-    if (waitMs === undefined) this.#queue.shift();
+    if (waitMs === undefined) this.#queue.splice(this.#queue.indexOf(next), 1);
     else await clock.sleep(waitMs, signal).catch(() => {});
   }
 
-  #nextEvent(signal: AbortSignal): Promise<void> {
+  /** Waits for the next event, but no longer than for the end of a namespace's wait. */
+  #nextEvent(maxMs: number, signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
     return new Promise((resolve) => {
+      const timer = Number.isFinite(maxMs) ? clock.setTimer(maxMs, () => done()) : undefined;
       const done = (): void => {
+        timer?.[Symbol.dispose]();
         signal.removeEventListener("abort", done);
         this.#wake = () => {};
         resolve();
@@ -157,14 +169,21 @@ class ApiEventRecorder implements EventRecorder {
     return 0;
   }
 
-  /** @returns how long to wait before it is tried again; `undefined` if it is done with */
+  /** @returns how long to wait before anything is sent again; `undefined` if it is done with */
   async #send(pending: Pending, signal: AbortSignal): Promise<number | undefined> {
-    const { logger, metrics } = this.#options;
+    const { clock, logger, metrics } = this.#options;
+    const namespace = namespaceOf(pending.object);
+    this.#held.delete(namespace);
     try {
       if (!(await this.#countUp(pending, signal))) await this.#create(pending, signal);
       return undefined;
     } catch (error) {
-      if (isUnavailable(error) && ++pending.tries < maxTries) return Math.min(retryAfterMsOf(error) ?? retryMs, maxRetryAfterMs);
+      if (isUnavailable(error) && ++pending.tries < maxTries) {
+        const waitMs = Math.min(retryAfterMsOf(error) ?? retryMs, maxRetryAfterMs);
+        if (statusOf(error) === undefined) return waitMs;
+        this.#held.set(namespace, clock.monotonic() + waitMs);
+        return 0;
+      }
       metrics.count("vk_events_failed_total");
       logger.debug({ reason: pending.reason, err: messageOf(error) }, "event could not be recorded");
       return undefined;
@@ -189,7 +208,7 @@ class ApiEventRecorder implements EventRecorder {
 
   async #create({ series, object, type, reason, message, occurrences, atMs }: Pending, signal: AbortSignal): Promise<void> {
     const { client, component, host, random } = this.#options;
-    const namespace = object.namespace ?? "default";
+    const namespace = namespaceOf(object);
     const readable = `${object.name}.${random.uuid().replaceAll("-", "").slice(0, 16)}`;
     const name = readable.length > maxNameLength ? random.uuid() : readable;
     const time = rfc3339(atMs);
@@ -209,6 +228,11 @@ class ApiEventRecorder implements EventRecorder {
     await client.create(resources.events, event, { signal });
     series.stored = { namespace, name, count: occurrences };
   }
+}
+
+/** Where the object's events are kept. */
+function namespaceOf(object: ObjectReference): string {
+  return object.namespace ?? "default";
 }
 
 function cut(message: string): string {
