@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { isUnavailable } from "@virtual-kubelet/errdefs";
+import { isUnavailable, messageOf } from "@virtual-kubelet/errdefs";
 import { expect, test } from "vitest";
 import type { Credentials, Identity } from "./credentials.ts";
 import { createHttpTransport, defaultHttpPools } from "./http-transport.ts";
@@ -122,6 +122,21 @@ test("an aborted request rejects with the signal's reason and frees its connecti
 
   await expect(request).rejects.toThrow("enough");
   await until(() => rig.sockets.size === 0);
+});
+
+test("an aborted request does not wait for the connection that it was to have", async () => {
+  await using rig = await Rig.start(() => {});
+  // It has no TLS, and waits for the rest of a request.
+  const server = rig.credentials.server.replace("http:", "https:");
+  await using transport = createHttpTransport({ credentials: { ...rig.credentials, server } });
+  const abort = new AbortController();
+
+  const problem = transport.request({ method: "GET", path: "/", pool: "short", signal: abort.signal }).catch(messageOf);
+  await until(() => rig.sockets.size === 1);
+  abort.abort(new Error("enough"));
+
+  const turn = new Promise((resolve) => setImmediate(() => resolve("still waiting")));
+  expect(await Promise.race([problem, turn])).toBe("enough");
 });
 
 test("an abort while the body is read ends the reading with the signal's reason", async () => {

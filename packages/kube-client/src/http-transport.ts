@@ -4,6 +4,7 @@ import { buildConnector, errors, Pool, type Dispatcher } from "undici";
 import type { Credentials, Identity, TlsMaterial } from "./credentials.ts";
 import { throughProxy } from "./proxy-tunnel.ts";
 import type { Transport, TransportPool, TransportRequest, TransportResponse } from "./transport.ts";
+import { untilAborted } from "./until-aborted.ts";
 
 const connectTimeoutMs = 10_000;
 /** Below the API server's own 90 s, so that it is we who close an idle connection. Source: apiserver `server/secure_serving.go`. */
@@ -117,7 +118,8 @@ class HttpTransport implements Transport {
       const isQuiet = request.pool === "quiet" && !this.#hasNoHttp2;
       const pool = request.pool === "quiet" && !isQuiet ? pools.long : pools[request.pool];
       try {
-        return await pool.request(options);
+        // undici itself heeds the signal only once there is a connection.
+        return await untilAborted(pool.request(options), signal);
       } catch (error) {
         signal.throwIfAborted();
         if (isQuiet && isWithoutHttp2(error)) {
