@@ -67,6 +67,17 @@ test("a pod whose call had no clear outcome is believed to be there, not to be m
   expect(planned).toEqual([]);
 });
 
+test("another node's pod, which a server shows that does not heed the field selector, is nobody's here", () => {
+  const foreign: Pod = { metadata: { ...pod.metadata, name: "foreign", uid: "u2" }, spec: { nodeName: "node-2", containers: [] } };
+
+  change({ type: "added", uid: "u2", object: foreign });
+  change({ type: "updated", uid: "u2", object: foreign, previous: foreign });
+  change({ type: "deleted", uid: "u2", object: foreign, missed: true });
+
+  expect(states.get("u2")).toBeUndefined();
+  expect(planned).toEqual([]);
+});
+
 test("a pod that the back end has lost is looked for at once", async () => {
   states.onInventory(everything, clock.monotonic());
   await clock.advance(5_000);

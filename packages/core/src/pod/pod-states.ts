@@ -231,7 +231,9 @@ export class PodStates {
 
   /** @param replan - whether anything changed that the provider may have to be told of */
   #onPod(pod: DeepReadonly<Pod>, replan: boolean): void {
-    const { onPlan, onEnd } = this.#deps;
+    const { onPlan, onEnd, owner } = this.#deps;
+    // A server that does not heed the field selector shows other nodes' pods: they are not ours to refuse.
+    if (pod.spec?.nodeName && pod.spec.nodeName !== owner.nodeName) return;
     const ref = podRef(pod);
     const { uid } = ref;
     const isNew = !this.#states.has(uid);
