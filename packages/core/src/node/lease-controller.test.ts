@@ -211,6 +211,44 @@ describe("LeaseController.claim", () => {
     expect(await stateOf(first.ended)).toBe("pending");
   });
 
+  test("takes over from an instance that is gone also where every tenth look at the Lease fails", async () => {
+    const cluster = new Cluster();
+    const first = cluster.start("first");
+    await cluster.clock.advance(0);
+    first.abort.abort();
+    let looks = 0;
+    using _flaky = cluster.client.intercept(({ verb }) => {
+      if (verb === "get" && ++looks % 10 === 0) throw new UnavailableError("too many requests");
+    });
+
+    const second = cluster.start("second", { standby: true });
+    await cluster.clock.advance(39_000);
+    expect(await stateOf(second.claimed)).toBe("pending");
+    await cluster.clock.advance(16_000);
+
+    expect(await stateOf(second.claimed)).toBe("held");
+  });
+
+  test("counts no time in which it was asked to leave the API server alone", async () => {
+    const cluster = new Cluster();
+    const first = cluster.start("first");
+    await cluster.clock.advance(0);
+    first.abort.abort();
+    const second = cluster.start("second", { standby: true });
+    await cluster.clock.advance(1_000);
+    const outage = cluster.client.intercept(() => {
+      throw new UnavailableError("the API server is away", { retryAfterMs: 3_600_000 });
+    });
+    await cluster.clock.advance(38_000);
+
+    outage[Symbol.dispose]();
+    await cluster.clock.advance(30_000);
+    expect(await stateOf(second.claimed)).toBe("pending");
+    await cluster.clock.advance(15_000);
+
+    expect(await stateOf(second.claimed)).toBe("held");
+  });
+
   test("waits for an API server that is away at the start, and does not hurry it", async () => {
     const cluster = new Cluster();
     const outage = cluster.client.intercept(() => {

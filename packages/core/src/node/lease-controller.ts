@@ -102,12 +102,14 @@ export class LeaseController {
   async claim(signal: AbortSignal): Promise<void> {
     const { clock, logger, random } = this.#deps;
     let previous: Observation | undefined;
+    let seenMs = clock.monotonic();
     for (let failures = 0; ;) {
       let waitMs: number;
       try {
-        const claim = await this.#tryClaim(previous, signal);
+        const claim = await this.#tryClaim(previous, failures > 0 ? seenMs : undefined, signal);
         if (claim === "done") return;
         previous = claim.observation;
+        seenMs = clock.monotonic();
         failures = 0;
         waitMs = Math.min(watchIntervalMs, claim.kind === "watch" ? claim.remainingMs : watchIntervalMs);
       } catch (error) {
@@ -116,8 +118,6 @@ export class LeaseController {
         failures++;
         waitMs = Math.max(backoffMs(kubeletBackoff, failures, random), this.#askedMs(error, this.#durationMs));
         if (isConflict(error) && failures < immediateTries) continue;
-        // While nobody reaches the API server the other one cannot renew either: what was seen so far proves nothing.
-        if (previous) previous = { ...previous, sinceMs: clock.monotonic() };
         if (failures % logEvery === 1) {
           logger.warn({ err: messageOf(error), attempt: failures, delayMs: Math.round(waitMs) }, "cannot take the lease; trying again");
         }
@@ -141,6 +141,12 @@ export class LeaseController {
     }
   }
 
+  /** Whether no other instance has taken the Lease: asks the API server. */
+  async isFreeOrOurs(signal: AbortSignal): Promise<boolean> {
+    const lease = await this.#get(signal);
+    return lease === undefined || isOurs(lease, this.#deps.instance);
+  }
+
   /** Deletes the Lease if it is still ours. */
   async release(signal: AbortSignal): Promise<void> {
     const { client, instance } = this.#deps;
@@ -152,13 +158,19 @@ export class LeaseController {
     this.#lease = undefined;
   }
 
+  /** @param blindSinceMs - when the Lease was last seen, if looks at it have failed since */
   async #tryClaim(
-    previous: Observation | undefined,
+    observed: Observation | undefined,
+    blindSinceMs: number | undefined,
     signal: AbortSignal,
   ): Promise<"done" | Extract<Claim, { readonly observation: Observation }>> {
     const { clock, instance, logger, standby } = this.#deps;
     const lease = await this.#get(signal);
-    const claim = decideClaim({ lease, instance, previous, nowMs: clock.monotonic(), durationMs: this.#durationMs });
+    const nowMs = clock.monotonic();
+    // While nobody reaches the API server the other one cannot renew either: that time does not count.
+    const blindMs = blindSinceMs === undefined ? 0 : nowMs - blindSinceMs;
+    const previous = observed && { ...observed, sinceMs: observed.sinceMs + blindMs };
+    const claim = decideClaim({ lease, instance, previous, nowMs, durationMs: this.#durationMs });
     if (claim.kind === "create" || claim.kind === "take") {
       this.#lease = await this.#write(lease, true, signal);
       this.#renewedMs = clock.monotonic();

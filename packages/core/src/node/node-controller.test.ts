@@ -1121,6 +1121,25 @@ describe("shutdown", () => {
     expect(cluster.node().metadata?.uid).toBe("theirs");
   });
 
+  test("does not delete a node that another instance has taken unnoticed", async () => {
+    const cluster = new Cluster();
+    const { abort, outcome } = await cluster.startReady({ onShutdown: "delete" });
+    cluster.client.edit(
+      resources.leases,
+      "vk",
+      (lease) => {
+        lease.metadata!.annotations = { [instanceAnnotation]: "other", [startIdAnnotation]: "x" };
+      },
+      leaseNamespace,
+    );
+
+    abort.abort();
+    await outcome;
+
+    expect(cluster.client.callsOf("delete", "nodes")).toEqual([]);
+    expect(cluster.client.peek(resources.leases, "vk", leaseNamespace)?.metadata?.annotations?.[instanceAnnotation]).toBe("other");
+  });
+
   test("ends a drain when another instance takes the node", async () => {
     const cluster = new Cluster();
     const { abort, outcome } = await cluster.startReady({ onShutdown: "drain" }, { shutdownTimeoutMs: 60_000 });

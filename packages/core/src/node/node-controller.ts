@@ -229,6 +229,8 @@ export class NodeController {
     // Else the node would be registered, and the Lease made, again.
     await stopTasks();
     try {
+      // Who could not renew it may have lost the node without having seen it.
+      if (!(await this.#lease.isFreeOrOurs(limit.signal))) return logger.warn({}, "another instance runs the node, which is not deleted");
       await deleteNode(deps, node, limit.signal);
       await this.#lease.release(limit.signal);
     } catch (error) {
