@@ -16,8 +16,11 @@ export type ReflectorPhase =
    * connection goes on as `watching`.
    */
   | { readonly kind: "streaming" }
-  /** A page of a list is fetched and collected. The last one: the store is replaced, then `listed`. */
-  | { readonly kind: "listing"; readonly continue: string | undefined; readonly paged: boolean }
+  /**
+   * A page of a list is fetched and collected. The last one: the store is replaced, then `listed`, at the first page's version:
+   * pages are of one version, and where they are not, what happened between them is watched.
+   */
+  | { readonly kind: "listing"; readonly continue: string | undefined; readonly paged: boolean; readonly resourceVersion?: string }
   /** The store is complete up to this version. A watch is opened from there; when it is open: `watching`. */
   | { readonly kind: "listed"; readonly resourceVersion: string }
   /**

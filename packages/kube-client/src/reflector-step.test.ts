@@ -404,6 +404,7 @@ describe("what comes in is taken as it is:", () => {
     expect(run(whole, { kind: "page", objects, resourceVersion: "5", continue: "page-2" }).state.phase).toEqual({
       ...whole,
       continue: "page-2",
+      resourceVersion: "5",
     });
   });
 

@@ -98,8 +98,9 @@ function onPage<T extends KubernetesObject>(
   page: ReflectorInput<T> & { readonly kind: "page" },
 ): StepResult<T> {
   const collect: ReflectorEffect<T> = { kind: "collect", type: "put", objects: page.objects };
-  if (page.continue !== undefined) return go(memory, { ...phase, continue: page.continue }, [collect]);
-  const listed: ReflectorPhase = { kind: "listed", resourceVersion: page.resourceVersion };
+  const resourceVersion = phase.resourceVersion ?? page.resourceVersion;
+  if (page.continue !== undefined) return go(memory, { ...phase, continue: page.continue, resourceVersion }, [collect]);
+  const listed: ReflectorPhase = { kind: "listed", resourceVersion };
   return go({ ...memory, unreadable: 0 }, listed, [collect, { kind: "replace", list: "paged" }]);
 }
 

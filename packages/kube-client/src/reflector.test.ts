@@ -63,6 +63,16 @@ describe("Reflector's first list", () => {
     ]);
   });
 
+  test("is watched from the version of its first page where its pages are of several", async () => {
+    const { reflector, clock, requests } = start({
+      answer: pagedOnly([page("50", [pod("u1", "a", "1")], "next"), page("60", [pod("u2", "b", "55")])]),
+    });
+    await reflector.synced;
+    await clock.advance(0);
+
+    expect(queryOf(requests.at(-1)).get("resourceVersion")).toBe("50");
+  });
+
   test("without its bookmark is given up after 30 s, and after three of them fetched in pages", async () => {
     const { reflector, watches, clock, requests } = start({
       answer: (request, watch) => (queryOf(request).has("watch") ? watch() : page("50", [pod("u1", "a", "1")])),
