@@ -250,6 +250,23 @@ describe("registration", () => {
     expect(cluster.node().metadata?.labels).toMatchObject({ foreign: "1", type: "virtual-kubelet" });
   });
 
+  test("does not hurry an API server that says the node is there and shows none", async () => {
+    const cluster = new Cluster();
+    let tries = 0;
+    const odd = cluster.client.intercept(({ resource, verb }) => {
+      if (resource !== "nodes" || verb !== "create") return;
+      if (++tries > 100) return new Promise(() => {});
+      throw new ConflictError("it is there");
+    });
+    cluster.start();
+    for (let turn = 0; turn < 10; turn++) await cluster.clock.advance(1_000);
+    expect(tries).toBeLessThan(15);
+
+    odd[Symbol.dispose]();
+    await cluster.clock.advance(7_000);
+    expect(cluster.node().metadata?.name).toBe("vk");
+  });
+
   test("may be run once only", async () => {
     const cluster = new Cluster();
     const { controller } = await cluster.startReady();

@@ -193,8 +193,9 @@ export class NodeKeeper {
     // The watch may be behind or refused: what is written now and then is compared with what is there.
     const mayBeStale = this.#mustRead || this.#isDistrustful || !this.#isWatching || this.#writer.reportDueInMs === 0;
     const current = mayBeStale ? await this.#writer.read(signal) : this.#node;
+    const hadConflict = this.#mustRead;
     this.#mustRead = false;
-    if (!current) return this.#register(signal);
+    if (!current) return this.#register(hadConflict, signal);
     if (this.#registrations === 0) {
       this.#deps.logger.info({ uid: current.metadata?.uid }, "node was there before; adopting it");
       this.#onRegistered();
@@ -209,7 +210,8 @@ export class NodeKeeper {
     return validForMs;
   }
 
-  async #register(signal: AbortSignal): Promise<number | undefined> {
+  /** @param hadConflict - whether the node was there when it was to be made before, and is not there */
+  async #register(hadConflict: boolean, signal: AbortSignal): Promise<number | undefined> {
     const { clock, logger, nodeName, random, recorder, want } = this.#deps;
     const isAgain = this.#registrations > 0;
     if (isAgain) {
@@ -222,8 +224,9 @@ export class NodeKeeper {
       node = await this.#writer.create(wanted, signal);
     } catch (error) {
       if (!isConflict(error)) throw error;
-      // Somebody was quicker: the next look adopts it.
+      // Somebody was quicker: the next look adopts it. One that does not see it either is no cause for haste.
       this.#mustRead = true;
+      if (hadConflict) throw error;
       return 0;
     }
     this.#writtenMs = clock.monotonic();
