@@ -298,6 +298,23 @@ describe("LeaseController.run", () => {
     for (const time of times) expect(time).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
   });
 
+  test("is later each time, also where the clock was set back, unless what is there is from another day", async () => {
+    const cluster = new Cluster();
+    cluster.start("me");
+    await cluster.clock.advance(1_000);
+    const before = cluster.lease?.spec?.renewTime ?? "";
+
+    cluster.clock.jump(-3_600_000);
+    await cluster.clock.advance(30_000);
+    const after = cluster.lease?.spec?.renewTime ?? "";
+    expect(Date.parse(after) - Date.parse(before)).toBeGreaterThan(0);
+    expect(Date.parse(after) - Date.parse(before)).toBeLessThan(10);
+    cluster.clock.jump(-200 * 3_600_000);
+    await cluster.clock.advance(30_000);
+
+    expect(Date.parse(cluster.lease?.spec?.renewTime ?? "")).toBeLessThan(Date.parse(before) - 100 * 3_600_000);
+  });
+
   test("is owned by the node as soon as that is known, and by the new one when that changes", async () => {
     const cluster = new Cluster();
     const { controller } = cluster.start("me");

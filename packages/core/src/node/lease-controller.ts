@@ -41,6 +41,9 @@ const watchIntervalMs = 2_000;
 /** A wall clock that runs this far ahead of the monotonic one says that the machine slept. */
 const suspendedMs = 2_000;
 
+/** A Lease whose last renewal lies further in the future than this was renewed by no clock. */
+const maxAheadMs = 86_400_000;
+
 /** By how much more than the server asks for a retry may wait, by chance: many nodes are asked at once. */
 const askedJitter = 0.1;
 
@@ -284,7 +287,9 @@ export class LeaseController {
 
   #wanted(base: Lease | undefined, isClaim: boolean): Lease {
     const { clock, durationSeconds, instance } = this.#deps;
-    const renewTime = microTime(clock.now());
+    // The node life-cycle controller takes no renewal that is not later than the one before, whoever's clock that was.
+    const aheadMs = Date.parse(base?.spec?.renewTime ?? "") - clock.now();
+    const renewTime = microTime(clock.now() + (aheadMs > 0 && aheadMs < maxAheadMs ? aheadMs + 1 : 0));
     const { managedFields: _, ...metadata } = base?.metadata ?? {};
     return {
       apiVersion: "coordination.k8s.io/v1",
