@@ -104,7 +104,7 @@ test("an upstream command line works as it stands, and each obsolete word is one
   const authority = createCertificateAuthority("upstream-ca", systemClock);
   const serving = authority.issue({ commonName: "vkubelet-mock-0", names: ["192.0.2.9"], usages: ["server"] });
   const files = { "cert.pem": serving.certificate, "key.pem": serving.key, "ca.pem": authority.certificate };
-  for (const [name, text] of Object.entries(files)) await writeFile(join(rig.folder, name), text);
+  for (const [name, text] of Object.entries(files)) await writeFile(join(rig.folder, name), text, { mode: 0o600 });
   const port = await freePort();
   const words = "--provider mock --provider-config mock.json --klog.v 2 --metrics-addr :10255 --disable-taint --full-resync-period 1m";
   const env = {

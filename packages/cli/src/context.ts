@@ -6,6 +6,8 @@ export interface Output {
   write(text: string): void;
   /** Whether a person is likely to look at it. */
   readonly isTTY: boolean;
+  /** Why what was written last did not arrive; `undefined` if it did. Default: it always does. */
+  problem?(): string | undefined;
 }
 
 /** All the program takes from the process it runs in. */

@@ -33,9 +33,17 @@ process.on("uncaughtException", (error) => {
 // A reader that has seen enough, such as head, is no fault.
 process.stdout.on("error", () => process.exit(exitCodes.ok.code));
 
+// A node goes on without those who read its log; its health says so.
+let logProblem: string | undefined;
+process.stderr.on("error", (error) => (logProblem = error.message));
+
 process.exitCode = await runProgram(process.argv.slice(2), {
   stdout: { write: (text) => void process.stdout.write(text), isTTY: process.stdout.isTTY },
-  stderr: { write: (text) => void process.stderr.write(text), isTTY: process.stderr.isTTY },
+  stderr: {
+    write: (text) => void process.stderr.write(text, (error) => (logProblem = error?.message)),
+    isTTY: process.stderr.isTTY,
+    problem: () => logProblem,
+  },
   env: process.env,
   cwd: process.cwd(),
   homeDir: homedir(),

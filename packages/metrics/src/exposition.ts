@@ -5,18 +5,35 @@ export const metricsContentType = "text/plain; version=0.0.4; charset=utf-8";
 
 /** Figures in Prometheus's text format 0.0.4, sorted by name, each sample's labels too. */
 export function renderMetrics(families: readonly MetricFamily[]): string {
+  return render(families, () => []);
+}
+
+/** Labels of containers' samples, in the order in which upstream's importable test suite reads them: it takes the second for the pod. */
+const containerLabels = ["container", "pod", "namespace"];
+
+/**
+ * {@link renderMetrics} for `/metrics/resource`: containers' samples have their labels in the order container, pod, namespace.
+ *
+ * Source: virtual-kubelet v1.13 test/e2e/basic.go, TestGetMetricsResource (7b1385b).
+ */
+export function renderResourceMetrics(families: readonly MetricFamily[]): string {
+  return render(families, ({ name }) => (name.startsWith("container_") ? containerLabels : []));
+}
+
+function render(families: readonly MetricFamily[], firstLabels: (family: MetricFamily) => readonly string[]): string {
   const sorted = families.toSorted((a, b) => (a.name < b.name ? -1 : 1));
-  return sorted.map(renderFamily).join("");
+  return sorted.map((family) => renderFamily(family, firstLabels(family))).join("");
 }
 
-function renderFamily({ name, help, type, samples }: MetricFamily): string {
+function renderFamily({ name, help, type, samples }: MetricFamily, first: readonly string[]): string {
   const head = `# HELP ${name} ${help.replaceAll("\\", "\\\\").replaceAll("\n", "\\n")}\n# TYPE ${name} ${type}\n`;
-  return head + samples.map((sample) => `${name}${renderSample(sample)}\n`).join("");
+  return head + samples.map((sample) => `${name}${renderSample(sample, first)}\n`).join("");
 }
 
-function renderSample({ labels = {}, value, timestampMs }: MetricSample): string {
+function renderSample({ labels = {}, value, timestampMs }: MetricSample, first: readonly string[]): string {
+  const place = (label: string): number => (first.includes(label) ? first.indexOf(label) : first.length);
   const pairs = Object.entries(labels)
-    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .toSorted(([a], [b]) => place(a) - place(b) || (a < b ? -1 : 1))
     .map(([name, text]) => `${name}="${escapeLabel(text)}"`);
   const time = timestampMs === undefined ? "" : ` ${Math.round(timestampMs)}`;
   return `${pairs.length > 0 ? `{${pairs.join(",")}}` : ""} ${renderValue(value)}${time}`;

@@ -3,7 +3,7 @@
  *
  * @packageDocumentation
  */
-export { metricsContentType, renderMetrics } from "./exposition.ts";
+export { metricsContentType, renderMetrics, renderResourceMetrics } from "./exposition.ts";
 export { metricCatalogue, type MetricDefinition } from "./metric-catalogue.ts";
 export { nodeMetrics, type CountedNode } from "./node-metrics.ts";
 export { cpuAndMemoryOnly, NodeStatsReader, type FullStatsSummary, type NodeStatsReaderOptions } from "./node-stats.ts";

@@ -126,3 +126,17 @@ test("only processor and memory are left where only these are asked for", async 
   expect(Object.keys(summary.pods[0]?.containers[0] ?? {})).toEqual(["name", "startTime", "cpu", "memory"]);
   expect(Object.keys(summary.node)).toEqual(["nodeName", "startTime", "cpu", "memory"]);
 });
+
+test("a node whose pods nobody measures has no figures, and one without pods uses nothing", async () => {
+  const { cpu: _cpu, memory: _memory, ...unmeasured } = pod({ uid: "a", cpu: 1 });
+  const bare: PodStats = { ...unmeasured, containers: [{ name: "main", startTime: time }] };
+  const reader = readerOf({ pods: [bare] }, { pods: [] }, { pods: [pod({ uid: "b", cpu: 7 })] }, { pods: [bare] });
+
+  const first = await reader.read(never);
+  expect([first.node.cpu, first.node.memory]).toEqual([undefined, undefined]);
+  expect((await reader.read(never)).node).toMatchObject({ cpu: { usageCoreNanoSeconds: 0 }, memory: { workingSetBytes: 0 } });
+  expect((await reader.read(never)).node).toMatchObject({ cpu: { usageCoreNanoSeconds: 7 }, memory: { workingSetBytes: 1_000 } });
+  // What was counted stays counted.
+  const last = await reader.read(never);
+  expect([last.node.cpu?.usageCoreNanoSeconds, last.node.memory]).toEqual([7, undefined]);
+});

@@ -66,11 +66,14 @@ export class NodeStatsReader {
     const time = rfc3339(this.#options.clock.now());
     const total = totalUsage(pods);
     const lived = [...this.#counters.values()].reduce((sum, value) => sum + value, this.#ended);
+    // Without pods nothing is used. With pods that nobody measures it is not known what is, and a figure would be invented.
+    const isIdle = pods.length === 0;
+    const hasCpu = isIdle || this.#ended > 0 || this.#counters.size > 0;
     return {
       nodeName: this.#options.nodeName,
       startTime: this.#startTime,
-      cpu: { time, usageNanoCores: 0, ...total.cpu, usageCoreNanoSeconds: lived },
-      memory: { time, usageBytes: 0, workingSetBytes: 0, ...total.memory },
+      ...(hasCpu && { cpu: { time, usageNanoCores: 0, ...total.cpu, usageCoreNanoSeconds: lived } }),
+      ...((isIdle || total.memory) && { memory: { time, usageBytes: 0, workingSetBytes: 0, ...total.memory } }),
       ...(total.swap && { swap: total.swap }),
       ...node,
     };

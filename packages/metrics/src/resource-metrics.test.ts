@@ -1,6 +1,6 @@
 import type { PodStats } from "@virtual-kubelet/core";
 import { expect, test } from "vitest";
-import { renderMetrics } from "./exposition.ts";
+import { renderMetrics, renderResourceMetrics } from "./exposition.ts";
 import type { FullStatsSummary } from "./node-stats.ts";
 import { resourceMetrics, resourceScrapeError } from "./resource-metrics.ts";
 
@@ -29,22 +29,22 @@ test("the text is what a kubelet serves", () => {
     swap: { time, swapUsageBytes: 10, swapAvailableBytes: 30 },
   });
 
-  expect(renderMetrics(resourceMetrics(summary))).toBe(
+  expect(renderResourceMetrics(resourceMetrics(summary))).toBe(
     `# HELP container_cpu_usage_seconds_total [STABLE] Cumulative cpu time consumed by the container in core-seconds
 # TYPE container_cpu_usage_seconds_total counter
-container_cpu_usage_seconds_total{container="main",namespace="default",pod="web"} 1.5 ${timestampMs}
+container_cpu_usage_seconds_total{container="main",pod="web",namespace="default"} 1.5 ${timestampMs}
 # HELP container_memory_working_set_bytes [STABLE] Current working set of the container in bytes
 # TYPE container_memory_working_set_bytes gauge
-container_memory_working_set_bytes{container="main",namespace="default",pod="web"} 2048 ${timestampMs}
+container_memory_working_set_bytes{container="main",pod="web",namespace="default"} 2048 ${timestampMs}
 # HELP container_start_time_seconds [STABLE] Start time of the container since unix epoch in seconds
 # TYPE container_start_time_seconds gauge
-container_start_time_seconds{container="main",namespace="default",pod="web"} ${timestampMs / 1000}
+container_start_time_seconds{container="main",pod="web",namespace="default"} ${timestampMs / 1000}
 # HELP container_swap_limit_bytes [ALPHA] Current amount of the container swap limit in bytes. Reported only on non-windows systems
 # TYPE container_swap_limit_bytes gauge
-container_swap_limit_bytes{container="main",namespace="default",pod="web"} 40 ${timestampMs}
+container_swap_limit_bytes{container="main",pod="web",namespace="default"} 40 ${timestampMs}
 # HELP container_swap_usage_bytes [ALPHA] Current amount of the container swap usage in bytes. Reported only on non-windows systems
 # TYPE container_swap_usage_bytes gauge
-container_swap_usage_bytes{container="main",namespace="default",pod="web"} 10 ${timestampMs}
+container_swap_usage_bytes{container="main",pod="web",namespace="default"} 10 ${timestampMs}
 # HELP node_cpu_usage_seconds_total [STABLE] Cumulative cpu time consumed by the node in core-seconds
 # TYPE node_cpu_usage_seconds_total counter
 node_cpu_usage_seconds_total 2 ${timestampMs}
@@ -82,4 +82,16 @@ test("what was not measured is left out", () => {
 
 test("a failed scrape says so", () => {
   expect(renderMetrics(resourceScrapeError())).toContain("resource_scrape_error 1\n");
+});
+
+test("upstream's importable suite finds the pod: it takes the second label for the pod's name", () => {
+  const summary = summaryOf({ cpu: { time, usageCoreNanoSeconds: 1.5e9 }, memory: { time, workingSetBytes: 2048 } });
+  const secondLabels = (family: string): (string | undefined)[] =>
+    renderResourceMetrics(resourceMetrics(summary))
+      .split("\n")
+      .filter((line) => line.startsWith(`${family}{`))
+      .map((line) => [...line.matchAll(/="([^"]*)"/g)][1]?.[1]);
+
+  expect(secondLabels("pod_cpu_usage_seconds_total")).toEqual(["web"]);
+  expect(secondLabels("container_cpu_usage_seconds_total")).toEqual(["web"]);
 });

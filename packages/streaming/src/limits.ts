@@ -17,6 +17,11 @@ export interface StreamingLimits {
 /** {@link StreamingLimits} with nothing left open. */
 export type ResolvedLimits = { readonly [Name in keyof StreamingLimits]-?: number };
 
+/** How long a connection may carry nothing at all, in milliseconds. */
+export function resolveStreamIdleMs(limits: StreamingLimits | undefined): number {
+  return resolveLimits(limits).idleMs;
+}
+
 /** The limits with their defaults. Source: kubernetes v1.36.3 k8s.io/cri-streaming, 30 s and 4 h. */
 export function resolveLimits(limits: StreamingLimits | undefined): ResolvedLimits {
   return {

@@ -84,6 +84,7 @@ async function openServer(nodes: readonly ServableNode[], port: number, shared: 
         maxStreams: kubelet.maxStreams,
         streaming: { idleMs: ms(kubelet.streamingConnectionIdleTimeout), streamOpenMs: ms(kubelet.streamCreationTimeout) },
       },
+      logProblem: () => context.stderr.problem?.(),
       audit: { commands: kubelet.auditCommands, userHeader: kubelet.auditUserHeader },
       clock: context.clock,
       logger,

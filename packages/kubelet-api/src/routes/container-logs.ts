@@ -48,6 +48,8 @@ export function containerLogsRoute({ directory, clock, slots, maxTailBytes }: Co
         body: withErrorText(body, request.signal),
         held,
         evicted: held.evicted,
+        // What is followed has to arrive as it is written.
+        isCompressible: !options.follow,
       };
     } catch (error) {
       held[Symbol.dispose]();

@@ -2,8 +2,22 @@ import { expect, test } from "vitest";
 import { fakeNode, fakeRequest } from "../test-support/fake-node.ts";
 import { HealthChecks, kubeletChecks } from "./health.ts";
 
+const logWorks = (): undefined => undefined;
+
+test("the check of the log says what is so, and is not there where that cannot be told", async () => {
+  let problem: string | undefined = "write EPIPE";
+  const checks = new HealthChecks(kubeletChecks([fakeNode()], () => problem));
+  const log = fakeRequest({ params: { check: "log" } });
+
+  expect(await checks.all(fakeRequest())).toMatchObject({ status: 500, body: expect.stringContaining("[-]log failed: reason withheld") });
+  expect(await checks.one(log)).toMatchObject({ status: 500, body: "internal server error: write EPIPE\n" });
+  problem = undefined;
+  expect(await checks.one(log)).toMatchObject({ status: 200 });
+  expect(() => new HealthChecks(kubeletChecks([fakeNode()])).one(log)).toThrow("404");
+});
+
 test("all is well", async () => {
-  const checks = new HealthChecks(kubeletChecks([fakeNode()]));
+  const checks = new HealthChecks(kubeletChecks([fakeNode()], logWorks));
 
   expect(await checks.all(fakeRequest())).toMatchObject({ status: 200, body: "ok" });
   expect(await checks.all(fakeRequest({ query: "verbose" }))).toMatchObject({
@@ -14,7 +28,7 @@ test("all is well", async () => {
 });
 
 test("a node that does not work fails the check, which says so only where it is asked for by name", async () => {
-  const checks = new HealthChecks(kubeletChecks([fakeNode(), fakeNode({ name: "n2", problem: () => "no contact for 1m" })]));
+  const checks = new HealthChecks(kubeletChecks([fakeNode(), fakeNode({ name: "n2", problem: () => "no contact for 1m" })], logWorks));
 
   expect(await checks.all(fakeRequest())).toMatchObject({
     status: 500,
@@ -27,7 +41,7 @@ test("a node that does not work fails the check, which says so only where it is 
 });
 
 test("checks can be left out, and one that is not there is told of", async () => {
-  const checks = new HealthChecks(kubeletChecks([fakeNode({ problem: () => "down" })]));
+  const checks = new HealthChecks(kubeletChecks([fakeNode({ problem: () => "down" })], logWorks));
 
   expect(await checks.all(fakeRequest({ query: "exclude=syncloop&exclude=nonsense&verbose=1" }))).toMatchObject({
     status: 200,
@@ -36,7 +50,7 @@ test("checks can be left out, and one that is not there is told of", async () =>
 });
 
 test("how the checks went is counted", async () => {
-  const checks = new HealthChecks(kubeletChecks([fakeNode({ problem: () => "down" })]));
+  const checks = new HealthChecks(kubeletChecks([fakeNode({ problem: () => "down" })], logWorks));
   await checks.all(fakeRequest({ query: "exclude=log&exclude=ping" }));
   await checks.one(fakeRequest({ params: { check: "ping" } }));
 

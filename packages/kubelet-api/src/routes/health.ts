@@ -14,13 +14,14 @@ export interface HealthCheck {
 }
 
 /**
- * A kubelet's checks: that the server answers, that the log takes lines, and that the nodes work. The first two are
- * said by the answer itself.
+ * A kubelet's checks: that the server answers, which the answer itself says, that the log takes lines, and that the nodes work.
+ *
+ * @param logProblem - without it there is no check of the log
  */
-export function kubeletChecks(nodes: readonly ServedNode[]): readonly HealthCheck[] {
+export function kubeletChecks(nodes: readonly ServedNode[], logProblem?: () => string | undefined): readonly HealthCheck[] {
   return [
     { name: "ping", problem: () => undefined },
-    { name: "log", problem: () => undefined },
+    ...(logProblem ? [{ name: "log", problem: logProblem }] : []),
     { name: "syncloop", problem: () => nodeProblems(nodes) },
   ];
 }

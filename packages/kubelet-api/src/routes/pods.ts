@@ -20,7 +20,7 @@ export const listRunningPods: Handler = async (request) => {
 
 /** A `PodList`, written pod by pod: there may be thousands. */
 function podList(pods: readonly DeepReadonly<Pod>[], headers: AnswerHeaders = {}): ContentAnswer {
-  return { status: 200, headers: { "content-type": "application/json", ...headers }, body: writePodList(pods) };
+  return { status: 200, headers: { "content-type": "application/json", ...headers }, body: writePodList(pods), isCompressible: true };
 }
 
 function* writePodList(pods: readonly DeepReadonly<Pod>[]): Generator<string, void, undefined> {

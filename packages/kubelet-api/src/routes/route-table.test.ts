@@ -1,6 +1,7 @@
 import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { fakeNode, fakePod } from "../test-support/fake-node.ts";
+import { goDuration } from "./configuration.ts";
 import { TestServer } from "../test-support/test-server.ts";
 
 const plain = "text/plain; charset=utf-8";
@@ -32,6 +33,7 @@ beforeAll(async () => {
   server = await TestServer.open({
     nodes: [fakeNode({ pods: [fakePod()], provider, getPods: async () => ({ pods: [{ ref: podRef, owner, status }], complete: true }) })],
     renderMetrics: () => "own 1\n",
+    logProblem: () => undefined,
     healthChecks: [{ name: "disk", problem: () => "full" }],
     clock: new FakeClock(Date.parse("2026-03-01T10:00:00Z")),
   });
@@ -75,7 +77,7 @@ test.each([
     "/metrics/resource",
     200,
     figures,
-    'container_cpu_usage_seconds_total{container="main",namespace="default",pod="web"} 2 1772359200000\n',
+    'container_cpu_usage_seconds_total{container="main",pod="web",namespace="default"} 2 1772359200000\n',
   ],
   ["GET", "/metrics/cadvisor", 200, figures, 'container_memory_working_set_bytes{container="main",'],
   ["GET", "/metrics/slis", 200, figures, 'kubernetes_healthcheck{name="disk",type="healthz"} 0\n'],
@@ -125,7 +127,7 @@ test("without metrics of its own the program has none to show", async () => {
   await using bare = await TestServer.open();
 
   expect(await bare.get("/metrics")).toMatchObject({ status: 200, text: "" });
-  expect((await bare.get("/healthz?verbose")).text).toBe("[+]ping ok\n[+]log ok\n[+]syncloop ok\nhealthz check passed\n");
+  expect((await bare.get("/healthz?verbose")).text).toBe("[+]ping ok\n[+]syncloop ok\nhealthz check passed\n");
 });
 
 test("/metrics/probes says when the server began, and nothing else", async () => {
@@ -148,6 +150,15 @@ test("/configz says what is true of the server", async () => {
       enableServer: true,
       port: server.port,
       readOnlyPort: 0,
+      tlsMinVersion: "VersionTLS12",
+      tlsCipherSuites: [
+        "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256",
+        "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
+        "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384",
+        "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384",
+        "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256",
+        "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256",
+      ],
       enableDebuggingHandlers: true,
       enableSystemLogHandler: false,
       enableSystemLogQuery: false,
@@ -156,6 +167,26 @@ test("/configz says what is true of the server", async () => {
       streamingConnectionIdleTimeout: "4h0m0s",
     },
   });
+});
+
+test("/configz says what was set", async () => {
+  const tls = { minVersion: "VersionTLS13", cipherSuites: ["TLS_AES_128_GCM_SHA256"] } as const;
+  await using set = await TestServer.open({ tls, limits: { streaming: { idleMs: 90_500 } } });
+
+  expect(JSON.parse((await set.get("/configz")).text)).toMatchObject({
+    kubeletconfig: { tlsMinVersion: "VersionTLS13", tlsCipherSuites: tls.cipherSuites, streamingConnectionIdleTimeout: "1m30.5s" },
+  });
+});
+
+test.each([
+  [0, "0s"],
+  [20, "20ms"],
+  [1_500, "1.5s"],
+  [60_000, "1m0s"],
+  [14_400_000, "4h0m0s"],
+  [3_661_000, "1h1m1s"],
+])("%i milliseconds are %s, as Go writes it", (ms, text) => {
+  expect(goDuration(ms)).toBe(text);
 });
 
 test("what is text is not to be taken for anything else", async () => {

@@ -1,7 +1,8 @@
-import { metricsContentType, renderMetrics } from "@virtual-kubelet/metrics";
+import { renderMetrics } from "@virtual-kubelet/metrics";
 import type { Clock, Logger } from "@virtual-kubelet/kube-client";
 import type { StreamingLimits } from "@virtual-kubelet/streaming";
-import { text } from "../server/answer.ts";
+import { metricsText, text } from "../server/answer.ts";
+import type { TlsSettings } from "../server/tls-options.ts";
 import type { AuditOptions } from "../streams/audit.ts";
 import { attachRoute, execRoute } from "../streams/remote-command.ts";
 import { portForwardRoute } from "../streams/port-forward.ts";
@@ -31,6 +32,9 @@ export interface RouteTableOptions {
   readonly startedSeconds: number;
   /** The program's own metrics in Prometheus's text format. */
   readonly renderOwnMetrics: () => string | Promise<string>;
+  /** Why the log takes no lines; absent where that cannot be told. */
+  readonly logProblem?: (() => string | undefined) | undefined;
+  readonly tls?: TlsSettings | undefined;
   /** Checks besides a kubelet's. */
   readonly healthChecks: readonly HealthCheck[];
 }
@@ -45,7 +49,7 @@ const getOrPost = ["GET", "POST"];
  */
 export function routeTable(options: RouteTableOptions): readonly Route[] {
   const { directory, renderOwnMetrics, startedSeconds } = options;
-  const health = new HealthChecks([...kubeletChecks(directory.nodes), ...options.healthChecks]);
+  const health = new HealthChecks([...kubeletChecks(directory.nodes, options.logProblem), ...options.healthChecks]);
   const stats = new StatsRoutes({ ...options, nodes: directory.nodes });
   const streams = { ...options, limits: options.streaming };
   const exec = execRoute(streams);
@@ -72,7 +76,7 @@ export function routeTable(options: RouteTableOptions): readonly Route[] {
     { path: "/metrics/cadvisor", methods: ["GET"], handler: stats.cadvisor },
     { path: "/metrics/probes", methods: ["GET"], handler: () => metricsText(probeMetrics(startedSeconds)) },
     { path: "/metrics/slis", methods: ["GET"], handler: health.slis },
-    { path: "/configz", methods: ["GET"], handler: configzRoute(options.port) },
+    { path: "/configz", methods: ["GET"], handler: configzRoute(options) },
     {
       path: "/checkpoint/{namespace}/{pod}/{container}",
       methods: ["POST"],
@@ -86,10 +90,6 @@ export function routeTable(options: RouteTableOptions): readonly Route[] {
 
 function off(status: 404 | 405, message: string): Handler {
   return () => text(message, status);
-}
-
-function metricsText(body: string): ReturnType<typeof text> {
-  return text(body, 200, { "content-type": metricsContentType });
 }
 
 /** A kubelet's probes are its own business here: a provider's back end runs them, and tells nobody how they go. */

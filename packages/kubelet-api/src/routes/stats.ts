@@ -2,13 +2,13 @@ import { isUnsupported, messageOf } from "@virtual-kubelet/errdefs";
 import type { Clock, Logger } from "@virtual-kubelet/kube-client";
 import {
   cpuAndMemoryOnly,
-  metricsContentType,
   NodeStatsReader,
   renderMetrics,
+  renderResourceMetrics,
   resourceMetrics,
   resourceScrapeError,
 } from "@virtual-kubelet/metrics";
-import { json, text, type Answer } from "../server/answer.ts";
+import { json, metricsText, type Answer } from "../server/answer.ts";
 import { parseQuery } from "../server/query.ts";
 import { cadvisorMetrics } from "./cadvisor-metrics.ts";
 import { requireNode } from "./require-node.ts";
@@ -37,7 +37,7 @@ export class StatsRoutes {
   readonly summary: Handler = async (request) => {
     const only = parseQuery(request.query).all("only_cpu_and_memory");
     const summary = await this.#reader(requireNode(request)).read(request.signal);
-    return json(only.length === 1 && only[0] === "true" ? cpuAndMemoryOnly(summary) : summary);
+    return { ...json(only.length === 1 && only[0] === "true" ? cpuAndMemoryOnly(summary) : summary), isCompressible: true };
   };
 
   /** `/metrics/resource`: where the provider fails, the answer is that it does, as with a kubelet. */
@@ -45,7 +45,7 @@ export class StatsRoutes {
     const node = requireNode(request);
     return this.#scrape(request.signal, async () => {
       const own = await node.access.getMetricsResource(request.signal);
-      return renderMetrics(own ?? resourceMetrics(await this.#reader(node).read(request.signal)));
+      return renderResourceMetrics(own ?? resourceMetrics(await this.#reader(node).read(request.signal)));
     });
   };
 
@@ -53,7 +53,7 @@ export class StatsRoutes {
   readonly cadvisor: Handler = async (request) => {
     const node = requireNode(request);
     const summary = await this.#reader(node).read(request.signal);
-    return text(renderMetrics(cadvisorMetrics(summary, node.access.listPods())), 200, { "content-type": metricsContentType });
+    return metricsText(renderMetrics(cadvisorMetrics(summary, node.access.listPods())));
   };
 
   #reader(node: ServedNode): NodeStatsReader {
@@ -64,11 +64,11 @@ export class StatsRoutes {
 
   async #scrape(signal: AbortSignal, read: () => Promise<string>): Promise<Answer> {
     try {
-      return text(await read(), 200, { "content-type": metricsContentType });
+      return metricsText(await read());
     } catch (error) {
       if (signal.aborted || isUnsupported(error)) throw error;
       this.#logger.warn({ err: messageOf(error) }, "the provider's figures could not be had");
-      return text(renderMetrics(resourceScrapeError()), 200, { "content-type": metricsContentType });
+      return metricsText(renderMetrics(resourceScrapeError()));
     }
   }
 }

@@ -1,3 +1,4 @@
+import { metricsContentType } from "@virtual-kubelet/metrics";
 import type { AnswerHeaders } from "./refusal.ts";
 
 /** What a handler says to a request. */
@@ -12,6 +13,8 @@ export interface ContentAnswer {
    * iteration breaks the connection.
    */
   readonly body: string | Iterable<string> | AsyncIterable<Uint8Array>;
+  /** Whether a client that takes gzip may get it so. Not for what is sent bit by bit while it comes about. Default: false. */
+  readonly isCompressible?: boolean | undefined;
   /** What the body stands on; let go of when the answer is sent, or cannot be. */
   readonly held?: Disposable | undefined;
   /** Aborts when the answer must end for others' sake; a client that does not read is not waited for then. Default: never. */
@@ -34,4 +37,9 @@ export function text(body: string, status = 200, headers: AnswerHeaders = {}): C
 /** JSON, 200. */
 export function json(value: unknown): ContentAnswer {
   return { status: 200, headers: { "content-type": "application/json" }, body: JSON.stringify(value) };
+}
+
+/** Figures in Prometheus's text format, 200. */
+export function metricsText(body: string): ContentAnswer {
+  return { ...text(body, 200, { "content-type": metricsContentType }), isCompressible: true };
 }

@@ -1,6 +1,8 @@
 import { once } from "node:events";
+import { request as httpsRequest } from "node:https";
 import { connect as connectPlain, type Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
+import { gunzipSync } from "node:zlib";
 import { isInvalidInput, messageOf } from "@virtual-kubelet/errdefs";
 import type { Provider } from "@virtual-kubelet/core";
 import { systemClock } from "@virtual-kubelet/kube-client";
@@ -627,6 +629,46 @@ describe("a stream that is evicted", () => {
       })
       .toBe(1);
     for (const socket of sockets) socket.destroy();
+  });
+});
+
+describe("gzip", () => {
+  const gzip = "Accept-Encoding: gzip\r\nConnection: close\r\n";
+  const line = "a line of the log\n".repeat(200);
+
+  /** The head of an answer, and its body with its chunks put together. */
+  async function ask(to: TestServer, path: string): Promise<{ readonly head: string; readonly body: string }> {
+    const { promise, resolve, reject } = Promise.withResolvers<{ head: string; body: string }>();
+    const { url, tls } = to.target(path);
+    httpsRequest(url, { ...tls, agent: false, headers: { "accept-encoding": "gzip" } }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on("data", (chunk: Buffer) => chunks.push(chunk));
+      response.on("end", () => {
+        const encoding = response.headers["content-encoding"] ?? "none";
+        const bytes = Buffer.concat(chunks);
+        resolve({ head: encoding, body: String(encoding === "gzip" ? gunzipSync(bytes) : bytes) });
+      });
+    })
+      .on("error", reject)
+      .end();
+    return promise;
+  }
+
+  test("is there for metrics, pods and plain logs, and not for a log that is followed", async () => {
+    async function* lines(): AsyncGenerator<string> {
+      yield line;
+    }
+    const pods = Array.from({ length: 30 }, (_, index) =>
+      fakePod({ metadata: { namespace: "default", name: index === 0 ? "web" : `p${index}`, uid: `u${index}` } }),
+    );
+    const provider = { getContainerLogs: async () => ({ data: lines() }) };
+    await using zipped = await TestServer.open({ nodes: [fakeNode({ pods, provider })], renderMetrics: () => "own 1\n".repeat(500) });
+
+    expect(await ask(zipped, "/metrics")).toEqual({ head: "gzip", body: "own 1\n".repeat(500) });
+    expect((await ask(zipped, "/pods")).head).toBe("gzip");
+    expect(await ask(zipped, "/containerLogs/default/web/main")).toEqual({ head: "gzip", body: line });
+    expect(await ask(zipped, "/containerLogs/default/web/main?follow=true")).toEqual({ head: "none", body: line });
+    expect(await zipped.raw(head("/healthz", gzip))).not.toContain("ncoding: gzip");
   });
 });
 

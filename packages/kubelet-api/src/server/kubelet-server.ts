@@ -51,6 +51,8 @@ export interface KubeletServerOptions {
   readonly tls?: TlsSettings | undefined;
   /** The program's own metrics in Prometheus's text format, for `/metrics`. Default: none. */
   readonly renderMetrics?: (() => string | Promise<string>) | undefined;
+  /** Why the log takes no lines, for `/healthz`; `undefined` if it does. Default: the log is not checked. */
+  readonly logProblem?: (() => string | undefined) | undefined;
   /** Checks for `/healthz` besides a kubelet's. Default: none. */
   readonly healthChecks?: readonly HealthCheck[] | undefined;
   readonly limits?: ServerLimits | undefined;
@@ -142,6 +144,8 @@ class RunningServer implements KubeletServer {
       budgets: new StreamBudgets({ ...this.#limits, sparseLog: this.#sparseLog }),
       streaming: this.#limits.streaming,
       audit: options.audit,
+      logProblem: options.logProblem,
+      tls: options.tls,
       port: () => this.#port,
       startedSeconds: clock.now() / 1000,
       renderOwnMetrics: options.renderMetrics ?? (() => ""),

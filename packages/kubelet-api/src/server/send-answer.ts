@@ -4,6 +4,7 @@ import type { Duplex } from "node:stream";
 import type { Clock } from "@virtual-kubelet/kube-client";
 import { LinkedSignal } from "../streams/linked-signal.ts";
 import type { Answer, ContentAnswer } from "./answer.ts";
+import { encodedFor } from "./compression.ts";
 import type { AnswerHeaders } from "./refusal.ts";
 
 /** How long a client may take to read why it was refused, and close. */
@@ -14,8 +15,9 @@ const lingerMs = 10_000;
  *
  * @throws what the body's iteration throws, and `signal.reason`; the connection is closed then
  */
-export async function sendAnswer(response: ServerResponse, answer: Answer, signal: AbortSignal): Promise<void> {
-  if ("taken" in answer) return;
+export async function sendAnswer(response: ServerResponse, given: Answer, signal: AbortSignal): Promise<void> {
+  if ("taken" in given) return;
+  const answer = encodedFor(given, response.req?.headers["accept-encoding"]?.toString());
   if (response.destroyed) return;
   response.writeHead(answer.status, headersOf(answer.headers));
   if (typeof answer.body === "string") {
