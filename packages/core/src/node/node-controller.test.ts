@@ -783,6 +783,19 @@ describe("credentials that do not allow everything", () => {
     expect(cluster.client.callsOf("patch", "nodes").length).toBeLessThan(6);
   });
 
+  test("under NodeRestriction a node whose taints alone differ stays known", async () => {
+    const cluster = new Cluster();
+    const { controller } = await cluster.startReady({ taints: [{ key: "mine", effect: "NoSchedule" }] });
+    using _admission = cluster.client.intercept(({ resource, verb, subresource }) => {
+      if (resource === "nodes" && verb === "patch" && !subresource) throw new ForbiddenError("is not allowed to modify taints");
+    });
+    cluster.client.edit(resources.nodes, "vk", (node) => void (node.spec = { ...node.spec, taints: [] }));
+    await cluster.clock.advance(30_000);
+
+    expect(controller.node?.metadata?.uid).toBe(cluster.node().metadata?.uid);
+    expect(cluster.warnings).toEqual(["the API server refuses the change of the node's spec; trying it without the taints"]);
+  });
+
   test("rights that are given later are made use of", async () => {
     const cluster = new Cluster();
     cluster.client.put(resources.nodes, { metadata: { name: "vk" } });
@@ -1351,6 +1364,20 @@ test("a node that is deleted after it stood for two minutes is registered again 
   await cluster.clock.advance(510);
 
   expect(cluster.client.peek(resources.nodes, "vk")).toBeDefined();
+});
+
+test("a node that is deleted again and again is registered with growing waits, however long the program has run", async () => {
+  const cluster = new Cluster();
+  await cluster.startReady();
+  await cluster.clock.advance(600_000);
+  for (let round = 0; round < 6; round++) {
+    cluster.client.remove(resources.nodes, "vk");
+    await cluster.clock.advance(8_000);
+  }
+  cluster.client.remove(resources.nodes, "vk");
+  await cluster.clock.advance(510);
+
+  expect(cluster.client.peek(resources.nodes, "vk")).toBeUndefined();
 });
 
 test("listeners that are taken away are not called, and one that fails keeps nobody else from hearing", async () => {

@@ -175,6 +175,18 @@ describe("a deletion", () => {
   });
 });
 
+test("an update that is refused after its pod was lost does not make the pod present again", () => {
+  const story = running().on(called("update"), { kind: "reportedGone" }, { kind: "refused", pod: podOf(), message: "no" });
+
+  expect(story.state.backend.kind).not.toBe("present");
+});
+
+test("the end of a pod that the API server has no more is over when the provider accepts it", () => {
+  const story = running().on({ kind: "vanished" }, called("delete"), returned);
+
+  expect(isOver(story.state)).toBe(true);
+});
+
 describe("a call that was given up", () => {
   const late = (): Story => new Story().on(bound(podOf(), true), called("start"), { kind: "givenUp" }, { kind: "failed", message: "" });
 

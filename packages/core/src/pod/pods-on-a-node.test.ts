@@ -15,6 +15,7 @@ import {
   type Patch,
   type Pod,
   type Resource,
+  type Tracer,
 } from "@virtual-kubelet/kube-client";
 import { describe, expect, test } from "vitest";
 import type { PodRef } from "../provider/pod-ref.ts";
@@ -241,6 +242,7 @@ describe("a change of the pod", () => {
       expect(rig.callsOf("updatePod web")).toBe(1);
       expect(rig.eventsOn("web").at(-1)).toBe(`Warning ProviderUpdateFailed: ${error.message}`);
       expect(rig.pod("web")?.status?.phase).toBe("Running");
+      expect(rig.warnings).not.toContain("work failed and is tried again");
 
       rig.provider.unscript("updatePod");
       await rig.editPod("web", label("2"));
@@ -261,6 +263,22 @@ describe("a change of the pod", () => {
 
     expect(rig.callsOf("updatePod web")).toBe(2);
     expect(rig.eventsOn("web").at(-1)).toBe("Normal ProviderUpdateSuccess: Update pod in provider successfully");
+  });
+
+  test("that comes back after it was given up is told once more: what it did is unclear", async () => {
+    await using rig = await new NodeRig().start();
+    const gate = Promise.withResolvers<void>();
+    await rig.createPod("web");
+    rig.provider.script("updatePod", () => gate.promise);
+    await rig.editPod("web", label("1"));
+    await rig.settle(400_000);
+    expect(rig.callsOf("updatePod web")).toBe(1);
+
+    rig.provider.unscript("updatePod");
+    gate.resolve();
+    await rig.settle(10_000);
+
+    expect(rig.callsOf("updatePod web")).toBe(2);
   });
 
   test("that fails because the pod is being deleted is not told", async () => {
@@ -460,6 +478,47 @@ describe("a status", () => {
 
     expect(rig.warnings.filter((message) => message === "the API server refuses the pod's status")).toHaveLength(1);
     expect(rig.pod("web")?.status?.phase).toBe("Running");
+  });
+
+  test("of a deleted pod's end is refused three times before the pod is removed without it", async () => {
+    await using rig = await new NodeRig().start();
+    await rig.createPod("web");
+    const writes: string[] = [];
+    using _refuse = rig.client.intercept(({ verb, resource, subresource }) => {
+      if (resource === "pods" && (verb === "patch" || verb === "delete")) writes.push(verb);
+      if (verb === "patch" && subresource === "status") throw new InvalidInputError("status.podIP: Invalid value");
+    });
+    await rig.deletePod("web", 30);
+    await rig.settle(120_000);
+
+    // The first is the user's own.
+    expect(writes).toEqual(["delete", "patch", "patch", "patch", "delete"]);
+    expect(rig.pod("web")).toBeUndefined();
+  });
+
+  test("of a pod that runs already does not measure its start again", async () => {
+    await using rig = await new NodeRig().start();
+    const ref = await rig.createPod("web");
+    rig.measured.delete("kubelet_pod_start_duration_seconds");
+    rig.provider.report(ref, running(["main"], "10.0.0.9"));
+    await rig.settle(5_000);
+
+    expect(rig.pod("web")?.status?.podIP).toBe("10.0.0.9");
+    expect(rig.measured.has("kubelet_pod_start_duration_seconds")).toBe(false);
+  });
+
+  test("is a span of its own where the node is traced", async () => {
+    const spans: string[] = [];
+    const tracer: Tracer = {
+      span: (name, _attributes, work) => {
+        spans.push(name);
+        return work();
+      },
+    };
+    await using rig = await new NodeRig({ tracer }).start();
+    await rig.createPod("web");
+
+    expect(spans).toContain("status.patch");
   });
 
   test("is measured by how long its write takes", async () => {

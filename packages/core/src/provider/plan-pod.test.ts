@@ -126,9 +126,13 @@ test.each([
   [new UnsupportedError("port 70000 is none", { fieldPath: "spec.containers[0].ports[0]" }), "spec.containers[0].ports[0]"],
   [new TerminalError("it will never run"), undefined],
 ])("what the provider refuses is a refusal: %s", async (error, fieldPath) => {
-  const { refused } = await plan(podWith({}), { provider: { ...provider, plan: () => Promise.reject(error) } });
+  const planned = await plan(podWith({}), { provider: { ...provider, plan: () => Promise.reject(error) } });
 
-  expect(refused).toEqual([{ message: error.message, ...(fieldPath !== undefined && { fieldPath }) }]);
+  expect(planned).toEqual({
+    refused: [{ message: error.message, ...(fieldPath !== undefined && { fieldPath }) }],
+    requests: [],
+    notes: [],
+  });
 });
 
 test("a key that a known secret does not have is a refusal, in the kubelet's words", async () => {

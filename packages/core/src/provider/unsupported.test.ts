@@ -239,3 +239,9 @@ test("each source of a volume is named, and the token's volume where tokens are 
     { fieldPath: "spec.volumes[1].projected", message: "volumes of type projected" },
   ]);
 });
+
+test("a source of a volume that is undefined or null is none", () => {
+  const volumes = [{ name: "v", secret: {}, configMap: undefined, ...JSON.parse('{"nfs":null}') }];
+
+  expect(paths(withSpec({ volumes }), { volumes: ["secret"] })).toEqual([]);
+});

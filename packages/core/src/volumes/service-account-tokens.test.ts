@@ -141,6 +141,33 @@ describe("a refresh that fails", () => {
     expect(rig.logged.join()).not.toContain(first);
   });
 
+  test("waits longer each time, also where it is asked for at the very time it is due", async () => {
+    const rig = new Rig();
+    await rig.get();
+    await rig.clock.advance(3_000_000);
+    using _away = rig.client.intercept(() => {
+      throw new UnavailableError("connection refused");
+    });
+    const { refreshAtMs } = await rig.tokens.get(pod, hour, signal);
+    await rig.clock.advance(refreshAtMs - rig.clock.monotonic());
+    const next = await rig.tokens.get(pod, hour, signal);
+
+    expect(next.refreshAtMs - refreshAtMs).toBeGreaterThan(refreshAtMs - 3_000_000);
+  });
+
+  test("does not lengthen the life of the old token by the wait before the next", async () => {
+    const rig = new Rig();
+    await rig.get();
+    await rig.clock.advance(3_599_900);
+    using _away = rig.client.intercept(() => {
+      throw new UnavailableError("connection refused");
+    });
+    await rig.get();
+    await rig.clock.advance(100);
+
+    await expect(rig.get()).rejects.toThrow("token expired and refresh failed: connection refused");
+  });
+
   test("is an error once the old token has expired", async () => {
     const rig = new Rig();
     await rig.get();
