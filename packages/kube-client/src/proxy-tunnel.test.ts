@@ -25,11 +25,11 @@ async function proxyThat(answer: (socket: Socket) => void): Promise<AsyncDisposa
   };
 }
 
-/** Opens a tunnel to a server without TLS. */
-function open(proxy: URL, hostname: string, port = "", timeoutMs = 30_000): Promise<Socket> {
+/** Opens a tunnel, of which no server is to be reached with TLS. */
+function open(proxy: URL, hostname: string, port = "", timeoutMs = 30_000, protocol = "http:"): Promise<Socket> {
   const { promise, resolve, reject } = Promise.withResolvers<Socket>();
   const connect = throughProxy(() => reject(new Error("TLS was not asked for")), { proxy, tls: {}, timeoutMs, keepAliveDelayMs: 30_000 });
-  connect({ protocol: "http:", hostname, port }, (error, socket) => (error ? reject(error) : resolve(socket)));
+  connect({ protocol, hostname, port }, (error, socket) => (error ? reject(error) : resolve(socket)));
   return promise;
 }
 
@@ -63,6 +63,20 @@ test.each([
   await using proxy = await proxyThat((socket) => socket.end(answer));
 
   await expect(open(proxy.url, "api", "6443")).rejects.toThrow(new Error(`proxy http://${proxy.url.host}: ${problem}`));
+});
+
+test("a tunnel to a server with TLS is one to port 443 where its URL names none", async () => {
+  await using proxy = await proxyThat((socket) => socket.end("HTTP/1.1 403 Forbidden\r\n\r\n"));
+
+  await expect(open(proxy.url, "api", "", 30_000, "https:")).rejects.toThrow("it answered CONNECT api:443 with 403");
+});
+
+test("a SOCKS proxy is offered a password only where its URL has one", async () => {
+  await using proxy = await proxyThat((socket) => socket.end());
+  for (const user of ["", "ann:secret@"]) await open(new URL(`socks5://${user}${proxy.url.host}`), "api").catch((error: unknown) => error);
+
+  // Version 5 and the ways to log in: 0 is none, 2 is a password.
+  expect(proxy.asked).toEqual(["\u0005\u0001\u0000", "\u0005\u0002\u0000\u0002"]);
 });
 
 test("a proxy that does not answer is given up", async () => {

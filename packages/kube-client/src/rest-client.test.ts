@@ -281,6 +281,14 @@ describe("KubeClient's requests", () => {
     ]);
   });
 
+  test("take an object's metadata alone for the answer only where that was asked for", async () => {
+    const body = { ...webPod, apiVersion: "meta.k8s.io/v1", kind: "PartialObjectMetadata" };
+    const { client } = answering({ body }, { body });
+
+    expect(await client.get(pods, web, { ...options, answer: "metadata" })).toEqual(body);
+    await expect(client.get(pods, web, options)).rejects.toSatisfy(isDecodeError);
+  });
+
   test("use the connections that they are told to use", async () => {
     const { client, transport } = answering({ body: webPod }, { body: new OpenBody().end() });
 

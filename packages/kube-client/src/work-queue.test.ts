@@ -675,6 +675,33 @@ test("WorkQueue works a key that was forgotten and added again while it was work
   expect(failures).toEqual([]);
 });
 
+test("WorkQueue works a key that is restarted at once, whatever the other side asked for, and the next time as well", async () => {
+  const { queue, started, finish, fail, settle } = start();
+  queue.add("a");
+  await settle();
+  await fail("a", new UnavailableError("busy", { retryAfterMs: 7_000 }));
+
+  queue.restart("a");
+  queue.add("a");
+  await settle();
+  expect(started).toEqual(["a", "a"]);
+  queue.add("a");
+  await finish("a");
+
+  expect(started).toEqual(["a", "a", "a"]);
+});
+
+test("WorkQueue drops the outcome of a run whose key is restarted meanwhile", async () => {
+  const { queue, started, fail, failures, settle } = start();
+  queue.add("a");
+  await settle();
+
+  queue.restart("a");
+  await fail("a");
+
+  expect([started, failures]).toEqual([["a", "a"], []]);
+});
+
 test("WorkQueue forgets with a key how long the other side asked to be left alone", async () => {
   const { queue, started, fail, settle } = start();
   queue.add("a");
