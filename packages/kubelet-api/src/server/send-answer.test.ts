@@ -1,7 +1,10 @@
 import { once } from "node:events";
+import { duplexPair } from "node:stream";
+import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { fakeNode, fakePod } from "../test-support/fake-node.ts";
 import { readToEnd, TestServer } from "../test-support/test-server.ts";
+import { refuseOnSocket } from "./send-answer.ts";
 
 /** What the container wrote. */
 let logs: () => AsyncIterable<string | Uint8Array>;
@@ -88,4 +91,16 @@ test("a connection whose answer is over takes the next request", async () => {
   socket.write(request + request.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n"));
 
   expect((await readToEnd(socket)).match(/line\n/g)).toHaveLength(2);
+});
+
+test("a refused connection that is closed leaves no timer behind", async () => {
+  const clock = new FakeClock();
+  const [, connection] = duplexPair();
+  refuseOnSocket(connection, { status: 400, body: "no" }, clock);
+  expect(clock.pending).toBe(1);
+
+  connection.destroy();
+  await once(connection, "close");
+
+  expect(clock.pending).toBe(0);
 });
