@@ -153,6 +153,24 @@ test("several nodes of one configuration run in one process, and health says whe
   expect(await program.exit).toBe(exitCodes.ok.code);
 });
 
+test("a node whose log nobody reads any more goes on, and its health says so", async () => {
+  await using rig = await Rig.open();
+  const port = await freePort();
+  const open = "--anonymous-auth --authorization-mode AlwaysAllow --kubelet-address 127.0.0.1";
+  await using program = rig.run(`--provider mock --nodename vk-1 --kubelet-port ${port} ${open}`);
+  await rig.nodeIsReady("vk-1");
+  expect(await askKubelet(port, { path: "/healthz/log" })).toMatchObject({ status: 200, body: "ok" });
+
+  program.closeLog();
+
+  await eventually(async () => {
+    // Leaves a line in the log.
+    await askKubelet(port, { method: "POST", path: "/run/default/none/main?cmd=ls" });
+    expect(await askKubelet(port, { path: "/healthz/log" })).toMatchObject({ status: 500, body: expect.stringContaining("EPIPE") });
+  }, soon);
+  expect(await askKubelet(port, { path: "/healthz/ping" })).toMatchObject({ status: 200, body: "ok" });
+});
+
 test("a second signal ends the program at once with 130", async () => {
   await using rig = await Rig.open();
   await using program = rig.run("--provider mock --nodename vk-1 --on-shutdown drain");

@@ -69,6 +69,11 @@ export class Program implements AsyncDisposable {
     this.#child.kill(signal);
   }
 
+  /** Reads its log no more, as a log shipper that has died. */
+  closeLog(): void {
+    this.#child.stderr?.destroy();
+  }
+
   /** Sends the signal and waits for the end. @returns as {@link exit} does */
   async end(signal: NodeJS.Signals): Promise<number | NodeJS.Signals> {
     this.kill(signal);
