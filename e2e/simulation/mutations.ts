@@ -97,7 +97,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
       },
       {
         file: controller,
-        find: 'if (verdict?.kind === "waiting" ||',
+        find: 'if (retryAfter || verdict?.kind === "waiting" ||',
         replace: "if (",
       },
     ],
@@ -186,12 +186,14 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     about: "a pod whose update or creation was throttled is not deleted before the time the provider asked for",
     edits: [
       {
-        file: queue,
-        find: `entry.failures = 0;
-    entry.notBeforeMs = 0;
-    if (entry.state === "working") entry.forgotten = true;
-    this.#enqueue(entry);`,
-        replace: "this.add(key);",
+        file: step,
+        find: "return next.retryAfter && !endsAlike(state, next) ? { ...next, retryAfter: undefined } : next;",
+        replace: "return next;",
+      },
+      {
+        file: plan,
+        find: 'return operation === kind || (kind === "inspect" && (operation === "start" || operation === "delete"));',
+        replace: 'return operation === kind || kind === "delete" || kind === "inspect";',
       },
     ],
   },

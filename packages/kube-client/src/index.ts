@@ -58,4 +58,11 @@ export { SharedCalls } from "./shared-calls.ts";
 export { noTracer, type SpanAttributes, type Tracer } from "./tracer.ts";
 export type { Transport, TransportPool, TransportRequest, TransportResponse } from "./transport.ts";
 export { untilAborted } from "./until-aborted.ts";
-export { WorkQueue, type WorkFailure, type WorkQueueOptions, type WorkQueueRun, type WorkResult } from "./work-queue.ts";
+export {
+  defaultMaxRetryAfterMs,
+  WorkQueue,
+  type WorkFailure,
+  type WorkQueueOptions,
+  type WorkQueueRun,
+  type WorkResult,
+} from "./work-queue.ts";

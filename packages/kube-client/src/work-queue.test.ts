@@ -182,6 +182,23 @@ describe("WorkQueue after a failure", () => {
     expect(started).toEqual(["a", "a"]);
   });
 
+  test("works a key that is added at once where its handler keeps to what the other side asked for, and waits so long otherwise", async () => {
+    const { queue, started, fail, failures, clock, settle } = start({ throttlesAdds: false });
+    queue.add("a");
+    await settle();
+    await fail("a", new UnavailableError("busy", { retryAfterMs: 7_000 }));
+    queue.add("a");
+    await settle();
+    expect(started).toEqual(["a", "a"]);
+
+    await fail("a", new UnavailableError("busy", { retryAfterMs: 7_000 }));
+    await clock.advance(6_999);
+    expect(started).toEqual(["a", "a"]);
+    await clock.advance(1);
+    expect(started).toEqual(["a", "a", "a"]);
+    expect(failures.map(({ delayMs }) => delayMs)).toEqual([7_000, 7_000]);
+  });
+
   test("a wish from before a failure does not come before the time the other side asked for", async () => {
     const { queue, started, fail, settle, clock } = start();
     queue.add("a");
@@ -395,12 +412,13 @@ test("WorkQueue tells how long work under way has taken so far, while it runs", 
   expect(gauges.size).toBe(0);
 });
 
-type StartOptions = Partial<Pick<WorkQueueOptions, "backoff">> &
+type StartOptions = Partial<Pick<WorkQueueOptions, "backoff" | "throttlesAdds">> &
   Partial<Pick<WorkQueueRun, "concurrency" | "logger">> & { clock?: FakeClock };
 
 function start(options: StartOptions = {}): ReturnType<typeof runOn> & { queue: WorkQueue; clock: FakeClock } {
   const clock = options.clock ?? new FakeClock();
-  const queue = new WorkQueue({ name: "test", clock, random: lowestJitter, backoff: options.backoff });
+  const { backoff, throttlesAdds } = options;
+  const queue = new WorkQueue({ name: "test", clock, random: lowestJitter, backoff, throttlesAdds });
   return { queue, clock, ...runOn(queue, options) };
 }
 

@@ -19,6 +19,11 @@ export interface WorkQueueOptions {
   readonly backoff?: Backoff | undefined;
   /** The longest that a key is left alone because the other side asked for it, in milliseconds. Default 300,000. */
   readonly maxRetryAfterMs?: number | undefined;
+  /**
+   * Whether {@link WorkQueue.add} keeps to the time that a failure asked for. Default true. `false` where a key's next work may
+   * be another operation, to which that time does not apply: the handler then keeps to it by itself.
+   */
+  readonly throttlesAdds?: boolean | undefined;
 }
 
 /** What a handler may ask for. */
@@ -68,7 +73,8 @@ type Outcome = { readonly result: WorkResult | void } | { readonly error: unknow
 
 const defaultBackoff: Backoff = { initialMs: 1_000, maxMs: 300_000 };
 
-const defaultMaxRetryAfterMs = 300_000;
+/** The longest that a key is left alone because the other side asked for it, in milliseconds, unless told otherwise. */
+export const defaultMaxRetryAfterMs = 300_000;
 
 /**
  * Keys that need work, each worked by one handler at a time, with client-go's guarantees:
@@ -87,6 +93,7 @@ export class WorkQueue {
   readonly #labels: MetricLabels;
   readonly #backoff: Backoff;
   readonly #maxRetryAfterMs: number;
+  readonly #throttlesAdds: boolean;
   readonly #entries = new Map<string, Entry>();
   /** Queued entries in order; one that was forgotten stays in it and is skipped. */
   #ready: Entry[] = [];
@@ -109,6 +116,7 @@ export class WorkQueue {
     this.#labels = { name: options.name };
     this.#backoff = options.backoff ?? defaultBackoff;
     this.#maxRetryAfterMs = options.maxRetryAfterMs ?? defaultMaxRetryAfterMs;
+    this.#throttlesAdds = options.throttlesAdds ?? true;
     this.#metrics.count("workqueue_adds_total", this.#labels, 0);
     this.#metrics.count("workqueue_retries_total", this.#labels, 0);
     this.#metrics.gauge("workqueue_depth", 0, this.#labels);
@@ -364,7 +372,7 @@ export class WorkQueue {
     const nowMs = this.#clock.monotonic();
     const retryAfterMs = Math.min(retryAfterMsOf(error) ?? 0, this.#maxRetryAfterMs);
     const delayMs = Math.max(retryAfterMs, backoffMs(this.#backoff, entry.failures, this.#random));
-    entry.notBeforeMs = nowMs + retryAfterMs;
+    entry.notBeforeMs = this.#throttlesAdds ? nowMs + retryAfterMs : 0;
     // A wish from before the failure may not come before the time the other side asked for.
     if (entry.heapIndex >= 0 && entry.dueMs < entry.notBeforeMs) {
       this.#delayed.delete(entry);

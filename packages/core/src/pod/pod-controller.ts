@@ -93,7 +93,8 @@ export class PodController {
     const { client, clock, logger, metrics, options, provider, random, store, tracer = noTracer } = deps;
     const onPlan = (uid: string): void => this.#queue.add(uid);
     const onStatus = (uid: string): void => this.#statuses.mark(uid);
-    this.#queue = new WorkQueue({ name: "pods", clock, random, metrics });
+    // A pod's next work may be another operation than the one that was asked to wait, so its state keeps that time.
+    this.#queue = new WorkQueue({ name: "pods", clock, random, metrics, throttlesAdds: false });
     const onEnd = (uid: string): void => {
       this.#worker.hasten(uid);
       this.#queue.restart(uid);
@@ -207,8 +208,10 @@ export class PodController {
   retryNow(): void {
     this.#queue.resetBackoff();
     this.#statuses.retryNow();
-    for (const { ref, verdict, resize } of this.#states.values())
-      if (verdict?.kind === "waiting" || (resize?.kind === "pending" && !resize.refused)) this.#queue.add(ref.uid);
+    for (const { ref, verdict, resize, retryAfter } of [...this.#states.values()]) {
+      if (retryAfter) this.#states.dispatch(ref.uid, { kind: "unthrottled" });
+      if (retryAfter || verdict?.kind === "waiting" || (resize?.kind === "pending" && !resize.refused)) this.#queue.add(ref.uid);
+    }
   }
 
   /** A secret or config map that the pod refers to has come, changed or gone: what waited for that is tried now. */

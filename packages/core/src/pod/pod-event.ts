@@ -1,6 +1,6 @@
 import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
 import type { ProviderPodStatus } from "../provider/provider.ts";
-import type { ProviderCall, Verdict } from "./pod-state.ts";
+import type { Operation, ProviderCall, Verdict } from "./pod-state.ts";
 import type { PodResize } from "./resize.ts";
 
 /** What can happen to a pod, as {@link step} takes it. `pod` is the API server's object where the store has it. */
@@ -61,7 +61,11 @@ export type PodEvent =
   /** The pod passed admission. */
   | { readonly kind: "admitted" }
   /** The last call failed for something that the pod refers to. */
-  | { readonly kind: "waitsForConfig" };
+  | { readonly kind: "waitsForConfig" }
+  /** The operation failed, and the other side asked to be left alone with it for this long. */
+  | { readonly kind: "throttled"; readonly operation: Operation; readonly ms: number }
+  /** The other side has recovered: what it asked for before no longer counts. */
+  | { readonly kind: "unthrottled" };
 
 /** By when a delete is to have ended the pod, and when the provider is asked about it; monotonic milliseconds. */
 export interface EndTimes {

@@ -2,7 +2,7 @@ import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
 import { describe, expect, test } from "vitest";
 import { deletionDeadline } from "./end-deadline.ts";
 import { needsReplan, planPod as plan, type PodPlan } from "./pod-plan.ts";
-import { newPodState, type Backend, type PodState } from "./pod-state.ts";
+import { newPodState, type Backend, type Operation, type PodState } from "./pod-state.ts";
 
 const ref = { namespace: "default", name: "web", uid: "u1" };
 
@@ -159,6 +159,39 @@ describe("deletionDeadline", () => {
 
 test.each(["ending", "gone"] as const)("a live pod that is %s at the provider is left alone: a deletion is never taken back", (kind) => {
   expect(planPod(pod(), record(backends[kind]), 0)).toEqual({ kind: "nothing" });
+});
+
+describe("a Retry-After", () => {
+  const changed = pod({ image: "busybox:2" });
+  const until10 = (operation: Operation): Partial<PodState> => ({ retryAfter: { operation, notBeforeMs: 10_000 } });
+
+  test("puts off the operation that it was given for, and no longer than it says", () => {
+    const throttled = record(backends.present, until10("update"));
+
+    expect(planPod(changed, throttled, 4_000)).toEqual({ kind: "wait", ms: 6_000 });
+    expect(planPod(changed, throttled, 10_000)).toEqual({ kind: "update" });
+  });
+
+  test("for an update puts off neither a question nor a start", () => {
+    expect(planPod(changed, record(backends.unknown, until10("update")), 0)).toEqual({ kind: "inspect" });
+    expect(planPod(changed, record(backends.absent, until10("update")), 0)).toEqual({ kind: "start" });
+  });
+
+  test("for a start puts off the question that goes before it, and not the end of a pod whose time is up", () => {
+    const throttled = record(backends.unknown, until10("start"));
+    const timed = { ...pod(), spec: { ...pod().spec, containers: [], activeDeadlineSeconds: 5 } };
+
+    expect(planPod(pod(), throttled, 0)).toEqual({ kind: "wait", ms: 10_000 });
+    expect(planPod(timed, throttled, 5_000)).toEqual({ kind: "expire" });
+  });
+
+  test("for a question does not put off the second deletion of a pod that outlives its grace", () => {
+    const deletion = { graceSeconds: 30, deadlineMs: 30_000 };
+    const asked = record(backends.ending, { deletion, retryAfter: { operation: "inspect", notBeforeMs: 300_000 } });
+
+    expect(planPod(pod(), asked, 33_000)).toEqual({ kind: "wait", ms: 7_000 });
+    expect(planPod(pod(), asked, 40_000)).toEqual({ kind: "delete", gracePeriodSeconds: 0, overdue: true });
+  });
 });
 
 describe("needsReplan", () => {

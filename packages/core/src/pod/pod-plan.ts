@@ -3,7 +3,7 @@ import { activeDeadlineMs, overdueMs } from "./end-deadline.ts";
 import { needsUpdate } from "./pod-changes.ts";
 import type { EventTime } from "./pod-event.ts";
 import { isTerminalPhase } from "./pod-phase.ts";
-import { hasEnded, isDeafDeletion, isOver, mayRestart, type EndDeadline, type PodState } from "./pod-state.ts";
+import { hasEnded, isDeafDeletion, isOver, mayRestart, type EndDeadline, type PodState, type RetryAfter } from "./pod-state.ts";
 
 /** The next thing to do for a pod. */
 export type PodPlan =
@@ -35,6 +35,23 @@ const deadlineSlackMs = 500;
  * @param pod - the API server's object; `undefined` if the store has none
  */
 export function planPod(pod: DeepReadonly<Pod> | undefined, state: PodState, time: EventTime): PodPlan {
+  const plan = planNext(pod, state, time);
+  const { retryAfter } = state;
+  if (!retryAfter || retryAfter.notBeforeMs <= time.nowMs || !isAskedToWait(retryAfter, plan)) return plan;
+  return { kind: "wait", ms: waitUntilMs(retryAfter, state) - time.nowMs };
+}
+
+/** Whether the plan is the operation that was asked to wait, or only prepares it. */
+function isAskedToWait({ operation }: RetryAfter, { kind }: PodPlan): boolean {
+  return operation === kind || (kind === "inspect" && (operation === "start" || operation === "delete"));
+}
+
+/** A pod that outlives its grace is ended at once then, also where the question about it has to wait for longer. */
+function waitUntilMs({ operation, notBeforeMs }: RetryAfter, { backend }: PodState): number {
+  return operation === "inspect" && backend.kind === "ending" ? Math.min(notBeforeMs, backend.deadlineMs + overdueMs) : notBeforeMs;
+}
+
+function planNext(pod: DeepReadonly<Pod> | undefined, state: PodState, time: EventTime): PodPlan {
   if (state.call?.isGivenUp && !(state.deletion && isOver(state))) {
     // To ask is no second call: the deletion may have done its work, and the object would stay for ever.
     return state.deletion && isDeafDeletion(state) && pod ? { kind: "inspect" } : { kind: "nothing" };

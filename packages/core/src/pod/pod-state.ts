@@ -59,6 +59,23 @@ export interface ProviderCall {
   readonly reportedGone: boolean;
 }
 
+/** Operations that the provider or the API server can ask to be left alone with. They are the kinds of plan that call one of the two. */
+export type Operation = (typeof operations)[number];
+
+const operations = ["confirm", "inspect", "start", "update", "delete"] as const;
+
+/** Whether a plan of this kind is an {@link Operation}. */
+export function isOperation(kind: string): kind is Operation {
+  return operations.some((each) => each === kind);
+}
+
+/** An operation that failed and is not tried again before this time, because the other side asked for that (Retry-After). */
+export interface RetryAfter {
+  readonly operation: Operation;
+  /** On the monotonic clock. */
+  readonly notBeforeMs: number;
+}
+
 /** All the pod controller knows of one pod besides the API server's object. Changed by {@link step} alone. */
 export interface PodState {
   readonly ref: PodRef;
@@ -89,6 +106,8 @@ export interface PodState {
   readonly touchedMs: number;
   /** Whether the last call failed for something the pod refers to, such as a secret that is missing. */
   readonly waitsForConfig: boolean;
+  /** `undefined` when nobody asked for time, or the operation is no longer wanted. */
+  readonly retryAfter: RetryAfter | undefined;
 }
 
 /** The state of a pod nothing is known of yet. */
@@ -110,6 +129,7 @@ export function newPodState(ref: PodRef, nowMs: number): PodState {
     creations: { count: 0, lastMs: nowMs },
     touchedMs: nowMs,
     waitsForConfig: false,
+    retryAfter: undefined,
   };
 }
 
@@ -143,6 +163,11 @@ export function unclear(applied: DeepReadonly<Pod>): DeepReadonly<Pod> {
 /** Whether the pod was told to end by a call that has not come back, and that is no longer waited for. */
 export function isDeafDeletion({ call }: PodState): boolean {
   return call?.kind === "delete" && call.isGivenUp;
+}
+
+/** Whether nothing was decided between two states about how the pod ends. */
+export function endsAlike(before: PodState, after: PodState): boolean {
+  return before.deletion === after.deletion && before.teardown === after.teardown && before.api === after.api;
 }
 
 /** Whether nothing of the pod is left at the back end, and no call under way can bring it back. */

@@ -279,3 +279,27 @@ test("a pod that was changed before this run, and that the first inventory lacks
 
   expect(story.plan).toBe("update");
 });
+
+describe("a Retry-After", () => {
+  const throttled: PodEvent = { kind: "throttled", operation: "delete", ms: 300_000 };
+
+  test("lasts as long as the other side said", () => {
+    expect(new Story().on(bound(podOf(), true), throttled).state.retryAfter).toEqual({ operation: "delete", notBeforeMs: 302_000 });
+  });
+
+  test.each<readonly [string, PodEvent]>([
+    ["the pod is deleted", bound(deleted)],
+    ["the pod has a final phase", bound(podOf({ status: { phase: "Failed" } }))],
+    ["the pod is gone from the API server", { kind: "vanished" }],
+    ["the other side has recovered", { kind: "unthrottled" }],
+  ])("is over when %s", (_when, event) => {
+    expect(new Story().on(bound(podOf(), true), throttled, event).state.retryAfter).toBeUndefined();
+  });
+
+  test("of a deletion is over when the pod is given less grace", () => {
+    const sooner = podOf({ metadata: { deletionTimestamp: "2026-01-01T00:00:30Z", deletionGracePeriodSeconds: 5 } });
+
+    expect(new Story().on(bound(deleted), throttled, bound(deleted)).state.retryAfter).toBeDefined();
+    expect(new Story().on(bound(deleted), throttled, bound(sooner)).state.retryAfter).toBeUndefined();
+  });
+});

@@ -5,6 +5,7 @@ import type { EventTime, PodEvent } from "./pod-event.ts";
 import { asItRuns, isResized, showsPendingResize } from "./resize.ts";
 import {
   createdOnceMore,
+  endsAlike,
   hasEnded,
   hasStopped,
   isDeafDeletion,
@@ -30,6 +31,12 @@ const defaultGraceSeconds = 30;
  * through here; what is to be done next follows from the new state alone, in `planPod`.
  */
 export function step(state: PodState, event: PodEvent, time: EventTime): PodState {
+  const next = onEvent(state, event, time);
+  // A deletion or an end does not wait for the time that the operation before it was asked to wait.
+  return next.retryAfter && !endsAlike(state, next) ? { ...next, retryAfter: undefined } : next;
+}
+
+function onEvent(state: PodState, event: PodEvent, time: EventTime): PodState {
   const { nowMs } = time;
   switch (event.kind) {
     case "bound":
@@ -72,6 +79,10 @@ export function step(state: PodState, event: PodEvent, time: EventTime): PodStat
       return { ...state, admitted: true };
     case "waitsForConfig":
       return { ...state, waitsForConfig: true };
+    case "throttled":
+      return { ...state, retryAfter: { operation: event.operation, notBeforeMs: nowMs + event.ms } };
+    case "unthrottled":
+      return state.retryAfter ? { ...state, retryAfter: undefined } : state;
     default:
       return event satisfies never;
   }
@@ -209,7 +220,7 @@ function onUnlisted(state: PodState, { isFirst, neverStarted, pod }: Extract<Pod
 }
 
 function onCalled(state: PodState, { call, pod, end }: Extract<PodEvent, { kind: "called" }>, nowMs: number): PodState {
-  const next: PodState = { ...state, call, waitsForConfig: false };
+  const next: PodState = { ...state, call, waitsForConfig: false, retryAfter: undefined };
   switch (call.kind) {
     case "start":
       return learn(

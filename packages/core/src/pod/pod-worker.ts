@@ -9,6 +9,8 @@ import {
   UnavailableError,
 } from "@virtual-kubelet/errdefs";
 import {
+  defaultMaxRetryAfterMs,
+  retryAfterMsOf,
   type Clock,
   type DeepReadonly,
   type EventRecorder,
@@ -38,7 +40,16 @@ import { changedParts } from "./pod-changes.ts";
 import type { EndTimes } from "./pod-event.ts";
 import { planPod, type PodPlan } from "./pod-plan.ts";
 import { isPodGone } from "./pod-presence.ts";
-import { isDeafDeletion, lastGiven, recreationDelayMs, wasStarted, type PodState, type Verdict } from "./pod-state.ts";
+import {
+  endsAlike,
+  isDeafDeletion,
+  isOperation,
+  lastGiven,
+  recreationDelayMs,
+  wasStarted,
+  type PodState,
+  type Verdict,
+} from "./pod-state.ts";
 import type { PodStates } from "./pod-states.ts";
 import { rejectionLabel } from "./rejection-label.ts";
 import { decideResize, isToldOf } from "./resize-gate.ts";
@@ -116,16 +127,37 @@ export class PodWorker {
   }
 
   async #carryOut(first: PodPlan, before: PodState, signal: AbortSignal): Promise<WorkResult | void> {
-    const { states, store } = this.#deps;
+    const { states } = this.#deps;
     const { uid } = before.ref;
     let plan = first;
     let state = before;
     // What was asked decides what is done in the same run: a retry must not begin anew by having asked first.
-    if (plan.kind === "inspect") {
-      await this.#inspect(state, signal);
-      state = states.get(uid) ?? state;
-      plan = this.#plan(state);
+    try {
+      if (plan.kind === "inspect") {
+        await this.#inspect(state, signal);
+        state = states.get(uid) ?? state;
+        plan = this.#plan(state);
+      }
+      return await this.#do(plan, state, signal);
+    } catch (error) {
+      this.#noteRetryAfter(plan, state, error);
+      throw error;
     }
+  }
+
+  /** Notes that the other side asked for time. One that was meant for an operation which is no longer wanted does not count. */
+  #noteRetryAfter({ kind }: PodPlan, before: PodState, error: unknown): void {
+    const { states } = this.#deps;
+    const { uid } = before.ref;
+    const askedMs = retryAfterMsOf(error);
+    const after = states.get(uid);
+    if (askedMs === undefined || !isOperation(kind) || !after || !endsAlike(before, after)) return;
+    states.dispatch(uid, { kind: "throttled", operation: kind, ms: Math.min(askedMs, defaultMaxRetryAfterMs) });
+  }
+
+  async #do(plan: PodPlan, state: PodState, signal: AbortSignal): Promise<WorkResult | void> {
+    const { states, store } = this.#deps;
+    const { uid } = state.ref;
     const pod = store.get(uid);
     switch (plan.kind) {
       case "nothing":
