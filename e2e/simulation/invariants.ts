@@ -278,7 +278,7 @@ export class Invariants implements Disposable {
     const uid = body.metadata?.uid;
     if (!uid) return this.report("I6", `${method} ${path} names no UID`);
     const podIP = body.status?.podIP;
-    if (isTerminal(body.status?.phase) && !isTerminal(this.#pods.get(uid)?.status?.phase) && this.#runs(uid))
+    if (isTerminal(body.status?.phase) && !isTerminal(this.#pods.get(uid)?.status?.phase) && this.#runs(uid) && !this.#hadEnded(uid))
       this.report("I4", `${path} is to be ${body.status?.phase} while its instance runs`);
     if (podIP && this.#addresses.get(podIP) !== uid) this.report("I6", `${method} ${path} gives a pod the address of another`);
   }
@@ -292,6 +292,23 @@ export class Invariants implements Disposable {
     if (!pod.metadata.deletionTimestamp) this.report("I3", `the program deletes pod ${name}, which nobody else deleted`);
     if (this.#runs(preconditions.uid)) this.report("I4", `pod ${name} is removed from the API server while its instance runs`);
     else if (!isTerminal(pod.status?.phase)) this.report("I4", `pod ${name} is removed from the API server before its end is written`);
+  }
+
+  /**
+   * Whether all that runs had ended for good before: an instance that was lost and made again runs anew what had succeeded, of which
+   * nobody may be told.
+   */
+  #hadEnded(uid: string): boolean {
+    const { spec, status } = this.#pods.get(uid) ?? {};
+    if (!spec || spec.restartPolicy === "Always") return false;
+    const isFinal = (code: number): boolean => code === 0 || spec.restartPolicy === "Never";
+    const ended = new Set(
+      status?.containerStatuses?.flatMap(({ name, state }) => (state?.terminated && isFinal(state.terminated.exitCode) ? [name] : [])),
+    );
+    const instances = this.#deps.backEnd().of(uid).filter(isLive);
+    return instances.every(({ containers }) =>
+      containers.every(({ name, role, state }) => role !== "main" || (state.kind === "ended" && !state.isRestarting) || ended.has(name)),
+    );
   }
 
   /** Whether an instance runs that the program could know of. */
