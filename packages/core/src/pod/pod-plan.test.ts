@@ -1,5 +1,6 @@
 import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
 import { describe, expect, test } from "vitest";
+import type { ProviderPodStatus } from "../provider/provider.ts";
 import { deletionDeadline } from "./end-deadline.ts";
 import { needsReplan, planPod as plan, type PodPlan } from "./pod-plan.ts";
 import { newPodState, type Backend, type Operation, type PodState } from "./pod-state.ts";
@@ -98,6 +99,29 @@ describe("a pod being deleted", () => {
 
   test("has no grace below zero left", () => {
     expect(planPod(pod(), record(backends.present, { deletion }), 99_000)).toMatchObject({ gracePeriodSeconds: 0 });
+  });
+});
+
+describe("a pod that is to end though nobody deletes it", () => {
+  const main = { name: "main", image: "", imageID: "", ready: false, restartCount: 0 };
+  const over = { ...main, state: { terminated: { exitCode: 1 } } };
+  const runs = { ...main, state: { running: {} } };
+  const planOf = (reported: ProviderPodStatus): PodPlan => {
+    const teardown = { graceSeconds: 30, deadlineMs: 30_000 };
+    return planPod(pod({ phase: "Failed" }), record(backends.present, { teardown, reported }), 10_000);
+  };
+
+  test("stays at the provider, with its logs, where it ended by itself", () => {
+    expect(planOf({ phase: "Failed", containerStatuses: [over] })).toEqual({ kind: "nothing" });
+    expect(planOf({ phase: "Failed" })).toEqual({ kind: "nothing" });
+  });
+
+  test.each<[string, ProviderPodStatus]>([
+    ["a container", { phase: "Failed", containerStatuses: [runs] }],
+    ["a sidecar", { phase: "Failed", containerStatuses: [over], initContainerStatuses: [runs] }],
+    ["an ephemeral container", { phase: "Failed", containerStatuses: [over], ephemeralContainerStatuses: [runs] }],
+  ])("is ended at the provider where %s runs on, whatever phase the provider gives", (_what, reported) => {
+    expect(planOf(reported)).toEqual({ kind: "delete", gracePeriodSeconds: 20, overdue: false });
   });
 });
 

@@ -3,7 +3,7 @@ import { activeDeadlineMs, overdueMs } from "./end-deadline.ts";
 import { needsUpdate } from "./pod-changes.ts";
 import type { EventTime } from "./pod-event.ts";
 import { isTerminalPhase } from "./pod-phase.ts";
-import { hasEnded, isDeafDeletion, isOver, mayRestart, type EndDeadline, type PodState, type RetryAfter } from "./pod-state.ts";
+import { hasEnded, isDeafDeletion, isOver, mayRestart, runsStill, type EndDeadline, type PodState, type RetryAfter } from "./pod-state.ts";
 
 /** The next thing to do for a pod. */
 export type PodPlan =
@@ -115,7 +115,7 @@ function planTeardown(pod: DeepReadonly<Pod>, { backend, reported }: PodState, t
     case "unknown":
       return { kind: "inspect" };
     case "present":
-      if (reported && hasEnded(reported) && !mayRestart(pod, reported)) return { kind: "nothing" };
+      if (reported && hasEnded(reported) && !runsStill(reported) && !mayRestart(pod, reported)) return { kind: "nothing" };
       return { kind: "delete", gracePeriodSeconds: secondsLeft(teardown, nowMs), overdue: false };
     case "absent":
     case "gone":

@@ -1,4 +1,4 @@
-import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
+import type { ContainerStatus, DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
 import { shouldRestart } from "../kubernetes/restart-policy.ts";
 import type { PodRef } from "../provider/pod-ref.ts";
 import type { ProviderPodStatus } from "../provider/provider.ts";
@@ -188,11 +188,20 @@ export function hasEnded(status: ProviderPodStatus): boolean {
   return containers.length > 0 && containers.every(({ state }) => state?.terminated !== undefined);
 }
 
+/** Whether a container runs by the report, which may have a final phase all the same. */
+export function runsStill(status: ProviderPodStatus): boolean {
+  return allContainers(status).some(({ state }) => state?.running !== undefined);
+}
+
 /** Whether no container runs, and one has: of a pod that was told to end, those that wait are never started. */
-export function hasStopped({ initContainerStatuses, containerStatuses, ephemeralContainerStatuses }: ProviderPodStatus): boolean {
-  const all = [...(initContainerStatuses ?? []), ...(containerStatuses ?? []), ...(ephemeralContainerStatuses ?? [])];
-  if (all.some(({ state }) => state?.running !== undefined)) return false;
-  return all.some(({ state, lastState }) => (state?.terminated ?? lastState?.terminated) !== undefined);
+export function hasStopped(status: ProviderPodStatus): boolean {
+  if (runsStill(status)) return false;
+  return allContainers(status).some(({ state, lastState }) => (state?.terminated ?? lastState?.terminated) !== undefined);
+}
+
+function allContainers(status: ProviderPodStatus): readonly DeepReadonly<ContainerStatus>[] {
+  const { initContainerStatuses, containerStatuses, ephemeralContainerStatuses } = status;
+  return [...(initContainerStatuses ?? []), ...(containerStatuses ?? []), ...(ephemeralContainerStatuses ?? [])];
 }
 
 /** Whether a container of a pod that {@link hasEnded} may be between two runs, unless somebody ended the pod. */
