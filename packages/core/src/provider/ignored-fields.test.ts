@@ -126,3 +126,14 @@ describe("a call that finds a field unsupported itself", () => {
     await expect(call).rejects.toThrow(/not here|away/);
   });
 });
+
+test("a security field that the provider supports is kept where another one is left out", () => {
+  const securityContext = { privileged: true, runAsUser: 0 };
+  const asked: Pod = { spec: { restartPolicy: "Never", containers: [{ name: "app", securityContext }] } };
+  const ignored = new IgnoredFields(["spec.containers[*].securityContext.privileged", "spec.containers[*].securityContext.runAsUser"]);
+
+  const { pod: given, paths } = ignored.omitAll({ pod: asked, paths: [] }, { privileged: true });
+
+  expect(given.spec?.containers[0]?.securityContext).toEqual({ privileged: true });
+  expect(paths).toEqual(["spec.containers[0].securityContext.runAsUser"]);
+});

@@ -56,8 +56,8 @@ describe("unsupportedFields", () => {
       withContainer({ ports: [{ containerPort: 80 }, { containerPort: 81, hostPort: 81 }] }),
     ],
     ["spec.shareProcessNamespace", "sharedNamespaces", withSpec({ shareProcessNamespace: true })],
-    ["spec.securityContext", "securityContext", withSpec({ securityContext: { runAsUser: 1 } })],
-    ["spec.containers[0].securityContext", "securityContext", withContainer({ securityContext: { runAsNonRoot: true } })],
+    ["spec.securityContext.runAsUser", "securityContext", withSpec({ securityContext: { runAsUser: 1 } })],
+    ["spec.containers[0].securityContext.runAsNonRoot", "securityContext", withContainer({ securityContext: { runAsNonRoot: true } })],
     ["spec.containers[0].securityContext.privileged", "privileged", withContainer({ securityContext: { privileged: true } })],
     ["spec.containers[0].resources.limits['nvidia.com/gpu']", "gpus", withContainer({ resources: { limits: { "nvidia.com/gpu": "1" } } })],
     ["spec.volumes[0].emptyDir", "volumes", withSpec({ volumes: [{ name: "v", emptyDir: {} }] })],
@@ -161,7 +161,7 @@ test('what is not supported is said in words that follow "does not support"', ()
     "spec.containers[0].lifecycle: lifecycle hooks",
     "spec.containers[0].ports[0].hostPort: host ports",
     "spec.containers[0].securityContext.privileged: privileged containers",
-    "spec.containers[0].securityContext: security contexts",
+    "spec.containers[0].securityContext.runAsUser: security contexts",
     "spec.containers[0].resources.limits['amd.com/gpu']: GPUs",
     "spec.containers[0].resources.limits['nvidia.com/mig-1g.5gb']: GPUs",
     "spec.containers[0].resources.limits['gpu']: GPUs",
@@ -170,7 +170,7 @@ test('what is not supported is said in words that follow "does not support"', ()
     "spec.hostPID: shared namespaces",
     "spec.hostIPC: shared namespaces",
     "spec.shareProcessNamespace: shared namespaces",
-    "spec.securityContext: security contexts",
+    "spec.securityContext.runAsUser: security contexts",
     "spec.os.name: operating system windows",
     "spec.volumes[0].nfs: volumes of type nfs",
   ]);
@@ -207,6 +207,15 @@ test("init and ephemeral containers are looked into where they are supported, an
     "spec.initContainers[0]",
     "spec.ephemeralContainers[0]",
     "spec.initContainers[1].env",
+  ]);
+});
+
+test("each field of a security context is named, because one may be ignored without the others", () => {
+  const security = { privileged: true, runAsUser: 0, readOnlyRootFilesystem: true };
+
+  expect(paths(withContainer({ securityContext: security }), { restarts: true, privileged: true })).toEqual([
+    "spec.containers[0].securityContext.runAsUser",
+    "spec.containers[0].securityContext.readOnlyRootFilesystem",
   ]);
 });
 

@@ -88,7 +88,7 @@ function unsupportedInContainer(
   }
   const { privileged, ...otherSecurity } = container.securityContext ?? {};
   check(privileged === true, capabilities.privileged, "securityContext.privileged", "privileged containers");
-  check(isSet(otherSecurity), capabilities.securityContext, "securityContext", "security contexts");
+  for (const field of fieldsSet(otherSecurity)) check(true, capabilities.securityContext, `securityContext.${field}`, "security contexts");
   for (const gpu of gpusOf(container)) check(true, capabilities.gpus, `resources.limits['${gpu}']`, "GPUs");
   return fields;
 }
@@ -104,7 +104,8 @@ function unsupportedInSpec(spec: DeepReadonly<PodSpec>, capabilities: Capabiliti
   for (const field of ["hostPID", "hostIPC", "shareProcessNamespace"] as const) {
     check(spec[field] === true, capabilities.sharedNamespaces, field, "shared namespaces");
   }
-  check(isSet(spec.securityContext), capabilities.securityContext, "securityContext", "security contexts");
+  for (const field of fieldsSet(spec.securityContext))
+    check(true, capabilities.securityContext, `securityContext.${field}`, "security contexts");
   const systems = capabilities.operatingSystems;
   const system = spec.os?.name;
   check(
@@ -135,5 +136,10 @@ function gpusOf({ resources }: DeepReadonly<Container>): string[] {
 
 /** Whether a field asks for anything: an empty map or list does not. */
 function isSet(value: object | undefined | null): boolean {
-  return value !== undefined && value !== null && Object.values(value).some((entry) => entry !== undefined && entry !== null);
+  return fieldsSet(value).length > 0;
+}
+
+/** Names of the fields that hold something. */
+function fieldsSet(value: object | undefined | null): string[] {
+  return Object.entries(value ?? {}).flatMap(([field, entry]) => (entry === undefined || entry === null ? [] : [field]));
 }
