@@ -67,6 +67,16 @@ test("a pod whose call had no clear outcome is believed to be there, not to be m
   expect(planned).toEqual([]);
 });
 
+test("an inventory that gives a pod's UID another name says neither how the pod goes nor that it is missing", async () => {
+  states.onInventory(everything, clock.monotonic());
+  await clock.advance(5_000);
+  const misnamed = { ref: { ...ref, name: "other" }, owner, status: { phase: "Failed" } };
+
+  states.onInventory({ pods: [misnamed], complete: true }, clock.monotonic());
+
+  expect([record().backend.kind, record().reported?.phase]).toEqual(["present", "Running"]);
+});
+
 test("another node's pod, which a server shows that does not heed the field selector, is nobody's here", () => {
   const foreign: Pod = { metadata: { ...pod.metadata, name: "foreign", uid: "u2" }, spec: { nodeName: "node-2", containers: [] } };
 

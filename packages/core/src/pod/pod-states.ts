@@ -1,7 +1,7 @@
 import { messageOf } from "@virtual-kubelet/errdefs";
 import type { Clock, DeepReadonly, Logger, Metrics, Pod, Store, StoreChange } from "@virtual-kubelet/kube-client";
 import { podRef, type PodRef } from "../provider/pod-ref.ts";
-import { checkReport } from "../provider/provider-output.ts";
+import { checkFits, checkReport } from "../provider/provider-output.ts";
 import type { Owner, ProviderPod, ProviderPodList, ProviderPodStatus } from "../provider/provider.ts";
 import { activeDeadlineMs } from "./end-deadline.ts";
 import { NodeUsage } from "./node-usage.ts";
@@ -127,16 +127,38 @@ export class PodStates {
 
   /** Takes in a report of the provider. One that is malformed is logged and counted, and never throws into the provider. */
   onReport(update: unknown): void {
-    const { logger, metrics, providerName } = this.#deps;
     try {
       const report = checkReport(update);
-      if (!this.#states.has(report.ref.uid)) metrics.count("vk_provider_unknown_pod_reports_total");
-      else if ("gone" in report) this.dispatch(report.ref.uid, { kind: "reportedGone" });
-      else this.#onHeld(report.ref, report.status, false);
+      const { ref } = report;
+      const state = this.#states.get(ref.uid);
+      if (!state) {
+        this.#deps.metrics.count("vk_provider_unknown_pod_reports_total");
+        return;
+      }
+      checkFits(state.ref, ref, "notifyPods");
+      if ("gone" in report) this.dispatch(ref.uid, { kind: "reportedGone" });
+      else this.#onHeld(ref, report.status, false);
     } catch (error) {
-      metrics.count("vk_provider_malformed_reports_total");
-      logger.error({ provider: providerName, err: messageOf(error) }, "provider reported a malformed status");
+      this.#onMalformed(error);
     }
+  }
+
+  #onMalformed(error: unknown): void {
+    const { logger, metrics, providerName } = this.#deps;
+    metrics.count("vk_provider_malformed_reports_total");
+    logger.error({ provider: providerName, err: messageOf(error) }, "provider reported a malformed status");
+  }
+
+  /** Takes in one pod of an inventory. One whose reference fits no pod says nothing of how any pod goes. */
+  #onListed({ ref, status }: ProviderPod, startedMs: number): void {
+    const state = this.#states.get(ref.uid);
+    if (!state || state.touchedMs > startedMs) return;
+    try {
+      checkFits(state.ref, ref, "getPods");
+    } catch (error) {
+      return this.#onMalformed(error);
+    }
+    this.#onHeld(ref, status, false);
   }
 
   /**
@@ -149,10 +171,8 @@ export class PodStates {
     const listed = new Set<string>();
     for (const entry of list.pods) {
       if (!this.#isOurs(entry)) continue;
-      const { uid } = entry.ref;
-      listed.add(uid);
-      const state = this.#states.get(uid);
-      if (state && state.touchedMs <= startedMs) this.#onHeld(entry.ref, entry.status, false);
+      listed.add(entry.ref.uid);
+      this.#onListed(entry, startedMs);
     }
     if (list.complete) this.#onUnlisted(listed, startedMs);
     if (this.#inventoryLoaded) return;

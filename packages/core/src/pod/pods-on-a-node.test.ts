@@ -562,6 +562,21 @@ describe("reports of the provider", () => {
     expect(rig.pod("web")?.status?.phase).toBe("Running");
   });
 
+  test.each([
+    ["name", { name: "other" }],
+    ["namespace", { namespace: "kube-system" }],
+  ])("with a pod's UID and another pod's %s are refused, because nobody knows which is meant", async (_field, change) => {
+    await using rig = await new NodeRig().start();
+    const ref = await rig.createPod("web");
+    rig.provider.report({ ...ref, ...change }, { phase: "Failed" });
+    rig.provider.lose({ ...ref, ...change });
+    await rig.settle();
+
+    expect(rig.pod("web")?.status?.phase).toBe("Running");
+    expect(rig.warnings).toEqual(Array(2).fill("provider reported a malformed status"));
+    expect(rig.counted).toContain("vk_provider_malformed_reports_total");
+  });
+
   test("that a pod is gone are believed once", async () => {
     await using rig = await new NodeRig().start();
     const ref = await rig.createPod("web", (pod) => void (pod.spec = { containers: [], ...pod.spec, restartPolicy: "Never" }));

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { checkPod, checkPodList, checkPodOf, checkReport, checkStatus } from "./provider-output.ts";
+import { checkFits, checkPod, checkPodList, checkPodOf, checkReport, checkStatus } from "./provider-output.ts";
 
 test("a status is copied, so that the provider may change its own", () => {
   const given = { phase: "Running", containerStatuses: [{ name: "main", state: { running: {} } }] };
@@ -179,5 +179,17 @@ test("a pod that was asked for is that pod by its UID, whatever it is called", (
   expect(checkPodOf({ ...pod.ref, name: "other" }, pod, "getPod")).toEqual(pod);
   expect(() => checkPodOf({ ...pod.ref, uid: "u2" }, pod, "getPod")).toThrow(
     'provider\'s getPod returned ref.uid = "u1", expected u2, the UID of pod default/web, which was asked for',
+  );
+});
+
+test("a reference fits a known pod of its UID only with that pod's namespace and name", () => {
+  const known = { namespace: "default", name: "web", uid: "u1" };
+
+  expect(() => checkFits(known, { ...known }, "notifyPods")).not.toThrow();
+  expect(() => checkFits(known, { ...known, name: "other" }, "notifyPods")).toThrow(
+    'provider\'s notifyPods returned ref.name = "other", expected web, that of the pod of UID u1',
+  );
+  expect(() => checkFits(known, { ...known, namespace: "kube-system" }, "getPods")).toThrow(
+    'provider\'s getPods returned ref.namespace = "kube-system", expected default, that of the pod of UID u1',
   );
 });

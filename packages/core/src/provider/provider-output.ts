@@ -65,6 +65,17 @@ export function checkPodOf({ namespace, name, uid }: PodRef, pod: unknown, sourc
   throw malformed(source, "ref.uid", checked.ref.uid, `${uid}, the UID of pod ${namespace}/${name}, which was asked for`);
 }
 
+/**
+ * Checks that a reference with the UID of a known pod has its namespace and name, too: else nobody knows which of two pods is meant.
+ *
+ * @throws InvalidInputError naming the field
+ */
+export function checkFits(known: PodRef, ref: PodRef, source: string): void {
+  for (const field of ["namespace", "name"] as const)
+    if (ref[field] !== known[field])
+      throw malformed(source, `ref.${field}`, ref[field], `${known[field]}, that of the pod of UID ${known.uid}`);
+}
+
 /** Checks and copies one pod of an inventory. @throws InvalidInputError naming the field */
 export function checkPod(pod: unknown, source: string): ProviderPod {
   if (!isObject(pod)) throw malformed(source, "pod", pod, "an object");
