@@ -81,5 +81,5 @@ export class PodByPod {
 /** Whether the provider holds the pod, and it has not ended for good. What is to end is asked about in its own time. */
 function mayChange(pod: DeepReadonly<Pod> | undefined, { api, backend, call, reported }: PodState): boolean {
   if (api !== "bound" || call || backend.kind !== "present") return false;
-  return !reported || !hasEnded(reported) || mayRestart(pod, reported);
+  return !reported || !hasEnded(reported, pod) || mayRestart(pod, reported);
 }

@@ -115,7 +115,7 @@ function planTeardown(pod: DeepReadonly<Pod>, { backend, reported }: PodState, t
     case "unknown":
       return { kind: "inspect" };
     case "present":
-      if (reported && hasEnded(reported) && !runsStill(reported) && !mayRestart(pod, reported)) return { kind: "nothing" };
+      if (reported && hasEnded(reported, pod) && !runsStill(reported) && !mayRestart(pod, reported)) return { kind: "nothing" };
       return { kind: "delete", gracePeriodSeconds: secondsLeft(teardown, nowMs), overdue: false };
     case "absent":
     case "gone":

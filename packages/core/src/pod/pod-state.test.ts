@@ -12,6 +12,8 @@ function containers(...states: ContainerState[]): ContainerStatus[] {
 
 const stateless: ContainerStatus[] = [{ name: "c9", image: "", imageID: "", ready: false, restartCount: 0 }];
 
+const sidecar: ContainerStatus = { name: "proxy", image: "", imageID: "", ready: false, restartCount: 0, state: over };
+
 describe("a report", () => {
   test.each<[string, Parameters<typeof hasEnded>[0], boolean]>([
     ["with a final phase", { phase: "Failed" }, true],
@@ -25,7 +27,19 @@ describe("a report", () => {
     ["that says nothing", {}, false],
     ["of which one container has no state", { containerStatuses: [...containers(over), ...stateless] }, false],
   ])("%s says that nothing of the pod runs any more: %#", (_what, status, expected) => {
-    expect(hasEnded(status)).toBe(expected);
+    expect(hasEnded(status, undefined)).toBe(expected);
+  });
+
+  test.each<[string, Parameters<typeof hasEnded>[0], boolean]>([
+    ["of both containers and the sidecar", { containerStatuses: containers(over, over), initContainerStatuses: [sidecar] }, true],
+    ["that lacks a container", { containerStatuses: containers(over), initContainerStatuses: [sidecar] }, false],
+    ["that lacks the sidecar", { containerStatuses: containers(over, over) }, false],
+    ["that lacks them all and has a final phase", { phase: "Failed" }, true],
+  ])("%s says that the pod has ended: %#", (_what, status, expected) => {
+    const containersOf = [{ name: "c0" }, { name: "c1" }];
+    const initContainers = [{ name: "setup" }, { name: "proxy", restartPolicy: "Always" as const }];
+
+    expect(hasEnded(status, { spec: { containers: containersOf, initContainers } })).toBe(expected);
   });
 });
 

@@ -1,5 +1,5 @@
 import type { ContainerStatus, DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
-import { shouldRestart } from "../kubernetes/restart-policy.ts";
+import { isSidecar, shouldRestart } from "../kubernetes/restart-policy.ts";
 import type { PodRef } from "../provider/pod-ref.ts";
 import type { ProviderPodStatus } from "../provider/provider.ts";
 import { isTerminalPhase } from "./pod-phase.ts";
@@ -179,13 +179,22 @@ export function isOver({ backend, call }: PodState): boolean {
 /**
  * Whether a report says that nothing of the pod runs now: its phase is final or every container has ended, sidecars and
  * ephemeral containers included. It may run again where {@link mayRestart} says so.
+ *
+ * @param pod - the API server's object, whose containers and sidecars must all be in the report; `undefined` where there is none
  */
-export function hasEnded(status: ProviderPodStatus): boolean {
+export function hasEnded(status: ProviderPodStatus, pod: DeepReadonly<Pod> | undefined): boolean {
   if (isTerminalPhase(status.phase)) return true;
   const containers = status.containerStatuses ?? [];
   const beside = [...(status.initContainerStatuses ?? []), ...(status.ephemeralContainerStatuses ?? [])];
   if (beside.some(({ state }) => state?.running !== undefined)) return false;
+  if (pod && !reportsAll(pod, status)) return false;
   return containers.length > 0 && containers.every(({ state }) => state?.terminated !== undefined);
+}
+
+/** Whether the report has every container of the spec that runs as long as the pod does. */
+function reportsAll({ spec }: DeepReadonly<Pod>, status: ProviderPodStatus): boolean {
+  const reported = new Set(allContainers(status).map(({ name }) => name));
+  return [...(spec?.containers ?? []), ...(spec?.initContainers ?? []).filter(isSidecar)].every(({ name }) => reported.has(name));
 }
 
 /** Whether a container runs by the report, which may have a final phase all the same. */

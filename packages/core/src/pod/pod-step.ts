@@ -140,7 +140,7 @@ function onHeld(state: PodState, { status, pod, asked }: Extract<PodEvent, { kin
   };
   switch (backend.kind) {
     case "ending":
-      if (hasEnded(status) && (backend.accepted || !mayRestart(pod, status))) return learn(next, { kind: "gone" }, nowMs);
+      if (hasEnded(status, pod) && (backend.accepted || !mayRestart(pod, status))) return learn(next, { kind: "gone" }, nowMs);
       if (!asked) return next;
       // Its time is over and the provider was asked anew: what waits, such as a container behind its init container, is never started.
       if (backend.accepted && hasStopped(status)) return learn(next, { kind: "gone" }, nowMs);
@@ -148,12 +148,12 @@ function onHeld(state: PodState, { status, pod, asked }: Extract<PodEvent, { kin
     case "present":
       return next;
     case "gone":
-      // It was taken for ended, and runs: it has to be ended once more.
-      return hasEnded(status) ? next : adopt(next, pod, nowMs);
+      // It was taken for ended, and runs: it has to be ended once more. What a report leaves out does not run anew.
+      return hasEnded(status, undefined) ? next : adopt(next, pod, nowMs);
     case "unknown":
     case "absent":
       // A deletion that was given up has done its work, though it has not come back.
-      if (isDeafDeletion(state) && hasEnded(status) && !mayRestart(pod, status)) return learn(next, { kind: "gone" }, nowMs);
+      if (isDeafDeletion(state) && hasEnded(status, pod) && !mayRestart(pod, status)) return learn(next, { kind: "gone" }, nowMs);
       return state.call ? next : adopt(next, pod, nowMs);
     default:
       return backend satisfies never;
@@ -284,7 +284,7 @@ function onDeleteAccepted(state: PodState, pod: DeepReadonly<Pod> | undefined, n
   if (backend.kind !== "ending") return state;
   // Without an API object nobody waits for the end.
   if (api === "gone") return learn(state, { kind: "gone" }, nowMs);
-  if (!reported || !hasEnded(reported)) return learn(state, { ...backend, accepted: true }, nowMs);
+  if (!reported || !hasEnded(reported, pod)) return learn(state, { ...backend, accepted: true }, nowMs);
   if (!mayRestart(pod, reported)) return learn(state, { kind: "gone" }, nowMs);
   return learn(state, { ...backend, accepted: true, lookAtMs: nowMs + confirmEndMs }, nowMs);
 }

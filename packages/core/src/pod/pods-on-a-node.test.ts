@@ -541,6 +541,20 @@ describe("a status", () => {
   });
 });
 
+test("a deletion is not over while the provider says nothing of one of the containers", async () => {
+  await using rig = await new NodeRig().start();
+  const ref = await rig.createPod("web", (pod) => void (pod.spec = { ...pod.spec, containers: [{ name: "a" }, { name: "b" }] }));
+  rig.provider.reports = false;
+  await rig.deletePod("web", 30);
+  rig.provider.report(ref, { ...ended(running(["a"])), phase: "Running" });
+  await rig.settle(1_000);
+  expect(rig.pod("web")).toBeDefined();
+
+  rig.provider.report(ref, { ...ended(running(["a", "b"])), phase: "Running" });
+  await rig.settle(1_000);
+  expect(rig.pod("web")).toBeUndefined();
+});
+
 describe("reports of the provider", () => {
   test("on pods that nobody knows are counted and change nothing", async () => {
     await using rig = await new NodeRig().start();

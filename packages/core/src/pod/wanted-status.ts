@@ -32,7 +32,7 @@ function endOf(pod: DeepReadonly<Pod>, state: PodState, context: StatusContext):
   if (verdict?.kind === "rejected") return rejectedStatus(pod, { ...verdict, ...context });
   if (verdict?.kind === "lost") return endedStatus(pod, { ...verdict, ...context });
   const over = isEnded(state);
-  const ended = reported !== undefined && hasEnded(reported);
+  const ended = reported !== undefined && hasEnded(reported, pod);
   if (verdict?.kind === "expired" && (over || (ended && !mayRestart(pod, reported))))
     return endedStatus(pod, { ...verdict, ...context, reported, phase: "Failed" });
   return over && !ended ? endedStatus(pod, { ...context, reported }) : undefined;
@@ -72,6 +72,6 @@ function assertedConditions({ resize, deletion, teardown }: PodState): readonly 
  * A newer spec is not acted on while it is unclear whether an earlier one is run: after a restart nothing else tells.
  */
 function generationActedOn(pod: DeepReadonly<Pod>, { backend, deletion, reported, unconfirmed }: PodState): number | undefined {
-  if (deletion && !(reported && hasEnded(reported))) return pod.status?.observedGeneration;
+  if (deletion && !(reported && hasEnded(reported, pod))) return pod.status?.observedGeneration;
   return (lastGiven(backend) ?? unconfirmed)?.metadata?.generation;
 }
