@@ -398,6 +398,16 @@ describe("before the brake", () => {
   });
 });
 
+test("a sweep that has never seen a complete inventory tells the operator once that it deletes nothing", async () => {
+  const it = rig();
+  await age(it, [backEndPod("a")], false);
+  await it.sweep.sweep(never);
+  await it.sweep.sweep(never);
+
+  expect(it.deleted).toEqual([]);
+  expect(it.warnings).toEqual(["orphans are not deleted: the provider has not yet given a complete list of its pods"]);
+});
+
 describe("the brake's bounds", () => {
   const orphansOf = async (count: number, kept: number, maxPerSweep?: number): Promise<number> => {
     const it = rig(maxPerSweep === undefined ? {} : { maxPerSweep });

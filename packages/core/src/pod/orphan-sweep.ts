@@ -41,6 +41,8 @@ export class OrphanSweep {
   readonly #suspects = new Map<string, Suspect>();
   /** Pods of ours in the last complete inventory; `undefined` before the first. */
   #inventorySize: number | undefined;
+  /** Whether the operator was told that no inventory has been complete. */
+  #toldIncomplete = false;
 
   constructor(deps: OrphanSweepDeps) {
     this.#deps = deps;
@@ -92,7 +94,7 @@ export class OrphanSweep {
   /** Sweeps once. @returns the pods that were removed */
   async sweep(signal: AbortSignal): Promise<readonly PodRef[]> {
     // What a partial inventory shows may be a few of very many.
-    if (this.#inventorySize === undefined) return [];
+    if (this.#inventorySize === undefined) return this.#tellIncomplete();
     const { orphans, unclear } = await this.#lookUp(signal);
     // Those that have not been suspected for long enough count as well: they were missing at the same time.
     const count = orphans.length > 0 ? Math.max(orphans.length, this.#suspects.size) : 0;
@@ -106,6 +108,13 @@ export class OrphanSweep {
     await Promise.all(Array.from({ length: concurrency }, work));
     if (unclear) throw unclear.error;
     return removed;
+  }
+
+  #tellIncomplete(): readonly PodRef[] {
+    if (!this.#toldIncomplete)
+      this.#deps.logger.warn({}, "orphans are not deleted: the provider has not yet given a complete list of its pods");
+    this.#toldIncomplete = true;
+    return [];
   }
 
   /** The orphans a sweep would remove now; each one was looked up at the API server. */
