@@ -5,6 +5,9 @@ import { AttackedServer, dataFrame, resetFrame, SpdyAttack } from "./support/att
 /** Heap of the server's process: it starts with 24 MiB in use. */
 const heapMiB = 64;
 
+/** Each look has the process collect its garbage, which takes the time of what is looked for. */
+const patiently = { interval: 500, timeout: 150_000 };
+
 /** A log that somebody else reads while an attack goes on. */
 const otherLog = "/containerLogs/ns-39/pod-39/main";
 
@@ -18,7 +21,9 @@ test("4,096 streams with 15 KiB of headers each, half a megabyte compressed, lea
     const headers = { streamtype: "error", port: "80", requestid: String(index), "x-fill": "y".repeat(15_000) };
     if (!socket.write(spdy.open(2 * index + 1, headers))) await new Promise((resolve) => socket.once("drain", resolve));
   }
-  await expect.poll(async () => (await server.usage()).warnings).toContainEqual(expect.objectContaining({ limit: "maxStreams" }));
+  await expect
+    .poll(async () => (await server.usage()).warnings, patiently)
+    .toContainEqual(expect.objectContaining({ limit: "maxStreams" }));
 
   expect((await server.usage()).heapMiB).toBeLessThan(40);
   expect(await server.log("other", otherLog)).toBe("200 a line");
@@ -33,12 +38,14 @@ test("streams of many sessions are refused before they fill the heap, and anothe
       spdy.open(2 * index + 1, { streamtype: "data", port: "80", requestid: "1".repeat(200) + index });
     socket.write(Buffer.concat(Array.from({ length: 512 }, (_, index) => open(index))));
   }
-  await expect.poll(async () => (await server.usage()).warnings).toContainEqual(expect.objectContaining({ limit: "maxSharedStreams" }));
+  await expect
+    .poll(async () => (await server.usage()).warnings, patiently)
+    .toContainEqual(expect.objectContaining({ limit: "maxSharedStreams" }));
 
   const { socket } = await server.upgrade("tenant", "/portForward/ns-1/pod-0");
   socket.write(new SpdyAttack().forward(0, 80));
 
-  await expect.poll(async () => (await server.usage()).dials).toBe(1);
+  await expect.poll(async () => (await server.usage()).dials, patiently).toBe(1);
   expect((await server.usage()).heapMiB).toBeLessThan(48);
   expect(await server.log("other", otherLog)).toBe("200 a line");
 });
@@ -92,7 +99,7 @@ test("two thousand forwards that are opened and reset leave no dial behind", asy
 
   await openAndReset(socket, 80, 2_000);
 
-  await expect.poll(async () => (await server.usage()).dials).toBe(1);
+  await expect.poll(async () => (await server.usage()).dials, patiently).toBe(1);
   expect((await server.usage()).heapMiB).toBeLessThan(48);
   expect(await server.log("other", otherLog)).toBe("200 a line");
 });
@@ -103,12 +110,12 @@ test("dials that heed no signal are bounded by session and caller, and another c
     const { socket } = await server.upgrade("tenant", `/portForward/ns-0/pod-${session}`);
     await openAndReset(socket, 81, 400);
   }
-  await expect.poll(async () => (await server.usage()).dials).toBe(512);
+  await expect.poll(async () => (await server.usage()).dials, patiently).toBe(512);
 
   const { socket } = await server.upgrade("tenant", "/portForward/ns-1/pod-0");
   socket.write(new SpdyAttack().forward(0, 80));
 
-  await expect.poll(async () => (await server.usage()).dials).toBe(513);
+  await expect.poll(async () => (await server.usage()).dials, patiently).toBe(513);
   expect((await server.usage()).heapMiB).toBeLessThan(48);
   expect(await server.log("other", otherLog)).toBe("200 a line");
 });
@@ -122,7 +129,7 @@ test("a thousand forwards whose pods send without an end, and whose clients read
     socket.write(Buffer.concat(Array.from({ length: 256 }, (_, index) => spdy.forward(index, 82))));
   }
   // Sessions of ten callers: each has as many as the others leave free, which are 1,024 never.
-  await expect.poll(async () => (await server.usage()).dials).toBeGreaterThan(900);
+  await expect.poll(async () => (await server.usage()).dials, patiently).toBeGreaterThan(900);
 
   expect((await server.usage()).rssMiB - before).toBeLessThan(128);
   expect(await server.log("other", otherLog)).toBe("200 a line");
@@ -140,7 +147,7 @@ test("a tenant's idle execs, as many as there are streams, lock nobody else out 
     socket.write(new SpdyAttack().exec());
   };
   for (let count = 0; count < 400; count += 10) await Promise.all(Array.from({ length: 10 }, (_, index) => exec(count + index)));
-  await expect.poll(async () => (await server.usage()).running).toBe(350);
+  await expect.poll(async () => (await server.usage()).running, patiently).toBe(350);
   expect(heads.filter((head) => head.includes(" 503 "))).toHaveLength(50);
 
   const follower = await server.request("GET", `${otherLog}?follow=true`, ["X-User: kube-apiserver"]);
@@ -150,7 +157,7 @@ test("a tenant's idle execs, as many as there are streams, lock nobody else out 
   expect([follower.head, head]).toEqual([expect.stringContaining(" 200 "), expect.stringContaining(" 101 ")]);
   expect(await server.log("kube-apiserver", otherLog)).toBe("200 a line");
   // As many as before, and the log that is followed: one of the tenant's has made room.
-  await expect.poll(async () => (await server.usage()).running).toBe(351);
+  await expect.poll(async () => (await server.usage()).running, patiently).toBe(351);
 });
 
 test("a tenant's followed logs, as many as there are streams and not read, lock nobody else out of theirs", async () => {
@@ -158,7 +165,7 @@ test("a tenant's followed logs, as many as there are streams and not read, lock 
   const follow = (pod: number): Promise<unknown> =>
     server.request("GET", `/containerLogs/ns-0/pod-${pod % 40}/main?follow=true`, ["X-User: kube-apiserver"]);
   for (let count = 0; count < 320; count += 10) await Promise.all(Array.from({ length: 10 }, (_, index) => follow(count + index)));
-  await expect.poll(async () => (await server.usage()).running).toBe(320);
+  await expect.poll(async () => (await server.usage()).running, patiently).toBe(320);
 
   for (let count = 0; count < 20; count++) expect(await server.log("kube-apiserver", otherLog)).toBe("200 a line");
 
