@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { request as httpsRequest } from "node:https";
-import { connect as connectPlain, type Socket } from "node:net";
+import { connect as connectPlain, createServer, type AddressInfo, type Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { gunzipSync } from "node:zlib";
 import { isInvalidInput, messageOf } from "@virtual-kubelet/errdefs";
@@ -190,6 +190,16 @@ describe("a client certificate", () => {
   });
 });
 
+/** A port that nobody uses. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
 function asClient({ certificate, key }: { readonly certificate: string; readonly key: string }): { cert: string; key: string } {
   return { cert: certificate, key };
 }
@@ -210,6 +220,23 @@ describe("another serving certificate", () => {
 
     expect(renewed.access.callers.map(({ judgedBy }) => judgedBy)).toEqual([testAuthority.certificate, other]);
     expect(renewed.logger.lines).toEqual(["info the node's server uses a new certificate, or a new client CA"]);
+  });
+
+  test("does not change what a connection was judged by, whichever other connection comes from the same port of the client", async () => {
+    await using renewed = await TestServer.open({ host: "" });
+    const from = { port: renewed.port, localAddress: "127.0.0.1", localPort: await freePort() };
+    const before = await renewed.connect({ socket: connectPlain({ ...from, host: "127.0.0.1" }) });
+
+    renewed.certificate.replace({ ...issueServing("second"), clientCa: new TestAuthority("other").certificate });
+    const twin = connectPlain({ ...from, host: "127.0.0.2" });
+    await once(twin, "connect");
+    // The server takes connections in their order.
+    await renewed.get("/healthz");
+    before.write(head("/healthz", "Connection: close\r\n"));
+    await readToEnd(before);
+    twin.destroy();
+
+    expect(renewed.access.callers.at(-1)?.judgedBy).toBe(testAuthority.certificate);
   });
 
   test("that cannot be used leaves the one before in place, with its client CA", async () => {
