@@ -47,6 +47,18 @@ test("an address that is taken is an error", async () => {
   await expect(startHealthServer({ host: "127.0.0.1", port: server.port }, () => [])).rejects.toThrow("EADDRINUSE");
 });
 
+test("two hundred silent connections keep no probe out: the oldest end", async () => {
+  await using server = await startHealthServer({ host: "127.0.0.1", port: 0 }, () => []);
+  const silent = Array.from({ length: 200 }, () => connect(server.port, "127.0.0.1").on("error", () => {}));
+  await Promise.all(silent.map((socket) => once(socket, "connect")));
+
+  expect(await get(server.port, "/livez")).toEqual([200, "ok"]);
+
+  // 63 of them, and the probe's own.
+  await expect.poll(() => silent.filter(({ destroyed }) => destroyed).length).toBe(137);
+  for (const socket of silent) socket.destroy();
+});
+
 /** Writes bytes to a new connection, and reads what comes until it is closed. */
 async function raw(port: number, bytes: string): Promise<string> {
   const socket = connect(port, "127.0.0.1");

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { once } from "node:events";
+import type { Socket } from "node:net";
 import { parseQuery, parseRequestTarget, Refusal } from "@virtual-kubelet/kubelet-api";
 
 /** One thing that must be right for the program to be ready. */
@@ -8,6 +9,9 @@ export interface HealthCheck {
   /** What is wrong; `undefined` if nothing is. */
   readonly problem: string | undefined;
 }
+
+/** Connections at once; for one more the oldest ends. */
+const maxConnections = 64;
 
 /** A running health server. */
 export interface HealthServer extends AsyncDisposable {
@@ -38,7 +42,14 @@ export async function startHealthServer(
       else reply(response, 500, "internal error\n");
     }
   });
-  server.maxConnections = 64;
+  const open = new Set<Socket>();
+  server.on("connection", (socket) => {
+    open.add(socket);
+    socket.once("close", () => open.delete(socket));
+    const [oldest] = open;
+    // Who asks at all asks at once: whoever holds connections must not keep a probe out.
+    if (open.size > maxConnections) oldest?.destroy();
+  });
   server.listen(address.port, address.host === "" ? undefined : address.host);
   await once(server, "listening");
   server.unref();
