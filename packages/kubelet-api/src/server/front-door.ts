@@ -8,6 +8,7 @@ import { refusalOf } from "../routes/provider-error.ts";
 import type { KubeletRequest } from "../routes/route.ts";
 import type { Router } from "../routes/router.ts";
 import type { NodeDirectory, ServedNode } from "../routes/served-node.ts";
+import { shortened } from "../streams/audit.ts";
 import { text, type Answer } from "./answer.ts";
 import { Refusal } from "./refusal.ts";
 import type { RequestMetrics } from "./request-metrics.ts";
@@ -144,13 +145,14 @@ export class FrontDoor {
       this.#options.sparseLog.tell(
         "warn",
         "authorization",
-        { user: user.name, verb, path: destination.path, err: messageOf(error) },
+        { user: user.name, verb, path: shortened(destination.path), err: messageOf(error) },
         "a request could not be authorized",
       );
       throw new Refusal(500, `Authorization error (${who}, subresource=${subresources[0]})`, { cause: error });
     }
     if (decision.allowed) return nodeName;
-    this.#options.logger.info({ user: user.name, verb, path: destination.path, reason: decision.reason }, "a request is forbidden");
+    const fields = { user: user.name, verb, path: shortened(destination.path), reason: decision.reason };
+    this.#options.sparseLog.tell("info", "forbidden", fields, "a request is forbidden");
     throw new Refusal(403, `Forbidden (${who}, subresource(s)=[${subresources.join(" ")}])\n`);
   }
 
@@ -181,7 +183,10 @@ export class FrontDoor {
     const refusal = refusalOf(error);
     // What the provider cannot do is asked for again and again: by who scrapes metrics, say.
     if (refusal.status >= 500 && refusal.status !== 501 && !call.signal.aborted)
-      this.#options.logger.warn({ path: destination?.path, status: refusal.status, err: messageOf(error) }, "a request failed");
+      this.#options.logger.warn(
+        { path: destination && shortened(destination.path), status: refusal.status, err: messageOf(error) },
+        "a request failed",
+      );
     // Who was refused has no use for the connection, and others may need it.
     const isStranger = refusal.status === 401 || refusal.status === 403;
     return text(refusal.message, refusal.status, isStranger ? { ...refusal.headers, connection: "close" } : refusal.headers);

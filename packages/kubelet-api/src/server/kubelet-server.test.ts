@@ -103,6 +103,23 @@ describe("a connection", () => {
     expect(server.logger.fields).toContainEqual({ code: "ERR_SSL_HTTP_REQUEST", address: "127.0.0.1" });
   });
 
+  test("that fails in every way a stranger can think of leaves room in the log for what tells of limits", async () => {
+    await using limited = await TestServer.open({ limits: { maxStrangersPerAddress: 1 } });
+    const hello = Buffer.from(`160301003f0100003b0303${"00".repeat(32)}000002c02b01000010000a000400020017000d000400020403`, "hex");
+    const alerts = [10, 20, 21, 22, 30, 40, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51, 60, 70, 71, 80, 86, 90, 100, 110, 112, 113, 114, 115];
+    for (const alert of alerts) {
+      const socket = connectPlain(limited.port, "127.0.0.1").on("error", () => {});
+      socket.end(Buffer.concat([hello, Buffer.from([0x15, 3, 3, 0, 2, 2, alert])])).resume();
+      await once(socket, "close");
+    }
+
+    expect(limited.logger.lines.length).toBeGreaterThan(16);
+    await limited.connect();
+    await limited.connect();
+
+    expect(limited.logger.fields).toContainEqual(expect.objectContaining({ limit: "maxStrangersPerAddress" }));
+  });
+
   test("with a TLS of before 1.2 is refused", async () => {
     const hello = `0302${"00".repeat(32)}000004002f00350100`;
     const handshake = `010000${(hello.length / 2).toString(16).padStart(2, "0")}${hello}`;

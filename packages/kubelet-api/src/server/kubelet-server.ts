@@ -106,6 +106,8 @@ class RunningServer implements KubeletServer {
   readonly #strangers: Strangers;
   readonly #idle = new IdleConnections();
   readonly #sparseLog: SparseLog;
+  /** Apart from the others: a stranger chooses by what a handshake fails, and must not use up the kinds that tell of limits. */
+  readonly #handshakeLog: SparseLog;
   readonly #requests = new OpenRequests();
   readonly #clientErrors: ClientErrors;
   readonly #certificateChanges: Disposable;
@@ -134,6 +136,7 @@ class RunningServer implements KubeletServer {
     this.#limits = resolveServerLimits(options.limits);
     this.#strangers = new Strangers(this.#limits.maxStrangersPerAddress);
     this.#sparseLog = new SparseLog({ clock, logger });
+    this.#handshakeLog = new SparseLog({ clock, logger });
     this.#clientErrors = new ClientErrors(clock, this.#requests);
     const directory = new NodeDirectory(nodes);
     const routes = routeTable({
@@ -227,7 +230,7 @@ class RunningServer implements KubeletServer {
     // Before https' own listener, which ends the connection: its address is unknown then.
     server.prependListener("tlsClientError", (error: Error & { readonly code?: string }, socket) => {
       const { code = "UNKNOWN" } = error;
-      this.#sparseLog.tell("info", code, { code, address: socket.remoteAddress }, "a TLS handshake failed");
+      this.#handshakeLog.tell("info", code, { code, address: socket.remoteAddress }, "a TLS handshake failed");
     });
     server.on("clientError", (error, socket) => this.#clientErrors.handle(error, socket));
     server.on("request", (request, response) => this.#onRequest(request, response));

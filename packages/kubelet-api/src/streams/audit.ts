@@ -2,7 +2,7 @@ import type { Clock, Logger } from "@virtual-kubelet/kube-client";
 import { messageOf } from "@virtual-kubelet/errdefs";
 import type { KubeletRequest } from "../routes/route.ts";
 
-/** How much of a command, or of what a header claims, a line holds. */
+/** How much a line of the log holds of a path, of a command, or of what a header claims. */
 const maxChars = 1024;
 
 /** What the lines of the log say of who reached into a pod. */
@@ -81,6 +81,7 @@ function commandFields(command: readonly string[] | undefined, { commands = "pro
   return { program: shortened(program), arguments: args.length };
 }
 
-function shortened(text: string): string {
+/** What a caller sent, as long as a line of the log may have it. */
+export function shortened(text: string): string {
   return text.length <= maxChars ? text : `${text.slice(0, maxChars)}… (${text.length} characters)`;
 }
