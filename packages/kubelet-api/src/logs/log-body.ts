@@ -1,4 +1,5 @@
 import type { AppliedLogOption, ContainerLogOptions, ContainerLogs } from "@virtual-kubelet/core";
+import type { BudgetShare } from "@virtual-kubelet/streaming";
 import { parseLogTime } from "./log-time.ts";
 import { LineSkipper, TailBuffer } from "./tail-buffer.ts";
 import { TimedLines } from "./timed-lines.ts";
@@ -14,6 +15,8 @@ export interface LogBodyOptions {
   readonly reopen: () => Promise<ContainerLogs>;
   /** Default: 16 MiB. */
   readonly maxTailBytes?: number | undefined;
+  /** What the caller has of the bytes of all tails. Default: only {@link maxTailBytes} counts. */
+  readonly tailShare?: BudgetShare | undefined;
 }
 
 /** Why the options cannot be had with these logs; `undefined` if they can. */
@@ -76,7 +79,7 @@ async function* source(
   if (options.tailLines === undefined || isApplied(logs, "tailLines")) {
     yield* bytesOf(logs.data, body.signal);
   } else {
-    const tail = new TailBuffer(options.tailLines, body.maxTailBytes ?? defaultMaxTailBytes);
+    using tail = new TailBuffer(options.tailLines, body.maxTailBytes ?? defaultMaxTailBytes, body.tailShare);
     for await (const chunk of bytesOf(logs.data, body.signal)) tail.push(chunk);
     if (tail.overflowed) {
       const again = await body.reopen();

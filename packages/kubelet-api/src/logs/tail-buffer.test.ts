@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { SharedBudget } from "@virtual-kubelet/streaming";
 import { LineSkipper, TailBuffer } from "./tail-buffer.ts";
 
 /** What a buffer has of these chunks. */
@@ -93,4 +94,19 @@ test("a log that overflows late keeps nothing either", () => {
   const tail = tailOf(2_000, [...Array.from({ length: 3_000 }, () => "x\n"), `${"y".repeat(1_000_000)}\n`], 600_000);
 
   expect([tail.overflowed, tail.take(), tail.lines]).toEqual([true, [], 3_001]);
+});
+
+test("of one caller's tails, those that are more than half of what there is for all are not kept, until others are let go", () => {
+  const budget = new SharedBudget(4_000);
+  const open = (): TailBuffer => {
+    const tail = new TailBuffer(100, 1_000_000, budget.share("tenant"));
+    tail.push(Buffer.alloc(872, "x\n"));
+    return tail;
+  };
+  const [first, second, third] = [open(), open(), open()];
+
+  expect([first, second, third].map(({ overflowed }) => overflowed)).toEqual([false, false, true]);
+  first?.[Symbol.dispose]();
+  expect(open().overflowed).toBe(false);
+  expect(budget.used).toBe(2_000);
 });

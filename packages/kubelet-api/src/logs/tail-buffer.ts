@@ -1,3 +1,5 @@
+import type { BudgetShare } from "@virtual-kubelet/streaming";
+
 const newline = 10;
 
 /** What keeping a chunk costs besides its bytes. */
@@ -5,11 +7,13 @@ const chunkOverheadBytes = 128;
 
 /**
  * Keeps the last lines of what is pushed. What stands behind the last newline is a line, too. Where the lines do not fit
- * in, nothing is kept but their number.
+ * in, or their caller holds too many bytes, nothing is kept but their number.
  */
-export class TailBuffer {
+export class TailBuffer implements Disposable {
   readonly #wanted: number;
   readonly #maxBytes: number;
+  readonly #share: BudgetShare | undefined;
+  #countedBytes = 0;
   #chunks: { readonly bytes: Uint8Array; readonly newlines: number }[] = [];
   #first = 0;
   #keptBytes = 0;
@@ -21,10 +25,12 @@ export class TailBuffer {
   /**
    * @param wanted - how many lines
    * @param maxBytes - how much is kept at most, whole chunks counted
+   * @param share - what the caller has of the bytes of all tails; default: only `maxBytes` counts
    */
-  constructor(wanted: number, maxBytes: number) {
+  constructor(wanted: number, maxBytes: number, share?: BudgetShare) {
     this.#wanted = wanted;
     this.#maxBytes = maxBytes;
+    this.#share = share;
   }
 
   /** Whether the wanted lines were too large, so that {@link take} has nothing. */
@@ -48,7 +54,13 @@ export class TailBuffer {
     this.#keptBytes += bytes.length + chunkOverheadBytes;
     this.#keptNewlines += newlines;
     this.#dropFront();
-    if (this.#keptBytes > this.#maxBytes) this.#overflow();
+    this.#count(this.#keptBytes);
+    if (this.#keptBytes > this.#maxBytes || this.#share?.isOver === true) this.#overflow();
+  }
+
+  /** Its bytes count no more. */
+  [Symbol.dispose](): void {
+    this.#count(0);
   }
 
   /** The last lines, as they came. */
@@ -74,8 +86,14 @@ export class TailBuffer {
     this.#first = 0;
   }
 
+  #count(bytes: number): void {
+    this.#share?.add(bytes - this.#countedBytes);
+    this.#countedBytes = bytes;
+  }
+
   #overflow(): void {
     this.#overflowed = true;
+    this.#count(0);
     this.#chunks = [];
     this.#first = 0;
   }

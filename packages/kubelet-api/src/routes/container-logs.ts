@@ -1,12 +1,14 @@
 import type { ContainerLogs } from "@virtual-kubelet/core";
 import { codeOf, messageOf } from "@virtual-kubelet/errdefs";
 import type { Clock } from "@virtual-kubelet/kube-client";
+import { SharedBudget } from "@virtual-kubelet/streaming";
 import { logProblem } from "../logs/log-availability.ts";
 import { applyLogOptions, missingTimes } from "../logs/log-body.ts";
 import { parseLogQuery } from "../logs/log-query.ts";
 import type { ContentAnswer } from "../server/answer.ts";
 import { Refusal } from "../server/refusal.ts";
 import { LinkedSignal } from "../streams/linked-signal.ts";
+import { callerOf } from "../streams/stream-budgets.ts";
 import type { StreamSlots } from "../streams/stream-slots.ts";
 import { findContainer, type FoundPod } from "./pod-lookup.ts";
 import { refusalOf } from "./provider-error.ts";
@@ -22,8 +24,12 @@ export interface ContainerLogsOptions {
   readonly maxTailBytes?: number | undefined;
 }
 
+/** How much of all tails together is held in memory. A caller who holds more than is left free has the log read twice. */
+const maxSharedTailBytes = 64 * 1024 * 1024;
+
 /** `/containerLogs`: what a container wrote. The head goes out before the first byte, for a log may be silent for long. */
 export function containerLogsRoute({ directory, clock, slots, maxTailBytes }: ContainerLogsOptions): Handler {
+  const tails = new SharedBudget(maxSharedTailBytes);
   return async (request): Promise<ContentAnswer> => {
     checkNames(request);
     const container = request.params["container"] ?? "";
@@ -41,7 +47,8 @@ export function containerLogsRoute({ directory, clock, slots, maxTailBytes }: Co
       const missing = missingTimes(logs, options);
       if (missing !== undefined)
         throw new Refusal(400, `container ${JSON.stringify(container)} in pod ${JSON.stringify(ref.name)}: ${missing}`);
-      const body = touching(applyLogOptions(logs, options, { signal: held.signal, reopen: open, maxTailBytes }), held);
+      const tailShare = tails.share(callerOf(request));
+      const body = touching(applyLogOptions(logs, options, { signal: held.signal, reopen: open, maxTailBytes, tailShare }), held);
       return {
         status: 200,
         headers: { "content-type": "text/plain; charset=utf-8" },
