@@ -2,13 +2,16 @@ import type { ContainerLogOptions, ContainerLogs } from "@virtual-kubelet/core";
 import type { DockerEngine } from "../engine/docker-engine.ts";
 import { inspectForStreams } from "./inspected-container.ts";
 import { framedEntries, terminalEntries } from "./log-entries.ts";
-import { timeOf, type LogEntry } from "./log-entry.ts";
+import { endsLine, timeOf, type LogEntry } from "./log-entry.ts";
 import { linesSince, logLines } from "./log-lines.ts";
 import { logQuery, type LogQuery } from "./log-request.ts";
 import { LogWindowFinder, type LogWindow } from "./log-window.ts";
 
 /** Each time the last lines are not in the entries that were looked at, so many times more are looked at. */
 const lookback = 8;
+
+/** Of more lines than that the beginnings are not kept: the log is read once more to count its lines. */
+const maxKeptLines = 100_000;
 
 /**
  * A container's output, each line with its time. Nothing is asked of the engine before somebody reads, and nothing is
@@ -54,12 +57,33 @@ class LogSource {
   }
 
   async #find(lines: number): Promise<LogWindow | "all"> {
+    if (lines > maxKeptLines) return this.#findByCounting(lines);
     for (let tail = lines + 1; ; tail *= lookback) {
       const finder = new LogWindowFinder(lines);
       for await (const entries of this.#read(logQuery({ follow: false, tail }))) for (const entry of entries) finder.push(entry);
       const window = finder.end(tail);
       if (window !== undefined) return window;
     }
+  }
+
+  async #findByCounting(lines: number): Promise<LogWindow | "all"> {
+    let count = 0;
+    let last: LogEntry | undefined;
+    for await (const entries of this.#read(logQuery({ follow: false })))
+      for (const entry of entries) {
+        if (last === undefined || endsLine(last)) count++;
+        last = entry;
+      }
+    if (last === undefined || count <= lines) return "all";
+    let [left, begins, time, twins] = [count - lines, true, "", 0];
+    for await (const entries of this.#read(logQuery({ follow: false })))
+      for (const entry of entries) {
+        twins = timeOf(entry) === time ? twins + 1 : 0;
+        time = timeOf(entry);
+        if (begins && left-- === 0) return { since: time, skip: twins, until: timeOf(last) };
+        begins = endsLine(entry);
+      }
+    return "all";
   }
 
   async *#read(query: LogQuery): AsyncGenerator<readonly LogEntry[], void, undefined> {

@@ -185,6 +185,28 @@ test("a log is asked for when it is read, and not to its end if nobody wants it"
   expect({ timestamps, applied }).toEqual({ timestamps: true, applied: ["tailLines", "sinceTime"] });
 });
 
+test("more last lines than can be kept are counted, and are the same lines", async () => {
+  const lines = Array.from({ length: 100_010 }, (_, index) => `2026-11-21T07:20:44.${String(index).padStart(9, "0")}Z ${index}\n`);
+  await using fake = await startFakeEngine({
+    answers: {
+      ...inspected(),
+      "GET /containers/c/logs": () => (response) => {
+        const since = fake.requests.at(-1)?.query.get("since");
+        response.end(Buffer.concat(lines.slice(Number(since?.split(".")[1] ?? 0)).map((line) => frame(1, line))));
+      },
+    },
+  });
+  const read = async (tailLines: number): Promise<string[]> => {
+    const { data } = await containerLogs(fake.engine, "c", { ...options, tailLines }, never);
+    let all = "";
+    for await (const chunk of data) all += String(chunk);
+    return all.split("\n").slice(0, -1);
+  };
+
+  expect(await read(100_001)).toEqual(lines.slice(9).map((line) => line.trim()));
+  expect(await read(100_010)).toHaveLength(100_010);
+});
+
 test("a log that is cut off by its client ends with the client's reason", async () => {
   await using fake = await startFakeEngine({
     answers: { ...inspected(), "GET /containers/c/logs": () => (response) => response.flushHeaders() },
