@@ -56,14 +56,14 @@ export function nodeManifest(
   return { head: [], objects: [{ why: `the Node, without a status: it becomes Ready when the program runs${note}`, object }] };
 }
 
-/** YAML that kubectl applies. */
+/** YAML that kubectl applies. It reads YAML 1.1, where `no` and `on` are bools: a label or a name such as these is put in quotes. */
 export async function renderManifests(manifests: readonly Manifest[]): Promise<string> {
   const { stringify } = await import("yaml");
   const comment = (line: string): string => `# ${line}\n`;
   const head = manifests.flatMap((manifest) => manifest.head).map(comment);
   const objects = manifests
     .flatMap((manifest) => manifest.objects)
-    .map(({ why, object }) => comment(why) + stringify(object, { lineWidth: 0, aliasDuplicateObjects: false }));
+    .map(({ why, object }) => comment(why) + stringify(object, { lineWidth: 0, aliasDuplicateObjects: false, compat: "yaml-1.1" }));
   return `${head.join("")}${objects.join("---\n")}`;
 }
 
