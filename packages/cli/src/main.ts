@@ -3,6 +3,7 @@ import { systemClock, systemRandom } from "@virtual-kubelet/kube-client/system-c
 import { homedir, hostname, networkInterfaces } from "node:os";
 import { runProgram } from "./cli.ts";
 import { exitCodes } from "./exit-codes.ts";
+import { homeDirectory } from "./home-directory.ts";
 import { reachableAddresses } from "./kubelet-server/node-address.ts";
 
 /** How long what is left open may keep the process once the program has ended. */
@@ -46,7 +47,7 @@ process.exitCode = await runProgram(process.argv.slice(2), {
   },
   env: process.env,
   cwd: process.cwd(),
-  homeDir: homedir(),
+  homeDir: homeDirectory(homedir),
   pid: process.pid,
   isRoot: process.geteuid?.() === 0,
   hostName: hostname(),
