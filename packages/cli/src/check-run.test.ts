@@ -1,3 +1,4 @@
+import { silentLogger } from "@virtual-kubelet/kube-client";
 import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { once } from "node:events";
 import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
@@ -7,6 +8,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { runProgram } from "./cli.ts";
 import { flagsOf } from "./flags.ts";
+import { lockNode } from "./node-lock.ts";
 import { testContext } from "./test-support/test-context.ts";
 
 let folder = "";
@@ -113,6 +115,27 @@ test("a port that is taken is a warning: the node's own program may have it", as
   const { code, err } = await program(`config validate ${mock} --kubelet-address 127.0.0.1 --kubelet-port ${port}`);
 
   expect({ code, err }).toEqual({ code: 0, err: expect.stringMatching(/EADDRINUSE.*; a run refuses as long as it is taken\n$/) });
+});
+
+test.for(["127.0.0.1:1", "0.0.0.0:1", ":1"])("a health address %s that the kubelet's API has is refused", async (address) => {
+  const words = `--provider mock --kubeconfig kubeconfig --kubelet-address 127.0.0.1 --kubelet-port 1 --health-addr ${address}`;
+
+  expect(await program(`config validate ${words}`)).toMatchObject({
+    code: 78,
+    err: `virtual-kubelet: --health-addr: "${address}": the kubelet's API is served there; choose another port\n`,
+  });
+});
+
+test("validate tells of a program on this host that runs the node already", async () => {
+  const words = `${mock} --kubelet-port 0 --cert-dir pki`;
+  const lock = { nodeName: "virtual-kubelet", directory: join(folder, "pki"), pid: 4711, standby: false };
+  await using _held = await lockNode({ ...lock, clock: new FakeClock(), logger: silentLogger, signal: new AbortController().signal });
+
+  expect(await program(`config validate ${words}`)).toMatchObject({
+    code: 0,
+    err: "virtual-kubelet: node virtual-kubelet: process 4711 on this host runs it already; a run refuses as long as it does\n",
+  });
+  expect(await program(`config validate ${words} --standby`)).toMatchObject({ code: 0, err: "" });
 });
 
 test("validate writes nothing", async () => {

@@ -11,7 +11,9 @@ import { connect } from "./connect.ts";
 import type { Context } from "./context.ts";
 import { openConfiguredClientCa, openConfiguredKeyPair } from "./kubelet-server/certificate-source.ts";
 import { isEveryAddress } from "./kubelet-server/node-address.ts";
+import { holderOf } from "./node-lock.ts";
 import { ConfigError } from "./program-error.ts";
+import { certDirectoryOf } from "./state-directory.ts";
 import { tryProvider, type TriedNode } from "./providers/try-provider.ts";
 
 /** How long a kubeconfig's credential command may take, in milliseconds. */
@@ -46,7 +48,10 @@ export async function checkRun(planned: readonly TriedNode[], loaded: LoadedSett
   }
   for (const port of ports) await collect(() => checkKubeletPort(loaded, port));
   await collect(() => checkHealthAddress(loaded));
-  for (const node of planned) await collect(() => tryProvider(node, settings, context));
+  for (const node of planned) {
+    await collect(() => checkLock(node, loaded, context));
+    await collect(() => tryProvider(node, settings, context));
+  }
   if (problems.length > 0) throw new ConfigError(problems.join("\n"));
   return warnings;
 }
@@ -105,16 +110,36 @@ async function checkKubeletPort(loaded: LoadedSettings, port: number): Promise<s
   return asWarningIfTaken(error, message);
 }
 
+/** As a port that is taken: it may be this very node's program, which runs already. */
+async function checkLock({ options: { name } }: TriedNode, loaded: LoadedSettings, context: Context): Promise<string | undefined> {
+  if (loaded.settings.instance.standby) return undefined;
+  const { directory } = certDirectoryOf(name, loaded, context);
+  const holder = await holderOf({ directory, nodeName: name });
+  return holder === undefined
+    ? undefined
+    : `node ${name}: process ${holder} on this host runs it already; a run refuses as long as it does`;
+}
+
 async function checkHealthAddress(loaded: LoadedSettings): Promise<string | undefined> {
   const { address } = loaded.settings.health;
   const hostPort = parseHostPort(address);
   if (address === "off" || !hostPort) return undefined;
+  const path = ["health", "address"];
+  const isDefault = loaded.merged.sourceOf(path).kind === "default";
+  const name = `${loaded.nameOf(path)}: ${JSON.stringify(address)}`;
+  if (!isDefault && isOfKubelet(hostPort, loaded)) throw new ConfigError(`${name}: the kubelet's API is served there; choose another port`);
   const error = await listenError(hostPort.host, hostPort.port);
   if (error === undefined) return undefined;
-  const path = ["health", "address"];
-  const message = `${loaded.nameOf(path)}: ${JSON.stringify(address)}: cannot listen there: ${messageOf(error)}`;
+  const message = `${name}: cannot listen there: ${messageOf(error)}`;
   // A run goes on without its health where nobody chose the address.
-  return loaded.merged.sourceOf(path).kind === "default" ? message : asWarningIfTaken(error, message);
+  return isDefault ? message : asWarningIfTaken(error, message);
+}
+
+/** Whether the program itself takes the address for the kubelet's API. */
+function isOfKubelet({ host, port }: { readonly host: string; readonly port: number }, { settings }: LoadedSettings): boolean {
+  const { address } = settings.kubelet;
+  const isOneHost = host === address || host === "" || isEveryAddress(host) || isEveryAddress(address);
+  return isOneHost && port !== 0 && settings.nodes.some(({ kubeletPort }) => kubeletPort === port);
 }
 
 /** A port that is taken may be this very node's, which runs already. */

@@ -68,6 +68,16 @@ export async function lockNode(options: NodeLockOptions): Promise<AsyncDisposabl
   }
 }
 
+/** The process id of the program on this host that runs the node, as far as it says; `undefined` if none does, or it cannot be told. */
+export async function holderOf({ directory, nodeName }: Pick<NodeLockOptions, "directory" | "nodeName">): Promise<string | undefined> {
+  try {
+    await using opened = await open(directory);
+    return await askHolder(socketPath(directory, lockName(nodeName), opened.fd));
+  } catch {
+    return undefined;
+  }
+}
+
 type Outcome =
   | { readonly kind: "locked"; readonly lock: AsyncDisposable }
   /** `holder` is its process id, as far as it says. */
