@@ -50,6 +50,11 @@ test.for<[name: string, words: string, message: string]>([
   ["a certificate that is none", `${mock} --kubelet-port 1 --tls-cert-file text --tls-private-key-file text`, "--tls-cert-file: read"],
   ["a folder for certificates that is a file", `${mock} --kubelet-port 1 --cert-dir text`, "--cert-dir: "],
   ["a folder for certificates below a file", `${mock} --kubelet-port 1 --cert-dir text/below`, "--cert-dir: "],
+  ["a label with two slashes", `${mock} --label a/b/c=x`, '; the key is "a/b/c"'],
+  ["a label with a long value", `${mock} --label team=${"a".repeat(64)}`, "expected a label's value"],
+  ["a label with two =", `${mock} --label c=x=y`, '"x=y": expected a label\'s value'],
+  ["a taint that the API server refuses", `${mock} --taint-key a_b/c`, "expected a label's key"],
+  ["a taint's value that is no label's", `${mock} --taint-value x/y`, "expected a label's value"],
   ["a health address of another host", `${mock} --kubelet-port 0 --health-addr 192.0.2.1:1`, "--health-addr: "],
   ["an address of another host for the kubelet's API", `${mock} --kubelet-port 1 --kubelet-address 192.0.2.1`, "--kubelet-port: "],
 ])("%s is refused by validate, by a dry run and by a run, with 78 and the same beginning", async ([, words, message]) => {

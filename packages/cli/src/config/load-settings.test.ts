@@ -90,9 +90,9 @@ test("upstream's taint variables and its --taint make the taint", async () => {
 
 test("labels of flags join those of the file", async () => {
   const file = `${head}nodes: [{ provider: mock, labels: { a: file, b: file } }]`;
-  const { settings } = await load({ file, words: ["--label", "b=flag", "--label", "c=x=y"] });
+  const { settings } = await load({ file, words: ["--label", "b=flag", "--label", "c=x.y"] });
 
-  expect(settings.nodes[0]?.labels).toEqual({ a: "file", b: "flag", c: "x=y" });
+  expect(settings.nodes[0]?.labels).toEqual({ a: "file", b: "flag", c: "x.y" });
 });
 
 test("a flag of a node counts for all nodes, its name only where there is one", async () => {

@@ -31,6 +31,17 @@ const quantities = z.record(
     .transform(String),
 );
 
+/** As the API server checks it: a value of a label or taint that is not empty, and a key without what comes before its `/`. */
+const labelWord = /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
+const isLabelKey = (key: string): boolean => {
+  const [name = "", prefix, ...rest] = key.split("/").toReversed();
+  return labelWord.test(name) && rest.length === 0 && (prefix === undefined || (subdomain.test(prefix) && prefix.length <= 253));
+};
+const isLabelValue = (value: string): boolean => value === "" || labelWord.test(value);
+const labelKeyError = "expected a label's key, such as example.com/team: at most 63 letters, digits, '-', '_' and '.' after the '/'";
+const labelValueError =
+  "expected a label's value: at most 63 letters, digits, '-', '_' and '.', beginning and ending with a letter or digit";
+
 const unsupported = z.enum(["wait", "fail"]);
 const unsupportedPolicy = z
   .union([
@@ -78,19 +89,33 @@ const nodeSchema = z
     providerConfigFile: text()
       .optional()
       .describe(`${helpOf("nodes[].providerConfigFile")}; relative to this file`),
-    labels: textMap().optional().describe("labels of the node"),
+    labels: textMap()
+      .superRefine((labels, { addIssue }) => {
+        for (const [key, value] of Object.entries(labels)) {
+          if (!isLabelKey(key)) addIssue({ code: "custom", path: [key], message: `${labelKeyError}; the key is ${JSON.stringify(key)}` });
+          else if (!isLabelValue(value)) addIssue({ code: "custom", path: [key], message: labelValueError });
+        }
+      })
+      .optional()
+      .describe("labels of the node"),
     annotations: textMap().optional().describe("annotations of the node"),
     taint: z
       .strictObject({
         disable: z.boolean().default(false).describe(helpOf("nodes[].taint.disable")),
-        key: text().default(defaults.taintKey).describe(helpOf("nodes[].taint.key")),
-        value: z.string().optional().describe(helpOf("nodes[].taint.value")),
+        key: text().refine(isLabelKey, { error: labelKeyError }).default(defaults.taintKey).describe(helpOf("nodes[].taint.key")),
+        value: z.string().refine(isLabelValue, { error: labelValueError }).optional().describe(helpOf("nodes[].taint.value")),
         effect: z.enum(effects).default(defaults.taintEffect).describe(helpOf("nodes[].taint.effect")),
       })
       .prefault({})
       .describe("the taint that keeps ordinary pods away"),
     taints: z
-      .array(z.strictObject({ key: text(), value: z.string().optional(), effect: z.enum(effects) }))
+      .array(
+        z.strictObject({
+          key: text().refine(isLabelKey, { error: labelKeyError }),
+          value: z.string().refine(isLabelValue, { error: labelValueError }).optional(),
+          effect: z.enum(effects),
+        }),
+      )
       .optional()
       .describe("further taints"),
     address: z
