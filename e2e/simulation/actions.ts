@@ -52,9 +52,16 @@ const choices: readonly (readonly [number, Action])[] = [
 /** What happens in one world, and how often. */
 export type Habits = typeof choices;
 
-/** Draws a world's habits: what is rare in most is common in some, so that it meets itself, and what usually disturbs it is rare. */
-export function drawHabits(chance: Chance): Habits {
-  return choices.map(([weight, action]) => [weight * chance.pick([0.1, 1, 1, 5]), action]);
+/** Containers end, and are started again. */
+const exits: ReadonlySet<Action> = new Set([podExits, podCrashes]);
+
+/**
+ * Draws a world's habits: what is rare in most is common in some, so that it meets itself, and what usually disturbs it is rare.
+ *
+ * @param exitsTimes - how much more often than elsewhere containers end
+ */
+export function drawHabits(chance: Chance, exitsTimes: number): Habits {
+  return choices.map(([weight, action]) => [weight * chance.pick([0.1, 1, 1, 5]) * (exits.has(action) ? exitsTimes : 1), action]);
 }
 
 /** Draws what happens next. */

@@ -28,6 +28,8 @@ export interface ProviderProfile {
   readonly latencyMs: number;
   /** How long a new instance may be missing from lists. */
   readonly listLagMs: number;
+  /** Longest way back of a list, besides {@link latencyMs}; it tells what was true before. */
+  readonly listAnswerMs: number;
   /** Share of the pods that a list lacks although it says that it is complete, as one does that is read from a replica. */
   readonly listGaps: number;
   /** Share of calls that fail before anything happens. */
@@ -191,7 +193,7 @@ export class ModelProvider implements Provider {
   }
 
   async getPods(signal: AbortSignal): Promise<ProviderPodList> {
-    const { backEnd, chance, profile, reachability, trace, cloudClock } = this.#deps;
+    const { backEnd, chance, clock, profile, reachability, trace, cloudClock } = this.#deps;
     await this.#read(signal);
     const isWrong = reachability.hasFaults && chance.happens(profile.wrongAnswers);
     const nowMs = cloudClock.monotonic();
@@ -201,6 +203,7 @@ export class ModelProvider implements Provider {
     const pods = listed.filter(() => complete || chance.happens(0.5)).map((instance) => this.#toProviderPod(instance));
     if (!complete) trace.add("provider: a partial list of", pods.length, "of", listed.length);
     await this.#travel(signal);
+    if (profile.listAnswerMs > 0) await clock.sleep(chance.between(profile.listAnswerMs / 4, profile.listAnswerMs), signal);
     const [first, ...rest] = pods;
     return { pods: isWrong && first ? [wrongPod(first, chance), ...rest] : pods, complete };
   }

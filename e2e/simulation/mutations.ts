@@ -247,6 +247,10 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     about: "a deleted pod is ended at once",
     edits: [{ file: plan, find: "return Math.max(0, Math.ceil(Math.round(deadlineMs - nowMs) / 1000));", replace: "return 0;" }],
   },
+  "an older inventory": {
+    about: "an inventory that was asked for before a report came overwrites it",
+    edits: [{ file: states, find: "if (!state || state.touchedMs > startedMs) return;\n    try", replace: "if (!state) return;\n    try" }],
+  },
   "any pod of that name": {
     about: "the last removal names no UID, and takes a pod that was made again under the name",
     edits: [

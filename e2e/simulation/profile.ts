@@ -27,6 +27,10 @@ export interface Profile {
   readonly isIdempotent: boolean;
   /** How far the program's wall clock is ahead of the cluster's, in milliseconds. */
   readonly skewMs: number;
+  /** How much more often than elsewhere containers end. */
+  readonly exitsTimes: number;
+  /** The program's `pods.pollIntervalMs`. Default: the one it is shipped with. */
+  readonly pollIntervalMs?: number | undefined;
 }
 
 /** How often the kinds come up. The last three take much longer to live through. */
@@ -37,7 +41,7 @@ export function drawProfile(chance: Chance, wished?: WorldKind): Profile {
   const drawn = chance.weighted(kinds);
   const kind = wished ?? drawn;
   const trouble = chance.pick([0, 0.2, 1, 1]);
-  return {
+  const profile: Profile = {
     kind,
     steps: kind === "burst" ? chance.whole(3, 8) : chance.whole(8, 30),
     network: drawNetwork(chance, trouble),
@@ -45,7 +49,16 @@ export function drawProfile(chance: Chance, wished?: WorldKind): Profile {
     backEnd: kind === "burst" ? { startMs: 0, stopMs: 0, restartMs: 0, keepEndedMs: 0 } : drawTimings(chance),
     isIdempotent: chance.happens(0.7),
     skewMs: chance.pick([0, 0, 0, -300_000, 300_000]),
+    exitsTimes: 1,
   };
+  // Drawn last, so that the worlds without it stay as they are.
+  return chance.happens(0.2) && kind === "mixed" && profile.provider.notifies ? withSlowLists(profile, chance) : profile;
+}
+
+/** A list is under way most of the time, and reports of what happens meanwhile overtake its answer. */
+function withSlowLists(profile: Profile, chance: Chance): Profile {
+  const provider = { ...profile.provider, listAnswerMs: chance.pick([20_000, 40_000]) };
+  return { ...profile, provider, exitsTimes: 10, pollIntervalMs: 5_000 };
 }
 
 function drawNetwork(chance: Chance, trouble: number): NetworkProfile {
@@ -77,6 +90,7 @@ function drawProvider(
     notifies: chance.happens(0.5),
     latencyMs: isImmediate ? 0 : chance.pick([0, 20, 2_000]),
     listLagMs: isImmediate ? 0 : chance.pick([0, 0, 3_000]),
+    listAnswerMs: 0,
     listGaps: isImmediate ? 0 : chance.pick([0, 0, 0.1, 0.5]),
     errors: 0.1 * trouble,
     lostAnswers: 0.05 * trouble,

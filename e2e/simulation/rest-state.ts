@@ -19,7 +19,7 @@ interface RestingWorld {
   readonly lost: ReadonlySet<string>;
   /** By UID, the program that made the pod and ran when its labels were edited. */
   readonly relabelled: ReadonlyMap<string, unknown>;
-  readonly program: unknown;
+  readonly program: { readonly node: { readonly health: { readonly ready: boolean } } } | undefined;
   /** Whether two instances ran the node at one time: what one says has ended the other one may still end. */
   readonly hadTwoInstances: boolean;
   readonly invariants: { readonly overwritten: ReadonlyMap<string, number> };
@@ -43,6 +43,8 @@ export function unrestOf(world: RestingWorld): Unrest {
   const byUid = new Map(pods.map((pod) => [pod.metadata?.uid ?? "", pod]));
   return {
     pods: [
+      // The node's conditions may be those that an earlier program wrote.
+      ...(world.program && !world.program.node.health.ready ? ["the program has not listed the provider's pods yet"] : []),
       ...nodeProblems(server.cluster.get(nodeKind, undefined, nodeName)),
       ...pods.flatMap((pod) => {
         const { name, uid = "" } = pod.metadata ?? {};

@@ -72,7 +72,7 @@ async function go(world: World): Promise<boolean> {
   if (profile.kind === "clogged") await clog(world);
   network.hasFaults = true;
   reachability.hasFaults = true;
-  const habits = drawHabits(chance);
+  const habits = drawHabits(chance, profile.exitsTimes);
   for (let step = 0; step < profile.steps && !watched.violation; step++) {
     await drawAction(chance, habits)(world);
     await world.pass(chance.pick([0, 5, 200, 1_000, 5_000, 20_000]));

@@ -282,7 +282,10 @@ export class World implements AsyncDisposable {
         chance: new Chance(this.#seed, `provider ${this.clock.monotonic()} ${identity}`),
         trace: this.trace,
       },
-      pods: this.#maxPerSweep === undefined ? {} : { orphans: { maxPerSweep: this.#maxPerSweep } },
+      pods: {
+        ...(this.profile.pollIntervalMs !== undefined && { pollIntervalMs: this.profile.pollIntervalMs }),
+        ...(this.#maxPerSweep !== undefined && { orphans: { maxPerSweep: this.#maxPerSweep } }),
+      },
       identity,
       isStandby,
       skewMs: this.profile.skewMs,
