@@ -348,7 +348,7 @@ async function addInstance(world: World): Promise<void> {
  * brake lets go.
  */
 async function serverForgets(world: World): Promise<void> {
-  const { chance, backEnd, network, profile, trace } = world;
+  const { chance, backEnd, network, profile, reachability, trace } = world;
   const running = (): string[] =>
     world.pods.flatMap((pod) => {
       const uid = pod.metadata?.uid ?? "";
@@ -369,9 +369,11 @@ async function serverForgets(world: World): Promise<void> {
   if (profile.provider.listGaps === 0 && chance.happens(0.4)) {
     world.kill();
     await world.pass(1_000);
+    if (profile.startsWithPartialList) reachability.partialLists = 1;
     world.start();
   }
   await world.pass(chance.pick([20_000, 120_000, 400_000]));
+  reachability.partialLists = 0;
   trace.add("API server: shows all pods");
   network.hide(new Set());
 }

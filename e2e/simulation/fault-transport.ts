@@ -96,7 +96,7 @@ export class FaultTransport implements Transport {
     if (isStream && (!profile.streamsLists || this.#network.hidden.size > 0)) return failure(422, "Invalid");
     if (isStream) this.#hasListed = true;
     const pod = podOfPath(server, path);
-    if (pod && this.#network.hidden.has(pod)) return failure(404, "NotFound");
+    if (pod && this.#network.hidden.has(pod.uid)) return failure(404, "NotFound", { kind: "pods", name: pod.name });
     if (fault === "serverError") return failure(500, "InternalError");
     if (fault !== "tooMany" && fault !== "unavailable") return undefined;
     const refusal = fault === "tooMany" ? failure(429, "TooManyRequests") : failure(503, "ServiceUnavailable");
@@ -189,8 +189,9 @@ function noList(chance: Chance): object {
   ]);
 }
 
-function failure(code: number, reason: string): TransportResponse {
-  return answer(code, statusBody(code, reason));
+/** @param details - what the API server says of the object; without them the answer may be another's */
+function failure(code: number, reason: string, details?: { readonly kind: string; readonly name: string }): TransportResponse {
+  return answer(code, { ...statusBody(code, reason), ...(details && { details }) });
 }
 
 function answer(status: number, body: object): TransportResponse {

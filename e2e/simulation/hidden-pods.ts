@@ -4,11 +4,12 @@ import { podKind } from "./invariants.ts";
 const decoder = new TextDecoder();
 const encoder = new TextEncoder();
 
-/** UID of the pod that a path names. */
-export function podOfPath(server: ApiServer, path: string): string | undefined {
+/** Name and UID of the pod that a path names; `undefined` when there is none. */
+export function podOfPath(server: ApiServer, path: string): { readonly name: string; readonly uid: string } | undefined {
   const [, namespace, name] = /^\/api\/v1\/namespaces\/([^/?]+)\/pods\/([^/?]+)/.exec(path) ?? [];
   if (namespace === undefined || name === undefined) return undefined;
-  return server.cluster.get(podKind, namespace, name)?.metadata.uid;
+  const uid = server.cluster.get(podKind, namespace, name)?.metadata.uid;
+  return uid === undefined ? undefined : { name, uid };
 }
 
 /** A list without the objects of some UIDs. */

@@ -70,6 +70,8 @@ export interface Reachability {
   downMs: number;
   /** Calls that all fail for now. */
   readonly refused: Set<ChangeMethod>;
+  /** How many of the next lists lack some pods, and say so. */
+  partialLists: number;
   /** Whether creations hang for pods whose label says so; see {@link stuckLabel}. */
   isStuck: boolean;
 }
@@ -199,7 +201,9 @@ export class ModelProvider implements Provider {
     const nowMs = cloudClock.monotonic();
     const gaps = reachability.hasFaults ? profile.listGaps : 0;
     const listed = backEnd.list().filter(({ createdMs }) => nowMs - createdMs >= profile.listLagMs && !(gaps > 0 && chance.happens(gaps)));
-    const complete = !(reachability.hasFaults && chance.happens(profile.partialLists));
+    const isCut = reachability.partialLists > 0;
+    if (isCut) reachability.partialLists--;
+    const complete = !(reachability.hasFaults && chance.happens(profile.partialLists)) && !isCut;
     const pods = listed.filter(() => complete || chance.happens(0.5)).map((instance) => this.#toProviderPod(instance));
     if (!complete) trace.add("provider: a partial list of", pods.length, "of", listed.length);
     await this.#travel(signal);

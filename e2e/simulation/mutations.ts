@@ -129,6 +129,13 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     about: "twice as many pods as the limit says may be ended at once",
     edits: [{ file: brake, find: "if (count <= limit) {", replace: "if (count <= limit * 2) {" }],
   },
+  "a brake that sees old orphans alone": {
+    about: "orphans that are not suspected for long enough do not count, and a part of an inventory is taken for all of it",
+    edits: [
+      { file: sweep, find: "Math.max(orphans.length, this.#suspects.size)", replace: "orphans.length" },
+      { file: sweep, find: "if (this.#inventorySize === undefined) return this.#tellIncomplete();", replace: "" },
+    ],
+  },
   "an end that others wrote": {
     about: "a pod that somebody else made Failed or Succeeded runs on at the provider",
     edits: [

@@ -29,6 +29,8 @@ export interface Profile {
   readonly skewMs: number;
   /** How much more often than elsewhere containers end. */
   readonly exitsTimes: number;
+  /** Whether a program that is started while the API server hides pods gets a partial list first. */
+  readonly startsWithPartialList: boolean;
   /** The program's `pods.pollIntervalMs`. Default: the one it is shipped with. */
   readonly pollIntervalMs?: number | undefined;
 }
@@ -50,9 +52,11 @@ export function drawProfile(chance: Chance, wished?: WorldKind): Profile {
     isIdempotent: chance.happens(0.7),
     skewMs: chance.pick([0, 0, 0, -300_000, 300_000]),
     exitsTimes: 1,
+    startsWithPartialList: false,
   };
   // Drawn last, so that the worlds without it stay as they are.
-  return chance.happens(0.2) && kind === "mixed" && profile.provider.notifies ? withSlowLists(profile, chance) : profile;
+  if (chance.happens(0.2) && kind === "mixed" && profile.provider.notifies) return withSlowLists(profile, chance);
+  return { ...profile, startsWithPartialList: chance.happens(0.5) };
 }
 
 /** A list is under way most of the time, and reports of what happens meanwhile overtake its answer. */

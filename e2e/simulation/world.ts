@@ -46,7 +46,7 @@ export class World implements AsyncDisposable {
   readonly invariants: Invariants;
   readonly backEnd: BackEnd;
   readonly network: Network;
-  readonly reachability: Reachability = { isUp: true, downMs: 0, hasFaults: false, refused: new Set(), isStuck: false };
+  readonly reachability: Reachability = { isUp: true, downMs: 0, hasFaults: false, refused: new Set(), partialLists: 0, isStuck: false };
   /** UIDs of the pods whose labels were edited while the program ran that had made them. */
   readonly relabelled: Map<string, Program> = new Map();
   /** What the users' requests heed; it aborts with the world's end. */
