@@ -6,6 +6,8 @@ export interface Mutation {
   /** What is wrong with it, in one sentence. */
   readonly about: string;
   readonly edits: readonly Edit[];
+  /** A world that found it, which is tried first; the others follow where code or model have moved on. Default: 0. */
+  readonly seed?: number;
 }
 
 /** A piece of source and what it becomes. */

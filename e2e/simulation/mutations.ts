@@ -18,6 +18,7 @@ const worker = "packages/core/src/pod/pod-worker.ts";
 export const mutations: Readonly<Record<string, Mutation>> = {
   "name-only key": {
     about: "a pod that is made again under its name is taken for the old one",
+    seed: 13,
     edits: [
       {
         file: states,
@@ -30,6 +31,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   "comparing with what was last sent": {
     about: "a status that somebody else overwrote is not put right",
+    seed: 1,
     edits: [
       {
         file: statuses,
@@ -41,6 +43,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   "throttled first adds": {
     about: "ten pods a second are begun, whether or not anything failed",
+    seed: 33,
     edits: [
       {
         file: queue,
@@ -67,6 +70,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   "partial list taken as empty": {
     about: "what a list lacks is gone, whether or not the list is complete",
+    seed: 5,
     edits: [
       {
         file: states,
@@ -89,6 +93,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   "back-off reset lost": {
     about: "a back end that has come back is left alone until each pod's wait is over",
+    seed: 4,
     edits: [
       {
         file: queue,
@@ -104,6 +109,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   "orphan deletion before inventory": {
     about: "what the back end holds is compared with pods that have not been listed yet, and deleted",
+    seed: 8,
     edits: [
       { file: node, find: "await Promise.race([reflector.synced, reflecting]);", replace: "" },
       { file: sweep, find: "let delayMs = graceMsOf(options) + 1_000;", replace: "let delayMs = 0;" },
@@ -113,6 +119,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   "a list taken for the truth": {
     about: "a pod that a list lacks is ended without the API server being asked for it",
+    seed: 87,
     edits: [
       {
         file: worker,
@@ -123,14 +130,17 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   "no brake": {
     about: "pods are ended however many of them are missing at once",
+    seed: 5,
     edits: [{ file: brake, find: "if (count <= limit) {", replace: "if (count <= Infinity) {" }],
   },
   "a brake that lets more through": {
     about: "twice as many pods as the limit says may be ended at once",
+    seed: 5,
     edits: [{ file: brake, find: "if (count <= limit) {", replace: "if (count <= limit * 2) {" }],
   },
   "a brake that sees old orphans alone": {
     about: "orphans that are not suspected for long enough do not count, and a part of an inventory is taken for all of it",
+    seed: 66,
     edits: [
       { file: sweep, find: "Math.max(orphans.length, this.#suspects.size)", replace: "orphans.length" },
       { file: sweep, find: "if (this.#inventorySize === undefined) return this.#tellIncomplete();", replace: "" },
@@ -138,6 +148,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   "an end that others wrote": {
     about: "a pod that somebody else made Failed or Succeeded runs on at the provider",
+    seed: 3,
     edits: [
       {
         file: step,
@@ -148,6 +159,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   "an end from before the deletion": {
     about: "a deletion is over because of a report from before it",
+    seed: 350,
     edits: [
       {
         file: step,
@@ -158,6 +170,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   "an end between two runs": {
     about: "a container that waits for its next run counts as ended for good",
+    seed: 37,
     edits: [
       {
         file: state,
@@ -168,18 +181,22 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   "an end shown too early": {
     about: "a deleted pod is shown as ended while one of its containers is between two runs",
+    seed: 37,
     edits: [{ file: "packages/core/src/pod/wanted-status.ts", find: "reported, isOver: over, ", replace: "reported, " }],
   },
   "sidecars that do not count": {
     about: "a pod counts as ended while its sidecar runs",
+    seed: 5,
     edits: [{ file: state, find: "if (beside.some(({ state }) => state?.running !== undefined)) return false;", replace: "" }],
   },
   "creations that hang hold all turns": {
     about: "a call that hangs keeps its turn, so that other pods do not start",
+    seed: 50,
     edits: [{ file: controller, find: "const slotHoldMs = 5_000;", replace: "const slotHoldMs = 1e9;" }],
   },
   "deletions that wait for creations": {
     about: "a call that hangs keeps its turn, and deletions wait for the same turns",
+    seed: 50,
     edits: [
       { file: controller, find: "const slotHoldMs = 5_000;", replace: "const slotHoldMs = 1e9;" },
       {
@@ -191,6 +208,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   "a Retry-After that holds up deletions": {
     about: "a pod whose update or creation was throttled is not deleted before the time the provider asked for",
+    seed: 23,
     edits: [
       {
         file: step,
@@ -206,6 +224,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   "a late creation leaked": {
     about: "a deleted pod is removed although a creation that was given up may still succeed",
+    seed: 41,
     edits: [
       {
         file: plan,
@@ -217,6 +236,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   "two calls at once": {
     about: "a pod whose call ignores its signal is called for again",
+    seed: 41,
     edits: [
       {
         file: controller,
@@ -227,6 +247,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   "any NotFound": {
     about: "a deletion that fails because something else is not found counts as done",
+    seed: 42,
     edits: [
       {
         file: worker,
@@ -256,6 +277,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   "an older inventory": {
     about: "an inventory that was asked for before a report came overwrites it",
+    seed: 37,
     edits: [{ file: states, find: "if (!state || state.touchedMs > startedMs) return;\n    try", replace: "if (!state) return;\n    try" }],
   },
   "any pod of that name": {
@@ -280,6 +302,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   "anything for a list": {
     about: "a 200 that is no list counts as an empty one, and one that is no pod as an answer that there is none",
+    seed: 95,
     edits: [
       {
         file: client,
@@ -303,10 +326,12 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   "a Lease that waits too long": {
     about: "a server that asks to be left alone for an hour is, until the node is lost",
+    seed: 35,
     edits: [{ file: lease, find: "Math.min(maxMs, askedMs * (1 +", replace: "Math.min(Infinity, askedMs * (1 +" }],
   },
   "a lost node written on": {
     about: "an instance whose node another one has taken goes on until its calls have ended",
+    seed: 150,
     edits: [
       {
         file: "packages/core/src/node/node-controller.ts",
