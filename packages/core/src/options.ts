@@ -66,7 +66,7 @@ export interface PodOptions {
   readonly workers?: number | undefined;
   /** Deadline of one provider call in milliseconds; default 300,000. */
   readonly providerTimeoutMs?: number | undefined;
-  /** Milliseconds between inventories of a provider that does not notify; default 5,000. One that does is still asked every 5 minutes. */
+  /** Milliseconds between inventories of the provider; default 5,000, and 300,000 for one that notifies. */
   readonly pollIntervalMs?: number | undefined;
   /** What becomes of a pod that needs more than the provider can do; default `wait` (Pending, `ProviderUnsupported`). */
   readonly onUnsupported?: "wait" | "fail" | UnsupportedPolicy | undefined;
