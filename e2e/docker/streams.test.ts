@@ -329,7 +329,7 @@ describe("port-forward", () => {
 
   test.for(["127.0.0.1:8080", "[::1]:8080", "8080"])("what listens on %s inside the pod is reached", async (listen) => {
     const id = await run(`httpd -p ${listen} -h /etc; ${stays}`, { HostConfig: { Sysctls: { "net.ipv6.conf.lo.disable_ipv6": "0" } } });
-    await using _ = leakCheck();
+    await using _ = leakCheck({ closingMs: 30_000 });
 
     await eventually(async () => expect(await ask(id, 8080)).toContain("app:x:1000"));
   });
@@ -356,7 +356,7 @@ describe("port-forward", () => {
 
   test("a port that nothing listens on is Unavailable, and a pod that is gone is not found", async () => {
     const id = await run(stays);
-    await using _ = leakCheck();
+    await using _ = leakCheck({ closingMs: 30_000 });
 
     await expect(ask(id, 9)).rejects.toSatisfy(isUnavailable);
     await expect(ask("0".repeat(64), 9)).rejects.toSatisfy(isNotFound);
@@ -364,7 +364,7 @@ describe("port-forward", () => {
 
   test.for([0, 20, 60, 500])("a forward whose client goes after %i ms comes back and leaves nothing open", async (ms) => {
     const id = await run(`nc -lk -p 7000 -e cat; ${stays}`);
-    await using _ = leakCheck();
+    await using _ = leakCheck({ closingMs: 30_000 });
     const [client, far] = duplexPair();
     for (const end of [client, far]) end.on("error", () => {});
     const controller = new AbortController();

@@ -11,6 +11,10 @@ export const waitsLabel = "simulation/waits";
 /** Label of a pod that the node has to refuse: the reason it fails for. */
 export const failsLabel = "simulation/fails";
 
+interface RestingProgram {
+  readonly node: { readonly health: { readonly ready: boolean } };
+}
+
 /** What is looked at. */
 interface RestingWorld {
   readonly server: ApiServer;
@@ -19,7 +23,9 @@ interface RestingWorld {
   readonly lost: ReadonlySet<string>;
   /** By UID, the program that made the pod and ran when its labels were edited. */
   readonly relabelled: ReadonlyMap<string, unknown>;
-  readonly program: { readonly node: { readonly health: { readonly ready: boolean } } } | undefined;
+  readonly program: RestingProgram | undefined;
+  /** Another instance; one of the two stands by. */
+  readonly rival: RestingProgram | undefined;
   /** Whether two instances ran the node at one time: what one says has ended the other one may still end. */
   readonly hadTwoInstances: boolean;
   readonly invariants: { readonly overwritten: ReadonlyMap<string, number> };
@@ -44,7 +50,9 @@ export function unrestOf(world: RestingWorld): Unrest {
   return {
     pods: [
       // The node's conditions may be those that an earlier program wrote.
-      ...(world.program && !world.program.node.health.ready ? ["the program has not listed the provider's pods yet"] : []),
+      ...(world.program && ![world.program, world.rival].some((program) => program?.node.health.ready)
+        ? ["the program has not listed the provider's pods yet"]
+        : []),
       ...nodeProblems(server.cluster.get(nodeKind, undefined, nodeName)),
       ...pods.flatMap((pod) => {
         const { name, uid = "" } = pod.metadata ?? {};
