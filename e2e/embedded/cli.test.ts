@@ -226,7 +226,7 @@ test("of two copies on one host with the default identity the second is refused 
     await using second = rig.run("--provider mock --nodename vk-1");
     const code = await second.exit;
     expect(prevented).toContain(code);
-    expect(second.stderr).toMatch(/node vk-1: process \d+ on this host runs it already \(.*vk-1\.lock\); stop that one/);
+    expect(second.stderr).toMatch(/node vk-1: process \d+ on this host runs it already \(.*vk-1\.lock\.\*\); stop that one/);
   }
 
   const lease = await rig.client.get(resources.leases, { namespace: "kube-node-lease", name: "vk-1" }, { signal });

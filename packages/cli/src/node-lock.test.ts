@@ -29,7 +29,7 @@ function lock(given: Partial<NodeLockOptions> = {}): Promise<AsyncDisposable> {
 /** A socket whose program was killed. */
 async function leaveDeadLock(): Promise<void> {
   await mkdir(join(folder, "pki"));
-  const script = `require("net").createServer().listen(${JSON.stringify(join(folder, "pki/vk.lock"))}, () => console.log("ok"))`;
+  const script = `require("net").createServer().listen(${JSON.stringify(join(folder, "pki/vk.lock.0"))}, () => console.log("ok"))`;
   const child = spawn(process.execPath, ["-e", script], { stdio: ["ignore", "pipe", "inherit"] });
   await once(child.stdout, "data");
   child.kill("SIGKILL");
@@ -43,7 +43,7 @@ test("the second is refused with the first's process id, and told what to do", a
 
   expect(refusal).toBeInstanceOf(ConfigError);
   expect(String(refusal)).toMatch(
-    /node vk: process 4711 on this host runs it already \(.*\/pki\/vk\.lock\); stop that one, .* another --cert-dir$/,
+    /node vk: process 4711 on this host runs it already \(.*\/pki\/vk\.lock\.\*\); stop that one, .* another --cert-dir$/,
   );
 });
 
@@ -57,6 +57,7 @@ test("what was let go of can be had again", async () => {
 test("two nodes, and one node with two folders, are no matter of each other", async () => {
   await using _one = await lock();
   await using _other = await lock({ nodeName: "vk-2" });
+  await using _longer = await lock({ nodeName: "vk.lock.vk" });
   await using elsewhere = await lock({ directory: join(folder, "elsewhere") });
 
   expect(elsewhere).toBeDefined();
@@ -64,7 +65,7 @@ test("two nodes, and one node with two folders, are no matter of each other", as
 
 test("the lock of a program that was killed is nobody's", async () => {
   await leaveDeadLock();
-  expect(await readdir(join(folder, "pki"))).toEqual(["vk.lock"]);
+  expect(await readdir(join(folder, "pki"))).toEqual(["vk.lock.0"]);
 
   await using _held = await lock();
 
@@ -79,6 +80,7 @@ test("of many that start at once after a crash one gets the lock", async () => {
   for (const { value } of held) await value[Symbol.asyncDispose]();
 
   expect(held).toHaveLength(1);
+  expect(await readdir(join(folder, "pki"))).toEqual([]);
 });
 
 test("a folder whose path is too long for a socket does as well, and so does the longest name of a node", async () => {

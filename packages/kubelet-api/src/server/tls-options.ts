@@ -9,7 +9,7 @@ export interface TlsSettings {
   readonly minVersion?: "VersionTLS12" | "VersionTLS13" | undefined;
   /**
    * Cipher suites of TLS 1.2, by the names that a kubelet's `--tls-cipher-suites` takes, in order of preference; those of TLS 1.3 are always
-   * there. Default: those with forward secrecy and authenticated encryption, {@link defaultCipherSuites}.
+   * there. Default: those with forward secrecy and authenticated encryption, the secure ones of Go's `crypto/tls`.
    */
   readonly cipherSuites?: readonly string[] | undefined;
 }
