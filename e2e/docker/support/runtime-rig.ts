@@ -37,7 +37,6 @@ export class RuntimeRig implements AsyncDisposable {
         namePrefix: "vke2e",
         sandboxImage: "registry.k8s.io/pause:3.10",
         network: "bridge",
-        podNetworks: [],
         log: { maxSize: "10m", maxFiles: 2 },
         runtimeClasses: {},
         devices: {},

@@ -46,6 +46,10 @@ export type {
   SwapStats,
   VolumeStats,
 } from "./provider/pod-metrics.ts";
+export { checkPolicy, policyVerdict, refusalMessage, type PolicyRefusal, type PolicyVerdict } from "./policy/check-policy.ts";
+export { baselineCapabilities, isAllowedHostPath, type PodPolicy, type PolicyAnnotation } from "./policy/pod-policy.ts";
+export { podPolicySchema } from "./policy/policy-schema.ts";
+export { podSysctls } from "./policy/pod-sysctls.ts";
 export { ignorableFields, ignoreProblem } from "./provider/ignored-fields.ts";
 export { changedParts, type PodPart } from "./pod/pod-changes.ts";
 export { planPod, type PlanPodOptions, type PodPlan, type PodRefusal } from "./provider/plan-pod.ts";

@@ -31,6 +31,7 @@ import type { ProviderHost } from "./provider/provider-host.ts";
 import type { Owner, Provider, ProviderPodList } from "./provider/provider.ts";
 import type { ResolvedPod } from "./provider/resolved-pod.ts";
 import { GivenPods } from "./provider/given-pod.ts";
+import { limitsOf, type ProviderLimits } from "./provider/provider-limits.ts";
 import { podAccess } from "./provider/pod-access.ts";
 import { redactError } from "./provider/redact-error.ts";
 import { ServiceLister } from "./kubernetes/service-lister.ts";
@@ -83,6 +84,7 @@ export interface VirtualNodeHealth {
 export class VirtualNode {
   readonly #options: VirtualNodeOptions;
   readonly #config: unknown;
+  readonly #limits: ProviderLimits;
   readonly #given: GivenPods;
   readonly #clock: Clock;
   readonly #random: Random;
@@ -100,7 +102,8 @@ export class VirtualNode {
   constructor(options: VirtualNodeOptions) {
     this.#options = options;
     this.#config = parseProviderConfig(options);
-    this.#given = new GivenPods(options.provider.capabilities, options.pods ?? {});
+    this.#limits = limitsOf(options.provider, this.#config);
+    this.#given = new GivenPods(this.#limits, options.pods ?? {});
     this.#clock = options.clock ?? systemClock;
     this.#random = options.random ?? systemRandom;
     this.#logger = (options.logger ?? silentLogger).child({ node: options.node.name });
@@ -269,7 +272,7 @@ export class VirtualNode {
       store: reflector.store,
       provider,
       providerName: definition.name,
-      capabilities: definition.capabilities,
+      limits: this.#limits,
       owner,
       resolve,
       redact,

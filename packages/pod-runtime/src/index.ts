@@ -69,10 +69,8 @@ export type {
 export type { Resources } from "./pod/resources.ts";
 export type { ContainerRole, PlannedContainer, PodPlan } from "./pod/pod-plan.ts";
 export { checkHostPorts } from "./prepare/host-ports.ts";
-export { checkPod } from "./policy/check-pod.ts";
 export { imageRepository } from "./prepare/registry/image-repository.ts";
 export { imageVolumesOf, type ImageVolume } from "./pod/image-volumes.ts";
-export { baselineCapabilities, isAllowedHostPath, type PodPolicy } from "./policy/pod-policy.ts";
 export {
   createPodPreparation,
   type PodPreparationOptions,
@@ -81,5 +79,3 @@ export {
 } from "./prepare/pod-preparation.ts";
 export type { PreparedVolumes } from "./volumes/prepared-volumes.ts";
 export { plannedNodeDns, planSpecs, type PlannedSpecs, type PlanSpecsOptions } from "./prepare/planned-specs.ts";
-export { podSysctls } from "./policy/pod-sysctls.ts";
-export { policyProblems, type PolicyProblem } from "./policy/policy-problems.ts";

@@ -10,7 +10,6 @@ test("an empty configuration opens nothing of the machine", () => {
       sandboxImage: "registry.k8s.io/pause:3.10",
       rootDirectory: "/var/lib/virtual-kubelet/docker",
       network: "bridge",
-      podNetworks: [],
       policy: {},
       devices: {},
       gpus: "auto",
@@ -25,7 +24,11 @@ test("an empty configuration opens nothing of the machine", () => {
 test.for<[what: string, config: object, path: string]>([
   ["an engine of another machine", { host: "ssh://me@there" }, "host"],
   ["the host's network as a pod's", { network: "host" }, "network"],
-  ["another container's network", { podNetworks: ["container:x"] }, "podNetworks.0"],
+  [
+    "another container's network",
+    { policy: { annotations: { "docker.virtual-kubelet.io/network": ["shop", "container:x"] } } },
+    "policy.annotations.docker.virtual-kubelet.io/network.1",
+  ],
   ["a cgroup that climbs", { cgroupParent: "/a/../b" }, "cgroupParent"],
   ["a relative folder", { rootDirectory: "data" }, "rootDirectory"],
   ["a folder that climbs", { policy: { hostPaths: ["/srv/../etc"] } }, "policy.hostPaths.0"],

@@ -1,7 +1,7 @@
-import type { ConfigSchema } from "@virtual-kubelet/core";
-import { policyProblems, type PodPolicy } from "@virtual-kubelet/pod-runtime";
+import { podPolicySchema, type ConfigSchema, type PodPolicy } from "@virtual-kubelet/core";
 import { z } from "zod";
 import type { DeviceSettings } from "./runtime-settings.ts";
+import { isNetworkName, networkAnnotation, policyAnnotations } from "./sandbox/pod-network.ts";
 
 /** The parsed configuration, with its defaults. */
 export interface DockerConfig {
@@ -20,8 +20,6 @@ export interface DockerConfig {
   readonly rootDirectory: string;
   /** The engine's network that pods are on. */
   readonly network: string;
-  /** Networks that pods may choose by annotation. */
-  readonly podNetworks: readonly string[];
   readonly clusterDNS: readonly string[];
   /** File that tells of the node's DNS; absent: `/etc/resolv.conf`. */
   readonly resolvConf?: string | undefined;
@@ -83,31 +81,13 @@ const quantity = z
     z.number().nonnegative(),
   ])
   .transform(String);
-const reservedNetworks: ReadonlySet<string> = new Set(["host", "none", "default"]);
-const networkName = z.string().refine((name) => /^[a-zA-Z0-9][a-zA-Z0-9_.-]*$/.test(name) && !reservedNetworks.has(name), {
-  error: "expected the name of a network of the engine, and neither host nor none",
-});
+const notANetwork = "expected the name of a network of the engine, and neither host nor none";
+const networkName = z.string().refine(isNetworkName, { error: notANetwork });
 
-const policyFields = z.strictObject({
-  privileged: z.boolean().optional().describe("Lets containers be privileged: they own the machine; default false"),
-  hostPaths: z.array(z.string()).optional().describe("Folders of the machine that pods may mount, with all below; / is everything"),
-  hostNetwork: z.boolean().optional().describe("Lets pods use the machine's network, and name a host in probes and hooks; default false"),
-  hostPID: z.boolean().optional().describe("Lets pods see the machine's processes; default false"),
-  hostIPC: z.boolean().optional().describe("Lets pods use the machine's shared memory; default false"),
-  hostPorts: z.boolean().optional().describe("Lets pods take ports of the machine; default true"),
-  capabilities: z
-    .array(z.string())
-    .optional()
-    .describe("Linux capabilities that containers may add besides those of Kubernetes' baseline; ALL is every one"),
-  sysctls: z.array(z.string()).optional().describe("Sysctls that pods may set besides the safe ones; a * at the end stands for any rest"),
-  unconfined: z
-    .boolean()
-    .optional()
-    .describe("Lets containers go without seccomp, AppArmor, SELinux types and masked /proc; default false"),
-});
-
-const policySchema = policyFields.superRefine((policy, context) => {
-  for (const { path, message } of policyProblems(policy)) context.addIssue({ code: "custom", path: [...path], message });
+const policySchema = podPolicySchema(policyAnnotations).superRefine(({ annotations }, context) => {
+  for (const [index, name] of (annotations?.[networkAnnotation] ?? []).entries())
+    if (name !== "*" && !isNetworkName(name))
+      context.addIssue({ code: "custom", path: ["annotations", networkAnnotation, index], message: notANetwork, input: name });
 });
 
 const schema: z.ZodType<DockerConfig> = z.strictObject({
@@ -142,10 +122,6 @@ const schema: z.ZodType<DockerConfig> = z.strictObject({
     .default("/var/lib/virtual-kubelet/docker")
     .describe("Volumes and other files of pods; the engine must see it under the same path. Each node needs its own"),
   network: networkName.default("bridge").describe("The engine's network that pods are on"),
-  podNetworks: z
-    .array(networkName)
-    .default([])
-    .describe("Networks of the engine that a pod may choose instead, by the annotation docker.virtual-kubelet.io/network"),
   clusterDNS: z
     .array(z.union([z.ipv4(), z.ipv6()], "expected an IP address"))
     .default([])

@@ -1,7 +1,13 @@
 import { join } from "node:path";
-import type { NodeDescription, PodUpdate, Provider, ProviderHost, ProviderPodList } from "@virtual-kubelet/core";
 import {
-  checkPod,
+  checkPolicy,
+  type NodeDescription,
+  type PodUpdate,
+  type Provider,
+  type ProviderHost,
+  type ProviderPodList,
+} from "@virtual-kubelet/core";
+import {
   createPodPreparation,
   GarbageCollector,
   hostNodeStats,
@@ -23,7 +29,7 @@ import { checkLocality } from "./engine/engine-locality.ts";
 import { describeNode, diskSize } from "./node-description.ts";
 import type { DockerRuntimeSettings } from "./runtime-settings.ts";
 import { checkNetwork } from "./sandbox/network-readiness.ts";
-import { podNetwork } from "./sandbox/pod-network.ts";
+import { podNetwork, policyAnnotations } from "./sandbox/pod-network.ts";
 
 /** How long an engine may take to answer a ping, in milliseconds. */
 const pingTimeoutMs = 5_000;
@@ -101,7 +107,7 @@ class DockerProvider extends PodRuntimeProvider {
       storage: volumes,
       cgroups,
       checkPod: (pod) => {
-        checkPod(pod, config.policy);
+        checkPolicy(pod, config.policy, policyAnnotations);
         podNetwork(pod, config);
       },
       settings: { sandboxesAtOnce: config.sandboxesAtOnce },

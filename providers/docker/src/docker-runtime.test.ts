@@ -19,7 +19,6 @@ function runtimeOf({ engine }: FakeEngine, more: Partial<DockerRuntimeSettings> 
       namePrefix: "vk",
       sandboxImage: "pause:1",
       network: "bridge",
-      podNetworks: [],
       log: { maxSize: "10m", maxFiles: 5 },
       runtimeClasses: {},
       devices: {},

@@ -1,5 +1,6 @@
 import type { Capabilities, ProviderDefinition } from "@virtual-kubelet/core";
 import { dockerConfigSchema, type DockerConfig } from "./config.ts";
+import { policyAnnotations } from "./sandbox/pod-network.ts";
 
 /** What pods may ask of a Docker engine; what of it gives them the machine, the configuration's policy decides. */
 const capabilities: Capabilities = {
@@ -27,6 +28,8 @@ export const provider: ProviderDefinition<DockerConfig> = {
   name: "docker",
   capabilities,
   configSchema: dockerConfigSchema,
+  policy: ({ policy }) => policy,
+  policyAnnotations,
   create: async (host, config) => (await import("./docker-provider.ts")).openDockerProvider(host, config),
   plan: async (...pod) => (await import("./plan/plan-docker-pod.ts")).planDockerPod(...pod),
 };

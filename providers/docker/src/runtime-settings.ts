@@ -15,8 +15,6 @@ export interface DockerRuntimeSettings {
   readonly sandboxImage: string;
   /** The engine's network that pods are on. */
   readonly network: string;
-  /** Networks that pods may choose instead. */
-  readonly podNetworks: readonly string[];
   /** Parent of sandboxes whose spec names none. */
   readonly cgroupParent?: string | undefined;
   readonly pidsLimit?: number | undefined;

@@ -1,4 +1,4 @@
-import type { ConfigSchema } from "@virtual-kubelet/core";
+import { podPolicySchema, type ConfigSchema, type PodPolicy } from "@virtual-kubelet/core";
 import { z } from "zod";
 import { PodAddresses } from "./pod-addresses.ts";
 import { scriptFields, scriptKeys, type MockScriptSettings } from "./script-fields.ts";
@@ -44,6 +44,8 @@ export interface MockConfig {
   readonly nodes: Readonly<Record<string, MockNodeConfig>>;
   /** The first that matches a pod is its script. */
   readonly stages: readonly MockStage[];
+  /** What pods may ask of the node, as of one that runs them; absent: everything. */
+  readonly policy?: PodPolicy | undefined;
 }
 
 /** A {@link MockNodeConfig} with its defaults. */
@@ -126,12 +128,15 @@ const flatSchema = z
       .optional()
       .describe("The keys above for single nodes, by name; what they leave out is taken from the top level"),
     stages: z.array(stageSchema).optional().describe("Scripts for pods; the first that matches counts"),
+    policy: podPolicySchema()
+      .optional()
+      .describe("What pods may ask of the node, as on a node that runs them; {} allows what the others allow; default: everything"),
   })
-  .transform(({ nodes, stages, ...node }): MockConfig => ({ node, nodes: nodes ?? {}, stages: stages ?? [] }));
+  .transform(({ nodes, stages, policy, ...node }): MockConfig => ({ node, nodes: nodes ?? {}, stages: stages ?? [], policy }));
 
 const byNodeSchema = z.record(z.string(), nodeSchema).transform((nodes): MockConfig => ({ node: {}, nodes, stages: [] }));
 
-const flatKeys: ReadonlySet<string> = new Set([...Object.keys(nodeShape), "nodes", "stages"]);
+const flatKeys: ReadonlySet<string> = new Set([...Object.keys(nodeShape), "nodes", "stages", "policy"]);
 
 /**
  * Reads both forms of the configuration: the flat one, and upstream's, an object of nodes by name.

@@ -60,6 +60,7 @@ export const provider: ProviderDefinition<MockConfig> = {
   name: "mock",
   capabilities,
   configSchema: mockConfigSchema,
+  policy: ({ policy }) => policy,
   create: (host, config) => new MockProvider(host, config),
   plan: planMockPod,
 };

@@ -1,5 +1,6 @@
-import { tryDurationMs } from "@virtual-kubelet/core";
+import { podPolicySchema, tryDurationMs, type PodPolicy } from "@virtual-kubelet/core";
 import { z } from "zod";
+import { policyAnnotations } from "./job/settings.ts";
 
 /** Files of certificates. */
 export interface NomadTlsConfig {
@@ -102,8 +103,8 @@ export interface NomadConfig {
   readonly secrets: "variables" | "inline";
   /** Volumes of Nomad for claims, by `NAMESPACE/CLAIM` or `CLAIM`. */
   readonly volumes: Readonly<Record<string, NomadVolumeConfig>>;
-  /** Folders of the clients, below which hostPath volumes may lie. */
-  readonly hostPaths: readonly string[];
+  /** What pods may ask of the clients, and which values their annotations may have. */
+  readonly policy: PodPolicy;
   /** What becomes of a pod that names any. */
   readonly imagePullSecrets: "refuse" | "ignore";
   /** How failed containers are started again. */
@@ -219,7 +220,7 @@ export const nomadConfigSchema: z.ZodType<NomadConfig> = z.strictObject({
   driver: z
     .enum(["docker", "exec", "raw_exec"])
     .default("docker")
-    .describe("Task driver; the annotation nomad.hashicorp.com/driver says it for one pod"),
+    .describe("Task driver; the annotation nomad.hashicorp.com/driver says it for one pod, where policy.annotations allows it"),
   network: z
     .string()
     .regex(/^(bridge|host|none|task|cni\/[\w-]+)$/, { error: "expected bridge, host, none, task or cni/NAME" })
@@ -232,7 +233,7 @@ export const nomadConfigSchema: z.ZodType<NomadConfig> = z.strictObject({
     .default("variables")
     .describe("Where the contents of secrets and config maps go: Nomad Variables, or readable into the job where ACLs forbid those"),
   volumes: z.record(z.string(), volume).default({}).describe("Volumes of Nomad for persistent volume claims, by NAMESPACE/CLAIM or CLAIM"),
-  hostPaths: z.array(z.string().startsWith("/")).default([]).describe("Folders of the clients, below which hostPath volumes may lie"),
+  policy: podPolicySchema(policyAnnotations).default({}).describe("What pods may ask of the clients; all that is not allowed is refused"),
   imagePullSecrets: z
     .enum(["refuse", "ignore"])
     .default("refuse")

@@ -6,7 +6,7 @@ import { TokenSource } from "./api/token-source.ts";
 import { nomadConfigSchema, type NomadConfig } from "./config.ts";
 import { jobOf } from "./job/job-of.ts";
 import { readPodContent } from "./job/pod-content.ts";
-import { jobSettingsOf } from "./job/settings.ts";
+import { jobSettingsOf, policyAnnotations } from "./job/settings.ts";
 import { NomadProvider } from "./nomad-provider.ts";
 
 /** What Nomad can do of a pod; what single drivers and configurations cannot is refused by field. */
@@ -33,6 +33,8 @@ export const provider: ProviderDefinition<NomadConfig> = {
   name: "nomad",
   capabilities,
   configSchema: nomadConfigSchema,
+  policy: ({ policy }) => policy,
+  policyAnnotations,
   async create(host, config) {
     const { address, region, namespace, httpAuth, maxSockets } = config;
     const http = new NomadHttp({

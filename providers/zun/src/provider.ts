@@ -6,6 +6,7 @@ import { PodNetwork } from "./lifecycle/pod-network.ts";
 import { planPod, requestOf } from "./lifecycle/pod-plan.ts";
 import { createHttpClient, readTlsSettings } from "./openstack/http-client.ts";
 import { Session } from "./openstack/session.ts";
+import { policyAnnotations } from "./pod/pod-settings.ts";
 import { newestMinor } from "./zun/microversion.ts";
 import { ZunProvider } from "./zun-provider.ts";
 
@@ -25,6 +26,8 @@ export const provider: ProviderDefinition<ZunConfig> = {
   aliases: ["openstack", "openstack-zun"],
   capabilities,
   configSchema: zunConfigSchema,
+  policy: ({ policy }) => policy,
+  policyAnnotations,
   create(host, config) {
     const auth = withClouds(config);
     const tls = readTlsSettings(auth);

@@ -57,7 +57,7 @@ class Rig implements AsyncDisposable {
       store: this.#reflector.store,
       provider: this.provider,
       providerName: "scripted",
-      capabilities,
+      limits: { capabilities },
       owner,
       resolve: () => ({
         environment: async () => [],

@@ -15,7 +15,7 @@ import {
   type WorkResult,
 } from "@virtual-kubelet/kube-client";
 import type { PodOptions, RegisteredNode } from "../options.ts";
-import type { Capabilities } from "../provider/capabilities.ts";
+import type { ProviderLimits } from "../provider/provider-limits.ts";
 import type { Owner, PodLifecycleHandler, PodNotifier, ProviderPodList } from "../provider/provider.ts";
 import { ProviderCalls } from "../provider/provider-calls.ts";
 import type { ResolvedPod } from "../provider/resolved-pod.ts";
@@ -49,7 +49,7 @@ export interface PodControllerDeps {
   readonly store: Store<Pod>;
   readonly provider: PodLifecycleHandler & Partial<PodNotifier>;
   readonly providerName: string;
-  readonly capabilities: Capabilities;
+  readonly limits: ProviderLimits;
   /** The tag of what is ours at the back end. */
   readonly owner: Owner;
   readonly resolve: (pod: DeepReadonly<Pod>) => ResolvedPod;

@@ -23,15 +23,14 @@ import {
 } from "@virtual-kubelet/kube-client";
 import { waitingReasonOf } from "../env/pod-resolver.ts";
 import type { PodOptions, RegisteredNode } from "../options.ts";
-import type { Capabilities } from "../provider/capabilities.ts";
 import { GivenPods, unsupportedPolicy } from "../provider/given-pod.ts";
+import type { ProviderLimits } from "../provider/provider-limits.ts";
 import { isPodNotFound } from "../provider/not-found.ts";
 import { podRef } from "../provider/pod-ref.ts";
 import { podSpan } from "../provider/pod-span.ts";
 import type { ProviderCalls } from "../provider/provider-calls.ts";
 import type { ResolvedPod } from "../provider/resolved-pod.ts";
 import { unsupportedChanges } from "../provider/unsupported-changes.ts";
-import { listFields } from "../provider/unsupported.ts";
 import { mountWaitingReason } from "../volumes/mount-error.ts";
 import { CallsInTurn, type Failure } from "./calls-in-turn.ts";
 import type { CallSlots } from "./call-slots.ts";
@@ -75,7 +74,7 @@ export interface PodWorkerDeps {
   /** Turns of calls that start and change pods, of those that end them, and of questions: none waits for the others. */
   readonly slots: { readonly start: CallSlots; readonly end: CallSlots; readonly ask: CallSlots };
   readonly providerName: string;
-  readonly capabilities: Capabilities;
+  readonly limits: ProviderLimits;
   readonly resolve: (pod: DeepReadonly<Pod>) => ResolvedPod;
   /** The node as registered; admission is decided against it. */
   readonly node: () => RegisteredNode | undefined;
@@ -102,7 +101,7 @@ export class PodWorker {
 
   constructor(deps: PodWorkerDeps) {
     this.#deps = deps;
-    this.#given = new GivenPods(deps.capabilities, deps.options);
+    this.#given = new GivenPods(deps.limits, deps.options);
     this.#turns = new CallsInTurn({ ...deps, onSlow: (pod, reason, message) => this.#event(pod, "Warning", reason, message) });
   }
 
@@ -232,7 +231,7 @@ export class PodWorker {
   }
 
   async #start(state: PodState, pod: DeepReadonly<Pod>, signal: AbortSignal): Promise<WorkResult | void> {
-    const { clock, node: nodeOf, capabilities, providerName, options, states } = this.#deps;
+    const { clock, node: nodeOf, limits, providerName, options, states } = this.#deps;
     const node = nodeOf();
     if (!node) return { requeueAfterMs: 1_000 };
     if (this.#isLost(state, pod)) return;
@@ -244,7 +243,7 @@ export class PodWorker {
     }
     const admitted = state.admitted || wasStarted(pod);
     const given = this.#given.of(pod).pod;
-    const decision = decideStart(pod, { node, usage: states.usage, capabilities, providerName, options, given, admitted });
+    const decision = decideStart(pod, { node, usage: states.usage, limits, providerName, options, given, admitted });
     switch (decision.kind) {
       case "ignore":
         return;
@@ -355,7 +354,7 @@ export class PodWorker {
     const pod = this.#fitResize(state, desired);
     if (!pod) return;
     const { ref, backend } = state;
-    const { calls, capabilities, onPlan, providerName, resolve, states, store } = this.#deps;
+    const { calls, limits, onPlan, providerName, resolve, states, store } = this.#deps;
     const applied = lastGiven(backend);
     const before = applied?.spec ? this.#given.of(applied) : undefined;
     const changes = { previous: before?.pod, parts: changedParts(applied ?? {}, pod) };
@@ -385,15 +384,15 @@ export class PodWorker {
         pod,
         this.#given.of(pod).paths.filter((path) => !before.paths.includes(path)),
       );
-    const unsupported = applied ? unsupportedChanges(before?.pod ?? applied, given.pod, capabilities) : [];
+    const unsupported = applied ? unsupportedChanges(before?.pod ?? applied, given.pod, { limits, providerName }) : [];
     if (unsupported.length === 0) this.#event(pod, "Normal", "ProviderUpdateSuccess", "Update pod in provider successfully");
-    else this.#event(pod, "Warning", "ProviderUpdateFailed", `provider ${providerName} does not support ${listFields(unsupported)}`);
+    for (const message of unsupported) this.#event(pod, "Warning", "ProviderUpdateFailed", message);
   }
 
   /** @returns the pod as the provider may be told of it now; `undefined` if there is nothing to tell */
   #fitResize(state: PodState, pod: DeepReadonly<Pod>): DeepReadonly<Pod> | undefined {
-    const { capabilities, node, providerName, states } = this.#deps;
-    const decision = decideResize(pod, state, { node: node(), usage: states.usage, capabilities, providerName });
+    const { limits, node, providerName, states } = this.#deps;
+    const decision = decideResize(pod, state, { node: node(), usage: states.usage, capabilities: limits.capabilities, providerName });
     if (decision.kind === "tell") {
       if (decision.reserves) states.usage.raise(pod);
       return pod;

@@ -1,9 +1,10 @@
 import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
 import { admitPod } from "./admission.ts";
 import type { NodeUsage } from "./node-usage.ts";
-import type { Capabilities } from "../provider/capabilities.ts";
 import type { PodOptions, RegisteredNode } from "../options.ts";
+import { refusalMessage } from "../policy/check-policy.ts";
 import { unsupportedPolicy } from "../provider/given-pod.ts";
+import type { ProviderLimits } from "../provider/provider-limits.ts";
 import { listFields, unsupportedFields } from "../provider/unsupported.ts";
 
 /** Whether a pod may be started, and if not what becomes of it. */
@@ -21,7 +22,7 @@ export interface StartGate {
   readonly node: RegisteredNode;
   /** What the node's other pods use. */
   readonly usage: NodeUsage;
-  readonly capabilities: Capabilities;
+  readonly limits: ProviderLimits;
   readonly providerName: string;
   readonly options: PodOptions;
   /** The pod as the provider would get it. */
@@ -31,8 +32,8 @@ export interface StartGate {
 }
 
 /**
- * Decides whether a pod may be started: the node's policies first, then what a kubelet admits, then what the provider
- * can do. An admitted pod is not asked again, as with a kubelet.
+ * Decides whether a pod may be started: what the node does with pods of DaemonSets first, then what a kubelet admits, then what the
+ * provider's policy allows, then what the provider can do. An admitted pod is not asked again, as with a kubelet.
  */
 export function decideStart(pod: DeepReadonly<Pod>, gate: StartGate): StartDecision {
   const { options } = gate;
@@ -50,10 +51,15 @@ export function decideStart(pod: DeepReadonly<Pod>, gate: StartGate): StartDecis
     const admission = admitPod(pod, { node: gate.node, usage: gate.usage });
     if (!admission.admitted) return { kind: "reject", reason: admission.reason, message: admission.message };
   }
-  const unsupported = unsupportedFields(gate.given, gate.capabilities, { requireToken: options.automountToken === "require" });
+  const { capabilities, judge } = gate.limits;
+  const verdict = judge?.(gate.given);
+  if (verdict?.kind === "rejected") return { kind: "reject", reason: verdict.reason, message: verdict.message };
+  const kind = unsupportedPolicy(options.onUnsupported).default === "fail" ? "reject" : "wait";
+  const reason = "ProviderUnsupported";
+  if (verdict?.kind === "refused") return { kind, reason, message: refusalMessage(verdict.refusals) };
+  const unsupported = unsupportedFields(gate.given, capabilities, { requireToken: options.automountToken === "require" });
   if (unsupported.length === 0) return { kind: "start" };
-  const message = `provider ${gate.providerName} does not support ${listFields(unsupported)}`;
-  return { kind: unsupportedPolicy(options.onUnsupported).default === "fail" ? "reject" : "wait", reason: "ProviderUnsupported", message };
+  return { kind, reason, message: `provider ${gate.providerName} does not support ${listFields(unsupported)}` };
 }
 
 function isDaemonSetPod(pod: DeepReadonly<Pod>): boolean {

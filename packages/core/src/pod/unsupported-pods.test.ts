@@ -1,6 +1,8 @@
 import { UnsupportedError } from "@virtual-kubelet/errdefs";
 import { resources } from "@virtual-kubelet/kube-client";
 import { describe, expect, test } from "vitest";
+import type { PodOptions } from "../options.ts";
+import type { PodPolicy } from "../policy/pod-policy.ts";
 import { NodeRig } from "../test-support/node-rig.ts";
 import { PayloadRig, type PodAction } from "../test-support/payload-rig.ts";
 
@@ -177,6 +179,89 @@ describe("a pod of which fields are to be ignored", () => {
     const start = (): NodeRig => new NodeRig({ pods: { onUnsupported: { ignore: ["spec.containers[*].livenesProbe"] } } });
 
     expect(start).toThrow('onUnsupported.ignore: "spec.containers[*].livenesProbe": expected a field that a pod may be run without');
+  });
+});
+
+describe("a pod that asks for more than the provider's policy allows", () => {
+  const capabilities = { restarts: true, hostNetwork: true, sharedNamespaces: true, ephemeralContainers: true, privileged: true };
+  const rigWith = (policy: PodPolicy, pods: PodOptions = {}): PayloadRig => new PayloadRig({ capabilities, policy, pods });
+  const nosy = { containers: [{ name: "app", image: "busybox" }], hostNetwork: true, hostPID: true };
+
+  test("waits, and never reaches the provider", async () => {
+    await using rig = await rigWith({ hostPID: true }).start();
+
+    await rig.createPod("web", nosy);
+    await rig.settle(600_000);
+
+    expect(rig.given).toEqual([]);
+    expect(rig.pod("web")?.status?.phase).toBe("Pending");
+    expect(await rig.events()).toEqual([
+      "ProviderUnsupported: not allowed on this node: spec.hostNetwork (the node's network; policy.hostNetwork allows it); the policy is in the provider's configuration",
+    ]);
+  });
+
+  test("is told so, and not what the provider cannot do besides", async () => {
+    await using rig = await rigWith({}).start();
+
+    await rig.createPod("web", { ...nosy, containers: [{ name: "app", image: "busybox", livenessProbe: { tcpSocket: { port: 80 } } }] });
+
+    expect(await rig.events()).toEqual([
+      expect.stringMatching(/^ProviderUnsupported: not allowed on this node: spec\.hostNetwork .*, spec\.hostPID/),
+    ]);
+  });
+
+  test("is Failed where the node fails what it cannot run", async () => {
+    await using rig = await rigWith({}, { onUnsupported: "fail" }).start();
+
+    await rig.createPod("web", nosy);
+    await rig.settle(2_000);
+
+    expect(rig.pod("web")?.status).toMatchObject({ phase: "Failed", reason: "ProviderUnsupported" });
+    expect(rig.given).toEqual([]);
+  });
+
+  test("is Failed for a sysctl, as on a kubelet", async () => {
+    await using rig = await rigWith({}).start();
+
+    await rig.createPod("web", {
+      ...nosy,
+      hostNetwork: false,
+      hostPID: false,
+      securityContext: { sysctls: [{ name: "kernel.msgmax", value: "1" }] },
+    });
+    await rig.settle(2_000);
+
+    expect(rig.pod("web")?.status).toMatchObject({ phase: "Failed", reason: "SysctlForbidden" });
+    expect(rig.given).toEqual([]);
+  });
+
+  test("runs without what is to be left out", async () => {
+    await using rig = await rigWith({}, { onUnsupported: { ignore: ["spec.hostNetwork", "spec.hostPID"] } }).start();
+
+    await rig.createPod("web", nosy);
+
+    expect(rig.given.map(({ spec }) => [spec?.hostNetwork, spec?.hostPID])).toEqual([[undefined, undefined]]);
+  });
+
+  test("runs where the policy allows it", async () => {
+    await using rig = await rigWith({ hostNetwork: true, hostPID: true }).start();
+
+    await rig.createPod("web", nosy);
+
+    expect(rig.given).toHaveLength(1);
+  });
+
+  test("is told of when it asks later", async () => {
+    await using rig = await rigWith({}).start();
+    await rig.createPod("web");
+    const debug = { name: "debug", image: "busybox", securityContext: { privileged: true } };
+
+    rig.client.edit(resources.pods, "web", (pod) => (pod.spec = { containers: [], ...pod.spec, ephemeralContainers: [debug] }), "shop");
+    await rig.settle(2_000);
+
+    expect((await rig.events()).at(-1)).toBe(
+      "ProviderUpdateFailed: not allowed on this node: spec.ephemeralContainers[0].securityContext.privileged (all of the node; policy.privileged allows it); the policy is in the provider's configuration",
+    );
   });
 });
 

@@ -1,7 +1,7 @@
 import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
 import type { PodOptions, UnsupportedPolicy } from "../options.ts";
-import type { Capabilities } from "./capabilities.ts";
 import { IgnoredFields, type OmittedFields } from "./ignored-fields.ts";
+import type { ProviderLimits } from "./provider-limits.ts";
 import { withoutServiceAccountVolume } from "./service-account-volume.ts";
 
 /** The long form of `onUnsupported`. */
@@ -10,24 +10,23 @@ export function unsupportedPolicy(option: PodOptions["onUnsupported"]): Required
   return { default: policy, ignore };
 }
 
-/** Makes of the API server's pods those that a provider gets: without what it does not support and need not. */
+/** Makes of the API server's pods those that a provider gets: without what they may not have and need not. */
 export class GivenPods {
-  readonly #capabilities: Capabilities;
+  readonly #limits: ProviderLimits;
   readonly #ignored: IgnoredFields;
   readonly #keepsToken: boolean;
 
   /** @throws InvalidInputError for a path to ignore that is none */
-  constructor(capabilities: Capabilities, options: Pick<PodOptions, "onUnsupported" | "automountToken">) {
-    this.#capabilities = capabilities;
-    this.#keepsToken = capabilities.volumes?.includes("projected") === true || options.automountToken === "require";
+  constructor(limits: ProviderLimits, options: Pick<PodOptions, "onUnsupported" | "automountToken">) {
+    this.#limits = limits;
+    this.#keepsToken = limits.capabilities.volumes?.includes("projected") === true || options.automountToken === "require";
     this.#ignored = new IgnoredFields(unsupportedPolicy(options.onUnsupported).ignore);
   }
 
   /** The pod as the provider gets it, and what was left out of it that a user asked for. */
   of(pod: DeepReadonly<Pod>): OmittedFields {
-    const capabilities = this.#capabilities;
     const base = this.#keepsToken ? pod : withoutServiceAccountVolume(pod);
-    return this.#ignored.omitAll({ pod: base, paths: [] }, capabilities);
+    return this.#ignored.omitAll({ pod: base, paths: [] }, this.#limits);
   }
 
   /** As {@link IgnoredFields.tell}. */

@@ -132,7 +132,7 @@ test("a security field that the provider supports is kept where another one is l
   const asked: Pod = { spec: { restartPolicy: "Never", containers: [{ name: "app", securityContext }] } };
   const ignored = new IgnoredFields(["spec.containers[*].securityContext.privileged", "spec.containers[*].securityContext.runAsUser"]);
 
-  const { pod: given, paths } = ignored.omitAll({ pod: asked, paths: [] }, { privileged: true });
+  const { pod: given, paths } = ignored.omitAll({ pod: asked, paths: [] }, { capabilities: { privileged: true } });
 
   expect(given.spec?.containers[0]?.securityContext).toEqual({ privileged: true });
   expect(paths).toEqual(["spec.containers[0].securityContext.runAsUser"]);

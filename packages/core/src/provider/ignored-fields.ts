@@ -1,7 +1,6 @@
 import { InvalidInputError, isUnsupported } from "@virtual-kubelet/errdefs";
 import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
-import type { Capabilities } from "./capabilities.ts";
-import { unsupportedFields } from "./unsupported.ts";
+import { pathsOverLimits, type ProviderLimits } from "./provider-limits.ts";
 
 const containerSecurity = [
   "allowPrivilegeEscalation",
@@ -83,13 +82,11 @@ export class IgnoredFields {
   }
 
   /**
-   * Leaves out what was named of the fields that a provider of these capabilities does not support. It looks again until there is
-   * nothing to leave out: without the host's network, the host ports that the API server wrote because of it ask for something.
+   * Leaves out what was named of the fields that ask for more than the limits. It looks again until there is nothing to leave out: without the host's network, the host ports that the API server wrote because of it ask for something.
    */
-  omitAll(first: OmittedFields, capabilities: Capabilities): OmittedFields {
+  omitAll(first: OmittedFields, limits: ProviderLimits): OmittedFields {
     for (let given = first; ;) {
-      const unsupported = unsupportedFields(given.pod, capabilities).map(({ fieldPath }) => fieldPath);
-      const { pod, paths } = this.omit(given.pod, unsupported);
+      const { pod, paths } = this.omit(given.pod, pathsOverLimits(given.pod, limits));
       if (paths.length === 0) return given;
       given = { pod, paths: [...given.paths, ...paths] };
     }

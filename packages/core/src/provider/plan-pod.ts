@@ -1,8 +1,10 @@
 import { InvalidInputError, isInvalidInput, isTerminal, isUnsupported, messageOf } from "@virtual-kubelet/errdefs";
 import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
 import { resolveWithPlaceholders, type KnownObjects } from "../env/placeholder-resolver.ts";
+import { refusalText, type PolicyVerdict } from "../policy/check-policy.ts";
 import type { PlanContext, PlannedRequest } from "./planned-request.ts";
 import { IgnoredFields } from "./ignored-fields.ts";
+import { limitsOf } from "./provider-limits.ts";
 import type { ProviderDefinition } from "./provider.ts";
 import { unsupportedFields } from "./unsupported.ts";
 
@@ -53,7 +55,10 @@ export async function planPod(options: PlanPodOptions, signal: AbortSignal): Pro
     throw new InvalidInputError(`plan a pod with provider ${provider.name}: its configuration: ${problems.join("; ")}`);
   }
   const ignored = new IgnoredFields(ignore);
-  const given = ignored.omitAll({ pod: asked, paths: [] }, provider.capabilities);
+  const limits = limitsOf(provider, parsed.data);
+  const given = ignored.omitAll({ pod: asked, paths: [] }, limits);
+  const verdict = limits.judge?.(given.pod);
+  if (verdict && verdict.kind !== "allowed") return { refused: refusalsOf(verdict), requests: [], notes: [] };
   const refused = unsupportedFields(given.pod, provider.capabilities, { requireToken }).map(({ fieldPath, message }) => ({
     fieldPath,
     message: `provider ${provider.name} does not support ${message}`,
@@ -76,4 +81,9 @@ export async function planPod(options: PlanPodOptions, signal: AbortSignal): Pro
     const { fieldPath } = error as { readonly fieldPath?: unknown };
     return { refused: [{ ...(typeof fieldPath === "string" && { fieldPath }), message: messageOf(error) }], requests: [], notes: [] };
   }
+}
+
+function refusalsOf(verdict: Exclude<PolicyVerdict, { kind: "allowed" }>): readonly PodRefusal[] {
+  if (verdict.kind === "rejected") return [{ message: verdict.message }];
+  return verdict.refusals.map((refusal) => ({ fieldPath: refusal.fieldPath, message: refusalText(refusal) }));
 }

@@ -1,5 +1,6 @@
 import type { DeepReadonly, Pod, PodStatus } from "@virtual-kubelet/kube-client";
 import type { PodPart } from "../pod/pod-changes.ts";
+import type { PodPolicy, PolicyAnnotation } from "../policy/pod-policy.ts";
 import type { Capabilities } from "./capabilities.ts";
 import type { ContainerAccess } from "./container-access.ts";
 import type { PlanContext, PlannedRequest } from "./planned-request.ts";
@@ -209,6 +210,13 @@ export interface ProviderDefinition<Config = unknown> {
   readonly capabilities: Capabilities;
   /** Schema of the configuration; a zod schema is one. */
   readonly configSchema: ConfigSchema<Config>;
+  /**
+   * What the configuration lets pods ask of their node. A pod that asks for more never reaches the provider. Absent, or `undefined`: pods
+   * may ask for all that the capabilities offer.
+   */
+  policy?(config: Config): PodPolicy | undefined;
+  /** Annotations by which a pod chooses how the provider runs it; the policy has to allow their values. Default: none. */
+  readonly policyAnnotations?: readonly PolicyAnnotation[] | undefined;
   /**
    * Makes the provider of one node. Must not wait for the back end: that is `ping`'s business.
    *

@@ -1,13 +1,29 @@
 import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
-import type { Capabilities } from "./capabilities.ts";
-import { unsupportedFields, type UnsupportedField } from "./unsupported.ts";
+import { refusalMessage, type PolicyRefusal } from "../policy/check-policy.ts";
+import type { ProviderLimits } from "./provider-limits.ts";
+import { listFields, unsupportedFields } from "./unsupported.ts";
 
-/** Fields of a running pod's change that no pod of the provider may ask for, such as an ephemeral container. */
+/** What of a running pod's change no pod of the node may ask for, such as an ephemeral container, as people are told; empty if nothing is. */
 export function unsupportedChanges(
   applied: DeepReadonly<Pod>,
   desired: DeepReadonly<Pod>,
-  capabilities: Capabilities,
-): readonly UnsupportedField[] {
-  const before = new Set(unsupportedFields(applied, capabilities).map(({ fieldPath }) => fieldPath));
-  return unsupportedFields(desired, capabilities).filter(({ fieldPath }) => !before.has(fieldPath));
+  { limits, providerName }: { readonly limits: ProviderLimits; readonly providerName: string },
+): readonly string[] {
+  const { capabilities } = limits;
+  const refusals = newFields(refusalsOf(applied, limits), refusalsOf(desired, limits));
+  const unsupported = newFields(unsupportedFields(applied, capabilities), unsupportedFields(desired, capabilities));
+  return [
+    ...(refusals.length > 0 ? [refusalMessage(refusals)] : []),
+    ...(unsupported.length > 0 ? [`provider ${providerName} does not support ${listFields(unsupported)}`] : []),
+  ];
+}
+
+function refusalsOf(pod: DeepReadonly<Pod>, { judge }: ProviderLimits): readonly PolicyRefusal[] {
+  const verdict = judge?.(pod);
+  return verdict?.kind === "refused" ? verdict.refusals : [];
+}
+
+function newFields<F extends { readonly fieldPath: string }>(before: readonly F[], after: readonly F[]): readonly F[] {
+  const known = new Set(before.map(({ fieldPath }) => fieldPath));
+  return after.filter(({ fieldPath }) => !known.has(fieldPath));
 }

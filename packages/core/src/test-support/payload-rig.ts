@@ -3,6 +3,7 @@ import { resources, type DeepReadonly, type LogFields, type Logger, type Pod, ty
 import { FakeClock, SeededRandom } from "@virtual-kubelet/kube-client/testing";
 import { inspect } from "node:util";
 import type { VirtualNodeOptions } from "../options.ts";
+import type { PodPolicy } from "../policy/pod-policy.ts";
 import type { Capabilities } from "../provider/capabilities.ts";
 import type { ProviderHost } from "../provider/provider-host.ts";
 import type { Provider, ProviderDefinition, ProviderPod } from "../provider/provider.ts";
@@ -13,6 +14,13 @@ import { ended, running } from "./scripted-provider.ts";
 
 /** What a provider does with a pod and what its references come to. */
 export type PodAction = (pod: DeepReadonly<Pod>, resolved: ResolvedPod, signal: AbortSignal) => void | Promise<void>;
+
+/** What a rig's node is, besides what it has of itself. */
+export interface PayloadRigOptions extends Partial<VirtualNodeOptions> {
+  readonly capabilities?: Capabilities;
+  /** What pods may ask of the node; default: all that the capabilities offer. */
+  readonly policy?: PodPolicy;
+}
 
 const capabilities: Capabilities = { env: true, restarts: true, volumes: ["secret", "configMap", "projected", "downwardAPI"] };
 
@@ -28,12 +36,12 @@ export class PayloadRig implements AsyncDisposable {
   onCreate: PodAction = () => {};
   onUpdate: PodAction = () => {};
   host: ProviderHost | undefined;
-  readonly #options: Partial<VirtualNodeOptions> & { readonly capabilities?: Capabilities };
+  readonly #options: PayloadRigOptions;
   readonly #stop = new AbortController();
   readonly #held = new Map<string, ProviderPod>();
   #running: Promise<void> = Promise.resolve();
 
-  constructor(options: Partial<VirtualNodeOptions> & { readonly capabilities?: Capabilities } = {}) {
+  constructor(options: PayloadRigOptions = {}) {
     this.#options = options;
   }
 
@@ -103,6 +111,7 @@ export class PayloadRig implements AsyncDisposable {
     return {
       name: "payload",
       capabilities: this.#options.capabilities ?? capabilities,
+      policy: () => this.#options.policy,
       configSchema: { safeParse: (data) => ({ success: true, data }) },
       create: (host) => {
         this.host = host;

@@ -1,6 +1,6 @@
+import { checkPolicy } from "@virtual-kubelet/core";
 import { UnsupportedError } from "@virtual-kubelet/errdefs";
 import { expect, test } from "vitest";
-import { checkPod as checkPolicy } from "../policy/check-pod.ts";
 import { NodeRig } from "../test-support/node-rig.ts";
 import { podWith } from "../test-support/pod-rig.ts";
 

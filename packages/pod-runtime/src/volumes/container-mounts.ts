@@ -1,8 +1,7 @@
 import { realpath } from "node:fs/promises";
 import { posix } from "node:path";
-import type { Container, DeepReadonly, Logger, Pod, ResolvedEnvVar } from "@virtual-kubelet/core";
+import type { Container, DeepReadonly, Logger, Pod, PodPolicy, ResolvedEnvVar } from "@virtual-kubelet/core";
 import { InvalidInputError, isInvalidInput, UnsupportedError } from "@virtual-kubelet/errdefs";
-import type { PodPolicy } from "../policy/pod-policy.ts";
 import type { ContainerMount } from "../runtime/runtime-spec.ts";
 import { bindMount } from "./bind-mount.ts";
 import { findHostPath, openHostPath } from "./host-path.ts";

@@ -1,10 +1,10 @@
 import { constants } from "node:fs";
 import { open, realpath, stat, type FileHandle } from "node:fs/promises";
 import { join } from "node:path";
+import { isAllowedHostPath, type PodPolicy } from "@virtual-kubelet/core";
 import { InvalidInputError, UnsupportedError } from "@virtual-kubelet/errdefs";
 import { hasFsCode } from "./fs-code.ts";
 import { openResolved, resolveWithin, type ResolvedPath } from "./safe-path.ts";
-import { isAllowedHostPath, type PodPolicy } from "../policy/pod-policy.ts";
 
 /** A path of the node that a pod asks for, and who says whether it may. */
 export interface HostPathWish {

@@ -1,6 +1,6 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { Clock, DeepReadonly, Logger, Pod, PodEvent, Random, ResolvedPod, VolumePayload } from "@virtual-kubelet/core";
+import type { Clock, DeepReadonly, Logger, Pod, PodEvent, PodPolicy, Random, ResolvedPod, VolumePayload } from "@virtual-kubelet/core";
 import { messageOf, UnsupportedError } from "@virtual-kubelet/errdefs";
 import { writePayload } from "./atomic-payload.ts";
 import { makeMemoryDir, makeOpenDir, memoryDirBytes, sizeLimitBytes } from "./empty-dir.ts";
@@ -10,7 +10,6 @@ import { nestedMountPoints } from "./nested-mount-points.ts";
 import { PodDirectory } from "./pod-directory.ts";
 import { usedVolumes, volumeSource, type Volume, type VolumeSource } from "./volume-source.ts";
 import type { VolumesRoot } from "./volumes-root.ts";
-import type { PodPolicy } from "../policy/pod-policy.ts";
 
 /** How long after files could not be written they are written again, in milliseconds, and what it grows to. */
 const rewriteMs = { first: 500, most: 60_000 };

@@ -6,13 +6,13 @@ import {
   type Logger,
   type Pod,
   type PodEvent,
+  type PodPolicy,
   type PodRef,
   type Random,
   type ResolvedPod,
   type VolumeStats,
 } from "@virtual-kubelet/core";
 import type { PreparedVolumes } from "./prepared-volumes.ts";
-import type { PodPolicy } from "../policy/pod-policy.ts";
 import type { ContainerMount } from "../runtime/runtime-spec.ts";
 import { containerMounts, type MountFacts } from "./container-mounts.ts";
 import { systemMounts, type HostMounts } from "./host-mounts.ts";

@@ -1,7 +1,6 @@
 import type { DeepReadonly, PlanContext, PlannedRequest, Pod, ResolvedPod } from "@virtual-kubelet/core";
 import {
   CgroupNames,
-  checkPod,
   defaultCgroupPrefix,
   imageVolumesOf,
   planSpecs,
@@ -29,7 +28,7 @@ const sandboxId = "{sandbox}";
  * The requests of a pod's first start, made by the code that makes them for an engine. Paths come without the API's version,
  * which is agreed with the engine.
  *
- * @throws UnsupportedError for what the policy does not allow; what `resolved` throws
+ * @throws what `resolved` throws
  */
 export async function planDockerPod(
   pod: DeepReadonly<Pod>,
@@ -37,7 +36,6 @@ export async function planDockerPod(
   { nodeName, clusterId, clusterDomain, config }: PlanContext<DockerConfig>,
   signal: AbortSignal,
 ): Promise<readonly PlannedRequest[]> {
-  checkPod(pod, config.policy);
   const specs = await planSpecs(
     pod,
     {

@@ -68,13 +68,13 @@ test("on the host's network a sandbox has no name and no ports of its own", () =
   expect(made).not.toHaveProperty("Hostname");
 });
 
-test("a pod chooses a network that is open to pods, and no other", () => {
-  const settings = { network: "bridge", podNetworks: ["shop"] };
+test("a pod chooses a network of the engine, and never the machine's or another container's", () => {
+  const settings = { network: "bridge" };
   const choosing = (name: string) => ({ ...podWith(), metadata: { annotations: { [networkAnnotation]: name } } });
 
   expect(podNetwork(podWith(), settings)).toBe("bridge");
   expect(podNetwork(choosing("shop"), settings)).toBe("shop");
-  for (const name of ["other", "host", "container:abc"]) {
+  for (const name of ["none", "host", "default", "container:abc", ""]) {
     let error: unknown;
     try {
       podNetwork(choosing(name), settings);

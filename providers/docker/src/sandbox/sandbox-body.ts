@@ -1,5 +1,6 @@
 import type { Container, DeepReadonly, Pod } from "@virtual-kubelet/core";
-import { podSysctls, type SandboxSpec } from "@virtual-kubelet/pod-runtime";
+import { podSysctls } from "@virtual-kubelet/core";
+import type { SandboxSpec } from "@virtual-kubelet/pod-runtime";
 import type { ContainerCreateOptions } from "dockerode";
 import { logConfig } from "../container/container-body.ts";
 import { dockerLabels } from "../object-names.ts";

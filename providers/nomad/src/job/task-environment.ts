@@ -30,14 +30,14 @@ export function taskEnvironment(
   const inJob = new InlineBook();
   for (const { name, value } of environment) {
     const isHidden = isConfidential(container, name);
-    // Nomad would put its own variables in for `${NAME}`.
-    if (!isHidden && !value.includes("${")) {
+    // Nomad would put its own variables in for `${NAME}`, in names as in values.
+    if (!isHidden && !`${name}${value}`.includes("${")) {
       env[name] = value;
       continue;
     }
     if (!templateName.test(name)) {
       throw new UnsupportedError(
-        `${fieldPath}.env: Nomad takes no variable named ${name} from a secret or config map; expected ${templateName.source}`,
+        `${fieldPath}.env: Nomad takes no variable named ${name} from a template; expected ${templateName.source}`,
         {
           fieldPath: `${fieldPath}.env`,
         },

@@ -1,7 +1,7 @@
 /**
  * What pods may ask of their node. By default as much as Kubernetes' Pod Security Standard "baseline" lets them, and host
- * ports: nothing that gives a pod the node, or lets it see other pods. `checkPod` applies it; a provider takes it as its
- * setting `policy`.
+ * ports: nothing that gives a pod the node, or lets it see other pods. A provider takes it as its setting `policy`, of the schema
+ * {@link podPolicySchema}, and names it in its definition; pods that it does not allow never reach the provider.
  */
 export interface PodPolicy {
   /** Whether containers may be privileged: they own the node. Default `false`. */
@@ -31,6 +31,19 @@ export interface PodPolicy {
    * types of their own, `procMount: Unmasked`. Default `false`.
    */
   readonly unconfined?: boolean | undefined;
+  /**
+   * Values that pods may give to the annotations by which they choose how a provider runs them, by annotation; `*` is any value. Of a
+   * list each entry must be allowed. Default: none, so that a pod with such an annotation is refused.
+   */
+  readonly annotations?: Readonly<Record<string, readonly string[] | undefined>> | undefined;
+}
+
+/** An annotation by which a pod chooses how its provider runs it, so that a policy has to allow its value. */
+export interface PolicyAnnotation {
+  /** Such as `nomad.hashicorp.com/driver`. */
+  readonly name: string;
+  /** What stands between the entries of a list; absent: it has one value. */
+  readonly separator?: string | undefined;
 }
 
 /**

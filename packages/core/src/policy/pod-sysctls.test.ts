@@ -1,4 +1,4 @@
-import type { PodSpec } from "@virtual-kubelet/core";
+import type { PodSpec } from "@virtual-kubelet/kube-client";
 import { describe, expect, test } from "vitest";
 import { forbiddenSysctl, kernelNamespaceOf, podSysctls } from "./pod-sysctls.ts";
 

@@ -1,45 +1,74 @@
-import type { Container, DeepReadonly, Pod, PodSpec } from "@virtual-kubelet/core";
+import type { Container, DeepReadonly, Pod, PodSpec } from "@virtual-kubelet/kube-client";
 import { TerminalError, UnsupportedError } from "@virtual-kubelet/errdefs";
-import { baselineCapabilities, isAllowedHostPath, type PodPolicy } from "./pod-policy.ts";
+import { baselineCapabilities, isAllowedHostPath, type PodPolicy, type PolicyAnnotation } from "./pod-policy.ts";
 import { forbiddenSysctl } from "./pod-sysctls.ts";
 
 /** A field of a pod that asks for more than it may. */
-interface Refusal {
+export interface PolicyRefusal {
   /** Such as `spec.hostNetwork`. */
   readonly fieldPath: string;
   /** What it asks for, such as `the node's network`. */
   readonly what: string;
-  /** The setting that would allow it; absent: none does. */
+  /** The setting of the policy that would allow it; absent: none does. */
   readonly setting?: string | undefined;
 }
 
-type Refuse = (isAsked: boolean, isAllowed: boolean | undefined, refusal: Refusal) => void;
+/** What a policy says of a pod. */
+export type PolicyVerdict =
+  | { readonly kind: "allowed" }
+  /** It waits, or fails, as a pod does that asks for what the provider cannot do. */
+  | { readonly kind: "refused"; readonly refusals: readonly [PolicyRefusal, ...PolicyRefusal[]] }
+  /** It fails, as on a kubelet. */
+  | { readonly kind: "rejected"; readonly reason: string; readonly message: string };
+
+type Refuse = (isAsked: boolean, isAllowed: boolean | undefined, refusal: PolicyRefusal) => void;
 type SecurityContext = NonNullable<Container["securityContext"]> | NonNullable<PodSpec["securityContext"]>;
 
 /**
- * Refuses a pod that asks for more than its node's policy allows, or for what no container runtime can be told. For pods
- * that are new, and again when one changes: ephemeral containers come later.
+ * Whether a policy allows what a pod asks of its node.
  *
- * @throws UnsupportedError naming all such fields and how each can be allowed; its `fieldPath` is the first of them
- * @throws TerminalError with the reason `SysctlForbidden`, where only sysctls are to blame, as a kubelet
+ * @param annotations - those by which a pod chooses how its provider runs it; others mean nothing to a policy. Default: none
  */
-export function checkPod(pod: DeepReadonly<Pod>, policy: PodPolicy): void {
-  const refusals = refusalsOf(pod, policy);
-  const [first] = refusals;
-  if (first) {
-    const fields = refusals.map(
-      ({ fieldPath, what, setting }) => `${fieldPath} (${what}; ${setting ? `policy.${setting} allows it` : "no setting allows it"})`,
-    );
-    const message = `not allowed on this node: ${fields.join(", ")}; the policy is in the provider's configuration`;
-    throw new UnsupportedError(message, { fieldPath: first.fieldPath });
-  }
+export function policyVerdict(pod: DeepReadonly<Pod>, policy: PodPolicy, annotations: readonly PolicyAnnotation[] = []): PolicyVerdict {
+  const [first, ...others] = refusalsOf(pod, policy, annotations);
+  if (first) return { kind: "refused", refusals: [first, ...others] };
   const forbidden = forbiddenSysctl(pod, policy.sysctls ?? []);
-  if (forbidden !== undefined) throw new TerminalError(`Pod was rejected: ${forbidden}`, { reason: "SysctlForbidden" });
+  if (forbidden === undefined) return { kind: "allowed" };
+  return { kind: "rejected", reason: "SysctlForbidden", message: `Pod was rejected: ${forbidden}` };
 }
 
-function refusalsOf(pod: DeepReadonly<Pod>, policy: PodPolicy): readonly Refusal[] {
+/** Refusals as a user is told of them. */
+export function refusalMessage(refusals: readonly PolicyRefusal[]): string {
+  const fields = refusals.map(({ fieldPath, what, setting }) => `${fieldPath} (${what}; ${remedy(setting)})`);
+  return `not allowed on this node: ${fields.join(", ")}; the policy is in the provider's configuration`;
+}
+
+/** A refusal as it follows the path of its field. */
+export function refusalText({ what, setting }: PolicyRefusal): string {
+  return `asks for ${what}, which this node does not allow; ${remedy(setting)}`;
+}
+
+function remedy(setting: string | undefined): string {
+  return setting === undefined ? "no setting allows it" : `policy.${setting} allows it`;
+}
+
+/**
+ * As {@link policyVerdict}, for a provider that checks a pod again, such as before each start of a container: ephemeral containers come
+ * later, and the policy may have changed while no program ran.
+ *
+ * @throws UnsupportedError naming all fields that are not allowed and how each can be allowed; its `fieldPath` is the first of them
+ * @throws TerminalError with the reason `SysctlForbidden`, where only sysctls are to blame, as a kubelet
+ */
+export function checkPolicy(pod: DeepReadonly<Pod>, policy: PodPolicy, annotations?: readonly PolicyAnnotation[]): void {
+  const verdict = policyVerdict(pod, policy, annotations);
+  if (verdict.kind === "refused")
+    throw new UnsupportedError(refusalMessage(verdict.refusals), { fieldPath: verdict.refusals[0].fieldPath });
+  if (verdict.kind === "rejected") throw new TerminalError(verdict.message, { reason: verdict.reason });
+}
+
+function refusalsOf(pod: DeepReadonly<Pod>, policy: PodPolicy, annotations: readonly PolicyAnnotation[]): readonly PolicyRefusal[] {
   const spec = pod.spec ?? { containers: [] };
-  const refusals: Refusal[] = [];
+  const refusals: PolicyRefusal[] = [];
   const refuse: Refuse = (isAsked, isAllowed, refusal) => void (isAsked && !isAllowed && refusals.push(refusal));
 
   refuse(spec.hostNetwork === true, policy.hostNetwork, {
@@ -53,6 +82,7 @@ function refusalsOf(pod: DeepReadonly<Pod>, policy: PodPolicy): readonly Refusal
   refuse(Boolean(spec.resourceClaims?.length), false, { fieldPath: "spec.resourceClaims", what: "dynamically allocated devices" });
   checkConfinement(spec.securityContext, "spec.securityContext", policy, refuse);
   checkAppArmorAnnotations(pod, policy, refuse);
+  for (const annotation of annotations) checkAnnotation(pod, annotation, policy, refuse);
   for (const [index, { hostPath }] of (spec.volumes ?? []).entries()) {
     const isAllowed = hostPath && isAllowedHostPath(hostPath.path, policy);
     const fieldPath = `spec.volumes[${index}].hostPath.path`;
@@ -149,6 +179,16 @@ function checkAppArmorAnnotations({ metadata }: DeepReadonly<Pod>, policy: PodPo
     const fieldPath = `metadata.annotations['${key}']`;
     refuse(true, policy.unconfined, { fieldPath, what: "no AppArmor profile (unconfined)", setting: "unconfined" });
   }
+}
+
+function checkAnnotation({ metadata }: DeepReadonly<Pod>, { name, separator }: PolicyAnnotation, policy: PodPolicy, refuse: Refuse): void {
+  const text = metadata?.annotations?.[name];
+  if (text === undefined) return;
+  const allowed = policy.annotations?.[name] ?? [];
+  const values = (separator === undefined ? [text] : text.split(separator)).map((value) => value.trim());
+  const isAllowed = allowed.includes("*") || values.every((value) => allowed.includes(value));
+  const fieldPath = `metadata.annotations['${name}']`;
+  refuse(true, isAllowed, { fieldPath, what: JSON.stringify(text), setting: "annotations" });
 }
 
 function isAllowedCapability(name: string, { capabilities = [] }: PodPolicy): boolean {

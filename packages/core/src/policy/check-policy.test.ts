@@ -1,13 +1,12 @@
-import type { Container, Pod, PodSpec } from "@virtual-kubelet/core";
+import type { Container, Pod, PodSpec } from "@virtual-kubelet/kube-client";
 import { isUnsupported } from "@virtual-kubelet/errdefs";
 import { describe, expect, test } from "vitest";
-import { checkPod } from "./check-pod.ts";
+import { checkPolicy, policyVerdict } from "./check-policy.ts";
 import { isAllowedHostPath, type PodPolicy } from "./pod-policy.ts";
-import { policyProblems } from "./policy-problems.ts";
 
 function errorOf(spec: Partial<PodSpec>, policy: PodPolicy = {}, metadata: Pod["metadata"] = {}): unknown {
   try {
-    checkPod({ metadata, spec: { containers: [{ name: "app" }], ...spec } }, policy);
+    checkPolicy({ metadata, spec: { containers: [{ name: "app" }], ...spec } }, policy);
     return undefined;
   } catch (error) {
     return error;
@@ -82,7 +81,7 @@ const refused: readonly [string, Partial<PodSpec>, PodPolicy][] = [
   ],
 ];
 
-describe("checkPod", () => {
+describe("checkPolicy", () => {
   test.for(refused)("refuses %s by default, says which setting allows it, and that one does", ([fieldPath, spec, allowing]) => {
     const error = errorOf(spec, { hostPorts: false });
 
@@ -183,23 +182,6 @@ test.for<[string, readonly string[], boolean]>([
   ["/etc", [], false],
 ])("%s below %j is allowed: %j", ([path, hostPaths, expected]) => {
   expect(isAllowedHostPath(path, { hostPaths })).toBe(expected);
-});
-
-test("policyProblems names what can never be meant so", () => {
-  const policy = {
-    hostPaths: ["/ok", "relative", "/a/../b"],
-    sysctls: ["net.*", "kernel.msgmax", "fs.mqueue.*", "kernel.panic", "vm.*", "net.*.x"],
-    capabilities: ["NET_ADMIN", "ALL", "CAP_SYS_TIME", "net admin"],
-  };
-  expect(policyProblems(policy).map(({ path }) => path.join("."))).toEqual([
-    "hostPaths.1",
-    "hostPaths.2",
-    "sysctls.3",
-    "sysctls.4",
-    "sysctls.5",
-    "capabilities.3",
-  ]);
-  expect(policyProblems({})).toEqual([]);
 });
 
 describe("what the level baseline allows", () => {
@@ -311,7 +293,7 @@ test("empty lists ask for nothing", () => {
 });
 
 test("a pod without a spec asks for nothing", () => {
-  expect(() => checkPod({}, {})).not.toThrow();
+  expect(() => checkPolicy({}, {})).not.toThrow();
 });
 
 test.for<[string, readonly string[], boolean]>([
@@ -324,16 +306,38 @@ test.for<[string, readonly string[], boolean]>([
   expect(isAllowedHostPath(path, { hostPaths })).toBe(expected);
 });
 
-test.for([
-  ["sysctls", ["net", "Net.x", "net..x", "net.x.", "-net.x", "net.*x", "kernel.shm_rmid_forced2", ".net.x", "net.x y"], 9],
-  ["sysctls", ["net.ipv4.tcp_rmem", "net/ipv4/tcp_rmem", "net.ipv4.conf.eth-0.x", "kernel.shm*", "kernel.msg", "fs.mqueue.msg_max"], 0],
-  ["capabilities", ["", "9NET", "net_admin", "NET-ADMIN", "NET_ADMIN ", " NET_ADMIN"], 6],
-  ["capabilities", ["A", "CAP_A", "SYS_TIME", "ALL"], 0],
-  ["hostPaths", ["", "a/b", "/a/..", ".."], 4],
-  ["hostPaths", ["/", "/a..b", "/a/.../b"], 0],
-] as const)("of the %s %j, policyProblems names %d", ([field, entries, count]) => {
-  const problems = policyProblems({ [field]: entries });
+describe("annotations by which a pod chooses how it is run", () => {
+  const annotations = [{ name: "example.com/driver" }, { name: "example.com/zones", separator: "," }];
+  const refusal = (given: Record<string, string>, policy: PodPolicy = {}): unknown => {
+    const verdict = policyVerdict({ metadata: { annotations: given }, spec: { containers: [] } }, policy, annotations);
+    return verdict.kind === "refused" ? verdict.refusals : verdict.kind;
+  };
 
-  expect(problems.map(({ path }) => path)).toEqual(entries.slice(0, count).map((_, index) => [field, index]));
-  for (const [index, { message }] of problems.entries()) expect(message).toContain(JSON.stringify(entries[index]));
+  test("are refused unless the policy names their value", () => {
+    const given = { "example.com/driver": "raw" };
+
+    expect(refusal(given)).toEqual([{ fieldPath: "metadata.annotations['example.com/driver']", what: '"raw"', setting: "annotations" }]);
+    expect(refusal(given, { annotations: { "example.com/driver": ["safe"] } })).toHaveLength(1);
+    expect(refusal(given, { annotations: { "example.com/driver": ["safe", "raw"] } })).toBe("allowed");
+    expect(refusal(given, { annotations: { "example.com/driver": ["*"] } })).toBe("allowed");
+    expect(refusal(given, { annotations: { "example.com/zones": ["*"] } })).toHaveLength(1);
+  });
+
+  test("with several values need all of them to be allowed", () => {
+    const policy = { annotations: { "example.com/zones": ["a", "b"] } };
+
+    expect(refusal({ "example.com/zones": "a, b" }, policy)).toBe("allowed");
+    expect(refusal({ "example.com/zones": "a,c" }, policy)).toHaveLength(1);
+    expect(refusal({ "example.com/zones": "a," }, policy)).toHaveLength(1);
+    expect(refusal({ "example.com/zones": "*" }, policy)).toHaveLength(1);
+  });
+
+  test("a value without a list is one value, commas and all, and an empty one is a value", () => {
+    expect(refusal({ "example.com/driver": "a,b" }, { annotations: { "example.com/driver": ["a", "b"] } })).toHaveLength(1);
+    expect(refusal({ "example.com/driver": "" })).toHaveLength(1);
+  });
+
+  test("others mean nothing to the policy", () => {
+    expect(refusal({ "example.com/other": "x" })).toBe("allowed");
+  });
 });

@@ -1,4 +1,4 @@
-import type { DeepReadonly, Pod } from "@virtual-kubelet/core";
+import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
 
 type KernelNamespace = "IPC" | "Net";
 

@@ -1,0 +1,26 @@
+import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
+import { policyVerdict, type PolicyVerdict } from "../policy/check-policy.ts";
+import type { Capabilities } from "./capabilities.ts";
+import type { ProviderDefinition } from "./provider.ts";
+import { unsupportedFields } from "./unsupported.ts";
+
+/** What a pod may ask of a node: what its provider can do, and what the provider's configuration allows. */
+export interface ProviderLimits {
+  readonly capabilities: Capabilities;
+  /** What the provider's policy says of a pod. Default: all is allowed. */
+  readonly judge?: ((pod: DeepReadonly<Pod>) => PolicyVerdict) | undefined;
+}
+
+/** The limits of a provider with its parsed configuration. */
+export function limitsOf<Config>(definition: ProviderDefinition<Config>, config: Config): ProviderLimits {
+  const { capabilities, policyAnnotations } = definition;
+  const policy = definition.policy?.(config);
+  return { capabilities, judge: policy && ((pod) => policyVerdict(pod, policy, policyAnnotations)) };
+}
+
+/** Paths of the fields that ask for more than the limits let a pod have. */
+export function pathsOverLimits(pod: DeepReadonly<Pod>, { capabilities, judge }: ProviderLimits): readonly string[] {
+  const verdict = judge?.(pod);
+  const refusals = verdict?.kind === "refused" ? verdict.refusals : [];
+  return [...refusals, ...unsupportedFields(pod, capabilities)].map(({ fieldPath }) => fieldPath);
+}
