@@ -57,6 +57,10 @@ test("what was built before is found, until the module changes", async () => {
 
   expect(findControlPlane({ environment, moduleDirectory })).toMatchObject({ status: "found", directory: lookup.source.directory });
 
+  await writeFile(join(moduleDirectory, "main.go"), "package main");
+  expect(findControlPlane({ environment, moduleDirectory }).status).toBe("buildable");
+  await rm(join(moduleDirectory, "main.go"));
+  expect(findControlPlane({ environment, moduleDirectory }).status).toBe("found");
   await writeFile(join(moduleDirectory, "go.sum"), "changed");
   expect(findControlPlane({ environment, moduleDirectory }).status).toBe("buildable");
 });

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { accessSync, constants, readFileSync } from "node:fs";
+import { accessSync, constants, readdirSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, join, resolve } from "node:path";
 import { chosenKubernetes } from "./kubernetes-version.ts";
@@ -131,9 +131,10 @@ function requiredKubernetes(moduleDirectory: string): string | undefined {
   }
 }
 
-/** Names the build: `go.mod` and `go.sum` fix every source that goes into it. */
+/** Names the build: `go.mod` and `go.sum` fix every source that goes into it, besides the `.go` files beside them. */
 export function moduleHash(moduleDirectory: string): string {
   const hash = createHash("sha256");
-  for (const file of ["go.mod", "go.sum"]) hash.update(readFileSync(join(moduleDirectory, file)));
+  const own = readdirSync(moduleDirectory).filter((name) => name.endsWith(".go"));
+  for (const file of ["go.mod", "go.sum", ...own.toSorted()]) hash.update(readFileSync(join(moduleDirectory, file)));
   return hash.digest("hex").slice(0, 16);
 }
