@@ -1,5 +1,6 @@
 import { eventually, openControlPlane } from "@virtual-kubelet/testing";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { freePort } from "../../packages/testing/src/processes/free-port.ts";
 import { Program } from "../support/program.ts";
 import { startMetricsServer } from "./support/metrics-server.ts";
 
@@ -19,6 +20,7 @@ const deployment = {
       metadata: { labels: { app: "web" } },
       spec: {
         tolerations: [{ key: "virtual-kubelet.io/provider", operator: "Exists" }],
+        nodeSelector: { "kubernetes.io/hostname": nodeName },
         containers: [{ name: "main", image: "nginx", resources: { requests: { cpu: "1m", memory: "1Mi" } } }],
       },
     },
@@ -34,7 +36,16 @@ async function kubectl(...args: string[]): Promise<string> {
 beforeAll(async () => {
   resources.use(await startMetricsServer(controlPlane));
   const words = ["--kubeconfig", controlPlane.kubeconfig.path, "--provider", "mock", "--nodename", nodeName];
-  const more = ["--health-addr", "off", "--identity", "test", "--node-ip", inject("nodeAddress"), "--kubelet-port", "10250"];
+  const more = [
+    "--health-addr",
+    "off",
+    "--identity",
+    "test",
+    "--node-ip",
+    inject("nodeAddress"),
+    "--kubelet-port",
+    String(await freePort()),
+  ];
   resources.use(new Program([...words, ...more], { cwd: controlPlane.directory }));
   await controlPlane.kubectl(["apply", "-f", "-"], { stdin: JSON.stringify(deployment) });
   await kubectl("wait", `node/${nodeName}`, "--for=create", "--timeout=100s");

@@ -12,7 +12,7 @@ import { removeReports, updateRecords } from "../conformance-records.ts";
 import { inDockerSurroundings, missingDocker } from "../docker-engine.ts";
 import { checkWorkflows, missingWorkflows } from "../check-workflows.ts";
 import { generate } from "../generate.ts";
-import { ensureMetricsServer, missingMetricsServer } from "../metrics-server.ts";
+import { metricsServer, upstreamE2e } from "../go-program.ts";
 import { inNetworkNamespace, missingNetworkNamespace, problemOf } from "../network-namespace.ts";
 import { run } from "../run.ts";
 import { asRoot, sudoHint } from "../superuser.ts";
@@ -97,7 +97,12 @@ const controlPlane = once(async (): Promise<Record<string, string>> => {
 
 /** As {@link controlPlane}, with metrics-server. */
 const controlPlaneAndMetrics = once(async (): Promise<Record<string, string>> => {
-  return { ...(await controlPlane()), METRICS_SERVER: await ensureMetricsServer() };
+  return { ...(await controlPlane()), METRICS_SERVER: await metricsServer.ensure() };
+});
+
+/** As {@link controlPlaneAndMetrics}, with upstream's end-to-end suite. */
+const nodeNetwork = once(async (): Promise<Record<string, string>> => {
+  return { ...(await controlPlaneAndMetrics()), UPSTREAM_E2E: await upstreamE2e.ensure() };
 });
 
 const zunApi = once(async (): Promise<Record<string, string>> => ({ ZUN_API_PYTHON: await ensureZunApi() }));
@@ -274,7 +279,7 @@ export const levels: readonly Level[] = [
     hasFiles: false,
     missing: missingWorkflows,
     // Its jobs find in the cache what this builds.
-    prepare: controlPlaneAndMetrics,
+    prepare: nodeNetwork,
     run: async ({ say }) => counted(await checkWorkflows({ levels, say }), say),
   },
   {
@@ -303,7 +308,7 @@ export const levels: readonly Level[] = [
     quick: false,
     kind: "wait",
     hasFiles: true,
-    missing: () => missingControlPlane() ?? missingDocker() ?? missingMetricsServer(),
+    missing: () => missingControlPlane() ?? missingDocker() ?? metricsServer.missing(),
     prepare: controlPlaneAndMetrics,
     run: async (context) => {
       const environment = await controlPlaneAndMetrics();
@@ -312,13 +317,14 @@ export const levels: readonly Level[] = [
   },
   {
     name: "node-network",
-    about: "tests in a network namespace where the node's address is no loopback: node proxy, metrics-server, autoscaler",
+    about:
+      "tests in a network namespace where the node's address is no loopback: node proxy, metrics-server, autoscaler, upstream's end-to-end suite",
     quick: false,
     kind: "wait",
     hasFiles: true,
-    missing: () => missingControlPlane() ?? missingNetworkNamespace() ?? missingMetricsServer(),
-    prepare: controlPlaneAndMetrics,
-    run: async (context) => vitest("node-network", context, await controlPlaneAndMetrics(), inNetworkNamespace),
+    missing: () => missingControlPlane() ?? missingNetworkNamespace() ?? metricsServer.missing() ?? upstreamE2e.missing(),
+    prepare: nodeNetwork,
+    run: async (context) => vitest("node-network", context, await nodeNetwork(), inNetworkNamespace),
   },
   {
     name: "zun",

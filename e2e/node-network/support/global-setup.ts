@@ -8,6 +8,8 @@ declare module "vitest" {
     controlPlane: string;
     /** Path of the program metrics-server. */
     metricsServer: string;
+    /** Path of the program with upstream's end-to-end suite. */
+    upstreamE2e: string;
     /** The namespace's address, which nodes and aggregated servers have. */
     nodeAddress: string;
   }
@@ -19,8 +21,9 @@ let controlPlane: ControlPlane | undefined;
 export async function setup(project: TestProject): Promise<void> {
   const nodeAddress = networkInterfaces()["lo"]?.find(({ family, address }) => family === "IPv4" && !address.startsWith("127."))?.address;
   const metricsServer = process.env["METRICS_SERVER"];
-  if (nodeAddress === undefined || metricsServer === undefined)
-    throw new Error("these tests need a network namespace and metrics-server: run make test LEVEL=node-network");
+  const upstreamE2e = process.env["UPSTREAM_E2E"];
+  if (nodeAddress === undefined || metricsServer === undefined || upstreamE2e === undefined)
+    throw new Error("these tests need a network namespace, metrics-server and upstream's suite: run make test LEVEL=node-network");
   controlPlane = await startControlPlane({
     flags: {
       "kube-apiserver": { "enable-aggregator-routing": "true", "advertise-address": nodeAddress },
@@ -34,6 +37,7 @@ export async function setup(project: TestProject): Promise<void> {
   });
   project.provide("controlPlane", controlPlane.directory);
   project.provide("metricsServer", metricsServer);
+  project.provide("upstreamE2e", upstreamE2e);
   project.provide("nodeAddress", nodeAddress);
 }
 

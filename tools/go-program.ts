@@ -1,0 +1,73 @@
+import { dirname, join } from "node:path";
+import { isExecutable } from "../packages/testing/src/control-plane/find-control-plane.ts";
+import { buildBeside } from "./build-beside.ts";
+import { findGo, GoModule, type Environment } from "./go-module.ts";
+
+/** What a {@link GoProgram} is built from. */
+export interface GoProgramSource {
+  /** Name of the program, and of its module's folder in `tools/`. */
+  readonly name: string;
+  /** Environment variable that may name a built program. */
+  readonly variable: string;
+  /** Subcommand of `go` that builds it, such as `build`. */
+  readonly command: readonly string[];
+  /** Path of its package. */
+  readonly package: string;
+}
+
+/** A program that tests need, built once from its Go module unless the environment names a built one. */
+export class GoProgram {
+  readonly #source: GoProgramSource;
+  readonly #module: GoModule;
+
+  constructor(source: GoProgramSource) {
+    this.#source = source;
+    this.#module = new GoModule(source.name);
+  }
+
+  /** Why the program cannot be had, and how to get it; `undefined` if it can. */
+  missing(environment: Environment = process.env): string | undefined {
+    if (isExecutable(this.#path(environment)) || findGo(environment) !== undefined) return undefined;
+    const { name, variable } = this.#source;
+    return `there is no Go on the PATH to build ${name} with (https://go.dev/dl, 1.26 or newer); install it, or set ${variable} to the program`;
+  }
+
+  /**
+   * Path of the program, built first where need be, which takes some minutes once.
+   *
+   * @throws Error if it cannot be built, with Go's words
+   */
+  async ensure(environment: Environment = process.env): Promise<string> {
+    const program = this.#path(environment);
+    if (isExecutable(program)) return program;
+    const go = findGo(environment);
+    if (go === undefined) throw new Error(this.missing(environment));
+    const { name, command, package: path } = this.#source;
+    console.log(`${name} is built once with ${go} into ${dirname(program)}: some minutes`);
+    await buildBeside(dirname(program), (output) =>
+      this.#module.build(go, [...command, "-o", join(output, name), "-ldflags", "-s -w", path]),
+    );
+    return program;
+  }
+
+  #path(environment: Environment): string {
+    const { name, variable } = this.#source;
+    return environment[variable] || join(this.#module.builtFolder(environment), name);
+  }
+}
+
+/** What `kubectl top` and an autoscaler are tested with. */
+export const metricsServer: GoProgram = new GoProgram({
+  name: "metrics-server",
+  variable: "METRICS_SERVER",
+  command: ["build"],
+  package: "sigs.k8s.io/metrics-server/cmd/metrics-server",
+});
+
+/** The end-to-end suite of Virtual Kubelet in Go. */
+export const upstreamE2e: GoProgram = new GoProgram({
+  name: "upstream-e2e",
+  variable: "UPSTREAM_E2E",
+  command: ["test", "-c"],
+  package: ".",
+});
