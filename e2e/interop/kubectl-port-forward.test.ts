@@ -30,9 +30,10 @@ async function ask(port: number, text: string): Promise<string> {
   const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
   let answer = "";
   socket.setEncoding("utf8").on("data", (piece: string) => (answer += piece));
+  // kubectl closes what it cannot forward; where it has not read the text by then, the system resets the connection.
   socket.on("error", () => undefined);
   socket.end(text);
-  await once(socket, "close");
+  await new Promise((resolve) => socket.once("close", resolve));
   return answer;
 }
 
