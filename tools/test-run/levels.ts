@@ -273,7 +273,7 @@ export const levels: readonly Level[] = [
   {
     name: workflowsLevel,
     about:
-      "every step of .github/workflows on this commit, as an ordinary user on an imitation of the service's machine, with a few tests of each level",
+      "every step of .github/workflows on this commit, as an ordinary user on an imitation of the service's machine, with a few tests of each level and the last entry of each matrix",
     quick: false,
     kind: "compute",
     hasFiles: false,
@@ -342,7 +342,7 @@ export const levels: readonly Level[] = [
 export const otherCommands: readonly { readonly command: string; readonly about: string }[] = [
   { command: "make bench", about: "benchmark against a real control plane" },
   { command: "make mutation PACKAGE=core", about: "whether unit tests notice changed lines" },
-  { command: "make workflows FULL=1", about: "the level workflows with all tests of each level" },
+  { command: "make workflows FULL=1", about: "the level workflows with all tests of each level, and each entry of each matrix" },
   { command: "make e2e-docker", about: "the docker level on an engine of today" },
   { command: "make e2e-nomad", about: "the Nomad provider on a real agent" },
   { command: "make conformance", about: "Kubernetes' own end-to-end tests on the Docker provider" },
