@@ -610,6 +610,63 @@ describe("what can go wrong", () => {
   });
 });
 
+describe("an answer of 200 that does not say what was written", () => {
+  const ofAnother = (lease: Lease): void => {
+    lease.metadata!.annotations = { [instanceAnnotation]: "second", [startIdAnnotation]: "second-1" };
+    lease.spec!.holderIdentity = "other";
+  };
+  const alterations: [string, (lease: Lease) => void][] = [
+    ["another holder", (lease) => void (lease.spec!.holderIdentity = "other")],
+    ["another instance", (lease) => void (lease.metadata!.annotations = { [instanceAnnotation]: "second" })],
+    ["another start", (lease) => void (lease.metadata!.annotations![startIdAnnotation] = "me-2")],
+    ["an earlier renewal", (lease) => void (lease.spec!.renewTime = "2025-12-31T23:59:00.000000Z")],
+    ["no content", (lease) => void (lease.spec = undefined)],
+  ];
+
+  test.each(alterations)("but %s is no renewal", async (_what, alter) => {
+    const cluster = new Cluster();
+    const { controller, ended } = cluster.start("me");
+    await cluster.clock.advance(1_000);
+    const altered = cluster.client.alterAnswers(alter);
+    await cluster.clock.advance(60_000);
+
+    expect(controller.renewedMs).toBe(0);
+    expect(cluster.counted).not.toContain("vk_lease_renewals_total ok");
+    expect(cluster.warnings).toContain("cannot renew the lease; trying again");
+    expect(cluster.renewals.length).toBeLessThan(30);
+    altered[Symbol.dispose]();
+    await cluster.clock.advance(10_000);
+    expect(controller.renewedMs).toBeGreaterThan(60_000);
+    expect(await stateOf(ended)).toBe("pending");
+  });
+
+  test.each(alterations)("but %s is no claim", async (_what, alter) => {
+    const cluster = new Cluster();
+    const altered = cluster.client.alterAnswers(alter);
+    const { claimed } = cluster.start("me");
+    await cluster.clock.advance(30_000);
+
+    expect(await stateOf(claimed)).toBe("pending");
+    altered[Symbol.dispose]();
+    await cluster.clock.advance(10_000);
+    expect(await stateOf(claimed)).toBe("held");
+  });
+
+  test("but another instance ends the renewals where the Lease itself says so, too", async () => {
+    const cluster = new Cluster();
+    const { ended } = cluster.start("me");
+    await cluster.clock.advance(1_000);
+    using _altered = cluster.client.alterAnswers((lease) => {
+      ofAnother(lease);
+      cluster.client.edit(resources.leases, "vk", ofAnother, leaseNamespace);
+    });
+    await cluster.clock.advance(10_000);
+
+    expect(await stateOf(ended)).toMatchObject({ name: "NodeHeldError", holder: "second" });
+    expect(cluster.renewals).toHaveLength(1);
+  });
+});
+
 describe("a server that asks for a rest", () => {
   const busy = (retryAfterMs: number | undefined): never => {
     const cause = new ApiError({ kind: "Status", code: 429, reason: "TooManyRequests" });

@@ -1,4 +1,4 @@
-import { isConflict, isNotFound, messageOf } from "@virtual-kubelet/errdefs";
+import { ConflictError, isConflict, isNotFound, messageOf } from "@virtual-kubelet/errdefs";
 import {
   backoffMs,
   microTime,
@@ -218,10 +218,13 @@ export class LeaseController {
         if (isNotFound(error) && this.#lease) {
           this.#lease = undefined;
           logger.warn({}, "the lease was deleted; making it again");
-        } else if (isConflict(error)) {
-          cause = (await this.#reread(signal)) ?? error;
-        } else if (failures % logEvery === 1) {
-          logger.warn({ err: messageOf(error), attempt: failures }, "cannot renew the lease; trying again");
+        } else {
+          if (isConflict(error)) cause = (await this.#reread(signal)) ?? error;
+          // One conflict is an everyday thing: somebody edited the Lease.
+          const isWorthTelling = failures > 1 || !isConflict(error);
+          if (failures % logEvery === 1 && isWorthTelling) {
+            logger.warn({ err: messageOf(error), attempt: failures }, "cannot renew the lease; trying again");
+          }
         }
         const delayMs = this.#retryDelayMs(cause, failures);
         if (delayMs > 0) await clock.sleep(delayMs, signal);
@@ -248,7 +251,7 @@ export class LeaseController {
     return askedMs === undefined ? 0 : Math.min(maxMs, askedMs * (1 + askedJitter * this.#deps.random.next()));
   }
 
-  /** After a conflict: somebody else wrote the Lease. @returns why it could not be read, if it could not */
+  /** After a conflict: somebody else wrote the Lease, or seems to have. @returns why it could not be read, if it could not */
   async #reread(signal: AbortSignal): Promise<unknown> {
     const { instance, logger } = this.#deps;
     let lease: Lease | undefined;
@@ -275,14 +278,23 @@ export class LeaseController {
     }
   }
 
+  /** @throws ConflictError also where the answer is a success, and its Lease is not as it was written: then nothing is held */
   async #write(base: Lease | undefined, isClaim: boolean, signal: AbortSignal): Promise<Lease> {
-    const { client } = this.#deps;
+    const { client, instance } = this.#deps;
     const lease = this.#wanted(base, isClaim);
     const write = (inner: AbortSignal): Promise<Lease> =>
       base
         ? client.replace(resources.leases, lease, { signal: inner, pool: "lease" })
         : client.create(resources.leases, lease, { signal: inner, pool: "lease" });
-    return this.#withDeadline(base ? "renew" : "create", signal, write);
+    const written = await this.#withDeadline(base ? "renew" : "create", signal, write);
+    const wanted = claimIn(lease);
+    const wrong = Object.entries(claimIn(written)).find(([field, value]) => value !== wanted[field]);
+    if (!wrong) return written;
+    const [field, value] = wrong;
+    throw new ConflictError(
+      `${base ? "renew" : "create"} lease ${leaseNamespace}/${instance.nodeName}: the answer has ${field} ${JSON.stringify(value) ?? "unset"}, ` +
+        `expected "${wanted[field]}" as it was sent; does an admission webhook change Leases, or another server answer?`,
+    );
   }
 
   #wanted(base: Lease | undefined, isClaim: boolean): Lease {
@@ -327,4 +339,14 @@ export class LeaseController {
     const { clock, instance } = this.#deps;
     return withDeadline({ clock, timeoutMs: this.#intervalMs, what: `${what} lease ${leaseNamespace}/${instance.nodeName}` }, signal, call);
   }
+}
+
+/** Who holds a Lease, and when it was renewed, by field. */
+function claimIn({ metadata, spec }: Lease): Readonly<Record<string, string | undefined>> {
+  return {
+    "spec.holderIdentity": spec?.holderIdentity,
+    "spec.renewTime": spec?.renewTime,
+    [`metadata.annotations["${instanceAnnotation}"]`]: metadata?.annotations?.[instanceAnnotation],
+    [`metadata.annotations["${startIdAnnotation}"]`]: metadata?.annotations?.[startIdAnnotation],
+  };
 }

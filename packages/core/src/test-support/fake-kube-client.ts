@@ -56,6 +56,7 @@ export class FakeKubeClient implements KubeClient {
   readonly #changes: Change[] = [];
   readonly #interceptors = new Set<(call: FakeCall) => void | Promise<void>>();
   readonly #rawHandlers = new Set<(call: FakeCall) => unknown>();
+  readonly #alterations = new Set<(answer: KubernetesObject, call: FakeCall) => void>();
   #wakers: (() => void)[] = [];
   #version = 100;
 
@@ -71,6 +72,12 @@ export class FakeKubeClient implements KubeClient {
   intercept(interceptor: (call: FakeCall) => void | Promise<void>): Disposable {
     this.#interceptors.add(interceptor);
     return { [Symbol.dispose]: () => void this.#interceptors.delete(interceptor) };
+  }
+
+  /** Changes what creations and replacements are answered with; what is stored stays. @returns a handle that takes the change away */
+  alterAnswers(alter: (answer: KubernetesObject, call: FakeCall) => void): Disposable {
+    this.#alterations.add(alter);
+    return { [Symbol.dispose]: () => void this.#alterations.delete(alter) };
   }
 
   /** Answers raw requests; the first handler that returns anything but `undefined` wins. */
@@ -129,18 +136,21 @@ export class FakeKubeClient implements KubeClient {
   async create<T extends KubernetesObject>(resource: Resource<T>, object: T, options: CallOptions): Promise<T> {
     const { namespace } = object.metadata ?? {};
     const name = object.metadata?.name ?? `${object.metadata?.generateName ?? ""}${this.#random.uuid().slice(0, 5)}`;
-    await this.#begin("create", resource, { namespace, name }, object, options);
+    const call = await this.#begin("create", resource, { namespace, name }, object, options);
     if (options.subresource === "token") return this.#issueToken(object);
     if (this.#objects.has(keyOf(resource, namespace, name))) throw new ConflictError(`${resource.plural} "${name}" already exists`);
     const { uid: _uid, creationTimestamp: _created, resourceVersion: _version, ...metadata } = object.metadata ?? {};
-    return this.put(resource, { ...object, metadata: { ...metadata, name } });
+    return this.#altered(this.put(resource, { ...object, metadata: { ...metadata, name } }), call);
   }
 
   async replace<T extends KubernetesObject>(resource: Resource<T>, object: T, options: CallOptions): Promise<T> {
     const { namespace } = object.metadata ?? {};
     const name = nameOf(object);
-    await this.#begin("replace", resource, { namespace, name }, object, options);
-    return this.#update(resource, { namespace, name }, () => object, options.subresource);
+    const call = await this.#begin("replace", resource, { namespace, name }, object, options);
+    return this.#altered(
+      this.#update(resource, { namespace, name }, () => object, options.subresource),
+      call,
+    );
   }
 
   async patch<T extends KubernetesObject>(resource: Resource<T>, name: ObjectName, patch: Patch, options: CallOptions): Promise<T> {
@@ -258,6 +268,11 @@ export class FakeKubeClient implements KubeClient {
     for (const interceptor of this.#interceptors) await untilAborted(Promise.resolve(interceptor(call)), options.signal);
     options.signal.throwIfAborted();
     return call;
+  }
+
+  #altered<T extends KubernetesObject>(answer: T, call: FakeCall): T {
+    for (const alter of this.#alterations) alter(answer, call);
+    return answer;
   }
 
   #update<T extends KubernetesObject>(
