@@ -73,6 +73,30 @@ describe("Reflector's first list", () => {
     expect(queryOf(requests.at(-1)).get("resourceVersion")).toBe("50");
   });
 
+  test("whose pages lead in a circle is begun anew after a wait, and the operator is told", async () => {
+    const warnings: object[] = [];
+    const logger: Logger = { ...silentLogger, warn: (fields) => void warnings.push(fields), child: () => logger };
+    const isBroken = { value: true };
+    const { reflector, clock, requests } = start({
+      logger,
+      answer: (request, watch) => {
+        const query = queryOf(request);
+        if (query.has("sendInitialEvents")) return { status: 422, body: { kind: "Status" } };
+        if (query.has("watch")) return watch();
+        const next = isBroken.value ? (query.get("continue") === "a" ? "b" : "a") : "";
+        return page("50", [pod("u1", "a", "1")], next);
+      },
+    });
+    await clock.advance(10 * secondMs);
+
+    expect(requests.length).toBeLessThan(30);
+    expect(warnings.slice(1)).not.toEqual([]);
+    for (const warning of warnings.slice(1)) expect(String((warning as { err: unknown }).err)).toContain("the pages lead in a circle");
+    isBroken.value = false;
+    await clock.advance(30 * secondMs);
+    expect(reflector.store.size).toBe(1);
+  });
+
   test("without its bookmark is given up after 30 s, and after three of them fetched in pages", async () => {
     const { reflector, watches, clock, requests } = start({
       answer: (request, watch) => (queryOf(request).has("watch") ? watch() : page("50", [pod("u1", "a", "1")])),

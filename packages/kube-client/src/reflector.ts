@@ -2,10 +2,12 @@ import type { KubeClient, ListQuery } from "./client.ts";
 import type { Clock, Random } from "./clock.ts";
 import { DecodeError } from "./decode-error.ts";
 import { deepFreeze } from "./deep-freeze.ts";
+import { pageSize } from "./list-all.ts";
 import type { Logger } from "./logger.ts";
 import type { MetricLabels, Metrics } from "./metrics.ts";
 import type { KubernetesObject } from "./objects.ts";
 import { ObjectStore } from "./object-store.ts";
+import { PageTokens } from "./page-tokens.ts";
 import { failureOf, initialReflectorState, type ReflectorEffect, type ReflectorInput, type ReflectorPhase } from "./reflector-state.ts";
 import { step } from "./reflector-step.ts";
 import type { Resource } from "./resources.ts";
@@ -13,8 +15,6 @@ import type { Store } from "./store.ts";
 import type { TransportPool } from "./transport.ts";
 import { openWatch, type WatchConnection } from "./watch-connection.ts";
 
-/** Source: client-go `tools/pager`, `defaultPageSize`. */
-const pageSize = 500;
 /** How long a watch that sends the initial state may take to come to its end. */
 const initialEventsMs = 30_000;
 /** A watch lasts between this and twice as long, at random, so that watches do not all come back at once. */
@@ -59,6 +59,7 @@ export class Reflector<T extends KubernetesObject> {
   readonly #synced = Promise.withResolvers<void>();
   #isSynced = false;
   #collected = new Map<string, T>();
+  #tokens: PageTokens | undefined;
   #connection: WatchConnection<T> | undefined;
   #initialLimit: Disposable | undefined;
   #lastContactMs: number | undefined;
@@ -184,6 +185,8 @@ export class Reflector<T extends KubernetesObject> {
     const page = await client.list(resource, { ...query, limit, continue: phase.continue }, { signal, pool });
     this.#heard();
     for (const object of page.items) this.#prepare(object);
+    if (phase.continue === undefined) this.#tokens = new PageTokens(`list ${resource.plural}`);
+    this.#tokens?.add(page.continue);
     return { kind: "page", objects: page.items, resourceVersion: page.resourceVersion, continue: page.continue };
   }
 

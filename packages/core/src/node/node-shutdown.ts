@@ -1,5 +1,5 @@
 import { isConflict, isNotFound, messageOf } from "@virtual-kubelet/errdefs";
-import { resources, type Clock, type DeepReadonly, type KubeClient, type Logger, type Pod } from "@virtual-kubelet/kube-client";
+import { listAll, resources, type Clock, type DeepReadonly, type KubeClient, type Logger, type Pod } from "@virtual-kubelet/kube-client";
 import { cordonedAnnotation } from "./node-patch.ts";
 import type { NodeOptions, RegisteredNode } from "../options.ts";
 
@@ -51,13 +51,15 @@ async function cordonNode(deps: NodeShutdownDeps, node: RegisteredNode, signal: 
  * @throws `signal.reason` when aborted
  */
 async function drainNode(deps: NodeShutdownDeps, signal: AbortSignal): Promise<void> {
-  const { clock, logger, nodeName } = deps;
+  const { client, clock, logger, nodeName } = deps;
   for (let round = 0; ; round++) {
-    const pods = await listPods(deps, signal).catch((error: unknown) => {
-      signal.throwIfAborted();
-      logger.warn({ err: messageOf(error) }, "cannot list the node's pods to drain it; trying again");
-      return undefined;
-    });
+    const pods = await listAll(client, resources.pods, { fieldSelector: `spec.nodeName=${nodeName}` }, { signal }).catch(
+      (error: unknown) => {
+        signal.throwIfAborted();
+        logger.warn({ err: messageOf(error) }, "cannot list the node's pods to drain it; trying again");
+        return undefined;
+      },
+    );
     const leaving = pods?.filter(mustLeave);
     if (leaving?.length === 0) break;
     if (round === 0 && leaving) logger.info({ pods: leaving.length, node: nodeName }, "draining the node");
@@ -76,17 +78,6 @@ export async function deleteNode(deps: NodeShutdownDeps, node: RegisteredNode, s
     if (!isNotFound(error) && !isConflict(error)) throw error;
   }
   deps.logger.info({}, "node is deleted");
-}
-
-async function listPods({ client, nodeName }: NodeShutdownDeps, signal: AbortSignal): Promise<Pod[]> {
-  const pods: Pod[] = [];
-  let page: string | undefined;
-  do {
-    const list = await client.list(resources.pods, { fieldSelector: `spec.nodeName=${nodeName}`, limit: 500, continue: page }, { signal });
-    pods.push(...list.items);
-    page = list.continue;
-  } while (page);
-  return pods;
 }
 
 function mustLeave(pod: DeepReadonly<Pod>): boolean {
