@@ -4,7 +4,7 @@ import { checkDeleted, checkedEvent, checkedList, checkedObject } from "./checke
 import { isDecodeError } from "./decode-error.ts";
 import { resources } from "./resources.ts";
 
-const { leases, pods } = resources;
+const { leases, nodes, pods } = resources;
 const hint = "; does the server's address lead to a Kubernetes API server?";
 const web = { namespace: "default", name: "web" };
 const pod = { apiVersion: "v1", kind: "Pod", metadata: { ...web, resourceVersion: "7" } };
@@ -80,6 +80,33 @@ describe("a list", () => {
     expect(error).toSatisfy(isDecodeError);
     expect(messageOf(error)).toBe(`list pods: ${problem}${hint}`);
   });
+});
+
+describe("a list of one namespace", () => {
+  const expected = { resource: pods, operation: "list pods default", namespace: "default" };
+
+  test("is objects of this namespace", () => {
+    expect(checkedList({ ...podList, items: [pod] }, expected).items).toEqual([pod]);
+  });
+
+  test.each([
+    [{ ...pod, metadata: { ...web, namespace: "shop" } }, 'items[1].metadata.namespace "shop"'],
+    [{ ...pod, metadata: { name: "web" } }, "no items[1].metadata.namespace"],
+    [{}, "no items[1].metadata.namespace"],
+  ])("does not hold %j", (item, problem) => {
+    const error = thrownBy(() => checkedList({ ...podList, items: [pod, item] }, expected));
+
+    expect(error).toSatisfy(isUnavailable);
+    expect(error).toSatisfy(isDecodeError);
+    expect(messageOf(error)).toBe(`list pods default: the answer has ${problem}, expected "default"${hint}`);
+  });
+});
+
+test("a list of what is in no namespace has none, whatever was asked for", () => {
+  const list = { apiVersion: "v1", kind: "NodeList", metadata: { resourceVersion: "7" }, items: [{ metadata: { name: "vk" } }] };
+  const expected = { resource: nodes, operation: "list nodes", namespace: "default" };
+
+  expect(checkedList(list, expected).items).toEqual(list.items);
 });
 
 describe("an object", () => {
@@ -187,5 +214,22 @@ describe("a watch's event", () => {
 
     expect(error).toSatisfy(isDecodeError);
     expect(messageOf(error)).toBe(`watch pods: ${problem}`);
+  });
+});
+
+describe("a watch's event of one namespace", () => {
+  const expected = { resource: pods, operation: "watch pods default", namespace: "default" };
+  const ofShop = { ...pod, metadata: { ...pod.metadata, namespace: "shop" } };
+  const bookmark = { type: "BOOKMARK", object: { apiVersion: "v1", kind: "Pod", metadata: { resourceVersion: "8" } } };
+
+  test.each([{ type: "ADDED", object: pod }, bookmark, { type: "ERROR", object: { kind: "Status", code: 410 } }])("is %j", (event) => {
+    expect(checkedEvent(event, 6, expected)).toBe(event);
+  });
+
+  test.each(["ADDED", "MODIFIED", "DELETED"])("of type %s is not about an object of another one", (type) => {
+    const error = thrownBy(() => checkedEvent({ type, object: ofShop }, 6, expected));
+
+    expect(error).toSatisfy(isDecodeError);
+    expect(messageOf(error)).toBe('watch pods default: a watch event has object.metadata.namespace "shop", expected "default"');
   });
 });

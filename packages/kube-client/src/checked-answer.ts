@@ -14,6 +14,12 @@ export interface Expectation<T extends KubernetesObject> {
   readonly operation: string;
 }
 
+/** Which objects a list or a watch must hold. */
+export interface SelectionExpectation<T extends KubernetesObject> extends Expectation<T> {
+  /** `undefined`: objects of all namespaces. */
+  readonly namespace?: string | undefined;
+}
+
 /** Which object an answer must hold. */
 export interface ObjectExpectation<T extends KubernetesObject> extends Expectation<T> {
   /** `undefined`: any object of the kind, as after a creation. */
@@ -32,7 +38,7 @@ export interface ObjectExpectation<T extends KubernetesObject> extends Expectati
  */
 export function checkedList<T extends KubernetesObject>(
   answer: unknown,
-  { resource, operation }: Expectation<T>,
+  { resource, operation, namespace }: SelectionExpectation<T>,
   previous?: string,
 ): ObjectList<T> {
   const answered = fieldsOf(operation, answer);
@@ -50,7 +56,7 @@ export function checkedList<T extends KubernetesObject>(
   // A list that leads back to the page it came from would never end.
   if (next !== "" && next === previous)
     throw unexpected(operation, "metadata.continue", next, "another token than that of the page before");
-  for (const [index, item] of items.entries()) checkItem(operation, `items[${index}]`, item, resource);
+  for (const [index, item] of items.entries()) checkItem(operation, `items[${index}]`, item, resource, namespace);
   return { items: items as T[], resourceVersion, continue: next || undefined };
 }
 
@@ -101,7 +107,7 @@ export function checkDeleted<T extends KubernetesObject>(
 export function checkedEvent<T extends KubernetesObject>(
   event: unknown,
   length: number,
-  { resource, operation }: Expectation<T>,
+  { resource, operation, namespace }: SelectionExpectation<T>,
 ): WatchEvent<T> {
   if (!isRecord(event) || !("type" in event) || !isRecord(event["object"])) {
     throw new DecodeError(`${operation}: a line of ${length} characters is no watch event`);
@@ -120,8 +126,13 @@ export function checkedEvent<T extends KubernetesObject>(
       const version = versionOf(resource);
       if (object["kind"] !== resource.kind) throw wrong("object.kind", object["kind"], `"${resource.kind}"`);
       if (object["apiVersion"] !== version) throw wrong("object.apiVersion", object["apiVersion"], `"${version}"`);
-      const resourceVersion = isRecord(object["metadata"]) ? object["metadata"]["resourceVersion"] : undefined;
+      const metadata = isRecord(object["metadata"]) ? object["metadata"] : {};
+      const { resourceVersion } = metadata;
       if (!isText(resourceVersion)) throw wrong("object.metadata.resourceVersion", resourceVersion, "a version");
+      // A bookmark's object has a version and nothing else.
+      if (type !== "BOOKMARK" && isElsewhere(metadata, resource, namespace)) {
+        throw wrong("object.metadata.namespace", metadata["namespace"], `"${namespace}"`);
+      }
       break;
     }
     default:
@@ -144,11 +155,18 @@ function metadataOf(operation: string, answered: Fields): Fields {
 }
 
 /** Items of a list need not tell their kind, which is the list's. */
-function checkItem(operation: string, field: string, item: unknown, resource: Resource<object>): void {
+function checkItem(operation: string, field: string, item: unknown, resource: Resource<object>, namespace: string | undefined): void {
   if (!isRecord(item)) throw unexpected(operation, field, item, "an object");
   const { kind, apiVersion } = item;
   if (kind !== undefined && kind !== resource.kind) throw unexpected(operation, `${field}.kind`, kind, `"${resource.kind}"`);
   if (apiVersion !== undefined) checkVersion(operation, `${field}.apiVersion`, apiVersion, resource);
+  const metadata = isRecord(item["metadata"]) ? item["metadata"] : {};
+  if (isElsewhere(metadata, resource, namespace))
+    throw unexpected(operation, `${field}.metadata.namespace`, metadata["namespace"], `"${namespace}"`);
+}
+
+function isElsewhere(metadata: Fields, { namespaced }: Resource<object>, namespace: string | undefined): boolean {
+  return namespaced && namespace !== undefined && metadata["namespace"] !== namespace;
 }
 
 function checkVersion(operation: string, field: string, apiVersion: unknown, resource: Resource<object>): void {

@@ -79,7 +79,7 @@ export interface DeleteQuery {
  * (with Retry-After), any other 4xx InvalidInputError. The message is the server's behind the operation's; reason, code
  * and details are had by {@link statusOf}, "too old" by {@link isGone}.
  *
- * An answer of 200 that does not hold what was asked for, by kind, version or name, is an UnavailableError whose cause is a
+ * An answer of 200 that does not hold what was asked for, by kind, version, namespace or name, is an UnavailableError whose cause is a
  * `DecodeError`: something else answered in the server's place.
  */
 export interface KubeClient {

@@ -30,7 +30,7 @@ describe("KubeClient", () => {
   test("list returns the page, and where the next one is", async () => {
     const { client, transport } = answering(
       { body: { ...podList, items: [], metadata: { resourceVersion: "7", continue: "more" } } },
-      { body: { ...podList, items: [{}], metadata: { resourceVersion: "7", continue: "" } } },
+      { body: { ...podList, items: [webPod], metadata: { resourceVersion: "7", continue: "" } } },
     );
 
     expect(await client.list(pods, { fieldSelector: "spec.nodeName=vk", limit: 500 }, options)).toEqual({
@@ -38,11 +38,26 @@ describe("KubeClient", () => {
       resourceVersion: "7",
       continue: "more",
     });
-    expect(await client.list(pods, { namespace: "default" }, options)).toEqual({ items: [{}], resourceVersion: "7", continue: undefined });
+    expect(await client.list(pods, { namespace: "default" }, options)).toEqual({
+      items: [webPod],
+      resourceVersion: "7",
+      continue: undefined,
+    });
     expect(transport.requests.map((request) => request.path)).toEqual([
       "/api/v1/pods?fieldSelector=spec.nodeName%3Dvk&limit=500",
       "/api/v1/namespaces/default/pods",
     ]);
+  });
+
+  test("list and watch of a namespace take no object of another one", async () => {
+    const other = { ...type, metadata: { ...web, namespace: "shop", resourceVersion: "7" } };
+    const body = new OpenBody();
+    const { client } = answering({ body: { ...podList, items: [other], metadata: { resourceVersion: "7" } } }, { body });
+
+    await expect(client.list(pods, { namespace: "default" }, options)).rejects.toThrow('items[0].metadata.namespace "shop"');
+    body.lines({ type: "ADDED", object: other });
+    const events = (await client.watch(pods, { namespace: "default" }, options))[Symbol.asyncIterator]();
+    await expect(events.next()).rejects.toThrow('object.metadata.namespace "shop", expected "default"');
   });
 
   test("create posts to the collection, and a subresource to its object", async () => {

@@ -1,6 +1,6 @@
 import { InvalidInputError, UnavailableError } from "@virtual-kubelet/errdefs";
 import { apiError } from "./api-error.ts";
-import { checkDeleted, checkedEvent, checkedList, checkedObject, type Expectation } from "./checked-answer.ts";
+import { checkDeleted, checkedEvent, checkedList, checkedObject, type SelectionExpectation } from "./checked-answer.ts";
 import type { CallOptions, DeleteQuery, KubeClient, ListQuery, ObjectList, ObjectName, Patch, WatchEvent, WatchQuery } from "./client.ts";
 import type { Clock } from "./clock.ts";
 import { DecodeError } from "./decode-error.ts";
@@ -62,7 +62,7 @@ class RestClient implements KubeClient {
   async list<T extends KubernetesObject>(resource: Resource<T>, query: ListQuery, options: CallOptions): Promise<ObjectList<T>> {
     const { path, operation } = target("list", resource, { namespace: query.namespace }, options);
     const answer = await this.#json({ method: "GET", path: path + listQueryString(query), operation }, options);
-    return checkedList(answer, { resource, operation }, query.continue);
+    return checkedList(answer, { resource, operation, namespace: query.namespace }, query.continue);
   }
 
   async create<T extends KubernetesObject>(resource: Resource<T>, object: T, options: CallOptions): Promise<T> {
@@ -109,7 +109,7 @@ class RestClient implements KubeClient {
     const { path, operation } = target("watch", resource, { namespace: query.namespace }, options);
     const call: Call = { method: "GET", path: path + listQueryString(query, { watch: "true" }), operation };
     const response = await this.#send(call, { pool: "long", ...options });
-    return watchEvents(response.body, { resource, operation });
+    return watchEvents(response.body, { resource, operation, namespace: query.namespace });
   }
 
   async raw(method: "GET" | "POST" | "PUT" | "DELETE", path: string, body: unknown, options: CallOptions): Promise<unknown> {
@@ -185,7 +185,7 @@ function named(resource: Resource<object>, object: KubernetesObject): string {
 
 async function* watchEvents<T extends KubernetesObject>(
   body: AsyncIterable<Uint8Array>,
-  expectation: Expectation<T>,
+  expectation: SelectionExpectation<T>,
 ): AsyncGenerator<WatchEvent<T>, void> {
   for await (const line of decodeLines(body)) yield checkedEvent(tryJson(line), line.length, expectation);
 }
