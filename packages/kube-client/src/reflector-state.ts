@@ -97,7 +97,7 @@ export interface Failure {
     | "unreadable"
     /** Nothing came for too long. */
     | "overdue"
-    /** The watch ended as soon as it was open, and brought nothing. */
+    /** The watch ended as soon as it was open, and brought no object. */
     | "short"
     /** Everything else: no connection, overload, no permission. */
     | "other";

@@ -132,24 +132,30 @@ describe("a watch", () => {
     });
     expect(run(silent, event("DELETED", pod("8"))).effects).toMatchObject([{ kind: "apply", type: "remove" }]);
     expect(run(silent, event("BOOKMARK", pod("8")))).toEqual({
-      state: { phase: { kind: "watching", resourceVersion: "8", silent: false }, memory: initialReflectorState.memory },
+      state: { phase: { kind: "watching", resourceVersion: "8", silent: true }, memory: initialReflectorState.memory },
       effects: [],
     });
   });
 
-  test("that the server ends is resumed at once, however short it was, if it brought anything", () => {
+  test("that the server ends is resumed at once, however short it was, if it brought an object", () => {
     expect(run(watching, { kind: "ended", openMs: 5 }).state.phase).toEqual(listed);
     expect(run(silent, { kind: "ended", openMs: 1_000 }).state.phase).toEqual(listed);
   });
 
-  test("that ends within a second and brought nothing backs off", () => {
+  test("that ends within a second and brought nothing, or bookmarks alone, backs off", () => {
     expect(run(silent, { kind: "ended", openMs: 999 }).state.phase).toMatchObject({
       kind: "waiting",
       next: listed,
       failure: { kind: "short" },
     });
-    const bookmarked = run(silent, event("BOOKMARK", pod("7"))).state;
-    expect(step(bookmarked, { kind: "ended", openMs: 5 }, context()).state.phase).toMatchObject({ kind: "waiting" });
+    for (const version of ["7", "8"]) {
+      const bookmarked = run(silent, event("BOOKMARK", pod(version))).state;
+      const next = { kind: "listed", resourceVersion: version };
+      expect(step(bookmarked, { kind: "ended", openMs: 5 }, context()).state.phase).toMatchObject({ kind: "waiting", next });
+      expect(step(bookmarked, { kind: "ended", openMs: 1_000 }, context()).state.phase).toEqual(next);
+    }
+    const changed = run(watching, event("BOOKMARK", pod("8"))).state;
+    expect(step(changed, { kind: "ended", openMs: 5 }, context()).state.phase).toMatchObject({ kind: "listed" });
   });
 
   test("that cannot be read from one version three times is given up for a new list", () => {

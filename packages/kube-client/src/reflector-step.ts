@@ -121,7 +121,8 @@ function onEvent<T extends KubernetesObject>(
   { type, object }: ObjectEvent<T>,
 ): StepResult<T> {
   const resourceVersion = versionOf(object, phase.resourceVersion);
-  const silent = phase.silent && resourceVersion === phase.resourceVersion;
+  // A bookmark is no news: a server that sends one and ends the watch, again and again, would be asked without a pause.
+  const silent = phase.silent && (type === "BOOKMARK" || resourceVersion === phase.resourceVersion);
   const after = memory.unreadable === 0 ? memory : { ...memory, unreadable: 0 };
   const effects: ReflectorEffect<T>[] = type === "BOOKMARK" ? [] : [{ kind: "apply", type: type === "DELETED" ? "remove" : "put", object }];
   return go(after, { kind: "watching", resourceVersion, silent }, effects);
@@ -173,7 +174,7 @@ function failureIn<T>(input: ReflectorInput<T>): Failure {
     const { object } = input.event;
     return failureOf(apiError({ operation: "watch", code: object.code ?? 500, body: { kind: "Status", ...object } }));
   }
-  return { kind: "short", error: new Error("the server ended the watch before it had brought anything"), retryAfterMs: undefined };
+  return { kind: "short", error: new Error("the server ended the watch before it had brought an object"), retryAfterMs: undefined };
 }
 
 function versionOf(object: KubernetesObject, fallback: string): string {

@@ -164,11 +164,28 @@ describe("Reflector's watch", () => {
 
     watches[0]?.lines(modified(pod("u1", "a", "12"))).end();
     await clock.advance(0);
-    watches[1]?.lines(bookmark("40")).end();
+    expect(clock.monotonic()).toBe(0);
+    watches[1]?.lines(bookmark("40"));
+    await clock.advance(secondMs);
+    watches[1]?.end();
     await clock.advance(0);
 
     expect(requests.slice(1).map((request) => queryOf(request).get("resourceVersion"))).toEqual(["12", "40"]);
-    expect(clock.monotonic()).toBe(0);
+  });
+
+  test("that brings a bookmark and ends, again and again, is asked for less and less often", async () => {
+    const { watches, clock, requests } = await started({
+      answer: (_, watch, index) => {
+        const answer = watch();
+        if (index > 0) watches[index]?.lines(bookmark(String(index + 50))).end();
+        return answer;
+      },
+    });
+    watches[0]?.end();
+    await clock.advance(60 * secondMs);
+
+    expect(requests.length).toBeLessThan(12);
+    expect(queryOf(requests[2]).get("resourceVersion")).toBe("51");
   });
 
   test("cut by a loaded server forty times misses nothing and lists nothing anew", async () => {
