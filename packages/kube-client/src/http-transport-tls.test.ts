@@ -7,26 +7,10 @@ import { isUnavailable } from "@virtual-kubelet/errdefs";
 import { describe, expect, test } from "vitest";
 import type { Credentials, TlsMaterial } from "./credentials.ts";
 import { createHttpTransport, type HttpTransportOptions } from "./http-transport.ts";
+import { certificate, key } from "./test-support/api-server-certificate.ts";
 import type { Transport, TransportPool, TransportResponse } from "./transport.ts";
 
 const idle = new AbortController().signal;
-
-/** Of both the server and its clients: its own authority, for the name `kubernetes`, loopback addresses not among its names. Worth nothing anywhere else. */
-const key = `-----BEGIN PRIVATE KEY-----
-MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg0+t7a9tuBHWran0W
-fdZZyk5WYgC/qUUe2mGvy0oTl7ShRANCAAR+uNfbYV9SiXwlUzpv/h0YCvw/f/iK
-HgqfffUhyPHY4tC98xvmOUfj/eQdEgrkVmnb2xCek8qWsmRw3ru4UVyR
------END PRIVATE KEY-----`;
-const certificate = `-----BEGIN CERTIFICATE-----
-MIIBYDCCAQagAwIBAgIBATAKBggqhkjOPQQDAjATMREwDwYDVQQDDAhsb29wYmFj
-azAgFw0yMDAxMDEwMDAwMDBaGA8yMTIwMDEwMTAwMDAwMFowEzERMA8GA1UEAwwI
-bG9vcGJhY2swWTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAAR+uNfbYV9SiXwlUzpv
-/h0YCvw/f/iKHgqfffUhyPHY4tC98xvmOUfj/eQdEgrkVmnb2xCek8qWsmRw3ru4
-UVyRo0kwRzAPBgNVHRMBAf8EBTADAQH/MBUGA1UdEQQOMAyCCmt1YmVybmV0ZXMw
-HQYDVR0OBBYEFCiq9ICrLtKk3hQkaXpN2bOp1NIyMAoGCCqGSM49BAMCA0gAMEUC
-IQDGdvkAaBxaiTWIyL2qE1qpTaPWLEX4pXsfGBmKe7rRzwIgBiG4OyWS7N1RPm0C
-bitG5wz002En/mf6tzmVtgJG6pY=
------END CERTIFICATE-----`;
 
 const trusting: TlsMaterial = { ca: certificate, serverName: "kubernetes" };
 
