@@ -70,7 +70,10 @@ test("validate reads the files that a kubeconfig names", async () => {
 
   const { code, err } = await program(`config validate ${mock} --kubelet-port 0 --kubeconfig with-files`);
 
-  expect({ code, err }).toEqual({ code: 78, err: expect.stringMatching(/^virtual-kubelet: --kubeconfig: read credentials: .*none\.crt/) });
+  expect({ code, err }).toEqual({
+    code: 78,
+    err: expect.stringMatching(/^virtual-kubelet: kubeconfig .*with-files: user ".*" has client-certificate .*none\.crt: /),
+  });
 });
 
 test.for([

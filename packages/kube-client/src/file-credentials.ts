@@ -81,13 +81,13 @@ export class FileCredentials implements Credentials {
     const { ca, certificate, key, token, basic, exec, serverName, insecureSkipVerify, clock } = this.#options;
     const executed = await exec?.current();
     const tls: TlsMaterial = {
-      ca: await textOf(ca),
-      certificate: executed?.certificate ?? (await textOf(certificate)),
-      key: executed?.key ?? (await textOf(key)),
+      ca: await readSource(ca),
+      certificate: executed?.certificate ?? (await readSource(certificate)),
+      key: executed?.key ?? (await readSource(key)),
       serverName,
       insecureSkipVerify,
     };
-    const bearer = executed?.token ?? (await textOf(token))?.trim();
+    const bearer = executed?.token ?? (await readSource(token))?.trim();
     const authorization = bearer
       ? `Bearer ${bearer}`
       : basic && `Basic ${Buffer.from(`${basic.username}:${basic.password}`).toString("base64")}`;
@@ -103,7 +103,8 @@ function sameTls(before: TlsMaterial | undefined, after: TlsMaterial): TlsMateri
   return isSame ? before : after;
 }
 
-async function textOf(source: TextSource | undefined): Promise<string | undefined> {
+/** @throws InvalidInputError where the file cannot be read, or is empty */
+export async function readSource(source: TextSource | undefined): Promise<string | undefined> {
   if (!source) return undefined;
   if ("text" in source) return source.text;
   const text = await readFile(source.file, "utf8").catch((error: unknown) => {

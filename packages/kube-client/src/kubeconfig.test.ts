@@ -1,3 +1,4 @@
+import { createPrivateKey, generateKeyPairSync } from "node:crypto";
 import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -7,6 +8,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Identity } from "./credentials.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { readKubeconfig } from "./kubeconfig.ts";
+import { certificate, key } from "./test-support/api-server-certificate.ts";
 
 const idle = new AbortController().signal;
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
@@ -85,8 +87,8 @@ describe("of several kubeconfigs", () => {
   });
 
   test("each finds its files beside itself, and those of the root where they are", async () => {
-    const root = await write("elsewhere/client.crt", "CERT");
-    await write("b/client.key", "KEY");
+    const root = await write("elsewhere/client.crt", certificate);
+    await write("b/client.key", key);
     const files = [
       await writeConfig("a/config", {
         ...plain,
@@ -95,9 +97,9 @@ describe("of several kubeconfigs", () => {
       }),
       await writeConfig("b/config", { users: { u: { "client-certificate": root, "client-key": "client.key" } } }),
     ];
-    await write("a/pki/ca.crt", "CA");
+    await write("a/pki/ca.crt", certificate);
 
-    expect((await (await read(files)).current(idle)).tls).toMatchObject({ ca: "CA", certificate: "CERT", key: "KEY" });
+    expect((await (await read(files)).current(idle)).tls).toMatchObject({ ca: certificate, certificate, key });
   });
 });
 
@@ -105,10 +107,15 @@ describe("a kubeconfig's user", () => {
   test.each<[string, object, object]>([
     [
       "data go before files",
-      { "client-certificate-data": base64("DATA"), "client-certificate": "absent" },
-      { tls: { certificate: "DATA" } },
+      {
+        "client-certificate-data": base64(certificate),
+        "client-certificate": "absent",
+        "client-key-data": base64(key),
+        "client-key": "absent",
+      },
+      { tls: { certificate, key } },
     ],
-    ["a key may be data, too", { "client-key-data": base64("KEY") }, { tls: { key: "KEY" } }],
+    ["data may be in several lines", { "client-key-data": `${base64(key).slice(0, 76)}\n${base64(key).slice(76)}\n` }, { tls: { key } }],
     ["a user name may have no password", { username: "u" }, { authorization: `Basic ${base64("u:")}` }],
     ["a password without a user name is none", { password: "p" }, { authorization: undefined }],
   ])("%s", async (_, user, expected) => {
@@ -178,12 +185,16 @@ describe("a kubeconfig's cluster", () => {
   test("says which authority to believe, which name, or to believe any", async () => {
     const cluster = {
       server: "https://k",
-      "certificate-authority-data": base64("CA"),
+      "certificate-authority-data": base64(certificate),
       "tls-server-name": "n",
       "insecure-skip-tls-verify": true,
     };
 
-    expect((await identityOf({ clusters: { k: cluster } })).tls).toMatchObject({ ca: "CA", serverName: "n", insecureSkipVerify: true });
+    expect((await identityOf({ clusters: { k: cluster } })).tls).toMatchObject({
+      ca: certificate,
+      serverName: "n",
+      insecureSkipVerify: true,
+    });
     expect((await identityOf({}, "other")).tls).toMatchObject({ ca: undefined, serverName: undefined, insecureSkipVerify: false });
   });
 });
@@ -253,6 +264,158 @@ describe("a kubeconfig that is wrong is named with what is wrong:", () => {
   });
 });
 
+describe("a kubeconfig's field that holds something else is named, and its value is not shown:", () => {
+  const list = "expected a list of";
+  const quoted = "expected a text: put it in quotes";
+  const pem = "expected what `base64` makes of the PEM file; or name the file in";
+
+  test.each<[string, string]>([
+    ["users: [{ name: u, user: { token: 12345 } }]", `user "u" has a number for token, ${quoted}`],
+    ["users: [{ name: other, user: { token: 12345 } }]", `user "other" has a number for token, ${quoted}`],
+    ["users: [{ name: u, user: { token: true } }]", `user "u" has true or false for token, ${quoted}`],
+    ["users: [{ name: u, user: { token: [a] } }]", `user "u" has a list for token, ${quoted}`],
+    ["users: [{ name: u, user: { password: 12345, username: u } }]", `user "u" has a number for password, ${quoted}`],
+    ["users: [{ name: u, user: { tokenFile: { a: b } } }]", `user "u" has a map for tokenFile, ${quoted}`],
+    ["users: [{ name: u, user: { client-key-data: '12345' } }]", `user "u" has client-key-data that is not base64, ${pem} client-key`],
+    ["users: [{ name: u, user: { client-certificate: 5 } }]", `user "u" has a number for client-certificate, ${quoted}`],
+    ["users: [{ name: u, user: { exec: login } }]", 'user "u" has a text for exec, expected fields with values'],
+    ["users: [{ name: u, user: { exec: { command: 1 } } }]", `user "u": exec has a number for command, ${quoted}`],
+    ["users: [{ name: u, user: { exec: { args: [1] } } }]", `user "u": exec has a list for args, ${list} texts: put each in quotes`],
+    ["users: [{ name: u, user: { exec: { args: login } } }]", `user "u": exec has a text for args, ${list} texts: put each in quotes`],
+    ["users: [{ name: u, user: { exec: { env: [{ name: A, value: 1 }] } } }]", `user "u": exec has a list for env, ${list} variables`],
+    ["users: [{ name: u, user: { exec: { env: { A: b } } } }]", `user "u": exec has a map for env, ${list} variables`],
+    ["users: [{ name: u, user: secret }]", 'user "u" has a text for user, expected fields with values'],
+    ["users: { u: { token: t } }", "it has a map for users, expected a list of entries with name and user"],
+    ["users: [secret]", "it has a text for users[0], expected an entry with name and user"],
+    ["users: [{ name: 5 }]", `it has a number for users[0].name, ${quoted}`],
+    ["clusters: [{ name: k, cluster: { server: 5 } }]", `cluster "k" has a number for server, ${quoted}`],
+    [
+      "clusters: [{ name: k, cluster: { server: https://k, insecure-skip-tls-verify: 'true' } }]",
+      'cluster "k" has a text for insecure-skip-tls-verify, expected true or false, without quotes',
+    ],
+    [
+      "clusters: [{ name: k, cluster: { server: https://k, tls-server-name: 5 } }]",
+      `cluster "k" has a number for tls-server-name, ${quoted}`,
+    ],
+    [
+      "clusters: [{ name: k, cluster: { server: https://k, certificate-authority-data: /etc/ca.crt } }]",
+      `cluster "k" has certificate-authority-data that is not base64, ${pem} certificate-authority`,
+    ],
+    ["contexts: [{ name: c, context: { cluster: 5 } }]", `context "c" has a number for cluster, ${quoted}`],
+    ["current-context: 5", `it has a number for current-context, ${quoted}`],
+  ])("%s", async (yaml, problem) => {
+    const file = await write("config", yaml);
+
+    const message = await problemOf([file]);
+    expect(message).toContain(`kubeconfig ${file}: ${problem}`);
+    expect(message).not.toMatch(/12345|secret|login/);
+  });
+
+  test("a file of several is the one that is named", async () => {
+    const good = await writeConfig("good", plain);
+    const bad = await writeConfig("bad", { users: { x: { token: 5 } } });
+
+    expect(await problemOf([good, bad])).toBe(`kubeconfig ${bad}: user "x" has a number for token, ${quoted}`);
+  });
+
+  test("nothing, which kubectl writes for what is not set, is no wrong type", async () => {
+    const yaml = [
+      "clusters: [{ name: k, cluster: { server: https://k, certificate-authority-data: null, insecure-skip-tls-verify: null } }]",
+      "users: null",
+      "contexts: [{ name: c, context: { cluster: k, user: '' } }]",
+      "current-context: c",
+    ];
+
+    expect((await read([await write("config", yaml.join("\n"))])).server).toBe("https://k");
+  });
+});
+
+describe("a kubeconfig's certificates and keys are tried before anything happens:", () => {
+  const expectedCa = "expected an authority's certificate in PEM, with -----BEGIN CERTIFICATE-----";
+  const expectedCertificate = "expected a client's certificate in PEM, with -----BEGIN CERTIFICATE-----";
+  const expectedKey = "expected a key in PEM that needs no password, with -----BEGIN PRIVATE KEY-----";
+  const broken = certificate.replaceAll("A", "B");
+  const locked = createPrivateKey(key).export({ type: "pkcs8", format: "pem", cipher: "aes-256-cbc", passphrase: "p" });
+  const others = generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey.export({ type: "pkcs8", format: "pem" });
+  const certificateData = { "client-certificate-data": base64(certificate) };
+
+  test.each<[string, object, string]>([
+    [
+      "an authority that is no PEM",
+      { "certificate-authority-data": base64("CA") },
+      "certificate-authority-data, which holds no certificate",
+    ],
+    [
+      "an authority that is broken",
+      { "certificate-authority-data": base64(broken) },
+      "certificate-authority-data, which holds no certificate",
+    ],
+    ["a key for an authority", { "certificate-authority-data": base64(key) }, "certificate-authority-data, which holds no certificate"],
+  ])("%s", async (_, cluster, problem) => {
+    const file = await writeConfig("config", { ...plain, clusters: { k: { server: "https://k", ...cluster } } });
+
+    expect(await problemOf([file])).toBe(`kubeconfig ${file}: cluster "k" has ${problem}, ${expectedCa}`);
+  });
+
+  test.each<[string, object, string]>([
+    [
+      "a certificate without a key",
+      certificateData,
+      "client-certificate-data, which has no key beside it, expected its private key in client-key or client-key-data",
+    ],
+    [
+      "a certificate that is none",
+      { "client-certificate-data": base64("CERT"), "client-key-data": base64(key) },
+      `client-certificate-data, which holds no certificate, ${expectedCertificate}`,
+    ],
+    [
+      "a key that is none",
+      { ...certificateData, "client-key-data": base64("KEY") },
+      `client-key-data, which holds no private key that can be read, ${expectedKey}`,
+    ],
+    [
+      "a key with a password",
+      { ...certificateData, "client-key-data": base64(String(locked)) },
+      `client-key-data, which holds no private key that can be read, ${expectedKey}`,
+    ],
+    [
+      "a key of another certificate",
+      { ...certificateData, "client-key-data": base64(String(others)) },
+      "client-key-data, which is not the key of the client certificate, expected the private key that the certificate was made for",
+    ],
+  ])("%s", async (_, user, problem) => {
+    const file = await writeConfig("config", { ...plain, users: { u: user } });
+
+    expect(await problemOf([file])).toBe(`kubeconfig ${file}: user "u" has ${problem}`);
+  });
+
+  test("a file is named with its field, and so is one that is not there", async () => {
+    const file = await writeConfig("config", { ...plain, users: { u: { "client-certificate": "c.pem", "client-key": "k.pem" } } });
+
+    expect(await problemOf([file])).toMatch(
+      `kubeconfig ${file}: user "u" has client-certificate ${join(folder, "c.pem")}: read credentials: ENOENT`,
+    );
+    await write("c.pem", certificate);
+    await write("k.pem", "KEY");
+    expect(await problemOf([file])).toContain(`user "u" has client-key ${join(folder, "k.pem")}, which holds no private key`);
+  });
+
+  test("text around certificates, several of them, and other forms of a key are taken", async () => {
+    const sec1 = createPrivateKey(key).export({ type: "sec1", format: "pem" });
+    const parameters = "-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\n";
+    const user = { ...certificateData, "client-key-data": base64(parameters + String(sec1)) };
+    const cluster = { server: "https://k", "certificate-authority-data": base64(`# ours\n${broken}\n${certificate}\n`) };
+
+    expect((await identityOf({ clusters: { k: cluster }, users: { u: user } })).tls).toMatchObject({ certificate });
+  });
+
+  test("those of entries that are not in use are not", async () => {
+    const users = { u: { token: "t" }, other: { "client-certificate": "absent" } };
+
+    expect((await identityOf({ users })).authorization).toBe("Bearer t");
+  });
+});
+
 describe("a kubeconfig's credential command", () => {
   /** A command that hands out, as its token, its first variable or argument, or what it is told. */
   async function login(path: string, value: string): Promise<string> {
@@ -302,10 +465,10 @@ describe("a kubeconfig's credential command", () => {
 
     expect(await toldOf({ server })).toEqual({ interactive: false, cluster: { server } });
     expect(
-      await toldOf({ server, "tls-server-name": "n", "insecure-skip-tls-verify": true, "certificate-authority-data": base64("CA") }),
+      await toldOf({ server, "tls-server-name": "n", "insecure-skip-tls-verify": true, "certificate-authority-data": base64(certificate) }),
     ).toEqual({
       interactive: false,
-      cluster: { server, "tls-server-name": "n", "insecure-skip-tls-verify": true, "certificate-authority-data": base64("CA") },
+      cluster: { server, "tls-server-name": "n", "insecure-skip-tls-verify": true, "certificate-authority-data": base64(certificate) },
     });
   });
 
@@ -316,10 +479,10 @@ describe("a kubeconfig's credential command", () => {
   });
 
   test("is told of an authority in a file as of one in data", async () => {
-    await write("ca.crt", "CA");
+    await write("ca.crt", certificate);
 
     expect(await toldOf({ server: "https://k", "certificate-authority": "ca.crt" })).toMatchObject({
-      cluster: { "certificate-authority-data": base64("CA") },
+      cluster: { "certificate-authority-data": base64(certificate) },
     });
   });
 });

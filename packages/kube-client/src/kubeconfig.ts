@@ -7,6 +7,8 @@ import { environmentProxy } from "./environment-proxy.ts";
 import { ExecCredential, type ExecCredentialOptions } from "./exec-credential.ts";
 import { FileCredentials, type TextSource } from "./file-credentials.ts";
 import { impersonationHeaders, type Impersonation } from "./impersonation.ts";
+import { checkFields, type Fields } from "./kubeconfig-fields.ts";
+import { checkTls, type NamedSource } from "./kubeconfig-tls.ts";
 import { parseProxyUrl } from "./proxy-url.ts";
 
 /** How a kubeconfig is read. */
@@ -35,9 +37,19 @@ interface UserExec extends Pick<ExecCredentialOptions, "apiVersion" | "interacti
   readonly provideClusterInfo?: boolean | null;
 }
 
+/** Where an entry comes from. */
+interface Origin {
+  readonly file: string;
+  /** Relative paths are meant from here. */
+  readonly folder: string;
+}
+
+type NamedCluster = Cluster & Origin;
+type NamedUser = User & Origin & { readonly more: NonNullable<MoreOfUser["user"]> };
+
 interface Merged {
-  readonly clusters: Map<string, Cluster & { readonly folder: string }>;
-  readonly users: Map<string, User & { readonly more: NonNullable<MoreOfUser["user"]>; readonly folder: string }>;
+  readonly clusters: Map<string, NamedCluster>;
+  readonly users: Map<string, NamedUser>;
   readonly contexts: Map<string, Context>;
   currentContext: string | undefined;
 }
@@ -48,10 +60,37 @@ interface Merged {
  * @throws InvalidInputError naming the file and what is wrong with it
  */
 export async function readKubeconfig(options: KubeconfigOptions): Promise<FileCredentials> {
-  const { clock } = options;
-  const merged = await readFiles(options.files);
-  const where = `kubeconfig ${options.files.join(", ")}`;
-  const name = options.context ?? merged.currentContext;
+  const { cluster, user } = choose(await readFiles(options.files), options);
+  const whatCluster = `kubeconfig ${cluster.file}: cluster "${cluster.name}"`;
+  refuseUnsupportedServer(whatCluster, cluster);
+  const ca = namedSource(whatCluster, "certificate-authority", cluster.caData, cluster.caFile, cluster.folder);
+  const identity = user && identityOf(`kubeconfig ${user.file}: user "${user.name}"`, user);
+  await checkTls({ ca, certificate: identity?.certificate, key: identity?.key });
+  return new FileCredentials({
+    server: cluster.server,
+    proxy: cluster.proxyUrl
+      ? parseProxyUrl(cluster.proxyUrl, `${whatCluster} has proxy-url`)
+      : environmentProxy(cluster.server, options.env),
+    ca: ca?.source,
+    serverName: cluster.tlsServerName,
+    insecureSkipVerify: cluster.skipTLSVerify,
+    ...identity,
+    certificate: identity?.certificate?.source,
+    key: identity?.key?.source,
+    exec: user?.exec
+      ? await execCredential(`kubeconfig ${user.file}: user "${user.name}"`, user.exec as UserExec, user.folder, cluster, options)
+      : undefined,
+    clock: options.clock,
+  });
+}
+
+/** The cluster and the user of the context that is asked for, or current. */
+function choose(
+  merged: Merged,
+  { files, context: asked }: KubeconfigOptions,
+): { readonly cluster: NamedCluster; readonly user?: NamedUser } {
+  const where = `kubeconfig ${files.join(", ")}`;
+  const name = asked ?? merged.currentContext;
   if (!name) throw new InvalidInputError(`${where}: current-context is not set; name a context: ${listOf(merged.contexts)}`);
   const context = merged.contexts.get(name);
   if (!context) throw new InvalidInputError(`${where}: there is no context "${name}", expected one of ${listOf(merged.contexts)}`);
@@ -63,25 +102,19 @@ export async function readKubeconfig(options: KubeconfigOptions): Promise<FileCr
   const user = merged.users.get(context.user);
   if (!user && context.user)
     throw new InvalidInputError(`${where}: context "${name}" names user "${context.user}", expected one of ${listOf(merged.users)}`);
-  refuseUnsupported(where, cluster, user);
-  return new FileCredentials({
-    server: cluster.server,
-    proxy: cluster.proxyUrl
-      ? parseProxyUrl(String(cluster.proxyUrl), `${where}: cluster "${cluster.name}" has proxy-url`)
-      : environmentProxy(cluster.server, options.env),
-    headers: user && impersonationHeaders(`${where}: user "${user.name}"`, user.more),
-    ca: sourceOf(cluster.caData, cluster.caFile, cluster.folder),
-    serverName: cluster.tlsServerName,
-    insecureSkipVerify: cluster.skipTLSVerify,
-    certificate: user && sourceOf(user.certData, user.certFile, user.folder),
-    key: user && sourceOf(user.keyData, user.keyFile, user.folder),
-    token: user && (sourceOf(undefined, user.more.tokenFile, user.folder) ?? (user.token ? { text: user.token } : undefined)),
-    basic: user?.username ? { username: user.username, password: user.password ?? "" } : undefined,
-    exec: user?.exec
-      ? await execCredential(`${where}: user "${user.name}"`, user.exec as UserExec, user.folder, cluster, options)
-      : undefined,
-    clock,
-  });
+  return { cluster, ...(user && { user }) };
+}
+
+/** What the server is shown of a user, but for what a command hands out. */
+function identityOf(who: string, user: NamedUser) {
+  refuseUnsupportedUser(who, user);
+  return {
+    headers: impersonationHeaders(who, user.more),
+    certificate: namedSource(who, "client-certificate", user.certData, user.certFile, user.folder),
+    key: namedSource(who, "client-key", user.keyData, user.keyFile, user.folder),
+    token: sourceOf(undefined, user.more.tokenFile, user.folder) ?? (user.token ? { text: user.token } : undefined),
+    basic: user.username ? { username: user.username, password: user.password ?? "" } : undefined,
+  };
 }
 
 async function execCredential(
@@ -130,12 +163,13 @@ async function readFiles(files: readonly string[]): Promise<Merged> {
     try {
       // A pretty error quotes the line, which may hold a token.
       const raw: unknown = parse(await readFile(file, "utf8"), { prettyErrors: false });
-      if (typeof raw !== "object" || raw === null) throw new InvalidInputError("it is empty, expected a kubeconfig");
+      if (typeof raw !== "object" || raw === null || Array.isArray(raw)) throw new InvalidInputError("it is empty, expected a kubeconfig");
+      checkFields(raw as Fields);
       const config = raw as { clusters?: unknown; users?: readonly MoreOfUser[]; contexts?: unknown; "current-context"?: string };
-      for (const cluster of newClusters(config.clusters)) addFirst(merged.clusters, cluster.name, { ...cluster, folder });
+      for (const cluster of newClusters(config.clusters)) addFirst(merged.clusters, cluster.name, { ...cluster, file, folder });
       for (const user of newUsers(config.users)) {
         const more = config.users?.find(({ name }) => name === user.name)?.user ?? {};
-        addFirst(merged.users, user.name, { ...user, more, folder });
+        addFirst(merged.users, user.name, { ...user, more, file, folder });
       }
       for (const context of newContexts(config.contexts)) addFirst(merged.contexts, context.name, context);
       merged.currentContext ??= config["current-context"] || undefined;
@@ -146,23 +180,29 @@ async function readFiles(files: readonly string[]): Promise<Merged> {
   return merged;
 }
 
+function refuseUnsupportedServer(who: string, { server }: Cluster): void {
+  if (URL.canParse(server) && /^https?:$/.test(new URL(server).protocol)) return;
+  throw new InvalidInputError(`${who} has server "${server}", expected a URL such as https://10.0.0.1:6443`);
+}
+
 /** What would be passed over in silence is refused: it would look like a wrong password. */
-function refuseUnsupported(where: string, cluster: Cluster, user: User | undefined): void {
-  if (!URL.canParse(cluster.server) || !/^https?:$/.test(new URL(cluster.server).protocol)) {
-    throw new InvalidInputError(
-      `${where}: cluster "${cluster.name}" has server "${cluster.server}", expected a URL such as https://10.0.0.1:6443`,
-    );
-  }
-  if (user?.authProvider) {
-    const { name } = user.authProvider as { readonly name?: unknown };
-    const [why, how] =
-      name === "oidc"
-        ? ["is not supported", "exec with a login command such as kubectl oidc-login"]
-        : ["Kubernetes removed in 1.26", "exec"];
-    throw new InvalidInputError(
-      `${where}: user "${user.name}" has auth-provider "${String(name)}", which ${why}: use ${how}, a token or a client certificate`,
-    );
-  }
+function refuseUnsupportedUser(who: string, { authProvider }: User): void {
+  if (!authProvider) return;
+  const { name } = authProvider as { readonly name?: unknown };
+  const [why, how] =
+    name === "oidc" ? ["is not supported", "exec with a login command such as kubectl oidc-login"] : ["Kubernetes removed in 1.26", "exec"];
+  throw new InvalidInputError(`${who} has auth-provider "${String(name)}", which ${why}: use ${how}, a token or a client certificate`);
+}
+
+function namedSource(
+  who: string,
+  field: string,
+  base64: string | undefined,
+  file: string | undefined,
+  folder: string,
+): NamedSource | undefined {
+  const source = sourceOf(base64, file, folder);
+  return source && { name: `${who} has ${"file" in source ? `${field} ${source.file}` : `${field}-data`}`, source };
 }
 
 function sourceOf(base64: string | undefined, file: string | undefined, folder: string): TextSource | undefined {

@@ -7,6 +7,8 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Credentials, Identity } from "./credentials.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { inClusterCredentials, loadCredentials } from "./load-credentials.ts";
+import { certificate, key } from "./test-support/api-server-certificate.ts";
+import { proxyCertificate } from "./test-support/loopback-proxy.ts";
 
 const idle = new AbortController().signal;
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
@@ -123,14 +125,14 @@ describe("who", () => {
   });
 
   test("a client certificate, from data or from files beside the kubeconfig", async () => {
-    await writeFile(join(folder, "client.key"), "KEY");
+    await writeFile(join(folder, "client.key"), key);
 
     const { tls } = await identityOf(
-      { "client-certificate-data": base64("CERT"), "client-key": "client.key" },
-      { "certificate-authority-data": base64("CA") },
+      { "client-certificate-data": base64(certificate), "client-key": "client.key" },
+      { "certificate-authority-data": base64(certificate) },
     );
 
-    expect(tls).toMatchObject({ ca: "CA", certificate: "CERT", key: "KEY" });
+    expect(tls).toMatchObject({ ca: certificate, certificate, key });
   });
 
   test("a user name and a password", async () => {
@@ -185,16 +187,16 @@ describe("a token file", () => {
 
 test("a changed authority means other connections", async () => {
   const ca = join(folder, "ca.crt");
-  await writeFile(ca, "OLD");
+  await writeFile(ca, certificate);
   const credentials = await load({ kubeconfig: await write("one", { cluster: { "certificate-authority": "ca.crt" } }) });
   const before = await credentials.current(idle);
 
-  await writeFile(ca, "NEW");
+  await writeFile(ca, proxyCertificate);
   await clock.advance(60_000);
 
   const after = await credentials.current(idle);
   expect(after.tls).not.toBe(before.tls);
-  expect(after.tls.ca).toBe("NEW");
+  expect(after.tls.ca).toBe(proxyCertificate);
 });
 
 describe("a credential command", () => {
@@ -248,7 +250,7 @@ describe("a credential command", () => {
       command: "./login",
       provideClusterInfo: true,
     };
-    const cluster = { "certificate-authority-data": base64("CA") };
+    const cluster = { "certificate-authority-data": base64(certificate) };
     const credentials = await load({
       kubeconfig: await write("one", { user: { exec }, cluster }),
       env: { PATH: process.env["PATH"] ?? "" },
@@ -259,7 +261,7 @@ describe("a credential command", () => {
     expect(info).toMatchObject({
       apiVersion: version,
       kind: "ExecCredential",
-      spec: { interactive: false, cluster: { server: "https://one.example:6443", "certificate-authority-data": base64("CA") } },
+      spec: { interactive: false, cluster: { server: "https://one.example:6443", "certificate-authority-data": base64(certificate) } },
     });
   });
 
