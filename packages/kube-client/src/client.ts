@@ -80,7 +80,8 @@ export interface DeleteQuery {
  * and details are had by {@link statusOf}, "too old" by {@link isGone}.
  *
  * An answer of 200 that does not hold what was asked for, by kind, version, namespace or name, is an UnavailableError whose cause is a
- * `DecodeError`: something else answered in the server's place.
+ * `DecodeError`: something else answered in the server's place. So is an answer of more than 256 MiB, of which no more is read;
+ * for a watch, 8 MiB in one line.
  */
 export interface KubeClient {
   /** Reads one object. @throws NotFoundError */

@@ -8,6 +8,7 @@ import type { Pod } from "./objects.ts";
 import { resources } from "./resources.ts";
 import { createKubeClient } from "./rest-client.ts";
 import { OpenBody, ScriptedTransport, type ScriptedAnswer } from "./scripted-transport.ts";
+import type { Transport } from "./transport.ts";
 
 const { pods } = resources;
 const web = { namespace: "default", name: "web" };
@@ -354,6 +355,30 @@ describe("KubeClient's answers", () => {
 
     expect(await client.raw("GET", "/version", undefined, options)).toEqual({ name: "漢" });
   });
+
+  test.each([200, 404])(
+    "of more than 256 MiB, here with %i, are read no further, and are an error that names the bound",
+    async (status) => {
+      let sent = 0;
+      const piece = new Uint8Array(1024 * 1024);
+      async function* endless(): AsyncGenerator<Uint8Array, void> {
+        for (; sent < 1_000; sent++) yield piece;
+      }
+      const transport: Transport = {
+        request: async () => ({ status, headers: {}, body: endless() }),
+        [Symbol.asyncDispose]: async () => {},
+      };
+
+      const error: unknown = await createKubeClient(transport)
+        .list(pods, {}, options)
+        .catch((thrown: unknown) => thrown);
+
+      expect(error).toSatisfy(isUnavailable);
+      expect(error).toSatisfy(isDecodeError);
+      expect(error).toMatchObject({ message: expect.stringMatching(/^list pods: the answer is longer than 256 MiB; ask for fewer/) });
+      expect(sent).toBe(256);
+    },
+  );
 
   test("that are no JSON are named by their length", async () => {
     const { client } = answering({ body: "<html>" }, { body: "<html>" });

@@ -27,6 +27,12 @@ export function createKubeClient(transport: Transport, options: KubeClientOption
   return new RestClient(transport, options);
 }
 
+/**
+ * Longest answer that is taken, in bytes: half of the longest text that Node.js makes. The API server's largest page, 500 objects,
+ * may have half a mebibyte for each; real ones have a tenth of it.
+ */
+const maxAnswerBytes = 256 * 1024 * 1024;
+
 const patchTypes: Readonly<Record<Patch["type"], string>> = {
   json: "application/json-patch+json",
   merge: "application/merge-patch+json",
@@ -114,7 +120,7 @@ class RestClient implements KubeClient {
 
   async raw(method: "GET" | "POST" | "PUT" | "DELETE", path: string, body: unknown, options: CallOptions): Promise<unknown> {
     const response = await this.#send({ method, path, operation: `${method} ${path}`, body }, options);
-    const text = await readAll(response.body);
+    const text = await readAll(`${method} ${path}`, response.body);
     return response.headers["content-type"]?.startsWith("text/plain") ? text : parseJson(`${method} ${path}`, text);
   }
 
@@ -132,7 +138,7 @@ class RestClient implements KubeClient {
 
   async #json(call: Call, options: CallOptions): Promise<unknown> {
     const response = await this.#send(call, options);
-    return parseJson(call.operation, await readAll(response.body));
+    return parseJson(call.operation, await readAll(call.operation, response.body));
   }
 
   /** Sends the request; an answer of 300 and above is thrown. */
@@ -158,7 +164,7 @@ class RestClient implements KubeClient {
     this.#metrics.count("rest_client_requests_total", { code: String(response.status), method: call.method });
     this.#metrics.observe("rest_client_request_duration_seconds", (this.#clock.monotonic() - startMs) / 1000, { method: call.method });
     if (response.status < 300) return response;
-    const text = await readAll(response.body);
+    const text = await readAll(call.operation, response.body);
     throw apiError({ operation: call.operation, code: response.status, body: tryJson(text), retryAfter: response.headers["retry-after"] });
   }
 }
@@ -211,8 +217,22 @@ function tryJson(text: string): unknown {
   }
 }
 
-async function readAll(body: AsyncIterable<Uint8Array>): Promise<string> {
+async function readAll(operation: string, body: AsyncIterable<Uint8Array>): Promise<string> {
   const chunks: Uint8Array[] = [];
-  for await (const chunk of body) chunks.push(chunk);
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += chunk.byteLength;
+    // Leaving the loop frees the connection.
+    if (bytes > maxAnswerBytes) throw tooLong(operation);
+    chunks.push(chunk);
+  }
   return Buffer.concat(chunks).toString("utf8");
+}
+
+function tooLong(operation: string): UnavailableError {
+  const problem = `the answer is longer than ${maxAnswerBytes / 1024 / 1024} MiB`;
+  return new UnavailableError(
+    `${operation}: ${problem}; ask for fewer objects with limit, if the server's address does lead to a Kubernetes API server`,
+    { cause: new DecodeError(problem) },
+  );
 }
