@@ -52,6 +52,7 @@ describe("the environment's proxy", () => {
     "https://127.8.9.1:1",
     "https://[::1]:6443",
     "http://localhost.",
+    "https://[::ffff:127.0.0.1]:6443",
   ])("does not lead to this machine: %s", (url) => {
     expect(isExcepted(url, "")).toBe(true);
   });
@@ -90,6 +91,23 @@ describe("NO_PROXY", () => {
     ["https://[fd00::1]", "fd00::/8", true],
     ["https://[fe00::1]", "fd00::/8", false],
     ["https://10.1.2.3", "fd00::/8", false],
+    ["https://10.1.2.3", "::/0", false],
+    ["https://[fd00::1]", "0.0.0.0/0", false],
+    ["https://[::ffff:10.1.2.3]", "10.1.2.3", true],
+    ["https://[::ffff:10.1.2.3]:6443", "10.1.2.3:6443", true],
+    ["https://[::ffff:10.1.2.3]", "10.1.2.4", false],
+    ["https://[::ffff:10.1.2.3]", "10.0.0.0/8", true],
+    ["https://[::ffff:11.1.2.3]", "10.0.0.0/8", false],
+    ["https://10.1.2.3", "::ffff:10.1.2.3", true],
+    ["https://10.1.2.3", "::ffff:10.0.0.0/104", true],
+    ["https://11.1.2.3", "::ffff:10.0.0.0/104", false],
+    ["https://api.bücher.example", "bücher.example", true],
+    ["https://api.bücher.example", "BÜCHER.example:443", true],
+    ["https://api.bücher.example", "xn--bcher-kva.example", true],
+    ["https://api.bücher.example", ".bücher.example", true],
+    ["https://api.bücher.example", "*.bücher.example", true],
+    ["https://api.bücher.example", "bucher.example", false],
+    ["https://api.example.com", "not a name", false],
   ])("leads to %s without a proxy where it is %j: %s", (url, noProxy, expected) => {
     expect(isExcepted(url, noProxy)).toBe(expected);
   });

@@ -1,4 +1,5 @@
 import { BlockList, isIP } from "node:net";
+import { domainToASCII } from "node:url";
 import { parseProxyUrl } from "./proxy-url.ts";
 
 /** The environment's variables. */
@@ -56,14 +57,16 @@ function isExceptedBy({ host, port }: Target, entry: string): boolean {
   const name = bracketed ?? plain ?? entry;
   if (only !== undefined && only !== port) return false;
   if (isIP(name) !== 0) return isIn(host, name, isIP(name) === 4 ? 32 : 128);
-  const suffix = name.replace(/^\*(?=\.)/, "");
+  const suffix = domainToASCII(name.replace(/^\*(?=\.)/, ""));
   return suffix.startsWith(".") ? host.endsWith(suffix) : suffix !== "" && (host === suffix || host.endsWith(`.${suffix}`));
 }
 
+/** An IPv4 address in IPv6's form, as ::ffff:10.0.0.1, is the same address, as it is for Go. */
 function isIn(host: string, network: string, bits: number): boolean {
-  if (isIP(host) === 0 || isIP(host) !== isIP(network) || bits > (isIP(network) === 4 ? 32 : 128)) return false;
-  const family = isIP(network) === 4 ? "ipv4" : "ipv6";
+  const [hostVersion, networkVersion] = [isIP(host), isIP(network)];
+  if (hostVersion === 0 || bits > (networkVersion === 4 ? 32 : 128)) return false;
+  if (hostVersion === 4 && networkVersion === 6 && bits < 96) return false;
   const list = new BlockList();
-  list.addSubnet(network, bits, family);
-  return list.check(host, family);
+  list.addSubnet(network, bits, networkVersion === 4 ? "ipv4" : "ipv6");
+  return list.check(host, hostVersion === 4 ? "ipv4" : "ipv6");
 }

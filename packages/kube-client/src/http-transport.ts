@@ -3,6 +3,7 @@ import type { TLSSocket } from "node:tls";
 import { buildConnector, errors, Pool, type Dispatcher } from "undici";
 import type { Credentials, Identity, TlsMaterial } from "./credentials.ts";
 import { throughProxy } from "./proxy-tunnel.ts";
+import { systemClock } from "./system-clock.ts";
 import type { Transport, TransportPool, TransportRequest, TransportResponse } from "./transport.ts";
 import { untilAborted } from "./until-aborted.ts";
 
@@ -45,7 +46,7 @@ export interface HttpTransportOptions {
 /**
  * Carries requests over HTTP, on kept connections: a pool for each kind, so that none starves another. A server that
  * does not speak HTTP/2 gets quiet watches like the other long ones. Where the credentials name a proxy, every connection is a
- * tunnel through it.
+ * tunnel through it, also to a server without TLS, for which client-go sends the proxy the request itself.
  */
 export function createHttpTransport(options: HttpTransportOptions): Transport {
   return new HttpTransport(options);
@@ -178,7 +179,8 @@ class HttpTransport implements Transport {
   ): buildConnector.connector | buildConnector.BuildOptions {
     if (!this.#proxy) return isHttp2Only ? http2Only(connect) : connect;
     const inTunnel = isHttp2Only ? http2Only(connect) : buildConnector({ ...connect, allowH2 });
-    return throughProxy(inTunnel, { proxy: this.#proxy, tls, timeoutMs: connectTimeoutMs, keepAliveDelayMs: tcpKeepAliveMs });
+    const times = { timeoutMs: connectTimeoutMs, keepAliveDelayMs: tcpKeepAliveMs, clock: systemClock };
+    return throughProxy(inTunnel, { proxy: this.#proxy, tls, ...times });
   }
 
   /** Lets what is under way in a pool end; what is new goes to its successor. */

@@ -1,6 +1,7 @@
 import { createServer, type AddressInfo, type Socket } from "node:net";
 import { expect, test } from "vitest";
 import { throughProxy } from "./proxy-tunnel.ts";
+import { systemClock } from "./system-clock.ts";
 
 /** A proxy that says what it is asked, and answers what it is told to. */
 async function proxyThat(answer: (socket: Socket) => void): Promise<AsyncDisposable & { readonly url: URL; readonly asked: string[] }> {
@@ -28,7 +29,13 @@ async function proxyThat(answer: (socket: Socket) => void): Promise<AsyncDisposa
 /** Opens a tunnel, of which no server is to be reached with TLS. */
 function open(proxy: URL, hostname: string, port = "", timeoutMs = 30_000, protocol = "http:"): Promise<Socket> {
   const { promise, resolve, reject } = Promise.withResolvers<Socket>();
-  const connect = throughProxy(() => reject(new Error("TLS was not asked for")), { proxy, tls: {}, timeoutMs, keepAliveDelayMs: 30_000 });
+  const connect = throughProxy(() => reject(new Error("TLS was not asked for")), {
+    proxy,
+    tls: {},
+    timeoutMs,
+    keepAliveDelayMs: 30_000,
+    clock: systemClock,
+  });
   connect({ protocol, hostname, port }, (error, socket) => (error ? reject(error) : resolve(socket)));
   return promise;
 }
@@ -83,6 +90,54 @@ test("a proxy that does not answer is given up", async () => {
   await using proxy = await proxyThat(() => {});
 
   await expect(open(proxy.url, "api", "6443", 20)).rejects.toThrow("no answer to CONNECT api:6443 in 0.02 s");
+});
+
+test("a proxy that answers a byte at a time is given up as well", async () => {
+  await using proxy = await proxyThat((socket) => {
+    const bytes = Array.from("HTTP/1.1 200 OK\r\nx-wait: ");
+    const timer = setInterval(() => socket.write(bytes.shift() ?? "x"), 5);
+    socket.once("close", () => clearInterval(timer));
+  });
+
+  await expect(open(proxy.url, "api", "6443", 50)).rejects.toThrow("no answer to CONNECT api:6443 in 0.05 s");
+});
+
+test.each(["HTTP/1.1 100 Continue\r\n\r\n", "HTTP/1.1 102 Processing\r\nx: y\r\n\r\n".repeat(3)])(
+  "interim answers are passed over, also where they are cut: %j",
+  async (interim) => {
+    const answer = `${interim}HTTP/1.1 200 OK\r\nx: y\r\n\r\nhello`;
+    for (const cut of [answer.length, interim.length, interim.length + 10, answer.length - 7]) {
+      await using proxy = await proxyThat((socket) => {
+        socket.setNoDelay(true).write(answer.slice(0, cut));
+        setImmediate(() => socket.write(answer.slice(cut)));
+      });
+
+      const socket = await open(proxy.url, "api");
+      let said = "";
+      socket.on("data", (bytes: Buffer) => (said += bytes.toString()));
+      while (said.length < 5) await new Promise((resolve) => setImmediate(resolve));
+      socket.destroy();
+
+      expect(said).toBe("hello");
+    }
+  },
+);
+
+test.each([
+  ["HTTP/1.1 403 Forbidden\r\n\r\n", "it answered CONNECT api:6443 with 403 Forbidden, expected 200"],
+  ["SSH-2.0-OpenSSH\r\n\r\n", "what follows its interim answer is no answer of HTTP"],
+  [" ".repeat(20_000), "what follows its interim answer is no answer of HTTP"],
+  ["", "it hung up after an interim answer"],
+])("behind an interim answer %# is an error", async (answer, problem) => {
+  await using proxy = await proxyThat((socket) => socket.end(`HTTP/1.1 100 Continue\r\n\r\n${answer}`));
+
+  await expect(open(proxy.url, "api", "6443")).rejects.toThrow(problem);
+});
+
+test("a proxy that goes silent after an interim answer is given up", async () => {
+  await using proxy = await proxyThat((socket) => socket.write("HTTP/1.1 100 Continue\r\n\r\n"));
+
+  await expect(open(proxy.url, "api", "6443", 50)).rejects.toThrow("no answer to CONNECT api:6443 in 0.05 s");
 });
 
 test("a proxy that hangs up, or speaks something else, is an error", async () => {

@@ -1,27 +1,30 @@
-import { request as httpRequest, type RequestOptions } from "node:http";
+import { maxHeaderSize, request as httpRequest, type ClientRequest, type RequestOptions } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { isIP, type Socket } from "node:net";
 import { getCACertificates } from "node:tls";
 import { messageOf } from "@virtual-kubelet/errdefs";
 import type { buildConnector } from "undici";
+import type { Clock } from "./clock.ts";
 import type { TlsMaterial } from "./credentials.ts";
 import { shownProxy } from "./proxy-url.ts";
 
 /** How tunnels are made. */
-export interface ProxyOptions {
+export interface TunnelOptions {
   readonly proxy: URL;
   /** What a proxy over TLS is believed by, besides the system's authorities; its own client certificate is not shown to it. */
   readonly tls: TlsMaterial;
+  /** From the first packet to the proxy's answer, in milliseconds. */
   readonly timeoutMs: number;
   /** When the kernel begins to ask whether the other side of a silent connection is still there, in milliseconds. */
   readonly keepAliveDelayMs: number;
+  readonly clock: Pick<Clock, "setTimer">;
 }
 
 /**
  * Makes a connector reach its servers through a proxy: every connection is a tunnel of its own, in which the connector does what it
  * would do without. So pools, HTTP/2 and time-outs stay as they are.
  */
-export function throughProxy(connect: buildConnector.connector, options: ProxyOptions): buildConnector.connector {
+export function throughProxy(connect: buildConnector.connector, options: TunnelOptions): buildConnector.connector {
   return (target, callback) => void connectInTunnel(connect, target, callback, options);
 }
 
@@ -29,7 +32,7 @@ async function connectInTunnel(
   connect: buildConnector.connector,
   target: buildConnector.Options,
   callback: buildConnector.Callback,
-  options: ProxyOptions,
+  options: TunnelOptions,
 ): Promise<void> {
   let socket: Socket;
   try {
@@ -42,14 +45,13 @@ async function connectInTunnel(
   else callback(null, socket);
 }
 
-function openTunnel(target: buildConnector.Options, options: ProxyOptions): Promise<Socket> {
+function openTunnel(target: buildConnector.Options, options: TunnelOptions): Promise<Socket> {
   const host = withoutBrackets(target.hostname);
   const port = Number(target.port) || (target.protocol === "https:" ? 443 : 80);
   return options.proxy.protocol.startsWith("socks") ? openSocksTunnel(host, port, options) : openHttpTunnel(host, port, options);
 }
 
-async function openHttpTunnel(host: string, port: number, { proxy, tls, timeoutMs }: ProxyOptions): Promise<Socket> {
-  const { promise, resolve, reject } = Promise.withResolvers<Socket>();
+async function openHttpTunnel(host: string, port: number, { proxy, tls, timeoutMs, clock }: TunnelOptions): Promise<Socket> {
   const isSecure = proxy.protocol === "https:";
   const address = `${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
   const credentials = credentialsOf(proxy);
@@ -63,27 +65,75 @@ async function openHttpTunnel(host: string, port: number, { proxy, tls, timeoutM
       ...(credentials && { "proxy-authorization": `Basic ${Buffer.from(credentials.join(":")).toString("base64")}` }),
     },
     agent: false,
-    timeout: timeoutMs,
   };
   const request = isSecure ? httpsRequest({ ...base, ...proxyTls(proxy, tls) }) : httpRequest(base);
+  const { promise, resolve, reject } = Promise.withResolvers<Socket>();
+  // A time-out of the socket would begin anew with each byte.
+  let open: Socket | ClientRequest = request;
+  const timer = clock.setTimer(timeoutMs, () => open.destroy(new Error(`no answer to CONNECT ${address} in ${timeoutMs / 1000} s`)));
   request.once("connect", (response, socket: Socket, head) => {
-    socket.setTimeout(0);
+    open = socket;
+    if (head.length > 0) socket.unshift(head);
     const { statusCode = 0, statusMessage = "" } = response;
-    if (statusCode >= 200 && statusCode < 300) {
-      if (head.length > 0) socket.unshift(head);
-      return resolve(socket);
-    }
-    socket.destroy();
-    const remedy = statusCode === 407 ? `; ${credentials ? "its user or password is wrong" : "it asks for user:password@ in its URL"}` : "";
-    reject(new Error(`it answered CONNECT ${address} with ${`${statusCode} ${statusMessage}`.trim()}, expected 200${remedy}`));
+    finalAnswer({ statusCode, statusMessage }, socket)
+      .then((answer) => {
+        if (answer.statusCode >= 200 && answer.statusCode < 300) return resolve(socket);
+        throw refusal(address, answer, credentials !== undefined);
+      })
+      .catch((error: unknown) => {
+        socket.destroy();
+        reject(error);
+      });
   });
-  request.once("timeout", () => request.destroy(new Error(`no answer to CONNECT ${address} in ${timeoutMs / 1000} s`)));
   request.once("error", reject);
   request.end();
-  return promise;
+  try {
+    return await promise;
+  } finally {
+    timer[Symbol.dispose]();
+  }
 }
 
-async function openSocksTunnel(host: string, port: number, { proxy, timeoutMs }: ProxyOptions): Promise<Socket> {
+interface ProxyAnswer {
+  readonly statusCode: number;
+  readonly statusMessage: string;
+}
+
+/** Node.js takes an interim answer (1xx) to CONNECT for the final one, which follows it. */
+async function finalAnswer(first: ProxyAnswer, socket: Socket): Promise<ProxyAnswer> {
+  let answer = first;
+  while (answer.statusCode < 200) answer = await readAnswer(socket);
+  return answer;
+}
+
+/** Reads the head of an answer; what comes behind it is left in the socket. */
+function readAnswer(socket: Socket): Promise<ProxyAnswer> {
+  const { promise, resolve, reject } = Promise.withResolvers<ProxyAnswer>();
+  let bytes = Buffer.alloc(0);
+  const onReadable = (): void => {
+    const chunk: unknown = socket.read();
+    if (!Buffer.isBuffer(chunk)) return;
+    bytes = Buffer.concat([bytes, chunk]);
+    const end = bytes.indexOf("\r\n\r\n");
+    if (end < 0 && bytes.length <= maxHeaderSize) return;
+    const [, statusCode, statusMessage = ""] = /^HTTP\/1\.\d (\d{3})(?: (.*))?\r\n/.exec(bytes.toString("latin1")) ?? [];
+    if (end < 0 || statusCode === undefined) return reject(new Error("what follows its interim answer is no answer of HTTP"));
+    socket.off("readable", onReadable);
+    if (bytes.length > end + 4) socket.unshift(bytes.subarray(end + 4));
+    resolve({ statusCode: Number(statusCode), statusMessage });
+  };
+  const onEnd = (): void => reject(new Error("it hung up after an interim answer"));
+  socket.on("readable", onReadable).once("end", onEnd).once("error", reject);
+  return promise.finally(() => socket.off("readable", onReadable).off("end", onEnd).off("error", reject));
+}
+
+function refusal(address: string, { statusCode, statusMessage }: ProxyAnswer, hasCredentials: boolean): Error {
+  const remedy =
+    statusCode === 407 ? `; ${hasCredentials ? "its user or password is wrong" : "it asks for user:password@ in its URL"}` : "";
+  return new Error(`it answered CONNECT ${address} with ${`${statusCode} ${statusMessage}`.trim()}, expected 200${remedy}`);
+}
+
+async function openSocksTunnel(host: string, port: number, { proxy, timeoutMs }: TunnelOptions): Promise<Socket> {
   const { SocksClient } = await import("socks");
   const [userId, password] = credentialsOf(proxy) ?? [];
   const { socket } = await SocksClient.createConnection({
