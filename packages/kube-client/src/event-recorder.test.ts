@@ -228,6 +228,22 @@ test("an event is given up after twelve tries", async () => {
   expect(rig.counts.get("vk_events_failed_total")).toBe(1);
 });
 
+test("an event that waited behind one that was given up has twelve tries of its own", async () => {
+  await using rig = new Rig();
+  rig.fail = () => {
+    throw new UnavailableError("down");
+  };
+  rig.recorder.event(pod, "Normal", "Created", "first");
+  rig.recorder.event(pod, "Normal", "Created", "second");
+  await rig.clock.advance(110_000);
+  expect(rig.counts.get("vk_events_failed_total")).toBe(1);
+  await rig.clock.advance(109_999);
+  expect(rig.counts.get("vk_events_failed_total")).toBe(1);
+  await rig.clock.advance(1);
+
+  expect(rig.counts.get("vk_events_failed_total")).toBe(2);
+});
+
 test("an object's name that leaves no room for more is not part of the event's", async () => {
   await using rig = new Rig();
 

@@ -44,8 +44,10 @@ export interface EventRecorder {
   /**
    * Records an event; returns at once and never throws. What exceeds the budget (50 a second, bursts of 100, a thousand
    * waiting) is dropped and counted in `vk_events_dropped_total`. A message over 1,024 characters is cut. While the server is
-   * away, events wait for up to two minutes. Where it answers that it cannot take one now, because of a limit or a webhook, those
-   * of the same namespace wait and no others.
+   * away, the oldest event is tried twelve times, with ten seconds between the tries or as many as the server asks for, a minute at
+   * most; then it is given up and counted in `vk_events_failed_total`. All others wait behind it, and the next has twelve tries of its
+   * own: an event may wait for as long as the server is away. Where the server answers that it cannot take one now, because of a
+   * limit or a webhook, those of the same namespace wait and no others.
    *
    * No object silences another, as with a kubelet: the same event again within ten minutes counts up the first, from the
    * tenth message of one reason on an object's events are combined into one that shows the latest, and after 25 events an
