@@ -1,3 +1,4 @@
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer, type AddressInfo, type Server, type Socket } from "node:net";
 import { isUnavailable, isUnsupported } from "@virtual-kubelet/errdefs";
@@ -91,6 +92,75 @@ test("who waits for a process may give up", async () => {
   controller.abort(new Error("the client has gone"));
 
   await expect(dial).rejects.toThrow("the client has gone");
+});
+
+/** A port whose backlog is full: the program that listens there never takes a connection. */
+async function fullBacklog(): Promise<{ readonly port: number } & Disposable> {
+  const child = spawn(process.execPath, ["-e", sleepingListener], { stdio: ["ignore", "pipe", "inherit"] });
+  const [line] = (await once(child.stdout, "data")) as [Buffer];
+  return { port: Number(line.toString()), [Symbol.dispose]: () => void child.kill("SIGKILL") };
+}
+
+const sleepingListener = `
+const server = require("node:net").createServer();
+server.listen({ port: 0, host: "127.0.0.1", backlog: 1 }, () => {
+  require("node:fs").writeSync(1, String(server.address().port));
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+});
+`;
+
+test("pods with full backlogs, dialled again and again, keep nobody else's connection from being made", async () => {
+  using full = await fullBacklog();
+  using dialers = here({ maxProcesses: 2, turnMs: 100 });
+  const stop = new AbortController();
+  const refusals: unknown[] = [];
+  const sockets: Socket[] = [];
+  const attack = async (name: string): Promise<void> => {
+    while (!stop.signal.aborted)
+      try {
+        sockets.push(await dialers.connect(pod(name), full.port, stop.signal));
+      } catch (error) {
+        refusals.push(error);
+      }
+  };
+  const attacks = ["a", "b", "c", "a", "b", "c"].map((name) => attack(name));
+  await expect.poll(() => sockets.length).toBeGreaterThan(0);
+
+  for (const name of ["d", "e"]) (await dialers.connect(pod(name), port, never)).destroy();
+
+  expect(refusals.every(isUnavailable)).toBe(true);
+  expect(String(refusals[0])).toContain("other pods wait for their turn");
+  stop.abort(new Error("the attack is over"));
+  await Promise.all(attacks);
+  for (const socket of sockets) socket.destroy();
+});
+
+test("a process that is busy for longer than its turn goes on while nobody waits", async () => {
+  using full = await fullBacklog();
+  using dialers = here({ maxProcesses: 1, turnMs: 1 });
+  const controller = new AbortController();
+  const dials = Array.from({ length: 8 }, () => dialers.connect(pod("a"), full.port, controller.signal));
+  const made = await Promise.race(dials);
+
+  (await dialers.connect(pod("a"), port, never)).destroy();
+
+  controller.abort(new Error("the client has gone"));
+  const reasons = await Promise.allSettled(dials);
+  expect(reasons.filter(({ status }) => status === "rejected").map((each) => String(Reflect.get(each, "reason")))).toContain(
+    "Error: the client has gone",
+  );
+  expect(reasons.some((each) => String(Reflect.get(each, "reason")).includes("their turn"))).toBe(false);
+  for (const each of reasons) if (each.status === "fulfilled") each.value.destroy();
+  made.destroy();
+});
+
+test("nobody who waits for a process waits for ever once all are ended", async () => {
+  const dialers = here({ maxProcesses: 0 });
+  const dial = dialers.connect(pod("a"), port, never);
+
+  dialers[Symbol.dispose]();
+
+  await expect(dial).rejects.toThrow("the program ends");
 });
 
 test("a process without a connection to make ends after a while, and the next connection has another", async () => {

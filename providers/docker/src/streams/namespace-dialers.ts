@@ -20,6 +20,11 @@ export interface NamespaceDialersOptions {
   readonly maxProcesses?: number | undefined;
   /** How long a process stays without a connection to make, in milliseconds. Default: 10,000. */
   readonly idleMs?: number | undefined;
+  /**
+   * How long a process may be busy without a pause before it makes room for a namespace that waits, in milliseconds. Connecting to a
+   * loopback address takes less than one, unless the listener's backlog is full. Default: 2,000.
+   */
+  readonly turnMs?: number | undefined;
 }
 
 /**
@@ -28,17 +33,22 @@ export interface NamespaceDialersOptions {
  */
 const program = `
 const { connect } = require("node:net");
-const [idleMs, ...hosts] = process.argv.slice(1);
+const [idleMs, turnMs, ...hosts] = process.argv.slice(1);
 const open = new Map();
 let timer;
 const settle = (id) => {
   open.delete(id);
+  if (open.size > 0) return;
   clearTimeout(timer);
-  if (open.size === 0) timer = setTimeout(() => process.send({ idle: true }), Number(idleMs));
+  timer = setTimeout(() => process.send({ idle: true }), Number(idleMs));
 };
 const attempt = (id, port, [host, ...rest], why) => {
   if (host === undefined) return settle(id), process.send({ id, why });
   const socket = connect({ host, port, allowHalfOpen: true, timeout: 10_000 }).pause();
+  if (open.size === 0) {
+    clearTimeout(timer);
+    timer = setTimeout(() => process.send({ overdue: true }), Number(turnMs));
+  }
   open.set(id, socket);
   socket.once("timeout", () => socket.destroy(new Error("no answer within 10 s")));
   socket.once("error", (error) => attempt(id, port, rest, why ?? error.message));
@@ -48,7 +58,6 @@ const attempt = (id, port, [host, ...rest], why) => {
   });
 };
 process.on("message", ({ id, port }) => {
-  clearTimeout(timer);
   if (port !== undefined) return attempt(id, port, hosts);
   open.get(id)?.destroy();
   settle(id);
@@ -64,11 +73,11 @@ export class NamespaceDialers implements Disposable {
   readonly #options: Required<{ readonly [Name in keyof NamespaceDialersOptions]: NonNullable<NamespaceDialersOptions[Name]> }>;
   /** By sandbox and process: a sandbox that was started again has another namespace. */
   readonly #dialers = new Map<string, NamespaceDialer>();
-  /** Resolves when a process has become idle, or has ended. */
-  #change = Promise.withResolvers<void>();
+  /** Namespaces that wait for a process, in the order they came. */
+  readonly #waiting = new Map<string, WaitingNamespace>();
 
-  constructor({ enter = enterNetwork, maxProcesses = 8, idleMs = 10_000 }: NamespaceDialersOptions = {}) {
-    this.#options = { enter, maxProcesses, idleMs };
+  constructor({ enter = enterNetwork, maxProcesses = 8, idleMs = 10_000, turnMs = 2_000 }: NamespaceDialersOptions = {}) {
+    this.#options = { enter, maxProcesses, idleMs, turnMs };
   }
 
   /** Number of processes. */
@@ -79,48 +88,83 @@ export class NamespaceDialers implements Disposable {
   /**
    * Connects to a port.
    *
-   * @throws UnavailableError if nothing listens; UnsupportedError if the namespace cannot be entered; `signal.reason`, and the attempt
-   * is given up
+   * @throws UnavailableError if nothing listens, or nothing answers in time; UnsupportedError if the namespace cannot be entered;
+   * `signal.reason`, and the attempt is given up
    */
   async connect({ sandboxId, pid }: PodNamespace, port: number, signal: AbortSignal): Promise<Socket> {
+    signal.throwIfAborted();
     const key = `${sandboxId} ${pid}`;
-    for (;;) {
-      signal.throwIfAborted();
-      const dialer = this.#dialers.get(key) ?? this.#start(key, pid);
-      if (dialer) {
-        // The one that was used longest ago stands first.
-        this.#dialers.delete(key);
-        this.#dialers.set(key, dialer);
-        return await dialer.connect(port, signal);
-      }
-      await untilResolvedOrAborted(this.#change.promise, signal);
-    }
+    const dialer = this.#dialers.get(key);
+    if (!dialer) return await this.#wait(key, pid, port, signal);
+    // The one that was used longest ago stands first.
+    this.#dialers.delete(key);
+    this.#dialers.set(key, dialer);
+    return await dialer.connect(port, signal);
   }
 
   /** Ends all processes; connections that were made stay. */
   [Symbol.dispose](): void {
+    for (const { dials } of this.#waiting.values()) for (const { port, reject } of dials) reject(refused(port, "the program ends"));
+    this.#waiting.clear();
     for (const dialer of this.#dialers.values()) dialer[Symbol.dispose]();
   }
 
-  /** A process more, if there may be one, or one that is idle makes room. */
-  #start(key: string, pid: number): NamespaceDialer | undefined {
-    const { enter, idleMs, maxProcesses } = this.#options;
-    if (this.#dialers.size >= maxProcesses) [...this.#dialers.values()].find(({ isIdle }) => isIdle)?.[Symbol.dispose]();
-    if (this.#dialers.size >= maxProcesses) return undefined;
-    const dialer = new NamespaceDialer([...enter(pid), process.execPath, "-e", program, String(idleMs), ...loopbackHosts], {
-      onIdle: () => this.#tell(),
+  /** Connects as soon as there may be a process for the namespace. */
+  #wait(key: string, pid: number, port: number, signal: AbortSignal): Promise<Socket> {
+    const { promise, resolve, reject } = Promise.withResolvers<Socket>();
+    const namespace = this.#waiting.get(key) ?? { pid, dials: new Set() };
+    const dial: WaitingDial = { port, begin: (dialer) => resolve(dialer.connect(port, signal)), reject };
+    namespace.dials.add(dial);
+    this.#waiting.set(key, namespace);
+    const onAbort = (): void => {
+      reject(signal.reason);
+      if (namespace.dials.delete(dial) && namespace.dials.size === 0) this.#waiting.delete(key);
+    };
+    signal.addEventListener("abort", onAbort, { once: true });
+    this.#serveWaiting();
+    return promise.finally(() => signal.removeEventListener("abort", onAbort));
+  }
+
+  /** Starts processes for the namespaces that wait, while there may be more, or one that is idle or has had its turn makes room. */
+  #serveWaiting(): void {
+    for (const [key, { pid, dials }] of this.#waiting) {
+      if (this.#dialers.size >= this.#options.maxProcesses) {
+        const all = [...this.#dialers.values()];
+        const last = all.find(({ isIdle }) => isIdle) ?? all.find(({ isOverdue }) => isOverdue);
+        // Its end serves those who wait.
+        return last?.[Symbol.dispose]();
+      }
+      this.#waiting.delete(key);
+      const dialer = this.#start(key, pid);
+      this.#dialers.set(key, dialer);
+      for (const { begin } of dials) begin(dialer);
+      dials.clear();
+    }
+  }
+
+  #start(key: string, pid: number): NamespaceDialer {
+    const { enter, idleMs, turnMs } = this.#options;
+    const dialer = new NamespaceDialer([...enter(pid), process.execPath, "-e", program, String(idleMs), String(turnMs), ...loopbackHosts], {
+      onFree: () => this.#serveWaiting(),
       onEnd: () => {
         if (this.#dialers.get(key) === dialer) this.#dialers.delete(key);
-        this.#tell();
+        this.#serveWaiting();
       },
     });
     return dialer;
   }
+}
 
-  #tell(): void {
-    this.#change.resolve();
-    this.#change = Promise.withResolvers();
-  }
+/** A namespace without a process, and the connections that are wanted there. */
+interface WaitingNamespace {
+  readonly pid: number;
+  readonly dials: Set<WaitingDial>;
+}
+
+interface WaitingDial {
+  readonly port: number;
+  begin(dialer: NamespaceDialer): void;
+  reject(error: Error): void;
 }
 
 function enterNetwork(pid: number): readonly string[] {
@@ -129,7 +173,11 @@ function enterNetwork(pid: number): readonly string[] {
 
 /** What the program says. */
 interface DialerMessage {
-  /** Of the connection; absent where the program is idle. */
+  /** It has had no connection to make for a while. */
+  readonly idle?: true;
+  /** It has been busy for longer than its turn. */
+  readonly overdue?: true;
+  /** Of the connection. */
   readonly id?: number;
   /** Why there is no connection. */
   readonly why?: string;
@@ -141,29 +189,39 @@ interface PendingDial {
   reject(error: Error): void;
 }
 
+interface NamespaceDialerOptions {
+  /** Called when the process has become idle or overdue. */
+  onFree(): void;
+  onEnd(): void;
+}
+
 /** One process in one namespace. */
 class NamespaceDialer implements Disposable {
   readonly #child: ChildProcess;
+  readonly #options: NamespaceDialerOptions;
   readonly #pending = new Map<number, PendingDial>();
-  readonly #onIdle: () => void;
-  readonly #onEnd: () => void;
   #nextId = 0;
   #said = "";
   #ended = false;
+  #isOverdue = false;
 
-  constructor([file = "", ...args]: readonly string[], { onIdle, onEnd }: { readonly onIdle: () => void; readonly onEnd: () => void }) {
-    this.#onIdle = onIdle;
-    this.#onEnd = onEnd;
+  constructor([file = "", ...args]: readonly string[], options: NamespaceDialerOptions) {
+    this.#options = options;
     this.#child = spawn(file, args, { stdio: ["ignore", "ignore", "pipe", "ipc"], env: {} });
     this.#child.stderr?.setEncoding("utf8").on("data", (text: string) => (this.#said = `${this.#said}${text}`.slice(0, 1000)));
     this.#child.on("message", (message, handle) => this.#receive(message as DialerMessage, handle));
-    this.#child.once("error", (error) => this.#end(error.message, error));
-    this.#child.once("close", (code, signal) => this.#end(this.#said.trim() || `it ended with ${code ?? signal}`));
+    this.#child.once("error", (error) => this.#end(cannotEnter(error.message, error)));
+    this.#child.once("close", (code, signal) => this.#end(cannotEnter(this.#said.trim() || `it ended with ${code ?? signal}`)));
   }
 
   /** Whether no connection is being made. */
   get isIdle(): boolean {
     return this.#pending.size === 0;
+  }
+
+  /** Whether it has been busy for longer than its turn. */
+  get isOverdue(): boolean {
+    return this.#isOverdue;
   }
 
   connect(port: number, signal: AbortSignal): Promise<Socket> {
@@ -178,12 +236,14 @@ class NamespaceDialer implements Disposable {
     this.#send({ id, port });
     return promise.finally(() => {
       signal.removeEventListener("abort", onAbort);
-      if (this.#pending.delete(id) && this.isIdle) this.#onIdle();
+      if (!this.#pending.delete(id) || !this.isIdle) return;
+      this.#isOverdue = false;
+      if (!this.#ended) this.#options.onFree();
     });
   }
 
   [Symbol.dispose](): void {
-    this.#end("it was ended");
+    this.#end();
     if (this.#child.connected) this.#child.disconnect();
     this.#child.kill("SIGKILL");
   }
@@ -193,7 +253,16 @@ class NamespaceDialer implements Disposable {
     if (this.#child.connected) this.#child.send(message, () => {});
   }
 
-  #receive({ id, why }: DialerMessage, handle: unknown): void {
+  #receive({ idle, overdue, id, why }: DialerMessage, handle: unknown): void {
+    if (idle) {
+      if (this.isIdle) this[Symbol.dispose]();
+    } else if (overdue) {
+      this.#isOverdue = !this.isIdle;
+      this.#options.onFree();
+    } else this.#settle(id, why, handle);
+  }
+
+  #settle(id: number | undefined, why: string | undefined, handle: unknown): void {
     const dial = id === undefined ? undefined : this.#pending.get(id);
     if (handle instanceof Socket) {
       // Each direction ends by itself.
@@ -201,27 +270,21 @@ class NamespaceDialer implements Disposable {
       if (dial) dial.resolve(handle);
       // Nobody waits for it any more.
       else handle.destroy();
-    } else if (dial) dial.reject(refused(dial.port, why ?? "the connection was closed at once"));
-    else if (id === undefined && this.isIdle) this[Symbol.dispose]();
+    } else dial?.reject(refused(dial.port, why ?? "the connection was closed at once"));
   }
 
-  #end(why: string, cause?: unknown): void {
+  /** @param error why no connection can be made; `undefined` if the process made room */
+  #end(error?: Error): void {
     if (this.#ended) return;
     this.#ended = true;
-    const message = `forward a port: the pod's network namespace cannot be entered with nsenter: ${why}; run as root, on the engine's host`;
-    for (const { reject } of this.#pending.values()) reject(new UnsupportedError(message, { cause }));
-    this.#onEnd();
+    for (const { port, reject } of this.#pending.values()) reject(error ?? refused(port, "no answer, and other pods wait for their turn"));
+    this.#options.onEnd();
   }
 }
 
-/** @throws `signal.reason` */
-async function untilResolvedOrAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const onAbort = (): void => reject(signal.reason);
-  signal.addEventListener("abort", onAbort, { once: true });
-  try {
-    await Promise.race([promise, aborted]);
-  } finally {
-    signal.removeEventListener("abort", onAbort);
-  }
+function cannotEnter(why: string, cause?: unknown): UnsupportedError {
+  return new UnsupportedError(
+    `forward a port: the pod's network namespace cannot be entered with nsenter: ${why}; run as root, on the engine's host`,
+    { cause },
+  );
 }
