@@ -41,6 +41,7 @@ export const metricCatalogue: Readonly<Record<string, MetricDefinition>> = {
   kubelet_server_expiration_renew_errors: counter("Failed renewals of the serving certificate"),
   kubelet_certificate_manager_server_ttl_seconds: gauge("Seconds until the serving certificate expires; negative if it has"),
   virtual_kubelet_serving_certificate_valid: gauge("Whether the serving certificate of --tls-cert-file is valid now: 1 or 0"),
+  virtual_kubelet_serving_certificate_read_errors_total: counter("New contents of --tls-cert-file and its key that cannot be used"),
   kubelet_certificate_manager_server_rotation_seconds: histogram(
     "How long the serving certificate lived before it was replaced",
     [60, 3_600, 14_400, 86_400, 604_800, 2_592_000, 7_776_000, 15_552_000, 31_104_000, 124_416_000],

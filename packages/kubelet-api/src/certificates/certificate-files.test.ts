@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from "node:crypto";
 import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,6 +9,9 @@ import { RecordingLogger } from "../test-support/recording-logger.ts";
 import { openCertificateFiles } from "./certificate-files.ts";
 import { certificateOf, type KeyPair } from "./key-pair.ts";
 import { makeSelfSigned } from "./self-signed.ts";
+import { selfSignedCertificate } from "./x509-writer.ts";
+
+const dayMs = 24 * 3_600_000;
 
 let directory = "";
 const stop = new AbortController();
@@ -32,7 +36,8 @@ async function rig(pair: KeyPair, keyMode = 0o600) {
   await write(pair);
   const clock = new FakeClock(0);
   const logger = new RecordingLogger();
-  const source = await openCertificateFiles({ certificateFile, keyFile, clock, logger });
+  const metrics = new RecordingMetrics();
+  const source = await openCertificateFiles({ certificateFile, keyFile, clock, logger, metrics });
   let changes = 0;
   source.onChange(() => changes++);
   void source.run(stop.signal);
@@ -41,7 +46,7 @@ async function rig(pair: KeyPair, keyMode = 0o600) {
     await clock.advance(5_000);
     await vi.waitFor(check, { timeout: 30_000 });
   };
-  return { source, logger, write, look, changes: () => changes };
+  return { source, logger, metrics, write, look, changes: () => changes };
 }
 
 const [first, second] = [await makeSelfSigned("vk", undefined, 0), await makeSelfSigned("vk", undefined, 0)];
@@ -102,6 +107,24 @@ test("a certificate whose key is yet to come changes nothing until it is there",
   await look(() => expect(source.current()).toEqual(second));
 });
 
+/** With a key that OpenSSL finds too small to serve with, though it belongs to the certificate. */
+function tooSmall(): KeyPair {
+  const key = generateKeyPairSync("ec", { namedCurve: "prime192v1" }).privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+  const subject = { commonName: "vk", names: { dnsNames: ["vk"], ips: [] }, key };
+  return { certificate: selfSignedCertificate(subject, { notBeforeMs: 0, notAfterMs: 365 * dayMs }), key };
+}
+
+test("a certificate that OpenSSL refuses changes nothing, and is warned of and counted once", async () => {
+  const { source, logger, metrics, write, look, changes } = await rig(first);
+
+  await write(tooSmall());
+
+  await look(() => expect(logger.warnings).toEqual(["the serving certificate cannot be read again; the one before stays"]));
+  await look(() => expect(logger.fields).toEqual([{ file: join(directory, "tls.crt"), err: expect.stringContaining("ee key too small") }]));
+  expect([source.current(), changes()]).toEqual([first, 0]);
+  expect(metrics.samples.filter((sample) => sample.startsWith("virtual_kubelet_serving_certificate_read_errors_total"))).toHaveLength(1);
+});
+
 test("files that go and come back as they were change nothing in the end", async () => {
   const { source, logger, write, look } = await rig(first);
 
@@ -115,12 +138,12 @@ test("files that go and come back as they were change nothing in the end", async
 
 test.each([
   ["that is none", { certificate: "x", key: first.key }, "read a certificate and its key"],
+  ["whose key is too small", tooSmall(), "read a certificate and its key: error:0A00018F:SSL routines::ee key too small"],
+  ["with a chain that is none", { ...first, certificate: `${first.certificate}-----BEGIN CERTIFICATE-----\nAAAA\n` }, "read a certificate"],
   ["with another's key", { certificate: first.certificate, key: second.key }, "the key is not that certificate's"],
 ])("a certificate %s is refused at the start", async (_, pair, message) => {
   await expect(rig(pair)).rejects.toThrow(message);
 });
-
-const dayMs = 24 * 3_600_000;
 
 test.each([
   ["that has expired", 366 * dayMs, "the serving certificate has expired: clients that check it refuse the node", 0],

@@ -14,13 +14,16 @@ export interface CertificateFilesOptions {
   readonly keyFile: string;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Sets `kubelet_certificate_manager_server_ttl_seconds` and `virtual_kubelet_serving_certificate_valid`. Default: counts nothing. */
+  /**
+   * Sets `kubelet_certificate_manager_server_ttl_seconds` and `virtual_kubelet_serving_certificate_valid`, and counts
+   * `virtual_kubelet_serving_certificate_read_errors_total`. Default: counts nothing.
+   */
   readonly metrics?: Metrics | undefined;
 }
 
 /**
  * A serving certificate of two files, which are read again when they change. A new content that cannot be used, such as
- * a certificate whose key is yet to come, is logged, and the old one stays. A certificate that is not valid, or soon will not be, and a
+ * a certificate whose key is yet to come, is logged and counted, and the old one stays. A certificate that is not valid, or soon will not be, and a
  * key that others can read are warned of.
  *
  * @throws InvalidInputError if one cannot be read, or they do not belong together
@@ -48,11 +51,13 @@ export async function openCertificateFiles(options: CertificateFilesOptions): Pr
           logger.info({ file: certificateFile, notAfter: certificate.validTo }, "the serving certificate has changed");
           listeners.notify();
         },
-        onError: (error) =>
+        onError(error) {
+          metrics.count("virtual_kubelet_serving_certificate_read_errors_total");
           logger.warn(
             { file: certificateFile, err: messageOf(error) },
             "the serving certificate cannot be read again; the one before stays",
-          ),
+          );
+        },
       }),
   };
 }

@@ -1,4 +1,5 @@
 import { createPrivateKey, generateKeyPair, X509Certificate } from "node:crypto";
+import { createSecureContext } from "node:tls";
 import { promisify } from "node:util";
 import { InvalidInputError, messageOf } from "@virtual-kubelet/errdefs";
 
@@ -21,7 +22,8 @@ export interface KeyPairSource {
 /**
  * The certificate of a pair, the first one of its chain.
  *
- * @throws InvalidInputError if one of them cannot be read, or they do not belong together
+ * @throws InvalidInputError if one of them cannot be read, they do not belong together, or OpenSSL serves nothing with them, as with a
+ * key that is too small
  */
 export function certificateOf({ certificate, key }: KeyPair): X509Certificate {
   let first: X509Certificate;
@@ -29,6 +31,7 @@ export function certificateOf({ certificate, key }: KeyPair): X509Certificate {
   try {
     first = new X509Certificate(certificate);
     belong = first.checkPrivateKey(createPrivateKey(key));
+    if (belong) createSecureContext({ cert: certificate, key });
   } catch (error) {
     throw new InvalidInputError(`read a certificate and its key: ${messageOf(error)}`, { cause: error });
   }
