@@ -1,6 +1,6 @@
 import { resolveStreamIdleMs, type StreamingLimits } from "@virtual-kubelet/streaming";
 import { json } from "../server/answer.ts";
-import { defaultCipherSuites, type TlsSettings } from "../server/tls-options.ts";
+import { defaultCipherSuites, minTlsVersion, type TlsSettings } from "../server/tls-options.ts";
 import type { Handler } from "./route.ts";
 
 /** What {@link configzRoute} tells of. */
@@ -21,7 +21,7 @@ export function configzRoute({ port, streaming, tls = {} }: ConfigurationOptions
         enableServer: true,
         port: port(),
         readOnlyPort: 0,
-        tlsMinVersion: tls.minVersion ?? "VersionTLS12",
+        tlsMinVersion: minTlsVersion(tls),
         tlsCipherSuites: tls.cipherSuites ?? defaultCipherSuites,
         enableDebuggingHandlers: true,
         enableSystemLogHandler: false,

@@ -170,12 +170,18 @@ test("/configz says what is true of the server", async () => {
 });
 
 test("/configz says what was set", async () => {
-  const tls = { minVersion: "VersionTLS13", cipherSuites: ["TLS_AES_128_GCM_SHA256"] } as const;
+  const tls = { minVersion: "VersionTLS13", cipherSuites: ["TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"] } as const;
   await using set = await TestServer.open({ tls, limits: { streaming: { idleMs: 90_500 } } });
 
   expect(JSON.parse((await set.get("/configz")).text)).toMatchObject({
     kubeletconfig: { tlsMinVersion: "VersionTLS13", tlsCipherSuites: tls.cipherSuites, streamingConnectionIdleTimeout: "1m30.5s" },
   });
+});
+
+test("/configz says that only TLS 1.3 is spoken where no suite of TLS 1.2 was chosen", async () => {
+  await using set = await TestServer.open({ tls: { minVersion: "VersionTLS12", cipherSuites: ["TLS_AES_128_GCM_SHA256"] } });
+
+  expect(JSON.parse((await set.get("/configz")).text)).toMatchObject({ kubeletconfig: { tlsMinVersion: "VersionTLS13" } });
 });
 
 test.each([

@@ -47,6 +47,10 @@ const aliases: Readonly<Record<string, keyof typeof secureSuites>> = {
 /** Of TLS 1.3; as in Go they cannot be chosen. */
 const suites13 = ["TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"] as const;
 
+function isSuite13(name: string): boolean {
+  return suites13.some((each) => each === name);
+}
+
 const opensslNames: ReadonlyMap<string, string> = new Map<string, string>([
   ...Object.entries({ ...secureSuites, ...otherSuites }),
   ...Object.entries(aliases).map(([name, suite]) => [name, secureSuites[suite]] as const),
@@ -58,24 +62,29 @@ export const defaultCipherSuites: readonly string[] = Object.keys(secureSuites);
 /** Names that {@link TlsSettings.cipherSuites} takes. */
 export const knownCipherSuites: readonly string[] = [...opensslNames.keys(), ...suites13];
 
+/** The lowest version that the server speaks. A list without a suite of TLS 1.2 means that only TLS 1.3 is wanted. */
+export function minTlsVersion({
+  minVersion = "VersionTLS12",
+  cipherSuites = defaultCipherSuites,
+}: TlsSettings): "VersionTLS12" | "VersionTLS13" {
+  return cipherSuites.every(isSuite13) ? "VersionTLS13" : minVersion;
+}
+
 /**
  * The part of a server's secure context that settings decide.
  *
  * @throws InvalidInputError for a suite that is not known
  */
-export function tlsProtocolOptions({
-  minVersion = "VersionTLS12",
-  cipherSuites = defaultCipherSuites,
-}: TlsSettings = {}): SecureContextOptions {
-  const chosen = cipherSuites.filter((name) => !suites13.some((each) => each === name));
+export function tlsProtocolOptions(settings: TlsSettings = {}): SecureContextOptions {
+  const { cipherSuites = defaultCipherSuites } = settings;
+  const chosen = cipherSuites.filter((name) => !isSuite13(name));
   const ciphers = chosen.map((name) => {
     const known = opensslNames.get(name);
     if (known === undefined) throw new InvalidInputError(`cipher suite ${name} is not known; known are ${knownCipherSuites.join(", ")}`);
     return known;
   });
-  // A list without a suite of TLS 1.2 means that only TLS 1.3 is wanted.
-  const only13 = minVersion === "VersionTLS13" || ciphers.length === 0;
-  return { minVersion: only13 ? "TLSv1.3" : "TLSv1.2", ciphers: [...suites13, ...ciphers].join(":"), honorCipherOrder: true };
+  const minVersion = minTlsVersion(settings) === "VersionTLS13" ? "TLSv1.3" : "TLSv1.2";
+  return { minVersion, ciphers: [...suites13, ...ciphers].join(":"), honorCipherOrder: true };
 }
 
 /**
