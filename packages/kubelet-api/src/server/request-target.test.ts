@@ -54,6 +54,8 @@ describe("parseRequestTarget", () => {
     const long = "x".repeat(16 * 1024);
     expect(statusOf(() => parseRequestTarget(`/pods?${long}`))).toBe(414);
     expect(statusOf(() => parseRequestTarget(`/exec/default/web/main?command=${long}`))).toBeUndefined();
+    expect(statusOf(() => parseRequestTarget(`/nodes/vk-1/exec/default/web/main?command=${long}`))).toBeUndefined();
+    expect(statusOf(() => parseRequestTarget(`/nodes/exec/pods?${long}`))).toBe(414);
   });
 
   test("either refuses a URL with 4xx or makes parts of it that are no paths, whatever it is", () => {

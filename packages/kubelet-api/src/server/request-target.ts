@@ -29,7 +29,8 @@ export function parseRequestTarget(url: string): RequestTarget {
   const [path = "", ...rest] = withoutOrigin(url).split("?");
   if (!path.startsWith("/")) throw new Refusal(400, "400: Bad Request: the URL is no path");
   const segments = path.slice(1).split("/");
-  if (url.length > maxUrlBytes && !commandRoots.has(segments[0]))
+  const root = segments[0] === "nodes" ? segments[2] : segments[0];
+  if (url.length > maxUrlBytes && !commandRoots.has(root))
     throw new Refusal(414, `414: URI Too Long: ${url.length} bytes, at most ${maxUrlBytes}`);
   if (segments.at(-1) === "") segments.pop();
   return { path, segments: segments.map(decodeSegment), query: rest.join("?") };
