@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
-import { homedir } from "node:os";
 import { join } from "node:path";
+import { homeDirectory } from "@virtual-kubelet/core";
 import { InvalidInputError } from "@virtual-kubelet/errdefs";
 import type { DockerConfig } from "../config.ts";
 import type { EngineEndpoint, EngineTls } from "./docker-engine.ts";
@@ -119,5 +119,5 @@ function parseJson(text: string, path: string): object {
 }
 
 function thisMachine(): EndpointSurroundings {
-  return { homeFolder: homedir(), userId: process.getuid?.() ?? 0, exists: existsSync };
+  return { homeFolder: homeDirectory(), userId: process.getuid?.() ?? 0, exists: existsSync };
 }

@@ -1,6 +1,6 @@
+import { homeDirectory } from "@virtual-kubelet/core";
 import { InvalidInputError, messageOf } from "@virtual-kubelet/errdefs";
 import { existsSync, readFileSync } from "node:fs";
-import { homedir } from "node:os";
 import { dirname, extname, join } from "node:path";
 import { parse } from "yaml";
 import type { ZunAuthConfig } from "./schema.ts";
@@ -12,7 +12,7 @@ type Json = Readonly<Record<string, unknown>>;
  * Source: openstacksdk 4.22 openstack/config/loader.py.
  */
 function searchPath(): string[] {
-  const folders = [".", join(homedir(), ".config/openstack"), "/etc/xdg/openstack", "/etc/openstack"];
+  const folders = [".", join(homeDirectory(), ".config/openstack"), "/etc/xdg/openstack", "/etc/openstack"];
   return folders.flatMap((folder) => ["clouds.yaml", "clouds.yml", "clouds.json"].map((name) => join(folder, name)));
 }
 
