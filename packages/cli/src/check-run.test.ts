@@ -89,16 +89,30 @@ test.for([
   }
 });
 
-test("a back end that is away is no mistake in the settings", async () => {
+/** A provider whose `create` is the function. */
+async function validateProvider(create: string): ReturnType<typeof program> {
   await writeFile(
-    join(folder, "away.mjs"),
-    `export const provider = { name: "away", capabilities: {}, configSchema: { safeParse: (data) => ({ success: true, data }) },
-       create: () => { throw new Error("connect ECONNREFUSED"); } };`,
+    join(folder, "made.mjs"),
+    `import { readFile } from "node:fs/promises";
+     import { connect } from "node:net";
+     import { once } from "node:events";
+     export const provider = { name: "made", capabilities: {}, configSchema: { safeParse: (data) => ({ success: true, data }) },
+       create: ${create} };`,
   );
+  return await program("config validate --provider ./made.mjs --kubeconfig kubeconfig --kubelet-port 0 --health-addr off");
+}
 
-  expect(await program("config validate --provider ./away.mjs --kubeconfig kubeconfig --kubelet-port 0 --health-addr off")).toMatchObject({
-    code: 0,
-    err: "",
+test.for([
+  ["that refuses the connection", '() => { throw new Error("connect ECONNREFUSED"); }'],
+  ["whose socket is not there", '() => once(connect("/nonexistent/engine.sock"), "connect")'],
+] as const)("a back end %s is away, and no mistake in the settings", async ([, create]) => {
+  expect(await validateProvider(create)).toMatchObject({ code: 0, err: "" });
+});
+
+test("a file that a provider does not find is a mistake in the settings", async () => {
+  expect(await validateProvider('() => readFile("/nonexistent/ca.pem")')).toMatchObject({
+    code: 78,
+    err: "virtual-kubelet: node virtual-kubelet, provider made: ENOENT: no such file or directory, open '/nonexistent/ca.pem'\n",
   });
 });
 

@@ -32,7 +32,7 @@ export interface TriedDescription {
 export async function tryProvider(node: TriedNode, settings: Settings, context: Context): Promise<void> {
   await withProvider(node, settings, context, async () => undefined).catch((error: unknown) => {
     context.signal.throwIfAborted();
-    if (isInvalidInput(error)) throw providerConfigError(node, error);
+    if (isRefusal(error)) throw providerConfigError(node, error);
   });
 }
 
@@ -57,10 +57,20 @@ export function refusingDefinition(node: TriedNode): ProviderDefinition {
       try {
         return await definition.create(host, config);
       } catch (error) {
-        throw isInvalidInput(error) ? providerConfigError(node, error) : error;
+        throw isRefusal(error) ? providerConfigError(node, error) : error;
       }
     },
   };
+}
+
+/** Codes of the system for a file that is not there, is no file, or may not be read: starting again does not help. */
+const fileErrorCodes: ReadonlySet<unknown> = new Set(["ENOENT", "ENOTDIR", "EISDIR", "EACCES", "EPERM", "ELOOP", "ENAMETOOLONG"]);
+
+/** Whether a provider refuses its settings, or finds no file that they name. A socket that is not there is a back end that is away. */
+function isRefusal(error: unknown): boolean {
+  if (isInvalidInput(error)) return true;
+  if (!(error instanceof Error) || !("code" in error) || !("path" in error)) return false;
+  return fileErrorCodes.has(error.code) && !("syscall" in error && error.syscall === "connect");
 }
 
 /** A provider's refusal of its settings, in one line. */
