@@ -122,6 +122,8 @@ async function ask(
   } catch (error) {
     socket.destroy();
     const code = error instanceof Error && "code" in error ? error.code : undefined;
+    // Who takes no connection lives, but is stopped or very busy: its backlog is full.
+    if (code === "EAGAIN") return { said: "", isOverdue: true };
     // A reset is a listener that closed before it took this connection.
     if (code !== "ECONNREFUSED" && code !== "ECONNRESET" && code !== "ENOENT") throw error;
     await rm(path, { force: true });

@@ -3,8 +3,9 @@ import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { lockNode, type NodeLockOptions } from "./node-lock.ts";
 import { ConfigError } from "./program-error.ts";
@@ -72,6 +73,33 @@ test("the lock of a program that was killed is nobody's", async () => {
   await expect(lock()).rejects.toThrow("on this host runs it already");
 });
 
+/** A program that holds the lock, is stopped, and whose socket nobody can connect to any more. */
+async function leaveStoppedProgram(): Promise<AsyncDisposable> {
+  await mkdir(join(folder, "pki"));
+  const path = join(folder, "pki/vk.lock.0");
+  const script = `
+    require("net").createServer().listen({ path: ${JSON.stringify(path)}, backlog: 1 }, () => {
+      require("fs").writeSync(1, "ok");
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+    });`;
+  const child = spawn(process.execPath, ["-e", script], { stdio: ["ignore", "pipe", "inherit"] });
+  await once(child.stdout, "data");
+  const waiting = Array.from({ length: 4 }, () => connect(path).on("error", () => {}));
+  return {
+    async [Symbol.asyncDispose]() {
+      for (const socket of waiting) socket.destroy();
+      child.kill("SIGKILL");
+      await once(child, "close");
+    },
+  };
+}
+
+test("a program that is stopped holds the node, however many have asked it", async () => {
+  await using _stopped = await leaveStoppedProgram();
+
+  await expect(lock()).rejects.toThrow("process of an unknown id on this host runs it already");
+});
+
 test("of many that start at once after a crash one gets the lock", async () => {
   await leaveDeadLock();
 
@@ -92,12 +120,12 @@ test("a folder whose path is too long for a socket does as well, and so does the
   expect(await readdir(directory)).toHaveLength(1);
 });
 
-test("where no lock can be made the program goes on, with one warning", async () => {
+test.each(["file/pki", "/proc/x/y"])("where no lock can be made the program goes on, with one warning: %s", async (directory) => {
   await writeFile(join(folder, "file"), "");
   const warnings: string[] = [];
   const logger: Logger = { ...silentLogger, warn: (_fields, message) => void warnings.push(message) };
 
-  await using held = await lock({ directory: join(folder, "file/pki"), logger });
+  await using held = await lock({ directory: resolve(folder, directory), logger });
 
   expect(held).toBeDefined();
   expect(warnings).toEqual([expect.stringContaining("no lock can be made beside the certificates")]);

@@ -1,7 +1,8 @@
 import { messageOf } from "@virtual-kubelet/errdefs";
 import type { Clock, Logger } from "@virtual-kubelet/kube-client";
+import { makeDirectory } from "@virtual-kubelet/kubelet-api";
 import { createHash } from "node:crypto";
-import { mkdir, open } from "node:fs/promises";
+import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { askDecision, askPid, Claim, claimsIn, type ClaimFolder } from "./node-claim.ts";
 import { ConfigError } from "./program-error.ts";
@@ -81,7 +82,7 @@ type Outcome =
 async function tryLock({ directory, nodeName, pid }: NodeLockOptions): Promise<Outcome> {
   await using acquired = new AsyncDisposableStack();
   try {
-    await mkdir(directory, { recursive: true, mode: 0o700 });
+    await makeDirectory(directory, 0o700);
     const handle = acquired.use(await open(directory));
     const folder: ClaimFolder = { directory, handle, prefix: claimPrefix(nodeName) };
     const claim = acquired.use(await Claim.make(folder, pid));

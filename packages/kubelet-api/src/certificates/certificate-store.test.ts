@@ -96,6 +96,18 @@ test("a directory that cannot be made is named", async () => {
   );
 });
 
+test("a directory below one that takes none, such as /proc, is refused and not tried for ever", async () => {
+  await expect(openCertificateDirectory("/proc/x/y", "vk", new RecordingLogger())).rejects.toThrow(
+    /^make the directory \/proc\/x\/y for certificates: .*, mkdir '\/proc/,
+  );
+});
+
+test("a directory is made with the parents that it lacks, each for the owner alone", async () => {
+  await openCertificateDirectory(join(directory, "a/b"), "vk", new RecordingLogger());
+
+  for (const made of ["a", "a/b"]) expect((await stat(join(directory, made))).mode & 0o777).toBe(0o700);
+});
+
 test.each([[{}], [{ selfSigned: pair }], [{ issued: pair }], [{ selfSigned: pair, issued: pair, pending }]])(
   "%j can be kept",
   async (content) => {

@@ -1,8 +1,9 @@
-import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
+import { open, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { InvalidInputError, messageOf } from "@virtual-kubelet/errdefs";
 import type { Logger } from "@virtual-kubelet/kube-client";
 import type { KeyPair } from "./key-pair.ts";
+import { makeDirectory } from "./make-directory.ts";
 import { warnOfOpenDirectory, warnOfOpenKeyFile } from "./open-permissions.ts";
 import type { ServingNames } from "./serving-names.ts";
 
@@ -46,7 +47,7 @@ export const noCertificateStore: CertificateStore = { load: () => Promise.resolv
 export async function openCertificateDirectory(directory: string, nodeName: string, logger: Logger): Promise<CertificateStore> {
   const path = join(directory, `${nodeName}.json`);
   try {
-    await mkdir(directory, { recursive: true, mode: 0o700 });
+    await makeDirectory(directory, 0o700);
   } catch (error) {
     throw new InvalidInputError(`make the directory ${directory} for certificates: ${messageOf(error)}`, { cause: error });
   }
