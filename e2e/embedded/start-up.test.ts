@@ -3,10 +3,11 @@ import { once } from "node:events";
 import { constants } from "node:fs";
 import { access, mkdtemp, open, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
+import { constants as system, tmpdir } from "node:os";
 import { join } from "node:path";
 import { eventually } from "@virtual-kubelet/testing";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { exitCodes } from "virtual-kubelet";
 import { Program } from "../support/program.ts";
 
 const soon = { timeoutMs: 150_000 };
@@ -68,6 +69,8 @@ test.for(["run", "run --dry-run", "config validate", "manifests node"])(
 
     // A thread that reads is nothing that a process can end and exit by itself.
     expect(await program.end("SIGTERM")).toBe("SIGTERM");
+    // As shells and container engines tell of it.
+    expect(exitCodes.terminated.code).toBe(128 + system.signals.SIGTERM);
   },
 );
 

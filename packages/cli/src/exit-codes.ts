@@ -13,6 +13,7 @@ export const exitCodes: {
   readonly internal: ExitCodeInfo;
   readonly config: ExitCodeInfo;
   readonly killed: ExitCodeInfo;
+  readonly terminated: ExitCodeInfo;
 } = {
   ok: { code: 0, meaning: "all went well; also after a first SIGINT or SIGTERM" },
   failure: { code: 1, meaning: "it failed while it ran" },
@@ -21,4 +22,5 @@ export const exitCodes: {
   internal: { code: 70, meaning: "a fault in the program or in a provider" },
   config: { code: 78, meaning: "a setting is wrong, or another instance runs the node; starting again does not help" },
   killed: { code: 130, meaning: "a second SIGINT or SIGTERM ended it at once" },
+  terminated: { code: 143, meaning: "the first SIGTERM ended it while it waited for a file or a name that does not answer; SIGINT: 130" },
 };
