@@ -1,3 +1,5 @@
+import { hasNamedCause } from "./named-cause.ts";
+
 /** The server's bytes are not what was asked for: not UTF-8, not JSON, too long, or no object. Worth another try. */
 export class DecodeError extends Error {
   override readonly name = "DecodeError";
@@ -5,8 +7,5 @@ export class DecodeError extends Error {
 
 /** Whether the error, or one of its causes, is a {@link DecodeError}. */
 export function isDecodeError(error: unknown): boolean {
-  for (let current = error, depth = 0; current instanceof Error && depth < 32; current = current.cause, depth++) {
-    if (current.name === "DecodeError") return true;
-  }
-  return false;
+  return hasNamedCause(error, "DecodeError");
 }

@@ -1,7 +1,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { isUnavailable, messageOf } from "@virtual-kubelet/errdefs";
+import { InvalidInputError, isUnavailable, messageOf, UnauthorizedError } from "@virtual-kubelet/errdefs";
 import { expect, test } from "vitest";
+import { isCredentialsError } from "./credentials-error.ts";
 import type { Credentials, Identity } from "./credentials.ts";
 import { createHttpTransport, defaultHttpPools } from "./http-transport.ts";
 import type { Transport, TransportRequest, TransportResponse } from "./transport.ts";
@@ -390,4 +391,33 @@ test("each kind of request has the connections and the patience that the guide t
     quiet: { connections: null, http2: true, headersTimeoutMs: 30_000, bodyTimeoutMs: 0 },
     lease: { connections: 1, http2: false, headersTimeoutMs: 10_000, bodyTimeoutMs: 10_000 },
   });
+});
+
+test.each([
+  new InvalidInputError("read credentials: ENOENT: no such file or directory, open '/var/run/token'"),
+  new UnauthorizedError("credential command aws: not found"),
+])("credentials that cannot be read are no answer of the API server: %s", async (cause) => {
+  await using rig = await Rig.start((_request, response) => void response.end());
+  await using transport = createHttpTransport({ credentials: { ...rig.credentials, current: () => Promise.reject(cause) } });
+
+  const error: unknown = await transport
+    .request({ method: "GET", path: "/a", pool: "short", signal: idle })
+    .catch((reason: unknown) => reason);
+
+  expect([isUnavailable(error), isCredentialsError(error)]).toEqual([true, true]);
+  expect(messageOf(error)).toBe(`GET /a: no credentials for the API server: ${cause.message}`);
+  expect(rig.opened).toBe(0);
+});
+
+test("a client that is refused, and cannot read its credentials anew, says the latter", async () => {
+  await using rig = await Rig.start((_request, response) => {
+    response.statusCode = 401;
+    response.end();
+  });
+  const refresh = (): Promise<void> => Promise.reject(new UnauthorizedError("credential command aws: not found"));
+  await using transport = createHttpTransport({ credentials: { ...rig.credentials, refresh } });
+
+  await expect(transport.request({ method: "GET", path: "/a", pool: "short", signal: idle })).rejects.toThrow(
+    "GET /a: no credentials for the API server: credential command aws: not found",
+  );
 });

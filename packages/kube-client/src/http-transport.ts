@@ -1,6 +1,7 @@
 import { messageOf, UnavailableError } from "@virtual-kubelet/errdefs";
 import type { TLSSocket } from "node:tls";
 import { buildConnector, errors, Pool, type Dispatcher } from "undici";
+import { CredentialsError } from "./credentials-error.ts";
 import type { Credentials, Identity, TlsMaterial } from "./credentials.ts";
 import { throughProxy } from "./proxy-tunnel.ts";
 import { systemClock } from "./system-clock.ts";
@@ -88,13 +89,25 @@ class HttpTransport implements Transport {
 
   async request(request: TransportRequest): Promise<TransportResponse> {
     const { signal } = request;
-    const identity = await this.#credentials.current(signal);
+    const identity = await this.#identify(request, () => this.#credentials.current(signal));
     const response = await this.#send(request, identity);
     if (response.statusCode !== 401) return answerOf(response, request);
     await response.body.dump();
-    // Of many who are refused at once, the first reads the identity anew for all.
-    if ((await this.#credentials.current(signal)) === identity) await this.#credentials.refresh(signal);
-    return answerOf(await this.#send(request, await this.#credentials.current(signal)), request);
+    const renewed = await this.#identify(request, async () => {
+      // Of many who are refused at once, the first reads the identity anew for all.
+      if ((await this.#credentials.current(signal)) === identity) await this.#credentials.refresh(signal);
+      return await this.#credentials.current(signal);
+    });
+    return answerOf(await this.#send(request, renewed), request);
+  }
+
+  async #identify({ method, path, signal }: TransportRequest, read: () => Promise<Identity>): Promise<Identity> {
+    try {
+      return await read();
+    } catch (error) {
+      signal.throwIfAborted();
+      throw new CredentialsError(`${method} ${path}: no credentials for the API server: ${messageOf(error)}`, { cause: error });
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

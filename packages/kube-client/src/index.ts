@@ -8,6 +8,7 @@ export { backoffMs, retryAfterMsOf, type Backoff } from "./backoff.ts";
 export type { CallOptions, DeleteQuery, KubeClient, ListQuery, ObjectList, ObjectName, Patch, WatchEvent, WatchQuery } from "./client.ts";
 export type { Clock, Random } from "./clock.ts";
 export type { Credentials, Identity, TlsMaterial } from "./credentials.ts";
+export { CredentialsError, isCredentialsError } from "./credentials-error.ts";
 export { withDeadline, type Deadline } from "./deadline.ts";
 export { DecodeError, isDecodeError } from "./decode-error.ts";
 export { createEventRecorder, type EventRecorder, type EventRecorderOptions } from "./event-recorder.ts";

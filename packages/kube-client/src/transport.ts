@@ -35,7 +35,8 @@ export interface TransportResponse {
  */
 export interface Transport extends AsyncDisposable {
   /**
-   * @throws `signal.reason` when aborted; UnavailableError when the server cannot be reached. A status of 400 and
+   * @throws `signal.reason` when aborted; UnavailableError when the server cannot be reached, CredentialsError among them when
+   * there are no credentials to show. A status of 400 and
    * above is an answer, not an error.
    */
   request(request: TransportRequest): Promise<TransportResponse>;

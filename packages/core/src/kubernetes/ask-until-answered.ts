@@ -1,5 +1,5 @@
 import { isUnauthorized, messageOf } from "@virtual-kubelet/errdefs";
-import { backoffMs, type Clock, type Logger, type Random } from "@virtual-kubelet/kube-client";
+import { backoffMs, isCredentialsError, type Clock, type Logger, type Random } from "@virtual-kubelet/kube-client";
 import { kubeletBackoff } from "./kubelet-backoff.ts";
 
 /**
@@ -22,11 +22,14 @@ export async function askUntilAnswered<T>(
       signal.throwIfAborted();
       if (isFinal(error)) throw error;
       const delayMs = backoffMs(kubeletBackoff, attempt, deps.random);
-      const trouble = isUnauthorized(error)
-        ? "the API server does not know who this is: the token or certificate is wrong, or has expired; trying again"
-        : "the API server does not answer; trying again";
-      deps.logger.warn({ err: messageOf(error), attempt, delayMs: Math.round(delayMs) }, trouble);
+      deps.logger.warn({ err: messageOf(error), attempt, delayMs: Math.round(delayMs) }, `${troubleOf(error)}; trying again`);
       await deps.clock.sleep(delayMs, signal);
     }
   }
+}
+
+function troubleOf(error: unknown): string {
+  if (isCredentialsError(error)) return "this program cannot read its own credentials for the API server";
+  if (isUnauthorized(error)) return "the API server does not know who this is: the token or certificate is wrong, or has expired";
+  return "the API server does not answer";
 }

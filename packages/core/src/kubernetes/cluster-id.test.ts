@@ -1,5 +1,5 @@
 import { ForbiddenError, NotFoundError, UnauthorizedError, UnavailableError } from "@virtual-kubelet/errdefs";
-import { resources, silentLogger } from "@virtual-kubelet/kube-client";
+import { CredentialsError, resources, silentLogger } from "@virtual-kubelet/kube-client";
 import { FakeClock, SeededRandom } from "@virtual-kubelet/kube-client/testing";
 import { expect, test } from "vitest";
 import { FakeKubeClient, notFound } from "../test-support/fake-kube-client.ts";
@@ -43,6 +43,23 @@ test("credentials that do not count are told as such, and not as an API server t
 
   await expect(reading).rejects.toThrow("enough");
   expect(warnings).toEqual([expect.stringContaining("the token or certificate is wrong, or has expired")]);
+});
+
+test("credentials that cannot be read are told as such, and not as an API server that refuses them", async () => {
+  const clock = new FakeClock();
+  const client = new AbsentServer(clock);
+  const cause = new UnauthorizedError("credential command aws: not found");
+  client.get = () => Promise.reject(new CredentialsError("GET /: no credentials for the API server", { cause }));
+  const warnings: string[] = [];
+  const logger = { ...silentLogger, warn: (_fields: object, message: string) => void warnings.push(message) };
+  const stop = new AbortController();
+
+  const reading = readClusterId(client, { clock, random: new SeededRandom(1), logger }, stop.signal);
+  await clock.advance(10);
+  stop.abort(new Error("enough"));
+
+  await expect(reading).rejects.toThrow("enough");
+  expect(warnings).toEqual(["this program cannot read its own credentials for the API server; trying again"]);
 });
 
 test("an API server that is away is told as such, and not as credentials that do not count", async () => {
