@@ -1,22 +1,23 @@
+import { messageOf } from "@virtual-kubelet/errdefs";
 import { extname } from "node:path";
 
 /**
  * Reads JSON, YAML or TOML, by the file's suffix; without a known suffix it is YAML, of which JSON is a part. The
  * parsers are loaded when they are needed.
  *
- * @throws Error with the parser's message, position included, on one line
+ * @throws Error with the parser's reason and the place, on one line; nothing of the text is quoted, which may hold a secret
  */
 export async function parseText(file: string, text: string): Promise<unknown> {
   switch (extname(file).toLowerCase()) {
     case ".json":
-      return JSON.parse(text);
+      return parseJson(text);
     case ".toml": {
       const { parse, TomlError } = await import("smol-toml");
       try {
         return parse(text);
       } catch (error) {
         if (!(error instanceof TomlError)) throw error;
-        // The rest of its message quotes the line, which may hold a secret.
+        // The rest of its message quotes the line.
         const [reason = ""] = error.message.split("\n", 1);
         throw new Error(`${reason} at line ${error.line}, column ${error.column}`, { cause: error });
       }
@@ -27,8 +28,57 @@ export async function parseText(file: string, text: string): Promise<unknown> {
       if (!Array.isArray(documents)) return undefined;
       if (documents.length > 1) throw new Error(`${documents.length} documents, expected one`);
       const error = documents[0]?.errors[0];
-      if (error) throw new Error(error.message);
-      return documents[0]?.toJS();
+      if (error) throw new Error(withoutQuote(error.message));
+      try {
+        return documents[0]?.toJS();
+      } catch (cause) {
+        throw new Error(withoutQuote(messageOf(cause)), { cause });
+      }
     }
+  }
+}
+
+/** The first line of a message of the YAML parser, without the part of the text that may stand before the place. */
+function withoutQuote(message: string): string {
+  const [line = ""] = message.split("\n", 1);
+  const place = / at line \d+, column \d+/.exec(line)?.[0] ?? "";
+  const [reason = ""] = line.replace(place, "").split(/:(?= |$)/, 1);
+  return `${reason.trimEnd()}${place}`;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    const { reason, position } = jsonProblem(text, messageOf(error));
+    const before = text.slice(0, position).split("\n");
+    const column = (before.at(-1)?.length ?? 0) + 1;
+    throw new Error(`Invalid JSON document: ${reason} at line ${before.length}, column ${column}`, { cause: error });
+  }
+}
+
+const unexpectedToken = "Unexpected token";
+
+/** Where the text stops being JSON. Node.js quotes the text, and says no position, where it meets a character that cannot stand there. */
+function jsonProblem(text: string, message: string): { readonly reason: string; readonly position: number } {
+  const [, reason, position] = /^(.*) in JSON at position (\d+)/.exec(message) ?? [];
+  if (reason !== undefined) return { reason, position: Number(position) };
+  if (!message.startsWith(unexpectedToken)) return { reason: "Unexpected end", position: text.length };
+  // A start of the text that holds the character fails because of it, and a shorter one because it ends.
+  let [good, bad] = [0, text.length];
+  while (bad - good > 1) {
+    const middle = Math.floor((good + bad) / 2);
+    if (jsonError(text.slice(0, middle)).startsWith(unexpectedToken)) bad = middle;
+    else good = middle;
+  }
+  return { reason: unexpectedToken, position: good };
+}
+
+function jsonError(text: string): string {
+  try {
+    JSON.parse(text);
+    return "";
+  } catch (error) {
+    return messageOf(error);
   }
 }

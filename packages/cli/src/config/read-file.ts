@@ -29,15 +29,11 @@ export async function readConfigFile({ path, shown, setting }: ConfigFile): Prom
   try {
     return (await parseText(path, text)) ?? undefined;
   } catch (error) {
-    throw new ConfigError(`${shown}: ${firstLine(messageOf(error))}`, { cause: error });
+    throw new ConfigError(`${shown}: ${messageOf(error)}`, { cause: error });
   }
 }
 
 function reasonOf(error: unknown): string {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   return code === "ENOENT" ? "not there" : code === "EACCES" ? "not allowed to read it" : code === "EISDIR" ? "a folder" : messageOf(error);
-}
-
-function firstLine(text: string): string {
-  return (text.split("\n", 1)[0] ?? "").replace(/:$/, "");
 }
