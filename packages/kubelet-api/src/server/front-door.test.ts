@@ -175,6 +175,14 @@ test("an error decides the status by its code", async () => {
   ]);
 });
 
+test("a caller whose rights cannot be found out fills no log, however often they call", async () => {
+  const { ask, logger } = setUp({ authorize: () => Promise.reject(new UnavailableError("the API server is away")) });
+
+  for (let round = 0; round < 10; round++) expect(await ask("/pods")).toMatchObject({ status: 500, isLetIn: false });
+
+  expect(logger.warnings).toEqual(["a request could not be authorized", "a request failed"]);
+});
+
 test("requests are counted by a bounded set of names, refused ones too", async () => {
   const { ask, counted } = setUp();
 

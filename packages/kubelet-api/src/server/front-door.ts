@@ -51,6 +51,14 @@ interface Destination {
   readonly nodeName: string | undefined;
 }
 
+/** How far a request has come. */
+interface Progress {
+  /** `undefined` if its path cannot be read. */
+  readonly destination: Destination | undefined;
+  /** Whether the caller is one who may call. */
+  readonly isLetIn: boolean;
+}
+
 /** First parts of paths whose second and third are a pod's namespace and name. */
 const podRoots: ReadonlySet<string | undefined> = new Set(["containerLogs", "exec", "attach", "portForward", "run", "checkpoint"]);
 
@@ -79,9 +87,14 @@ export class FrontDoor {
       problem = error;
     }
     using _counted = this.#options.metrics.begin(call.method, destination?.segments ?? []);
+    let isLetIn = false;
+    const letIn = (): void => {
+      isLetIn = true;
+      onLetIn();
+    };
     const answer = destination
-      ? await this.#answer(call, destination, onLetIn).catch((error: unknown) => this.#refuse(call, destination, error))
-      : this.#refuse(call, undefined, problem);
+      ? await this.#answer(call, destination, letIn).catch((error: unknown) => this.#refuse(call, { destination, isLetIn }, error))
+      : this.#refuse(call, { destination, isLetIn }, problem);
     try {
       await send(answer);
     } catch (error) {
@@ -179,14 +192,14 @@ export class FrontDoor {
     throw new Refusal(404, `404: node ${authorizedNode} is not served here`);
   }
 
-  #refuse(call: IncomingCall, destination: Destination | undefined, error: unknown): Answer {
+  #refuse(call: IncomingCall, { destination, isLetIn }: Progress, error: unknown): Answer {
     const refusal = refusalOf(error);
     // What the provider cannot do is asked for again and again: by who scrapes metrics, say.
-    if (refusal.status >= 500 && refusal.status !== 501 && !call.signal.aborted)
-      this.#options.logger.warn(
-        { path: destination && shortened(destination.path), status: refusal.status, err: messageOf(error) },
-        "a request failed",
-      );
+    if (refusal.status >= 500 && refusal.status !== 501 && !call.signal.aborted) {
+      const fields = { path: destination && shortened(destination.path), status: refusal.status, err: messageOf(error) };
+      if (isLetIn) this.#options.logger.warn(fields, "a request failed");
+      else this.#options.sparseLog.tell("warn", "failed", fields, "a request failed");
+    }
     // Who was refused has no use for the connection, and others may need it.
     const isStranger = refusal.status === 401 || refusal.status === 403;
     return text(refusal.message, refusal.status, isStranger ? { ...refusal.headers, connection: "close" } : refusal.headers);
