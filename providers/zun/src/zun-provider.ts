@@ -114,7 +114,7 @@ export class ZunProvider implements Provider {
       onListed: (signal) => this.#noteListed(signal),
     });
     this.#access = new PodAccess({ api, finder, book, socket, clock, random: host.random, logger });
-    this.#stats = new StatsReader({ api, book, clock, logger });
+    this.#stats = new StatsReader({ api, book, clock, logger, cpuIntervalMs: config.cpuIntervalMs });
   }
 
   /** Makes a container or a capsule of the pod. */

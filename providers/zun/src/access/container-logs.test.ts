@@ -3,7 +3,6 @@ import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { expect, test } from "vitest";
 import type { ZunLogQuery } from "../zun/zun-api.ts";
 import { openLogs } from "./container-logs.ts";
-import { tryProcessorTime } from "./pod-stats.ts";
 
 const { signal } = new AbortController();
 const plain = { follow: false, previous: false, timestamps: false };
@@ -60,12 +59,4 @@ test("a followed log has each line once, also those of one time, and ends with t
   await reading;
 
   expect(text).toBe(`${line(1, "a")}${line(1, "b")}${line(3, "c")}`);
-});
-
-test.for([
-  ["usage_usec 1234\nuser_usec 1000\n", 1_234_000],
-  ["cat: /sys/fs/cgroup/cpu.stat: No such file or directory\n5678\n", 5678],
-  ["cat: not found\n", undefined],
-] as const)("processor time is read from a control group of either version: %j", ([output, nanoSeconds]) => {
-  expect(tryProcessorTime(output)).toBe(nanoSeconds);
 });

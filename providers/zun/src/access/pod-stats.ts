@@ -4,7 +4,7 @@ import type { Observation } from "../status/observation.ts";
 import type { PodBook } from "../status/pod-book.ts";
 import type { ZunApi } from "../zun/zun-api.ts";
 import type { ZunStats } from "../zun/zun-objects.ts";
-import { toCommandLine } from "./shell-words.ts";
+import { ProcessorTimes, type ProcessorTime } from "./processor-times.ts";
 
 /** Containers that are measured at once: each waits a second or two for its host. */
 const atOnce = 8;
@@ -12,29 +12,25 @@ const atOnce = 8;
 const keepMs = 5_000;
 const mebibyte = 1024 * 1024;
 
-/**
- * Processor time of a container, from its own control group: Zun's `CPU %` is the container's time over the host's, both since
- * they began, so that no use follows from it (zun 18.0.0 zun/container/docker/driver.py, `stats`).
- */
-export const cpuCommand: string = toCommandLine(["cat", "/sys/fs/cgroup/cpu.stat", "/sys/fs/cgroup/cpuacct/cpuacct.usage"]);
-
 /** What {@link StatsReader} needs. */
 export interface StatsReaderDeps {
   readonly api: Pick<ZunApi, "stats" | "execute">;
   readonly book: PodBook;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Milliseconds between two readings of a container's processor time; 0: it is not read. */
+  readonly cpuIntervalMs: number;
 }
 
 /** Measures pods that are containers; a capsule's members cannot be measured. */
 export class StatsReader {
   readonly #deps: StatsReaderDeps;
   #last: { readonly atMs: number; readonly summary: StatsSummary } | undefined;
-  /** Images without `cat`, by the container's uuid: asked once. */
-  readonly #withoutCpu = new Set<string>();
+  readonly #processorTimes: ProcessorTimes;
 
   constructor(deps: StatsReaderDeps) {
     this.#deps = deps;
+    this.#processorTimes = new ProcessorTimes({ ...deps, intervalMs: deps.cpuIntervalMs });
   }
 
   /** What the pods use. A pod that cannot be measured is left out. */
@@ -50,8 +46,7 @@ export class StatsReader {
       const some = await Promise.all(due.slice(at, at + atOnce).map((observed) => this.#measure(observed, signal)));
       pods.push(...some.filter((stats) => stats !== undefined));
     }
-    const running = new Set(due.map(({ uuid }) => uuid));
-    for (const uuid of this.#withoutCpu) if (!running.has(uuid)) this.#withoutCpu.delete(uuid);
+    this.#processorTimes.keep(new Set(due.map(({ uuid }) => uuid)));
     const summary = { pods };
     this.#last = { atMs: clock.monotonic(), summary };
     return summary;
@@ -63,12 +58,12 @@ export class StatsReader {
     const startTime = book.record(labels.ref.uid, name)?.startedAt;
     if (startTime === undefined) return undefined;
     try {
-      const [stats, coreNanoSeconds] = await Promise.all([api.stats(uuid, signal), this.#processorTime(uuid, signal)]);
+      const [stats, processorTime] = await Promise.all([api.stats(uuid, signal), this.#processorTimes.of(uuid, signal)]);
       const time = new Date(clock.now()).toISOString();
       return {
         podRef: labels.ref,
         startTime,
-        containers: [toContainerStats({ name, startTime, time }, stats, coreNanoSeconds)],
+        containers: [toContainerStats({ name, startTime, time }, stats, processorTime)],
         network: networkOf(time, stats),
       };
     } catch (error) {
@@ -77,35 +72,12 @@ export class StatsReader {
       return undefined;
     }
   }
-
-  async #processorTime(uuid: string, signal: AbortSignal): Promise<number | undefined> {
-    if (this.#withoutCpu.has(uuid)) return undefined;
-    try {
-      const { output } = await this.#deps.api.execute(uuid, { command: cpuCommand, run: true }, signal);
-      const nanoSeconds = tryProcessorTime(output ?? "");
-      if (nanoSeconds === undefined) this.#withoutCpu.add(uuid);
-      return nanoSeconds;
-    } catch (error) {
-      signal.throwIfAborted();
-      this.#withoutCpu.add(uuid);
-      this.#deps.logger.debug({ err: messageOf(error) }, "a container's processor time cannot be read; its memory can");
-      return undefined;
-    }
-  }
-}
-
-/** Core-nanoseconds out of a control group's `cpu.stat` (version 2) or `cpuacct.usage` (version 1). */
-export function tryProcessorTime(output: string): number | undefined {
-  const [, microSeconds] = /^usage_usec (\d+)$/m.exec(output) ?? [];
-  if (microSeconds !== undefined) return Number(microSeconds) * 1000;
-  const [, nanoSeconds] = /^(\d+)$/m.exec(output) ?? [];
-  return nanoSeconds === undefined ? undefined : Number(nanoSeconds);
 }
 
 function toContainerStats(
   { name, startTime, time }: { readonly name: string; readonly startTime: string; readonly time: string },
   stats: ZunStats,
-  coreNanoSeconds: number | undefined,
+  processorTime: ProcessorTime | undefined,
 ): ContainerStats {
   const used = stats["MEM USAGE(MiB)"];
   const limit = stats["MEM LIMIT(MiB)"];
@@ -115,7 +87,7 @@ function toContainerStats(
   return {
     name,
     startTime,
-    ...(coreNanoSeconds !== undefined && { cpu: { time, usageCoreNanoSeconds: coreNanoSeconds } }),
+    ...(processorTime && { cpu: { time: processorTime.time, usageCoreNanoSeconds: processorTime.coreNanoSeconds } }),
     memory: { time, workingSetBytes: bytes, availableBytes: available },
   };
 }

@@ -63,6 +63,8 @@ export interface ZunConfig extends ZunAuthConfig {
   readonly pods: string;
   /** Milliseconds between two lists. */
   readonly pollIntervalMs: number;
+  /** Milliseconds between two readings of a container's processor time, for which a command runs in it; 0: it is not read. */
+  readonly cpuIntervalMs: number;
   /** Base URL of Zun's websocket proxy, where the one that Zun names cannot be reached. */
   readonly websocketUrl?: string | undefined;
 }
@@ -92,6 +94,7 @@ const url = (about: string, env?: string): z.ZodOptional<z.ZodString> =>
     .optional()
     .meta({ description: about, ...(env !== undefined && { env }) });
 const minPollMs = 100;
+const minCpuMs = 1_000;
 
 const schema = z
   .strictObject({
@@ -144,18 +147,29 @@ const schema = z
     memory: quantity.default("100Gi").describe("Memory of the node, less if the project's quota is less; default 100Gi"),
     pods: quantity.default("20").describe("Pods of the node, fewer if the project's quota is less; default 20"),
     pollInterval: z.string().default("10s").describe("A duration such as 10s: how long between two lists when nothing happens"),
+    cpuInterval: z
+      .string()
+      .default("60s")
+      .describe("How long between two readings of a container's processor time, each a command in the container; 0s: it is not read"),
     websocketUrl: url("Zun's websocket proxy, where the address that Zun names cannot be reached: wss://cloud.example.com:6784/"),
   })
-  .transform(({ pollInterval, ...config }, context): ZunConfig => {
-    const pollIntervalMs = tryDurationMs(pollInterval);
-    if (pollIntervalMs !== undefined && pollIntervalMs >= minPollMs) return { ...config, pollIntervalMs };
-    context.addIssue({
-      code: "custom",
-      path: ["pollInterval"],
-      message: "expected a duration of 100ms or more, such as 10s",
-      input: pollInterval,
-    });
-    return z.NEVER;
+  .transform(({ pollInterval, cpuInterval, ...config }, context): ZunConfig => {
+    const durationMs = (field: string, text: string, isAllowed: (ms: number) => boolean, expected: string): number => {
+      const ms = tryDurationMs(text);
+      if (ms !== undefined && isAllowed(ms)) return ms;
+      context.addIssue({ code: "custom", path: [field], message: `expected ${expected}`, input: text });
+      return 0;
+    };
+    return {
+      ...config,
+      pollIntervalMs: durationMs("pollInterval", pollInterval, (ms) => ms >= minPollMs, "a duration of 100ms or more, such as 10s"),
+      cpuIntervalMs: durationMs(
+        "cpuInterval",
+        cpuInterval,
+        (ms) => ms === 0 || ms >= minCpuMs,
+        "0s, or a duration of 1s or more, such as 60s",
+      ),
+    };
   });
 
 /** Reads the configuration. The variables that its fields name are OpenStack's own, and `ZUN_*` for what that has no names for. */
