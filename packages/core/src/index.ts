@@ -20,7 +20,7 @@ export { NodeAccess, type NodeAccessOptions, type RunningNode } from "./node-acc
 export { instanceAnnotation, NodeHeldError, type Instance } from "./node/instance.ts";
 export { releaseOf } from "./kubernetes/api-server-version.ts";
 export { kubernetesVersion } from "./node/node-object.ts";
-export { previewNode, type NodePreview } from "./node/node-preview.ts";
+export { previewNode, type NodePreview, type NodeUserOptions } from "./node/node-preview.ts";
 export type {
   ApiServerForPods,
   InstanceOptions,

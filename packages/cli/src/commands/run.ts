@@ -48,7 +48,7 @@ async function runDry(planned: readonly PlannedNode[], loaded: LoadedSettings, c
   for (const warning of [...loaded.warnings, ...(await checkRun(planned, loaded, context))])
     context.stderr.write(`virtual-kubelet: ${warning}\n`);
   await using connection = await connect(loaded, context);
-  const { text, isClear } = await dryRun(planned, loaded.settings, connection, context);
+  const { text, isClear } = await dryRun(planned, loaded, connection, context);
   context.stdout.write(text);
   return isClear ? exitCodes.ok.code : exitCodes.failure.code;
 }

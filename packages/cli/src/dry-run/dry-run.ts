@@ -1,10 +1,12 @@
-import { instanceAnnotation, previewNode, releaseOf, type NodeOptions } from "@virtual-kubelet/core";
+import { instanceAnnotation, previewNode, releaseOf, type NodeOptions, type NodePreview } from "@virtual-kubelet/core";
 import { isForbidden, isNotFound, messageOf } from "@virtual-kubelet/errdefs";
 import { resources, withDeadline, type KubeClient, type Lease, type Node } from "@virtual-kubelet/kube-client";
 import type { Connection } from "../connect.ts";
-import type { Settings } from "../config/settings.ts";
+import type { LoadedSettings } from "../config/load-settings.ts";
 import type { Context } from "../context.ts";
+import { holderOf } from "../node-lock.ts";
 import { describeNode, type TriedNode } from "../providers/try-provider.ts";
+import { certDirectoryOf } from "../state-directory.ts";
 
 /** How long the API server may take to answer one question, in milliseconds. */
 const requestTimeoutMs = 10_000;
@@ -22,43 +24,85 @@ interface NodeReport {
   readonly isClear: boolean;
 }
 
+/** What a dry run reads. */
+interface DryRunDeps {
+  readonly loaded: LoadedSettings;
+  readonly client: KubeClient;
+  readonly context: Context;
+}
+
 /** Reads what is there of the nodes in the cluster, asks their providers to describe them, and changes nothing. */
 export async function dryRun(
   nodes: readonly TriedNode[],
-  settings: Settings,
+  loaded: LoadedSettings,
   { client, server }: Pick<Connection, "client" | "server">,
   context: Context,
 ): Promise<DryRun> {
+  const deps = { loaded, client, context };
+  const user = await read(context, "ask who this is", (signal) => client.raw("POST", selfSubjectReviews, selfSubjectReview, { signal }));
+  const userName = user.kind === "there" ? userNameIn(user.object) : undefined;
   const reports: NodeReport[] = [];
-  for (const node of nodes) reports.push(await reportOf(node, settings, client, context));
-  const head = `Dry run: nothing is changed.\nAPI server: ${server}\n`;
+  for (const node of nodes) reports.push(await reportOf(node, userName, deps));
+  const identity = userName ?? (user.kind === "unknown" ? `not known: ${user.why}` : "not known: the API server does not say");
+  const head = `Dry run: nothing is changed.\nAPI server: ${server}\nIdentity: ${identity}\n`;
   const advice = "Access rights and a Node to apply beforehand: virtual-kubelet manifests all\n";
   return { text: [head, ...reports.map(({ text }) => text), advice].join("\n"), isClear: reports.every(({ isClear }) => isClear) };
 }
 
-async function reportOf(tried: TriedNode, settings: Settings, client: KubeClient, context: Context): Promise<NodeReport> {
+/** Nothing is stored of it. Source: kubernetes.io, SelfSubjectReview, in every API server from 1.28 on. */
+const selfSubjectReviews = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
+const selfSubjectReview = { apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview" };
+
+function userNameIn(review: unknown): string | undefined {
+  const { status } = Object(review) as { readonly status?: { readonly userInfo?: { readonly username?: unknown } } };
+  const name = status?.userInfo?.username;
+  return typeof name === "string" ? name : undefined;
+}
+
+/** What the names of nodes' own users begin with. */
+const nodeUserPrefix = "system:node:";
+
+async function reportOf(tried: TriedNode, userName: string | undefined, { loaded, client, context }: DryRunDeps): Promise<NodeReport> {
   const { setup } = tried;
   const options = await versioned(tried.options, client, context);
-  const { description, problem } = await describeNode(tried, settings, context);
-  const preview = previewNode(options, description, context.clock.now());
-  const node = await read(context, `get node ${options.name}`, (signal) => client.get(resources.nodes, { name: options.name }, { signal }));
-  const leaseName = { namespace: preview.lease.metadata?.namespace, name: options.name };
-  const lease = await read(context, `get lease of node ${options.name}`, (signal) => client.get(resources.leases, leaseName, { signal }));
+  const { name } = options;
+  const { description, problem } = await describeNode(tried, loaded.settings, context);
+  const node = await read(context, `get node ${name}`, (signal) => client.get(resources.nodes, { name }, { signal }));
+  const nodeUser = userName?.startsWith(nodeUserPrefix)
+    ? { name: userName, current: node.kind === "there" ? node.object : undefined }
+    : undefined;
+  const preview = previewNode(options, description, context.clock.now(), nodeUser);
+  const leaseName = { namespace: preview.lease.metadata?.namespace, name };
+  const lease = await read(context, `get lease of node ${name}`, (signal) => client.get(resources.leases, leaseName, { signal }));
+  const holder = await holderOf({ directory: certDirectoryOf(name, loaded, context).directory, nodeName: name });
+  const isOthers = nodeUser !== undefined && nodeUser.name !== `${nodeUserPrefix}${name}`;
   const { stringify } = await import("yaml");
   const yaml = stringify(JSON.parse(JSON.stringify(preview.node)), { lineWidth: 0, aliasDuplicateObjects: false });
   const lines = [
-    `Node ${options.name}, provider ${setup.definition.name}`,
+    `Node ${name}, provider ${setup.definition.name}`,
     `  back end: ${problem === undefined ? "it describes the node" : `it could not describe the node: ${problem}`}`,
     `  node: ${describeFound(node, nodeState)}`,
-    `  lease: ${describeFound(lease, (found) => leaseState(found, options))}`,
+    `  lease: ${describeFound(lease, (found) => leaseState(found, options, holder))}`,
+    ...(holder === undefined ? [] : [`  host: process ${holder} on this host runs the node already; ${whileHeld(options)}`]),
+    ...(isOthers ? [`  rights: the API server refuses node ${name} to ${nodeUser.name}, another node's user`] : []),
+    ...refusedLines(preview, nodeUser?.name),
     "  as it would be written once it is ready:",
     "",
     yaml.trimEnd().replaceAll(/^/gm, "    "),
     "",
   ];
-  const isClear =
-    problem === undefined && node.kind !== "unknown" && lease.kind !== "unknown" && !isHeld(lease, options, context.clock.now());
+  const isFree = (holder === undefined || options.instance.standby === true) && !isHeld(lease, options, context.clock.now());
+  const isClear = problem === undefined && node.kind !== "unknown" && lease.kind !== "unknown" && isFree && !isOthers;
   return { text: lines.join("\n"), isClear };
+}
+
+/** What the node's own user may not write, where the admission plugin NodeRestriction is on. */
+function refusedLines({ refused: { labels, taints } }: NodePreview, userName: string | undefined): string[] {
+  const advice = "an administrator may: virtual-kubelet manifests node";
+  return [
+    ...(labels.length === 0 ? [] : [`  labels: ${labels.join(", ")}: left out, since ${userName} may not set them; ${advice}`]),
+    ...(taints ? [`  taints: those of the node stay, since ${userName} may not change them; ${advice}`] : []),
+  ];
 }
 
 /** The options with the version that the node would report on this API server. */
@@ -100,13 +144,20 @@ function nodeState({ metadata, status }: Node): string {
   return `there since ${metadata?.creationTimestamp ?? "?"}, Ready is ${ready?.status ?? "not known"}; it would be adopted`;
 }
 
-function leaseState(lease: Lease, options: NodeOptions): string {
+function whileHeld({ instance }: NodeOptions): string {
+  return instance.standby ? "this instance would stand by" : "the run would end with exit code 78";
+}
+
+/** @param program - the process id of the program on this host that runs the node */
+function leaseState(lease: Lease, options: NodeOptions, program: string | undefined): string {
   const holder = identityOf(lease);
   const renewed = `last renewed ${lease.spec?.renewTime ?? "never"}`;
-  if (holder === options.instance.identity) return `of this instance ("${holder}"), ${renewed}; it would be taken over at once`;
-  const next = options.instance.standby ? "this instance would stand by" : "the run would end with exit code 78";
+  if (holder === options.instance.identity) {
+    const next = program === undefined ? "it would be taken over at once" : `process ${program} has it; ${whileHeld(options)}`;
+    return `of this instance ("${holder}"), ${renewed}; ${next}`;
+  }
   const other = holder === undefined ? "of a kubelet that gives no instance identity" : `of another instance, "${holder}"`;
-  return `${other}, ${renewed}; if it is renewed, ${next}; if not, it would be taken over when its time is up`;
+  return `${other}, ${renewed}; if it is renewed, ${whileHeld(options)}; if not, it would be taken over when its time is up`;
 }
 
 /** Whether another instance seems to renew the Lease: by its own time, which may be another machine's. */

@@ -76,6 +76,13 @@ export function planNodePatches(wanted: WantedNode, current: DeepReadonly<Node>,
   return { spec: specPatch(wanted, current, before, options), status: statusPatch(wanted, current, before, options) };
 }
 
+/** Whether a node's taints have to be changed so that it is as wanted. */
+export function changesTaints(wanted: WantedNode, current: DeepReadonly<Node>): boolean {
+  const present = current.spec?.taints ?? [];
+  const before = parseOwnedKeys(current.metadata?.annotations?.[ownedKeysAnnotation]);
+  return !isDeepStrictEqual(mergeTaints(wanted.taints, present, before), present);
+}
+
 function specPatch(wanted: WantedNode, current: DeepReadonly<Node>, before: OwnedKeys, options: NodePatchOptions): Patch | undefined {
   const spec: Body = {};
   const metadata: Body = {};

@@ -1,7 +1,7 @@
-import type { Lease, Node } from "@virtual-kubelet/kube-client";
+import type { DeepReadonly, Lease, Node } from "@virtual-kubelet/kube-client";
 import { instanceAnnotation, leaseNamespace } from "./instance.ts";
 import { wantedNode } from "./node-object.ts";
-import { planNode } from "./node-patch.ts";
+import { changesTaints, isKubeletsLabel, planNode } from "./node-patch.ts";
 import type { NodeOptions } from "../options.ts";
 import type { NodeDescription } from "../provider/provider.ts";
 
@@ -12,23 +12,40 @@ export interface NodePreview {
   readonly node: Node;
   /** Without what changes with each start: its times, the start's id, and the node that owns it. */
   readonly lease: Lease;
+  /** What is left out of {@link node} because the node's own user may not write it. */
+  readonly refused: { readonly labels: readonly string[]; readonly taints: boolean };
+}
+
+/** Who would write the node, for {@link previewNode}. */
+export interface NodeUserOptions {
+  /** The node in the cluster; `undefined` if there is none. */
+  readonly current: DeepReadonly<Node> | undefined;
 }
 
 /**
  * The Node and the Lease that a {@link VirtualNode} with these options makes, once its back end has answered.
  *
  * @param nowMs - wall-clock time in milliseconds since the epoch
+ * @param nodeUser - that the node's own user writes it, `system:node:NAME`, whom the admission plugin NodeRestriction refuses some labels and
+ * each change of taints. Default: somebody who may write all
  */
-export function previewNode(options: NodeOptions, description: NodeDescription, nowMs: number): NodePreview {
+export function previewNode(options: NodeOptions, description: NodeDescription, nowMs: number, nodeUser?: NodeUserOptions): NodePreview {
   const wanted = wantedNode(options, description, { health: { kind: "up" }, answered: true, inventoryLoaded: true });
   const { name, instance, leaseDurationSeconds = defaultLeaseSeconds } = options;
+  const current = nodeUser?.current;
+  const labels = Object.entries(wanted.labels).filter(
+    ([key, value]) => !nodeUser || isKubeletsLabel(key) || current?.metadata?.labels?.[key] === value,
+  );
+  const keepsTaints = current !== undefined && changesTaints(wanted, current);
+  const taints = keepsTaints ? (current.spec?.taints ?? []) : wanted.taints;
   return {
-    node: planNode(wanted, { nowMs, restrictedLabels: false }),
+    node: planNode({ ...wanted, labels: Object.fromEntries(labels), taints }, { nowMs, restrictedLabels: false }),
     lease: {
       apiVersion: "coordination.k8s.io/v1",
       kind: "Lease",
       metadata: { namespace: leaseNamespace, name, annotations: { [instanceAnnotation]: instance.identity } },
       spec: { holderIdentity: name, leaseDurationSeconds },
     },
+    refused: { labels: Object.keys(wanted.labels).filter((key) => !labels.some(([kept]) => kept === key)), taints: keepsTaints },
   };
 }
