@@ -11,7 +11,7 @@ import { connect } from "./connect.ts";
 import type { Context } from "./context.ts";
 import { openConfiguredClientCa, openConfiguredKeyPair } from "./kubelet-server/certificate-source.ts";
 import { isEveryAddress } from "./kubelet-server/node-address.ts";
-import { holderOf } from "./node-lock.ts";
+import { lockHolder } from "./node-lock.ts";
 import { ConfigError } from "./program-error.ts";
 import { certDirectoryOf } from "./state-directory.ts";
 import { tryProvider, type TriedNode } from "./providers/try-provider.ts";
@@ -114,7 +114,7 @@ async function checkKubeletPort(loaded: LoadedSettings, port: number): Promise<s
 async function checkLock({ options: { name } }: TriedNode, loaded: LoadedSettings, context: Context): Promise<string | undefined> {
   if (loaded.settings.instance.standby) return undefined;
   const { directory } = certDirectoryOf(name, loaded, context);
-  const holder = await holderOf({ directory, nodeName: name });
+  const holder = await lockHolder({ directory, nodeName: name });
   return holder === undefined
     ? undefined
     : `node ${name}: process ${holder} on this host runs it already; a run refuses as long as it does`;

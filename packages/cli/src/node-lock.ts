@@ -59,7 +59,7 @@ export async function lockNode(options: NodeLockOptions): Promise<AsyncDisposabl
 }
 
 /** The process id of the program on this host that runs the node, as far as it says; `undefined` if none does, or it cannot be told. */
-export async function holderOf({ directory, nodeName }: Pick<NodeLockOptions, "directory" | "nodeName">): Promise<string | undefined> {
+export async function lockHolder({ directory, nodeName }: Pick<NodeLockOptions, "directory" | "nodeName">): Promise<string | undefined> {
   try {
     await using handle = await open(directory);
     const folder: ClaimFolder = { directory, handle, prefix: claimPrefix(nodeName) };

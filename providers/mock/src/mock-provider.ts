@@ -28,7 +28,7 @@ import type { MockHost } from "./mock-host.ts";
 import { changed, type MockPod } from "./mock-pod.ts";
 import { attach, exec, forward, logSourceOf } from "./pod-access.ts";
 import { PodAddresses } from "./pod-addresses.ts";
-import { hasStopped, newPodModel, podDueMs, settle, stopPod, updatePodModel, type PodModel } from "./pod-model.ts";
+import { hasEnded, newPodModel, podDueMs, settle, stopPod, updatePodModel, type PodModel } from "./pod-model.ts";
 import { toPodStatus } from "./pod-status.ts";
 import { annotationDomain, scriptOf, type PodScript } from "./script.ts";
 
@@ -169,7 +169,7 @@ export class MockProvider implements Provider, AsyncDisposable {
     entry.model = model;
     entry.timer?.[Symbol.dispose]();
     entry.timer = undefined;
-    const gone = entry.deleted && hasStopped(model);
+    const gone = entry.deleted && hasEnded(model);
     if (gone) this.#forget(entry);
     if (isChanged || gone) this.#report(entry);
     if (isChanged) changed(entry);

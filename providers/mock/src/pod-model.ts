@@ -47,7 +47,7 @@ export function stopPod(pod: PodModel, deadlineMs: number, now: Instant): PodMod
 }
 
 /** Whether every container has ended for good. */
-export function hasStopped({ containers }: PodModel): boolean {
+export function hasEnded({ containers }: PodModel): boolean {
   return containers.every(({ state }) => state.kind === "exited");
 }
 

@@ -1,6 +1,6 @@
 import type { PodRef, ProviderPodStatus, ContainerState as ApiState, ContainerStatus } from "@virtual-kubelet/core";
 import type { Container, FinishedRun } from "./container-state.ts";
-import { hasStopped, phaseOf, type PodModel } from "./pod-model.ts";
+import { hasEnded, phaseOf, type PodModel } from "./pod-model.ts";
 
 /** What the pod's status says of its end and of its address. */
 export interface StatusContext {
@@ -20,7 +20,7 @@ export function toPodStatus(pod: PodModel, { ref, podIP, deleted }: StatusContex
   return {
     phase: phaseOf(pod),
     // Source: virtual-kubelet v1.13 cmd/virtual-kubelet/internal/provider/mock/mock.go (7b1385b), DeletePod.
-    ...(deleted && hasStopped(pod) && { reason: "MockProviderPodDeleted" }),
+    ...(deleted && hasEnded(pod) && { reason: "MockProviderPodDeleted" }),
     ...(podIP !== undefined && hasSandbox && { podIP, podIPs: [{ ip: podIP }] }),
     containerStatuses: statuses("app"),
     ...(inits.length > 0 && { initContainerStatuses: inits }),

@@ -5,7 +5,7 @@ import { choiceOf, valueOf, type CommandLine } from "../flag-parser.ts";
 import { nodeManifest, renderManifests, rightsManifest, toList, type Manifest } from "../manifests/render-manifests.ts";
 import { planNodes } from "../plan-nodes.ts";
 import { UsageError } from "../program-error.ts";
-import { describeNode } from "../providers/try-provider.ts";
+import { tryDescription } from "../providers/try-provider.ts";
 
 const namespacePattern = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
@@ -24,7 +24,7 @@ export async function execute(line: CommandLine, context: Context): Promise<numb
   if (line.args[0] !== "node") manifests.push(rightsManifest(loaded.settings, runAs, namespaces));
   if (line.args[0] !== "rbac") {
     for (const node of await planNodes(loaded, context))
-      manifests.push(nodeManifest(node, await describeNode(node, loaded.settings, context), context));
+      manifests.push(nodeManifest(node, await tryDescription(node, loaded.settings, context), context));
   }
   if (isJson) {
     for (const text of manifests.flatMap(({ head }) => head)) context.stderr.write(`${text}\n`);

@@ -291,29 +291,26 @@ test.for<[string, Given, string]>([
   expect(error).toMatchObject({ exitCode: 78, message: expect.stringContaining(message) });
 });
 
-test("a variable that only looks like one of ours is told, with the nearest name", async () => {
-  const env = {
-    VKUBELET_NODE_NAME: "a",
-    VKUBELET_LOGLEVEL: "debug",
-    VKUBELET_ZZZZ: "1",
-    VKUBELET_POD_IP: "192.0.2.1",
-    VKUBELET_TAINT_KEY: "k",
-  };
-
-  expect((await load({ env, words: ["--provider", "mock"] })).warnings).toEqual([
-    "VKUBELET_NODE_NAME has no effect: unknown variable; did you mean VKUBELET_NODENAME?",
-    "VKUBELET_LOGLEVEL has no effect: unknown variable; did you mean VKUBELET_LOG_LEVEL?",
-    "VKUBELET_ZZZZ has no effect: unknown variable",
-  ]);
-});
-
-test("what Kubernetes sets in pods for a service called vkubelet is no mistake", async () => {
-  const env = {
-    VKUBELET_SERVICE_HOST: "10.0.0.1",
-    VKUBELET_SERVICE_PORT_HTTPS: "443",
-    VKUBELET_PORT: "tcp://10.0.0.1:443",
-    VKUBELET_PORT_443_TCP_ADDR: "10.0.0.1",
-  };
-
-  expect((await load({ env, words: ["--provider", "mock"] })).warnings).toEqual([]);
+test.for<[name: string, env: Record<string, string>, warnings: string[]]>([
+  [
+    "a variable that only looks like one of ours is told, with the nearest name",
+    { VKUBELET_NODE_NAME: "a", VKUBELET_LOGLEVEL: "debug", VKUBELET_ZZZZ: "1", VKUBELET_POD_IP: "192.0.2.1", VKUBELET_TAINT_KEY: "k" },
+    [
+      "VKUBELET_NODE_NAME has no effect: unknown variable; did you mean VKUBELET_NODENAME?",
+      "VKUBELET_LOGLEVEL has no effect: unknown variable; did you mean VKUBELET_LOG_LEVEL?",
+      "VKUBELET_ZZZZ has no effect: unknown variable",
+    ],
+  ],
+  [
+    "what Kubernetes sets in pods for a service called vkubelet is no mistake",
+    {
+      VKUBELET_SERVICE_HOST: "10.0.0.1",
+      VKUBELET_SERVICE_PORT_HTTPS: "443",
+      VKUBELET_PORT: "tcp://10.0.0.1:443",
+      VKUBELET_PORT_443_TCP_ADDR: "10.0.0.1",
+    },
+    [],
+  ],
+])("%s", async ([, env, warnings]) => {
+  expect((await load({ env, words: ["--provider", "mock"] })).warnings).toEqual(warnings);
 });

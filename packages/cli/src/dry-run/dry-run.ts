@@ -4,8 +4,8 @@ import { resources, withDeadline, type KubeClient, type Lease, type Node } from 
 import type { Connection } from "../connect.ts";
 import type { LoadedSettings } from "../config/load-settings.ts";
 import type { Context } from "../context.ts";
-import { holderOf } from "../node-lock.ts";
-import { describeNode, type TriedNode } from "../providers/try-provider.ts";
+import { lockHolder } from "../node-lock.ts";
+import { tryDescription, type TriedNode } from "../providers/try-provider.ts";
 import { certDirectoryOf } from "../state-directory.ts";
 
 /** How long the API server may take to answer one question, in milliseconds. */
@@ -66,7 +66,7 @@ async function reportOf(tried: TriedNode, userName: string | undefined, { loaded
   const { setup } = tried;
   const options = await versioned(tried.options, client, context);
   const { name } = options;
-  const { description, problem } = await describeNode(tried, loaded.settings, context);
+  const { description, problem } = await tryDescription(tried, loaded.settings, context);
   const node = await read(context, `get node ${name}`, (signal) => client.get(resources.nodes, { name }, { signal }));
   const nodeUser = userName?.startsWith(nodeUserPrefix)
     ? { name: userName, current: node.kind === "there" ? node.object : undefined }
@@ -74,7 +74,7 @@ async function reportOf(tried: TriedNode, userName: string | undefined, { loaded
   const preview = previewNode(options, description, context.clock.now(), nodeUser);
   const leaseName = { namespace: preview.lease.metadata?.namespace, name };
   const lease = await read(context, `get lease of node ${name}`, (signal) => client.get(resources.leases, leaseName, { signal }));
-  const holder = await holderOf({ directory: certDirectoryOf(name, loaded, context).directory, nodeName: name });
+  const holder = await lockHolder({ directory: certDirectoryOf(name, loaded, context).directory, nodeName: name });
   const isOthers = nodeUser !== undefined && nodeUser.name !== `${nodeUserPrefix}${name}`;
   const { stringify } = await import("yaml");
   const yaml = stringify(JSON.parse(JSON.stringify(preview.node)), { lineWidth: 0, aliasDuplicateObjects: false });

@@ -37,7 +37,7 @@ export async function tryProvider(node: TriedNode, settings: Settings, context: 
 }
 
 /** Asks a provider to describe its node, and for nothing else. */
-export async function describeNode(node: TriedNode, settings: Settings, context: Context): Promise<TriedDescription> {
+export async function tryDescription(node: TriedNode, settings: Settings, context: Context): Promise<TriedDescription> {
   try {
     return {
       description: await withProvider(node, settings, context, async (provider, signal) => (await provider.configureNode?.(signal)) ?? {}),

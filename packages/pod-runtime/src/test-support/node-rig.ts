@@ -1,4 +1,5 @@
 import {
+  isTerminalPhase,
   podRef,
   type ContainerStatus,
   type DeepReadonly,
@@ -116,7 +117,7 @@ export class NodeRig {
       const ref = podRef(pod);
       const isListed = listed.pods.some((held) => held.ref.uid === ref.uid);
       if (pod.metadata?.deletionTimestamp) await this.#end(pod, isListed);
-      else if (!isListed && !hasEnded(pod.status)) await provider.createPod(pod, new FakeResolvedPod(), this.signal);
+      else if (!isListed && !isTerminalPhase(pod.status?.phase)) await provider.createPod(pod, new FakeResolvedPod(), this.signal);
     }
     for (const { ref } of listed.pods) {
       if (!this.pods.has(ref.uid)) await provider.deletePod(ref, { gracePeriodSeconds: 0 }, this.signal).catch(ignoreNotFound);
@@ -159,7 +160,7 @@ export class NodeRig {
     }
     this.pods.set(update.ref.uid, { ...pod, status: structuredClone(update.status) as Pod["status"] });
     // The API object goes when all has ended, before the runtime has cleaned up.
-    if (isDeleted && hasEnded(update.status)) this.pods.delete(update.ref.uid);
+    if (isDeleted && isTerminalPhase(update.status.phase)) this.pods.delete(update.ref.uid);
   }
 
   #host(mortal: MortalRuntime): ProviderHost {
@@ -185,10 +186,6 @@ export class NodeRig {
       recordEvent: (_ref, { reason, message }) => void (mortal.isDead || this.events.push(`${reason}: ${message}`)),
     };
   }
-}
-
-function hasEnded(status: DeepReadonly<ProviderPodStatus> | undefined): boolean {
-  return status?.phase === "Succeeded" || status?.phase === "Failed";
 }
 
 function ignoreNotFound(error: unknown): void {

@@ -54,7 +54,7 @@ export function isAvailable(pod: Pod, { spec, nowMs }: Pick<DaemonView, "spec" |
  *
  * @param mayReplace - whether a pod that failed on a node may be replaced now
  */
-export function planNodes(view: DaemonView, mayReplace: (node: string) => boolean): DaemonPlan {
+export function planDaemonPods(view: DaemonView, mayReplace: (node: string) => boolean): DaemonPlan {
   const create: string[] = [];
   const remove: Pod[] = [];
   const allowsSurge = updateLimits(view.spec, 1).surge > 0;

@@ -20,7 +20,7 @@ import { templateHash } from "../template-hash.ts";
 import { replaceStatus } from "../status-write.ts";
 import { createWorkLoop } from "../work-loop.ts";
 import { judgeNode } from "./daemon-nodes.ts";
-import { type DaemonPlan, type DaemonView, planNodes, planUpdate } from "./daemon-plan.ts";
+import { type DaemonPlan, type DaemonView, planDaemonPods, planUpdate } from "./daemon-plan.ts";
 import { daemonPod, revisionHashLabel, targetNodeOf } from "./daemon-pod.ts";
 import { daemonSetStatus } from "./daemon-status.ts";
 import { FailedPodBackoff } from "./failed-pod-backoff.ts";
@@ -101,7 +101,7 @@ export function startDaemonSetController(deps: ControllerDeps): Disposable {
       else waitMs = Math.min(waitMs ?? nodeWaitMs, nodeWaitMs);
       return nodeWaitMs === 0;
     };
-    let plan = planNodes(view, mayReplace);
+    let plan = planDaemonPods(view, mayReplace);
     for (const pod of plan.remove.filter(isTerminal)) events.record(component, view.daemonSet, endedEvent(pod));
     if (plan.create.length + plan.remove.length === 0 && view.spec.updateStrategy.type === "RollingUpdate") plan = planUpdate(view);
     const isCut = plan.create.length > burst || plan.remove.length > burst;
