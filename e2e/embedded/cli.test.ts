@@ -1,14 +1,5 @@
-import { startApiServer, type ApiServer } from "@virtual-kubelet/embedded-apiserver";
-import {
-  createHttpTransport,
-  createKubeClient,
-  loadCredentials,
-  resources,
-  systemClock,
-  type KubeClient,
-  type Node,
-  type Pod,
-} from "@virtual-kubelet/kube-client";
+import { startApiServer } from "@virtual-kubelet/embedded-apiserver";
+import { createHttpTransport, createKubeClient, loadCredentials, resources, systemClock } from "@virtual-kubelet/kube-client";
 import { createCertificateAuthority, eventually, freePort } from "@virtual-kubelet/testing";
 import { X509Certificate } from "node:crypto";
 import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
@@ -18,69 +9,12 @@ import { expect, test } from "vitest";
 import { exitCodes } from "virtual-kubelet";
 import { askKubelet, servedCertificate } from "../support/kubelet-request.ts";
 import { Program, type ProgramOptions } from "../support/program.ts";
+import { ProgramRig, soon } from "./support/program-rig.ts";
 
 const signal = new AbortController().signal;
-/** Programs start slowly on a busy machine. */
-const soon = { timeoutMs: 150_000 };
-
-/** An API server over HTTPS, and a folder with a kubeconfig for it. */
-class Rig implements AsyncDisposable {
-  readonly server: ApiServer;
-  readonly client: KubeClient;
-  readonly folder: string;
-
-  constructor(server: ApiServer, folder: string) {
-    this.server = server;
-    this.client = createKubeClient(server.transport());
-    this.folder = folder;
-  }
-
-  static async open(): Promise<Rig> {
-    const folder = await mkdtemp(join(tmpdir(), "vk-e2e-"));
-    const server = await startApiServer();
-    await writeFile(join(folder, "kubeconfig"), server.kubeconfig());
-    return new Rig(server, folder);
-  }
-
-  run(words: string, options: Partial<ProgramOptions> = {}): Program {
-    return new Program(["--kubeconfig", "kubeconfig", "--health-addr", "off", ...words.split(" ")], { cwd: this.folder, ...options });
-  }
-
-  node(name: string): Promise<Node> {
-    return this.client.get(resources.nodes, { name }, { signal });
-  }
-
-  async nodeIsReady(name: string): Promise<void> {
-    await eventually(async () => {
-      const ready = (await this.node(name)).status?.conditions?.find(({ type }) => type === "Ready");
-      if (ready?.status !== "True") throw new Error(`node ${name}: Ready is ${ready?.status}: ${ready?.message}`);
-    }, soon);
-  }
-
-  async createPod(name: string, nodeName: string, annotations: Record<string, string> = {}): Promise<void> {
-    const spec = { nodeName, containers: [{ name: "main", image: "nginx" }] };
-    await this.client.create(resources.pods, { metadata: { namespace: "default", name, annotations }, spec }, { signal });
-  }
-
-  pod(name: string): Promise<Pod> {
-    return this.client.get(resources.pods, { namespace: "default", name }, { signal });
-  }
-
-  async podIsRunning(name: string): Promise<void> {
-    await eventually(async () => {
-      const { status } = await this.pod(name);
-      if (status?.phase !== "Running") throw new Error(`pod ${name} is ${status?.phase}: ${status?.message}`);
-    }, soon);
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.server.close();
-    await rm(this.folder, { recursive: true });
-  }
-}
 
 test("the program joins with a kubeconfig, runs a pod, and ends with 0 on SIGTERM; the pod stays", async () => {
-  await using rig = await Rig.open();
+  await using rig = await ProgramRig.open();
   await using program = rig.run("--provider mock --nodename vk-1 --log-level debug");
 
   await rig.nodeIsReady("vk-1");
@@ -100,7 +34,7 @@ test("the program joins with a kubeconfig, runs a pod, and ends with 0 on SIGTER
 });
 
 test("an upstream command line works as it stands, and each obsolete word is one warning", async () => {
-  await using rig = await Rig.open();
+  await using rig = await ProgramRig.open();
   await writeFile(join(rig.folder, "mock.json"), '{ "vkubelet-mock-0": { "cpu": "2", "memory": "32Gi", "pods": "128" } }');
   const authority = createCertificateAuthority("upstream-ca", systemClock);
   const serving = authority.issue({ commonName: "vkubelet-mock-0", names: ["192.0.2.9"], usages: ["server"] });
@@ -135,7 +69,7 @@ test("an upstream command line works as it stands, and each obsolete word is one
 });
 
 test("several nodes of one configuration run in one process, and health says when they do", async () => {
-  await using rig = await Rig.open();
+  await using rig = await ProgramRig.open();
   const nodes = ["a", "b", "c"].map((name) => `- { name: vk-${name}, provider: mock, providerConfig: { pods: 5 } }`).join("\n");
   await writeFile(join(rig.folder, "vk.yaml"), `apiVersion: virtual-kubelet.io/v1alpha1\nkind: VirtualKubelet\nnodes:\n${nodes}\n`);
   const port = await freePort();
@@ -155,7 +89,7 @@ test("several nodes of one configuration run in one process, and health says whe
 });
 
 test("a node whose log nobody reads any more goes on, and its health says so", async () => {
-  await using rig = await Rig.open();
+  await using rig = await ProgramRig.open();
   const port = await freePort();
   const open = "--anonymous-auth --authorization-mode AlwaysAllow --kubelet-address 127.0.0.1";
   await using program = rig.run(`--provider mock --nodename vk-1 --kubelet-port ${port} ${open}`);
@@ -173,7 +107,7 @@ test("a node whose log nobody reads any more goes on, and its health says so", a
 });
 
 test("a second signal ends the program at once with 130", async () => {
-  await using rig = await Rig.open();
+  await using rig = await ProgramRig.open();
   await using program = rig.run("--provider mock --nodename vk-1 --on-shutdown drain");
   await rig.nodeIsReady("vk-1");
   await rig.createPod("slow", "vk-1", { "mock.virtual-kubelet.io/stop-delay": "25s" });
@@ -187,7 +121,7 @@ test("a second signal ends the program at once with 130", async () => {
 });
 
 test("a program that is killed and started again keeps its certificate and makes no second request", async () => {
-  await using rig = await Rig.open();
+  await using rig = await ProgramRig.open();
   const port = await freePort();
   const words = `--provider mock --nodename vk-1 --kubelet-address 127.0.0.1 --kubelet-port ${port}`;
   const requests = async (): Promise<readonly unknown[]> => {
@@ -217,7 +151,7 @@ test("a program that is killed and started again keeps its certificate and makes
 });
 
 test("of two copies on one host with the default identity the second is refused at once, however often it is started again", async () => {
-  await using rig = await Rig.open();
+  await using rig = await ProgramRig.open();
   const guide = await readFile(new URL("../../docs/guides/docker.md", import.meta.url), "utf8");
   const prevented = /^RestartPreventExitStatus=(.*)$/m.exec(guide)?.[1]?.split(" ").map(Number) ?? [];
   await using first = rig.run("--provider mock --nodename vk-1");
@@ -242,7 +176,7 @@ test("of two copies on one host with the default identity the second is refused 
 });
 
 test("a second instance of a node ends with 78 and names the first; one with the same identity takes over", async () => {
-  await using rig = await Rig.open();
+  await using rig = await ProgramRig.open();
   const file = `apiVersion: virtual-kubelet.io/v1alpha1\nkind: VirtualKubelet\nnodes: [{ name: vk-1, provider: mock, leaseDuration: 20s }]\n`;
   await writeFile(join(rig.folder, "vk.yaml"), file);
   await using first = rig.run("--config vk.yaml --identity first");
@@ -261,7 +195,7 @@ test("a second instance of a node ends with 78 and names the first; one with the
 });
 
 test("a provider that lacks a setting ends the program with 78, as in every command, and the node is not there", async () => {
-  await using rig = await Rig.open();
+  await using rig = await ProgramRig.open();
   await using program = rig.run("--provider zun --nodename vk-1");
 
   expect(await program.exit).toBe(exitCodes.config.code);
@@ -270,7 +204,7 @@ test("a provider that lacks a setting ends the program with 78, as in every comm
 });
 
 test("a dry run says what is there and who holds the node, and changes nothing", async () => {
-  await using rig = await Rig.open();
+  await using rig = await ProgramRig.open();
   await using clear = rig.run("--provider mock --nodename vk-1 --dry-run");
   expect(await clear.exit).toBe(exitCodes.ok.code);
   expect(clear.stdout).toContain("  node: not there; it would be created\n  lease: not there; it would be created\n");
@@ -288,7 +222,7 @@ test("a dry run says what is there and who holds the node, and changes nothing",
 });
 
 test("a dry run names the verb and the resource that it is refused", async () => {
-  await using rig = await Rig.open();
+  await using rig = await ProgramRig.open();
   await rig.server.writeKubeconfig(join(rig.folder, "stranger"), { user: "stranger" });
   await using program = rig.run("--provider mock --nodename vk-1 --kubeconfig stranger --dry-run");
 
@@ -299,7 +233,7 @@ test("a dry run names the verb and the resource that it is refused", async () =>
 });
 
 test("what the API server refuses is logged with the verb and the resource, and its cause is not guessed", async () => {
-  await using rig = await Rig.open();
+  await using rig = await ProgramRig.open();
   const metadata = { name: "some" };
   const rules = [
     { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["*"] },
@@ -343,7 +277,7 @@ test.for([
   ["--provider mock --os lnux", 78, 'virtual-kubelet: --os: "lnux": expected one of linux, windows; did you mean linux?\n'],
   ["--provider mock --pod-sync-workers 0", 78, "virtual-kubelet: --pod-sync-workers: 0: expected a number >=1\n"],
 ] as const)("%s ends with %d and one line, before anything has happened", async ([words, code, line]) => {
-  await using rig = await Rig.open();
+  await using rig = await ProgramRig.open();
   await using program = rig.run(words);
 
   expect(await program.exit).toBe(code);
