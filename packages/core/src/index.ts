@@ -15,7 +15,7 @@ export type {
 } from "./provider/container-access.ts";
 export { expand } from "./env/expansion.ts";
 export { homeDirectory } from "./provider/home-directory.ts";
-export { tryDurationMs } from "./provider/duration.ts";
+export { goDuration, tryDurationMs } from "./provider/duration.ts";
 export { NodeAccess, type NodeAccessOptions, type RunningNode } from "./node-access.ts";
 export { instanceAnnotation, NodeHeldError, type Instance } from "./node/instance.ts";
 export { releaseOf } from "./kubernetes/api-server-version.ts";

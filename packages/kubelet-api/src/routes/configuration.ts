@@ -1,3 +1,4 @@
+import { goDuration } from "@virtual-kubelet/core";
 import { resolveStreamIdleMs, type StreamingLimits } from "@virtual-kubelet/streaming";
 import { json } from "../server/answer.ts";
 import { defaultCipherSuites, minTlsVersion, type TlsSettings } from "../server/tls-options.ts";
@@ -31,12 +32,4 @@ export function configzRoute({ port, streaming, tls = {} }: ConfigurationOptions
         streamingConnectionIdleTimeout: goDuration(resolveStreamIdleMs(streaming)),
       },
     });
-}
-
-/** A duration as Go writes it: `4h0m0s`, `1m30s`, `1.5s`, `20ms`. */
-export function goDuration(ms: number): string {
-  if (ms < 1_000) return ms === 0 ? "0s" : `${ms}ms`;
-  const [hours, minutes, seconds] = [Math.floor(ms / 3_600_000), Math.floor(ms / 60_000) % 60, (ms % 60_000) / 1_000];
-  if (hours > 0) return `${hours}h${minutes}m${seconds}s`;
-  return minutes > 0 ? `${minutes}m${seconds}s` : `${seconds}s`;
 }

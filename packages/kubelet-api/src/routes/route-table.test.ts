@@ -1,7 +1,6 @@
 import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { fakeNode, fakePod } from "../test-support/fake-node.ts";
-import { goDuration } from "./configuration.ts";
 import { TestServer } from "../test-support/test-server.ts";
 
 const plain = "text/plain; charset=utf-8";
@@ -182,17 +181,6 @@ test("/configz says that only TLS 1.3 is spoken where no suite of TLS 1.2 was ch
   await using set = await TestServer.open({ tls: { minVersion: "VersionTLS12", cipherSuites: ["TLS_AES_128_GCM_SHA256"] } });
 
   expect(JSON.parse((await set.get("/configz")).text)).toMatchObject({ kubeletconfig: { tlsMinVersion: "VersionTLS13" } });
-});
-
-test.each([
-  [0, "0s"],
-  [20, "20ms"],
-  [1_500, "1.5s"],
-  [60_000, "1m0s"],
-  [14_400_000, "4h0m0s"],
-  [3_661_000, "1h1m1s"],
-])("%i milliseconds are %s, as Go writes it", (ms, text) => {
-  expect(goDuration(ms)).toBe(text);
 });
 
 test("what is text is not to be taken for anything else", async () => {

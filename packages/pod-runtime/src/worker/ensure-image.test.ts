@@ -2,7 +2,6 @@ import { InvalidInputError, NotFoundError, UnavailableError } from "@virtual-kub
 import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { expect, test } from "vitest";
 import { ensureImage } from "./ensure-image.ts";
-import { goDuration } from "./go-duration.ts";
 
 const never = new AbortController().signal;
 const held = { id: "app@sha256:1", sizeBytes: 1234 };
@@ -69,16 +68,6 @@ test("what goes wrong has a kubelet's reason", async () => {
     'ImageInspectError: Failed to inspect image "app:1": away',
   );
   expect((await ensured({ image: "" })).outcome).toContain("InvalidImageName: ");
-});
-
-test.each([
-  [0, "0s"],
-  [250.4, "250ms"],
-  [1_500, "1.5s"],
-  [80_500, "1m20.5s"],
-  [3_660_000, "1h1m0s"],
-])("%d ms is %s in Go's words", (ms, text) => {
-  expect(goDuration(ms)).toBe(text);
 });
 
 test("an image without a name is no name", async () => {

@@ -1,6 +1,5 @@
-import type { Clock } from "@virtual-kubelet/core";
+import { goDuration, type Clock } from "@virtual-kubelet/core";
 import { isInvalidInput, isNotFound, messageOf } from "@virtual-kubelet/errdefs";
-import { goDuration } from "./go-duration.ts";
 import type { ContainerRuntime, RegistryCredentials, RuntimeImage } from "../runtime/container-runtime.ts";
 
 /** Why an image is not there, in a kubelet's words. */
