@@ -358,7 +358,7 @@ export class PodWorker {
     const applied = lastGiven(backend);
     const before = applied?.spec ? this.#given.of(applied) : undefined;
     const changes = { previous: before?.pod, parts: changedParts(applied ?? {}, pod) };
-    let given = this.#given.of(pod);
+    const given = this.#given.of(pod);
     const takes = (error: unknown): Failure => {
       if (isPodNotFound(error)) return "doubted";
       if (waitingReasonOf(error)) return "failed";
@@ -366,10 +366,7 @@ export class PodWorker {
     };
     try {
       await this.#turns.call("update", ref.uid, { pod, signal, takes }, (inner) =>
-        this.#given.tell(given, async (told) => {
-          given = told;
-          await calls.updatePod(told.pod, resolve(pod), ref, inner, changes);
-        }),
+        this.#given.tell(given, (told) => calls.updatePod(told.pod, resolve(pod), ref, inner, changes)),
       );
     } catch (error) {
       signal.throwIfAborted();
@@ -382,7 +379,7 @@ export class PodWorker {
     if (before)
       this.#tellOmitted(
         pod,
-        this.#given.of(pod).paths.filter((path) => !before.paths.includes(path)),
+        given.paths.filter((path) => !before.paths.includes(path)),
       );
     const unsupported = applied ? unsupportedChanges(before?.pod ?? applied, given.pod, { limits, providerName }) : [];
     if (unsupported.length === 0) this.#event(pod, "Normal", "ProviderUpdateSuccess", "Update pod in provider successfully");
