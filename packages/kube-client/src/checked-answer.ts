@@ -8,20 +8,20 @@ import type { Resource } from "./resources.ts";
 const maxShownLength = 100;
 
 /** What an answer is checked against. */
-export interface Expectation<T extends KubernetesObject> {
+export interface AnswerExpectation<T extends KubernetesObject> {
   readonly resource: Resource<T>;
   /** For error messages: `list pods default`. */
   readonly operation: string;
 }
 
 /** Which objects a list or a watch must hold. */
-export interface SelectionExpectation<T extends KubernetesObject> extends Expectation<T> {
+export interface SelectionExpectation<T extends KubernetesObject> extends AnswerExpectation<T> {
   /** `undefined`: objects of all namespaces. */
   readonly namespace?: string | undefined;
 }
 
 /** Which object an answer must hold. */
-export interface ObjectExpectation<T extends KubernetesObject> extends Expectation<T> {
+export interface ObjectExpectation<T extends KubernetesObject> extends AnswerExpectation<T> {
   /** `undefined`: any object of the kind, as after a creation. */
   readonly name: ObjectName | undefined;
   readonly subresource: string | undefined;
@@ -88,7 +88,7 @@ export function checkedObject<T extends KubernetesObject>(answer: unknown, expec
  */
 export function checkDeleted<T extends KubernetesObject>(
   answer: unknown,
-  { resource, operation, name }: Expectation<T> & { readonly name: ObjectName },
+  { resource, operation, name }: AnswerExpectation<T> & { readonly name: ObjectName },
 ): void {
   const answered = fieldsOf(operation, answer);
   if (answered["kind"] === "Status" && answered["status"] === "Success") return;

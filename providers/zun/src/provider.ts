@@ -4,7 +4,7 @@ import { toCredentials } from "./config/credentials.ts";
 import { zunConfigSchema, type ZunConfig } from "./config/schema.ts";
 import { PodNetwork } from "./lifecycle/pod-network.ts";
 import { planPod, requestOf } from "./lifecycle/pod-plan.ts";
-import { createHttpClient, readTlsSettings } from "./openstack/http-client.ts";
+import { createHttpClient, readCloudCertificates } from "./openstack/http-client.ts";
 import { Session } from "./openstack/session.ts";
 import { policyAnnotations } from "./pod/pod-settings.ts";
 import { newestMinor } from "./zun/microversion.ts";
@@ -30,7 +30,7 @@ export const provider: ProviderDefinition<ZunConfig> = {
   policyAnnotations,
   create(host, config) {
     const auth = withClouds(config);
-    const tls = readTlsSettings(auth);
+    const tls = readCloudCertificates(auth);
     const session = new Session({
       http: createHttpClient(tls),
       clock: host.clock,

@@ -9,16 +9,16 @@ import type { PodStates } from "./pod-states.ts";
 const slowCallMs = 30_000;
 
 /** How a call that failed is taken: nothing was done, or nobody knows what was, or there may be no such pod. */
-export type Failure = "refused" | "failed" | "doubted";
+export type FailureKind = "refused" | "failed" | "doubted";
 
 /** A provider call about one pod. */
-export interface CallOptions {
+export interface TurnOptions {
   /** The pod that the provider is given. */
   readonly pod: DeepReadonly<Pod> | undefined;
   /** Of a delete. */
   readonly end?: EndTimes;
   readonly signal: AbortSignal;
-  readonly takes: (error: unknown) => Failure;
+  readonly takes: (error: unknown) => FailureKind;
 }
 
 /** What {@link CallsInTurn} needs. */
@@ -40,7 +40,7 @@ export class CallsInTurn {
   }
 
   /** Makes a call in its turn; it ends early when the pod is deleted. Its outcome is in the pod's state when this returns. */
-  async call(kind: ProviderCall["kind"], uid: string, how: CallOptions, start: (signal: AbortSignal) => Promise<void>): Promise<void> {
+  async call(kind: ProviderCall["kind"], uid: string, how: TurnOptions, start: (signal: AbortSignal) => Promise<void>): Promise<void> {
     const { clock, slots, states } = this.#deps;
     const { pod, end, takes } = how;
     const abort = new AbortController();

@@ -32,7 +32,7 @@ import type { ProviderCalls } from "../provider/provider-calls.ts";
 import type { ResolvedPod } from "../provider/resolved-pod.ts";
 import { unsupportedChanges } from "../provider/unsupported-changes.ts";
 import { mountWaitingReason } from "../volumes/mount-error.ts";
-import { CallsInTurn, type Failure } from "./calls-in-turn.ts";
+import { CallsInTurn, type FailureKind } from "./calls-in-turn.ts";
 import type { CallSlots } from "./call-slots.ts";
 import { lookAfterMs, overdueMs } from "./end-deadline.ts";
 import { changedParts } from "./pod-changes.ts";
@@ -308,7 +308,7 @@ export class PodWorker {
       throw new UnavailableError(`provider ${this.#deps.providerName} reported pod ${ref.namespace}/${ref.name} gone while it was created`);
   }
 
-  #takesCreateError(error: unknown): Failure {
+  #takesCreateError(error: unknown): FailureKind {
     return waitingReasonOf(error) || isTerminal(error) || isUnsupported(error) || isInvalidInput(error) || isQuotaExceeded(error)
       ? "refused"
       : "failed";
@@ -359,7 +359,7 @@ export class PodWorker {
     const before = applied?.spec ? this.#given.of(applied) : undefined;
     const changes = { previous: before?.pod, parts: changedParts(applied ?? {}, pod) };
     const given = this.#given.of(pod);
-    const takes = (error: unknown): Failure => {
+    const takes = (error: unknown): FailureKind => {
       if (isPodNotFound(error)) return "doubted";
       if (waitingReasonOf(error)) return "failed";
       return isUnsupported(error) || isInvalidInput(error) || isTerminal(error) ? "refused" : "failed";

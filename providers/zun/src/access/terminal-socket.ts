@@ -1,13 +1,13 @@
 import { messageOf, UnavailableError } from "@virtual-kubelet/errdefs";
 import type { Duplex } from "node:stream";
 import { createWebSocketStream, WebSocket } from "ws";
-import type { TlsSettings } from "../openstack/http-client.ts";
+import type { CloudCertificates } from "../openstack/http-client.ts";
 
 const handshakeTimeoutMs = 15_000;
 
 /** How Zun's websocket proxy is reached. */
 export interface SocketSettings {
-  readonly tls: TlsSettings;
+  readonly tls: CloudCertificates;
   /** In place of scheme, host and path that Zun names. */
   readonly websocketUrl: string | undefined;
 }

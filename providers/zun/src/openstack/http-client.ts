@@ -35,7 +35,7 @@ export interface HttpClient extends AsyncDisposable {
 }
 
 /** Certificates of a cloud, as Node's TLS takes them. */
-export interface TlsSettings {
+export interface CloudCertificates {
   readonly ca?: readonly string[] | undefined;
   readonly cert?: string | undefined;
   readonly key?: string | undefined;
@@ -43,7 +43,7 @@ export interface TlsSettings {
 }
 
 /** Reads the certificates. Those of the cloud stand beside the system's. @throws Error if a file cannot be read */
-export function readTlsSettings({ caCert, cert, key, insecure = false }: ZunAuthConfig): TlsSettings {
+export function readCloudCertificates({ caCert, cert, key, insecure = false }: ZunAuthConfig): CloudCertificates {
   return {
     ...(caCert !== undefined && { ca: [...rootCertificates, readFileSync(caCert, "utf8")] }),
     ...(cert !== undefined && { cert: readFileSync(cert, "utf8") }),
@@ -53,7 +53,7 @@ export function readTlsSettings({ caCert, cert, key, insecure = false }: ZunAuth
 }
 
 /** Sends requests on kept connections. */
-export function createHttpClient({ ca, cert, key, rejectUnauthorized }: TlsSettings): HttpClient {
+export function createHttpClient({ ca, cert, key, rejectUnauthorized }: CloudCertificates): HttpClient {
   const dispatcher = new Agent({
     connect: {
       timeout: connectTimeoutMs,
