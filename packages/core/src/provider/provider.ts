@@ -221,6 +221,8 @@ export interface ProviderDefinition<Config = unknown> {
    * Makes the provider of one node. Must not wait for the back end: that is `ping`'s business.
    *
    * @param config - what {@link configSchema} returned
+   * @throws InvalidInputError for a configuration that can never work; the program ends with 78 then. So it does for a system's error about
+   * a file that is not there or cannot be read. Any other error ends it with 1
    */
   create(host: ProviderHost, config: Config): Provider | Promise<Provider>;
   /**
