@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { PassThrough, Readable, type Writable } from "node:stream";
 import { text } from "node:stream/consumers";
-import type { AttachIO, PodRef } from "@virtual-kubelet/core";
+import type { AttachIO, ContainerLogs, PodRef } from "@virtual-kubelet/core";
 import { messageOf, UnavailableError } from "@virtual-kubelet/errdefs";
 import { systemClock, type LogFields, type Pod } from "@virtual-kubelet/kube-client";
 import { runRemoteCommand, type RemoteCommandIO, type RemoteCommandResult } from "@virtual-kubelet/streaming";
@@ -319,6 +319,33 @@ describe("attach", () => {
       error: expect.stringContaining("error attaching to container: no terminal"),
     });
   });
+});
+
+test("commands do not take the streams that are kept for logs", async () => {
+  const run = async (_ref: PodRef, _container: string, _command: readonly string[], io: AttachIO, signal: AbortSignal): Promise<never> => {
+    await write(io.stdout, "waiting");
+    await once(signal, "abort");
+    throw signal.reason;
+  };
+  const getContainerLogs = async (): Promise<ContainerLogs> => ({ data: Readable.from(["a line\n"]) });
+  const provider = { runInContainer: run, getContainerLogs };
+  // An eighth of them is for logs.
+  await using small = await TestServer.open({ nodes: [fakeNode({ pods: [fakePod()], provider })], limits: { maxStreams: 8 } });
+  const leave = new AbortController();
+  const exec = async (): Promise<string> => {
+    const stdout = new PassThrough();
+    const target = small.target("/exec/default/web/main?command=wait&output=1");
+    const ended = runRemoteCommand(target, { stdout, signal: leave.signal, transport: "spdy", clock: systemClock }).then(
+      (result) => JSON.stringify(result),
+      messageOf,
+    );
+    return await Promise.race([once(stdout, "readable").then(() => "runs"), ended]);
+  };
+
+  for (let count = 1; count <= 7; count++) expect(await exec()).toBe("runs");
+  expect(await exec()).toContain("too many streams are open, at most 8");
+  expect(await small.get("/containerLogs/default/web/main")).toMatchObject({ status: 200, text: "a line\n" });
+  leave.abort();
 });
 
 test("who stops the server ends commands, and tells their clients", async () => {
