@@ -77,7 +77,7 @@ async function openHttpTunnel(host: string, port: number, { proxy, tls, timeoutM
     const { statusCode = 0, statusMessage = "" } = response;
     finalAnswer({ statusCode, statusMessage }, socket)
       .then((answer) => {
-        if (answer.statusCode >= 200 && answer.statusCode < 300) return resolve(socket);
+        if (answer.statusCode < 300) return resolve(socket);
         throw refusal(address, answer, credentials !== undefined);
       })
       .catch((error: unknown) => {
