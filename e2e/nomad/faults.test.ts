@@ -197,6 +197,25 @@ describe("what others do to a pod's job", () => {
     await rig.untilGone(ref);
   });
 
+  test("a copied job is not the pod: logs, status and deletion are the pod's own job's, and the copy is named once and left alone", async () => {
+    await reopen({ relist: "1s" });
+    const ref = await rig.run(rig.pod({ containers: [container(`echo original; ${forever}`)] }));
+    const job = rig.nomad.cluster.state.jobs.get(rig.jobId(ref)) ?? {};
+    rig.nomad.cluster.register({ ...structuredClone(job), ID: "vk-copy" });
+    await eventually(() => expect(rig.nomad.cluster.allocationsOf("vk-copy")[0]).toMatchObject({ ClientStatus: "running" }));
+    await rig.stop();
+    await rig.start();
+
+    for (let time = 0; time < 2; time++) expect((await rig.provider.getPods(signal)).pods.map((pod) => pod.ref)).toEqual([ref]);
+    const [original] = rig.nomad.cluster.allocationsOf(rig.jobId(ref));
+    expect((await rig.provider.getPodStatus(ref, signal)).containerStatuses?.[0]?.containerID).toContain(String(original?.["ID"]));
+    expect(rig.warnings.filter(({ job: id }) => id === "vk-copy")).toHaveLength(1);
+    await rig.delete(ref);
+    await rig.untilGone(ref);
+    expect([...rig.nomad.cluster.state.jobs.keys()]).toEqual(["vk-copy"]);
+    expect(rig.nomad.cluster.allocationsOf("vk-copy")[0]).toMatchObject({ ClientStatus: "running" });
+  });
+
   test("a client that does not answer leaves the pod as it was, and not ready", async () => {
     const ref = await rig.run();
     rig.nomad.cluster.disconnect(rig.jobId(ref), true);

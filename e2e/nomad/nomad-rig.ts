@@ -15,7 +15,7 @@ import type {
   VolumePayload,
 } from "@virtual-kubelet/core";
 import { NotFoundError } from "@virtual-kubelet/errdefs";
-import { noMetrics, silentLogger, systemClock, systemRandom } from "@virtual-kubelet/kube-client";
+import { noMetrics, silentLogger, systemClock, systemRandom, type LogFields } from "@virtual-kubelet/kube-client";
 import { provider as definition } from "@virtual-kubelet/provider-nomad";
 import { eventually } from "@virtual-kubelet/testing";
 import { expect } from "vitest";
@@ -35,6 +35,8 @@ export class NomadRig implements AsyncDisposable {
   provider!: Provider;
   readonly updates: PodUpdate[] = [];
   readonly events: PodEvent[] = [];
+  /** Warnings in the log. */
+  readonly warnings: (LogFields & { readonly text: string })[] = [];
   readonly #config: object;
   readonly #folder = mkdtempSync(join(tmpdir(), "vk-nomad-rig-"));
   readonly #pods = new Map<string, DeepReadonly<Pod>>();
@@ -72,7 +74,7 @@ export class NomadRig implements AsyncDisposable {
       ...owner,
       nodeAddress: undefined,
       clusterDomain: "cluster.local",
-      logger: silentLogger,
+      logger: { ...silentLogger, warn: (fields, text) => void this.warnings.push({ ...fields, text }) },
       metrics: noMetrics,
       clock: systemClock,
       random: systemRandom,

@@ -25,6 +25,7 @@ import { execInTask } from "./access/exec.ts";
 import { containerLogs } from "./access/logs.ts";
 import { forwardPort } from "./access/port-forward.ts";
 import type { NomadClient } from "./api/nomad-client.ts";
+import { SkippedObjects } from "./api/skipped-objects.ts";
 import type { NomadConfig } from "./config.ts";
 import { jobIdOf } from "./job/job-id.ts";
 import { jobOf } from "./job/job-of.ts";
@@ -42,7 +43,7 @@ import { PodTable } from "./pods/pod-table.ts";
 import { PodWatch } from "./watch/pod-watch.ts";
 
 /** The parts of {@link ProviderHost} that the provider uses. */
-export type NomadHost = Pick<ProviderHost, "nodeName" | "clusterId" | "clock" | "logger" | "resolvePod" | "recordEvent">;
+export type NomadHost = Pick<ProviderHost, "nodeName" | "clusterId" | "clock" | "logger" | "metrics" | "resolvePod" | "recordEvent">;
 
 /** What {@link NomadProvider} works with. */
 export interface NomadProviderDeps {
@@ -60,7 +61,7 @@ export class NomadProvider implements Provider, AsyncDisposable {
   readonly #client: NomadClient;
   readonly #close: () => Promise<void>;
   readonly #owner: Owner;
-  readonly #table = new PodTable();
+  readonly #table: PodTable;
   readonly #background: Background;
   readonly #nodes: NodeWatch;
   readonly #keeper: PodKeeper;
@@ -72,12 +73,13 @@ export class NomadProvider implements Provider, AsyncDisposable {
   #isNamespaceKnown = false;
 
   constructor({ host, config, client, close }: NomadProviderDeps) {
-    const { clock, logger } = host;
+    const { clock, logger, metrics } = host;
     this.#host = host;
     this.#config = config;
     this.#client = client;
     this.#close = close;
     this.#owner = { clusterId: host.clusterId, nodeName: host.nodeName };
+    this.#table = new PodTable({ owner: this.#owner, skipped: new SkippedObjects({ logger, metrics }) });
     this.#background = new Background({ clock, logger });
     this.#nodes = new NodeWatch({
       client,

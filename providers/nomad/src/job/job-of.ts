@@ -3,8 +3,9 @@ import type { NomadJob, NomadRestartPolicy, NomadTask, NomadTemplate, NomadVaria
 import { driverConfig, userOf } from "./driver-config.ts";
 import { groupNetworks, portLabel } from "./group-network.ts";
 import { jobIdOf, variablePaths } from "./job-id.ts";
+import { metaOf } from "./job-meta.ts";
 import { isConfidentialVolume, type PodContent } from "./pod-content.ts";
-import { gatedContainers, groupName, metaOf, shapeOf, type ContainerRole, type PodShape } from "./pod-shape.ts";
+import { gatedContainers, groupName, shapeOf, type ContainerRole, type PodShape } from "./pod-shape.ts";
 import { refuse } from "./refused-fields.ts";
 import { diskMB, taskResources } from "./resources.ts";
 import type { JobSettings } from "./settings.ts";

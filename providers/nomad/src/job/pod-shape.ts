@@ -1,5 +1,4 @@
 import { isSidecar, type DeepReadonly, type Owner, type Pod, type PodRef } from "@virtual-kubelet/core";
-import { InvalidInputError } from "@virtual-kubelet/errdefs";
 
 /** What a container is in its pod. */
 export type ContainerRole = "init" | "sidecar" | "main";
@@ -48,36 +47,6 @@ export function shapeOf(pod: DeepReadonly<Pod>, rest: Pick<PodShape, "owner" | "
     ],
     graceSeconds: spec?.terminationGracePeriodSeconds ?? 30,
     ...rest,
-  };
-}
-
-/** The job's meta. It never changes: Nomad would start the pod anew. */
-export function metaOf({ ref, owner, ...rest }: PodShape): Readonly<Record<string, string>> {
-  return {
-    "vk.cluster": owner.clusterId,
-    "vk.node": owner.nodeName,
-    "vk.namespace": ref.namespace,
-    "vk.pod": ref.name,
-    "vk.uid": ref.uid,
-    "vk.shape": JSON.stringify(rest),
-  };
-}
-
-/** The shape that the meta tells; `undefined` for a job that is no pod. @throws InvalidInputError for one that somebody has changed */
-export function shapeFromMeta(jobId: string, meta: Readonly<Record<string, string>> | null | undefined): PodShape | undefined {
-  const uid = meta?.["vk.uid"];
-  const text = meta?.["vk.shape"];
-  if (!meta || uid === undefined || text === undefined) return undefined;
-  let rest: Omit<PodShape, "ref" | "owner">;
-  try {
-    rest = JSON.parse(text) as typeof rest;
-  } catch (cause) {
-    throw new InvalidInputError(`job ${jobId}: its meta vk.shape is no JSON; somebody has changed it`, { cause });
-  }
-  return {
-    ...rest,
-    ref: { namespace: meta["vk.namespace"] ?? "", name: meta["vk.pod"] ?? "", uid },
-    owner: { clusterId: meta["vk.cluster"] ?? "", nodeName: meta["vk.node"] ?? "" },
   };
 }
 

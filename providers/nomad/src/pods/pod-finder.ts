@@ -2,7 +2,7 @@ import type { Owner, PodRef } from "@virtual-kubelet/core";
 import { ConflictError, isNotFound, NotFoundError } from "@virtual-kubelet/errdefs";
 import type { NomadClient } from "../api/nomad-client.ts";
 import { jobIdOf } from "../job/job-id.ts";
-import { shapeFromMeta } from "../job/pod-shape.ts";
+import { readJobMeta } from "../job/job-meta.ts";
 import type { PodEntry } from "./pod-entry.ts";
 import type { PodKeeper } from "./pod-keeper.ts";
 import type { PodTable } from "./pod-table.ts";
@@ -45,13 +45,16 @@ export class PodFinder {
     }
   }
 
-  /** The pod as Nomad has it, which is kept from then on. @throws NotFoundError; ConflictError where its job is somebody else's */
+  /** The pod as Nomad has it, which is kept from then on. @throws NotFoundError; ConflictError if its job cannot be read as the pod's */
   async adopt(ref: PodRef, signal: AbortSignal): Promise<PodEntry> {
     const { client, owner, table, keeper } = this.#deps;
     const jobId = jobIdOf(owner, ref.uid);
     const job = await client.readJob(jobId, signal);
-    if (shapeFromMeta(jobId, job.Meta)?.ref.uid !== ref.uid)
-      throw new ConflictError(`job ${jobId} of pod ${ref.namespace}/${ref.name} is in Nomad and is not the pod's; stop and purge it`);
+    const meaning = readJobMeta(job, owner);
+    if (meaning.kind !== "pod")
+      throw new ConflictError(
+        `job ${jobId} of pod ${ref.namespace}/${ref.name} cannot be read: ${meaning.why ?? "it has no meta of a pod"}; stop and purge it`,
+      );
     const allocations = await client.jobAllocations(jobId, signal);
     const entry = table.noteJob(job);
     if (!entry) throw new NotFoundError(`pod ${ref.namespace}/${ref.name} (${ref.uid}) has no job in Nomad`);

@@ -1,6 +1,8 @@
-import { expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import type { Allocation, JobStub } from "../api/types.ts";
-import { metaOf, type PodShape } from "../job/pod-shape.ts";
+import { jobIdOf } from "../job/job-id.ts";
+import { metaOf } from "../job/job-meta.ts";
+import type { PodShape } from "../job/pod-shape.ts";
 import { owner } from "../test-support/pods.ts";
 import { PodTable } from "./pod-table.ts";
 
@@ -15,9 +17,18 @@ const shape: PodShape = {
   fileVolumes: [],
 };
 
+const jobId = jobIdOf(owner, shape.ref.uid);
+
+let table: PodTable;
+let skipped: string[];
+beforeEach(() => {
+  skipped = [];
+  table = new PodTable({ owner, skipped: { skip: (kind, id, why) => void skipped.push(`${kind} ${id}: ${why}`) } });
+});
+
 function job(fields: Partial<JobStub> = {}): JobStub {
   return {
-    ID: "vk-1",
+    ID: jobId,
     Meta: metaOf(shape),
     Status: "running",
     CreateIndex: 10,
@@ -31,7 +42,7 @@ function job(fields: Partial<JobStub> = {}): JobStub {
 function allocation(fields: Partial<Allocation> = {}): Allocation {
   return {
     ID: "a-1",
-    JobID: "vk-1",
+    JobID: jobId,
     NodeID: "n",
     CreateIndex: 11,
     ModifyIndex: 12,
@@ -47,8 +58,6 @@ function list<T>(index: number, ...items: readonly T[]): { readonly items: reado
 }
 
 test("two lists tell all of a pod", () => {
-  const table = new PodTable();
-
   const { changed, gone } = table.noteAll(list(12, job()), list(12, allocation()));
 
   expect(changed).toEqual([table.get("u-1")]);
@@ -57,7 +66,6 @@ test("two lists tell all of a pod", () => {
 });
 
 test("what is older than what is known changes nothing, and a list keeps the network that an event told", () => {
-  const table = new PodTable();
   table.noteAll(list(20, job()), list(20, allocation({ ModifyIndex: 20, NetworkStatus: { Address: "10.0.0.1" } })));
 
   expect(table.noteAllocation(allocation({ ModifyIndex: 15, ClientStatus: "pending" }))).toBeUndefined();
@@ -66,7 +74,6 @@ test("what is older than what is known changes nothing, and a list keeps the net
 });
 
 test("the first allocation is the pod's; another is a replacement, and is told of once", () => {
-  const table = new PodTable();
   table.noteAll(list(12, job()), list(12, allocation()));
 
   const entry = table.noteAllocation(allocation({ ID: "a-2", CreateIndex: 30, ModifyIndex: 30 }));
@@ -76,7 +83,6 @@ test("the first allocation is the pod's; another is a replacement, and is told o
 });
 
 test("a pod that is missing from a list is gone, but for one that was registered after it", () => {
-  const table = new PodTable();
   table.noteAll(list(12, job()), list(12));
 
   expect(table.noteAll(list(9), list(9), 0).gone).toEqual([]);
@@ -85,15 +91,13 @@ test("a pod that is missing from a list is gone, but for one that was registered
 });
 
 test("a pod that is being registered is not taken for gone, and what is heard of it is kept", () => {
-  const table = new PodTable();
-  const entry = table.expect("vk-1", shape);
+  const entry = table.expect(jobId, shape);
 
   expect(table.noteAll(list(50), list(50)).gone).toEqual([]);
   expect(table.noteAllocation(allocation())).toBe(entry);
 });
 
 test("after indexes have gone back, what is listed counts again", () => {
-  const table = new PodTable();
   table.noteAll(list(950, job({ CreateIndex: 900 })), list(950, allocation({ CreateIndex: 901, ModifyIndex: 950 })));
 
   const { changed } = table.noteAll(
@@ -106,19 +110,24 @@ test("after indexes have gone back, what is listed counts again", () => {
   expect(table.get("u-1")?.hasReplacement).toBe(false);
 });
 
-test("a job that is no pod is none, and one whose meta was changed is refused by name", () => {
-  const table = new PodTable();
-
+test("a job that is no pod is none; a copy of a pod's job, and one whose meta was changed, are named", () => {
   expect(table.noteJob(job({ Meta: { team: "a" } }))).toBeUndefined();
-  expect(() => table.noteJob(job({ Meta: { ...metaOf(shape), "vk.shape": "{" } }))).toThrow(/^job vk-1: its meta vk\.shape is no JSON/);
+  expect(skipped).toEqual([]);
+
+  expect(table.noteJob(job({ ID: "vk-copy" }))).toBeUndefined();
+  expect(table.noteJob(job({ Meta: { ...metaOf(shape), "vk.shape": "{" } }))).toBeUndefined();
+  expect(skipped).toEqual([
+    `job vk-copy: its meta is that of pod shop/web, whose job is ${jobId}`,
+    `job ${jobId}: its meta vk.shape is no JSON; somebody has changed it`,
+  ]);
+  expect(table.entries).toEqual([]);
 });
 
 test("a blocked evaluation says why a pod has no place, until it has one", () => {
-  const table = new PodTable();
   table.noteAll(list(12, job()), list(12));
   const FailedTGAllocs = { pod: { NodesEvaluated: 2, NodesExhausted: 2, DimensionExhausted: { memory: 2 } } };
 
-  const entry = table.noteEvaluation({ ID: "e", JobID: "vk-1", Status: "blocked", ModifyIndex: 3, FailedTGAllocs });
+  const entry = table.noteEvaluation({ ID: "e", JobID: jobId, Status: "blocked", ModifyIndex: 3, FailedTGAllocs });
 
   expect(entry?.unplaced).toBe("Nomad has no place for the pod: 2 clients looked at; 2 are full; 2 have too little memory");
   expect(table.noteAllocation(allocation())?.unplaced).toBeUndefined();

@@ -1,6 +1,9 @@
+import type { Owner } from "@virtual-kubelet/core";
 import type { IndexedList } from "../api/nomad-client.ts";
+import type { SkippedObjects } from "../api/skipped-objects.ts";
 import type { Allocation, Evaluation, JobStub } from "../api/types.ts";
-import { shapeFromMeta, type PodShape } from "../job/pod-shape.ts";
+import { readJobMeta } from "../job/job-meta.ts";
+import type { PodShape } from "../job/pod-shape.ts";
 import { lastEndOf } from "../status/container-status.ts";
 import { unplacedBecause } from "../status/placement.ts";
 import { newPodEntry, type PodEntry } from "./pod-entry.ts";
@@ -11,11 +14,22 @@ export interface TableChanges {
   readonly gone: readonly PodEntry[];
 }
 
+/** What a {@link PodTable} needs. */
+export interface PodTableDeps {
+  readonly owner: Owner;
+  readonly skipped: Pick<SkippedObjects, "skip">;
+}
+
 /** The pods of one node, and what Nomad says of them: what is older than what is known changes nothing. */
 export class PodTable {
   readonly #byUid = new Map<string, PodEntry>();
   readonly #byJob = new Map<string, PodEntry>();
+  readonly #deps: PodTableDeps;
   #seen = 0;
+
+  constructor(deps: PodTableDeps) {
+    this.#deps = deps;
+  }
 
   get entries(): readonly PodEntry[] {
     return [...this.#byUid.values()];
@@ -48,11 +62,10 @@ export class PodTable {
     this.#byJob.delete(entry.jobId);
   }
 
-  /** A job as Nomad shows it; one that is no pod of ours is none here. @throws InvalidInputError for meta that somebody has changed */
+  /** A job as Nomad shows it. @returns `undefined` for a job that is no pod of the node, or cannot be read */
   noteJob(job: JobStub): PodEntry | undefined {
-    const shape = shapeFromMeta(job.ID, job.Meta);
-    if (!shape) return undefined;
-    const entry = this.#byJob.get(job.ID) ?? this.expect(job.ID, shape);
+    const entry = this.#byJob.get(job.ID) ?? this.#newEntry(job);
+    if (!entry) return undefined;
     if (entry.createIndex > job.CreateIndex) return entry;
     entry.createIndex = job.CreateIndex;
     entry.createdAt = job.SubmitTime ? new Date(job.SubmitTime / 1e6).toISOString() : entry.createdAt;
@@ -123,6 +136,13 @@ export class PodTable {
     const gone = this.entries.filter((entry) => !listed.has(entry) && entry.createIndex > 0 && entry.createIndex <= jobs.index);
     for (const entry of gone) this.remove(entry);
     return { changed: [...changed], gone };
+  }
+
+  #newEntry(job: JobStub): PodEntry | undefined {
+    const meaning = readJobMeta(job, this.#deps.owner);
+    if (meaning.kind === "pod") return this.expect(job.ID, meaning.shape);
+    if (meaning.why !== undefined) this.#deps.skipped.skip("job", job.ID, meaning.why);
+    return undefined;
   }
 
   /** Indexes went back, as after a restore: what is known says nothing of what is later. */
