@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { isInvalidInput, isNotFound, isQuotaExceeded, isUnauthorized, isUnavailable } from "@virtual-kubelet/errdefs";
 import { eventually } from "@virtual-kubelet/testing";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Json } from "./fake/state.ts";
 import { container, forever, NomadRig } from "./nomad-rig.ts";
 
 const { signal } = new AbortController();
@@ -250,6 +251,64 @@ describe("what others do to a pod's job", () => {
 
     await rig.until(ref, ({ phase }) => expect(phase).toBe("Failed"));
     expect((await rig.provider.getPods(signal)).pods.map((pod) => pod.ref)).toEqual([ref]);
+  });
+});
+
+describe("what cannot be read", () => {
+  test("is skipped and named once: other pods, the node and the list of pods are as they were", async () => {
+    const [broken, ref] = [await rig.run(), await rig.run()];
+    const { state } = rig.nomad.cluster;
+    const job = state.jobs.get(rig.jobId(broken)) ?? {};
+    Object.assign(job, { Meta: { ...(job["Meta"] as object), "vk.shape": "{" } });
+    state.allocs.set("bad", { ...rig.nomad.cluster.allocationsOf(rig.jobId(ref))[0], ID: "bad", ClientStatus: 7 });
+    state.otherNodes.push({ ID: "bad-node", Status: "ready", Drain: "no" });
+    await rig.stop();
+    await rig.start();
+    for (let time = 0; time < 2; time++) {
+      const { pods, complete } = await rig.provider.getPods(signal);
+      expect([pods.map((pod) => [pod.ref, pod.status.phase]), complete]).toEqual([[[ref, "Running"]], true]);
+      expect((await rig.provider.configureNode?.(signal))?.capacity).toMatchObject({ cpu: "2" });
+    }
+
+    const named = rig.warnings.filter(({ why }) => why !== undefined);
+    expect(named.map(({ text: _, ...fields }) => fields)).toEqual(
+      expect.arrayContaining([
+        { job: rig.jobId(broken), why: "its meta vk.shape is no JSON; somebody has changed it" },
+        { allocation: "bad", why: expect.stringMatching(/^ClientStatus: /) },
+        { node: "bad-node", why: expect.stringMatching(/^Name: /) },
+      ]),
+    );
+    expect(named).toHaveLength(3);
+    state.allocs.delete("bad");
+  });
+
+  test("a pod whose job cannot be read is not taken for gone, and can be deleted", async () => {
+    const ref = await rig.run();
+    const job = rig.nomad.cluster.state.jobs.get(rig.jobId(ref)) ?? {};
+    Object.assign(job, { Meta: { ...(job["Meta"] as object), "vk.shape": `{ "version": 2 }` } });
+    await rig.stop();
+    await rig.start();
+
+    await expect(rig.provider.getPod(ref, signal)).rejects.toThrow(/vk\.shape is of version 2, and this release reads version 1/);
+    await rig.delete(ref);
+    await rig.untilGone(ref);
+    expect(rig.nomad.cluster.state.jobs.size).toBe(0);
+  });
+
+  test("an event that cannot be read is skipped, and the stream goes on", async () => {
+    const ref = await rig.run();
+    const { state } = rig.nomad.cluster;
+    const bad = { Topic: "Allocation", Type: "AllocationUpdated", Key: "bad", FilterKeys: null };
+    state.write([], () => [
+      { ...bad, Type: 7 } as unknown as typeof bad & { Payload: Json },
+      { ...bad, Payload: { Allocation: { ID: "bad", JobID: rig.jobId(ref) } } },
+    ]);
+    const streams = rig.nomad.requests.filter(({ path }) => path === "/v1/event/stream").length;
+    rig.nomad.cluster.disconnect(rig.jobId(ref), true);
+
+    await rig.until(ref, ({ containerStatuses }) => expect(containerStatuses?.[0]?.ready).toBe(false));
+    expect(rig.nomad.requests.filter(({ path }) => path === "/v1/event/stream")).toHaveLength(streams);
+    expect(rig.warnings.filter(({ why }) => why !== undefined)).toHaveLength(2);
   });
 });
 

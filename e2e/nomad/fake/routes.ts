@@ -74,7 +74,7 @@ const routes: readonly (readonly [method: string, pattern: RegExp, route: Route]
       return { json: null };
     },
   ],
-  ["GET", /^\/v1\/nodes$/, (_, __, ___, { cluster: { state } }) => ({ json: [node()], index: state.indexes.nodes })],
+  ["GET", /^\/v1\/nodes$/, (_, __, ___, { cluster: { state } }) => ({ json: [node(), ...state.otherNodes], index: state.indexes.nodes })],
   ["GET", /^\/v1\/client\/allocation\/([^/]+)\/stats$/, ([id = ""], _, __, { cluster }) => stats(id, cluster)],
   ["PUT", /^\/v1\/client\/allocation\/([^/]+)\/signal$/, ([id = ""], _, body, { cluster }) => signalTask(id, body, cluster)],
 ];

@@ -25,6 +25,8 @@ export class FakeState {
   readonly allocs: Map<string, Json> = new Map();
   readonly evals: Map<string, Json> = new Map();
   readonly variables: Map<string, Json> = new Map();
+  /** Clients besides the one that runs allocations. */
+  readonly otherNodes: Json[] = [];
   /** The highest index of each table. */
   readonly indexes: Record<Table, number> = { jobs: 1, allocs: 1, evals: 1, vars: 1, nodes: 8 };
   readonly #frames: { readonly Index: number; readonly Events: readonly FakeEvent[] }[] = [];

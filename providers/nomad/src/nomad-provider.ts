@@ -25,7 +25,7 @@ import { execInTask } from "./access/exec.ts";
 import { containerLogs } from "./access/logs.ts";
 import { forwardPort } from "./access/port-forward.ts";
 import type { NomadClient } from "./api/nomad-client.ts";
-import { SkippedObjects } from "./api/skipped-objects.ts";
+import type { ObjectReader } from "./api/object-reader.ts";
 import type { NomadConfig } from "./config.ts";
 import { jobIdOf } from "./job/job-id.ts";
 import { jobOf } from "./job/job-of.ts";
@@ -43,13 +43,14 @@ import { PodTable } from "./pods/pod-table.ts";
 import { PodWatch } from "./watch/pod-watch.ts";
 
 /** The parts of {@link ProviderHost} that the provider uses. */
-export type NomadHost = Pick<ProviderHost, "nodeName" | "clusterId" | "clock" | "logger" | "metrics" | "resolvePod" | "recordEvent">;
+export type NomadHost = Pick<ProviderHost, "nodeName" | "clusterId" | "clock" | "logger" | "resolvePod" | "recordEvent">;
 
 /** What {@link NomadProvider} works with. */
 export interface NomadProviderDeps {
   readonly host: NomadHost;
   readonly config: NomadConfig;
   readonly client: NomadClient;
+  readonly reader: ObjectReader;
   /** Closes the connections. */
   readonly close: () => Promise<void>;
 }
@@ -72,14 +73,14 @@ export class NomadProvider implements Provider, AsyncDisposable {
   #following: Promise<void> | undefined;
   #isNamespaceKnown = false;
 
-  constructor({ host, config, client, close }: NomadProviderDeps) {
-    const { clock, logger, metrics } = host;
+  constructor({ host, config, client, reader, close }: NomadProviderDeps) {
+    const { clock, logger } = host;
     this.#host = host;
     this.#config = config;
     this.#client = client;
     this.#close = close;
     this.#owner = { clusterId: host.clusterId, nodeName: host.nodeName };
-    this.#table = new PodTable({ owner: this.#owner, skipped: new SkippedObjects({ logger, metrics }) });
+    this.#table = new PodTable({ owner: this.#owner, reader });
     this.#background = new Background({ clock, logger });
     this.#nodes = new NodeWatch({
       client,
@@ -102,6 +103,7 @@ export class NomadProvider implements Provider, AsyncDisposable {
     this.#meter = new PodMeter({ client, clock, nodeName: host.nodeName, mhzPerCore: () => this.#nodes.mhzPerCore });
     this.#watch = new PodWatch({
       client,
+      reader,
       clock,
       logger,
       config,
@@ -171,8 +173,10 @@ export class NomadProvider implements Provider, AsyncDisposable {
     try {
       entry = await this.#finder.find(ref, signal);
     } catch (error) {
+      const jobId = jobIdOf(this.#owner, ref.uid);
+      if (isInvalidInput(error)) return this.#keeper.endUnread({ jobId, ref }, signal);
       // A job that never came to be may have left its variables.
-      if (isNotFound(error)) this.#keeper.cleanUp({ jobId: jobIdOf(this.#owner, ref.uid), shape: { ref } });
+      if (isNotFound(error)) this.#keeper.cleanUp({ jobId, shape: { ref } });
       throw error;
     }
     this.#files.stop(ref.uid);

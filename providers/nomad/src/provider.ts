@@ -1,6 +1,7 @@
 import type { Capabilities, PlannedRequest, ProviderDefinition } from "@virtual-kubelet/core";
 import { NomadClient } from "./api/nomad-client.ts";
 import { NomadHttp } from "./api/nomad-http.ts";
+import { ObjectReader } from "./api/object-reader.ts";
 import { readNomadTls } from "./api/nomad-tls.ts";
 import { TokenSource } from "./api/token-source.ts";
 import { nomadConfigSchema, type NomadConfig } from "./config.ts";
@@ -46,7 +47,8 @@ export const provider: ProviderDefinition<NomadConfig> = {
       tokens: new TokenSource(config),
       tls: await readNomadTls(config.tls),
     });
-    return new NomadProvider({ host, config, client: new NomadClient(http), close: () => http[Symbol.asyncDispose]() });
+    const reader = new ObjectReader(host);
+    return new NomadProvider({ host, config, client: new NomadClient(http, reader), reader, close: () => http[Symbol.asyncDispose]() });
   },
   async plan(pod, resolved, { nodeName, clusterId, config }, signal) {
     const settings = jobSettingsOf(pod, config, config.mhzPerCore ?? plannedMhz);

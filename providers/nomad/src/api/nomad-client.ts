@@ -1,8 +1,20 @@
-import { ConflictError, isConflict, isNotFound } from "@virtual-kubelet/errdefs";
+import { ConflictError, InvalidInputError, isConflict, isNotFound, UnavailableError } from "@virtual-kubelet/errdefs";
 import type { WebSocket } from "ws";
+import type { z } from "zod";
 import { jsonObjects } from "./json-objects.ts";
 import type { NomadAnswer, NomadHttp, NomadRequest } from "./nomad-http.ts";
-import type { Allocation, AllocationStats, Evaluation, EventFrame, JobStub, NomadJob, NomadNode, NomadVariable } from "./types.ts";
+import { idOf, type ObjectKind, type ObjectReader } from "./object-reader.ts";
+import {
+  allocationSchema,
+  evaluationSchema,
+  eventSchema,
+  frameSchema,
+  jobSchema,
+  nodeSchema,
+  registerSchema,
+  statsSchema,
+} from "./object-schemas.ts";
+import type { Allocation, AllocationStats, Evaluation, JobStub, NomadEvent, NomadJob, NomadNode, NomadVariable } from "./types.ts";
 
 /** How many entries of a list are asked for at once. */
 const pageSize = 1000;
@@ -11,6 +23,8 @@ const pageSize = 1000;
 export interface IndexedList<T> {
   readonly items: readonly T[];
   readonly index: number;
+  /** IDs of objects that are in the list and cannot be read; `undefined` for one whose ID cannot be read either. */
+  readonly skipped: readonly (string | undefined)[];
 }
 
 /** Which part of a log is wanted. */
@@ -24,9 +38,11 @@ export interface LogRequest {
 /** The calls of Nomad's API that the provider makes; what they throw is {@link NomadHttp}'s. */
 export class NomadClient {
   readonly #http: NomadHttp;
+  readonly #reader: ObjectReader;
 
-  constructor(http: NomadHttp) {
+  constructor(http: NomadHttp, reader: ObjectReader) {
     this.#http = http;
+    this.#reader = reader;
   }
 
   /**
@@ -40,7 +56,7 @@ export class NomadClient {
     modifyIndex: number,
     signal: AbortSignal,
   ): Promise<{ readonly index: number; readonly warnings: string }> {
-    const { body } = await this.#http.json<{ Index?: number; JobModifyIndex?: number; Warnings?: string }>(
+    const { body } = await this.#http.json<unknown>(
       {
         method: "PUT",
         path: "/jobs",
@@ -49,13 +65,14 @@ export class NomadClient {
       },
       signal,
     );
-    return { index: body.JobModifyIndex ?? body.Index ?? 0, warnings: body.Warnings ?? "" };
+    const { data } = registerSchema.safeParse(body);
+    if (!data) throw new UnavailableError(`register job ${job.ID}: Nomad's answer has no JobModifyIndex`);
+    return { index: data.JobModifyIndex, warnings: data.Warnings ?? "" };
   }
 
-  /** @throws NotFoundError */
-  async readJob(id: string, signal: AbortSignal): Promise<JobStub & NomadJob> {
-    const request = { path: `/job/${encodeURIComponent(id)}`, what: `read job ${id}` };
-    return (await this.#http.json<JobStub & NomadJob>(request, signal)).body;
+  /** @throws NotFoundError; InvalidInputError if it cannot be read */
+  async readJob(id: string, signal: AbortSignal): Promise<JobStub> {
+    return this.#object({ path: `/job/${encodeURIComponent(id)}`, what: `read job ${id}` }, "job", jobSchema, signal);
   }
 
   /** Stops a job, or with `purge` forgets it with its allocations; one that is not there is no error. */
@@ -66,12 +83,13 @@ export class NomadClient {
 
   /** Jobs with their meta, those that have no allocation among them. */
   listJobs(filter: string, signal: AbortSignal): Promise<IndexedList<JobStub>> {
-    return this.#list({ path: "/jobs", query: { meta: true, filter }, what: "list jobs" }, signal);
+    return this.#list({ path: "/jobs", query: { meta: true, filter }, what: "list jobs" }, "job", jobSchema, signal);
   }
 
   /** Allocations with the states of their tasks. */
   listAllocations(filter: string, signal: AbortSignal): Promise<IndexedList<Allocation>> {
-    return this.#list({ path: "/allocations", query: { task_states: true, filter }, what: "list allocations" }, signal);
+    const request = { path: "/allocations", query: { task_states: true, filter }, what: "list allocations" };
+    return this.#list(request, "allocation", allocationSchema, signal);
   }
 
   /** Waits until any allocation has changed since the index, or the time is over. @returns the index now */
@@ -90,17 +108,19 @@ export class NomadClient {
 
   async jobAllocations(id: string, signal: AbortSignal): Promise<readonly Allocation[]> {
     const request = { path: `/job/${encodeURIComponent(id)}/allocations`, what: `list allocations of job ${id}` };
-    return (await this.#http.json<Allocation[] | null>(request, signal)).body ?? [];
+    return this.#read(await this.#http.json<unknown>(request, signal), request, "allocation", allocationSchema).items;
   }
 
-  /** An allocation with its network. @throws NotFoundError */
+  /** An allocation with its network. @throws NotFoundError; InvalidInputError if it cannot be read */
   async readAllocation(id: string, signal: AbortSignal): Promise<Allocation> {
-    return (await this.#http.json<Allocation>({ path: `/allocation/${id}`, what: `read allocation ${id}` }, signal)).body;
+    return this.#object({ path: `/allocation/${id}`, what: `read allocation ${id}` }, "allocation", allocationSchema, signal);
   }
 
   blockedEvaluations(filter: string, signal: AbortSignal): Promise<IndexedList<Evaluation>> {
     return this.#list(
       { path: "/evaluations", query: { filter: `Status == "blocked" and (${filter})` }, what: "list blocked evaluations" },
+      "evaluation",
+      evaluationSchema,
       signal,
     );
   }
@@ -153,14 +173,15 @@ export class NomadClient {
     await this.#http.json(request, signal);
   }
 
+  /** @throws NotFoundError; InvalidInputError if they cannot be read */
   async stats(allocation: string, signal: AbortSignal): Promise<AllocationStats> {
     const request = { path: `/client/allocation/${allocation}/stats`, what: `measure allocation ${allocation}` };
-    return (await this.#http.json<AllocationStats>(request, signal)).body;
+    return this.#object(request, "stats", statsSchema, signal, allocation);
   }
 
   async listNodes(signal: AbortSignal): Promise<readonly NomadNode[]> {
     const request = { path: "/nodes", query: { resources: true }, what: "list the clients of Nomad" };
-    return (await this.#http.json<NomadNode[] | null>(request, signal)).body ?? [];
+    return this.#read(await this.#http.json<unknown>(request, signal), request, "node", nodeSchema).items;
   }
 
   /** Answers if there is a leader and the token may list jobs. */
@@ -197,10 +218,14 @@ export class NomadClient {
     }
   }
 
-  /** Frames of the event stream from an index on, heartbeats among them, until it breaks off. */
-  async events(topics: readonly string[], index: number, signal: AbortSignal): Promise<AsyncIterable<EventFrame> & { destroy(): unknown }> {
+  /** Events from an index on, frame by frame, until the stream breaks off; a heartbeat is a frame without any. */
+  async events(
+    topics: readonly string[],
+    index: number,
+    signal: AbortSignal,
+  ): Promise<AsyncIterable<readonly NomadEvent[]> & { destroy(): unknown }> {
     const body = await this.#http.stream({ path: "/event/stream", query: { topic: topics, index }, what: "open the event stream" }, signal);
-    return { [Symbol.asyncIterator]: () => jsonObjects(body) as AsyncGenerator<EventFrame>, destroy: () => body.destroy() };
+    return { [Symbol.asyncIterator]: () => this.#eventsOf(jsonObjects(body)), destroy: () => body.destroy() };
   }
 
   /** The socket of a command in a task; see `exec-frames`. */
@@ -208,19 +233,55 @@ export class NomadClient {
     return this.#http.webSocket(`/client/allocation/${allocation}/exec`, query);
   }
 
-  async #list<T>(request: NomadRequest, signal: AbortSignal): Promise<IndexedList<T>> {
+  async *#eventsOf(frames: AsyncIterable<unknown>): AsyncGenerator<readonly NomadEvent[], void, undefined> {
+    for await (const frame of frames) {
+      const { Events } = this.#reader.read("event", frameSchema, frame, "frame") ?? {};
+      yield (Events ?? []).flatMap((event) => this.#reader.read("event", eventSchema, event, "in a frame") ?? []);
+    }
+  }
+
+  async #object<T>(request: NomadRequest, kind: ObjectKind, schema: z.ZodType<T>, signal: AbortSignal, id?: string): Promise<T> {
+    const object = this.#reader.read(kind, schema, (await this.#http.json<unknown>(request, signal)).body, id);
+    if (object === undefined) throw new InvalidInputError(`${request.what}: Nomad's answer cannot be read; the log says why`);
+    return object;
+  }
+
+  async #list<T>(request: NomadRequest, kind: ObjectKind, schema: z.ZodType<T>, signal: AbortSignal): Promise<IndexedList<T>> {
     const items: T[] = [];
+    const skipped: (string | undefined)[] = [];
     let index: number | undefined;
     let nextToken: string | undefined;
     do {
       const query = { ...request.query, per_page: pageSize, next_token: nextToken };
-      const page: NomadAnswer<T[] | null> = await this.#http.json<T[] | null>({ ...request, query }, signal);
-      items.push(...(page.body ?? []));
+      const page: NomadAnswer<unknown> = await this.#http.json<unknown>({ ...request, query }, signal);
+      const read = this.#read(page, request, kind, schema);
+      items.push(...read.items);
+      skipped.push(...read.skipped);
       // What changed while the pages were read is after the first.
       index ??= page.index;
       nextToken = page.nextToken;
     } while (nextToken !== undefined);
-    return { items, index };
+    return { items, index, skipped };
+  }
+
+  /** The objects of a list that can be read. @throws UnavailableError for an answer that is no list */
+  #read<T>(
+    { body }: NomadAnswer<unknown>,
+    { what }: NomadRequest,
+    kind: ObjectKind,
+    schema: z.ZodType<T>,
+  ): Pick<IndexedList<T>, "items" | "skipped"> {
+    // Nomad writes an empty list as null at times.
+    const objects = body ?? [];
+    if (!Array.isArray(objects)) throw new UnavailableError(`${what}: Nomad's answer is no list`);
+    const items: T[] = [];
+    const skipped: (string | undefined)[] = [];
+    for (const object of objects as readonly unknown[]) {
+      const item = this.#reader.read(kind, schema, object);
+      if (item === undefined) skipped.push(idOf(object));
+      else items.push(item);
+    }
+    return { items, skipped };
   }
 }
 

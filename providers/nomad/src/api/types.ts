@@ -144,15 +144,13 @@ export interface TaskEvent {
   readonly Details?: Readonly<Record<string, string>> | null | undefined;
 }
 
-/** A job as lists and events show it. */
+/** A job as lists show it. */
 export interface JobStub {
   readonly ID: string;
   readonly Namespace?: string | undefined;
   readonly Meta?: Readonly<Record<string, string>> | null | undefined;
-  readonly Status: string;
   readonly Stop?: boolean | undefined;
   readonly CreateIndex: number;
-  readonly ModifyIndex: number;
   readonly JobModifyIndex: number;
   /** Nanoseconds since 1970. */
   readonly SubmitTime?: number | undefined;
@@ -163,7 +161,6 @@ export interface Evaluation {
   readonly ID: string;
   readonly JobID: string;
   readonly Status: string;
-  readonly ModifyIndex: number;
   readonly FailedTGAllocs?: Readonly<Record<string, PlacementMetric>> | null | undefined;
 }
 
@@ -188,25 +185,31 @@ export interface NomadNode {
   readonly Drain: boolean;
   readonly Version?: string | undefined;
   readonly Drivers?: Readonly<Record<string, { readonly Detected: boolean; readonly Healthy: boolean }>> | null | undefined;
-  readonly NodeResources?: {
-    readonly Cpu?: { readonly CpuShares?: number | undefined; readonly TotalCpuCores?: number | undefined } | undefined;
-    readonly Memory?: { readonly MemoryMB?: number | undefined } | undefined;
-    readonly Disk?: { readonly DiskMB?: number | undefined } | undefined;
-    readonly Devices?:
-      | readonly {
-          readonly Vendor?: string;
-          readonly Type?: string;
-          readonly Name?: string;
-          readonly Instances?: readonly unknown[] | null;
-        }[]
-      | null
-      | undefined;
-  };
-  readonly ReservedResources?: {
-    readonly Cpu?: { readonly CpuShares?: number | undefined } | undefined;
-    readonly Memory?: { readonly MemoryMB?: number | undefined } | undefined;
-    readonly Disk?: { readonly DiskMB?: number | undefined } | undefined;
-  };
+  readonly NodeResources?:
+    | {
+        readonly Cpu?: { readonly CpuShares?: number | undefined; readonly TotalCpuCores?: number | undefined } | undefined;
+        readonly Memory?: { readonly MemoryMB?: number | undefined } | undefined;
+        readonly Disk?: { readonly DiskMB?: number | undefined } | undefined;
+        readonly Devices?:
+          | readonly {
+              readonly Vendor?: string | undefined;
+              readonly Type?: string | undefined;
+              readonly Name?: string | undefined;
+              readonly Instances?: readonly unknown[] | null | undefined;
+            }[]
+          | null
+          | undefined;
+      }
+    | null
+    | undefined;
+  readonly ReservedResources?:
+    | {
+        readonly Cpu?: { readonly CpuShares?: number | undefined } | undefined;
+        readonly Memory?: { readonly MemoryMB?: number | undefined } | undefined;
+        readonly Disk?: { readonly DiskMB?: number | undefined } | undefined;
+      }
+    | null
+    | undefined;
 }
 
 /** A variable: items that only the tasks of its path may read. */
@@ -217,35 +220,33 @@ export interface NomadVariable {
 
 /** What an allocation uses. */
 export interface AllocationStats {
-  readonly Tasks?:
-    | Readonly<Record<string, { readonly ResourceUsage?: ResourceUsage | null; readonly Timestamp: number }>>
-    | null
-    | undefined;
+  readonly Tasks?: Readonly<Record<string, { readonly ResourceUsage?: ResourceUsage | null | undefined }>> | null | undefined;
 }
 
 /** Figures of one task. */
 export interface ResourceUsage {
   readonly CpuStats?: { readonly TotalTicks?: number | undefined; readonly Percent?: number | undefined } | null | undefined;
   readonly MemoryStats?:
-    | { readonly RSS?: number; readonly Cache?: number; readonly Usage?: number; readonly Measured?: readonly string[] | null }
+    | {
+        readonly RSS?: number | undefined;
+        readonly Cache?: number | undefined;
+        readonly Usage?: number | undefined;
+        readonly Measured?: readonly string[] | null | undefined;
+      }
     | null
     | undefined;
 }
 
-/** An event of the stream. */
+/** An event of the stream. What its payload holds is read once it is known to be of a pod. */
 export interface NomadEvent {
   readonly Topic: string;
   readonly Type: string;
   readonly Key: string;
-  readonly Index?: number | undefined;
-  readonly Payload?:
-    | { readonly Allocation?: Allocation | undefined; readonly Job?: JobStub | undefined; readonly Evaluation?: Evaluation | undefined }
-    | null
-    | undefined;
+  readonly Payload?: { readonly Allocation?: unknown; readonly Evaluation?: unknown } | null | undefined;
 }
 
-/** A line of the stream; one without events is a heartbeat. */
-export interface EventFrame {
-  readonly Index?: number | undefined;
-  readonly Events?: readonly NomadEvent[] | null | undefined;
+/** Answer to the registration of a job. */
+export interface RegisterAnswer {
+  readonly JobModifyIndex: number;
+  readonly Warnings?: string | null | undefined;
 }

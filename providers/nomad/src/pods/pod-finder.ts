@@ -1,5 +1,5 @@
 import type { Owner, PodRef } from "@virtual-kubelet/core";
-import { ConflictError, isNotFound, NotFoundError } from "@virtual-kubelet/errdefs";
+import { ConflictError, InvalidInputError, isNotFound, NotFoundError } from "@virtual-kubelet/errdefs";
 import type { NomadClient } from "../api/nomad-client.ts";
 import { jobIdOf } from "../job/job-id.ts";
 import { readJobMeta } from "../job/job-meta.ts";
@@ -25,7 +25,7 @@ export class PodFinder {
     this.#deps = deps;
   }
 
-  /** The pod as far as it is known here; else Nomad is asked. @throws NotFoundError */
+  /** The pod as far as it is known here; else Nomad is asked. @throws what {@link adopt} throws */
   async find(ref: PodRef, signal: AbortSignal): Promise<PodEntry> {
     const known = this.#known(ref);
     if (!known) return this.adopt(ref, signal);
@@ -33,7 +33,7 @@ export class PodFinder {
     return known;
   }
 
-  /** The pod as it is now: what is known counts while changes are followed. @throws NotFoundError */
+  /** The pod as it is now: what is known counts while changes are followed. @throws what {@link adopt} throws */
   async look(ref: PodRef, signal: AbortSignal): Promise<PodEntry> {
     if (this.#deps.isFollowing()) return this.find(ref, signal);
     try {
@@ -45,16 +45,20 @@ export class PodFinder {
     }
   }
 
-  /** The pod as Nomad has it, which is kept from then on. @throws NotFoundError; ConflictError if its job cannot be read as the pod's */
+  /**
+   * The pod as Nomad has it, which is kept from then on.
+   *
+   * @throws NotFoundError; ConflictError if its job is somebody else's; InvalidInputError if it cannot be read
+   */
   async adopt(ref: PodRef, signal: AbortSignal): Promise<PodEntry> {
     const { client, owner, table, keeper } = this.#deps;
     const jobId = jobIdOf(owner, ref.uid);
     const job = await client.readJob(jobId, signal);
     const meaning = readJobMeta(job, owner);
-    if (meaning.kind !== "pod")
-      throw new ConflictError(
-        `job ${jobId} of pod ${ref.namespace}/${ref.name} cannot be read: ${meaning.why ?? "it has no meta of a pod"}; stop and purge it`,
-      );
+    if (meaning.kind === "foreign")
+      throw new ConflictError(`job ${jobId} of pod ${ref.namespace}/${ref.name} is in Nomad without a pod's meta; stop and purge it`);
+    if (meaning.kind === "unreadable")
+      throw new InvalidInputError(`job ${jobId} of pod ${ref.namespace}/${ref.name} cannot be read: ${meaning.why}; or delete the pod`);
     const allocations = await client.jobAllocations(jobId, signal);
     const entry = table.noteJob(job);
     if (!entry) throw new NotFoundError(`pod ${ref.namespace}/${ref.name} (${ref.uid}) has no job in Nomad`);

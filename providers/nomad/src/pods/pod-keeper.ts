@@ -1,6 +1,7 @@
-import type { Clock, PodUpdate, ProviderPod, ProviderPodStatus } from "@virtual-kubelet/core";
-import { isNotFound } from "@virtual-kubelet/errdefs";
+import type { Clock, PodRef, PodUpdate, ProviderPod, ProviderPodStatus } from "@virtual-kubelet/core";
+import { isInvalidInput, isNotFound } from "@virtual-kubelet/errdefs";
 import type { NomadClient } from "../api/nomad-client.ts";
+import type { Allocation } from "../api/types.ts";
 import { variablePaths } from "../job/job-id.ts";
 import { gatedContainers, type ContainerShape, type PodShape } from "../job/pod-shape.ts";
 import { hasEnded, isToBeStopped, podStatusOf } from "../status/pod-status.ts";
@@ -105,6 +106,8 @@ export class PodKeeper {
         if (table.get(entry.shape.ref.uid) === entry) entry.stopped ||= job.Stop ?? false;
         this.onChange(entry);
       } catch (error) {
+        // What cannot be read was named, and would be no better the next time.
+        if (isInvalidInput(error)) return;
         if (!isNotFound(error)) throw error;
         if (!entry.ending && table.get(entry.shape.ref.uid) === entry) this.onGone(entry);
       }
@@ -131,6 +134,13 @@ export class PodKeeper {
     // Nomad kills what outlives the pod's own grace, by the time-out that the task had when it started: more it cannot be given.
     if (graceSeconds < entry.shape.graceSeconds) this.#killAt(entry, entry.ending.deadlineMs);
     this.onChange(entry);
+  }
+
+  /** Purges the job of a pod that cannot be read, so that nothing but its id is known. Nomad ends its containers with their own grace. */
+  async endUnread({ jobId, ref }: { readonly jobId: string; readonly ref: PodRef }, signal: AbortSignal): Promise<void> {
+    await this.#deps.client.stopJob(jobId, { purge: true }, signal);
+    this.cleanUp({ jobId, shape: { ref } });
+    this.#listener?.({ ref, gone: true });
   }
 
   /** Frees all timers. */
@@ -200,7 +210,13 @@ export class PodKeeper {
     if (allocation?.ClientStatus !== "running" || allocation.NetworkStatus || shape.network === "host" || shape.network === "none") return;
     const { background, client, table } = this.#deps;
     background.run(`read network of ${allocation.ID}`, async (signal) => {
-      const detail = await client.readAllocation(allocation.ID, signal);
+      let detail: Allocation;
+      try {
+        detail = await client.readAllocation(allocation.ID, signal);
+      } catch (error) {
+        if (isInvalidInput(error)) return;
+        throw error;
+      }
       const changed = table.noteAllocation({ ...detail, NetworkStatus: detail.NetworkStatus ?? {} });
       if (changed) this.onChange(changed);
     });

@@ -1,4 +1,5 @@
 import { beforeEach, expect, test } from "vitest";
+import type { IndexedList } from "../api/nomad-client.ts";
 import type { Allocation, JobStub } from "../api/types.ts";
 import { jobIdOf } from "../job/job-id.ts";
 import { metaOf } from "../job/job-meta.ts";
@@ -23,16 +24,14 @@ let table: PodTable;
 let skipped: string[];
 beforeEach(() => {
   skipped = [];
-  table = new PodTable({ owner, skipped: { skip: (kind, id, why) => void skipped.push(`${kind} ${id}: ${why}`) } });
+  table = new PodTable({ owner, reader: { skip: (kind, id, why) => void skipped.push(`${kind} ${id}: ${why}`) } });
 });
 
 function job(fields: Partial<JobStub> = {}): JobStub {
   return {
     ID: jobId,
     Meta: metaOf(shape),
-    Status: "running",
     CreateIndex: 10,
-    ModifyIndex: 10,
     JobModifyIndex: 10,
     SubmitTime: 1e18,
     ...fields,
@@ -53,8 +52,8 @@ function allocation(fields: Partial<Allocation> = {}): Allocation {
   };
 }
 
-function list<T>(index: number, ...items: readonly T[]): { readonly items: readonly T[]; readonly index: number } {
-  return { items, index };
+function list<T>(index: number, ...items: readonly T[]): IndexedList<T> {
+  return { items, index, skipped: [] };
 }
 
 test("two lists tell all of a pod", () => {
@@ -97,6 +96,14 @@ test("a pod that is being registered is not taken for gone, and what is heard of
   expect(table.noteAllocation(allocation())).toBe(entry);
 });
 
+test("a pod whose job cannot be read is not gone, nor is any while one cannot be told from others", () => {
+  table.noteAll(list(12, job()), list(12));
+
+  expect(table.noteAll({ items: [], index: 12, skipped: [jobId] }, list(12)).gone).toEqual([]);
+  expect(table.noteAll({ items: [], index: 12, skipped: [undefined] }, list(12)).gone).toEqual([]);
+  expect(table.noteAll({ items: [], index: 12, skipped: ["another"] }, list(12)).gone).toHaveLength(1);
+});
+
 test("after indexes have gone back, what is listed counts again", () => {
   table.noteAll(list(950, job({ CreateIndex: 900 })), list(950, allocation({ CreateIndex: 901, ModifyIndex: 950 })));
 
@@ -127,7 +134,7 @@ test("a blocked evaluation says why a pod has no place, until it has one", () =>
   table.noteAll(list(12, job()), list(12));
   const FailedTGAllocs = { pod: { NodesEvaluated: 2, NodesExhausted: 2, DimensionExhausted: { memory: 2 } } };
 
-  const entry = table.noteEvaluation({ ID: "e", JobID: jobId, Status: "blocked", ModifyIndex: 3, FailedTGAllocs });
+  const entry = table.noteEvaluation({ ID: "e", JobID: jobId, Status: "blocked", FailedTGAllocs });
 
   expect(entry?.unplaced).toBe("Nomad has no place for the pod: 2 clients looked at; 2 are full; 2 have too little memory");
   expect(table.noteAllocation(allocation())?.unplaced).toBeUndefined();

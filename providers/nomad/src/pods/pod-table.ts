@@ -1,6 +1,6 @@
 import type { Owner } from "@virtual-kubelet/core";
 import type { IndexedList } from "../api/nomad-client.ts";
-import type { SkippedObjects } from "../api/skipped-objects.ts";
+import type { ObjectReader } from "../api/object-reader.ts";
 import type { Allocation, Evaluation, JobStub } from "../api/types.ts";
 import { readJobMeta } from "../job/job-meta.ts";
 import type { PodShape } from "../job/pod-shape.ts";
@@ -17,7 +17,7 @@ export interface TableChanges {
 /** What a {@link PodTable} needs. */
 export interface PodTableDeps {
   readonly owner: Owner;
-  readonly skipped: Pick<SkippedObjects, "skip">;
+  readonly reader: Pick<ObjectReader, "skip">;
 }
 
 /** The pods of one node, and what Nomad says of them: what is older than what is known changes nothing. */
@@ -132,8 +132,12 @@ export class PodTable {
       const entry = this.noteAllocation(allocation);
       if (entry) changed.add(entry);
     }
+    // A job that cannot be read may be the pod's.
+    const isUnclear = ({ jobId }: PodEntry): boolean => jobs.skipped.some((id) => id === undefined || id === jobId);
     // What was registered later is not in the list.
-    const gone = this.entries.filter((entry) => !listed.has(entry) && entry.createIndex > 0 && entry.createIndex <= jobs.index);
+    const gone = this.entries.filter(
+      (entry) => !listed.has(entry) && !isUnclear(entry) && entry.createIndex > 0 && entry.createIndex <= jobs.index,
+    );
     for (const entry of gone) this.remove(entry);
     return { changed: [...changed], gone };
   }
@@ -141,7 +145,7 @@ export class PodTable {
   #newEntry(job: JobStub): PodEntry | undefined {
     const meaning = readJobMeta(job, this.#deps.owner);
     if (meaning.kind === "pod") return this.expect(job.ID, meaning.shape);
-    if (meaning.why !== undefined) this.#deps.skipped.skip("job", job.ID, meaning.why);
+    if (meaning.why !== undefined) this.#deps.reader.skip("job", job.ID, meaning.why);
     return undefined;
   }
 

@@ -127,7 +127,7 @@ function isEnding(task: TaskState | undefined): boolean {
 function terminatedBy(event: TaskEvent, startedAt: string | undefined): Terminated {
   const { Signal = 0, Details } = event;
   const oom = Details?.["oom_killed"] === "true";
-  const code = event.ExitCode ?? Number(Details?.["exit_code"] ?? 0);
+  const code = event.ExitCode ?? (Number(Details?.["exit_code"] ?? 0) || 0);
   const exitCode = code === 0 && Signal > 0 ? 128 + Signal : code;
   const message = Details?.["exit_message"];
   return {

@@ -3,16 +3,16 @@ import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { UnauthorizedError, UnavailableError } from "@virtual-kubelet/errdefs";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { NomadClient } from "../api/nomad-client.ts";
-import type { EventFrame, NomadEvent } from "../api/types.ts";
+import type { NomadEvent } from "../api/types.ts";
 import { Feed } from "./feed.ts";
 
 /** A stream that gives what it is told to, until it is destroyed. */
-class FakeStream implements AsyncIterable<EventFrame> {
-  readonly #frames: EventFrame[] = [];
+class FakeStream implements AsyncIterable<readonly NomadEvent[]> {
+  readonly #frames: (readonly NomadEvent[])[] = [];
   #wake = Promise.withResolvers<void>();
   #ended = false;
 
-  give(frame: EventFrame): void {
+  give(frame: readonly NomadEvent[]): void {
     this.#frames.push(frame);
     this.#wake.resolve();
   }
@@ -22,7 +22,7 @@ class FakeStream implements AsyncIterable<EventFrame> {
     this.#wake.resolve();
   }
 
-  async *[Symbol.asyncIterator](): AsyncGenerator<EventFrame> {
+  async *[Symbol.asyncIterator](): AsyncGenerator<readonly NomadEvent[]> {
     while (!this.#ended || this.#frames.length > 0) {
       const frame = this.#frames.shift();
       if (frame) yield frame;
@@ -90,8 +90,8 @@ afterEach(async () => {
 test("a list comes first, the stream goes on from its index, and events are handed out", async () => {
   start();
   await clock.advance(0);
-  streams[0]?.give({});
-  streams[0]?.give({ Index: 8, Events: [{ Topic: "Job", Type: "JobRegistered", Key: "a" }] });
+  streams[0]?.give([]);
+  streams[0]?.give([{ Topic: "Job", Type: "JobRegistered", Key: "a" }]);
   await clock.advance(0);
 
   expect(calls).toEqual(["list", "stream from 7"]);
@@ -103,7 +103,7 @@ test("everything is listed anew every so often while the stream runs", async () 
   start();
   for (let second = 0; second < 130; second++) {
     await clock.advance(1000);
-    streams[0]?.give({});
+    streams[0]?.give([]);
   }
 
   expect(calls).toEqual(["list", "stream from 7", "list", "list"]);
@@ -114,7 +114,7 @@ test("a stream that gives nothing at first, or falls silent, is opened anew afte
   await clock.advance(10_000);
   await clock.advance(1000);
   expect(calls).toEqual(["list", "stream from 7", "list", "stream from 7"]);
-  streams[1]?.give({});
+  streams[1]?.give([]);
   await clock.advance(44_000);
   expect(calls).toHaveLength(4);
   await clock.advance(3000);
@@ -134,7 +134,7 @@ test("a stream that breaks off is opened anew, and so is a list that fails, with
   refuseList = undefined;
   await clock.advance(30_000);
   expect(calls.at(-1)).toBe("stream from 7");
-  streams.at(-1)?.give({});
+  streams.at(-1)?.give([]);
 });
 
 test("where the stream is refused, blocking queries do, and after ten minutes it is tried again", async () => {

@@ -95,9 +95,9 @@ export class Feed {
     const onAbort = (): void => broken.reject(signal.reason);
     signal.addEventListener("abort", onAbort, { once: true });
     const reading = (async (): Promise<void> => {
-      for await (const { Events } of events) {
+      for await (const frame of events) {
         expect(silenceMs);
-        for (const event of Events ?? []) onEvent(event);
+        for (const event of frame) onEvent(event);
       }
     })();
     try {

@@ -1,5 +1,8 @@
 import type { Clock, Logger, Owner, PodEvent, PodRef } from "@virtual-kubelet/core";
+import { z } from "zod";
 import type { NomadClient } from "../api/nomad-client.ts";
+import type { ObjectKind, ObjectReader } from "../api/object-reader.ts";
+import { allocationSchema, evaluationSchema } from "../api/object-schemas.ts";
 import type { NomadEvent } from "../api/types.ts";
 import type { NomadConfig } from "../config.ts";
 import { jobPrefix, ownerFilter } from "../job/job-id.ts";
@@ -12,6 +15,7 @@ import { Feed } from "./feed.ts";
 /** What a {@link PodWatch} needs. */
 export interface PodWatchDeps {
   readonly client: NomadClient;
+  readonly reader: ObjectReader;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly config: Pick<NomadConfig, "relist" | "stream">;
@@ -21,6 +25,8 @@ export interface PodWatchDeps {
   readonly files: FileRefresh;
   readonly recordEvent: (pod: PodRef, event: PodEvent) => void;
 }
+
+const jobIdSchema = z.object({ JobID: z.string() });
 
 /** Brings what Nomad tells of pods into the table, and has done what has to be done then. */
 export class PodWatch {
@@ -74,23 +80,33 @@ export class PodWatch {
     }
   }
 
-  #onEvent({ Topic, Type, Payload }: NomadEvent): void {
+  #onEvent({ Topic, Type, Key, Payload }: NomadEvent): void {
+    const { table, keeper } = this.#deps;
     switch (Topic) {
       case "Allocation": {
-        const entry = Payload?.Allocation && this.#deps.table.noteAllocation(Payload.Allocation);
-        if (entry) this.#deps.keeper.onChange(entry);
+        const allocation = this.#read("allocation", allocationSchema, Payload?.Allocation);
+        const entry = allocation && table.noteAllocation(allocation);
+        if (entry) keeper.onChange(entry);
         return;
       }
-      case "Evaluation":
-        if (Payload?.Evaluation) this.#onEvaluation(this.#deps.table.noteEvaluation(Payload.Evaluation));
+      case "Evaluation": {
+        const evaluation = this.#read("evaluation", evaluationSchema, Payload?.Evaluation);
+        if (evaluation) this.#onEvaluation(table.noteEvaluation(evaluation));
         return;
+      }
       case "Job": {
-        const entry = Payload?.Job && this.#deps.table.byJob(Payload.Job.ID);
-        if (Type === "JobDeregistered" && entry && !entry.ending && !entry.stopped) this.#deps.keeper.lookAfter(entry);
+        const entry = table.byJob(Key);
+        if (Type === "JobDeregistered" && entry && !entry.ending && !entry.stopped) keeper.lookAfter(entry);
         return;
       }
       default:
     }
+  }
+
+  /** Reads what an event tells of a pod's job. Most events are of other people's jobs, and not read at all. */
+  #read<T>(kind: ObjectKind, schema: z.ZodType<T>, value: unknown): T | undefined {
+    const jobId = jobIdSchema.safeParse(value).data?.JobID;
+    return jobId !== undefined && this.#deps.table.byJob(jobId) ? this.#deps.reader.read(kind, schema, value) : undefined;
   }
 
   #onEvaluation(entry: PodEntry | undefined): void {
