@@ -182,6 +182,29 @@ describe("what others do to a pod's job", () => {
     await rig.run(pod);
   });
 
+  test("a job that is purged while the network is cut is gone as soon as Nomad answers again", async () => {
+    const [ref, other] = [await rig.run(), await rig.run()];
+    rig.nomad.fault = () => "drop";
+    rig.nomad.breakConnections();
+    rig.nomad.cluster.deregister(rig.jobId(ref), true);
+    rig.nomad.fault = undefined;
+
+    await rig.untilGone(ref);
+    expect((await rig.provider.getPods(signal)).pods.map((pod) => pod.ref)).toEqual([other]);
+    expect(rig.updates.some((update) => "gone" in update && update.ref.uid === other.uid)).toBe(false);
+  });
+
+  test("in a Nomad that was begun anew all pods are gone, and can be made again", async () => {
+    const pod = rig.pod();
+    const ref = await rig.run(pod);
+    rig.nomad.cluster.state.beginAnew();
+    rig.nomad.breakConnections();
+    await rig.untilGone(ref);
+
+    await rig.run(pod);
+    expect((await rig.provider.getPods(signal)).pods.map((each) => each.ref)).toEqual([ref]);
+  });
+
   test.each(["drain", "lose"] as const)("after %s the pod is Failed, its job stopped, and it runs no second time", async (what) => {
     const ref = await rig.run(rig.pod({ restartPolicy: "Always" }));
     rig.nomad.cluster[what](rig.jobId(ref));

@@ -66,6 +66,14 @@ export class FakeState {
     this.#frames.length = 0;
   }
 
+  /** Nothing is known any more, and the indexes of all tables are 0: a Nomad that was begun anew. Source: Nomad, `state.Index` of a table never written. */
+  beginAnew(): void {
+    for (const table of [this.jobs, this.allocs, this.evals, this.variables]) table.clear();
+    for (const table of Object.keys(this.indexes) as Table[]) this.indexes[table] = 0;
+    this.#index = 0;
+    this.#frames.length = 0;
+  }
+
   /** Throws listeners away, as a server that is restarted. */
   get listeners(): number {
     return this.#listeners.size;

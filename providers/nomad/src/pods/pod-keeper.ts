@@ -97,7 +97,7 @@ export class PodKeeper {
     });
   }
 
-  /** Somebody else has stopped or purged the pod's job. */
+  /** Somebody else has stopped or purged the pod's job, or may have: Nomad is asked. */
   lookAfter(entry: PodEntry): void {
     const { client, background, table } = this.#deps;
     background.run(`look after ${entry.jobId}`, async (signal) => {
@@ -109,7 +109,7 @@ export class PodKeeper {
         // What cannot be read was named, and would be no better the next time.
         if (isInvalidInput(error)) return;
         if (!isNotFound(error)) throw error;
-        if (!entry.ending && table.get(entry.shape.ref.uid) === entry) this.onGone(entry);
+        if (table.get(entry.shape.ref.uid) === entry) this.onGone(entry);
       }
     });
   }

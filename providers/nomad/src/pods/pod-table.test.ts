@@ -82,11 +82,23 @@ test("the first allocation is the pod's; another is a replacement, and is told o
 });
 
 test("a pod that is missing from a list is gone, but for one that was registered after it", () => {
+  const before = table.mark();
   table.noteAll(list(12, job()), list(12));
+  const entry = table.get("u-1");
 
-  expect(table.noteAll(list(9), list(9), 0).gone).toEqual([]);
-  expect(table.noteAll(list(12), list(12)).gone).toHaveLength(1);
-  expect(table.get("u-1")).toBeUndefined();
+  expect(table.noteAll(list(12), list(12), before).gone).toEqual([]);
+  expect(table.noteAll(list(12), list(12))).toMatchObject({ gone: [entry], missing: [] });
+  expect(table.get("u-1")).toBe(entry);
+});
+
+test.each<[string, number, number]>([
+  ["jobs", 0, 950],
+  ["allocations", 950, 0],
+])("where the index of %s falls, a pod that is missing is to be asked for", (_what, jobs, allocations) => {
+  table.noteAll(list(950, job({ CreateIndex: 900 })), list(950));
+  const mark = table.mark();
+
+  expect(table.noteAll(list(jobs), list(allocations), mark)).toMatchObject({ gone: [], missing: [table.get("u-1")] });
 });
 
 test("a pod that is being registered is not taken for gone, and what is heard of it is kept", () => {

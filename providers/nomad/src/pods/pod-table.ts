@@ -8,10 +8,25 @@ import { lastEndOf } from "../status/container-status.ts";
 import { unplacedBecause } from "../status/placement.ts";
 import { newPodEntry, type PodEntry } from "./pod-entry.ts";
 
-/** What a list changed. */
+/** What was known when lists were asked for. */
+export interface TableMark {
+  /** Highest index seen of jobs, and of allocations. */
+  readonly seen: SeenIndexes;
+  readonly registered: ReadonlySet<PodEntry>;
+}
+
+interface SeenIndexes {
+  readonly jobs: number;
+  readonly allocations: number;
+}
+
+/** What two lists changed. */
 export interface TableChanges {
   readonly changed: readonly PodEntry[];
+  /** Pods that Nomad no longer holds. They are still in the table. */
   readonly gone: readonly PodEntry[];
+  /** Pods that are not in the lists of a Nomad whose indexes have fallen, so that each has to be asked for. */
+  readonly missing: readonly PodEntry[];
 }
 
 /** What a {@link PodTable} needs. */
@@ -25,7 +40,7 @@ export class PodTable {
   readonly #byUid = new Map<string, PodEntry>();
   readonly #byJob = new Map<string, PodEntry>();
   readonly #deps: PodTableDeps;
-  #seen = 0;
+  #seen: SeenIndexes = { jobs: 0, allocations: 0 };
 
   constructor(deps: PodTableDeps) {
     this.#deps = deps;
@@ -35,9 +50,9 @@ export class PodTable {
     return [...this.#byUid.values()];
   }
 
-  /** The highest index of any allocation, or list of them, that was seen. */
-  get seen(): number {
-    return this.#seen;
+  /** To be taken before lists are asked for. */
+  mark(): TableMark {
+    return { seen: this.#seen, registered: new Set(this.entries.filter(({ createIndex }) => createIndex > 0)) };
   }
 
   get(uid: string): PodEntry | undefined {
@@ -77,7 +92,7 @@ export class PodTable {
   noteAllocation(allocation: Allocation): PodEntry | undefined {
     const entry = this.#byJob.get(allocation.JobID);
     if (!entry || allocation.CreateIndex < entry.createIndex) return undefined;
-    this.#seen = Math.max(this.#seen, allocation.ModifyIndex);
+    this.#see({ jobs: 0, allocations: allocation.ModifyIndex });
     const known = entry.allocation;
     if (known && known.ID !== allocation.ID) {
       if (known.CreateIndex <= allocation.CreateIndex) {
@@ -113,12 +128,13 @@ export class PodTable {
   /**
    * All jobs and allocations of the node.
    *
-   * @param before - {@link seen} when the lists were asked for: a list of allocations that is from before that tells that
-   * indexes have gone back
+   * @param mark - {@link mark} of the time when the lists were asked for. An index that is lower than one seen before that tells
+   * that indexes have fallen: Nomad was restored, or begun anew.
    */
-  noteAll(jobs: IndexedList<JobStub>, allocations: IndexedList<Allocation>, before: number = this.#seen): TableChanges {
-    if (allocations.index < before) this.#beginAnew();
-    this.#seen = Math.max(this.#seen, allocations.index);
+  noteAll(jobs: IndexedList<JobStub>, allocations: IndexedList<Allocation>, { seen, registered }: TableMark = this.mark()): TableChanges {
+    const hasFallen = jobs.index < seen.jobs || allocations.index < seen.allocations;
+    if (hasFallen) this.#beginAnew();
+    this.#see({ jobs: jobs.index, allocations: allocations.index });
     const listed = new Set<PodEntry>();
     const changed = new Set<PodEntry>();
     for (const job of jobs.items) {
@@ -134,12 +150,14 @@ export class PodTable {
     }
     // A job that cannot be read may be the pod's.
     const isUnclear = ({ jobId }: PodEntry): boolean => jobs.skipped.some((id) => id === undefined || id === jobId);
+    const unlisted = this.entries.filter((entry) => !listed.has(entry) && !isUnclear(entry) && registered.has(entry));
     // What was registered later is not in the list.
-    const gone = this.entries.filter(
-      (entry) => !listed.has(entry) && !isUnclear(entry) && entry.createIndex > 0 && entry.createIndex <= jobs.index,
-    );
-    for (const entry of gone) this.remove(entry);
-    return { changed: [...changed], gone };
+    const gone = hasFallen ? [] : unlisted.filter(({ createIndex }) => createIndex <= jobs.index);
+    return { changed: [...changed], gone, missing: hasFallen ? unlisted : [] };
+  }
+
+  #see({ jobs, allocations }: SeenIndexes): void {
+    this.#seen = { jobs: Math.max(this.#seen.jobs, jobs), allocations: Math.max(this.#seen.allocations, allocations) };
   }
 
   #newEntry(job: JobStub): PodEntry | undefined {
@@ -149,9 +167,9 @@ export class PodTable {
     return undefined;
   }
 
-  /** Indexes went back, as after a restore: what is known says nothing of what is later. */
+  /** Indexes have fallen, as after a restore: what is known says nothing of what is later. */
   #beginAnew(): void {
-    this.#seen = 0;
+    this.#seen = { jobs: 0, allocations: 0 };
     for (const entry of this.entries) {
       if (entry.createIndex > 0) entry.createIndex = 1;
       if (entry.allocation) entry.allocation = { ...entry.allocation, CreateIndex: 0, ModifyIndex: 0 };

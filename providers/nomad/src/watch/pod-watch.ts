@@ -59,14 +59,16 @@ export class PodWatch {
 
   /** Lists everything, and takes it in. @returns the index from which on something may have changed since */
   async relist(signal: AbortSignal): Promise<number> {
-    const before = this.#deps.table.seen;
-    const jobs = await this.#deps.client.listJobs(ownerFilter(this.#deps.owner), signal);
-    const allocations = await this.#deps.client.listAllocations(ownerFilter(this.#deps.owner, "Job."), signal);
-    const { changed, gone } = this.#deps.table.noteAll(jobs, allocations, before);
-    if (this.#deps.table.entries.some(({ allocation, stopped }) => !allocation && !stopped)) await this.#readEvaluations(signal);
-    for (const entry of changed) this.#deps.keeper.onChange(entry);
-    for (const entry of gone) this.#deps.keeper.onGone(entry);
-    for (const { shape, ending } of this.#deps.table.entries) if (!ending) this.#deps.files.watch(shape);
+    const { client, owner, table, keeper, files } = this.#deps;
+    const mark = table.mark();
+    const jobs = await client.listJobs(ownerFilter(owner), signal);
+    const allocations = await client.listAllocations(ownerFilter(owner, "Job."), signal);
+    const { changed, gone, missing } = table.noteAll(jobs, allocations, mark);
+    for (const entry of gone) keeper.onGone(entry);
+    for (const entry of missing) keeper.lookAfter(entry);
+    if (table.entries.some(({ allocation, stopped }) => !allocation && !stopped)) await this.#readEvaluations(signal);
+    for (const entry of changed) keeper.onChange(entry);
+    for (const { shape, ending } of table.entries) if (!ending) files.watch(shape);
     return allocations.index;
   }
 
