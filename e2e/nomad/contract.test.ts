@@ -252,15 +252,16 @@ describe("tasks", () => {
         EmbeddedTmpl: inVariable("{{ if .t.Key }}{{ .t.Value }}{{ else }}{{ .b.Value | base64Decode }}{{ end }}"),
         DestPath: "local/file",
         ChangeMode: "noop",
+        Perms: "0400",
       },
     ] as const;
-    const script = 'printf "%s\\n" "$0" "$1" "$A"; od -An -tx1 local/file';
+    const script = 'printf "%s\\n" "$0" "$1" "$A"; od -An -tx1 local/file; stat -c %a local/file';
     const words = ["-c", script, '${env["A"]}', "$${HOME}"];
     const fixed = jobWith([taskWith("", { Config: { command: "sh", args: words }, Templates })], { ID: job.ID });
     await client.writeVariable({ Path: path, Items: { a: value, b: Buffer.from([0, 1, 2, 255]).toString("base64") } }, signal);
     const { ID } = await run(fixed, ({ ClientStatus }) => expect(ClientStatus).toBe("complete"));
 
-    expect(await readLog(ID)).toBe(`${value}\n\${HOME}\n${value}\n 00 01 02 ff\n`);
+    expect(await readLog(ID)).toBe(`${value}\n\${HOME}\n${value}\n 00 01 02 ff\n400\n`);
     await client.deleteVariable(path, signal);
   });
 

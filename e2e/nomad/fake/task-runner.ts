@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Clock } from "@virtual-kubelet/core";
 import type { Reaper } from "@virtual-kubelet/testing";
@@ -17,7 +17,7 @@ export interface FakeTask {
   readonly RestartPolicy?: RestartPolicy | null;
   readonly KillTimeout?: number;
   readonly KillSignal?: NodeJS.Signals;
-  readonly Templates?: readonly { EmbeddedTmpl: string; DestPath: string; Envvars?: boolean }[] | null;
+  readonly Templates?: readonly { EmbeddedTmpl: string; DestPath: string; Perms?: string; Envvars?: boolean }[] | null;
 }
 
 /** How a task is started again. Nanoseconds. */
@@ -178,12 +178,14 @@ export class TaskRunner {
 
   /** @returns the variable that is missing */
   #tryRender(): string | undefined {
-    for (const { EmbeddedTmpl, DestPath, Envvars } of this.task.Templates ?? []) {
+    for (const { EmbeddedTmpl, DestPath, Perms = "0644", Envvars } of this.task.Templates ?? []) {
       const rendered = renderTemplate(EmbeddedTmpl, this.#deps.variable);
       if ("missing" in rendered) return rendered.missing;
       const path = join(this.#deps.directory, DestPath);
       mkdirSync(dirname(path), { recursive: true });
-      writeFileSync(path, rendered.text);
+      // A file that may not be written to is replaced.
+      writeFileSync(`${path}.new`, rendered.text, { mode: Number.parseInt(Perms, 8) });
+      renameSync(`${path}.new`, path);
       if (!Envvars) continue;
       for (const line of rendered.text.toString().split("\n")) {
         const [, name, value] = /^([A-Za-z_][\w./]*)=(.*)$/.exec(line) ?? [];

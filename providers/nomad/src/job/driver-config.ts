@@ -1,5 +1,4 @@
 import { parseQuantity, wholeUnits, type Container, type DeepReadonly, type Pod } from "@virtual-kubelet/core";
-import type { NomadTask } from "../api/types.ts";
 import { setFields } from "./set-fields.ts";
 import type { JobSettings } from "./settings.ts";
 import { escapeInterpolation, type TaskEnvironment } from "./task-environment.ts";
@@ -88,12 +87,4 @@ function dockerLimits({ resources }: DeepReadonly<Container>): Record<string, un
   const nano = (quantity: string): bigint => parseQuantity(quantity).nano;
   const isHard = requests["cpu"] === undefined || nano(requests["cpu"]) === nano(cpu);
   return isHard && wholeUnits(parseQuantity(cpu)) > 0n ? { cpu_hard_limit: true } : {};
-}
-
-/** The user that a container runs as, as Nomad writes it. */
-export function userOf({ spec }: DeepReadonly<Pod>, { securityContext }: DeepReadonly<Container>): Pick<NomadTask, "User"> {
-  const user = securityContext?.runAsUser ?? spec?.securityContext?.runAsUser;
-  const group = securityContext?.runAsGroup ?? spec?.securityContext?.runAsGroup;
-  if (user === undefined) return {};
-  return { User: group === undefined ? String(user) : `${user}:${group}` };
 }

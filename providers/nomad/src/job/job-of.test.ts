@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
-import { containerWith, planOf, podWith, taskOf } from "../test-support/pods.ts";
+import { configWith, containerWith, contentOf, owner, planOf, podWith, taskOf } from "../test-support/pods.ts";
+import { jobOf } from "./job-of.ts";
+import { jobSettingsOf } from "./settings.ts";
 
 const secretVolume = { name: "keys", secret: { secretName: "tls" } };
 
@@ -86,6 +88,61 @@ test("nothing that comes from a secret or config map stands in the job", () => {
       ?.toSorted(),
   ).toEqual(["canary-1", "canary-1", "canary-2", "canary-3"]);
   expect(taskOf({ job, variables } as never).Config["args"]).toEqual(['${env["URL"]}', '${env["MORE"]}']);
+});
+
+const mode = { mode: 0o644 };
+const projected = {
+  name: "token",
+  projected: { sources: [{ serviceAccountToken: { path: "token" } }, { configMap: { name: "ca", items: [] } }] },
+};
+
+test("files of secrets and tokens are readable by their container's user alone, and lie in the task's secrets folder", () => {
+  const mounts = [
+    { name: "keys", mountPath: "/etc/keys" },
+    { name: "token", mountPath: "/var/run/token" },
+    { name: "settings", mountPath: "/etc/app" },
+  ];
+  const pod = podWith({
+    containers: [
+      containerWith({ volumeMounts: mounts, env: [{ name: "P", valueFrom: { secretKeyRef: { name: "db", key: "p" } } }] }),
+      containerWith({ name: "other", volumeMounts: mounts, securityContext: { runAsUser: 1000 } }),
+    ],
+    volumes: [secretVolume, projected, { name: "settings", configMap: { name: "app" } }],
+  });
+  const plan = planOf(pod, {}, { env: { P: "x" }, files: { keys: { key: "k" }, token: { token: "t" }, settings: { conf: "c" } } });
+  const filesOf = (name: string): unknown =>
+    Object.fromEntries((taskOf(plan, name).Templates ?? []).map(({ DestPath, Perms, Uid }) => [DestPath, [Perms, Uid]]));
+
+  expect(filesOf("main")).toEqual({
+    "secrets/vk-confidential.env": ["0400", undefined],
+    "secrets/volumes/keys/key": ["0400", undefined],
+    "secrets/volumes/token/token": ["0400", undefined],
+    "local/volumes/settings/conf": ["0644", undefined],
+  });
+  expect(filesOf("other")).toEqual({
+    "secrets/volumes/keys/key": ["0400", 1000],
+    "secrets/volumes/token/token": ["0400", 1000],
+    "local/volumes/settings/conf": ["0644", undefined],
+  });
+});
+
+test.each([
+  ["a program in a secret stays executable", { mode: 0o755 }, {}, "docker", { Perms: "0500" }],
+  ["a pod's fsGroup may read its secrets", mode, { fsGroup: 2000 }, "docker", { Perms: "0440", Gid: 2000 }],
+  ["a token that kubelets give to a user is that user's", { mode: 0o600, uid: 1000 }, {}, "docker", { Perms: "0400", Uid: 1000 }],
+  ["driver exec runs as nobody", mode, {}, "exec", { Perms: "0400", Uid: 65_534 }],
+  ["driver raw_exec runs as the agent", mode, {}, "raw_exec", { Perms: "0400" }],
+] as const)("%s", (_, file, securityContext, driver, wanted) => {
+  const pod = podWith({
+    securityContext,
+    containers: [containerWith({ command: ["sh"], volumeMounts: [{ name: "keys", mountPath: "/k" }] })],
+    volumes: [secretVolume],
+  });
+  const content = { ...contentOf(pod), files: new Map([["keys", [{ path: "key", content: Buffer.from("k"), ...file }]]]) };
+  const plan = jobOf(pod, content, owner, jobSettingsOf(pod, configWith({ driver }), 2000));
+
+  const { EmbeddedTmpl: _text, DestPath: _path, ChangeMode: _change, ...permissions } = taskOf(plan).Templates?.[0] ?? {};
+  expect(permissions).toEqual(wanted);
 });
 
 test("with secrets: inline there are no variables, and the contents are in the templates", () => {

@@ -1,6 +1,6 @@
 import type { Container, DeepReadonly, Owner, Pod } from "@virtual-kubelet/core";
 import type { NomadJob, NomadRestartPolicy, NomadTask, NomadTemplate, NomadVariable } from "../api/types.ts";
-import { driverConfig, userOf } from "./driver-config.ts";
+import { driverConfig } from "./driver-config.ts";
 import { groupNetworks, portLabel } from "./group-network.ts";
 import { jobIdOf, variablePaths } from "./job-id.ts";
 import { metaOf } from "./job-meta.ts";
@@ -11,6 +11,7 @@ import { diskMB, taskResources } from "./resources.ts";
 import type { JobSettings } from "./settings.ts";
 import { taskEnvironment } from "./task-environment.ts";
 import type { FileVolume } from "./task-files.ts";
+import { userOf } from "./task-user.ts";
 import { groupVolumes, taskVolumes } from "./task-volumes.ts";
 import { InlineBook, VariableBook, type ItemBook } from "./variable-items.ts";
 

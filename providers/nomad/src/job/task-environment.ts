@@ -51,7 +51,7 @@ export function taskEnvironment(
   const template = (file: string, lines: readonly string[]): NomadTemplate[] =>
     lines.length === 0
       ? []
-      : [{ EmbeddedTmpl: `${lines.join("\n")}\n`, DestPath: `secrets/vk-${file}.env`, ChangeMode: "noop", Envvars: true }];
+      : [{ EmbeddedTmpl: `${lines.join("\n")}\n`, DestPath: `secrets/vk-${file}.env`, ChangeMode: "noop", Perms: "0400", Envvars: true }];
   return {
     env,
     templates: [...template("confidential", confidential), ...template("literal", literal)],

@@ -26,38 +26,54 @@ export function volumeFolder({ name, confidential }: Pick<FileVolume, "name" | "
   return `${confidential ? "secrets" : "local"}/volumes/${name}`;
 }
 
+/** Where a task's files are written, and for whom. */
+export interface FileTarget {
+  readonly book: ItemBook;
+  /** User that the task runs as; `undefined` for the one that owns what the client writes. */
+  readonly user: number | undefined;
+}
+
 /** The templates that write all of a volume's files into its folder. */
-export function fileTemplates(volume: FileVolume, book: ItemBook): NomadTemplate[] {
-  return volume.files.map((file) => fileTemplate(volume, file, book, `${volumeFolder(volume)}/${file.path}`));
+export function fileTemplates(volume: FileVolume, target: FileTarget): NomadTemplate[] {
+  return volume.files.map((file) => fileTemplate(volume, file, target, `${volumeFolder(volume)}/${file.path}`));
 }
 
 /** The templates that write the part of a volume that a mount shows to where it shows it, below the task's folder. */
-export function mountedFileTemplates(volume: FileVolume, { mountPath, subPath = "" }: Mount, book: ItemBook): NomadTemplate[] {
+export function mountedFileTemplates(volume: FileVolume, { mountPath, subPath = "" }: Mount, target: FileTarget): NomadTemplate[] {
   const folder = mountPath.replace(/^\/+|\/+$/g, "");
   const prefix = subPath.replace(/\/+$/, "");
   return volume.files
     .filter(({ path }) => prefix === "" || path === prefix || path.startsWith(`${prefix}/`))
     .map((file) => {
       const rest = prefix === "" ? `/${file.path}` : file.path.slice(prefix.length);
-      return fileTemplate(volume, file, book, `${folder}${rest}`);
+      return fileTemplate(volume, file, target, `${folder}${rest}`);
     });
 }
 
-function fileTemplate(volume: FileVolume, file: VolumeFile, book: ItemBook, target: string): NomadTemplate {
+function fileTemplate(volume: FileVolume, file: VolumeFile, { book, user }: FileTarget, DestPath: string): NomadTemplate {
   return {
     EmbeddedTmpl: book.bytes(volume.path, filePlace(volume.name, file.path), file.content),
-    DestPath: target,
+    DestPath,
     ChangeMode: "noop",
-    ...permissions(file, volume.fsGroup),
+    ...permissions(volume, file, user),
   };
 }
 
-function permissions({ mode, uid }: VolumeFile, fsGroup: number | undefined): Pick<NomadTemplate, "Perms" | "Uid" | "Gid"> {
-  const groupRead = 0o040;
-  const bits = fsGroup === undefined ? mode : mode | groupRead;
+const ownerRead = 0o400;
+const ownerExecute = 0o100;
+const groupRead = 0o040;
+
+/** A confidential file is readable by the user of its task alone, and by the pod's group. */
+function permissions(
+  { confidential, fsGroup }: FileVolume,
+  { mode, uid }: VolumeFile,
+  user: number | undefined,
+): Pick<NomadTemplate, "Perms" | "Uid" | "Gid"> {
+  const own = confidential ? ownerRead | (mode & ownerExecute) : mode;
+  const owner = confidential ? (user ?? uid) : uid;
   return {
-    Perms: `0${bits.toString(8)}`,
-    ...(uid !== undefined && { Uid: uid }),
+    Perms: `0${(fsGroup === undefined ? own : own | groupRead).toString(8)}`,
+    ...(owner !== undefined && { Uid: owner }),
     ...(fsGroup !== undefined && { Gid: fsGroup }),
   };
 }

@@ -3,6 +3,7 @@ import type { NomadTask, NomadTemplate, NomadVolume } from "../api/types.ts";
 import type { NomadVolumeConfig } from "../config.ts";
 import type { JobSettings } from "./settings.ts";
 import { fileTemplates, mountedFileTemplates, volumeFolder, type FileVolume } from "./task-files.ts";
+import { userIdOf } from "./task-user.ts";
 import type { ItemBook } from "./variable-items.ts";
 
 type PodVolume = DeepReadonly<NonNullable<NonNullable<Pod["spec"]>["volumes"]>[number]>;
@@ -29,6 +30,7 @@ export interface VolumeDeps {
 /** The volumes of a container. What cannot be had was refused before. */
 export function taskVolumes(container: DeepReadonly<Container>, deps: VolumeDeps): TaskVolumes {
   const { pod, settings, fileVolumes, book } = deps;
+  const target = { book, user: userIdOf(pod, container, settings.driver) };
   const templates = new Map<string, NomadTemplate>();
   const binds: string[] = [];
   const tmpfs: { target: string; sizeBytes: number | undefined }[] = [];
@@ -39,10 +41,10 @@ export function taskVolumes(container: DeepReadonly<Container>, deps: VolumeDeps
     const files = fileVolumes.get(mount.name);
     const volume = pod.spec?.volumes?.find(({ name }) => name === mount.name);
     if (files && settings.driver === "docker") {
-      add(fileTemplates(files, book));
+      add(fileTemplates(files, target));
       binds.push(bind(`${volumeFolder(files)}${suffix(mount)}`, mount, true));
     } // Other drivers mount nothing: their root, or working directory, is the task's folder.
-    else if (files) add(mountedFileTemplates(files, mount, book));
+    else if (files) add(mountedFileTemplates(files, mount, target));
     else if (volume?.persistentVolumeClaim)
       volumeMounts.push({ Volume: mount.name, Destination: mount.mountPath, ReadOnly: mount.readOnly ?? false });
     else if (volume?.hostPath) binds.push(bind(`${volume.hostPath.path}${suffix(mount)}`, mount, mount.readOnly ?? false));
