@@ -83,7 +83,7 @@ export interface NomadConfig {
   readonly namespace: string;
   /** ACL token. It is a secret. */
   readonly token?: string | undefined;
-  /** File with the ACL token, read anew when the token is refused. */
+  /** File with the ACL token; goes before `token`, and is read anew when the token is refused. */
   readonly tokenFile?: string | undefined;
   /** `USER:PASSWORD` for a proxy before Nomad. It is a secret. */
   readonly httpAuth?: string | undefined;
@@ -211,7 +211,7 @@ export const nomadConfigSchema: z.ZodType<NomadConfig> = z.strictObject({
     .meta({ env: "NOMAD_NAMESPACE" })
     .describe("Nomad's namespace of the jobs; it has to exist"),
   token: z.string().optional().meta({ env: "NOMAD_TOKEN" }).describe("ACL token"),
-  tokenFile: z.string().optional().describe("File with the ACL token; read anew when the token is refused"),
+  tokenFile: z.string().optional().describe("File with the ACL token; goes before token, and is read anew when the token is refused"),
   httpAuth: z.string().optional().meta({ env: "NOMAD_HTTP_AUTH" }).describe("USER:PASSWORD for a proxy before Nomad"),
   tls: tls.prefault({}).describe("Certificates"),
   datacenters: z.array(z.string().min(1)).min(1).default(["*"]).describe("Datacenters that jobs may go to"),

@@ -38,13 +38,15 @@ export const provider: ProviderDefinition<NomadConfig> = {
   policyAnnotations,
   async create(host, config) {
     const { address, region, namespace, httpAuth, maxSockets } = config;
+    const tokens = new TokenSource(config);
+    host.logger.info({ address, from: tokens.origin }, "where Nomad's ACL token comes from");
     const http = new NomadHttp({
       address,
       region,
       namespace,
       httpAuth,
       maxSockets,
-      tokens: new TokenSource(config),
+      tokens,
       tls: await readNomadTls(config.tls),
     });
     const reader = new ObjectReader(host);

@@ -88,6 +88,7 @@ async function runPlanned(planned: readonly PlannedNode[], loaded: LoadedSetting
       : names.join(", ");
   logger.info({ version: virtualKubelet, kubernetes: kubernetesVersion, server: connection.server, nodes: shown }, "starting");
 
+  tellOfVariables(planned, logger);
   tellOfAddresses(planned, loaded, context, logger);
 
   await using _locks = await untilAborted(lockNodes(planned, loaded, context, logger), signal);
@@ -122,6 +123,15 @@ async function lockNodes(
     locks.use(await lockNode({ nodeName: options.name, directory, pid, standby, clock, logger, signal }));
   }
   return locks.move();
+}
+
+/** Which fields of the providers' configurations come from the environment. */
+function tellOfVariables(planned: readonly PlannedNode[], logger: Logger): void {
+  for (const { options, setup } of planned) {
+    if (setup.filledIn.length === 0) continue;
+    const fields = setup.filledIn.map(({ field, variable }) => `${field} (${variable})`).join(", ");
+    logger.info({ node: options.name, provider: setup.definition.name, fields }, "the environment fills in the provider's configuration");
+  }
 }
 
 /** Where the API server is to find the nodes, unless their providers know better. */

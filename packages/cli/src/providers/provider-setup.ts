@@ -13,6 +13,14 @@ import { providerEnvironment } from "./provider-environment.ts";
 export interface ProviderSetup {
   readonly definition: ProviderDefinition;
   readonly config: unknown;
+  /** Fields that variables of the environment have filled in. */
+  readonly filledIn: readonly FilledField[];
+}
+
+/** A field of a provider's configuration, and the variable that its value comes from. */
+export interface FilledField {
+  readonly field: string;
+  readonly variable: string;
 }
 
 /**
@@ -34,7 +42,12 @@ export async function setUpProvider(
   const entries = providerEnvironment(jsonSchema, written.config, env);
   const { value: config, sourceOf } = mergeLayers(written.config, { kind: "default" }, entries);
   const parsed = definition.configSchema.safeParse(config);
-  if (parsed.success) return { definition, config };
+  if (parsed.success) {
+    const filledIn = entries.flatMap(({ path, source }) =>
+      source.kind === "env" ? [{ field: formatPath(path), variable: source.name }] : [],
+    );
+    return { definition, config, filledIn };
+  }
   const nameOf = (path: ConfigPath): string => {
     const source = sourceOf(path);
     return source.kind === "env" ? source.name : written.nameOf(path);

@@ -1,14 +1,23 @@
 import { readFile } from "node:fs/promises";
 import { InvalidInputError, messageOf } from "@virtual-kubelet/errdefs";
 
-/** Where the ACL token comes from: the text itself, or a file that somebody renews. */
+/**
+ * Where the ACL token comes from: a file that somebody renews, or the text itself. The file counts where both are given,
+ * because `NOMAD_TOKEN` fills in the text, and the configuration goes before the environment.
+ */
 export class TokenSource {
   readonly #file: string | undefined;
   #token: string | undefined;
 
   constructor({ token, tokenFile }: { readonly token?: string | undefined; readonly tokenFile?: string | undefined }) {
-    this.#token = token;
+    this.#token = tokenFile === undefined ? token : undefined;
     this.#file = tokenFile;
+  }
+
+  /** What the token is taken from, for people. */
+  get origin(): string {
+    if (this.#file !== undefined) return `tokenFile ${this.#file}`;
+    return this.#token === undefined || this.#token === "" ? "nothing: requests go without a token" : "token";
   }
 
   /** The token; `undefined` where there is none. @throws InvalidInputError if its file cannot be read */
