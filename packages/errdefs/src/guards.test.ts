@@ -101,6 +101,25 @@ test("messageOf joins the causes' messages and repeats none", () => {
   expect(guards.messageOf("plain text")).toBe("plain text");
 });
 
+test("messageOf tells of a SuppressedError what failed first, and then what failed while disposing", () => {
+  const suppress = (error: unknown, suppressed: unknown): Error =>
+    Object.assign(new Error("An error was suppressed"), { name: "SuppressedError", error, suppressed });
+  const first = new Error("read the log", { cause: new Error("connection refused") });
+  const inner = suppress(new Error("the pod stays"), first);
+
+  expect(guards.messageOf(inner)).toBe("read the log: connection refused; then, while disposing: the pod stays");
+  expect(guards.messageOf(new Error("check", { cause: suppress("a socket stays", inner) }))).toBe(
+    "check: read the log: connection refused; then, while disposing: the pod stays; then, while disposing: a socket stays",
+  );
+});
+
+test("a SuppressedError that holds itself ends", () => {
+  const error = Object.assign(new Error("x"), { name: "SuppressedError", error: new Error("y"), suppressed: new Error("z") });
+  error.suppressed = error;
+
+  expect(guards.messageOf(error)).toMatch(/while disposing: y/);
+});
+
 test("UnavailableError keeps how long to wait, UnsupportedError which field is to blame", () => {
   expect(new errors.UnavailableError("x", { retryAfterMs: 7_000 }).retryAfterMs).toBe(7_000);
   expect(new errors.UnsupportedError("x", { fieldPath: "spec.hostNetwork" }).fieldPath).toBe("spec.hostNetwork");

@@ -97,14 +97,30 @@ export function httpStatusOf(error: unknown): number {
   return code === undefined ? 500 : errorCodes[code].httpStatus;
 }
 
-/** The error's message for people, with the messages of its causes behind colons where they add something. */
+/**
+ * The error's message for people, with the messages of its causes behind colons where they add something. Of a
+ * SuppressedError, which `await using` throws, it is the first failure's message, and then that of the disposal.
+ */
 export function messageOf(error: unknown): string {
+  return describe(error, maxCauses);
+}
+
+function describe(error: unknown, levels: number): string {
   const parts: string[] = [];
   let current = error;
-  for (let depth = 0; depth < maxCauses && current !== undefined && current !== null; depth++) {
-    const text = current instanceof Error ? current.message || current.name : String(current);
+  for (let depth = 0; depth < levels && current !== undefined && current !== null; depth++) {
+    const text = isSuppressedError(current)
+      ? `${describe(current.suppressed, levels >> 1)}; then, while disposing: ${describe(current.error, levels >> 1)}`
+      : current instanceof Error
+        ? current.message || current.name
+        : String(current);
     if (!parts.some((part) => part.includes(text))) parts.push(text);
     current = typeof current === "object" ? (current as { cause?: unknown }).cause : undefined;
   }
   return parts.join(": ");
+}
+
+/** By its name: a runtime without `await using` has another class for it. */
+function isSuppressedError(error: unknown): error is Error & { readonly error: unknown; readonly suppressed: unknown } {
+  return error instanceof Error && error.name === "SuppressedError" && "suppressed" in error && "error" in error;
 }

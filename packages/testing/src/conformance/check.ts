@@ -1,7 +1,8 @@
+import { messageOf } from "@virtual-kubelet/errdefs";
 import { leakCheck } from "../leak-check.ts";
 import type { Feature } from "./features.ts";
 import type { ConformanceOptions } from "./options.ts";
-import { ProviderRig } from "./provider-rig.ts";
+import { ProviderRig, timeoutsOf } from "./provider-rig.ts";
 
 /** One thing a provider must do. */
 export interface Check {
@@ -21,17 +22,40 @@ export function check(feature: Feature, name: string, run: Check["run"], needs?:
 
 /**
  * Runs one check with a provider of its own, deletes its pods, and looks at what the provider showed meanwhile and
- * what it left open.
+ * what it left open. Comes back in time, whatever the provider does: after `checkMs`, and what the deletion takes.
  *
- * @throws if the provider fails it
+ * @throws Error if the provider fails it; where more than one thing failed, it names all of them, and the first is its cause
  */
-export async function runCheck({ run }: Check, options: ConformanceOptions): Promise<void> {
+export async function runCheck(check: Check, options: ConformanceOptions): Promise<void> {
+  try {
+    await runAndLook(check, options);
+  } catch (error) {
+    const first = firstFailure(error);
+    throw first === error ? error : new Error(messageOf(error), { cause: first });
+  }
+}
+
+async function runAndLook({ run }: Check, options: ConformanceOptions): Promise<void> {
   await using _open = leakCheck();
   let problems: readonly string[];
   {
     await using rig = await ProviderRig.open(options);
-    await run(rig);
+    await rig.work(() => run(rig));
     problems = rig.problems();
   }
   if (problems.length > 0) throw new Error(problems.join("\n"));
+}
+
+/** Milliseconds that a check takes at most, with the deletion of its pods and the search for what is left open. */
+export function longestMs(options: ConformanceOptions): number {
+  const { endMs, callMs, checkMs } = timeoutsOf(options);
+  return checkMs + 3 * callMs + endMs + leftOpenMs;
+}
+
+/** {@link leakCheck} waits ten seconds; the rest is for a busy machine. */
+const leftOpenMs = 30_000;
+
+/** What failed before the disposals that failed as well: `await using` throws a SuppressedError then. */
+function firstFailure(error: unknown): unknown {
+  return error instanceof Error && "suppressed" in error ? firstFailure(error.suppressed) : error;
 }

@@ -1,15 +1,12 @@
 import { readFileSync } from "node:fs";
 import { messageOf } from "@virtual-kubelet/errdefs";
-import { runCheck, type Check } from "./check.ts";
+import { longestMs, runCheck, type Check } from "./check.ts";
 import { featureNames, features } from "./features.ts";
 import type { ConformanceOptions } from "./options.ts";
 import { providerReadmeProblems } from "./provider-readme.ts";
 import { ProviderRig } from "./provider-rig.ts";
 import { ReportBook } from "./report.ts";
 import { planSuite } from "./suite-plan.ts";
-
-/** Milliseconds a check may take: more than it waits for anything, so that it is the check that says what did not come. */
-const checkTimeoutMs = 300_000;
 
 /**
  * Gives a provider a suite of Vitest: one test for each thing a provider must do. Await it at the top of a test file.
@@ -30,6 +27,7 @@ export async function describeProvider(options: ConformanceOptions): Promise<voi
   const { provider: definition } = options;
   const plan = planSuite(options, await sampleOf(options), definition.capabilities);
   const book = new ReportBook(options, plan);
+  const timeout = longestMs(options);
   const runAndNote = async (check: Check): Promise<void> => {
     try {
       await runCheck(check, options);
@@ -57,7 +55,7 @@ export async function describeProvider(options: ConformanceOptions): Promise<voi
       const due = checks.filter(({ needs }) => needs === undefined);
       if (state !== "run" || due.length === 0) continue;
       describe(`${feature}: ${features[feature]}`, () => {
-        for (const { check } of due) test(check.name, { timeout: checkTimeoutMs }, () => runAndNote(check));
+        for (const { check } of due) test(check.name, { timeout }, () => runAndNote(check));
       });
     }
     afterAll(() => {

@@ -10,6 +10,8 @@ export interface ConformanceTimeouts {
   readonly endMs?: number | undefined;
   /** How long one call may take, and how long an aborted call may take to come back; default 15,000. */
   readonly callMs?: number | undefined;
+  /** Most that one check may take until the pods it made are deleted; default 300,000. Less than its waits together is of no use. */
+  readonly checkMs?: number | undefined;
 }
 
 /** What the suite may do to the back end. What is absent is not tried, and the report says so. */

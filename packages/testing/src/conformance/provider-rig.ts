@@ -5,6 +5,7 @@ import {
   type AttachIO,
   type Clock,
   type ContainerLogOptions,
+  type ContainerLogs,
   type DeepReadonly,
   type Pod,
   type PodRef,
@@ -14,8 +15,9 @@ import {
 } from "@virtual-kubelet/core";
 import { isNotFound } from "@virtual-kubelet/errdefs";
 import { systemClock, systemRandom } from "@virtual-kubelet/kube-client";
-import { eventually } from "../eventually.ts";
-import type { ConformanceOptions } from "./options.ts";
+import { eventually, type EventuallyOptions } from "../eventually.ts";
+import { CallWatch, overdue } from "./call-watch.ts";
+import type { ConformanceOptions, ConformanceTimeouts } from "./options.ts";
 import { planPod, refOf, type PlannedPod } from "./planned-pod.ts";
 import { shellPrograms } from "./programs.ts";
 import { StatusWatch } from "./status-watch.ts";
@@ -26,30 +28,31 @@ import type { Fixtures } from "./fixtures.ts";
 export class ProviderRig implements AsyncDisposable {
   readonly options: ConformanceOptions;
   readonly clock: Clock;
-  readonly timeouts: { readonly startMs: number; readonly endMs: number; readonly callMs: number };
+  readonly timeouts: Readonly<Required<Record<keyof ConformanceTimeouts, number>>>;
   /** A value that pods are given in confidence; it may show nowhere. */
   readonly canary: string;
   readonly updates: PodUpdate[] = [];
   provider: Provider;
+  /** The provider as it was made: its calls are not watched. */
+  #bare: Provider;
+  readonly #watch: CallWatch;
   #host: SuiteHost;
   readonly #fixtures: Fixtures;
   readonly #pods = new Map<string, DeepReadonly<Pod>>();
   readonly #statuses = new StatusWatch();
   readonly #nodeName: string | undefined;
-  readonly #never = new AbortController();
+  readonly #over = new AbortController();
 
   private constructor(options: ConformanceOptions, nodeName: string | undefined) {
     this.options = options;
     this.clock = options.clock ?? systemClock;
-    this.timeouts = {
-      startMs: options.timeouts?.startMs ?? 30_000,
-      endMs: options.timeouts?.endMs ?? 30_000,
-      callMs: options.timeouts?.callMs ?? 15_000,
-    };
+    this.timeouts = timeoutsOf(options);
+    this.#watch = new CallWatch({ clock: this.clock, limitMs: this.timeouts.callMs });
     this.canary = `canary-${systemRandom.uuid()}`;
     this.#nodeName = nodeName;
     this.#fixtures = fixturesWith(this.canary);
     this.#host = this.#newHost();
+    this.#bare = notOpened;
     this.provider = notOpened;
   }
 
@@ -69,9 +72,30 @@ export class ProviderRig implements AsyncDisposable {
     return this.#host.host.nodeName;
   }
 
-  /** A signal that never aborts. */
+  /** Aborts when the check is over and its pods are about to be deleted. */
   get signal(): AbortSignal {
-    return this.#never.signal;
+    return this.#over.signal;
+  }
+
+  /**
+   * Lets the check do its work, and fails at once where a call does not come back, and where the work takes longer than
+   * `checkMs`. Work that is cut short finds its calls refused.
+   */
+  async work(run: () => Promise<void>): Promise<void> {
+    const { checkMs } = this.timeouts;
+    using _timer = this.clock.setTimer(checkMs, () => {
+      const calls = this.#watch.underWay();
+      const open = calls.length === 0 ? "no call of the provider was under way" : `still under way: ${calls.join("; ")}`;
+      this.#watch.stop(new Error(`the check has not ended within ${checkMs} ms; ${open}`));
+    });
+    const work = run();
+    // What it throws after it was cut short is nobody's.
+    work.catch(() => {});
+    try {
+      await Promise.race([work, this.#watch.failed]);
+    } finally {
+      this.#watch.stop(new Error("the check is over"));
+    }
   }
 
   /** The pod as the API server would hand it over. */
@@ -128,9 +152,13 @@ export class ProviderRig implements AsyncDisposable {
   }
 
   /** Deletes a pod; one that is not there counts as deleted. */
-  async delete(ref: PodRef, gracePeriodSeconds: number, signal: AbortSignal = this.signal): Promise<void> {
+  delete(ref: PodRef, gracePeriodSeconds: number, signal: AbortSignal = this.signal): Promise<void> {
+    return this.#delete(this.provider, ref, gracePeriodSeconds, signal);
+  }
+
+  async #delete(provider: Provider, ref: PodRef, gracePeriodSeconds: number, signal: AbortSignal): Promise<void> {
     try {
-      await this.within("deletePod", this.provider.deletePod(ref, { gracePeriodSeconds }, signal));
+      await this.#limited("deletePod", provider.deletePod(ref, { gracePeriodSeconds }, signal));
     } catch (error) {
       if (!isNotFound(error)) throw error;
     }
@@ -150,13 +178,13 @@ export class ProviderRig implements AsyncDisposable {
     check: (status: ProviderPodStatus) => void,
     timeoutMs: number = this.timeouts.startMs,
   ): Promise<ProviderPodStatus> {
-    return eventually(
+    return this.eventually(
       async () => {
         const status = await this.status(ref);
         check(status);
         return status;
       },
-      { timeoutMs, describe: `pod ${ref.name} ${what}`, clock: this.clock },
+      { timeoutMs, describe: `pod ${ref.name} ${what}` },
     );
   }
 
@@ -174,16 +202,20 @@ export class ProviderRig implements AsyncDisposable {
   }
 
   /** Waits until the back end holds no such pod. */
-  async untilGone(ref: PodRef, timeoutMs: number = this.timeouts.endMs): Promise<void> {
+  untilGone(ref: PodRef, timeoutMs: number = this.timeouts.endMs): Promise<void> {
+    return this.#untilGone(this.provider, ref, timeoutMs, this.signal);
+  }
+
+  async #untilGone(provider: Provider, ref: PodRef, timeoutMs: number, signal: AbortSignal): Promise<void> {
     await eventually(
       async () => {
-        const found = await this.provider.getPod(ref, this.signal).catch((error: unknown) => {
+        const found = await this.#limited("getPod", provider.getPod(ref, signal)).catch((error: unknown) => {
           if (isNotFound(error)) return undefined;
           throw error;
         });
         assert.equal(found, undefined, `the back end still holds it: ${JSON.stringify(found?.status.phase)}`);
       },
-      { timeoutMs, describe: `pod ${ref.name} to be gone`, clock: this.clock },
+      { timeoutMs, describe: `pod ${ref.name} to be gone`, clock: this.clock, signal },
     );
     this.#pods.delete(ref.uid);
     this.#statuses.forget(ref.uid);
@@ -210,9 +242,7 @@ export class ProviderRig implements AsyncDisposable {
     const wanted: ContainerLogOptions = { follow: false, previous: false, timestamps: false, ...rest };
     assert.ok(this.provider.getContainerLogs);
     const logs = await this.within("getContainerLogs", this.provider.getContainerLogs(ref, container, wanted, signal));
-    let text = "";
-    for await (const chunk of logs.data) text += Buffer.from(chunk as Uint8Array).toString("utf8");
-    for await (const chunk of logs.live ?? []) text += Buffer.from(chunk as Uint8Array).toString("utf8");
+    const text = wanted.follow ? await readLog(logs) : await this.within("the end of a log that is not followed", readLog(logs));
     return logs.timestamps === true ? text.replace(/^\S+ /gm, "") : text;
   }
 
@@ -240,10 +270,19 @@ export class ProviderRig implements AsyncDisposable {
     await this.#create();
   }
 
-  /** Fails unless the promise settles in time. */
-  async within<T>(what: string, work: Promise<T>, timeoutMs: number = this.timeouts.callMs): Promise<T> {
+  /** Tries until the function returns without throwing, on the rig's clock and until the check is over. */
+  eventually<T>(check: () => T | Promise<T>, options: Omit<EventuallyOptions, "clock" | "signal">): Promise<T> {
+    return eventually(check, { ...options, clock: this.clock, signal: this.signal });
+  }
+
+  /** Fails unless the promise settles in time, and before the check is over. */
+  within<T>(what: string, work: Promise<T>, timeoutMs: number = this.timeouts.callMs): Promise<T> {
+    return this.#limited(what, Promise.race([work, this.#watch.failed]), timeoutMs);
+  }
+
+  async #limited<T>(what: string, work: Promise<T>, timeoutMs: number = this.timeouts.callMs): Promise<T> {
     const { promise, reject } = Promise.withResolvers<never>();
-    using _timer = this.clock.setTimer(timeoutMs, () => reject(new Error(`${what} has not come back within ${timeoutMs} ms`)));
+    using _timer = this.clock.setTimer(timeoutMs, () => reject(overdue(what, timeoutMs)));
     // Awaited here: the timer lives as long as this block.
     return await Promise.race([work, promise]);
   }
@@ -261,12 +300,14 @@ export class ProviderRig implements AsyncDisposable {
 
   /** Deletes the pods, waits until they are gone, and disposes the provider. */
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#over.abort(new Error("the check is over"));
     const refs = [...this.#pods.values()].map(refOf);
+    const { signal } = new AbortController();
     try {
-      await Promise.all(refs.map((ref) => this.delete(ref, 0)));
-      await Promise.all(refs.map((ref) => this.untilGone(ref)));
+      await Promise.all(refs.map((ref) => this.#delete(this.#bare, ref, 0, signal)));
+      await Promise.all(refs.map((ref) => this.#untilGone(this.#bare, ref, this.timeouts.endMs, signal)));
     } finally {
-      await this.within("[Symbol.asyncDispose]", Promise.resolve(this.provider[Symbol.asyncDispose]?.()));
+      await this.#limited("[Symbol.asyncDispose]", Promise.resolve(this.#bare[Symbol.asyncDispose]?.()));
     }
   }
 
@@ -279,8 +320,9 @@ export class ProviderRig implements AsyncDisposable {
     const parsed = definition.configSchema.safeParse(config ?? {});
     if (!parsed.success)
       throw new Error(`config of the suite: ${parsed.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`).join("; ")}`);
-    this.provider = await definition.create(this.#host.host, parsed.data);
-    this.provider.notifyPods?.((update) => this.#hear(update));
+    this.#bare = await this.#limited("create", Promise.resolve(definition.create(this.#host.host, parsed.data)));
+    this.provider = this.#watch.watch(this.#bare);
+    this.#bare.notifyPods?.((update) => this.#hear(update));
   }
 
   #hear(update: PodUpdate): void {
@@ -294,6 +336,20 @@ export class ProviderRig implements AsyncDisposable {
 const stubbornAfterMs = 2000;
 
 const notOpened = {} as Provider;
+
+/** What a log holds, and what comes where it is followed, to its end. */
+export async function readLog({ data, live }: ContainerLogs): Promise<string> {
+  const chunks: Buffer[] = [];
+  for (const stream of [data, live]) for await (const chunk of stream ?? []) chunks.push(Buffer.from(chunk as Uint8Array));
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+/** How long a run of the suite waits. */
+export function timeoutsOf({ timeouts = {} }: ConformanceOptions): ProviderRig["timeouts"] {
+  const { startMs = 30_000, endMs = 30_000, callMs = 15_000, checkMs = 300_000 } = timeouts;
+  return { startMs, endMs, callMs, checkMs };
+}
+
 /** No terminal. */
 async function* noSizes(): AsyncGenerator<never, void, undefined> {}
 

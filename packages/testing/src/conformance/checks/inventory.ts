@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { codeOf, isNotFound } from "@virtual-kubelet/errdefs";
-import { eventually } from "../../eventually.ts";
 import { check, type Check } from "../check.ts";
 import type { BackendHooks, ConformanceOptions } from "../options.ts";
 
@@ -52,7 +51,7 @@ export const inventoryChecks: readonly Check[] = [
         );
         if (rig.provider.ping) await assert.rejects(Promise.resolve(rig.provider.ping(rig.signal)), () => true, "ping must throw");
       }
-      await eventually(() => rig.within("ping", Promise.resolve(rig.provider.ping?.(rig.signal))), { timeoutMs: rig.timeouts.startMs });
+      await rig.eventually(() => rig.within("ping", Promise.resolve(rig.provider.ping?.(rig.signal))), { timeoutMs: rig.timeouts.startMs });
       assert.equal((await rig.status(ref)).phase, "Running");
       assert.ok(!rig.told(ref).some((update) => "gone" in update), "the pod was called gone while the back end was away");
     },
@@ -65,7 +64,7 @@ export const inventoryChecks: readonly Check[] = [
       const pod = rig.plan();
       const ref = await rig.run(pod);
       await rig.options.backend?.losePod?.(ref);
-      await eventually(
+      await rig.eventually(
         async () => {
           const found = await rig.provider.getPod(ref, rig.signal).catch((error: unknown) => assert.ok(isNotFound(error)));
           if (found)

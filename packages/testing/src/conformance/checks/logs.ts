@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import type { AppliedLogOption, ContainerLogOptions, ContainerLogs, PodRef } from "@virtual-kubelet/core";
 import { isNotFound } from "@virtual-kubelet/errdefs";
-import { eventually } from "../../eventually.ts";
 import { check, type Check } from "../check.ts";
-import type { ProviderRig } from "../provider-rig.ts";
+import { readLog, type ProviderRig } from "../provider-rig.ts";
 
 const lines = ["line one", "line two", "line three", "", "line five é"];
 const text = `${lines.join("\n")}\n`;
@@ -21,15 +20,13 @@ async function raw(
     { follow: false, previous: false, timestamps: false, ...options },
     rig.signal,
   );
-  let all = "";
-  for await (const chunk of logs.data) all += Buffer.from(chunk as Uint8Array).toString("utf8");
-  return { logs, text: all };
+  return { logs, text: await rig.within("the end of a log that is not followed", readLog({ data: logs.data })) };
 }
 
 /** A pod that has written the lines and runs on. */
 async function printed(rig: ProviderRig): Promise<PodRef> {
   const ref = await rig.run({ containers: [{ program: { kind: "print", lines } }] });
-  await eventually(async () => assert.equal(await rig.logs(ref), text), {
+  await rig.eventually(async () => assert.equal(await rig.logs(ref), text), {
     timeoutMs: rig.timeouts.startMs,
     describe: "the lines to be in the log",
   });
@@ -50,7 +47,7 @@ export const logChecks: readonly Check[] = [
     await printed(rig);
     const ended = await rig.create({ containers: [{ program: { kind: "print-and-exit", lines, exitCode: 1 } }] });
     await rig.untilEnded(ended);
-    await eventually(async () => assert.equal(await rig.logs(ended), text), { timeoutMs: rig.timeouts.endMs });
+    await rig.eventually(async () => assert.equal(await rig.logs(ended), text), { timeoutMs: rig.timeouts.endMs });
   }),
   check("logs", "where each line is said to begin with its time, it does", async (rig) => {
     const beforeMs = rig.clock.now();
@@ -172,6 +169,6 @@ export const logChecks: readonly Check[] = [
     await rig.untilStatus(ref, "to be started again", ({ containerStatuses }) =>
       assert.ok((containerStatuses?.[0]?.restartCount ?? 0) >= 1),
     );
-    await eventually(async () => assert.equal(await rig.logs(ref, { previous: true }), "crashed\n"), { timeoutMs: rig.timeouts.endMs });
+    await rig.eventually(async () => assert.equal(await rig.logs(ref, { previous: true }), "crashed\n"), { timeoutMs: rig.timeouts.endMs });
   }),
 ];

@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
 import type { ContainerStats, MetricSample, PodStats } from "@virtual-kubelet/core";
-import { eventually } from "../../eventually.ts";
 import { check, type Check } from "../check.ts";
 import type { ProviderRig } from "../provider-rig.ts";
 import { isTime } from "../status-rules.ts";
 
 async function statsOf(rig: ProviderRig, uid: string): Promise<PodStats> {
-  return eventually(
+  return rig.eventually(
     async () => {
       assert.ok(rig.provider.getStatsSummary);
       const { pods } = await rig.within("getStatsSummary", rig.provider.getStatsSummary(rig.signal));
@@ -82,7 +81,7 @@ export const statsChecks: readonly Check[] = [
     const before = (await rig.provider.getStatsSummary?.(rig.signal))?.node?.cpu?.usageCoreNanoSeconds ?? 0;
     await rig.delete(ref, 5);
     await rig.untilGone(ref);
-    await eventually(
+    await rig.eventually(
       async () => {
         const summary = await rig.provider.getStatsSummary?.(rig.signal);
         assert.ok(!summary?.pods.some(({ podRef }) => podRef.uid === ref.uid), "a pod that is gone is still measured");

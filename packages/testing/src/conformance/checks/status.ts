@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { PassThrough, type Duplex } from "node:stream";
 import type { PodRef, ProviderPodStatus } from "@virtual-kubelet/core";
 import { isNotFound } from "@virtual-kubelet/errdefs";
-import { eventually } from "../../eventually.ts";
 import { check, type Check } from "../check.ts";
 import { refOf } from "../planned-pod.ts";
 import type { ProviderRig } from "../provider-rig.ts";
@@ -34,7 +33,7 @@ export const statusChecks: readonly Check[] = [
     const ended = await rig.create({ containers: [{ program: { kind: "exit", exitCode: 5, afterSeconds: 0 } }] });
     await rig.untilEnded(ended);
     for (const ref of [running, ended])
-      await eventually(
+      await rig.eventually(
         async () => {
           const expected = summaryOf(await rig.status(ref));
           const pod = await rig.provider.getPod(ref, rig.signal);
@@ -62,7 +61,7 @@ export const statusChecks: readonly Check[] = [
   }),
   check("notifications", "a pod that starts and ends by itself is reported without being asked for", async (rig) => {
     const ref = await rig.create({ containers: [{ program: { kind: "exit", exitCode: 2, afterSeconds: 1 } }] });
-    const last = await eventually(
+    const last = await rig.eventually(
       () => {
         const update = rig.told(ref).at(-1);
         assert.ok(update && "status" in update && update.status.containerStatuses?.[0]?.state?.terminated, "its end was not told");
@@ -75,7 +74,7 @@ export const statusChecks: readonly Check[] = [
   check("notifications", "the end of a deleted pod is reported: its containers' or the pod's own", async (rig) => {
     const ref = await rig.run();
     await rig.delete(ref, 5);
-    await eventually(
+    await rig.eventually(
       () => {
         const last = rig.told(ref).at(-1);
         assert.ok(last, "nothing was told");
@@ -91,7 +90,7 @@ export const statusChecks: readonly Check[] = [
     const count = 25;
     const refs = await Promise.all(Array.from({ length: count }, () => rig.run()));
     for (const ref of refs)
-      await eventually(
+      await rig.eventually(
         async () => {
           const last = rig.told(ref).at(-1);
           assert.ok(last && "status" in last, "nothing was told");
@@ -101,7 +100,7 @@ export const statusChecks: readonly Check[] = [
       );
     await Promise.all(refs.map((ref) => rig.delete(ref, 5)));
     await Promise.all(refs.map((ref) => rig.untilGone(ref)));
-    await eventually(
+    await rig.eventually(
       () => {
         const open = refs.filter((ref) => {
           const last = rig.told(ref).at(-1);
@@ -121,7 +120,7 @@ export const statusChecks: readonly Check[] = [
     const fresh = await rig.create();
     await rig.delete(fresh, 0);
     await rig.untilGone(fresh);
-    await eventually(
+    await rig.eventually(
       () => {
         const told = rig.updates.slice(heard).filter(({ ref }) => ref.uid === fresh.uid);
         assert.ok(told.length > 0, "the provider that was made anew reports nothing");

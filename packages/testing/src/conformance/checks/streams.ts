@@ -3,7 +3,6 @@ import { duplexPair, PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
 import type { PodRef } from "@virtual-kubelet/core";
 import { isNotFound, isUnavailable } from "@virtual-kubelet/errdefs";
-import { eventually } from "../../eventually.ts";
 import { check, type Check } from "../check.ts";
 import type { ProviderRig } from "../provider-rig.ts";
 import { capture } from "./capture.ts";
@@ -12,7 +11,7 @@ import { capture } from "./capture.ts";
 async function server(rig: ProviderRig): Promise<{ readonly ref: PodRef; readonly port: number }> {
   const port = rig.options.port ?? 18_080;
   const ref = await rig.run({ containers: [{ program: { kind: "http", port }, ports: [{ containerPort: port }] }] });
-  await eventually(async () => assert.match(await ask(rig, ref, port), /^HTTP\/1\.[01] 200/), {
+  await rig.eventually(async () => assert.match(await ask(rig, ref, port), /^HTTP\/1\.[01] 200/), {
     timeoutMs: rig.timeouts.startMs,
     intervalMs: 200,
   });
@@ -53,7 +52,7 @@ export const streamChecks: readonly Check[] = [
           (error: unknown) => error,
         );
         stdin.write(`${word}\n`);
-        await eventually(() => assert.match(io.out(), new RegExp(`${word}\n`)), { timeoutMs: rig.timeouts.callMs });
+        await rig.eventually(() => assert.match(io.out(), new RegExp(`${word}\n`)), { timeoutMs: rig.timeouts.callMs });
         const reason = new Error("the client is gone");
         controller.abort(reason);
         const error = await rig.within("an aborted attach", attached);
@@ -79,7 +78,7 @@ export const streamChecks: readonly Check[] = [
   check("port-forward", "a port of a pod answers, time and again, and its answer comes after the request has ended", async (rig) => {
     const { ref, port } = await server(rig);
     for (let attempt = 0; attempt < 2; attempt++)
-      await eventually(async () => assert.match(await ask(rig, ref, port), /^HTTP\/1\.[01] 200/), { timeoutMs: rig.timeouts.callMs });
+      await rig.eventually(async () => assert.match(await ask(rig, ref, port), /^HTTP\/1\.[01] 200/), { timeoutMs: rig.timeouts.callMs });
   }),
   check("port-forward", "a port that nothing listens on is Unavailable", async (rig) => {
     const ref = await rig.run();
