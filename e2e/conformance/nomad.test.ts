@@ -60,6 +60,7 @@ await describeProvider({
   backend: {
     losePod: async (ref) => void (await nomad.request("DELETE", `/job/${suiteJobId(ref)}?purge=true`)),
     ...(fake && {
+      leftovers: async () => [...fake.cluster.state.jobs.keys(), ...fake.cluster.state.variables.keys()],
       breakBackend: () => failing(() => true, "drop"),
       breakLists: () => failing((path) => path === "/v1/allocations", "cut"),
     }),

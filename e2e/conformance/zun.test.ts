@@ -24,12 +24,18 @@ await describeProvider({
   },
   lacksInSeveral: {
     ends: "Zun does not look at a capsule's containers again once they run",
+    logs: "Zun gives no access to a capsule's containers",
     stats: "Zun does not measure a capsule's containers",
   },
   notRun: canOpenTerminals()
     ? {}
     : { exec: noTerminals, "exec-exit-code": noTerminals, "exec-input": noTerminals, "exec-tty": noTerminals },
   backend: {
+    leftovers: async () => [
+      ...[...cloud.zun.containers.keys()].map((uuid) => `container ${uuid}`),
+      ...[...cloud.zun.capsules].flatMap(([uuid, { isGone }]) => (isGone ? [] : [`capsule ${uuid}`])),
+      ...["ports", "floatingips"].flatMap((table) => (cloud.neutron.tables[table] ?? []).map(({ id }) => `${table} ${String(id)}`)),
+    ],
     async losePod({ uid }) {
       for (const container of cloud.zun.containers.values()) if (container.body.labels?.["UID"] === uid) await container.lose();
     },

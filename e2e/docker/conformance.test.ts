@@ -25,6 +25,7 @@ await describeProvider({
   config: { host: proxy.host, rootDirectory, cgroupParent: controlGroupOf(api.host) },
   required: requiredFeatures.docker,
   backend: {
+    leftovers: () => api.containers({ [labelNames.cluster]: "conformance-cluster" }),
     losePod: async ({ uid }) => {
       const ids = await api.containers({ [labelNames.podUid]: uid });
       await Promise.all(ids.map((id) => api.remove(id)));

@@ -19,7 +19,10 @@ function scriptOf(program: Program): Record<string, string> {
       return { "stop-delay": "1h" };
     case "exit":
       return { "exit-after": `${program.afterSeconds}s`, "exit-code": String(program.exitCode) };
+    case "hold-memory":
+      return { "memory-usage": String(program.bytes) };
     case "print":
+    case "print-errors":
       return { log: program.lines.join("\n") };
     case "print-and-exit":
       return { log: program.lines.join("\n"), "exit-after": "1s", "exit-code": String(program.exitCode) };

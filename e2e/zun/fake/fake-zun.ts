@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { randomUUID } from "node:crypto";
 import type { Reaper } from "@virtual-kubelet/testing";
+import { groupUse } from "../../process-provider/group-use.ts";
 import { ApiFault, notFound, wrongState } from "./api-fault.ts";
 import { FakeContainer, type ContainerBody } from "./fake-container.ts";
 import { schemaProblem } from "./schema-check.ts";
@@ -210,13 +211,12 @@ export class FakeZun implements AsyncDisposable {
         this.#check("query_param_logs", query);
         return { status: 200, body: logText(container, query) };
       case "stats":
-        container.running();
         return {
           status: 200,
           body: {
             CONTAINER: container.body.name,
             "CPU %": 0.01,
-            "MEM USAGE(MiB)": 1.5,
+            "MEM USAGE(MiB)": groupUse(container.running().child.pid ?? 0).rssBytes / 1024 ** 2,
             "MEM LIMIT(MiB)": 512,
             "MEM %": 0.3,
             "BLOCK I/O(B)": "0/0",

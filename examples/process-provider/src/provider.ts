@@ -34,6 +34,7 @@ function createProvider(host: ProviderHost): Provider {
   const describe = (pod: LocalPod): ProviderPod => ({
     ref: pod.ref,
     owner: { clusterId: host.clusterId, nodeName: host.nodeName },
+    createdAt: pod.startedAt,
     status: statusOf(pod),
   });
   const report = (pod: LocalPod): void => {

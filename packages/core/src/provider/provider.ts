@@ -21,7 +21,7 @@ export interface ProviderPod {
   readonly ref: PodRef;
   /** The tag found on the back-end object. */
   readonly owner: Owner;
-  /** When the back end made it, RFC 3339; absent if it does not tell. */
+  /** When the back end made it, RFC 3339. Kept in the tag where the back end does not tell it; absent for objects of other programs. */
   readonly createdAt?: string | undefined;
   readonly status: ProviderPodStatus;
 }

@@ -20,6 +20,8 @@ export interface BackendHooks {
   losePod?(ref: PodRef): Promise<void>;
   /** Makes the back end unreachable until it is disposed. */
   breakBackend?(): Promise<AsyncDisposable>;
+  /** Names of all that the back end holds for the suite's node: containers, jobs, volumes, ports. */
+  leftovers?(): Promise<readonly string[]>;
   /** Makes lists come back with something missing until it is disposed. */
   breakLists?(): Promise<AsyncDisposable>;
 }
@@ -38,9 +40,9 @@ export interface ConformanceOptions {
   readonly notRun?: Readonly<Partial<Record<Feature, string>>> | undefined;
   /**
    * What pods of several containers lack, though those of one have it, and why: to be told when a container ends, to be
-   * measured. Its checks are then made with one container, or not at all, and the report says so.
+   * measured, to have logs. Its checks are then made with one container, or not at all, and the report says so.
    */
-  readonly lacksInSeveral?: Readonly<Partial<Record<"ends" | "stats", string>>> | undefined;
+  readonly lacksInSeveral?: Readonly<Partial<Record<"ends" | "logs" | "stats", string>>> | undefined;
   /** How its containers do what the suite asks of them; default: {@link shellPrograms}. */
   readonly programs?: Recipes | undefined;
   /** Whether pods outlive the program; default `true`. Without, there is nothing to adopt. */

@@ -10,6 +10,10 @@ export type Program =
   | { readonly kind: "exit"; readonly exitCode: number; readonly afterSeconds: number }
   /** Writes lines, and runs on. */
   | { readonly kind: "print"; readonly lines: readonly string[] }
+  /** Writes lines to its standard error, and runs on. */
+  | { readonly kind: "print-errors"; readonly lines: readonly string[] }
+  /** Holds so much memory that it has written to, besides its own, and runs on. */
+  | { readonly kind: "hold-memory"; readonly bytes: number }
   /** Writes a line every so often, the first at once, and ends with code 0 soon after the last. */
   | { readonly kind: "print-slowly"; readonly lines: readonly string[]; readonly everySeconds: number }
   /** Writes lines, and ends. */
@@ -33,7 +37,7 @@ export type Recipes = (program: Program, container: string) => Recipe;
 /**
  * Programs as scripts of `sh`, for providers whose containers run commands.
  *
- * @param image - with sh, sleep, cat, printf and, for ports, `nc -l -p` as Busybox has it; default `busybox:1.37`
+ * @param image - with sh, sleep, cat, printf, head, tr and, for ports, `nc -l -p` as Busybox has it; default `busybox:1.37`
  */
 export function shellPrograms({ image = "busybox:1.37" }: { readonly image?: string | undefined } = {}): Recipes {
   return (program) => ({ container: { image, command: ["sh", "-c", shellScript(program)] } });
@@ -53,6 +57,10 @@ export function shellScript(program: Program): string {
       return `trap 'exit 143' TERM; sleep ${program.afterSeconds} & wait $!; exit ${program.exitCode}`;
     case "print":
       return `${print(program.lines)}; ${run}`;
+    case "print-errors":
+      return `{ ${print(program.lines)}; } >&2; ${run}`;
+    case "hold-memory":
+      return `held=$(head -c ${program.bytes} /dev/zero | tr '\\0' x); ${run}`;
     case "print-slowly":
       return `${program.lines.map((line) => print([line])).join(`; sleep ${program.everySeconds}; `)}; sleep ${program.everySeconds / 2}`;
     case "print-and-exit":

@@ -16,6 +16,7 @@ import {
 import { isNotFound } from "@virtual-kubelet/errdefs";
 import { systemClock, systemRandom } from "@virtual-kubelet/kube-client";
 import { eventually, type EventuallyOptions } from "../eventually.ts";
+import { changedField } from "./changed-field.ts";
 import { CallWatch, overdue } from "./call-watch.ts";
 import type { ConformanceOptions, ConformanceTimeouts } from "./options.ts";
 import { planPod, refOf, type PlannedPod } from "./planned-pod.ts";
@@ -39,6 +40,8 @@ export class ProviderRig implements AsyncDisposable {
   #host: SuiteHost;
   readonly #fixtures: Fixtures;
   readonly #pods = new Map<string, DeepReadonly<Pod>>();
+  /** Pods as they were handed to the provider, and copies from before. */
+  readonly #given: { readonly call: string; readonly pod: DeepReadonly<Pod>; readonly before: DeepReadonly<Pod> }[] = [];
   readonly #statuses = new StatusWatch();
   readonly #nodeName: string | undefined;
   readonly #over = new AbortController();
@@ -109,6 +112,7 @@ export class ProviderRig implements AsyncDisposable {
     const pod = "metadata" in planned ? planned : this.plan(planned as PlannedPod);
     const ref = refOf(pod);
     this.#pods.set(ref.uid, pod);
+    this.#given.push({ call: "createPod", pod, before: structuredClone(pod) });
     await this.within("createPod", this.provider.createPod(pod, this.#host.know(pod), signal));
     return ref;
   }
@@ -145,6 +149,7 @@ export class ProviderRig implements AsyncDisposable {
     const pod = structuredClone(previous) as Pod;
     change(pod);
     this.#pods.set(ref.uid, pod);
+    this.#given.push({ call: "updatePod", pod, before: structuredClone(pod) });
     await this.within(
       "updatePod",
       this.provider.updatePod(pod, this.#host.know(pod), this.signal, { previous, parts: previous ? changedParts(previous, pod) : [] }),
@@ -223,7 +228,10 @@ export class ProviderRig implements AsyncDisposable {
 
   /** UIDs of the suite's pods in the inventory. */
   async inventory(): Promise<{ readonly uids: readonly string[]; readonly complete: boolean }> {
-    const { pods, complete } = await this.within("getPods", this.provider.getPods(this.signal));
+    const list = this.within("getPods", this.provider.getPods(this.signal));
+    const { pods, complete } = await list.catch((error: unknown) => {
+      throw new Error("getPods must list the pods", { cause: error });
+    });
     return { uids: pods.map(({ ref }) => ref.uid), complete };
   }
 
@@ -291,8 +299,13 @@ export class ProviderRig implements AsyncDisposable {
   problems(): string[] {
     const shown = this.#host.shown.filter((line) => line.includes(this.canary));
     const told = this.updates.filter((update) => textOf(update).includes(this.canary));
+    const changed = this.#given.flatMap(({ call, pod, before }) => {
+      const path = changedField(before, pod);
+      return path === undefined ? [] : [`the pod that ${call} was given is the core's own, and the provider changed its ${path}`];
+    });
     return [
       ...this.#statuses.problems(),
+      ...new Set(changed),
       ...(shown.length > 0 ? ["what a pod was given in confidence is in the log or in a metric's label"] : []),
       ...(told.length > 0 ? ["what a pod was given in confidence is in a report on a pod"] : []),
     ];

@@ -34,6 +34,7 @@ test.each<[string, ProviderPodStatus, string]>([
   ["an end that runs", status("Succeeded", container(running)), "phase is Succeeded while a container runs"],
   ["a failure that succeeded", status("Succeeded", container(ended(1))), "though a container failed"],
   ["a wait without a reason", status("Pending", container({ waiting: {} })), "waits without a reason"],
+  ["a ready end", status("Succeeded", container(ended(0), { ready: true })), "containerStatuses of main: is ready though it has ended"],
   ["a ready wait", status("Pending", container({ waiting: { reason: "a" } }, { ready: true })), "is ready while it waits"],
   ["a run that never began", status("Running", container({ waiting: { reason: "a" } })), "no container has ever run"],
   ["a time without a zone", status("Running", container({ running: { startedAt: "2026-01-01T00:00:00" } })), "expected a time of RFC 3339"],

@@ -20,6 +20,7 @@ export function statusProblems({ spec }: DeepReadonly<Pod>, status: ProviderPodS
   return [
     ...phaseProblems(status),
     ...listProblems("containerStatuses", spec?.containers, status.containerStatuses),
+    ...readyProblems(status),
     ...listProblems("initContainerStatuses", spec?.initContainers, status.initContainerStatuses),
     ...addressProblems(status),
   ];
@@ -59,6 +60,16 @@ function phaseProblems({ phase, containerStatuses = [] }: ProviderPodStatus): st
     default:
       return phases.includes(phase) ? [] : [`phase is ${String(phase)}, expected Pending, Running, Succeeded or Failed`];
   }
+}
+
+/** An init container is ready once it has ended well, and any other only as long as it runs. */
+function readyProblems({ containerStatuses = [], initContainerStatuses = [] }: ProviderPodStatus): string[] {
+  const ended = containerStatuses.filter(({ ready, state }) => ready && state?.terminated);
+  const failed = initContainerStatuses.filter(({ ready, state }) => ready && (state?.terminated?.exitCode ?? 0) !== 0);
+  return [
+    ...ended.map(({ name }) => `containerStatuses of ${name}: is ready though it has ended`),
+    ...failed.map(({ name }) => `initContainerStatuses of ${name}: is ready though it has failed`),
+  ];
 }
 
 function listProblems(list: string, containers: readonly { readonly name: string }[] = [], statuses: readonly Status[] = []): string[] {

@@ -65,8 +65,8 @@ export const containerChecks: readonly Check[] = [
   check("init-containers", "init containers run one after another before the others, and then are done", async (rig) => {
     const ref = await rig.run({
       initContainers: [
-        { name: "first", program: { kind: "exit", exitCode: 0, afterSeconds: 0 } },
-        { name: "second", program: { kind: "exit", exitCode: 0, afterSeconds: 1 } },
+        { name: "first", program: { kind: "exit", exitCode: 0, afterSeconds: 2 } },
+        { name: "second", program: { kind: "exit", exitCode: 0, afterSeconds: 0 } },
       ],
     });
     const { initContainerStatuses = [], containerStatuses } = await rig.status(ref);
@@ -78,6 +78,16 @@ export const containerChecks: readonly Check[] = [
         ["second", 0],
       ]),
     );
+    const [first, second] = ["first", "second"].map(
+      (name) => initContainerStatuses.find((status) => status.name === name)?.state?.terminated,
+    );
+    const [end, begin] = [first?.finishedAt, second?.startedAt];
+    // Times may be whole seconds.
+    if (begin !== undefined)
+      assert.ok(
+        Date.parse(begin) >= Date.parse(String(end)) - 1000,
+        `the second init container began at ${begin}, and the first ended at ${end}`,
+      );
     const finished = Math.max(...initContainerStatuses.map(({ state }) => Date.parse(String(state?.terminated?.finishedAt))));
     const started = Date.parse(String(containerStatuses?.[0]?.state?.running?.startedAt));
     // Times may be whole seconds.
@@ -132,7 +142,7 @@ export const containerChecks: readonly Check[] = [
     for (const restartPolicy of ["Always", "OnFailure"] as const) {
       const ref = await rig.create({ restartPolicy, containers: [{ program: { kind: "exit", exitCode: 1, afterSeconds: 1 } }] });
       const { phase, containerStatuses } = await rig.untilStatus(ref, "to be started again", (status) =>
-        assert.ok((status.containerStatuses?.[0]?.restartCount ?? 0) >= 1),
+        assert.ok((status.containerStatuses?.[0]?.restartCount ?? 0) >= 1, "restartCount is 0"),
       );
       assert.notEqual(phase, "Failed");
       assert.equal(containerStatuses?.[0]?.lastState?.terminated?.exitCode, 1, "lastState must say how it ended before");

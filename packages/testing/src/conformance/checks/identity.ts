@@ -40,7 +40,7 @@ export const identityChecks: readonly Check[] = [
     const listed = pods.find((pod) => pod.ref.uid === ref.uid);
     for (const pod of [listed, await rig.provider.getPod(ref, rig.signal)]) {
       assert.deepEqual(pod?.owner, suiteOwner, "owner must be the tag found on the back-end object: clusterId and nodeName of the host");
-      if (pod?.createdAt === undefined) continue;
+      assert.ok(pod.createdAt !== undefined, "createdAt is missing: keep it in the tag where the back end does not tell it");
       assert.ok(isTime(pod.createdAt), `createdAt is ${pod.createdAt}, expected a time of RFC 3339`);
       // Clocks of back ends differ.
       assert.ok(Math.abs(Date.parse(pod.createdAt) - beforeMs) < 300_000, `createdAt is ${pod.createdAt}, minutes from when it was made`);

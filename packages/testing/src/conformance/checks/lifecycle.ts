@@ -3,10 +3,16 @@ import type { ProviderPodStatus } from "@virtual-kubelet/core";
 import { codeOf, isInvalidInput, isNotFound } from "@virtual-kubelet/errdefs";
 import { check, type Check } from "../check.ts";
 import { refOf } from "../planned-pod.ts";
+import { shellPrograms } from "../programs.ts";
 
 /** The codes of the containers that have ended. */
 function exitCodes({ containerStatuses = [] }: ProviderPodStatus): unknown[] {
   return containerStatuses.map(({ state }) => state?.terminated?.exitCode);
+}
+
+/** How a pod's end is told. */
+function endOf(status: ProviderPodStatus): string {
+  return `${status.phase} with exit code ${exitCodes(status).join(", ")}`;
 }
 
 /** Pods run, end, and are deleted. */
@@ -23,13 +29,29 @@ export const lifecycleChecks: readonly Check[] = [
   check("lifecycle", "a pod whose command ends well is Succeeded", async (rig) => {
     const ref = await rig.create({ containers: [{ program: { kind: "exit", exitCode: 0, afterSeconds: 1 } }] });
     const status = await rig.untilEnded(ref);
-    assert.deepEqual([status.phase, exitCodes(status)], ["Succeeded", [0]]);
+    assert.deepEqual([status.phase, exitCodes(status)], ["Succeeded", [0]], `it ended with 0, and is told as ${endOf(status)}`);
   }),
   check("lifecycle", "a pod whose command fails is Failed, with its exit code", async (rig) => {
     const ref = await rig.create({ containers: [{ program: { kind: "exit", exitCode: 7, afterSeconds: 0 } }] });
     const status = await rig.untilEnded(ref);
-    assert.deepEqual([status.phase, exitCodes(status)], ["Failed", [7]]);
+    assert.deepEqual([status.phase, exitCodes(status)], ["Failed", [7]], `it ended with 7, and is told as ${endOf(status)}`);
   }),
+  check(
+    "lifecycle",
+    "a container's program is its command, followed by its args",
+    async (rig) => {
+      const pod = rig.plan({ containers: [{ program: { kind: "exit", exitCode: 7, afterSeconds: 0 } }] });
+      const [container] = pod.spec?.containers ?? [];
+      const [program = "", ...args] = container?.command ?? [];
+      Object.assign(container ?? {}, { command: [program], args });
+      const status = await rig.untilEnded(await rig.create(pod));
+      assert.deepEqual(exitCodes(status), [7], `command ["${program}"] with its args ends with 7, and is told as ${endOf(status)}`);
+    },
+    ({ programs = shellPrograms() }) => {
+      const { command = [] } = programs({ kind: "exit", exitCode: 7, afterSeconds: 0 }, "main").container;
+      return command.length > 1 ? undefined : "the suite's containers have no command of several words";
+    },
+  ),
   check("lifecycle", "a deleted pod ends within its grace, and is gone", async (rig) => {
     const ref = await rig.run();
     await rig.delete(ref, 30);
@@ -41,6 +63,13 @@ export const lifecycleChecks: readonly Check[] = [
     const ref = await rig.runStubborn();
     const startedMs = rig.clock.monotonic();
     await rig.delete(ref, 2);
+    await rig.clock.sleep(1000);
+    const early = rig.told(ref).at(-1);
+    if (early && rig.clock.monotonic() - startedMs < 1800)
+      assert.ok(
+        "status" in early && !exitCodes(early.status).every((code) => code !== undefined),
+        "it was given 2 s of grace, and its end was told within the first",
+      );
     await rig.untilGone(ref, 2000 + rig.timeouts.endMs);
     const tookMs = rig.clock.monotonic() - startedMs;
     assert.ok(tookMs >= 1500, `it was given 2 s of grace, and was gone after ${Math.round(tookMs)} ms`);
@@ -68,10 +97,30 @@ export const lifecycleChecks: readonly Check[] = [
     const ref = { namespace: "conformance", name: "never-made", uid: "00000000-0000-4000-8000-000000000000" };
     for (const method of ["getPod", "getPodStatus"] as const)
       await assert.rejects(rig.provider[method](ref, rig.signal), (error) => isNotFound(error), `${method} must throw NotFoundError`);
-    await rig.provider.deletePod(ref, { gracePeriodSeconds: 0 }, rig.signal).catch((error: unknown) => {
-      assert.ok(isNotFound(error), `deletePod must throw NotFoundError or return, and threw ${codeOf(error) ?? String(error)}`);
-    });
+    await rig.provider.deletePod(ref, { gracePeriodSeconds: 0 }, rig.signal).then(
+      () => assert.fail("deletePod must throw NotFoundError for a pod that is not there, and says that it has deleted it"),
+      (error: unknown) => assert.ok(isNotFound(error), `deletePod must throw NotFoundError, and threw ${codeOf(error) ?? String(error)}`),
+    );
   }),
+  check(
+    "lifecycle",
+    "of pods that are deleted nothing remains at the back end",
+    async (rig) => {
+      const ended = await rig.create({ containers: [{ program: { kind: "exit", exitCode: 0, afterSeconds: 0 } }] });
+      const running = await rig.run();
+      await rig.untilEnded(ended);
+      for (const ref of [ended, running]) await rig.delete(ref, 5);
+      for (const ref of [ended, running]) await rig.untilGone(ref);
+      await rig.eventually(
+        async () => {
+          const left = (await rig.options.backend?.leftovers?.()) ?? [];
+          assert.equal(left.length, 0, `the pods are gone, and the back end still holds ${left.join(", ")}`);
+        },
+        { timeoutMs: rig.timeouts.endMs, describe: "the back end to be empty" },
+      );
+    },
+    ({ backend }) => (backend?.leftovers ? undefined : "no hook leftovers is given"),
+  ),
   check("lifecycle", "the back end answers a ping", async (rig) => {
     await rig.within("ping", Promise.resolve(rig.provider.ping?.(rig.signal)));
   }),

@@ -49,6 +49,29 @@ export const logChecks: readonly Check[] = [
     await rig.untilEnded(ended);
     await rig.eventually(async () => assert.equal(await rig.logs(ended), text), { timeoutMs: rig.timeouts.endMs });
   }),
+  check("logs", "what a container writes to its standard error is in its log, too", async (rig) => {
+    const ref = await rig.run({ containers: [{ program: { kind: "print-errors", lines: ["an error"] } }] });
+    await rig.eventually(async () => assert.match(await rig.logs(ref), /an error\n/, "the log lacks what was written to standard error"), {
+      timeoutMs: rig.timeouts.startMs,
+    });
+  }),
+  check(
+    "logs",
+    "each container of a pod has a log of its own",
+    async (rig) => {
+      const names = ["a", "b"];
+      const ref = await rig.run({ containers: names.map((name) => ({ name, program: { kind: "print", lines: [`of ${name}`] } })) });
+      for (const container of names)
+        await rig.eventually(
+          async () => {
+            const found = await rig.logs(ref, { container });
+            assert.equal(found, `of ${container}\n`, `the log of container ${container} is ${JSON.stringify(found)}`);
+          },
+          { timeoutMs: rig.timeouts.startMs },
+        );
+    },
+    ({ lacksInSeveral }, has) => (has("multiple-containers") ? lacksInSeveral?.logs : "pods have one container"),
+  ),
   check("logs", "where each line is said to begin with its time, it does", async (rig) => {
     const beforeMs = rig.clock.now();
     const ref = await printed(rig);

@@ -10,7 +10,7 @@ async function statsOf(rig: ProviderRig, uid: string): Promise<PodStats> {
       assert.ok(rig.provider.getStatsSummary);
       const { pods } = await rig.within("getStatsSummary", rig.provider.getStatsSummary(rig.signal));
       const pod = pods.find(({ podRef }) => podRef.uid === uid);
-      assert.ok(pod, "the pod is not in the summary");
+      assert.ok(pod, `the pod is not in the summary, which has ${JSON.stringify(pods.map(({ podRef }) => podRef.uid))} and not ${uid}`);
       assert.ok(pod.containers.length > 0 && pod.containers.every(({ cpu, memory }) => cpu && memory), "a container has no figures yet");
       return pod;
     },
@@ -44,6 +44,9 @@ async function checkOwnFigures(rig: ProviderRig, podName: string, containers: nu
   }
 }
 
+/** Little enough for a container with a limit of 32 MiB: a shell needs several times as much while it reads it. */
+const heldBytes = 4 * 1024 * 1024;
+
 /** What pods use. */
 export const statsChecks: readonly Check[] = [
   check("stats", "a running pod is measured: each of its containers, by name, with its processor and memory", async (rig) => {
@@ -58,6 +61,18 @@ export const statsChecks: readonly Check[] = [
     const { node } = (await rig.provider.getStatsSummary?.(rig.signal)) ?? {};
     if (node) assert.equal(node.nodeName, rig.nodeName, "the summary is of another node");
     await checkOwnFigures(rig, ref.name, names.length);
+  }),
+  check("stats", "memory is told in bytes", async (rig) => {
+    const ref = await rig.run({ containers: [{ program: { kind: "hold-memory", bytes: heldBytes } }] });
+    await rig.eventually(
+      async () => {
+        const { workingSetBytes = 0 } = (await statsOf(rig, ref.uid)).containers[0]?.memory ?? {};
+        // A shell takes some of its own, and a wrong unit is wrong by 1,000 at least.
+        const isInBytes = workingSetBytes >= heldBytes / 2 && workingSetBytes <= heldBytes * 256;
+        assert.ok(isInBytes, `workingSetBytes is ${workingSetBytes} of a container that holds ${heldBytes} bytes and a shell`);
+      },
+      { timeoutMs: rig.timeouts.startMs, intervalMs: 200 },
+    );
   }),
   check("stats", "a container's processor time never falls, and time goes on between two measurements", async (rig) => {
     const ref = await rig.run();
