@@ -82,7 +82,7 @@ export function checkedObject<T extends KubernetesObject>(answer: unknown, expec
 }
 
 /**
- * Takes an answer of 200 to a deletion: the object as it is now, or a `Status` of success.
+ * Takes an answer of 200 to a deletion: the object as it is now, or its metadata alone, or a `Status` of success.
  *
  * @throws UnavailableError, with a DecodeError as its cause, naming the field that is wrong
  */
@@ -92,7 +92,7 @@ export function checkDeleted<T extends KubernetesObject>(
 ): void {
   const answered = fieldsOf(operation, answer);
   if (answered["kind"] === "Status" && answered["status"] === "Success") return;
-  if (answered["kind"] !== resource.kind) {
+  if (answered["kind"] !== resource.kind && !isMetadataOnly(answered)) {
     throw unexpected(operation, "kind", answered["kind"], `"${resource.kind}", or "Status" with status "Success"`, answer);
   }
   checkName(operation, answered, name);

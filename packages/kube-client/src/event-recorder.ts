@@ -199,7 +199,7 @@ class ApiEventRecorder implements EventRecorder {
     const count = stored.count + occurrences;
     const body = { count, lastTimestamp: rfc3339(atMs), ...(isCombined && { message }) };
     try {
-      await this.#options.client.patch(resources.events, stored, { type: "merge", body }, { signal });
+      await this.#options.client.patch(resources.events, stored, { type: "merge", body }, { answer: "metadata", signal });
     } catch (error) {
       if (isNotFound(error)) return false;
       throw error;
@@ -227,7 +227,7 @@ class ApiEventRecorder implements EventRecorder {
       lastTimestamp: time,
       count: occurrences,
     };
-    await client.create(resources.events, event, { signal });
+    await client.create(resources.events, event, { answer: "metadata", signal });
     series.stored = { namespace, name, count: occurrences };
   }
 }

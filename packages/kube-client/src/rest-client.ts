@@ -104,7 +104,8 @@ class RestClient implements KubeClient {
   ): Promise<void> {
     const body = { apiVersion: "v1", kind: "DeleteOptions", ...query };
     const call: Call = { method: "DELETE", ...target("delete", resource, name, options), body };
-    checkDeleted(await this.#json(call, options), { resource, operation: call.operation, name });
+    // What is gone is of no interest beyond its name, and a pod is many times its metadata.
+    checkDeleted(await this.#json(call, { ...options, answer: "metadata" }), { resource, operation: call.operation, name });
   }
 
   async watch<T extends KubernetesObject>(
