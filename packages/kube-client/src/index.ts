@@ -13,6 +13,7 @@ export { withDeadline, type Deadline } from "./deadline.ts";
 export { DecodeError, isDecodeError } from "./decode-error.ts";
 export { createEventRecorder, type EventRecorder, type EventRecorderOptions } from "./event-recorder.ts";
 export { createHttpTransport, defaultHttpPools, type HttpPoolOptions, type HttpTransportOptions } from "./http-transport.ts";
+export { LinkedSignal } from "./linked-signal.ts";
 export { listAll } from "./list-all.ts";
 export { inClusterCredentials, loadCredentials, type LoadCredentialsOptions } from "./load-credentials.ts";
 export { silentLogger, type LogFields, type Logger } from "./logger.ts";

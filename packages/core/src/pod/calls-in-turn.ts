@@ -1,5 +1,5 @@
 import { messageOf } from "@virtual-kubelet/errdefs";
-import type { Clock, DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
+import { LinkedSignal, type Clock, type DeepReadonly, type Pod } from "@virtual-kubelet/kube-client";
 import type { CallSlots } from "./call-slots.ts";
 import type { EndTimes, PodEvent } from "./pod-event.ts";
 import type { ProviderCall } from "./pod-state.ts";
@@ -44,7 +44,8 @@ export class CallsInTurn {
     const { clock, slots, states } = this.#deps;
     const { pod, end, takes } = how;
     const abort = new AbortController();
-    const signal = AbortSignal.any([how.signal, abort.signal]);
+    using linked = new LinkedSignal(how.signal, abort.signal);
+    const { signal } = linked;
     const call = (): ProviderCall => ({ kind, abort, startedMs: clock.monotonic(), isGivenUp: false, reportedGone: false });
     states.dispatch(uid, { kind: "queued", call: call() });
     let event: PodEvent = { kind: "dequeued" };

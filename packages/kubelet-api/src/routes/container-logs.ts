@@ -1,13 +1,12 @@
 import type { ContainerLogs } from "@virtual-kubelet/core";
 import { codeOf, messageOf } from "@virtual-kubelet/errdefs";
-import type { Clock } from "@virtual-kubelet/kube-client";
+import { type Clock, LinkedSignal } from "@virtual-kubelet/kube-client";
 import { SharedBudget } from "@virtual-kubelet/streaming";
 import { logProblem } from "../logs/log-availability.ts";
 import { applyLogOptions, missingTimes } from "../logs/log-body.ts";
 import { parseLogQuery } from "../logs/log-query.ts";
 import type { ContentAnswer } from "../server/answer.ts";
 import { Refusal } from "../server/refusal.ts";
-import { LinkedSignal } from "../streams/linked-signal.ts";
 import { callerOf } from "../streams/stream-budgets.ts";
 import type { StreamSlots } from "../streams/stream-slots.ts";
 import { findContainer, type FoundPod } from "./pod-lookup.ts";

@@ -1,3 +1,4 @@
+import { LinkedSignal } from "@virtual-kubelet/kube-client";
 import { isInvalidInput, messageOf } from "@virtual-kubelet/errdefs";
 import { acceptPortForward, portForwardPorts, type PortForwardConnection, type PortForwardSession } from "@virtual-kubelet/streaming";
 import { requirePod, type FoundPod } from "../routes/pod-lookup.ts";
@@ -5,7 +6,6 @@ import type { Handler, KubeletRequest } from "../routes/route.ts";
 import { taken } from "../server/answer.ts";
 import { Refusal } from "../server/refusal.ts";
 import { audited, beginAudit } from "./audit.ts";
-import { LinkedSignal } from "./linked-signal.ts";
 import type { StreamRoutesOptions } from "./remote-command.ts";
 import { requireUpgrade } from "./require-upgrade.ts";
 

@@ -1,7 +1,7 @@
 import type { Duplex } from "node:stream";
 import { isTerminalPhase, type AttachIO } from "@virtual-kubelet/core";
 import { messageOf } from "@virtual-kubelet/errdefs";
-import type { Clock, DeepReadonly, Logger, Pod } from "@virtual-kubelet/kube-client";
+import { type Clock, type DeepReadonly, LinkedSignal, type Logger, type Pod } from "@virtual-kubelet/kube-client";
 import { acceptRemoteCommand, type RemoteCommandResult, type RemoteCommandSession, type StreamingLimits } from "@virtual-kubelet/streaming";
 import { containerStatus } from "../logs/log-availability.ts";
 import { findContainer, requirePod, type FoundPod, type SpecContainer } from "../routes/pod-lookup.ts";
@@ -11,7 +11,6 @@ import { taken } from "../server/answer.ts";
 import { Refusal } from "../server/refusal.ts";
 import { attachInput } from "./attach-input.ts";
 import { audited, beginAudit, type AuditOptions } from "./audit.ts";
-import { LinkedSignal } from "./linked-signal.ts";
 import { noResizes } from "./no-resizes.ts";
 import { parseRemoteCommandQuery, type RemoteCommandQuery } from "./remote-command-query.ts";
 import { requireUpgrade } from "./require-upgrade.ts";

@@ -1,3 +1,4 @@
+import { LinkedSignal } from "@virtual-kubelet/kube-client";
 import { Writable } from "node:stream";
 import type { AttachIO } from "@virtual-kubelet/core";
 import { requirePod } from "../routes/pod-lookup.ts";
@@ -6,7 +7,6 @@ import { text } from "../server/answer.ts";
 import { parseQuery } from "../server/query.ts";
 import { Refusal } from "../server/refusal.ts";
 import { audited, beginAudit } from "./audit.ts";
-import { LinkedSignal } from "./linked-signal.ts";
 import { noResizes } from "./no-resizes.ts";
 import { requireRunning, type StreamRoutesOptions } from "./remote-command.ts";
 
