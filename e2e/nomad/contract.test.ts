@@ -216,6 +216,27 @@ describe("tasks", () => {
     expect(await client.jobAllocations(job.ID, signal)).toHaveLength(1);
   });
 
+  test.each(["service", "batch"] as const)(
+    "a task of a %s job that cannot be started has failed for good, whatever the policy, and the job with another meta starts anew",
+    async (Type) => {
+      const RestartPolicy = { Attempts: 10, Interval: 300e9, Delay: 1e9, Mode: "delay" } as const;
+      const job = jobWith([taskWith("", { Config: { command: "/vk-contract/none" }, RestartPolicy })], { Type });
+      const failed = await run(job, ({ ClientStatus }) => expect(ClientStatus).toBe("failed"));
+      const { spec, stub } = await client.readJobSpec(job.ID, signal);
+      await client.registerJob({ ...spec, Meta: { ...job.Meta, "vk.attempt": "2" } }, stub.JobModifyIndex, signal);
+
+      expect(failed.DesiredStatus).toBe("run");
+      expect(failed.TaskStates?.["main"]?.Events?.map(({ Type: event }) => event)).toEqual(
+        expect.arrayContaining(["Driver Failure", "Not Restarting"]),
+      );
+      await eventually(async () => {
+        const allocations = (await client.jobAllocations(job.ID, signal)).toSorted((a, b) => a.CreateIndex - b.CreateIndex);
+        expect(allocations.map(({ ID }) => ID === failed.ID)).toEqual([true, false]);
+        expect(allocations[1]?.ClientStatus).toBe("failed");
+      }, soon);
+    },
+  );
+
   test("a task that is started again counts it when it waits for it", async () => {
     const again = { Attempts: 1, Interval: 3600e9, Delay: 600e9, Mode: "delay" } as const;
     const job = jobWith([taskWith("exit 1", { RestartPolicy: again })]);

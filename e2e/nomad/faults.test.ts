@@ -335,6 +335,121 @@ describe("what cannot be read", () => {
   });
 });
 
+describe("a container that cannot be started", () => {
+  const unstartable = (): ReturnType<typeof container> => ({ name: "main", image: "busybox", command: [rig.tool] });
+  const registrations = (): number => rig.nomad.requests.filter(({ method, path }) => method === "PUT" && path === "/v1/jobs").length;
+  const phases = (): Set<string | undefined> =>
+    new Set(rig.updates.map((update) => ("status" in update ? update.status.phase : undefined)));
+
+  test.each(["Always", "OnFailure"] as const)(
+    "waits under %s with a back-off, and its job is registered again until it can be: the pod never fails",
+    async (restartPolicy) => {
+      const ref = await rig.create(rig.pod({ restartPolicy, containers: [unstartable()] }));
+      await rig.until(ref, ({ containerStatuses }) =>
+        expect(containerStatuses?.[0]).toMatchObject({
+          restartCount: 0,
+          state: { waiting: { reason: "CrashLoopBackOff", message: expect.stringMatching(/^back-off 1s .*no such file or directory$/) } },
+          lastState: { terminated: { exitCode: 128, reason: "StartError", message: expect.stringMatching(/no such file or directory$/) } },
+        }),
+      );
+      await rig.until(ref, ({ containerStatuses }) => expect(containerStatuses?.[0]?.restartCount).toBe(2));
+      expect(rig.nomad.cluster.state.jobs.size).toBe(1);
+      expect(rig.events).toContainEqual(expect.objectContaining({ type: "Warning", reason: "BackOff" }));
+      rig.install();
+
+      await rig.until(ref, ({ phase, containerStatuses }) => {
+        expect(phase).toBe("Running");
+        expect(containerStatuses?.[0]).toMatchObject({
+          ready: true,
+          state: { running: {} },
+          lastState: { terminated: { reason: "StartError" } },
+        });
+      });
+      expect(registrations()).toBeGreaterThan(2);
+      expect(allocationsOf(ref)).toBe(registrations());
+      expect(phases()).not.toContain("Failed");
+      expect(rig.nomad.cluster.state.jobs.get(rig.jobId(ref))).toMatchObject({ Stop: false });
+      await rig.delete(ref);
+      await rig.untilGone(ref);
+      expect(rig.nomad.cluster.state.jobs.size).toBe(0);
+    },
+  );
+
+  test("fails the pod under Never", async () => {
+    const ref = await rig.create(rig.pod({ restartPolicy: "Never", containers: [unstartable()] }));
+
+    await rig.until(ref, ({ phase, containerStatuses }) =>
+      expect([phase, containerStatuses?.[0]?.state?.terminated?.reason]).toEqual(["Failed", "StartError"]),
+    );
+    expect(registrations()).toBe(1);
+  });
+
+  test("is started again by the program that is started anew, with the count of its restarts", async () => {
+    const ref = await rig.create(rig.pod({ restartPolicy: "Always", containers: [unstartable()] }));
+    await rig.until(ref, ({ containerStatuses }) => expect(containerStatuses?.[0]?.restartCount).toBe(1));
+    await rig.stop();
+    rig.install();
+    await rig.start();
+
+    await rig.until(ref, ({ phase, containerStatuses }) => {
+      expect([phase, containerStatuses?.[0]?.ready]).toEqual(["Running", true]);
+      expect(containerStatuses?.[0]?.restartCount).toBeGreaterThan(0);
+      expect(containerStatuses?.[0]?.lastState?.terminated?.reason).toBe("StartError");
+    });
+    await rig.stop();
+    await rig.start();
+    await rig.until(ref, ({ phase, containerStatuses }) => {
+      expect(phase).toBe("Running");
+      expect(containerStatuses?.[0]?.lastState?.terminated?.reason).toBe("StartError");
+    });
+    expect(rig.nomad.cluster.state.jobs.get(rig.jobId(ref))).toMatchObject({ Stop: false });
+  });
+
+  test("makes no third attempt when the reply to the second was lost", async () => {
+    const ref = await rig.create(rig.pod({ restartPolicy: "Always", containers: [unstartable()] }));
+    await rig.until(ref, ({ containerStatuses }) => expect(containerStatuses?.[0]?.state?.waiting?.reason).toBe("CrashLoopBackOff"));
+    rig.nomad.fault = ({ method, path }) => (method === "PUT" && path === "/v1/jobs" ? "lose-reply" : undefined);
+    rig.install();
+
+    await rig.until(ref, ({ phase, containerStatuses }) => expect([phase, containerStatuses?.[0]?.ready]).toEqual(["Running", true]));
+    await eventually(() => expect(rig.warnings.some(({ work }) => work === `start ${rig.jobId(ref)} again`)).toBe(true));
+    await rig.provider.getPods(signal);
+    await rig.until(ref, ({ phase }) => expect(phase).toBe("Running"));
+    expect([allocationsOf(ref), registrations()]).toEqual([2, 2]);
+  });
+
+  test("has its init containers run in their order again", async () => {
+    const init = (name: string): ReturnType<typeof container> => container("true", { name });
+    const pod = rig.pod({ restartPolicy: "Always", initContainers: [init("first"), init("second")], containers: [unstartable()] });
+    const ref = await rig.create(pod);
+    await eventually(() => expect(registrations()).toBe(2));
+    const gate = `/v1/var/nomad/jobs/${rig.jobId(ref)}/pod/second`;
+    const steps = rig.nomad.requests.filter(({ path, method }) => path === gate || (path === "/v1/jobs" && method === "PUT"));
+    rig.install();
+
+    expect(steps.map(({ method, path }) => `${method} ${path === gate ? "gate" : "job"}`)).toEqual([
+      "PUT job",
+      "PUT gate",
+      "DELETE gate",
+      "PUT job",
+    ]);
+    await rig.until(ref, ({ phase, initContainerStatuses }) => {
+      expect(phase).toBe("Running");
+      expect(initContainerStatuses?.map(({ state }) => state?.terminated?.exitCode)).toEqual([0, 0]);
+    });
+  });
+
+  test("is not started again once its pod is deleted", async () => {
+    const ref = await rig.create(rig.pod({ restartPolicy: "Always", containers: [unstartable()] }));
+    await rig.until(ref, ({ containerStatuses }) => expect(containerStatuses?.[0]?.state?.waiting?.reason).toBe("CrashLoopBackOff"));
+    await rig.delete(ref);
+    await rig.untilGone(ref);
+
+    expect(registrations()).toBe(1);
+    expect(rig.nomad.cluster.state.jobs.size).toBe(0);
+  });
+});
+
 describe("files and order", () => {
   test("a changed config map is in the container's file soon, and no container is started again", async () => {
     rig.setVolume("settings", { colour: "blue" });

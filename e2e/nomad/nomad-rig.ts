@@ -103,6 +103,16 @@ export class NomadRig implements AsyncDisposable {
     writeFileSync(this.#gate, "");
   }
 
+  /** Program that is not there until {@link install} puts it there. */
+  get tool(): string {
+    return join(this.#folder, "tool");
+  }
+
+  /** Makes {@link tool} a program that runs until it is asked to end. */
+  install(): void {
+    writeFileSync(this.tool, `#!/bin/sh\n${forever}\n`, { mode: 0o755 });
+  }
+
   get #gate(): string {
     return join(this.#folder, "gate");
   }

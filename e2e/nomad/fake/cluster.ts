@@ -158,8 +158,10 @@ export class FakeCluster {
   #schedule(jobId: string, evaluation: Json): void {
     const job = this.state.jobs.get(jobId);
     if (!job || job["Stop"]) return;
-    // What can be changed in place is not heeded by tasks that run; nothing else is ever changed here.
-    if (this.allocationsOf(jobId).length > 0) return;
+    const counted = this.allocationsOf(jobId).filter((allocation) => counts(allocation, job));
+    // What can be changed in place is not heeded by tasks that run.
+    if (counted.some((allocation) => isSameMeta(allocation["Job"] as Json, job))) return;
+    for (const allocation of counted) this.#replaceAllocation(allocation);
     const failure = whyNot(job);
     if (!failure) return this.#place(jobId, evaluation);
     this.state.write(["evals"], (at) => {
@@ -212,8 +214,15 @@ export class FakeCluster {
     this.#end(runner.done);
   }
 
+  /** Another allocation of a later version takes its place. */
+  #replaceAllocation(allocation: Json): void {
+    const fields = { DesiredStatus: "stop", DesiredDescription: "alloc is being updated due to job update" };
+    if (isTerminal(allocation)) this.#update(allocation, fields, "PlanResult");
+    else this.#stopAllocation(allocation, {}, fields.DesiredDescription);
+  }
+
   #stopAllocation(allocation: Json, fields: Json, description: string): void {
-    if (["complete", "failed", "lost"].includes(String(allocation["ClientStatus"]))) return;
+    if (isTerminal(allocation)) return;
     this.#update(allocation, { DesiredStatus: "stop", DesiredDescription: description, ...fields }, "AllocationUpdateDesiredStatus");
     const runner = this.runners.get(String(allocation["ID"]));
     if (runner) this.#end(runner.stop());
@@ -269,6 +278,20 @@ function networkOf(job: Json, { ClientStatus }: Json): Json {
   const [group] = job["TaskGroups"] as readonly { Networks?: readonly { Mode: string }[] }[];
   if (group?.Networks?.[0]?.Mode !== "bridge" || ClientStatus !== "running") return {};
   return { NetworkStatus: { Address: fakeNode.address, AddressIPv6: "", InterfaceName: "eth0", DNS: null } };
+}
+
+function isTerminal({ ClientStatus }: Json): boolean {
+  return ["complete", "failed", "lost"].includes(String(ClientStatus));
+}
+
+/** Whether an allocation takes the place of the job's one. Source: Nomad 2.0, `filterServerTerminalAllocs`, `filterOldTerminalAllocs`. */
+function counts(allocation: Json, job: Json): boolean {
+  if (job["Type"] === "batch") return allocation["Job"] === job || !isTerminal(allocation);
+  return allocation["DesiredStatus"] === "run";
+}
+
+function isSameMeta(one: Json, other: Json): boolean {
+  return JSON.stringify(one["Meta"]) === JSON.stringify(other["Meta"]);
 }
 
 function defaults(job: Json): Json {

@@ -1,5 +1,5 @@
-import { mkdirSync, renameSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
+import { dirname, isAbsolute, join } from "node:path";
 import type { Clock } from "@virtual-kubelet/core";
 import type { Reaper } from "@virtual-kubelet/testing";
 import { spawnCommand, type ProcessGroup } from "../../process-provider/spawn-command.ts";
@@ -110,16 +110,16 @@ export class TaskRunner {
     const attempts: number[] = [];
     for (;;) {
       if (!(await this.#render(signal))) break;
-      const exitCode = await this.#once();
+      const end = await this.#once();
       if (signal.aborted) break;
       const isPrestart = this.task.Lifecycle?.Hook === "prestart" && !this.task.Lifecycle.Sidecar;
-      if (exitCode === 0 && (isPrestart || (this.#deps.isBatch && !this.task.Lifecycle))) break;
+      if (end === 0 && (isPrestart || (this.#deps.isBatch && !this.task.Lifecycle))) break;
       const { Attempts, Interval, Delay, Mode } = this.task.RestartPolicy ?? this.#deps.restartPolicy;
       const now = this.#deps.clock.monotonic();
       const recent = attempts.filter((at) => now - at < Interval / 1e6);
-      if (recent.length >= Attempts && Mode === "fail") {
+      if (end === "unrecoverable" || (recent.length >= Attempts && Mode === "fail")) {
         this.state.Failed = true;
-        this.event("Not Restarting", Attempts === 0 ? "Policy allows no restarts" : "Exceeded allowed attempts", { FailsTask: true });
+        this.event("Not Restarting", whyNotAgain(end, Attempts), { FailsTask: true });
         await onFailure();
         break;
       }
@@ -210,13 +210,19 @@ export class TaskRunner {
     });
   }
 
-  async #once(): Promise<number> {
+  /**
+   * Runs it once. A start that came to nothing is tried again by the policy, unless the driver takes its error for unrecoverable.
+   * Source: Nomad 2.0, `RestartTracker.GetState`.
+   *
+   * @returns its exit code, or what is thought of the error
+   */
+  async #once(): Promise<number | "recoverable" | "unrecoverable"> {
     const { reaper, directory } = this.#deps;
     const image = this.task.Config["image"];
     if (typeof image === "string" && image.startsWith("missing/")) {
       const text = `Failed to pull \`${image}\`: API error (404): pull access denied`;
       this.event("Driver Failure", text, { Details: { driver_error: text } });
-      return -1;
+      return "recoverable";
     }
     const { Config } = this.task;
     const interpolate = (text: string): string =>
@@ -226,10 +232,14 @@ export class TaskRunner {
         .replaceAll("%%{", "%{");
     const list = (key: string): string[] => ((Config[key] ?? []) as string[]).map(interpolate);
     const command = typeof Config["command"] === "string" ? [interpolate(Config["command"])] : [];
-    const group = spawnCommand(
-      { command: this.words([...list("entrypoint"), ...command, ...list("args")]), env: this.env, cwd: directory, stdin: false },
-      reaper,
-    );
+    const words = this.words([...list("entrypoint"), ...command, ...list("args")]);
+    const [program = ""] = words;
+    if (isAbsolute(program) && !existsSync(program)) {
+      const text = `Failed to start container ${this.task.Name}: exec: "${program}": stat ${program}: no such file or directory`;
+      this.event("Driver Failure", text, { Details: { driver_error: text } });
+      return "unrecoverable";
+    }
+    const group = spawnCommand({ command: words, env: this.env, cwd: directory, stdin: false }, reaper);
     this.#group = group;
     this.state.State = "running";
     this.state["StartedAt"] = this.#time();
@@ -249,4 +259,9 @@ export class TaskRunner {
   #time(): string {
     return new Date(this.#deps.clock.now()).toISOString();
   }
+}
+
+function whyNotAgain(end: unknown, attempts: number): string {
+  if (attempts === 0) return "Policy allows no restarts";
+  return end === "unrecoverable" ? "Error was unrecoverable" : "Exceeded allowed attempts";
 }

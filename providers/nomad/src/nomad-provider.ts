@@ -95,7 +95,10 @@ export class NomadProvider implements Provider, AsyncDisposable {
       clock,
       table: this.#table,
       background: this.#background,
+      owner: this.#owner,
       purgeAfterMs: config.purgeAfter,
+      startDelayMs: config.restart.delay,
+      recordEvent: (ref, event) => host.recordEvent(ref, event),
       addressOf: (nodeId) => this.#nodes.addressOf(nodeId),
       onGone: (entry) => this.#files.stop(entry.shape.ref.uid),
     });

@@ -27,6 +27,9 @@ export interface IndexedList<T> {
   readonly skipped: readonly (string | undefined)[];
 }
 
+/** A job as Nomad keeps it, with all that Nomad has filled in. */
+export type JobSpec = Readonly<Record<string, unknown>> & { readonly ID: string };
+
 /** Which part of a log is wanted. */
 export interface LogRequest {
   readonly task: string;
@@ -52,7 +55,7 @@ export class NomadClient {
    * @throws ConflictError if it exists, or was changed since
    */
   async registerJob(
-    job: NomadJob,
+    job: NomadJob | JobSpec,
     modifyIndex: number,
     signal: AbortSignal,
   ): Promise<{ readonly index: number; readonly warnings: string }> {
@@ -73,6 +76,15 @@ export class NomadClient {
   /** @throws NotFoundError; InvalidInputError if it cannot be read */
   async readJob(id: string, signal: AbortSignal): Promise<JobStub> {
     return this.#object({ path: `/job/${encodeURIComponent(id)}`, what: `read job ${id}` }, "job", jobSchema, signal);
+  }
+
+  /** The whole job as Nomad keeps it, to be registered again. @throws NotFoundError; InvalidInputError if it cannot be read */
+  async readJobSpec(id: string, signal: AbortSignal): Promise<{ readonly spec: JobSpec; readonly stub: JobStub }> {
+    const request = { path: `/job/${encodeURIComponent(id)}`, what: `read job ${id}` };
+    const { body } = await this.#http.json<JobSpec>(request, signal);
+    const stub = this.#reader.read("job", jobSchema, body);
+    if (!stub) throw unreadable(request);
+    return { spec: body, stub };
   }
 
   /** Stops a job, or with `purge` forgets it with its allocations; one that is not there is no error. */
@@ -242,7 +254,7 @@ export class NomadClient {
 
   async #object<T>(request: NomadRequest, kind: ObjectKind, schema: z.ZodType<T>, signal: AbortSignal, id?: string): Promise<T> {
     const object = this.#reader.read(kind, schema, (await this.#http.json<unknown>(request, signal)).body, id);
-    if (object === undefined) throw new InvalidInputError(`${request.what}: Nomad's answer cannot be read; the log says why`);
+    if (object === undefined) throw unreadable(request);
     return object;
   }
 
@@ -283,6 +295,10 @@ export class NomadClient {
     }
     return { items, skipped };
   }
+}
+
+function unreadable({ what }: NomadRequest): InvalidInputError {
+  return new InvalidInputError(`${what}: Nomad's answer cannot be read; the log says why`);
 }
 
 function variablePath(path: string): string {

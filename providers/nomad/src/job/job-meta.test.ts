@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { owner, planOf, podWith } from "../test-support/pods.ts";
-import { readJobMeta } from "./job-meta.ts";
+import { attemptMeta, firstAttempt, readJobMeta } from "./job-meta.ts";
 
 const { job, shape } = planOf(podWith({ initContainers: [{ name: "first", image: "busybox" }] }));
 
@@ -10,12 +10,12 @@ function withShape(change: (shape: Record<string, unknown>) => unknown): ReturnT
 }
 
 test("what was written is read, and carries its version", () => {
-  expect(readJobMeta(job, owner)).toEqual({ kind: "pod", shape });
+  expect(readJobMeta(job, owner)).toEqual({ kind: "pod", shape, attempt: firstAttempt });
   expect(JSON.parse(job.Meta["vk.shape"] ?? "")).toMatchObject({ version: 1 });
 });
 
 test("what a later release of the same version adds is left out", () => {
-  expect(withShape((written) => ({ ...written, later: true }))).toEqual({ kind: "pod", shape });
+  expect(withShape((written) => ({ ...written, later: true }))).toEqual({ kind: "pod", shape, attempt: firstAttempt });
 });
 
 test("a job is the pod's only on the node whose pod it is, and only under its own id", () => {
@@ -48,6 +48,17 @@ test.each<[string, (written: Record<string, unknown>) => unknown, string]>([
   ],
 ])("%s", (_name, change, why) => {
   expect(withShape(change)).toEqual({ kind: "unreadable", why });
+});
+
+test("a later start is told by an entry of its own, with a version", () => {
+  const attempt = { failures: 2, after: 31, restarts: { main: 4 } };
+  const later = (meta: Readonly<Record<string, string>>): unknown => readJobMeta({ ID: job.ID, Meta: { ...job.Meta, ...meta } }, owner);
+
+  expect(later(attemptMeta(attempt))).toEqual({ kind: "pod", shape, attempt });
+  expect(later({ "vk.attempt": JSON.stringify({ version: 2 }) })).toMatchObject({
+    kind: "unreadable",
+    why: expect.stringMatching(/^its meta vk\.attempt is of version 2/),
+  });
 });
 
 test("a shape that is no JSON is named", () => {

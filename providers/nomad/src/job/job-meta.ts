@@ -1,4 +1,5 @@
 import type { Owner } from "@virtual-kubelet/core";
+import { InvalidInputError, messageOf } from "@virtual-kubelet/errdefs";
 import { z } from "zod";
 import { problemOf } from "../api/object-reader.ts";
 import { jobIdOf } from "./job-id.ts";
@@ -18,15 +19,34 @@ const shapeSchema: z.ZodType<Omit<PodShape, "ref" | "owner">> = z.object({
   fileVolumes: z.array(z.object({ name: z.string(), confidential: z.boolean() })),
 });
 
+/** Which start of a pod its job is. A pod whose containers cannot be started has its job registered again. */
+export interface PodAttempt {
+  /** How many starts in a row have failed before. */
+  readonly failures: number;
+  /** Allocations that were created up to this index are of starts before; 0 for the first start. */
+  readonly after: number;
+  /** Restarts of containers in the starts before, by their names. */
+  readonly restarts: Readonly<Record<string, number>>;
+}
+
+/** The first start of a pod. */
+export const firstAttempt: PodAttempt = { failures: 0, after: 0, restarts: {} };
+
+const attemptSchema: z.ZodType<PodAttempt> = z.object({
+  failures: z.int().nonnegative(),
+  after: z.int().nonnegative(),
+  restarts: z.record(z.string(), z.int().nonnegative()),
+});
+
 /** What a job is to a node, by its id and its meta. */
 export type JobMeaning =
-  | { readonly kind: "pod"; readonly shape: PodShape }
+  | { readonly kind: "pod"; readonly shape: PodShape; readonly attempt: PodAttempt }
   /** A job that is no pod of the node. `why`: what tells a copy from the pod that its meta names. */
   | { readonly kind: "foreign"; readonly why: string | undefined }
   /** A pod of the node whose meta cannot be read. */
   | { readonly kind: "unreadable"; readonly why: string };
 
-/** The job's meta. It never changes: Nomad would start the pod anew. */
+/** The meta of a job at a pod's first start. It never changes while the pod runs: Nomad would start the pod anew. */
 export function metaOf({ ref, owner, ...rest }: PodShape): Readonly<Record<string, string>> {
   return {
     "vk.cluster": owner.clusterId,
@@ -36,6 +56,11 @@ export function metaOf({ ref, owner, ...rest }: PodShape): Readonly<Record<strin
     "vk.uid": ref.uid,
     "vk.shape": JSON.stringify({ version: metaVersion, ...rest }),
   };
+}
+
+/** The entry of the job's meta that tells of a later start than the first. With another one, Nomad starts the pod anew. */
+export function attemptMeta(attempt: PodAttempt): Readonly<Record<string, string>> {
+  return { "vk.attempt": JSON.stringify({ version: metaVersion, ...attempt }) };
 }
 
 /** Tells a node's pods from other jobs. The id decides, because whoever copies a job copies its meta, too. */
@@ -48,23 +73,29 @@ export function readJobMeta(
   const ref = { namespace: Meta["vk.namespace"] ?? "", name: Meta["vk.pod"] ?? "", uid };
   const own = jobIdOf(owner, uid);
   if (ID !== own) return { kind: "foreign", why: `its meta is that of pod ${ref.namespace}/${ref.name}, whose job is ${own}` };
-  const shape = readShape(Meta["vk.shape"]);
-  return typeof shape === "string"
-    ? { kind: "unreadable", why: `its meta vk.shape ${shape}` }
-    : { kind: "pod", shape: { ...shape, ref, owner } };
+  try {
+    const shape = { ...readEntry("vk.shape", Meta["vk.shape"] ?? "", shapeSchema), ref, owner };
+    const attempt = Meta["vk.attempt"];
+    return { kind: "pod", shape, attempt: attempt === undefined ? firstAttempt : readEntry("vk.attempt", attempt, attemptSchema) };
+  } catch (error) {
+    return { kind: "unreadable", why: messageOf(error) };
+  }
 }
 
-/** @returns the shape, or what is wrong with it */
-function readShape(text = ""): Omit<PodShape, "ref" | "owner"> | string {
+/** @throws InvalidInputError that says what is wrong with it */
+function readEntry<T>(key: string, text: string, schema: z.ZodType<T>): T {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    return "is no JSON; somebody has changed it";
+    throw new InvalidInputError(`its meta ${key} is no JSON; somebody has changed it`);
   }
   const version = versionSchema.safeParse(value).data?.version;
   if (version !== metaVersion)
-    return `is of version ${version ?? "unknown"}, and this release reads version ${metaVersion}; run the release that wrote it`;
-  const { data, error } = shapeSchema.safeParse(value);
-  return data ?? `is not as the provider writes it: ${problemOf(error)}; somebody has changed it`;
+    throw new InvalidInputError(
+      `its meta ${key} is of version ${version ?? "unknown"}, and this release reads version ${metaVersion}; run the release that wrote it`,
+    );
+  const { success, data, error } = schema.safeParse(value);
+  if (success) return data;
+  throw new InvalidInputError(`its meta ${key} is not as the provider writes it: ${problemOf(error)}; somebody has changed it`);
 }

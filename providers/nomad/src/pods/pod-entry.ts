@@ -1,5 +1,6 @@
 import type { ProviderPodStatus } from "@virtual-kubelet/core";
 import type { Allocation } from "../api/types.ts";
+import { firstAttempt, type PodAttempt } from "../job/job-meta.ts";
 import type { PodShape } from "../job/pod-shape.ts";
 import type { Terminated } from "../status/container-status.ts";
 
@@ -13,6 +14,12 @@ export interface PodEnding {
   purge: Disposable | undefined;
 }
 
+/** A start that waits for its time, because the one before has failed. */
+export interface NextStart {
+  readonly delayMs: number;
+  readonly timer: Disposable;
+}
+
 /** All that is known of a pod that Nomad holds. */
 export interface PodEntry {
   readonly jobId: string;
@@ -23,10 +30,12 @@ export interface PodEntry {
   createdAt: string | undefined;
   /** Nomad was told to stop the job, or says that it was. */
   stopped: boolean;
-  /** The pod's one allocation. Whatever else the job has is none of the pod's. */
+  /** The one allocation of the pod's start. Whatever else the job has is of a start before, or a replacement. */
   allocation: Allocation | undefined;
   /** Nomad has made another one. */
   hasReplacement: boolean;
+  attempt: PodAttempt;
+  nextStart: NextStart | undefined;
   readonly remembered: Map<string, Terminated>;
   unplaced: string | undefined;
   /** Containers whose gate is open. */
@@ -37,7 +46,7 @@ export interface PodEntry {
 }
 
 /** A pod that nothing is known of but what it is made of. */
-export function newPodEntry(jobId: string, shape: PodShape): PodEntry {
+export function newPodEntry(jobId: string, shape: PodShape, attempt: PodAttempt = firstAttempt): PodEntry {
   return {
     jobId,
     shape,
@@ -46,6 +55,8 @@ export function newPodEntry(jobId: string, shape: PodShape): PodEntry {
     stopped: false,
     allocation: undefined,
     hasReplacement: false,
+    attempt,
+    nextStart: undefined,
     remembered: new Map(),
     unplaced: undefined,
     opened: new Set(),

@@ -1,4 +1,4 @@
-import type { Clock, PodRef, PodUpdate, ProviderPod, ProviderPodStatus } from "@virtual-kubelet/core";
+import type { Clock, Owner, PodEvent, PodRef, PodUpdate, ProviderPod, ProviderPodStatus } from "@virtual-kubelet/core";
 import { isInvalidInput, isNotFound } from "@virtual-kubelet/errdefs";
 import type { NomadClient } from "../api/nomad-client.ts";
 import type { Allocation } from "../api/types.ts";
@@ -9,6 +9,7 @@ import type { Background } from "./background.ts";
 import { gatesToOpen } from "./gates.ts";
 import type { PodEntry } from "./pod-entry.ts";
 import type { PodTable } from "./pod-table.ts";
+import { StartRetries } from "./start-retries.ts";
 
 /** What a {@link PodKeeper} needs. */
 export interface PodKeeperDeps {
@@ -16,7 +17,11 @@ export interface PodKeeperDeps {
   readonly clock: Clock;
   readonly table: PodTable;
   readonly background: Background;
+  readonly owner: Owner;
   readonly purgeAfterMs: number;
+  /** Delay before a pod is started again whose start has failed. */
+  readonly startDelayMs: number;
+  readonly recordEvent: (pod: PodRef, event: PodEvent) => void;
   /** Address of a client; `undefined` if it is not known yet. */
   readonly addressOf: (nodeId: string) => string | undefined;
   /** Nomad holds nothing of the pod any more. */
@@ -29,10 +34,12 @@ const killEveryMs = 1000;
 /** Does what has to be done about a pod when something has changed, and tells of it. Looks at what is so, not at what happened. */
 export class PodKeeper {
   readonly #deps: PodKeeperDeps;
+  readonly #retries: StartRetries;
   #listener: ((update: PodUpdate) => void) | undefined;
 
   constructor(deps: PodKeeperDeps) {
     this.#deps = deps;
+    this.#retries = new StartRetries({ ...deps, firstDelayMs: deps.startDelayMs, onStarted: (entry) => this.onChange(entry) });
   }
 
   listen(listener: (update: PodUpdate) => void): void {
@@ -48,6 +55,8 @@ export class PodKeeper {
       unplaced,
       hostAddress: allocation && shape.network === "host" ? this.#deps.addressOf(allocation.NodeID) : undefined,
       ending: ending !== undefined,
+      restarts: entry.attempt.restarts,
+      backOffMs: this.#retries.delayOf(entry),
     });
   }
 
@@ -68,6 +77,7 @@ export class PodKeeper {
     }
     if (entry.stopped || hasEnded(allocation)) {
       if (allocation && !entry.stopped && (entry.hasReplacement || isToBeStopped(allocation))) this.#stop(entry);
+      else this.#retries.schedule(entry);
       return;
     }
     if (allocation && (entry.hasReplacement || isToBeStopped(allocation))) this.#stop(entry);
@@ -120,6 +130,7 @@ export class PodKeeper {
    */
   async end(entry: PodEntry, graceSeconds: number, signal: AbortSignal): Promise<void> {
     const { client, clock, table } = this.#deps;
+    this.#retries.cancel(entry);
     if (hasEnded(entry.allocation) || (entry.stopped && !entry.allocation)) return this.#purge(entry, signal);
     const deadlineMs = clock.monotonic() + graceSeconds * 1000;
     const isFirst = !entry.ending;
@@ -146,9 +157,10 @@ export class PodKeeper {
   /** Frees all timers. */
   dispose(): void {
     this.#listener = undefined;
-    for (const { ending } of this.#deps.table.entries) {
-      ending?.timer?.[Symbol.dispose]();
-      ending?.purge?.[Symbol.dispose]();
+    for (const entry of this.#deps.table.entries) {
+      this.#retries.cancel(entry);
+      entry.ending?.timer?.[Symbol.dispose]();
+      entry.ending?.purge?.[Symbol.dispose]();
     }
   }
 
@@ -197,6 +209,7 @@ export class PodKeeper {
 
   #forget(entry: PodEntry): void {
     const { table, onGone } = this.#deps;
+    this.#retries.cancel(entry);
     entry.ending?.timer?.[Symbol.dispose]();
     entry.ending?.purge?.[Symbol.dispose]();
     if (table.get(entry.shape.ref.uid) !== entry) return;

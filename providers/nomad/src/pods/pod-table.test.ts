@@ -2,7 +2,7 @@ import { beforeEach, expect, test } from "vitest";
 import type { IndexedList } from "../api/nomad-client.ts";
 import type { Allocation, JobStub } from "../api/types.ts";
 import { jobIdOf } from "../job/job-id.ts";
-import { metaOf } from "../job/job-meta.ts";
+import { attemptMeta, metaOf } from "../job/job-meta.ts";
 import type { PodShape } from "../job/pod-shape.ts";
 import { owner } from "../test-support/pods.ts";
 import { PodTable } from "./pod-table.ts";
@@ -79,6 +79,33 @@ test("the first allocation is the pod's; another is a replacement, and is told o
 
   expect(entry).toMatchObject({ hasReplacement: true, allocation: { ID: "a-1" } });
   expect(table.noteAllocation(allocation({ ID: "a-2", CreateIndex: 30, ModifyIndex: 31 }))).toBeUndefined();
+});
+
+test("allocations of starts before are none of the pod's, and tell how its containers ended", () => {
+  const attempt = { failures: 1, after: 11, restarts: { main: 1 } };
+  const failure = { Type: "Driver Failure", Time: 1e18, DisplayMessage: "no such file" };
+  const main = { State: "dead", Failed: true, Restarts: 0, Events: [failure] } as const;
+  const failed = allocation({ ClientStatus: "failed", TaskStates: { main } });
+
+  table.noteAll(list(12, job({ Meta: { ...metaOf(shape), ...attemptMeta(attempt) } })), list(12, failed));
+  expect(table.get("u-1")).toMatchObject({ attempt, allocation: undefined });
+  expect(table.get("u-1")?.remembered.get("main")).toMatchObject({ reason: "StartError", message: "no such file" });
+
+  table.noteAllocation(allocation({ ID: "a-2", CreateIndex: 15, ModifyIndex: 15 }));
+  expect(table.noteAllocation({ ...failed, ModifyIndex: 16, DesiredStatus: "stop" })).toBeUndefined();
+  expect(table.get("u-1")).toMatchObject({ allocation: { ID: "a-2" }, hasReplacement: false });
+});
+
+test("a list from before a new start does not take the pod back to the one before", () => {
+  table.noteAll(list(12, job()), list(12, allocation({ ClientStatus: "failed" })));
+  const entry = table.get("u-1");
+  const attempt = { failures: 1, after: 11, restarts: {} };
+  const mark = table.mark();
+  Object.assign(entry ?? {}, { attempt });
+  table.noteAllocation(allocation({ ID: "a-2", CreateIndex: 15, ModifyIndex: 15 }));
+  table.noteAll(list(12, job()), list(12, allocation({ ClientStatus: "failed" })), mark);
+
+  expect(entry).toMatchObject({ attempt, allocation: { ID: "a-2" }, hasReplacement: false });
 });
 
 test("a pod that is missing from a list is gone, but for one that was registered after it", () => {

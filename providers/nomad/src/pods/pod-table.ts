@@ -2,9 +2,9 @@ import type { Owner } from "@virtual-kubelet/core";
 import type { IndexedList } from "../api/nomad-client.ts";
 import type { ObjectReader } from "../api/object-reader.ts";
 import type { Allocation, Evaluation, JobStub } from "../api/types.ts";
-import { readJobMeta } from "../job/job-meta.ts";
+import { readJobMeta, type PodAttempt } from "../job/job-meta.ts";
 import type { PodShape } from "../job/pod-shape.ts";
-import { lastEndOf } from "../status/container-status.ts";
+import { lastEndOf, startErrorOf } from "../status/container-status.ts";
 import { unplacedBecause } from "../status/placement.ts";
 import { newPodEntry, type PodEntry } from "./pod-entry.ts";
 
@@ -64,8 +64,8 @@ export class PodTable {
   }
 
   /** A pod that is about to be registered: what is heard of it meanwhile is not lost. */
-  expect(jobId: string, shape: PodShape): PodEntry {
-    const entry = newPodEntry(jobId, shape);
+  expect(jobId: string, shape: PodShape, attempt?: PodAttempt): PodEntry {
+    const entry = newPodEntry(jobId, shape, attempt);
     this.#byUid.set(shape.ref.uid, entry);
     this.#byJob.set(jobId, entry);
     return entry;
@@ -79,8 +79,13 @@ export class PodTable {
 
   /** A job as Nomad shows it. @returns `undefined` for a job that is no pod of the node, or cannot be read */
   noteJob(job: JobStub): PodEntry | undefined {
-    const entry = this.#byJob.get(job.ID) ?? this.#newEntry(job);
+    const meaning = readJobMeta(job, this.#deps.owner);
+    if (meaning.kind !== "pod" && meaning.why !== undefined) this.#deps.reader.skip("job", job.ID, meaning.why);
+    const known = this.#byJob.get(job.ID);
+    const entry = known ?? (meaning.kind === "pod" ? this.expect(job.ID, meaning.shape, meaning.attempt) : undefined);
     if (!entry) return undefined;
+    // A list may be older than the start that is under way.
+    if (meaning.kind === "pod" && meaning.attempt.after > entry.attempt.after) entry.attempt = meaning.attempt;
     if (entry.createIndex > job.CreateIndex) return entry;
     entry.createIndex = job.CreateIndex;
     entry.createdAt = job.SubmitTime ? new Date(job.SubmitTime / 1e6).toISOString() : entry.createdAt;
@@ -93,7 +98,11 @@ export class PodTable {
     const entry = this.#byJob.get(allocation.JobID);
     if (!entry || allocation.CreateIndex < entry.createIndex) return undefined;
     this.#see({ jobs: 0, allocations: allocation.ModifyIndex });
-    const known = entry.allocation;
+    if (allocation.CreateIndex <= entry.attempt.after) {
+      if (!entry.allocation) rememberEnds(entry, allocation);
+      return undefined;
+    }
+    const known = isOfAttempt(entry.allocation, entry) ? entry.allocation : undefined;
     if (known && known.ID !== allocation.ID) {
       if (known.CreateIndex <= allocation.CreateIndex) {
         const isNews = !entry.hasReplacement;
@@ -108,10 +117,7 @@ export class PodTable {
       NetworkStatus: allocation.NetworkStatus ?? (known?.ID === allocation.ID ? known.NetworkStatus : undefined),
     };
     entry.unplaced = undefined;
-    for (const [name, task] of Object.entries(allocation.TaskStates ?? {})) {
-      const end = lastEndOf(task);
-      if (end) entry.remembered.set(name, end);
-    }
+    rememberEnds(entry, allocation);
     return entry;
   }
 
@@ -160,20 +166,26 @@ export class PodTable {
     this.#seen = { jobs: Math.max(this.#seen.jobs, jobs), allocations: Math.max(this.#seen.allocations, allocations) };
   }
 
-  #newEntry(job: JobStub): PodEntry | undefined {
-    const meaning = readJobMeta(job, this.#deps.owner);
-    if (meaning.kind === "pod") return this.expect(job.ID, meaning.shape);
-    if (meaning.why !== undefined) this.#deps.reader.skip("job", job.ID, meaning.why);
-    return undefined;
-  }
-
   /** Indexes have fallen, as after a restore: what is known says nothing of what is later. */
   #beginAnew(): void {
     this.#seen = { jobs: 0, allocations: 0 };
     for (const entry of this.entries) {
       if (entry.createIndex > 0) entry.createIndex = 1;
+      entry.attempt = { ...entry.attempt, after: 0 };
       if (entry.allocation) entry.allocation = { ...entry.allocation, CreateIndex: 0, ModifyIndex: 0 };
     }
+  }
+}
+
+/** Whether an allocation is of the pod's current start, and not of one before. */
+function isOfAttempt(allocation: Allocation | undefined, { attempt }: PodEntry): boolean {
+  return allocation !== undefined && allocation.CreateIndex > attempt.after;
+}
+
+function rememberEnds({ remembered }: PodEntry, { TaskStates }: Allocation): void {
+  for (const [name, task] of Object.entries(TaskStates ?? {})) {
+    const end = (task.State === "dead" ? startErrorOf(task) : undefined) ?? lastEndOf(task);
+    if (end) remembered.set(name, end);
   }
 }
 

@@ -17,6 +17,10 @@ export interface ContainerInput {
   readonly waitsForInit: boolean;
   /** The allocation has ended, or was lost: whatever has not ended says why it never will. */
   readonly over: "no" | "ended" | "lost";
+  /** Its restarts in starts of the pod before this one. */
+  readonly restarts: number;
+  /** Delay before the pod is started again; `undefined` unless its start has failed. */
+  readonly backOffMs: number | undefined;
 }
 
 /** Nomad's event types of a start that came to nothing. */
@@ -33,7 +37,7 @@ const killedCode = 137;
 export function containerStatusOf(input: ContainerInput): ContainerStatus {
   const { shape, allocationId, task } = input;
   const state = stateOf(input);
-  const restartCount = restartsOf(task);
+  const restartCount = input.restarts + restartsOf(task);
   const isRunning = state.running !== undefined;
   const last = lastStateOf(input, state);
   return {
@@ -62,6 +66,27 @@ function lastEndIn(events: readonly TaskEvent[]): Terminated | undefined {
   return terminatedBy(end, start && timeOf(start));
 }
 
+/**
+ * How a task ended that its driver could not start; `undefined` for one that was started, or that did not come so far: an image that
+ * cannot be pulled is no instance of a container.
+ */
+export function startErrorOf(task: TaskState | undefined): Terminated | undefined {
+  const failure = task && failureOf(task);
+  if (!task || failure?.Type !== "Driver Failure" || isPullFailure(failure) || !isNewer(failure, task, "Terminated")) return undefined;
+  return { ...failedStart(failure), ...times(task) };
+}
+
+/** Restarts of a container whose pod is started again. */
+export function restartsOnceMore(task: TaskState | undefined, before: number): number {
+  return before + restartsOf(task) + (task?.StartedAt || startErrorOf(task) ? 1 : 0);
+}
+
+/** Why a task could not be started, in Nomad's words; `undefined` for one that was. */
+export function startFailureOf(task: TaskState | undefined): string | undefined {
+  const failure = task && failureOf(task);
+  return failure && isNewer(failure, task, "Terminated") ? textOf(failure) : undefined;
+}
+
 /** Nomad counts a restart when it decides on it, a kubelet when the container starts. */
 function restartsOf(task: TaskState | undefined): number {
   const isAhead = task?.State === "pending" && task.Events?.at(-1)?.Type === "Restarting";
@@ -84,13 +109,22 @@ function stateOf(input: ContainerInput): ContainerState {
   }
 }
 
-function deadState({ over }: ContainerInput, task: TaskState): ContainerState {
+function deadState({ over, backOffMs }: ContainerInput, task: TaskState): ContainerState {
   const end = lastEndOf(task);
   const failure = failureOf(task);
   if (end && (!failure || !isNewer(failure, task, "Terminated")))
     return { terminated: { ...end, ...(task.StartedAt && { startedAt: end.startedAt ?? seconds(task.StartedAt) }) } };
+  if (failure && backOffMs !== undefined) return { waiting: startsAgain(failure, backOffMs) };
   if (failure) return { terminated: { ...failedStart(failure), ...times(task) } };
   return over === "no" ? { waiting: { reason: "PodInitializing" } } : { terminated: neverStarted(task) };
+}
+
+/** A container that a kubelet would go on trying to start. */
+function startsAgain(failure: TaskEvent, backOffMs: number): NonNullable<ContainerState["waiting"]> {
+  const message = `back-off ${backOffMs / 1000}s before the pod is started again: ${textOf(failure)}`;
+  if (isPullFailure(failure)) return { reason: "ImagePullBackOff", message };
+  const reason = failedStarts.get(failure.Type);
+  return { reason: reason === undefined || reason === "StartError" ? "CrashLoopBackOff" : reason, message };
 }
 
 function waitingState(task: TaskState, usual: string): NonNullable<ContainerState["waiting"]> {
@@ -108,9 +142,11 @@ function waitingState(task: TaskState, usual: string): NonNullable<ContainerStat
   return { reason: usual, ...(download !== undefined && { message: download }) };
 }
 
-function lastStateOf({ task, remembered }: ContainerInput, state: ContainerState): Terminated | undefined {
-  if (!task) return undefined;
-  const known = task.Restarts > 0 ? remembered : undefined;
+function lastStateOf({ task, remembered, restarts, backOffMs }: ContainerInput, state: ContainerState): Terminated | undefined {
+  const startError = backOffMs !== undefined && state.waiting ? startErrorOf(task) : undefined;
+  if (startError) return startError;
+  const known = restarts + (task?.Restarts ?? 0) > 0 ? remembered : undefined;
+  if (!task) return known;
   if (state.terminated) return known && known.finishedAt !== state.terminated.finishedAt ? known : undefined;
   const events = task.Events ?? [];
   // The end of the current instance is none of the one before.

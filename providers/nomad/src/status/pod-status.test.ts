@@ -3,7 +3,7 @@ import type { Allocation, TaskEvent, TaskState } from "../api/types.ts";
 import type { ContainerRole, PodShape } from "../job/pod-shape.ts";
 import { readFixture } from "../test-support/fixtures.ts";
 import { owner } from "../test-support/pods.ts";
-import { isToBeStopped, podStatusOf, type PodView } from "./pod-status.ts";
+import { isToBeStopped, isToStartAgain, podStatusOf, type PodView } from "./pod-status.ts";
 
 const at = Date.parse("2026-11-21T10:00:00Z") * 1e6;
 
@@ -53,6 +53,8 @@ function view(fields: Partial<PodView> = {}): PodView {
     hostAddress: "192.0.2.7",
     unplaced: undefined,
     ending: false,
+    restarts: {},
+    backOffMs: undefined,
     ...fields,
   };
 }
@@ -235,6 +237,65 @@ test("what a failed init container kept from starting waits, until the pod is de
 
   expect(podStatusOf(view(fields)).containerStatuses?.[0]?.state).toEqual({ waiting: { reason: "PodInitializing" } });
   expect(podStatusOf(view({ ...fields, ending: true })).containerStatuses?.[0]?.state?.terminated?.reason).toBe("ContainerNotStarted");
+});
+
+const noProgram = event("Driver Failure", { Details: { driver_error: "no such file" } });
+const noImage = event("Driver Failure", { DisplayMessage: "Failed to pull `x`" });
+const refused = event("Failed Validation", { Details: { validation_error: "no such key" } });
+
+test.each<[string, TaskEvent, object]>([
+  [
+    "a program that is not there",
+    noProgram,
+    {
+      restartCount: 2,
+      state: { waiting: { reason: "CrashLoopBackOff", message: "back-off 20s before the pod is started again: no such file" } },
+      lastState: { terminated: { exitCode: 128, reason: "StartError", message: "no such file" } },
+    },
+  ],
+  [
+    "an image that is not there",
+    noImage,
+    { state: { waiting: { reason: "ImagePullBackOff", message: "back-off 20s before the pod is started again: Failed to pull `x`" } } },
+  ],
+  [
+    "a configuration that the driver refuses",
+    refused,
+    { state: { waiting: { reason: "CreateContainerConfigError", message: "back-off 20s before the pod is started again: no such key" } } },
+  ],
+])("%s is waited for while the pod is to be started again", (_name, failure, expected) => {
+  const main = task("dead", [failure, event("Not Restarting")], { StartedAt: null, Failed: true });
+  const allocation = allocationWith({ main }, { ClientStatus: "failed", ClientDescription: "Failed tasks" });
+  const fields = { shape: shapeWith({ main: "main" }, { restartPolicy: "Always" }), allocation, restarts: { main: 2 }, backOffMs: 20_000 };
+  const { phase, message, containerStatuses } = podStatusOf(view(fields));
+
+  expect(containerStatuses?.[0]).toMatchObject(expected);
+  expect([phase, message]).toEqual([failure === noProgram ? "Running" : "Pending", undefined]);
+});
+
+test("a pod that is started again and has no allocation yet tells how it ended before", () => {
+  const remembered = new Map([["main", { exitCode: 128, reason: "StartError", finishedAt: "2026-11-21T10:00:00Z" }]]);
+  const { containerStatuses } = podStatusOf(view({ remembered, restarts: { main: 3 } }));
+
+  expect(containerStatuses?.[0]).toMatchObject({
+    restartCount: 3,
+    state: { waiting: { reason: "ContainerCreating" } },
+    lastState: { terminated: { reason: "StartError" } },
+  });
+});
+
+test.each<[string, Partial<PodShape>, Partial<Allocation>, boolean]>([
+  ["failed under Always", { restartPolicy: "Always" }, { ClientStatus: "failed" }, true],
+  ["failed under OnFailure", { restartPolicy: "OnFailure" }, { ClientStatus: "failed" }, true],
+  ["failed under Never", { restartPolicy: "Never" }, { ClientStatus: "failed" }, false],
+  ["failed, and was stopped", { restartPolicy: "Always" }, { ClientStatus: "failed", DesiredStatus: "stop" }, false],
+  ["is complete", { restartPolicy: "OnFailure" }, { ClientStatus: "complete" }, false],
+  ["was lost", { restartPolicy: "Always" }, { ClientStatus: "lost" }, false],
+])("whether a pod is to be started again that %s", (_name, shape, fields, expected) => {
+  const allocation = allocationWith({}, fields);
+
+  expect(isToStartAgain({ shape: shapeWith({ main: "main" }, shape), allocation, ending: false })).toBe(expected);
+  expect(isToStartAgain({ shape: shapeWith({ main: "main" }, shape), allocation, ending: true })).toBe(false);
 });
 
 test("a sidecar that Nomad kills at the end does not make the pod Failed", () => {

@@ -21,6 +21,10 @@ export interface PodView {
   readonly unplaced: string | undefined;
   /** It was deleted. */
   readonly ending: boolean;
+  /** Restarts of its containers in starts before this one, by their names. */
+  readonly restarts: Readonly<Record<string, number>>;
+  /** Delay before it is started again, because its start has failed; see {@link isToStartAgain}. */
+  readonly backOffMs: number | undefined;
 }
 
 /** The status of a pod, from what Nomad says of its allocation. */
@@ -37,6 +41,8 @@ export function podStatusOf(view: PodView): ProviderPodStatus {
       remembered: remembered.get(container.name),
       waitsForInit,
       over,
+      restarts: view.restarts[container.name] ?? 0,
+      backOffMs: view.backOffMs,
     });
     return withDisconnect(withUnplaced(status, unplaced), allocation);
   });
@@ -46,7 +52,9 @@ export function podStatusOf(view: PodView): ProviderPodStatus {
   return {
     phase: verdict ? "Failed" : phaseOf(view, statuses),
     ...(verdict ??
-      (allocation?.ClientStatus === "failed" && allocation.ClientDescription ? { message: allocation.ClientDescription } : {})),
+      (allocation?.ClientStatus === "failed" && view.backOffMs === undefined && allocation.ClientDescription
+        ? { message: allocation.ClientDescription }
+        : {})),
     ...(address !== undefined && { podIP: address, podIPs: [{ ip: address }] }),
     containerStatuses: statuses.filter(({ name }) => isMain(name)),
     ...(initContainerStatuses.length > 0 && { initContainerStatuses }),
@@ -65,6 +73,14 @@ export function verdictOf({ allocation, ending }: Pick<PodView, "allocation" | "
   if (isPreempted(allocation)) return { reason: "Preempted", message: "Nomad gave the pod's place to a job of higher priority" };
   if (allocation.DesiredTransition?.Migrate) return { reason: "NodeDrained", message: `Nomad's client${where} was drained` };
   return { reason: "StoppedByNomad", message: allocation.DesiredDescription || "the pod's job was stopped in Nomad" };
+}
+
+/**
+ * Whether a pod whose allocation has failed is started again: Nomad gives up on a container that it cannot start, whatever the policy,
+ * and a kubelet does not.
+ */
+export function isToStartAgain({ shape, allocation, ending }: Pick<PodView, "shape" | "allocation" | "ending">): boolean {
+  return shape.restartPolicy !== "Never" && !ending && allocation?.ClientStatus === "failed" && !isToBeStopped(allocation);
 }
 
 /** Whether Nomad is about to run the pod again elsewhere, or does already, and has to be kept from it. */
@@ -91,12 +107,12 @@ function overOf({ allocation, ending }: PodView): "no" | "ended" | "lost" {
 }
 
 function phaseOf(
-  { shape, allocation, ending }: PodView,
+  { shape, allocation, ending, backOffMs }: PodView,
   statuses: readonly ContainerStatus[],
 ): "Pending" | "Running" | "Succeeded" | "Failed" {
   const phase = computePhase(podLike(shape), new Map(statuses.map((status) => [status.name, status])), ending);
   const mains = statuses.filter(({ name }) => shape.containers.some((each) => each.name === name && each.role === "main"));
-  switch (allocation?.ClientStatus) {
+  switch (backOffMs === undefined ? allocation?.ClientStatus : undefined) {
     case "failed":
       return "Failed";
     case "complete":
