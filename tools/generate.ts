@@ -1,5 +1,6 @@
 import { existsSync, globSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { renderBrokenProviders } from "./broken-providers.ts";
 import { renderMatrix } from "./capability-matrix.ts";
 import { printChecks, type CheckResult } from "./check.ts";
 import { renderExitCodes, renderFlags, renderObsolete } from "./config-reference.ts";
@@ -33,6 +34,7 @@ const regions: readonly GeneratedRegion[] = [
   { page: "README.md", region: "providers", content: () => providerTable("") },
   { page: "docs/guides/providers.md", region: "providers", content: () => providerTable("../../") },
   { page: "docs/guides/providers.md", region: "features", content: () => renderMatrix(matrixColumns()) },
+  { page: "packages/testing/README.md", region: "broken-providers", content: () => renderBrokenProviders() },
   { page: "README.md", region: "embed-a-node", content: () => codeFile("examples/embed-a-node/src/main.ts") },
   { page: "README.md", region: "embedded-test", content: () => codeFile("e2e/embedded/readme.test.ts") },
   { page: "docs/guides/writing-a-provider.md", region: "template", content: () => codeFile("templates/provider/src/provider.ts") },

@@ -1,23 +1,12 @@
-import { fileProvider, instanceScriptDomain, startFileBackend, type FileBackendControl } from "@virtual-kubelet/testing";
-import { contractFeatures, describeProvider, type Program, type Recipe } from "@virtual-kubelet/testing/conformance";
+import { fileProvider, startFileBackend, type FileBackendControl } from "@virtual-kubelet/testing";
+import { contractFeatures, describeProvider } from "@virtual-kubelet/testing/conformance";
 import { afterAll } from "vitest";
+import { pretendPrograms } from "./support/good-providers.ts";
 import { reportFile } from "./support/paths.ts";
 
 // The back end is another process: pods outlive their provider, connections break, lists lack something.
 const backend = await startFileBackend();
 afterAll(() => backend[Symbol.asyncDispose]());
-
-/** What the pretend back end makes of a program: it runs nothing, and ends when it is told to. */
-function programs(program: Program): Recipe {
-  const script: Record<string, string> =
-    program.kind === "exit"
-      ? { "exit-after-ms": String(program.afterSeconds * 1000), "exit-code": String(program.exitCode) }
-      : program.kind === "ignore-end"
-        ? { "stop-delay-ms": "3600000" }
-        : {};
-  const annotations = Object.fromEntries(Object.entries(script).map(([field, value]) => [`${instanceScriptDomain}/${field}`, value]));
-  return { container: { image: "pretend" }, annotations };
-}
 
 /** Makes the back end behave like that until it is disposed. */
 async function controlled(control: FileBackendControl): Promise<AsyncDisposable> {
@@ -43,7 +32,7 @@ await describeProvider({
     "init-containers": pretends,
     "multiple-containers": pretends,
   },
-  programs,
+  programs: pretendPrograms,
   backend: {
     losePod: ({ uid }) => backend.losePod(uid),
     breakBackend: () => controlled({ failures: { create: away, delete: away, get: away, list: away, ping: away } }),

@@ -22,6 +22,7 @@ const subjects: readonly (readonly [path: string, ...packages: string[]])[] = [
   ["e2e/conformance/mock", "mock", "testing"],
   ["e2e/conformance/nomad", "nomad", "testing"],
   ["e2e/conformance/process-provider", "process-provider", "pod-runtime", "testing"],
+  ["e2e/conformance/recording-provider", "testing"],
   ["e2e/conformance/template", "template", "create-provider", "testing"],
   ["e2e/conformance/zun", "zun", "testing"],
   ["e2e/control-plane/access-rights", "core", "cli"],

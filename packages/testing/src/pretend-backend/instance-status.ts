@@ -21,6 +21,8 @@ export function toProviderPodStatus(instance: Instance): ProviderPodStatus {
       return { phase: "Pending", ...statuses };
     case "running":
     case "stopping":
+      // What is told to end before it ran has not run.
+      if (state.startedAtMs === undefined) return { phase: "Pending", ...statuses };
       return { phase: "Running", podIP, podIPs: [{ ip: podIP }], ...statuses };
     case "ended":
       return { phase: state.exitCode === 0 ? "Succeeded" : "Failed", podIP, podIPs: [{ ip: podIP }], ...statuses };

@@ -47,6 +47,14 @@ test("a pod runs after the start delay, with an address and container ids that n
   expect(changes).toEqual(["created i1", "running i1"]);
 });
 
+test("a pod that is stopped before it ran has not run", () => {
+  timings = { startDelayMs: 2000, stopDelayMs: 1000 };
+  backend.create(pod("a"));
+  backend.stop("a", 30);
+
+  expect(status("a")).toMatchObject({ phase: "Pending", containerStatuses: [{ state: { waiting: expect.anything() } }] });
+});
+
 test("a second create of a pod makes a second instance", () => {
   backend.create(pod("a"));
   backend.create(pod("a"));

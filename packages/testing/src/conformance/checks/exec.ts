@@ -11,7 +11,8 @@ export const execChecks: readonly Check[] = [
     const ref = await rig.run();
     const io = capture();
     await rig.exec(ref, ["sh", "-c", "echo out; echo err >&2"], io);
-    assert.deepEqual([io.out(), io.err()], ["out\n", "err\n"]);
+    const found = `its output is ${JSON.stringify(io.out())} and its errors are ${JSON.stringify(io.err())}`;
+    assert.deepEqual([io.out(), io.err()], ["out\n", "err\n"], found);
   }),
   check("exec", "a command gets its words as they are", async (rig) => {
     const ref = await rig.run();
@@ -87,9 +88,15 @@ export const execChecks: readonly Check[] = [
   }),
   check("exec-input", "a command reads its input to the end", async (rig) => {
     const ref = await rig.run();
-    const io = capture({ stdin: Readable.from([Buffer.from("first\n"), Buffer.from([0, 255, 10]), Buffer.from("last")]) });
+    const input = [Buffer.from("first\n"), Buffer.from([0, 255, 10]), Buffer.from("last")];
+    const sent = Buffer.concat(input);
+    const io = capture({ stdin: Readable.from(input) });
     assert.equal(await rig.exec(ref, ["cat"], io), 0);
-    assert.deepEqual(io.outBytes(), Buffer.concat([Buffer.from("first\n"), Buffer.from([0, 255, 10]), Buffer.from("last")]));
+    const read = io.outBytes();
+    assert.ok(
+      read.equals(sent),
+      `the command was sent ${sent.byteLength} bytes, and read ${read.byteLength}: ${JSON.stringify(read.toString("latin1"))}`,
+    );
   }),
   check("exec-input", "megabytes come back as they went, to a reader that is slow", async (rig) => {
     const ref = await rig.run();

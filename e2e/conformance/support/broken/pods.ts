@@ -1,0 +1,256 @@
+import type { ContainerStatus, DeepReadonly, Pod, PodRef, PodUpdate, Provider, ProviderPod } from "@virtual-kubelet/core";
+import { isNotFound, NotFoundError } from "@virtual-kubelet/errdefs";
+import { mapContainers, withStatus } from "../broken-provider.ts";
+import { forever, hangingMock, mock, never, processes, recording, type Row } from "./bases.ts";
+
+/** Faults in what becomes of pods, and in the list of them. */
+export const podFaults: readonly Row[] = [
+  // Lifecycle
+  [
+    "never answers a create",
+    "a pod runs, is ready",
+    /^createPod has not come back within 1000 ms/,
+    hangingMock(() => ({ createPod: () => forever })),
+  ],
+  [
+    "drops the args of a container",
+    "a container's program is its command, followed by its args",
+    /command \["sh"\] with its args ends with 7, and is told as/,
+    processes((provider) => ({
+      createPod: (pod, resolved, signal) =>
+        provider.createPod(
+          pod,
+          { ...resolved, commandLine: async (name) => ({ ...(await resolved.commandLine(name, signal)), args: [] }) },
+          signal,
+        ),
+    })),
+  ],
+  [
+    "tells a wrong exit code",
+    "a pod whose command fails is Failed, with its exit code",
+    /it ended with 7, and is told as Failed with exit code 1/,
+    mock(withStatus(mapContainers((container) => withExitCode(container, 1)))),
+  ],
+  [
+    "says that it has deleted a pod that is not there",
+    "a call for a pod that is not there is answered NotFound",
+    /deletePod must throw NotFoundError for a pod that is not there/,
+    mock((provider) => ({
+      deletePod: (ref, options, signal) =>
+        provider.deletePod(ref, options, signal).catch((error: unknown) => {
+          if (!isNotFound(error)) throw error;
+        }),
+    })),
+  ],
+  [
+    "does not heed the grace",
+    "killed when its grace is over, and not before",
+    /given 2 s of grace/,
+    mock((provider) => ({ deletePod: (ref, _options, signal) => provider.deletePod(ref, { gracePeriodSeconds: 0 }, signal) })),
+  ],
+  [
+    "tells that a pod is gone while its containers still run",
+    "killed when its grace is over, and not before",
+    /given 2 s of grace, and its end was told within the first/,
+    mock((provider) => {
+      let tell: (update: PodUpdate) => void = () => {};
+      return {
+        notifyPods(listener) {
+          tell = listener;
+          provider.notifyPods?.(listener);
+        },
+        async deletePod(ref, options, signal) {
+          await provider.deletePod(ref, options, signal);
+          tell({ ref, gone: true });
+        },
+      };
+    }),
+  ],
+  [
+    "leaves something of a deleted pod at the back end",
+    "of pods that are deleted nothing remains at the back end",
+    /the pods are gone, and the back end still holds instance-/,
+    recording(hidingDeleted),
+  ],
+  [
+    "lists a pod that is gone",
+    "a deleted pod ends within its grace, and is gone",
+    /getPods lists a pod that is gone/,
+    mock((provider) => {
+      const known = new Map<string, ProviderPod>();
+      return {
+        async getPods(signal) {
+          for (const pod of (await provider.getPods(signal)).pods) known.set(pod.ref.uid, pod);
+          return { pods: [...known.values()], complete: true };
+        },
+        async deletePod(ref, options, signal) {
+          known.set(ref.uid, await provider.getPod(ref, signal));
+          await provider.deletePod(ref, options, signal);
+        },
+      };
+    }),
+  ],
+  [
+    "changes the pod that it was given",
+    "a pod runs, is ready",
+    /the provider changed its metadata\.annotations\.seen/,
+    mock((provider) => ({
+      createPod(pod, resolved, signal) {
+        Object.assign(pod.metadata?.annotations ?? {}, { seen: "yes" });
+        return provider.createPod(pod, resolved, signal);
+      },
+    })),
+  ],
+  // Identity and ownership
+  [
+    "takes the name for the identity",
+    "another UID under a pod's name",
+    /Missing expected rejection/,
+    mock((provider, { nodeName, clusterId }) => {
+      const real = async (name: string, signal: AbortSignal): Promise<ProviderPod> => {
+        const found = (await provider.getPods(signal)).pods.find(({ ref }) => ref.name === name);
+        if (!found) throw new NotFoundError("no such name");
+        return { ...found, owner: { nodeName, clusterId } };
+      };
+      return {
+        getPod: ({ name }, signal) => real(name, signal),
+        getPodStatus: async ({ name }, signal) => (await real(name, signal)).status,
+      };
+    }),
+  ],
+  [
+    "reports a pod with another UID",
+    "what is reported of a pod carries its namespace, name and UID",
+    /getPod tells of a pod with another namespace, name or UID/,
+    mock((provider) => ({
+      getPod: async (ref, signal) => ({ ...(await provider.getPod(ref, signal)), ref: { ...ref, uid: ref.name } }),
+    })),
+  ],
+  [
+    "forgets who owns a pod",
+    "what was made is tagged with cluster and node",
+    /owner must be the tag/,
+    mock((provider) => ({
+      getPod: async (ref, signal) => ({ ...(await provider.getPod(ref, signal)), owner: { clusterId: "", nodeName: "" } }),
+    })),
+  ],
+  [
+    "leaves out when a pod was made",
+    "what was made is tagged with cluster and node",
+    /createdAt is missing/,
+    mock((provider) => ({
+      getPod: async (ref, signal) => ({ ...(await provider.getPod(ref, signal)), createdAt: undefined }),
+    })),
+  ],
+  // Idempotence and adoption
+  [
+    "makes a pod twice",
+    "a pod created twice is one pod",
+    /made another instance|more than once/,
+    mock((provider) => ({
+      async createPod(pod, resolved, signal) {
+        await provider.deletePod(refOf(pod), { gracePeriodSeconds: 0 }, signal).catch(() => {});
+        // Its times are whole seconds.
+        await new Promise((resolve) => setTimeout(resolve, 1100));
+        await provider.createPod(pod, resolved, signal);
+      },
+    })),
+  ],
+  [
+    "fails where a pod is deleted twice",
+    "a pod deleted twice, or thrice, is deleted",
+    /409: the pod is being deleted/,
+    mock((provider) => {
+      const deleted = new Set<string>();
+      return {
+        async deletePod(ref, options, signal) {
+          if (deleted.has(ref.uid)) throw new Error("409: the pod is being deleted");
+          await provider.deletePod(ref, options, signal);
+          deleted.add(ref.uid);
+        },
+      };
+    }),
+  ],
+  [
+    "ends its pods when the program ends",
+    "a pod runs on while the program is away",
+    /the pod is not in the inventory after a restart of the program/,
+    recording((provider) => ({
+      async [Symbol.asyncDispose]() {
+        const { pods } = await provider.getPods(never);
+        for (const { ref } of pods) await provider.deletePod(ref, { gracePeriodSeconds: 0 }, never);
+        await provider[Symbol.asyncDispose]?.();
+      },
+    })),
+  ],
+  // Inventory
+  [
+    "never answers a list",
+    "all pods are listed",
+    /^getPods has not come back within 1000 ms/,
+    hangingMock(() => ({ getPods: () => forever })),
+  ],
+  [
+    "cannot list its pods",
+    "all pods are listed",
+    /^getPods must list the pods: the list is out of order/,
+    mock(() => ({ getPods: () => Promise.reject(new Error("the list is out of order")) })),
+  ],
+  [
+    "says that a list without one of its pods is complete",
+    "all pods are listed",
+    /the list lacks 1 of 5 pods, and says that it is complete/,
+    mock((provider) => ({
+      getPods: async (signal) => ({ pods: (await provider.getPods(signal)).pods.slice(1), complete: true }),
+    })),
+  ],
+  [
+    "says that a list that failed is complete",
+    "a list that lacks something says so",
+    /getPods must throw or say complete: false/,
+    recording((provider) => ({ getPods: (signal) => provider.getPods(signal).catch(() => ({ pods: [], complete: true })) })),
+  ],
+  [
+    "takes a back end that is away for one without the pod",
+    "with the back end away nothing is called gone",
+    /getPod answers NotFound though the back end was not reached/,
+    recording((provider) => ({
+      getPod: (ref, signal) =>
+        provider.getPod(ref, signal).catch(() => {
+          throw new NotFoundError("there is no such pod");
+        }),
+    })),
+  ],
+  [
+    "answers a ping though its back end is away",
+    "with the back end away nothing is called gone",
+    /ping must throw/,
+    recording(() => ({ ping: async () => {} })),
+  ],
+];
+
+function withExitCode(container: DeepReadonly<ContainerStatus>, exitCode: number): DeepReadonly<ContainerStatus> {
+  const { terminated } = container.state ?? {};
+  return terminated ? { ...container, state: { terminated: { ...terminated, exitCode } } } : container;
+}
+
+function refOf({ metadata: { namespace = "", name = "", uid = "" } = {} }: DeepReadonly<Pod>): PodRef {
+  return { namespace, name, uid };
+}
+
+/** Calls deleted pods gone, and deletes none. */
+function hidingDeleted(provider: Provider): Partial<Provider> {
+  const hidden = new Set<string>();
+  const shown = (ref: PodRef): PodRef => {
+    if (hidden.has(ref.uid)) throw new NotFoundError(`pod ${ref.name} is deleted`);
+    return ref;
+  };
+  return {
+    deletePod: async (ref, _options, signal) => {
+      await provider.getPod(shown(ref), signal);
+      hidden.add(ref.uid);
+    },
+    getPod: async (ref, signal) => provider.getPod(shown(ref), signal),
+    getPodStatus: async (ref, signal) => provider.getPodStatus(shown(ref), signal),
+  };
+}
