@@ -59,6 +59,33 @@ describe("WorkQueue", () => {
     expect(clock.monotonic()).toBe(0);
   });
 
+  test("begins so many keys before the event loop has a turn, and the others right after, without a wait", async () => {
+    const clock = new FakeClock();
+    const { queue, started, settle } = start({ clock, concurrency: 100, startsPerTurn: 2 });
+
+    for (const key of ["a", "b", "c", "d", "e"]) queue.add(key);
+    await settle();
+    expect(started).toEqual(["a", "b"]);
+
+    await clock.advance(0);
+    expect(started).toEqual(["a", "b", "c", "d", "e"]);
+    expect(clock.monotonic()).toBe(0);
+  });
+
+  test("that is stopped in the midst of a flood begins no more, and leaves no timer", async () => {
+    const clock = new FakeClock();
+    const { queue, started, settle, finish, abort } = start({ clock, concurrency: 100, startsPerTurn: 1 });
+    for (const key of ["a", "b"]) queue.add(key);
+    await settle();
+
+    abort();
+    await finish("a");
+    await clock.advance(0);
+
+    expect(started).toEqual(["a"]);
+    expect(clock.pending).toBe(0);
+  });
+
   test("does not call the handler inside add", async () => {
     const { queue, started, settle } = start();
 
@@ -413,7 +440,7 @@ test("WorkQueue tells how long work under way has taken so far, while it runs", 
 });
 
 type StartOptions = Partial<Pick<WorkQueueOptions, "backoff" | "throttlesAdds">> &
-  Partial<Pick<WorkQueueRun, "concurrency" | "logger">> & { clock?: FakeClock };
+  Partial<Pick<WorkQueueRun, "concurrency" | "logger" | "startsPerTurn">> & { clock?: FakeClock };
 
 function start(options: StartOptions = {}): ReturnType<typeof runOn> & { queue: WorkQueue; clock: FakeClock } {
   const clock = options.clock ?? new FakeClock();
@@ -425,7 +452,7 @@ function start(options: StartOptions = {}): ReturnType<typeof runOn> & { queue: 
 /** Runs a queue with handlers that end when the test says so. */
 function runOn(
   queue: WorkQueue,
-  { concurrency = 5, logger }: StartOptions,
+  { concurrency = 5, logger, startsPerTurn }: StartOptions,
 ): {
   started: string[];
   failures: WorkFailure[];
@@ -441,6 +468,7 @@ function runOn(
   const controller = new AbortController();
   const running = queue.run({
     concurrency,
+    startsPerTurn,
     signal: controller.signal,
     logger,
     ...(!logger && { onError: (failure) => void failures.push(failure) }),

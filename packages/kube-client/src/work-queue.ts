@@ -46,6 +46,11 @@ export interface WorkFailure {
 export interface WorkQueueRun {
   /** Keys worked at once. */
   readonly concurrency: number;
+  /**
+   * Keys begun before the event loop gets a turn, so that what the first ones of a flood ask for is sent before the last ones are looked at.
+   * Default: any number.
+   */
+  readonly startsPerTurn?: number | undefined;
   /** Works one key. Whatever it throws is a failure, and the key is worked again. `signal` is the run's. */
   readonly handler: (key: string, signal: AbortSignal) => Promise<WorkResult | void>;
   readonly signal: AbortSignal;
@@ -106,6 +111,9 @@ export class WorkQueue {
   /** Since when each key is worked. */
   readonly #workedSinceMs = new Map<string, number>();
   #starting = false;
+  /** Keys begun in this turn of the event loop, and what ends it where no more may be begun. */
+  #starts = 0;
+  #turnEnd: Disposable | undefined;
   #run: WorkQueueRun | undefined;
   #drained: (() => void) | undefined;
 
@@ -203,6 +211,9 @@ export class WorkQueue {
     await aborted;
     this.#timer?.handle[Symbol.dispose]();
     this.#timer = undefined;
+    this.#turnEnd?.[Symbol.dispose]();
+    this.#turnEnd = undefined;
+    this.#starts = 0;
     if (this.#working > 0) await new Promise<void>((resolve) => (this.#drained = resolve));
     this.#drained = undefined;
     this.#run = undefined;
@@ -323,13 +334,22 @@ export class WorkQueue {
   #startWork(): void {
     const run = this.#run;
     if (!run) return;
-    while (this.#working < run.concurrency && !run.signal.aborted) {
+    while (this.#working < run.concurrency && !this.#turnEnd && !run.signal.aborted) {
       const entry = this.#takeReady();
       if (!entry) return;
+      if (++this.#starts >= (run.startsPerTurn ?? Infinity)) this.#endTurn();
       this.#working++;
       entry.state = "working";
       void this.#work(entry, run);
     }
+  }
+
+  #endTurn(): void {
+    this.#turnEnd = this.#clock.setTimer(0, () => {
+      this.#turnEnd = undefined;
+      this.#starts = 0;
+      this.#startWork();
+    });
   }
 
   async #work(entry: Entry, run: WorkQueueRun): Promise<void> {

@@ -37,6 +37,9 @@ const slotHoldMs = 5_000;
 /** Pods worked on at once; most of them wait for their turn to call the provider. */
 const concurrency = 100_000;
 
+/** Of a flood of pods the first are told to the API server before the last are looked at. */
+const startsPerTurn = 50;
+
 const defaultProviderTimeoutMs = 300_000;
 
 /** How long the last statuses may take at the end. */
@@ -192,6 +195,7 @@ export class PodController {
     try {
       await this.#queue.run({
         concurrency,
+        startsPerTurn,
         signal,
         logger,
         // What is under way at the end may go on until the hard end.
