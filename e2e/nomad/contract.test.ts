@@ -315,6 +315,19 @@ describe("variables", () => {
     await client.deleteVariable(path, signal);
   });
 
+  test("a list names variables without what they hold, and a deletion at an old index is a conflict", async () => {
+    const path = `nomad/jobs/vk-contract-${randomUUID()}`;
+    await client.writeVariable({ Path: `${path}/pod`, Items: { a: "canary" } }, signal);
+    const { ModifyIndex } = await client.readVariable(`${path}/pod`, signal);
+    const listed = await client.listVariables(path, signal);
+
+    expect(listed).toEqual([expect.objectContaining({ Path: `${path}/pod`, ModifyIndex })]);
+    expect(JSON.stringify(listed)).not.toContain("canary");
+    await expect(client.deleteVariable(`${path}/pod`, signal, ModifyIndex - 1)).rejects.toSatisfy(isConflict);
+    await client.deleteVariable(`${path}/pod`, signal, ModifyIndex);
+    expect(await client.listVariables(path, signal)).toEqual([]);
+  });
+
   test("more than 64 KiB is refused", async () => {
     const variable = { Path: `nomad/jobs/vk-contract-${randomUUID()}`, Items: { a: "x".repeat(65_536) } };
 

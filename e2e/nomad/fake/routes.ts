@@ -65,11 +65,24 @@ const routes: readonly (readonly [method: string, pattern: RegExp, route: Route]
     /^\/v1\/var\/(.+)$/,
     ([path = ""], _, __, { cluster: { state } }) => found(state.variables.get(path), "variable not found", state.indexes.vars),
   ],
+  [
+    "GET",
+    /^\/v1\/vars$/,
+    (_, { query }, __, { cluster: { state } }) =>
+      list(
+        [...state.variables.values()].filter(({ Path }) => String(Path).startsWith(query.get("prefix") ?? "")),
+        query,
+        state.indexes.vars,
+        ({ Items: _items, ...stub }) => stub,
+      ),
+  ],
   ["PUT", /^\/v1\/var\/(.+)$/, ([path = ""], { query }, body, { cluster }) => writeVariable(path, query, body, cluster)],
   [
     "DELETE",
     /^\/v1\/var\/(.+)$/,
-    ([path = ""], _, __, { cluster }) => {
+    ([path = ""], { query }, __, { cluster }) => {
+      const known = cluster.state.variables.get(path);
+      if (isChanged(known, query)) return { status: 409, json: known };
       cluster.deleteVariable(path);
       return { json: null };
     },
@@ -157,9 +170,14 @@ function writeVariable(path: string, query: URLSearchParams, body: string, clust
   const size = Object.entries(Items).reduce((sum, [key, value]) => sum + Buffer.byteLength(key) + Buffer.byteLength(value), 0);
   if (size > maxVariableBytes) return { status: 400, text: "variables are limited to 64KiB in total size" };
   const known = cluster.state.variables.get(path);
-  const cas = query.get("cas");
-  if (cas !== null && Number(cas) !== Number(known?.["ModifyIndex"] ?? 0)) return { status: 409, json: known };
+  if (isChanged(known, query)) return { status: 409, json: known };
   return { json: cluster.writeVariable(path, Items), index: cluster.state.index };
+}
+
+/** Whether a variable is not as it was at the index that the request names. */
+function isChanged(known: Json | undefined, query: URLSearchParams): boolean {
+  const cas = query.get("cas");
+  return cas !== null && Number(cas) !== Number(known?.["ModifyIndex"] ?? 0);
 }
 
 function signalTask(id: string, body: string, { runners }: FakeCluster): Answer {

@@ -40,6 +40,7 @@ import type { PodEntry } from "./pods/pod-entry.ts";
 import { PodFinder } from "./pods/pod-finder.ts";
 import { PodKeeper } from "./pods/pod-keeper.ts";
 import { PodTable } from "./pods/pod-table.ts";
+import { VariableSweep } from "./pods/variable-sweep.ts";
 import { PodWatch } from "./watch/pod-watch.ts";
 
 /** The parts of {@link ProviderHost} that the provider uses. */
@@ -70,6 +71,7 @@ export class NomadProvider implements Provider, AsyncDisposable {
   readonly #meter: PodMeter;
   readonly #watch: PodWatch;
   readonly #finder: PodFinder;
+  readonly #sweep: VariableSweep;
   #following: Promise<void> | undefined;
   #isNamespaceKnown = false;
 
@@ -123,6 +125,7 @@ export class NomadProvider implements Provider, AsyncDisposable {
       keeper: this.#keeper,
       isFollowing: () => this.#watch.connected,
     });
+    this.#sweep = new VariableSweep({ client, clock, logger });
   }
 
   /**
@@ -205,7 +208,12 @@ export class NomadProvider implements Provider, AsyncDisposable {
 
   notifyPods(listener: (update: PodUpdate) => void): void {
     this.#keeper.listen(listener);
-    this.#following ??= this.#watch.run(this.#background.signal);
+    this.#following ??= this.#follow(this.#background.signal);
+  }
+
+  async #follow(signal: AbortSignal): Promise<void> {
+    const { secrets } = this.#config;
+    await Promise.all([this.#watch.run(signal), secrets === "variables" && this.#sweep.run(signal)]);
   }
 
   async getContainerLogs(ref: PodRef, container: string, options: ContainerLogOptions, signal: AbortSignal): Promise<ContainerLogs> {

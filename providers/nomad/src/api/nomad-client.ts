@@ -13,8 +13,19 @@ import {
   nodeSchema,
   registerSchema,
   statsSchema,
+  variableSchema,
 } from "./object-schemas.ts";
-import type { Allocation, AllocationStats, Evaluation, JobStub, NomadEvent, NomadJob, NomadNode, NomadVariable } from "./types.ts";
+import type {
+  Allocation,
+  AllocationStats,
+  Evaluation,
+  JobStub,
+  NomadEvent,
+  NomadJob,
+  NomadNode,
+  NomadVariable,
+  VariableStub,
+} from "./types.ts";
 
 /** How many entries of a list are asked for at once. */
 const pageSize = 1000;
@@ -166,11 +177,22 @@ export class NomadClient {
     }
   }
 
-  /** Deletes a variable; one that is not there is no error. */
-  async deleteVariable(path: string, signal: AbortSignal): Promise<void> {
+  /** Paths of the variables that begin with a prefix, with the index each was last changed at. */
+  async listVariables(prefix: string, signal: AbortSignal): Promise<readonly VariableStub[]> {
+    return (await this.#list({ path: "/vars", query: { prefix }, what: "list variables" }, "variable", variableSchema, signal)).items;
+  }
+
+  /**
+   * Deletes a variable; one that is not there is no error.
+   *
+   * @param cas - only if it was last changed at that index
+   * @throws ConflictError if it was changed since
+   */
+  async deleteVariable(path: string, signal: AbortSignal, cas?: number): Promise<void> {
     try {
-      await this.#http.json({ method: "DELETE", path: variablePath(path), what: `delete variable ${path}` }, signal);
+      await this.#http.json({ method: "DELETE", path: variablePath(path), query: { cas }, what: `delete variable ${path}` }, signal);
     } catch (error) {
+      if (isConflict(error)) throw new ConflictError(`delete variable ${path}: it was changed meanwhile`);
       if (!isNotFound(error)) throw error;
     }
   }

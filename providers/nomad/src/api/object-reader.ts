@@ -2,7 +2,7 @@ import type { Logger, Metrics } from "@virtual-kubelet/core";
 import { z } from "zod";
 
 /** Kinds of Nomad's objects that the provider reads. */
-export type ObjectKind = "job" | "allocation" | "evaluation" | "event" | "node" | "stats";
+export type ObjectKind = "job" | "allocation" | "evaluation" | "event" | "node" | "stats" | "variable";
 
 /** Maximum number of objects that are remembered as named, so that memory stays bounded. */
 const maxNamed = 1000;

@@ -9,6 +9,7 @@ import type {
   RegisterAnswer,
   TaskEvent,
   TaskState,
+  VariableStub,
 } from "./types.ts";
 
 // Unknown fields are left out, so that a later Nomad may add some. A known field of another type makes an object unreadable.
@@ -162,3 +163,6 @@ export const eventSchema: z.ZodType<NomadEvent> = z.object({
 
 /** Nomad's answer to a registration. */
 export const registerSchema: z.ZodType<RegisterAnswer> = z.object({ JobModifyIndex: z.number(), Warnings: z.string().nullish() });
+
+/** A variable in a list. */
+export const variableSchema: z.ZodType<VariableStub> = z.object({ Path: z.string(), ModifyIndex: z.number() });

@@ -250,3 +250,9 @@ export interface RegisterAnswer {
   readonly JobModifyIndex: number;
   readonly Warnings?: string | null | undefined;
 }
+
+/** A variable in a list, without its items. */
+export interface VariableStub {
+  readonly Path: string;
+  readonly ModifyIndex: number;
+}

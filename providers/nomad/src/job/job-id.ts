@@ -26,6 +26,13 @@ export const variablePaths = {
   gate: (jobId: string, task: string): string => `nomad/jobs/${jobId}/${groupName}/${task}`,
 } as const;
 
+const variableOfJob = new RegExp(`^nomad/jobs/(${jobPrefix}[${alphabet}]{${idLength}})(?:/.*)?$`);
+
+/** The job that a variable belongs to; `undefined` for a variable of somebody else. */
+export function jobIdOfVariable(path: string): string | undefined {
+  return variableOfJob.exec(path)?.[1];
+}
+
 /** Nomad's filter for the jobs of an owner; `Job.` before the field for allocations. */
 export function ownerFilter({ clusterId, nodeName }: Owner, prefix: "" | "Job." = ""): string {
   return `${prefix}Meta["vk.cluster"] == ${JSON.stringify(clusterId)} and ${prefix}Meta["vk.node"] == ${JSON.stringify(nodeName)}`;

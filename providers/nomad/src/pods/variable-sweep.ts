@@ -1,0 +1,81 @@
+import type { Clock, Logger } from "@virtual-kubelet/core";
+import { isConflict, messageOf } from "@virtual-kubelet/errdefs";
+import type { NomadClient } from "../api/nomad-client.ts";
+import { jobIdOfVariable, jobPrefix, variablePaths } from "../job/job-id.ts";
+
+/** What a {@link VariableSweep} needs. */
+export interface VariableSweepDeps {
+  readonly client: Pick<NomadClient, "listVariables" | "listJobs" | "deleteVariable">;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** How often variables are looked through. */
+const sweepMs = 600_000;
+/**
+ * A variable without a job is deleted when it is found a second time, unchanged: variables are written before their job is
+ * registered, by other nodes too.
+ */
+const confirmMs = 60_000;
+
+/**
+ * Deletes the variables of pods whose job is gone: of a deletion that was interrupted, a registration that never came to be, a
+ * job that was purged while nobody looked. Variables of other nodes are swept as well, because their program may be gone for good.
+ */
+export class VariableSweep {
+  readonly #deps: VariableSweepDeps;
+  /** Variables that had no job the last time, with the index of their last change. */
+  #suspects: ReadonlyMap<string, number> = new Map();
+
+  constructor(deps: VariableSweepDeps) {
+    this.#deps = deps;
+  }
+
+  /** Runs until aborted. Never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, logger } = this.#deps;
+    let pauseMs = confirmMs;
+    while (!signal.aborted) {
+      try {
+        await clock.sleep(pauseMs, signal);
+        await this.sweep(signal);
+        pauseMs = this.#suspects.size > 0 ? confirmMs : sweepMs;
+      } catch (error) {
+        if (signal.aborted) return;
+        pauseMs = sweepMs;
+        logger.debug({ err: messageOf(error) }, "variables of pods that are gone cannot be looked for; it is tried again");
+      }
+    }
+  }
+
+  /** Looks through all variables once. */
+  async sweep(signal: AbortSignal): Promise<void> {
+    const { client, logger } = this.#deps;
+    const variables = await client.listVariables(variablePaths.confidential(jobPrefix), signal);
+    // A job that is registered meanwhile is in this list.
+    if (variables.length === 0) {
+      this.#suspects = new Map();
+      return;
+    }
+    const { items, skipped } = await client.listJobs(`ID matches "^${jobPrefix}"`, signal);
+    // A job that cannot be read is there all the same; which one it is may not be known.
+    if (skipped.includes(undefined)) return;
+    const jobs = new Set([...items.map(({ ID }) => ID), ...skipped]);
+    const suspects = new Map<string, number>();
+    for (const { Path, ModifyIndex } of variables) {
+      const jobId = jobIdOfVariable(Path);
+      if (jobId === undefined || jobs.has(jobId)) continue;
+      if (this.#suspects.get(Path) !== ModifyIndex) {
+        suspects.set(Path, ModifyIndex);
+        continue;
+      }
+      try {
+        await client.deleteVariable(Path, signal, ModifyIndex);
+        logger.info({ variable: Path }, "deleted a variable whose pod is gone");
+      } catch (error) {
+        if (!isConflict(error)) throw error;
+      }
+    }
+    this.#suspects = suspects;
+  }
+}
