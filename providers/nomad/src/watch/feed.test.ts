@@ -137,6 +137,16 @@ test("a stream that breaks off is opened anew, and so is a list that fails, with
   streams.at(-1)?.give([]);
 });
 
+test("a stream that answers 502 while lists succeed is tried again with growing pauses", async () => {
+  refuseStream = new UnavailableError("open the event stream: Nomad answered 502");
+  start();
+  await clock.advance(60_000);
+
+  const tries = calls.filter((call) => call.startsWith("stream")).length;
+  expect(tries).toBeGreaterThan(4);
+  expect(tries).toBeLessThan(9);
+});
+
 test("where the stream is refused, blocking queries do, and after ten minutes it is tried again", async () => {
   refuseStream = new UnauthorizedError("Permission denied");
   start();

@@ -72,7 +72,6 @@ export class Feed {
   async #listed(signal: AbortSignal): Promise<number> {
     const index = await this.#deps.relist(signal);
     this.#connected = true;
-    this.#pauseMs = firstPauseMs;
     return index;
   }
 
@@ -96,6 +95,8 @@ export class Feed {
     signal.addEventListener("abort", onAbort, { once: true });
     const reading = (async (): Promise<void> => {
       for await (const frame of events) {
+        // A list that succeeds says nothing of the stream: a proxy may answer 502 to that alone.
+        this.#pauseMs = firstPauseMs;
         expect(silenceMs);
         for (const event of frame) onEvent(event);
       }
@@ -130,6 +131,7 @@ export class Feed {
       const now: number = await client.waitForAllocations(index ?? 0, index === undefined ? 0 : relistMs, signal);
       index = nextBlockingIndex(index, now);
       await this.#listed(signal);
+      this.#pauseMs = firstPauseMs;
       await clock.sleep(blockingPauseMs, signal);
     } while (!stream || clock.monotonic() < this.#refusedUntilMs);
   }
