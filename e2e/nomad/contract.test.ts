@@ -31,6 +31,7 @@ beforeAll(async () => {
     tokens: new TokenSource({ token: nomad.token }),
     tls: { rejectUnauthorized: true },
     maxSockets: 8,
+    maxStreams: 8,
   });
   const warn = (fields: object): void => void skipped.push(fields);
   client = new NomadClient(http, new ObjectReader({ logger: { ...silentLogger, warn }, metrics: noMetrics }));

@@ -33,6 +33,10 @@ export interface FakeNomad extends AsyncDisposable {
   fault: ((request: FakeRequest) => FakeFault | undefined) | undefined;
   /** Tokens that are taken; `undefined`: there are no ACLs. */
   tokens: ReadonlySet<string> | undefined;
+  /** Connections that are taken at once; 100, as with Nomad. */
+  maxConnections: number;
+  /** How many connections were too many so far. */
+  refusedConnections: number;
   /** Breaks all connections, as a server that is restarted. */
   breakConnections(): void;
 }
@@ -50,8 +54,13 @@ export async function startFakeNomad(): Promise<FakeNomad> {
   const over = new AbortController();
   const server = createServer((request, response) => void handle(request, response));
   server.on("connection", (socket) => {
-    sockets.add(socket);
     socket.on("error", () => {});
+    // Nomad does not read what one connection too many asks for. Source: Nomad, `limits.http_max_conns_per_client`.
+    if (sockets.size >= fake.maxConnections) {
+      fake.refusedConnections++;
+      return void socket.end("HTTP/1.1 429 Too Many Requests\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+    }
+    sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
   });
   const webSockets = new WebSocketServer({ noServer: true, perMessageDeflate: false });
@@ -76,6 +85,8 @@ export async function startFakeNomad(): Promise<FakeNomad> {
     requests: [],
     fault: undefined,
     tokens: undefined,
+    maxConnections: 100,
+    refusedConnections: 0,
     breakConnections() {
       for (const socket of sockets) socket.destroy();
     },

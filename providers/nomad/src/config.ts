@@ -129,6 +129,8 @@ export interface NomadConfig {
   readonly capacity: NomadCapacityConfig;
   /** Connections for short requests at once. */
   readonly maxSockets: number;
+  /** Connections that Nomad takes from one address: what {@link maxSockets} leaves of them is for logs and commands. */
+  readonly maxConnections: number;
 }
 
 const durationError = { error: "expected a duration such as 500ms, 10s or 5m" };
@@ -196,60 +198,85 @@ const capacity = z.strictObject({
 });
 
 /** Schema of the configuration; `env` in its metadata names the variable that fills a field in. */
-export const nomadConfigSchema: z.ZodType<NomadConfig> = z.strictObject({
-  address: z
-    .string()
-    .min(1)
-    .default("http://127.0.0.1:4646")
-    .meta({ env: "NOMAD_ADDR" })
-    .describe("URL of an agent, or unix:///PATH of its socket"),
-  region: z.string().optional().meta({ env: "NOMAD_REGION" }).describe("Region of the jobs; default the agent's"),
-  namespace: z
-    .string()
-    .min(1)
-    .default("default")
-    .meta({ env: "NOMAD_NAMESPACE" })
-    .describe("Nomad's namespace of the jobs; it has to exist"),
-  token: z.string().optional().meta({ env: "NOMAD_TOKEN" }).describe("ACL token"),
-  tokenFile: z.string().optional().describe("File with the ACL token; goes before token, and is read anew when the token is refused"),
-  httpAuth: z.string().optional().meta({ env: "NOMAD_HTTP_AUTH" }).describe("USER:PASSWORD for a proxy before Nomad"),
-  tls: tls.prefault({}).describe("Certificates"),
-  datacenters: z.array(z.string().min(1)).min(1).default(["*"]).describe("Datacenters that jobs may go to"),
-  nodePool: z.string().optional().describe("Node pool of the jobs; default Nomad's default"),
-  constraints: z.array(constraint).default([]).describe("What the jobs' place must have"),
-  driver: z
-    .enum(["docker", "exec", "raw_exec"])
-    .default("docker")
-    .describe("Task driver; the annotation nomad.hashicorp.com/driver says it for one pod, where policy.annotations allows it"),
-  network: z
-    .string()
-    .regex(/^(bridge|host|none|task|cni\/[\w-]+)$/, { error: "expected bridge, host, none, task or cni/NAME" })
-    .default("bridge")
-    .describe(
-      "Network of a pod: bridge (needs the CNI plugins on the clients), host, none, cni/NAME, or task: each container its own, and pods of one container only",
-    ),
-  secrets: z
-    .enum(["variables", "inline"])
-    .default("variables")
-    .describe("Where the contents of secrets and config maps go: Nomad Variables, or readable into the job where ACLs forbid those"),
-  volumes: z.record(z.string(), volume).default({}).describe("Volumes of Nomad for persistent volume claims, by NAMESPACE/CLAIM or CLAIM"),
-  policy: podPolicySchema(policyAnnotations).default({}).describe("What pods may ask of the clients; all that is not allowed is refused"),
-  imagePullSecrets: z
-    .enum(["refuse", "ignore"])
-    .default("refuse")
-    .describe("What becomes of a pod with imagePullSecrets: the clients of Nomad hold the registries' passwords"),
-  restart: restart.prefault({}).describe("How failed containers are started again"),
-  disconnectGrace: duration.optional().describe("How long a client may be away before its pods are lost; default Nomad's heartbeat grace"),
-  defaultCpu: quantity.prefault("100m").describe("CPU of a container that requests none; default 100m"),
-  defaultMemory: quantity.prefault("256Mi").describe("Memory of a container that names none; Nomad always limits it; default 256Mi"),
-  mhzPerCore: z.number().positive().optional().describe("MHz that one CPU of Kubernetes is; default that of the clients"),
-  logs: logs.prefault({}).describe("What is kept of a container's output"),
-  purgeAfter: duration.prefault("60s").describe("How long an ended pod's job and its logs stay after a deletion; default 60s"),
-  relist: duration
-    .prefault("60s")
-    .refine((ms) => ms >= 1000, { error: "expected 1s or more" })
-    .describe("How often everything is listed anew, behind the event stream; default 60s"),
-  stream: z.boolean().default(true).describe("Follow the event stream; without, blocking queries tell of changes"),
-  capacity: capacity.prefault({}).describe("What the node offers"),
-  maxSockets: z.int().min(2).max(1000).default(32).describe("Connections for short requests at once; Nomad takes 100 from one address"),
-});
+export const nomadConfigSchema: z.ZodType<NomadConfig> = z
+  .strictObject({
+    address: z
+      .string()
+      .min(1)
+      .default("http://127.0.0.1:4646")
+      .meta({ env: "NOMAD_ADDR" })
+      .describe("URL of an agent, or unix:///PATH of its socket"),
+    region: z.string().optional().meta({ env: "NOMAD_REGION" }).describe("Region of the jobs; default the agent's"),
+    namespace: z
+      .string()
+      .min(1)
+      .default("default")
+      .meta({ env: "NOMAD_NAMESPACE" })
+      .describe("Nomad's namespace of the jobs; it has to exist"),
+    token: z.string().optional().meta({ env: "NOMAD_TOKEN" }).describe("ACL token"),
+    tokenFile: z.string().optional().describe("File with the ACL token; goes before token, and is read anew when the token is refused"),
+    httpAuth: z.string().optional().meta({ env: "NOMAD_HTTP_AUTH" }).describe("USER:PASSWORD for a proxy before Nomad"),
+    tls: tls.prefault({}).describe("Certificates"),
+    datacenters: z.array(z.string().min(1)).min(1).default(["*"]).describe("Datacenters that jobs may go to"),
+    nodePool: z.string().optional().describe("Node pool of the jobs; default Nomad's default"),
+    constraints: z.array(constraint).default([]).describe("What the jobs' place must have"),
+    driver: z
+      .enum(["docker", "exec", "raw_exec"])
+      .default("docker")
+      .describe("Task driver; the annotation nomad.hashicorp.com/driver says it for one pod, where policy.annotations allows it"),
+    network: z
+      .string()
+      .regex(/^(bridge|host|none|task|cni\/[\w-]+)$/, { error: "expected bridge, host, none, task or cni/NAME" })
+      .default("bridge")
+      .describe(
+        "Network of a pod: bridge (needs the CNI plugins on the clients), host, none, cni/NAME, or task: each container its own, and pods of one container only",
+      ),
+    secrets: z
+      .enum(["variables", "inline"])
+      .default("variables")
+      .describe("Where the contents of secrets and config maps go: Nomad Variables, or readable into the job where ACLs forbid those"),
+    volumes: z
+      .record(z.string(), volume)
+      .default({})
+      .describe("Volumes of Nomad for persistent volume claims, by NAMESPACE/CLAIM or CLAIM"),
+    policy: podPolicySchema(policyAnnotations).default({}).describe("What pods may ask of the clients; all that is not allowed is refused"),
+    imagePullSecrets: z
+      .enum(["refuse", "ignore"])
+      .default("refuse")
+      .describe("What becomes of a pod with imagePullSecrets: the clients of Nomad hold the registries' passwords"),
+    restart: restart.prefault({}).describe("How failed containers are started again"),
+    disconnectGrace: duration
+      .optional()
+      .describe("How long a client may be away before its pods are lost; default Nomad's heartbeat grace"),
+    defaultCpu: quantity.prefault("100m").describe("CPU of a container that requests none; default 100m"),
+    defaultMemory: quantity.prefault("256Mi").describe("Memory of a container that names none; Nomad always limits it; default 256Mi"),
+    mhzPerCore: z.number().positive().optional().describe("MHz that one CPU of Kubernetes is; default that of the clients"),
+    logs: logs.prefault({}).describe("What is kept of a container's output"),
+    purgeAfter: duration.prefault("60s").describe("How long an ended pod's job and its logs stay after a deletion; default 60s"),
+    relist: duration
+      .prefault("60s")
+      .refine((ms) => ms >= 1000, { error: "expected 1s or more" })
+      .describe("How often everything is listed anew, behind the event stream; default 60s"),
+    stream: z.boolean().default(true).describe("Follow the event stream; without, blocking queries tell of changes"),
+    capacity: capacity.prefault({}).describe("What the node offers"),
+    maxSockets: z.int().min(2).max(1000).default(32).describe("Connections for short requests at once"),
+    maxConnections: z
+      .int()
+      .min(16)
+      .default(100)
+      .describe(
+        "Connections that Nomad takes from one address (http_max_conns_per_client); what maxSockets leaves of them is for logs and commands",
+      ),
+  })
+  .refine(({ maxSockets, maxConnections }) => maxStreamsOf({ maxSockets, maxConnections }) >= 4, {
+    path: ["maxSockets"],
+    error: "expected at least 8 less than maxConnections",
+  });
+
+/** Connections of the node itself that last: the event stream or a blocking query, and spares. */
+const ownStreams = 4;
+
+/** How many connections are left for users' logs and commands. */
+export function maxStreamsOf({ maxSockets, maxConnections }: Pick<NomadConfig, "maxSockets" | "maxConnections">): number {
+  return maxConnections - maxSockets - ownStreams;
+}

@@ -22,6 +22,8 @@ import {
 import { isConflict, isInvalidInput, isNotFound, isQuotaExceeded, NotFoundError } from "@virtual-kubelet/errdefs";
 import type { Duplex } from "node:stream";
 import { execInTask } from "./access/exec.ts";
+import { LogTimes } from "./access/arrival-times.ts";
+import { LogStreams } from "./access/log-streams.ts";
 import { containerLogs } from "./access/logs.ts";
 import { forwardPort } from "./access/port-forward.ts";
 import type { NomadClient } from "./api/nomad-client.ts";
@@ -72,6 +74,8 @@ export class NomadProvider implements Provider, AsyncDisposable {
   readonly #watch: PodWatch;
   readonly #finder: PodFinder;
   readonly #sweep: VariableSweep;
+  readonly #logTimes = new LogTimes();
+  readonly #logStreams: LogStreams;
   #following: Promise<void> | undefined;
   #isNamespaceKnown = false;
 
@@ -126,6 +130,7 @@ export class NomadProvider implements Provider, AsyncDisposable {
       isFollowing: () => this.#watch.connected,
     });
     this.#sweep = new VariableSweep({ client, clock, logger });
+    this.#logStreams = new LogStreams({ client, clock });
   }
 
   /**
@@ -218,7 +223,11 @@ export class NomadProvider implements Provider, AsyncDisposable {
 
   async getContainerLogs(ref: PodRef, container: string, options: ContainerLogOptions, signal: AbortSignal): Promise<ContainerLogs> {
     const entry = await this.#finder.find(ref, signal);
-    return containerLogs({ client: this.#client, clock: this.#host.clock, entry, container, options }, signal);
+    const { clock } = this.#host;
+    return containerLogs(
+      { client: this.#client, clock, times: this.#logTimes, streams: this.#logStreams, entry, container, options },
+      signal,
+    );
   }
 
   async runInContainer(ref: PodRef, container: string, command: readonly string[], io: AttachIO, signal: AbortSignal): Promise<ExecResult> {

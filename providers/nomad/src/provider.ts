@@ -4,7 +4,7 @@ import { NomadHttp } from "./api/nomad-http.ts";
 import { ObjectReader } from "./api/object-reader.ts";
 import { readNomadTls } from "./api/nomad-tls.ts";
 import { TokenSource } from "./api/token-source.ts";
-import { nomadConfigSchema, type NomadConfig } from "./config.ts";
+import { maxStreamsOf, nomadConfigSchema, type NomadConfig } from "./config.ts";
 import { jobOf } from "./job/job-of.ts";
 import { readPodContent } from "./job/pod-content.ts";
 import { jobSettingsOf, policyAnnotations } from "./job/settings.ts";
@@ -46,6 +46,7 @@ export const provider: ProviderDefinition<NomadConfig> = {
       namespace,
       httpAuth,
       maxSockets,
+      maxStreams: maxStreamsOf(config),
       tokens,
       tls: await readNomadTls(config.tls),
     });

@@ -2,26 +2,37 @@ import type { Clock, ContainerLogOptions, ContainerLogs } from "@virtual-kubelet
 import { isInvalidInput, isNotFound, NotFoundError, UnsupportedError } from "@virtual-kubelet/errdefs";
 import type { NomadClient } from "../api/nomad-client.ts";
 import type { PodEntry } from "../pods/pod-entry.ts";
-import { merge } from "./merge.ts";
+import { logTypes, type ArrivalTimes, type LogTimes, type LogType } from "./arrival-times.ts";
+import { LastLines, LineCutter, shareOfTail, type LogBlock, type LogChunk } from "./log-lines.ts";
+import type { LogStreams } from "./log-streams.ts";
+import { merge, mergeByTime } from "./merge.ts";
 import { taskOf } from "./task-of.ts";
 
 /** Whose log is wanted. */
 export interface LogInput {
-  readonly client: NomadClient;
+  readonly client: Pick<NomadClient, "log">;
   readonly clock: Clock;
+  readonly times: LogTimes;
+  readonly streams: LogStreams;
   readonly entry: PodEntry;
   readonly container: string;
-  readonly options: Pick<ContainerLogOptions, "follow" | "previous">;
+  readonly options: Pick<ContainerLogOptions, "follow" | "previous" | "timestamps" | "sinceTime" | "tailLines">;
 }
 
 /** How often a task that has not started is looked at. */
 const startPauseMs = 500;
 
-const streams = ["stdout", "stderr"] as const;
+/** One of the container's outputs, and how far it was read. */
+interface Output {
+  readonly type: LogType;
+  readonly times: ArrivalTimes;
+  readonly cutter: LineCutter;
+  offset: number;
+}
 
 /**
- * A container's output: standard output and standard error come from Nomad one by one, so their order is lost, and neither
- * has times. What all instances of the container wrote is in one log.
+ * A container's output. Nomad keeps standard output and standard error apart, and no times: lines are put in the order in which
+ * they arrived here, and have the time of their arrival. What all instances of the container wrote is in one log.
  *
  * @throws NotFoundError for a container that is not there; UnsupportedError for the log of the instance before
  */
@@ -29,56 +40,111 @@ export function containerLogs(input: LogInput, signal: AbortSignal): ContainerLo
   const { entry, container, options } = input;
   const task = taskOf(entry, container);
   if (options.previous) throw previousLog(entry, container, task?.Restarts ?? 0);
-  const offsets = { stdout: 0, stderr: 0 };
+  const withTimes = options.timestamps || options.sinceTime !== undefined;
+  const nowMs = seenAt(input);
+  const outputs = logTypes.map((type): Output => {
+    const times = input.times.of(entry, container, type);
+    return { type, times, offset: 0, cutter: new LineCutter({ timeAt: (offset) => times.timeAt(offset) ?? nowMs, withTimes }) };
+  });
   return {
-    data: written(input, offsets, signal),
-    ...(options.follow && { live: live(input, offsets, signal) }),
+    data: written(input, outputs, nowMs, signal),
+    ...(options.follow && { live: live(input, outputs, signal) }),
+    timestamps: withTimes,
+    applied: ["tailLines"],
   };
 }
 
-function previousLog({ shape }: PodEntry, container: string, restarts: number): Error {
-  const { namespace, name } = shape.ref;
+function previousLog(entry: PodEntry, container: string, restarts: number): Error {
+  const { namespace, name } = entry.shape.ref;
   if (restarts === 0) return new NotFoundError(`container ${container} of pod ${namespace}/${name} has no earlier instance`);
   return new UnsupportedError(
     `Nomad keeps one log for all instances of container ${container} of pod ${namespace}/${name}: read it without --previous`,
   );
 }
 
-/** What was written so far: the streams one behind the other. */
-async function* written(
-  input: LogInput,
-  offsets: Record<"stdout" | "stderr", number>,
-  signal: AbortSignal,
-): AsyncGenerator<Uint8Array, void, undefined> {
-  const { client, entry, container } = input;
-  if (!entry.allocation || !hasStarted(input)) return;
-  for (const type of streams) {
-    let body: Awaited<ReturnType<NomadClient["log"]>>;
-    try {
-      body = await client.log(entry.allocation.ID, { task: container, type, offset: 0 }, signal);
-    } catch (error) {
-      // A task that has just been started has no log yet.
-      if (isUnwritten(error)) continue;
-      throw error;
-    }
-    try {
-      for await (const chunk of body) {
-        offsets[type] += chunk.byteLength;
-        yield chunk;
-      }
-    } finally {
-      body.destroy();
-    }
-    signal.throwIfAborted();
-  }
+/** When what is read now was written at the latest: an ended container writes nothing more. */
+function seenAt({ clock, entry, container }: LogInput): number {
+  const { State, FinishedAt } = taskOf(entry, container) ?? {};
+  const endMs = State === "dead" && FinishedAt ? Date.parse(FinishedAt) : Number.NaN;
+  return Number.isNaN(endMs) ? clock.now() : Math.min(endMs, clock.now());
 }
 
-/** What is written from then on, until the container has ended. */
-async function* live(
+/** What was written so far: of each output the part of the tail that is its, the earlier lines first. */
+async function* written(
   input: LogInput,
-  offsets: Readonly<Record<"stdout" | "stderr", number>>,
+  outputs: readonly Output[],
+  nowMs: number,
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array, void, undefined> {
+  if (!hasStarted(input)) return;
+  const { tailLines, follow } = input.options;
+  const ends = tailLines === undefined ? undefined : await skipToTail(input, outputs, { count: tailLines, nowMs, signal });
+  const sources = outputs.map(async function* (output, index): AsyncGenerator<LogBlock, void, undefined> {
+    for await (const chunk of chunksOf(input, output, { until: ends?.[index], nowMs, signal })) yield* output.cutter.push(chunk);
+    if (ends === undefined) output.times.noteEnd(output.offset);
+  });
+  for await (const { bytes } of mergeByTime(sources)) yield bytes;
+  if (!follow) yield* lastLines(outputs);
+}
+
+function* lastLines(outputs: readonly Output[]): Generator<Uint8Array, void, undefined> {
+  for (const { cutter } of outputs) for (const { bytes } of cutter.end()) yield bytes;
+}
+
+/** Looks through both outputs for their last lines, and puts each where its part of the tail begins. @returns where each ends */
+async function skipToTail(
+  input: LogInput,
+  outputs: readonly Output[],
+  { count, nowMs, signal }: { readonly count: number; readonly nowMs: number; readonly signal: AbortSignal },
+): Promise<readonly number[]> {
+  const tails = await Promise.all(
+    outputs.map(async (output) => {
+      const last = new LastLines(count, (offset) => output.times.timeAt(offset) ?? nowMs);
+      for await (const chunk of chunksOf(input, output, { nowMs, signal })) last.push(chunk);
+      output.times.noteEnd(output.offset);
+      return last.starts();
+    }),
+  );
+  const ends = outputs.map(({ offset }) => offset);
+  const shares = shareOfTail(tails, count);
+  for (const [index, output] of outputs.entries())
+    output.offset = tails[index]?.slice(-(shares[index] ?? 0) || Infinity)[0]?.offset ?? output.offset;
+  return ends;
+}
+
+/** Reads an output on from where it was read to; nothing where there is none yet. */
+async function* chunksOf(
+  { client, entry, container }: LogInput,
+  output: Output,
+  { until = Infinity, nowMs, signal }: { readonly until?: number | undefined; readonly nowMs: number; readonly signal: AbortSignal },
+): AsyncGenerator<LogChunk, void, undefined> {
+  if (!entry.allocation || output.offset >= until) return;
+  const { type, times } = output;
+  let body: Awaited<ReturnType<NomadClient["log"]>>;
+  try {
+    body = await client.log(entry.allocation.ID, { task: container, type, offset: output.offset }, signal);
+  } catch (error) {
+    // A task that has just been started has no log yet.
+    if (isNotFound(error) || isInvalidInput(error)) return;
+    throw error;
+  }
+  try {
+    for await (const chunk of body) {
+      const { offset } = output;
+      const bytes = chunk.subarray(0, until - offset);
+      output.offset += bytes.byteLength;
+      times.note(output.offset, nowMs);
+      yield { offset, bytes };
+      if (output.offset >= until) break;
+    }
+  } finally {
+    body.destroy();
+  }
+  signal.throwIfAborted();
+}
+
+/** What is written from then on, until the container has ended, in the order of its arrival. */
+async function* live(input: LogInput, outputs: readonly Output[], signal: AbortSignal): AsyncGenerator<Uint8Array, void, undefined> {
   const { clock, entry } = input;
   while (!hasStarted(input)) {
     if (isOver(input)) return;
@@ -89,39 +155,35 @@ async function* live(
   const over = new AbortController();
   const until = AbortSignal.any([signal, over.signal]);
   try {
-    yield* merge(streams.map((type) => followStream(input, { allocation, type, offset: offsets[type] }, until)));
+    for await (const { bytes } of merge(outputs.map((output) => followOutput(input, allocation, output, until)))) yield bytes;
   } finally {
     over.abort();
   }
+  yield* lastLines(outputs);
   signal.throwIfAborted();
 }
 
-/** A followed log never ends by itself: it is over when the task is, and a second has brought nothing more. */
-async function* followStream(
+async function* followOutput(
   input: LogInput,
-  { allocation, type, offset }: { readonly allocation: string; readonly type: "stdout" | "stderr"; readonly offset: number },
+  allocation: string,
+  output: Output,
   signal: AbortSignal,
-): AsyncGenerator<Uint8Array, void, undefined> {
-  const { client, container, clock } = input;
+): AsyncGenerator<LogBlock, void, undefined> {
+  const { streams, container, clock } = input;
+  const { type, times, cutter } = output;
   for (;;) {
-    try {
-      return yield* untilOver(input, client.followLog(allocation, { task: container, type, offset }, signal));
-    } catch (error) {
-      if (signal.aborted || !isUnwritten(error)) throw error;
-      if (isOver(input)) return;
+    using follower = streams.follow({ allocation, task: container, type, times, isOver: () => isOver(input) }, output.offset);
+    // Others may have got further, or this one may have been left behind.
+    if (follower.position > output.offset)
+      for await (const chunk of chunksOf(input, output, { nowMs: clock.now(), signal })) yield* cutter.push(chunk);
+    for await (const { offset, bytes } of follower.chunks(signal)) {
+      const rest = bytes.subarray(Math.max(0, output.offset - offset));
+      if (rest.byteLength === 0) continue;
+      const start = offset + bytes.byteLength - rest.byteLength;
+      output.offset = offset + bytes.byteLength;
+      yield* cutter.push({ offset: start, bytes: rest });
     }
-    await clock.sleep(startPauseMs, signal);
-  }
-}
-
-async function* untilOver(input: LogInput, frames: AsyncIterable<unknown>): AsyncGenerator<Uint8Array, void, undefined> {
-  let isQuiet = false;
-  for await (const frame of frames) {
-    const { Data } = frame as { readonly Data?: string | null };
-    if (Data) yield Buffer.from(Data, "base64");
-    else if (isQuiet && isOver(input)) return;
-    // What was written last may be on its way when the task is said to be dead.
-    isQuiet = !Data && isOver(input);
+    if (!follower.isLate) return;
   }
 }
 
@@ -132,9 +194,4 @@ function hasStarted({ entry, container }: LogInput): boolean {
 function isOver({ entry, container }: LogInput): boolean {
   const status = entry.allocation?.ClientStatus;
   return taskOf(entry, container)?.State === "dead" || status === "complete" || status === "failed" || status === "lost";
-}
-
-/** There is no such log, or not yet. */
-function isUnwritten(error: unknown): boolean {
-  return isNotFound(error) || isInvalidInput(error);
 }

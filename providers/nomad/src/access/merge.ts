@@ -27,3 +27,21 @@ interface Next<T> {
 async function next<T>(source: AsyncGenerator<T, void, undefined>): Promise<Next<T>> {
   return { source, result: await source.next() };
 }
+
+/** What several iterations give, each of them in the order of its times, in the order of all their times. Ending it ends all of them. */
+export async function* mergeByTime<T extends { readonly timeMs: number }>(
+  sources: readonly AsyncGenerator<T, void, undefined>[],
+): AsyncGenerator<T, void, undefined> {
+  try {
+    const heads = await Promise.all(sources.map(next));
+    for (;;) {
+      const open = heads.filter((head): head is Next<T> & { readonly result: IteratorYieldResult<T> } => !head.result.done);
+      const [first] = open.toSorted((a, b) => a.result.value.timeMs - b.result.value.timeMs);
+      if (!first) return;
+      yield first.result.value;
+      heads[heads.indexOf(first)] = await next(first.source);
+    }
+  } finally {
+    await Promise.allSettled(sources.map((source) => source.return()));
+  }
+}

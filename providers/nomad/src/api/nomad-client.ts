@@ -235,16 +235,15 @@ export class NomadClient {
     signal: AbortSignal,
   ): Promise<AsyncIterable<Uint8Array> & { destroy(): unknown }> {
     const query = { task, type, origin: "start", offset, plain: true };
-    return this.#http.stream({ path: `/client/fs/logs/${allocation}`, query, what: `read the ${type} of task ${task}` }, signal);
+    const request = { path: `/client/fs/logs/${allocation}`, query, what: `read the ${type} of task ${task}`, isUsers: true };
+    return this.#http.stream(request, signal);
   }
 
   /** Frames of what a task has written and writes: `{Data, File, Offset}`, and a `{}` each second. */
   async *followLog(allocation: string, { task, type, offset }: LogRequest, signal: AbortSignal): AsyncGenerator<unknown, void, undefined> {
     const query = { task, type, origin: "start", offset, follow: true };
-    const body = await this.#http.stream(
-      { path: `/client/fs/logs/${allocation}`, query, what: `follow the ${type} of task ${task}` },
-      signal,
-    );
+    const request = { path: `/client/fs/logs/${allocation}`, query, what: `follow the ${type} of task ${task}`, isUsers: true };
+    const body = await this.#http.stream(request, signal);
     try {
       yield* jsonObjects(body);
     } finally {
@@ -264,7 +263,7 @@ export class NomadClient {
 
   /** The socket of a command in a task; see `exec-frames`. */
   exec(allocation: string, query: { readonly task: string; readonly tty: boolean; readonly command: string }): Promise<WebSocket> {
-    return this.#http.webSocket(`/client/allocation/${allocation}/exec`, query);
+    return this.#http.webSocket({ path: `/client/allocation/${allocation}/exec`, query, what: `run a command in task ${query.task}` });
   }
 
   async *#eventsOf(frames: AsyncIterable<unknown>): AsyncGenerator<readonly NomadEvent[], void, undefined> {

@@ -1,4 +1,4 @@
-import { InvalidInputError, UnavailableError, messageOf } from "@virtual-kubelet/errdefs";
+import { InvalidInputError, QuotaExceededError, UnavailableError, messageOf } from "@virtual-kubelet/errdefs";
 import { errors, Pool, type Dispatcher } from "undici";
 import { WebSocket } from "ws";
 import { nomadError } from "./errors.ts";
@@ -22,6 +22,8 @@ export interface NomadHttpOptions {
   readonly tls: NomadTls;
   /** Most connections for short requests at once; those that last come on top. */
   readonly maxSockets: number;
+  /** Most connections for users' logs and commands at once. */
+  readonly maxStreams: number;
 }
 
 /** Query parameters; absent ones are left out. */
@@ -38,6 +40,8 @@ export interface NomadRequest {
   readonly what: string;
   /** How long the answer may take, in milliseconds; 0 is for ever. Default 30,000. */
   readonly timeoutMs?: number | undefined;
+  /** Whether a user has asked for it: its connection counts as one of {@link NomadHttpOptions.maxStreams}. Default `false`. */
+  readonly isUsers?: boolean | undefined;
 }
 
 /** Nomad's answer. */
@@ -59,6 +63,7 @@ export class NomadHttp implements AsyncDisposable {
   readonly #socketPath: string | undefined;
   readonly #short: Pool;
   readonly #long: Pool;
+  #streams = 0;
 
   constructor(options: NomadHttpOptions) {
     this.#options = options;
@@ -91,25 +96,55 @@ export class NomadHttp implements AsyncDisposable {
     };
   }
 
-  /** Sends a request and hands out the answer as it comes. What is not read to its end is to be destroyed. */
+  /**
+   * Sends a request and hands out the answer as it comes. What is not read to its end is to be destroyed.
+   *
+   * @throws QuotaExceededError if all connections for users are in use
+   */
   async stream(request: NomadRequest, signal: AbortSignal): Promise<Dispatcher.ResponseData["body"]> {
-    const { body } = await this.#send(request, this.#long, signal);
-    // Destroying it is how it ends, and no news.
-    body.on("error", () => {});
-    return body;
+    const free = request.isUsers ? this.#take(request.what) : undefined;
+    try {
+      const { body } = await this.#send(request, this.#long, signal);
+      // Destroying it is how it ends, and no news.
+      body.on("error", () => {});
+      if (free) body.once("end", free).once("close", free);
+      return body;
+    } catch (error) {
+      free?.();
+      throw error;
+    }
   }
 
-  /** Opens a WebSocket; it may not have connected yet. */
-  async webSocket(path: string, query: Query): Promise<WebSocket> {
+  /** Opens a WebSocket for a user; it may not have connected yet. @throws QuotaExceededError if all connections for users are in use */
+  async webSocket({ path, query = {}, what }: NomadRequest): Promise<WebSocket> {
     const { tls } = this.#options;
+    const headers = await this.#headers();
     const base = this.#origin.replace(/^http/, "ws");
     const target = `/v1${path}${this.#search(query)}`;
     const url = this.#socketPath === undefined ? `${base}${target}` : `ws+unix:${this.#socketPath}:${target}`;
-    return new WebSocket(url, { ...tls, headers: await this.#headers(), perMessageDeflate: false, handshakeTimeout: connectTimeoutMs });
+    const free = this.#take(what);
+    const socket = new WebSocket(url, { ...tls, headers, perMessageDeflate: false, handshakeTimeout: connectTimeoutMs });
+    socket.once("close", free);
+    return socket;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all([this.#short.destroy(), this.#long.destroy()]);
+  }
+
+  /** Counts a connection for a user. @returns frees it, once */
+  #take(what: string): () => void {
+    const { maxStreams, address } = this.#options;
+    if (this.#streams >= maxStreams)
+      throw new QuotaExceededError(
+        `${what}: all ${maxStreams} connections to Nomad at ${address} for logs and commands are in use; maxConnections and maxSockets say how many there are`,
+      );
+    this.#streams++;
+    let isTaken = true;
+    return () => {
+      if (isTaken) this.#streams--;
+      isTaken = false;
+    };
   }
 
   async #send(request: NomadRequest, pool: Pool, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
@@ -131,7 +166,8 @@ export class NomadHttp implements AsyncDisposable {
       path: `/v1${path}${this.#search(query)}`,
       headers: await this.#headers(),
       body: body === undefined ? null : JSON.stringify(body),
-      reset: false,
+      // A connection that is kept after its log would be one too many beside those of commands.
+      reset: request.isUsers ?? false,
       signal,
       ...(request.timeoutMs !== undefined && { headersTimeout: request.timeoutMs }),
     };
