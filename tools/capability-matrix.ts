@@ -1,5 +1,5 @@
 import { featureNames, features, type Feature } from "@virtual-kubelet/testing/conformance";
-import type { ConformanceRecord, FeatureRecord } from "./conformance-record.ts";
+import { runsOf, type ConformanceRecord, type FeatureRecord, type RunKind, type RunRecord } from "./conformance-record.ts";
 
 /** A provider's column of the matrix. */
 export interface MatrixColumn {
@@ -9,44 +9,63 @@ export interface MatrixColumn {
 }
 
 /**
- * What each provider can do, as Markdown: a table, and under it why something is missing or was not tried. What a
- * release does not go without is in bold.
+ * What each provider can do, as Markdown: a table, and under it what the suite ran against, and why something is missing
+ * or was not tried. What a release does not go without is in bold.
  */
 export function renderMatrix(columns: readonly MatrixColumn[]): string {
   const rows = featureNames.map((feature) => [
     `${features[feature]} (\`${feature}\`)`,
-    ...columns.map(({ record }) => cellOf(record.features[feature])),
+    ...columns.map(({ record }) => cellOf(record, feature)),
   ]);
   const head = ["", ...columns.map(({ provider }) => provider)];
   const table = [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`.replace("|  |", "| |"));
-  return [table.join("\n"), ...columns.map(renderReasons).filter((text) => text !== "")].join("\n\n");
+  return [table.join("\n"), ...columns.map(renderColumn)].join("\n\n");
 }
 
-function cellOf(record: FeatureRecord | undefined): string {
-  switch (record?.state) {
-    case "passed":
-      return record.required ? "**yes**" : "yes";
-    case "lacking":
-      return "no";
+/** What the most telling run says of a feature: one on the real back end before one on a fake, and what passed before what did not run. */
+function cellOf(record: ConformanceRecord, feature: Feature): string {
+  const found = runsOf(record).flatMap(([kind, { features: of }]) => (of[feature] ? [{ kind, ...of[feature] }] : []));
+  const passed = found.find(({ state }) => state === "passed");
+  if (passed) {
+    const text = passed.kind === "fake" ? "on a fake" : "yes";
+    return passed.required ? `**${text}**` : text;
+  }
+  return found.some(({ state }) => state === "lacking") ? "no" : "not run";
+}
+
+/** What a provider ran against, why it lacks what it lacks, and what could not be tried. */
+function renderColumn({ provider, record }: MatrixColumn): string {
+  const runs = runsOf(record);
+  const nowhere = runs.length === 0 ? ["- the suite has not run"] : [];
+  const onlyFake = runs.length > 0 && runs.every(([kind]) => kind === "fake") ? ["- never run on the real back end"] : [];
+  const lines = runs.flatMap(([kind, run]) => [`- ${againstOf(kind, run)}`, ...reasonsOf(run)]);
+  return `${provider}:\n\n${[...nowhere, ...onlyFake, ...lines].join("\n")}`;
+}
+
+function againstOf(kind: RunKind, { backEnd, version, date }: RunRecord): string {
+  switch (kind) {
+    case "real":
+      return `run on the real back end: ${backEnd}${versionOf(version)}${date === undefined ? "" : `, on ${date}`}`;
+    case "fake":
+      return `run on a fake: ${backEnd}${version === undefined ? "" : `, as of version ${version}`}`;
+    case "own":
+      return `run on ${backEnd}: it has no other back end`;
     default:
-      return "not run";
+      return kind satisfies never;
   }
 }
 
-/** Why a provider lacks what it lacks, and what could not be tried; empty if there is nothing to say. */
-function renderReasons({ provider, record }: MatrixColumn): string {
-  const missing = lines(record, ({ state, reason }) =>
-    state === "passed" ? [] : [`${state === "lacking" ? "no" : "not run"}: ${reason}`],
-  );
-  const untried = lines(record, ({ untried = {} }) => Object.entries(untried).map(([check, reason]) => `not tried: ${check}; ${reason}`));
-  const against = record.against === undefined ? [] : [`- run against: ${record.against}`];
-  const all = [...against, ...missing, ...untried];
-  return all.length === 0 ? "" : `${provider}:\n\n${all.join("\n")}`;
+function versionOf(version: string | undefined): string {
+  return version === undefined ? ", of a version that was not recorded" : ` ${version}`;
 }
 
-function lines({ features: of }: ConformanceRecord, describe: (record: FeatureRecord) => readonly string[]): string[] {
-  return featureNames.flatMap((feature: Feature) => {
-    const record = of[feature];
-    return (record ? describe(record) : []).map((text) => `- \`${feature}\`: ${text}`);
-  });
+function reasonsOf(run: RunRecord): string[] {
+  const missing = linesOf(run, ({ state, reason }) => (state === "passed" ? [] : [`${state === "lacking" ? "no" : "not run"}: ${reason}`]));
+  const earlier = linesOf(run, ({ earlier: found }) => (found ? [`last run on${versionOf(found.version)}, on ${found.date}`] : []));
+  const untried = linesOf(run, ({ untried: of = {} }) => Object.entries(of).map(([check, reason]) => `not tried: ${check}; ${reason}`));
+  return [...missing, ...earlier, ...untried];
+}
+
+function linesOf({ features: of }: RunRecord, describe: (record: FeatureRecord) => readonly string[]): string[] {
+  return featureNames.flatMap((feature) => (of[feature] ? describe(of[feature]) : []).map((text) => `- \`${feature}\`: ${text}`));
 }

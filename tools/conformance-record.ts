@@ -1,6 +1,19 @@
 import { featureNames, notChosen, type ConformanceReport, type Feature, type FeatureReport } from "@virtual-kubelet/testing/conformance";
 import { z } from "zod";
 
+/** What a run of the suite was against; see `ReportedBackEnd` of the suite. */
+export type RunKind = ConformanceReport["against"]["kind"];
+
+/** The most telling one first. */
+const kinds: readonly RunKind[] = ["real", "own", "fake"];
+
+/** When a run was, and on which version. */
+interface RunMoment {
+  readonly version?: string | undefined;
+  /** Day in UTC; of real back ends only. */
+  readonly date?: string | undefined;
+}
+
 /** How a feature of a provider stands. */
 export interface FeatureRecord {
   readonly state: "passed" | "lacking" | "not-run";
@@ -10,27 +23,43 @@ export interface FeatureRecord {
   readonly reason?: string | undefined;
   /** Checks of it that could not be tried, and why. */
   readonly untried?: Readonly<Record<string, string>> | undefined;
+  /** The earlier run that says so, where the last one could not try it. */
+  readonly earlier?: RunMoment | undefined;
 }
 
-/** What is known of a provider: the short form of the suite's reports, committed as `conformance.json` beside it. */
-export interface ConformanceRecord {
-  /** What the suite ran against. */
-  readonly against?: string | undefined;
+/** What the runs against one kind of back end have found; date and version are the last run's. */
+export interface RunRecord extends RunMoment {
+  readonly backEnd: string;
   readonly features: Readonly<Partial<Record<Feature, FeatureRecord>>>;
 }
 
-const schema = z.strictObject({
-  against: z.string().optional(),
-  features: z.partialRecord(
-    z.enum(featureNames as [Feature, ...Feature[]]),
-    z.strictObject({
-      state: z.enum(["passed", "lacking", "not-run"]),
-      required: z.boolean().optional(),
-      reason: z.string().optional(),
-      untried: z.record(z.string(), z.string()).optional(),
-    }),
-  ),
-});
+/** What is known of a provider, by kind of back end: the short form of the suite's reports, committed as `conformance.json` beside it. */
+export type ConformanceRecord = Readonly<Partial<Record<RunKind, RunRecord>>>;
+
+const moment = { version: z.string().optional(), date: z.iso.date().optional() };
+
+const schema: z.ZodType<ConformanceRecord> = z.partialRecord(
+  z.enum(kinds),
+  z.strictObject({
+    backEnd: z.string(),
+    ...moment,
+    features: z.partialRecord(
+      z.enum(featureNames as [Feature, ...Feature[]]),
+      z.strictObject({
+        state: z.enum(["passed", "lacking", "not-run"]),
+        required: z.boolean().optional(),
+        reason: z.string().optional(),
+        untried: z.record(z.string(), z.string()).optional(),
+        earlier: z.strictObject(moment).optional(),
+      }),
+    ),
+  }),
+);
+
+/** The kinds that the record knows, the most telling one first. */
+export function runsOf(record: ConformanceRecord): (readonly [RunKind, RunRecord])[] {
+  return kinds.flatMap((kind) => (record[kind] ? [[kind, record[kind]] as const] : []));
+}
 
 /**
  * Reads a conformance.json.
@@ -47,20 +76,29 @@ export function parseRecord(text: string, path: string): ConformanceRecord {
 
 /**
  * What is known after a run of the suite. What this machine could not try stays as it was known: a feature or a check
- * that did not run takes nothing back.
+ * that did not run takes nothing back, and of a real back end the record says which run has found it.
  */
-export function updateRecord(before: ConformanceRecord | undefined, { against, features }: ConformanceReport): ConformanceRecord {
-  const entries = featureNames.map((feature) => [feature, updateFeature(before?.features[feature], features[feature])] as const);
-  return { ...(against !== undefined && { against }), features: Object.fromEntries(entries.filter(([, record]) => record)) };
+export function updateRecord(before: ConformanceRecord | undefined, { against, date, features }: ConformanceReport): ConformanceRecord {
+  const { kind, name, version } = against;
+  const known = before?.[kind];
+  const entries = featureNames.map((feature) => [feature, updateFeature(known, feature, features[feature])] as const);
+  const run: RunRecord = {
+    backEnd: name,
+    ...(version !== undefined && { version }),
+    ...(kind === "real" && { date }),
+    features: Object.fromEntries(entries.filter(([, record]) => record)),
+  };
+  return { ...before, [kind]: run };
 }
 
-function updateFeature(before: FeatureRecord | undefined, report: FeatureReport): FeatureRecord | undefined {
+function updateFeature(known: RunRecord | undefined, feature: Feature, report: FeatureReport): FeatureRecord | undefined {
   const { state, reason, checks } = report;
+  const before = known?.features[feature];
   const required = report.required ? { required: true } : {};
   // A failure is the suite's to tell, and a run of some tests only tells nothing of the others.
-  if (state === "failed" || checks.some((check) => check.reason === notChosen)) return before;
+  if (state === "failed" || checks.some((check) => check.reason === notChosen)) return before && { ...before, ...earlierOf(known, before) };
   if (state === "lacking") return { state, ...required, ...(reason !== undefined && { reason }) };
-  if (state === "not-run" && before?.state === "passed") return { ...before, ...required };
+  if (state === "not-run" && before?.state === "passed") return { ...before, ...required, ...earlierOf(known, before) };
   const wasTried = (name: string): boolean => before?.state === "passed" && before.untried?.[name] === undefined;
   const untried = checks.filter(({ name, state: how }) => how === "not-run" && !wasTried(name));
   const reasons = Object.fromEntries(untried.map((check) => [check.name, check.reason ?? "it was not tried"]));
@@ -68,7 +106,22 @@ function updateFeature(before: FeatureRecord | undefined, report: FeatureReport)
   return { state, ...required, ...(untried.length > 0 && { untried: reasons }) };
 }
 
+/** The run that has found what is known of a feature. */
+function earlierOf(known: RunRecord | undefined, { earlier }: FeatureRecord): Pick<FeatureRecord, "earlier"> {
+  if (earlier !== undefined || known?.date === undefined) return {};
+  return { earlier: { ...(known.version !== undefined && { version: known.version }), date: known.date } };
+}
+
+/** Whether two records say the same of a provider, whenever and on which version it was found. */
+export function sameFindings(before: ConformanceRecord, after: ConformanceRecord): boolean {
+  return renderRecord(before, withoutRun) === renderRecord(after, withoutRun);
+}
+
+function withoutRun(key: string, value: unknown): unknown {
+  return key === "date" || key === "version" || key === "earlier" ? undefined : value;
+}
+
 /** The text of a conformance.json. */
-export function renderRecord(record: ConformanceRecord): string {
-  return `${JSON.stringify(record, undefined, 2)}\n`;
+export function renderRecord(record: ConformanceRecord, replacer?: (key: string, value: unknown) => unknown): string {
+  return `${JSON.stringify(Object.fromEntries(runsOf(record)), replacer, 2)}\n`;
 }

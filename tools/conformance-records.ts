@@ -3,11 +3,11 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { MatrixColumn } from "./capability-matrix.ts";
 import type { CheckResult } from "./check.ts";
-import { parseRecord, renderRecord, updateRecord, type ConformanceRecord } from "./conformance-record.ts";
+import { parseRecord, renderRecord, sameFindings, updateRecord, type ConformanceRecord } from "./conformance-record.ts";
 import { readProviderList } from "./provider-list.ts";
 import { root } from "./workspace.ts";
 
-/** Where runs of the suite leave their reports; the file's name is the provider's tag. */
+/** Where runs of the suite leave their reports: `TAG.json`, and `TAG.real.json` of a provider that also runs on a fake. */
 const reportFolder: string = join(root, ".reports/conformance");
 
 /** A provider that has a record. */
@@ -38,7 +38,7 @@ function readRecord(provider: RecordedProvider): ConformanceRecord | undefined {
 
 /** The columns of the matrix, from the committed records; a provider that no run has reported on yet has an empty one. */
 export function matrixColumns(): MatrixColumn[] {
-  return recordedProviders().map((provider) => ({ provider: provider.tag, record: readRecord(provider) ?? { features: {} } }));
+  return recordedProviders().map((provider) => ({ provider: provider.tag, record: readRecord(provider) ?? {} }));
 }
 
 /**
@@ -49,7 +49,7 @@ export function matrixColumns(): MatrixColumn[] {
 export function updateRecords(options: { readonly check: boolean; readonly includes?: (tag: string) => boolean }): CheckResult[] {
   const { check, includes = () => true } = options;
   return recordedProviders()
-    .filter(({ tag }) => includes(tag) && existsSync(reportPath(tag)))
+    .filter(({ tag }) => includes(tag) && reportPaths(tag).length > 0)
     .map((provider) => ({ name: recordPath(provider), problems: updateOne(provider, check) }));
 }
 
@@ -61,18 +61,23 @@ function updateOne(provider: RecordedProvider, check: boolean): string[] {
   } catch (error) {
     return [error instanceof Error ? error.message : String(error)];
   }
-  const after = renderRecord(updateRecord(before, JSON.parse(readFileSync(reportPath(provider.tag), "utf8")) as ConformanceReport));
-  if (before !== undefined && renderRecord(before) === after) return [];
+  const reports = reportPaths(provider.tag).map((report) => JSON.parse(readFileSync(report, "utf8")) as ConformanceReport);
+  if (reports.some(({ date }) => date === undefined))
+    return [`a report on ${provider.tag} in .reports/conformance is of an older suite; delete it, or run the suite again`];
+  const after = reports.reduce<ConformanceRecord>(updateRecord, before ?? {});
+  // A day and a version differ from machine to machine: they are written, and not asked for.
+  if (before !== undefined && (check ? sameFindings(before, after) : renderRecord(before) === renderRecord(after))) return [];
   if (check) return [`${path} is not what the last run of the suite found; run \`make generate\` and commit the result`];
-  writeFileSync(join(root, path), after);
+  writeFileSync(join(root, path), renderRecord(after));
   return [];
 }
 
 /** Removes what earlier runs of the suite left of these providers. */
 export function removeReports(includes: (tag: string) => boolean): void {
-  for (const { tag } of recordedProviders()) if (includes(tag)) rmSync(reportPath(tag), { force: true });
+  for (const { tag } of recordedProviders()) if (includes(tag)) for (const path of reportPaths(tag)) rmSync(path);
 }
 
-function reportPath(tag: string): string {
-  return join(reportFolder, `${tag}.json`);
+/** The reports on a provider that are there. */
+function reportPaths(tag: string): string[] {
+  return [`${tag}.json`, `${tag}.real.json`].map((name) => join(reportFolder, name)).filter((path) => existsSync(path));
 }

@@ -32,6 +32,11 @@ async function failing(isFailing: (path: string) => boolean, fault: "drop" | "cu
   };
 }
 
+async function agentVersion(): Promise<string | undefined> {
+  const { body } = await nomad.request("GET", "/agent/self");
+  return (body as { readonly config?: { readonly Version?: { readonly Version?: string } } }).config?.Version?.Version;
+}
+
 await describeProvider({
   provider,
   config: {
@@ -66,8 +71,10 @@ await describeProvider({
     }),
   },
   readme: join(root, "providers/nomad/README.md"),
-  ...(nomad.kind === "fake" && {
-    report: reportFile("nomad"),
-    against: "a fake of Nomad, held to answers that were recorded from an agent",
-  }),
+  ...(nomad.kind === "fake"
+    ? { report: reportFile("nomad"), against: { kind: "fake", name: "a fake of Nomad, held to answers that were recorded from an agent" } }
+    : {
+        report: reportFile("nomad.real"),
+        against: { kind: "real", name: `a Nomad agent, driver ${nomad.driver}`, version: await agentVersion() },
+      }),
 });

@@ -11,6 +11,6 @@ await describeProvider({
   programs: shellPrograms({ image: "none" }),
   podsOutliveProgram: false,
   readme: join(root, "templates/provider/README.md"),
-  against: "processes of the machine",
+  against: { kind: "own", name: "processes of the machine" },
   report: reportFile("template"),
 });

@@ -60,6 +60,10 @@ await describeProvider({
   timeouts: { startMs: 30_000, endMs: 30_000, callMs: 15_000 },
   port: await freePort(),
   readme: join(root, "providers/zun/README.md"),
-  against: "a fake cloud, held to Zun's own schemas",
+  against: {
+    kind: "fake",
+    name: "a cloud in the tests' process, held to Zun's own schemas",
+    version: "18.0.0",
+  },
   report: reportFile("zun"),
 });

@@ -20,6 +20,8 @@ afterAll(async () => {
   rmSync(rootDirectory, { recursive: true, force: true });
 });
 
+const { Version: engineVersion } = (await api.json("GET", "/version")) as { readonly Version: string };
+
 await describeProvider({
   provider,
   config: { host: proxy.host, rootDirectory, cgroupParent: controlGroupOf(api.host) },
@@ -41,6 +43,6 @@ await describeProvider({
   // Two cores start several containers for each pod, and other tests' besides.
   timeouts: { startMs: 90_000, endMs: 60_000, callMs: 20_000 },
   readme: join(root, "providers/docker/README.md"),
-  against: "a Docker engine",
+  against: { kind: "real", name: "Docker Engine", version: engineVersion },
   report: reportFile("docker"),
 });

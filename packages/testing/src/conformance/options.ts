@@ -26,6 +26,16 @@ export interface BackendHooks {
   breakLists?(): Promise<AsyncDisposable>;
 }
 
+/** What a provider ran against. */
+export interface ReportedBackEnd {
+  /** `real`: what users run it on; `fake`: what stands for it in tests; `own`: the provider has no back end but itself. */
+  readonly kind: "real" | "fake" | "own";
+  /** In words for the report's readers, the same on every machine: `Docker Engine`. */
+  readonly name: string;
+  /** Version of the back end; of a fake, the version of what it stands for. Default: it is not known. */
+  readonly version?: string | undefined;
+}
+
 /** What {@link describeProvider} is told of a provider. */
 export interface ConformanceOptions {
   /** What the provider's package exports as `provider`. */
@@ -53,8 +63,8 @@ export interface ConformanceOptions {
   readonly port?: number | undefined;
   /** Path of the provider's README.md; default: it is not looked at. */
   readonly readme?: string | undefined;
-  /** What the provider ran against, for the report's readers, the same on every machine: `Docker Engine`; default: it is not said. */
-  readonly against?: string | undefined;
+  /** What the provider ran against, for the report's readers; default: nothing but itself. */
+  readonly against?: ReportedBackEnd | undefined;
   /** File that the report is written to, as JSON; default: none is. */
   readonly report?: string | undefined;
   /** Default: the machine's. */

@@ -1,8 +1,9 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
+import { systemClock } from "@virtual-kubelet/kube-client";
 import type { Check } from "./check.ts";
 import { featureNames, features, type Feature } from "./features.ts";
-import type { ConformanceOptions } from "./options.ts";
+import type { ConformanceOptions, ReportedBackEnd } from "./options.ts";
 import type { FeaturePlan, SuitePlan } from "./suite-plan.ts";
 
 /** The reason of a check that a run of some tests only has left out. */
@@ -28,21 +29,26 @@ export interface FeatureReport {
 /** What the suite found of a provider. The capability matrix of the documentation is made from it. */
 export interface ConformanceReport {
   readonly provider: string;
-  /** What it ran against; see {@link ConformanceOptions.against}. */
-  readonly against?: string | undefined;
+  readonly against: ReportedBackEnd;
+  /** Day of the run, in UTC: `2026-11-23`. */
+  readonly date: string;
   readonly features: Readonly<Record<Feature, FeatureReport>>;
 }
+
+const ownBackEnd: ReportedBackEnd = { kind: "own", name: "the provider itself" };
 
 /** Collects how checks went, and makes the report. */
 export class ReportBook {
   readonly #provider: string;
-  readonly #against: string | undefined;
+  readonly #against: ReportedBackEnd;
+  readonly #date: string;
   readonly #plan: SuitePlan;
   readonly #results = new Map<Check, CheckReport>();
 
-  constructor({ provider, against }: ConformanceOptions, plan: SuitePlan) {
+  constructor({ provider, against = ownBackEnd, clock = systemClock }: ConformanceOptions, plan: SuitePlan) {
     this.#provider = provider.name;
     this.#against = against;
+    this.#date = new Date(clock.now()).toISOString().slice(0, 10);
     this.#plan = plan;
   }
 
@@ -52,7 +58,12 @@ export class ReportBook {
 
   report(): ConformanceReport {
     const entries = featureNames.map((feature) => [feature, this.#feature(feature, this.#plan.features[feature])] as const);
-    return { provider: this.#provider, against: this.#against, features: Object.fromEntries(entries) as Record<Feature, FeatureReport> };
+    return {
+      provider: this.#provider,
+      against: this.#against,
+      date: this.#date,
+      features: Object.fromEntries(entries) as Record<Feature, FeatureReport>,
+    };
   }
 
   /** Writes the report as JSON. */
