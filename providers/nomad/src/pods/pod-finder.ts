@@ -1,6 +1,7 @@
 import type { Owner, PodRef } from "@virtual-kubelet/core";
 import { ConflictError, InvalidInputError, isNotFound, NotFoundError } from "@virtual-kubelet/errdefs";
 import type { NomadClient } from "../api/nomad-client.ts";
+import type { Allocation } from "../api/types.ts";
 import { jobIdOf } from "../job/job-id.ts";
 import { readJobMeta } from "../job/job-meta.ts";
 import type { PodEntry } from "./pod-entry.ts";
@@ -59,10 +60,16 @@ export class PodFinder {
       throw new ConflictError(`job ${jobId} of pod ${ref.namespace}/${ref.name} is in Nomad without a pod's meta; stop and purge it`);
     if (meaning.kind === "unreadable")
       throw new InvalidInputError(`job ${jobId} of pod ${ref.namespace}/${ref.name} cannot be read: ${meaning.why}; or delete the pod`);
+    const note = (allocations: readonly Allocation[]): void => {
+      for (const allocation of allocations.toSorted((a, b) => a.CreateIndex - b.CreateIndex)) table.noteAllocation(allocation);
+    };
     const allocations = await client.jobAllocations(jobId, signal);
+    const isNew = !table.byJob(jobId);
     const entry = table.noteJob(job);
     if (!entry) throw new NotFoundError(`pod ${ref.namespace}/${ref.name} (${ref.uid}) has no job in Nomad`);
-    for (const allocation of allocations.toSorted((a, b) => a.CreateIndex - b.CreateIndex)) table.noteAllocation(allocation);
+    note(allocations);
+    // Events that came after the list was made, and before the pod was known here, were not taken in.
+    if (isNew) note(await client.jobAllocations(jobId, signal));
     keeper.onChange(entry);
     return entry;
   }
