@@ -44,6 +44,7 @@ const subjects: readonly (readonly [path: string, ...packages: string[]])[] = [
   ["e2e/embedded/embed-a-node", "core", "mock"],
   ["e2e/embedded/faults", "embedded-apiserver"],
   ["e2e/embedded/hostile-callers", "kubelet-api", "streaming"],
+  ["e2e/embedded/hostile-tenant", "core", "docker", "mock", "nomad", "zun"],
   ["e2e/embedded/kubelet-api", "kubelet-api"],
   ["e2e/embedded/kubelet-proxy", "embedded-apiserver", "streaming"],
   ["e2e/embedded/plan", "cli"],
