@@ -13,6 +13,7 @@ export class LinkedSignal implements Disposable {
     }
   }
 
+  /** Aborts with the reason of the source that did first, or the one given to {@link abort}. */
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
@@ -22,6 +23,7 @@ export class LinkedSignal implements Disposable {
     this.#controller.abort(reason);
   }
 
+  /** Listens to the sources no longer; the signal stays as it is. */
   [Symbol.dispose](): void {
     for (const source of this.#sources) source.removeEventListener("abort", this.#onAbort);
   }
