@@ -85,6 +85,7 @@ export class IgnoredFields {
    * Leaves out what was named of the fields that ask for more than the limits. It looks again until there is nothing to leave out: without the host's network, the host ports that the API server wrote because of it ask for something.
    */
   omitAll(first: OmittedFields, limits: ProviderLimits): OmittedFields {
+    if (this.#patterns.length === 0) return first;
     for (let given = first; ;) {
       const { pod, paths } = this.omit(given.pod, pathsOverLimits(given.pod, limits));
       if (paths.length === 0) return given;

@@ -1,5 +1,5 @@
 import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
-import { policyVerdict, type PolicyVerdict } from "../policy/check-policy.ts";
+import { policyVerdict, type PolicyRefusal, type PolicyVerdict } from "../policy/check-policy.ts";
 import type { Capabilities } from "./capabilities.ts";
 import type { ProviderDefinition } from "./provider.ts";
 import { unsupportedFields } from "./unsupported.ts";
@@ -18,9 +18,13 @@ export function limitsOf<Config>(definition: ProviderDefinition<Config>, config:
   return { capabilities, judge: policy && ((pod) => policyVerdict(pod, policy, policyAnnotations)) };
 }
 
-/** Paths of the fields that ask for more than the limits let a pod have. */
-export function pathsOverLimits(pod: DeepReadonly<Pod>, { capabilities, judge }: ProviderLimits): readonly string[] {
+/** What the policy does not allow of what a pod asks for. */
+export function refusalsOf(pod: DeepReadonly<Pod>, { judge }: ProviderLimits): readonly PolicyRefusal[] {
   const verdict = judge?.(pod);
-  const refusals = verdict?.kind === "refused" ? verdict.refusals : [];
-  return [...refusals, ...unsupportedFields(pod, capabilities)].map(({ fieldPath }) => fieldPath);
+  return verdict?.kind === "refused" ? verdict.refusals : [];
+}
+
+/** Paths of the fields that ask for more than the limits let a pod have. */
+export function pathsOverLimits(pod: DeepReadonly<Pod>, limits: ProviderLimits): readonly string[] {
+  return [...refusalsOf(pod, limits), ...unsupportedFields(pod, limits.capabilities)].map(({ fieldPath }) => fieldPath);
 }

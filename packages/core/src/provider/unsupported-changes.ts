@@ -1,6 +1,6 @@
 import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
-import { refusalMessage, type PolicyRefusal } from "../policy/check-policy.ts";
-import type { ProviderLimits } from "./provider-limits.ts";
+import { refusalMessage } from "../policy/check-policy.ts";
+import { refusalsOf, type ProviderLimits } from "./provider-limits.ts";
 import { listFields, unsupportedFields } from "./unsupported.ts";
 
 /** What of a running pod's change no pod of the node may ask for, such as an ephemeral container, as people are told; empty if nothing is. */
@@ -16,11 +16,6 @@ export function unsupportedChanges(
     ...(refusals.length > 0 ? [refusalMessage(refusals)] : []),
     ...(unsupported.length > 0 ? [`provider ${providerName} does not support ${listFields(unsupported)}`] : []),
   ];
-}
-
-function refusalsOf(pod: DeepReadonly<Pod>, { judge }: ProviderLimits): readonly PolicyRefusal[] {
-  const verdict = judge?.(pod);
-  return verdict?.kind === "refused" ? verdict.refusals : [];
 }
 
 function newFields<F extends { readonly fieldPath: string }>(before: readonly F[], after: readonly F[]): readonly F[] {
