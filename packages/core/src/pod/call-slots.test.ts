@@ -56,3 +56,13 @@ test("who is aborted while waiting gets no slot and loses none", async () => {
 
   expect(order).toEqual(["next"]);
 });
+
+test("a slot that is free is taken at once, and none where all are held", () => {
+  const { slots } = rig();
+  const first = slots.tryAcquire();
+  expect(first).toBeDefined();
+  expect([slots.tryAcquire(), slots.waiting]).toEqual([undefined, 0]);
+
+  first?.[Symbol.dispose]();
+  expect(slots.tryAcquire()).toBeDefined();
+});

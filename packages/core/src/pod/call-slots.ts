@@ -28,11 +28,23 @@ export class CallSlots {
     return this.#waiting.size;
   }
 
+  /** Takes a slot that is free. @returns what gives it back; `undefined` if there is none */
+  tryAcquire(): Disposable | undefined {
+    if (this.#free <= 0) return undefined;
+    this.#free--;
+    return this.#hold();
+  }
+
   /** Waits for a slot. @returns what gives it back @throws `signal.reason` when aborted */
   async acquire(signal: AbortSignal): Promise<Disposable> {
     signal.throwIfAborted();
-    if (this.#free > 0) this.#free--;
-    else await this.#wait(signal);
+    const free = this.tryAcquire();
+    if (free) return free;
+    await this.#wait(signal);
+    return this.#hold();
+  }
+
+  #hold(): Disposable {
     let isHeld = true;
     const release = (): void => {
       if (!isHeld) return;

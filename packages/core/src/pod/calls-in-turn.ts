@@ -68,6 +68,9 @@ export class CallsInTurn {
   }
 
   async #turn(kind: ProviderCall["kind"], slots: CallSlots, pod: DeepReadonly<Pod> | undefined, signal: AbortSignal): Promise<Disposable> {
+    signal.throwIfAborted();
+    const free = slots.tryAcquire();
+    if (free) return free;
     using _slow = this.#warnLater(
       pod,
       "ProviderBusy",

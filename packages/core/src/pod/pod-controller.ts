@@ -235,7 +235,8 @@ export class PodController {
   }
 
   /** What hangs does not put off the end of a pod that has been active for as long as it may. */
-  #breakOffAtDeadline(uid: string): Disposable {
+  #breakOffAtDeadline(uid: string): Disposable | undefined {
+    if (this.#states.activeDeadlineMs(uid) === undefined) return undefined;
     let timer: Disposable | undefined;
     const look = (): void => {
       const leftMs = this.#states.activeDeadlineMs(uid);
