@@ -223,6 +223,11 @@ export function mayRestart(pod: DeepReadonly<Pod> | undefined, status: ProviderP
   });
 }
 
+/** Whether anything of the pod may be at the back end, or may still come there. */
+export function mayBeHeld({ backend, call }: PodState): boolean {
+  return call !== undefined || (backend.kind !== "absent" && backend.kind !== "gone");
+}
+
 /** Whether the API server's pod shows that its containers were started at some time. */
 export function wasStarted(pod: DeepReadonly<Pod>): boolean {
   const statuses = [...(pod.status?.containerStatuses ?? []), ...(pod.status?.initContainerStatuses ?? [])];

@@ -8,7 +8,7 @@ import { NodeUsage } from "./node-usage.ts";
 import type { EventTime, PodEvent } from "./pod-event.ts";
 import { isTerminalPhase } from "./pod-phase.ts";
 import { needsReplan, planPod, type PodPlan } from "./pod-plan.ts";
-import { lastGiven, newPodState, wasStarted, type PodState } from "./pod-state.ts";
+import { lastGiven, mayBeHeld, newPodState, wasStarted, type PodState } from "./pod-state.ts";
 import { step } from "./pod-step.ts";
 import { withResourcesOf } from "./resize.ts";
 
@@ -70,10 +70,10 @@ export class PodStates {
     return { nowMs: clock.monotonic(), wallMs: clock.now() };
   }
 
-  /** Pods that a relist did not have and of which the API server has not yet said that they are gone. */
+  /** Pods that may be at the back end, that a relist did not have, and of which the API server has not yet said that they are gone. */
   get missing(): number {
     let count = 0;
-    for (const { api } of this.#states.values()) if (api === "missing") count++;
+    for (const state of this.#states.values()) if (state.api === "missing" && mayBeHeld(state)) count++;
     return count;
   }
 

@@ -44,6 +44,7 @@ import {
   isDeafDeletion,
   isOperation,
   lastGiven,
+  mayBeHeld,
   recreationDelayMs,
   wasStarted,
   type PodState,
@@ -188,9 +189,11 @@ export class PodWorker {
   }
 
   /** Asks the API server about a pod that a relist did not have. */
-  async #confirm({ ref }: PodState, signal: AbortSignal): Promise<WorkResult | void> {
+  async #confirm(state: PodState, signal: AbortSignal): Promise<WorkResult | void> {
     const { client, isMassLoss, states } = this.#deps;
-    if (isMassLoss(states.missing)) return { requeueAfterMs: confirmAgainMs };
+    const { ref } = state;
+    // Where nothing is at the back end nothing is ended.
+    if (mayBeHeld(state) && isMassLoss(states.missing)) return { requeueAfterMs: confirmAgainMs };
     if (!(await isPodGone(client, ref, signal))) return { requeueAfterMs: confirmAgainMs };
     states.onVanished(ref.uid);
   }

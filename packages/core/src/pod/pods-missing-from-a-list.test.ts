@@ -1,4 +1,4 @@
-import { NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
+import { InvalidInputError, NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
 import {
   ApiError,
   resources,
@@ -173,6 +173,27 @@ describe("pods that a list lacks, more than ten of them,", () => {
       .map(({ body }) => body as { reason: string; message: string })
       .filter(({ reason }) => reason === "MassLossSuspected");
     expect(suspected).toMatchObject([{ message: expect.stringContaining("11 pods of this node are missing from the API server's list") }]);
+  });
+
+  test("are forgotten if nothing of them is at the back end, since nothing is ended", async () => {
+    await using it = await started([]);
+    it.rig.provider.script("createPod", () => {
+      throw new InvalidInputError("no such image");
+    });
+    for (const name of names) await it.rig.createPod(name);
+    await it.rig.settle(2_000);
+    expect(it.rig.node.health.knownPods).toBe(11);
+    for (const name of names) {
+      it.client.hidden.add(name);
+      it.client.remove(resources.pods, name, "default");
+    }
+
+    await it.relist();
+    await it.rig.settle(60_000);
+
+    expect(it.rig.node.health.knownPods).toBe(0);
+    expect(it.ended()).toEqual([]);
+    expect(it.rig.eventsOn(it.rig.owner.nodeName).filter((event) => event.includes("MassLossSuspected"))).toEqual([]);
   });
 
   test("go on when the list is whole again", async () => {
