@@ -739,6 +739,26 @@ describe("the status writer", () => {
     expect(rig.pod("web")?.status?.conditions?.find(({ type }) => type === "Ready")?.status).toBe("True");
   });
 
+  test("does not replace a final phase of somebody else that the watch has not told of yet", async () => {
+    await using rig = await new Rig().start();
+    const ref = await rig.createPod("web");
+    const { resourceVersion } = rig.pod("web")?.metadata ?? {};
+    let isLate = true;
+    using _fault = rig.client.intercept((call) => {
+      if (call.verb !== "patch" || !isLate) return;
+      isLate = false;
+      rig.client.edit(resources.pods, "web", (pod) => void (pod.status = { ...pod.status, phase: "Failed", reason: "Evicted" }), "default");
+    });
+
+    rig.provider.report(ref, ended(running(["main"])));
+    await rig.pass(5_000);
+
+    expect(isLate).toBe(false);
+    expect(rig.pod("web")?.metadata?.resourceVersion).not.toBe(resourceVersion);
+    expect(rig.pod("web")?.status).toMatchObject({ phase: "Failed", reason: "Evicted" });
+    expect(rig.pod("web")?.status?.containerStatuses?.[0]?.state?.terminated).toBeDefined();
+  });
+
   test("does not repeat a patch the server takes without effect", async () => {
     await using rig = await new Rig({}, everything, ForgetfulClient).start();
 
@@ -757,7 +777,7 @@ describe("the status writer", () => {
     for (const call of rig.client.callsOf("patch", "pods", "status")) {
       const { body } = call.body as { body: Record<string, unknown> };
       expect(Object.keys(body).toSorted()).toEqual(["metadata", "status"]);
-      expect(Object.keys(body["metadata"] as object)).toEqual(["uid"]);
+      expect(["uid", "resourceVersion"]).toEqual(expect.arrayContaining(Object.keys(body["metadata"] as object)));
     }
   });
 

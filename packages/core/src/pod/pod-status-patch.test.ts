@@ -12,10 +12,19 @@ function stored(status: PodStatus): Pod {
 
 describe("podStatusPatch", () => {
   test("holds the pod's UID and only the fields that differ", () => {
-    const pod = stored({ phase: "Pending", qosClass: "BestEffort", startTime: earlier });
+    const pod = stored({ phase: "Running", qosClass: "BestEffort", startTime: earlier });
+
+    expect(podStatusPatch(pod, { phase: "Running", podIP: "10.0.0.1", startTime: earlier })).toEqual({
+      metadata: { uid: "uid-1" },
+      status: { podIP: "10.0.0.1" },
+    });
+  });
+
+  test("binds a new phase to the version that it replaces", () => {
+    const pod = stored({ phase: "Pending", startTime: earlier });
 
     expect(podStatusPatch(pod, { phase: "Running", startTime: earlier })).toEqual({
-      metadata: { uid: "uid-1" },
+      metadata: { uid: "uid-1", resourceVersion: "7" },
       status: { phase: "Running" },
     });
   });

@@ -9,7 +9,9 @@ type JsonObject = Record<string, unknown>;
 /**
  * The strategic merge patch that makes the stored status the wanted one, for the `status` subresource. It holds only
  * what differs in fields the core owns, `null` for those that vanished, and the pod's UID, so that the server refuses
- * it for a pod that was created again under the name; see {@link isOtherPod}. Conditions of others are never in it.
+ * it for a pod that was created again under the name; see {@link isOtherPod}. A new phase is bound to the stored
+ * resourceVersion: else it could replace a final phase of somebody else that the node has not seen. Conditions of others are
+ * never in it.
  *
  * @param stored - the API server's object
  * @param wanted - as `derivePodStatus` and its siblings return it
@@ -25,7 +27,9 @@ export function podStatusPatch(stored: DeepReadonly<Pod>, wanted: DeepReadonly<P
     else if (field === "resources" || field === "allocatedResources") Object.assign(status, mapPatch(field, held[field], wanted[field]));
     else if (!isSameJson(held[field], wanted[field])) status[field] = isEmptyJson(wanted[field]) ? null : wanted[field];
   }
-  return Object.keys(status).length === 0 ? undefined : { metadata: { uid: stored.metadata?.uid }, status };
+  if (Object.keys(status).length === 0) return undefined;
+  const { uid, resourceVersion } = stored.metadata ?? {};
+  return { metadata: "phase" in status ? { uid, resourceVersion } : { uid }, status };
 }
 
 /** Whether the API server refused a patch because the pod of that name is another one than the patch is for. */

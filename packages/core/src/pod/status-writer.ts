@@ -1,4 +1,4 @@
-import { isInvalidInput, isNotFound, messageOf } from "@virtual-kubelet/errdefs";
+import { isConflict, isInvalidInput, isNotFound, messageOf } from "@virtual-kubelet/errdefs";
 import {
   resources,
   WorkQueue,
@@ -27,7 +27,7 @@ import { isOtherPod, podStatusPatch } from "./pod-status-patch.ts";
 const burst = 10;
 const refillMs = 1_000;
 
-/** How soon a status is written again that met another pod, or none. */
+/** Delay before a status update is retried after the API server answered with a different pod, a newer one, or 404. */
 const replacedRetryMs = 1_000;
 
 /** How often the last status of a deleted pod may be refused as invalid before the pod is removed without it. */
@@ -165,6 +165,8 @@ export class StatusWriter {
       return "written";
     } catch (error) {
       signal.throwIfAborted();
+      // Somebody else has written meanwhile, and the watch may be slow.
+      if (isConflict(error)) return this.#reread(state.ref, signal);
       // The pod is gone or was replaced, and the watch will say so; should it not, this is tried again.
       if (isNotFound(error) || isOtherPod(error)) return { requeueAfterMs: replacedRetryMs };
       if (isInvalidInput(error)) {
@@ -188,6 +190,15 @@ export class StatusWriter {
     return tracer.span("status.patch", podSpan(ref), () =>
       client.patch(resources.pods, { namespace, name }, { type: "strategic", body }, { subresource: "status", answer: "metadata", signal }),
     );
+  }
+
+  /** Reads the pod as the server has it, for a write after a conflict. @returns what the queue is to do */
+  async #reread({ namespace, name, uid }: PodRef, signal: AbortSignal): Promise<{ requeueAfterMs: number }> {
+    const pod = await this.#deps.client.get(resources.pods, { namespace, name }, { signal }).catch((error: unknown) => {
+      if (!isNotFound(error)) throw error;
+    });
+    if (pod?.metadata?.uid === uid && this.#isKnown(uid)) this.#written.set(uid, { body: "", pod });
+    return { requeueAfterMs: replacedRetryMs };
   }
 
   /** The pod shows as running from now on. */

@@ -158,6 +158,7 @@ export class FakeKubeClient implements KubeClient {
     const changed = (current: T): T => {
       const patched = applyPatch(current, patch);
       if (patched.metadata?.uid !== current.metadata?.uid) throw immutableUid(resource, name);
+      if (patched.metadata?.resourceVersion !== current.metadata?.resourceVersion) throw modified(resource, name);
       return patched;
     };
     return this.#update(resource, name, changed, options.subresource);
@@ -359,6 +360,12 @@ function immutableUid(resource: { readonly kind: string }, { name }: ObjectName)
   const message = `${resource.kind} "${name}" is invalid: metadata.uid: Invalid value: field is immutable`;
   const cause = new ApiError({ code: 422, reason: "Invalid", message, details: { causes: [{ field: "metadata.uid" }] } });
   return new InvalidInputError(message, { cause });
+}
+
+/** What a real API server answers to a write for another version. */
+function modified(resource: { readonly plural: string }, { name }: ObjectName): ConflictError {
+  const message = `Operation cannot be fulfilled on ${resource.plural} "${name}": the object has been modified; please apply your changes to the latest version and try again`;
+  return new ConflictError(message, { cause: new ApiError({ code: 409, reason: "Conflict", message }) });
 }
 
 /** What a real API server answers where there is no such object. */
