@@ -19,8 +19,10 @@ export interface NomadBackend extends AsyncDisposable {
   readonly image: string;
   /** Network of the tests' pods. */
   readonly network: string;
+  /** Makes a namespace; one that is there already stays. */
+  makeNamespace(name: string): Promise<void>;
   /** Sends a request past the provider. */
-  request(method: string, path: string): Promise<{ readonly status: number; readonly body: unknown }>;
+  request(method: string, path: string, body?: object): Promise<{ readonly status: number; readonly body: unknown }>;
 }
 
 export async function openNomad(): Promise<NomadBackend> {
@@ -28,6 +30,18 @@ export async function openNomad(): Promise<NomadBackend> {
   const fake = isReal ? undefined : await startFakeNomad();
   const address = fake?.address ?? env["NOMAD_ADDR"] ?? "http://127.0.0.1:4646";
   const token = isReal ? env["NOMAD_TOKEN"] : undefined;
+  const send: NomadBackend["request"] = async (method, path, sent) => {
+    // A connection that is kept would be a leak to the conformance suite.
+    const call = request(`${address}/v1${path}`, {
+      method,
+      agent: false,
+      headers: token === undefined ? {} : { "x-nomad-token": token },
+    });
+    const [response] = (await once(call.end(sent && JSON.stringify(sent)), "response")) as [IncomingMessage];
+    const body = await text(response);
+    const isJson = response.headers["content-type"]?.includes("json") ?? false;
+    return { status: response.statusCode ?? 0, body: isJson && body !== "" ? (JSON.parse(body) as unknown) : body };
+  };
   return {
     kind: isReal ? "real" : "fake",
     address,
@@ -36,18 +50,11 @@ export async function openNomad(): Promise<NomadBackend> {
     driver: isReal && env["E2E_NOMAD_DRIVER"] !== "docker" ? "raw_exec" : "docker",
     image: env["E2E_NOMAD_IMAGE"] ?? "busybox:1.37",
     network: isReal ? (env["E2E_NOMAD_NETWORK"] ?? "bridge") : "bridge",
-    async request(method, path) {
-      // A connection that is kept would be a leak to the conformance suite.
-      const call = request(`${address}/v1${path}`, {
-        method,
-        agent: false,
-        headers: token === undefined ? {} : { "x-nomad-token": token },
-      });
-      const [response] = (await once(call.end(), "response")) as [IncomingMessage];
-      const body = await text(response);
-      const isJson = response.headers["content-type"]?.includes("json") ?? false;
-      return { status: response.statusCode ?? 0, body: isJson && body !== "" ? (JSON.parse(body) as unknown) : body };
+    async makeNamespace(name) {
+      if (fake) fake.cluster.state.namespaces.add(name);
+      else await send("PUT", `/namespace/${name}`, { Name: name });
     },
+    request: send,
     async [Symbol.asyncDispose]() {
       await fake?.[Symbol.asyncDispose]();
     },

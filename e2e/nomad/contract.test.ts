@@ -27,14 +27,13 @@ beforeAll(async () => {
   nomad = await openNomad();
   http = new NomadHttp({
     address: nomad.address,
-    namespace: "default",
     tokens: new TokenSource({ token: nomad.token }),
     tls: { rejectUnauthorized: true },
     maxSockets: 8,
     maxStreams: 8,
   });
   const warn = (fields: object): void => void skipped.push(fields);
-  client = new NomadClient(http, new ObjectReader({ logger: { ...silentLogger, warn }, metrics: noMetrics }));
+  client = new NomadClient(http, new ObjectReader({ logger: { ...silentLogger, warn }, metrics: noMetrics }), "default");
 });
 afterEach(() => expect(skipped, "what Nomad says can be read").toEqual([]));
 afterAll(async () => {
@@ -204,6 +203,106 @@ describe("jobs", () => {
       expect(items[0]?.FailedTGAllocs?.["pod"]?.DimensionExhausted).toEqual({ memory: 1 });
     }, soon);
     expect(await client.jobAllocations(job.ID, signal)).toEqual([]);
+  });
+});
+
+describe("namespaces", () => {
+  let one: NomadClient;
+  let other: NomadClient;
+  beforeAll(async () => {
+    [one, other] = [client.in("vk-contract-one"), client.in("vk-contract-other")];
+    for (const { namespace } of [one, other]) await nomad.makeNamespace(namespace);
+  });
+
+  /** Two jobs of the same id. @returns their allocations */
+  async function runBoth(script: string): Promise<{ readonly id: string; readonly allocations: readonly Allocation[] }> {
+    const job = jobWith([taskWith(script)]);
+    made.delete(job.ID);
+    for (const each of [one, other]) await each.registerJob(job, 0, signal);
+    const allocations = await Promise.all(
+      [one, other].map((each) =>
+        eventually(async () => {
+          const [allocation] = await each.jobAllocations(job.ID, signal);
+          expect(allocation?.TaskStates?.["main"]?.StartedAt).toBeTypeOf("string");
+          return allocation as Allocation;
+        }, soon),
+      ),
+    );
+    return { id: job.ID, allocations };
+  }
+
+  test("an id is unique in one namespace only: lists, reads and stops know the job and allocations of their own", async () => {
+    const { id, allocations } = await runBoth(wait);
+    expect(allocations.map(({ Namespace }) => Namespace)).toEqual([one.namespace, other.namespace]);
+    await one.stopJob(id, { purge: true }, signal);
+
+    await expect(one.readJob(id, signal)).rejects.toSatisfy(isNotFound);
+    await expect(client.readJob(id, signal)).rejects.toSatisfy(isNotFound);
+    const byMeta = `Meta["vk.job"] == ${JSON.stringify(id)}`;
+    const listed = async (each: NomadClient): Promise<unknown> => [
+      (await each.listJobs(byMeta, signal)).items.map(({ Namespace, Stop }) => [Namespace, Stop]),
+      (await each.listAllocations(`Job.${byMeta}`, signal)).items.map(({ ID, Namespace }) => [ID, Namespace]),
+    ];
+    expect(await listed(one)).toEqual([[], []]);
+    expect(await listed(other)).toEqual([[[other.namespace, false]], [[allocations[1]?.ID, other.namespace]]]);
+    await other.stopJob(id, { purge: true }, signal);
+  });
+
+  test("the stream of a namespace tells of its own jobs alone, and names the namespace", async () => {
+    const { index } = await client.listAllocations('JobID matches "^none$"', signal);
+    const events = await other.events(["Job", "Allocation"], index, signal);
+    const { id } = await runBoth("exit 0");
+    const heard = new Set<string | undefined>();
+    for await (const frame of events) {
+      for (const { Key, Namespace } of frame) if (Key === id) heard.add(Namespace);
+      if (heard.size > 0 && frame.some(({ Topic }) => Topic === "Allocation")) break;
+    }
+    events.destroy();
+
+    expect([...heard]).toEqual([other.namespace]);
+    for (const each of [one, other]) await each.stopJob(id, { purge: true }, signal);
+  });
+
+  test("a call that names an allocation finds it from every namespace", async () => {
+    const { id, allocations } = await runBoth("echo hello");
+    await eventually(async () => expect(await readLog(allocations[0]?.ID ?? "")).toBe("hello\n"), soon);
+
+    expect((await client.readAllocation(allocations[1]?.ID ?? "", signal)).Namespace).toBe(other.namespace);
+    for (const each of [one, other]) await each.stopJob(id, { purge: true }, signal);
+  });
+
+  test("a variable of the same path is another one in each namespace, and templates read that of their job's", async () => {
+    const job = jobWith([taskWith("")]);
+    made.delete(job.ID);
+    const Path = `nomad/jobs/${job.ID}`;
+    for (const each of [one, other]) await each.writeVariable({ Path, Items: { a: each.namespace } }, signal);
+    const EmbeddedTmpl = `{{ with nomadVar "${Path}" }}{{ .a }}{{ end }}`;
+    const task = taskWith("cat local/file", { Templates: [{ EmbeddedTmpl, DestPath: "local/file", ChangeMode: "noop" }] });
+    for (const each of [one, other]) await each.registerJob(jobWith([task], { ID: job.ID }), 0, signal);
+    made.delete(job.ID);
+    for (const each of [one, other])
+      await eventually(async () => {
+        const [allocation] = await each.jobAllocations(job.ID, signal);
+        expect(await readLog(allocation?.ID ?? "")).toBe(each.namespace);
+      }, soon);
+
+    await one.deleteVariable(Path, signal);
+    expect((await other.listVariables(Path, signal)).map((variable) => variable.Path)).toEqual([Path]);
+    expect(await one.listVariables(Path, signal)).toEqual([]);
+    await other.deleteVariable(Path, signal);
+    for (const each of [one, other]) await each.stopJob(job.ID, { purge: true }, signal);
+  });
+
+  test("one that is not there cannot be read, has empty lists, and takes no job for good", async () => {
+    const none = client.in("vk-contract-none");
+
+    await expect(none.readNamespace(signal)).rejects.toSatisfy(isNotFound);
+    await one.readNamespace(signal);
+    await none.ping(signal);
+    expect((await none.listJobs('ID matches "^vk"', signal)).items).toEqual([]);
+    const job = jobWith([taskWith(wait)]);
+    made.delete(job.ID);
+    await expect(none.registerJob(job, 0, signal)).rejects.toSatisfy(isInvalidInput);
   });
 });
 

@@ -154,7 +154,7 @@ describe("who may", () => {
   test("a namespace that Nomad does not have is named by ping", async () => {
     await reopen({ namespace: "nowhere" });
 
-    await expect(rig.provider.ping?.(signal)).rejects.toThrow("namespace nowhere does not exist in Nomad; create it, or set namespace");
+    await expect(rig.provider.ping?.(signal)).rejects.toThrow("namespace nowhere does not exist in Nomad; create it, or change namespace or namespaces");
   });
 });
 
@@ -321,10 +321,10 @@ describe("what cannot be read", () => {
   test("an event that cannot be read is skipped, and the stream goes on", async () => {
     const ref = await rig.run();
     const { state } = rig.nomad.cluster;
-    const bad = { Topic: "Allocation", Type: "AllocationUpdated", Key: "bad", FilterKeys: null };
+    const bad = { Topic: "Allocation", Type: "AllocationUpdated", Key: "bad", Namespace: "default", FilterKeys: null };
     state.write([], () => [
       { ...bad, Type: 7 } as unknown as typeof bad & { Payload: Json },
-      { ...bad, Payload: { Allocation: { ID: "bad", JobID: rig.jobId(ref) } } },
+      { ...bad, Payload: { Allocation: { ID: "bad", JobID: rig.jobId(ref), Namespace: "default" } } },
     ]);
     const streams = rig.nomad.requests.filter(({ path }) => path === "/v1/event/stream").length;
     rig.nomad.cluster.disconnect(rig.jobId(ref), true);

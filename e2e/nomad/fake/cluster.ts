@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Clock } from "@virtual-kubelet/core";
 import type { Reaper } from "@virtual-kubelet/testing";
 import { AllocRunner } from "./alloc-runner.ts";
-import { allocationEvent, evaluationEvent, FakeState, jobEvent, type Json } from "./state.ts";
+import { allocationEvent, defaultNamespace, evaluationEvent, FakeState, jobEvent, keyOf, type Json } from "./state.ts";
 
 /** What the one client of the fake has. */
 export const fakeNode = {
@@ -37,9 +37,10 @@ export class FakeCluster {
 
   /** @returns index and evaluation of the write */
   register(job: Json): Json {
-    const id = String(job["ID"]);
-    const known = this.state.jobs.get(id);
-    const evaluation = this.state.newEvaluation(id, { TriggeredBy: "job-register", Type: job["Type"] });
+    const namespace = String(job["Namespace"] ?? defaultNamespace);
+    const key = keyOf(String(job["ID"]), namespace);
+    const known = this.state.jobs.get(key);
+    const evaluation = this.state.newEvaluation({ ...job, Namespace: namespace }, { TriggeredBy: "job-register", Type: job["Type"] });
     const isSame = known && !known["Stop"] && withoutIndexes(known) === withoutIndexes({ ...defaults(job), Status: known["Status"] });
     const index = this.state.write(["jobs", "evals"], (at) => {
       Object.assign(evaluation, { CreateIndex: at, ModifyIndex: at });
@@ -54,10 +55,10 @@ export class FakeCluster {
         Version: known ? Number(known["Version"]) + 1 : 0,
         SubmitTime: this.#deps.clock.now() * 1e6,
       };
-      this.state.jobs.set(id, stored);
+      this.state.jobs.set(key, stored);
       return [jobEvent(stored, "JobRegistered"), evaluationEvent(evaluation, "JobRegistered")];
     });
-    this.#later(() => this.#schedule(id, evaluation));
+    this.#later(() => this.#schedule(key, evaluation));
     return {
       EvalID: evaluation["ID"],
       EvalCreateIndex: index,
@@ -69,19 +70,20 @@ export class FakeCluster {
     };
   }
 
-  deregister(id: string, purge: boolean): Json {
-    const job = this.state.jobs.get(id);
+  deregister(id: string, purge: boolean, namespace: string = defaultNamespace): Json {
+    const key = keyOf(id, namespace);
+    const job = this.state.jobs.get(key);
     if (!job) {
       const index = this.state.write(["jobs"], () => []);
       return { EvalID: "", EvalCreateIndex: 0, Index: index, JobModifyIndex: index, KnownLeader: false, LastContact: 0 };
     }
-    const evaluation = this.state.newEvaluation(id, { TriggeredBy: "job-deregister", Type: job["Type"] });
-    const allocations = this.allocationsOf(id);
+    const evaluation = this.state.newEvaluation(job, { TriggeredBy: "job-deregister", Type: job["Type"] });
+    const allocations = this.allocationsOf(id, namespace);
     const index = this.state.write(["jobs", "evals", ...(purge ? (["allocs"] as const) : [])], (at) => {
       Object.assign(evaluation, { CreateIndex: at, ModifyIndex: at, Status: "complete" });
       Object.assign(job, { Stop: true, Status: "dead", ModifyIndex: at, JobModifyIndex: at });
       if (purge) {
-        this.state.jobs.delete(id);
+        this.state.jobs.delete(key);
         for (const { ID } of allocations) this.state.allocs.delete(String(ID));
       }
       return [jobEvent(job, "JobDeregistered"), evaluationEvent(evaluation, "JobDeregistered")];
@@ -94,25 +96,26 @@ export class FakeCluster {
     return { EvalID: evaluation["ID"], EvalCreateIndex: index, Index: index, JobModifyIndex: index, KnownLeader: false, LastContact: 0 };
   }
 
-  writeVariable(path: string, items: unknown): Json {
-    const known = this.state.variables.get(path);
-    const stored: Json = { Path: path, Namespace: "default", Items: items };
+  writeVariable(path: string, items: unknown, namespace: string = defaultNamespace): Json {
+    const key = keyOf(path, namespace);
+    const known = this.state.variables.get(key);
+    const stored: Json = { Path: path, Namespace: namespace, Items: items };
     this.state.write(["vars"], (at) => {
       Object.assign(stored, { CreateIndex: known?.["CreateIndex"] ?? at, ModifyIndex: at });
-      this.state.variables.set(path, stored);
+      this.state.variables.set(key, stored);
       return [];
     });
     this.#variablesChanged();
     return stored;
   }
 
-  deleteVariable(path: string): void {
+  deleteVariable(path: string, namespace: string = defaultNamespace): void {
     this.state.write(["vars"], () => []);
-    this.state.variables.delete(path);
+    this.state.variables.delete(keyOf(path, namespace));
   }
 
-  allocationsOf(jobId: string): Json[] {
-    return [...this.state.allocs.values()].filter((allocation) => allocation["JobID"] === jobId);
+  allocationsOf(jobId: string, namespace: string = defaultNamespace): Json[] {
+    return [...this.state.allocs.values()].filter(({ JobID, Namespace }) => JobID === jobId && Namespace === namespace);
   }
 
   /** The client is drained: Nomad moves the allocation. */
@@ -147,26 +150,26 @@ export class FakeCluster {
     for (const runner of this.runners.values()) runner.removeFiles();
   }
 
-  #replace(jobId: string): void {
-    const job = this.state.jobs.get(jobId);
+  #replace(key: string): void {
+    const job = this.state.jobs.get(key);
     if (!job || job["Stop"]) return;
-    const evaluation = this.state.newEvaluation(jobId, { TriggeredBy: "node-update", Type: job["Type"] });
+    const evaluation = this.state.newEvaluation(job, { TriggeredBy: "node-update", Type: job["Type"] });
     // The scheduler takes its time: long enough for somebody to stop the job.
-    this.#deps.clock.setTimer(200, () => this.#place(jobId, evaluation));
+    this.#deps.clock.setTimer(200, () => this.#place(key, evaluation));
   }
 
-  #schedule(jobId: string, evaluation: Json): void {
-    const job = this.state.jobs.get(jobId);
+  #schedule(key: string, evaluation: Json): void {
+    const job = this.state.jobs.get(key);
     if (!job || job["Stop"]) return;
-    const counted = this.allocationsOf(jobId).filter((allocation) => counts(allocation, job));
+    const counted = this.allocationsOf(String(job["ID"]), String(job["Namespace"])).filter((allocation) => counts(allocation, job));
     // What can be changed in place is not heeded by tasks that run.
     if (counted.some((allocation) => isSameMeta(allocation["Job"] as Json, job))) return;
     for (const allocation of counted) this.#replaceAllocation(allocation);
     const failure = whyNot(job);
-    if (!failure) return this.#place(jobId, evaluation);
+    if (!failure) return this.#place(key, evaluation);
     this.state.write(["evals"], (at) => {
       Object.assign(evaluation, { ModifyIndex: at, Status: "complete", FailedTGAllocs: { pod: failure } });
-      const blocked = this.state.newEvaluation(jobId, {
+      const blocked = this.state.newEvaluation(job, {
         Status: "blocked",
         CreateIndex: at,
         ModifyIndex: at,
@@ -176,15 +179,15 @@ export class FakeCluster {
     });
   }
 
-  #place(jobId: string, evaluation: Json): void {
-    const job = this.state.jobs.get(jobId);
+  #place(key: string, evaluation: Json): void {
+    const job = this.state.jobs.get(key);
     if (!job || job["Stop"]) return;
     const id = randomUUID();
     const allocation: Json = {
       ID: id,
-      JobID: jobId,
-      Namespace: "default",
-      Name: `${jobId}.pod[0]`,
+      JobID: job["ID"],
+      Namespace: job["Namespace"],
+      Name: `${String(job["ID"])}.pod[0]`,
       NodeID: fakeNode.id,
       NodeName: fakeNode.name,
       ClientStatus: "pending",
@@ -206,7 +209,7 @@ export class FakeCluster {
     });
     const runner = new AllocRunner(id, job, {
       ...this.#deps,
-      variable: (path) => this.state.variables.get(path),
+      variable: (path) => this.state.variables.get(keyOf(path, String(job["Namespace"]))),
       variableChange: (signal) => this.#variableChange(signal),
       onUpdate: (fields) => this.#update(allocation, { ...networkOf(job, fields), ...fields }),
     });

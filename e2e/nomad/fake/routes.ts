@@ -3,7 +3,7 @@ import { fakeNode, type FakeCluster } from "./cluster.ts";
 import { groupUse } from "../../process-provider/group-use.ts";
 import { systemClock } from "@virtual-kubelet/kube-client";
 import type { FakeRequest } from "./fake-request.ts";
-import type { Json } from "./state.ts";
+import { defaultNamespace, keyOf, type Json } from "./state.ts";
 import { jobProblem } from "./validate-job.ts";
 
 /** What is answered: JSON, or text. */
@@ -30,9 +30,10 @@ const routes: readonly (readonly [method: string, pattern: RegExp, route: Route]
   [
     "GET",
     /^\/v1\/namespace\/(.+)$/,
-    ([name]) => (name === "default" ? { json: { Name: name } } : { status: 404, text: "Namespace not found" }),
+    ([name = ""], _, __, { cluster: { state } }) =>
+      found(state.namespaces.has(name) ? { Name: name } : undefined, "Namespace not found", 1),
   ],
-  ["PUT", /^\/v1\/jobs$/, (_, __, body, { cluster }) => register(body, cluster)],
+  ["PUT", /^\/v1\/jobs$/, (_, { query }, body, { cluster }) => register(query, body, cluster)],
   [
     "GET",
     /^\/v1\/jobs$/,
@@ -41,17 +42,24 @@ const routes: readonly (readonly [method: string, pattern: RegExp, route: Route]
   [
     "GET",
     /^\/v1\/job\/([^/]+)$/,
-    ([id = ""], _, __, { cluster: { state } }) => found(state.jobs.get(id), "job not found", state.indexes.jobs),
+    ([id = ""], { query }, __, { cluster: { state } }) =>
+      found(state.jobs.get(keyOf(id, namespaceOf(query))), "job not found", state.indexes.jobs),
   ],
   [
     "DELETE",
     /^\/v1\/job\/([^/]+)$/,
-    ([id = ""], { query }, _, { cluster }) => ({ json: cluster.deregister(id, query.get("purge") === "true"), index: cluster.state.index }),
+    ([id = ""], { query }, _, { cluster }) => ({
+      json: cluster.deregister(id, query.get("purge") === "true", namespaceOf(query)),
+      index: cluster.state.index,
+    }),
   ],
   [
     "GET",
     /^\/v1\/job\/([^/]+)\/allocations$/,
-    ([id = ""], _, __, { cluster }) => ({ json: cluster.allocationsOf(id).map(allocStub), index: cluster.state.indexes.allocs }),
+    ([id = ""], { query }, __, { cluster }) => ({
+      json: cluster.allocationsOf(id, namespaceOf(query)).map(allocStub),
+      index: cluster.state.indexes.allocs,
+    }),
   ],
   ["GET", /^\/v1\/allocations$/, (_, { query }, __, deps) => allocations(query, deps)],
   [
@@ -63,7 +71,8 @@ const routes: readonly (readonly [method: string, pattern: RegExp, route: Route]
   [
     "GET",
     /^\/v1\/var\/(.+)$/,
-    ([path = ""], _, __, { cluster: { state } }) => found(state.variables.get(path), "variable not found", state.indexes.vars),
+    ([path = ""], { query }, __, { cluster: { state } }) =>
+      found(state.variables.get(keyOf(path, namespaceOf(query))), "variable not found", state.indexes.vars),
   ],
   [
     "GET",
@@ -81,9 +90,9 @@ const routes: readonly (readonly [method: string, pattern: RegExp, route: Route]
     "DELETE",
     /^\/v1\/var\/(.+)$/,
     ([path = ""], { query }, __, { cluster }) => {
-      const known = cluster.state.variables.get(path);
+      const known = cluster.state.variables.get(keyOf(path, namespaceOf(query)));
       if (isChanged(known, query)) return { status: 409, json: known };
-      cluster.deleteVariable(path);
+      cluster.deleteVariable(path, namespaceOf(query));
       return { json: null };
     },
   ],
@@ -101,18 +110,29 @@ export async function answer(request: FakeRequest, body: string, deps: RouteDeps
   return { status: 404, text: `no handler for ${request.method} ${request.path}` };
 }
 
-function register(body: string, cluster: FakeCluster): Answer {
+/** Source: Nomad, `parseNamespace`. */
+function namespaceOf(query: URLSearchParams): string {
+  return query.get("namespace") || defaultNamespace;
+}
+
+function register(query: URLSearchParams, body: string, cluster: FakeCluster): Answer {
   let request: { Job?: Json; EnforceIndex?: boolean; JobModifyIndex?: number };
   try {
     request = JSON.parse(body) as typeof request;
   } catch {
     return { status: 400, text: "unexpected EOF" };
   }
-  const { Job: job, EnforceIndex, JobModifyIndex = 0 } = request;
-  if (!job) return { status: 400, text: "Job must be specified" };
+  const { Job: given, EnforceIndex, JobModifyIndex = 0 } = request;
+  if (!given) return { status: 400, text: "Job must be specified" };
+  // The query goes before the job. Source: Nomad, `namespaceForJob`.
+  const Namespace = query.get("namespace") || String(given["Namespace"] ?? defaultNamespace);
+  const job = { ...given, Namespace };
   const problem = jobProblem(job);
   if (problem !== undefined) return { status: 500, text: problem };
-  const known = cluster.state.jobs.get(String(job["ID"]));
+  const id = String(given["ID"]);
+  if (!cluster.state.namespaces.has(Namespace))
+    return { status: 500, text: `1 error occurred:\n\t* job "${id}" is in nonexistent namespace "${Namespace}"\n\n` };
+  const known = cluster.state.jobs.get(keyOf(id, Namespace));
   if (EnforceIndex && JobModifyIndex === 0 && known) return { status: 500, text: "Enforcing job modify index 0: job already exists" };
   if (EnforceIndex && JobModifyIndex !== 0 && known?.["JobModifyIndex"] !== JobModifyIndex)
     return {
@@ -150,11 +170,13 @@ function untilChanged(index: number, waitMs: number, state: FakeCluster["state"]
   });
 }
 
+/** Those of one namespace, or of all; one that is not there has none. */
 function list(objects: readonly Json[], query: URLSearchParams, index: number, show: (object: Json) => Json = (object) => object): Answer {
   const filter = query.get("filter");
-  let kept: readonly Json[];
+  const namespace = namespaceOf(query);
+  let kept = objects.filter(({ Namespace }) => namespace === "*" || Namespace === namespace);
   try {
-    kept = filter === null ? objects : objects.filter((object) => fits(filter, object));
+    if (filter !== null) kept = kept.filter((object) => fits(filter, object));
   } catch (error) {
     return { status: 400, text: String(error) };
   }
@@ -169,9 +191,9 @@ function writeVariable(path: string, query: URLSearchParams, body: string, clust
   const { Items = {} } = JSON.parse(body) as { Items?: Record<string, string> };
   const size = Object.entries(Items).reduce((sum, [key, value]) => sum + Buffer.byteLength(key) + Buffer.byteLength(value), 0);
   if (size > maxVariableBytes) return { status: 400, text: "variables are limited to 64KiB in total size" };
-  const known = cluster.state.variables.get(path);
+  const known = cluster.state.variables.get(keyOf(path, namespaceOf(query)));
   if (isChanged(known, query)) return { status: 409, json: known };
-  return { json: cluster.writeVariable(path, Items), index: cluster.state.index };
+  return { json: cluster.writeVariable(path, Items, namespaceOf(query)), index: cluster.state.index };
 }
 
 /** Whether a variable is not as it was at the index that the request names. */

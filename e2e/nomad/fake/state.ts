@@ -19,11 +19,22 @@ const eventBufferSize = 100;
 
 type Table = "jobs" | "allocs" | "evals" | "vars" | "nodes";
 
+/** What has no namespace in its name is in this one. */
+export const defaultNamespace = "default";
+
+/** Key of a job or variable: what it is called, with its namespace before it unless that is the default one. */
+export function keyOf(name: string, namespace: string = defaultNamespace): string {
+  return namespace === defaultNamespace ? name : `${namespace}:${name}`;
+}
+
 /** What Nomad's servers agree on: every write has an index, wakes who waits for its table, and is told as events. */
 export class FakeState {
+  readonly namespaces: Set<string> = new Set([defaultNamespace]);
+  /** By {@link keyOf}. */
   readonly jobs: Map<string, Json> = new Map();
   readonly allocs: Map<string, Json> = new Map();
   readonly evals: Map<string, Json> = new Map();
+  /** By {@link keyOf}. */
   readonly variables: Map<string, Json> = new Map();
   /** Clients besides the one that runs allocations. */
   readonly otherNodes: Json[] = [];
@@ -38,10 +49,10 @@ export class FakeState {
   }
 
   /** One write. */
-  write(tables: readonly Table[], change: (index: number) => readonly Omit<FakeEvent, "Index" | "Namespace">[]): number {
+  write(tables: readonly Table[], change: (index: number) => readonly Omit<FakeEvent, "Index">[]): number {
     const index = ++this.#index;
     for (const table of tables) this.indexes[table] = index;
-    const Events = structuredClone(change(index)).map((event) => ({ ...event, Namespace: "default", Index: index }));
+    const Events = structuredClone(change(index)).map((event) => ({ ...event, Index: index }));
     if (Events.length > 0) {
       this.#frames.push({ Index: index, Events });
       if (this.#frames.length > eventBufferSize) this.#frames.shift();
@@ -79,37 +90,40 @@ export class FakeState {
     return this.#listeners.size;
   }
 
-  newEvaluation(jobId: string, fields: Json): Json {
-    const evaluation: Json = { ID: randomUUID(), JobID: jobId, Namespace: "default", Priority: 50, Status: "pending", ...fields };
+  newEvaluation({ ID, Namespace }: Json, fields: Json): Json {
+    const evaluation: Json = { ID: randomUUID(), JobID: ID, Namespace, Priority: 50, Status: "pending", ...fields };
     this.evals.set(String(evaluation["ID"]), evaluation);
     return evaluation;
   }
 }
 
 /** The event that tells of an evaluation. */
-export function evaluationEvent(evaluation: Json, type: string): Omit<FakeEvent, "Index" | "Namespace"> {
+export function evaluationEvent(evaluation: Json, type: string): Omit<FakeEvent, "Index"> {
   return {
     Topic: "Evaluation",
     Type: type,
     Key: String(evaluation["ID"]),
+    Namespace: String(evaluation["Namespace"]),
     FilterKeys: [String(evaluation["JobID"]), ""],
     Payload: { Evaluation: evaluation },
   };
 }
 
 /** The event that tells of an allocation: all of it but its job. */
-export function allocationEvent(allocation: Json, type: string): Omit<FakeEvent, "Index" | "Namespace"> {
+export function allocationEvent(allocation: Json, type: string): Omit<FakeEvent, "Index"> {
   const { Job: _, ...shown } = allocation;
   return {
     Topic: "Allocation",
     Type: type,
     Key: String(allocation["ID"]),
+    Namespace: String(allocation["Namespace"]),
     FilterKeys: [String(allocation["JobID"]), ""],
     Payload: { Allocation: shown },
   };
 }
 
 /** The event that tells of a job. */
-export function jobEvent(job: Json, type: string): Omit<FakeEvent, "Index" | "Namespace"> {
-  return { Topic: "Job", Type: type, Key: String(job["ID"]), FilterKeys: null, Payload: { Job: job } };
+export function jobEvent(job: Json, type: string): Omit<FakeEvent, "Index"> {
+  const Namespace = String(job["Namespace"]);
+  return { Topic: "Job", Type: type, Key: String(job["ID"]), Namespace, FilterKeys: null, Payload: { Job: job } };
 }

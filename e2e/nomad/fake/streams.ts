@@ -2,6 +2,7 @@ import type { ServerResponse } from "node:http";
 import { systemClock } from "@virtual-kubelet/kube-client";
 import type { FakeCluster } from "./cluster.ts";
 import type { FakeRequest } from "./fake-request.ts";
+import { defaultNamespace } from "./state.ts";
 
 const eventHeartbeatMs = 30_000;
 const logHeartbeatMs = 1000;
@@ -10,9 +11,13 @@ const logHeartbeatMs = 1000;
 export function serveEvents(response: ServerResponse, query: URLSearchParams, { state }: FakeCluster): void {
   response.writeHead(200, { "content-type": "application/json", connection: "close" });
   response.write("{}\n{}\n");
+  const namespace = query.get("namespace") || defaultNamespace;
   const topics = query.getAll("topic").map((topic) => topic.split(":")[0]);
   const stop = state.listen(Number(query.get("index") ?? 0), ({ Index, Events }) => {
-    const wanted = Events.filter(({ Topic }) => topics.length === 0 || topics.includes("*") || topics.includes(Topic));
+    const wanted = Events.filter(
+      ({ Topic, Namespace }) =>
+        (topics.length === 0 || topics.includes("*") || topics.includes(Topic)) && (namespace === "*" || Namespace === namespace),
+    );
     if (wanted.length > 0) response.write(`${JSON.stringify({ Index, Events: wanted })}\n`);
   });
   let timer = systemClock.setTimer(eventHeartbeatMs, beat);

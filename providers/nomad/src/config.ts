@@ -1,4 +1,4 @@
-import { podPolicySchema, tryDurationMs, type PodPolicy } from "@virtual-kubelet/core";
+import { podPolicySchema, tryDurationMs, type PodPolicy, type PodRef } from "@virtual-kubelet/core";
 import { z } from "zod";
 import { policyAnnotations } from "./job/settings.ts";
 
@@ -79,8 +79,10 @@ export interface NomadConfig {
   readonly address: string;
   /** Region of the jobs; default: the agent's. */
   readonly region?: string | undefined;
-  /** Nomad's namespace of the jobs. */
+  /** Nomad's namespace of the jobs whose pods {@link namespaces} does not name. */
   readonly namespace: string;
+  /** Nomad's namespaces, by the namespaces of Kubernetes whose pods' jobs go there. */
+  readonly namespaces: Readonly<Record<string, string>>;
   /** ACL token. It is a secret. */
   readonly token?: string | undefined;
   /** File with the ACL token; goes before `token`, and is read anew when the token is refused. */
@@ -197,6 +199,23 @@ const capacity = z.strictObject({
   fraction: z.number().gt(0).max(1).default(1).describe("Part of what the clients have that Kubernetes may use"),
 });
 
+/** Least connections for users' logs and commands. */
+const minStreams = 4;
+/** Connections of the node itself besides those of its namespaces. */
+const spareStreams = 3;
+
+/** Source: Nomad, `validNamespaceName`. */
+const nomadNamespace = z.string().regex(/^[a-zA-Z0-9-]{1,128}$/, {
+  error: "expected the name of one namespace of Nomad: letters, digits and -, 128 at most",
+});
+
+const kubernetesNamespace = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
+
+const namespaces = z.record(z.string(), nomadNamespace).superRefine((record, context) => {
+  const message = "expected the name of a namespace of Kubernetes before the colon: lower-case letters, digits and -, 63 at most";
+  for (const name of Object.keys(record)) if (!kubernetesNamespace.test(name)) context.addIssue({ code: "custom", path: [name], message });
+});
+
 /** Schema of the configuration; `env` in its metadata names the variable that fills a field in. */
 export const nomadConfigSchema: z.ZodType<NomadConfig> = z
   .strictObject({
@@ -207,12 +226,13 @@ export const nomadConfigSchema: z.ZodType<NomadConfig> = z
       .meta({ env: "NOMAD_ADDR" })
       .describe("URL of an agent, or unix:///PATH of its socket"),
     region: z.string().optional().meta({ env: "NOMAD_REGION" }).describe("Region of the jobs; default the agent's"),
-    namespace: z
-      .string()
-      .min(1)
+    namespace: nomadNamespace
       .default("default")
       .meta({ env: "NOMAD_NAMESPACE" })
-      .describe("Nomad's namespace of the jobs; it has to exist"),
+      .describe("Nomad's namespace of the jobs of all pods that namespaces does not name; it has to exist"),
+    namespaces: namespaces
+      .default({})
+      .describe("Nomad's namespaces for the jobs of single namespaces of Kubernetes, by the names of these; they have to exist"),
     token: z.string().optional().meta({ env: "NOMAD_TOKEN" }).describe("ACL token"),
     tokenFile: z.string().optional().describe("File with the ACL token; goes before token, and is read anew when the token is refused"),
     httpAuth: z.string().optional().meta({ env: "NOMAD_HTTP_AUTH" }).describe("USER:PASSWORD for a proxy before Nomad"),
@@ -268,15 +288,28 @@ export const nomadConfigSchema: z.ZodType<NomadConfig> = z
         "Connections that Nomad takes from one address (http_max_conns_per_client); what maxSockets leaves of them is for logs and commands",
       ),
   })
-  .refine(({ maxSockets, maxConnections }) => maxStreamsOf({ maxSockets, maxConnections }) >= 4, {
+  .refine((config) => maxStreamsOf(config) >= minStreams, {
     path: ["maxSockets"],
-    error: "expected at least 8 less than maxConnections",
+    error: `expected maxConnections to be ${minStreams + spareStreams} more than maxSockets, and one more for each namespace of Nomad`,
   });
 
-/** Connections of the node itself that last: the event stream or a blocking query, and spares. */
-const ownStreams = 4;
+type NamespaceConfig = Pick<NomadConfig, "namespace" | "namespaces">;
 
-/** How many connections are left for users' logs and commands. */
-export function maxStreamsOf({ maxSockets, maxConnections }: Pick<NomadConfig, "maxSockets" | "maxConnections">): number {
-  return maxConnections - maxSockets - ownStreams;
+/** Nomad's namespace of a pod's job. Only the configuration says it: no pod may choose. */
+export function nomadNamespaceOf({ namespace, namespaces }: NamespaceConfig, pod: Pick<PodRef, "namespace">): string {
+  return (Object.hasOwn(namespaces, pod.namespace) ? namespaces[pod.namespace] : undefined) ?? namespace;
+}
+
+/** All namespaces of Nomad that the node's jobs may be in, each once. */
+export function nomadNamespacesOf({ namespace, namespaces }: NamespaceConfig): readonly string[] {
+  return [...new Set([namespace, ...Object.values(namespaces)])];
+}
+
+/** How many connections are left for users' logs and commands: in each namespace an event stream, or a blocking query, takes one. */
+export function maxStreamsOf({
+  maxSockets,
+  maxConnections,
+  ...config
+}: NamespaceConfig & Pick<NomadConfig, "maxSockets" | "maxConnections">): number {
+  return maxConnections - maxSockets - nomadNamespacesOf(config).length - spareStreams;
 }

@@ -28,7 +28,7 @@ import { containerLogs } from "./access/logs.ts";
 import { forwardPort } from "./access/port-forward.ts";
 import type { NomadClient } from "./api/nomad-client.ts";
 import type { ObjectReader } from "./api/object-reader.ts";
-import type { NomadConfig } from "./config.ts";
+import { nomadNamespaceOf, nomadNamespacesOf, type NomadConfig } from "./config.ts";
 import { jobIdOf } from "./job/job-id.ts";
 import { jobOf } from "./job/job-of.ts";
 import { readPodContent } from "./job/pod-content.ts";
@@ -63,6 +63,8 @@ export class NomadProvider implements Provider, AsyncDisposable {
   readonly #host: NomadHost;
   readonly #config: NomadConfig;
   readonly #client: NomadClient;
+  /** One for each namespace of Nomad that pods' jobs may be in. */
+  readonly #clients: readonly NomadClient[];
   readonly #close: () => Promise<void>;
   readonly #owner: Owner;
   readonly #table: PodTable;
@@ -73,11 +75,11 @@ export class NomadProvider implements Provider, AsyncDisposable {
   readonly #meter: PodMeter;
   readonly #watch: PodWatch;
   readonly #finder: PodFinder;
-  readonly #sweep: VariableSweep;
+  readonly #sweeps: readonly VariableSweep[];
   readonly #logTimes = new LogTimes();
   readonly #logStreams: LogStreams;
   #following: Promise<void> | undefined;
-  #isNamespaceKnown = false;
+  #areNamespacesKnown = false;
 
   constructor({ host, config, client, reader, close }: NomadProviderDeps) {
     const { clock, logger } = host;
@@ -86,7 +88,10 @@ export class NomadProvider implements Provider, AsyncDisposable {
     this.#client = client;
     this.#close = close;
     this.#owner = { clusterId: host.clusterId, nodeName: host.nodeName };
-    this.#table = new PodTable({ owner: this.#owner, reader });
+    const namespaceOf = (pod: Pick<PodRef, "namespace">): string => nomadNamespaceOf(config, pod);
+    const clientOf = (ref: PodRef): NomadClient => this.#clientOf(ref);
+    this.#clients = nomadNamespacesOf(config).map((namespace) => client.in(namespace));
+    this.#table = new PodTable({ owner: this.#owner, namespaceOf, reader });
     this.#background = new Background({ clock, logger });
     this.#nodes = new NodeWatch({
       client,
@@ -97,21 +102,22 @@ export class NomadProvider implements Provider, AsyncDisposable {
       onAddresses: () => this.#table.entries.forEach((entry) => this.#keeper.onChange(entry)),
     });
     this.#keeper = new PodKeeper({
-      client,
+      clientOf,
       clock,
       table: this.#table,
       background: this.#background,
       owner: this.#owner,
+      namespaceOf,
       purgeAfterMs: config.purgeAfter,
       startDelayMs: config.restart.delay,
       recordEvent: (ref, event) => host.recordEvent(ref, event),
       addressOf: (nodeId) => this.#nodes.addressOf(nodeId),
       onGone: (entry) => this.#files.stop(entry.shape.ref.uid),
     });
-    this.#files = new FileRefresh({ client, clock, logger, resolvePod: (ref) => host.resolvePod(ref) });
+    this.#files = new FileRefresh({ clientOf, clock, logger, resolvePod: (ref) => host.resolvePod(ref) });
     this.#meter = new PodMeter({ client, clock, nodeName: host.nodeName, mhzPerCore: () => this.#nodes.mhzPerCore });
     this.#watch = new PodWatch({
-      client,
+      clients: this.#clients,
       reader,
       clock,
       logger,
@@ -123,13 +129,14 @@ export class NomadProvider implements Provider, AsyncDisposable {
       recordEvent: (ref, event) => host.recordEvent(ref, event),
     });
     this.#finder = new PodFinder({
-      client,
+      clientOf,
       owner: this.#owner,
+      namespaceOf,
       table: this.#table,
       keeper: this.#keeper,
       isFollowing: () => this.#watch.connected,
     });
-    this.#sweep = new VariableSweep({ client, clock, logger });
+    this.#sweeps = this.#clients.map((each) => new VariableSweep({ client: each, clock, logger }));
     this.#logStreams = new LogStreams({ client, clock });
   }
 
@@ -155,8 +162,9 @@ export class NomadProvider implements Provider, AsyncDisposable {
     if ((this.#table.get(ref.uid)?.createIndex ?? 0) > 0) return;
     const entry = this.#table.expect(jobId, plan.shape);
     try {
-      for (const variable of plan.variables) await this.#client.writeVariable(variable, signal);
-      const { index, warnings } = await this.#client.registerJob(plan.job, 0, signal);
+      const client = this.#clientOf(ref);
+      for (const variable of plan.variables) await client.writeVariable(variable, signal);
+      const { index, warnings } = await client.registerJob(plan.job, 0, signal);
       if (warnings !== "") this.#host.logger.warn({ pod: `${ref.namespace}/${ref.name}`, warnings }, "Nomad warns of a pod's job");
       entry.createIndex = index;
       entry.createdAt = new Date(this.#host.clock.now()).toISOString();
@@ -218,7 +226,8 @@ export class NomadProvider implements Provider, AsyncDisposable {
 
   async #follow(signal: AbortSignal): Promise<void> {
     const { secrets } = this.#config;
-    await Promise.all([this.#watch.run(signal), secrets === "variables" && this.#sweep.run(signal)]);
+    const sweeps = secrets === "variables" ? this.#sweeps : [];
+    await Promise.all([this.#watch.run(signal), ...sweeps.map((sweep) => sweep.run(signal))]);
   }
 
   async getContainerLogs(ref: PodRef, container: string, options: ContainerLogOptions, signal: AbortSignal): Promise<ContainerLogs> {
@@ -244,20 +253,27 @@ export class NomadProvider implements Provider, AsyncDisposable {
     return this.#meter.summary(this.#table.entries, signal);
   }
 
-  /** Asks for a leader, and whether the token is good; the first time, too, whether the namespace is there. */
+  /** Asks for a leader, and whether the token is good for each namespace; until all are known, too, whether they are there. */
   async ping(signal: AbortSignal): Promise<void> {
-    await this.#client.ping(signal);
-    if (this.#isNamespaceKnown) return;
+    await Promise.all(this.#clients.map((client) => this.#checkNamespace(client, signal)));
+    this.#areNamespacesKnown = true;
+  }
+
+  async #checkNamespace(client: NomadClient, signal: AbortSignal): Promise<void> {
+    await client.ping(signal);
+    if (this.#areNamespacesKnown) return;
     try {
-      await this.#client.readNamespace(this.#config.namespace, signal);
-    } catch (error) {
-      if (isNotFound(error))
-        throw new NotFoundError(`namespace ${this.#config.namespace} does not exist in Nomad; create it, or set namespace`, {
-          cause: error,
-        });
-      throw error;
+      await client.readNamespace(signal);
+    } catch (cause) {
+      if (!isNotFound(cause)) throw cause;
+      throw new NotFoundError(`namespace ${client.namespace} does not exist in Nomad; create it, or change namespace or namespaces`, {
+        cause,
+      });
     }
-    this.#isNamespaceKnown = true;
+  }
+
+  #clientOf(ref: PodRef): NomadClient {
+    return this.#client.in(nomadNamespaceOf(this.#config, ref));
   }
 
   configureNode(signal: AbortSignal): Promise<NodeDescription> {

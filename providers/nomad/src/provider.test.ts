@@ -1,5 +1,6 @@
 import { planPod } from "@virtual-kubelet/core";
 import { expect, test } from "vitest";
+import { nomadNamespaceOf } from "./config.ts";
 import { provider } from "./provider.ts";
 import { containerWith, podWith } from "./test-support/pods.ts";
 
@@ -40,6 +41,23 @@ test("a plan writes the variables, then registers the job that must not exist, a
   expect(JSON.stringify(requests)).toContain("[secret shop/db: password]");
 });
 
+test("a plan writes into the namespace of Nomad that the configuration names for the pod's, whatever the pod says", async () => {
+  const own = { ...pod, metadata: { ...pod.metadata, annotations: { "nomad.hashicorp.com/namespace": "other" } } };
+  const { requests } = await plan({ mhzPerCore: 2000, namespaces: { shop: "tenant-a" } }, { pod: own });
+
+  expect(requests.map(({ path }) => path.replace(/^.*\?/, ""))).toEqual(["namespace=tenant-a", "namespace=tenant-a"]);
+  expect(requests.at(-1)?.body).toMatchObject({ Job: { Namespace: "tenant-a" } });
+  expect(JSON.stringify(requests)).not.toContain("other");
+});
+
+test.each([
+  ["team-a", "a"],
+  ["team-b", "rest"],
+  ["constructor", "rest"],
+])("pods of %s run in Nomad's namespace %s", (namespace, expected) => {
+  expect(nomadNamespaceOf({ namespace: "rest", namespaces: { "team-a": "a" } }, { namespace })).toBe(expected);
+});
+
 test("a plan names what it refuses", async () => {
   const { refused } = await plan({ driver: "raw_exec" });
 
@@ -53,6 +71,11 @@ test.each([
   [{ purgeAfter: "soon" }, ["purgeAfter"]],
   [{ capacity: { fraction: 2 } }, ["capacity", "fraction"]],
   [{ adress: "x" }, []],
+  [{ namespace: "*" }, ["namespace"]],
+  [{ namespaces: { "team-a": "a b" } }, ["namespaces", "team-a"]],
+  [{ namespaces: { "team-a": "*" } }, ["namespaces", "team-a"]],
+  [{ namespaces: { Team: "a" } }, ["namespaces", "Team"]],
+  [{ maxConnections: 41, maxSockets: 32, namespaces: { a: "a", b: "b", c: "b" } }, ["maxSockets"]],
 ] as const)("a configuration with %j is refused by its place", (input, path) => {
   const parsed = provider.configSchema.safeParse(input);
 

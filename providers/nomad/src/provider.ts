@@ -1,10 +1,10 @@
-import type { Capabilities, PlannedRequest, ProviderDefinition } from "@virtual-kubelet/core";
+import { podRef, type Capabilities, type PlannedRequest, type ProviderDefinition } from "@virtual-kubelet/core";
 import { NomadClient } from "./api/nomad-client.ts";
 import { NomadHttp } from "./api/nomad-http.ts";
 import { ObjectReader } from "./api/object-reader.ts";
 import { readNomadTls } from "./api/nomad-tls.ts";
 import { TokenSource } from "./api/token-source.ts";
-import { maxStreamsOf, nomadConfigSchema, type NomadConfig } from "./config.ts";
+import { maxStreamsOf, nomadConfigSchema, nomadNamespaceOf, type NomadConfig } from "./config.ts";
 import { jobOf } from "./job/job-of.ts";
 import { readPodContent } from "./job/pod-content.ts";
 import { jobSettingsOf, policyAnnotations } from "./job/settings.ts";
@@ -43,7 +43,6 @@ export const provider: ProviderDefinition<NomadConfig> = {
     const http = new NomadHttp({
       address,
       region,
-      namespace,
       httpAuth,
       maxSockets,
       maxStreams: maxStreamsOf(config),
@@ -51,13 +50,20 @@ export const provider: ProviderDefinition<NomadConfig> = {
       tls: await readNomadTls(config.tls),
     });
     const reader = new ObjectReader(host);
-    return new NomadProvider({ host, config, client: new NomadClient(http, reader), reader, close: () => http[Symbol.asyncDispose]() });
+    return new NomadProvider({
+      host,
+      config,
+      client: new NomadClient(http, reader, namespace),
+      reader,
+      close: () => http[Symbol.asyncDispose](),
+    });
   },
   async plan(pod, resolved, { nodeName, clusterId, config }, signal) {
     const settings = jobSettingsOf(pod, config, config.mhzPerCore ?? plannedMhz);
     const content = await readPodContent(pod, resolved, signal);
     const { job, variables } = jobOf(pod, content, { clusterId, nodeName }, settings);
-    const query = `?namespace=${encodeURIComponent(config.namespace)}${config.region === undefined ? "" : `&region=${config.region}`}`;
+    const namespace = nomadNamespaceOf(config, podRef(pod));
+    const query = `?namespace=${encodeURIComponent(namespace)}${config.region === undefined ? "" : `&region=${config.region}`}`;
     return [
       ...variables.map((variable): PlannedRequest => ({
         purpose: "write what the pod's templates read",

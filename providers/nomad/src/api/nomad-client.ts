@@ -49,14 +49,25 @@ export interface LogRequest {
   readonly offset: number;
 }
 
-/** The calls of Nomad's API that the provider makes; what they throw is {@link NomadHttp}'s. */
+/**
+ * The calls of Nomad's API that the provider makes, in one namespace of Nomad; what they throw is {@link NomadHttp}'s. A call that
+ * names an allocation finds it in every namespace that the token may use.
+ */
 export class NomadClient {
   readonly #http: NomadHttp;
   readonly #reader: ObjectReader;
+  /** Namespace of Nomad that the calls are about. */
+  readonly namespace: string;
 
-  constructor(http: NomadHttp, reader: ObjectReader) {
+  constructor(http: NomadHttp, reader: ObjectReader, namespace: string) {
     this.#http = http;
     this.#reader = reader;
+    this.namespace = namespace;
+  }
+
+  /** The same calls over the same connections, in another namespace of Nomad. */
+  in(namespace: string): NomadClient {
+    return new NomadClient(this.#http, this.#reader, namespace);
   }
 
   /**
@@ -70,7 +81,7 @@ export class NomadClient {
     modifyIndex: number,
     signal: AbortSignal,
   ): Promise<{ readonly index: number; readonly warnings: string }> {
-    const { body } = await this.#http.json<unknown>(
+    const { body } = await this.#json<unknown>(
       {
         method: "PUT",
         path: "/jobs",
@@ -92,7 +103,7 @@ export class NomadClient {
   /** The whole job as Nomad keeps it, to be registered again. @throws NotFoundError; InvalidInputError if it cannot be read */
   async readJobSpec(id: string, signal: AbortSignal): Promise<{ readonly spec: JobSpec; readonly stub: JobStub }> {
     const request = { path: `/job/${encodeURIComponent(id)}`, what: `read job ${id}` };
-    const { body } = await this.#http.json<JobSpec>(request, signal);
+    const { body } = await this.#json<JobSpec>(request, signal);
     const stub = this.#reader.read("job", jobSchema, body);
     if (!stub) throw unreadable(request);
     return { spec: body, stub };
@@ -101,10 +112,10 @@ export class NomadClient {
   /** Stops a job, or with `purge` forgets it with its allocations; one that is not there is no error. */
   async stopJob(id: string, { purge }: { readonly purge: boolean }, signal: AbortSignal): Promise<void> {
     const path = `/job/${encodeURIComponent(id)}`;
-    await this.#http.json({ method: "DELETE", path, query: { purge }, what: `${purge ? "purge" : "stop"} job ${id}` }, signal);
+    await this.#json({ method: "DELETE", path, query: { purge }, what: `${purge ? "purge" : "stop"} job ${id}` }, signal);
   }
 
-  /** Jobs with their meta, those that have no allocation among them. */
+  /** The namespace's jobs with their meta, those that have no allocation among them. */
   listJobs(filter: string, signal: AbortSignal): Promise<IndexedList<JobStub>> {
     return this.#list({ path: "/jobs", query: { meta: true, filter }, what: "list jobs" }, "job", jobSchema, signal);
   }
@@ -126,12 +137,12 @@ export class NomadClient {
       // Nomad adds a sixteenth by chance.
       timeoutMs: waitMs * 1.2 + 30_000,
     };
-    return (await this.#http.json<unknown>(request, signal)).index;
+    return (await this.#json<unknown>(request, signal)).index;
   }
 
   async jobAllocations(id: string, signal: AbortSignal): Promise<readonly Allocation[]> {
     const request = { path: `/job/${encodeURIComponent(id)}/allocations`, what: `list allocations of job ${id}` };
-    return this.#read(await this.#http.json<unknown>(request, signal), request, "allocation", allocationSchema).items;
+    return this.#read(await this.#json<unknown>(request, signal), request, "allocation", allocationSchema).items;
   }
 
   /** An allocation with its network. @throws NotFoundError; InvalidInputError if it cannot be read */
@@ -151,7 +162,7 @@ export class NomadClient {
   /** A variable, with the index it was last changed at. @throws NotFoundError */
   async readVariable(path: string, signal: AbortSignal): Promise<NomadVariable & { readonly ModifyIndex: number }> {
     const request = { path: variablePath(path), what: `read variable ${path}` };
-    return (await this.#http.json<NomadVariable & { ModifyIndex: number }>(request, signal)).body;
+    return (await this.#json<NomadVariable & { ModifyIndex: number }>(request, signal)).body;
   }
 
   /**
@@ -169,7 +180,7 @@ export class NomadClient {
       what: `write variable ${Path}`,
     } as const;
     try {
-      await this.#http.json(request, signal);
+      await this.#json(request, signal);
     } catch (error) {
       // The answer to a conflict is the variable, which may hold a secret.
       if (isConflict(error)) throw new ConflictError(`write variable ${Path}: it was changed meanwhile`);
@@ -190,7 +201,7 @@ export class NomadClient {
    */
   async deleteVariable(path: string, signal: AbortSignal, cas?: number): Promise<void> {
     try {
-      await this.#http.json({ method: "DELETE", path: variablePath(path), query: { cas }, what: `delete variable ${path}` }, signal);
+      await this.#json({ method: "DELETE", path: variablePath(path), query: { cas }, what: `delete variable ${path}` }, signal);
     } catch (error) {
       if (isConflict(error)) throw new ConflictError(`delete variable ${path}: it was changed meanwhile`);
       if (!isNotFound(error)) throw error;
@@ -204,7 +215,7 @@ export class NomadClient {
       body: { Task: task, Signal: name },
       what: `send ${name} to task ${task} of allocation ${allocation}`,
     } as const;
-    await this.#http.json(request, signal);
+    await this.#json(request, signal);
   }
 
   /** @throws NotFoundError; InvalidInputError if they cannot be read */
@@ -215,17 +226,19 @@ export class NomadClient {
 
   async listNodes(signal: AbortSignal): Promise<readonly NomadNode[]> {
     const request = { path: "/nodes", query: { resources: true }, what: "list the clients of Nomad" };
-    return this.#read(await this.#http.json<unknown>(request, signal), request, "node", nodeSchema).items;
+    return this.#read(await this.#json<unknown>(request, signal), request, "node", nodeSchema).items;
   }
 
-  /** Answers if there is a leader and the token may list jobs. */
+  /** Answers if there is a leader and the token may list the namespace's jobs. */
   async ping(signal: AbortSignal): Promise<void> {
-    await this.#http.json({ path: "/jobs", query: { per_page: 1 }, what: `ask Nomad at ${this.#http.address}` }, signal);
+    const what = `list jobs in namespace ${this.namespace} of Nomad at ${this.#http.address}`;
+    await this.#json({ path: "/jobs", query: { per_page: 1 }, what }, signal);
   }
 
-  /** @throws NotFoundError */
-  async readNamespace(name: string, signal: AbortSignal): Promise<void> {
-    await this.#http.json({ path: `/namespace/${encodeURIComponent(name)}`, what: `read namespace ${name} of Nomad` }, signal);
+  /** Reads the namespace itself. @throws NotFoundError */
+  async readNamespace(signal: AbortSignal): Promise<void> {
+    const request = { path: `/namespace/${encodeURIComponent(this.namespace)}`, what: `read namespace ${this.namespace} of Nomad` };
+    await this.#json(request, signal);
   }
 
   /** What a task has written until now. */
@@ -236,14 +249,14 @@ export class NomadClient {
   ): Promise<AsyncIterable<Uint8Array> & { destroy(): unknown }> {
     const query = { task, type, origin: "start", offset, plain: true };
     const request = { path: `/client/fs/logs/${allocation}`, query, what: `read the ${type} of task ${task}`, isUsers: true };
-    return this.#http.stream(request, signal);
+    return this.#stream(request, signal);
   }
 
   /** Frames of what a task has written and writes: `{Data, File, Offset}`, and a `{}` each second. */
   async *followLog(allocation: string, { task, type, offset }: LogRequest, signal: AbortSignal): AsyncGenerator<unknown, void, undefined> {
     const query = { task, type, origin: "start", offset, follow: true };
     const request = { path: `/client/fs/logs/${allocation}`, query, what: `follow the ${type} of task ${task}`, isUsers: true };
-    const body = await this.#http.stream(request, signal);
+    const body = await this.#stream(request, signal);
     try {
       yield* jsonObjects(body);
     } finally {
@@ -257,13 +270,23 @@ export class NomadClient {
     index: number,
     signal: AbortSignal,
   ): Promise<AsyncIterable<readonly NomadEvent[]> & { destroy(): unknown }> {
-    const body = await this.#http.stream({ path: "/event/stream", query: { topic: topics, index }, what: "open the event stream" }, signal);
+    const body = await this.#stream({ path: "/event/stream", query: { topic: topics, index }, what: "open the event stream" }, signal);
     return { [Symbol.asyncIterator]: () => this.#eventsOf(jsonObjects(body)), destroy: () => body.destroy() };
   }
 
   /** The socket of a command in a task; see `exec-frames`. */
   exec(allocation: string, query: { readonly task: string; readonly tty: boolean; readonly command: string }): Promise<WebSocket> {
-    return this.#http.webSocket({ path: `/client/allocation/${allocation}/exec`, query, what: `run a command in task ${query.task}` });
+    const { namespace } = this;
+    const what = `run a command in task ${query.task}`;
+    return this.#http.webSocket({ path: `/client/allocation/${allocation}/exec`, query, namespace, what });
+  }
+
+  #json<Body>(request: NomadRequest, signal: AbortSignal): Promise<NomadAnswer<Body>> {
+    return this.#http.json<Body>({ ...request, namespace: this.namespace }, signal);
+  }
+
+  #stream(request: NomadRequest, signal: AbortSignal): ReturnType<NomadHttp["stream"]> {
+    return this.#http.stream({ ...request, namespace: this.namespace }, signal);
   }
 
   async *#eventsOf(frames: AsyncIterable<unknown>): AsyncGenerator<readonly NomadEvent[], void, undefined> {
@@ -274,7 +297,7 @@ export class NomadClient {
   }
 
   async #object<T>(request: NomadRequest, kind: ObjectKind, schema: z.ZodType<T>, signal: AbortSignal, id?: string): Promise<T> {
-    const object = this.#reader.read(kind, schema, (await this.#http.json<unknown>(request, signal)).body, id);
+    const object = this.#reader.read(kind, schema, (await this.#json<unknown>(request, signal)).body, id);
     if (object === undefined) throw unreadable(request);
     return object;
   }
@@ -286,7 +309,7 @@ export class NomadClient {
     let nextToken: string | undefined;
     do {
       const query = { ...request.query, per_page: pageSize, next_token: nextToken };
-      const page: NomadAnswer<unknown> = await this.#http.json<unknown>({ ...request, query }, signal);
+      const page: NomadAnswer<unknown> = await this.#json<unknown>({ ...request, query }, signal);
       const read = this.#read(page, request, kind, schema);
       items.push(...read.items);
       skipped.push(...read.skipped);

@@ -15,7 +15,6 @@ export interface NomadHttpOptions {
   /** `http://`, `https://` or `unix://`. */
   readonly address: string;
   readonly region?: string | undefined;
-  readonly namespace: string;
   readonly tokens: TokenSource;
   /** `user:password` for what stands before Nomad. */
   readonly httpAuth?: string | undefined;
@@ -35,6 +34,8 @@ export interface NomadRequest {
   /** Under `/v1`, its parts encoded. */
   readonly path: string;
   readonly query?: Query | undefined;
+  /** Namespace of Nomad that the request is about; default: none, for what has no namespace. */
+  readonly namespace?: string | undefined;
   readonly body?: unknown;
   /** What is attempted, on what: the beginning of every error's message. */
   readonly what: string;
@@ -116,11 +117,11 @@ export class NomadHttp implements AsyncDisposable {
   }
 
   /** Opens a WebSocket for a user; it may not have connected yet. @throws QuotaExceededError if all connections for users are in use */
-  async webSocket({ path, query = {}, what }: NomadRequest): Promise<WebSocket> {
+  async webSocket({ path, what, ...rest }: NomadRequest): Promise<WebSocket> {
     const { tls } = this.#options;
     const headers = await this.#headers();
     const base = this.#origin.replace(/^http/, "ws");
-    const target = `/v1${path}${this.#search(query)}`;
+    const target = `/v1${path}${this.#search(rest)}`;
     const url = this.#socketPath === undefined ? `${base}${target}` : `ws+unix:${this.#socketPath}:${target}`;
     const free = this.#take(what);
     const socket = new WebSocket(url, { ...tls, headers, perMessageDeflate: false, handshakeTimeout: connectTimeoutMs });
@@ -159,11 +160,11 @@ export class NomadHttp implements AsyncDisposable {
   }
 
   async #try(request: NomadRequest, pool: Pool, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
-    const { method = "GET", path, query = {}, body } = request;
+    const { method = "GET", path, body } = request;
     signal.throwIfAborted();
     const options: Dispatcher.RequestOptions = {
       method,
-      path: `/v1${path}${this.#search(query)}`,
+      path: `/v1${path}${this.#search(request)}`,
       headers: await this.#headers(),
       body: body === undefined ? null : JSON.stringify(body),
       // A connection that is kept after its log would be one too many beside those of commands.
@@ -198,8 +199,8 @@ export class NomadHttp implements AsyncDisposable {
     };
   }
 
-  #search(query: Query): string {
-    const { region, namespace } = this.#options;
+  #search({ query = {}, namespace }: Pick<NomadRequest, "query" | "namespace">): string {
+    const { region } = this.#options;
     const search = new URLSearchParams();
     for (const [name, value] of Object.entries({ namespace, region, ...query })) {
       if (value === undefined) continue;

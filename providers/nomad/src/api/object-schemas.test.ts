@@ -38,6 +38,7 @@ const task = { State: "dead", Failed: false, Restarts: 0, Events: [] };
 const allocation = {
   ID: "a-1",
   JobID: "vk-1",
+  Namespace: "default",
   NodeID: "n",
   CreateIndex: 1,
   ModifyIndex: 2,

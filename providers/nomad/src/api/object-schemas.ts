@@ -45,7 +45,7 @@ const taskStateSchema: z.ZodType<TaskState> = z.object({
 export const allocationSchema: z.ZodType<Allocation> = z.object({
   ID: z.string(),
   JobID: z.string(),
-  Namespace: z.string().optional(),
+  Namespace: z.string(),
   NodeID: z.string(),
   NodeName: z.string().optional(),
   CreateIndex: z.number(),
@@ -64,7 +64,7 @@ export const allocationSchema: z.ZodType<Allocation> = z.object({
 /** A job of a list, or read by its id. */
 export const jobSchema: z.ZodType<JobStub> = z.object({
   ID: z.string(),
-  Namespace: z.string().optional(),
+  Namespace: z.string(),
   Meta: texts,
   Stop: z.boolean().optional(),
   CreateIndex: z.number(),
@@ -78,6 +78,7 @@ const counts = z.record(z.string(), z.number()).nullish();
 export const evaluationSchema: z.ZodType<Evaluation> = z.object({
   ID: z.string(),
   JobID: z.string(),
+  Namespace: z.string(),
   Status: z.string(),
   FailedTGAllocs: z
     .record(
@@ -158,6 +159,7 @@ export const eventSchema: z.ZodType<NomadEvent> = z.object({
   Topic: z.string(),
   Type: z.string(),
   Key: z.string(),
+  Namespace: z.string().optional(),
   Payload: z.object({ Allocation: z.unknown().optional(), Evaluation: z.unknown().optional() }).nullish(),
 });
 

@@ -103,7 +103,7 @@ export type ClientStatus = "pending" | "running" | "complete" | "failed" | "lost
 export interface Allocation {
   readonly ID: string;
   readonly JobID: string;
-  readonly Namespace?: string | undefined;
+  readonly Namespace: string;
   readonly NodeID: string;
   readonly NodeName?: string | undefined;
   readonly CreateIndex: number;
@@ -147,7 +147,7 @@ export interface TaskEvent {
 /** A job as lists show it. */
 export interface JobStub {
   readonly ID: string;
-  readonly Namespace?: string | undefined;
+  readonly Namespace: string;
   readonly Meta?: Readonly<Record<string, string>> | null | undefined;
   readonly Stop?: boolean | undefined;
   readonly CreateIndex: number;
@@ -160,6 +160,7 @@ export interface JobStub {
 export interface Evaluation {
   readonly ID: string;
   readonly JobID: string;
+  readonly Namespace: string;
   readonly Status: string;
   readonly FailedTGAllocs?: Readonly<Record<string, PlacementMetric>> | null | undefined;
 }
@@ -242,6 +243,8 @@ export interface NomadEvent {
   readonly Topic: string;
   readonly Type: string;
   readonly Key: string;
+  /** Absent for what has no namespace, such as a client. */
+  readonly Namespace?: string | undefined;
   readonly Payload?: { readonly Allocation?: unknown; readonly Evaluation?: unknown } | null | undefined;
 }
 

@@ -1,7 +1,8 @@
-import type { Owner } from "@virtual-kubelet/core";
+import type { Owner, PodRef } from "@virtual-kubelet/core";
 import { InvalidInputError, messageOf } from "@virtual-kubelet/errdefs";
 import { z } from "zod";
 import { problemOf } from "../api/object-reader.ts";
+import type { JobStub } from "../api/types.ts";
 import { jobIdOf } from "./job-id.ts";
 import type { PodShape } from "./pod-shape.ts";
 
@@ -63,16 +64,26 @@ export function attemptMeta(attempt: PodAttempt): Readonly<Record<string, string
   return { "vk.attempt": JSON.stringify({ version: metaVersion, ...attempt }) };
 }
 
-/** Tells a node's pods from other jobs. The id decides, because whoever copies a job copies its meta, too. */
+/** Nomad's namespace of a pod's job. */
+export type NamespaceOf = (pod: Pick<PodRef, "namespace">) => string;
+
+/**
+ * Tells a node's pods from other jobs. The id decides, because whoever copies a job copies its meta, too; and the namespace, because an
+ * id is unique in one namespace only.
+ */
 export function readJobMeta(
-  { ID, Meta }: { readonly ID: string; readonly Meta?: Readonly<Record<string, string>> | null | undefined },
+  { ID, Namespace, Meta }: Pick<JobStub, "ID" | "Namespace" | "Meta">,
   owner: Owner,
+  namespaceOf: NamespaceOf,
 ): JobMeaning {
   const uid = Meta?.["vk.uid"];
   if (!Meta || uid === undefined) return { kind: "foreign", why: undefined };
   const ref = { namespace: Meta["vk.namespace"] ?? "", name: Meta["vk.pod"] ?? "", uid };
   const own = jobIdOf(owner, uid);
   if (ID !== own) return { kind: "foreign", why: `its meta is that of pod ${ref.namespace}/${ref.name}, whose job is ${own}` };
+  const home = namespaceOf(ref);
+  if (Namespace !== home)
+    return { kind: "foreign", why: `it is in namespace ${Namespace} of Nomad, and pods of ${ref.namespace} run in ${home}` };
   try {
     const shape = { ...readEntry("vk.shape", Meta["vk.shape"] ?? "", shapeSchema), ref, owner };
     const attempt = Meta["vk.attempt"];

@@ -1,5 +1,6 @@
 import type { Container, DeepReadonly, Owner, Pod } from "@virtual-kubelet/core";
 import type { NomadJob, NomadRestartPolicy, NomadTask, NomadTemplate, NomadVariable } from "../api/types.ts";
+import { nomadNamespaceOf } from "../config.ts";
 import { driverConfig } from "./driver-config.ts";
 import { groupNetworks, portLabel } from "./group-network.ts";
 import { jobIdOf, variablePaths } from "./job-id.ts";
@@ -93,7 +94,7 @@ export function jobOf(pod: DeepReadonly<Pod>, content: PodContent, owner: Owner,
   const job: NomadJob = {
     ID: jobId,
     Name: `${shape.ref.namespace}/${shape.ref.name}`,
-    Namespace: config.namespace,
+    Namespace: nomadNamespaceOf(config, shape.ref),
     ...(config.region !== undefined && { Region: config.region }),
     Type: shape.restartPolicy === "Always" ? "service" : "batch",
     Datacenters: settings.datacenters,

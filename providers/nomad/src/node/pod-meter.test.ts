@@ -29,6 +29,7 @@ function entryWith(tasks: readonly string[]): PodEntry {
     allocation: {
       ID: "a-1",
       JobID: "vk-1",
+      Namespace: "default",
       NodeID: "n",
       CreateIndex: 1,
       ModifyIndex: 1,

@@ -9,7 +9,7 @@ import { checkSize, fileItem, fileKeys } from "../job/variable-items.ts";
 
 /** What {@link FileRefresh} needs. */
 export interface FileRefreshDeps {
-  readonly client: NomadClient;
+  readonly clientOf: (ref: PodRef) => NomadClient;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly resolvePod: (ref: PodRef) => ResolvedPod;
@@ -99,7 +99,8 @@ export class FileRefresh implements AsyncDisposable {
     files: readonly VolumeFile[],
     signal: AbortSignal,
   ): Promise<void> {
-    const { client, logger } = this.#deps;
+    const { clientOf, logger } = this.#deps;
+    const client = clientOf(ref);
     const jobId = jobIdOf(owner, ref.uid);
     const path = confidential ? variablePaths.confidential(jobId) : variablePaths.files(jobId);
     for (;;) {

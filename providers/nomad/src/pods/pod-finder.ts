@@ -3,15 +3,16 @@ import { ConflictError, InvalidInputError, isNotFound, NotFoundError } from "@vi
 import type { NomadClient } from "../api/nomad-client.ts";
 import type { Allocation } from "../api/types.ts";
 import { jobIdOf } from "../job/job-id.ts";
-import { readJobMeta } from "../job/job-meta.ts";
+import { readJobMeta, type NamespaceOf } from "../job/job-meta.ts";
 import type { PodEntry } from "./pod-entry.ts";
 import type { PodKeeper } from "./pod-keeper.ts";
 import type { PodTable } from "./pod-table.ts";
 
 /** What a {@link PodFinder} needs. */
 export interface PodFinderDeps {
-  readonly client: NomadClient;
+  readonly clientOf: (ref: PodRef) => NomadClient;
   readonly owner: Owner;
+  readonly namespaceOf: NamespaceOf;
   readonly table: PodTable;
   readonly keeper: PodKeeper;
   /** Whether changes are followed, so that what is known is how it is. */
@@ -52,10 +53,11 @@ export class PodFinder {
    * @throws NotFoundError; ConflictError if its job is somebody else's; InvalidInputError if it cannot be read
    */
   async adopt(ref: PodRef, signal: AbortSignal): Promise<PodEntry> {
-    const { client, owner, table, keeper } = this.#deps;
+    const { owner, namespaceOf, table, keeper } = this.#deps;
+    const client = this.#deps.clientOf(ref);
     const jobId = jobIdOf(owner, ref.uid);
     const job = await client.readJob(jobId, signal);
-    const meaning = readJobMeta(job, owner);
+    const meaning = readJobMeta(job, owner, namespaceOf);
     if (meaning.kind === "foreign")
       throw new ConflictError(`job ${jobId} of pod ${ref.namespace}/${ref.name} is in Nomad without a pod's meta; stop and purge it`);
     if (meaning.kind === "unreadable")
@@ -64,7 +66,7 @@ export class PodFinder {
       for (const allocation of allocations.toSorted((a, b) => a.CreateIndex - b.CreateIndex)) table.noteAllocation(allocation);
     };
     const allocations = await client.jobAllocations(jobId, signal);
-    const isNew = !table.byJob(jobId);
+    const isNew = !table.get(ref.uid);
     const entry = table.noteJob(job);
     if (!entry) throw new NotFoundError(`pod ${ref.namespace}/${ref.name} (${ref.uid}) has no job in Nomad`);
     note(allocations);

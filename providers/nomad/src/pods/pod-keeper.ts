@@ -3,6 +3,7 @@ import { isInvalidInput, isNotFound } from "@virtual-kubelet/errdefs";
 import type { NomadClient } from "../api/nomad-client.ts";
 import type { Allocation } from "../api/types.ts";
 import { variablePaths } from "../job/job-id.ts";
+import type { NamespaceOf } from "../job/job-meta.ts";
 import { gatedContainers, type ContainerShape, type PodShape } from "../job/pod-shape.ts";
 import { hasEnded, isToBeStopped, podStatusOf } from "../status/pod-status.ts";
 import type { Background } from "./background.ts";
@@ -13,11 +14,12 @@ import { StartRetries } from "./start-retries.ts";
 
 /** What a {@link PodKeeper} needs. */
 export interface PodKeeperDeps {
-  readonly client: NomadClient;
+  readonly clientOf: (ref: PodRef) => NomadClient;
   readonly clock: Clock;
   readonly table: PodTable;
   readonly background: Background;
   readonly owner: Owner;
+  readonly namespaceOf: NamespaceOf;
   readonly purgeAfterMs: number;
   /** Delay before a pod is started again whose start has failed. */
   readonly startDelayMs: number;
@@ -84,7 +86,7 @@ export class PodKeeper {
     for (const task of gatesToOpen(entry.shape, allocation)) {
       if (entry.opened.has(task)) continue;
       this.#deps.background.run(`open gate ${jobId}/${task}`, async (signal) => {
-        await this.#deps.client.writeVariable({ Path: variablePaths.gate(jobId, task), Items: { go: "1" } }, signal);
+        await this.#deps.clientOf(entry.shape.ref).writeVariable({ Path: variablePaths.gate(jobId, task), Items: { go: "1" } }, signal);
         entry.opened.add(task);
       });
     }
@@ -99,20 +101,21 @@ export class PodKeeper {
 
   /** Deletes what variables there may be of a pod without a job, unless it is made again meanwhile. */
   cleanUp({ jobId, shape }: { readonly jobId: string; readonly shape: Pick<PodShape, "ref"> & Partial<PodShape> }): void {
-    const { background, client, table } = this.#deps;
+    const { background, clientOf, table } = this.#deps;
+    const client = clientOf(shape.ref);
     const variables = shape.variables ?? [variablePaths.confidential(jobId), variablePaths.files(jobId)];
     const paths = [...variables, ...gatePaths(jobId, shape.containers ?? [])];
     background.run(`delete variables of ${jobId}`, async (signal) => {
-      for (const path of paths) if (!table.byJob(jobId)) await client.deleteVariable(path, signal);
+      for (const path of paths) if (!table.get(shape.ref.uid)) await client.deleteVariable(path, signal);
     });
   }
 
   /** Somebody else has stopped or purged the pod's job, or may have: Nomad is asked. */
   lookAfter(entry: PodEntry): void {
-    const { client, background, table } = this.#deps;
+    const { clientOf, background, table } = this.#deps;
     background.run(`look after ${entry.jobId}`, async (signal) => {
       try {
-        const job = await client.readJob(entry.jobId, signal);
+        const job = await clientOf(entry.shape.ref).readJob(entry.jobId, signal);
         if (table.get(entry.shape.ref.uid) === entry) entry.stopped ||= job.Stop ?? false;
         this.onChange(entry);
       } catch (error) {
@@ -129,7 +132,8 @@ export class PodKeeper {
    * at once.
    */
   async end(entry: PodEntry, graceSeconds: number, signal: AbortSignal): Promise<void> {
-    const { client, clock, table } = this.#deps;
+    const { clientOf, clock, table } = this.#deps;
+    const client = clientOf(entry.shape.ref);
     this.#retries.cancel(entry);
     if (hasEnded(entry.allocation) || (entry.stopped && !entry.allocation)) return this.#purge(entry, signal);
     const deadlineMs = clock.monotonic() + graceSeconds * 1000;
@@ -149,7 +153,7 @@ export class PodKeeper {
 
   /** Purges the job of a pod that cannot be read, so that nothing but its id is known. Nomad ends its containers with their own grace. */
   async endUnread({ jobId, ref }: { readonly jobId: string; readonly ref: PodRef }, signal: AbortSignal): Promise<void> {
-    await this.#deps.client.stopJob(jobId, { purge: true }, signal);
+    await this.#deps.clientOf(ref).stopJob(jobId, { purge: true }, signal);
     this.cleanUp({ jobId, shape: { ref } });
     this.#listener?.({ ref, gone: true });
   }
@@ -166,7 +170,7 @@ export class PodKeeper {
 
   #stop(entry: PodEntry): void {
     this.#deps.background.run(`stop ${entry.jobId}`, async (signal) => {
-      await this.#deps.client.stopJob(entry.jobId, { purge: false }, signal);
+      await this.#deps.clientOf(entry.shape.ref).stopJob(entry.jobId, { purge: false }, signal);
       entry.stopped = true;
     });
   }
@@ -182,7 +186,8 @@ export class PodKeeper {
   }
 
   async #kill(entry: PodEntry, signal: AbortSignal): Promise<void> {
-    const { client, clock } = this.#deps;
+    const { clientOf, clock } = this.#deps;
+    const client = clientOf(entry.shape.ref);
     while (entry.allocation && !hasEnded(entry.allocation)) {
       const { ID, TaskStates } = entry.allocation;
       const alive = Object.entries(TaskStates ?? {}).filter(([, { State }]) => State === "running");
@@ -201,9 +206,10 @@ export class PodKeeper {
   }
 
   async #purge(entry: PodEntry, signal: AbortSignal): Promise<void> {
-    await this.#deps.client.stopJob(entry.jobId, { purge: true }, signal);
+    const client = this.#deps.clientOf(entry.shape.ref);
+    await client.stopJob(entry.jobId, { purge: true }, signal);
     for (const path of [...entry.shape.variables, ...gatePaths(entry.jobId, entry.shape.containers)])
-      await this.#deps.client.deleteVariable(path, signal);
+      await client.deleteVariable(path, signal);
     this.#forget(entry);
   }
 
@@ -221,11 +227,11 @@ export class PodKeeper {
   /** Lists do not tell of a pod's address. */
   #readNetwork({ allocation, shape }: PodEntry): void {
     if (allocation?.ClientStatus !== "running" || allocation.NetworkStatus || shape.network === "host" || shape.network === "none") return;
-    const { background, client, table } = this.#deps;
+    const { background, clientOf, table } = this.#deps;
     background.run(`read network of ${allocation.ID}`, async (signal) => {
       let detail: Allocation;
       try {
-        detail = await client.readAllocation(allocation.ID, signal);
+        detail = await clientOf(shape.ref).readAllocation(allocation.ID, signal);
       } catch (error) {
         if (isInvalidInput(error)) return;
         throw error;

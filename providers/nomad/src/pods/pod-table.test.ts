@@ -4,7 +4,7 @@ import type { Allocation, JobStub } from "../api/types.ts";
 import { jobIdOf } from "../job/job-id.ts";
 import { attemptMeta, metaOf } from "../job/job-meta.ts";
 import type { PodShape } from "../job/pod-shape.ts";
-import { owner } from "../test-support/pods.ts";
+import { namespaceOf, owner } from "../test-support/pods.ts";
 import { PodTable } from "./pod-table.ts";
 
 const shape: PodShape = {
@@ -24,12 +24,13 @@ let table: PodTable;
 let skipped: string[];
 beforeEach(() => {
   skipped = [];
-  table = new PodTable({ owner, reader: { skip: (kind, id, why) => void skipped.push(`${kind} ${id}: ${why}`) } });
+  table = new PodTable({ owner, namespaceOf, reader: { skip: (kind, id, why) => void skipped.push(`${kind} ${id}: ${why}`) } });
 });
 
 function job(fields: Partial<JobStub> = {}): JobStub {
   return {
     ID: jobId,
+    Namespace: "default",
     Meta: metaOf(shape),
     CreateIndex: 10,
     JobModifyIndex: 10,
@@ -42,6 +43,7 @@ function allocation(fields: Partial<Allocation> = {}): Allocation {
   return {
     ID: "a-1",
     JobID: jobId,
+    Namespace: "default",
     NodeID: "n",
     CreateIndex: 11,
     ModifyIndex: 12,
@@ -156,6 +158,16 @@ test("after indexes have gone back, what is listed counts again", () => {
   expect(table.get("u-1")?.hasReplacement).toBe(false);
 });
 
+test("what Nomad tells of a pod's job id in another namespace changes nothing", () => {
+  table.noteAll(list(12, job()), list(12, allocation()));
+  const Namespace = "other";
+
+  expect(table.noteJob(job({ Namespace, CreateIndex: 20, Stop: true }))).toBeUndefined();
+  expect(table.noteAllocation(allocation({ Namespace, ModifyIndex: 21, ClientStatus: "failed" }))).toBeUndefined();
+  expect(table.byJob(jobId, Namespace)).toBeUndefined();
+  expect(table.get("u-1")).toMatchObject({ stopped: false, allocation: { ClientStatus: "running" } });
+});
+
 test("a job that is no pod is none; a copy of a pod's job, and one whose meta was changed, are named", () => {
   expect(table.noteJob(job({ Meta: { team: "a" } }))).toBeUndefined();
   expect(skipped).toEqual([]);
@@ -173,7 +185,7 @@ test("a blocked evaluation says why a pod has no place, until it has one", () =>
   table.noteAll(list(12, job()), list(12));
   const FailedTGAllocs = { pod: { NodesEvaluated: 2, NodesExhausted: 2, DimensionExhausted: { memory: 2 } } };
 
-  const entry = table.noteEvaluation({ ID: "e", JobID: jobId, Status: "blocked", FailedTGAllocs });
+  const entry = table.noteEvaluation({ ID: "e", JobID: jobId, Namespace: "default", Status: "blocked", FailedTGAllocs });
 
   expect(entry?.unplaced).toBe("Nomad has no place for the pod: 2 clients looked at; 2 are full; 2 have too little memory");
   expect(table.noteAllocation(allocation())?.unplaced).toBeUndefined();

@@ -2,7 +2,7 @@ import type { Owner } from "@virtual-kubelet/core";
 import type { IndexedList } from "../api/nomad-client.ts";
 import type { ObjectReader } from "../api/object-reader.ts";
 import type { Allocation, Evaluation, JobStub } from "../api/types.ts";
-import { readJobMeta, type PodAttempt } from "../job/job-meta.ts";
+import { readJobMeta, type NamespaceOf, type PodAttempt } from "../job/job-meta.ts";
 import type { PodShape } from "../job/pod-shape.ts";
 import { lastEndOf, startErrorOf } from "../status/container-status.ts";
 import { unplacedBecause } from "../status/placement.ts";
@@ -32,6 +32,7 @@ export interface TableChanges {
 /** What a {@link PodTable} needs. */
 export interface PodTableDeps {
   readonly owner: Owner;
+  readonly namespaceOf: NamespaceOf;
   readonly reader: Pick<ObjectReader, "skip">;
 }
 
@@ -59,8 +60,10 @@ export class PodTable {
     return this.#byUid.get(uid);
   }
 
-  byJob(jobId: string): PodEntry | undefined {
-    return this.#byJob.get(jobId);
+  /** @param namespace - Nomad's: a job of the same id in another namespace is somebody else's */
+  byJob(jobId: string, namespace: string): PodEntry | undefined {
+    const entry = this.#byJob.get(jobId);
+    return entry && this.#deps.namespaceOf(entry.shape.ref) === namespace ? entry : undefined;
   }
 
   /** A pod that is about to be registered: what is heard of it meanwhile is not lost. */
@@ -79,9 +82,9 @@ export class PodTable {
 
   /** A job as Nomad shows it. @returns `undefined` for a job that is no pod of the node, or cannot be read */
   noteJob(job: JobStub): PodEntry | undefined {
-    const meaning = readJobMeta(job, this.#deps.owner);
+    const meaning = readJobMeta(job, this.#deps.owner, this.#deps.namespaceOf);
     if (meaning.kind !== "pod" && meaning.why !== undefined) this.#deps.reader.skip("job", job.ID, meaning.why);
-    const known = this.#byJob.get(job.ID);
+    const known = this.byJob(job.ID, job.Namespace);
     const entry = known ?? (meaning.kind === "pod" ? this.expect(job.ID, meaning.shape, meaning.attempt) : undefined);
     if (!entry) return undefined;
     // A list may be older than the start that is under way.
@@ -95,7 +98,7 @@ export class PodTable {
 
   /** An allocation as a list, a detail or an event shows it. @returns its pod, if that has changed */
   noteAllocation(allocation: Allocation): PodEntry | undefined {
-    const entry = this.#byJob.get(allocation.JobID);
+    const entry = this.byJob(allocation.JobID, allocation.Namespace);
     if (!entry || allocation.CreateIndex < entry.createIndex) return undefined;
     this.#see({ jobs: 0, allocations: allocation.ModifyIndex });
     if (allocation.CreateIndex <= entry.attempt.after) {
@@ -123,7 +126,7 @@ export class PodTable {
 
   /** What the scheduler made of a job. @returns its pod, if that has changed */
   noteEvaluation(evaluation: Evaluation): PodEntry | undefined {
-    const entry = this.#byJob.get(evaluation.JobID);
+    const entry = this.byJob(evaluation.JobID, evaluation.Namespace);
     if (!entry || entry.allocation) return undefined;
     const because = unplacedBecause(evaluation);
     if (because === undefined || because === entry.unplaced) return undefined;
@@ -144,7 +147,7 @@ export class PodTable {
     const listed = new Set<PodEntry>();
     const changed = new Set<PodEntry>();
     for (const job of jobs.items) {
-      const isNew = !this.#byJob.has(job.ID);
+      const isNew = !this.byJob(job.ID, job.Namespace);
       const entry = this.noteJob(job);
       if (!entry) continue;
       listed.add(entry);

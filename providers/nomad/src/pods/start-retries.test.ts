@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import type { NomadClient } from "../api/nomad-client.ts";
 import type { Allocation, TaskState } from "../api/types.ts";
 import { readJobMeta } from "../job/job-meta.ts";
-import { owner, planOf, podWith } from "../test-support/pods.ts";
+import { namespaceOf, owner, planOf, podWith } from "../test-support/pods.ts";
 import { Background } from "./background.ts";
 import type { PodEntry } from "./pod-entry.ts";
 import { PodTable } from "./pod-table.ts";
@@ -25,8 +25,8 @@ let events: PodEvent[];
 beforeEach(() => {
   [clock, stopped, meta, registered, events] = [new FakeClock(), false, job.Meta, 0, []];
   background = new Background({ clock, logger: silentLogger });
-  const table = new PodTable({ owner, reader: { skip() {} } });
-  const stub = (): object => ({ ID: job.ID, Meta: meta, Stop: stopped, CreateIndex: 10, JobModifyIndex: 10 });
+  const table = new PodTable({ owner, namespaceOf, reader: { skip() {} } });
+  const stub = (): object => ({ ID: job.ID, Namespace: "default", Meta: meta, Stop: stopped, CreateIndex: 10, JobModifyIndex: 10 });
   const client = {
     readJobSpec: async () => ({ spec: { ...job }, stub: stub() }),
     registerJob: async ({ Meta }: { readonly Meta: typeof meta }) => {
@@ -35,8 +35,18 @@ beforeEach(() => {
     },
   } as unknown as NomadClient;
   const recordEvent = (_: unknown, event: PodEvent): void => void events.push(event);
-  retries = new StartRetries({ client, clock, owner, table, background, firstDelayMs: 10_000, recordEvent, onStarted: () => {} });
-  entry = table.noteJob({ ID: job.ID, Meta: meta, CreateIndex: 10, JobModifyIndex: 10 }) as PodEntry;
+  retries = new StartRetries({
+    clientOf: () => client,
+    clock,
+    owner,
+    namespaceOf,
+    table,
+    background,
+    firstDelayMs: 10_000,
+    recordEvent,
+    onStarted: () => {},
+  });
+  entry = table.noteJob({ ID: job.ID, Namespace: "default", Meta: meta, CreateIndex: 10, JobModifyIndex: 10 }) as PodEntry;
 });
 afterEach(async () => {
   retries.cancel(entry);
@@ -54,6 +64,7 @@ function fail(number: number, minutes = 0, tasks: Readonly<Record<string, TaskSt
   const allocation: Allocation = {
     ID: `a-${number}`,
     JobID: job.ID,
+    Namespace: "default",
     NodeID: "n",
     CreateIndex: 10 + number,
     ModifyIndex: 10 + number,
@@ -79,7 +90,10 @@ test("the back-off doubles from start to start up to five minutes, and begins an
 
   expect(delays).toEqual([10_000, 20_000, 40_000, 80_000, 160_000, 300_000, 10_000, 20_000]);
   expect(entry).toMatchObject({ allocation: undefined, attempt: { failures: 2, after: 18, restarts: { main: 8 } } });
-  expect(readJobMeta({ ID: job.ID, Meta: meta }, owner)).toMatchObject({ kind: "pod", attempt: entry.attempt });
+  expect(readJobMeta({ ID: job.ID, Namespace: "default", Meta: meta }, owner, namespaceOf)).toMatchObject({
+    kind: "pod",
+    attempt: entry.attempt,
+  });
   expect(events[1]).toEqual({
     type: "Warning",
     reason: "BackOff",

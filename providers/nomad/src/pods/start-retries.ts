@@ -2,7 +2,7 @@ import type { Clock, Owner, PodEvent, PodRef } from "@virtual-kubelet/core";
 import type { NomadClient } from "../api/nomad-client.ts";
 import type { Allocation } from "../api/types.ts";
 import { variablePaths } from "../job/job-id.ts";
-import { attemptMeta, readJobMeta, type PodAttempt } from "../job/job-meta.ts";
+import { attemptMeta, readJobMeta, type NamespaceOf, type PodAttempt } from "../job/job-meta.ts";
 import { gatedContainers } from "../job/pod-shape.ts";
 import { restartsOnceMore, startFailureOf } from "../status/container-status.ts";
 import { isToStartAgain } from "../status/pod-status.ts";
@@ -12,9 +12,10 @@ import type { PodTable } from "./pod-table.ts";
 
 /** What {@link StartRetries} needs. */
 export interface StartRetriesDeps {
-  readonly client: NomadClient;
+  readonly clientOf: (ref: PodRef) => NomadClient;
   readonly clock: Clock;
   readonly owner: Owner;
+  readonly namespaceOf: NamespaceOf;
   readonly table: PodTable;
   readonly background: Background;
   /** Delay after the first start that failed. */
@@ -66,11 +67,12 @@ export class StartRetries {
   }
 
   async #start(entry: PodEntry, signal: AbortSignal): Promise<void> {
-    const { client, owner, table, onStarted } = this.#deps;
+    const { clientOf, owner, namespaceOf, table, onStarted } = this.#deps;
     const { allocation: failed, jobId, shape } = entry;
+    const client = clientOf(shape.ref);
     if (!failed || table.get(shape.ref.uid) !== entry || this.delayOf(entry) === undefined) return this.cancel(entry);
     const { spec, stub } = await client.readJobSpec(jobId, signal);
-    const meaning = readJobMeta(stub, owner);
+    const meaning = readJobMeta(stub, owner, namespaceOf);
     if (stub.Stop || meaning.kind !== "pod") {
       entry.stopped ||= stub.Stop ?? false;
       this.cancel(entry);

@@ -33,6 +33,7 @@ function allocationWith(TaskStates: Readonly<Record<string, TaskState>> | null, 
   return {
     ID: "a-1",
     JobID: "vk-1",
+    Namespace: "default",
     NodeID: "n-1",
     NodeName: "client-1",
     CreateIndex: 1,

@@ -8,6 +8,9 @@ import { jobSettingsOf } from "../job/settings.ts";
 /** Whose the pods of the tests are. */
 export const owner: Owner = { clusterId: "c1", nodeName: "n1" };
 
+/** Namespace of Nomad of all of them. */
+export const namespaceOf = (): string => "default";
+
 /** A pod of one container, but for what is said. */
 export function podWith(spec: Partial<NonNullable<Pod["spec"]>> = {}, annotations: Record<string, string> = {}): Pod {
   return {

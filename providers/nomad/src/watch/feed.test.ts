@@ -41,11 +41,13 @@ let heard: NomadEvent[];
 let refuseStream: Error | undefined;
 let refuseList: Error | undefined;
 let index: number;
+/** How many queries wait until they are aborted. */
+let idle: number;
 let stop: AbortController;
 let running: Promise<void>;
 let feed: Feed;
 
-function start(stream = true): void {
+function start(stream = true, namespaces = 1): void {
   const client = {
     async events(_topics: readonly string[], from: number) {
       calls.push(`stream from ${from}`);
@@ -54,13 +56,14 @@ function start(stream = true): void {
       streams.push(opened);
       return opened;
     },
-    async waitForAllocations(from: number) {
+    async waitForAllocations(from: number, _waitMs: number, signal: AbortSignal) {
       calls.push(`wait from ${from}`);
+      if (idle-- > 0) await new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true }));
       return index;
     },
   } satisfies Partial<NomadClient>;
   feed = new Feed({
-    client: client as unknown as NomadClient,
+    clients: Array.from({ length: namespaces }, () => ({ ...client }) as unknown as NomadClient),
     clock,
     logger: silentLogger,
     async relist() {
@@ -78,6 +81,7 @@ function start(stream = true): void {
 beforeEach(() => {
   [clock, calls, streams, heard, index] = [new FakeClock(), [], [], [], 7];
   [refuseStream, refuseList] = [undefined, undefined];
+  idle = 0;
   stop = new AbortController();
 });
 afterEach(async () => {
@@ -167,4 +171,39 @@ test("without the stream an index that goes back begins anew", async () => {
 
   expect(calls.filter((call) => call.startsWith("wait"))).toEqual(expect.arrayContaining(["wait from 7", "wait from 0", "wait from 3"]));
   expect(calls).not.toContain("stream from 7");
+});
+
+test("each namespace has a stream of its own; when one of them breaks or is silent, all are opened anew after a list", async () => {
+  start(true, 2);
+  await clock.advance(0);
+  streams[0]?.give([{ Topic: "Job", Type: "JobRegistered", Key: "a" }]);
+  streams[1]?.give([{ Topic: "Job", Type: "JobRegistered", Key: "b" }]);
+  await clock.advance(0);
+  expect(calls).toEqual(["list", "stream from 7", "stream from 7"]);
+  expect(heard.map(({ Key }) => Key).toSorted()).toEqual(["a", "b"]);
+  for (let second = 0; second < 45; second++) {
+    await clock.advance(1000);
+    streams[0]?.give([]);
+  }
+  await clock.advance(2000);
+
+  expect(calls.filter((call) => call.startsWith("stream"))).toHaveLength(4);
+});
+
+test("a namespace whose stream never gives anything has the others opened anew at growing pauses", async () => {
+  start(true, 2);
+  for (let second = 0; second < 120; second++) {
+    await clock.advance(1000);
+    for (const [number, stream] of streams.entries()) if (number % 2 === 0) stream.give([]);
+  }
+
+  expect(streams.length / 2).toBeLessThan(8);
+});
+
+test("without the stream a change in any namespace is enough", async () => {
+  [idle, index] = [1, 9];
+  start(false, 2);
+  await clock.advance(500);
+
+  expect(calls).toEqual(["wait from 0", "wait from 0", "list"]);
 });

@@ -6,7 +6,8 @@ import type { NomadEvent } from "../api/types.ts";
 
 /** What a {@link Feed} needs. */
 export interface FeedDeps {
-  readonly client: NomadClient;
+  /** One for each namespace of Nomad. */
+  readonly clients: readonly NomadClient[];
   readonly clock: Clock;
   readonly logger: Logger;
   /** Lists everything and takes it in. @returns the index from which on something may have changed since */
@@ -76,9 +77,29 @@ export class Feed {
   }
 
   async #followStream(signal: AbortSignal): Promise<void> {
-    const { client, clock, onEvent, relistMs } = this.#deps;
+    const { clients, relistMs } = this.#deps;
     // Without an index Nomad would repeat all that it has kept, and may fail over what it drops meanwhile.
     const index = await this.#listed(signal);
+    const over = new AbortController();
+    const until = AbortSignal.any([signal, over.signal]);
+    const silent = new Set(clients);
+    const onFrame = (client: NomadClient): void => {
+      silent.delete(client);
+      // A list that succeeds says nothing of the streams: a proxy may answer 502 to those alone.
+      if (silent.size === 0) this.#pauseMs = firstPauseMs;
+    };
+    const following = [this.#listEvery(relistMs, until), ...clients.map((client) => this.#readStream(client, index, onFrame, until))];
+    try {
+      await Promise.race(following);
+    } finally {
+      over.abort(new Error("another event stream of Nomad broke off"));
+      await Promise.allSettled(following);
+    }
+  }
+
+  /** Reads the events of one namespace until its stream ends, or the signal aborts. @throws if it breaks or is silent */
+  async #readStream(client: NomadClient, index: number, onFrame: (client: NomadClient) => void, signal: AbortSignal): Promise<void> {
+    const { clock, onEvent } = this.#deps;
     const events = await client.events(topics, index, signal);
     const broken = Promise.withResolvers<never>();
     // Nobody may be waiting when it breaks.
@@ -88,15 +109,13 @@ export class Feed {
       timer?.[Symbol.dispose]();
       timer = clock.setTimer(ms, () => broken.reject(new Error(`Nomad's event stream was silent for ${ms / 1000} s`)));
     };
-    const over = new AbortController();
-    const listing = this.#listEvery(relistMs, AbortSignal.any([signal, over.signal])).catch(broken.reject);
     expect(firstFrameMs);
     const onAbort = (): void => broken.reject(signal.reason);
+    if (signal.aborted) onAbort();
     signal.addEventListener("abort", onAbort, { once: true });
     const reading = (async (): Promise<void> => {
       for await (const frame of events) {
-        // A list that succeeds says nothing of the stream: a proxy may answer 502 to that alone.
-        this.#pauseMs = firstPauseMs;
+        onFrame(client);
         expect(silenceMs);
         for (const event of frame) onEvent(event);
       }
@@ -105,9 +124,8 @@ export class Feed {
       await Promise.race([reading, broken.promise]);
     } finally {
       signal.removeEventListener("abort", onAbort);
-      over.abort();
       events.destroy();
-      await Promise.allSettled([reading, listing]);
+      await Promise.allSettled([reading]);
       timer?.[Symbol.dispose]();
     }
   }
@@ -125,14 +143,27 @@ export class Feed {
   }
 
   async #followIndex(signal: AbortSignal): Promise<void> {
-    const { client, clock, relistMs, stream } = this.#deps;
+    const { clock, relistMs, stream } = this.#deps;
     let index: number | undefined;
     do {
-      const now: number = await client.waitForAllocations(index ?? 0, index === undefined ? 0 : relistMs, signal);
+      const now: number = await this.#waitForAny(index ?? 0, index === undefined ? 0 : relistMs, signal);
       index = nextBlockingIndex(index, now);
       await this.#listed(signal);
       this.#pauseMs = firstPauseMs;
       await clock.sleep(blockingPauseMs, signal);
     } while (!stream || clock.monotonic() < this.#refusedUntilMs);
+  }
+
+  /** Waits for a change in any of the namespaces, whose indexes are the same. @returns the index now */
+  async #waitForAny(index: number, waitMs: number, signal: AbortSignal): Promise<number> {
+    const over = new AbortController();
+    const until = AbortSignal.any([signal, over.signal]);
+    const waiting = this.#deps.clients.map((client) => client.waitForAllocations(index, waitMs, until));
+    try {
+      return await Promise.race(waiting);
+    } finally {
+      over.abort(new Error("another namespace of Nomad has changed"));
+      await Promise.allSettled(waiting);
+    }
   }
 }

@@ -1,6 +1,6 @@
 import type { Clock, Logger, Owner, PodEvent, PodRef } from "@virtual-kubelet/core";
 import { z } from "zod";
-import type { NomadClient } from "../api/nomad-client.ts";
+import type { IndexedList, NomadClient } from "../api/nomad-client.ts";
 import type { ObjectKind, ObjectReader } from "../api/object-reader.ts";
 import { allocationSchema, evaluationSchema } from "../api/object-schemas.ts";
 import type { NomadEvent } from "../api/types.ts";
@@ -14,7 +14,11 @@ import { Feed } from "./feed.ts";
 
 /** What a {@link PodWatch} needs. */
 export interface PodWatchDeps {
-  readonly client: NomadClient;
+  /**
+   * One for each namespace of Nomad. A stream of all namespaces at once needs rights in all of them, and a list leaves out without a word what
+   * the token may not read, so that its pods would be gone.
+   */
+  readonly clients: readonly NomadClient[];
   readonly reader: ObjectReader;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -26,7 +30,7 @@ export interface PodWatchDeps {
   readonly recordEvent: (pod: PodRef, event: PodEvent) => void;
 }
 
-const jobIdSchema = z.object({ JobID: z.string() });
+const jobIdSchema = z.object({ JobID: z.string(), Namespace: z.string() });
 
 /** Brings what Nomad tells of pods into the table, and has done what has to be done then. */
 export class PodWatch {
@@ -34,10 +38,10 @@ export class PodWatch {
   readonly #feed: Feed;
 
   constructor(deps: PodWatchDeps) {
-    const { client, clock, logger, config } = deps;
+    const { clients, clock, logger, config } = deps;
     this.#deps = deps;
     this.#feed = new Feed({
-      client,
+      clients,
       clock,
       logger,
       relist: (signal) => this.relist(signal),
@@ -59,10 +63,10 @@ export class PodWatch {
 
   /** Lists everything, and takes it in. @returns the index from which on something may have changed since */
   async relist(signal: AbortSignal): Promise<number> {
-    const { client, owner, table, keeper, files } = this.#deps;
+    const { owner, table, keeper, files } = this.#deps;
     const mark = table.mark();
-    const jobs = await client.listJobs(ownerFilter(owner), signal);
-    const allocations = await client.listAllocations(ownerFilter(owner, "Job."), signal);
+    const jobs = await this.#listAll((client) => client.listJobs(ownerFilter(owner), signal));
+    const allocations = await this.#listAll((client) => client.listAllocations(ownerFilter(owner, "Job."), signal));
     const { changed, gone, missing } = table.noteAll(jobs, allocations, mark);
     for (const entry of gone) keeper.onGone(entry);
     for (const entry of missing) keeper.lookAfter(entry);
@@ -72,9 +76,19 @@ export class PodWatch {
     return allocations.index;
   }
 
+  /** One list of all namespaces, as old as the oldest. */
+  async #listAll<T>(list: (client: NomadClient) => Promise<IndexedList<T>>): Promise<IndexedList<T>> {
+    const lists = await Promise.all(this.#deps.clients.map(list));
+    return {
+      items: lists.flatMap(({ items }) => items),
+      index: Math.min(...lists.map(({ index }) => index)),
+      skipped: lists.flatMap(({ skipped }) => skipped),
+    };
+  }
+
   async #readEvaluations(signal: AbortSignal): Promise<void> {
     try {
-      const { items } = await this.#deps.client.blockedEvaluations(`JobID matches "^${jobPrefix}"`, signal);
+      const { items } = await this.#listAll((client) => client.blockedEvaluations(`JobID matches "^${jobPrefix}"`, signal));
       for (const evaluation of items) this.#onEvaluation(this.#deps.table.noteEvaluation(evaluation));
     } catch (error) {
       signal.throwIfAborted();
@@ -82,7 +96,7 @@ export class PodWatch {
     }
   }
 
-  #onEvent({ Topic, Type, Key, Payload }: NomadEvent): void {
+  #onEvent({ Topic, Type, Key, Namespace = "", Payload }: NomadEvent): void {
     const { table, keeper } = this.#deps;
     switch (Topic) {
       case "Allocation": {
@@ -97,7 +111,7 @@ export class PodWatch {
         return;
       }
       case "Job": {
-        const entry = table.byJob(Key);
+        const entry = table.byJob(Key, Namespace);
         if (Type === "JobDeregistered" && entry && !entry.ending && !entry.stopped) keeper.lookAfter(entry);
         return;
       }
@@ -107,8 +121,8 @@ export class PodWatch {
 
   /** Reads what an event tells of a pod's job. Most events are of other people's jobs, and not read at all. */
   #read<T>(kind: ObjectKind, schema: z.ZodType<T>, value: unknown): T | undefined {
-    const jobId = jobIdSchema.safeParse(value).data?.JobID;
-    return jobId !== undefined && this.#deps.table.byJob(jobId) ? this.#deps.reader.read(kind, schema, value) : undefined;
+    const { data } = jobIdSchema.safeParse(value);
+    return data && this.#deps.table.byJob(data.JobID, data.Namespace) ? this.#deps.reader.read(kind, schema, value) : undefined;
   }
 
   #onEvaluation(entry: PodEntry | undefined): void {
