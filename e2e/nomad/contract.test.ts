@@ -178,6 +178,18 @@ describe("jobs", () => {
     await expect(client.readAllocation(ended.ID, signal)).rejects.toSatisfy(isNotFound);
   });
 
+  test("an allocation that somebody stops ends as one that is moved, and its transition tells that it was stopped", async () => {
+    const job = jobWith([taskWith(wait)]);
+    const { ID } = await run(job, isRunning);
+    expect((await nomad.request("PUT", `/allocation/${ID}/stop`)).status).toBe(200);
+    await eventually(async () => {
+      const stopped = (await client.listAllocations(`JobID == ${JSON.stringify(job.ID)}`, signal)).items.find((each) => each.ID === ID);
+      expect(stopped).toMatchObject({ ClientStatus: "complete", DesiredStatus: "stop", DesiredTransition: { Migrate: true } });
+      expect(stopped?.DesiredTransition?.NoShutdownDelay).toBe(false);
+    }, soon);
+    await eventually(async () => expect(await client.jobAllocations(job.ID, signal)).toHaveLength(2), soon);
+  });
+
   test("another kill time-out is taken in place, and a task that runs does not heed it", async () => {
     const job = jobWith([taskWith(deaf, { KillTimeout: 3e9 })]);
     const { ID } = await runDeaf(job);

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { isInvalidInput, isNotFound, isQuotaExceeded, isUnauthorized, isUnavailable } from "@virtual-kubelet/errdefs";
 import { eventually } from "@virtual-kubelet/testing";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { FakeCluster } from "./fake/cluster.ts";
 import type { Json } from "./fake/state.ts";
 import { container, forever, NomadRig } from "./nomad-rig.ts";
 
@@ -154,7 +155,9 @@ describe("who may", () => {
   test("a namespace that Nomad does not have is named by ping", async () => {
     await reopen({ namespace: "nowhere" });
 
-    await expect(rig.provider.ping?.(signal)).rejects.toThrow("namespace nowhere does not exist in Nomad; create it, or change namespace or namespaces");
+    await expect(rig.provider.ping?.(signal)).rejects.toThrow(
+      "namespace nowhere does not exist in Nomad; create it, or change namespace or namespaces",
+    );
   });
 });
 
@@ -205,11 +208,19 @@ describe("what others do to a pod's job", () => {
     expect((await rig.provider.getPods(signal)).pods.map((each) => each.ref)).toEqual([ref]);
   });
 
-  test.each(["drain", "lose"] as const)("after %s the pod is Failed, its job stopped, and it runs no second time", async (what) => {
+  test.each([
+    ["drain", "NodeDrained", (cluster: FakeCluster, jobId: string) => cluster.drain(jobId)],
+    ["lose", "NodeLost", (cluster: FakeCluster, jobId: string) => cluster.lose(jobId)],
+    [
+      "alloc stop",
+      "StoppedByNomad",
+      (cluster: FakeCluster, jobId: string) => cluster.allocationsOf(jobId).forEach((each) => cluster.stopAlloc(each)),
+    ],
+  ])("after %s the pod is Failed with %s, its job stopped, and it runs no second time", async (_what, expected, go) => {
     const ref = await rig.run(rig.pod({ restartPolicy: "Always" }));
-    rig.nomad.cluster[what](rig.jobId(ref));
+    go(rig.nomad.cluster, rig.jobId(ref));
 
-    await rig.until(ref, ({ phase, reason }) => expect([phase, reason]).toEqual(["Failed", what === "lose" ? "NodeLost" : "NodeDrained"]));
+    await rig.until(ref, ({ phase, reason }) => expect([phase, reason]).toEqual(["Failed", expected]));
     await eventually(() => expect(rig.nomad.cluster.state.jobs.get(rig.jobId(ref))?.["Stop"]).toBe(true));
     const alive = (): object[] =>
       rig.nomad.cluster

@@ -120,10 +120,17 @@ export class FakeCluster {
 
   /** The client is drained: Nomad moves the allocation. */
   drain(jobId: string): void {
-    for (const allocation of this.allocationsOf(jobId)) {
-      this.#stopAllocation(allocation, { DesiredTransition: { Migrate: true } }, "alloc is being migrated");
-      this.#replace(jobId);
-    }
+    for (const allocation of this.allocationsOf(jobId)) this.#migrate(allocation, { Migrate: true });
+  }
+
+  /** Somebody stops the allocation: Nomad moves it as for a drain. Source: Nomad 2.0.6, `Alloc.Stop`. */
+  stopAlloc(allocation: Json): void {
+    this.#migrate(allocation, { Migrate: true, NoShutdownDelay: false, Reschedule: false });
+  }
+
+  #migrate(allocation: Json, DesiredTransition: Json): void {
+    this.#stopAllocation(allocation, { DesiredTransition }, "alloc is being migrated");
+    this.#replace(keyOf(String(allocation["JobID"]), String(allocation["Namespace"])));
   }
 
   /** The client is gone: Nomad places the allocation anew, whatever the job's policy says. */
@@ -194,7 +201,7 @@ export class FakeCluster {
       ClientDescription: "",
       DesiredStatus: "run",
       DesiredDescription: "",
-      DesiredTransition: { Migrate: null },
+      DesiredTransition: { Migrate: null, NoShutdownDelay: null, Reschedule: null },
       PreemptedByAllocation: "",
       TaskStates: null,
       CreateTime: this.#deps.clock.now() * 1e6,

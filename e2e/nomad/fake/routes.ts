@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { fits } from "./bexpr.ts";
 import { fakeNode, type FakeCluster } from "./cluster.ts";
 import { groupUse } from "../../process-provider/group-use.ts";
@@ -67,6 +68,7 @@ const routes: readonly (readonly [method: string, pattern: RegExp, route: Route]
     /^\/v1\/allocation\/([^/]+)$/,
     ([id = ""], _, __, { cluster: { state } }) => found(state.allocs.get(id), "alloc not found", state.indexes.allocs),
   ],
+  ["PUT", /^\/v1\/allocation\/([^/]+)\/stop$/, ([id = ""], _, __, { cluster }) => stopAllocation(id, cluster)],
   ["GET", /^\/v1\/evaluations$/, (_, { query }, __, { cluster: { state } }) => list([...state.evals.values()], query, state.indexes.evals)],
   [
     "GET",
@@ -200,6 +202,13 @@ function writeVariable(path: string, query: URLSearchParams, body: string, clust
 function isChanged(known: Json | undefined, query: URLSearchParams): boolean {
   const cas = query.get("cas");
   return cas !== null && Number(cas) !== Number(known?.["ModifyIndex"] ?? 0);
+}
+
+function stopAllocation(id: string, cluster: FakeCluster): Answer {
+  const allocation = cluster.state.allocs.get(id);
+  if (!allocation) return { status: 404, text: "alloc not found" };
+  cluster.stopAlloc(allocation);
+  return { json: { EvalID: randomUUID(), Index: cluster.state.index } };
 }
 
 function signalTask(id: string, body: string, { runners }: FakeCluster): Answer {

@@ -55,7 +55,7 @@ export const allocationSchema: z.ZodType<Allocation> = z.object({
   ClientDescription: z.string().optional(),
   DesiredStatus: z.string(),
   DesiredDescription: z.string().optional(),
-  DesiredTransition: z.object({ Migrate: z.boolean().nullish() }).nullish(),
+  DesiredTransition: z.object({ Migrate: z.boolean().nullish(), NoShutdownDelay: z.boolean().nullish() }).nullish(),
   PreemptedByAllocation: z.string().optional(),
   TaskStates: z.record(z.string(), taskStateSchema).nullish(),
   NetworkStatus: z.object({ Address: z.string().optional(), AddressIPv6: z.string().optional() }).nullish(),

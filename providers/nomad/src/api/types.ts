@@ -113,7 +113,15 @@ export interface Allocation {
   readonly ClientDescription?: string | undefined;
   readonly DesiredStatus: string;
   readonly DesiredDescription?: string | undefined;
-  readonly DesiredTransition?: { readonly Migrate?: boolean | null | undefined } | null | undefined;
+  readonly DesiredTransition?:
+    | {
+        /** It is to go: its client is drained, or somebody has stopped it. */
+        readonly Migrate?: boolean | null | undefined;
+        /** `null` unless somebody has stopped it. */
+        readonly NoShutdownDelay?: boolean | null | undefined;
+      }
+    | null
+    | undefined;
   readonly PreemptedByAllocation?: string | undefined;
   readonly TaskStates?: Readonly<Record<string, TaskState>> | null | undefined;
   /** Not in lists. */

@@ -202,9 +202,26 @@ test.each<[string, Partial<Allocation>, Partial<PodView>, object]>([
   ],
   [
     "drained",
-    { ClientStatus: "complete", DesiredStatus: "stop", DesiredTransition: { Migrate: true }, TaskStates: { main: ended(0) } },
+    {
+      ClientStatus: "complete",
+      DesiredStatus: "stop",
+      DesiredTransition: { Migrate: true, NoShutdownDelay: null },
+      TaskStates: { main: ended(0) },
+    },
     {},
     { phase: "Failed", reason: "NodeDrained" },
+  ],
+  [
+    "stopped with nomad alloc stop",
+    {
+      ClientStatus: "complete",
+      DesiredStatus: "stop",
+      DesiredDescription: "alloc is being migrated",
+      DesiredTransition: { Migrate: true, NoShutdownDelay: false },
+      TaskStates: { main: ended(143) },
+    },
+    {},
+    { phase: "Failed", reason: "StoppedByNomad", message: "the pod's allocation was stopped in Nomad, as by nomad alloc stop" },
   ],
   [
     "preempted",

@@ -71,7 +71,11 @@ export function verdictOf({ allocation, ending }: Pick<PodView, "allocation" | "
   if (allocation.ClientStatus === "lost") return { reason: "NodeLost", message: `Nomad lost its client${where}` };
   if (ending || allocation.ClientStatus !== "complete" || allocation.DesiredStatus === "run") return undefined;
   if (isPreempted(allocation)) return { reason: "Preempted", message: "Nomad gave the pod's place to a job of higher priority" };
-  if (allocation.DesiredTransition?.Migrate) return { reason: "NodeDrained", message: `Nomad's client${where} was drained` };
+  const { Migrate, NoShutdownDelay } = allocation.DesiredTransition ?? {};
+  // Nomad tells `alloc stop` and a drain with the same words. Source: Nomad 2.0.6, `Alloc.Stop` and `NodeDrainer`.
+  if (Migrate && NoShutdownDelay !== undefined && NoShutdownDelay !== null)
+    return { reason: "StoppedByNomad", message: "the pod's allocation was stopped in Nomad, as by nomad alloc stop" };
+  if (Migrate) return { reason: "NodeDrained", message: `Nomad's client${where} was drained` };
   return { reason: "StoppedByNomad", message: allocation.DesiredDescription || "the pod's job was stopped in Nomad" };
 }
 
