@@ -377,7 +377,7 @@ describe("tasks", () => {
   test("templates give values exactly as they are, and words of a command theirs", async () => {
     const job = jobWith([taskWith("x")]);
     const path = `nomad/jobs/${job.ID}`;
-    const value = 'quote " dollar $A back \\ tab \t brace {{ x }} é';
+    const value = 'quote " dollar $A back \\ tab \t brace {{ x }} é <&>';
     const inVariable = (inner: string): string => `{{ with nomadVar "${path}" }}${inner}{{ end }}`;
     const Templates = [
       { EmbeddedTmpl: `A=${inVariable("{{ .a.Value | toJSON }}")}\n`, DestPath: "secrets/a.env", ChangeMode: "noop", Envvars: true },

@@ -500,6 +500,32 @@ describe("files and order", () => {
     expect(await contentOf()).toEqual({ jobShows: true, told: ["Warning SecretsInJob"] });
   });
 
+  test("imagePullSecrets that are to be used reach the driver by a variable, which goes with the pod; one that is missing is told", async () => {
+    await reopen({ imagePullSecrets: "use" });
+    const auths = { "registry.example.com": { username: "ann", password: "canary <&>" }, "quay.io": { username: "bob", password: "p" } };
+    const text = JSON.stringify({ auths });
+    rig.secrets["registry"] = {
+      type: "kubernetes.io/dockerconfigjson",
+      data: { ".dockerconfigjson": Buffer.from(text).toString("base64") },
+    };
+    const image = "registry.example.com/app:1";
+    const main = container(`echo "$VK_REGISTRY_USERNAME $VK_REGISTRY_PASSWORD"; ${forever}`, { image });
+    const ref = await rig.run(rig.pod({ containers: [main], imagePullSecrets: [{ name: "registry" }, { name: "missing" }] }));
+
+    const { jobs, variables } = rig.nomad.cluster.state;
+    expect(JSON.stringify(jobs.get(rig.jobId(ref)))).not.toMatch(/ann|canary/);
+    expect(JSON.stringify(variables.get(`nomad/jobs/${rig.jobId(ref)}`))).not.toContain("bob");
+    await eventually(() =>
+      expect(rig.nomad.cluster.runners.values().next().value?.task("main")?.logs.stdout.from(0).toString()).toBe("ann canary <&>\n"),
+    );
+    expect(rig.events.map(({ reason, message }) => `${reason}: ${message}`)).toEqual([
+      expect.stringMatching(/^FailedToRetrieveImagePullSecret: .*\(missing\)/),
+    ]);
+    await rig.delete(ref);
+    await rig.untilGone(ref);
+    expect(variables.size).toBe(0);
+  });
+
   test("a gate is opened by the program that is started anew", async () => {
     const init = (name: string, script: string): ReturnType<typeof container> => container(script, { name });
     const pod = rig.pod({ initContainers: [init("first", rig.held(0)), init("second", "true")] });

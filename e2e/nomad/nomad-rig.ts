@@ -12,6 +12,7 @@ import type {
   Provider,
   ProviderHost,
   ResolvedPod,
+  Secret,
   VolumePayload,
 } from "@virtual-kubelet/core";
 import { NotFoundError } from "@virtual-kubelet/errdefs";
@@ -35,6 +36,8 @@ export class NomadRig implements AsyncDisposable {
   provider!: Provider;
   readonly updates: PodUpdate[] = [];
   readonly events: PodEvent[] = [];
+  /** Secrets of the cluster, by name. */
+  readonly secrets: Record<string, Secret> = {};
   /** Warnings in the log. */
   readonly warnings: (LogFields & { readonly text: string })[] = [];
   readonly #config: object;
@@ -79,7 +82,11 @@ export class NomadRig implements AsyncDisposable {
       clock: systemClock,
       random: systemRandom,
       findPod: ({ uid }) => this.#pods.get(uid),
-      getSecret: () => Promise.reject(new NotFoundError("there are no secrets here")),
+      getSecret: async (_namespace, name) => {
+        const secret = this.secrets[name];
+        if (!secret) throw new NotFoundError(`there is no secret ${name}`);
+        return secret;
+      },
       getConfigMap: () => Promise.reject(new NotFoundError("there are no config maps here")),
       getServiceAccountToken: () => Promise.reject(new NotFoundError("there are no service accounts here")),
       resolvePod: (ref) => this.#resolve(ref),

@@ -75,6 +75,10 @@ export {
   type ProviderPodStatus,
 } from "./provider/provider.ts";
 export type { PodEvent, ProviderHost, ServiceAccountToken, ServiceAccountTokenOptions } from "./provider/provider-host.ts";
+export { credentialsFor, pullSecretEntries } from "./registry/pull-secrets.ts";
+export { parseDockerConfig, type DockerConfig, type RegistryEntry } from "./registry/docker-config.ts";
+export { imageRepository } from "./registry/image-repository.ts";
+export type { RegistryCredentials } from "./registry/registry-credentials.ts";
 export { podRef, type PodRef } from "./provider/pod-ref.ts";
 export { computePhase, isTerminalPhase, type PodPhase, type StatusByName } from "./pod/pod-phase.ts";
 export { podLimits, podRequests, readAmounts, type ResourceAmounts } from "./pod/pod-requests.ts";

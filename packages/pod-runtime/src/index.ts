@@ -5,7 +5,6 @@
  */
 export type {
   ContainerRuntime,
-  RegistryCredentials,
   RuntimeContainer,
   RuntimeContainerState,
   RuntimeEvent,
@@ -69,7 +68,6 @@ export type {
 export type { Resources } from "./pod/resources.ts";
 export type { ContainerRole, PlannedContainer, PodPlan } from "./pod/pod-plan.ts";
 export { checkHostPorts } from "./prepare/host-ports.ts";
-export { imageRepository } from "./prepare/registry/image-repository.ts";
 export { imageVolumesOf, type ImageVolume } from "./pod/image-volumes.ts";
 export {
   createPodPreparation,

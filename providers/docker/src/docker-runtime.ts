@@ -1,8 +1,15 @@
-import type { AttachIO, ContainerLogOptions, ContainerLogs, ContainerStats, ExecResult, NetworkStats } from "@virtual-kubelet/core";
+import type {
+  AttachIO,
+  ContainerLogOptions,
+  ContainerLogs,
+  ContainerStats,
+  ExecResult,
+  NetworkStats,
+  RegistryCredentials,
+} from "@virtual-kubelet/core";
 import type {
   ContainerRuntime,
   ContainerSpec,
-  RegistryCredentials,
   ResourceLimits,
   RuntimeContainer,
   RuntimeEvent,

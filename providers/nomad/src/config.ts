@@ -107,8 +107,8 @@ export interface NomadConfig {
   readonly volumes: Readonly<Record<string, NomadVolumeConfig>>;
   /** What pods may ask of the clients, and which values their annotations may have. */
   readonly policy: PodPolicy;
-  /** What becomes of a pod that names any. */
-  readonly imagePullSecrets: "refuse" | "ignore";
+  /** What becomes of a pod that names any, with the docker driver. */
+  readonly imagePullSecrets: "refuse" | "ignore" | "use";
   /** How failed containers are started again. */
   readonly restart: NomadRestartConfig;
   /** How long a client may be away before its pods are lost; default: Nomad's heartbeat grace. */
@@ -261,9 +261,11 @@ export const nomadConfigSchema: z.ZodType<NomadConfig> = z
       .describe("Volumes of Nomad for persistent volume claims, by NAMESPACE/CLAIM or CLAIM"),
     policy: podPolicySchema(policyAnnotations).default({}).describe("What pods may ask of the clients; all that is not allowed is refused"),
     imagePullSecrets: z
-      .enum(["refuse", "ignore"])
+      .enum(["refuse", "ignore", "use"])
       .default("refuse")
-      .describe("What becomes of a pod with imagePullSecrets: the clients of Nomad hold the registries' passwords"),
+      .describe(
+        "What becomes of a pod with imagePullSecrets: it is refused, its containers are pulled with what the clients hold, or with its secrets, which its containers can read then",
+      ),
     restart: restart.prefault({}).describe("How failed containers are started again"),
     disconnectGrace: duration
       .optional()

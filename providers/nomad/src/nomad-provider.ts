@@ -1,5 +1,6 @@
 import {
   podRef,
+  pullSecretEntries,
   type AttachIO,
   type ContainerLogOptions,
   type ContainerLogs,
@@ -46,7 +47,7 @@ import { VariableSweep } from "./pods/variable-sweep.ts";
 import { PodWatch } from "./watch/pod-watch.ts";
 
 /** The parts of {@link ProviderHost} that the provider uses. */
-export type NomadHost = Pick<ProviderHost, "nodeName" | "clusterId" | "clock" | "logger" | "resolvePod" | "recordEvent">;
+export type NomadHost = Pick<ProviderHost, "nodeName" | "clusterId" | "clock" | "logger" | "resolvePod" | "getSecret" | "recordEvent">;
 
 /** What {@link NomadProvider} works with. */
 export interface NomadProviderDeps {
@@ -150,7 +151,12 @@ export class NomadProvider implements Provider, AsyncDisposable {
     const jobId = jobIdOf(this.#owner, ref.uid);
     if ((this.#table.get(ref.uid)?.createIndex ?? 0) > 0) return;
     const settings = jobSettingsOf(pod, this.#config, await this.#nodes.readMhzPerCore(signal));
-    const content = await readPodContent(pod, resolved, signal);
+    const content = await readPodContent(
+      pod,
+      settings,
+      { resolved, pullSecrets: (until) => pullSecretEntries(this.#host, pod, until) },
+      signal,
+    );
     const plan = jobOf(pod, content, this.#owner, settings);
     if (plan.isReadable)
       this.#host.recordEvent(ref, {

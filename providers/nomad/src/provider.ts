@@ -1,4 +1,13 @@
-import { podRef, type Capabilities, type PlannedRequest, type ProviderDefinition } from "@virtual-kubelet/core";
+import {
+  imageRepository,
+  podRef,
+  type Capabilities,
+  type DeepReadonly,
+  type PlannedRequest,
+  type Pod,
+  type ProviderDefinition,
+  type RegistryEntry,
+} from "@virtual-kubelet/core";
 import { NomadClient } from "./api/nomad-client.ts";
 import { NomadHttp } from "./api/nomad-http.ts";
 import { ObjectReader } from "./api/object-reader.ts";
@@ -28,6 +37,16 @@ const capabilities: Capabilities = {
 
 /** MHz of a CPU in plans, where no client was asked. */
 const plannedMhz = 1000;
+
+/** What stands in plans for the contents of a pod's `imagePullSecrets`, which are not read. */
+function plannedLogins(pod: DeepReadonly<Pod>): readonly RegistryEntry[] {
+  const names = (pod.spec?.imagePullSecrets ?? []).map(({ name = "" }) => name);
+  const text = `[imagePullSecrets: ${names.join(", ")}]`;
+  return [...(pod.spec?.initContainers ?? []), ...(pod.spec?.containers ?? [])].map(({ image = "" }) => ({
+    key: imageRepository(image),
+    credentials: { username: text, password: text },
+  }));
+}
 
 /** The provider of HashiCorp Nomad, as the program and {@link "@virtual-kubelet/core"!VirtualNode} take it. */
 export const provider: ProviderDefinition<NomadConfig> = {
@@ -60,7 +79,7 @@ export const provider: ProviderDefinition<NomadConfig> = {
   },
   async plan(pod, resolved, { nodeName, clusterId, config }, signal) {
     const settings = jobSettingsOf(pod, config, config.mhzPerCore ?? plannedMhz);
-    const content = await readPodContent(pod, resolved, signal);
+    const content = await readPodContent(pod, settings, { resolved, pullSecrets: async () => plannedLogins(pod) }, signal);
     const { job, variables } = jobOf(pod, content, { clusterId, nodeName }, settings);
     const namespace = nomadNamespaceOf(config, podRef(pod));
     const query = `?namespace=${encodeURIComponent(namespace)}${config.region === undefined ? "" : `&region=${config.region}`}`;

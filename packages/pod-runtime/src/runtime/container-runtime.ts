@@ -1,4 +1,12 @@
-import type { AttachIO, ContainerLogOptions, ContainerLogs, ContainerStats, ExecResult, NetworkStats } from "@virtual-kubelet/core";
+import type {
+  AttachIO,
+  ContainerLogOptions,
+  ContainerLogs,
+  ContainerStats,
+  ExecResult,
+  NetworkStats,
+  RegistryCredentials,
+} from "@virtual-kubelet/core";
 import type { Duplex } from "node:stream";
 import type { ImageCollection } from "./image-collection.ts";
 import type { ContainerSpec, ResourceLimits, SandboxSpec } from "./runtime-spec.ts";
@@ -62,12 +70,6 @@ export interface RuntimeImage {
   /** The image's user, a name or a number, for `runAsNonRoot`; absent: root. */
   readonly user?: string | undefined;
 }
-
-/** Name and password, or a token, for a registry. It is a secret. */
-export type RegistryCredentials =
-  | { readonly username: string; readonly password: string }
-  | { readonly identityToken: string }
-  | { readonly registryToken: string };
 
 /** What happened at the runtime. `lost` stands for any number that were missed: list again. */
 export type RuntimeEvent =

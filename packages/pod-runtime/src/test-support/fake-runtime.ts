@@ -1,10 +1,9 @@
 import { once, EventEmitter } from "node:events";
-import type { AttachIO, Clock, ContainerLogs, ContainerStats, ExecResult, NetworkStats } from "@virtual-kubelet/core";
+import type { AttachIO, Clock, ContainerLogs, ContainerStats, ExecResult, NetworkStats, RegistryCredentials } from "@virtual-kubelet/core";
 import { ConflictError, NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
 import { rfc3339 } from "@virtual-kubelet/kube-client";
 import type {
   ContainerRuntime,
-  RegistryCredentials,
   RuntimeContainer,
   RuntimeEvent,
   RuntimeImage,

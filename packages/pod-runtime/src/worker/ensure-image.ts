@@ -1,6 +1,6 @@
-import { goDuration, type Clock } from "@virtual-kubelet/core";
+import { goDuration, type Clock, type RegistryCredentials } from "@virtual-kubelet/core";
 import { isInvalidInput, isNotFound, messageOf } from "@virtual-kubelet/errdefs";
-import type { ContainerRuntime, RegistryCredentials, RuntimeImage } from "../runtime/container-runtime.ts";
+import type { ContainerRuntime, RuntimeImage } from "../runtime/container-runtime.ts";
 
 /** Why an image is not there, in a kubelet's words. */
 export class ImageError extends Error {

@@ -1,7 +1,6 @@
-import type { Container, DeepReadonly, Pod } from "@virtual-kubelet/core";
+import type { Container, DeepReadonly, Pod, RegistryCredentials } from "@virtual-kubelet/core";
 import type { PlannedContainer } from "../pod/pod-plan.ts";
 import type { PodState } from "../pod/pod-state.ts";
-import type { RegistryCredentials } from "../runtime/container-runtime.ts";
 import type { ContainerSpec, ResourceLimits, SandboxSpec } from "../runtime/runtime-spec.ts";
 
 /** Turns a pod's spec into what a runtime takes. What it throws leaves the pod waiting, and is tried again. */

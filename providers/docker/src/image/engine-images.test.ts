@@ -1,5 +1,5 @@
+import type { RegistryCredentials } from "@virtual-kubelet/core";
 import { codeOf } from "@virtual-kubelet/errdefs";
-import type { RegistryCredentials } from "@virtual-kubelet/pod-runtime";
 import type { ServerResponse } from "node:http";
 import { expect, test } from "vitest";
 import {

@@ -1,6 +1,7 @@
+import type { RegistryCredentials } from "@virtual-kubelet/core";
 import { statfs } from "node:fs/promises";
 import { DeadlineExceededError, isForbidden, isNotFound } from "@virtual-kubelet/errdefs";
-import type { CollectedImage, ImageCollection, ImageFileSystem, RegistryCredentials, RuntimeImage } from "@virtual-kubelet/pod-runtime";
+import type { CollectedImage, ImageCollection, ImageFileSystem, RuntimeImage } from "@virtual-kubelet/pod-runtime";
 import { jsonLines } from "../engine/json-lines.ts";
 import type { DockerEngine } from "../engine/docker-engine.ts";
 import { volumeImagesOf } from "../image-volume/volume-images.ts";

@@ -1,5 +1,5 @@
 import { InvalidInputError } from "@virtual-kubelet/errdefs";
-import { imageRepository } from "@virtual-kubelet/pod-runtime";
+import { imageRepository } from "@virtual-kubelet/core";
 
 /** An image's name in its parts. */
 export interface ImageReference {

@@ -1,4 +1,4 @@
-import type { RegistryCredentials } from "@virtual-kubelet/pod-runtime";
+import type { RegistryCredentials } from "@virtual-kubelet/core";
 
 /**
  * The header `X-Registry-Auth` for a registry. It is base64url with padding: without, engines take it for no credentials

@@ -1,6 +1,6 @@
-import type { DeepReadonly, Pod } from "@virtual-kubelet/core";
+import type { DeepReadonly, Pod, RegistryCredentials } from "@virtual-kubelet/core";
 import { ConflictError, isConflict, isNotFound, UnavailableError } from "@virtual-kubelet/errdefs";
-import { labelNames, type RegistryCredentials, type RuntimeSandbox, type SandboxSpec } from "@virtual-kubelet/pod-runtime";
+import { labelNames, type RuntimeSandbox, type SandboxSpec } from "@virtual-kubelet/pod-runtime";
 import type { ContainerInfo, ContainerInspectInfo } from "dockerode";
 import type { DockerEngine } from "../engine/docker-engine.ts";
 import { engineMessageOf } from "../engine/engine-error.ts";

@@ -1,4 +1,5 @@
 import { parseQuantity, wholeUnits, type Container, type DeepReadonly, type Pod } from "@virtual-kubelet/core";
+import type { TaskLogin } from "./pull-credentials.ts";
 import { setFields } from "./set-fields.ts";
 import type { JobSettings } from "./settings.ts";
 import { escapeInterpolation, type TaskEnvironment } from "./task-environment.ts";
@@ -12,6 +13,8 @@ export interface DriverInput {
   readonly settings: JobSettings;
   readonly environment: TaskEnvironment;
   readonly volumes: TaskVolumes;
+  /** How the driver logs in at the image's registry. */
+  readonly login: TaskLogin | undefined;
   /** Labels of the group's ports that are this container's. */
   readonly ports: readonly string[];
 }
@@ -28,7 +31,7 @@ function execConfig({ container, environment, fieldPath }: DriverInput): Record<
 }
 
 function dockerConfig(input: DriverInput): Record<string, unknown> {
-  const { pod, container, environment, volumes, settings, ports, fieldPath } = input;
+  const { pod, container, environment, volumes, settings, ports, login, fieldPath } = input;
   const isHost = settings.network === "host";
   return {
     image: escapeInterpolation(container.image ?? ""),
@@ -36,6 +39,7 @@ function dockerConfig(input: DriverInput): Record<string, unknown> {
       entrypoint: environment.words(container.command ?? [], fieldPath),
       args: environment.words(container.args ?? [], fieldPath),
       work_dir: container.workingDir && escapeInterpolation(container.workingDir),
+      auth: login && [login.auth],
       force_pull: container.imagePullPolicy === "Always",
       interactive: container.stdin,
       tty: container.tty,

@@ -7,6 +7,7 @@ import { jobIdOf, variablePaths } from "./job-id.ts";
 import { metaOf } from "./job-meta.ts";
 import { isConfidentialVolume, type PodContent } from "./pod-content.ts";
 import { gatedContainers, groupName, shapeOf, type ContainerRole, type PodShape } from "./pod-shape.ts";
+import { taskLogin } from "./pull-credentials.ts";
 import { refuse } from "./refused-fields.ts";
 import { diskMB, taskResources } from "./resources.ts";
 import type { JobSettings } from "./settings.ts";
@@ -58,17 +59,20 @@ export function jobOf(pod: DeepReadonly<Pod>, content: PodContent, owner: Owner,
     });
     const volumes = taskVolumes(container, { pod, settings, fileVolumes, book });
     const ports = (container.ports ?? []).filter(({ hostPort }) => Boolean(hostPort)).map(portLabel);
+    const credentials = content.logins.get(container.name);
+    const login = credentials && taskLogin(container, credentials, { book, path: variablePaths.confidential(jobId) });
     const templates = [
       ...(gated.has(container.name) ? [gateTemplate(jobId, container.name)] : []),
       ...environment.templates,
       ...volumes.templates,
+      ...(login ? [login.template] : []),
     ];
     const role = roleOf(spec, container);
     return {
       Name: container.name,
       Driver: settings.driver,
       ...userOf(pod, container),
-      Config: driverConfig({ pod, container, fieldPath, settings, environment, volumes, ports }),
+      Config: driverConfig({ pod, container, fieldPath, settings, environment, volumes, login, ports }),
       Env: environment.env,
       ...(role !== "main" && { Lifecycle: { Hook: "prestart", Sidecar: role === "sidecar" } }),
       // A sidecar is started again whatever the pod's policy.

@@ -1,4 +1,6 @@
-import type { Container, DeepReadonly, Pod, ResolvedEnvVar, ResolvedPod, VolumeFile } from "@virtual-kubelet/core";
+import type { Container, DeepReadonly, Pod, RegistryEntry, ResolvedEnvVar, ResolvedPod, VolumeFile } from "@virtual-kubelet/core";
+import { pullCredentialsOf, type PullCredentials } from "./pull-credentials.ts";
+import type { JobSettings } from "./settings.ts";
 
 /** What a pod's references come to. It holds secrets. */
 export interface PodContent {
@@ -6,6 +8,8 @@ export interface PodContent {
   readonly environments: ReadonlyMap<string, readonly ResolvedEnvVar[]>;
   /** The files of each volume that has any of the cluster's, by its name. */
   readonly files: ReadonlyMap<string, readonly VolumeFile[]>;
+  /** Credentials for the images of containers, by the containers' names. */
+  readonly logins: ReadonlyMap<string, PullCredentials>;
 }
 
 /** Volume sources whose files core resolves. */
@@ -33,11 +37,24 @@ export function isConfidentialVolume(pod: DeepReadonly<Pod>, name: string): bool
   );
 }
 
-/** Resolves all that the pod refers to. @throws what `resolved` throws */
-export async function readPodContent(pod: DeepReadonly<Pod>, resolved: ResolvedPod, signal: AbortSignal): Promise<PodContent> {
+/** Where the contents of a pod come from. */
+export interface ContentSources {
+  readonly resolved: ResolvedPod;
+  /** Reads the pod's `imagePullSecrets`. */
+  readonly pullSecrets: (signal: AbortSignal) => Promise<readonly RegistryEntry[]>;
+}
+
+/** Resolves all that the pod refers to. @throws what the sources throw; UnsupportedError for credentials that Nomad does not take */
+export async function readPodContent(
+  pod: DeepReadonly<Pod>,
+  { driver, config }: JobSettings,
+  { resolved, pullSecrets }: ContentSources,
+  signal: AbortSignal,
+): Promise<PodContent> {
   const environments = new Map<string, readonly ResolvedEnvVar[]>();
   for (const { name } of containersOf(pod)) environments.set(name, await resolved.environment(name, signal));
   const files = new Map<string, readonly VolumeFile[]>();
   for (const name of fileVolumesOf(pod)) files.set(name, (await resolved.volume(name, signal)).files);
-  return { environments, files };
+  const isLoggedIn = driver === "docker" && config.imagePullSecrets === "use" && Boolean(pod.spec?.imagePullSecrets?.length);
+  return { environments, files, logins: isLoggedIn ? pullCredentialsOf(pod, await pullSecrets(signal)) : new Map() };
 }

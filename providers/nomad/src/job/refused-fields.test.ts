@@ -74,6 +74,7 @@ test.each<[string, Spec, object, Record<string, string>?]>([
   ],
   ["a folder of the client", { volumes: [{ name: "h", hostPath: { path: "/srv/data" } }] }, { policy: { hostPaths: ["/srv"] } }],
   ["pull secrets that are to be ignored", { imagePullSecrets: [{ name: "registry" }] }, { imagePullSecrets: "ignore" }],
+  ["pull secrets that are to be used", { imagePullSecrets: [{ name: "registry" }] }, { imagePullSecrets: "use" }],
 ])("%s is taken", (_name, spec, config, annotations) => {
   expect(() => planOf(podWith(spec, annotations), config)).not.toThrow();
 });

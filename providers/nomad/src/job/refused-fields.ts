@@ -59,7 +59,7 @@ function refusedInSpec(pod: DeepReadonly<Pod>, settings: JobSettings): RefusedFi
   add(
     settings.config.imagePullSecrets === "refuse" && settings.driver === "docker" && spec.imagePullSecrets?.length,
     "imagePullSecrets",
-    "the clients of Nomad hold the registries' passwords; set imagePullSecrets: ignore where they do",
+    "set imagePullSecrets: ignore where the clients of Nomad hold the registries' passwords, or use, which hands them to the containers, too",
   );
   add(spec.securityContext?.sysctls?.length, "securityContext.sysctls", "sysctls");
   add(spec.securityContext?.seLinuxOptions, "securityContext.seLinuxOptions", "SELinux labels");

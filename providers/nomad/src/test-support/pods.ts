@@ -34,6 +34,7 @@ export function contentOf(
   given: {
     readonly env?: Readonly<Record<string, string>>;
     readonly files?: Readonly<Record<string, Readonly<Record<string, string>>>>;
+    readonly logins?: PodContent["logins"];
   } = {},
 ): PodContent {
   const containers = [...(pod.spec?.initContainers ?? []), ...(pod.spec?.containers ?? [])];
@@ -47,6 +48,7 @@ export function contentOf(
   return {
     environments: new Map(containers.map((container) => [container.name, environmentOf(container)])),
     files: new Map(Object.entries(given.files ?? {}).map(([volume, texts]) => [volume, filesOf(texts)])),
+    logins: given.logins ?? new Map(),
   };
 }
 

@@ -1,7 +1,6 @@
 import { spawn } from "node:child_process";
-import type { Clock } from "@virtual-kubelet/core";
+import type { Clock, RegistryCredentials } from "@virtual-kubelet/core";
 import { DeadlineExceededError, InvalidInputError, NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
-import type { RegistryCredentials } from "../../runtime/container-runtime.ts";
 
 /** Some helpers ask a cloud, or a person. */
 const timeoutMs = 30_000;

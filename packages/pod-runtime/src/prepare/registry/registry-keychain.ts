@@ -1,11 +1,18 @@
 import { readFile } from "node:fs/promises";
-import type { DeepReadonly, Pod, ProviderHost, Secret } from "@virtual-kubelet/core";
+import {
+  credentialsFor,
+  imageRepository,
+  parseDockerConfig,
+  pullSecretEntries,
+  type DeepReadonly,
+  type Pod,
+  type ProviderHost,
+  type RegistryCredentials,
+  type DockerConfig,
+  type RegistryEntry,
+} from "@virtual-kubelet/core";
 import { isNotFound } from "@virtual-kubelet/errdefs";
-import type { RegistryCredentials } from "../../runtime/container-runtime.ts";
 import { askCredentialHelper } from "./credential-helper.ts";
-import { parseDockerConfig, parseLegacyDockerConfig, type DockerConfig, type RegistryEntry } from "./docker-config.ts";
-import { imageRepository } from "./image-repository.ts";
-import { compareKeys, matchesImage } from "./registry-key.ts";
 
 /** What {@link RegistryKeychain} needs. */
 export interface RegistryKeychainOptions {
@@ -35,31 +42,8 @@ export class RegistryKeychain {
    * @throws `signal.reason` when aborted
    */
   async credentials(pod: DeepReadonly<Pod>, image: string, signal: AbortSignal): Promise<readonly RegistryCredentials[]> {
-    const [ofPod, ofNode] = await Promise.all([this.#ofPod(pod, signal), this.#ofNode(image, signal)]);
-    return [...fitting(ofPod, image), ...fitting(ofNode, image)];
-  }
-
-  async #ofPod(pod: DeepReadonly<Pod>, signal: AbortSignal): Promise<readonly RegistryEntry[]> {
-    const { host } = this.#options;
-    const { namespace = "default", name = "", uid = "" } = pod.metadata ?? {};
-    const names = (pod.spec?.imagePullSecrets ?? []).flatMap((reference) => reference.name || []);
-    const unread: string[] = [];
-    const read = async (secretName: string): Promise<readonly RegistryEntry[]> => {
-      try {
-        return readSecret(await host.getSecret(namespace, secretName, signal));
-      } catch (error) {
-        signal.throwIfAborted();
-        host.logger.warn({ pod: `${namespace}/${name}`, secret: secretName, err: error }, "a pull secret could not be read");
-        unread.push(secretName);
-        return [];
-      }
-    };
-    const entries = await Promise.all(names.map(read));
-    if (unread.length > 0) {
-      const message = `Unable to retrieve some image pull secrets (${unread.join(", ")}); attempting to pull the image may not succeed.`;
-      host.recordEvent({ namespace, name, uid }, { type: "Warning", reason: "FailedToRetrieveImagePullSecret", message });
-    }
-    return entries.flat();
+    const [ofPod, ofNode] = await Promise.all([pullSecretEntries(this.#options.host, pod, signal), this.#ofNode(image, signal)]);
+    return [...credentialsFor(image, ofPod), ...credentialsFor(image, ofNode)];
   }
 
   async #ofNode(image: string, signal: AbortSignal): Promise<readonly RegistryEntry[]> {
@@ -91,17 +75,4 @@ export class RegistryKeychain {
       return [];
     }
   }
-}
-
-/** What a secret says of registries; nothing if it is of another type. @throws InvalidInputError; it shows nothing of it */
-function readSecret({ type, data }: DeepReadonly<Secret>): readonly RegistryEntry[] {
-  const text = (key: string): string => Buffer.from(data?.[key] ?? "", "base64").toString("utf8");
-  if (type === "kubernetes.io/dockerconfigjson") return parseDockerConfig(text(".dockerconfigjson")).entries;
-  if (type === "kubernetes.io/dockercfg") return parseLegacyDockerConfig(text(".dockercfg"));
-  return [];
-}
-
-function fitting(entries: readonly RegistryEntry[], image: string): readonly RegistryCredentials[] {
-  const matching = entries.filter(({ key }) => matchesImage(key, image));
-  return matching.toSorted((a, b) => compareKeys(a.key, b.key)).map(({ credentials }) => credentials);
 }

@@ -1,9 +1,10 @@
 import { InvalidInputError } from "@virtual-kubelet/errdefs";
-import type { RegistryCredentials } from "../../runtime/container-runtime.ts";
+import type { RegistryCredentials } from "./registry-credentials.ts";
 import { registryKey } from "./registry-key.ts";
 
-/** A credential and what it is for; see {@link registryKey}. It is a secret. */
+/** A credential, and which images it is for. It is a secret. */
 export interface RegistryEntry {
+  /** A key of `auths` without scheme and version, such as `quay.io/coreos` or `*.example.com:5000`. */
   readonly key: string;
   readonly credentials: RegistryCredentials;
 }
