@@ -318,6 +318,32 @@ describe("namespaces", () => {
   });
 });
 
+describe("clients", () => {
+  test("lists can be filtered by attributes that they do not show, and jobs constrained by them", async () => {
+    const [node] = await client.listNodes(signal);
+    const all = await Promise.all(["amd64", "arm64"].map((value) => client.listNodesWith("cpu.arch", value, signal)));
+    const own = ["amd64", "arm64"][all.findIndex((ids) => ids.has(node?.ID ?? ""))] ?? "";
+
+    expect(all.filter((ids) => ids.has(node?.ID ?? ""))).toHaveLength(1);
+    const constrained = (RTarget: string): NomadJob =>
+      jobWith([taskWith(wait)], { Constraints: [{ LTarget: "${attr.cpu.arch}", RTarget, Operand: "=" }] });
+    await run(constrained(own), isRunning);
+    const nowhere = constrained("s390x");
+    await client.registerJob(nowhere, 0, signal);
+    await eventually(async () => {
+      const { items } = await client.blockedEvaluations(`JobID matches "^${nowhere.ID}$"`, signal);
+      expect(items[0]?.FailedTGAllocs?.["pod"]?.ConstraintFiltered).toEqual({ "${attr.cpu.arch} = s390x": 1 });
+    }, soon);
+  });
+
+  test("a registration warns of a most of memory exactly where memory oversubscription is off", async () => {
+    const job = jobWith([taskWith(wait, { Resources: { CPU: 10, MemoryMB: 16, MemoryMaxMB: 32 } })]);
+    const { warnings } = await client.registerJob(job, 0, signal);
+
+    expect(warnings.includes("Memory oversubscription is not enabled")).toBe(!(await client.readMemoryOversubscription("default", signal)));
+  });
+});
+
 describe("tasks", () => {
   test("a task that fails takes its siblings with it, and a failed allocation stays the only one", async () => {
     const job = jobWith([taskWith("exit 7"), taskWith(wait, { Name: "other" })]);

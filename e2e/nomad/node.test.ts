@@ -20,6 +20,17 @@ beforeEach(async () => {
 });
 afterEach(() => ends.disposeAsync());
 
+/** A client beside the fake's own, which runs nothing. */
+const otherClient = {
+  Datacenter: "dc1",
+  NodePool: "default",
+  Status: "ready",
+  SchedulingEligibility: "eligible",
+  Drain: false,
+  Drivers: { docker: { Detected: true, Healthy: true } },
+  Attributes: { "cpu.arch": "arm64" },
+};
+
 function start(config: object = {}): void {
   const node = new VirtualNode({
     client,
@@ -66,6 +77,34 @@ test.each<[string, FakeNomad["fault"], RegExp]>([
   await eventually(async () => {
     const { status } = await client.get(resources.pods, { namespace: "default", name: "p" }, { signal });
     expect([status?.phase, status?.containerStatuses?.[0]?.state?.terminated?.exitCode]).toEqual(["Failed", 3]);
+  }, soon);
+});
+
+test("the node has the architecture of most clients, a pod that asks for it goes to no other, and where more may be used the memory requested is reserved", async () => {
+  nomad.cluster.state.memoryOversubscription = true;
+  nomad.cluster.state.otherNodes.push(...["one", "two"].map((ID) => ({ ...otherClient, ID, Name: ID })));
+  start();
+  await eventually(async () => expect((await ready()).status).toBe("True"), soon);
+  const { metadata, status } = await client.get(resources.nodes, { name: "n1" }, { signal });
+  expect([status?.nodeInfo?.architecture, metadata?.labels?.["kubernetes.io/arch"]]).toEqual(["arm64", "arm64"]);
+  expect(metadata?.annotations?.["nomad.hashicorp.com/architectures"]).toBe("arm64=2,amd64=1");
+
+  const main = {
+    name: "main",
+    image: "busybox",
+    command: ["sh", "-c", "true"],
+    resources: { requests: { memory: "16Mi" }, limits: { memory: "32Mi" } },
+  };
+  const spec = { nodeName: "n1", nodeSelector: { "kubernetes.io/arch": "arm64" }, automountServiceAccountToken: false, containers: [main] };
+  await client.create(resources.pods, { metadata: { namespace: "default", name: "p" }, spec }, { signal });
+  await eventually(() => {
+    const [job] = nomad.cluster.state.jobs.values();
+    expect(job).toMatchObject({ Constraints: [{ LTarget: "${attr.cpu.arch}", RTarget: "arm64" }] });
+    expect(job?.["TaskGroups"]).toMatchObject([{ Tasks: [{ Resources: { MemoryMB: 16, MemoryMaxMB: 32 } }] }]);
+  }, soon);
+  await eventually(async () => {
+    const { status: told } = await client.get(resources.pods, { namespace: "default", name: "p" }, { signal });
+    expect(told?.containerStatuses?.[0]?.state?.waiting?.message).toMatch(/1 lack \$\{attr\.cpu\.arch\} = arm64/);
   }, soon);
 });
 

@@ -13,6 +13,9 @@ export const fakeNode = {
   memoryMB: 24_105,
 } as const;
 
+/** Attributes of the client, as constraints name them. */
+const fakeAttributes: Readonly<Record<string, string>> = { "${attr.cpu.arch}": "amd64", "${attr.kernel.name}": "linux" };
+
 /** How long the scheduler and the client take. */
 const scheduleMs = 5;
 
@@ -64,7 +67,7 @@ export class FakeCluster {
       EvalCreateIndex: index,
       Index: index,
       JobModifyIndex: index,
-      Warnings: "",
+      Warnings: this.state.memoryOversubscription ? "" : memoryWarning(job),
       KnownLeader: false,
       LastContact: 0,
     };
@@ -271,11 +274,24 @@ export class FakeCluster {
   }
 }
 
+/** Source: Nomad, `memoryOversubscriptionValidate`. */
+function memoryWarning(job: Json): string {
+  const [group] = job["TaskGroups"] as readonly { Name: string; Tasks: readonly { Name: string; Resources: { MemoryMaxMB?: number } }[] }[];
+  const lines = (group?.Tasks ?? [])
+    .filter(({ Resources }) => (Resources.MemoryMaxMB ?? 0) > 0)
+    .map(({ Name }) => `* Memory oversubscription is not enabled; Task "${group?.Name}.${Name}" memory_max value will be ignored.`);
+  return lines.length === 0 ? "" : `${lines.length} warning:\n\n${lines.join("\n")}`;
+}
+
 /** Why the one client cannot take a job. */
 function whyNot(job: Json): Json | undefined {
   const [group] = job["TaskGroups"] as readonly { Tasks: readonly { Driver: string; Resources: { CPU: number; MemoryMB: number } }[] }[];
   const sum = (field: "CPU" | "MemoryMB"): number => (group?.Tasks ?? []).reduce((total, { Resources }) => total + Resources[field], 0);
   const common = { NodesEvaluated: 1, NodesFiltered: 0, NodesExhausted: 0, ConstraintFiltered: null, DimensionExhausted: null };
+  const lacking = ((job["Constraints"] ?? []) as readonly { LTarget: string; RTarget: string }[]).find(
+    ({ LTarget, RTarget }) => fakeAttributes[LTarget] !== RTarget,
+  );
+  if (lacking) return { ...common, NodesFiltered: 1, ConstraintFiltered: { [`${lacking.LTarget} = ${lacking.RTarget}`]: 1 } };
   const unknown = group?.Tasks.find(({ Driver }) => Driver !== "docker" && Driver !== "raw_exec")?.Driver;
   if (unknown !== undefined) return { ...common, NodesFiltered: 1, ConstraintFiltered: { [`missing drivers "${unknown}"`]: 1 } };
   if (sum("MemoryMB") > fakeNode.memoryMB) return { ...common, NodesExhausted: 1, DimensionExhausted: { memory: 1 } };

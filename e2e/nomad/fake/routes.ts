@@ -98,7 +98,20 @@ const routes: readonly (readonly [method: string, pattern: RegExp, route: Route]
       return { json: null };
     },
   ],
-  ["GET", /^\/v1\/nodes$/, (_, __, ___, { cluster: { state } }) => ({ json: [node(), ...state.otherNodes], index: state.indexes.nodes })],
+  [
+    "GET",
+    /^\/v1\/nodes$/,
+    (_, { query }, __, { cluster: { state } }) =>
+      list([node(), ...state.otherNodes], query, state.indexes.nodes, ({ Attributes: _attributes, ...stub }) => stub),
+  ],
+  ["GET", /^\/v1\/node\/pool\/(.+)$/, ([name]) => ({ json: { Name: name, SchedulerConfiguration: null } })],
+  [
+    "GET",
+    /^\/v1\/operator\/scheduler\/configuration$/,
+    (_, __, ___, { cluster: { state } }) => ({
+      json: { SchedulerConfig: { MemoryOversubscriptionEnabled: state.memoryOversubscription } },
+    }),
+  ],
   ["GET", /^\/v1\/client\/allocation\/([^/]+)\/stats$/, ([id = ""], _, __, { cluster }) => stats(id, cluster)],
   ["PUT", /^\/v1\/client\/allocation\/([^/]+)\/signal$/, ([id = ""], _, body, { cluster }) => signalTask(id, body, cluster)],
 ];
@@ -172,11 +185,11 @@ function untilChanged(index: number, waitMs: number, state: FakeCluster["state"]
   });
 }
 
-/** Those of one namespace, or of all; one that is not there has none. */
+/** Those of one namespace, or of all, and what has no namespace. */
 function list(objects: readonly Json[], query: URLSearchParams, index: number, show: (object: Json) => Json = (object) => object): Answer {
   const filter = query.get("filter");
   const namespace = namespaceOf(query);
-  let kept = objects.filter(({ Namespace }) => namespace === "*" || Namespace === namespace);
+  let kept = objects.filter(({ Namespace }) => Namespace === undefined || namespace === "*" || Namespace === namespace);
   try {
     if (filter !== null) kept = kept.filter((object) => fits(filter, object));
   } catch (error) {
@@ -244,6 +257,7 @@ function node(): Json {
     ID: fakeNode.id,
     Name: fakeNode.name,
     Address: fakeNode.address,
+    Attributes: { "cpu.arch": "amd64", "kernel.name": "linux" },
     Datacenter: "dc1",
     NodePool: "default",
     Status: "ready",

@@ -36,6 +36,8 @@ export class FakeState {
   readonly evals: Map<string, Json> = new Map();
   /** By {@link keyOf}. */
   readonly variables: Map<string, Json> = new Map();
+  /** Whether tasks may use more memory than is reserved for them. */
+  memoryOversubscription = false;
   /** Clients besides the one that runs allocations. */
   readonly otherNodes: Json[] = [];
   /** The highest index of each table. */

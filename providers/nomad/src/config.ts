@@ -73,6 +73,13 @@ export interface NomadLogsConfig {
   readonly maxFileSizeMB: number;
 }
 
+/** What of a container's requests and limits Nomad reserves for it. */
+export interface NomadReserveConfig {
+  /** `auto`: the request where Nomad lets a task use more than that (memory oversubscription), else the limit. */
+  readonly memory: "auto" | "request" | "limit";
+  readonly cpu: "request" | "limit";
+}
+
 /** The parsed configuration. Durations are milliseconds. */
 export interface NomadConfig {
   /** URL of an agent, or `unix:///PATH` of its socket. */
@@ -117,6 +124,8 @@ export interface NomadConfig {
   readonly defaultCpu: string;
   /** Quantity for a container that names none. */
   readonly defaultMemory: string;
+  /** What is reserved for a container that names a request and a limit. */
+  readonly reserve: NomadReserveConfig;
   /** MHz that one CPU of Kubernetes is; default: that of the clients. */
   readonly mhzPerCore?: number | undefined;
   /** What is kept of a container's output. */
@@ -185,6 +194,19 @@ const restart = z
     path: ["delay"],
     error: "attempts times delay must fit into interval",
   });
+
+const reserve = z.strictObject({
+  memory: z
+    .enum(["auto", "request", "limit"])
+    .default("auto")
+    .describe(
+      "What is reserved of a container's memory, when it names both: the request, with the limit as the most it may use; or the limit. auto takes the request where the token may read that memory oversubscription is on, without which Nomad makes what is reserved the limit",
+    ),
+  cpu: z
+    .enum(["request", "limit"])
+    .default("request")
+    .describe("What is reserved of a container's CPU, when it names both. With docker a limit that is reserved is never exceeded"),
+});
 
 const logs = z.strictObject({
   maxFiles: z.int().min(1).default(2).describe("Files of a container's output that are kept"),
@@ -272,6 +294,7 @@ export const nomadConfigSchema: z.ZodType<NomadConfig> = z
       .describe("How long a client may be away before its pods are lost; default Nomad's heartbeat grace"),
     defaultCpu: quantity.prefault("100m").describe("CPU of a container that requests none; default 100m"),
     defaultMemory: quantity.prefault("256Mi").describe("Memory of a container that names none; Nomad always limits it; default 256Mi"),
+    reserve: reserve.prefault({}).describe("What of a container's requests and limits Nomad reserves for it"),
     mhzPerCore: z.number().positive().optional().describe("MHz that one CPU of Kubernetes is; default that of the clients"),
     logs: logs.prefault({}).describe("What is kept of a container's output"),
     purgeAfter: duration.prefault("60s").describe("How long an ended pod's job and its logs stay after a deletion; default 60s"),

@@ -150,7 +150,7 @@ export class NomadProvider implements Provider, AsyncDisposable {
     const ref = podRef(pod);
     const jobId = jobIdOf(this.#owner, ref.uid);
     if ((this.#table.get(ref.uid)?.createIndex ?? 0) > 0) return;
-    const settings = jobSettingsOf(pod, this.#config, await this.#nodes.readMhzPerCore(signal));
+    const settings = jobSettingsOf(pod, this.#config, await this.#nodes.readFacts(signal));
     const content = await readPodContent(
       pod,
       settings,

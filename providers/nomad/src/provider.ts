@@ -78,7 +78,7 @@ export const provider: ProviderDefinition<NomadConfig> = {
     });
   },
   async plan(pod, resolved, { nodeName, clusterId, config }, signal) {
-    const settings = jobSettingsOf(pod, config, config.mhzPerCore ?? plannedMhz);
+    const settings = jobSettingsOf(pod, config, { mhzPerCore: config.mhzPerCore ?? plannedMhz, memoryOversubscription: false });
     const content = await readPodContent(pod, settings, { resolved, pullSecrets: async () => plannedLogins(pod) }, signal);
     const { job, variables } = jobOf(pod, content, { clusterId, nodeName }, settings);
     const namespace = nomadNamespaceOf(config, podRef(pod));

@@ -10,8 +10,10 @@ import {
   eventSchema,
   frameSchema,
   jobSchema,
+  nodePoolSchema,
   nodeSchema,
   registerSchema,
+  schedulerSchema,
   statsSchema,
   variableSchema,
 } from "./object-schemas.ts";
@@ -227,6 +229,25 @@ export class NomadClient {
   async listNodes(signal: AbortSignal): Promise<readonly NomadNode[]> {
     const request = { path: "/nodes", query: { resources: true }, what: "list the clients of Nomad" };
     return this.#read(await this.#json<unknown>(request, signal), request, "node", nodeSchema).items;
+  }
+
+  /** IDs of the clients that have this value of an attribute. Lists do not show attributes. */
+  async listNodesWith(attribute: string, value: string, signal: AbortSignal): Promise<ReadonlySet<string>> {
+    const filter = `Attributes[${JSON.stringify(attribute)}] == ${JSON.stringify(value)}`;
+    const request = { path: "/nodes", query: { filter }, what: `list the clients of Nomad whose ${attribute} is ${value}` };
+    const { body } = await this.#json<unknown>(request, signal);
+    return new Set((Array.isArray(body) ? (body as readonly unknown[]) : []).flatMap((node) => idOf(node) ?? []));
+  }
+
+  /** Whether tasks in a node pool may use more memory than is reserved for them. @throws UnauthorizedError without the right to read it */
+  async readMemoryOversubscription(pool: string, signal: AbortSignal): Promise<boolean> {
+    const what = "read whether Nomad allows memory oversubscription";
+    const own = await this.#json<unknown>({ path: `/node/pool/${encodeURIComponent(pool)}`, what }, signal);
+    const { SchedulerConfiguration } = nodePoolSchema.safeParse(own.body).data ?? {};
+    if (typeof SchedulerConfiguration?.MemoryOversubscriptionEnabled === "boolean")
+      return SchedulerConfiguration.MemoryOversubscriptionEnabled;
+    const all = await this.#json<unknown>({ path: "/operator/scheduler/configuration", what }, signal);
+    return schedulerSchema.safeParse(all.body).data?.SchedulerConfig?.MemoryOversubscriptionEnabled ?? false;
   }
 
   /** Answers if there is a leader and the token may list the namespace's jobs. */

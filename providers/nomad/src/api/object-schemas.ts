@@ -132,6 +132,24 @@ export const nodeSchema: z.ZodType<NomadNode> = z.object({
     .nullish(),
 });
 
+interface Oversubscription {
+  readonly MemoryOversubscriptionEnabled?: boolean | null | undefined;
+}
+
+const oversubscription: z.ZodType<Oversubscription | null | undefined> = z
+  .object({ MemoryOversubscriptionEnabled: z.boolean().nullish() })
+  .nullish();
+
+/** The part of a node pool that goes over {@link schedulerSchema}. */
+export const nodePoolSchema: z.ZodType<{ readonly SchedulerConfiguration?: Oversubscription | null | undefined }> = z.object({
+  SchedulerConfiguration: oversubscription,
+});
+
+/** How Nomad schedules. */
+export const schedulerSchema: z.ZodType<{ readonly SchedulerConfig?: Oversubscription | null | undefined }> = z.object({
+  SchedulerConfig: oversubscription,
+});
+
 /** What an allocation uses. */
 export const statsSchema: z.ZodType<AllocationStats> = z.object({
   Tasks: z

@@ -1,5 +1,6 @@
 import { parseQuantity, wholeUnits, type Container, type DeepReadonly, type Pod } from "@virtual-kubelet/core";
 import type { TaskLogin } from "./pull-credentials.ts";
+import { reservedCpu } from "./resources.ts";
 import { setFields } from "./set-fields.ts";
 import type { JobSettings } from "./settings.ts";
 import { escapeInterpolation, type TaskEnvironment } from "./task-environment.ts";
@@ -53,7 +54,7 @@ function dockerConfig(input: DriverInput): Record<string, unknown> {
         ...(sizeBytes !== undefined && { tmpfs_options: [{ size: sizeBytes }] }),
       })),
       ...dockerSecurity(pod, container),
-      ...dockerLimits(container),
+      ...dockerLimits(container, settings),
     }),
     labels: [
       {
@@ -83,12 +84,11 @@ function dockerSecurity({ spec }: DeepReadonly<Pod>, { securityContext = {} }: D
   };
 }
 
-/** A limit of the processor holds exactly where it is what was requested: Nomad has one figure for both. */
-function dockerLimits({ resources }: DeepReadonly<Container>): Record<string, unknown> {
-  const { requests = {}, limits = {} } = resources ?? {};
-  const cpu = limits["cpu"];
-  if (cpu === undefined) return {};
+/** A limit of the processor holds exactly where it is what is reserved: Nomad has one figure for both. */
+function dockerLimits({ resources }: DeepReadonly<Container>, settings: JobSettings): Record<string, unknown> {
+  const cpu = resources?.limits?.["cpu"];
+  const reserved = reservedCpu(resources, settings);
+  if (cpu === undefined || reserved === undefined) return {};
   const nano = (quantity: string): bigint => parseQuantity(quantity).nano;
-  const isHard = requests["cpu"] === undefined || nano(requests["cpu"]) === nano(cpu);
-  return isHard && wholeUnits(parseQuantity(cpu)) > 0n ? { cpu_hard_limit: true } : {};
+  return nano(reserved) === nano(cpu) && wholeUnits(parseQuantity(cpu)) > 0n ? { cpu_hard_limit: true } : {};
 }

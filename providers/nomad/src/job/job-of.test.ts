@@ -139,7 +139,7 @@ test.each([
     volumes: [secretVolume],
   });
   const content = { ...contentOf(pod), files: new Map([["keys", [{ path: "key", content: Buffer.from("k"), ...file }]]]) };
-  const plan = jobOf(pod, content, owner, jobSettingsOf(pod, configWith({ driver }), 2000));
+  const plan = jobOf(pod, content, owner, jobSettingsOf(pod, configWith({ driver }), { mhzPerCore: 2000, memoryOversubscription: true }));
 
   const { EmbeddedTmpl: _text, DestPath: _path, ChangeMode: _change, ...permissions } = taskOf(plan).Templates?.[0] ?? {};
   expect(permissions).toEqual(wanted);
@@ -188,6 +188,16 @@ test("a variable whose name Nomad would put its own into is refused", () => {
   expect(() => planOf(podWith({ containers: [containerWith({ env })] }))).toThrow(
     /^spec\.containers\[0\]\.env: Nomad takes no variable named \$\{attr\.unique\.hostname\} from a template/,
   );
+});
+
+test("a pod that asks for a machine of one kind goes to no client of another", () => {
+  const nodeSelector = { "kubernetes.io/arch": "arm64", "kubernetes.io/os": "linux", "example.com/zone": "a" };
+
+  expect(planOf(podWith({ nodeSelector })).job.Constraints).toEqual([
+    { LTarget: "${attr.cpu.arch}", RTarget: "arm64", Operand: "=" },
+    { LTarget: "${attr.kernel.name}", RTarget: "linux", Operand: "=" },
+  ]);
+  expect(planOf(podWith()).job.Constraints).toBeUndefined();
 });
 
 test("a container that names no resources has those of the configuration, and none less than Nomad takes", () => {

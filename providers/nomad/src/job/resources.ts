@@ -9,19 +9,30 @@ const minMemoryMB = 10;
 /** A container's requests and limits as Nomad counts them: MHz and MiB. */
 export function taskResources({ resources }: DeepReadonly<Container>, settings: JobSettings): NomadTask["Resources"] {
   const { requests = {}, limits = {} } = resources ?? {};
-  const { config, mhzPerCore } = settings;
-  const milliCores = milliUnits(parseQuantity(requests["cpu"] ?? limits["cpu"] ?? config.defaultCpu));
+  const { config, clients } = settings;
+  const milliCores = milliUnits(parseQuantity(reservedCpu(resources, settings) ?? config.defaultCpu));
   const megabytes = (quantity: string): number =>
     Math.max(minMemoryMB, Math.ceil(Number(wholeUnits(parseQuantity(quantity))) / bytesPerMB));
-  const memory = megabytes(requests["memory"] ?? limits["memory"] ?? config.defaultMemory);
-  const limit = limits["memory"] === undefined ? undefined : megabytes(limits["memory"]);
+  const requested = megabytes(requests["memory"] ?? limits["memory"] ?? config.defaultMemory);
+  const limit = limits["memory"] === undefined ? requested : megabytes(limits["memory"]);
+  const { memory: reserve } = config.reserve;
+  const memory = reserve === "request" || (reserve === "auto" && clients.memoryOversubscription) ? requested : Math.max(requested, limit);
   const gpus = Number(limits["nvidia.com/gpu"] ?? requests["nvidia.com/gpu"] ?? 0);
   return {
-    CPU: Math.max(1, Math.round((Number(milliCores) * mhzPerCore) / 1000)),
+    CPU: Math.max(1, Math.round((Number(milliCores) * clients.mhzPerCore) / 1000)),
     MemoryMB: memory,
-    ...(limit !== undefined && limit > memory && { MemoryMaxMB: limit }),
+    ...(limit > memory && { MemoryMaxMB: limit }),
     ...(gpus > 0 && { Devices: [{ Name: "nvidia/gpu", Count: gpus }] }),
   };
+}
+
+/** The quantity of CPU that is reserved for a container; `undefined` where it names none. */
+export function reservedCpu(
+  { requests = {}, limits = {} }: NonNullable<DeepReadonly<Container>["resources"]> = {},
+  { config }: Pick<JobSettings, "config">,
+): string | undefined {
+  const [first, second] = config.reserve.cpu === "limit" ? [limits["cpu"], requests["cpu"]] : [requests["cpu"], limits["cpu"]];
+  return first ?? second;
 }
 
 /** Disk of the whole group: what its containers ask for, but no less than their logs need. */

@@ -14,6 +14,14 @@ export const policyAnnotations: readonly PolicyAnnotation[] = [
   { name: `${annotationDomain}/constraint`, separator: ";" },
 ];
 
+/** What a job depends on of the clients that it may go to. */
+export interface ClientFacts {
+  /** MHz that one CPU of Kubernetes is. */
+  readonly mhzPerCore: number;
+  /** Whether Nomad lets a task use more memory than is reserved for it, up to its limit. */
+  readonly memoryOversubscription: boolean;
+}
+
 /** What the configuration and the pod's annotations say of one pod's job. */
 export interface JobSettings {
   readonly driver: NomadDriver;
@@ -22,18 +30,19 @@ export interface JobSettings {
   readonly datacenters: readonly string[];
   readonly nodePool: string | undefined;
   readonly constraints: readonly NomadConstraint[];
-  readonly mhzPerCore: number;
+  readonly clients: ClientFacts;
   readonly config: NomadConfig;
 }
 
 /** @throws UnsupportedError naming the annotation that cannot be read */
-export function jobSettingsOf(pod: DeepReadonly<Pod>, config: NomadConfig, mhzPerCore: number): JobSettings {
+export function jobSettingsOf(pod: DeepReadonly<Pod>, config: NomadConfig, clients: ClientFacts): JobSettings {
   const annotation = (name: string): string | undefined => pod.metadata?.annotations?.[`${annotationDomain}/${name}`];
   const driver = annotation("driver") ?? config.driver;
   if (driver !== "docker" && driver !== "exec" && driver !== "raw_exec") {
     const fieldPath = `metadata.annotations['${annotationDomain}/driver']`;
     throw new UnsupportedError(`${fieldPath} is ${JSON.stringify(driver)}; expected docker, exec or raw_exec`, { fieldPath });
   }
+  const nodePool = annotation("node-pool") ?? config.nodePool;
   return {
     driver,
     // What runs on the host itself has the host's network.
@@ -42,14 +51,30 @@ export function jobSettingsOf(pod: DeepReadonly<Pod>, config: NomadConfig, mhzPe
       annotation("datacenters")
         ?.split(",")
         .map((each) => each.trim()) ?? config.datacenters,
-    nodePool: annotation("node-pool") ?? config.nodePool,
+    nodePool,
     constraints: [
       ...config.constraints.map(({ attribute, operator, value }) => ({ LTarget: attribute, RTarget: value, Operand: operator })),
       ...parseConstraints(annotation("constraint")),
+      ...machineConstraints(pod),
     ],
-    mhzPerCore,
+    // What was read is of the pool of the configuration.
+    clients: { ...clients, memoryOversubscription: clients.memoryOversubscription && nodePool === config.nodePool },
     config,
   };
+}
+
+/** Labels of Kubernetes that say on what machine a pod runs, and the attributes of a client that say the same in the same words. */
+const machineAttributes: Readonly<Record<string, string>> = {
+  "kubernetes.io/arch": "${attr.cpu.arch}",
+  "kubernetes.io/os": "${attr.kernel.name}",
+};
+
+/** A node has the labels that fit most of its clients: a pod that asks for one of them goes to no other client. */
+function machineConstraints({ spec }: DeepReadonly<Pod>): NomadConstraint[] {
+  return Object.entries(machineAttributes).flatMap(([label, LTarget]) => {
+    const RTarget = spec?.nodeSelector?.[label];
+    return RTarget === undefined ? [] : [{ LTarget, RTarget, Operand: "=" }];
+  });
 }
 
 /** Constraints such as `${attr.kernel.name} = linux`, split by `;`. */

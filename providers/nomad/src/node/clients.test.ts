@@ -7,8 +7,27 @@ import { describeNode, usableClients } from "./clients.ts";
 const { body: recorded } = await readFixture<NomadNode[]>("15-nodes-resources");
 const [client] = recorded as [NomadNode];
 
+/** Architectures of clients by their IDs. */
+const architectures = (byId: Readonly<Record<string, string>>): { of(node: { readonly ID: string }): string | undefined } => ({
+  of: ({ ID }) => byId[ID],
+});
+
+test("the node has the architecture of most of its clients, and says which others there are", () => {
+  const clients = ["a", "b", "c", "d"].map((ID) => ({ ...client, ID }));
+  const mixed = describeNode(clients, configWith(), architectures({ a: "amd64", b: "arm64", c: "arm64" }));
+  const alike = describeNode(clients, configWith(), architectures({ a: "arm64", b: "arm64" }));
+
+  expect([mixed.architecture, mixed.annotations?.["nomad.hashicorp.com/architectures"]]).toEqual(["arm64", "arm64=2,amd64=1"]);
+  expect([alike.architecture, alike.annotations?.["nomad.hashicorp.com/architectures"]]).toEqual(["arm64", undefined]);
+  expect(describeNode([], configWith(), architectures({})).architecture).toBeUndefined();
+});
+
 test("the node is the sum of what its clients have, in Kubernetes' quantities", () => {
-  const { capacity, containerRuntimeVersion, annotations } = describeNode([client, { ...client, ID: "other" }], configWith());
+  const { capacity, containerRuntimeVersion, annotations } = describeNode(
+    [client, { ...client, ID: "other" }],
+    configWith(),
+    architectures({}),
+  );
 
   expect(capacity).toEqual({ cpu: "4", memory: "48210Mi", "ephemeral-storage": "516038Mi", pods: "1000" });
   expect(containerRuntimeVersion).toBe("nomad://2.0.6-dev");
@@ -16,7 +35,7 @@ test("the node is the sum of what its clients have, in Kubernetes' quantities", 
 });
 
 test("what the configuration says goes over what the clients have, and a fraction takes its part", () => {
-  expect(describeNode(recorded, configWith({ capacity: { cpu: 7, fraction: 0.5 } })).capacity).toMatchObject({
+  expect(describeNode(recorded, configWith({ capacity: { cpu: 7, fraction: 0.5 } }), architectures({})).capacity).toMatchObject({
     cpu: "7",
     memory: "12052Mi",
   });

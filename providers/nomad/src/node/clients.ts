@@ -1,6 +1,7 @@
 import { formatQuantity, parseQuantity, type NodeDescription } from "@virtual-kubelet/core";
 import type { NomadNode } from "../api/types.ts";
 import type { NomadConfig } from "../config.ts";
+import type { Architectures } from "./architectures.ts";
 
 /** What a CPU is where no client tells. */
 const usualMhz = 1000;
@@ -29,7 +30,7 @@ export function mhzPerCoreOf(clients: readonly NomadNode[], { mhzPerCore }: Pick
 }
 
 /** The node that the clients make together. */
-export function describeNode(nodes: readonly NomadNode[], config: NomadConfig): NodeDescription {
+export function describeNode(nodes: readonly NomadNode[], config: NomadConfig, architectures: Pick<Architectures, "of">): NodeDescription {
   const clients = usableClients(nodes, config);
   const mhz = mhzPerCoreOf(clients, config);
   const { fraction, pods, ...set } = config.capacity;
@@ -45,6 +46,7 @@ export function describeNode(nodes: readonly NomadNode[], config: NomadConfig): 
     cpu: Math.max(0, ...clients.map((client) => cpuOf([client]))),
     memory: Math.max(0, ...clients.map((client) => memoryOf([client]))),
   };
+  const machines = countedArchitectures(clients, architectures);
   return {
     capacity: {
       cpu: set.cpu ?? canonical(`${Math.floor(cpuOf(clients) * fraction * 1000)}m`),
@@ -54,14 +56,33 @@ export function describeNode(nodes: readonly NomadNode[], config: NomadConfig): 
       ...(gpus > 0 && { "nvidia.com/gpu": String(gpus) }),
     },
     operatingSystem: "linux",
+    architecture: machines[0]?.architecture,
     // A pod goes to one client: one that is larger than every client waits for ever, whatever the sum.
     annotations: {
       "nomad.hashicorp.com/clients": String(clients.length),
       "nomad.hashicorp.com/largest-client": `cpu=${Math.floor(largest.cpu * 1000)}m,memory=${Math.floor(largest.memory)}Mi`,
+      // A node of Kubernetes has one: a pod that asks for it goes to no client of another.
+      ...(machines.length > 1 && {
+        "nomad.hashicorp.com/architectures": machines.map(({ architecture, count }) => `${architecture}=${count}`).join(","),
+      }),
     },
     containerRuntimeVersion: `nomad://${clients[0]?.Version ?? nodes[0]?.Version ?? "unknown"}`,
     providerID: `nomad://${config.region ?? "default"}/${config.namespace}`,
   };
+}
+
+/** The architectures of clients, those of most clients first. */
+function countedArchitectures(
+  clients: readonly NomadNode[],
+  architectures: Pick<Architectures, "of">,
+): readonly { readonly architecture: string; readonly count: number }[] {
+  const counts = new Map<string, number>();
+  for (const client of clients) {
+    const architecture = architectures.of(client);
+    if (architecture !== undefined) counts.set(architecture, (counts.get(architecture) ?? 0) + 1);
+  }
+  const found = [...counts].map(([architecture, count]) => ({ architecture, count }));
+  return found.toSorted((a, b) => b.count - a.count || (a.architecture < b.architecture ? -1 : 1));
 }
 
 function free(nodes: readonly NomadNode[], part: "Cpu" | "Memory" | "Disk", field: string): number {

@@ -3,6 +3,8 @@ import { messageOf } from "@virtual-kubelet/errdefs";
 import type { NomadClient } from "../api/nomad-client.ts";
 import type { NomadNode } from "../api/types.ts";
 import type { NomadConfig } from "../config.ts";
+import type { ClientFacts } from "../job/settings.ts";
+import { Architectures } from "./architectures.ts";
 import { describeNode, mhzPerCoreOf, usableClients } from "./clients.ts";
 
 /** What a {@link NodeWatch} needs. */
@@ -22,12 +24,15 @@ const refreshMs = 60_000;
 /** What is known of Nomad's clients. */
 export class NodeWatch {
   readonly #deps: NodeWatchDeps;
+  readonly #architectures: Architectures;
   #nodes: readonly NomadNode[] | undefined;
+  #memoryOversubscription = false;
   #reading: Promise<void> | undefined;
   #watching: Promise<void> | undefined;
 
   constructor(deps: NodeWatchDeps) {
     this.#deps = deps;
+    this.#architectures = new Architectures(deps);
   }
 
   /** Resolves when nothing is under way any more, after the signal has aborted. */
@@ -41,14 +46,16 @@ export class NodeWatch {
     return mhzPerCoreOf(usableClients(this.#nodes ?? [], config), config);
   }
 
-  async readMhzPerCore(signal: AbortSignal): Promise<number> {
-    if (!this.#nodes && this.#deps.config.mhzPerCore === undefined) await untilAborted(this.#readOnce(), signal);
-    return this.mhzPerCore;
+  /** What jobs depend on. The clients are asked the first time, unless the configuration says it all. */
+  async readFacts(signal: AbortSignal): Promise<ClientFacts> {
+    const { mhzPerCore, reserve } = this.#deps.config;
+    if (!this.#nodes && (mhzPerCore === undefined || reserve.memory === "auto")) await untilAborted(this.#readOnce(), signal);
+    return { mhzPerCore: this.mhzPerCore, memoryOversubscription: this.#memoryOversubscription };
   }
 
   async describe(signal: AbortSignal): Promise<NodeDescription> {
     await this.#read(signal);
-    return describeNode(this.#nodes ?? [], this.#deps.config);
+    return this.#describe();
   }
 
   /** Address of a client; one that is not known is asked for, and told of later. */
@@ -69,8 +76,8 @@ export class NodeWatch {
   }
 
   async #watch(listener: () => void): Promise<void> {
-    const { clock, config, logger, signal } = this.#deps;
-    const described = (): string | undefined => this.#nodes && JSON.stringify(describeNode(this.#nodes, config));
+    const { clock, logger, signal } = this.#deps;
+    const described = (): string | undefined => this.#nodes && JSON.stringify(this.#describe());
     while (!signal.aborted) {
       await clock.sleep(refreshMs, signal).catch(() => {});
       if (signal.aborted) return;
@@ -90,7 +97,27 @@ export class NodeWatch {
     return this.#reading;
   }
 
+  #describe(): NodeDescription {
+    return describeNode(this.#nodes ?? [], this.#deps.config, this.#architectures);
+  }
+
   async #read(signal: AbortSignal): Promise<void> {
-    this.#nodes = await this.#deps.client.listNodes(signal);
+    const { client, config } = this.#deps;
+    const nodes = await client.listNodes(signal);
+    await this.#architectures.read(usableClients(nodes, config), signal);
+    if (config.reserve.memory === "auto") await this.#readOversubscription(signal);
+    this.#nodes = nodes;
+  }
+
+  /** Without the right to read it, it counts as off: what is reserved is then the limit, which is the same either way. */
+  async #readOversubscription(signal: AbortSignal): Promise<void> {
+    const { client, config, logger } = this.#deps;
+    try {
+      this.#memoryOversubscription = await client.readMemoryOversubscription(config.nodePool ?? "default", signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      this.#memoryOversubscription = false;
+      logger.debug({ err: messageOf(error) }, "memory is reserved up to its limit");
+    }
   }
 }

@@ -53,8 +53,13 @@ export function contentOf(
 }
 
 /** The job of a pod, with cores of 2,000 MHz. */
-export function planOf(pod: DeepReadonly<Pod>, config: object = {}, given: Parameters<typeof contentOf>[1] = {}): JobPlan {
-  return jobOf(pod, contentOf(pod, given), owner, jobSettingsOf(pod, configWith(config), 2000));
+export function planOf(
+  pod: DeepReadonly<Pod>,
+  config: object = {},
+  given: Parameters<typeof contentOf>[1] & { readonly memoryOversubscription?: boolean } = {},
+): JobPlan {
+  const { memoryOversubscription = true } = given;
+  return jobOf(pod, contentOf(pod, given), owner, jobSettingsOf(pod, configWith(config), { mhzPerCore: 2000, memoryOversubscription }));
 }
 
 /** The task of a container. */
