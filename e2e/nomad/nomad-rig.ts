@@ -100,6 +100,16 @@ export class NomadRig implements AsyncDisposable {
     await this.provider?.[Symbol.asyncDispose]?.();
   }
 
+  /** A file for the containers of a test. */
+  file(name: string): string {
+    return join(this.#folder, name);
+  }
+
+  /** Makes {@link file}. */
+  write(name: string): void {
+    writeFileSync(this.file(name), "");
+  }
+
   /** What a container does until {@link release} lets it end, with this exit code. */
   held(exitCode: number): string {
     return `until [ -e ${this.#gate} ]; do sleep 0.1; done; exit ${exitCode}`;

@@ -30,6 +30,7 @@ import { forwardPort } from "./access/port-forward.ts";
 import type { NomadClient } from "./api/nomad-client.ts";
 import type { ObjectReader } from "./api/object-reader.ts";
 import { nomadNamespaceOf, nomadNamespacesOf, type NomadConfig } from "./config.ts";
+import { ContainerHooks } from "./hooks/container-hooks.ts";
 import { jobIdOf } from "./job/job-id.ts";
 import { jobOf } from "./job/job-of.ts";
 import { readPodContent } from "./job/pod-content.ts";
@@ -47,7 +48,10 @@ import { VariableSweep } from "./pods/variable-sweep.ts";
 import { PodWatch } from "./watch/pod-watch.ts";
 
 /** The parts of {@link ProviderHost} that the provider uses. */
-export type NomadHost = Pick<ProviderHost, "nodeName" | "clusterId" | "clock" | "logger" | "resolvePod" | "getSecret" | "recordEvent">;
+export type NomadHost = Pick<
+  ProviderHost,
+  "nodeName" | "clusterId" | "clock" | "logger" | "resolvePod" | "findPod" | "getSecret" | "recordEvent"
+>;
 
 /** What {@link NomadProvider} works with. */
 export interface NomadProviderDeps {
@@ -71,6 +75,7 @@ export class NomadProvider implements Provider, AsyncDisposable {
   readonly #table: PodTable;
   readonly #background: Background;
   readonly #nodes: NodeWatch;
+  readonly #hooks: ContainerHooks;
   readonly #keeper: PodKeeper;
   readonly #files: FileRefresh;
   readonly #meter: PodMeter;
@@ -102,7 +107,17 @@ export class NomadProvider implements Provider, AsyncDisposable {
       signal: this.#background.signal,
       onAddresses: () => this.#table.entries.forEach((entry) => this.#keeper.onChange(entry)),
     });
+    this.#hooks = new ContainerHooks({
+      clientOf,
+      clock,
+      logger,
+      background: this.#background,
+      findPod: (ref) => host.findPod(ref),
+      recordEvent: (ref, event) => host.recordEvent(ref, event),
+      onChange: (entry) => this.#keeper.onChange(entry),
+    });
     this.#keeper = new PodKeeper({
+      hooks: this.#hooks,
       clientOf,
       clock,
       table: this.#table,
@@ -166,6 +181,7 @@ export class NomadProvider implements Provider, AsyncDisposable {
       });
     // A list may have told of it meanwhile, after a restart.
     if ((this.#table.get(ref.uid)?.createIndex ?? 0) > 0) return;
+    this.#hooks.begin(ref.uid);
     const entry = this.#table.expect(jobId, plan.shape);
     try {
       const client = this.#clientOf(ref);
@@ -200,6 +216,7 @@ export class NomadProvider implements Provider, AsyncDisposable {
     } catch (error) {
       const jobId = jobIdOf(this.#owner, ref.uid);
       if (isInvalidInput(error)) return this.#keeper.endUnread({ jobId, ref }, signal);
+      this.#hooks.forget(ref.uid);
       // A job that never came to be may have left its variables.
       if (isNotFound(error)) this.#keeper.cleanUp({ jobId, shape: { ref } });
       throw error;
@@ -292,6 +309,7 @@ export class NomadProvider implements Provider, AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#keeper.dispose();
+    this.#hooks[Symbol.dispose]();
     await this.#background[Symbol.asyncDispose]();
     await Promise.all([this.#following, this.#nodes.done, this.#files[Symbol.asyncDispose]()]);
     await this.#close();

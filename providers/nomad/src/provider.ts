@@ -25,6 +25,7 @@ const capabilities: Capabilities = {
   sidecarContainers: true,
   multipleContainers: true,
   env: true,
+  lifecycleHooks: true,
   restarts: true,
   hostNetwork: true,
   hostPorts: true,

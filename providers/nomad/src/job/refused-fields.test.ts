@@ -13,6 +13,12 @@ test.each<[string, Spec, object]>([
   ["spec.initContainers[1]", { initContainers: two.map(({ name, ...rest }) => ({ ...rest, name: `i-${name}` })) }, { secrets: "inline" }],
   ["spec.activeDeadlineSeconds", { activeDeadlineSeconds: 5 }, {}],
   ["spec.imagePullSecrets", { imagePullSecrets: [{ name: "registry" }] }, {}],
+  [
+    "spec.containers[0].lifecycle.preStop.httpGet",
+    { containers: [containerWith({ lifecycle: { preStop: { httpGet: { port: 80 } } } })] },
+    {},
+  ],
+  ["spec.containers[0].lifecycle.stopSignal", { containers: [containerWith({ lifecycle: { stopSignal: "SIGQUIT" } })] }, {}],
   ["spec.runtimeClassName", { runtimeClassName: "kata" }, {}],
   ["spec.hostUsers", { hostUsers: false }, {}],
   ["spec.resourceClaims", { resourceClaims: [{ name: "gpu" }] }, {}],
@@ -73,6 +79,7 @@ test.each<[string, Spec, object, Record<string, string>?]>([
     { volumes: { "shop/data": { type: "host", source: "disk" } } },
   ],
   ["a folder of the client", { volumes: [{ name: "h", hostPath: { path: "/srv/data" } }] }, { policy: { hostPaths: ["/srv"] } }],
+  ["a hook that runs a command", { containers: [containerWith({ lifecycle: { postStart: { exec: { command: ["true"] } } } })] }, {}],
   ["pull secrets that are to be ignored", { imagePullSecrets: [{ name: "registry" }] }, { imagePullSecrets: "ignore" }],
   ["pull secrets that are to be used", { imagePullSecrets: [{ name: "registry" }] }, { imagePullSecrets: "use" }],
 ])("%s is taken", (_name, spec, config, annotations) => {

@@ -26,7 +26,7 @@ export function refusedFields(pod: DeepReadonly<Pod>, settings: JobSettings): Re
   ];
   return [
     ...refusedInSpec(pod, settings),
-    ...containers.flatMap(({ container, path }) => refusedInContainer(container, path, settings)),
+    ...containers.flatMap(({ container, path }) => [...refusedHooks(container, path), ...refusedInContainer(container, path, settings)]),
     ...refusedVolumes(pod, settings),
   ];
 }
@@ -69,6 +69,16 @@ function refusedInSpec(pod: DeepReadonly<Pod>, settings: JobSettings): RefusedFi
   add(spec.hostUsers === false, "hostUsers", "user namespaces");
   add(spec.resourceClaims?.length, "resourceClaims", "resource claims");
   return fields;
+}
+
+function refusedHooks({ lifecycle = {} }: DeepReadonly<Container>, path: string): RefusedField[] {
+  const byNetwork = (["postStart", "preStop"] as const).flatMap((name) =>
+    (["httpGet", "tcpSocket"] as const)
+      .filter((action) => lifecycle[name]?.[action])
+      .map((action) => ({ fieldPath: `${path}.lifecycle.${name}.${action}`, message: "hooks by the network; use exec or sleep" })),
+  );
+  const signals = { fieldPath: `${path}.lifecycle.stopSignal`, message: "signals other than SIGTERM" };
+  return lifecycle.stopSignal === undefined ? byNetwork : [...byNetwork, signals];
 }
 
 function refusedInContainer(container: DeepReadonly<Container>, path: string, { driver }: JobSettings): RefusedField[] {

@@ -5,6 +5,7 @@ import type { Allocation } from "../api/types.ts";
 import { variablePaths } from "../job/job-id.ts";
 import type { NamespaceOf } from "../job/job-meta.ts";
 import { gatedContainers, type ContainerShape, type PodShape } from "../job/pod-shape.ts";
+import type { ContainerHooks } from "../hooks/container-hooks.ts";
 import { hasEnded, isToBeStopped, podStatusOf } from "../status/pod-status.ts";
 import type { Background } from "./background.ts";
 import { gatesToOpen } from "./gates.ts";
@@ -26,10 +27,13 @@ export interface PodKeeperDeps {
   readonly recordEvent: (pod: PodRef, event: PodEvent) => void;
   /** Address of a client; `undefined` if it is not known yet. */
   readonly addressOf: (nodeId: string) => string | undefined;
+  readonly hooks: Pick<ContainerHooks, "watch" | "applyTo" | "hasPreStop" | "preStop" | "forget">;
   /** Nomad holds nothing of the pod any more. */
   readonly onGone: (entry: PodEntry) => void;
 }
 
+/** The least time that containers have to end after their preStop hooks. Source: kubelet, `minimumGracePeriodInSeconds`. */
+const minGraceMs = 2000;
 /** How often what has to die is told so. */
 const killEveryMs = 1000;
 
@@ -50,7 +54,7 @@ export class PodKeeper {
 
   statusOf(entry: PodEntry): ProviderPodStatus {
     const { shape, allocation, remembered, unplaced, ending } = entry;
-    return podStatusOf({
+    const status = podStatusOf({
       shape,
       allocation,
       remembered,
@@ -60,6 +64,7 @@ export class PodKeeper {
       restarts: entry.attempt.restarts,
       backOffMs: this.#retries.delayOf(entry),
     });
+    return this.#deps.hooks.applyTo(status, entry);
   }
 
   describe(entry: PodEntry): ProviderPod {
@@ -72,6 +77,7 @@ export class PodKeeper {
     const { allocation, ending, jobId } = entry;
     // While it is being registered it may be there already, and nothing be known of it.
     if (entry.createIndex === 0) return;
+    this.#deps.hooks.watch(entry);
     this.#report(entry);
     if (ending) {
       if (hasEnded(allocation)) this.#purgeLater(entry);
@@ -132,22 +138,21 @@ export class PodKeeper {
    * at once.
    */
   async end(entry: PodEntry, graceSeconds: number, signal: AbortSignal): Promise<void> {
-    const { clientOf, clock, table } = this.#deps;
-    const client = clientOf(entry.shape.ref);
+    const { clock, background, hooks } = this.#deps;
     this.#retries.cancel(entry);
     if (hasEnded(entry.allocation) || (entry.stopped && !entry.allocation)) return this.#purge(entry, signal);
     const deadlineMs = clock.monotonic() + graceSeconds * 1000;
     const isFirst = !entry.ending;
     entry.ending ??= { deadlineMs, timer: undefined, purge: undefined };
     entry.ending.deadlineMs = Math.min(entry.ending.deadlineMs, deadlineMs);
-    if (isFirst || !entry.stopped) await client.stopJob(entry.jobId, { purge: false }, signal);
-    entry.stopped = true;
-    if (!entry.allocation) {
-      for (const allocation of await client.jobAllocations(entry.jobId, signal)) table.noteAllocation(allocation);
-      if (!entry.allocation) return this.#purge(entry, signal);
-    }
-    // Nomad kills what outlives the pod's own grace, by the time-out that the task had when it started: more it cannot be given.
-    if (graceSeconds < entry.shape.graceSeconds) this.#killAt(entry, entry.ending.deadlineMs);
+    if (entry.stopped || !hooks.hasPreStop(entry)) return this.#stopWithin(entry, { isFirst, graceSeconds }, signal);
+    const hooksDone = hooks.preStop(entry, entry.ending.deadlineMs);
+    background.run(`end ${entry.jobId}`, async (until) => {
+      await hooksDone;
+      const leftMs = Math.max(minGraceMs, (entry.ending?.deadlineMs ?? 0) - clock.monotonic());
+      if (entry.ending) entry.ending.deadlineMs = clock.monotonic() + leftMs;
+      await this.#stopWithin(entry, { isFirst: true, graceSeconds: leftMs / 1000 }, until);
+    });
     this.onChange(entry);
   }
 
@@ -166,6 +171,25 @@ export class PodKeeper {
       entry.ending?.timer?.[Symbol.dispose]();
       entry.ending?.purge?.[Symbol.dispose]();
     }
+  }
+
+  /** Stops the job, and kills what still runs when the grace is over. */
+  async #stopWithin(
+    entry: PodEntry,
+    { isFirst, graceSeconds }: { readonly isFirst: boolean; readonly graceSeconds: number },
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { clientOf, table } = this.#deps;
+    const client = clientOf(entry.shape.ref);
+    if (isFirst || !entry.stopped) await client.stopJob(entry.jobId, { purge: false }, signal);
+    entry.stopped = true;
+    if (!entry.allocation) {
+      for (const allocation of await client.jobAllocations(entry.jobId, signal)) table.noteAllocation(allocation);
+      if (!entry.allocation) return this.#purge(entry, signal);
+    }
+    // Nomad kills what outlives the pod's own grace, by the time-out that the task had when it started: more it cannot be given.
+    if (graceSeconds < entry.shape.graceSeconds && entry.ending) this.#killAt(entry, entry.ending.deadlineMs);
+    this.onChange(entry);
   }
 
   #stop(entry: PodEntry): void {
@@ -220,6 +244,7 @@ export class PodKeeper {
     entry.ending?.purge?.[Symbol.dispose]();
     if (table.get(entry.shape.ref.uid) !== entry) return;
     table.remove(entry);
+    this.#deps.hooks.forget(entry.shape.ref.uid);
     onGone(entry);
     this.#listener?.({ ref: entry.shape.ref, gone: true });
   }
