@@ -73,6 +73,15 @@ export const podFaults: readonly Row[] = [
     recording(hidingDeleted),
   ],
   [
+    "says that a pod ends when it is gone, and calls it gone while its containers still run",
+    "a pod that ends when it is gone has left nothing by then",
+    /its status has endsWhenGone, it is gone, and the back end still holds instance-/,
+    recording((provider, host) => {
+      const told = { ...provider, ...withStatus((status) => ({ ...status, endsWhenGone: true }))(provider, host) };
+      return { ...told, ...hidingDeleted(told) };
+    }),
+  ],
+  [
     "lists a pod that is gone",
     "a deleted pod ends within its grace, and is gone",
     /getPods lists a pod that is gone/,
@@ -239,7 +248,7 @@ function refOf({ metadata: { namespace = "", name = "", uid = "" } = {} }: DeepR
 }
 
 /** Calls deleted pods gone, and deletes none. */
-function hidingDeleted(provider: Provider): Partial<Provider> {
+function hidingDeleted(provider: Pick<Provider, "getPod" | "getPodStatus">): Partial<Provider> {
   const hidden = new Set<string>();
   const shown = (ref: PodRef): PodRef => {
     if (hidden.has(ref.uid)) throw new NotFoundError(`pod ${ref.name} is deleted`);

@@ -102,7 +102,7 @@ export class PodController {
       this.#worker.hasten(uid);
       this.#queue.restart(uid);
     };
-    this.#states = new PodStates({ ...deps, onPlan, onStatus, onEnd });
+    this.#states = new PodStates({ ...deps, onPlan, onStatus, onEnd, onDeleted: (pod) => this.#worker.tellDeleted(pod) });
     this.calls = new ProviderCalls({
       provider,
       clock,

@@ -90,7 +90,8 @@ function planWithoutPod({ api, backend }: PodState): PodPlan {
     : { kind: "delete", gracePeriodSeconds: 0, overdue: false };
 }
 
-function planDeleted({ backend }: PodState, deletion: EndDeadline, nowMs: number): PodPlan {
+function planDeleted(state: PodState, deletion: EndDeadline, nowMs: number): PodPlan {
+  const { backend } = state;
   switch (backend.kind) {
     case "unknown":
     case "present":
@@ -99,7 +100,7 @@ function planDeleted({ backend }: PodState, deletion: EndDeadline, nowMs: number
     case "gone":
       return { kind: "finish" };
     case "ending":
-      return planEnding(backend, deletion, nowMs);
+      return planEnding(state, backend, deletion, nowMs);
     default:
       return backend satisfies never;
   }
@@ -110,7 +111,8 @@ function planDeleted({ backend }: PodState, deletion: EndDeadline, nowMs: number
  * itself stays at the back end, where its logs are, until the pod is deleted.
  * Source: terminal pods are torn down by syncTerminatingPod in kubernetes v1.36.3 pkg/kubelet/pod_workers.go.
  */
-function planTeardown(pod: DeepReadonly<Pod>, { backend, reported }: PodState, teardown: EndDeadline, nowMs: number): PodPlan {
+function planTeardown(pod: DeepReadonly<Pod>, state: PodState, teardown: EndDeadline, nowMs: number): PodPlan {
+  const { backend, reported } = state;
   switch (backend.kind) {
     case "unknown":
       return { kind: "inspect" };
@@ -121,18 +123,27 @@ function planTeardown(pod: DeepReadonly<Pod>, { backend, reported }: PodState, t
     case "gone":
       return { kind: "nothing" };
     case "ending":
-      return planEnding(backend, teardown, nowMs);
+      return planEnding(state, backend, teardown, nowMs);
     default:
       return backend satisfies never;
   }
 }
 
-function planEnding(backend: Extract<PodState["backend"], { kind: "ending" }>, end: EndDeadline, nowMs: number): PodPlan {
+function planEnding(
+  { reported }: PodState,
+  backend: Extract<PodState["backend"], { kind: "ending" }>,
+  end: EndDeadline,
+  nowMs: number,
+): PodPlan {
   const { deadlineMs } = end;
   if (deadlineMs < backend.deadlineMs - deadlineSlackMs)
     return { kind: "delete", gracePeriodSeconds: secondsLeft(end, nowMs), overdue: false };
   if (nowMs < backend.lookAtMs) return { kind: "wait", ms: backend.lookAtMs - nowMs };
-  return nowMs < backend.deadlineMs + overdueMs ? { kind: "inspect" } : { kind: "delete", gracePeriodSeconds: 0, overdue: true };
+  // What no longer runs needs no second deletion: the provider is releasing what the pod used.
+  const isReleasing = reported?.endsWhenGone && backend.accepted && !runsStill(reported);
+  return isReleasing || nowMs < backend.deadlineMs + overdueMs
+    ? { kind: "inspect" }
+    : { kind: "delete", gracePeriodSeconds: 0, overdue: true };
 }
 
 /** What is left of a grace, in whole seconds, rounded up; the clock's fractions of a millisecond do not count. */

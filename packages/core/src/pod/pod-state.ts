@@ -184,6 +184,7 @@ export function isOver({ backend, call }: PodState): boolean {
  */
 export function hasEnded(status: ProviderPodStatus, pod: DeepReadonly<Pod> | undefined): boolean {
   if (isTerminalPhase(status.phase)) return true;
+  if (status.endsWhenGone) return false;
   const containers = status.containerStatuses ?? [];
   const beside = [...(status.initContainerStatuses ?? []), ...(status.ephemeralContainerStatuses ?? [])];
   if (beside.some(({ state }) => state?.running !== undefined)) return false;

@@ -43,6 +43,7 @@ beforeEach(() => {
     onPlan: (uid) => planned.push(uid),
     onEnd: (uid) => planned.push(uid) && hurried.push(uid),
     onStatus: () => {},
+    onDeleted: () => {},
     providerName: "test",
     clock,
     logger: silentLogger,

@@ -29,6 +29,8 @@ export interface PodStatesDeps {
   readonly onEnd: (uid: string) => void;
   /** Called when another status may be due for a pod. */
   readonly onStatus: (uid: string) => void;
+  /** Called when the provider has ended a pod that it was told to end, while the API server still has the pod. */
+  readonly onDeleted: (pod: DeepReadonly<Pod>) => void;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
@@ -102,7 +104,7 @@ export class PodStates {
   dispatch(uid: string, event: PodEvent): PodState | undefined {
     const before = this.#states.get(uid);
     if (!before) return undefined;
-    const { store, onPlan, onStatus } = this.#deps;
+    const { store, onPlan, onStatus, onDeleted } = this.#deps;
     const { time } = this;
     const after = step(before, event, time);
     if (after === before) return after;
@@ -114,6 +116,7 @@ export class PodStates {
     if (pod && (isAdopted || isGiven(event, before)) && !isTerminalPhase(pod.status?.phase)) this.#count(pod);
     if (this.#inventoryLoaded && news.has(event.kind) && isNews(planPod(pod, before, time), planPod(pod, after, time))) onPlan(uid);
     onStatus(uid);
+    if (pod && before.backend.kind === "ending" && after.backend.kind === "gone") onDeleted(pod);
     return after;
   }
 

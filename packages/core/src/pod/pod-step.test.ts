@@ -65,6 +65,36 @@ const called = (kind: ProviderCall["kind"], graceMs = 30_000): PodEvent => ({
 const returned: PodEvent = { kind: "returned", pod: podOf() };
 const running = (): Story => new Story().on(bound(podOf(), true), called("start"), returned, held(report(runs)));
 
+describe("a pod that ends when it is gone", () => {
+  const releasing = report(exited, { endsWhenGone: true });
+  const ending = (status = releasing): Story => running().on(bound(deleted), called("delete"), returned, held(status, deleted));
+
+  test.each(["Running", "Failed"])("is waited for after its containers have ended, in phase %s", (phase) => {
+    expect(isOver(ending({ ...releasing, phase }).state)).toBe(false);
+    expect(isOver(ending().on({ kind: "reportedGone" }).state)).toBe(true);
+    expect(isOver(ending().on({ kind: "notFound" }).state)).toBe(true);
+  });
+
+  test("is waited for where its containers had ended before", () => {
+    const before = running().on(held(releasing), bound(deleted));
+    expect(isOver(before.on(called("delete"), returned).state)).toBe(false);
+    expect(isOver(before.on({ kind: "reportedGone" }).state)).toBe(true);
+  });
+
+  test("is asked about now and then, and not told to end once more, once nothing of it runs", () => {
+    const late = ending().after(60_000);
+    expect(late.plan).toBe("inspect");
+    expect(late.on({ kind: "held", status: releasing, asked: true, pod: deleted }).plan).toBe("wait");
+    expect(isOver(late.state)).toBe(false);
+    expect(ending({ ...report(runs), endsWhenGone: true }).after(60_000).plan).toBe("delete");
+  });
+
+  test("is not over with what a deletion that does not come back has ended", () => {
+    const deaf = running().on(bound(deleted), called("delete"), { kind: "givenUp" }, { kind: "failed", message: "" });
+    expect(isOver(deaf.on(held({ ...releasing, phase: "Failed" }, deleted)).state)).toBe(false);
+  });
+});
+
 describe("a pod whose phase is final", () => {
   const failed = podOf({ status: { phase: "Failed" } });
 

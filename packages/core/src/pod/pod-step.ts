@@ -140,10 +140,8 @@ function onHeld(state: PodState, { status, pod, asked }: Extract<PodEvent, { kin
   };
   switch (backend.kind) {
     case "ending":
-      if (hasEnded(status, pod) && (backend.accepted || !mayRestart(pod, status))) return learn(next, { kind: "gone" }, nowMs);
+      if (endsNow(backend, { status, pod, asked })) return learn(next, { kind: "gone" }, nowMs);
       if (!asked) return next;
-      // Its time is over and the provider was asked anew: what waits, such as a container behind its init container, is never started.
-      if (backend.accepted && hasStopped(status)) return learn(next, { kind: "gone" }, nowMs);
       return learn(next, { ...backend, lookAtMs: Math.max(nowMs + lookAfterMs, backend.deadlineMs + overdueMs) }, nowMs);
     case "present":
       return next;
@@ -153,11 +151,23 @@ function onHeld(state: PodState, { status, pod, asked }: Extract<PodEvent, { kin
     case "unknown":
     case "absent":
       // A deletion that was given up has done its work, though it has not come back.
-      if (isDeafDeletion(state) && hasEnded(status, pod) && !mayRestart(pod, status)) return learn(next, { kind: "gone" }, nowMs);
+      if (isDeafDeletion(state) && !status.endsWhenGone && hasEnded(status, pod) && !mayRestart(pod, status))
+        return learn(next, { kind: "gone" }, nowMs);
       return state.call ? next : adopt(next, pod, nowMs);
     default:
       return backend satisfies never;
   }
+}
+
+/** Whether a report says that the provider has ended a pod that it was told to end. */
+function endsNow(
+  { accepted }: Extract<Backend, { kind: "ending" }>,
+  { status, pod, asked }: Pick<Extract<PodEvent, { kind: "held" }>, "status" | "pod" | "asked">,
+): boolean {
+  if (status.endsWhenGone) return false;
+  if (hasEnded(status, pod) && (accepted || !mayRestart(pod, status))) return true;
+  // Its time is over and the provider was asked anew: what waits, such as a container behind its init container, is never started.
+  return asked && accepted && hasStopped(status);
 }
 
 /**
@@ -284,7 +294,7 @@ function onDeleteAccepted(state: PodState, pod: DeepReadonly<Pod> | undefined, n
   if (backend.kind !== "ending") return state;
   // Without an API object nobody waits for the end.
   if (api === "gone") return learn(state, { kind: "gone" }, nowMs);
-  if (!reported || !hasEnded(reported, pod)) return learn(state, { ...backend, accepted: true }, nowMs);
+  if (!reported || reported.endsWhenGone || !hasEnded(reported, pod)) return learn(state, { ...backend, accepted: true }, nowMs);
   if (!mayRestart(pod, reported)) return learn(state, { kind: "gone" }, nowMs);
   return learn(state, { ...backend, accepted: true, lookAtMs: nowMs + confirmEndMs }, nowMs);
 }

@@ -121,6 +121,11 @@ export class PodWorker {
     this.#questions.get(uid)?.abort(new Error("the pod is to end"));
   }
 
+  /** Tells people that the provider has ended the pod, and not only begun to. */
+  tellDeleted(pod: DeepReadonly<Pod>): void {
+    this.#event(pod, "Normal", "ProviderDeleteSuccess", "Delete pod in provider successfully");
+  }
+
   #plan(state: PodState): PodPlan {
     const { states, store } = this.#deps;
     return planPod(store.get(state.ref.uid), state, states.time);
@@ -442,7 +447,6 @@ export class PodWorker {
       throw error;
     }
     onPlan(ref.uid);
-    if (pod && !plan.overdue) this.#event(pod, "Normal", "ProviderDeleteSuccess", "Delete pod in provider successfully");
   }
 
   /** "Not found" ends a pod, so it is believed only where the provider, asked for the pod itself, says it again. */

@@ -298,6 +298,30 @@ describe("a change of the pod", () => {
 });
 
 describe("a deletion", () => {
+  test("of a pod that ends when it is gone keeps the pod, and is told, when the provider has released all of it", async () => {
+    await using rig = await new NodeRig().start();
+    const ref = await rig.createPod("web");
+    const status = { ...running(["main"]), endsWhenGone: true };
+    rig.provider.report(ref, status);
+    rig.provider.reports = false;
+    await rig.deletePod("web", 30);
+    rig.provider.report(ref, { ...ended(status), phase: "Running" });
+    await rig.settle(20_000);
+    expect([rig.pod("web")?.status?.phase, rig.pod("web")?.status?.containerStatuses?.[0]?.state?.terminated?.exitCode]).toEqual([
+      "Running",
+      0,
+    ]);
+    rig.provider.report(ref, ended(status));
+    await rig.settle(300_000);
+    expect(rig.pod("web")?.status?.phase).toBe("Succeeded");
+    expect([rig.eventsOn("web").slice(1), rig.callsOf("deletePod web 30")]).toEqual([[], 1]);
+
+    rig.provider.lose(ref);
+    await rig.settle();
+    expect(rig.pod("web")).toBeUndefined();
+    expect(rig.eventsOn("web").slice(1)).toEqual(["Normal ProviderDeleteSuccess: Delete pod in provider successfully"]);
+  });
+
   test("is told by one event", async () => {
     await using rig = await new NodeRig().start();
     await rig.createPod("web");
@@ -1102,14 +1126,18 @@ test("a restarted node does not claim a newer spec before the provider has taken
   expect(second.pod("web")?.status?.observedGeneration).toBe(2);
 });
 
-test("a pod that is told to end once more, since it outlived its grace, is not told to have been deleted twice", async () => {
+test("a pod that is told to end once more, since it outlived its grace, is told to have been deleted once, when it has ended", async () => {
   await using rig = await new NodeRig().start();
-  await rig.createPod("web");
+  const ref = await rig.createPod("web");
   rig.provider.reports = false;
   await rig.deletePod("web", 30);
   await rig.settle(60_500);
+  const told = (): number => rig.eventsOn("web").filter((event) => event.includes("ProviderDeleteSuccess")).length;
+  expect(told()).toBe(0);
+  rig.provider.lose(ref);
+  await rig.settle();
 
-  expect(rig.eventsOn("web").filter((event) => event.includes("ProviderDeleteSuccess"))).toHaveLength(1);
+  expect(told()).toBe(1);
 });
 
 test("a second deletion with less grace breaks the first one off, and its failure is not told", async () => {

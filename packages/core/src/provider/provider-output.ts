@@ -33,6 +33,7 @@ export function checkStatus(status: unknown, source: string): ProviderPodStatus 
       checkQuantities(source, `${path}.allocatedResources`, entry["allocatedResources"]);
     }
   }
+  checkOptional(source, "endsWhenGone", status["endsWhenGone"], (value) => typeof value === "boolean", "true or false");
   return copyJson(status) as ProviderPodStatus;
 }
 

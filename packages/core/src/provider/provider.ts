@@ -49,6 +49,13 @@ export interface ProviderPodStatus extends DeepReadonly<
   >
 > {
   readonly conditions?: DeepReadonly<PodStatus["conditions"]> | undefined;
+  /**
+   * Whether a deleted pod has ended only when it is reported as `gone`, or no longer found, rather than with its last container: for a
+   * provider that knows when network, ports, volumes and limits of the pod have been released. The pod stays at the API server until
+   * then, so that nothing takes its place before. Its phase may be final earlier, once ports and addresses are free; as long as it is not, the
+   * pod has not ended, whatever its containers say. The same in all reports of a pod. Default: `false`.
+   */
+  readonly endsWhenGone?: boolean | undefined;
 }
 
 /** The inventory of a provider. */
@@ -100,7 +107,7 @@ export interface PodLifecycleHandler {
   /**
    * Ends the pod's containers within the grace period and then frees what it used; returns when the back end has
    * accepted that, without waiting for the containers. The end is reported as a status in which every container has
-   * terminated, or as `gone`. Called again with less grace, it shortens what is left. Must be idempotent.
+   * terminated, or as `gone`; where a status has `endsWhenGone`, as `gone` alone. Called again with less grace, it shortens what is left. Must be idempotent.
    *
    * @throws NotFoundError when there is no such pod; that counts as done.
    */

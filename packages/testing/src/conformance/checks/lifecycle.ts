@@ -121,6 +121,20 @@ export const lifecycleChecks: readonly Check[] = [
     },
     ({ backend }) => (backend?.leftovers ? undefined : "no hook leftovers is given"),
   ),
+  check(
+    "lifecycle",
+    "a pod that ends when it is gone has left nothing by then",
+    async (rig) => {
+      const ref = await rig.run();
+      const { endsWhenGone } = await rig.status(ref);
+      await rig.delete(ref, 5);
+      await rig.untilGone(ref);
+      if (!endsWhenGone) return;
+      const left = (await rig.options.backend?.leftovers?.()) ?? [];
+      assert.equal(left.length, 0, `its status has endsWhenGone, it is gone, and the back end still holds ${left.join(", ")}`);
+    },
+    ({ backend }) => (backend?.leftovers ? undefined : "no hook leftovers is given"),
+  ),
   check("lifecycle", "the back end answers a ping", async (rig) => {
     await rig.within("ping", Promise.resolve(rig.provider.ping?.(rig.signal)));
   }),
