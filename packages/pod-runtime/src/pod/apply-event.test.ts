@@ -203,6 +203,7 @@ describe("a start", () => {
     rig.send({ ...rig.take("startContainer"), kind: "startFailed", id: "c9", reason: "RunContainerError", message: "no", exitCode: 126 });
 
     expect(rig.status("app").state).toMatchObject({ terminated: { exitCode: 126, reason: "StartError" } });
+    rig.answer(rig.take("stopSandbox"));
     expect(rig.report.phase).toBe("Failed");
   });
 

@@ -9,7 +9,7 @@ import {
   warning,
   type ContainerContext,
 } from "./container-step.ts";
-import { withNewConfig, withPod } from "./changed-pod.ts";
+import { withFreedPorts, withNewConfig, withPod } from "./changed-pod.ts";
 import { hookFailure } from "./hook-failure.ts";
 import { imageFailureEvent } from "./image-failure.ts";
 import type { Instant } from "./instant.ts";
@@ -51,6 +51,8 @@ export function applyEvent(state: PodState, event: PodEvent, now: Instant): Step
       const { state: whole, effects } = wholeStepEnded(state.whole, event, now);
       return { state: { ...state, whole }, effects };
     }
+    case "portsFreed":
+      return unchanged(withFreedPorts(state, now));
     case "sandboxCreated":
     case "sandboxFailed":
     case "sandboxStopped":

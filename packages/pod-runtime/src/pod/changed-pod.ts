@@ -42,3 +42,9 @@ export function withNewConfig(state: PodState, { monotonicMs }: Instant): PodSta
           : stage,
   };
 }
+
+/** The state of a pod after another one has left ports of the node: a sandbox that could not be made is tried at once. */
+export function withFreedPorts(state: PodState, { monotonicMs }: Instant): PodState {
+  const { stage } = state;
+  return stage.kind === "sandboxFailed" && !stage.isForMounts ? { ...state, stage: { ...stage, untilMs: monotonicMs } } : state;
+}

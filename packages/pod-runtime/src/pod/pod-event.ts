@@ -31,6 +31,8 @@ export type PodEvent =
   /** The sandbox stopped or vanished, on our wish or not. What ran in it does not any more. */
   | { readonly kind: "sandboxStopped"; readonly sandboxId: string }
   | { readonly kind: "sandboxStopFailed"; readonly sandboxId: string }
+  /** Another pod has left ports of the node: a sandbox that could not be made may be possible now. */
+  | { readonly kind: "portsFreed" }
   /** The pod's cgroup, if it has one, has at least what the spec says, or just that. */
   | { readonly kind: "podGrown" | "podFitted"; readonly sandboxId: string }
   | { readonly kind: "podFitFailed"; readonly sandboxId: string; readonly message: string }

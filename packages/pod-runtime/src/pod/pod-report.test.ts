@@ -36,7 +36,18 @@ describe("the status of a pod", () => {
         },
       ],
       ephemeralContainerStatuses: [],
+      endsWhenGone: true,
     });
+  });
+
+  test("is final once its sandbox has stopped, so that its ports are free, and not with its last container", () => {
+    const rig = rigOf({}, { restartPolicy: "Never" });
+    rig.answerAll();
+    rig.exit("app", 0);
+    expect(rig.report).toMatchObject({ phase: "Running", containerStatuses: [{ state: { terminated: { exitCode: 0 } } }] });
+    rig.answer(rig.take("stopSandbox"));
+
+    expect(rig.report.phase).toBe("Succeeded");
   });
 
   test("has the addresses of its sandbox while that is up, the main one first", () => {
@@ -94,7 +105,7 @@ describe("the status of a pod", () => {
     expect(rig.report.phase).toBe("Failed");
   });
 
-  test("that was made to fail says so once nothing runs, with reason and message", () => {
+  test("that was made to fail says so once nothing runs, its sandbox included, with reason and message", () => {
     const rig = rigOf();
     rig.answerAll();
 
@@ -102,6 +113,8 @@ describe("the status of a pod", () => {
     expect(rig.report).not.toHaveProperty("reason");
     expect(rig.report.phase).toBe("Running");
     rig.answer(rig.take("stopContainer"));
+    expect(rig.report.phase).toBe("Running");
+    rig.answer(rig.take("stopSandbox"));
 
     expect(rig.report).toMatchObject({ phase: "Failed", reason: "Evicted", message: "too much" });
   });

@@ -11,18 +11,20 @@ import {
 import { rfc3339 } from "@virtual-kubelet/kube-client";
 import { instanceOf, isLive, isUp, newContainer, troubleOf, type ContainerRecord, type Termination } from "./container-life.ts";
 import type { ContainerRole, PlannedContainer } from "./pod-plan.ts";
-import type { PodState } from "./pod-state.ts";
+import type { PodStage, PodState } from "./pod-state.ts";
 import { isShown } from "./whole-pod.ts";
 import { allocatedResources } from "./whole-resources.ts";
 
 /**
- * What a provider reports of the pod. A phase is final only when nothing of the pod runs any more.
+ * What a provider reports of the pod. A phase is final only when nothing of the pod runs any more and its sandbox is stopped, so that
+ * its ports and addresses are free.
+ * Source: mergePodStatus in kubernetes v1.36.3 pkg/kubelet/status/status_manager.go.
  *
  * @param scheme - of container ids, such as `docker`
  */
 export function podReport(state: PodState, scheme: string): ProviderPodStatus {
   const { stage, ending, plan } = state;
-  const isIdle = [...state.containers.values()].every(({ life }) => !isLive(life));
+  const isStopped = [...state.containers.values()].every(({ life }) => !isLive(life)) && !holdsNetwork(state);
   const ips = stage.kind === "up" ? stage.ips : [];
   const list = (...roles: ContainerRole[]): readonly DeepReadonly<ContainerStatus>[] =>
     plan.containers.filter(({ role }) => roles.includes(role)).map((planned) => containerStatus(state, planned, scheme));
@@ -32,9 +34,9 @@ export function podReport(state: PodState, scheme: string): ProviderPodStatus {
     new Map([...initContainerStatuses, ...containerStatuses].map((status) => [status.name, status])),
     ending !== undefined,
   );
-  const hasFailed = ending?.why === "failed" && isIdle;
+  const hasFailed = ending?.why === "failed" && isStopped;
   return {
-    ...(hasFailed ? { phase: "Failed", reason: ending.reason, message: ending.message } : { phase: phaseOf(computed, state, isIdle) }),
+    ...(hasFailed ? { phase: "Failed", reason: ending.reason, message: ending.message } : { phase: phaseOf(computed, state, isStopped) }),
     podIP: ips[0],
     podIPs: ips.map((ip) => ({ ip })),
     conditions: conditions(state),
@@ -42,12 +44,20 @@ export function podReport(state: PodState, scheme: string): ProviderPodStatus {
     containerStatuses,
     ephemeralContainerStatuses: list("ephemeral"),
     ...(plan.pod.spec?.resources && { resources: state.whole.resources, allocatedResources: allocatedResources(plan.pod) }),
+    endsWhenGone: true,
   };
 }
 
-/** A pod whose sidecars still run has not ended. */
-function phaseOf(computed: PodPhase, { plan, containers }: PodState, isIdle: boolean): PodPhase {
-  if (!isTerminalPhase(computed) || isIdle) return computed;
+/** Whether a sandbox may have ports and addresses of the node. A pod whose phase is final has none, also if an earlier program wrote that. */
+export function holdsNetwork({ stage, plan }: Pick<PodState, "stage" | "plan">): boolean {
+  return !isTerminalPhase(plan.pod.status?.phase) && !withoutSandbox.includes(stage.kind);
+}
+
+const withoutSandbox: readonly PodStage["kind"][] = ["finished", "removing", "gone"];
+
+/** A pod whose sidecars or sandbox still run has not ended. */
+function phaseOf(computed: PodPhase, { plan, containers }: PodState, isStopped: boolean): PodPhase {
+  if (!isTerminalPhase(computed) || isStopped) return computed;
   const hasRun = plan.containers.some(({ name, role }) => role === "main" && containers.get(name)?.lastTermination);
   return hasRun ? "Running" : "Pending";
 }

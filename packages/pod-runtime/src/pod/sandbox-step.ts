@@ -32,7 +32,9 @@ export function sandboxStep(state: PodState, event: SandboxEvent, now: Instant):
       return isAwaited ? sandboxFailed({ ...state, stage }, event, now) : unchanged(state);
     case "sandboxStopped":
       if (!("sandboxId" in stage) || stage.sandboxId !== event.sandboxId) return unchanged(state);
-      return stage.kind === "up" ? sandboxLost(state, stage.sandboxId, now) : unchanged({ ...state, stage: { kind: "finished" } });
+      return stage.kind === "up"
+        ? sandboxLost(state, stage.sandboxId, now)
+        : unchanged({ ...state, stage: { kind: "noSandbox", failures: 0 } });
     case "sandboxStopFailed":
       if (stage.kind !== "stoppingSandbox" || stage.sandboxId !== event.sandboxId) return unchanged(state);
       return unchanged({ ...state, stage: { ...stage, untilMs: now.monotonicMs + retryMs } });

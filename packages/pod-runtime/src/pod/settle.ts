@@ -172,9 +172,11 @@ class Draft {
     if (this.#state.stage.kind === "finished" && this.#state.isDeleted) this.#remove();
   }
 
+  /** What may run on in sandboxes that died is stopped first. */
   #finish(): void {
-    for (const sandboxId of this.#state.deadSandboxes) this.#effects.push({ kind: "stopSandbox", sandboxId });
-    this.#state = { ...this.#state, deadSandboxes: [], stage: { kind: "finished" } };
+    const [sandboxId, ...deadSandboxes] = this.#state.deadSandboxes;
+    this.#state = { ...this.#state, deadSandboxes, stage: { kind: "finished" } };
+    if (sandboxId !== undefined) this.#stopSandbox(sandboxId);
   }
 
   #createSandbox(failures: number): void {

@@ -1,5 +1,5 @@
 import { isSidecar, isTerminalPhase, type DeepReadonly, type Pod } from "@virtual-kubelet/core";
-import { TerminalError } from "@virtual-kubelet/errdefs";
+import { TerminalError, UnavailableError } from "@virtual-kubelet/errdefs";
 
 interface HostPort {
   readonly ip: string;
@@ -18,16 +18,32 @@ const anyAddress = "0.0.0.0";
  * @param others - pods of the node; the pod itself and such as have ended do not count
  * @throws TerminalError with the reason `NodePorts`
  */
-export function checkHostPorts(pod: DeepReadonly<Pod>, others: Iterable<DeepReadonly<Pod>>): void {
+export function checkHostPorts(pod: DeepReadonly<Pod>, others: readonly DeepReadonly<Pod>[]): void {
+  if (!holderOfPorts(pod, others)) return;
+  const message = "Pod was rejected: Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports";
+  throw new TerminalError(message, { reason: "NodePorts" });
+}
+
+/**
+ * Refuses a sandbox to a pod that asks for a port of the node which a pod that is ending still has.
+ *
+ * @param ending - as the others of {@link checkHostPorts}
+ * @throws UnavailableError that names the pod
+ */
+export function checkPortsAreFree(pod: DeepReadonly<Pod>, ending: readonly DeepReadonly<Pod>[]): void {
+  const holder = holderOfPorts(pod, ending)?.metadata;
+  if (!holder) return;
+  throw new UnavailableError(`wait for a port of the node: pod ${holder.namespace}/${holder.name}, which is ending, still has it`);
+}
+
+function holderOfPorts(pod: DeepReadonly<Pod>, others: readonly DeepReadonly<Pod>[]): DeepReadonly<Pod> | undefined {
   const wanted = hostPortsOf(pod);
-  if (wanted.length === 0) return;
-  for (const other of others) {
-    if (other.metadata?.uid === pod.metadata?.uid || isTerminalPhase(other.status?.phase)) continue;
+  if (wanted.length === 0) return undefined;
+  return others.find((other) => {
+    if (other.metadata?.uid === pod.metadata?.uid || isTerminalPhase(other.status?.phase)) return false;
     const taken = hostPortsOf(other);
-    if (!wanted.some((port) => taken.some((of) => areInConflict(port, of)))) continue;
-    const message = "Pod was rejected: Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports";
-    throw new TerminalError(message, { reason: "NodePorts" });
-  }
+    return wanted.some((port) => taken.some((of) => areInConflict(port, of)));
+  });
 }
 
 function hostPortsOf({ spec }: DeepReadonly<Pod>): readonly HostPort[] {

@@ -6,11 +6,17 @@ import type { PodPreparation } from "../worker/preparation.ts";
  * changed since it was let in, while no program ran, too; what it may not have waits, and the rest of the pod goes on.
  *
  * @param check - as `PodRuntimeProviderOptions.checkPod`
+ * @param checkPorts - throws for a pod whose ports of the node are not free yet
  */
-export function checkedPreparation(preparation: PodPreparation, check: (pod: DeepReadonly<Pod>) => void): PodPreparation {
+export function checkedPreparation(
+  preparation: PodPreparation,
+  check: (pod: DeepReadonly<Pod>) => void,
+  checkPorts: (pod: DeepReadonly<Pod>) => void,
+): PodPreparation {
   return {
     async sandbox(state, attempt, signal) {
       check(withOnly(state.plan.pod, undefined));
+      checkPorts(state.plan.pod);
       return preparation.sandbox(state, attempt, signal);
     },
     async container(start, signal) {

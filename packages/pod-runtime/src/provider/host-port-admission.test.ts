@@ -1,6 +1,7 @@
 import type { Pod } from "@virtual-kubelet/core";
 import { terminalReasonOf } from "@virtual-kubelet/errdefs";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { retryMs } from "../pod/container-step.ts";
 import { NodeRig } from "../test-support/node-rig.ts";
 import { podWith } from "../test-support/pod-rig.ts";
 
@@ -38,4 +39,52 @@ test("a pod that has ended takes no port, and one that runs keeps its own over a
   await rig.reconcile();
   expect(await reasonFor(rig, podOnPort("b", 8080))).toBeUndefined();
   expect(await reasonFor(rig, podOnPort("c", 8080))).toBe("NodePorts");
+});
+
+describe("a pod that asks for a port of one that is ending", () => {
+  async function rigWithEnding(): Promise<NodeRig> {
+    const rig = new NodeRig();
+    rig.start();
+    const ref = await rig.create(podOnPort("a", 8080));
+    await rig.clock.advance(0);
+    rig.runtime.failNext("stopSandbox");
+    rig.markDeleted("a", 30_000);
+    await rig.provider.deletePod(ref, { gracePeriodSeconds: 30 }, rig.signal);
+    await rig.clock.advance(0);
+    return rig;
+  }
+
+  test("waits for its sandbox to stop, says for whom, and begins at once then", async () => {
+    const rig = await rigWithEnding();
+    expect(await reasonFor(rig, podOnPort("b", 8080))).toBeUndefined();
+    await rig.clock.advance(0);
+    expect([rig.runtime.begun.length, rig.status("b").phase, rig.pods.has("a")]).toEqual([1, "Pending", true]);
+    expect(rig.events.at(-1)).toBe(
+      "FailedCreatePodSandBox: Failed to create pod sandbox: wait for a port of the node: pod default/a, which is ending, still has it",
+    );
+
+    await rig.clock.advance(retryMs);
+    expect([rig.runtime.begun.length, rig.status("b").phase, rig.pods.has("a")]).toEqual([2, "Running", false]);
+  });
+
+  test("is not let in before another that waits", async () => {
+    const rig = await rigWithEnding();
+    await rig.create(podOnPort("b", 8080));
+    expect(await reasonFor(rig, podOnPort("c", 8080))).toBe("NodePorts");
+  });
+
+  test("is not failed where the API server let go of the other before the node was told to end it", async () => {
+    const rig = new NodeRig();
+    rig.start();
+    const ref = await rig.create(podOnPort("a", 8080));
+    await rig.clock.advance(0);
+    rig.pods.delete("a");
+    expect(await reasonFor(rig, podOnPort("b", 8080))).toBeUndefined();
+    await rig.clock.advance(0);
+    expect(rig.runtime.begun).toHaveLength(1);
+
+    await rig.provider.deletePod(ref, { gracePeriodSeconds: 0 }, rig.signal);
+    await rig.clock.advance(0);
+    expect(rig.status("b").phase).toBe("Running");
+  });
 });

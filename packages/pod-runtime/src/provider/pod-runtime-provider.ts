@@ -1,4 +1,5 @@
 import {
+  isTerminalPhase,
   podRef,
   type AttachIO,
   type ContainerLogOptions,
@@ -30,8 +31,8 @@ import type { RuntimePod } from "./runtime-pods.ts";
 import { RuntimeWatch } from "./runtime-watch.ts";
 import { StatsReader } from "./stats-reader.ts";
 import { checkImageVolumes } from "../pod/image-volumes.ts";
-import type { PodStage } from "../pod/pod-state.ts";
-import { checkHostPorts } from "../prepare/host-ports.ts";
+import { holdsNetwork } from "../pod/pod-report.ts";
+import { checkHostPorts, checkPortsAreFree } from "../prepare/host-ports.ts";
 import type { ContainerRuntime } from "../runtime/container-runtime.ts";
 
 /** Why and how a pod is made to fail; see {@link PodRuntimeProvider.evictPod}. */
@@ -73,9 +74,19 @@ export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNod
     this.#pods = new HeldPods({
       ...options,
       runtime,
-      preparation: checkPod ? checkedPreparation(preparation, checkPod) : preparation,
-      onReport: (ref, status) => this.#listener?.({ ref, status }),
-      onGone: (ref) => this.#listener?.({ ref, gone: true }),
+      preparation: checkedPreparation(
+        preparation,
+        (pod) => checkPod?.(pod),
+        (pod) => checkPortsAreFree(pod, this.#portHolders(true)),
+      ),
+      onReport: (ref, status) => {
+        this.#listener?.({ ref, status });
+        if (isTerminalPhase(status.phase)) this.#tellPortsFreed();
+      },
+      onGone: (ref) => {
+        this.#listener?.({ ref, gone: true });
+        this.#tellPortsFreed();
+      },
     });
     this.#inventory = new PodInventory(this.#pods, host, this.#end.signal);
     this.#configs = host.onConfigChanged?.(({ uid }) => this.#pods.get(uid)?.worker.send({ kind: "configChanged" }));
@@ -111,6 +122,8 @@ export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNod
 
   /**
    * As `PodLifecycleHandler.createPod`: what the runtime holds of the pod is taken over, and the rest begun.
+   *
+   * A new pod that asks for a port of the node which a pod that is ending has is accepted, and waits for its sandbox.
    *
    * @throws TerminalError with the reason `NodePorts` for a new pod that asks for a port of the node which another pod has
    */
@@ -209,11 +222,23 @@ export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNod
     checkRestartRules(pod);
     checkImageVolumes(pod, this.#runtime);
     this.options.checkPod?.(pod);
-    const others = this.#pods.values().filter(({ worker }) => !freesPorts.includes(worker.state.stage.kind));
-    checkHostPorts(
-      pod,
-      others.map(({ worker }) => worker.state.plan.pod),
-    );
+    checkHostPorts(pod, this.#portHolders(false));
+  }
+
+  /** Pods that may have ports of the node, and are ending or not: a pod is refused for one that stays, and waits for one that is going. */
+  #portHolders(isEnding: boolean): readonly DeepReadonly<Pod>[] {
+    const { host } = this.options;
+    return this.#pods.values().flatMap(({ ref, worker: { state } }) => {
+      if (!holdsNetwork(state)) return [];
+      const wanted = host.findPod(ref);
+      // The API server may have let go of it before we are told to end it.
+      const isGoing = state.ending !== undefined || !wanted || wanted.metadata?.deletionTimestamp !== undefined;
+      return isGoing === isEnding ? [state.plan.pod] : [];
+    });
+  }
+
+  #tellPortsFreed(): void {
+    for (const { worker } of this.#pods.values()) worker.send({ kind: "portsFreed" });
   }
 
   /** @returns whether a worker runs the pod */
@@ -233,13 +258,10 @@ export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNod
     const found = await this.#pods.find(ref, signal);
     if (found) return this.#pods.take(asDeleted(this.#pods.podOf(found), this.options.host.clock.now() + graceMs), found);
     // Its containers are gone, and what it had on the disk may be left.
-    await this.options.storage?.release(ref, signal);
+    await Promise.all([this.options.storage?.release(ref, signal), this.options.cgroups?.release(ref, signal)]);
     throw unknownPod(ref);
   }
 }
-
-/** Where a pod has no sandbox any more that could hold a port of the node. */
-const freesPorts: readonly PodStage["kind"][] = ["finished", "removing", "gone"];
 
 /** The pod as if it was being deleted: nothing of it is begun any more. */
 function asDeleted(pod: DeepReadonly<Pod>, atMs: number): DeepReadonly<Pod> {

@@ -159,8 +159,6 @@ export class NodeRig {
       return;
     }
     this.pods.set(update.ref.uid, { ...pod, status: structuredClone(update.status) as Pod["status"] });
-    // The API object goes when all has ended, before the runtime has cleaned up.
-    if (isDeleted && isTerminalPhase(update.status.phase)) this.pods.delete(update.ref.uid);
   }
 
   #host(mortal: MortalRuntime): ProviderHost {

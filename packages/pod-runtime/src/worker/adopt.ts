@@ -39,10 +39,15 @@ export function adoptPod(pod: DeepReadonly<Pod>, { inventory, messages = new Map
   const hasBegunMain = plan.containers.some(
     ({ name, role }) => role === "main" && sandbox !== undefined && found.get(name)?.container.sandboxId === sandbox.id,
   );
-  const containers = plan.containers.map((planned): [string, ContainerRecord] => [
-    planned.name,
-    adoptContainer({ plan, planned, now, messages, sandbox, hasBegunMain, isEnding: ending !== undefined }, found.get(planned.name)),
-  ]);
+  const adopt = (planned: PlannedContainer, isThrough: boolean): ContainerRecord =>
+    adoptContainer(
+      { plan, planned, now, messages, sandbox, hasBegunMain: hasBegunMain || isThrough, isEnding: isThrough || ending !== undefined },
+      found.get(planned.name),
+    );
+  const mains = plan.containers.filter(({ role }) => role === "main");
+  // A pod whose main containers have all ended for good has done with its sandbox, and with what comes before them.
+  const isThrough = mains.every((planned) => adopt(planned, false).life.kind === "ended");
+  const containers = plan.containers.map((planned): [string, ContainerRecord] => [planned.name, adopt(planned, isThrough)]);
   return {
     ...fresh,
     stage: sandbox ? { kind: "up", sandboxId: sandbox.id, ips: sandbox.ips } : fresh.stage,
@@ -80,7 +85,7 @@ interface AdoptContext {
   readonly planned: PlannedContainer;
   readonly now: Instant;
   readonly sandbox: RuntimeSandbox | undefined;
-  /** Whether a main container was begun in the sandbox, so that all before it must be through. */
+  /** Whether a main container was begun in the sandbox, or all have ended, so that all before it must be through. */
   readonly hasBegunMain: boolean;
   readonly isEnding: boolean;
   readonly messages: ReadonlyMap<string, string>;
