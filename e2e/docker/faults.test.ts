@@ -1,7 +1,9 @@
-import { resources } from "@virtual-kubelet/kube-client";
+import { readdirSync } from "node:fs";
+import { resources, type Pod } from "@virtual-kubelet/kube-client";
 import { labelNames } from "@virtual-kubelet/pod-runtime";
 import { eventually } from "@virtual-kubelet/testing";
 import { describe, expect, test } from "vitest";
+import { controlGroupFolders, controlGroupOf } from "./support/control-groups.ts";
 import { sharedApi } from "./support/docker-engine.ts";
 import { EmbeddedNode, patienceMs } from "./support/embedded-node.ts";
 import type { EngineApi } from "./support/engine-api.ts";
@@ -90,6 +92,52 @@ describe("what is missing", () => {
       expect(status?.restartCount).toBeGreaterThan(0);
       expect(["Pending", "Running"]).toContain(phase);
     });
+  });
+});
+
+describe("a pod that is deleted", () => {
+  const slow = { ...main, command: ["sh", "-c", "trap 'sleep 2; exit 0' TERM; while :; do sleep 0.1; done"] };
+  const onPort = { containers: [{ ...slow, ports: [{ containerPort: 80, hostPort: 18_471 }] }] };
+
+  /** What its end leaves at the engine when the API server has let go of it. */
+  async function leftBy(node: EmbeddedNode, api: EngineApi, { metadata: { name = "", uid = "" } = {} }: Pod): Promise<string[]> {
+    const isGone = (): Promise<boolean> =>
+      node.pod(name).then(
+        (pod) => pod.metadata?.uid !== uid,
+        () => true,
+      );
+    await eventually(async () => expect(await isGone()).toBe(true), { timeoutMs: patienceMs, intervalMs: 20 });
+    return [
+      ...(await api.containers({ [labelNames.podUid]: uid })),
+      ...controlGroupFolders(controlGroupOf(api.host)).flatMap((folder) =>
+        readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((path) => path.includes(uid)),
+      ),
+    ];
+  }
+
+  test("leaves the API last, and its successor has its host port and is never failed", async () => {
+    const api = sharedApi();
+    await using node = await EmbeddedNode.start("leaves-last", api);
+    for (let round = 0; round < 3; round++) {
+      const pod = await node.create("web", { ...onPort, terminationGracePeriodSeconds: 30 });
+      await node.running("web");
+      await node.client.delete(resources.pods, { name: "web", namespace: "default" }, {}, { signal });
+      expect((await node.events("web")).filter(({ reason }) => reason === "ProviderDeleteSuccess")).toHaveLength(round);
+      expect(await leftBy(node, api, pod)).toEqual([]);
+      await eventually(async () =>
+        expect((await node.events("web")).filter(({ reason }) => reason === "ProviderDeleteSuccess").length).toBeGreaterThan(round),
+      );
+    }
+  });
+
+  test("leaves its host port to a pod that came before it was gone", async () => {
+    await using node = await EmbeddedNode.start("awaited", sharedApi());
+    await node.create("first", { ...onPort, terminationGracePeriodSeconds: 30 });
+    await node.running("first");
+    await node.client.delete(resources.pods, { name: "first", namespace: "default" }, {}, { signal });
+    await node.create("second", onPort);
+    await node.until("second", "to wait", ({ phase }) => expect(phase).toBe("Pending"));
+    await node.running("second");
   });
 });
 
