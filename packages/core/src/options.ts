@@ -38,6 +38,11 @@ export interface NodeOptions {
   readonly pingIntervalMs?: number | undefined;
   /** Deadline of one ping in milliseconds; default 10,000. */
   readonly pingTimeoutMs?: number | undefined;
+  /**
+   * Milliseconds since the last good ping for which a back end that cannot be reached leaves the node Ready, because one that restarts is no
+   * node that died. Default: `pingToleranceMs` of the provider, else 0.
+   */
+  readonly pingToleranceMs?: number | undefined;
   /** Milliseconds between full reports where nothing changed; default 300,000. Changes are written at once. */
   readonly statusReportIntervalMs?: number | undefined;
   /**

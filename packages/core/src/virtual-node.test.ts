@@ -160,6 +160,18 @@ describe("a node's health", () => {
     expect(rig.node.health.knownPods).toBe(3);
   });
 
+  test.each([
+    [{ pingToleranceMs: 30_000 }, {}],
+    [{ pingToleranceMs: 0 }, { pingToleranceMs: 30_000 }],
+  ])("is good for a while after the back end went away, as the provider %j and the node's option %j say", async (provider, options) => {
+    await using rig = await new NodeRig({ provider, node: { instance: { identity: "test" }, ...options } }).start();
+    rig.pingFailure = new UnavailableError("restarting");
+    await rig.settle(20_000);
+    expect(rig.node.health.providerUp).toBe(true);
+    await rig.settle(20_000);
+    expect(rig.node.health.providerUp).toBe(false);
+  });
+
   test("of a provider without a ping is that of one that always answers", async () => {
     await using rig = await new NodeRig({ provider: { ping: undefined } }).start();
     await rig.settle(60_000);

@@ -28,7 +28,7 @@ import { MassLossBrake } from "./pod/mass-loss-brake.ts";
 import { OrphanSweep } from "./pod/orphan-sweep.ts";
 import { PodController } from "./pod/pod-controller.ts";
 import type { ProviderHost } from "./provider/provider-host.ts";
-import type { Owner, Provider, ProviderPodList } from "./provider/provider.ts";
+import type { NodeProvider, Owner, Provider, ProviderPodList } from "./provider/provider.ts";
 import type { ResolvedPod } from "./provider/resolved-pod.ts";
 import { GivenPods } from "./provider/given-pod.ts";
 import { limitsOf, type ProviderLimits } from "./provider/provider-limits.ts";
@@ -390,13 +390,10 @@ function atEnd(work: () => Promise<void>): AsyncDisposable {
 }
 
 /** A provider that says nothing of its node has one that always answers. */
-function bindNodeProvider(provider: Provider): {
-  ping: (signal: AbortSignal) => Promise<void>;
-  configureNode?: NonNullable<Provider["configureNode"]>;
-  notifyNodeStatus?: NonNullable<Provider["notifyNodeStatus"]>;
-} {
+function bindNodeProvider(provider: Provider): NodeProvider {
   return {
     ping: async (signal) => provider.ping?.(signal),
+    pingToleranceMs: provider.pingToleranceMs,
     ...(provider.configureNode && { configureNode: provider.configureNode.bind(provider) }),
     ...(provider.notifyNodeStatus && { notifyNodeStatus: provider.notifyNodeStatus.bind(provider) }),
   };

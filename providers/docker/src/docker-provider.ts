@@ -128,7 +128,11 @@ class DockerProvider extends PodRuntimeProvider {
     });
   }
 
-  /** Whether the engine answers, is this machine's, and has the pods' network. @throws UnavailableError that says what is wrong */
+  /**
+   * Whether the engine answers, is this machine's, and has the pods' network.
+   *
+   * @throws UnavailableError or NotFoundError that says what is wrong
+   */
   async ping(signal: AbortSignal): Promise<void> {
     const { engine, runtime, config } = this.#parts;
     await engine.json({ method: "GET", path: "/_ping", what: "ping the Docker engine", timeoutMs: pingTimeoutMs }, signal);

@@ -24,6 +24,7 @@ export function toNodeOptions(
     leaseDurationSeconds: leaseMs === undefined ? undefined : Math.round(leaseMs / 1000),
     pingIntervalMs: ms(node.pingInterval),
     pingTimeoutMs: ms(node.pingTimeout),
+    pingToleranceMs: ms(node.pingTolerance),
     statusReportIntervalMs: ms(node.statusInterval),
     onProviderDown: node.onProviderDown,
     onShutdown: node.onShutdown,

@@ -139,6 +139,9 @@ const nodeSchema = z
       .describe("how long the lease holds without a renewal; default 40s"),
     pingInterval: positiveDuration().optional().describe("between pings of the back end; default 10s"),
     pingTimeout: positiveDuration().optional().describe("of one ping; default 10s"),
+    pingTolerance: duration()
+      .optional()
+      .describe("since the last good ping, while a back end that cannot be reached leaves the node Ready; default the provider's, else 0s"),
     statusInterval: positiveDuration().optional().describe("between full reports where nothing changed; default 5m"),
     onProviderDown: z.enum(["notReady", "condition"]).default(defaults.onProviderDown).describe(helpOf("nodes[].onProviderDown")),
     onShutdown: z.enum(["keep", "cordon", "drain", "delete"]).default(defaults.onShutdown).describe(helpOf("nodes[].onShutdown")),

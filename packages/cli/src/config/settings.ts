@@ -50,6 +50,7 @@ export interface NodeSettings {
   readonly leaseDuration?: string | undefined;
   readonly pingInterval?: string | undefined;
   readonly pingTimeout?: string | undefined;
+  readonly pingTolerance?: string | undefined;
   readonly statusInterval?: string | undefined;
   readonly onProviderDown: "notReady" | "condition";
   readonly onShutdown: "keep" | "cordon" | "drain" | "delete";

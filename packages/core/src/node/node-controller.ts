@@ -107,7 +107,12 @@ export class NodeController {
       ...common,
       intervalMs: options.pingIntervalMs ?? defaultPingIntervalMs,
       timeoutMs: this.#pingTimeoutMs,
+      toleranceMs: options.pingToleranceMs ?? provider.pingToleranceMs ?? 0,
       onChange: (health, previous) => this.#onHealth(health, previous),
+      onAnswersAgain: () => {
+        this.#describer.refresh();
+        this.#call(this.#recoveryListeners);
+      },
     });
     this.#describer = new NodeDescriber({ ...common, timeoutMs: this.#pingTimeoutMs, onChange: () => this.#keeper.refresh() });
     this.#keeper = new NodeKeeper({
@@ -131,7 +136,7 @@ export class NodeController {
     return hostIPsOf(this.node?.status?.addresses ?? []);
   }
 
-  /** Whether the provider answered its last ping. */
+  /** Whether the provider answers its pings, or its failures to are tolerated. */
   get providerUp(): boolean {
     return this.#health.health.kind === "up";
   }
@@ -269,10 +274,8 @@ export class NodeController {
     if (node && health.kind === "down" && previous.kind !== "down") {
       recorder.event(nodeReference(node), "Warning", "ProviderPingFailed", health.message);
     }
-    if (health.kind !== "up" || previous.kind !== "down") return;
-    if (node) recorder.event(nodeReference(node), "Normal", "ProviderRecovered", `The provider of node ${options.name} answers again`);
-    this.#describer.refresh();
-    this.#call(this.#recoveryListeners);
+    if (node && health.kind === "up" && previous.kind === "down")
+      recorder.event(nodeReference(node), "Normal", "ProviderRecovered", `The provider of node ${options.name} answers again`);
   }
 
   #onApiServerRecovered(): void {

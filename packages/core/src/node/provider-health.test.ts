@@ -1,14 +1,16 @@
+import { DeadlineExceededError, NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
 import { silentLogger, type Metrics } from "@virtual-kubelet/kube-client";
 import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { describe, expect, test } from "vitest";
 import type { ProviderHealth } from "./node-object.ts";
 import { HealthMonitor } from "./provider-health.ts";
 
-function monitor(ping: (signal: AbortSignal, clock: FakeClock) => Promise<void>) {
+function monitor(ping: (signal: AbortSignal, clock: FakeClock) => Promise<void>, toleranceMs = 0) {
   const clock = new FakeClock();
   const changes: ProviderHealth[] = [];
   const gauges: number[] = [];
   const [metered, warnings]: [string[], string[]] = [[], []];
+  const recoveries: number[] = [];
   const metrics: Metrics = {
     count: (name) => void metered.push(name),
     gauge: (name, value, labels) => {
@@ -22,6 +24,8 @@ function monitor(ping: (signal: AbortSignal, clock: FakeClock) => Promise<void>)
     nodeName: "vk",
     intervalMs: 10_000,
     timeoutMs: 5_000,
+    toleranceMs,
+    onAnswersAgain: () => void recoveries.push(clock.monotonic()),
     onChange: (next) => void changes.push(next),
     clock,
     logger: { ...silentLogger, warn: (_fields, message) => void warnings.push(message) },
@@ -29,7 +33,7 @@ function monitor(ping: (signal: AbortSignal, clock: FakeClock) => Promise<void>)
   });
   const abort = new AbortController();
   const ended = health.run(abort.signal).catch((error: unknown) => error);
-  return { clock, changes, gauges, metered, warnings, health, abort, ended };
+  return { clock, changes, recoveries, gauges, metered, warnings, health, abort, ended };
 }
 
 describe("HealthMonitor", () => {
@@ -57,6 +61,49 @@ describe("HealthMonitor", () => {
 
     expect(changes).toEqual([{ kind: "down", message: "connect ECONNREFUSED" }, { kind: "up" }]);
     expect(gauges).toEqual([0, 1]);
+  });
+
+  test("tolerates for a while that a back end cannot be reached, says so once, and tells that it answers again", async () => {
+    let fails = false;
+    const { clock, changes, gauges, recoveries, warnings } = monitor(async () => {
+      if (fails) throw new UnavailableError("connect ECONNREFUSED");
+    }, 30_000);
+    await clock.advance(0);
+    fails = true;
+    await clock.advance(29_000);
+    expect([changes, gauges, warnings]).toEqual([
+      [{ kind: "up" }],
+      [1, 0, 0],
+      ["provider cannot be reached; the node stays ready for a while"],
+    ]);
+    fails = false;
+    await clock.advance(1_000);
+    expect([changes.length, recoveries]).toEqual([1, [clock.monotonic()]]);
+
+    fails = true;
+    await clock.advance(29_999);
+    expect(changes).toHaveLength(1);
+    await clock.advance(1);
+    expect(changes.at(-1)).toEqual({ kind: "down", message: "connect ECONNREFUSED" });
+    fails = false;
+    await clock.advance(10_000);
+    expect([changes.at(-1), recoveries.length]).toEqual([{ kind: "up" }, 2]);
+  });
+
+  test("tolerates a ping that hangs, but no back end that answers and is not fit, and none that never answered", async () => {
+    const errors: (Error | undefined)[] = [undefined, new DeadlineExceededError("slow"), new NotFoundError("no network")];
+    const unfit = monitor(async () => {
+      const error = errors.shift();
+      if (error) throw error;
+    }, 30_000);
+    await unfit.clock.advance(10_000);
+    expect(unfit.changes).toEqual([{ kind: "up" }]);
+    await unfit.clock.advance(10_000);
+    expect(unfit.changes.at(-1)).toEqual({ kind: "down", message: "no network" });
+
+    const never = monitor(() => Promise.reject(new UnavailableError("away")), 30_000);
+    await never.clock.advance(0);
+    expect(never.changes).toEqual([{ kind: "down", message: "away" }]);
   });
 
   test("gives a ping a deadline, and pings no second time while one hangs", async () => {

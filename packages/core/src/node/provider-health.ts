@@ -1,3 +1,4 @@
+import { isDeadlineExceeded, isUnavailable, messageOf } from "@virtual-kubelet/errdefs";
 import type { Clock, Logger, Metrics } from "@virtual-kubelet/kube-client";
 import type { ProviderHealth } from "./node-object.ts";
 import { providerMessage } from "../provider/provider-message.ts";
@@ -16,6 +17,10 @@ export interface HealthMonitorDeps {
   readonly intervalMs: number;
   /** Deadline of one ping in milliseconds. */
   readonly timeoutMs: number;
+  /** Milliseconds since the last good ping for which a provider that cannot be reached counts as up. */
+  readonly toleranceMs: number;
+  /** Called when a ping goes well after one that did not, and returns at once. */
+  readonly onAnswersAgain: () => void;
   /** Called after each change, and returns at once. Another message of a provider that stays away is a change once a minute. */
   readonly onChange: (health: ProviderHealth, previous: ProviderHealth) => void;
   readonly clock: Clock;
@@ -32,6 +37,10 @@ export class HealthMonitor {
   readonly #ping: SoloCall<void>;
   #health: ProviderHealth = { kind: "unknown" };
   #changedMs = 0;
+  /** Whether the last ping failed. */
+  #isFailing = false;
+  /** On the monotonic clock; `undefined` before the first good ping. */
+  #answeredMs: number | undefined;
 
   constructor(deps: HealthMonitorDeps) {
     const { clock, timeoutMs, provider } = deps;
@@ -39,7 +48,7 @@ export class HealthMonitor {
     this.#ping = new SoloCall({ clock, timeoutMs, what: "ping the provider" }, (signal) => provider.ping(signal));
   }
 
-  /** What the last ping said. */
+  /** What the pings say: a failure that is tolerated leaves it as it was. */
   get health(): ProviderHealth {
     return this.#health;
   }
@@ -48,30 +57,52 @@ export class HealthMonitor {
   async run(signal: AbortSignal): Promise<never> {
     const { clock, intervalMs } = this.#deps;
     for (;;) {
-      this.#set(await this.#ask(signal));
+      this.#note(await this.#ask(signal));
       await clock.sleep(intervalMs, signal);
     }
   }
 
-  async #ask(signal: AbortSignal): Promise<ProviderHealth> {
+  /** @returns the error of a ping that failed */
+  async #ask(signal: AbortSignal): Promise<{ readonly error: unknown } | undefined> {
     const { clock, metrics } = this.#deps;
     const startedMs = clock.monotonic();
     try {
       await this.#ping.run(signal);
-      return { kind: "up" };
+      return undefined;
     } catch (error) {
       signal.throwIfAborted();
-      return { kind: "down", message: providerMessage(error) };
+      return { error };
     } finally {
       metrics.observe("vk_provider_ping_duration_seconds", (clock.monotonic() - startedMs) / 1000);
     }
   }
 
+  #note(failure: { readonly error: unknown } | undefined): void {
+    const { clock, logger, metrics, nodeName, onAnswersAgain, toleranceMs } = this.#deps;
+    const wasFailing = this.#isFailing;
+    this.#isFailing = failure !== undefined;
+    metrics.gauge("vk_provider_up", failure ? 0 : 1, { node: nodeName });
+    if (failure) metrics.count("vk_provider_ping_failures_total");
+    if (failure && this.#isTolerated(failure.error)) {
+      if (!wasFailing)
+        logger.warn({ err: messageOf(failure.error), toleranceMs }, "provider cannot be reached; the node stays ready for a while");
+      return;
+    }
+    if (!failure) this.#answeredMs = clock.monotonic();
+    this.#set(failure ? { kind: "down", message: providerMessage(failure.error) } : { kind: "up" });
+    if (wasFailing && !failure) onAnswersAgain();
+  }
+
+  /** Source: baseRuntimeSyncThreshold in kubernetes v1.36.3 pkg/kubelet/runtime.go, which counts from the last good answer, too. */
+  #isTolerated(error: unknown): boolean {
+    if (this.#health.kind !== "up" || this.#answeredMs === undefined) return false;
+    const isAway = isUnavailable(error) || isDeadlineExceeded(error);
+    return isAway && this.#deps.clock.monotonic() - this.#answeredMs < this.#deps.toleranceMs;
+  }
+
   #set(health: ProviderHealth): void {
-    const { clock, logger, metrics, nodeName, onChange } = this.#deps;
+    const { clock, logger, onChange } = this.#deps;
     const previous = this.#health;
-    metrics.gauge("vk_provider_up", health.kind === "up" ? 1 : 0, { node: nodeName });
-    if (health.kind === "down") metrics.count("vk_provider_ping_failures_total");
     if (!isChange(health, previous, clock.monotonic() - this.#changedMs)) return;
     this.#health = health;
     this.#changedMs = clock.monotonic();

@@ -168,6 +168,11 @@ export interface NodeDescription {
 export interface NodeProvider {
   /** Whether the back end answers. Cheap; called every ping interval, never twice at once. @throws if it does not. */
   ping(signal: AbortSignal): Promise<void>;
+  /**
+   * Milliseconds since the last good ping for which the node stays Ready though the back end cannot be reached: for one whose pods
+   * go on while it restarts. Only an UnavailableError or a DeadlineExceededError of {@link ping} is tolerated. Default: 0.
+   */
+  readonly pingToleranceMs?: number | undefined;
   /** Describes the node. Called before registration, and again after each {@link notifyNodeStatus}. */
   configureNode?(signal: AbortSignal): Promise<NodeDescription>;
   /** Called once, before registration; the listener asks for a new {@link configureNode} soon. */

@@ -52,6 +52,8 @@ export interface Eviction {
  * What runs goes on when it is disposed.
  */
 export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNode" | "notifyNodeStatus"> {
+  /** Milliseconds that the runtime may be away without the node being called down. Source: maxWaitForContainerRuntime of kubernetes v1.36.3 pkg/kubelet/kubelet.go. */
+  readonly pingToleranceMs: number = 30_000;
   /** What it was made with. */
   protected readonly options: PodRuntimeProviderOptions;
   readonly #runtime: ContainerRuntime;

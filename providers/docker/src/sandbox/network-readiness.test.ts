@@ -1,4 +1,4 @@
-import { isUnavailable } from "@virtual-kubelet/errdefs";
+import { isNotFound } from "@virtual-kubelet/errdefs";
 import { expect, test } from "vitest";
 import { startFakeEngine } from "../test-support/fake-engine-server.ts";
 import { checkNetwork } from "./network-readiness.ts";
@@ -20,7 +20,7 @@ test("a network that is gone is told in a kubelet's words, with what to do", asy
     (reason: unknown) => reason,
   );
 
-  expect(error).toSatisfy(isUnavailable);
+  expect(error).toSatisfy(isNotFound);
   expect(String(error)).toMatch(
     /container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:docker: .*no network "pods"; docker network create/,
   );

@@ -1,4 +1,4 @@
-import { isNotFound, UnavailableError } from "@virtual-kubelet/errdefs";
+import { isNotFound, NotFoundError } from "@virtual-kubelet/errdefs";
 import type { DockerEngine } from "../engine/docker-engine.ts";
 import type { EngineFacts } from "../engine/engine-facts.ts";
 
@@ -16,7 +16,7 @@ export interface NetworkToCheck {
  * Whether the engine has the network that pods are on: without it no sandbox can be made. What is said of one that has not
  * is a kubelet's (updateRuntimeUp in pkg/kubelet/kubelet.go), with the words that cri-dockerd has for it.
  *
- * @throws UnavailableError if it is not there; what the engine says else
+ * @throws NotFoundError if it is not there; what the engine says else
  */
 export async function checkNetwork({ engine, facts, network, timeoutMs }: NetworkToCheck, signal: AbortSignal): Promise<void> {
   // Podman's bridge is a mode, of whatever network is its default.
@@ -27,7 +27,7 @@ export async function checkNetwork({ engine, facts, network, timeoutMs }: Networ
   } catch (cause) {
     if (!isNotFound(cause)) throw cause;
     const why = `the engine has no network ${JSON.stringify(network)}; docker network create makes it, "network" of the provider's configuration names another`;
-    throw new UnavailableError(
+    throw new NotFoundError(
       `container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:docker: network plugin is not ready: ${why}`,
       { cause },
     );
