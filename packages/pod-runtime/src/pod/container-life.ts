@@ -88,7 +88,7 @@ export interface ContainerRecord {
   readonly life: ContainerLife;
   /** Number of the newest attempt, running or not; -1 before the first. */
   readonly attempt: number;
-  /** An attempt after that one, which may have been made in this sandbox and was not begun; in another it would be in the way. */
+  /** The attempt after that one, if it may have been made and was not begun as far as is known. It counts once it is known to have begun. */
   readonly unbegun?: number | undefined;
   /** Spec hash of the newest attempt. */
   readonly specHash?: string | undefined;

@@ -20,7 +20,14 @@ export type PodEvent =
   | { readonly kind: "deleted"; readonly graceMs: number }
   /** The pod is made to fail, as by eviction. */
   | { readonly kind: "failed"; readonly graceMs: number; readonly reason: string; readonly message: string }
-  | { readonly kind: "sandboxCreated"; readonly attempt: number; readonly sandboxId: string; readonly ips: readonly string[] }
+  | {
+      readonly kind: "sandboxCreated";
+      readonly attempt: number;
+      readonly sandboxId: string;
+      readonly ips: readonly string[];
+      /** The newest attempt of each container that was begun in a sandbox before, by name. Default: of none. */
+      readonly begun?: ReadonlyMap<string, number> | undefined;
+    }
   | {
       readonly kind: "sandboxFailed";
       readonly attempt: number;

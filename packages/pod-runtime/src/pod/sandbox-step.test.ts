@@ -179,18 +179,21 @@ describe("a sandbox that is lost", () => {
     }
   });
 
-  test("gives the number of a start that was never clear to no other container", () => {
+  test.for([
+    ["does not count", 0, undefined],
+    ["counts", 1, new Map([["app", 0]])],
+  ] as const)("%s a start in it that was never clear, as the runtime says", ([, attempt, begun]) => {
     const rig = new PodRig(podWith({}));
     for (const kind of ["createSandbox", "ensureImage"] as const) rig.answer(rig.take(kind));
     rig.send({ ...rig.take("startContainer"), kind: "startFailed", reason: "CreateContainerError", message: "no answer" });
 
     rig.send({ kind: "sandboxStopped", sandboxId: "s0" });
     rig.pass(10_000);
-    rig.answer(rig.take("createSandbox"));
+    rig.send({ kind: "sandboxCreated", attempt: rig.take("createSandbox").attempt, sandboxId: "s1", ips: [], begun });
     rig.pass(10_000);
     rig.answer(rig.take("ensureImage"));
 
-    expect(rig.take("startContainer")).toMatchObject({ sandboxId: "s1", attempt: 1 });
+    expect(rig.take("startContainer")).toMatchObject({ sandboxId: "s1", attempt });
   });
 
   test("runs init containers and sidecars again, and the main ones after them", () => {

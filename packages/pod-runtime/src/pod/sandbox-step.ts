@@ -23,7 +23,12 @@ export function sandboxStep(state: PodState, event: SandboxEvent, now: Instant):
   const isAwaited = "attempt" in event && stage.kind === "creatingSandbox" && stage.attempt === event.attempt;
   switch (event.kind) {
     case "sandboxCreated":
-      if (isAwaited) return unchanged({ ...state, deadSandboxes: [], stage: { kind: "up", sandboxId: event.sandboxId, ips: event.ips } });
+      if (isAwaited)
+        return unchanged({
+          ...withBegun(state, event),
+          deadSandboxes: [],
+          stage: { kind: "up", sandboxId: event.sandboxId, ips: event.ips },
+        });
       return {
         state,
         effects: "sandboxId" in stage && stage.sandboxId === event.sandboxId ? [] : [{ kind: "stopSandbox", sandboxId: event.sandboxId }],
@@ -46,6 +51,15 @@ export function sandboxStep(state: PodState, event: SandboxEvent, now: Instant):
       event satisfies never;
       return unchanged(state);
   }
+}
+
+/** An attempt that was begun in an earlier sandbox without our knowing counts; one that was only made there does not. */
+function withBegun(state: PodState, { begun }: Extract<PodEvent, { readonly kind: "sandboxCreated" }>): PodState {
+  const containers = [...state.containers].map(([name, { unbegun, ...record }]): [string, ContainerRecord] => [
+    name,
+    unbegun === undefined ? record : { ...record, attempt: Math.max(record.attempt, begun?.get(name) ?? -1) },
+  ]);
+  return { ...state, containers: new Map(containers) };
 }
 
 function sandboxFailed(
@@ -74,8 +88,7 @@ function sandboxLost(state: PodState, sandboxId: string, now: Instant): Step<Pod
   }
   const containers = new Map(state.containers);
   for (const planned of state.plan.containers) {
-    const { unbegun, ...held } = containers.get(planned.name) ?? newContainer;
-    const record = { ...held, attempt: Math.max(held.attempt, unbegun ?? -1) };
+    const record = containers.get(planned.name) ?? newContainer;
     const ended = endedWithSandbox(record, { plan: state.plan, planned, now, isEnding });
     effects.push(...ended.effects);
     const isInit = planned.role === "init" || planned.role === "sidecar";

@@ -3,6 +3,7 @@ import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { expect, test } from "vitest";
 import { Prober, type ProbeAttempt } from "./prober.ts";
 import type { WantedProbe } from "./wanted-probes.ts";
+import { RuntimePresence } from "../provider/runtime-presence.ts";
 
 const startedAtMs = new FakeClock().now();
 const readiness: WantedProbe = {
@@ -17,9 +18,11 @@ const readiness: WantedProbe = {
 function rig(answers: readonly (ProbeAttempt | Error | "hang")[]) {
   const clock = new FakeClock();
   const log: string[] = [];
+  const presence = new RuntimePresence();
   let asked = 0;
   const prober = new Prober({
     clock,
+    presence,
     logger: silentLogger,
     attempt: () => {
       const answer = answers[asked++] ?? { isSuccess: true, output: "" };
@@ -30,7 +33,7 @@ function rig(answers: readonly (ProbeAttempt | Error | "hang")[]) {
     onFailure: (_, output) => log.push(output),
     onWarning: (_, output) => log.push(`warning ${output}`),
   });
-  return { clock, log, prober, asked: () => asked };
+  return { clock, log, presence, prober, asked: () => asked };
 }
 
 test("Prober.want runs a probe until it is no longer wanted, and leaves no timer", async () => {
@@ -54,6 +57,41 @@ test("an attempt without an answer has failed when its time is over", async () =
 
   expect(log).toEqual(["readiness true", "no answer within 1000 ms", "readiness false"]);
   prober[Symbol.dispose]();
+});
+
+const command: WantedProbe = { ...readiness, isReady: true, spec: { ...readiness.spec, exec: { command: ["true"] } } };
+
+test.each([
+  [0, "is away"],
+  [500, "leaves meanwhile"],
+  [2_500, "is seen to have left afterwards"],
+])("a command without an answer says nothing where the runtime %i ms later %s", async (leavesAfterMs) => {
+  const { clock, log, presence, prober } = rig(["hang", { isSuccess: false, output: "killed" }, { isSuccess: false, output: "no" }]);
+  clock.setTimer(leavesAfterMs, () => presence.leave());
+
+  prober.want([command]);
+  await clock.advance(9_000);
+  expect(log).toEqual([]);
+  presence.comeBack();
+  await clock.advance(1_000);
+
+  expect(log).toEqual(["no", "readiness false"]);
+  prober[Symbol.dispose]();
+});
+
+test("a command without an answer has failed where the runtime stays, and a check that needs no runtime fails without it", async () => {
+  const staying = rig(["hang"]);
+  staying.prober.want([command]);
+  await staying.clock.advance(3_000);
+  expect(staying.log).toEqual(["no answer within 1000 ms", "readiness false"]);
+  staying.prober[Symbol.dispose]();
+
+  const other = rig([{ isSuccess: false, output: "refused" }]);
+  other.presence.leave();
+  other.prober.want([{ ...readiness, isReady: true }]);
+  await other.clock.advance(0);
+  expect(other.log).toEqual(["refused", "readiness false"]);
+  other.prober[Symbol.dispose]();
 });
 
 test("an attempt that succeeds with a warning is told of and counts as a success", async () => {

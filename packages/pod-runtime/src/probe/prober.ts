@@ -1,10 +1,14 @@
 import type { Clock, Logger } from "@virtual-kubelet/core";
 import { messageOf } from "@virtual-kubelet/errdefs";
 import { afterProbe, newProbe, timeoutMs, type ProbeKind, type ProbeOutcome } from "./probe-schedule.ts";
+import type { RuntimePresence } from "../provider/runtime-presence.ts";
 import type { WantedProbe } from "./wanted-probes.ts";
 
 /** How often an attempt that cannot be made is made again at once. Source: maxProbeRetries of kubernetes v1.36.3 prober. */
 const maxTries = 3;
+
+/** How long after a command without an answer it may show that the runtime was going away: one that is being stopped answers no more, at first. */
+const leavingMs = 2_000;
 
 /** What one attempt found. */
 export interface ProbeAttempt {
@@ -22,6 +26,8 @@ export type ProbeAction = (probe: WantedProbe, signal: AbortSignal) => Promise<P
 export interface ProberOptions {
   readonly clock: Clock;
   readonly logger: Logger;
+  /** While the runtime is away a command in a container comes to nothing. Default: it never is. */
+  readonly presence?: RuntimePresence | undefined;
   readonly attempt: ProbeAction;
   /** A probe has another result now. */
   onResult(probe: WantedProbe, isSuccess: boolean): void;
@@ -81,10 +87,13 @@ export class Prober implements Disposable {
   }
 
   async #attempt(probe: WantedProbe, signal: AbortSignal): Promise<ProbeOutcome> {
-    const { logger, onFailure, onWarning } = this.#options;
+    const { clock, logger, presence, onFailure, onWarning } = this.#options;
+    const wasAway = probe.spec.exec && presence?.watch();
     for (let tries = 0; tries < maxTries; tries++) {
       try {
-        const { isSuccess, output, isWarning } = await this.#inTime(probe, signal);
+        const { isSuccess, output, isWarning, isLate } = await this.#inTime(probe, signal);
+        if (isLate && wasAway && !wasAway()) await clock.sleep(leavingMs, signal);
+        if (!isSuccess && wasAway?.()) return "error";
         if (!isSuccess) onFailure(probe, output);
         else if (isWarning) onWarning(probe, output);
         return isSuccess ? "success" : "failure";
@@ -97,14 +106,14 @@ export class Prober implements Disposable {
   }
 
   /** An attempt that takes too long has failed. */
-  async #inTime(probe: WantedProbe, outer: AbortSignal): Promise<ProbeAttempt> {
+  async #inTime(probe: WantedProbe, outer: AbortSignal): Promise<ProbeAttempt & { readonly isLate?: boolean }> {
     const { clock, attempt } = this.#options;
     const limit = new AbortController();
     const late = new Error(`no answer within ${timeoutMs(probe.spec)} ms`);
-    const ended = Promise.withResolvers<ProbeAttempt>();
+    const ended = Promise.withResolvers<ProbeAttempt & { readonly isLate?: boolean }>();
     using _timer = clock.setTimer(timeoutMs(probe.spec), () => {
       limit.abort(late);
-      ended.resolve({ isSuccess: false, output: messageOf(late) });
+      ended.resolve({ isSuccess: false, output: messageOf(late), isLate: true });
     });
     attempt(probe, AbortSignal.any([outer, limit.signal])).then(ended.resolve, (error: unknown) =>
       limit.signal.aborted ? undefined : ended.reject(error),

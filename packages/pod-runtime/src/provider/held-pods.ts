@@ -7,6 +7,7 @@ import {
   type ProviderHost,
   type ProviderPodStatus,
 } from "@virtual-kubelet/core";
+import type { RuntimePresence } from "./runtime-presence.ts";
 import { groupByPod, type RuntimePod } from "./runtime-pods.ts";
 import type { Instant } from "../pod/instant.ts";
 import { planPod } from "../pod/pod-plan.ts";
@@ -39,6 +40,7 @@ export interface HeldPod {
 export interface HeldPodsOptions {
   readonly host: ProviderHost;
   readonly runtime: ContainerRuntime;
+  readonly presence: RuntimePresence;
   readonly preparation: PodPreparation;
   readonly storage?: PodStorage | undefined;
   readonly cgroups?: PodCgroupKeeper | undefined;
@@ -145,7 +147,7 @@ export class HeldPods implements AsyncDisposable {
   }
 
   async #take(pod: DeepReadonly<Pod>, found: RuntimePod | undefined): Promise<HeldPod> {
-    const { host, runtime, preparation, storage, cgroups, onReport } = this.#options;
+    const { host, runtime, presence, preparation, storage, cgroups, onReport } = this.#options;
     const ref = podRef(pod);
     const messages = found ? await this.#readMessages(pod, found) : undefined;
     this.#end.signal.throwIfAborted();
@@ -158,6 +160,7 @@ export class HeldPods implements AsyncDisposable {
       state,
       mayHaveBegun: unstarted.map(({ id }) => id),
       runtime,
+      presence,
       prepare: preparation,
       storage,
       cgroups,

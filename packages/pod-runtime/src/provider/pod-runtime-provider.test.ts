@@ -392,7 +392,7 @@ describe("a call that does not come back", () => {
 
   test("in a sandbox that dies meanwhile leaves nothing in the way in the next", async () => {
     const rig = await runningRig();
-    rig.runtime.failNext("inspectSandbox");
+    rig.runtime.failNext("inspectSandbox", 2);
     rig.runtime.endSandbox("s1");
     await rig.clock.advance(0);
     await rig.update(podWith({ containers: [{ name: "app", image: "other:1" }] }));
@@ -401,8 +401,62 @@ describe("a call that does not come back", () => {
 
     await rig.clock.advance(60_000);
 
-    expect(rig.container("u1", "app")).toMatchObject({ ready: true, restartCount: 2 });
-    expect(rig.runtime.begun).toEqual(["app/0", "app/2"]);
+    expect(rig.container("u1", "app")).toMatchObject({ ready: true, restartCount: 1 });
+    expect(rig.runtime.begun).toEqual(["app/0", "app/1"]);
+  });
+});
+
+describe("a runtime that restarts", () => {
+  test("has each container started again once, in a sandbox that lives, whatever is heard first", async () => {
+    for (const heard of ["its end", "nothing"]) {
+      const rig = await runningRig();
+      // Containers end first, and their sandbox is dead when anybody looks.
+      rig.runtime.isMute = heard === "nothing";
+      rig.runtime.end(rig.runtime.running()["app"] ?? "", 137);
+      const sandbox = await rig.runtime.inspectSandbox("s1");
+      rig.runtime.sandboxes.set("s1", { ...sandbox, isReady: false });
+      rig.runtime.isMute = false;
+      rig.runtime.loseEvents();
+      await rig.clock.advance(60_000);
+
+      expect(rig.container("u1", "app"), heard).toMatchObject({ ready: true, restartCount: 1 });
+      expect(rig.runtime.begun, heard).toEqual(["app/0", "app/1"]);
+      expect(
+        rig.runtime.calls.filter((call) => call === "createContainer s1"),
+        heard,
+      ).toHaveLength(1);
+    }
+  });
+
+  test("has nothing started before it is back, and its commands say nothing of a container", async () => {
+    const rig = new NodeRig();
+    rig.start();
+    const livenessProbe = { exec: { command: ["true"] }, periodSeconds: 1, failureThreshold: 1 };
+    await rig.create(
+      podWith({
+        containers: [
+          { name: "app", image: "app:1", livenessProbe },
+          { name: "done", image: "app:1" },
+        ],
+      }),
+    );
+    await rig.clock.advance(0);
+    const [begun, calls] = [rig.runtime.begun.length, rig.runtime.calls.length];
+    rig.runtime.leave();
+    rig.runtime.execExitCode = 137;
+    rig.runtime.end(rig.runtime.running()["done"] ?? "", 1);
+    await rig.clock.advance(20_000);
+    expect(rig.runtime.begun.length).toBe(begun);
+    expect(rig.runtime.calls.slice(calls).filter((call) => !/^(exec|inspectContainer|list)/.test(call))).toEqual([]);
+
+    rig.runtime.execExitCode = 0;
+    rig.runtime.loseEvents();
+    await rig.clock.advance(20_000);
+    expect([rig.container("u1", "app")?.restartCount, rig.container("u1", "done")?.restartCount]).toEqual([0, 1]);
+    expect(rig.events.filter((event) => event.startsWith("Unhealthy"))).toEqual([]);
+    rig.runtime.execExitCode = 1;
+    await rig.clock.advance(5_000);
+    expect(rig.container("u1", "app")?.restartCount).toBeGreaterThan(0);
   });
 });
 

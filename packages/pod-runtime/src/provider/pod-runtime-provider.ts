@@ -28,6 +28,7 @@ import type { PodRuntimeProviderOptions } from "./provider-options.ts";
 import { checkRestartRules } from "./restart-rules.ts";
 import { loggedId, runningId, sandboxId } from "./running-ids.ts";
 import type { RuntimePod } from "./runtime-pods.ts";
+import { RuntimePresence } from "./runtime-presence.ts";
 import { RuntimeWatch } from "./runtime-watch.ts";
 import { StatsReader } from "./stats-reader.ts";
 import { checkImageVolumes } from "../pod/image-volumes.ts";
@@ -73,9 +74,11 @@ export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNod
     const measured = withMeasurements(withDeadlines(options.runtime, clock, settings.deadlines), host);
     this.#runtime = withSandboxesAtOnce(measured, settings.sandboxesAtOnce ?? Infinity);
     const runtime = this.#runtime;
+    const presence = new RuntimePresence();
     this.#pods = new HeldPods({
       ...options,
       runtime,
+      presence,
       preparation: checkedPreparation(
         preparation,
         (pod) => checkPod?.(pod),
@@ -98,6 +101,7 @@ export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNod
       clock,
       random,
       logger,
+      presence,
       onEvent: (event) => {
         const held = this.#pods.values().find(({ worker }) => worker.isWatched(event.id));
         void held?.worker.runtimeEvent(event, this.#end.signal);

@@ -2,12 +2,14 @@ import { UnavailableError } from "@virtual-kubelet/errdefs";
 import { silentLogger } from "@virtual-kubelet/kube-client";
 import { FakeClock, SeededRandom } from "@virtual-kubelet/kube-client/testing";
 import { expect, test } from "vitest";
+import { RuntimePresence } from "./runtime-presence.ts";
 import { RuntimeWatch } from "./runtime-watch.ts";
 import type { RuntimeEvent } from "../runtime/container-runtime.ts";
 
 class WatchRig {
   readonly clock = new FakeClock();
   readonly end = new AbortController();
+  readonly presence = new RuntimePresence();
   readonly heard: string[] = [];
   listings = 0;
   /** What each stream of events gives before it breaks. */
@@ -30,6 +32,7 @@ class WatchRig {
       clock,
       random: new SeededRandom(1),
       logger: silentLogger,
+      presence: this.presence,
       onEvent: ({ id }) => this.heard.push(id),
       relist: async () => {
         this.listings++;
@@ -52,6 +55,22 @@ test("events are followed over a connection that breaks, and everything is looke
   await rig.clock.advance(5_000);
 
   expect([rig.heard, rig.listings]).toEqual([["a", "b"], 2]);
+});
+
+test("a runtime is away while its events are not heard", async () => {
+  const rig = new WatchRig([
+    [lost, exited("a")],
+    [lost, { kind: "away" }],
+  ]);
+  const wasAway = rig.presence.watch();
+  await rig.clock.advance(0);
+  expect([rig.presence.watch()(), wasAway()]).toEqual([true, true]);
+  await rig.clock.advance(5_000);
+  expect(rig.presence.watch()()).toBe(true);
+
+  const steady = new WatchRig([[lost]]);
+  await steady.clock.advance(5_000);
+  expect(steady.presence.watch()()).toBe(false);
 });
 
 test("many gaps at once are looked at twice at most: what is under way may be too old", async () => {
@@ -133,6 +152,7 @@ test("what could not be looked at is said once, and again only after it went wel
     relistMs: 100_000,
     clock,
     random: new SeededRandom(1),
+    presence: new RuntimePresence(),
     logger: { ...silentLogger, warn: (_: unknown, message: string) => void said.push(message) },
     onEvent: () => {},
     relist: async () => {

@@ -1,5 +1,6 @@
 import type { Clock, Logger, Random } from "@virtual-kubelet/core";
 import { backoffMs, type Backoff } from "@virtual-kubelet/kube-client";
+import type { RuntimePresence } from "./runtime-presence.ts";
 import type { ContainerRuntime, RuntimeEvent } from "../runtime/container-runtime.ts";
 
 const retry: Backoff = { initialMs: 1_000, maxMs: 10_000 };
@@ -12,8 +13,9 @@ export interface RuntimeWatchOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
+  readonly presence: RuntimePresence;
   /** Something happened; returns at once. */
-  onEvent(event: Exclude<RuntimeEvent, { readonly kind: "lost" }>): void;
+  onEvent(event: Extract<RuntimeEvent, { readonly id: string }>): void;
   /** Looks at everything. What it throws has it tried again. */
   relist(signal: AbortSignal): Promise<void>;
 }
@@ -35,18 +37,23 @@ export class RuntimeWatch {
   }
 
   async #follow(signal: AbortSignal): Promise<void> {
-    const { runtime, clock, random, logger, onEvent } = this.#options;
+    const { runtime, clock, random, logger, presence, onEvent } = this.#options;
     for (let failures = 1; !signal.aborted; failures++) {
       try {
         for await (const event of runtime.events(signal)) {
           failures = 0;
-          if (event.kind === "lost") this.#markDirty(signal);
-          else onEvent(event);
+          if ("id" in event) onEvent(event);
+          else if (event.kind === "away") presence.leave();
+          else {
+            presence.comeBack();
+            this.#markDirty(signal);
+          }
         }
       } catch (error) {
         if (signal.aborted) return;
         logger.warn({ err: error }, "the runtime's events have ended; they are asked for again");
       }
+      presence.leave();
       await clock.sleep(backoffMs(retry, Math.max(1, failures), random), signal).catch(() => {});
     }
   }

@@ -71,12 +71,16 @@ export interface RuntimeImage {
   readonly user?: string | undefined;
 }
 
-/** What happened at the runtime. `lost` stands for any number that were missed: list again. */
+/**
+ * What happened at the runtime. `lost` stands for any number that were missed: list again. `away`: nothing is heard of the runtime,
+ * which may be restarting, until `lost` comes.
+ */
 export type RuntimeEvent =
   | { readonly kind: "containerExited"; readonly id: string }
   | { readonly kind: "containerRemoved"; readonly id: string }
   | { readonly kind: "sandboxStopped"; readonly id: string }
-  | { readonly kind: "lost" };
+  | { readonly kind: "lost" }
+  | { readonly kind: "away" };
 
 /**
  * What runs containers. All of `pod-runtime` stands on this; a runtime implements it once. Calls may come at any time
@@ -128,7 +132,7 @@ export interface ContainerRuntime {
   inspectContainer(id: string, signal: AbortSignal): Promise<RuntimeContainer>;
   /** @throws NotFoundError */
   inspectSandbox(id: string, signal: AbortSignal): Promise<RuntimeSandbox>;
-  /** What happens from now on. Begins with `lost`, and gives `lost` after each gap; ends only by `signal`, with its reason. */
+  /** What happens from now on. Begins with `lost`; a gap begins with `away`, if it is noticed then, and ends with `lost`. Ends only by `signal`, with its reason. */
   events(signal: AbortSignal): AsyncIterable<RuntimeEvent>;
 
   /** @throws NotFoundError if it is not there */

@@ -31,6 +31,8 @@ export class FakeRuntime implements ContainerRuntime {
   /** What containers have written, by id. */
   readonly outputs: Map<string, string> = new Map<string, string>();
   execExitCode = 0;
+  /** Whether nobody hears what happens. */
+  isMute = false;
   /** Told when a container's process has begun. */
   onBegun: ((id: string, name: string) => void) | undefined;
   #ids = 0;
@@ -56,7 +58,7 @@ export class FakeRuntime implements ContainerRuntime {
     if (held.state.kind === "exited") return;
     const startedAtMs = held.state.kind === "running" ? held.state.startedAtMs : undefined;
     this.containers.set(id, { ...held, state: { kind: "exited", exitCode, startedAtMs, finishedAtMs: this.#clock.now() } });
-    if (startedAtMs !== undefined) this.#happened.emit("event", { kind: "containerExited", id });
+    if (startedAtMs !== undefined) this.#tell({ kind: "containerExited", id });
   }
 
   /** A sandbox dies. As with Docker, what runs in it runs on. */
@@ -64,7 +66,12 @@ export class FakeRuntime implements ContainerRuntime {
     const held = this.sandboxes.get(id);
     if (!held?.isReady) return;
     this.sandboxes.set(id, { ...held, isReady: false });
-    this.#happened.emit("event", { kind: "sandboxStopped", id });
+    this.#tell({ kind: "sandboxStopped", id });
+  }
+
+  /** Nothing is heard of the runtime until {@link loseEvents}. */
+  leave(): void {
+    this.#happened.emit("event", { kind: "away" });
   }
 
   /** Something happened that nobody was told of. */
@@ -230,6 +237,10 @@ export class FakeRuntime implements ContainerRuntime {
   async network(id: string): Promise<NetworkStats> {
     await this.#call("network", id);
     return { time: rfc3339(this.#clock.now()), name: "eth0", rxBytes: 1, txBytes: 2 };
+  }
+
+  #tell(event: RuntimeEvent): void {
+    if (!this.isMute) this.#happened.emit("event", event);
   }
 
   #killAllIn(sandboxId: string): void {

@@ -382,11 +382,12 @@ describe("a container that is taken over", () => {
     });
   });
 
-  test("and was made in another sandbox is not the next attempt's own", () => {
+  test("and was made in another sandbox is not begun, and counts only if it is found to have been", () => {
     const held = inventory({ "app-2": { kind: "created" } });
     const containers = held.containers.map((container) => ({ ...container, sandboxId: "other" }));
 
-    expect(lives(podWith({}), { ...held, containers })).toEqual({ app: "idle 2" });
+    expect(lives(podWith({}), { ...held, containers })).toEqual({ app: "idle 1" });
+    expect(adoptPod(podWith({}), { inventory: { ...held, containers } }, now).containers.get("app")?.unbegun).toBe(2);
   });
 
   test("and ended in another sandbox ended there, and an init container then runs again", () => {

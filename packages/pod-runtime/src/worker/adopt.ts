@@ -136,8 +136,10 @@ function adoptFound(
       if (isHere) return adoptRunning(record, { id, startedAtMs: state.startedAtMs }, context);
       return againAfter(record, lostTermination({ id, startedAtMs: state.startedAtMs }, now.wallMs), context);
     case "created":
-      // Made but not started: the next try finds it again, in this sandbox.
-      return isHere ? { ...record, attempt: identity.attempt - 1 } : record;
+      // Made but not started: the next try finds it again, in this sandbox; in another it is removed first.
+      return isHere
+        ? { ...record, attempt: identity.attempt - 1 }
+        : { ...record, attempt: Math.max(blank.attempt, identity.attempt - 1), unbegun: identity.attempt };
     case "exited":
       return isHere ? afterEnd(record, termination(state), context).state : againAfter(record, termination(state), context);
     default:

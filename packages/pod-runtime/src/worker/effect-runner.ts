@@ -15,6 +15,7 @@ import type { PodEvent } from "../pod/pod-event.ts";
 import type { PlannedContainer } from "../pod/pod-plan.ts";
 import type { PodState } from "../pod/pod-state.ts";
 import { toTermination } from "../pod/termination.ts";
+import type { RuntimePresence } from "../provider/runtime-presence.ts";
 import type { ContainerRuntime, RuntimeExit } from "../runtime/container-runtime.ts";
 import { containerLabels, originLabels } from "../runtime/labels.ts";
 import type { ContainerSpec } from "../runtime/runtime-spec.ts";
@@ -24,6 +25,7 @@ export interface EffectRunnerOptions {
   readonly ref: PodRef;
   readonly owner: Owner;
   readonly runtime: ContainerRuntime;
+  readonly presence?: RuntimePresence | undefined;
   readonly prepare: PodPreparation;
   readonly storage?: PodStorage | undefined;
   readonly cgroups?: PodCgroupKeeper | undefined;
@@ -128,16 +130,18 @@ export class EffectRunner {
   }
 
   async #ensureImage({ container, specHash }: EffectOf<"ensureImage">, state: PodState): Promise<void> {
-    const { runtime, prepare, send, tell, clock } = this.#options;
+    const { runtime, presence, prepare, send, tell, clock } = this.#options;
     const planned = plannedOf(state, container);
     using pull = this.#pulls.begin(container);
     try {
+      await presence?.untilBack(pull.signal);
       const { imageId, volumeImages } = await ensureImages(
         state.plan.pod,
         planned.container,
         { runtime, clock, tell, credentials: (image, inner) => prepare.credentials(state.plan.pod, image, inner) },
         pull.signal,
       );
+      await this.#checkSandbox(container, state, pull.signal);
       const image = { name: planned.container.image ?? "", id: imageId };
       send({ kind: "imageReady", container, specHash, image, volumeImages });
     } catch (error) {
@@ -146,6 +150,13 @@ export class EffectRunner {
       const volumeImage = error instanceof VolumeImageError ? error.image : undefined;
       send({ kind: "imageFailed", container, specHash, reason, message: messageOf(error), volumeImage });
     }
+  }
+
+  /** A container that ended may have ended with its sandbox, of which nobody was told yet: it is not started again in that one. */
+  async #checkSandbox(container: string, { stage, containers }: PodState, signal: AbortSignal): Promise<void> {
+    const hasRun = containers.get(container)?.lastTermination !== undefined;
+    // Where it cannot be asked, the start tells.
+    if (hasRun && stage.kind === "up") await this.#options.observer.lookAtSandbox(stage.sandboxId, signal).catch(() => undefined);
   }
 
   async #startContainer({ container, attempt, sandboxId }: EffectOf<"startContainer">, state: PodState): Promise<void> {

@@ -14,6 +14,7 @@ import { nextDueMs } from "../pod/next-due.ts";
 import { probeOnce } from "../probe/probe-action.ts";
 import { Prober } from "../probe/prober.ts";
 import { wantedProbes, type WantedProbe } from "../probe/wanted-probes.ts";
+import type { RuntimePresence } from "../provider/runtime-presence.ts";
 import type { ContainerRuntime, RuntimeEvent, RuntimeInventory } from "../runtime/container-runtime.ts";
 
 /** What {@link PodWorker} needs. */
@@ -25,6 +26,8 @@ export interface PodWorkerOptions {
   /** Ids of containers that an earlier program may have been about to start; default: none. */
   readonly mayHaveBegun?: Iterable<string> | undefined;
   readonly runtime: ContainerRuntime;
+  /** Default: the runtime is never away. */
+  readonly presence?: RuntimePresence | undefined;
   readonly prepare: PodPreparation;
   readonly storage?: PodStorage | undefined;
   readonly cgroups?: PodCgroupKeeper | undefined;
@@ -80,6 +83,7 @@ export class PodWorker {
     using prober = new Prober({
       clock,
       logger,
+      presence: this.#options.presence,
       attempt: (probe, attemptSignal) => this.#probe(probe, attemptSignal),
       onResult: ({ container, id, kind }, isSuccess) => this.send({ kind: "probed", container, id, probe: kind, isSuccess }),
       onFailure: (probe, output) => this.#noteProbe(probe, "Unhealthy", `failed: ${output}`),
@@ -129,7 +133,7 @@ export class PodWorker {
   }
 
   /** Takes in what happened at the runtime. Never rejects: what could not be looked at now is found by {@link compare}. */
-  async runtimeEvent(event: Exclude<RuntimeEvent, { readonly kind: "lost" }>, signal: AbortSignal): Promise<void> {
+  async runtimeEvent(event: Extract<RuntimeEvent, { readonly id: string }>, signal: AbortSignal): Promise<void> {
     try {
       if (event.kind === "sandboxStopped") await this.#observer.lookAtSandbox(event.id, signal);
       else await this.#observer.lookAtContainer(event.id, signal);

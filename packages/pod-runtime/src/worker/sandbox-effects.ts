@@ -7,7 +7,7 @@ import type { PodEffect } from "../pod/pod-effect.ts";
 import type { PodEvent } from "../pod/pod-event.ts";
 import type { PodState } from "../pod/pod-state.ts";
 import type { ContainerRuntime, RuntimeInventory } from "../runtime/container-runtime.ts";
-import { labelNames, ownerLabels, podLabels } from "../runtime/labels.ts";
+import { labelNames, ownerLabels, podLabels, tryContainerIdentity } from "../runtime/labels.ts";
 
 /** What {@link SandboxEffects} needs. */
 export interface SandboxEffectsOptions {
@@ -42,11 +42,11 @@ export class SandboxEffects {
       await storage?.prepare(state.plan.pod, signal);
       reason = "FailedCreatePodSandBox";
       const spec = await prepare.sandbox(state, attempt, signal);
-      if (state.deadSandboxes.length > 0) await this.#endAllBefore(state);
+      const begun = state.deadSandboxes.length > 0 ? await this.#endAllBefore(state) : undefined;
       const labels = { ...spec.labels, ...podLabels(ref, owner, attempt) };
       const cgroupParent = (await cgroups?.prepare(state.plan.pod, signal)) ?? spec.cgroupParent;
       const { id, ips } = await runtime.createSandbox({ ...spec, labels, ...(cgroupParent !== undefined && { cgroupParent }) }, signal);
-      send({ kind: "sandboxCreated", attempt, sandboxId: id, ips });
+      send({ kind: "sandboxCreated", attempt, sandboxId: id, ips, begun });
     } catch (error) {
       // What a volume waits for has been told by who resolves it.
       if (waitingReasonOf(error) !== undefined) reason = undefined;
@@ -54,13 +54,27 @@ export class SandboxEffects {
     }
   }
 
-  /** What may run on in an earlier sandbox, or in none, must not run beside what is begun in a new one. */
-  async #endAllBefore({ deadSandboxes }: PodState): Promise<void> {
+  /**
+   * What may run on in an earlier sandbox, or in none, must not run beside what is begun in a new one, and what was only made there is in
+   * the way of the same attempt.
+   *
+   * @returns the newest attempt of each container that was begun
+   */
+  async #endAllBefore({ deadSandboxes }: PodState): Promise<ReadonlyMap<string, number>> {
     const { runtime, signal } = this.#options;
     await Promise.all(deadSandboxes.map((sandboxId) => runtime.stopSandbox(sandboxId, signal)));
     const { containers } = await this.#list();
     const running = containers.filter(({ state }) => state.kind === "running");
     await Promise.all(running.map(({ id }) => runtime.killContainer(id, signal)));
+    const unbegun = containers.filter(({ state }) => state.kind === "created");
+    await Promise.all(unbegun.map(({ id }) => runtime.removeContainer(id, signal)));
+    const begun = new Map<string, number>();
+    for (const { labels, state } of containers) {
+      const identity = tryContainerIdentity(labels);
+      if (identity && state.kind !== "created")
+        begun.set(identity.container, Math.max(identity.attempt, begun.get(identity.container) ?? -1));
+    }
+    return begun;
   }
 
   #list(): Promise<RuntimeInventory> {

@@ -68,6 +68,7 @@ test("ends and removals of containers and sandboxes are told, after what is reme
     { kind: "sandboxStopped", id: "s1" },
     { kind: "containerExited", id: "c2" },
     { kind: "containerRemoved", id: "c2" },
+    { kind: "away" },
   ]);
   expect(changed).toEqual(["all", "c1", "c1", "c1", "s1", "s1", "c2", "c2"]);
   expect(JSON.parse(String(requests[0]?.query?.["filters"]))).toMatchObject({ type: ["container"], label: ["node=n"] });
@@ -75,7 +76,7 @@ test("ends and removals of containers and sandboxes are told, after what is reme
   expect(await done).toEqual(new Error("enough"));
 });
 
-test("each connection begins with lost, and the pauses between grow until one stands", async () => {
+test("each connection begins with lost, its end is told once, and the pauses between grow until one stands", async () => {
   const away = new Error("away");
   const { seen, requests, clock, abort, done } = listen([away, away, away, [event("die", "c1", container)], away]);
   const countAfter = async (ms: number): Promise<number> => {
@@ -88,7 +89,7 @@ test("each connection begins with lost, and the pauses between grow until one st
   expect(await countAfter(200)).toBe(2);
   expect(await countAfter(200)).toBe(3);
   expect(await countAfter(800)).toBe(4);
-  expect(seen).toEqual([{ kind: "lost" }, { kind: "containerExited", id: "c1" }]);
+  expect(seen).toEqual([{ kind: "away" }, { kind: "lost" }, { kind: "containerExited", id: "c1" }, { kind: "away" }]);
   expect(await countAfter(200)).toBe(5);
   expect(await countAfter(400)).toBe(6);
   expect(seen.at(-1)).toEqual({ kind: "lost" });
@@ -99,10 +100,10 @@ test("each connection begins with lost, and the pauses between grow until one st
 test("an event that is too long, by the labels of an image, say, has all looked at, and the others are heard", async () => {
   const lines = [event("die", "c1", { ...container, huge: "x".repeat(5_000_000) }), event("die", "c2", container)];
   const { seen, changed, clock, requests, abort, done } = listen([lines.join("").match(/[^]{1,1000000}/g) ?? []]);
-  await vi.waitFor(() => expect(seen).toHaveLength(3), { timeout: 20_000 });
+  await vi.waitFor(() => expect(seen).toHaveLength(4), { timeout: 20_000 });
   await clock.advance(0);
 
-  expect(seen).toEqual([{ kind: "lost" }, { kind: "lost" }, { kind: "containerExited", id: "c2" }]);
+  expect(seen).toEqual([{ kind: "lost" }, { kind: "lost" }, { kind: "containerExited", id: "c2" }, { kind: "away" }]);
   expect([changed, requests.length]).toEqual([["all", "all", "c2"], 1]);
   abort.abort(new Error("enough"));
   await done;
@@ -113,7 +114,7 @@ test("a line that is none ends the connection, not the listening", async () => {
   await clock.advance(0);
   await clock.advance(200);
 
-  expect(seen).toEqual([{ kind: "lost" }, { kind: "lost" }]);
+  expect(seen).toEqual([{ kind: "lost" }, { kind: "away" }, { kind: "lost" }]);
   abort.abort(new Error("enough"));
   await done;
 });

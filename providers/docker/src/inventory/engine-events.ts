@@ -19,15 +19,16 @@ const longestPauseMs = 5_000;
 
 /**
  * What happens to our containers. The engine keeps only its last 256 events, so nothing is asked of the past: each
- * connection begins with `lost`.
+ * connection begins with `lost`, and its end is `away`.
  */
 export async function* engineEvents(options: EngineEventsOptions, signal: AbortSignal): AsyncGenerator<RuntimeEvent> {
   const { engine } = options;
   let pauseMs = firstPauseMs;
+  let isAway = false;
   while (true) {
     try {
       for await (const event of connection(options, signal)) {
-        if (event.kind === "lost") pauseMs = firstPauseMs;
+        if (event.kind === "lost") [pauseMs, isAway] = [firstPauseMs, false];
         yield event;
       }
       engine.logger.warn({}, "the Docker engine ended its events; connecting again");
@@ -35,6 +36,8 @@ export async function* engineEvents(options: EngineEventsOptions, signal: AbortS
       signal.throwIfAborted();
       engine.logger.warn({ err: error, delayMs: pauseMs }, "the Docker engine's events were lost; connecting again");
     }
+    if (!isAway) yield { kind: "away" };
+    isAway = true;
     await engine.clock.sleep(pauseMs, signal);
     pauseMs = Math.min(pauseMs * 2, longestPauseMs);
   }
