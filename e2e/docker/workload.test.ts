@@ -134,6 +134,16 @@ test("kubectl cp, there and back", async () => {
   expect((await readFile(join(directory, "back"))).equals(bytes)).toBe(true);
 });
 
+test("kubectl debug with its default profile sees into a container of the pod", async () => {
+  const { metadata } = await firstPod();
+  const script = "grep CapEff /proc/self/status; cat /proc/1/root/www/index.html && echo seen; sleep 3600";
+  await node.say("debug", metadata.name, "--image=busybox:1.37", "--target=web", "--container=look", "--", "sh", "-c", script);
+
+  await eventually(async () => expect(await node.say("logs", metadata.name, "-c", "look")).toContain("seen"), patience);
+  const [, effective = "0"] = /CapEff:\s*([0-9a-f]+)/.exec(await node.say("logs", metadata.name, "-c", "look")) ?? [];
+  expect(Boolean((BigInt(`0x${effective}`) >> 19n) & 1n), "CAP_SYS_PTRACE").toBe(true);
+});
+
 test("kubectl port-forward", async () => {
   const { metadata } = await firstPod();
   const { child, output, ended } = node.kubectl.start("port-forward", metadata.name, ":8080");

@@ -1,5 +1,5 @@
 import type { Container, Pod, PodSpec } from "@virtual-kubelet/kube-client";
-import { isUnsupported } from "@virtual-kubelet/errdefs";
+import { isUnsupported, messageOf } from "@virtual-kubelet/errdefs";
 import { describe, expect, test } from "vitest";
 import { checkPolicy, policyVerdict } from "./check-policy.ts";
 import { isAllowedHostPath, type PodPolicy } from "./pod-policy.ts";
@@ -141,6 +141,20 @@ describe("checkPolicy", () => {
     const windowsOptions = { hostProcess: true, runAsUserName: "NT AUTHORITY\\SYSTEM" };
     expect(errorOf({ securityContext: { windowsOptions } })).toBeUndefined();
     expect(errorOf(withContext({ windowsOptions }))).toBeUndefined();
+  });
+
+  test("a container that debugs others of its pod may trace them, and nobody else", () => {
+    const securityContext = { capabilities: { add: ["SYS_PTRACE"] } };
+    const debugging = { name: "debugger", image: "app:1", securityContext };
+    const attached = { containers: [{ name: "app", image: "app:1" }], ephemeralContainers: [debugging] };
+    const copied = { containers: [{ name: "app", image: "app:1" }, debugging], shareProcessNamespace: true };
+
+    expect([errorOf(attached), errorOf(copied)]).toEqual([undefined, undefined]);
+    for (const spec of [attached, copied])
+      expect(messageOf(errorOf({ ...spec, hostPID: true }, { hostPID: true }))).toContain("SYS_PTRACE");
+    expect(messageOf(errorOf({ ...copied, shareProcessNamespace: false }))).toContain("SYS_PTRACE");
+    const all = { ...debugging, securityContext: { capabilities: { add: ["SYS_PTRACE", "SYS_ADMIN"] } } };
+    expect(messageOf(errorOf({ ...attached, ephemeralContainers: [all] }))).toContain("SYS_ADMIN");
   });
 
   test("a capability is known by any of its names", () => {

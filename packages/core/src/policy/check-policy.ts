@@ -110,9 +110,16 @@ function checkContainer(
     what: "all of the node",
     setting: "privileged",
   });
+  // What kubectl debug asks for: it reaches processes that the container sees, and these are its pod's.
+  const sharesProcesses = path.startsWith("spec.ephemeralContainers") || spec.shareProcessNamespace === true;
+  const tracesPod = sharesProcesses && spec.hostPID !== true;
   for (const [index, name] of (capabilities?.add ?? []).entries()) {
     const fieldPath = `${contextPath}.capabilities.add[${index}]`;
-    refuse(true, isAllowedCapability(name, policy), { fieldPath, what: `the capability ${name}`, setting: "capabilities" });
+    refuse(true, isAllowedCapability(name, policy) || (tracesPod && plainCapability(name) === "SYS_PTRACE"), {
+      fieldPath,
+      what: `the capability ${name}`,
+      setting: "capabilities",
+    });
   }
   checkHosts(container, path, policy, refuse);
   const unmasked = { fieldPath: `${contextPath}.procMount`, what: "all of /proc (Unmasked)", setting: "unconfined" };

@@ -19,7 +19,11 @@ export interface PodPolicy {
   readonly hostIPC?: boolean | undefined;
   /** Whether pods may take ports of the node. Default `true`. */
   readonly hostPorts?: boolean | undefined;
-  /** Linux capabilities that containers may add besides those of {@link baselineCapabilities}; `ALL` is every one. Default: none. */
+  /**
+   * Linux capabilities that containers may add besides those of {@link baselineCapabilities}; `ALL` is every one. Default: none. Where
+   * a pod has its processes to itself, its ephemeral containers may always add SYS_PTRACE, and so may all of a pod with
+   * `shareProcessNamespace`: `kubectl debug` asks for that.
+   */
   readonly capabilities?: readonly string[] | undefined;
   /**
    * Sysctls that pods may set besides the safe ones; a `*` at the end stands for any rest. A kubelet's
