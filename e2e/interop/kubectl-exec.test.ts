@@ -1,11 +1,12 @@
-import { execFile } from "node:child_process";
+import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { promisify } from "node:util";
+import { setTimeout } from "node:timers/promises";
 import { eventually } from "@virtual-kubelet/testing";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { digestOf, megabytes } from "../embedded/support/streaming-rig.ts";
 import { canOpenTerminals } from "../process-provider/spawn-command.ts";
 import { findKubectl } from "../support/kubectl.ts";
@@ -21,6 +22,28 @@ function flood(count: number): string {
   return `seq 1 ${count * 150_000} | head -c ${count}M`;
 }
 
+/** Length and digest of what was printed: output that was cut differs from output that was altered. */
+interface Printed {
+  readonly bytes: number;
+  readonly digest: string;
+}
+
+function printedBy(command: string): Promise<Printed> {
+  return read(spawn("sh", ["-c", command], { stdio: ["ignore", "pipe", "inherit"] }).stdout);
+}
+
+/** @param pauseMs - how long nothing is read after the first chunk */
+async function read(stream: Readable, { pauseMs = 0 } = {}): Promise<Printed> {
+  const hash = createHash("sha256");
+  let bytes = 0;
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    if (bytes === 0) await setTimeout(pauseMs);
+    bytes += chunk.length;
+    hash.update(chunk);
+  }
+  return { bytes, digest: hash.digest("hex") };
+}
+
 describe(`kubectl ${kubectl.version} exec, attach and cp`, () => {
   let rig: InteropRig;
   let on: (declared: boolean) => PodOnNode;
@@ -32,6 +55,7 @@ describe(`kubectl ${kubectl.version} exec, attach and cp`, () => {
   afterAll(() => rig[Symbol.asyncDispose](), startTimeoutMs);
 
   describe.for(ways)("over $name", { concurrent: true }, ({ declared, env, megabytes: count, name }) => {
+    const translatedByKubernetes = !declared && inject("parityServer") !== "embedded";
     const here = (): PodOnNode & { readonly client: KubectlRunner } => ({
       ...on(declared),
       client: rig.kubectl(kubectl.program, env),
@@ -56,18 +80,28 @@ describe(`kubectl ${kubectl.version} exec, attach and cp`, () => {
 
     test(`${count.input} MB of input and ${count.output} MB of output arrive as they were`, { timeout: 900_000 }, async () => {
       const { client, pod } = here();
-      const { stdout: printed } = await promisify(execFile)("sh", ["-c", `${flood(count.output)} | sha256sum`]);
+      const printed = await printedBy(flood(count.output));
       const { child, output, ended } = client.startQuietly("exec", "-i", pod, "--", "sh", "-c", `sha256sum >&2; ${flood(count.output)}`);
 
-      const [digest, sent] = await Promise.all([
-        digestOf(child.stdout as Readable),
+      const [got, sent] = await Promise.all([
+        read(child.stdout as Readable),
         digestOf(megabytes(count.input)),
         pipeline(Readable.from(megabytes(count.input)), child.stdin as NodeJS.WritableStream),
       ]);
 
-      expect(await ended, output.stderr).toMatchObject({ code: 0 });
+      expect({ ...(await ended), got }, output.stderr).toMatchObject({ code: 0, got: printed });
       expect(output.stderr).toBe(`${sent}  -\n`);
-      expect(`${digest}  -\n`).toBe(printed);
+    });
+
+    test("output that kubectl cannot get rid of for a while arrives whole, though its command ended long ago", async ({ skip }) => {
+      skip(translatedByKubernetes, "a kube-apiserver that translates closes the WebSocket at once, whatever the client has not read");
+      const { client, pod } = here();
+      const printed = await printedBy(flood(8));
+      const { child, output, ended } = client.startQuietly("exec", pod, "--", "sh", "-c", flood(8));
+
+      const got = await read(child.stdout as Readable, { pauseMs: 15_000 });
+
+      expect({ ...(await ended), got }, output.stderr).toMatchObject({ code: 0, got: printed });
     });
 
     test("a terminal is one, and follows the size of kubectl's", async ({ skip }) => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { encodeRstStream } from "../spdy/frames.ts";
+import { encodePing, encodeRstStream } from "../spdy/frames.ts";
 import { ManualClock } from "../test-support/manual-clock.ts";
 import { type SpdyPeer, spdyPeer } from "../test-support/spdy-peer.ts";
 import { quiet, until } from "../test-support/until.ts";
@@ -171,7 +171,7 @@ test("a client that goes before its streams are there is told of", async () => {
   await expect(session).rejects.toMatchObject({ code: "VK_UNAVAILABLE" });
 });
 
-test("an end is told in order: outputs whole, their ends, the status, its end, a goodbye", async () => {
+test("an end is told in order: outputs whole, their ends, the status, its end, a ping, a goodbye", async () => {
   const { peer, session } = await started();
   session.stdout?.write("all of ");
   session.stdout?.write("it");
@@ -183,10 +183,31 @@ test("an end is told in order: outputs whole, their ends, the status, its end, a
 
   expect(peer.text(3)).toBe("all of it");
   const order = peer.received.map((frame) => (frame.kind === "data" ? `${frame.id}${frame.fin ? " end" : ""}` : frame.kind)).slice(3);
-  expect(order.filter((each) => each !== "3" && each !== "5 end").join()).toBe("3 end,1,1 end,goAway");
+  expect(order.filter((each) => each !== "3" && each !== "5 end").join()).toBe("3 end,1,1 end,ping,goAway");
   expect(order.indexOf("5 end")).toBeLessThan(order.indexOf("1"));
   expect(JSON.parse(peer.text(1))).toMatchObject({ reason: "NonZeroExitCode" });
   expect(session.signal.aborted).toBe(false);
+});
+
+test("a client that is busy for minutes when the command ends gets all of its output, and the status", async () => {
+  const { peer, clock, session } = await started();
+  peer.raw.pause();
+  session.stdout?.write("all of it");
+
+  const finished = session.finish({ exitCode: 3 });
+  for (let count = 0; count < 10; count++) {
+    await quiet(5);
+    peer.raw.write(encodePing(2 * count + 1));
+    await quiet(5);
+    clock.advance(30_000);
+  }
+  peer.raw.resume();
+  await until(() => peer.received.at(-1)?.kind === "goAway" || peer.socket.destroyed);
+  peer.raw.end();
+  await finished;
+
+  expect(peer.text(3)).toBe("all of it");
+  expect(JSON.parse(peer.text(1))).toMatchObject({ reason: "NonZeroExitCode" });
 });
 
 test("versions before the fourth say nothing of a success, and a failure in words", async () => {

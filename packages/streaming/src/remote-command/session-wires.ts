@@ -1,21 +1,16 @@
 import type { Channel } from "../channel/channel.ts";
 import { readableOf, writableOf } from "../channel/channel-streams.ts";
-import type { Clock } from "../clock.ts";
 import { LatestSizes } from "./latest-sizes.ts";
 import { ResizeParser } from "./resizes.ts";
 import type { RemoteCommandResult } from "./result.ts";
 import type { RemoteCommandProtocol, RemoteCommandSession } from "./session.ts";
 import { toStatus } from "./status.ts";
 
-/** The final status is written, and the close answered, within this. Source: kubernetes v1.36.3, WebSocket write of the status. */
-const statusMs = 10_000;
-
 /** What a session is made of, whichever transport carries it. */
 export interface SessionWires {
   readonly transport: "spdy" | "websocket";
   readonly protocol: RemoteCommandProtocol;
   readonly tty: boolean;
-  readonly clock: Clock;
   readonly stdin: Channel | undefined;
   readonly stdout: Channel | undefined;
   readonly stderr: Channel | undefined;
@@ -25,14 +20,13 @@ export interface SessionWires {
     readonly signal: AbortSignal;
     readonly closed: Promise<void>;
     readonly lastActiveMs: number;
-    close(): Promise<void>;
-    destroy(error: Error): void;
+    closeWhenRead(): Promise<void>;
   };
 }
 
 /** The session of channels that are all there. */
 export function createSession(wires: SessionWires): RemoteCommandSession {
-  const { connection, clock, tty } = wires;
+  const { connection, tty } = wires;
   const gone = new AbortController();
   const stdout = wires.stdout && writableOf(wires.stdout);
   const stderr = wires.stderr && writableOf(wires.stderr);
@@ -49,9 +43,8 @@ export function createSession(wires: SessionWires): RemoteCommandSession {
     resizes.end();
     await Promise.all([stdout, stderr].map((output) => ended(output)));
     finishing = true;
-    using _timer = clock.setTimer(statusMs, () => connection.destroy(new Error(`the client did not take the result in ${statusMs} ms`)));
-    await sendStatus(wires, result);
-    await connection.close();
+    sendStatus(wires, result);
+    await connection.closeWhenRead();
   };
 
   let finished: Promise<void> | undefined;
@@ -107,13 +100,11 @@ function ended(
 }
 
 /** Versions 4 and 5 tell the status in JSON, also of a success; those before tell the words of a failure. */
-function sendStatus({ protocol, error }: SessionWires, result: RemoteCommandResult): Promise<void> {
+function sendStatus({ protocol, error }: SessionWires, result: RemoteCommandResult): void {
   const status = toStatus(result);
   const inJson = /^v[45]\./.test(protocol);
   const text = inJson ? JSON.stringify(status) : status.status === "Success" ? "" : (status.message ?? "the command failed");
-  return new Promise((resolve) => {
-    const end = (): void => error.end(() => resolve());
-    if (text === "") end();
-    else error.send([Buffer.from(text)], end);
-  });
+  // Their order is the socket's, and a client that does not take them is the closing's to wait for.
+  if (text !== "") error.send([Buffer.from(text)], () => undefined);
+  error.end(() => undefined);
 }

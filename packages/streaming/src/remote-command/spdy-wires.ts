@@ -64,7 +64,6 @@ export async function acceptSpdyWires(upgrade: IncomingUpgrade, options: RemoteC
     transport: "spdy",
     protocol,
     tty,
-    clock,
     stdin: streams.get("stdin"),
     stdout: streams.get("stdout"),
     stderr: streams.get("stderr"),

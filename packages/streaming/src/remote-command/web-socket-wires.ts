@@ -38,7 +38,6 @@ export async function acceptWebSocketWires(upgrade: IncomingUpgrade, options: Re
     transport: "websocket",
     protocol,
     tty,
-    clock,
     stdin: stdin ? channels.channel(channelNumbers.stdin) : undefined,
     stdout: stdout ? channels.channel(channelNumbers.stdout) : undefined,
     stderr: stderr ? channels.channel(channelNumbers.stderr) : undefined,
@@ -50,8 +49,7 @@ export async function acceptWebSocketWires(upgrade: IncomingUpgrade, options: Re
       get lastActiveMs() {
         return channels.lastActiveMs;
       },
-      close: () => channels.close(1000),
-      destroy: (error) => channels.destroy(error),
+      closeWhenRead: () => channels.closeWhenRead(1000),
     },
   };
 }

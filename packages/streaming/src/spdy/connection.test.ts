@@ -323,6 +323,72 @@ test("a peer that does not close behind our goodbye is cut off after ten seconds
   expect(server.clock.pending).toBe(0);
 });
 
+/** A connection whose client reads nothing while ours is being closed. */
+async function closedUnread() {
+  const server = serve();
+  server.peer.open(1, { streamtype: "stdout" });
+  const [stdout] = await opened(server, 1);
+  server.peer.raw.pause();
+  const output = writableOf(stdout!);
+  output.end("all of it");
+  await until(() => output.writableFinished);
+  const closed = server.connection.closeWhenRead();
+  await quiet();
+  return { ...server, closed };
+}
+
+/** Lets minutes pass in which the client does nothing but ping. */
+async function pingFor({ peer, clock }: Pick<Server, "peer" | "clock">, minutes: number): Promise<void> {
+  for (let count = 0; count < minutes * 2 && !peer.socket.destroyed; count++) {
+    peer.raw.write(encodePing(2 * count + 1));
+    await quiet(5);
+    clock.advance(30_000);
+  }
+}
+
+test("a client that reads slowly is waited for, and the socket ends once it has shown that it read everything", async () => {
+  const { peer, clock, closed } = await closedUnread();
+  await pingFor({ peer, clock }, 10);
+  expect(peer.socket.writableEnded).toBe(false);
+
+  peer.raw.resume();
+  await until(() => peer.received.at(-1)?.kind === "goAway");
+  expect(peer.text(1)).toBe("all of it");
+  expect(kinds(peer.received).slice(-2)).toEqual(["ping 2", "goAway"]);
+  peer.raw.write(encodePing(2));
+
+  await until(() => peer.socket.writableEnded);
+  peer.raw.end();
+  await closed;
+  expect(clock.pending).toBe(0);
+});
+
+test("the goodbye of a client shows as well that it has read everything", async () => {
+  const { peer, closed } = await closedUnread();
+  expect(peer.socket.writableEnded).toBe(false);
+
+  peer.raw.write(encodeGoAway(0, 0));
+
+  await until(() => peer.socket.writableEnded);
+  peer.raw.resume();
+  peer.raw.end();
+  await closed;
+});
+
+test("a client that reads nothing is cut off when it has been silent for a minute, or has only pinged for four hours", async () => {
+  const [silent, pinging] = await Promise.all([closedUnread(), closedUnread()]);
+
+  silent.clock.advance(59_999);
+  expect(silent.peer.socket.destroyed).toBe(false);
+  silent.clock.advance(1);
+  await pingFor(pinging, 239);
+  expect(pinging.peer.socket.destroyed).toBe(false);
+  await pingFor(pinging, 2);
+
+  await Promise.all([silent.closed, pinging.closed]);
+  expect([silent.clock.pending, pinging.clock.pending]).toEqual([0, 0]);
+});
+
 test("a client that ends the connection is gone, whatever was open", async () => {
   const server = serve();
   server.peer.open(1, {});

@@ -1,6 +1,7 @@
 import { InvalidInputError, UnavailableError } from "@virtual-kubelet/errdefs";
 import type { Duplex } from "node:stream";
 import { ConnectionWatch } from "../channel/connection-watch.ts";
+import { Linger } from "../channel/linger.ts";
 import { ReadGate } from "../channel/read-gate.ts";
 import { tuneSocket } from "../channel/tune-socket.ts";
 import { HeldBytes, type StreamingShare } from "../budget/connection-budget.ts";
@@ -21,7 +22,7 @@ import {
 import { HeaderDeflater, HeaderInflater, type SpdyHeaders } from "./header-block.ts";
 import { SpdyStream, type StreamCarrier } from "./stream.ts";
 
-/** How long the peer may take to close after we have. */
+/** How long the peer may take to close after the socket was ended. */
 const lingerMs = 10_000;
 
 /** How often a peer that is not read is asked for a sign of life. */
@@ -81,6 +82,9 @@ export class SpdyConnection {
   #goneAway = false;
   #finished: Error | undefined;
   #ending = false;
+  /** Set once {@link closeWhenRead} was called. */
+  #linger: Linger | undefined;
+  #lastPingId: number | undefined;
 
   constructor(socket: Duplex, options: SpdyConnectionOptions) {
     this.#socket = socket;
@@ -119,7 +123,7 @@ export class SpdyConnection {
         this.#holdWhileFull();
         return this.#gate.held;
       },
-      ping: () => this.#writer.ping(),
+      ping: () => this.#writer.pingIfIdle(),
       onExpired: (why) => this.destroy(new UnavailableError(`the SPDY connection was given up: ${why}`)),
     });
     this.closed = new Promise((resolve) => {
@@ -173,16 +177,29 @@ export class SpdyConnection {
 
   /**
    * Resets what is open, says goodbye, and closes the socket once all that was sent before is out. Streams that were ended
-   * before are delivered whole. Resolves when the socket is closed.
+   * before are delivered whole, unless the peer takes longer than ten seconds. Resolves when the socket is closed.
    */
   close(): Promise<void> {
     if (!this.signal.aborted) {
-      for (const stream of this.#streams.values())
-        if (!stream.localEnded) this.#sendControl(encodeRstStream(stream.id, resetStatus.cancel));
-      this.#sendControl(encodeGoAway(this.#lastPeerId, goAwayStatus.ok));
-      this.#lose(new UnavailableError("the SPDY connection was closed"));
+      this.#sayGoodbye();
       this.#end();
     }
+    return this.closed;
+  }
+
+  /**
+   * {@link close}, but ends the socket only when the peer has read everything, however slowly: its answer to a ping, its own
+   * goodbye or its end shows that. An API server between the two closes the client's connection as soon as ours ends, whatever
+   * the client has not read yet.
+   */
+  closeWhenRead(): Promise<void> {
+    if (this.signal.aborted || this.#goneAway) return this.close();
+    const { clock, limits } = this.#options;
+    this.#lastPingId = this.#writer.ping();
+    this.#sayGoodbye();
+    const linger = new Linger(clock, { atMostMs: limits.idleMs, onExpired: () => this.#socket.destroy() });
+    this.#linger = linger;
+    this.#socket.once("close", () => linger[Symbol.dispose]());
     return this.closed;
   }
 
@@ -202,6 +219,7 @@ export class SpdyConnection {
     socket.on("data", (chunk: Buffer) => {
       this.#decoder.push(chunk);
       this.#watch.heard();
+      this.#linger?.heard();
       this.#pump();
     });
     if (head !== undefined && head.length > 0) queueMicrotask(() => this.#pump());
@@ -233,7 +251,10 @@ export class SpdyConnection {
   /** After the end: what still comes is read, so that the socket closes without a reset that would cut off what we sent. */
   #drop(): boolean {
     try {
-      return this.#decoder.next() !== undefined;
+      const frame = this.#decoder.next();
+      if (frame === undefined) return false;
+      if (this.#showsAllWasRead(frame)) this.#end();
+      return true;
     } catch {
       this.#socket.destroy();
       return false;
@@ -356,6 +377,16 @@ export class SpdyConnection {
     for (const pending of [...this.#pending.values()]) pending.settle(error);
     for (const stream of [...this.#streams.values()]) stream.lose(error);
     this.#gate.open();
+  }
+
+  #sayGoodbye(): void {
+    for (const stream of this.#streams.values()) if (!stream.localEnded) this.#sendControl(encodeRstStream(stream.id, resetStatus.cancel));
+    this.#sendControl(encodeGoAway(this.#lastPeerId, goAwayStatus.ok));
+    this.#lose(new UnavailableError("the SPDY connection was closed"));
+  }
+
+  #showsAllWasRead(frame: SpdyFrame): boolean {
+    return frame.kind === "goAway" || (frame.kind === "ping" && frame.id === this.#lastPingId);
   }
 
   #end(): void {

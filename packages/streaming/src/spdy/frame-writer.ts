@@ -47,10 +47,16 @@ export class FrameWriter {
   }
 
   /** Pings, unless much waits to be written: that tells as much. */
-  ping(): void {
-    if (this.#socket.writableLength > maxBacklogBytes) return;
-    this.control(encodePing(this.#nextPing));
-    this.#nextPing = this.#nextPing >= 0x7fff_fffd ? 2 - (this.#nextPing % 2) : this.#nextPing + 2;
+  pingIfIdle(): void {
+    if (this.#socket.writableLength <= maxBacklogBytes) this.ping();
+  }
+
+  /** Pings. @returns the number of the ping, which its answer repeats */
+  ping(): number {
+    const id = this.#nextPing;
+    this.control(encodePing(id));
+    this.#nextPing = id >= 0x7fff_fffd ? 2 - (id % 2) : id + 2;
+    return id;
   }
 
   /** Whether a ping of that number is one of ours, come back. */

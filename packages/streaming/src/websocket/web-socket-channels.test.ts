@@ -107,6 +107,44 @@ test("a WebSocket ping is answered", async () => {
   await expect.poll(() => answer().endsWith("\x8a\x02hi")).toBe(true);
 });
 
+test("a client that reads slowly is waited for while it pings, until it answers the close", async () => {
+  const { raw, channels, socket, clock, answer } = await accepted("v4.channel.k8s.io");
+  raw.pause();
+  channels.channel(1).send([Buffer.from("all of it")], () => undefined);
+
+  const closed = channels.closeWhenRead(1000);
+  for (let count = 0; count < 20; count++) {
+    raw.write(message(Buffer.from("hi"), 9));
+    await quiet(5);
+    clock.advance(30_000);
+  }
+  expect(socket.destroyed).toBe(false);
+  raw.resume();
+  await until(() => answer().endsWith("\x88\x02\x03\xe8"));
+  expect(answer()).toContain("\x01all of it");
+  raw.end(message(Buffer.from([0x03, 0xe8]), 8));
+
+  await closed;
+  expect(clock.pending).toBe(0);
+});
+
+test("a client that does not answer the close is cut off when it has been silent for a minute, or has only pinged for four hours", async () => {
+  const [silent, pinging] = await Promise.all([accepted("v4.channel.k8s.io"), accepted("v4.channel.k8s.io")]);
+  const closed = Promise.all([silent.channels.closeWhenRead(1000), pinging.channels.closeWhenRead(1000)]);
+
+  silent.clock.advance(59_999);
+  expect(silent.socket.destroyed).toBe(false);
+  silent.clock.advance(1);
+  for (let count = 0; count < 480; count++) {
+    pinging.raw.write(message(Buffer.from("hi"), 9));
+    await quiet(2);
+    expect(pinging.socket.destroyed).toBe(false);
+    pinging.clock.advance(30_000);
+  }
+
+  await closed;
+});
+
 test("what is no WebSocket ends the connection, and throws nothing", async () => {
   const { raw, channels, socket, clock } = await accepted("v4.channel.k8s.io");
 

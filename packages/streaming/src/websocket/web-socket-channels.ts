@@ -3,6 +3,7 @@ import type { RawData, WebSocket } from "ws";
 import { HeldBytes, type StreamingShare } from "../budget/connection-budget.ts";
 import type { Channel, SendCallback } from "../channel/channel.ts";
 import { ConnectionWatch } from "../channel/connection-watch.ts";
+import { Linger } from "../channel/linger.ts";
 import { ReadGate } from "../channel/read-gate.ts";
 import { Inbox } from "../channel/inbox.ts";
 import type { Clock } from "../clock.ts";
@@ -14,7 +15,7 @@ const closeSignal = 255;
 /** Larger chunks are cut. */
 const maxMessageBytes = 64 * 1024;
 
-/** How long the other side may take to answer the close. */
+/** How long the other side may take to close after an error, or to answer a close that does not wait. */
 const lingerMs = 10_000;
 
 /** How often a peer that is not read is asked for a sign of life. */
@@ -62,6 +63,8 @@ export class WebSocketChannels {
   readonly #held: HeldBytes;
   readonly #watch: ConnectionWatch;
   #lastActiveMs: number;
+  /** Set once {@link closeWhenRead} was called. */
+  #linger: Linger | undefined;
 
   constructor(webSocket: WebSocket, options: WebSocketChannelsOptions) {
     this.#webSocket = webSocket;
@@ -93,11 +96,11 @@ export class WebSocketChannels {
     });
     webSocket.on("error", (error) => {
       this.#lose(new UnavailableError("the WebSocket was lost", { cause: error }));
-      this.#linger();
+      this.#terminateUnlessClosed();
     });
     webSocket.on("message", (data, isBinary) => this.#receive(asBuffer(data), isBinary));
-    webSocket.on("ping", () => this.#watch.heard());
-    webSocket.on("pong", () => this.#watch.heard());
+    webSocket.on("ping", () => this.#heard());
+    webSocket.on("pong", () => this.#heard());
     webSocket.resume();
   }
 
@@ -118,11 +121,24 @@ export class WebSocketChannels {
     this.#write(number, Buffer.alloc(0), () => undefined);
   }
 
-  /** Closes the WebSocket behind all that was sent before. Resolves when the socket is closed. */
+  /** Closes the WebSocket behind all that was sent before. Resolves when the socket is closed, within ten seconds. */
   close(code: number): Promise<void> {
     if (!this.signal.aborted) {
       this.#webSocket.close(code);
-      this.#linger();
+      this.#terminateUnlessClosed();
+      this.#lose(new UnavailableError("the WebSocket was closed"));
+    }
+    return this.closed;
+  }
+
+  /** {@link close}, but waits until the other side has read everything, however slowly, and answers the close. */
+  closeWhenRead(code: number): Promise<void> {
+    if (!this.signal.aborted) {
+      const { clock, limits } = this.#options;
+      this.#webSocket.close(code);
+      const linger = new Linger(clock, { atMostMs: limits.idleMs, onExpired: () => this.#webSocket.terminate() });
+      this.#linger = linger;
+      void this.closed.then(() => linger[Symbol.dispose]());
       this.#lose(new UnavailableError("the WebSocket was closed"));
     }
     return this.closed;
@@ -134,9 +150,14 @@ export class WebSocketChannels {
     this.#webSocket.terminate();
   }
 
-  #linger(): void {
+  #terminateUnlessClosed(): void {
     const timer = this.#options.clock.setTimer(lingerMs, () => this.#webSocket.terminate());
     void this.closed.then(() => timer[Symbol.dispose]());
+  }
+
+  #heard(): void {
+    this.#watch.heard();
+    this.#linger?.heard();
   }
 
   #open(number: number): NumberedChannel {
@@ -181,7 +202,7 @@ export class WebSocketChannels {
   }
 
   #receive(message: Buffer, isBinary: boolean): void {
-    this.#watch.heard();
+    this.#heard();
     this.#lastActiveMs = this.#options.clock.monotonic();
     if (message.length === 0 || this.signal.aborted) return;
     const { codec, halfClose } = this.#options;

@@ -16,6 +16,9 @@ export const maxMessageBytes: number = 32 * 1024 * 1024;
 /** What a message may hold that carries SPDY: Kubernetes' clients, which alone send such, send 32 KiB. */
 const maxTunnelMessageBytes = 1024 * 1024;
 
+/** Longest timer: whoever holds channels over a WebSocket limits the close itself, by the client's signs of life. */
+const closeTimeout = 0x7fff_ffff;
+
 /** A WebSocket that was accepted, paused, and what it speaks. */
 export interface AcceptedWebSocket<Protocol extends string> {
   readonly webSocket: WebSocket;
@@ -48,8 +51,8 @@ export function acceptWebSocket<Protocol extends string>(
   // `ws` refuses sub-protocols with a slash, and would see tokens: it gets none, and the answer's header is put in for it.
   const { "sec-websocket-protocol": _offered, ...headers } = request.headers;
   const bare = Object.create(request, { headers: { value: headers } }) as IncomingMessage;
-  const maxPayload = isTunnelProtocol(protocol) ? maxTunnelMessageBytes : maxMessageBytes;
-  const server = new WebSocketServer({ noServer: true, clientTracking: false, perMessageDeflate: false, maxPayload });
+  const bounds = isTunnelProtocol(protocol) ? { maxPayload: maxTunnelMessageBytes } : { maxPayload: maxMessageBytes, closeTimeout };
+  const server = new WebSocketServer({ noServer: true, clientTracking: false, perMessageDeflate: false, ...bounds });
   if (protocol !== "") server.on("headers", (lines) => void lines.push(`Sec-WebSocket-Protocol: ${protocol}`));
   return new Promise((resolve, reject) => {
     server.once("wsClientError", (error) => {
