@@ -160,6 +160,29 @@ test("a tenant's idle execs, as many as there are streams, lock nobody else out 
   await expect.poll(async () => (await server.usage()).running, patiently).toBe(351);
 });
 
+test.each([
+  ["have ended, and whose clients do not close", true],
+  ["have not begun, because their clients open no streams", false],
+])("a tenant's commands that %s lock nobody else out of execs, and are cut off", async (_which, opensStreams) => {
+  await using server = await AttackedServer.start({ heapMiB, limits: { maxStreams: 80 } });
+  const begin = async (): Promise<{ readonly head: string; readonly socket: TLSSocket }> => {
+    const begun = await server.upgrade("kube-apiserver", "/exec/ns-0/pod-0/main?input=1&output=1&command=true");
+    begun.socket.resume();
+    if (opensStreams) begun.socket.write(new SpdyAttack().exec());
+    return begun;
+  };
+  const begun = await Promise.all(Array.from({ length: 70 }, begin));
+  expect(begun.filter(({ head }) => head.includes(" 101 "))).toHaveLength(70);
+
+  const { socket, head } = await server.upgrade("kube-apiserver", `/exec/ns-1/pod-0/main?${sh}`);
+  socket.write(new SpdyAttack().exec());
+
+  expect(head).toContain(" 101 ");
+  const { warnings } = await server.usage();
+  expect(warnings).toContainEqual(expect.objectContaining({ pod: "ns-0/pod-0", message: expect.stringMatching(/^a stream is evicted/) }));
+  await expect.poll(() => begun.filter((each) => each.socket.closed).length, { interval: 500, timeout: 20_000 }).toBe(1);
+});
+
 test("a tenant's followed logs, as many as there are streams and not read, lock nobody else out of theirs", async () => {
   await using server = await AttackedServer.start({ heapMiB, limits: { maxStreams: 320 } });
   const follow = (pod: number): Promise<unknown> =>

@@ -96,6 +96,7 @@ async function stream(
   using slot = options.slots.take(request, { isLog: false });
   const { stdin, stdout, stderr, tty } = parseRemoteCommandQuery(request.query);
   const { clock, limits, budgets } = options;
+  using _cut = cutOffWhenEvicted(slot, upgrade.socket, clock);
   let session: RemoteCommandSession;
   try {
     session = await acceptRemoteCommand(upgrade, {
@@ -114,7 +115,6 @@ async function stream(
   await using _closed = session;
   slot.follow(() => session.lastActiveMs);
   using linked = new LinkedSignal(session.signal, request.signal, slot.signal);
-  using _cut = cutOffWhenEvicted(slot, upgrade.socket, clock);
   const result = await work(session, linked.signal);
   const hasGone = linked.signal.aborted;
   await session.finish(result);
@@ -124,7 +124,7 @@ async function stream(
 /** How long a client whose stream is evicted has to read what is left of it, and why it ends. */
 const evictionMs = 5_000;
 
-/** Closes the connection of a stream that is evicted, also where neither the provider nor the client lets go of it. */
+/** Closes the connection of a stream that is evicted, also where neither the provider nor the client lets go of it, or it has not begun. */
 function cutOffWhenEvicted({ signal }: StreamSlot, socket: Duplex, clock: Clock): Disposable {
   let timer: Disposable | undefined;
   const onEvicted = (): void => void (timer = clock.setTimer(evictionMs, () => socket.destroy()));
