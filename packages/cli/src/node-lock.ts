@@ -1,6 +1,6 @@
+import { makeDirectory } from "@virtual-kubelet/core";
 import { messageOf } from "@virtual-kubelet/errdefs";
 import type { Clock, Logger } from "@virtual-kubelet/kube-client";
-import { makeDirectory } from "@virtual-kubelet/kubelet-api";
 import { createHash } from "node:crypto";
 import { open } from "node:fs/promises";
 import { join } from "node:path";

@@ -15,6 +15,7 @@ export type {
 } from "./provider/container-access.ts";
 export { expand } from "./env/expansion.ts";
 export { homeDirectory } from "./provider/home-directory.ts";
+export { makeDirectory } from "./provider/make-directory.ts";
 export { goDuration, tryDurationMs } from "./provider/duration.ts";
 export { NodeAccess, type NodeAccessOptions, type RunningNode } from "./node-access.ts";
 export { instanceAnnotation, NodeHeldError, type Instance } from "./node/instance.ts";

@@ -24,7 +24,6 @@ export {
   type PendingRequest,
   type StoredCertificates,
 } from "./certificates/certificate-store.ts";
-export { makeDirectory } from "./certificates/make-directory.ts";
 export type { KeyPair, KeyPairSource } from "./certificates/key-pair.ts";
 export { servingNamesOf, type ServingNames } from "./certificates/serving-names.ts";
 export { createAccessControl, type AccessControlOptions } from "./create-access-control.ts";

@@ -83,3 +83,9 @@ test("the folder for secrets is unmounted where it is mounted and empty, and onl
 
   expect(mounted.said).toHaveLength(1);
 });
+
+test("a root that cannot be made is an error that names it, also on a file system that takes no folders", async () => {
+  const root = { path: "/proc/none/root", mounts: fakeMounts(), isMountSeen: true, logger: silentLogger };
+
+  await expect(openRoot(root)).rejects.toThrow("mkdir '/proc/none'");
+});

@@ -1,6 +1,6 @@
-import { mkdir, readdir, realpath } from "node:fs/promises";
+import { readdir, realpath } from "node:fs/promises";
 import { join } from "node:path";
-import type { Logger } from "@virtual-kubelet/core";
+import { makeDirectory, type Logger } from "@virtual-kubelet/core";
 import { messageOf } from "@virtual-kubelet/errdefs";
 import type { HostMounts } from "./host-mounts.ts";
 import { mountedAt } from "./mount-table.ts";
@@ -32,8 +32,8 @@ export interface OpenRootOptions {
  * double what a pod costs.
  */
 export async function openRoot({ path, mounts, isMountSeen, logger }: OpenRootOptions): Promise<VolumesRoot> {
-  await mkdir(join(path, "pods"), { recursive: true, mode: 0o750 });
-  await mkdir(memoryFolder(path), { recursive: true, mode: 0o700 });
+  await makeDirectory(join(path, "pods"), 0o750);
+  await makeDirectory(memoryFolder(path), 0o700);
   const root = await realpath(path);
   const memory = memoryFolder(root);
   if (!isMountSeen) return { path: root, mounts: undefined };

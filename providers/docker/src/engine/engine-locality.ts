@@ -1,7 +1,7 @@
-import { mkdir, rm, writeFile } from "node:fs/promises";
+import { rm, writeFile } from "node:fs/promises";
 import { release } from "node:os";
 import { join } from "node:path";
-import type { Random } from "@virtual-kubelet/core";
+import { makeDirectory, type Random } from "@virtual-kubelet/core";
 import { UnavailableError } from "@virtual-kubelet/errdefs";
 import type { DockerEngine } from "./docker-engine.ts";
 import { engineMessageOf, formatEndpoint } from "./engine-error.ts";
@@ -76,7 +76,7 @@ async function seesFolder(engine: DockerEngine, folder: string, name: string, si
 
 async function writeSentinel(folder: string, path: string): Promise<void> {
   try {
-    await mkdir(folder, { recursive: true, mode: 0o750 });
+    await makeDirectory(folder, 0o750);
     await writeFile(path, "");
   } catch (error) {
     const said = error instanceof Error ? error.message : String(error);

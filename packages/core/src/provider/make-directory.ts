@@ -2,8 +2,8 @@ import { mkdir, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 
 /**
- * Makes a directory and the parents it lacks. Unlike `mkdir` of Node.js with `recursive` it ends where a file system has directories but
- * takes no new ones, as `/proc`: that tries for ever. Nothing happens where the directory is there.
+ * Makes a directory and the parents it lacks. Fails where a file system has directories but takes no new ones, such as `/proc`: `mkdir`
+ * of Node.js with `recursive` tries for ever there. Nothing happens where the directory is there.
  *
  * @param mode - of each directory that is made
  * @throws the system's error
