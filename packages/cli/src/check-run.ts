@@ -114,7 +114,7 @@ async function checkKubeletPort(loaded: LoadedSettings, port: number): Promise<s
 async function checkLock({ options: { name } }: TriedNode, loaded: LoadedSettings, context: Context): Promise<string | undefined> {
   if (loaded.settings.instance.standby) return undefined;
   const { directory } = certDirectoryOf(name, loaded, context);
-  const holder = await lockHolder({ directory, nodeName: name });
+  const holder = await lockHolder({ directory, nodeName: name, clock: context.clock });
   return holder === undefined
     ? undefined
     : `node ${name}: process ${holder} on this host runs it already; a run refuses as long as it does`;

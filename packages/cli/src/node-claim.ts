@@ -1,3 +1,4 @@
+import type { Clock } from "@virtual-kubelet/kube-client";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
@@ -8,16 +9,23 @@ import { join } from "node:path";
 /** Longest path of a socket that every system takes, in bytes. */
 const maxSocketPath = 100;
 
-/** How long a program may take to say who it is, and then to decide, in milliseconds. */
+/** How long a program may take to say who it is, in milliseconds. */
 const answerTimeoutMs = 2_000;
+
+/** How long it may take to decide. Two that take each other for one that holds the node would both give up. */
+const decisionTimeoutMs = 10_000;
+
+/** How often a claim is made before it is given up. */
+const maxTries = 5;
 
 const held = "held";
 
-/** The folder of the claims: its path, its open descriptor, and the start of the names of one node's claims. */
+/** The folder of the claims: its path, its open descriptor, the start of the names of one node's claims, and the clock they go by. */
 export interface ClaimFolder {
   readonly directory: string;
   readonly handle: FileHandle;
   readonly prefix: string;
+  readonly clock: Clock;
 }
 
 /**
@@ -39,6 +47,17 @@ export class Claim implements AsyncDisposable {
 
   /** Makes a claim that others see. Each caller is told `pid` at once, and `held` as soon as this program {@link hold holds} the node. */
   static async make(folder: ClaimFolder, pid: number): Promise<Claim> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await Claim.#tryMake(folder, pid);
+      } catch (error) {
+        // Whoever got the node meanwhile took it for a socket that a killed program left behind.
+        if (!hasCode(error, "ENOENT") || tries === maxTries) throw error;
+      }
+    }
+  }
+
+  static async #tryMake(folder: ClaimFolder, pid: number): Promise<Claim> {
     const name = `${folder.prefix}${randomUUID().slice(0, 13)}`;
     const path = socketPath(folder, name);
     const asking = new Set<Socket>();
@@ -49,7 +68,7 @@ export class Claim implements AsyncDisposable {
       socket.write(`${pid}\n`);
     });
     // A socket has its name before anybody can connect to it, so it gets the name that others look for only once it listens.
-    const hidden = socketPath(folder, `.${name}`);
+    const hidden = socketPath(folder, hiddenName(name));
     server.listen(hidden);
     await once(server, "listening");
     server.unref();
@@ -79,15 +98,32 @@ export class Claim implements AsyncDisposable {
 }
 
 /** The names of the claims in a folder, in order. */
-export async function claimsIn({ directory, prefix }: ClaimFolder): Promise<string[]> {
+export function claimsIn({ directory, prefix }: ClaimFolder): Promise<string[]> {
+  return namesOf(directory, prefix);
+}
+
+/**
+ * Removes the sockets of programs that were killed while they made their claims. Only the program that holds the node may: one that
+ * is making its claim at this moment loses it, and makes another.
+ */
+export async function removeUnfinished(folder: ClaimFolder): Promise<void> {
+  const names = await namesOf(folder.directory, hiddenName(folder.prefix));
+  await Promise.all(names.map((name) => rm(socketPath(folder, name), { force: true })));
+}
+
+async function namesOf(directory: string, prefix: string): Promise<string[]> {
   const names = await readdir(directory);
   // The rest is checked as well: a node may be called "a", and another one "a.lock.b".
   return names.filter((name) => name.startsWith(prefix) && /^[\da-f-]+$/.test(name.slice(prefix.length))).toSorted();
 }
 
+function hiddenName(name: string): string {
+  return `.${name}`;
+}
+
 /** The process id of a claim's program, as far as it says; `undefined` if there is no such program. */
 export async function askPid(folder: ClaimFolder, name: string): Promise<string | undefined> {
-  const answer = await ask(folder, name, (said) => said.includes("\n"));
+  const answer = await ask(folder, name, { timeoutMs: answerTimeoutMs, isEnough: (said) => said.includes("\n") });
   return answer && pidIn(answer.said);
 }
 
@@ -95,13 +131,13 @@ export async function askPid(folder: ClaimFolder, name: string): Promise<string 
 export interface Decision {
   /** Its process id, as far as it says. */
   readonly pid: string;
-  /** Whether it holds the node. A program that has not decided after 2 seconds counts as one that does. */
+  /** Whether it holds the node. A program that has not decided after 10 seconds counts as one that does. */
   readonly isHeld: boolean;
 }
 
 /** Waits until a claim's program holds the node or gives its claim up. @returns `undefined` if there is no such program */
 export async function askDecision(folder: ClaimFolder, name: string): Promise<Decision | undefined> {
-  const answer = await ask(folder, name, () => false);
+  const answer = await ask(folder, name, { timeoutMs: decisionTimeoutMs, isEnough: () => false });
   return answer && { pid: pidIn(answer.said), isHeld: answer.isOverdue || answer.said.endsWith(`\n${held}\n`) };
 }
 
@@ -113,7 +149,7 @@ function pidIn(said: string): string {
 async function ask(
   folder: ClaimFolder,
   name: string,
-  isEnough: (said: string) => boolean,
+  { timeoutMs, isEnough }: { readonly timeoutMs: number; readonly isEnough: (said: string) => boolean },
 ): Promise<{ readonly said: string; readonly isOverdue: boolean } | undefined> {
   const path = socketPath(folder, name);
   const socket = connect(path);
@@ -121,17 +157,16 @@ async function ask(
     await once(socket, "connect");
   } catch (error) {
     socket.destroy();
-    const code = error instanceof Error && "code" in error ? error.code : undefined;
     // Who takes no connection lives, but is stopped or very busy: its backlog is full.
-    if (code === "EAGAIN") return { said: "", isOverdue: true };
+    if (hasCode(error, "EAGAIN")) return { said: "", isOverdue: true };
     // A reset is a listener that closed before it took this connection.
-    if (code !== "ECONNREFUSED" && code !== "ECONNRESET" && code !== "ENOENT") throw error;
+    if (!hasCode(error, "ECONNREFUSED", "ECONNRESET", "ENOENT")) throw error;
     await rm(path, { force: true });
     return undefined;
   }
   let said = "";
   let isOverdue = false;
-  socket.setTimeout(answerTimeoutMs, () => {
+  using _timer = folder.clock.setTimer(timeoutMs, () => {
     isOverdue = true;
     socket.destroy();
   });
@@ -144,6 +179,10 @@ async function ask(
     // A program that ends this very moment has said what it had to say.
   }
   return { said, isOverdue };
+}
+
+function hasCode(error: unknown, ...codes: readonly string[]): boolean {
+  return error instanceof Error && "code" in error && codes.includes(String(error.code));
 }
 
 /** The socket's path; by the folder's descriptor where the path itself is too long for a socket and the system has that. */

@@ -2,8 +2,9 @@ import { silentLogger, type Logger } from "@virtual-kubelet/kube-client";
 import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { unlinkSync, watch } from "node:fs";
 import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
-import { connect } from "node:net";
+import { connect, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -28,9 +29,9 @@ function lock(given: Partial<NodeLockOptions> = {}): Promise<AsyncDisposable> {
 }
 
 /** A socket whose program was killed. */
-async function leaveDeadLock(): Promise<void> {
-  await mkdir(join(folder, "pki"));
-  const script = `require("net").createServer().listen(${JSON.stringify(join(folder, "pki/vk.lock.0"))}, () => console.log("ok"))`;
+async function leaveDeadLock(name = "vk.lock.0"): Promise<void> {
+  await mkdir(join(folder, "pki"), { recursive: true });
+  const script = `require("net").createServer().listen(${JSON.stringify(join(folder, "pki", name))}, () => console.log("ok"))`;
   const child = spawn(process.execPath, ["-e", script], { stdio: ["ignore", "pipe", "inherit"] });
   await once(child.stdout, "data");
   child.kill("SIGKILL");
@@ -71,6 +72,113 @@ test("the lock of a program that was killed is nobody's", async () => {
   await using _held = await lock();
 
   await expect(lock()).rejects.toThrow("on this host runs it already");
+});
+
+test("the sockets of programs that were killed while they made their claims are removed, and no other node's", async () => {
+  await leaveDeadLock(".vk.lock.0");
+  await leaveDeadLock(".vk.lock.b.lock.0");
+
+  await using _held = await lock();
+
+  const names = await readdir(join(folder, "pki"));
+  expect(names.toSorted()).toEqual([".vk.lock.b.lock.0", expect.stringMatching(/^vk\.lock\.[\da-f-]+$/)]);
+});
+
+test("while locks come and go, one that is being made is never taken for a dead program's", async () => {
+  const warnings: string[] = [];
+  const logger: Logger = { ...silentLogger, warn: (_fields, message) => void warnings.push(message) };
+  let isHeld = false;
+  const comeAndGo = async (): Promise<void> => {
+    for (let round = 0; round < 30; round++)
+      try {
+        await using _held = await lock({ logger });
+        expect(isHeld).toBe(false);
+        isHeld = true;
+        await new Promise(setImmediate);
+        isHeld = false;
+      } catch (error) {
+        if (!(error instanceof ConfigError)) throw error;
+      }
+  };
+
+  await Promise.all(Array.from({ length: 10 }, comeAndGo));
+
+  expect(warnings).toEqual([]);
+  expect(await readdir(join(folder, "pki"))).toEqual([]);
+});
+
+test("a claim that is taken for a dead program's while it is being made is made again", async () => {
+  const directory = join(folder, "pki");
+  const warnings: string[] = [];
+  const logger: Logger = { ...silentLogger, warn: (_fields, message) => void warnings.push(message) };
+  await mkdir(directory);
+  let isRemoved = false;
+  using _watcher = watchFolder(directory, (name) => {
+    if (isRemoved || !name.startsWith(".")) return;
+    try {
+      unlinkSync(join(directory, name));
+      isRemoved = true;
+    } catch {
+      // It had been made by then.
+    }
+  });
+  for (let round = 0; round < 1_000 && !isRemoved; round++) {
+    await using _held = await lock({ logger });
+    await expect(lock({ logger })).rejects.toThrow("on this host runs it already");
+  }
+
+  expect({ isRemoved, warnings }).toEqual({ isRemoved: true, warnings: [] });
+});
+
+function watchFolder(directory: string, onChange: (name: string) => void): Disposable {
+  const watcher = watch(directory, (_event, name) => onChange(name ?? ""));
+  return { [Symbol.dispose]: () => watcher.close() };
+}
+
+/** A claim whose name comes behind all others, of a program that says who it is and does not decide. */
+async function claimUndecided(): Promise<AsyncDisposable & { readonly asked: Promise<unknown> }> {
+  await mkdir(join(folder, "pki"));
+  const server = createServer((socket) => void socket.write("4711\n"));
+  const sockets: Socket[] = [];
+  server.on("connection", (socket) => sockets.push(socket.on("error", () => {})));
+  server.listen(join(folder, "pki/vk.lock.ffffffff-ffff"));
+  await once(server, "listening");
+  return {
+    asked: once(server, "connection"),
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      const closed = once(server, "close");
+      server.close();
+      await closed;
+    },
+  };
+}
+
+test("a program that is slow to decide is waited for, and leaves the node to who came at the same time", async () => {
+  const ownClock = new FakeClock();
+  const slow = await claimUndecided();
+  const first = lock({ clock: ownClock });
+  await slow.asked;
+  await expect.poll(() => ownClock.pending).toBe(1);
+
+  await ownClock.advance(9_999);
+  await slow[Symbol.asyncDispose]();
+
+  await using held = await first;
+  expect(held).toBeDefined();
+});
+
+test("a program that does not decide for ten seconds counts as one that holds the node", async () => {
+  const ownClock = new FakeClock();
+  await using slow = await claimUndecided();
+  const second = lock({ clock: ownClock });
+  second.catch(() => undefined);
+  await slow.asked;
+  await expect.poll(() => ownClock.pending).toBe(1);
+
+  await ownClock.advance(10_000);
+
+  await expect(second).rejects.toThrow("process 4711 on this host runs it already");
 });
 
 /** A program that holds the lock, is stopped, and whose socket nobody can connect to any more. */

@@ -4,7 +4,7 @@ import type { Clock, Logger } from "@virtual-kubelet/kube-client";
 import { createHash } from "node:crypto";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
-import { askDecision, askPid, Claim, claimsIn, type ClaimFolder } from "./node-claim.ts";
+import { askDecision, askPid, Claim, claimsIn, removeUnfinished, type ClaimFolder } from "./node-claim.ts";
 import { ConfigError } from "./program-error.ts";
 
 /** Longest node name that is part of a file's name as it stands. */
@@ -59,10 +59,11 @@ export async function lockNode(options: NodeLockOptions): Promise<AsyncDisposabl
 }
 
 /** The process id of the program on this host that runs the node, as far as it says; `undefined` if none does, or it cannot be told. */
-export async function lockHolder({ directory, nodeName }: Pick<NodeLockOptions, "directory" | "nodeName">): Promise<string | undefined> {
+export async function lockHolder(options: Pick<NodeLockOptions, "directory" | "nodeName" | "clock">): Promise<string | undefined> {
+  const { directory, nodeName, clock } = options;
   try {
     await using handle = await open(directory);
-    const folder: ClaimFolder = { directory, handle, prefix: claimPrefix(nodeName) };
+    const folder: ClaimFolder = { directory, handle, prefix: claimPrefix(nodeName), clock };
     for (const name of await claimsIn(folder)) {
       const answer = await askDecision(folder, name);
       if (answer?.isHeld) return answer.pid;
@@ -79,16 +80,17 @@ type Outcome =
   | { readonly kind: "held"; readonly holder: string }
   | { readonly kind: "impossible"; readonly error: unknown };
 
-async function tryLock({ directory, nodeName, pid }: NodeLockOptions): Promise<Outcome> {
+async function tryLock({ directory, nodeName, pid, clock }: NodeLockOptions): Promise<Outcome> {
   await using acquired = new AsyncDisposableStack();
   try {
     await makeDirectory(directory, 0o700);
     const handle = acquired.use(await open(directory));
-    const folder: ClaimFolder = { directory, handle, prefix: claimPrefix(nodeName) };
+    const folder: ClaimFolder = { directory, handle, prefix: claimPrefix(nodeName), clock };
     const claim = acquired.use(await Claim.make(folder, pid));
     const holder = await strongerThan(claim, folder);
     if (holder !== undefined) return { kind: "held", holder };
     claim.hold();
+    await removeUnfinished(folder);
     return { kind: "locked", lock: acquired.move() };
   } catch (error) {
     return { kind: "impossible", error };

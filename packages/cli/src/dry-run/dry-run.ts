@@ -74,7 +74,8 @@ async function reportOf(tried: TriedNode, userName: string | undefined, { loaded
   const preview = previewNode(options, description, context.clock.now(), nodeUser);
   const leaseName = { namespace: preview.lease.metadata?.namespace, name };
   const lease = await read(context, `get lease of node ${name}`, (signal) => client.get(resources.leases, leaseName, { signal }));
-  const holder = await lockHolder({ directory: certDirectoryOf(name, loaded, context).directory, nodeName: name });
+  const { directory } = certDirectoryOf(name, loaded, context);
+  const holder = await lockHolder({ directory, nodeName: name, clock: context.clock });
   const isOthers = nodeUser !== undefined && nodeUser.name !== `${nodeUserPrefix}${name}`;
   const { stringify } = await import("yaml");
   const yaml = stringify(JSON.parse(JSON.stringify(preview.node)), { lineWidth: 0, aliasDuplicateObjects: false });
