@@ -140,6 +140,12 @@ test("a service account's name is one also where the node's is as long as names 
   expect(long).not.toBe(other);
 });
 
+test("no service account bears the name of another node's, whatever the nodes are called", () => {
+  const long = serviceAccountName("x".repeat(253));
+
+  expect(serviceAccountName(long.slice(-16))).not.toBe(long);
+});
+
 test("what the nodes' server does not ask for is not there, and without a server none of it", () => {
   const asked = (needs: AccessNeeds): (string | undefined)[] => [
     ...clusterRights(needs).filter((right) => /reviews|certificate/.test(right)),

@@ -113,7 +113,8 @@ export function serviceAccountName(firstNode: string): string {
   const name = `virtual-kubelet-${firstNode}`;
   if (name.length <= maxAccountNameLength) return name;
   const hash = createHash("sha256").update(firstNode).digest("hex").slice(0, 16);
-  return `virtual-kubelet-${hash}`;
+  // With a dot, because another node may be called as the hash is.
+  return `virtual-kubelet.${hash}`;
 }
 
 function authenticationReader(name: string, subject: Subject, kubeletApi: KubeletApiNeeds | undefined): ExplainedObject[] {
