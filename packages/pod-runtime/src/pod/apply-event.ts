@@ -17,6 +17,8 @@ import type { Step } from "./pod-effect.ts";
 import type { PodEvent } from "./pod-event.ts";
 import { terminationGraceMs, type PlannedContainer } from "./pod-plan.ts";
 import type { PodEnding, PodState } from "./pod-state.ts";
+import { standingAfter } from "../probe/probe-standing.ts";
+import { killMessage } from "../probe/probe-words.ts";
 import { resizeEnded } from "./resize.ts";
 import { kubeletBackoff } from "./restart-backoff.ts";
 import { sandboxStep } from "./sandbox-step.ts";
@@ -209,19 +211,20 @@ function probed(record: ContainerRecord, event: Of<"probed">, context: Container
   const { life } = record;
   const { planned } = context;
   if (life.kind !== "running" && life.kind !== "preStop" && life.kind !== "stopping") return { state: record, effects: [] };
-  if (event.probe === "readiness") {
-    return { state: { ...record, life: { ...life, isReady: event.isSuccess && life.isStarted } }, effects: [] };
+  if (event.probe !== "readiness" && life.kind !== "running") return { state: record, effects: [] };
+  const standing = standingAfter(life, planned.container, { kind: event.probe, isSuccess: event.isSuccess });
+  if (!standing) {
+    const about = { name: planned.name, isSidecar: planned.role === "sidecar", isRestarted: restartsAfterProbe(context) };
+    return beginStop(
+      record,
+      stopWish(event.probe === "startup" ? "startup" : "liveness", killMessage(about, event.probe), context),
+      context,
+    );
   }
-  if (life.kind !== "running") return { state: record, effects: [] };
-  if (!event.isSuccess) {
-    const what = `ontainer ${planned.name} failed ${event.probe} probe`;
-    const message = planned.role === "sidecar" ? `Init c${what}` : `C${what}${restartsAfterProbe(context) ? ", will be restarted" : ""}`;
-    return beginStop(record, stopWish(event.probe, message, context), context);
-  }
-  if (event.probe === "liveness" || life.isStarted) return { state: record, effects: [] };
-  const isReady = planned.container.readinessProbe === undefined;
-  const isInitialized = record.isInitialized || planned.role === "sidecar";
-  return { state: { ...record, isInitialized, life: { ...life, isStarted: true, isReady } }, effects: [] };
+  const { isStarted, isReady } = standing;
+  if (isStarted === life.isStarted && isReady === life.isReady) return { state: record, effects: [] };
+  const isInitialized = record.isInitialized || (planned.role === "sidecar" && isStarted);
+  return { state: { ...record, isInitialized, life: { ...life, isStarted, isReady } }, effects: [] };
 }
 
 function stopWish(

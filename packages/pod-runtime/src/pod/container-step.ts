@@ -3,6 +3,7 @@ import type { ContainerLife, ContainerRecord, StopReason, Termination } from "./
 import type { Instant } from "./instant.ts";
 import type { PodEffect, Step } from "./pod-effect.ts";
 import type { PlannedContainer, PodPlan } from "./pod-plan.ts";
+import { freshStanding } from "../probe/probe-standing.ts";
 import { backoffAfter, goSeconds } from "./restart-backoff.ts";
 
 /** Least time a container has between the stop signal and SIGKILL. Source: minimumGracePeriodInSeconds of kubernetes v1.36.3 kuberuntime. */
@@ -133,14 +134,9 @@ export function nowRunning(
   instance: { id: string; startedAtMs: number },
   planned: PlannedContainer,
 ): ContainerRecord {
-  const isStarted = planned.container.startupProbe === undefined;
-  const life: ContainerLife = {
-    kind: "running",
-    instance,
-    isStarted,
-    isReady: isStarted && planned.container.readinessProbe === undefined,
-  };
-  return { ...record, life, trouble: undefined, isInitialized: record.isInitialized || (planned.role === "sidecar" && isStarted) };
+  const standing = freshStanding(planned.container);
+  const isInitialized = record.isInitialized || (planned.role === "sidecar" && standing.isStarted);
+  return { ...record, life: { kind: "running", instance, ...standing }, trouble: undefined, isInitialized };
 }
 
 /** Why and until when a container is stopped. */

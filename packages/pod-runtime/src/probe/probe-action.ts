@@ -16,6 +16,14 @@ export interface ProbeTarget {
   readonly container: DeepReadonly<Container>;
   /** The pod's address, for checks that name no host. */
   readonly podIP: string | undefined;
+  /** Where a port of the pod is reached; `undefined` while that is not known. Default: at the pod's address. */
+  readonly endpointOf?: ((port: number) => Endpoint | undefined) | undefined;
+}
+
+/** Where a port is reached. */
+export interface Endpoint {
+  readonly host: string;
+  readonly port: number;
 }
 
 /**
@@ -30,26 +38,32 @@ export async function probeOnce(spec: ProbeSpec, target: ProbeTarget, signal: Ab
     return { isSuccess: exitCode === 0, output };
   }
   if (httpGet) return httpCheck({ url: httpUrl(httpGet, target), headers: httpGet.httpHeaders ?? [] }, signal);
-  if (tcpSocket) return tcpCheck({ host: tcpSocket.host || addressOf(target), port: portNumber(tcpSocket.port, target) }, signal);
-  if (grpc) return grpcCheck({ host: addressOf(target), port: grpc.port, service: grpc.service ?? "" }, signal);
+  if (tcpSocket) return tcpCheck(endpointOf(tcpSocket, target), signal);
+  if (grpc) return grpcCheck({ ...endpointOf({ port: grpc.port }, target), service: grpc.service ?? "" }, signal);
   throw new InvalidInputError(`probe container ${target.container.name}: it names none of exec, httpGet, tcpSocket and grpc`);
 }
 
 /** The URL of an HTTP probe or hook. */
 export function httpUrl(action: NonNullable<ProbeSpec["httpGet"]>, target: ProbeTarget): URL {
-  const host = action.host || addressOf(target);
-  const authority = `${host.includes(":") ? `[${host}]` : host}:${portNumber(action.port, target)}`;
+  const { host, port } = endpointOf(action, target);
+  const authority = `${host.includes(":") ? `[${host}]` : host}:${port}`;
   const path = action.path || "/";
   return new URL(`${(action.scheme || "HTTP").toLowerCase()}://${authority}${path.startsWith("/") ? path : `/${path}`}`);
 }
 
-function addressOf({ podIP, container }: ProbeTarget): string {
-  if (podIP === undefined) throw new InvalidInputError(`probe container ${container.name}: the pod has no address`);
-  return podIP;
+function endpointOf(
+  action: { readonly host?: string | undefined; readonly port: number | string },
+  { container, podIP, endpointOf: mapped }: ProbeTarget,
+): Endpoint {
+  const port = portNumber(action.port, container);
+  if (action.host) return { host: action.host, port };
+  const endpoint = mapped ? mapped(port) : podIP === undefined ? undefined : { host: podIP, port };
+  if (!endpoint) throw new InvalidInputError(`probe container ${container.name}: the pod has no address`);
+  return endpoint;
 }
 
-/** A port by number, or by its name in the container. */
-function portNumber(port: number | string, { container }: ProbeTarget): number {
+/** A port by number, or by its name in the container. @throws InvalidInputError for what is neither */
+export function portNumber(port: number | string, container: DeepReadonly<Container>): number {
   const found = typeof port === "number" ? port : container.ports?.find(({ name }) => name === port)?.containerPort;
   const number = found ?? Number(port);
   if (Number.isInteger(number) && number > 0 && number < 65_536) return number;

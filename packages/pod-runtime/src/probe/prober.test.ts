@@ -1,8 +1,7 @@
 import { silentLogger } from "@virtual-kubelet/kube-client";
 import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { expect, test } from "vitest";
-import { Prober, type ProbeAttempt } from "./prober.ts";
-import type { WantedProbe } from "./wanted-probes.ts";
+import { Prober, type ProbeAttempt, type WantedProbe } from "./prober.ts";
 import { RuntimePresence } from "../provider/runtime-presence.ts";
 
 const startedAtMs = new FakeClock().now();
@@ -261,4 +260,53 @@ test("a container that began in the future, by a clock that was wrong, is asked 
 
   expect(asked()).toBe(1);
   prober[Symbol.dispose]();
+});
+
+test("the time in which an attempt waits for its turn is not the probe's", async () => {
+  const clock = new FakeClock();
+  const log: string[] = [];
+  const turn = Promise.withResolvers<void>();
+  using prober = new Prober({
+    clock,
+    logger: silentLogger,
+    attempt: async () => ({ isSuccess: true, output: "" }),
+    admit: async (_, attempt) => {
+      await turn.promise;
+      return attempt();
+    },
+    onResult: (_, isSuccess) => log.push(String(isSuccess)),
+    onFailure: (_, output) => log.push(output),
+    onWarning: () => {},
+  });
+
+  prober.want([readiness]);
+  await clock.advance(60_000);
+  expect(log).toEqual([]);
+  turn.resolve();
+  await clock.advance(0);
+
+  expect(log).toEqual(["true"]);
+});
+
+test("a failure that may be that of the way to the container counts for nothing, and nobody is told of it", async () => {
+  const clock = new FakeClock();
+  const log: string[] = [];
+  let isThere = false;
+  using prober = new Prober({
+    clock,
+    logger: silentLogger,
+    attempt: async () => ({ isSuccess: false, output: "no" }),
+    confirm: () => (isThere ? Promise.resolve() : Promise.reject(new Error("the machine is away"))),
+    onResult: (_, isSuccess) => log.push(String(isSuccess)),
+    onFailure: (_, output) => log.push(output),
+    onWarning: () => {},
+  });
+
+  prober.want([{ ...readiness, isReady: true }]);
+  await clock.advance(30_000);
+  expect(log).toEqual([]);
+  isThere = true;
+  await clock.advance(5_000);
+
+  expect(log).toEqual(["no", "false"]);
 });

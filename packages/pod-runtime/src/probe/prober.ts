@@ -1,14 +1,26 @@
 import type { Clock, Logger } from "@virtual-kubelet/core";
 import { messageOf } from "@virtual-kubelet/errdefs";
-import { afterProbe, newProbe, timeoutMs, type ProbeKind, type ProbeOutcome } from "./probe-schedule.ts";
+import { afterProbe, newProbe, timeoutMs, type ProbeKind, type ProbeOutcome, type ProbeSpec } from "./probe-schedule.ts";
 import type { RuntimePresence } from "../provider/runtime-presence.ts";
-import type { WantedProbe } from "./wanted-probes.ts";
 
 /** How often an attempt that cannot be made is made again at once. Source: maxProbeRetries of kubernetes v1.36.3 prober. */
 const maxTries = 3;
 
 /** How long after a command without an answer it may show that the runtime was going away: one that is being stopped answers no more, at first. */
 const leavingMs = 2_000;
+
+/** A probe that is to run as long as it is wanted. */
+export interface WantedProbe {
+  readonly container: string;
+  /** The runtime's id of the instance. */
+  readonly id: string;
+  readonly kind: ProbeKind;
+  readonly spec: ProbeSpec;
+  /** When the instance started, in wall-clock milliseconds since the epoch; the initial delay counts from then. */
+  readonly startedAtMs: number;
+  /** Whether the container counts as ready when the probe begins. */
+  readonly isReady: boolean;
+}
 
 /** What one attempt found. */
 export interface ProbeAttempt {
@@ -17,6 +29,11 @@ export interface ProbeAttempt {
   readonly output: string;
   /** It succeeded, and people should know of the output nevertheless. */
   readonly isWarning?: boolean;
+}
+
+/** An attempt that may have been cut off because its time was over. */
+interface TimedAttempt extends ProbeAttempt {
+  readonly isLate?: boolean;
 }
 
 /** Makes one attempt; ends with `signal` when the time is over. Rejects if it cannot be made at all. */
@@ -29,6 +46,17 @@ export interface ProberOptions {
   /** While the runtime is away a command in a container comes to nothing. Default: it never is. */
   readonly presence?: RuntimePresence | undefined;
   readonly attempt: ProbeAction;
+  /**
+   * Runs an attempt when there is room for one more. The time it waits for that does not count as the probe's. Default: at once.
+   *
+   * @throws `signal.reason` when aborted before; else what the attempt throws
+   */
+  readonly admit?: (probe: WantedProbe, attempt: () => Promise<ProbeAttempt>, signal: AbortSignal) => Promise<ProbeAttempt>;
+  /**
+   * Looks at a failed attempt, whose time is over. Rejects if the failure may be that of the way to the container, as when its machine
+   * is out of reach: then nothing is known. Default: every failure is the container's.
+   */
+  readonly confirm?: (probe: WantedProbe, signal: AbortSignal) => Promise<void>;
   /** A probe has another result now. */
   onResult(probe: WantedProbe, isSuccess: boolean): void;
   /** A single attempt has failed. */
@@ -87,15 +115,19 @@ export class Prober implements Disposable {
   }
 
   async #attempt(probe: WantedProbe, signal: AbortSignal): Promise<ProbeOutcome> {
-    const { clock, logger, presence, onFailure, onWarning } = this.#options;
+    const { clock, logger, presence, onFailure, onWarning, admit, confirm } = this.#options;
     const wasAway = probe.spec.exec && presence?.watch();
+    const once = (): Promise<TimedAttempt> => this.#inTime(probe, signal);
     for (let tries = 0; tries < maxTries; tries++) {
       try {
-        const { isSuccess, output, isWarning, isLate } = await this.#inTime(probe, signal);
+        const { isSuccess, output, isWarning, isLate }: TimedAttempt = await (admit ? admit(probe, once, signal) : once());
         if (isLate && wasAway && !wasAway()) await clock.sleep(leavingMs, signal);
         if (!isSuccess && wasAway?.()) return "error";
-        if (!isSuccess) onFailure(probe, output);
-        else if (isWarning) onWarning(probe, output);
+        if (!isSuccess) {
+          await confirm?.(probe, signal);
+          signal.throwIfAborted();
+          onFailure(probe, output);
+        } else if (isWarning) onWarning(probe, output);
         return isSuccess ? "success" : "failure";
       } catch (error) {
         signal.throwIfAborted();
@@ -106,11 +138,11 @@ export class Prober implements Disposable {
   }
 
   /** An attempt that takes too long has failed. */
-  async #inTime(probe: WantedProbe, outer: AbortSignal): Promise<ProbeAttempt & { readonly isLate?: boolean }> {
+  async #inTime(probe: WantedProbe, outer: AbortSignal): Promise<TimedAttempt> {
     const { clock, attempt } = this.#options;
     const limit = new AbortController();
     const late = new Error(`no answer within ${timeoutMs(probe.spec)} ms`);
-    const ended = Promise.withResolvers<ProbeAttempt & { readonly isLate?: boolean }>();
+    const ended = Promise.withResolvers<TimedAttempt>();
     using _timer = clock.setTimer(timeoutMs(probe.spec), () => {
       limit.abort(late);
       ended.resolve({ isSuccess: false, output: messageOf(late), isLate: true });

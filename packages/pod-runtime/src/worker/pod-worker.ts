@@ -12,8 +12,9 @@ import type { PodState } from "../pod/pod-state.ts";
 import { podStep } from "../pod/pod-step.ts";
 import { nextDueMs } from "../pod/next-due.ts";
 import { probeOnce } from "../probe/probe-action.ts";
-import { Prober } from "../probe/prober.ts";
-import { wantedProbes, type WantedProbe } from "../probe/wanted-probes.ts";
+import { attemptMessage } from "../probe/probe-words.ts";
+import { Prober, type WantedProbe } from "../probe/prober.ts";
+import { wantedProbes } from "../probe/wanted-probes.ts";
 import type { RuntimePresence } from "../provider/runtime-presence.ts";
 import type { ContainerRuntime, RuntimeEvent, RuntimeInventory } from "../runtime/container-runtime.ts";
 
@@ -196,8 +197,7 @@ export class PodWorker {
   }
 
   #noteProbe({ container, kind }: WantedProbe, reason: string, what: string): void {
-    const name = `${kind[0]?.toUpperCase()}${kind.slice(1)}`;
-    this.#options.onNotice({ kind: "event", type: "Warning", reason, message: `${name} probe ${what}`, container });
+    this.#options.onNotice({ kind: "event", type: "Warning", reason, message: attemptMessage(kind, what), container });
   }
 
   #now(): Instant {

@@ -1,0 +1,147 @@
+import type { Container, Pod, PodEvent } from "@virtual-kubelet/core";
+import { silentLogger } from "@virtual-kubelet/kube-client";
+import { FakeClock } from "@virtual-kubelet/kube-client/testing";
+import { expect, test } from "vitest";
+import { hasProbes, PodProbes, type FailedContainer, type RunningContainer } from "./pod-probes.ts";
+import type { ProbeAttempt } from "./prober.ts";
+
+const exec = { command: ["check"] };
+
+function podOf(container: Partial<Container>, more: Partial<Pod> = {}): Pod {
+  return { spec: { containers: [{ name: "app", image: "app:1", ...container }] }, ...more };
+}
+
+function rigOf(pod: Pod) {
+  const clock = new FakeClock();
+  const asked: string[] = [];
+  const answers = new Map<string, ProbeAttempt>();
+  const events: PodEvent[] = [];
+  const failed: FailedContainer[] = [];
+  let changes = 0;
+  const probes = new PodProbes(pod, {
+    clock,
+    logger: silentLogger,
+    attempt: async ({ kind }) => {
+      asked.push(kind);
+      return answers.get(kind) ?? { isSuccess: true, output: "" };
+    },
+    onChange: () => changes++,
+    onFailed: (container) => failed.push(container),
+    recordEvent: (event) => events.push(event),
+  });
+  const running: RunningContainer = { name: "app", id: "1", containerID: "x://1", startedAtMs: clock.now(), isStopping: false };
+  return { clock, asked, answers, events, failed, probes, running, changes: () => changes };
+}
+
+test("a startup probe holds the others back, and the container is ready when readiness has passed after it", async () => {
+  const { clock, asked, answers, probes, running, changes } = rigOf(podOf({ startupProbe: { exec }, readinessProbe: { exec } }));
+  answers.set("startup", { isSuccess: false, output: "not yet" });
+
+  probes.watch([running]);
+  await clock.advance(0);
+  expect([asked, probes.standingOf("app")]).toEqual([["startup"], { isStarted: false, isReady: false }]);
+  answers.delete("startup");
+  await clock.advance(10_000);
+
+  expect([asked, probes.standingOf("app")]).toEqual([["startup", "startup", "readiness"], { isStarted: true, isReady: true }]);
+  expect(changes()).toBe(2);
+  probes[Symbol.dispose]();
+  expect(clock.pending).toBe(0);
+});
+
+test("a container without probes is ready as soon as it runs", () => {
+  const { probes, running } = rigOf(podOf({}));
+
+  probes.watch([running]);
+
+  expect(probes.standingOf("app")).toEqual({ isStarted: true, isReady: true });
+});
+
+test("a failed liveness probe stops the container once, in a kubelet's words, and is not asked again until another instance runs", async () => {
+  const { clock, asked, answers, events, failed, probes, running } = rigOf(
+    podOf({ livenessProbe: { exec, failureThreshold: 2, terminationGracePeriodSeconds: 5 } }),
+  );
+  answers.set("liveness", { isSuccess: false, output: "no" });
+
+  probes.watch([running]);
+  await clock.advance(60_000);
+
+  expect(failed).toEqual([{ name: "app", id: "1", graceSeconds: 5, isRestarted: true }]);
+  expect(asked).toEqual(["liveness", "liveness"]);
+  const unhealthy = { type: "Warning", reason: "Unhealthy", message: "Liveness probe failed: no", container: "app" };
+  const killing = {
+    type: "Normal",
+    reason: "Killing",
+    message: "Container app failed liveness probe, will be restarted",
+    container: "app",
+  };
+  expect(events).toEqual([unhealthy, unhealthy, killing]);
+  probes.watch([{ ...running, id: "2", startedAtMs: clock.now() }]);
+  await clock.advance(0);
+  expect(asked).toHaveLength(3);
+  probes[Symbol.dispose]();
+});
+
+test("a container that never restarts is stopped and not started again, with the pod's grace", async () => {
+  const pod = podOf({ startupProbe: { exec, failureThreshold: 1 } });
+  const { clock, answers, events, failed, probes, running } = rigOf({
+    ...pod,
+    spec: { containers: [], ...pod.spec, restartPolicy: "Never", terminationGracePeriodSeconds: 7 },
+  });
+  answers.set("startup", { isSuccess: false, output: "no" });
+
+  probes.watch([running]);
+  await clock.advance(0);
+
+  expect(failed).toEqual([{ name: "app", id: "1", graceSeconds: 7, isRestarted: false }]);
+  expect(events.at(-1)?.message).toBe("Container app failed startup probe");
+  probes[Symbol.dispose]();
+});
+
+test("a program that begins goes on from what the status says of the same container, and of another one it does not", async () => {
+  const pod = podOf({ startupProbe: { exec }, readinessProbe: { exec, failureThreshold: 1 } });
+  const status = { name: "app", image: "", imageID: "", restartCount: 0, ready: true, started: true, state: { running: {} } };
+  const told = (containerID: string): Pod => ({ ...pod, status: { containerStatuses: [{ ...status, containerID }] } });
+  const same = rigOf(told("x://1"));
+  const other = rigOf(told("x://0"));
+
+  same.probes.watch([same.running]);
+  other.probes.watch([other.running]);
+
+  expect(same.probes.standingOf("app")).toEqual({ isStarted: true, isReady: true });
+  expect(other.probes.standingOf("app")).toEqual({ isStarted: false, isReady: false });
+  same.answers.set("readiness", { isSuccess: false, output: "no" });
+  await same.clock.advance(0);
+  expect([same.asked, same.probes.standingOf("app")]).toEqual([["readiness"], { isStarted: true, isReady: false }]);
+  // What is started later has nothing of it, whatever the back end calls it.
+  same.probes.watch([{ ...same.running, id: "2" }]);
+  expect(same.probes.standingOf("app")).toEqual({ isStarted: false, isReady: false });
+  for (const { probes } of [same, other]) probes[Symbol.dispose]();
+});
+
+test("only the readiness of a container that is being stopped is asked for, and nothing of one that has ended", async () => {
+  const { clock, asked, probes, running } = rigOf(podOf({ livenessProbe: { exec }, readinessProbe: { exec } }));
+
+  probes.watch([{ ...running, isStopping: true }]);
+  await clock.advance(0);
+  expect(asked).toEqual(["readiness"]);
+  probes.watch([]);
+  await clock.advance(60_000);
+
+  expect([asked, probes.standingOf("app"), clock.pending]).toEqual([["readiness"], undefined, 0]);
+});
+
+test("sidecars have probes, and their words; init containers have none", async () => {
+  const sidecar: Container = { name: "proxy", image: "p", restartPolicy: "Always", livenessProbe: { exec, failureThreshold: 1 } };
+  const pod = { spec: { restartPolicy: "Never" as const, initContainers: [sidecar], containers: [{ name: "app", image: "a" }] } };
+  const { clock, answers, events, failed, probes, running } = rigOf(pod);
+  answers.set("liveness", { isSuccess: false, output: "no" });
+
+  probes.watch([{ ...running, name: "proxy" }]);
+  await clock.advance(0);
+
+  expect(failed).toMatchObject([{ name: "proxy", isRestarted: true }]);
+  expect(events.at(-1)?.message).toBe("Init container proxy failed liveness probe");
+  expect([hasProbes(pod), hasProbes(podOf({})), hasProbes({})]).toEqual([true, false, false]);
+  probes[Symbol.dispose]();
+});

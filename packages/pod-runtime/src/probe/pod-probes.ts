@@ -1,0 +1,165 @@
+import { isSidecar, type Clock, type Container, type DeepReadonly, type Logger, type Pod, type PodEvent } from "@virtual-kubelet/core";
+import { dueProbes, freshStanding, standingAfter, type ProbeStanding } from "./probe-standing.ts";
+import { attemptMessage, killMessage } from "./probe-words.ts";
+import { Prober, type ProbeAttempt, type ProberOptions, type WantedProbe } from "./prober.ts";
+
+/** A container that runs, as the back end of a provider tells. */
+export interface RunningContainer {
+  readonly name: string;
+  /** Identity of the running instance: with another one, its probes begin anew. */
+  readonly id: string;
+  /** As in the pod's status: what that tells of the same container when the program starts is where the probes go on from. */
+  readonly containerID: string | undefined;
+  /** When the instance started, in wall-clock milliseconds since the epoch. */
+  readonly startedAtMs: number;
+  /** It is being stopped, so that only its readiness is asked for. */
+  readonly isStopping: boolean;
+}
+
+/** A container that has to be stopped, because its liveness or startup probe has failed. */
+export interface FailedContainer {
+  readonly name: string;
+  /** {@link RunningContainer.id} of the instance. */
+  readonly id: string;
+  /** How long it has to end by itself: the probe's own grace, else the pod's. */
+  readonly graceSeconds: number;
+  /** Whether it is to be started again, by its restart policy. */
+  readonly isRestarted: boolean;
+}
+
+/** What {@link PodProbes} needs. */
+export interface PodProbesOptions extends Pick<ProberOptions, "admit" | "confirm"> {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Makes one attempt; ends with `signal` when the time is over. Rejects if it cannot be made at all. */
+  attempt(probe: WantedProbe, container: DeepReadonly<Container>, signal: AbortSignal): Promise<ProbeAttempt>;
+  /** The standing of a container has changed. */
+  onChange(): void;
+  /** A container has to be stopped. Called once for each instance. */
+  onFailed(container: FailedContainer): void;
+  /** Tells people, in a kubelet's words. */
+  recordEvent(event: PodEvent): void;
+}
+
+/** A running container, and what its probes have found. */
+interface Probed {
+  readonly running: RunningContainer;
+  readonly container: DeepReadonly<Container>;
+  readonly standing: ProbeStanding;
+  readonly hasFailed: boolean;
+}
+
+/**
+ * Runs the startup, readiness and liveness probes of one pod, whose containers run at a back end that has none. It begins anew with
+ * each program: a container that is ready then stays so until its probe fails.
+ */
+export class PodProbes implements Disposable {
+  readonly #pod: DeepReadonly<Pod>;
+  readonly #options: PodProbesOptions;
+  readonly #containers: ReadonlyMap<string, DeepReadonly<Container>>;
+  readonly #prober: Prober;
+  #probed: ReadonlyMap<string, Probed> | undefined;
+
+  /** @param pod - with its last status, which is where the probes go on from */
+  constructor(pod: DeepReadonly<Pod>, options: PodProbesOptions) {
+    const { clock, logger, admit, confirm } = options;
+    this.#pod = pod;
+    this.#options = options;
+    this.#containers = new Map(
+      [...(pod.spec?.initContainers ?? []).filter(isSidecar), ...(pod.spec?.containers ?? [])].map((each) => [each.name, each]),
+    );
+    this.#prober = new Prober({
+      clock,
+      logger,
+      ...(admit && { admit }),
+      ...(confirm && { confirm }),
+      attempt: (probe, signal) => {
+        const container = this.#containers.get(probe.container);
+        return container
+          ? options.attempt(probe, container, signal)
+          : Promise.reject(new Error(`there is no container ${probe.container}`));
+      },
+      onResult: (probe, isSuccess) => this.#onResult(probe, isSuccess),
+      onFailure: (probe, output) => this.#tell(probe, "Unhealthy", `failed: ${output}`),
+      onWarning: (probe, output) => this.#tell(probe, "ProbeWarning", `warning: ${output}`),
+    });
+  }
+
+  /** The containers that run now: probes of instances that run on are not disturbed, all others end. */
+  watch(running: readonly RunningContainer[]): void {
+    const before = this.#probed;
+    this.#probed = new Map(
+      running.flatMap((each): [string, Probed][] => {
+        const container = this.#containers.get(each.name);
+        if (!container) return [];
+        const known = before?.get(each.name);
+        if (known?.running.id === each.id) return [[each.name, { ...known, running: each }]];
+        const standing = (before ? undefined : this.#told(each)) ?? freshStanding(container);
+        return [[each.name, { running: each, container, standing, hasFailed: false }]];
+      }),
+    );
+    this.#want();
+  }
+
+  /** What the probes of a container that runs have found; `undefined` for one that does not. */
+  standingOf(name: string): ProbeStanding | undefined {
+    return this.#probed?.get(name)?.standing;
+  }
+
+  [Symbol.dispose](): void {
+    this.#prober[Symbol.dispose]();
+  }
+
+  /** What the pod's status says of the container, if it is of the same instance. */
+  #told({ name, containerID }: RunningContainer): ProbeStanding | undefined {
+    const { initContainerStatuses = [], containerStatuses = [] } = this.#pod.status ?? {};
+    const status = [...initContainerStatuses, ...containerStatuses].find((each) => each.name === name);
+    if (containerID === undefined || status?.containerID !== containerID || !status.state?.running) return undefined;
+    return { isStarted: status.started ?? false, isReady: status.ready };
+  }
+
+  #want(): void {
+    this.#prober.want(
+      [...(this.#probed?.values() ?? [])].flatMap(({ running, container, standing, hasFailed }) =>
+        dueProbes(standing, container, running.isStopping || hasFailed).map(({ kind, spec }): WantedProbe => ({
+          container: running.name,
+          id: running.id,
+          kind,
+          spec,
+          startedAtMs: running.startedAtMs,
+          isReady: standing.isReady,
+        })),
+      ),
+    );
+  }
+
+  #onResult(probe: WantedProbe, isSuccess: boolean): void {
+    const probed = this.#probed?.get(probe.container);
+    if (probed?.running.id !== probe.id) return;
+    const standing = standingAfter(probed.standing, probed.container, { kind: probe.kind, isSuccess });
+    this.#probed = new Map(this.#probed).set(probe.container, standing ? { ...probed, standing } : { ...probed, hasFailed: true });
+    this.#want();
+    if (standing) this.#options.onChange();
+    else this.#fail(probe, probed.container);
+  }
+
+  #fail({ container: name, id, kind, spec }: WantedProbe, container: DeepReadonly<Container>): void {
+    const { onFailed, recordEvent } = this.#options;
+    const { restartPolicy, terminationGracePeriodSeconds = 30 } = this.#pod.spec ?? {};
+    const isRestarted = (container.restartPolicy ?? restartPolicy) !== "Never";
+    const message = killMessage({ name, isSidecar: isSidecar(container), isRestarted }, kind);
+    recordEvent({ type: "Normal", reason: "Killing", message, container: name });
+    onFailed({ name, id, graceSeconds: spec.terminationGracePeriodSeconds ?? terminationGracePeriodSeconds, isRestarted });
+  }
+
+  #tell({ container, kind }: WantedProbe, reason: string, what: string): void {
+    this.#options.recordEvent({ type: "Warning", reason, message: attemptMessage(kind, what), container });
+  }
+}
+
+/** Whether a container of the pod that goes on running has a probe. */
+export function hasProbes({ spec }: DeepReadonly<Pod>): boolean {
+  return [...(spec?.initContainers ?? []).filter(isSidecar), ...(spec?.containers ?? [])].some(
+    ({ startupProbe, readinessProbe, livenessProbe }) => startupProbe ?? readinessProbe ?? livenessProbe,
+  );
+}

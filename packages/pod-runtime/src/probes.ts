@@ -1,0 +1,12 @@
+/**
+ * Startup, readiness and liveness probes, for providers whose back ends have none: when they are made, what their results come to, and
+ * how HTTP, TCP and gRPC are asked. It needs no container runtime.
+ *
+ * @packageDocumentation
+ */
+export { hasProbes, PodProbes, type FailedContainer, type PodProbesOptions, type RunningContainer } from "./probe/pod-probes.ts";
+export { portNumber, probeOnce, type Endpoint, type ProbeTarget } from "./probe/probe-action.ts";
+export { timeoutMs, type ProbeKind, type ProbeSpec } from "./probe/probe-schedule.ts";
+export type { ProbeStanding } from "./probe/probe-standing.ts";
+export type { ProbeAttempt, ProberOptions, ProbeAction, WantedProbe } from "./probe/prober.ts";
+export { Turnstile } from "./provider/turnstile.ts";
