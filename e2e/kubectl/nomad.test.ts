@@ -143,8 +143,10 @@ describe(`kubectl ${kubectlHere.version} with pods in Nomad`, { timeout: 300_000
     expect([ended.stdout, ended.stderr.split("\n")[0], ended.code]).toEqual(["typed\n", "err", code]);
   });
 
-  test("a pod that asks for a probe is told which field is refused", async () => {
-    await apply("probed", { containers: [container("main", "sleep 60", { livenessProbe: { exec: { command: ["true"] } } })] });
+  test("a pod whose probe asks for too much is told which field is refused", async () => {
+    await apply("probed", {
+      containers: [container("main", "sleep 60", { livenessProbe: { exec: { command: ["true"] }, terminationGracePeriodSeconds: 3600 } })],
+    });
 
     await eventually(
       async () =>

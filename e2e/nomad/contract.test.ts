@@ -424,6 +424,60 @@ describe("tasks", () => {
     await client.deleteVariable(path, signal);
   });
 
+  test.each([
+    ["service", { Attempts: 10, Interval: 300e9, Delay: 20e9, Mode: "delay" }],
+    ["batch", { Attempts: 0, Interval: 60e9, Delay: 1e9, Mode: "fail" }],
+  ] as const)(
+    "a task of a %s job is restarted at once, within its kill time-out, and counted, whatever the policy",
+    async (Type, RestartPolicy) => {
+      const other = taskWith(wait, { Name: "other" });
+      const job = jobWith([taskWith(deaf, { RestartPolicy, KillTimeout: 1e9 }), other], { Type });
+      const before = await runDeaf(job);
+      const startedMs = performance.now();
+      await client.restartTask(before.ID, "main", 1000, signal);
+      const tookMs = performance.now() - startedMs;
+      const { TaskStates } = await untilAllocation(job, (now) => {
+        expect(now.TaskStates?.["main"]).toMatchObject({ State: "running", Restarts: 1 });
+        expect(now.TaskStates?.["main"]?.StartedAt).not.toBe(before.TaskStates?.["main"]?.StartedAt);
+      });
+
+      // It answers when the process has ended.
+      expect(tookMs).toBeGreaterThan(900);
+      const events = TaskStates?.["main"]?.Events ?? [];
+      expect(events.slice(-4).map(({ Type: event }) => event)).toEqual(["Restart Signaled", "Terminated", "Restarting", "Started"]);
+      expect(events.at(-3)?.ExitCode).toBe(137);
+      expect(TaskStates?.["other"]).toMatchObject({ State: "running", Restarts: 0 });
+    },
+  );
+
+  test("a restart that waits for a deaf process is hurried by SIGKILL, and one of a task that is not there is refused", async () => {
+    const job = jobWith([taskWith(deaf, { KillTimeout: 20e9 })]);
+    const { ID } = await runDeaf(job);
+    const startedMs = performance.now();
+    const restarted = client.restartTask(ID, "main", 20_000, signal);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    await client.signalTask(ID, "main", "SIGKILL", signal);
+    await restarted;
+
+    expect(performance.now() - startedMs).toBeLessThan(10_000);
+    await untilAllocation(job, (now) => expect(now.TaskStates?.["main"]).toMatchObject({ State: "running", Restarts: 1 }));
+    await expect(client.restartTask(ID, "none", 1000, signal)).rejects.toSatisfy(isUnavailable);
+    await expect(client.restartTask(randomUUID(), "main", 1000, signal)).rejects.toSatisfy(isNotFound);
+  });
+
+  test("ports that Nomad chooses are in events and details of an allocation, and not in lists", async () => {
+    const job = jobWith([taskWith(wait)]);
+    const [group] = job.TaskGroups;
+    const Networks = [{ Mode: "host", DynamicPorts: [{ Label: "probe_8080", To: 8080 }] }];
+    const allocation = await run({ ...job, TaskGroups: group ? [{ ...group, Networks }] : [] }, isRunning);
+
+    expect(allocation.AllocatedResources?.Shared?.Ports).toBeUndefined();
+    const detail = await client.readAllocation(allocation.ID, signal);
+    expect(detail.AllocatedResources?.Shared?.Ports).toEqual([
+      { Label: "probe_8080", To: 8080, Value: expect.any(Number), HostIP: expect.any(String) },
+    ]);
+  });
+
   test("a running task takes a signal, and one that has ended does not", async () => {
     const job = jobWith([taskWith(deaf)]);
     const { ID } = await run(job, isRunning);

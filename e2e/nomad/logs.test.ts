@@ -129,8 +129,9 @@ test("a follower outlives an agent that is away, and misses and repeats nothing"
 
 test("followers have the connections that are left for them, and the node's own requests go on", async () => {
   await rig[Symbol.asyncDispose]();
-  rig = await NomadRig.open({ maxSockets: 4, maxConnections: 16 });
-  rig.nomad.maxConnections = 16;
+  // Four are the node's own, and one is for commands of probes.
+  rig = await NomadRig.open({ maxSockets: 4, maxConnections: 17 });
+  rig.nomad.maxConnections = 17;
   const names = ["a", "b", "c", "d", "e"];
   const ref = await rig.create(rig.pod({ containers: names.map((name) => container(`echo ${name}; ${rig.held(0)}`, { name })) }));
   await untilPhase(ref, "Running");

@@ -208,6 +208,7 @@ export class FakeCluster {
       PreemptedByAllocation: "",
       TaskStates: null,
       CreateTime: this.#deps.clock.now() * 1e6,
+      AllocatedResources: { Shared: { Ports: portsOf(job) } },
       Job: job,
     };
     this.state.write(["allocs", "evals", "jobs"], (at) => {
@@ -304,6 +305,18 @@ function networkOf(job: Json, { ClientStatus }: Json): Json {
   const [group] = job["TaskGroups"] as readonly { Networks?: readonly { Mode: string }[] }[];
   if (group?.Networks?.[0]?.Mode !== "bridge" || ClientStatus !== "running") return {};
   return { NetworkStatus: { Address: fakeNode.address, AddressIPv6: "", InterfaceName: "eth0", DNS: null } };
+}
+
+/** Ports of the client that lead to the allocation's. Tasks are processes of this machine: a port that Nomad may choose is the task's own. */
+function portsOf(job: Json): Json[] {
+  const [group] = job["TaskGroups"] as readonly {
+    Networks?: readonly { ReservedPorts?: readonly Json[]; DynamicPorts?: readonly Json[] }[];
+  }[];
+  const { ReservedPorts = [], DynamicPorts = [] } = group?.Networks?.[0] ?? {};
+  return [...ReservedPorts, ...DynamicPorts.map((port) => ({ ...port, Value: port["To"] }))].map((port) => ({
+    ...port,
+    HostIP: fakeNode.address,
+  }));
 }
 
 function isTerminal({ ClientStatus }: Json): boolean {

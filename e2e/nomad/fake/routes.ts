@@ -113,6 +113,7 @@ const routes: readonly (readonly [method: string, pattern: RegExp, route: Route]
     }),
   ],
   ["GET", /^\/v1\/client\/allocation\/([^/]+)\/stats$/, ([id = ""], _, __, { cluster }) => stats(id, cluster)],
+  ["PUT", /^\/v1\/client\/allocation\/([^/]+)\/restart$/, ([id = ""], _, body, { cluster }) => restartTask(id, body, cluster)],
   ["PUT", /^\/v1\/client\/allocation\/([^/]+)\/signal$/, ([id = ""], _, body, { cluster }) => signalTask(id, body, cluster)],
 ];
 
@@ -224,6 +225,16 @@ function stopAllocation(id: string, cluster: FakeCluster): Answer {
   return { json: { EvalID: randomUUID(), Index: cluster.state.index } };
 }
 
+/** Answers when the task's process has ended, before the next one runs. */
+async function restartTask(id: string, body: string, { runners }: FakeCluster): Promise<Answer> {
+  const { TaskName } = JSON.parse(body) as { TaskName: string };
+  const runner = runners.get(id);
+  if (!runner) return { status: 404, text: `Unknown allocation "${id}"` };
+  const task = runner.task(TaskName);
+  if (!task) return { status: 500, text: `Could not find task runner for task: ${TaskName}` };
+  return (await task.restart()) ? { json: {} } : { status: 500, text: "Task not running" };
+}
+
 function signalTask(id: string, body: string, { runners }: FakeCluster): Answer {
   const { Task, Signal } = JSON.parse(body) as { Task: string; Signal: NodeJS.Signals };
   const runner = runners.get(id);
@@ -283,8 +294,8 @@ function jobStub({ TaskGroups: _, ...stub }: Json): Json {
   return stub;
 }
 
-/** Lists of allocations do not tell of network and job. Source: fixture 03. */
-function allocStub({ Job: _, NetworkStatus: __, ...stub }: Json): Json {
+/** Lists of allocations do not tell of network, ports and job. Source: fixture 03. */
+function allocStub({ Job: _, NetworkStatus: __, AllocatedResources: ___, ...stub }: Json): Json {
   return stub;
 }
 

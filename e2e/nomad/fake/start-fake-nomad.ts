@@ -35,6 +35,8 @@ export interface FakeNomad extends AsyncDisposable {
   tokens: ReadonlySet<string> | undefined;
   /** Connections that are taken at once; 100, as with Nomad. */
   maxConnections: number;
+  /** Commands that run now. */
+  readonly commands: number;
   /** How many connections were too many so far. */
   refusedConnections: number;
   /** Breaks all connections, as a server that is restarted. */
@@ -65,7 +67,7 @@ export async function startFakeNomad(): Promise<FakeNomad> {
   });
   const webSockets = new WebSocketServer({ noServer: true, perMessageDeflate: false });
   server.on("upgrade", (request, socket, head) => {
-    note(request);
+    if (fake.fault?.(note(request)) === "drop") return void socket.destroy();
     webSockets.handleUpgrade(request, socket, head, (webSocket) =>
       serveExec(webSocket, {
         cluster,
@@ -87,6 +89,9 @@ export async function startFakeNomad(): Promise<FakeNomad> {
     tokens: undefined,
     maxConnections: 100,
     refusedConnections: 0,
+    get commands() {
+      return webSockets.clients.size;
+    },
     breakConnections() {
       for (const socket of sockets) socket.destroy();
     },

@@ -65,6 +65,7 @@ export class TaskRunner {
   readonly #env: Record<string, string> = {};
   #group: ProcessGroup | undefined;
   #killTimeout: number;
+  #isRestarted = false;
 
   constructor(task: FakeTask, deps: TaskDeps) {
     this.task = task;
@@ -112,6 +113,12 @@ export class TaskRunner {
       if (!(await this.#render(signal))) break;
       const end = await this.#once();
       if (signal.aborted) break;
+      if (this.#isRestarted) {
+        this.#isRestarted = false;
+        Object.assign(this.state, { State: "pending", Restarts: this.state.Restarts + 1, LastRestart: this.#time() });
+        this.event("Restarting", "Task restarting in 0s", { Details: { start_delay: "0" } });
+        continue;
+      }
       const isPrestart = this.task.Lifecycle?.Hook === "prestart" && !this.task.Lifecycle.Sidecar;
       if (end === 0 && (isPrestart || (this.#deps.isBatch && !this.task.Lifecycle))) break;
       const { Attempts, Interval, Delay, Mode } = this.task.RestartPolicy ?? this.#deps.restartPolicy;
@@ -133,6 +140,16 @@ export class TaskRunner {
     this.#end();
   }
 
+  /** Ends its process and starts another, whatever the policy. @returns whether it ran, when the process has ended */
+  async restart(): Promise<boolean> {
+    const { group } = this;
+    if (!group) return false;
+    this.#isRestarted = true;
+    this.event("Restart Signaled", "User requested task to restart");
+    await this.#endProcess(group);
+    return true;
+  }
+
   /** Ends it: asks, waits for its time-out, kills. */
   async kill(
     reason: readonly [type: string, message: string] = ["Killing", "Sent interrupt. Waiting 5s before force killing"],
@@ -146,9 +163,14 @@ export class TaskRunner {
       return;
     }
     this.event("Killing", "Sent interrupt.", { Details: { kill_timeout: `${this.#killTimeout / 1e9}s` } });
+    await this.#endProcess(group);
+    await this.done;
+  }
+
+  async #endProcess(group: ProcessGroup): Promise<void> {
     group.signal(this.task.KillSignal ?? (this.task.Driver === "docker" ? "SIGTERM" : "SIGINT"));
     using _timer = this.#deps.clock.setTimer(this.#killTimeout / 1e6, () => group.signal("SIGKILL"));
-    await this.done;
+    await group.exited;
   }
 
   /** It never runs: its allocation is over. */

@@ -310,10 +310,10 @@ export const nomadConfigSchema: z.ZodType<NomadConfig> = z
       .min(16)
       .default(100)
       .describe(
-        "Connections that Nomad takes from one address (http_max_conns_per_client); what maxSockets leaves of them is for logs and commands",
+        "Connections that Nomad takes from one address (http_max_conns_per_client); what maxSockets leaves of them is for logs and commands, an eighth of it for those of probes",
       ),
   })
-  .refine((config) => maxStreamsOf(config) >= minStreams, {
+  .refine((config) => streamShares(config).users >= minStreams, {
     path: ["maxSockets"],
     error: `expected maxConnections to be ${minStreams + spareStreams} more than maxSockets, and one more for each namespace of Nomad`,
   });
@@ -330,11 +330,19 @@ export function nomadNamespacesOf({ namespace, namespaces }: NamespaceConfig): r
   return [...new Set([namespace, ...Object.values(namespaces)])];
 }
 
-/** How many connections are left for users' logs and commands: in each namespace an event stream, or a blocking query, takes one. */
-export function maxStreamsOf({
+/**
+ * How many connections are left for users' logs and commands, and how many for commands of probes: an eighth. In each namespace an event
+ * stream, or a blocking query, takes one.
+ */
+export function streamShares({
   maxSockets,
   maxConnections,
   ...config
-}: NamespaceConfig & Pick<NomadConfig, "maxSockets" | "maxConnections">): number {
-  return maxConnections - maxSockets - nomadNamespacesOf(config).length - spareStreams;
+}: NamespaceConfig & Pick<NomadConfig, "maxSockets" | "maxConnections">): {
+  readonly users: number;
+  readonly probes: number;
+} {
+  const left = maxConnections - maxSockets - nomadNamespacesOf(config).length - spareStreams;
+  const probes = Math.max(1, Math.floor(left / 8));
+  return { users: left - probes, probes };
 }

@@ -29,7 +29,7 @@ import { containerLogs } from "./access/logs.ts";
 import { forwardPort } from "./access/port-forward.ts";
 import type { NomadClient } from "./api/nomad-client.ts";
 import type { ObjectReader } from "./api/object-reader.ts";
-import { nomadNamespaceOf, nomadNamespacesOf, type NomadConfig } from "./config.ts";
+import { nomadNamespaceOf, nomadNamespacesOf, streamShares, type NomadConfig } from "./config.ts";
 import { ContainerHooks } from "./hooks/container-hooks.ts";
 import { jobIdOf } from "./job/job-id.ts";
 import { jobOf } from "./job/job-of.ts";
@@ -45,6 +45,7 @@ import { PodFinder } from "./pods/pod-finder.ts";
 import { PodKeeper } from "./pods/pod-keeper.ts";
 import { PodTable } from "./pods/pod-table.ts";
 import { VariableSweep } from "./pods/variable-sweep.ts";
+import { PodProbing } from "./probes/pod-probing.ts";
 import { PodWatch } from "./watch/pod-watch.ts";
 
 /** The parts of {@link ProviderHost} that the provider uses. */
@@ -76,6 +77,7 @@ export class NomadProvider implements Provider, AsyncDisposable {
   readonly #background: Background;
   readonly #nodes: NodeWatch;
   readonly #hooks: ContainerHooks;
+  readonly #probing: PodProbing;
   readonly #keeper: PodKeeper;
   readonly #files: FileRefresh;
   readonly #meter: PodMeter;
@@ -116,6 +118,17 @@ export class NomadProvider implements Provider, AsyncDisposable {
       recordEvent: (ref, event) => host.recordEvent(ref, event),
       onChange: (entry) => this.#keeper.onChange(entry),
     });
+    this.#probing = new PodProbing({
+      clientOf,
+      clock,
+      logger,
+      background: this.#background,
+      maxCommands: streamShares(config).probes,
+      findPod: (ref) => host.findPod(ref),
+      recordEvent: (ref, event) => host.recordEvent(ref, event),
+      addressOf: (nodeId) => this.#nodes.addressOf(nodeId),
+      onChange: (entry) => this.#keeper.onChange(entry),
+    });
     this.#keeper = new PodKeeper({
       hooks: this.#hooks,
       clientOf,
@@ -128,6 +141,7 @@ export class NomadProvider implements Provider, AsyncDisposable {
       startDelayMs: config.restart.delay,
       recordEvent: (ref, event) => host.recordEvent(ref, event),
       addressOf: (nodeId) => this.#nodes.addressOf(nodeId),
+      probing: this.#probing,
       onGone: (entry) => this.#files.stop(entry.shape.ref.uid),
     });
     this.#files = new FileRefresh({ clientOf, clock, logger, resolvePod: (ref) => host.resolvePod(ref) });
@@ -142,6 +156,7 @@ export class NomadProvider implements Provider, AsyncDisposable {
       table: this.#table,
       keeper: this.#keeper,
       files: this.#files,
+      probing: this.#probing,
       recordEvent: (ref, event) => host.recordEvent(ref, event),
     });
     this.#finder = new PodFinder({
@@ -310,6 +325,7 @@ export class NomadProvider implements Provider, AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#keeper.dispose();
     this.#hooks[Symbol.dispose]();
+    this.#probing[Symbol.dispose]();
     await this.#background[Symbol.asyncDispose]();
     await Promise.all([this.#following, this.#nodes.done, this.#files[Symbol.asyncDispose]()]);
     await this.#close();

@@ -13,7 +13,7 @@ import { NomadHttp } from "./api/nomad-http.ts";
 import { ObjectReader } from "./api/object-reader.ts";
 import { readNomadTls } from "./api/nomad-tls.ts";
 import { TokenSource } from "./api/token-source.ts";
-import { maxStreamsOf, nomadConfigSchema, nomadNamespaceOf, type NomadConfig } from "./config.ts";
+import { nomadConfigSchema, nomadNamespaceOf, streamShares, type NomadConfig } from "./config.ts";
 import { jobOf } from "./job/job-of.ts";
 import { readPodContent } from "./job/pod-content.ts";
 import { jobSettingsOf, policyAnnotations } from "./job/settings.ts";
@@ -26,6 +26,7 @@ const capabilities: Capabilities = {
   multipleContainers: true,
   env: true,
   lifecycleHooks: true,
+  probes: true,
   restarts: true,
   hostNetwork: true,
   hostPorts: true,
@@ -65,7 +66,7 @@ export const provider: ProviderDefinition<NomadConfig> = {
       region,
       httpAuth,
       maxSockets,
-      maxStreams: maxStreamsOf(config),
+      maxStreams: streamShares(config).users,
       tokens,
       tls: await readNomadTls(config.tls),
     });

@@ -10,7 +10,7 @@ import { runningAllocationOf } from "./task-of.ts";
 
 /** A command in a container. */
 export interface ExecInput {
-  readonly client: NomadClient;
+  readonly client: Pick<NomadClient, "exec">;
   readonly clock: Clock;
   readonly entry: PodEntry;
   readonly container: string;

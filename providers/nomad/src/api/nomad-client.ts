@@ -51,6 +51,16 @@ export interface LogRequest {
   readonly offset: number;
 }
 
+/** A command in a task; its words are JSON. */
+export interface ExecQuery {
+  readonly task: string;
+  readonly tty: boolean;
+  readonly command: string;
+}
+
+/** What an answer to a restart may take beyond the kill time-out, in milliseconds. */
+const restartMarginMs = 30_000;
+
 /**
  * The calls of Nomad's API that the provider makes, in one namespace of Nomad; what they throw is {@link NomadHttp}'s. A call that
  * names an allocation finds it in every namespace that the token may use.
@@ -220,6 +230,22 @@ export class NomadClient {
     await this.#json(request, signal);
   }
 
+  /**
+   * Ends a task's process within its kill time-out, and starts it again, whatever its restart policy. Answers when it has ended.
+   *
+   * @param killTimeoutMs - the time-out, which the answer may take
+   */
+  async restartTask(allocation: string, task: string, killTimeoutMs: number, signal: AbortSignal): Promise<void> {
+    const request = {
+      method: "PUT",
+      path: `/client/allocation/${allocation}/restart`,
+      body: { TaskName: task },
+      what: `restart task ${task} of allocation ${allocation}`,
+      timeoutMs: killTimeoutMs + restartMarginMs,
+    } as const;
+    await this.#json(request, signal);
+  }
+
   /** @throws NotFoundError; InvalidInputError if they cannot be read */
   async stats(allocation: string, signal: AbortSignal): Promise<AllocationStats> {
     const request = { path: `/client/allocation/${allocation}/stats`, what: `measure allocation ${allocation}` };
@@ -296,10 +322,18 @@ export class NomadClient {
   }
 
   /** The socket of a command in a task; see `exec-frames`. */
-  exec(allocation: string, query: { readonly task: string; readonly tty: boolean; readonly command: string }): Promise<WebSocket> {
-    const { namespace } = this;
-    const what = `run a command in task ${query.task}`;
-    return this.#http.webSocket({ path: `/client/allocation/${allocation}/exec`, query, namespace, what });
+  exec(allocation: string, query: ExecQuery): Promise<WebSocket> {
+    return this.#http.webSocket({ ...this.#execRequest(allocation, query), isUsers: true });
+  }
+
+  /** The same for a probe, whose connection is none of users'. */
+  execProbe(allocation: string, query: ExecQuery): Promise<WebSocket> {
+    return this.#http.webSocket(this.#execRequest(allocation, query));
+  }
+
+  #execRequest(allocation: string, { task, tty, command }: ExecQuery): NomadRequest {
+    const query = { task, tty, command };
+    return { path: `/client/allocation/${allocation}/exec`, query, namespace: this.namespace, what: `run a command in task ${task}` };
   }
 
   #json<Body>(request: NomadRequest, signal: AbortSignal): Promise<NomadAnswer<Body>> {

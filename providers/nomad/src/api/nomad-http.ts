@@ -116,16 +116,16 @@ export class NomadHttp implements AsyncDisposable {
     }
   }
 
-  /** Opens a WebSocket for a user; it may not have connected yet. @throws QuotaExceededError if all connections for users are in use */
-  async webSocket({ path, what, ...rest }: NomadRequest): Promise<WebSocket> {
+  /** Opens a WebSocket; it may not have connected yet. @throws QuotaExceededError if it is for a user, and all connections for users are in use */
+  async webSocket({ path, what, isUsers, ...rest }: NomadRequest): Promise<WebSocket> {
     const { tls } = this.#options;
     const headers = await this.#headers();
     const base = this.#origin.replace(/^http/, "ws");
     const target = `/v1${path}${this.#search(rest)}`;
     const url = this.#socketPath === undefined ? `${base}${target}` : `ws+unix:${this.#socketPath}:${target}`;
-    const free = this.#take(what);
+    const free = isUsers ? this.#take(what) : undefined;
     const socket = new WebSocket(url, { ...tls, headers, perMessageDeflate: false, handshakeTimeout: connectTimeoutMs });
-    socket.once("close", free);
+    if (free) socket.once("close", free);
     return socket;
   }
 

@@ -58,6 +58,15 @@ export const allocationSchema: z.ZodType<Allocation> = z.object({
   DesiredTransition: z.object({ Migrate: z.boolean().nullish(), NoShutdownDelay: z.boolean().nullish() }).nullish(),
   PreemptedByAllocation: z.string().optional(),
   TaskStates: z.record(z.string(), taskStateSchema).nullish(),
+  AllocatedResources: z
+    .object({
+      Shared: z
+        .object({
+          Ports: z.array(z.object({ Label: z.string(), Value: z.int(), To: z.int().optional(), HostIP: z.string().optional() })).nullish(),
+        })
+        .optional(),
+    })
+    .nullish(),
   NetworkStatus: z.object({ Address: z.string().optional(), AddressIPv6: z.string().optional() }).nullish(),
 });
 

@@ -51,6 +51,8 @@ export interface NomadNetwork {
     | { readonly Servers: readonly string[]; readonly Searches: readonly string[]; readonly Options: readonly string[] }
     | undefined;
   readonly ReservedPorts?: readonly { readonly Label: string; readonly Value: number; readonly To: number }[] | undefined;
+  /** Nomad chooses the client's ports. */
+  readonly DynamicPorts?: readonly { readonly Label: string; readonly To: number }[] | undefined;
 }
 
 /** A volume that Nomad mounts by itself. */
@@ -125,7 +127,21 @@ export interface Allocation {
   readonly PreemptedByAllocation?: string | undefined;
   readonly TaskStates?: Readonly<Record<string, TaskState>> | null | undefined;
   /** Not in lists. */
+  readonly AllocatedResources?:
+    | { readonly Shared?: { readonly Ports?: readonly AllocatedPort[] | null | undefined } | undefined }
+    | null
+    | undefined;
+  /** Not in lists. */
   readonly NetworkStatus?: { readonly Address?: string | undefined; readonly AddressIPv6?: string | undefined } | null | undefined;
+}
+
+/** A port of a client that leads to one of the allocation's. */
+export interface AllocatedPort {
+  readonly Label: string;
+  readonly Value: number;
+  /** The allocation's port. */
+  readonly To?: number | undefined;
+  readonly HostIP?: string | undefined;
 }
 
 /** What becomes of a task. */

@@ -11,9 +11,16 @@ const metaVersion = 1;
 
 const versionSchema = z.object({ version: z.int() });
 
+const containerSchema = z.object({
+  name: z.string(),
+  image: z.string(),
+  role: z.enum(["init", "sidecar", "main"]),
+  probes: z.array(z.enum(["startup", "readiness", "liveness"])).optional(),
+});
+
 const shapeSchema: z.ZodType<Omit<PodShape, "ref" | "owner">> = z.object({
   restartPolicy: z.enum(["Always", "OnFailure", "Never"]),
-  containers: z.array(z.object({ name: z.string(), image: z.string(), role: z.enum(["init", "sidecar", "main"]) })).min(1),
+  containers: z.array(containerSchema).min(1),
   graceSeconds: z.number().nonnegative(),
   network: z.string(),
   variables: z.array(z.string()),

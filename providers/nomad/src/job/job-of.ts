@@ -2,7 +2,7 @@ import type { Container, DeepReadonly, Owner, Pod } from "@virtual-kubelet/core"
 import type { NomadJob, NomadRestartPolicy, NomadTask, NomadTemplate, NomadVariable } from "../api/types.ts";
 import { nomadNamespaceOf } from "../config.ts";
 import { driverConfig } from "./driver-config.ts";
-import { groupNetworks, portLabel } from "./group-network.ts";
+import { groupNetworks, portLabels } from "./group-network.ts";
 import { jobIdOf, variablePaths } from "./job-id.ts";
 import { metaOf } from "./job-meta.ts";
 import { isConfidentialVolume, type PodContent } from "./pod-content.ts";
@@ -58,7 +58,7 @@ export function jobOf(pod: DeepReadonly<Pod>, content: PodContent, owner: Owner,
       fieldPath,
     });
     const volumes = taskVolumes(container, { pod, settings, fileVolumes, book });
-    const ports = (container.ports ?? []).filter(({ hostPort }) => Boolean(hostPort)).map(portLabel);
+    const ports = portLabels(pod, container, settings);
     const credentials = content.logins.get(container.name);
     const login = credentials && taskLogin(container, credentials, { book, path: variablePaths.confidential(jobId) });
     const templates = [

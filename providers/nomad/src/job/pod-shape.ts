@@ -1,4 +1,4 @@
-import { isSidecar, type DeepReadonly, type Owner, type Pod, type PodRef } from "@virtual-kubelet/core";
+import { isSidecar, type Container, type DeepReadonly, type Owner, type Pod, type PodRef } from "@virtual-kubelet/core";
 
 /** What a container is in its pod. */
 export type ContainerRole = "init" | "sidecar" | "main";
@@ -8,7 +8,12 @@ export interface ContainerShape {
   readonly name: string;
   readonly image: string;
   readonly role: ContainerRole;
+  /** Which probes it has; absent: none. */
+  readonly probes?: readonly ProbeName[] | undefined;
 }
+
+/** What a probe is for. */
+export type ProbeName = "startup" | "readiness" | "liveness";
 
 /** What has to be known of a pod beyond its allocation. It is in the job's meta, so that it outlives us. */
 export interface PodShape {
@@ -38,16 +43,22 @@ export function shapeOf(pod: DeepReadonly<Pod>, rest: Pick<PodShape, "owner" | "
     ref: { namespace: metadata?.namespace ?? "default", name: metadata?.name ?? "", uid: metadata?.uid ?? "" },
     restartPolicy: restartPolicy === "Never" || restartPolicy === "OnFailure" ? restartPolicy : "Always",
     containers: [
-      ...(spec?.initContainers ?? []).map((container): ContainerShape => ({
-        name: container.name,
-        image: container.image ?? "",
-        role: isSidecar(container) ? "sidecar" : "init",
-      })),
-      ...(spec?.containers ?? []).map(({ name, image = "" }): ContainerShape => ({ name, image, role: "main" })),
+      ...(spec?.initContainers ?? []).map((container) => containerShape(container, isSidecar(container) ? "sidecar" : "init")),
+      ...(spec?.containers ?? []).map((container) => containerShape(container, "main")),
     ],
     graceSeconds: spec?.terminationGracePeriodSeconds ?? 30,
     ...rest,
   };
+}
+
+function containerShape(container: DeepReadonly<Container>, role: ContainerRole): ContainerShape {
+  const { name, image = "", startupProbe, readinessProbe, livenessProbe } = container;
+  const probes: ProbeName[] = [
+    ...(startupProbe ? ["startup" as const] : []),
+    ...(readinessProbe ? ["readiness" as const] : []),
+    ...(livenessProbe ? ["liveness" as const] : []),
+  ];
+  return { name, image, role, ...(probes.length > 0 && role !== "init" && { probes }) };
 }
 
 /** Containers that start before the others, in their order. */
@@ -55,7 +66,12 @@ export function prestartContainers({ containers }: Pick<PodShape, "containers">)
   return containers.filter(({ role }) => role !== "main");
 }
 
-/** Containers that wait at a gate: Nomad would start all that come before the main ones at once. */
+/**
+ * Containers that wait at a gate: Nomad would start all that come before the main ones at once, and the main ones as soon as the sidecars
+ * run, whose startup probes it does not know.
+ */
 export function gatedContainers(shape: Pick<PodShape, "containers">): readonly ContainerShape[] {
-  return prestartContainers(shape).slice(1);
+  const prestart = prestartContainers(shape);
+  const isWaitedFor = prestart.some(({ role, probes }) => role === "sidecar" && probes?.includes("startup"));
+  return [...prestart.slice(1), ...(isWaitedFor ? shape.containers.filter(({ role }) => role === "main") : [])];
 }

@@ -6,6 +6,8 @@ import { containerWith, planOf, podWith } from "../test-support/pods.ts";
 type Spec = Partial<NonNullable<Pod["spec"]>>;
 
 const two = [containerWith(), containerWith({ name: "other" })];
+const exec = { command: ["check"] };
+const alone = { network: "none" };
 const rawExec = { driver: "raw_exec" };
 
 test.each<[string, Spec, object]>([
@@ -48,6 +50,19 @@ test.each<[string, Spec, object]>([
     {},
   ],
   ["spec.containers[0].command", {}, rawExec],
+  [
+    "spec.containers[0].livenessProbe.terminationGracePeriodSeconds",
+    { terminationGracePeriodSeconds: 10, containers: [containerWith({ livenessProbe: { exec, terminationGracePeriodSeconds: 11 } })] },
+    {},
+  ],
+  ["spec.containers[0].readinessProbe.httpGet", { containers: [containerWith({ readinessProbe: { httpGet: { port: 80 } } })] }, alone],
+  ["spec.containers[0].startupProbe.tcpSocket", { containers: [containerWith({ startupProbe: { tcpSocket: { port: 80 } } })] }, alone],
+  ["spec.containers[0].livenessProbe.grpc", { containers: [containerWith({ livenessProbe: { grpc: { port: 80 } } })] }, alone],
+  [
+    "spec.initContainers[0].startupProbe",
+    { initContainers: [containerWith({ name: "proxy", restartPolicy: "Always", startupProbe: { exec } })] },
+    { secrets: "inline" },
+  ],
   [
     "spec.containers[0].securityContext.privileged",
     { containers: [containerWith({ command: ["x"], securityContext: { privileged: true } })] },

@@ -1,5 +1,6 @@
-import type { Container, DeepReadonly, Pod } from "@virtual-kubelet/core";
+import { isSidecar, type Container, type DeepReadonly, type Pod } from "@virtual-kubelet/core";
 import { UnsupportedError } from "@virtual-kubelet/errdefs";
+import { probeFields } from "./probed-ports.ts";
 import { annotationDomain, type JobSettings } from "./settings.ts";
 import { isEmptyDir, sharedEmptyDirs, volumeOfClaim } from "./task-volumes.ts";
 
@@ -20,6 +21,7 @@ export function refuse(pod: DeepReadonly<Pod>, settings: JobSettings): void {
 /** The fields of a pod that Nomad, or this configuration, cannot do, beyond what the capabilities say. */
 export function refusedFields(pod: DeepReadonly<Pod>, settings: JobSettings): RefusedField[] {
   const spec = pod.spec ?? { containers: [] };
+  const graceSeconds = spec.terminationGracePeriodSeconds ?? 30;
   const containers = [
     ...(spec.initContainers ?? []).map((container, index) => ({ container, path: `spec.initContainers[${index}]` })),
     ...spec.containers.map((container, index) => ({ container, path: `spec.containers[${index}]` })),
@@ -27,6 +29,7 @@ export function refusedFields(pod: DeepReadonly<Pod>, settings: JobSettings): Re
   return [
     ...refusedInSpec(pod, settings),
     ...containers.flatMap(({ container, path }) => [...refusedHooks(container, path), ...refusedInContainer(container, path, settings)]),
+    ...containers.flatMap(({ container, path }) => refusedProbes(container, path, { settings, graceSeconds })),
     ...refusedVolumes(pod, settings),
   ];
 }
@@ -119,6 +122,45 @@ function refusedInContainer(container: DeepReadonly<Container>, path: string, { 
   }
   add(container.tty, "tty", `driver ${driver} gives a task no terminal`);
   return fields;
+}
+
+function refusedProbes(
+  container: DeepReadonly<Container>,
+  path: string,
+  { settings, graceSeconds }: { readonly settings: JobSettings; readonly graceSeconds: number },
+): RefusedField[] {
+  const ordered: RefusedField[] =
+    container.startupProbe && isSidecar(container) && settings.config.secrets === "inline"
+      ? [
+          {
+            fieldPath: `${path}.startupProbe`,
+            message: "containers that wait for a sidecar's startup probe need Nomad Variables, which secrets: inline does without",
+          },
+        ]
+      : [];
+  return [
+    ...ordered,
+    ...probeFields.flatMap((field): RefusedField[] => {
+      const probe = container[field];
+      if (!probe) return [];
+      const action = (["httpGet", "tcpSocket", "grpc"] as const).find((each) => probe[each]);
+      const isUnreachable = action !== undefined && settings.network === "none" && !probe.httpGet?.host && !probe.tcpSocket?.host;
+      const isLonger = (probe.terminationGracePeriodSeconds ?? 0) > graceSeconds;
+      return [
+        ...(isUnreachable
+          ? [{ fieldPath: `${path}.${field}.${action}`, message: "a pod with network: none has no address; use exec, or network: bridge" }]
+          : []),
+        ...(isLonger
+          ? [
+              {
+                fieldPath: `${path}.${field}.terminationGracePeriodSeconds`,
+                message: `a container has the pod's ${graceSeconds} s at most: Nomad's kill time-out; give the pod a longer terminationGracePeriodSeconds`,
+              },
+            ]
+          : []),
+      ];
+    }),
+  ];
 }
 
 function refusedVolumes(pod: DeepReadonly<Pod>, settings: JobSettings): RefusedField[] {

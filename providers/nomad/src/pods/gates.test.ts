@@ -15,7 +15,7 @@ const dead = (ExitCode: number): TaskState => ({
 function due(roles: readonly ContainerRole[], states: readonly (TaskState | undefined)[]): readonly string[] {
   const containers = roles.map((role, index) => ({ name: `c${index}`, image: "", role }));
   const TaskStates = Object.fromEntries(states.flatMap((state, index) => (state ? [[`c${index}`, state]] : [])));
-  return gatesToOpen({ containers }, { TaskStates } as unknown as Allocation);
+  return gatesToOpen({ containers }, { TaskStates } as unknown as Allocation, () => true);
 }
 
 test.each<[string, readonly ContainerRole[], readonly (TaskState | undefined)[], readonly string[]]>([
@@ -30,4 +30,23 @@ test.each<[string, readonly ContainerRole[], readonly (TaskState | undefined)[],
   ["nothing before the client has heard of it", ["init", "init", "main"], [undefined, undefined, undefined], []],
 ])("opens %s", (_name, roles, states, gates) => {
   expect(due(roles, states)).toEqual(gates);
+});
+
+test("what comes after a sidecar with a startup probe waits until that has passed, main containers too", () => {
+  const containers = [
+    { name: "proxy", image: "", role: "sidecar", probes: ["startup"] },
+    { name: "set-up", image: "", role: "init" },
+    { name: "app", image: "", role: "main" },
+  ] as const;
+  const open = (isStarted: boolean, setUp: TaskState): readonly string[] =>
+    gatesToOpen(
+      { containers },
+      { TaskStates: { proxy: running, "set-up": setUp, app: pending } } as unknown as Allocation,
+      () => isStarted,
+    );
+
+  expect(open(false, pending)).toEqual([]);
+  expect(open(true, pending)).toEqual(["set-up"]);
+  expect(open(true, dead(0))).toEqual(["app"]);
+  expect(open(false, dead(0))).toEqual([]);
 });

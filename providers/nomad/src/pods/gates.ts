@@ -1,24 +1,30 @@
 import type { Allocation, TaskState } from "../api/types.ts";
-import { prestartContainers, type ContainerShape, type PodShape } from "../job/pod-shape.ts";
+import { gatedContainers, prestartContainers, type ContainerShape, type PodShape } from "../job/pod-shape.ts";
 import { lastEndOf } from "../status/container-status.ts";
 
 /**
  * The containers whose turn has come: all before them are through. Nomad starts what comes before the main containers at
  * once; gates make an order of it.
+ *
+ * @param isStarted - whether a container that runs has passed its startup probe, or has none
  */
-export function gatesToOpen(shape: Pick<PodShape, "containers">, allocation: Allocation | undefined): readonly string[] {
+export function gatesToOpen(
+  shape: Pick<PodShape, "containers">,
+  allocation: Allocation | undefined,
+  isStarted: (container: string) => boolean,
+): readonly string[] {
   const tasks = allocation?.TaskStates;
   if (!tasks) return [];
-  const due: string[] = [];
-  for (const [index, container] of prestartContainers(shape).entries()) {
-    const task = tasks[container.name];
-    if (index > 0 && !task?.StartedAt) due.push(container.name);
-    if (!isThrough(container, task)) break;
-  }
-  return due;
+  const gated = gatedContainers(shape).filter(({ name }) => !tasks[name]?.StartedAt);
+  const prestart = prestartContainers(shape);
+  const through = prestart.findIndex((container) => !isThrough(container, tasks[container.name], isStarted));
+  // Main containers wait for all of them, and those for the ones before.
+  const isDue = ({ role, name }: ContainerShape): boolean =>
+    through < 0 || (role !== "main" && prestart.findIndex((container) => container.name === name) <= through);
+  return gated.filter(isDue).map(({ name }) => name);
 }
 
-function isThrough({ role }: ContainerShape, task: TaskState | undefined): boolean {
+function isThrough({ role, name }: ContainerShape, task: TaskState | undefined, isStarted: (container: string) => boolean): boolean {
   if (!task) return false;
-  return role === "sidecar" ? task.State === "running" : task.State === "dead" && lastEndOf(task)?.exitCode === 0;
+  return role === "sidecar" ? task.State === "running" && isStarted(name) : task.State === "dead" && lastEndOf(task)?.exitCode === 0;
 }

@@ -7,6 +7,7 @@ import type { NamespaceOf } from "../job/job-meta.ts";
 import { gatedContainers, type ContainerShape, type PodShape } from "../job/pod-shape.ts";
 import type { ContainerHooks } from "../hooks/container-hooks.ts";
 import { hasEnded, isToBeStopped, podStatusOf } from "../status/pod-status.ts";
+import type { PodProbing } from "../probes/pod-probing.ts";
 import type { Background } from "./background.ts";
 import { gatesToOpen } from "./gates.ts";
 import type { PodEntry } from "./pod-entry.ts";
@@ -28,6 +29,7 @@ export interface PodKeeperDeps {
   /** Address of a client; `undefined` if it is not known yet. */
   readonly addressOf: (nodeId: string) => string | undefined;
   readonly hooks: Pick<ContainerHooks, "watch" | "applyTo" | "hasPreStop" | "preStop" | "forget">;
+  readonly probing: Pick<PodProbing, "watch" | "standingsOf" | "stop">;
   /** Nomad holds nothing of the pod any more. */
   readonly onGone: (entry: PodEntry) => void;
 }
@@ -63,6 +65,7 @@ export class PodKeeper {
       ending: ending !== undefined,
       restarts: entry.attempt.restarts,
       backOffMs: this.#retries.delayOf(entry),
+      standings: this.#deps.probing.standingsOf(entry),
     });
     return this.#deps.hooks.applyTo(status, entry);
   }
@@ -78,6 +81,7 @@ export class PodKeeper {
     // While it is being registered it may be there already, and nothing be known of it.
     if (entry.createIndex === 0) return;
     this.#deps.hooks.watch(entry);
+    this.#deps.probing.watch(entry);
     this.#report(entry);
     if (ending) {
       if (hasEnded(allocation)) this.#purgeLater(entry);
@@ -89,7 +93,7 @@ export class PodKeeper {
       return;
     }
     if (allocation && (entry.hasReplacement || isToBeStopped(allocation))) this.#stop(entry);
-    for (const task of gatesToOpen(entry.shape, allocation)) {
+    for (const task of gatesToOpen(entry.shape, allocation, (name) => this.#isStarted(entry, name))) {
       if (entry.opened.has(task)) continue;
       this.#deps.background.run(`open gate ${jobId}/${task}`, async (signal) => {
         await this.#deps.clientOf(entry.shape.ref).writeVariable({ Path: variablePaths.gate(jobId, task), Items: { go: "1" } }, signal);
@@ -245,13 +249,20 @@ export class PodKeeper {
     if (table.get(entry.shape.ref.uid) !== entry) return;
     table.remove(entry);
     this.#deps.hooks.forget(entry.shape.ref.uid);
+    this.#deps.probing.stop(entry.shape.ref.uid);
     onGone(entry);
     this.#listener?.({ ref: entry.shape.ref, gone: true });
   }
 
-  /** Lists do not tell of a pod's address. */
+  #isStarted(entry: PodEntry, name: string): boolean {
+    const { initContainerStatuses = [], containerStatuses = [] } = this.statusOf(entry);
+    return [...initContainerStatuses, ...containerStatuses].find((status) => status.name === name)?.started ?? false;
+  }
+
+  /** Lists do not tell of a pod's address and ports. */
   #readNetwork({ allocation, shape }: PodEntry): void {
-    if (allocation?.ClientStatus !== "running" || allocation.NetworkStatus || shape.network === "host" || shape.network === "none") return;
+    if (allocation?.ClientStatus !== "running" || shape.network === "host" || shape.network === "none") return;
+    if (allocation.NetworkStatus && allocation.AllocatedResources) return;
     const { background, clientOf, table } = this.#deps;
     background.run(`read network of ${allocation.ID}`, async (signal) => {
       let detail: Allocation;
@@ -261,7 +272,11 @@ export class PodKeeper {
         if (isInvalidInput(error)) return;
         throw error;
       }
-      const changed = table.noteAllocation({ ...detail, NetworkStatus: detail.NetworkStatus ?? {} });
+      const changed = table.noteAllocation({
+        ...detail,
+        NetworkStatus: detail.NetworkStatus ?? {},
+        AllocatedResources: detail.AllocatedResources ?? {},
+      });
       if (changed) this.onChange(changed);
     });
   }

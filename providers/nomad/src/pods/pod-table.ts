@@ -114,10 +114,12 @@ export class PodTable {
       }
       entry.hasReplacement = true;
     } else if (known && !isNews(known, allocation)) return undefined;
-    // Lists do not tell of the network.
+    // Lists do not tell of the network and its ports.
+    const same = known?.ID === allocation.ID ? known : undefined;
     entry.allocation = {
       ...allocation,
-      NetworkStatus: allocation.NetworkStatus ?? (known?.ID === allocation.ID ? known.NetworkStatus : undefined),
+      NetworkStatus: allocation.NetworkStatus ?? same?.NetworkStatus,
+      AllocatedResources: allocation.AllocatedResources ?? same?.AllocatedResources,
     };
     entry.unplaced = undefined;
     rememberEnds(entry, allocation);
@@ -195,5 +197,5 @@ function rememberEnds({ remembered }: PodEntry, { TaskStates }: Allocation): voi
 /** Whether the same allocation is a later one, or tells more. */
 function isNews(known: Allocation, next: Allocation): boolean {
   if (next.ModifyIndex !== known.ModifyIndex) return next.ModifyIndex > known.ModifyIndex;
-  return Boolean(next.NetworkStatus) && !known.NetworkStatus;
+  return (Boolean(next.NetworkStatus) && !known.NetworkStatus) || (Boolean(next.AllocatedResources) && !known.AllocatedResources);
 }

@@ -1,4 +1,5 @@
 import type { ContainerState, ContainerStatus, DeepReadonly } from "@virtual-kubelet/core";
+import type { ProbeStanding } from "@virtual-kubelet/pod-runtime/probes";
 import type { TaskEvent, TaskState } from "../api/types.ts";
 import type { ContainerShape } from "../job/pod-shape.ts";
 
@@ -21,6 +22,8 @@ export interface ContainerInput {
   readonly restarts: number;
   /** Delay before the pod is started again; `undefined` unless its start has failed. */
   readonly backOffMs: number | undefined;
+  /** What its probes have found; `undefined` while nobody probes it. */
+  readonly standing: ProbeStanding | undefined;
 }
 
 /** Nomad's event types of a start that came to nothing. */
@@ -35,9 +38,10 @@ const killedCode = 137;
 
 /** The status of one container, as a kubelet would tell it. */
 export function containerStatusOf(input: ContainerInput): ContainerStatus {
-  const { shape, allocationId, task } = input;
+  const { shape, task, standing = unprobed(shape) } = input;
   const state = stateOf(input);
   const restartCount = input.restarts + restartsOf(task);
+  const containerID = containerIdOf(input);
   const isRunning = state.running !== undefined;
   const last = lastStateOf(input, state);
   return {
@@ -45,12 +49,29 @@ export function containerStatusOf(input: ContainerInput): ContainerStatus {
     image: shape.image,
     imageID: "",
     restartCount,
-    ready: shape.role === "init" ? state.terminated?.exitCode === 0 : isRunning && !isEnding(task),
-    started: isRunning,
-    ...(allocationId !== undefined && task?.StartedAt && { containerID: `nomad://${allocationId}/${shape.name}/${restartCount}` }),
+    ready: shape.role === "init" ? state.terminated?.exitCode === 0 : isRunning && !isEnding(task) && standing.isReady,
+    started: isRunning && standing.isStarted,
+    ...(containerID !== undefined && { containerID }),
     state,
     lastState: last ? { terminated: last } : {},
   };
+}
+
+/** The id of a container's newest instance, as its status has it; `undefined` before its first start. */
+export function containerIdOf({
+  allocationId,
+  shape,
+  task,
+  restarts,
+}: Pick<ContainerInput, "allocationId" | "shape" | "task" | "restarts">): string | undefined {
+  if (allocationId === undefined || !task?.StartedAt) return undefined;
+  return `nomad://${allocationId}/${shape.name}/${restarts + restartsOf(task)}`;
+}
+
+/** What a container is taken for that runs and that nobody has probed yet. */
+function unprobed({ probes = [] }: ContainerShape): ProbeStanding {
+  const isStarted = !probes.includes("startup");
+  return { isStarted, isReady: isStarted && !probes.includes("readiness") };
 }
 
 /** How the task's newest instance that has ended did so, if its events still tell. */
@@ -155,7 +176,7 @@ function lastStateOf({ task, remembered, restarts, backOffMs }: ContainerInput, 
 }
 
 /** Whether a running task's end is under way, though it is said to run until its siblings have ended. */
-function isEnding(task: TaskState | undefined): boolean {
+export function isEnding(task: TaskState | undefined): boolean {
   const newest = task?.Events?.at(-1)?.Type;
   return newest === "Terminated" || newest === "Killing" || newest === "Not Restarting";
 }

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
+import type { ProbeStanding } from "@virtual-kubelet/pod-runtime/probes";
 import type { Allocation, TaskEvent, TaskState } from "../api/types.ts";
-import type { ContainerRole, PodShape } from "../job/pod-shape.ts";
+import type { ContainerRole, PodShape, ProbeName } from "../job/pod-shape.ts";
 import { readFixture } from "../test-support/fixtures.ts";
 import { owner } from "../test-support/pods.ts";
 import { isToBeStopped, isToStartAgain, podStatusOf, type PodView } from "./pod-status.ts";
@@ -56,6 +57,7 @@ function view(fields: Partial<PodView> = {}): PodView {
     ending: false,
     restarts: {},
     backOffMs: undefined,
+    standings: new Map(),
     ...fields,
   };
 }
@@ -331,4 +333,23 @@ test.each<[string, Partial<Allocation>, boolean]>([
   ["was stopped", { DesiredStatus: "stop" }, true],
 ])("whether Nomad has to be kept from running again what %s", (_name, fields, expected) => {
   expect(isToBeStopped(allocationWith({}, fields))).toBe(expected);
+});
+
+test("a running container is started and ready when its probes say so, and until it is probed only as far as it has none", () => {
+  const running = task("running", [event("Started")]);
+  const shown = (probes: readonly ProbeName[] | undefined, standing?: ProbeStanding): unknown => {
+    const shape = shapeWith({ main: "main" });
+    const containers = shape.containers.map((container) => ({ ...container, ...(probes && { probes }) }));
+    const standings = new Map(standing ? [["main", standing]] : []);
+    const ofPod = view({ shape: { ...shape, containers }, allocation: allocationWith({ main: running }), standings });
+    const [status] = podStatusOf(ofPod).containerStatuses ?? [];
+    return [status?.started, status?.ready];
+  };
+
+  expect(shown(undefined)).toEqual([true, true]);
+  expect(shown(["liveness"])).toEqual([true, true]);
+  expect(shown(["readiness"])).toEqual([true, false]);
+  expect(shown(["startup"])).toEqual([false, false]);
+  expect(shown(["startup", "readiness"], { isStarted: true, isReady: false })).toEqual([true, false]);
+  expect(shown(["readiness"], { isStarted: true, isReady: true })).toEqual([true, true]);
 });

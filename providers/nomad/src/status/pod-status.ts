@@ -1,4 +1,5 @@
 import { computePhase, type ContainerStatus, type DeepReadonly, type Pod, type ProviderPodStatus } from "@virtual-kubelet/core";
+import type { ProbeStanding } from "@virtual-kubelet/pod-runtime/probes";
 import type { Allocation } from "../api/types.ts";
 import { prestartContainers, type PodShape } from "../job/pod-shape.ts";
 import { containerStatusOf, type Terminated } from "./container-status.ts";
@@ -25,6 +26,8 @@ export interface PodView {
   readonly restarts: Readonly<Record<string, number>>;
   /** Delay before it is started again, because its start has failed; see {@link isToStartAgain}. */
   readonly backOffMs: number | undefined;
+  /** What the probes of its containers have found, by their names; a container that nobody probes is not in it. */
+  readonly standings: ReadonlyMap<string, ProbeStanding>;
 }
 
 /** The status of a pod, from what Nomad says of its allocation. */
@@ -43,6 +46,7 @@ export function podStatusOf(view: PodView): ProviderPodStatus {
       over,
       restarts: view.restarts[container.name] ?? 0,
       backOffMs: view.backOffMs,
+      standing: view.standings.get(container.name),
     });
     return withDisconnect(withUnplaced(status, unplaced), allocation);
   });

@@ -10,6 +10,7 @@ import type { FileRefresh } from "../pods/file-refresh.ts";
 import type { PodEntry } from "../pods/pod-entry.ts";
 import type { PodKeeper } from "../pods/pod-keeper.ts";
 import type { PodTable } from "../pods/pod-table.ts";
+import type { PodProbing } from "../probes/pod-probing.ts";
 import { Feed } from "./feed.ts";
 
 /** What a {@link PodWatch} needs. */
@@ -27,6 +28,7 @@ export interface PodWatchDeps {
   readonly table: PodTable;
   readonly keeper: PodKeeper;
   readonly files: FileRefresh;
+  readonly probing: Pick<PodProbing, "watch">;
   readonly recordEvent: (pod: PodRef, event: PodEvent) => void;
 }
 
@@ -63,7 +65,7 @@ export class PodWatch {
 
   /** Lists everything, and takes it in. @returns the index from which on something may have changed since */
   async relist(signal: AbortSignal): Promise<number> {
-    const { owner, table, keeper, files } = this.#deps;
+    const { owner, table, keeper, files, probing } = this.#deps;
     const mark = table.mark();
     const jobs = await this.#listAll((client) => client.listJobs(ownerFilter(owner), signal));
     const allocations = await this.#listAll((client) => client.listAllocations(ownerFilter(owner, "Job."), signal));
@@ -72,7 +74,11 @@ export class PodWatch {
     for (const entry of missing) keeper.lookAfter(entry);
     if (table.entries.some(({ allocation, stopped }) => !allocation && !stopped)) await this.#readEvaluations(signal);
     for (const entry of changed) keeper.onChange(entry);
-    for (const { shape, ending } of table.entries) if (!ending) files.watch(shape);
+    for (const entry of table.entries) {
+      if (!entry.ending) files.watch(entry.shape);
+      // Its pod may not have been known before.
+      if (probing.watch(entry)) keeper.onChange(entry);
+    }
     return allocations.index;
   }
 

@@ -1,0 +1,132 @@
+import type { AttachIO, Clock, Container, DeepReadonly, ExecResult, Logger, Pod, PodEvent, PodRef } from "@virtual-kubelet/core";
+import { UnavailableError } from "@virtual-kubelet/errdefs";
+import {
+  hasProbes,
+  PodProbes,
+  probeOnce,
+  Turnstile,
+  type ProbeAttempt,
+  type ProbeStanding,
+  type WantedProbe,
+} from "@virtual-kubelet/pod-runtime/probes";
+import { execInTask } from "../access/exec.ts";
+import type { NomadClient } from "../api/nomad-client.ts";
+import type { Background } from "../pods/background.ts";
+import type { PodEntry } from "../pods/pod-entry.ts";
+import { hasEnded } from "../status/pod-status.ts";
+import { ClientReach } from "./client-reach.ts";
+import { endpointOf } from "./probe-endpoint.ts";
+import { runningContainers } from "./running-containers.ts";
+import { TaskEnds } from "./task-ends.ts";
+
+/** What {@link PodProbing} needs. */
+export interface PodProbingDeps {
+  readonly clientOf: (ref: PodRef) => NomadClient;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly background: Background;
+  /** How many commands of probes may run at once. */
+  readonly maxCommands: number;
+  readonly findPod: (ref: PodRef) => DeepReadonly<Pod> | undefined;
+  readonly recordEvent: (pod: PodRef, event: PodEvent) => void;
+  /** Address of a client; `undefined` if it is not known yet. */
+  readonly addressOf: (nodeId: string) => string | undefined;
+  /** A probe of the pod has another result. */
+  readonly onChange: (entry: PodEntry) => void;
+}
+
+/** Makes the probes of all pods: commands go through Nomad, and the others to the pod's address or its port of the client's. */
+export class PodProbing implements Disposable {
+  readonly #deps: PodProbingDeps;
+  readonly #pods = new Map<string, PodProbes>();
+  readonly #commands: Turnstile;
+  readonly #reach: ClientReach;
+  readonly #ends: TaskEnds;
+
+  constructor(deps: PodProbingDeps) {
+    this.#deps = deps;
+    this.#commands = new Turnstile(deps.maxCommands);
+    this.#reach = new ClientReach(deps);
+    this.#ends = new TaskEnds(deps);
+  }
+
+  /** Probes what runs of a pod now, and nothing else of it. @returns whether it has just begun to look after the pod */
+  watch(entry: PodEntry): boolean {
+    const { uid } = entry.shape.ref;
+    if (!entry.shape.containers.some(({ probes }) => probes)) return false;
+    const known = this.#pods.get(uid);
+    if (hasEnded(entry.allocation)) {
+      known?.watch([]);
+      return false;
+    }
+    const probes = known ?? this.#begin(entry);
+    probes?.watch(runningContainers(entry));
+    return !known && probes !== undefined;
+  }
+
+  /** What the probes of a pod's containers have found, by their names. */
+  standingsOf({ shape }: PodEntry): ReadonlyMap<string, ProbeStanding> {
+    const probes = this.#pods.get(shape.ref.uid);
+    return new Map(
+      shape.containers.flatMap(({ name }) => {
+        const standing = probes?.standingOf(name);
+        return standing ? [[name, standing]] : [];
+      }),
+    );
+  }
+
+  /** The pod is of no more interest. */
+  stop(uid: string): void {
+    this.#pods.get(uid)?.[Symbol.dispose]();
+    this.#pods.delete(uid);
+  }
+
+  [Symbol.dispose](): void {
+    for (const uid of this.#pods.keys()) this.stop(uid);
+  }
+
+  #begin(entry: PodEntry): PodProbes | undefined {
+    const { clock, logger, findPod, recordEvent, onChange } = this.#deps;
+    const { ref } = entry.shape;
+    // After a restart the cluster's pods may not be known yet; it is tried again with the next list.
+    const pod = findPod(ref);
+    if (!pod || !hasProbes(pod)) return undefined;
+    const probes = new PodProbes(pod, {
+      clock,
+      logger,
+      attempt: (probe, container, signal) => this.#attempt(entry, probe, container, signal),
+      admit: (probe, attempt, signal) => (probe.spec.exec ? this.#commands.pass(attempt, signal) : attempt()),
+      confirm: async (_, signal) => {
+        if (entry.allocation) await this.#reach.check(this.#deps.clientOf(ref), entry.allocation, signal);
+      },
+      onChange: () => onChange(entry),
+      onFailed: (container) => this.#ends.end(entry, container),
+      recordEvent: (event) => recordEvent(ref, event),
+    });
+    this.#pods.set(ref.uid, probes);
+    return probes;
+  }
+
+  async #attempt(
+    entry: PodEntry,
+    { id, spec }: WantedProbe,
+    container: DeepReadonly<Container>,
+    signal: AbortSignal,
+  ): Promise<ProbeAttempt> {
+    const { clientOf, clock, addressOf } = this.#deps;
+    const { allocation, shape } = entry;
+    if (!allocation || allocation.ClientStatus === "unknown")
+      throw new UnavailableError(`probe container ${container.name}: Nomad has no connection to its client`);
+    const exec = (_id: string, command: readonly string[], io: AttachIO, limit: AbortSignal): Promise<ExecResult> => {
+      const client = clientOf(shape.ref);
+      const probing = { exec: client.execProbe.bind(client) };
+      return execInTask({ client: probing, clock, entry, container: container.name, command, io }, limit);
+    };
+    const clientAddress = addressOf(allocation.NodeID);
+    return probeOnce(
+      spec,
+      { runtime: { exec }, id, container, podIP: undefined, endpointOf: (port) => endpointOf({ shape, allocation, clientAddress }, port) },
+      signal,
+    );
+  }
+}
