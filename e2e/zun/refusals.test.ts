@@ -68,6 +68,7 @@ describe("the fake answers as Zun does", () => {
     ["a capsule without containers", "POST", "/capsules/", { template: { kind: "capsule", metadata: {}, spec: {} } }],
     ["a container that is not there", "GET", `/containers/${nowhere}`],
     ["the logs of a container that is not there", "GET", `/containers/${nowhere}/logs`],
+    ["a restart of a container that is not there", "POST", `/containers/${nowhere}/reboot?timeout=5`],
     ["a capsule that is not there", "DELETE", `/capsules/${nowhere}`],
   ])("to %s", async ([, method, path, body]) => {
     expect(await ask("fake", method, path, body)).toEqual(await ask("real", method, path, body));

@@ -12,8 +12,8 @@ export interface OpenedProvider extends AsyncDisposable {
 
 const silent = { debug() {}, info() {}, warn() {}, error() {}, child: () => silent };
 
-/** Makes a provider of a configuration. */
-export async function openProvider(config: object): Promise<OpenedProvider> {
+/** Makes a provider of a configuration. @param pods - those that the API server has */
+export async function openProvider(config: object, pods: readonly Pod[] = []): Promise<OpenedProvider> {
   const events: string[] = [];
   const updates: PodUpdate[] = [];
   const nothing = (): never => {
@@ -32,8 +32,9 @@ export async function openProvider(config: object): Promise<OpenedProvider> {
     getConfigMap: nothing,
     getServiceAccountToken: nothing,
     resolvePod: nothing,
-    findPod: () => undefined,
-    recordEvent: (_ref, { reason }) => void events.push(reason),
+    findPod: ({ uid }) => pods.find(({ metadata }) => metadata?.uid === uid),
+    recordEvent: (_ref, { reason, message }) =>
+      void events.push(reason === "Unhealthy" || reason === "Killing" ? `${reason}: ${message}` : reason),
   };
   const parsed = definition.configSchema.safeParse(config);
   if (!parsed.success) throw new Error(JSON.stringify(parsed.error.issues));

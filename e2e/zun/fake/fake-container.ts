@@ -110,6 +110,18 @@ export class FakeContainer {
     });
   }
 
+  /** `docker restart`. The API says so before the compute host has heard of it. Source: zun 18.0.0 zun/api/controllers/v1/containers.py (`reboot`). */
+  reboot(timeoutMs: number): void {
+    this.status = "Restarting";
+    this.#do("container_rebooting", async () => {
+      await this.#end(timeoutMs);
+      this.#process?.remove();
+      this.#restarts = true;
+      this.#start();
+      this.status = "Running";
+    });
+  }
+
   /** `docker kill`: Zun calls it Stopped at once, whatever the signal. */
   kill(signal: NodeJS.Signals): void {
     this.#do("container_killing", async () => {

@@ -59,6 +59,7 @@ interface MemberBody {
 const allowed: Readonly<Record<string, readonly string[]>> = {
   delete: ["Running", "Created", "Error", "Stopped", "Deleted", "Dead"],
   stop: ["Running"],
+  reboot: ["Created", "Running", "Stopped", "Error"],
   kill: ["Running"],
   execute: ["Running"],
   execute_resize: ["Running"],
@@ -202,6 +203,10 @@ export class FakeZun implements AsyncDisposable {
       case "stop":
         this.#check("query_param_stop", query);
         container.stop(Number(query["timeout"] ?? 10) * 1000);
+        return { status: 202 };
+      case "reboot":
+        this.#check("query_param_reboot", query);
+        container.reboot(Number(query["timeout"] ?? 10) * 1000);
         return { status: 202 };
       case "kill":
         this.#check("query_param_signal", merged(query, body));

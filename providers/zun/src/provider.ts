@@ -15,6 +15,7 @@ const capabilities: Capabilities = {
   initContainers: true,
   multipleContainers: true,
   env: true,
+  probes: true,
   restarts: true,
   volumes: ["cinder", "configMap", "downwardAPI", "emptyDir", "ephemeral", "flexVolume", "projected", "secret"],
   operatingSystems: ["linux"],

@@ -36,6 +36,8 @@ import { describeNode } from "./node/describe-node.ts";
 import type { Session } from "./openstack/session.ts";
 import { refuseChange } from "./pod/refused-changes.ts";
 import { refuseFields } from "./pod/refused-fields.ts";
+import { ContainerEnds } from "./probes/container-ends.ts";
+import { PodProbing } from "./probes/pod-probing.ts";
 import type { Observation } from "./status/observation.ts";
 import { PodBook } from "./status/pod-book.ts";
 import { PodWatch } from "./watch/pod-watch.ts";
@@ -65,13 +67,24 @@ export class ZunProvider implements Provider {
   readonly #watch: PodWatch;
   readonly #access: PodAccess;
   readonly #stats: StatsReader;
+  readonly #probing: PodProbing;
+  readonly #ends: ContainerEnds;
   #listener: ((update: PodUpdate) => void) | undefined;
 
   constructor({ host, config, session, socket }: ZunProviderDeps) {
     const { clock, logger, nodeName, clusterId } = host;
     const owner: Owner = { clusterId, nodeName };
     const api = new ZunApi(session);
-    const book = new PodBook(clock);
+    const probing = new PodProbing({
+      api,
+      clock,
+      logger,
+      findPod: (ref) => host.findPod(ref),
+      recordEvent: (ref, event) => host.recordEvent(ref, event),
+      onChange: (uid) => this.#watch.tell(uid),
+      onFailed: (uid, container) => this.#ends.end(uid, container),
+    });
+    const book = new PodBook(clock, probing);
     const finder = new PodFinder({ api, book, owner });
     const network = new PodNetwork({
       neutron: new NeutronApi(session),
@@ -87,6 +100,7 @@ export class ZunProvider implements Provider {
     this.#api = api;
     this.#owner = owner;
     this.#book = book;
+    this.#probing = probing;
     this.#finder = finder;
     this.#upkeep = new NetworkUpkeep(network, host);
     this.#creator = new PodCreator({ api, finder, book, network, config, logger });
@@ -100,6 +114,18 @@ export class ZunProvider implements Provider {
       onChange: (uid) => this.#watch.tell(uid),
       onGone: (ref) => this.#watch.tellGone(ref),
     });
+    this.#ends = new ContainerEnds({
+      api,
+      finder,
+      book,
+      clock,
+      logger,
+      isEnding: (uid) => this.#endings.has(uid),
+      onChange: (uid) => {
+        this.#watch.tell(uid);
+        this.#watch.kick();
+      },
+    });
     this.#watch = new PodWatch({
       finder,
       book,
@@ -107,7 +133,7 @@ export class ZunProvider implements Provider {
       logger,
       intervalMs: config.pollIntervalMs,
       random: host.random,
-      isBusy: (uid) => this.#endings.has(uid) || this.#creator.underWay.has(uid),
+      isBusy: (uid) => this.#endings.has(uid) || this.#ends.has(uid) || this.#creator.underWay.has(uid),
       onUpdate: (update) => this.#listener?.(update),
       onSeen: (observed, signal) => this.#upkeep.settle(observed, signal),
       onDuplicate: (observed, signal) => this.#endings.removeDuplicate(observed, signal),
@@ -216,6 +242,8 @@ export class ZunProvider implements Provider {
   /** Ends what runs here; the pods run on. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#listener = undefined;
+    this.#probing[Symbol.dispose]();
+    await this.#ends[Symbol.asyncDispose]();
     await this.#access[Symbol.asyncDispose]();
     await Promise.all([this.#watch[Symbol.asyncDispose](), this.#endings[Symbol.asyncDispose](), this.#creator[Symbol.asyncDispose]()]);
     await this.#session[Symbol.asyncDispose]();

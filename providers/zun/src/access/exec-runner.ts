@@ -4,11 +4,10 @@ import type { ZunApi } from "../zun/zun-api.ts";
 import { ErrorTerminal } from "./error-terminal.ts";
 import { endOfInput, errorScript, go, inputFrame, killCommand, maxFrameBytes, pipedScript, terminalScript } from "./exec-script.ts";
 import { ScriptSession } from "./script-session.ts";
+import { isTooLong } from "./shell-words.ts";
 import { chunksOf, writeTo } from "./stream-input.ts";
 import { openTerminal, type SocketSettings } from "./terminal-socket.ts";
 
-/** Zun takes commands in the URL, and its web server takes no longer ones. Source: eventlet.wsgi's url_length_limit, 8192. */
-const maxCommandLength = 7_000;
 /** How long it may take until a command whose client is gone has told its number. */
 const killGraceMs = 3_000;
 /** How long a terminal's first size is waited for. */
@@ -130,7 +129,7 @@ export class ExecRunner implements AsyncDisposable {
     const { api, socket, random } = this.#deps;
     const nonce = `vk-${random.uuid()}-`;
     const command = script(nonce);
-    if (encodeURIComponent(command).length > maxCommandLength)
+    if (isTooLong(command))
       throw new InvalidInputError(
         `run a command of ${command.length} characters: Zun takes it as part of a URL, so put a long one into a file or into the input`,
       );

@@ -65,6 +65,8 @@ export interface ZunConfig extends ZunAuthConfig {
   readonly pollIntervalMs: number;
   /** Milliseconds between two readings of a container's processor time, for which a command runs in it; 0: it is not read. */
   readonly cpuIntervalMs: number;
+  /** Pods' addresses can be reached from where the program runs. */
+  readonly reachablePods: boolean;
   /** Base URL of Zun's websocket proxy, where the one that Zun names cannot be reached. */
   readonly websocketUrl?: string | undefined;
 }
@@ -151,6 +153,7 @@ const schema = z
       .string()
       .default("60s")
       .describe("How long between two readings of a container's processor time, each a command in the container; 0s: it is not read"),
+    reachablePods: flag("Pods' addresses can be reached from here, so that HTTP, TCP and gRPC probes are made", "ZUN_REACHABLE_PODS"),
     websocketUrl: url("Zun's websocket proxy, where the address that Zun names cannot be reached: wss://cloud.example.com:6784/"),
   })
   .transform(({ pollInterval, cpuInterval, ...config }, context): ZunConfig => {

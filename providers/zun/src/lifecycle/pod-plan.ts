@@ -3,10 +3,11 @@ import { InvalidInputError } from "@virtual-kubelet/errdefs";
 import type { ZunConfig } from "../config/schema.ts";
 import { capsuleOf } from "../pod/capsule-of.ts";
 import { containerOf, type ResolvedContainer, type ZunNet } from "../pod/container-of.ts";
-import { refOf, toLabels, type PodLabels } from "../pod/pod-labels.ts";
+import { probesOf, refOf, toLabels, type PodLabels } from "../pod/pod-labels.ts";
 import { checkCapsule, chooseKind, type ObjectKind } from "../pod/pod-mode.ts";
 import { toPodSettings, type PodSettings } from "../pod/pod-settings.ts";
-import { refuseFields } from "../pod/refused-fields.ts";
+import { refuse, refuseFields } from "../pod/refused-fields.ts";
+import { refusedProbes } from "../pod/refused-probes.ts";
 import { mountsOf, volumesOf, type ZunMount, type ZunVolume } from "../pod/pod-volumes.ts";
 import type { Minor } from "../zun/microversion.ts";
 
@@ -37,6 +38,7 @@ export async function planPod(
   const settings = toPodSettings(pod, config);
   const kind = chooseKind(pod, settings);
   if (kind === "capsule") checkCapsule(settings);
+  refuse(refusedProbes(pod, { kind, config }));
   const { containers = [], initContainers = [], restartPolicy } = pod.spec ?? {};
   const [only] = containers;
   if (!only) throw new InvalidInputError(`create pod ${ref.namespace}/${ref.name}: it has no container`);
@@ -60,6 +62,7 @@ export async function planPod(
       ownsPorts,
       securityGroups: kind === "capsule" ? settings.securityGroups : [],
       floatingIp: settings.floatingIp,
+      ...probesOf(pod),
     },
   };
 }

@@ -1,5 +1,6 @@
 import type { DeepReadonly, Owner, Pod, PodRef } from "@virtual-kubelet/core";
 import { InvalidInputError } from "@virtual-kubelet/errdefs";
+import type { ProbeKind } from "@virtual-kubelet/pod-runtime/probes";
 
 /** What the labels of a container or capsule say of its pod. They cannot be changed later. */
 export interface PodLabels {
@@ -15,6 +16,8 @@ export interface PodLabels {
   readonly securityGroups: readonly string[];
   /** The floating IP it is to have: `new`, or an address that the project has. */
   readonly floatingIp?: string | undefined;
+  /** Which probes its containers have, by their names. */
+  readonly probes?: Readonly<Record<string, readonly ProbeKind[]>> | undefined;
 }
 
 const domain = "virtual-kubelet.io";
@@ -25,7 +28,8 @@ const managedBy = "virtual-kubelet-provider-zun";
  * Source: virtual-kubelet/openstack-zun zun.go (`getPodFromCapsule`).
  */
 export function toLabels(labels: PodLabels, createdAt: string): Record<string, string> {
-  const { ref, owner, containers, initContainers, restartPolicy, ownsPorts, securityGroups, floatingIp } = labels;
+  const { ref, owner, containers, initContainers, restartPolicy, ownsPorts, securityGroups, floatingIp, probes = {} } = labels;
+  const probed = Object.entries(probes).map(([name, kinds]) => `${name}:${kinds.join("+")}`);
   return {
     PodName: ref.name,
     Namespace: ref.namespace,
@@ -40,6 +44,7 @@ export function toLabels(labels: PodLabels, createdAt: string): Record<string, s
     ...(ownsPorts && { [`${domain}/owns-ports`]: "true" }),
     ...(securityGroups.length > 0 && { [`${domain}/security-groups`]: securityGroups.join(",") }),
     ...(floatingIp !== undefined && { [`${domain}/floating-ip`]: floatingIp }),
+    ...(probed.length > 0 && { [`${domain}/probes`]: probed.join(",") }),
   };
 }
 
@@ -58,7 +63,27 @@ export function readLabels(labels: Readonly<Record<string, string>> | null | und
     ownsPorts: labels[`${domain}/owns-ports`] === "true",
     securityGroups: split(labels[`${domain}/security-groups`]),
     floatingIp: labels[`${domain}/floating-ip`],
+    probes: readProbes(labels[`${domain}/probes`]),
   };
+}
+
+/** Which probes a pod's containers have, as labels keep it; nothing for a pod without any. */
+export function probesOf({ spec }: DeepReadonly<Pod>): Pick<PodLabels, "probes"> {
+  const probes = (spec?.containers ?? []).flatMap(({ name, startupProbe, readinessProbe, livenessProbe }): [string, ProbeKind[]][] => {
+    const kinds = Object.entries({ startup: startupProbe, readiness: readinessProbe, liveness: livenessProbe });
+    const asked = kinds.flatMap(([kind, probe]) => (probe ? [kind as ProbeKind] : []));
+    return asked.length > 0 ? [[name, asked]] : [];
+  });
+  return probes.length > 0 ? { probes: Object.fromEntries(probes) } : {};
+}
+
+function readProbes(text: string | undefined): PodLabels["probes"] {
+  const kinds: readonly ProbeKind[] = ["startup", "readiness", "liveness"];
+  const entries = split(text).map((entry): [string, ProbeKind[]] => {
+    const [name = "", list = ""] = entry.split(":");
+    return [name, kinds.filter((kind) => list.split("+").includes(kind))];
+  });
+  return entries.length > 0 ? Object.fromEntries(entries) : undefined;
 }
 
 /** What names a pod. @throws InvalidInputError for one without a UID: the API server gives every pod one */

@@ -2,7 +2,7 @@ import type { Container, DeepReadonly, Pod, PodSpec } from "@virtual-kubelet/cor
 import { UnsupportedError } from "@virtual-kubelet/errdefs";
 
 /** A field that asks for what Zun has not, and why. */
-interface RefusedField {
+export interface RefusedField {
   readonly fieldPath: string;
   readonly message: string;
 }
@@ -15,12 +15,16 @@ interface RefusedField {
  */
 export function refuseFields({ spec = { containers: [] } }: DeepReadonly<Pod>): void {
   const lists = { initContainers: spec.initContainers ?? [], containers: spec.containers };
-  const [first, ...others] = [
+  refuse([
     ...refusedInSpec(spec),
     ...Object.entries(lists).flatMap(([list, containers]) =>
       containers.flatMap((container, index) => refusedInContainer(container, `spec.${list}[${index}]`)),
     ),
-  ];
+  ]);
+}
+
+/** @throws UnsupportedError naming the first of these fields, and all others; nothing where there are none */
+export function refuse([first, ...others]: readonly RefusedField[]): void {
   if (!first) return;
   const rest = others.length === 0 ? "" : `; also ${others.map(({ fieldPath }) => fieldPath).join(", ")}`;
   throw new UnsupportedError(`${first.fieldPath}: ${first.message}${rest}`, { fieldPath: first.fieldPath });

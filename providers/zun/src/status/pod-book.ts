@@ -1,8 +1,13 @@
 import type { Clock, ProviderPod, ProviderPodStatus } from "@virtual-kubelet/core";
+import type { RunningContainer } from "@virtual-kubelet/pod-runtime/probes";
+import type { PodProbing } from "../probes/pod-probing.ts";
 import { zunTime } from "../zun/zun-objects.ts";
 import type { Observation } from "./observation.ts";
-import { toPodStatus } from "./pod-status.ts";
+import { containerIdOf, toPodStatus } from "./pod-status.ts";
 import { nextRecord, type RunRecord } from "./run-record.ts";
+
+/** What is told of the pods that the book knows. */
+export type BookProbing = Pick<PodProbing, "watch" | "standingOf" | "stop">;
 
 /** What is known of one pod. */
 interface Entry {
@@ -15,9 +20,12 @@ export class PodBook {
   readonly #clock: Clock;
   readonly #entries = new Map<string, Entry>();
   readonly #ending = new Set<string>();
+  readonly #probing: BookProbing;
 
-  constructor(clock: Clock) {
+  /** @param probing - probes what the book says that runs */
+  constructor(clock: Clock, probing: BookProbing = noProbing) {
     this.#clock = clock;
+    this.#probing = probing;
   }
 
   /** Notes what Zun said. */
@@ -37,16 +45,19 @@ export class PodBook {
         if (member) records.set(name, nextRecord(records.get(name), member, { ...times, isInit }));
       }
     this.#entries.set(uid, { observed, records });
+    this.#probe(uid);
   }
 
   /** The pod is being deleted: what ends now is not started again. */
   noteEnding(uid: string): void {
     this.#ending.add(uid);
+    this.#probe(uid);
   }
 
   /** The pod is gone. */
   forget(uid: string): void {
     this.#entries.delete(uid);
+    this.#probing.stop(uid);
     this.#ending.delete(uid);
   }
 
@@ -68,7 +79,12 @@ export class PodBook {
   /** The pod's status as known; a new object each time. */
   status(uid: string): ProviderPodStatus | undefined {
     const entry = this.#entries.get(uid);
-    return entry && toPodStatus(entry.observed, (name) => entry.records.get(name), this.#ending.has(uid));
+    if (!entry) return undefined;
+    return toPodStatus(entry.observed, {
+      recordOf: (name) => entry.records.get(name),
+      standingOf: (name) => this.#probing.standingOf(uid, name),
+      isEnding: this.#ending.has(uid),
+    });
   }
 
   /** The pod as known. */
@@ -79,4 +95,26 @@ export class PodBook {
     const { labels, createdAt } = entry.observed;
     return { ref: labels.ref, owner: labels.owner, createdAt: zunTime(createdAt), status };
   }
+
+  #probe(uid: string): void {
+    const entry = this.#entries.get(uid);
+    if (!entry) return;
+    const { observed, records } = entry;
+    const isStopping = this.#ending.has(uid);
+    const running = observed.labels.containers.flatMap((name, index): RunningContainer[] => {
+      const member = observed.members[index];
+      const record = records.get(name);
+      if (member?.status !== "Running" || !record) return [];
+      const containerID = containerIdOf(member);
+      return [{ name, id: instanceId(observed, name, record), containerID, startedAtMs: Date.parse(record.startedAt), isStopping }];
+    });
+    this.#probing.watch({ observed, running });
+  }
 }
+
+/** Tells a container's run from those before. */
+export function instanceId({ uuid }: Pick<Observation, "uuid">, container: string, record: RunRecord | undefined): string {
+  return `${uuid}/${container}/${record?.restarts ?? 0}`;
+}
+
+const noProbing: BookProbing = { watch() {}, standingOf: () => undefined, stop() {} };

@@ -1,4 +1,5 @@
 import { computePhase, type ContainerStatus, type DeepReadonly, type Pod, type ProviderPodStatus } from "@virtual-kubelet/core";
+import type { ProbeKind, ProbeStanding } from "@virtual-kubelet/pod-runtime/probes";
 import type { PodLabels } from "../pod/pod-labels.ts";
 import { addressesOf, type Observation, type ObservedMember } from "./observation.ts";
 import type { RunRecord } from "./run-record.ts";
@@ -9,16 +10,28 @@ export const refreshedCondition = "ContainerStatusRefreshed";
 /**
  * A pod's status, from what Zun said last and what is known of its containers' runs.
  *
- * @param recordOf - what is known of the runs of a container, by its name
+ * @param known - what is known of the runs of a container, by its name, and what its probes have found; whether the pod is to end
  */
 export function toPodStatus(
   observed: Observation,
-  recordOf: (container: string) => RunRecord | undefined,
-  isEnding: boolean,
+  {
+    recordOf,
+    standingOf,
+    isEnding,
+  }: {
+    readonly recordOf: (container: string) => RunRecord | undefined;
+    readonly standingOf: (container: string) => ProbeStanding | undefined;
+    readonly isEnding: boolean;
+  },
 ): ProviderPodStatus {
   const { labels, members, initMembers, status, reason } = observed;
   const toStatuses = (names: readonly string[], list: readonly ObservedMember[]): ContainerStatus[] =>
-    names.map((name, index) => toContainerStatus(name, list[index] ?? absent(observed), recordOf(name)));
+    names.map((name, index) =>
+      toContainerStatus(name, list[index] ?? absent(observed), {
+        record: recordOf(name),
+        standing: standingOf(name) ?? unprobed(labels.probes?.[name]),
+      }),
+    );
   const containerStatuses = toStatuses(labels.containers, members);
   const initContainerStatuses = toStatuses(labels.initContainers, initMembers);
   const [podIP, ...others] = addressesOf(observed);
@@ -41,24 +54,39 @@ const notRefreshed = {
   message: "Zun does not look at a capsule's containers again once they run: one that has ended is still said to run",
 } as const;
 
-function toContainerStatus(name: string, member: ObservedMember, record: RunRecord | undefined): ContainerStatus {
+/** What a container is taken for that runs and that nobody has probed yet. */
+function unprobed(probes: readonly ProbeKind[] = []): ProbeStanding {
+  const isStarted = !probes.includes("startup");
+  return { isStarted, isReady: isStarted && !probes.includes("readiness") };
+}
+
+function toContainerStatus(
+  name: string,
+  member: ObservedMember,
+  { record, standing }: { readonly record: RunRecord | undefined; readonly standing: ProbeStanding },
+): ContainerStatus {
   const base = {
     name,
     image: member.image,
     imageID: "",
     restartCount: record?.restarts ?? 0,
-    ...(member.uuid !== "" && { containerID: `zun://${member.uuid}` }),
+    ...(member.uuid !== "" && { containerID: containerIdOf(member) }),
     ...(record?.lastEnd && { lastState: { terminated: terminated(record, record.lastEnd) } }),
   };
   const isRunning = member.status === "Running" || member.status === "Paused";
   if (isRunning && record) {
-    const ready = member.status === "Running";
-    return { ...base, ready, started: true, state: { running: { startedAt: record.startedAt } } };
+    const ready = member.status === "Running" && standing.isReady;
+    return { ...base, ready, started: standing.isStarted, state: { running: { startedAt: record.startedAt } } };
   }
   if (record?.end && member.status !== "Restarting")
     return { ...base, ready: false, started: false, state: { terminated: terminated(record, record.end) } };
   const lastState = record?.end && { lastState: { terminated: terminated(record, record.end) } };
   return { ...base, ...lastState, ready: false, started: false, state: { waiting: waitingFor(member) } };
+}
+
+/** A container's id as its status has it; `undefined` before Zun has made it. */
+export function containerIdOf({ uuid }: Pick<ObservedMember, "uuid">): string | undefined {
+  return uuid === "" ? undefined : `zun://${uuid}`;
 }
 
 function terminated(

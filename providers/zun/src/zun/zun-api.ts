@@ -71,6 +71,11 @@ export class ZunApi {
     await this.#send("POST", `/containers/${uuid}/stop?timeout=${timeoutSeconds}`, "stop a container", signal);
   }
 
+  /** Ends the container's process as {@link stopContainer} does, and starts another, whatever its restart policy. Zun calls it Restarting at once. */
+  async rebootContainer(uuid: string, timeoutSeconds: number, signal: AbortSignal): Promise<void> {
+    await this.#send("POST", `/containers/${uuid}/reboot?timeout=${timeoutSeconds}`, "restart a container", signal);
+  }
+
   /** Sends the container a signal. Zun calls it Stopped at once, until it is looked at. */
   async signalContainer(uuid: string, name: "SIGTERM" | "SIGKILL", signal: AbortSignal): Promise<void> {
     await this.#send("POST", `/containers/${uuid}/kill?signal=${name}`, "signal a container", signal);

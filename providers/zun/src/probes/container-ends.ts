@@ -1,0 +1,114 @@
+import type { Clock, Logger } from "@virtual-kubelet/core";
+import { messageOf } from "@virtual-kubelet/errdefs";
+import type { FailedContainer } from "@virtual-kubelet/pod-runtime/probes";
+import { longestStopSeconds } from "../lifecycle/end-step.ts";
+import type { PodFinder } from "../lifecycle/pod-finder.ts";
+import type { Observation } from "../status/observation.ts";
+import { instanceId, type PodBook } from "../status/pod-book.ts";
+import type { ZunApi } from "../zun/zun-api.ts";
+
+/** What {@link ContainerEnds} needs. */
+export interface ContainerEndsDeps {
+  readonly api: Pick<ZunApi, "rebootContainer" | "stopContainer">;
+  readonly finder: Pick<PodFinder, "look">;
+  readonly book: PodBook;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Whether the pod is being deleted. */
+  readonly isEnding: (uid: string) => boolean;
+  /** What is known of the pod has changed. */
+  readonly onChange: (uid: string) => void;
+}
+
+const firstPauseMs = 1_000;
+const maxPauseMs = 30_000;
+const lookMs = 500;
+/** How often a container that is restarted is looked at before the restart itself was seen: it is under way within a second. */
+const looksBefore = 6;
+
+/** Ends containers whose probes have failed, each instance once, also over failures of Zun's. */
+export class ContainerEnds implements AsyncDisposable {
+  readonly #deps: ContainerEndsDeps;
+  readonly #running = new Map<string, Promise<void>>();
+  readonly #disposal = new AbortController();
+
+  constructor(deps: ContainerEndsDeps) {
+    this.#deps = deps;
+  }
+
+  /** Whether a container of the pod is being ended: a list does not know better. */
+  has(uid: string): boolean {
+    return this.#running.has(uid);
+  }
+
+  /** Has the container restarted, or stopped for good where its policy is never to restart. */
+  end(uid: string, failed: FailedContainer): void {
+    if (this.#running.has(uid)) return;
+    const done = this.#run(uid, failed).finally(() => this.#running.delete(uid));
+    this.#running.set(uid, done);
+  }
+
+  /** Leaves the containers as they are. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#disposal.abort(new Error("the provider is disposed"));
+    await Promise.all(this.#running.values());
+  }
+
+  /** Never rejects. */
+  async #run(uid: string, failed: FailedContainer): Promise<void> {
+    const { clock, logger } = this.#deps;
+    const { signal } = this.#disposal;
+    for (let pauseMs = firstPauseMs; !signal.aborted; pauseMs = Math.min(maxPauseMs, pauseMs * 2)) {
+      try {
+        return await this.#try(uid, failed, signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        logger.warn(
+          { uid, container: failed.name, err: messageOf(error) },
+          "ending a container whose probe has failed did not go; it is tried again",
+        );
+      }
+      await clock.sleep(pauseMs, signal).catch(() => {});
+    }
+  }
+
+  async #try(uid: string, failed: FailedContainer, signal: AbortSignal): Promise<void> {
+    const { api, book, finder, isEnding, onChange } = this.#deps;
+    const known = book.observed(uid);
+    if (!known || isEnding(uid)) return;
+    const observed = await finder.look(known, signal);
+    if (observed?.status !== "Running" || instanceId(observed, failed.name, book.record(uid, failed.name)) !== failed.id) return;
+    const graceSeconds = Math.min(failed.graceSeconds, longestStopSeconds);
+    if (!failed.isRestarted) return api.stopContainer(observed.uuid, graceSeconds, signal);
+    await api.rebootContainer(observed.uuid, graceSeconds, signal);
+    // Zun calls it so at once, and a list may come after it.
+    book.note({ ...observed, status: "Restarting", members: observed.members.map((member) => ({ ...member, status: "Restarting" })) });
+    onChange(uid);
+    await this.#untilRestarted(observed, signal);
+  }
+
+  /** Between the answer and the restart itself, Docker still shows the container as running. */
+  async #untilRestarted(start: Observation, signal: AbortSignal): Promise<void> {
+    const { clock, finder, book, isEnding, logger, onChange } = this.#deps;
+    const { uid } = start.labels.ref;
+    let isUnderWay = false;
+    for (let looks = 0; !isEnding(uid); looks++) {
+      await clock.sleep(lookMs, signal);
+      let observed: Observation | undefined;
+      try {
+        observed = await finder.look(start, signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        logger.debug({ err: messageOf(error) }, "looking at a container that is restarted failed; it is tried again");
+        continue;
+      }
+      // Whoever lists next finds that it is gone.
+      if (!observed) return;
+      const isBusy = observed.status === "Restarting" || observed.taskState !== "";
+      isUnderWay ||= isBusy;
+      if (isBusy || (!isUnderWay && looks < looksBefore)) continue;
+      book.note(observed);
+      return onChange(uid);
+    }
+  }
+}

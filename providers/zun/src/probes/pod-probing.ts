@@ -1,0 +1,131 @@
+import { addressesOf, type Observation } from "../status/observation.ts";
+import type { AttachIO, Clock, Container, DeepReadonly, ExecResult, Logger, Pod, PodEvent, PodRef } from "@virtual-kubelet/core";
+import { isConflict, messageOf, UnavailableError } from "@virtual-kubelet/errdefs";
+import {
+  hasProbes,
+  PodProbes,
+  probeOnce,
+  timeoutMs,
+  Turnstile,
+  type FailedContainer,
+  type ProbeAttempt,
+  type ProbeStanding,
+  type RunningContainer,
+  type WantedProbe,
+} from "@virtual-kubelet/pod-runtime/probes";
+import { toCommandLine } from "../access/shell-words.ts";
+import type { ZunApi } from "../zun/zun-api.ts";
+
+/** Commands of probes that run at once: each is a request of some hundred milliseconds. */
+const maxCommands = 8;
+/** The longest time that Zun may take to show a container, in milliseconds. */
+const answerMs = 5_000;
+
+/** What {@link PodProbing} needs. */
+export interface PodProbingDeps {
+  readonly api: Pick<ZunApi, "execute" | "showContainer">;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly findPod: (ref: PodRef) => DeepReadonly<Pod> | undefined;
+  readonly recordEvent: (ref: PodRef, event: PodEvent) => void;
+  /** A probe of the pod has another result. */
+  readonly onChange: (uid: string) => void;
+  /** A container is to be ended because of its probe. */
+  readonly onFailed: (uid: string, container: FailedContainer) => void;
+}
+
+/** A pod, and which of its containers run. */
+export interface ProbedPod {
+  readonly observed: Observation;
+  readonly running: readonly RunningContainer[];
+}
+
+/** Makes the probes of all pods: commands through Zun, and the others to the pod's address. */
+export class PodProbing implements Disposable {
+  readonly #deps: PodProbingDeps;
+  readonly #pods = new Map<string, { readonly probes: PodProbes; observed: Observation }>();
+  readonly #commands = new Turnstile(maxCommands);
+
+  constructor(deps: PodProbingDeps) {
+    this.#deps = deps;
+  }
+
+  /** Probes what runs of a pod now, and nothing else of it. */
+  watch({ observed, running }: ProbedPod): void {
+    const { ref, probes } = observed.labels;
+    if (Object.keys(probes ?? {}).length === 0) return;
+    const known = this.#pods.get(ref.uid) ?? this.#begin(observed);
+    if (!known) return;
+    known.observed = observed;
+    known.probes.watch(running);
+  }
+
+  /** What the probes of a container that runs have found; `undefined` while nobody probes it. */
+  standingOf(uid: string, container: string): ProbeStanding | undefined {
+    return this.#pods.get(uid)?.probes.standingOf(container);
+  }
+
+  /** The pod is gone. */
+  stop(uid: string): void {
+    this.#pods.get(uid)?.probes[Symbol.dispose]();
+    this.#pods.delete(uid);
+  }
+
+  [Symbol.dispose](): void {
+    for (const uid of this.#pods.keys()) this.stop(uid);
+  }
+
+  #begin(observed: Observation): { readonly probes: PodProbes; observed: Observation } | undefined {
+    const { clock, logger, findPod, recordEvent, onChange, onFailed } = this.#deps;
+    const { ref } = observed.labels;
+    // After a restart the cluster's pods may not be known yet; it is tried again with the next list.
+    const pod = findPod(ref);
+    if (!pod || !hasProbes(pod)) return undefined;
+    const probes = new PodProbes(pod, {
+      clock,
+      logger,
+      attempt: (probe, container, signal) => this.#attempt(ref.uid, probe, container, signal),
+      admit: (probe, attempt, signal) => (probe.spec.exec ? this.#commands.pass(attempt, signal) : attempt()),
+      confirm: (probe, signal) => this.#confirm(ref.uid, probe, signal),
+      onChange: () => onChange(ref.uid),
+      onFailed: (container) => onFailed(ref.uid, container),
+      recordEvent: (event) => recordEvent(ref, event),
+    });
+    const known = { probes, observed };
+    this.#pods.set(ref.uid, known);
+    return known;
+  }
+
+  async #attempt(uid: string, { id, spec }: WantedProbe, container: DeepReadonly<Container>, signal: AbortSignal): Promise<ProbeAttempt> {
+    const observed = this.#pods.get(uid)?.observed;
+    const [podIP] = observed ? addressesOf(observed) : [];
+    const exec = (_id: string, command: readonly string[], io: AttachIO, limit: AbortSignal): Promise<ExecResult> =>
+      this.#run(observed?.uuid ?? "", command, io, limit);
+    return probeOnce(spec, { runtime: { exec }, id, container, podIP }, signal);
+  }
+
+  /** Zun runs the command to its end, and tells its output and exit code. */
+  async #run(uuid: string, command: readonly string[], { stdout }: AttachIO, signal: AbortSignal): Promise<ExecResult> {
+    try {
+      const { output, exit_code: exitCode } = await this.#deps.api.execute(uuid, { command: toCommandLine(command), run: true }, signal);
+      if (typeof exitCode !== "number") throw new UnavailableError("run a probe's command: Zun tells no exit code");
+      stdout?.write(Buffer.from(output ?? ""));
+      return { exitCode };
+    } catch (error) {
+      // Zun's own limit has passed. Source: zun 18.0.0 zun/container/docker/driver.py (`execute_run`).
+      if (!isConflict(error) || !/timeout on executing/i.test(messageOf(error))) throw error;
+      stdout?.write(Buffer.from("the command took longer than Zun lets it"));
+      return { exitCode: 1 };
+    }
+  }
+
+  /** A failure counts where Zun itself answers in the probe's time: nothing is known of a container whose cloud is away, or slow. */
+  async #confirm(uid: string, { spec }: WantedProbe, signal: AbortSignal): Promise<void> {
+    const observed = this.#pods.get(uid)?.observed;
+    if (observed?.kind !== "container") return;
+    const late = new AbortController();
+    const limitMs = Math.min(answerMs, timeoutMs(spec));
+    using _timer = this.#deps.clock.setTimer(limitMs, () => late.abort(new UnavailableError(`Zun did not answer within ${limitMs} ms`)));
+    await this.#deps.api.showContainer(observed.uuid, AbortSignal.any([signal, late.signal]));
+  }
+}
