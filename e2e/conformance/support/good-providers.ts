@@ -12,7 +12,8 @@ import { mockPrograms } from "./mock-programs.ts";
 
 /** The mock: it can do everything, and its pods end with it. */
 export function mockOptions(): ConformanceOptions {
-  return { provider: mock, required: [], config: { pods: 100 }, programs: mockPrograms, podsOutliveProgram: false };
+  const lacks = { probes: "the mock takes probes, and asks nothing: whether a container is ready, its script says" };
+  return { provider: mock, required: [], config: { pods: 100 }, lacks, programs: mockPrograms, podsOutliveProgram: false };
 }
 
 /** The recording provider: its back end outlives it, and can be broken. */

@@ -7,6 +7,7 @@ import { identityChecks } from "./checks/identity.ts";
 import { inventoryChecks } from "./checks/inventory.ts";
 import { lifecycleChecks } from "./checks/lifecycle.ts";
 import { logChecks } from "./checks/logs.ts";
+import { probeChecks } from "./checks/probes.ts";
 import { statsChecks } from "./checks/stats.ts";
 import { statusChecks } from "./checks/status.ts";
 import { streamChecks } from "./checks/streams.ts";
@@ -19,6 +20,7 @@ export const allChecks: readonly Check[] = [
   ...inventoryChecks,
   ...statusChecks,
   ...containerChecks,
+  ...probeChecks,
   ...logChecks,
   ...execChecks,
   ...streamChecks,

@@ -21,6 +21,7 @@ export type Feature =
   | "sidecar-containers"
   | "multiple-containers"
   | "restarts"
+  | "probes"
   | "logs"
   | "logs-follow"
   | "logs-previous"
@@ -53,6 +54,7 @@ export const features: Readonly<Record<Feature, string>> = {
   "sidecar-containers": "sidecars run as long as the pod",
   "multiple-containers": "a pod has several containers",
   restarts: "containers are started again as the restart policy says",
+  probes: "startup, readiness and liveness probes are made",
   logs: "a container's output can be read",
   "logs-follow": "a container's output can be followed",
   "logs-previous": "the output of a container's instance before can be read",
@@ -90,6 +92,7 @@ const claims: Readonly<Partial<Record<Feature, Claim>>> = {
   "sidecar-containers": hasCapability("sidecarContainers"),
   "multiple-containers": hasCapability("multipleContainers"),
   restarts: hasCapability("restarts"),
+  probes: hasCapability("probes"),
   logs: hasMethod("getContainerLogs"),
   "logs-follow": hasMethod("getContainerLogs"),
   "logs-previous": (provider, capabilities) =>

@@ -2,7 +2,10 @@ import type { Container, DeepReadonly, Pod, PodRef } from "@virtual-kubelet/core
 import type { Program, Recipes } from "./programs.ts";
 
 /** A container of a pod that the suite makes. */
-export interface PlannedContainer extends Pick<Container, "env" | "volumeMounts" | "stdin" | "ports" | "restartPolicy"> {
+export interface PlannedContainer extends Pick<
+  Container,
+  "env" | "volumeMounts" | "stdin" | "ports" | "restartPolicy" | "startupProbe" | "readinessProbe" | "livenessProbe"
+> {
   /** Default `main`. */
   readonly name?: string | undefined;
   /** Default: it runs until it is asked to end. */

@@ -13,14 +13,14 @@ const promised: Readonly<Record<keyof typeof requiredFeatures, string>> = {
     "exec-input stats",
   docker:
     "lifecycle identity idempotence inventory ownership adoption status secrets abort update node notifications networks environment " +
-    "files init-containers sidecar-containers multiple-containers restarts logs logs-follow logs-previous exec exec-exit-code exec-input " +
-    "exec-tty attach port-forward stats",
+    "files init-containers sidecar-containers multiple-containers restarts probes logs logs-follow logs-previous exec exec-exit-code " +
+    "exec-input exec-tty attach port-forward stats",
   nomad:
     "lifecycle identity idempotence inventory ownership adoption status secrets abort update node environment files init-containers " +
-    "multiple-containers logs logs-follow exec exec-exit-code exec-input stats",
+    "multiple-containers probes logs logs-follow exec exec-exit-code exec-input stats",
   zun:
     "lifecycle identity idempotence inventory ownership adoption status secrets abort update node networks environment files " +
-    "multiple-containers logs exec exec-exit-code exec-input stats",
+    "multiple-containers probes logs exec exec-exit-code exec-input stats",
 };
 
 test.each(Object.entries(promised))("%s must have what its users were promised", (provider, list) => {

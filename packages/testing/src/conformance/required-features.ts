@@ -22,8 +22,8 @@ const commands: readonly Feature[] = ["exec", "exec-exit-code", "exec-input"];
  */
 export const requiredFeatures: Readonly<Record<"mock" | "template" | "docker" | "nomad" | "zun", readonly Feature[]>> = {
   docker: featureNames,
-  /** Its pods are in memory, and end with it. */
-  mock: featureNames.filter((feature) => feature !== "adoption"),
+  /** Its pods are in memory, and end with it; what they do is scripted, so that there is nothing to probe. */
+  mock: featureNames.filter((feature) => feature !== "adoption" && feature !== "probes"),
   template: [...contractFeatures, ...commands, "environment", "logs", "logs-follow", "stats"],
   nomad: [
     ...contractFeatures,
@@ -34,10 +34,23 @@ export const requiredFeatures: Readonly<Record<"mock" | "template" | "docker" | 
     "files",
     "init-containers",
     "multiple-containers",
+    "probes",
     "logs",
     "logs-follow",
     "stats",
   ],
   /** Pods of several containers are capsules: those have no exec and no stats. */
-  zun: [...contractFeatures, ...commands, "adoption", "node", "networks", "environment", "files", "multiple-containers", "logs", "stats"],
+  zun: [
+    ...contractFeatures,
+    ...commands,
+    "adoption",
+    "node",
+    "networks",
+    "environment",
+    "files",
+    "multiple-containers",
+    "probes",
+    "logs",
+    "stats",
+  ],
 };
