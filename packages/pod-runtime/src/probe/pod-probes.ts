@@ -106,6 +106,7 @@ export class PodProbes implements Disposable {
     return this.#probed?.get(name)?.standing;
   }
 
+  /** Ends all probes. */
   [Symbol.dispose](): void {
     this.#prober[Symbol.dispose]();
   }
