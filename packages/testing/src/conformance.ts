@@ -8,7 +8,7 @@ export { runCheck, type Check } from "./conformance/check.ts";
 export { renderConfigTable } from "./conformance/config-table.ts";
 export { describeProvider } from "./conformance/describe-provider.ts";
 export { featureNames, features, type Feature } from "./conformance/features.ts";
-export type { BackendHooks, ConformanceOptions, ConformanceTimeouts, ReportedBackEnd } from "./conformance/options.ts";
+export type { BackendHooks, ConformanceOptions, ConformanceTimeouts, ReportedBackEnd, TestRunner } from "./conformance/options.ts";
 export { shellPrograms, shellScript, type Program, type Recipe, type Recipes } from "./conformance/programs.ts";
 export { providerReadmeProblems } from "./conformance/provider-readme.ts";
 export type { PlannedContainer, PlannedPod } from "./conformance/planned-pod.ts";

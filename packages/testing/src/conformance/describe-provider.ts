@@ -1,15 +1,17 @@
+import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { messageOf } from "@virtual-kubelet/errdefs";
 import { longestMs, runCheck, type Check } from "./check.ts";
 import { featureNames, features } from "./features.ts";
-import type { ConformanceOptions } from "./options.ts";
+import type { ConformanceOptions, TestRunner } from "./options.ts";
 import { providerReadmeProblems } from "./provider-readme.ts";
 import { ProviderRig } from "./provider-rig.ts";
 import { ReportBook } from "./report.ts";
 import { planSuite } from "./suite-plan.ts";
 
 /**
- * Gives a provider a suite of Vitest: one test for each thing a provider must do. Await it at the top of a test file.
+ * Gives a provider a suite: one test for each thing a provider must do. Await it at the top of a test file. The tests are Vitest's, or
+ * those of the `runner` in the options.
  *
  * ```ts
  * import { describeProvider, requiredFeatures } from "@virtual-kubelet/testing/conformance";
@@ -23,8 +25,8 @@ import { planSuite } from "./suite-plan.ts";
  * the suite's title names it, and the report says of every feature and check how it went, or why it was not run.
  */
 export async function describeProvider(options: ConformanceOptions): Promise<void> {
-  const { afterAll, describe, expect, test } = await import("vitest");
-  const { provider: definition } = options;
+  const { provider: definition, runner = await vitestRunner() } = options;
+  const { after, describe, test } = runner;
   const plan = planSuite(options, await sampleOf(options), definition.capabilities);
   const book = new ReportBook(options, plan);
   const timeout = longestMs(options);
@@ -40,14 +42,12 @@ export async function describeProvider(options: ConformanceOptions): Promise<voi
 
   const left = featureNames.filter((feature) => plan.features[feature].state !== "run");
   describe(`provider ${definition.name}${left.length > 0 ? ` (without ${left.join(", ")})` : ""}`, () => {
-    test("has every feature that is required of it", () => {
-      expect(plan.missing).toEqual([]);
-    });
+    test("has every feature that is required of it", { timeout }, async () => assert.deepEqual(plan.missing, []));
     if (options.readme !== undefined) {
       const path = options.readme;
-      test("says in its README what maps, what is refused and what can be configured", () => {
+      test("says in its README what maps, what is refused and what can be configured", { timeout }, async () => {
         const schema = definition.configSchema.toJSONSchema?.({ io: "input" });
-        expect(providerReadmeProblems(readFileSync(path, "utf8"), schema)).toEqual([]);
+        assert.deepEqual(providerReadmeProblems(readFileSync(path, "utf8"), schema), []);
       });
     }
     for (const feature of featureNames) {
@@ -58,7 +58,7 @@ export async function describeProvider(options: ConformanceOptions): Promise<voi
         for (const { check } of due) test(check.name, { timeout }, () => runAndNote(check));
       });
     }
-    afterAll(() => {
+    after(() => {
       if (options.report !== undefined) book.write(options.report);
     });
   });
@@ -68,4 +68,9 @@ export async function describeProvider(options: ConformanceOptions): Promise<voi
 async function sampleOf(options: ConformanceOptions): Promise<ProviderRig["provider"]> {
   await using rig = await ProviderRig.open(options);
   return rig.provider;
+}
+
+async function vitestRunner(): Promise<TestRunner> {
+  const { afterAll, describe, test } = await import("vitest");
+  return { after: afterAll, describe, test };
 }

@@ -36,12 +36,24 @@ export interface ReportedBackEnd {
   readonly version?: string | undefined;
 }
 
+/** The functions of a test runner that the suite uses, as `node:test` exports them. */
+export interface TestRunner {
+  /** Groups the tests that `body` declares. */
+  describe(name: string, body: () => void): unknown;
+  /** Declares a test. @param options - `timeout` in milliseconds */
+  test(name: string, options: { readonly timeout: number }, body: () => Promise<void>): unknown;
+  /** Calls back when all tests of the group have run. */
+  after(body: () => void): unknown;
+}
+
 /** What {@link describeProvider} is told of a provider. */
 export interface ConformanceOptions {
   /** What the provider's package exports as `provider`. */
   readonly provider: ProviderDefinition;
   /** Its configuration as users write it; default: none. */
   readonly config?: unknown;
+  /** Who runs the tests: `{ after, describe, test }` of `node:test`, or a runner with the same functions. Default: Vitest. */
+  readonly runner?: TestRunner | undefined;
   /** What it must have; for those of the catalogue {@link requiredFeatures} says it. */
   readonly required: readonly Feature[];
   /** What it does not have, though its methods and capabilities look so, and why. A required feature cannot be here. */
