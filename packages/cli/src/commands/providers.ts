@@ -6,7 +6,7 @@ import { choiceOf, type CommandLine } from "../flag-parser.ts";
 import { didYouMean } from "../nearest.ts";
 import { UsageError } from "../program-error.ts";
 import { findProvider } from "../providers/load-provider.ts";
-import { builtInProvider, builtInProviders } from "../providers/registry.ts";
+import { builtInProvider, builtInProviders, loadBuiltIn } from "../providers/registry.ts";
 
 /** What is shown of a provider. */
 interface ShownProvider {
@@ -26,7 +26,8 @@ export async function execute(line: CommandLine, { stdout, cwd }: Context): Prom
     const shown = { ...toShown(definition), settings: definition.configSchema.toJSONSchema?.({ io: "input" }) };
     stdout.write(isJson ? toJson(shown) : describe(shown));
   } else if (isJson) {
-    stdout.write(toJson(await Promise.all(builtInProviders.map(async (provider) => toShown(await provider.load())))));
+    const definitions = await Promise.all(builtInProviders.map(loadBuiltIn));
+    stdout.write(toJson(definitions.filter((definition) => definition !== undefined).map(toShown)));
   } else {
     for (const provider of builtInProviders) stdout.write(`${[provider.name, ...provider.aliases].join(" ")}\n`);
   }

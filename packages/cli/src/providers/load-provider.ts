@@ -6,7 +6,7 @@ import { dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { didYouMean } from "../nearest.ts";
 import { ConfigError } from "../program-error.ts";
-import { builtInProvider, builtInProviders, packageScope } from "./registry.ts";
+import { builtInProvider, builtInProviders, loadBuiltIn, packageScope } from "./registry.ts";
 
 /** Where a provider is looked for. */
 export interface ProviderLookup {
@@ -36,7 +36,7 @@ export async function loadProvider(name: string, lookup: ProviderLookup): Promis
  */
 export async function findProvider(name: string, lookup: ProviderLookup): Promise<ProviderDefinition | undefined> {
   const builtIn = builtInProvider(name);
-  if (builtIn) return builtIn.load();
+  if (builtIn) return (await loadBuiltIn(builtIn)) ?? notInstalled(builtIn.name, lookup);
   const url = isPath(name) ? moduleAt(name, lookup) : packageUrl(name, lookup.cwd);
   if (url === undefined) return undefined;
 
@@ -128,6 +128,11 @@ function isProvider(value: unknown): value is ProviderDefinition {
     typeof create === "function" &&
     typeof (configSchema as { safeParse?: unknown } | undefined)?.safeParse === "function"
   );
+}
+
+function notInstalled(name: string, { setting }: ProviderLookup): never {
+  const packageName = `${packageScope}/provider-${name}`;
+  throw new ConfigError(`${setting}: ${JSON.stringify(name)}: ${packageName} is not installed here; npm install ${packageName}`);
 }
 
 function notFound(name: string, { setting }: ProviderLookup): ConfigError {

@@ -1,6 +1,6 @@
 import type { ProviderDefinition } from "@virtual-kubelet/core";
 
-/** A provider that comes with the program. Its package is loaded when it is asked for. */
+/** A provider that comes with the program. Its package is loaded when it is asked for; a project that needs none may leave it out. */
 export interface BuiltInProvider {
   readonly name: string;
   readonly aliases: readonly string[];
@@ -25,4 +25,15 @@ export const builtInProviders: readonly BuiltInProvider[] = [
 /** The built-in provider of that name or alias. */
 export function builtInProvider(name: string): BuiltInProvider | undefined {
   return builtInProviders.find((provider) => provider.name === name || provider.aliases.includes(name));
+}
+
+/** Loads a built-in provider. @returns `undefined` where its package is not installed: all but the mock's are optional dependencies */
+export async function loadBuiltIn({ name, load }: BuiltInProvider): Promise<ProviderDefinition | undefined> {
+  try {
+    return await load();
+  } catch (error) {
+    const isMissing = error instanceof Error && "code" in error && error.code === "ERR_MODULE_NOT_FOUND";
+    if (isMissing && error.message.includes(`'${packageScope}/provider-${name}'`)) return undefined;
+    throw error;
+  }
 }
