@@ -6,6 +6,7 @@ import { publint } from "publint";
 import { formatMessage } from "publint/utils";
 import { runAsProgram, type CheckResult } from "./check.ts";
 import { checkConsumerProject } from "./consumer-project.ts";
+import { checkCreatedProjects } from "./created-project.ts";
 import { manifestProblems } from "./manifest-rules.ts";
 import { packPackages, type PackedPackage } from "./packed-packages.ts";
 import { publishedPackages, root, type Manifest, type WorkspacePackage } from "./workspace.ts";
@@ -58,16 +59,16 @@ async function checkTarball({ owner, tarball }: PackedPackage): Promise<CheckRes
   };
 }
 
-/** Checks manifests, then builds, packs, installs, imports, type-checks and uses every package that is published. */
+/** Checks manifests, then builds, packs, installs, imports, type-checks and uses every package that is published; creates projects with them. */
 export async function checkPackages(): Promise<CheckResult[]> {
   const { engines } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as Manifest;
   const manifests = publishedPackages().map((owner) => checkManifest(owner, engines?.node ?? ""));
   const packed = await packPackages().catch((error: unknown) => messageOf(error));
   if (typeof packed === "string") return [...manifests, { name: "build and pack", problems: [packed] }];
-  const consumer = checkConsumerProject(packed);
+  const projects = [checkConsumerProject(packed), checkCreatedProjects(packed)];
   const tarballs: CheckResult[] = [];
   for (const each of packed.packages) tarballs.push(await checkTarball(each));
-  return [...manifests, ...tarballs, ...(await consumer)];
+  return [...manifests, ...tarballs, ...(await Promise.all(projects)).flat()];
 }
 
 await runAsProgram(import.meta, checkPackages);

@@ -4,7 +4,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runAsProgram, type CheckResult } from "./check.ts";
 import { checkNewProvider } from "./check-new-provider.ts";
-import { checkCreatedProject } from "./created-project.ts";
 import { checkOutsideProject, type OutsideProjectContext } from "./outside-project.ts";
 import { packPackages } from "./packed-packages.ts";
 import { outsideProjects } from "./workspace.ts";
@@ -15,7 +14,7 @@ export async function checkProjects(): Promise<CheckResult[]> {
   return results.flat();
 }
 
-/** Projects outside the repository, as their authors work on them: those that stand in it, and one that is created. */
+/** Projects outside the repository that stand in it, as their authors work on them. */
 async function checkUsers(): Promise<CheckResult[]> {
   const packed = await packPackages().catch((error: unknown) => messageOf(error));
   if (typeof packed === "string") return [{ name: "build and pack", problems: [packed] }];
@@ -23,8 +22,7 @@ async function checkUsers(): Promise<CheckResult[]> {
   const at = (name: string): OutsideProjectContext => ({ destination: join(folder, name), packed });
   try {
     const outside = outsideProjects.map((project, index) => checkOutsideProject(project, at(`outside-${index}`)));
-    const results = await Promise.all([...outside, checkCreatedProject(at("created"))]);
-    return results.flat();
+    return (await Promise.all(outside)).flat();
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

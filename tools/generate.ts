@@ -10,6 +10,7 @@ import { readScores, renderScores } from "./mutation/score.ts";
 import { renderPodStates } from "./pod-state-diagram.ts";
 import { renderProviderConfig, renderScriptFields } from "./provider-reference.ts";
 import { folderProblems, readProviderList, renderProviderList } from "./provider-list.ts";
+import { templateFolders } from "./template-files.ts";
 import { root } from "./workspace.ts";
 
 /** A page with a region that is made from something else. */
@@ -38,6 +39,11 @@ const regions: readonly GeneratedRegion[] = [
   { page: "README.md", region: "embed-a-node", content: () => codeFile("examples/embed-a-node/src/main.ts") },
   { page: "README.md", region: "embedded-test", content: () => codeFile("e2e/embedded/readme.test.ts") },
   { page: "docs/guides/writing-a-provider.md", region: "template", content: () => codeFile("templates/provider/src/provider.ts") },
+  {
+    page: "docs/guides/writing-a-provider.md",
+    region: "remote-template",
+    content: () => codeFile("templates/remote-provider/src/provider.ts"),
+  },
   { page: "docs/guides/writing-a-provider.md", region: "provider", content: () => codeFile("examples/process-provider/src/provider.ts") },
   ...["first", "fixture", "custom-resources", "users", "faults", "clock"].map((name) => ({
     page: testingGuide,
@@ -58,15 +64,8 @@ const regions: readonly GeneratedRegion[] = [
 /** Every provider's README has the table of its configuration. */
 function configRegions(): GeneratedRegion[] {
   const own = readProviderList().filter(({ external }) => !external);
-  const template = { page: "templates/provider/README.md", region: "config", content: () => renderProviderConfig("templates/provider") };
-  return [
-    template,
-    ...own.map(({ tag }) => ({
-      page: `providers/${tag}/README.md`,
-      region: "config",
-      content: () => renderProviderConfig(`providers/${tag}`),
-    })),
-  ];
+  const folders = [...Object.values(templateFolders), ...own.map(({ tag }) => `providers/${tag}`)];
+  return folders.map((folder) => ({ page: `${folder}/README.md`, region: "config", content: () => renderProviderConfig(folder) }));
 }
 
 /** What is wrong between provider.yaml and the folders under providers/. */

@@ -13,13 +13,18 @@ export interface PackedPackage {
 
 /** All published packages, built and packed. */
 export interface PackedPackages {
+  /** Where the tarballs are. */
+  readonly folder: string;
   readonly packages: readonly PackedPackage[];
   /** Where each package's tarball is, as a manifest says it: `file:` addresses by name. */
   readonly tarballs: Readonly<Record<string, string>>;
   /** The workspace's versions of everybody else's packages, so that they come from the store. */
   readonly catalog: Readonly<Record<string, string>>;
-  pnpm(args: readonly string[], cwd?: string): Promise<Ended>;
+  readonly pnpm: Pnpm;
 }
+
+/** Runs pnpm; see {@link findPnpm}. */
+type Pnpm = (args: readonly string[], cwd?: string) => Promise<Ended>;
 
 let packing: Promise<PackedPackages> | undefined;
 
@@ -30,22 +35,33 @@ export function packPackages(): Promise<PackedPackages> {
 
 async function buildAndPack(): Promise<PackedPackages> {
   const pnpm = await findPnpm();
-  const must = async (what: string, args: readonly string[], cwd?: string): Promise<void> => {
-    const { code, output } = await pnpm(args, cwd);
-    if (code !== 0) throw new Error(`cannot ${what}:\n${output}`);
-  };
-  await must("build the packages", ["--silent", "run", "build"]);
   const folder = join(root, ".reports/tarballs");
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
-  const packages = await Promise.all(
+  const packages = await packInto(folder, pnpm);
+  const { catalog } = parse(readFileSync(join(root, "pnpm-workspace.yaml"), "utf8")) as Catalogs;
+  const tarballs = Object.fromEntries(packages.map(({ owner, tarball }) => [owner.manifest.name, `file:${tarball}`]));
+  return { folder, packages, tarballs, catalog, pnpm };
+}
+
+/**
+ * Builds every package that is published and packs it into a folder, under the name that `npm pack` gives it.
+ *
+ * @throws Error with the output of what failed
+ */
+export async function packInto(folder: string, pnpm?: Pnpm): Promise<PackedPackage[]> {
+  const runPnpm = pnpm ?? (await findPnpm());
+  const must = async (what: string, args: readonly string[], cwd?: string): Promise<void> => {
+    const { code, output } = await runPnpm(args, cwd);
+    if (code !== 0) throw new Error(`cannot ${what}:\n${output}`);
+  };
+  await must("build the packages", ["--silent", "run", "build"]);
+  return Promise.all(
     publishedPackages().map(async (owner) => {
-      const tarball = join(folder, `${owner.folder.replace("/", "-")}.tgz`);
+      const { name, version } = owner.manifest;
+      const tarball = join(folder, `${name.replace("@", "").replace("/", "-")}-${version}.tgz`);
       await must(`pack ${owner.folder}`, ["pack", "--silent", "--out", tarball], join(root, owner.folder));
       return { owner, tarball };
     }),
   );
-  const { catalog } = parse(readFileSync(join(root, "pnpm-workspace.yaml"), "utf8")) as Catalogs;
-  const tarballs = Object.fromEntries(packages.map(({ owner, tarball }) => [owner.manifest.name, `file:${tarball}`]));
-  return { packages, tarballs, catalog, pnpm };
 }

@@ -3,8 +3,11 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseProviderList } from "./provider-list.ts";
 import { scope } from "./scope.ts";
-import { packTemplate, templateFolder } from "./template-files.ts";
+import { readTemplateSource, templateFolders } from "./template-files.ts";
 import type { Manifest } from "./workspace.ts";
+
+/** What providers here begin with. */
+const templateFolder = templateFolders.process;
 
 /** A provider to be added to this repository. */
 export interface NewProvider {
@@ -36,7 +39,7 @@ export function scaffoldProvider(top: string, { name, description }: NewProvider
   if (there !== undefined) throw new Error(`${there} is there already; choose another NAME, or remove it`);
 
   const packageName = `${scope}/provider-${name}`;
-  const filled = fillTemplate(packTemplate(top), { name, description, packageName, directory: folder });
+  const filled = fillTemplate(readTemplateSource(top, "process"), { name, description, packageName });
   const own = Object.entries(filled).filter(([path]) => !path.startsWith("test/"));
   return {
     ...Object.fromEntries(own.map(([path, text]) => [`${folder}/${path}`, text])),

@@ -1,18 +1,28 @@
-import { defaultsFor, fillTemplate, projectFiles } from "@virtual-kubelet/create-provider";
+import { defaultsFor, fillTemplate, kinds, projectFiles } from "@virtual-kubelet/create-provider";
 import { expect, test } from "vitest";
 import { libraryEngine } from "./manifest-rules.ts";
-import { packTemplate } from "./template-files.ts";
+import { packTemplate, toNodeTest } from "./template-files.ts";
 
 const template = packTemplate();
 
-test("what the template says of itself is found and replaced, everywhere", () => {
+test.each(kinds)("what the template of kind %s says of itself is found and replaced, everywhere", (kind) => {
   const project = { ...defaultsFor("far"), description: "Far away", packageName: "@me/far" };
-  const files = fillTemplate(template, project);
+  const files = fillTemplate(template.sources[kind], project);
 
   expect(files["src/provider.ts"]).toContain('name: "far"');
   expect(files["src/index.ts"]).toContain(" * Far away.\n");
   expect(files["README.md"]).toMatch(/^# @me\/far\n\nFar away\.\n/);
-  expect(Object.values(files).join("\n")).not.toContain("template-provider");
+  expect(Object.values(files).join("\n")).not.toMatch(/template-(remote-)?provider|name: "template"/);
+});
+
+test("tests of a project outside run on Node's own runner", () => {
+  const text = 'import { expect, test } from "vitest";\ntest("a", () => {\n  expect(f(1)).toEqual({ a: 1 });\n});\n';
+
+  expect(toNodeTest("a.test.ts", text)).toBe(
+    'import assert from "node:assert/strict";\nimport { test } from "node:test";\ntest("a", () => {\n  assert.deepEqual(f(1), { a: 1 });\n});\n',
+  );
+  expect(() => toNodeTest("a.test.ts", text.replace("toEqual", "toMatchObject"))).toThrow("a.test.ts: expected");
+  for (const kind of kinds) expect(Object.values(template.sources[kind].files).join("\n")).not.toContain('"vitest"');
 });
 
 test("a project outside gets versions that a registry has, and the template's sources, tests and README", () => {

@@ -194,7 +194,7 @@ export const levels: readonly Level[] = [
   },
   {
     name: "packages",
-    about: "every package packed, installed, imported and type-checked, on Node.js 24 and 22",
+    about: "every package packed, installed, imported and type-checked, on Node.js 24 and 22; projects of npm create",
     quick: true,
     kind: "compute",
     hasFiles: false,

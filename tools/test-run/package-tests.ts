@@ -3,14 +3,13 @@ import { workspacePackages } from "../workspace.ts";
 
 /** Short names of the packages that `PACKAGE=` takes: the folder's name, such as `core`, `docker` or `tools`. */
 export function packageNames(): string[] {
-  return workspacePackages()
-    .filter(({ folder }) => folder !== "e2e" && folder !== "bench")
-    .map(({ folder }) => shortName(folder));
+  const folders = workspacePackages().map(({ folder }) => folder);
+  return [...new Set(folders.filter((folder) => folder !== "e2e" && folder !== "bench").map(shortName))];
 }
 
-/** The template's folder has the name of what it is a template of. */
+/** The templates' folders have the names of what they are templates of. */
 function shortName(folder: string): string {
-  return folder === "templates/provider" ? "template" : basename(folder);
+  return folder.startsWith("templates/") ? "template" : basename(folder);
 }
 
 /** The packages that the tests of `e2e/` are about, by the beginning of their path. */
@@ -23,6 +22,7 @@ const subjects: readonly (readonly [path: string, ...packages: string[]])[] = [
   ["e2e/conformance/nomad", "nomad", "testing"],
   ["e2e/conformance/process-provider", "process-provider", "pod-runtime", "testing"],
   ["e2e/conformance/recording-provider", "testing"],
+  ["e2e/conformance/remote-template", "template", "create-provider", "testing"],
   ["e2e/conformance/template", "template", "create-provider", "testing"],
   ["e2e/conformance/zun", "zun", "testing"],
   ["e2e/control-plane/access-rights", "core", "cli"],

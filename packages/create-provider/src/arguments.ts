@@ -3,7 +3,9 @@ import { CreateError } from "./create-error.ts";
 import type { Project } from "./project.ts";
 
 /** What the command line says. */
-export interface Arguments extends Partial<Project> {
+export interface Arguments extends Partial<Omit<Project, "kind">> {
+  /** As it was written. */
+  readonly kind?: string;
   /** Whether nothing is asked. */
   readonly yes: boolean;
   readonly help: boolean;
@@ -16,9 +18,12 @@ export const usage = `Begins a provider of Virtual Kubelet: a project that build
 Usage: npm create @virtual-kubelet/provider [NAME] -- [FLAGS]
 
   --name NAME           what the provider is called, such as my-cloud; the same as NAME
+  --kind KIND           process: runs pods as processes of this machine (default);
+                        remote: runs pods as jobs of an API, with a fake API to begin with
   --description TEXT    one line; default "Virtual Kubelet provider for NAME"
   --package NAME        name of its npm package; default virtual-kubelet-provider-NAME
   --directory PATH      folder to write; default the package's name without its scope
+  --tarballs PATH       folder of packed packages to install in place of published ones
   -y, --yes             ask nothing, take the defaults
   -h, --help            show this help
       --version         print the version
@@ -36,9 +41,11 @@ export function parseArguments(words: readonly string[]): Arguments {
       allowPositionals: true,
       options: {
         name: { type: "string" },
+        kind: { type: "string" },
         description: { type: "string" },
         package: { type: "string" },
         directory: { type: "string" },
+        tarballs: { type: "string" },
         yes: { type: "boolean", short: "y", default: false },
         help: { type: "boolean", short: "h", default: false },
         version: { type: "boolean", default: false },

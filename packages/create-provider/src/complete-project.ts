@@ -1,6 +1,7 @@
 import { CreateError } from "./create-error.ts";
 import type { Arguments } from "./arguments.ts";
-import { descriptionProblem, nameProblem, packageProblem } from "./names.ts";
+import { kinds, type Kind } from "./kind.ts";
+import { descriptionProblem, kindProblem, nameProblem, packageProblem } from "./names.ts";
 import { defaultsFor, type Project } from "./project.ts";
 
 /** Asks a person. */
@@ -33,9 +34,16 @@ export async function completeProject(given: Partial<Arguments>, asker: Asker | 
     }
   };
   const name = await choose({ flag: "name", value: given.name, question: "Name of the provider", standard: "", problemOf: nameProblem });
-  const { description, packageName } = defaultsFor(name);
+  const { kind, description, packageName } = defaultsFor(name);
   const chosen = {
     name,
+    kind: (await choose({
+      flag: "kind",
+      value: given.kind,
+      question: `Kind: ${kinds.join(" or ")}`,
+      standard: kind,
+      problemOf: kindProblem,
+    })) as Kind,
     description: await choose({
       flag: "description",
       value: given.description,
@@ -51,7 +59,8 @@ export async function completeProject(given: Partial<Arguments>, asker: Asker | 
       problemOf: packageProblem,
     }),
   };
-  return { ...chosen, directory: given.directory ?? defaultsFor(name, chosen.packageName).directory };
+  const { directory = defaultsFor(name, chosen.packageName).directory, tarballs } = given;
+  return { ...chosen, directory, tarballs };
 }
 
 /** One thing to know. */

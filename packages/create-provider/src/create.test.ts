@@ -6,13 +6,26 @@ import type { Asker } from "./complete-project.ts";
 import { create } from "./create.ts";
 import type { Template } from "./template.ts";
 
+const local = { packageName: "@virtual-kubelet/template-provider", description: "Virtual Kubelet provider that runs processes" };
+const remote = { packageName: "@virtual-kubelet/template-remote-provider", description: "Virtual Kubelet provider that runs jobs" };
+
+const textsOf = ({ packageName, description }: typeof local): Record<string, string> => ({
+  "README.md": `# ${packageName}\n\n${description}.\n\n## Configuration\n`,
+  "src/provider.ts": `/** ${description}. */\nexport const provider = { name: "template" };\n`,
+});
+
 const template: Template = {
-  files: {
-    "README.md":
-      "# @virtual-kubelet/template-provider\n\nVirtual Kubelet provider that runs each pod as a process of this machine.\n\n## Configuration\n",
-    "src/provider.ts":
-      '/** Virtual Kubelet provider that runs each pod as a process of this machine. */\nexport const provider = { name: "template" };\n',
+  sources: {
+    process: { ...local, files: textsOf(local) },
+    remote: { ...remote, files: { ...textsOf(remote), "src/poller.ts": "" } },
   },
+  packages: [
+    "@virtual-kubelet/core",
+    "@virtual-kubelet/errdefs",
+    "@virtual-kubelet/kube-client",
+    "@virtual-kubelet/testing",
+    "virtual-kubelet",
+  ],
   versions: Object.fromEntries(
     [
       "@types/node",
@@ -21,7 +34,6 @@ const template: Template = {
       "@virtual-kubelet/testing",
       "typescript",
       "virtual-kubelet",
-      "vitest",
       "zod",
     ].map((name) => [name, "^1.2.3"]),
   ),
@@ -78,7 +90,7 @@ test("a name is enough: folder, package and description follow from it", async (
     name: "virtual-kubelet-provider-my-cloud",
     description: "Virtual Kubelet provider for my-cloud",
     dependencies: { "@virtual-kubelet/core": "^1.2.3", zod: "^1.2.3" },
-    devDependencies: { "virtual-kubelet": "^1.2.3", vitest: "^1.2.3" },
+    devDependencies: { "virtual-kubelet": "^1.2.3", typescript: "^1.2.3" },
     engines: { node: "^22.21 || >=24.11" },
   });
   expect(read("virtual-kubelet-provider-my-cloud/src/provider.ts")).toBe(
@@ -91,7 +103,18 @@ test("a name is enough: folder, package and description follow from it", async (
 
 test("all can be said by flags, and then nothing is asked", async () => {
   const asker = new FakeAsker();
-  const flags = ["--name", "far", "--description", "Far away: $& and $1.", "--package", "@me/far", "--directory", "deep/in"];
+  const flags = [
+    "--name",
+    "far",
+    "--kind",
+    "process",
+    "--description",
+    "Far away: $& and $1.",
+    "--package",
+    "@me/far",
+    "--directory",
+    "deep/in",
+  ];
 
   expect(await run(flags, asker)).toMatchObject({ code: 0, err: "" });
   expect(asker.said).toEqual([]);
@@ -99,14 +122,58 @@ test("all can be said by flags, and then nothing is asked", async () => {
   expect(read("deep/in/src/provider.ts")).toContain("/** Far away: $& and $1. */");
 });
 
-test("at most three questions are asked, and a wrong answer is asked again", async () => {
-  const asker = new FakeAsker("My Cloud", "my-cloud", "", "@me/cloud");
+test("of kind remote, it polls an API, and has a fake one to begin with", async () => {
+  const { code, out } = await run(["far", "--kind", "remote"]);
+
+  expect(code).toBe(0);
+  expect(out).toContain("  npm run fake-api   # in a terminal of its own\n  npm start -- --nodename my-node\n");
+  expect(readdirSync(join(cwd, "virtual-kubelet-provider-far/src"))).toEqual(["poller.ts", "provider.ts"]);
+  expect(read("virtual-kubelet-provider-far/src/provider.ts")).toContain(
+    '/** Virtual Kubelet provider for far. */\nexport const provider = { name: "far" }',
+  );
+  expect(JSON.parse(read("virtual-kubelet-provider-far/package.json"))).toMatchObject({
+    scripts: { "fake-api": "node test/run-fake-api.ts" },
+  });
+});
+
+test("no native add-on is installed: what is optional is left out, and so are releases that need one", async () => {
+  await run(["far"]);
+
+  expect(read("virtual-kubelet-provider-far/.npmrc")).toMatch(/^omit=optional$/m);
+  expect(JSON.parse(read("virtual-kubelet-provider-far/package.json"))).toMatchObject({ overrides: { "tar-stream@3": "3.1.7" } });
+});
+
+test("packed packages take the place of published ones, also of those that others depend on", async () => {
+  mkdirSync(join(cwd, "packed"));
+  for (const name of [...template.packages, "@virtual-kubelet/other"])
+    writeFileSync(join(cwd, "packed", `${name.replace("@", "").replace("/", "-")}-1.2.3-beta.1.tgz`), "");
+
+  const { code, err } = await run(["far", "--tarballs", "packed"]);
+
+  expect([code, err]).toEqual([0, ""]);
+  const file = (name: string): string => `file:${join(cwd, "packed", `${name}-1.2.3-beta.1.tgz`)}`;
+  expect(JSON.parse(read("virtual-kubelet-provider-far/package.json"))).toMatchObject({
+    dependencies: { "@virtual-kubelet/core": file("virtual-kubelet-core"), zod: "^1.2.3" },
+    devDependencies: { "virtual-kubelet": file("virtual-kubelet") },
+    overrides: {
+      "virtual-kubelet": "$virtual-kubelet",
+      "@virtual-kubelet/core": "$@virtual-kubelet/core",
+      "@virtual-kubelet/kube-client": file("virtual-kubelet-kube-client"),
+    },
+  });
+});
+
+test("at most four questions are asked, and a wrong answer is asked again", async () => {
+  const asker = new FakeAsker("My Cloud", "my-cloud", "far", "remote", "", "@me/cloud");
 
   expect(await run([], asker)).toMatchObject({ code: 0 });
   expect(asker.said).toEqual([
     "Name of the provider ()",
     expect.stringMatching(/^"My Cloud": expected lower-case letters/),
     "Name of the provider ()",
+    "Kind: process or remote (process)",
+    '"far": expected process or remote',
+    "Kind: process or remote (process)",
     "Description (Virtual Kubelet provider for my-cloud)",
     "Name of its npm package (virtual-kubelet-provider-my-cloud)",
   ]);
@@ -133,6 +200,12 @@ test.each([
   [[], "no name, expected one, as in npm create @virtual-kubelet/provider my-cloud"],
   [["My Cloud"], '--name: "My Cloud": expected lower-case letters, digits and single dashes'],
   [["docker"], '--name: "docker": there is a provider of that name already'],
+  [["far", "--kind", "cloud"], '--kind: "cloud": expected process or remote'],
+  [["far", "--tarballs", "none"], '--tarballs: "none": cannot be read, expected a folder of packed packages'],
+  [
+    ["far", "--tarballs", "full"],
+    '--tarballs: "full": it holds no virtual-kubelet-core-*.tgz, expected one packed package of @virtual-kubelet/core',
+  ],
   [["far", "--package", "Far Away"], '--package: "Far Away": expected the name of an npm package'],
   [["far", "--description", "a\nb"], '--description: "a\\nb": expected one line of plain text'],
   [["far", "--description", "ends a comment */"], "expected one line of plain text"],

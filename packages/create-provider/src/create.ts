@@ -3,6 +3,7 @@ import { parseArguments, usage } from "./arguments.ts";
 import { completeProject, type Asker } from "./complete-project.ts";
 import { CreateError } from "./create-error.ts";
 import { projectFiles } from "./project-files.ts";
+import { findTarballs } from "./tarballs.ts";
 import type { Template } from "./template.ts";
 import { checkDirectory, writeFiles } from "./write-files.ts";
 
@@ -35,11 +36,15 @@ export async function create(words: readonly string[], context: CreateContext): 
     const project = await completeProject(given, given.yes ? undefined : context.asker);
     const path = resolve(context.cwd, project.directory);
     await checkDirectory(path, project.directory);
-    const files = projectFiles(await context.template(), project);
+    const template = await context.template();
+    const tarballs =
+      project.tarballs === undefined ? {} : await findTarballs(resolve(context.cwd, project.tarballs), project.tarballs, template.packages);
+    const files = projectFiles(template, project, tarballs);
     await writeFiles(path, files);
     const folder = relative(context.cwd, path);
     const enter = folder === "" ? [] : [`  cd ${folder}`];
-    const next = [...enter, "  npm install", "  npm test", "  npm start -- --nodename my-node"];
+    const fake = project.kind === "remote" ? ["  npm run fake-api   # in a terminal of its own"] : [];
+    const next = [...enter, "  npm install", "  npm test", ...fake, "  npm start -- --nodename my-node"];
     context.print(`wrote ${project.packageName}${folder === "" ? "" : ` into ${folder}`}; next:\n\n${next.join("\n")}\n`);
     return 0;
   } catch (error) {

@@ -7,4 +7,5 @@ export { CreateError } from "./create-error.ts";
 export { nameProblem, packageProblem, descriptionProblem } from "./names.ts";
 export { defaultsFor, type Project } from "./project.ts";
 export { projectFiles } from "./project-files.ts";
-export { fillTemplate, readTemplate, type Template } from "./template.ts";
+export { kinds, type Kind } from "./kind.ts";
+export { fillTemplate, readTemplate, type Template, type TemplateSource } from "./template.ts";

@@ -1,5 +1,12 @@
+import { kinds } from "./kind.ts";
+
 /** Names and aliases of the project's own providers: what `--provider` takes already. */
 const taken: readonly string[] = ["mock", "docker", "nomad", "zun", "openstack", "template"];
+
+/** What is wrong with a kind of provider; `undefined` if nothing is. */
+export function kindProblem(kind: string): string | undefined {
+  return kinds.some((known) => known === kind) ? undefined : `expected ${kinds.join(" or ")}`;
+}
 
 /** What is wrong with a provider's name; `undefined` if nothing is. */
 export function nameProblem(name: string): string | undefined {

@@ -5,30 +5,44 @@ import { fillTemplate, type Template } from "./template.ts";
 /** What the template's sources import. */
 const dependencies = ["@virtual-kubelet/core", "@virtual-kubelet/errdefs", "zod"] as const;
 /** What its tests and scripts need. */
-const devDependencies = ["@types/node", "@virtual-kubelet/testing", "typescript", "virtual-kubelet", "vitest"] as const;
+const devDependencies = ["@types/node", "@virtual-kubelet/testing", "typescript", "virtual-kubelet"] as const;
 
-/** Every file of a project of its own: the template, and what a package of npm needs around it. Texts by path. */
-export function projectFiles(template: Template, project: Project): Record<string, string> {
-  const { "README.md": readme = "", ...filled } = fillTemplate(template, project);
+/**
+ * Every file of a project of its own: the template, and what a package of npm needs around it. Texts by path.
+ *
+ * @param tarballs - what is installed in place of published packages: `file:` and a path, by name
+ */
+export function projectFiles(
+  template: Template,
+  project: Project,
+  tarballs: Readonly<Record<string, string>> = {},
+): Record<string, string> {
+  const { "README.md": readme = "", ...filled } = fillTemplate(template.sources[project.kind], project);
   return {
-    "package.json": json(manifest(template, project)),
+    "package.json": json(manifest(template, project, tarballs)),
+    ".npmrc": npmrc,
     "tsconfig.json": json(tsconfig),
     "tsconfig.build.json": json(tsconfigBuild),
     ".gitignore": "node_modules/\ndist/\n",
-    "README.md": readme.replace("\n## Configuration\n", () => `\n${work(template)}\n## Configuration\n`),
+    "README.md": readme.replace("\n## Configuration\n", () => `\n${work(template, project)}\n## Configuration\n`),
     ...filled,
   };
 }
 
-function manifest({ versions, engine }: Template, { packageName, description }: Project): object {
+function manifest(
+  { versions, engine }: Template,
+  { kind, packageName, description }: Project,
+  tarballs: Readonly<Record<string, string>>,
+): object {
   const pick = (names: readonly string[]): Record<string, string> =>
     Object.fromEntries(
       names.map((name) => {
-        const version = versions[name];
+        const version = tarballs[name] ?? versions[name];
         if (version === undefined) throw new CreateError(`the template does not say which version of ${name} it needs`);
         return [name, version];
       }),
     );
+  const direct: readonly string[] = [...dependencies, ...devDependencies];
   return {
     name: packageName,
     version: "0.1.0",
@@ -43,12 +57,23 @@ function manifest({ versions, engine }: Template, { packageName, description }: 
       build: "tsc -p tsconfig.build.json",
       prepare: "npm run build",
       start: "npm run build && virtual-kubelet run --provider ./",
-      test: "tsc && vitest run",
+      test: 'tsc && node --test "{src,test}/**/*.test.ts"',
+      ...(kind === "remote" && { "fake-api": "node test/run-fake-api.ts" }),
     },
     dependencies: pick(dependencies),
     devDependencies: pick(devDependencies),
+    overrides: {
+      // Later versions depend on native add-ons of another runtime, Bare.
+      "tar-stream@3": "3.1.7",
+      ...Object.fromEntries(Object.entries(tarballs).map(([name, file]) => [name, direct.includes(name) ? `$${name}` : file])),
+    },
   };
 }
+
+const npmrc = `# Nothing that is optional in this tree is needed: the other providers of virtual-kubelet, and their native add-ons.
+# Remove this line before you add a tool that brings its own, such as Vitest or TypeScript 7.
+omit=optional
+`;
 
 const tsconfig = {
   compilerOptions: {
@@ -77,18 +102,30 @@ const tsconfigBuild = {
   exclude: ["**/*.test.ts"],
 };
 
-const work = ({ engine }: Template): string => `## Work on it
+/** Most packages in a project's `node_modules`, and most that they take, in MB; a check of the repository holds them. */
+const treeSize = { packages: 100, megabytes: 150 } as const;
+
+function work({ engine }: Template, { kind }: Project): string {
+  const commands = [
+    "npm install                       # builds it, too",
+    "npm test                          # types, and the suite that every provider passes",
+    ...(kind === "remote" ? ["npm run fake-api                  # what `npm start` talks to by default; in a terminal of its own"] : []),
+    "npm start -- --nodename my-node   # joins the cluster of your kubeconfig",
+    "npx virtual-kubelet plan --provider ./ -f pod.yaml   # what it would send for a pod",
+  ];
+  return `## Work on it
 
 \`\`\`sh
-npm install                       # builds it, too
-npm test                          # types, and the suite that every provider passes
-npm start -- --nodename my-node   # joins the cluster of your kubeconfig
-npx virtual-kubelet plan --provider ./ -f pod.yaml   # what it would send for a pod
+${commands.join("\n")}
 \`\`\`
 
 The provider, its build and its tests run on Node.js ${engine}. \`npm start\` and \`npx virtual-kubelet\` are the program, which needs
 Node.js 24.11 or newer.
+
+\`node_modules\` holds at most ${treeSize.packages} packages in ${treeSize.megabytes} MB, and no native add-on: the tests run on Node's own runner, TypeScript is version 6,
+which is JavaScript, and \`.npmrc\` leaves out what is optional: the other providers of \`virtual-kubelet\`.
 `;
+}
 
 function json(value: object): string {
   return `${JSON.stringify(value, undefined, 2)}\n`;

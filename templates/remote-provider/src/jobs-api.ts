@@ -1,0 +1,173 @@
+import type { Clock } from "@virtual-kubelet/core";
+import {
+  ConflictError,
+  DeadlineExceededError,
+  ForbiddenError,
+  InvalidInputError,
+  NotFoundError,
+  UnauthorizedError,
+  UnavailableError,
+} from "@virtual-kubelet/errdefs";
+import { readFile } from "node:fs/promises";
+import { z } from "zod";
+
+/** What the API is asked to run. */
+export interface JobSpec {
+  /** Unique in the API: a second job of the same name is refused with 409. */
+  readonly name: string;
+  readonly region: string;
+  readonly image: string;
+  readonly command: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** Kept as they are; lists can be filtered by them. */
+  readonly tags: Readonly<Record<string, string>>;
+}
+
+/** A job as the API describes it. All times are RFC 3339. */
+export interface Job {
+  /** Chosen by the API. */
+  readonly id: string;
+  readonly image: string;
+  readonly tags: Readonly<Record<string, string>>;
+  readonly createdAt: string;
+  /** `undefined` while the job is queued. */
+  readonly startedAt?: string | undefined;
+  readonly address?: string | undefined;
+  /** `undefined` until the job has ended. */
+  readonly ended?: { readonly exitCode: number; readonly finishedAt: string } | undefined;
+}
+
+/** Jobs that match. */
+export interface JobList {
+  readonly jobs: readonly Job[];
+  /** Why there may be more: a region that did not answer, an entry that could not be read. Empty: these are all. */
+  readonly problems: readonly string[];
+}
+
+const time = z.iso.datetime({ offset: true });
+const jobSchema: z.ZodType<Job> = z.object({
+  id: z.string().min(1),
+  image: z.string(),
+  tags: z.record(z.string(), z.string()),
+  createdAt: time,
+  startedAt: time.optional(),
+  address: z.union([z.ipv4(), z.ipv6()]).optional(),
+  ended: z.object({ exitCode: z.int().min(0).max(255), finishedAt: time }).optional(),
+});
+const pageSchema = z.object({ jobs: z.array(z.unknown()), unreachable: z.array(z.string()), next: z.string().optional() });
+
+/** What {@link JobsApi} needs. */
+export interface JobsApiOptions {
+  /** Base address, such as `https://jobs.example.com`. */
+  readonly address: string;
+  /** File that holds the token. It is read for each request, because tokens are rotated. `undefined`: no token is sent. */
+  readonly tokenFile: string | undefined;
+  /** Milliseconds until a request counts as unanswered. */
+  readonly timeoutMs: number;
+  readonly fetch: typeof globalThis.fetch;
+  readonly clock: Clock;
+}
+
+/**
+ * Client of the remote API. It knows nothing of Kubernetes. Every method throws `signal.reason` when aborted, and otherwise errdefs
+ * errors: DeadlineExceededError and UnavailableError mean that it is unknown whether the request took effect.
+ */
+export class JobsApi {
+  readonly #options: JobsApiOptions;
+
+  constructor(options: JobsApiOptions) {
+    this.#options = options;
+  }
+
+  async ping(signal: AbortSignal): Promise<void> {
+    await this.#send("GET", "/health", signal);
+  }
+
+  /** @throws ConflictError when there is a job of that name */
+  async create(spec: JobSpec, signal: AbortSignal): Promise<void> {
+    await this.#send("POST", "/jobs", signal, spec);
+  }
+
+  /** Stops a job within its grace and then removes it; returns when the API has accepted that. @throws NotFoundError */
+  async stop(id: string, graceSeconds: number, signal: AbortSignal): Promise<void> {
+    await this.#send("DELETE", `/jobs/${encodeURIComponent(id)}?graceSeconds=${graceSeconds}`, signal);
+  }
+
+  /** What a job has written, from a byte on. @throws NotFoundError */
+  output(id: string, fromByte: number, signal: AbortSignal): Promise<Uint8Array> {
+    return this.#send("GET", `/jobs/${encodeURIComponent(id)}/output?from=${fromByte}`, signal);
+  }
+
+  /** All jobs that have these tags, from all pages. */
+  async list(tags: Readonly<Record<string, string>>, signal: AbortSignal): Promise<JobList> {
+    const filter = Object.entries(tags).map(([key, value]): [string, string] => ["tag", `${key}=${value}`]);
+    const jobs: Job[] = [];
+    const problems: string[] = [];
+    let next: string | undefined = "";
+    do {
+      const query = new URLSearchParams([...filter, ["page", next]]).toString();
+      const page = pageSchema.safeParse(parseJson(await this.#send("GET", `/jobs?${query}`, signal)));
+      if (!page.success) throw new UnavailableError(`GET /jobs: the answer is not a list of jobs: ${z.prettifyError(page.error)}`);
+      for (const entry of page.data.jobs) {
+        const { data: job, error } = jobSchema.safeParse(entry);
+        if (job) jobs.push(job);
+        else problems.push(`a job cannot be read: ${z.prettifyError(error)}`);
+      }
+      problems.push(...page.data.unreachable.map((region) => `region ${region} does not answer`));
+      next = page.data.next;
+    } while (next !== undefined);
+    return { jobs, problems };
+  }
+
+  async #send(method: string, path: string, signal: AbortSignal, body?: object): Promise<Uint8Array> {
+    const { address, tokenFile, timeoutMs, fetch, clock } = this.#options;
+    const what = `${method} ${path.replace(/\?.*/, "")} at ${address}`;
+    const overdue = new AbortController();
+    const timer = clock.setTimer(timeoutMs, () => overdue.abort());
+    try {
+      signal.throwIfAborted();
+      const response = await fetch(`${address.replace(/\/$/, "")}${path}`, {
+        method,
+        headers: {
+          ...(body && { "content-type": "application/json" }),
+          ...(tokenFile !== undefined && { authorization: `Bearer ${(await readFile(tokenFile, "utf8")).trim()}` }),
+        },
+        ...(body && { body: JSON.stringify(body) }),
+        signal: AbortSignal.any([signal, overdue.signal]),
+      });
+      const answer = new Uint8Array(await response.arrayBuffer());
+      if (response.ok) return answer;
+      throw toError(what, response);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (overdue.signal.aborted) throw new DeadlineExceededError(`${what}: no answer within ${timeoutMs} ms`, { cause: error });
+      // fetch throws a TypeError where no whole answer came.
+      if (error instanceof TypeError) throw new UnavailableError(`${what}: cannot be reached; is the address right?`, { cause: error });
+      throw error;
+    } finally {
+      timer[Symbol.dispose]();
+    }
+  }
+}
+
+/** The body is left out: an API may repeat the request in it, and with it what is secret. */
+function toError(what: string, { status, headers }: Response): Error {
+  const message = `${what}: answered with status ${status}`;
+  if (status === 401) return new UnauthorizedError(`${message}; is the token right?`);
+  if (status === 403) return new ForbiddenError(`${message}; has the token the right to do this?`);
+  if (status === 404) return new NotFoundError(message);
+  if (status === 409) return new ConflictError(message);
+  if (status === 429 || status >= 500) {
+    const seconds = Number(headers.get("retry-after") ?? Number.NaN);
+    return new UnavailableError(message, { retryAfterMs: Number.isFinite(seconds) ? seconds * 1000 : undefined });
+  }
+  return new InvalidInputError(message);
+}
+
+function parseJson(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder().decode(bytes));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,73 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { policyVerdict, type Pod, type ResolvedPod } from "@virtual-kubelet/core";
+import { provider } from "../src/index.ts";
+import type { Job } from "../src/jobs-api.ts";
+import { toJobSpec, toPod } from "../src/translate.ts";
+
+const { signal } = new AbortController();
+const context = { clusterId: "c1", nodeName: "n1", config: { region: "near" } };
+const tags = { cluster: "c1", node: "n1", namespace: "shop", name: "web", uid: "u-1", container: "main" };
+
+function podWith(annotations: Readonly<Record<string, string>> = {}): Pod {
+  return {
+    metadata: { namespace: "shop", name: "web", uid: "u-1", annotations },
+    spec: { containers: [{ name: "main", image: "busybox" }] },
+  };
+}
+
+/** A pod whose references come to this. */
+function resolved(command: readonly string[], env: Readonly<Record<string, string>> = {}): ResolvedPod {
+  return {
+    commandLine: async () => ({ command, args: [] }),
+    environment: async () => Object.entries(env).map(([name, value]) => ({ name, value })),
+    volume: async () => ({ files: [] }),
+    async *watchVolume() {},
+  };
+}
+
+test("a pod becomes a job named by its UID, with its command, its environment and whose it is", async () => {
+  assert.deepEqual(await toJobSpec(podWith(), resolved(["sleep", "1"], { A: "b" }), context, signal), {
+    name: "u-1",
+    region: "near",
+    image: "busybox",
+    command: ["sleep", "1"],
+    env: { A: "b" },
+    tags,
+  });
+});
+
+test("a container without a command is refused, and the message says what to do", async () => {
+  await assert.rejects(toJobSpec(podWith(), resolved([]), context, signal), {
+    code: "VK_INVALID_INPUT",
+    message: "container main has no command; say in it which program to run",
+  });
+});
+
+test("a pod chooses its region only among those that the policy allows", async () => {
+  const pod = podWith({ "jobs.example.com/region": "far" });
+  const verdict = (annotations: object): string => {
+    const parsed = provider.configSchema.safeParse({ policy: { annotations } });
+    assert.ok(parsed.success);
+    return policyVerdict(pod, provider.policy?.(parsed.data) ?? {}, provider.policyAnnotations).kind;
+  };
+
+  assert.equal(verdict({}), "refused");
+  assert.equal(verdict({ "jobs.example.com/region": ["far"] }), "allowed");
+  assert.equal((await toJobSpec(pod, resolved(["true"]), context, signal)).region, "far");
+});
+
+test("a job becomes the pod that its tags name, and goes from Pending over Running to its end", () => {
+  const createdAt = "2026-01-01T00:00:00Z";
+  const queued: Job = { id: "job-1", image: "busybox", tags, createdAt };
+  const running = { ...queued, startedAt: createdAt, address: "192.0.2.7" };
+  const ended = (exitCode: number): Job => ({ ...running, ended: { exitCode, finishedAt: "2026-01-01T00:01:00Z" } });
+
+  assert.deepEqual(toPod(queued).ref, { namespace: "shop", name: "web", uid: "u-1" });
+  assert.deepEqual(toPod(queued).owner, { clusterId: "c1", nodeName: "n1" });
+  assert.deepEqual(
+    [queued, running, ended(0), ended(3)].map((job) => toPod(job).status.phase),
+    ["Pending", "Running", "Succeeded", "Failed"],
+  );
+  assert.equal(toPod(ended(3)).status.containerStatuses?.[0]?.state?.terminated?.exitCode, 3);
+});
