@@ -52,10 +52,6 @@ await describeProvider({
   required: [...requiredFeatures.nomad, "notifications", "networks", "sidecar-containers", "restarts", "exec-tty", "port-forward"],
   lacks: { "logs-previous": "Nomad keeps one log for all instances of a container" },
   notRun: {
-    ...(nomad.kind === "real" && {
-      exec: "Nomad notices a client that has gone when the command writes something; e2e/nomad runs commands",
-      "exec-input": "with raw_exec a command ends when its input does; e2e/nomad runs commands",
-    }),
     ...(nomad.driver === "raw_exec" && { files: "raw_exec mounts nothing: files are below the task's folder" }),
     ...(nomad.kind === "fake" && !canOpenTerminals() && { "exec-tty": "script(1) of util-linux is not here" }),
   },

@@ -1,17 +1,23 @@
 import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { existsSync, rmSync } from "node:fs";
 import { readFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { isConflict, isInvalidInput, isNotFound, isUnavailable } from "@virtual-kubelet/errdefs";
 import { noMetrics, silentLogger } from "@virtual-kubelet/kube-client";
 import { eventually } from "@virtual-kubelet/testing";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { inputEndFrame, readExecFrame } from "../../providers/nomad/src/api/exec-frames.ts";
+import { heartbeatFrame, inputEndFrame, inputFrames, readExecFrame } from "../../providers/nomad/src/api/exec-frames.ts";
 import { jsonObjects } from "../../providers/nomad/src/api/json-objects.ts";
 import { NomadClient } from "../../providers/nomad/src/api/nomad-client.ts";
 import { NomadHttp } from "../../providers/nomad/src/api/nomad-http.ts";
 import { ObjectReader } from "../../providers/nomad/src/api/object-reader.ts";
 import { TokenSource } from "../../providers/nomad/src/api/token-source.ts";
-import type { Allocation, NomadEvent, NomadJob, NomadTask } from "../../providers/nomad/src/api/types.ts";
+import type { Allocation, NomadEvent, NomadJob } from "../../providers/nomad/src/api/types.ts";
+import type { WebSocket } from "ws";
 import { openNomad, type NomadBackend } from "./backend.ts";
+import { jobWith as newJob, taskWith, wait } from "./test-jobs.ts";
 
 // What the provider takes for granted of Nomad. It runs on the fake and, with E2E_NOMAD=real, on a real agent.
 const { signal } = new AbortController();
@@ -48,41 +54,11 @@ interface RawFrame {
   readonly Events?: readonly (NomadEvent & { readonly Payload?: { readonly Allocation?: Allocation } | null })[];
 }
 
-function taskWith(script: string, fields: Partial<NomadTask> = {}): NomadTask {
-  return {
-    Name: "main",
-    Driver: "raw_exec",
-    Config: { command: "sh", args: ["-c", script] },
-    Env: {},
-    Resources: { CPU: 10, MemoryMB: 16 },
-    KillTimeout: 2e9,
-    KillSignal: "SIGTERM",
-    LogConfig: { MaxFiles: 2, MaxFileSizeMB: 5 },
-    ...fields,
-  };
-}
-
-function jobWith(Tasks: readonly NomadTask[], fields: Partial<NomadJob> = {}): NomadJob {
-  const ID = `vk-contract-${randomUUID()}`;
-  made.add(ID);
-  return {
-    ID,
-    Name: ID,
-    Type: "batch",
-    Datacenters: ["*"],
-    Meta: { "vk.node": "contract", "vk.job": ID },
-    TaskGroups: [
-      {
-        Name: "pod",
-        Count: 1,
-        RestartPolicy: { Attempts: 0, Interval: 60e9, Delay: 1e9, Mode: "fail" },
-        ReschedulePolicy: { Attempts: 0, Unlimited: false },
-        EphemeralDisk: { SizeMB: 100, Sticky: false, Migrate: false },
-        Tasks,
-      },
-    ],
-    ...fields,
-  };
+/** A job that is purged after the tests. */
+function jobWith(...input: Parameters<typeof newJob>): NomadJob {
+  const job = newJob(...input);
+  made.add(job.ID);
+  return job;
 }
 
 /** Registers a job and waits until its allocation is as the check wants it. */
@@ -101,7 +77,6 @@ async function untilAllocation(job: NomadJob, check: (allocation: Allocation) =>
 }
 
 const isRunning = ({ TaskStates }: Allocation): void => expect(TaskStates?.["main"]?.State).toBe("running");
-const wait = "trap 'exit 0' TERM; while :; do sleep 0.1; done";
 /** Ends by no signal but SIGKILL, once it has said so. */
 const deaf = "trap '' TERM; echo deaf; while :; do sleep 0.1; done";
 
@@ -478,10 +453,21 @@ describe("tasks", () => {
     ]);
   });
 
+  test("the file API reads a task's files, and none of its secrets folder", async () => {
+    const template = (DestPath: string) => ({ EmbeddedTmpl: "canary", DestPath, ChangeMode: "noop", Perms: "0400" }) as const;
+    const job = jobWith([taskWith(wait, { Templates: [template("secrets/volumes/keys/key"), template("etc/key")] })]);
+    const { ID } = await run(job, isRunning);
+    const read = async (path: string): Promise<unknown> => (await nomad.request("GET", `/client/fs/cat/${ID}?path=main/${path}`)).body;
+
+    expect(await read("etc/key")).toBe("canary");
+    expect(await read("secrets/volumes/keys/key")).toMatch(/prohibited/);
+  });
+
   test("a running task takes a signal, and one that has ended does not", async () => {
     const job = jobWith([taskWith(deaf)]);
     const { ID } = await run(job, isRunning);
-    await client.signalTask(ID, "main", "SIGKILL", signal);
+    // One that ends the task may end the answer as well.
+    await client.signalTask(ID, "main", "SIGKILL", signal).catch((error: unknown) => expect(error).toSatisfy(isUnavailable));
     await untilAllocation(job, ({ ClientStatus }) => expect(ClientStatus).toBe("failed"));
 
     await expect(client.signalTask(ID, "main", "SIGKILL", signal)).rejects.toSatisfy(isUnavailable);
@@ -597,24 +583,102 @@ describe("logs and commands", () => {
     await expect(client.log(randomUUID(), { task: "main", type: "stdout", offset: 0 }, signal)).rejects.toSatisfy(isNotFound);
   });
 
-  test.each([
-    ["exit 7", 7],
-    ["exit 0", 0],
-  ])("a command that does %s has its exit code in its last frame", async (script, code) => {
-    const job = jobWith([taskWith(wait)]);
-    const { ID } = await run(job, isRunning);
-    const { promise, resolve } = Promise.withResolvers<number>();
-    const socket = await client.exec(ID, { task: "main", tty: false, command: JSON.stringify(["sh", "-c", script]) });
-    socket.on("error", () => {});
-    // A command of raw_exec is not over before its input is.
-    socket.on("open", () => socket.send(inputEndFrame));
-    socket.on("message", (raw) => {
-      const event = readExecFrame((raw as Buffer).toString());
-      if (event.kind === "exited") resolve(event.exitCode);
-    });
+  /** A command on a connection of its own. */
+  interface Exec {
+    readonly socket: WebSocket;
+    /** What came, but the data of outputs. */
+    readonly frames: string[];
+    /** What it wrote. */
+    readonly text: () => string;
+    readonly exitCode: Promise<number>;
+    /** Why it ended. */
+    readonly closed: Promise<string>;
+  }
 
-    expect(await promise).toBe(code);
+  async function exec(words: readonly string[], { tty = false } = {}): Promise<Exec> {
+    const { ID } = await run(jobWith([taskWith(wait)]), isRunning);
+    const socket = await client.exec(ID, { task: "main", tty, command: JSON.stringify(words) });
+    const frames: string[] = [];
+    let text = "";
+    const { promise: exitCode, resolve: onExit } = Promise.withResolvers<number>();
+    socket.on("error", () => {});
+    socket.on("message", (raw) => {
+      const frame = (raw as Buffer).toString();
+      const event = readExecFrame(frame);
+      if (event.kind === "output") text += event.data.toString();
+      else frames.push(frame);
+      if (event.kind === "exited") onExit(event.exitCode);
+    });
+    const closed = new Promise<string>((resolve) => socket.once("close", (_code, reason) => resolve(String(reason))));
+    await Promise.race([once(socket, "open"), closed]);
+    return { socket, frames, text: () => text, exitCode, closed };
+  }
+
+  test.each([
+    ["exit 7", 7, { exit_code: 7 }],
+    ["exit 0", 0, {}],
+  ])("a command that does %s has its exit code in its last frame", async (script, code, result) => {
+    const { socket, exitCode, frames } = await exec(["sh", "-c", script]);
+    socket.send(inputEndFrame);
+
+    expect(await exitCode).toBe(code);
+    const closing = [{ stderr: { close: true } }, { stdout: { close: true } }];
+    expect(frames.map((frame) => JSON.parse(frame) as unknown)).toEqual([
+      ...[expect.toBeOneOf(closing), expect.toBeOneOf(closing)],
+      { exited: true, result },
+    ]);
     socket.terminate();
+  });
+
+  test("a command of raw_exec that ends before its input is told with the next input, and not before", async () => {
+    const { socket, exitCode, frames, text } = await exec(["sh", "-c", "read line; echo $line; exit 6"]);
+    for (const frame of inputFrames(Buffer.from("asked\n"))) socket.send(frame);
+    await eventually(() => expect(text()).toBe("asked\n"), soon);
+    for (const frame of [heartbeatFrame, '{"stdin":{"data":""}}']) socket.send(frame);
+    await new Promise((next) => setTimeout(next, 1000));
+
+    expect(frames).toEqual([]);
+    for (const frame of inputFrames(Buffer.from("more\n"))) socket.send(frame);
+    expect(await exitCode).toBe(6);
+    socket.terminate();
+  });
+
+  test("a command on a terminal that ends before its input is told at once", async () => {
+    const { socket, exitCode, text } = await exec(["sh", "-c", "echo out; echo err >&2; exit 6"], { tty: true });
+
+    expect(await exitCode).toBe(6);
+    expect(text()).toBe("out\r\nerr\r\n");
+    socket.terminate();
+  });
+
+  test("the exit code of a command that leaves much of its input unread is lost", async () => {
+    const { socket, frames, closed } = await exec(["sh", "-c", "sleep 0.5; exit 6"]);
+    for (const frame of inputFrames(Buffer.alloc(4 * 1024 * 1024))) socket.send(frame);
+
+    expect(await closed).toBe("");
+    expect(frames.join("\n")).not.toContain("exited");
+  });
+
+  test("a command whose connection has gone runs on until it writes something", async () => {
+    const name = join(tmpdir(), `vk-contract-${randomUUID()}`);
+    const exists = (suffix: string): void => expect(existsSync(`${name}.${suffix}`)).toBe(true);
+    const { socket } = await exec(["sh", "-c", `sleep 1; touch ${name}.silent; while sleep 0.2; do echo word; done; touch ${name}.loud`]);
+    socket.terminate();
+    await eventually(() => exists("silent"), soon);
+    await new Promise((next) => setTimeout(next, 1000));
+
+    const { text, exitCode, socket: looking } = await exec(["pgrep", "-f", `${name}[.]silent`]);
+    looking.send(inputEndFrame);
+    expect(await exitCode).toBe(1);
+    expect(text()).toBe("");
+    looking.terminate();
+    rmSync(`${name}.silent`);
+  });
+
+  test("a program that is not there is told as the reason why the connection ends", async () => {
+    const { closed } = await exec(["/vk-contract/none"]);
+
+    expect(await closed).toMatch(/failed to start command: .*\/vk-contract\/none: no such file or directory$/);
   });
 
   test("a command in a task that is not there is refused after the connection was accepted", async () => {

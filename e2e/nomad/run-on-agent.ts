@@ -1,15 +1,16 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "@virtual-kubelet/kube-client";
 import { freePort, startProcess, startReaper } from "@virtual-kubelet/testing";
 
-// Runs the conformance suite, the contract tests and the walk with kubectl on a real agent: the one that NOMAD_ADDR names, whose
+// Runs the contract tests, commands, the walk with kubectl and the conformance suite on a real agent: the one that NOMAD_ADDR names, whose
 // raw_exec driver has to be on, or one that `nomad` on the PATH starts.
 
 const startTimeoutMs = 60_000;
+const stopTimeoutMs = 60_000;
 
 /** What an agent for tests needs: the machine's own processes, and nothing of a cloud. */
 function agentConfig(ports: readonly [http: number, rpc: number, serf: number], folder: string): string {
@@ -49,11 +50,20 @@ async function startAgent(): Promise<AsyncDisposable & { readonly address: strin
   return {
     address,
     async [Symbol.asyncDispose]() {
-      await agent.stop();
+      // An agent for development ends its tasks first.
+      await agent.stop(stopTimeoutMs);
       reaper[Symbol.dispose]();
+      unmountBelow(folder);
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** An agent that runs as root leaves the folders of its tasks' secrets mounted. */
+function unmountBelow(folder: string): void {
+  const mounts = existsSync("/proc/self/mounts") ? readFileSync("/proc/self/mounts", "utf8").split("\n") : [];
+  const points = mounts.map((line) => line.split(" ")[1] ?? "").filter((point) => point.startsWith(`${folder}/`));
+  if (points.length > 0) spawnSync("umount", points.toReversed(), { stdio: "inherit" });
 }
 
 /** The agent has a leader, and its client takes jobs. */
@@ -69,8 +79,8 @@ async function untilReady(address: string): Promise<void> {
   }
 }
 
-async function vitest(project: string, files: string, address: string): Promise<number> {
-  const child = spawn("vitest", ["run", "--project", project, files], {
+async function vitest(project: string, files: readonly string[], address: string): Promise<number> {
+  const child = spawn("vitest", ["run", "--project", project, ...files], {
     stdio: "inherit",
     env: { ...process.env, E2E_NOMAD: "real", NOMAD_ADDR: address },
   });
@@ -81,7 +91,7 @@ async function vitest(project: string, files: string, address: string): Promise<
 const given = process.env["NOMAD_ADDR"];
 await using agent = given === undefined ? await startAgent() : undefined;
 const address = given ?? agent?.address ?? "";
-const codes = [await vitest("embedded", "e2e/nomad/contract.test.ts", address)];
-codes.push(await vitest("kubectl", "e2e/kubectl/nomad.test.ts", address));
-codes.push(await vitest("conformance", "e2e/conformance/nomad.test.ts", address));
+const codes = [await vitest("embedded", ["e2e/nomad/contract.test.ts", "e2e/nomad/exec.test.ts"], address)];
+codes.push(await vitest("kubectl", ["e2e/kubectl/nomad.test.ts"], address));
+codes.push(await vitest("conformance", ["e2e/conformance/nomad.test.ts"], address));
 process.exitCode = codes.find((code) => code !== 0) ?? 0;

@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+import { isAbsolute } from "node:path";
 import type { Reaper } from "@virtual-kubelet/testing";
 import type { RawData, WebSocket } from "ws";
 import { spawnCommand } from "../../process-provider/spawn-command.ts";
@@ -31,40 +33,65 @@ export function serveExec(socket: WebSocket, { cluster, reaper, url, isAllowed, 
   const task = runner.task(name);
   if (!task?.group) return socket.close(internalError, task ? "task not running" : "task not found");
   const command = task.words(JSON.parse(url.searchParams.get("command") ?? "[]") as string[]);
+  const isDocker = task.task.Driver === "docker";
   const terminal = url.searchParams.get("tty") === "true" ? { width: 80, height: 24 } : undefined;
-  const group = spawnCommand({ command, env: task.env, cwd: runner.folderOf(name), stdin: true, terminal }, reaper);
-  const { stdin, stdout, stderr } = group.child;
   const send = (frame: object): void => {
     if (socket.readyState === socket.OPEN) socket.send(JSON.stringify(frame));
   };
+  const end = (exitCode: number): void => {
+    if (!terminal) send({ stderr: { close: true } });
+    send({ stdout: { close: true } });
+    // A code of zero is left out, and the connection breaks off.
+    send({ exited: true, result: exitCode === 0 ? {} : { exit_code: exitCode } });
+    breakOff();
+  };
+  const [program = ""] = command;
+  if (isAbsolute(program) && !existsSync(program)) {
+    const why = `${program}: no such file or directory`;
+    // Measured on Nomad 2.0.6, and with its docker driver on Docker 20.10.
+    if (!isDocker) return socket.close(internalError, `rpc error: code = Unknown desc = failed to start command: fork/exec ${why}`);
+    send({
+      stdout: {
+        data: Buffer.from(`OCI runtime exec failed: exec failed: exec: "${program}": stat ${why}: unknown\r\n`).toString("base64"),
+      },
+    });
+    return end(126);
+  }
+  const group = spawnCommand({ command, env: task.env, cwd: runner.folderOf(name), stdin: true, terminal }, reaper);
+  const { stdin, stdout, stderr } = group.child;
   const inputEnded = Promise.withResolvers<void>();
   socket.on("message", (raw: RawData) => {
     const { stdin: input, tty_size: size } = JSON.parse((raw as Buffer).toString()) as InputFrame;
-    if (input?.data !== undefined && !stdin?.write(Buffer.from(input.data, "base64"))) {
+    if (input?.data && stdin?.writable && !stdin.write(Buffer.from(input.data, "base64"))) {
       socket.pause();
-      stdin?.once("drain", () => socket.resume());
+      stdin.once("drain", () => socket.resume());
     }
+    // What is written to a command that has ended fails, and ends the wait for its input.
+    if (input?.data && (group.child.exitCode ?? group.child.signalCode) !== null) inputEnded.resolve();
     if (input?.close) {
       stdin?.end();
       inputEnded.resolve();
     }
     if (size) group.resize(size);
   });
+  stdin?.once("close", () => socket.resume());
   const copied = ([stdout, stderr] as const).map(async (stream, index) => {
     const key = index === 0 ? "stdout" : "stderr";
     for await (const chunk of stream ?? []) {
+      // That the client has gone is noticed when something is to be sent to it; a Docker engine lets the command run on.
+      if (socket.readyState !== socket.OPEN && !isDocker) group.signal("SIGKILL");
       send({ [key]: { data: (chunk as Buffer).toString("base64") } });
       while (socket.bufferedAmount > 1_000_000 && socket.readyState === socket.OPEN) await new Promise((resolve) => setTimeout(resolve, 5));
     }
-    send({ [key]: { close: true } });
   });
-  socket.once("close", () => group.signal("SIGKILL"));
+  socket.once("close", () => inputEnded.resolve());
   void group.exited.then(async (exitCode) => {
+    // The exit code of a command that has left much of its input unread is lost. Measured on Nomad 2.0.6.
+    const hasUnread = stdin !== null && (stdin.writableLength > 0 || stdin.errored !== null);
     await Promise.allSettled(copied);
-    // Without a terminal, raw_exec waits for the input's end as well.
-    if (task.task.Driver !== "docker" && !terminal) await inputEnded.promise;
-    // A code of zero is left out, and the connection breaks off.
-    send({ exited: true, result: exitCode === 0 ? {} : { exit_code: exitCode } });
-    breakOff();
+    // Without a terminal, exec and raw_exec wait for the input's end as well, and say nothing until then. Measured on Nomad 2.0.6.
+    if (hasUnread) return breakOff();
+    if (!isDocker && !terminal) await inputEnded.promise;
+    end(exitCode);
   });
 }

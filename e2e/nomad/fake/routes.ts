@@ -1,4 +1,6 @@
 import { randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { fits } from "./bexpr.ts";
 import { fakeNode, type FakeCluster } from "./cluster.ts";
 import { groupUse } from "../../process-provider/group-use.ts";
@@ -112,6 +114,7 @@ const routes: readonly (readonly [method: string, pattern: RegExp, route: Route]
       json: { SchedulerConfig: { MemoryOversubscriptionEnabled: state.memoryOversubscription } },
     }),
   ],
+  ["GET", /^\/v1\/client\/fs\/cat\/([^/]+)$/, ([id = ""], { query }, __, { cluster }) => readFile(id, query.get("path") ?? "", cluster)],
   ["GET", /^\/v1\/client\/allocation\/([^/]+)\/stats$/, ([id = ""], _, __, { cluster }) => stats(id, cluster)],
   ["PUT", /^\/v1\/client\/allocation\/([^/]+)\/restart$/, ([id = ""], _, body, { cluster }) => restartTask(id, body, cluster)],
   ["PUT", /^\/v1\/client\/allocation\/([^/]+)\/signal$/, ([id = ""], _, body, { cluster }) => signalTask(id, body, cluster)],
@@ -233,6 +236,15 @@ async function restartTask(id: string, body: string, { runners }: FakeCluster): 
   const task = runner.task(TaskName);
   if (!task) return { status: 500, text: `Could not find task runner for task: ${TaskName}` };
   return (await task.restart()) ? { json: {} } : { status: 500, text: "Task not running" };
+}
+
+/** A file of an allocation. What is refused is told with 200. Measured on Nomad 2.0.6. */
+function readFile(id: string, path: string, { runners }: FakeCluster): Answer {
+  const runner = runners.get(id);
+  if (!runner) return { status: 404, text: `Unknown allocation "${id}"` };
+  const [task = "", folder, ...rest] = path.split("/");
+  if (folder === "secrets") return { text: `Reading secret file prohibited: ${path}` };
+  return { text: readFileSync(join(runner.folderOf(task), folder ?? "", ...rest), "utf8") };
 }
 
 function signalTask(id: string, body: string, { runners }: FakeCluster): Answer {

@@ -51,7 +51,7 @@ import { PodWatch } from "./watch/pod-watch.ts";
 /** The parts of {@link ProviderHost} that the provider uses. */
 export type NomadHost = Pick<
   ProviderHost,
-  "nodeName" | "clusterId" | "clock" | "logger" | "resolvePod" | "findPod" | "getSecret" | "recordEvent"
+  "nodeName" | "clusterId" | "clock" | "random" | "logger" | "resolvePod" | "findPod" | "getSecret" | "recordEvent"
 >;
 
 /** What {@link NomadProvider} works with. */
@@ -112,6 +112,7 @@ export class NomadProvider implements Provider, AsyncDisposable {
     this.#hooks = new ContainerHooks({
       clientOf,
       clock,
+      random: host.random,
       logger,
       background: this.#background,
       findPod: (ref) => host.findPod(ref),
@@ -121,6 +122,7 @@ export class NomadProvider implements Provider, AsyncDisposable {
     this.#probing = new PodProbing({
       clientOf,
       clock,
+      random: host.random,
       logger,
       background: this.#background,
       maxCommands: streamShares(config).probes,
@@ -279,7 +281,8 @@ export class NomadProvider implements Provider, AsyncDisposable {
 
   async runInContainer(ref: PodRef, container: string, command: readonly string[], io: AttachIO, signal: AbortSignal): Promise<ExecResult> {
     const entry = await this.#finder.find(ref, signal);
-    return execInTask({ client: this.#client, clock: this.#host.clock, entry, container, command, io }, signal);
+    const { clock, random } = this.#host;
+    return execInTask({ client: this.#clientOf(ref), clock, random, entry, container, command, io }, signal);
   }
 
   async portForward(ref: PodRef, port: number, stream: Duplex, signal: AbortSignal): Promise<void> {

@@ -1,21 +1,31 @@
 import { once } from "node:events";
 import type { Writable } from "node:stream";
-import type { AttachIO, Clock, ExecResult, TerminalSize } from "@virtual-kubelet/core";
+import type { AttachIO, Clock, ExecResult, Random, TerminalSize } from "@virtual-kubelet/core";
 import { messageOf, NotFoundError, UnauthorizedError, UnavailableError } from "@virtual-kubelet/errdefs";
 import type { RawData, WebSocket } from "ws";
 import { heartbeatFrame, inputEndFrame, inputFrames, readExecFrame, sizeFrame } from "../api/exec-frames.ts";
 import type { NomadClient } from "../api/nomad-client.ts";
 import type { PodEntry } from "../pods/pod-entry.ts";
+import { MarkedCommand, shellPath, shellWords } from "./marked-command.ts";
 import { runningAllocationOf } from "./task-of.ts";
 
 /** A command in a container. */
 export interface ExecInput {
   readonly client: Pick<NomadClient, "exec">;
   readonly clock: Clock;
+  readonly random: Pick<Random, "uuid">;
   readonly entry: PodEntry;
   readonly container: string;
   readonly command: readonly string[];
   readonly io: AttachIO;
+}
+
+/** A command on its way: its words as Nomad gets them, and the marks that the shell around it writes, if there is one. */
+interface Call extends Pick<ExecInput, "clock" | "io"> {
+  readonly words: readonly string[];
+  readonly marked?: MarkedCommand | undefined;
+  readonly what: string;
+  open(words: readonly string[], tty: boolean): Promise<WebSocket>;
 }
 
 const heartbeatMs = 10_000;
@@ -24,56 +34,132 @@ const sizeAgainMs = [100, 200, 400, 800] as const;
 /** How much input may wait in the socket. */
 const maxBufferedBytes = 1024 * 1024;
 const drainPauseMs = 10;
+/** How long an aborted call may take to end its command. */
+const leaveMs = 10_000;
 const ctrlC = 3;
 const ctrlD = 4;
 
-/** Runs a command in a container's task. @throws NotFoundError if it does not run; UnavailableError if the connection breaks */
-export async function execInTask({ client, clock, entry, container, command, io }: ExecInput, signal: AbortSignal): Promise<ExecResult> {
+/**
+ * Runs a command in a container's task.
+ *
+ * @throws NotFoundError if the container does not run; UnavailableError if the connection breaks
+ */
+export async function execInTask(
+  { client, clock, random, entry, container, command, io }: ExecInput,
+  signal: AbortSignal,
+): Promise<ExecResult> {
   signal.throwIfAborted();
   const allocation = runningAllocationOf(entry, container);
-  const what = `run a command in container ${container} of pod ${entry.shape.ref.namespace}/${entry.shape.ref.name}`;
-  const socket = await client.exec(allocation, { task: container, tty: io.tty, command: JSON.stringify(command) });
+  const { ref, driver } = entry.shape;
+  const call: Call = {
+    clock,
+    io,
+    words: command,
+    what: `run a command in container ${container} of pod ${ref.namespace}/${ref.name}`,
+    open: (words, tty) => client.exec(allocation, { task: container, tty, command: JSON.stringify(words) }),
+  };
+  // The exec driver does nothing more for a task once a command of it could not be started; a shell can always be.
+  if (io.tty) return run(driver === "exec" ? { ...call, words: shellWords(command) } : call, signal);
+  if (entry.withoutShell.has(container)) return run(call, signal);
+  const marked = new MarkedCommand(command, random);
+  try {
+    return await run({ ...call, words: marked.words, marked }, signal);
+  } catch (error) {
+    if (!(error instanceof NoShellError)) throw error;
+    entry.withoutShell.add(container);
+    return run(call, signal);
+  }
+}
+
+/** There is no shell in the container, so the command has not begun. */
+class NoShellError extends Error {}
+
+/** What raw_exec, and what a Docker engine says of a program that is not there. */
+const noShell = new RegExp(`(failed to start command|exec failed): .*${shellPath}\\b`);
+
+async function run(call: Call, signal: AbortSignal): Promise<ExecResult> {
+  const { io, clock, words } = call;
+  const socket = await call.open(words, io.tty);
   const over = new AbortController();
   const until = AbortSignal.any([signal, over.signal]);
-  const onAbort = (): void => leave(socket, io);
-  signal.addEventListener("abort", onAbort, { once: true });
-  const ended = readOutput(socket, io, what);
+  const ended = readOutput(socket, call, signal);
+  ended.catch(() => {});
   try {
-    if (signal.aborted) leave(socket, io);
-    else {
-      await Promise.race([once(socket, "open", { signal: until }), ended]).catch(() => {});
-      void sendInput(socket, io, clock, until);
-      void sendSizes(socket, io, clock, until);
-      void beat(socket, clock, until);
-    }
-    const exitCode = await ended;
-    return { exitCode };
+    await Promise.race([once(socket, "open", { signal: until }), ended]).catch(() => {});
+    void sendInput(socket, call, until);
+    void sendSizes(socket, io, clock, until);
+    void beat(socket, clock, until);
+    const exitCode = await Promise.race([ended, aborted(signal)]);
+    if (exitCode === undefined) await leave(socket, call, ended);
+    signal.throwIfAborted();
+    return { exitCode: exitCode ?? 0 };
   } catch (error) {
+    // The shell may be gone with the connection, and the command be left.
+    if (!signal.aborted) await leave(socket, call, ended);
     signal.throwIfAborted();
     throw error;
   } finally {
     over.abort();
-    signal.removeEventListener("abort", onAbort);
-    socket.terminate();
+    await hangUp(socket);
   }
 }
 
-/**
- * Ends what can be ended: a command on a terminal hears of it as of Ctrl-C and Ctrl-D, one without finds its input ended. Nomad
- * notices that a connection has gone when the command writes something.
- */
-function leave(socket: WebSocket, { tty }: AttachIO): void {
-  if (socket.readyState !== socket.OPEN) return socket.terminate();
-  if (tty) for (const frame of inputFrames(Buffer.from([ctrlC, ctrlD]))) socket.send(frame);
-  socket.send(inputEndFrame, () => socket.terminate());
+/** Closes a connection, and comes back when another one can have its place. */
+async function hangUp(socket: WebSocket): Promise<void> {
+  if (socket.readyState === socket.CLOSED) return;
+  const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()));
+  socket.terminate();
+  await closed;
 }
 
-/** Writes the command's output at the reader's pace. @returns its exit code */
-function readOutput(socket: WebSocket, io: AttachIO, what: string): Promise<number> {
+/**
+ * Ends the command of a call that was aborted or cut off. Nomad notices that a connection has gone when the command writes something. A command on
+ * a terminal hears of it as of Ctrl-C and Ctrl-D; one without finds its input ended, and is killed if its process is known.
+ */
+async function leave(socket: WebSocket, { io, clock, marked, open }: Call, ended: Promise<unknown>): Promise<void> {
+  const late = new AbortController();
+  const limit = clock.sleep(leaveMs, late.signal).catch(() => {});
+  const first = (...events: Promise<unknown>[]): Promise<unknown> => Promise.race([...events, limit]).catch(() => {});
+  // Nomad may have begun the command already, and say so only now.
+  if (socket.readyState === socket.CONNECTING) await first(once(socket, "open", late), ended);
+  if (socket.readyState === socket.OPEN) {
+    if (io.tty) for (const frame of inputFrames(Buffer.from([ctrlC, ctrlD]))) socket.send(frame);
+    await first(new Promise<void>((resolve) => socket.send(inputEndFrame, () => resolve())));
+    // What was read before the mark may wait for a reader who is gone.
+    socket.resume();
+    if (marked) await first(marked.begun, ended);
+  }
+  const killWords = marked?.killWords;
+  if (killWords) {
+    // There may be no connection left for another command.
+    await hangUp(socket);
+    const killer = await open(killWords, false).catch(() => undefined);
+    if (killer) {
+      await first(untilExit(killer));
+      await hangUp(killer);
+    }
+  }
+  late.abort();
+}
+
+/** Waits for the end of a command without input, whose output does not matter. */
+async function untilExit(socket: WebSocket): Promise<void> {
+  socket.on("error", () => {});
+  socket.once("open", () => socket.send(inputEndFrame));
+  socket.on("message", (raw: RawData) => {
+    if (readExecFrame((raw as Buffer).toString("utf8")).kind === "exited") socket.terminate();
+  });
+  await once(socket, "close");
+}
+
+/** Writes the command's output at the reader's pace, until nobody wants it any more. @returns its exit code */
+function readOutput(socket: WebSocket, { io, what, marked }: Call, signal: AbortSignal): Promise<number> {
   return new Promise((resolve, reject) => {
     let exitCode: number | undefined;
     let blocked: Promise<void> | undefined;
     let failure: Error | undefined;
+    // What a shell that is not there says is none of the command's output.
+    let early: Buffer[] | undefined = marked ? [] : undefined;
     socket.on("message", (raw: RawData) => {
       let event: ReturnType<typeof readExecFrame>;
       try {
@@ -83,20 +169,32 @@ function readOutput(socket: WebSocket, io: AttachIO, what: string): Promise<numb
         return socket.terminate();
       }
       if (event.kind === "exited") {
-        exitCode = event.exitCode;
+        exitCode = marked?.exitCode ?? event.exitCode;
         // Nomad breaks the connection off by itself, some time.
         socket.terminate();
       }
-      if (event.kind !== "output") return;
-      const target = io[event.stream];
-      if (!target || target.destroyed || target.write(event.data)) return;
+      if (event.kind === "output") take(event.stream, event.data);
+    });
+    const take = (stream: "stdout" | "stderr", data: Buffer): void => {
+      if (stream === "stderr") write(stream, marked?.take(data) ?? data);
+      else if (early) early.push(data);
+      else write(stream, data);
+      if (marked?.hasBegun) flush();
+    };
+    const flush = (): void => {
+      if (early) write("stdout", Buffer.concat(early));
+      early = undefined;
+    };
+    const write = (stream: "stdout" | "stderr", data: Buffer): void => {
+      const target = io[stream];
+      if (data.byteLength === 0 || signal.aborted || !target || target.destroyed || target.write(data)) return;
       socket.pause();
       // What was read already still comes.
       blocked ??= drained(target).then(() => {
         blocked = undefined;
         socket.resume();
       });
-    });
+    };
     socket.on("error", (cause) => (failure ??= new UnavailableError(`${what}: ${messageOf(cause)}`, { cause })));
     socket.on("unexpected-response", (_request, response) => {
       response.resume();
@@ -107,6 +205,10 @@ function readOutput(socket: WebSocket, io: AttachIO, what: string): Promise<numb
       socket.terminate();
     });
     socket.on("close", (code, reason) => {
+      const said = marked?.hasBegun === false && noShell.exec(`${String(reason)}${Buffer.concat(early ?? []).toString()}`);
+      if (said) return reject(new NoShellError(said[0]));
+      flush();
+      if (marked) write("stderr", marked.rest());
       void Promise.resolve(blocked).then(() => {
         if (exitCode !== undefined) resolve(exitCode);
         else reject(failure ?? refused(what, String(reason) || `the connection broke off with code ${code}`));
@@ -129,23 +231,27 @@ async function drained(target: Writable): Promise<void> {
   over.abort();
 }
 
-/** Hands the client's input on, at Nomad's pace. Never rejects: a command may end before its input does. */
-async function sendInput(socket: WebSocket, { stdin }: AttachIO, clock: Clock, signal: AbortSignal): Promise<void> {
+/** Hands the client's input on, at Nomad's pace, until the command has ended. Never rejects. */
+async function sendInput(socket: WebSocket, { io: { stdin, tty }, clock, marked }: Call, signal: AbortSignal): Promise<void> {
+  const until = marked ? AbortSignal.any([signal, marked.over]) : signal;
   try {
     if (stdin) {
+      const stopped = aborted(until);
+      // What is sent before the command has begun would be lost with a shell that is not there.
+      await Promise.race([marked?.begun, stopped]);
       const iterator = stdin.iterator({ destroyOnReturn: false });
-      const stopped = aborted(signal);
       for (;;) {
         const next = await Promise.race([iterator.next(), stopped]);
         if (!next || next.done) break;
         for (const frame of inputFrames(Buffer.from(next.value as Uint8Array))) socket.send(frame);
-        while (socket.bufferedAmount > maxBufferedBytes) await clock.sleep(drainPauseMs, signal);
+        while (socket.bufferedAmount > maxBufferedBytes) await clock.sleep(drainPauseMs, until);
       }
     }
-    if (!signal.aborted) socket.send(inputEndFrame);
   } catch {
     // The command has ended, or the client is gone.
   }
+  // Nomad's exec driver takes a terminal away whose input has ended.
+  if (!signal.aborted && !tty && socket.readyState === socket.OPEN) socket.send(inputEndFrame);
 }
 
 async function sendSizes(socket: WebSocket, { resizes, tty }: AttachIO, clock: Clock, signal: AbortSignal): Promise<void> {

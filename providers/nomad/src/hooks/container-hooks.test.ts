@@ -1,5 +1,5 @@
 import type { Pod, PodEvent } from "@virtual-kubelet/core";
-import { silentLogger } from "@virtual-kubelet/kube-client";
+import { silentLogger, systemRandom } from "@virtual-kubelet/kube-client";
 import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { NomadClient } from "../api/nomad-client.ts";
@@ -28,6 +28,7 @@ beforeEach(() => {
   hooks = new ContainerHooks({
     clientOf: () => ({}) as unknown as NomadClient,
     clock,
+    random: systemRandom,
     logger: silentLogger,
     background,
     findPod: () => pod,

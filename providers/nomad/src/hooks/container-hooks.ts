@@ -1,5 +1,16 @@
 import { Writable } from "node:stream";
-import type { AttachIO, Clock, Container, DeepReadonly, Logger, Pod, PodEvent, PodRef, ProviderPodStatus } from "@virtual-kubelet/core";
+import type {
+  AttachIO,
+  Clock,
+  Container,
+  DeepReadonly,
+  Logger,
+  Pod,
+  PodEvent,
+  PodRef,
+  ProviderPodStatus,
+  Random,
+} from "@virtual-kubelet/core";
 import { messageOf } from "@virtual-kubelet/errdefs";
 import { execInTask } from "../access/exec.ts";
 import type { NomadClient } from "../api/nomad-client.ts";
@@ -10,6 +21,7 @@ import type { PodEntry } from "../pods/pod-entry.ts";
 export interface ContainerHooksDeps {
   readonly clientOf: (ref: PodRef) => NomadClient;
   readonly clock: Clock;
+  readonly random: Pick<Random, "uuid">;
   readonly logger: Logger;
   readonly background: Background;
   /** The pod as the cluster has it: hooks are not kept in Nomad. */
@@ -159,14 +171,14 @@ export class ContainerHooks {
     { name, hook, kind }: { readonly name: string; readonly hook: Hook; readonly kind: HookName },
     signal: AbortSignal,
   ): Promise<boolean> {
-    const { clock, logger, recordEvent, background } = this.#deps;
+    const { clock, random, logger, recordEvent, background } = this.#deps;
     const { ref } = entry.shape;
     let problem: string;
     try {
       if (hook.sleep) await clock.sleep(hook.sleep.seconds * 1000, signal);
       if (!hook.exec) return true;
       const command = hook.exec.command ?? [];
-      const exec = { client: this.#deps.clientOf(ref), clock, entry, container: name, command, io: silentIO() };
+      const exec = { client: this.#deps.clientOf(ref), clock, random, entry, container: name, command, io: silentIO() };
       const { exitCode } = await execInTask(exec, signal);
       if (exitCode === 0) return true;
       problem = `the command exited with ${exitCode}`;

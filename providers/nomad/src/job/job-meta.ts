@@ -22,6 +22,7 @@ const shapeSchema: z.ZodType<Omit<PodShape, "ref" | "owner">> = z.object({
   restartPolicy: z.enum(["Always", "OnFailure", "Never"]),
   containers: z.array(containerSchema).min(1),
   graceSeconds: z.number().nonnegative(),
+  driver: z.enum(["docker", "exec", "raw_exec"]),
   network: z.string(),
   variables: z.array(z.string()),
   fileVolumes: z.array(z.object({ name: z.string(), confidential: z.boolean() })),

@@ -38,7 +38,7 @@ const shortestKillMs = 1;
  */
 export function jobOf(pod: DeepReadonly<Pod>, content: PodContent, owner: Owner, settings: JobSettings): JobPlan {
   refuse(pod, settings);
-  const { config } = settings;
+  const { config, driver, network } = settings;
   const jobId = jobIdOf(owner, pod.metadata?.uid ?? "");
   const book: ItemBook = config.secrets === "inline" ? new InlineBook() : new VariableBook();
   const fileVolumes = fileVolumesOf(pod, content, jobId);
@@ -47,9 +47,7 @@ export function jobOf(pod: DeepReadonly<Pod>, content: PodContent, owner: Owner,
     ...(spec.initContainers ?? []).map((container, index) => ({ container, fieldPath: `spec.initContainers[${index}]` })),
     ...spec.containers.map((container, index) => ({ container, fieldPath: `spec.containers[${index}]` })),
   ];
-  const gated = new Set(
-    gatedContainers(shapeOf(pod, { owner, network: settings.network, variables: [], fileVolumes: [] })).map(({ name }) => name),
-  );
+  const gated = new Set(gatedContainers(shapeOf(pod, { owner, driver, network, variables: [], fileVolumes: [] })).map(({ name }) => name));
 
   const toTask = ({ container, fieldPath }: (typeof placed)[number]): NomadTask => {
     const environment = taskEnvironment(container, content.environments.get(container.name) ?? [], {
@@ -70,7 +68,7 @@ export function jobOf(pod: DeepReadonly<Pod>, content: PodContent, owner: Owner,
     const role = roleOf(spec, container);
     return {
       Name: container.name,
-      Driver: settings.driver,
+      Driver: driver,
       ...userOf(pod, container),
       Config: driverConfig({ pod, container, fieldPath, settings, environment, volumes, login, ports }),
       Env: environment.env,
@@ -90,7 +88,8 @@ export function jobOf(pod: DeepReadonly<Pod>, content: PodContent, owner: Owner,
   const variables = book.variables();
   const shape = shapeOf(pod, {
     owner,
-    network: settings.network,
+    driver,
+    network,
     variables: variables.map(({ Path }) => Path),
     fileVolumes: variables.length === 0 ? [] : [...fileVolumes.values()].map(({ name, confidential }) => ({ name, confidential })),
   });

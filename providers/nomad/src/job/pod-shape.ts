@@ -1,4 +1,5 @@
 import { isSidecar, type Container, type DeepReadonly, type Owner, type Pod, type PodRef } from "@virtual-kubelet/core";
+import type { NomadDriver } from "../config.ts";
 
 /** What a container is in its pod. */
 export type ContainerRole = "init" | "sidecar" | "main";
@@ -24,6 +25,8 @@ export interface PodShape {
   readonly containers: readonly ContainerShape[];
   /** Kill time-out of its tasks, in seconds. */
   readonly graceSeconds: number;
+  /** Driver of its tasks. */
+  readonly driver: NomadDriver;
   /** Network mode of its group. */
   readonly network: string;
   /** Paths of the variables that are its own, gates not among them. */
@@ -36,7 +39,10 @@ export interface PodShape {
 export const groupName = "pod";
 
 /** What the pod is made of. */
-export function shapeOf(pod: DeepReadonly<Pod>, rest: Pick<PodShape, "owner" | "network" | "variables" | "fileVolumes">): PodShape {
+export function shapeOf(
+  pod: DeepReadonly<Pod>,
+  rest: Pick<PodShape, "owner" | "driver" | "network" | "variables" | "fileVolumes">,
+): PodShape {
   const { metadata, spec } = pod;
   const { restartPolicy } = spec ?? {};
   return {

@@ -19,6 +19,7 @@ function entryWith(tasks: readonly string[]): PodEntry {
     restartPolicy: "Always" as const,
     containers,
     graceSeconds: 30,
+    driver: "docker" as const,
     network: "bridge",
     variables: [],
     fileVolumes: [],

@@ -40,6 +40,8 @@ export interface PodEntry {
   unplaced: string | undefined;
   /** Containers whose gate is open. */
   readonly opened: Set<string>;
+  /** Containers that have turned out to have no shell. */
+  readonly withoutShell: Set<string>;
   ending: PodEnding | undefined;
   /** What was told of it last, as JSON. */
   told: string | undefined;
@@ -60,6 +62,7 @@ export function newPodEntry(jobId: string, shape: PodShape, attempt: PodAttempt 
     remembered: new Map(),
     unplaced: undefined,
     opened: new Set(),
+    withoutShell: new Set(),
     ending: undefined,
     told: undefined,
   };

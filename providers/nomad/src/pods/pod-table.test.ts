@@ -13,6 +13,7 @@ const shape: PodShape = {
   restartPolicy: "Always",
   containers: [{ name: "main", image: "nginx", role: "main" }],
   graceSeconds: 30,
+  driver: "docker",
   network: "bridge",
   variables: [],
   fileVolumes: [],

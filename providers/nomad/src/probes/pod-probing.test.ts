@@ -48,6 +48,7 @@ beforeEach(async () => {
   probing = new PodProbing({
     clientOf: () => client,
     clock,
+    random: { uuid: () => "mark" },
     logger: silentLogger,
     background,
     maxCommands: 1,

@@ -1,4 +1,4 @@
-import type { AttachIO, Clock, Container, DeepReadonly, ExecResult, Logger, Pod, PodEvent, PodRef } from "@virtual-kubelet/core";
+import type { AttachIO, Clock, Container, DeepReadonly, ExecResult, Logger, Pod, PodEvent, PodRef, Random } from "@virtual-kubelet/core";
 import { UnavailableError } from "@virtual-kubelet/errdefs";
 import {
   hasProbes,
@@ -23,6 +23,7 @@ import { TaskEnds } from "./task-ends.ts";
 export interface PodProbingDeps {
   readonly clientOf: (ref: PodRef) => NomadClient;
   readonly clock: Clock;
+  readonly random: Pick<Random, "uuid">;
   readonly logger: Logger;
   readonly background: Background;
   /** How many commands of probes may run at once. */
@@ -113,14 +114,14 @@ export class PodProbing implements Disposable {
     container: DeepReadonly<Container>,
     signal: AbortSignal,
   ): Promise<ProbeAttempt> {
-    const { clientOf, clock, addressOf } = this.#deps;
+    const { clientOf, clock, random, addressOf } = this.#deps;
     const { allocation, shape } = entry;
     if (!allocation || allocation.ClientStatus === "unknown")
       throw new UnavailableError(`probe container ${container.name}: Nomad has no connection to its client`);
     const exec = (_id: string, command: readonly string[], io: AttachIO, limit: AbortSignal): Promise<ExecResult> => {
       const client = clientOf(shape.ref);
       const probing = { exec: client.execProbe.bind(client) };
-      return execInTask({ client: probing, clock, entry, container: container.name, command, io }, limit);
+      return execInTask({ client: probing, clock, random, entry, container: container.name, command, io }, limit);
     };
     const clientAddress = addressOf(allocation.NodeID);
     return probeOnce(

@@ -15,6 +15,7 @@ function shapeWith(containers: Readonly<Record<string, ContainerRole>>, fields: 
     restartPolicy: "Never",
     containers: Object.entries(containers).map(([name, role]) => ({ name, image: "busybox", role })),
     graceSeconds: 30,
+    driver: "docker",
     network: "bridge",
     variables: [],
     fileVolumes: [],

@@ -1,0 +1,223 @@
+import { createHash, randomUUID } from "node:crypto";
+import { existsSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { PassThrough, Readable, Writable } from "node:stream";
+import type { AttachIO } from "@virtual-kubelet/core";
+import { noMetrics, silentLogger, systemClock, systemRandom } from "@virtual-kubelet/kube-client";
+import { eventually } from "@virtual-kubelet/testing";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { execInTask } from "../../providers/nomad/src/access/exec.ts";
+import { NomadClient } from "../../providers/nomad/src/api/nomad-client.ts";
+import { NomadHttp } from "../../providers/nomad/src/api/nomad-http.ts";
+import { ObjectReader } from "../../providers/nomad/src/api/object-reader.ts";
+import { TokenSource } from "../../providers/nomad/src/api/token-source.ts";
+import { newPodEntry, type PodEntry } from "../../providers/nomad/src/pods/pod-entry.ts";
+import { canOpenTerminals } from "../process-provider/spawn-command.ts";
+import { openNomad, type NomadBackend } from "./backend.ts";
+import { jobWith, taskWith, wait } from "./test-jobs.ts";
+
+// Commands in tasks of raw_exec, on the fake and, with E2E_NOMAD=real, on a real agent.
+const { signal } = new AbortController();
+const job = jobWith([taskWith(wait)]);
+
+let nomad: NomadBackend;
+let http: NomadHttp;
+let client: NomadClient;
+let entry: PodEntry;
+
+beforeAll(async () => {
+  nomad = await openNomad();
+  http = new NomadHttp({
+    address: nomad.address,
+    tokens: new TokenSource({ token: nomad.token }),
+    tls: { rejectUnauthorized: true },
+    maxSockets: 8,
+    maxStreams: 8,
+  });
+  client = new NomadClient(http, new ObjectReader({ logger: silentLogger, metrics: noMetrics }), "default");
+  await client.registerJob(job, 0, signal);
+  entry = newPodEntry(job.ID, {
+    ref: { namespace: "default", name: "exec", uid: randomUUID() },
+    owner: { clusterId: "c1", nodeName: "n1" },
+    restartPolicy: "Never",
+    containers: [{ name: "main", image: "busybox", role: "main" }],
+    graceSeconds: 30,
+    driver: "raw_exec",
+    network: "host",
+    variables: [],
+    fileVolumes: [],
+  });
+  await eventually(async () => {
+    [entry.allocation] = await client.jobAllocations(job.ID, signal);
+    expect(entry.allocation?.TaskStates?.["main"]?.State).toBe("running");
+  });
+}, 60_000);
+afterAll(async () => {
+  await client.stopJob(job.ID, { purge: true }, signal);
+  await http[Symbol.asyncDispose]();
+  await nomad[Symbol.asyncDispose]();
+});
+
+interface Run {
+  readonly exitCode: number;
+  readonly out: string;
+  readonly err: string;
+  readonly bytes: Buffer;
+}
+
+/** Runs a command to its end. */
+async function run(command: readonly string[], io: Partial<AttachIO> = {}, until: AbortSignal = signal): Promise<Run> {
+  const chunks = { stdout: [] as Buffer[], stderr: [] as Buffer[] };
+  const keep = (name: keyof typeof chunks): Writable =>
+    new Writable({ write: (chunk: Buffer, _, done) => (chunks[name].push(chunk), done()) });
+  const whole: AttachIO = { stdin: undefined, stdout: keep("stdout"), stderr: keep("stderr"), tty: false, resizes: noSizes(), ...io };
+  const { exitCode } = await execInTask(
+    { client, clock: systemClock, random: systemRandom, entry, container: "main", command, io: whole },
+    until,
+  );
+  const [stdout, stderr] = [Buffer.concat(chunks.stdout), Buffer.concat(chunks.stderr)];
+  return { exitCode, out: stdout.toString(), err: stderr.toString(), bytes: stdout };
+}
+
+const sh = (script: string, io?: Partial<AttachIO>, until?: AbortSignal): Promise<Run> => run(["sh", "-c", script], io, until);
+
+async function* noSizes(): AsyncGenerator<never> {}
+
+/** Input that never ends. */
+function openInput(...chunks: readonly (string | Buffer)[]): PassThrough {
+  const input = new PassThrough({ highWaterMark: 64 * 1024 * 1024 });
+  for (const chunk of chunks) input.write(chunk);
+  return input;
+}
+
+const megabytes = Buffer.alloc(4 * 1024 * 1024, "0123456789abcdef\n");
+const sha256 = (bytes: Buffer): string => createHash("sha256").update(bytes).digest("hex");
+
+describe("output", () => {
+  test("comes apart and whole, whatever bytes it has, and is all there with the exit code", async () => {
+    expect(await sh("echo out; echo err >&2; exit 7")).toMatchObject({ exitCode: 7, out: "out\n", err: "err\n" });
+    expect(await sh("printf 'a\\000b\\000' >&2; printf '\\377\\000' ")).toMatchObject({ exitCode: 0, err: "a\0b\0" });
+    const { bytes } = await sh("i=0; while [ $i -lt 2000 ]; do echo line $i; echo error >&2; i=$((i+1)); done");
+    expect(bytes.toString()).toBe(Array.from({ length: 2000 }, (_, index) => `line ${index}\n`).join(""));
+  });
+
+  test("comes while the command runs", async () => {
+    const input = openInput();
+    const stdout = new PassThrough();
+    const stderr = new PassThrough();
+    const running = sh("echo out; echo err >&2; read line; echo $line", { stdin: input, stdout, stderr });
+    await eventually(() => expect([stdout.read()?.toString(), stderr.read()?.toString()].join("")).not.toBe(""));
+    input.write("go on\n");
+    expect((await running).exitCode).toBe(0);
+    input.destroy();
+  });
+
+  test("has nothing of the shell that runs the command", async () => {
+    expect(await sh("kill -9 $$")).toMatchObject({ exitCode: 137, out: "", err: "" });
+    expect(await sh("exec >&- 2>&-; exit 4")).toMatchObject({ exitCode: 4, out: "", err: "" });
+    expect(await run(["ls", "/proc/self/fd"])).toMatchObject({ err: "" });
+  });
+});
+
+describe("words", () => {
+  test("are those of a program, never of a shell", async () => {
+    expect(await run(["printf", "%s|", "a  b", "$HOME;", "é", `'"`, "\\n", ""])).toMatchObject({ out: `a  b|$HOME;|é|'"|\\n||` });
+    expect(await run(["env", "echo", "-n", "\\t"])).toMatchObject({ out: "\\t" });
+    expect((await run(["exit", "3"])).exitCode).toBe(127);
+  });
+
+  test("that name no program fail, and the next command runs", async () => {
+    expect(await run(["/no/such/command"])).toMatchObject({ exitCode: 127, err: expect.stringContaining("/no/such/command") as unknown });
+    expect((await run(["/etc/passwd"])).exitCode).toBe(126);
+    expect((await sh("exit 5")).exitCode).toBe(5);
+  });
+});
+
+describe("input", () => {
+  test("that is none has ended", async () => {
+    expect(await run(["cat"])).toMatchObject({ exitCode: 0, out: "" });
+  });
+
+  test("is read to its end, whatever bytes it has", async () => {
+    const every = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
+    expect((await run(["cat"], { stdin: Readable.from([every, every]) })).bytes).toEqual(Buffer.concat([every, every]));
+    const { exitCode, bytes } = await run(["cat"], { stdin: Readable.from([megabytes]) });
+    expect([exitCode, sha256(bytes)]).toEqual([0, sha256(megabytes)]);
+  });
+
+  test.each([
+    ["nothing of", "exit 6", openInput()],
+    ["nothing of much that waits in", "sleep 0.3; exit 6", openInput(megabytes)],
+    ["a line of", "read line; exit 6", openInput("asked\n")],
+    ["half of much that waits in", "head -c 2000000 >/dev/null; exit 6", openInput(megabytes)],
+    ["all of", `head -c ${megabytes.byteLength} >/dev/null; exit 6`, openInput(megabytes)],
+  ])("a command that reads %s an input that stays open ends when it ends", async (_, script, stdin) => {
+    const startedMs = performance.now();
+    expect(await sh(`${script}`, { stdin })).toMatchObject({ exitCode: 6, err: "" });
+    expect(performance.now() - startedMs).toBeLessThan(5000);
+    stdin.destroy();
+  });
+
+  test("is not read any more once the command has ended", async () => {
+    const stdin = openInput("asked\n");
+    expect((await sh("read line; echo $line", { stdin })).out).toBe("asked\n");
+    stdin.write("the next command's");
+    expect(stdin.read()?.toString()).toBe("the next command's");
+    stdin.destroy();
+  });
+});
+
+describe("a command whose client is gone", () => {
+  test.each([
+    ["without input", undefined],
+    ["with input", openInput("asked\n")],
+  ])("is ended, %s, though it reads and writes nothing", async (_, stdin) => {
+    const late = join(tmpdir(), `vk-late-${randomUUID()}`);
+    const controller = new AbortController();
+    const running = sh(`sleep 1.5; echo late > ${late}`, { stdin }, controller.signal);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    const reason = new Error("the client is gone");
+    controller.abort(reason);
+
+    await expect(running).rejects.toBe(reason);
+    await new Promise((resolve) => setTimeout(resolve, 2000));
+    expect(existsSync(late)).toBe(false);
+    rmSync(late, { force: true });
+  });
+
+  test("is ended though nobody takes its output", async () => {
+    const controller = new AbortController();
+    const name = `vk-${randomUUID()}`;
+    const stdout = new PassThrough({ highWaterMark: 1 });
+    const running = run(["sh", "-c", "while :; do echo much of it; done", name], { stdout }, controller.signal);
+    const isThere = async (): Promise<boolean> => (await sh(`pgrep -f ${name.slice(0, -1)}[${name.slice(-1)}]`)).out !== "";
+    await eventually(async () => expect(await isThere()).toBe(true));
+    controller.abort(new Error("the client is gone"));
+
+    await expect(running).rejects.toThrow("the client is gone");
+    await eventually(async () => expect(await isThere()).toBe(false));
+  });
+
+  test("leaves no connection behind", async () => {
+    const calls = Array.from({ length: 8 }, () => {
+      const controller = new AbortController();
+      setTimeout(() => controller.abort(new Error("gone")), 300);
+      return sh("sleep 60", {}, controller.signal).catch((error: unknown) => String(error));
+    });
+    expect(await Promise.all(calls)).toEqual(Array.from({ length: 8 }, () => "Error: gone"));
+    expect((await sh("exit 3")).exitCode).toBe(3);
+  });
+});
+
+describe.skipIf(!canOpenTerminals())("a terminal", () => {
+  test("has one output, and its command ends when it ends", async () => {
+    const stdin = openInput();
+    expect(await sh("echo out; echo err >&2; exit 6", { stdin, tty: true })).toMatchObject({ exitCode: 6, out: "out\r\nerr\r\n", err: "" });
+    stdin.destroy();
+  });
+
+  test("stays for a command without input", async () => {
+    expect(await sh("echo one; sleep 0.5; echo two", { tty: true })).toMatchObject({ exitCode: 0, out: "one\r\ntwo\r\n" });
+  });
+});

@@ -1,0 +1,115 @@
+import type { Random } from "@virtual-kubelet/core";
+
+// Nomad does not end a command whose connection has gone, and loses the exit code of one that leaves input unread. With exec and raw_exec it
+// also waits for the end of the input before it tells that a command has ended. So a shell around the command tells when it has begun, as
+// which process, and when and how it has ended, each by a line on standard error that nothing else writes, and reads the rest of the input.
+// Source: Nomad 2.0.6, `runNoTTY` in drivers/shared/executor/exec_utils.go and `execStreaming` in grpc_client.go beside it.
+
+/** The shell that commands are run by. */
+export const shellPath = "/bin/sh";
+
+/** Process of a command; together the two numbers are no other's. */
+export interface CommandProcess {
+  readonly id: number;
+  /** When it began, in ticks of its machine's clock; `NaN` where there is no /proc. */
+  readonly startTicks: number;
+}
+
+/** Begins the command in its own process. `exec` runs no builtin of the shell's, and what the shell itself says goes to /dev/null. */
+const begin = `m=$1; shift; read -r s </proc/$$/stat; printf '\\000%s %s %s\\n' "$m" $$ "$(set -- \${s##*) }; echo \${20})" >&3; exec 2>&3 3>&-; exec "$@"`;
+const around = `m=$1 b=$2; shift 2; exec 3>&2 2>/dev/null; ${shellPath} -c "$b" sh "$m" "$@"; printf '\\000%s %s\\n' "$m" $? >&3; exec cat >/dev/null 3>&-`;
+/** Kills the process, unless its id is another's by now. */
+const kill = `read -r s <"/proc/$1/stat"; set -- "$1" "$2" \${s##*) }; [ "\${22}" = "$2" ] && kill -KILL "$1"`;
+
+/** The words that run a command by a shell and nothing more. */
+export function shellWords(command: readonly string[]): readonly string[] {
+  return [shellPath, "-c", 'exec "$@"', "sh", ...command];
+}
+
+/** A command by a shell that marks its begin and its end. */
+export class MarkedCommand {
+  /** What to run. */
+  readonly words: readonly string[];
+  /** Resolves when the command has begun. */
+  readonly begun: Promise<CommandProcess>;
+  readonly #mark: string;
+  readonly #markBytes: Buffer;
+  readonly #begun = Promise.withResolvers<CommandProcess>();
+  readonly #over = new AbortController();
+  #exitCode: number | undefined;
+  #process: CommandProcess | undefined;
+  #held = Buffer.alloc(0);
+
+  constructor(command: readonly string[], random: Pick<Random, "uuid">) {
+    this.#mark = `vk-${random.uuid()}`;
+    this.#markBytes = Buffer.from(`\0${this.#mark}`);
+    this.words = [shellPath, "-c", around, "sh", this.#mark, begin, ...command];
+    this.begun = this.#begun.promise;
+  }
+
+  get hasBegun(): boolean {
+    return this.#process !== undefined;
+  }
+
+  /** Is aborted when the command has ended. */
+  get over(): AbortSignal {
+    return this.#over.signal;
+  }
+
+  /** `undefined` until it has ended. */
+  get exitCode(): number | undefined {
+    return this.#exitCode;
+  }
+
+  /** The words that kill the command; `undefined` if it has not begun, or has ended. */
+  get killWords(): readonly string[] | undefined {
+    if (!this.#process || this.over.aborted) return undefined;
+    const { id, startTicks } = this.#process;
+    return [shellPath, "-c", kill, "sh", String(id), String(startTicks)];
+  }
+
+  /** Takes the marks out of what comes on standard error. @returns the rest; the beginning of what may be a mark is held back */
+  take(chunk: Uint8Array): Buffer {
+    let bytes = Buffer.concat([this.#held, chunk]);
+    this.#held = Buffer.alloc(0);
+    const own: Buffer[] = [];
+    for (;;) {
+      const start = bytes.indexOf(this.#markBytes);
+      const end = start < 0 ? -1 : bytes.indexOf("\n", start);
+      if (end < 0) {
+        const heldFrom = start < 0 ? this.#beginningOfMark(bytes) : start;
+        this.#held = bytes.subarray(heldFrom);
+        return Buffer.concat([...own, bytes.subarray(0, heldFrom)]);
+      }
+      own.push(bytes.subarray(0, start));
+      this.#note(bytes.subarray(start + this.#markBytes.byteLength, end).toString());
+      bytes = bytes.subarray(end + 1);
+    }
+  }
+
+  /** What was held back, once nothing more comes. */
+  rest(): Buffer {
+    const held = this.#held;
+    this.#held = Buffer.alloc(0);
+    return held;
+  }
+
+  /** Where the bytes end in the beginning of a mark; their length if they do not. */
+  #beginningOfMark(bytes: Buffer): number {
+    const zero = bytes.lastIndexOf(0);
+    if (zero < 0) return bytes.byteLength;
+    const tail = bytes.subarray(zero);
+    return this.#markBytes.subarray(0, tail.byteLength).equals(tail) ? zero : bytes.byteLength;
+  }
+
+  #note(words: string): void {
+    const [first, second] = words.trim().split(" ").map(Number);
+    if (this.#process) {
+      this.#exitCode ??= first;
+      return this.#over.abort();
+    }
+    // It is written before the command runs.
+    this.#process = { id: first ?? Number.NaN, startTicks: second ?? Number.NaN };
+    this.#begun.resolve(this.#process);
+  }
+}
