@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { renderMatrix } from "./capability-matrix.ts";
+import { renderMatrix, type MatrixColumn } from "./capability-matrix.ts";
 
-const matrix = renderMatrix([
+const columns: readonly MatrixColumn[] = [
   {
     provider: "first",
     record: {
@@ -29,7 +29,8 @@ const matrix = renderMatrix([
   },
   { provider: "third", record: { own: { backEnd: "the provider itself", features: { logs: { state: "passed", required: true } } } } },
   { provider: "fourth", record: {} },
-]);
+];
+const matrix = renderMatrix(columns, []);
 
 test("a feature is a row, a provider a column, and what is promised is bold", () => {
   expect(matrix.split("\n")[0]).toBe("| | first | second | third | fourth |");
@@ -60,4 +61,19 @@ test("under the table stand the back end with version and day, and the reasons o
   expect(matrix).toContain("second:\n\n- never run on the real back end\n- run on a fake: a fake, as of version 3");
   expect(matrix).toContain("third:\n\n- run on the provider itself: it has no other back end");
   expect(matrix).toContain("fourth:\n\n- the suite has not run");
+});
+
+test("a check that the suite has only since the last run was not tried", () => {
+  const features = { logs: { state: "passed", checks: ["it is so"] }, exec: { state: "lacking", reason: "x" } } as const;
+  const suite = [
+    { feature: "logs", name: "it is so" },
+    { feature: "logs", name: "it is otherwise" },
+    { feature: "exec", name: "it runs" },
+  ] as const;
+
+  expect(
+    renderMatrix([{ provider: "first", record: { fake: { backEnd: "a fake", features } } }], suite)
+      .split("\n")
+      .slice(-2),
+  ).toEqual(["- `exec`: no: x", "- `logs`: not tried: it is otherwise; it is newer than the last run"]);
 });

@@ -1,4 +1,4 @@
-import { featureNames, features, type Feature } from "@virtual-kubelet/testing/conformance";
+import { allChecks, featureNames, features, type Check, type Feature } from "@virtual-kubelet/testing/conformance";
 import { runsOf, type ConformanceRecord, type FeatureRecord, type RunKind, type RunRecord } from "./conformance-record.ts";
 
 /** A provider's column of the matrix. */
@@ -11,15 +11,17 @@ export interface MatrixColumn {
 /**
  * What each provider can do, as Markdown: a table, and under it what the suite ran against, and why something is missing
  * or was not tried. What a release does not go without is in bold.
+ *
+ * @param suite - the checks of the suite as it is now
  */
-export function renderMatrix(columns: readonly MatrixColumn[]): string {
+export function renderMatrix(columns: readonly MatrixColumn[], suite: readonly Pick<Check, "feature" | "name">[] = allChecks): string {
   const rows = featureNames.map((feature) => [
     `${features[feature]} (\`${feature}\`)`,
     ...columns.map(({ record }) => cellOf(record, feature)),
   ]);
   const head = ["", ...columns.map(({ provider }) => provider)];
   const table = [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`.replace("|  |", "| |"));
-  return [table.join("\n"), ...columns.map(renderColumn)].join("\n\n");
+  return [table.join("\n"), ...columns.map((column) => renderColumn(column, suite))].join("\n\n");
 }
 
 /** What the most telling run says of a feature: one on the real back end before one on a fake, and what passed before what did not run. */
@@ -34,11 +36,11 @@ function cellOf(record: ConformanceRecord, feature: Feature): string {
 }
 
 /** What a provider ran against, why it lacks what it lacks, and what could not be tried. */
-function renderColumn({ provider, record }: MatrixColumn): string {
+function renderColumn({ provider, record }: MatrixColumn, suite: readonly Pick<Check, "feature" | "name">[]): string {
   const runs = runsOf(record);
   const nowhere = runs.length === 0 ? ["- the suite has not run"] : [];
   const onlyFake = runs.length > 0 && runs.every(([kind]) => kind === "fake") ? ["- never run on the real back end"] : [];
-  const lines = runs.flatMap(([kind, run]) => [`- ${againstOf(kind, run)}`, ...reasonsOf(run)]);
+  const lines = runs.flatMap(([kind, run]) => [`- ${againstOf(kind, run)}`, ...reasonsOf(run, suite)]);
   return `${provider}:\n\n${[...nowhere, ...onlyFake, ...lines].join("\n")}`;
 }
 
@@ -59,13 +61,20 @@ function versionOf(version: string | undefined): string {
   return version === undefined ? ", of a version that was not recorded" : ` ${version}`;
 }
 
-function reasonsOf(run: RunRecord): string[] {
+function reasonsOf(run: RunRecord, suite: readonly Pick<Check, "feature" | "name">[]): string[] {
   const missing = linesOf(run, ({ state, reason }) => (state === "passed" ? [] : [`${state === "lacking" ? "no" : "not run"}: ${reason}`]));
   const earlier = linesOf(run, ({ earlier: found }) => (found ? [`last run on${versionOf(found.version)}, on ${found.date}`] : []));
   const untried = linesOf(run, ({ untried: of = {} }) => Object.entries(of).map(([check, reason]) => `not tried: ${check}; ${reason}`));
-  return [...missing, ...earlier, ...untried];
+  const newer = linesOf(run, ({ checks, untried: of = {} }, feature) =>
+    suite
+      .filter((check) => check.feature === feature && checks?.includes(check.name) === false && of[check.name] === undefined)
+      .map(({ name }) => `not tried: ${name}; it is newer than the last run`),
+  );
+  const isVague = Object.values(run.features).some(({ state, checks }) => state === "passed" && !checks);
+  const vague = suite.length > 0 && isVague ? ["- which of the checks of today it had was not recorded"] : [];
+  return [...vague, ...missing, ...earlier, ...untried, ...newer];
 }
 
-function linesOf({ features: of }: RunRecord, describe: (record: FeatureRecord) => readonly string[]): string[] {
-  return featureNames.flatMap((feature) => (of[feature] ? describe(of[feature]) : []).map((text) => `- \`${feature}\`: ${text}`));
+function linesOf({ features: of }: RunRecord, describe: (record: FeatureRecord, feature: Feature) => readonly string[]): string[] {
+  return featureNames.flatMap((feature) => (of[feature] ? describe(of[feature], feature) : []).map((text) => `- \`${feature}\`: ${text}`));
 }

@@ -39,8 +39,8 @@ describe("updateRecord", () => {
         version: "2.1",
         date: "2026-01-01",
         features: {
-          logs: { state: "passed", required: true, untried: { "it is rarely so": "no such hardware" } },
-          exec: { state: "passed" },
+          logs: { state: "passed", required: true, checks: ["it is so"], untried: { "it is rarely so": "no such hardware" } },
+          exec: { state: "passed", checks: ["it is so"] },
         },
       },
     });
@@ -49,12 +49,30 @@ describe("updateRecord", () => {
   test("what this machine cannot try takes nothing back", () => {
     const here = reportWith({ required: true, state: "not-run", reason: "an older engine", checks: [] });
 
-    expect(updateRecord(passed, here).own?.features.logs).toEqual({ state: "passed", required: true });
+    expect(updateRecord(passed, here).own?.features.logs).toEqual({ state: "passed", required: true, checks: ["it is so"] });
     expect(updateRecord(undefined, here).own?.features.logs).toEqual({ state: "not-run", required: true, reason: "an older engine" });
   });
 
-  test("a check that was tried elsewhere counts as tried", () => {
-    expect(updateRecord(passed, reportWith({ required: true, checks: [passedCheck, skippedCheck] }))).toEqual(passed);
+  test("a check that was tried elsewhere counts as tried, and one that the suite has only now does not", () => {
+    const elsewhere = updateRecord(
+      undefined,
+      reportWith({ required: true, checks: [passedCheck, { name: skippedCheck.name, state: "passed" }] }),
+    );
+    const here = reportWith({ required: true, checks: [passedCheck, skippedCheck] });
+
+    expect(updateRecord(elsewhere, here)).toEqual(elsewhere);
+    expect(updateRecord(passed, here).own?.features.logs).toEqual({
+      state: "passed",
+      required: true,
+      checks: ["it is so"],
+      untried: { "it is rarely so": "no such hardware" },
+    });
+  });
+
+  test("a check that the suite has no more is forgotten", () => {
+    const later = reportWith({ required: true, checks: [{ name: "it is otherwise", state: "passed" }] });
+
+    expect(updateRecord(passed, later).own?.features.logs?.checks).toEqual(["it is otherwise"]);
   });
 
   test("a run of some tests only says nothing of a feature that it has not tried whole", () => {
@@ -85,7 +103,11 @@ describe("updateRecord", () => {
     const third = updateRecord(second, reportWith(untried, { against: engine("0.8"), date: "2026-03-03" }));
 
     for (const record of [second, third])
-      expect(record.real?.features.logs).toEqual({ state: "passed", earlier: { version: "1.0", date: "2026-01-01" } });
+      expect(record.real?.features.logs).toEqual({
+        state: "passed",
+        checks: ["it is so"],
+        earlier: { version: "1.0", date: "2026-01-01" },
+      });
     expect(third.real).toMatchObject({ version: "0.8", date: "2026-03-03", features: { exec: { state: "passed" } } });
     expect(third.real?.features.exec).not.toHaveProperty("earlier");
   });

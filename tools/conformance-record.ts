@@ -21,6 +21,8 @@ export interface FeatureRecord {
   readonly required?: boolean | undefined;
   /** Why it is lacking or not run. */
   readonly reason?: string | undefined;
+  /** Checks of it that have passed, in this run or an earlier one. */
+  readonly checks?: readonly string[] | undefined;
   /** Checks of it that could not be tried, and why. */
   readonly untried?: Readonly<Record<string, string>> | undefined;
   /** The earlier run that says so, where the last one could not try it. */
@@ -49,6 +51,7 @@ const schema: z.ZodType<ConformanceRecord> = z.partialRecord(
         state: z.enum(["passed", "lacking", "not-run"]),
         required: z.boolean().optional(),
         reason: z.string().optional(),
+        checks: z.array(z.string()).optional(),
         untried: z.record(z.string(), z.string()).optional(),
         earlier: z.strictObject(moment).optional(),
       }),
@@ -99,11 +102,12 @@ function updateFeature(known: RunRecord | undefined, feature: Feature, report: F
   if (state === "failed" || checks.some((check) => check.reason === notChosen)) return before && { ...before, ...earlierOf(known, before) };
   if (state === "lacking") return { state, ...required, ...(reason !== undefined && { reason }) };
   if (state === "not-run" && before?.state === "passed") return { ...before, ...required, ...earlierOf(known, before) };
-  const wasTried = (name: string): boolean => before?.state === "passed" && before.untried?.[name] === undefined;
-  const untried = checks.filter(({ name, state: how }) => how === "not-run" && !wasTried(name));
+  // A check that is newer than the run that has passed is not among its checks.
+  const passed = checks.filter(({ name, state: how }) => how === "passed" || (how === "not-run" && before?.checks?.includes(name)));
+  const untried = checks.filter((check) => check.state === "not-run" && !passed.includes(check));
   const reasons = Object.fromEntries(untried.map((check) => [check.name, check.reason ?? "it was not tried"]));
   if (state === "not-run") return { state, ...required, reason: reason ?? [...new Set(Object.values(reasons))].join("; ") };
-  return { state, ...required, ...(untried.length > 0 && { untried: reasons }) };
+  return { state, ...required, checks: passed.map(({ name }) => name), ...(untried.length > 0 && { untried: reasons }) };
 }
 
 /** The run that has found what is known of a feature. */

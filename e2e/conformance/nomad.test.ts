@@ -71,6 +71,6 @@ await describeProvider({
     ? { report: reportFile("nomad"), against: { kind: "fake", name: "a fake of Nomad, held to answers that were recorded from an agent" } }
     : {
         report: reportFile("nomad.real"),
-        against: { kind: "real", name: `a Nomad agent, driver ${nomad.driver}`, version: await agentVersion() },
+        against: { kind: "real", name: `tasks of ${nomad.driver} on Nomad`, version: await agentVersion() },
       }),
 });
