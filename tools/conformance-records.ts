@@ -1,4 +1,4 @@
-import type { ConformanceReport } from "@virtual-kubelet/testing/conformance";
+import { featureNames, type ConformanceReport } from "@virtual-kubelet/testing/conformance";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { MatrixColumn } from "./capability-matrix.ts";
@@ -62,7 +62,7 @@ function updateOne(provider: RecordedProvider, check: boolean): string[] {
     return [error instanceof Error ? error.message : String(error)];
   }
   const reports = reportPaths(provider.tag).map((report) => JSON.parse(readFileSync(report, "utf8")) as ConformanceReport);
-  if (reports.some(({ date }) => date === undefined))
+  if (reports.some(({ date, features }) => date === undefined || featureNames.some((feature) => features[feature] === undefined)))
     return [`a report on ${provider.tag} in .reports/conformance is of an older suite; delete it, or run the suite again`];
   const after = reports.reduce<ConformanceRecord>(updateRecord, before ?? {});
   // A day and a version differ from machine to machine: they are written, and not asked for.
