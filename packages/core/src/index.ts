@@ -34,9 +34,12 @@ export type {
 } from "./options.ts";
 export type {
   ContainerStats,
+  CgroupStats,
   CpuStats,
+  DiskIoStats,
   FsStats,
   InterfaceStats,
+  IoStats,
   MemoryStats,
   MetricFamily,
   MetricSample,
@@ -44,6 +47,8 @@ export type {
   NodeStats,
   PodMetricsProvider,
   PodStats,
+  PsiData,
+  PsiStats,
   StatsSummary,
   SwapStats,
   VolumeStats,

@@ -6,7 +6,7 @@
 export { metricsContentType, renderMetrics, renderResourceMetrics } from "./exposition.ts";
 export { metricCatalogue, type MetricDefinition } from "./metric-catalogue.ts";
 export { nodeMetrics, type CountedNode } from "./node-metrics.ts";
-export { cpuAndMemoryOnly, NodeStatsReader, type FullStatsSummary, type NodeStatsReaderOptions } from "./node-stats.ts";
+export { cpuAndMemoryOnly, kubeletSummary, NodeStatsReader, type FullStatsSummary, type NodeStatsReaderOptions } from "./node-stats.ts";
 export { openTelemetryTracer } from "./open-telemetry-tracer.ts";
 export { PrometheusMetrics, type PrometheusMetricsOptions } from "./prometheus-metrics.ts";
 export { resourceMetrics, resourceScrapeError } from "./resource-metrics.ts";

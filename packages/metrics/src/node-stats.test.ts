@@ -1,7 +1,7 @@
 import type { PodStats, StatsSummary } from "@virtual-kubelet/core";
 import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { expect, test } from "vitest";
-import { cpuAndMemoryOnly, NodeStatsReader } from "./node-stats.ts";
+import { cpuAndMemoryOnly, kubeletSummary, NodeStatsReader } from "./node-stats.ts";
 
 const time = "2026-01-02T03:04:05Z";
 const never = new AbortController().signal;
@@ -139,4 +139,21 @@ test("a node whose pods nobody measures has no figures, and one without pods use
   // What was counted stays counted.
   const last = await reader.read(never);
   expect([last.node.cpu?.usageCoreNanoSeconds, last.node.memory]).toEqual([7, undefined]);
+});
+
+test("what only cAdvisor shows is no part of a kubelet's summary", async () => {
+  const cgroup = { time, path: "/vkpods/poda" };
+  const eth0 = { name: "eth0", rxBytes: 1, rxErrors: 2, txBytes: 3, txErrors: 4 };
+  const packets = { rxPackets: 5, rxDropped: 6, txPackets: 7, txDropped: 8 };
+  const { containers, ...rest } = pod({ uid: "a", cpu: 40 });
+  const network = { time, ...eth0, ...packets, interfaces: [{ ...eth0, ...packets }] };
+  const measured = { ...rest, network, cgroup, containers: containers.map((container) => ({ ...container, cgroup })) };
+  const node = { nodeName: "n1", startTime: time, network: { time, ...eth0, ...packets } };
+
+  const summary = kubeletSummary(await readerOf({ node, pods: [measured], incomplete: "late" }).read(never));
+
+  expect(Object.keys(summary)).toEqual(["node", "pods"]);
+  expect(summary.node.network).toEqual({ time, ...eth0 });
+  expect(summary.pods[0]?.network).toEqual({ time, ...eth0, interfaces: [eth0] });
+  expect(JSON.stringify(summary)).not.toContain("cgroup");
 });

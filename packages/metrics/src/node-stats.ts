@@ -1,5 +1,5 @@
 import { rfc3339, SharedCalls, type Clock } from "@virtual-kubelet/kube-client";
-import type { ContainerStats, NodeStats, PodStats, StatsSummary } from "@virtual-kubelet/core";
+import type { ContainerStats, InterfaceStats, NodeStats, PodStats, StatsSummary } from "@virtual-kubelet/core";
 import { instanceKey, podUsage, totalUsage } from "./usage-total.ts";
 
 /** A {@link StatsSummary} with nothing left to be made up: the node is there, and each pod has its totals. */
@@ -80,6 +80,18 @@ export class NodeStatsReader {
   }
 }
 
+/** The summary as a kubelet's `/stats/summary` has it: without what `/metrics/cadvisor` alone shows. */
+export function kubeletSummary({ node, pods }: FullStatsSummary): Pick<FullStatsSummary, "node" | "pods"> {
+  return {
+    node: { ...node, ...withoutPackets(node) },
+    pods: pods.map(({ cgroup: _cgroup, ...pod }) => ({
+      ...pod,
+      ...withoutPackets(pod),
+      containers: pod.containers.map(({ cgroup: _containerCgroup, ...container }) => container),
+    })),
+  };
+}
+
 /**
  * The summary with nothing but processor, memory and swap, as `?only_cpu_and_memory=true` asks for it.
  *
@@ -96,6 +108,16 @@ export function cpuAndMemoryOnly({ node, pods }: FullStatsSummary): FullStatsSum
       ...usageOf(pod),
     })),
   };
+}
+
+function withoutPackets({ network }: Pick<PodStats, "network">): Pick<PodStats, "network"> {
+  if (!network) return {};
+  const interfaces = network.interfaces?.map(bytesAndErrors);
+  return { network: { time: network.time, ...bytesAndErrors(network), ...(interfaces && { interfaces }) } };
+}
+
+function bytesAndErrors({ name, rxBytes, rxErrors, txBytes, txErrors }: InterfaceStats): InterfaceStats {
+  return { name, rxBytes, rxErrors, txBytes, txErrors };
 }
 
 function containerUsage(container: ContainerStats): ContainerStats {

@@ -95,3 +95,12 @@ test("upstream's importable suite finds the pod: it takes the second label for t
   expect(secondLabels("pod_cpu_usage_seconds_total")).toEqual(["web"]);
   expect(secondLabels("container_cpu_usage_seconds_total")).toEqual(["web"]);
 });
+
+test("figures of an incomplete summary are shown, and it is said that some are missing", () => {
+  const summary = { ...summaryOf({ cpu: { time, usageCoreNanoSeconds: 1.5e9 } }), incomplete: "the measurement goes on" };
+
+  const text = renderMetrics(resourceMetrics(summary));
+
+  expect(text).toContain('container_cpu_usage_seconds_total{container="main",namespace="default",pod="web"} 1.5');
+  expect(text).toContain("resource_scrape_error 1\n");
+});

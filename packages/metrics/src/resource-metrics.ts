@@ -11,11 +11,11 @@ type Samples = readonly MetricSample[];
 /**
  * What a kubelet serves as `/metrics/resource`, metrics-server's only source: processor time in core-seconds, memory in
  * bytes, each with the time it was measured. What was measured as 0 is shown as the least that is not 0; what was not
- * measured is left out.
+ * measured is left out, and `resource_scrape_error` is 1 where the summary is incomplete.
  *
  * Source: kubernetes v1.36.3 pkg/kubelet/metrics/collectors/resource_metrics.go.
  */
-export function resourceMetrics({ node, pods }: FullStatsSummary): readonly MetricFamily[] {
+export function resourceMetrics({ node, pods, incomplete }: FullStatsSummary): readonly MetricFamily[] {
   const ofContainers = (sample: (container: ContainerStats, labels: Labels) => Samples): Samples =>
     pods.flatMap((pod) => pod.containers.flatMap((container) => sample(container, { container: container.name, ...podLabels(pod) })));
   const ofPods = (sample: (pod: PodStats, labels: Labels) => Samples): Samples => pods.flatMap((pod) => sample(pod, podLabels(pod)));
@@ -56,7 +56,7 @@ export function resourceMetrics({ node, pods }: FullStatsSummary): readonly Metr
       "Current amount of the pod swap usage in bytes. Reported only on non-windows systems",
       ofPods(swapUsage),
     ),
-    scrapeError(false),
+    scrapeError(incomplete !== undefined),
   ];
   return families.filter(({ samples }) => samples.length > 0);
 }

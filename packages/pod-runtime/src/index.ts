@@ -39,6 +39,8 @@ export type { HostMounts } from "./volumes/host-mounts.ts";
 export type { MountPoint } from "./volumes/mount-table.ts";
 export { PodCgroups, type PodCgroupsOptions } from "./cgroup/pod-cgroups.ts";
 export { CgroupNames, defaultCgroupPrefix, type CgroupDriver, type CgroupName } from "./cgroup/cgroup-names.ts";
+export { CgroupMeter, type CgroupMeterOptions, type MeasuredProcess } from "./cgroup/cgroup-meter.ts";
+export type { CgroupUsage } from "./cgroup/cgroup-figures.ts";
 export type { RemoveFolder } from "./cgroup/cgroup-folders.ts";
 export type { Systemctl } from "./cgroup/systemd-slices.ts";
 export type { ToolResult } from "./volumes/run-tool.ts";

@@ -1,3 +1,17 @@
+/** Share of the time in which tasks waited for a resource: percentages over 10, 60 and 300 seconds, and the total in microseconds. */
+export interface PsiData {
+  readonly total: number;
+  readonly avg10: number;
+  readonly avg60: number;
+  readonly avg300: number;
+}
+
+/** The kernel's pressure stall information of one resource: time in which all tasks waited, and in which some did. */
+export interface PsiStats {
+  readonly full: PsiData;
+  readonly some: PsiData;
+}
+
 /** Use of the processor. */
 export interface CpuStats {
   /** When it was measured, RFC 3339. */
@@ -6,6 +20,7 @@ export interface CpuStats {
   readonly usageNanoCores?: number | undefined;
   /** Core-nanoseconds since the container began; never falls. */
   readonly usageCoreNanoSeconds?: number | undefined;
+  readonly psi?: PsiStats | undefined;
 }
 
 /** Use of memory, in bytes. */
@@ -18,6 +33,13 @@ export interface MemoryStats {
   readonly rssBytes?: number | undefined;
   readonly pageFaults?: number | undefined;
   readonly majorPageFaults?: number | undefined;
+  readonly psi?: PsiStats | undefined;
+}
+
+/** Pressure on disks. */
+export interface IoStats {
+  readonly time: string;
+  readonly psi?: PsiStats | undefined;
 }
 
 /** Use of swap, in bytes. */
@@ -34,6 +56,11 @@ export interface InterfaceStats {
   readonly rxErrors?: number | undefined;
   readonly txBytes?: number | undefined;
   readonly txErrors?: number | undefined;
+  /** Packets are shown by `/metrics/cadvisor` alone. */
+  readonly rxPackets?: number | undefined;
+  readonly rxDropped?: number | undefined;
+  readonly txPackets?: number | undefined;
+  readonly txDropped?: number | undefined;
 }
 
 /** Traffic: the default interface's figures, and all interfaces. */
@@ -53,6 +80,53 @@ export interface FsStats {
   readonly inodesUsed?: number | undefined;
 }
 
+/** Traffic of a control group with one disk since the group was made. */
+export interface DiskIoStats {
+  /** Path of the device, such as `/dev/sda`. */
+  readonly device: string;
+  readonly readBytes: number;
+  readonly writtenBytes: number;
+  readonly reads: number;
+  readonly writes: number;
+}
+
+/**
+ * Figures of a control group that `/metrics/cadvisor` shows and `/stats/summary` does not. What the kernel does not count is
+ * left out; so is a limit that is not set.
+ */
+export interface CgroupStats {
+  /** When it was measured, RFC 3339. */
+  readonly time: string;
+  /** Path below the root of the hierarchy, such as `/vkpods/burstable/podUID`. */
+  readonly path: string;
+  readonly cpuUserNanoSeconds?: number | undefined;
+  readonly cpuSystemNanoSeconds?: number | undefined;
+  /** Periods of the CPU quota that have passed, those in which it was used up, and how long tasks then waited. */
+  readonly cpuPeriods?: number | undefined;
+  readonly cpuThrottledPeriods?: number | undefined;
+  readonly cpuThrottledNanoSeconds?: number | undefined;
+  readonly memoryCacheBytes?: number | undefined;
+  readonly memoryMappedFileBytes?: number | undefined;
+  readonly memoryKernelBytes?: number | undefined;
+  readonly memoryMaxUsageBytes?: number | undefined;
+  readonly memoryActiveFileBytes?: number | undefined;
+  readonly memoryInactiveFileBytes?: number | undefined;
+  /** How often the memory limit was reached. */
+  readonly memoryLimitHits?: number | undefined;
+  /** Processes that were killed because the memory limit was reached. */
+  readonly oomKills?: number | undefined;
+  readonly processes?: number | undefined;
+  readonly threads?: number | undefined;
+  readonly maxThreads?: number | undefined;
+  readonly disks?: readonly DiskIoStats[] | undefined;
+  readonly cpuShares?: number | undefined;
+  readonly cpuPeriodMicros?: number | undefined;
+  readonly cpuQuotaMicros?: number | undefined;
+  readonly memoryLimitBytes?: number | undefined;
+  readonly memorySwapLimitBytes?: number | undefined;
+  readonly memoryReservationBytes?: number | undefined;
+}
+
 /** What a container uses. */
 export interface ContainerStats {
   readonly name: string;
@@ -60,8 +134,11 @@ export interface ContainerStats {
   readonly cpu?: CpuStats | undefined;
   readonly memory?: MemoryStats | undefined;
   readonly swap?: SwapStats | undefined;
+  readonly io?: IoStats | undefined;
   readonly rootfs?: FsStats | undefined;
   readonly logs?: FsStats | undefined;
+  /** Shown by `/metrics/cadvisor` alone. */
+  readonly cgroup?: CgroupStats | undefined;
 }
 
 /** What a volume of a pod uses. */
@@ -80,10 +157,13 @@ export interface PodStats {
   /** Default: the containers' sum. */
   readonly memory?: MemoryStats | undefined;
   readonly swap?: SwapStats | undefined;
+  readonly io?: IoStats | undefined;
   readonly network?: NetworkStats | undefined;
   readonly volume?: readonly VolumeStats[] | undefined;
   readonly "ephemeral-storage"?: FsStats | undefined;
   readonly process_stats?: { readonly process_count?: number | undefined } | undefined;
+  /** Shown by `/metrics/cadvisor` alone. */
+  readonly cgroup?: CgroupStats | undefined;
 }
 
 /** What the node uses. */
@@ -93,6 +173,7 @@ export interface NodeStats {
   readonly cpu?: CpuStats | undefined;
   readonly memory?: MemoryStats | undefined;
   readonly swap?: SwapStats | undefined;
+  readonly io?: IoStats | undefined;
   readonly network?: NetworkStats | undefined;
   readonly fs?: FsStats | undefined;
   readonly runtime?: { readonly imageFs?: FsStats | undefined; readonly containerFs?: FsStats | undefined } | undefined;
@@ -109,6 +190,11 @@ export interface StatsSummary {
   /** Default: the pods' sum, since the node began. */
   readonly node?: NodeStats | undefined;
   readonly pods: readonly PodStats[];
+  /**
+   * Why figures are missing, or older than asked for: what took too long or failed. `undefined` when all was measured.
+   * `/metrics/resource` then shows `resource_scrape_error 1`, and `/metrics/cadvisor` `container_scrape_error 1`.
+   */
+  readonly incomplete?: string | undefined;
 }
 
 /** One figure of a {@link MetricFamily}. */

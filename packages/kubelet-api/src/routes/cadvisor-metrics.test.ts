@@ -143,3 +143,9 @@ test("a container of a pod that the node does not know has no more than its name
 
   expect(family?.samples).toEqual([{ labels: { ...mainLabels, image: "" }, value: stamp / 1000 }]);
 });
+
+test("an incomplete summary is an error of the scrape", () => {
+  const families = cadvisorMetrics({ node: { nodeName: "n1", startTime: "" }, pods: [], incomplete: "the measurement goes on" }, []);
+
+  expect(families).toMatchObject([{ name: "container_scrape_error", samples: [{ value: 1 }] }]);
+});

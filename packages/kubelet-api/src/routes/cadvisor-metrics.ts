@@ -17,7 +17,10 @@ const noDevice = { device: "" };
  *
  * Source: cadvisor v0.56.2 metrics/prometheus.go.
  */
-export function cadvisorMetrics({ node, pods }: FullStatsSummary, known: readonly DeepReadonly<Pod>[]): readonly MetricFamily[] {
+export function cadvisorMetrics(
+  { node, pods, incomplete }: FullStatsSummary,
+  known: readonly DeepReadonly<Pod>[],
+): readonly MetricFamily[] {
   const byUid = new Map(known.map((pod) => [pod.metadata?.uid, pod]));
   const nodeLabels = { container: "", id: "/", image: "", name: "", namespace: "", pod: "" };
   const usage: Measured[] = [{ stats: node, labels: nodeLabels }];
@@ -80,7 +83,7 @@ export function cadvisorMetrics({ node, pods }: FullStatsSummary, known: readonl
       name: "container_scrape_error",
       help: "1 if there was an error while getting container metrics, 0 otherwise",
       type: "gauge",
-      samples: [{ value: 0 }],
+      samples: [{ value: incomplete === undefined ? 0 : 1 }],
     },
   ];
   return families.filter(({ samples }) => samples.length > 0);

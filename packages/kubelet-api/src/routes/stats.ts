@@ -2,6 +2,7 @@ import { isUnsupported, messageOf } from "@virtual-kubelet/errdefs";
 import type { Clock, Logger } from "@virtual-kubelet/kube-client";
 import {
   cpuAndMemoryOnly,
+  kubeletSummary,
   NodeStatsReader,
   renderMetrics,
   renderResourceMetrics,
@@ -37,7 +38,7 @@ export class StatsRoutes {
   readonly summary: Handler = async (request) => {
     const only = parseQuery(request.query).all("only_cpu_and_memory");
     const summary = await this.#reader(requireNode(request)).read(request.signal);
-    return { ...json(only.length === 1 && only[0] === "true" ? cpuAndMemoryOnly(summary) : summary), isCompressible: true };
+    return { ...json(only.length === 1 && only[0] === "true" ? cpuAndMemoryOnly(summary) : kubeletSummary(summary)), isCompressible: true };
   };
 
   /** `/metrics/resource`: where the provider fails, the answer is that it does, as with a kubelet. */

@@ -115,7 +115,8 @@ export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNod
       clock,
       logger,
       keepMs: settings.statsMs ?? 10_000,
-      concurrency: settings.statsConcurrency ?? 8,
+      concurrency: settings.statsConcurrency ?? 256,
+      signal: this.#end.signal,
       pods: () => this.#pods.values(),
     });
   }

@@ -62,10 +62,11 @@ test("what cannot be measured is left out, and the rest is not", async () => {
   rig.runtime.failNext("stats");
   rig.runtime.failNext("network");
 
-  const { pods } = await rig.provider.getStatsSummary(rig.signal);
+  const { pods, incomplete } = await rig.provider.getStatsSummary(rig.signal);
 
   expect(pods[0]?.containers.map(({ name }) => name)).toEqual(["log"]);
   expect(pods[0]?.network).toBeUndefined();
+  expect(incomplete).toMatch(/^2 measurements failed, the first of them: container app of pod default\/web: stats: the runtime is away$/);
 });
 
 test("a pod that does not run has no figures, and a container that has ended has none", async () => {
@@ -126,4 +127,52 @@ test("who has given up gets no figures", async () => {
   const rig = await measuredRig();
 
   await expect(rig.provider.getStatsSummary(AbortSignal.abort(new Error("over")))).rejects.toThrow("over");
+});
+
+test("a measurement goes on without the one who asked for it, and is kept for the next", async () => {
+  const rig = await measuredRig();
+  const gate = rig.runtime.holdNext("stats");
+  const leaving = new AbortController();
+  const left = rig.provider.getStatsSummary(leaving.signal);
+  await rig.clock.advance(0);
+  leaving.abort(new Error("gone"));
+  await expect(left).rejects.toThrow("gone");
+  gate.resolve();
+  await rig.clock.advance(0);
+  const calls = rig.runtime.calls.length;
+
+  const { pods, incomplete } = await rig.provider.getStatsSummary(rig.signal);
+
+  expect(pods[0]?.containers.map(({ name }) => name)).toEqual(["app", "log"]);
+  expect(incomplete).toBeUndefined();
+  expect(rig.runtime.calls.length).toBe(calls);
+});
+
+test("who has waited for five seconds gets what was measured so far, and else what was measured before", async () => {
+  const rig = await measuredRig();
+  const memoryOf = async (name: string): Promise<string | undefined> => {
+    const { pods } = await rig.provider.getStatsSummary(rig.signal);
+    return pods[0]?.containers.find((container) => container.name === name)?.memory?.time;
+  };
+  expect([await memoryOf("app"), await memoryOf("log")]).toEqual(["2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z"]);
+  await rig.clock.advance(20_000);
+  const gate = rig.runtime.holdNext("stats");
+  const waiting = rig.provider.getStatsSummary(rig.signal);
+  let isAnswered = false;
+  void waiting.then(() => (isAnswered = true));
+  await rig.clock.advance(4_999);
+  expect(isAnswered).toBe(false);
+  await rig.clock.advance(1);
+
+  const { pods, node, incomplete } = await waiting;
+
+  expect(incomplete).toBe("the measurement goes on");
+  expect(node).toMatchObject({ nodeName: "n" });
+  expect(pods[0]?.containers.map(({ name, memory }) => [name, memory?.time])).toEqual([
+    ["app", "2026-01-01T00:00:00Z"],
+    ["log", "2026-01-01T00:00:20Z"],
+  ]);
+  gate.resolve();
+  await rig.clock.advance(0);
+  expect(await memoryOf("app")).toBe("2026-01-01T00:00:25Z");
 });

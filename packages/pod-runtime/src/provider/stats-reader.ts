@@ -1,12 +1,16 @@
-import type { Clock, ContainerStats, Logger, NetworkStats, NodeStats, PodStats, StatsSummary, VolumeStats } from "@virtual-kubelet/core";
-import { isNotFound } from "@virtual-kubelet/errdefs";
-import { rfc3339, SharedCalls } from "@virtual-kubelet/kube-client";
+import type { Clock, Logger, NodeStats, StatsSummary } from "@virtual-kubelet/core";
+import { isNotFound, messageOf } from "@virtual-kubelet/errdefs";
+import { untilAborted } from "@virtual-kubelet/kube-client";
 import type { HeldPod } from "./held-pods.ts";
+import { StatsDraft } from "./stats-draft.ts";
 import { Turnstile } from "./turnstile.ts";
 import { UsageRates } from "./usage-rates.ts";
 import { instanceOf } from "../pod/container-life.ts";
 import type { ContainerRuntime } from "../runtime/container-runtime.ts";
 import type { PodStorage } from "../worker/pod-storage.ts";
+
+/** How long somebody who asks waits for a measurement, in milliseconds. metrics-server waits for ten seconds. */
+const waitMs = 5_000;
 
 /** What {@link StatsReader} needs. */
 export interface StatsReaderOptions {
@@ -19,14 +23,21 @@ export interface StatsReaderOptions {
   readonly keepMs: number;
   /** Containers measured at once. */
   readonly concurrency: number;
+  /** Ends a measurement; those who ask do not. */
+  readonly signal: AbortSignal;
   pods(): readonly HeldPod[];
 }
 
-/** Measures what runs; who asks again soon gets the same figures. What cannot be measured is left out. */
+/**
+ * Measures what runs; who asks again soon gets the same figures. What cannot be measured is left out, and the summary says so.
+ *
+ * A measurement goes on to its end, also when those who asked for it have left: the next one finds it done. Who has waited for
+ * five seconds gets what was measured so far, and for the rest what was measured before.
+ */
 export class StatsReader {
   readonly #options: StatsReaderOptions;
-  readonly #calls = new SharedCalls<StatsSummary>();
   readonly #rates = new UsageRates();
+  #measuring: { readonly draft: StatsDraft; readonly done: Promise<StatsSummary> } | undefined;
   #kept: { readonly atMs: number; readonly summary: StatsSummary } | undefined;
 
   constructor(options: StatsReaderOptions) {
@@ -38,75 +49,80 @@ export class StatsReader {
     const { clock, keepMs } = this.#options;
     signal.throwIfAborted();
     if (this.#kept && clock.monotonic() - this.#kept.atMs < keepMs) return this.#kept.summary;
-    return this.#calls.run("summary", (inner) => this.#measure(inner), signal);
+    const { done, draft } = (this.#measuring ??= this.#begin());
+    const late = Promise.withResolvers<StatsSummary>();
+    using _timer = clock.setTimer(waitMs, () => late.resolve(draft.unfinished(this.#kept?.summary)));
+    return await untilAborted(Promise.race([done, late.promise]), signal);
   }
 
-  async #measure(signal: AbortSignal): Promise<StatsSummary> {
-    const { clock, nodeStats, concurrency, pods: podsOf } = this.#options;
+  #begin(): { readonly draft: StatsDraft; readonly done: Promise<StatsSummary> } {
+    const draft = new StatsDraft(this.#options.pods());
+    const done = this.#measure(draft).finally(() => (this.#measuring = undefined));
+    // It is for those who wait for it, and there may be none left.
+    done.catch(() => {});
+    return { draft, done };
+  }
+
+  async #measure(draft: StatsDraft): Promise<StatsSummary> {
+    const { clock, nodeStats, concurrency, signal } = this.#options;
     const limit = new Turnstile(concurrency);
-    const node = nodeStats && this.#try("the node", signal, () => nodeStats(signal));
-    const [pods, nodeFigures] = await Promise.all([Promise.all(podsOf().map((pod) => this.#pod(pod, limit, signal))), node]);
+    const node = nodeStats && this.#try(draft, "the node", () => nodeStats(signal));
+    const measuring = draft.pods.map((pod) => this.#pod(draft, pod, limit));
+    const figures = await node;
     const atMs = clock.monotonic();
-    const measured = pods.filter((pod) => pod !== undefined);
-    const summary = {
-      node: nodeFigures && { ...nodeFigures, cpu: this.#rates.complete("node", nodeFigures.cpu, atMs) },
-      pods: measured.map(({ stats }) => stats),
-    };
-    this.#rates.keep(new Set(["node", ...measured.flatMap(({ ids }) => ids)]));
-    this.#kept = { atMs, summary };
+    if (figures) draft.node = { ...figures, cpu: this.#rates.complete("node", figures.cpu, atMs) };
+    const ids = await Promise.all(measuring);
+    const summary = draft.finished();
+    this.#rates.keep(new Set(["node", ...ids.flat()]));
+    this.#kept = { atMs: clock.monotonic(), summary };
     return summary;
   }
 
-  async #pod(
-    { ref, worker, createdAtMs }: HeldPod,
-    limit: Turnstile,
-    signal: AbortSignal,
-  ): Promise<{ readonly stats: PodStats; readonly ids: readonly string[] } | undefined> {
-    const { runtime, storage } = this.#options;
+  /** @returns ids of the containers that were measured */
+  async #pod(draft: StatsDraft, { ref, worker }: HeldPod, limit: Turnstile): Promise<readonly string[]> {
+    const { runtime, storage, signal } = this.#options;
     const { stage, containers: records } = worker.state;
-    if (stage.kind !== "up") return undefined;
+    if (stage.kind !== "up") return [];
     const running = [...records].flatMap(([name, { life }]) => {
       const id = instanceOf(life)?.id;
       return id === undefined ? [] : [{ name, id }];
     });
+    const stats = draft.begin(
+      ref.uid,
+      running.map(({ name }) => name),
+    );
     const what = `pod ${ref.namespace}/${ref.name}`;
-    const network =
-      runtime.network && limit.pass(() => this.#try(what, signal, async () => runtime.network?.(stage.sandboxId, signal)), signal);
-    const volumes = storage && this.#try(what, signal, () => storage.stats(ref, signal));
-    const measuring = Promise.all(running.map(({ name, id }) => limit.pass(() => this.#container(name, id, signal), signal)));
-    const [containers, traffic, used] = await Promise.all([measuring, network, volumes]);
-    const stats = {
-      podRef: ref,
-      startTime: rfc3339(createdAtMs),
-      containers: containers.filter((container) => container !== undefined),
-      ...withTraffic(traffic),
-      ...withVolumes(used),
+    const network = async (): Promise<void> => {
+      stats.network = await this.#try(draft, what, async () => runtime.network?.(stage.sandboxId, signal));
     };
-    return { stats, ids: running.map(({ id }) => id) };
-  }
-
-  async #container(name: string, id: string, signal: AbortSignal): Promise<ContainerStats | undefined> {
-    const { runtime, clock } = this.#options;
-    const stats = await this.#try(`container ${name}`, signal, () => runtime.stats(id, signal));
-    return stats && { ...stats, name, cpu: this.#rates.complete(id, stats.cpu, clock.monotonic()) };
+    const volumes = async (): Promise<void> => {
+      stats.volume = storage && (await this.#try(draft, what, () => storage.stats(ref, signal)));
+    };
+    await Promise.all([
+      ...running.map(({ name, id }) =>
+        limit.pass(async () => {
+          const container = await this.#try(draft, `container ${name} of ${what}`, () => runtime.stats(id, signal));
+          const cpu = this.#rates.complete(id, container?.cpu, this.#options.clock.monotonic());
+          if (container) stats.containers.set(name, { ...container, name, cpu });
+        }, signal),
+      ),
+      runtime.network && limit.pass(network, signal),
+      volumes(),
+    ]);
+    return running.map(({ id }) => id);
   }
 
   /** What ends while it is measured is no news. */
-  async #try<T>(what: string, signal: AbortSignal, measure: () => Promise<T>): Promise<T | undefined> {
+  async #try<T>(draft: StatsDraft, what: string, measure: () => Promise<T>): Promise<T | undefined> {
+    const { signal, logger } = this.#options;
     try {
       return await measure();
     } catch (error) {
       signal.throwIfAborted();
-      if (!isNotFound(error)) this.#options.logger.debug({ err: error, what }, "something could not be measured");
+      if (isNotFound(error)) return undefined;
+      draft.failures.push(`${what}: ${messageOf(error)}`);
+      logger.debug({ err: error, what }, "something could not be measured");
       return undefined;
     }
   }
-}
-
-function withTraffic(network: NetworkStats | undefined): Pick<PodStats, "network"> {
-  return network ? { network } : {};
-}
-
-function withVolumes(volume: readonly VolumeStats[] | undefined): Pick<PodStats, "volume"> {
-  return volume?.length ? { volume } : {};
 }

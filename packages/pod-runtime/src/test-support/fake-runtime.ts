@@ -28,6 +28,8 @@ export class FakeRuntime implements ContainerRuntime {
   readonly failures: Map<string, Error[]> = new Map<string, Error[]>();
   /** Methods that never answer, whatever their signal says. */
   readonly stuck: Set<string> = new Set<string>();
+  /** What the next calls of a method wait for. */
+  readonly held: Map<string, Promise<void>[]> = new Map<string, Promise<void>[]>();
   /** What containers have written, by id. */
   readonly outputs: Map<string, string> = new Map<string, string>();
   execExitCode = 0;
@@ -50,6 +52,13 @@ export class FakeRuntime implements ContainerRuntime {
       method,
       Array.from({ length: times }, () => new UnavailableError(`${method}: the runtime is away`)),
     );
+  }
+
+  /** The next call of a method waits until it is let go. */
+  holdNext(method: string): PromiseWithResolvers<void> {
+    const gate = Promise.withResolvers<void>();
+    this.held.set(method, [...(this.held.get(method) ?? []), gate.promise]);
+    return gate;
   }
 
   /** A container's process ends. */
@@ -253,6 +262,7 @@ export class FakeRuntime implements ContainerRuntime {
     this.calls.push(`${method} ${subject}`.trim());
     const failure = this.failures.get(method)?.shift();
     if (failure) throw failure;
+    await this.held.get(method)?.shift();
     if (this.stuck.has(method)) await new Promise<never>(() => {});
   }
 

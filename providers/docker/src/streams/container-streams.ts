@@ -1,5 +1,5 @@
 import type { AttachIO, ContainerLogOptions, ContainerLogs, ContainerStats, ExecResult, NetworkStats } from "@virtual-kubelet/core";
-import type { ContainerRuntime } from "@virtual-kubelet/pod-runtime";
+import { CgroupMeter, type ContainerRuntime } from "@virtual-kubelet/pod-runtime";
 import type { Duplex } from "node:stream";
 import type { DockerEngine } from "../engine/docker-engine.ts";
 import { attachContainer } from "./attach-container.ts";
@@ -19,7 +19,7 @@ export class ContainerStreams
 
   constructor(engine: DockerEngine) {
     this.#engine = engine;
-    this.#stats = new StatsReader(engine);
+    this.#stats = new StatsReader({ engine, meter: new CgroupMeter({ clock: engine.clock }) });
   }
 
   /** As {@link ContainerRuntime.exec}; see {@link execCommand}. */

@@ -1,6 +1,6 @@
 import type { ContainerStats, FsStats, NetworkStats } from "@virtual-kubelet/core";
-import { NotFoundError } from "@virtual-kubelet/errdefs";
-import { labelNames } from "@virtual-kubelet/pod-runtime";
+import { isNotFound, NotFoundError } from "@virtual-kubelet/errdefs";
+import { labelNames, type CgroupMeter } from "@virtual-kubelet/pod-runtime";
 import { stat } from "node:fs/promises";
 import { z } from "zod";
 import type { DockerEngine } from "../engine/docker-engine.ts";
@@ -10,41 +10,56 @@ import { LayerSizes } from "./layer-sizes.ts";
 
 const infoSchema = z.object({ MemTotal: z.number().default(0) });
 
+/** Containers whose process is remembered. */
+const maxKnown = 5000;
+
+/** What {@link StatsReader} needs. */
+export interface StatsReaderOptions {
+  readonly engine: DockerEngine;
+  readonly meter: Pick<CgroupMeter, "ofProcess" | "networkOf">;
+}
+
 /**
- * Measures containers, at once and one by one: the engine's own rates over two measurements take it two seconds. Who
- * measures again makes the rate.
+ * Measures containers, at once and one by one. The kernel is asked, and the engine only once for each container, for its process;
+ * where the kernel's figures cannot be seen, the engine is asked for them each time. Who measures again makes rates.
  */
 export class StatsReader implements AsyncDisposable {
   readonly #engine: DockerEngine;
+  readonly #meter: StatsReaderOptions["meter"];
   readonly #layers: LayerSizes;
+  /** Containers that ran when they were inspected: none of them is ever started again with another process. */
+  readonly #known = new Map<string, InspectedContainer>();
 
   /** The engine's whole memory, which is no limit of a container; undefined until it is known. */
   #memoryBytes: number | undefined;
 
-  constructor(engine: DockerEngine) {
+  constructor({ engine, meter }: StatsReaderOptions) {
     this.#engine = engine;
+    this.#meter = meter;
     this.#layers = new LayerSizes(engine);
   }
 
   /** What a container uses now. @throws NotFoundError if it does not run; UnavailableError */
   async container(id: string, signal: AbortSignal): Promise<ContainerStats> {
-    const [inspected, stats] = await Promise.all([inspectForStreams(this.#engine, id, signal), this.#measure(id, signal)]);
-    if (!inspected.isRunning || stats === undefined) throw new NotFoundError(`measure container ${id}: it does not run`);
+    const inspected = await this.#inspect(id, signal);
+    const counted = (await this.#meter.ofProcess(inspected)) ?? (await this.#askUsage(id, signal));
+    const time = counted.memory?.time ?? "";
     return {
       name: inspected.labels[labelNames.container] ?? id,
       startTime: inspected.startedAt,
-      cpu: { time: stats.time, usageCoreNanoSeconds: stats.cpuNanoSeconds },
-      memory: { time: stats.time, ...stats.memory },
-      rootfs: this.#layers.get(id, stats.time),
-      logs: await logStats(inspected, stats.time),
+      ...counted,
+      rootfs: this.#layers.get(id, time),
+      logs: await logStats(inspected, time),
     };
   }
 
   /** The traffic of a pod, by its sandbox. @throws NotFoundError if it does not run, or has no network of its own; UnavailableError */
   async network(sandboxId: string, signal: AbortSignal): Promise<NetworkStats> {
-    const stats = await this.#measure(sandboxId, signal);
-    const network = stats && networkStatsOf(stats);
-    if (network === undefined) throw new NotFoundError(`measure sandbox ${sandboxId}: it does not run, or is on the host's network`);
+    const inspected = await this.#inspect(sandboxId, signal);
+    const isOnHost = inspected.networkMode === "host";
+    const counted = isOnHost ? undefined : await this.#meter.networkOf(inspected);
+    const network = counted ?? (isOnHost ? undefined : networkStatsOf(await this.#ask(sandboxId, signal)));
+    if (network === undefined) throw new NotFoundError(`measure sandbox ${sandboxId}: it is on the host's network`);
     return network;
   }
 
@@ -52,11 +67,37 @@ export class StatsReader implements AsyncDisposable {
     await this.#layers[Symbol.asyncDispose]();
   }
 
-  async #measure(id: string, signal: AbortSignal): Promise<EngineStats | undefined> {
+  /** @throws NotFoundError if it does not run */
+  async #inspect(id: string, signal: AbortSignal): Promise<InspectedContainer> {
+    const known = this.#known.get(id);
+    if (known) return known;
+    const inspected = await inspectForStreams(this.#engine, id, signal);
+    if (!inspected.isRunning) throw new NotFoundError(`measure container ${id}: it does not run`);
+    this.#known.set(id, inspected);
+    const [oldest] = this.#known.keys();
+    if (this.#known.size > maxKnown && oldest !== undefined) this.#known.delete(oldest);
+    return inspected;
+  }
+
+  async #askUsage(id: string, signal: AbortSignal): Promise<Pick<ContainerStats, "cpu" | "memory">> {
+    const { time, cpuNanoSeconds, memory } = await this.#ask(id, signal);
+    return { cpu: { time, usageCoreNanoSeconds: cpuNanoSeconds }, memory: { time, ...memory } };
+  }
+
+  /** Asks the engine. @throws NotFoundError if it does not run */
+  async #ask(id: string, signal: AbortSignal): Promise<EngineStats> {
     const query = { stream: false, "one-shot": true };
-    const answer = await this.#engine.json({ method: "GET", path: `/containers/${encodeURIComponent(id)}/stats`, query }, signal);
-    this.#memoryBytes ??= infoSchema.parse(await this.#engine.json({ method: "GET", path: "/info" }, signal)).MemTotal;
-    return tryParseStats(answer, { hostMemoryBytes: this.#memoryBytes });
+    try {
+      const answer = await this.#engine.json({ method: "GET", path: `/containers/${encodeURIComponent(id)}/stats`, query }, signal);
+      this.#memoryBytes ??= infoSchema.parse(await this.#engine.json({ method: "GET", path: "/info" }, signal)).MemTotal;
+      const stats = tryParseStats(answer, { hostMemoryBytes: this.#memoryBytes });
+      if (stats) return stats;
+    } catch (error) {
+      if (isNotFound(error)) this.#known.delete(id);
+      throw error;
+    }
+    this.#known.delete(id);
+    throw new NotFoundError(`measure container ${id}: it does not run`);
   }
 }
 

@@ -1,0 +1,73 @@
+import type { ContainerStats, NetworkStats, NodeStats, PodStats, StatsSummary, VolumeStats } from "@virtual-kubelet/core";
+import { rfc3339 } from "@virtual-kubelet/kube-client";
+import type { HeldPod } from "./held-pods.ts";
+
+/** What was measured of a pod so far. */
+export interface PodDraft {
+  /** Names of the containers that run. */
+  readonly running: readonly string[];
+  /** By name. */
+  readonly containers: Map<string, ContainerStats>;
+  network?: NetworkStats | undefined;
+  volume?: readonly VolumeStats[] | undefined;
+}
+
+/** A summary while it is being measured. */
+export class StatsDraft {
+  readonly pods: readonly HeldPod[];
+  node: NodeStats | undefined;
+  /** What could not be measured, and why. */
+  readonly failures: string[] = [];
+  readonly #drafts = new Map<string, PodDraft>();
+
+  constructor(pods: readonly HeldPod[]) {
+    this.pods = pods;
+  }
+
+  /** Begins a pod; one that is not begun has no figures. */
+  begin(uid: string, running: readonly string[]): PodDraft {
+    const draft: PodDraft = { running, containers: new Map() };
+    this.#drafts.set(uid, draft);
+    return draft;
+  }
+
+  /** The summary when all is measured. */
+  finished(): StatsSummary {
+    const [first] = this.failures;
+    const incomplete = first === undefined ? undefined : `${this.failures.length} measurements failed, the first of them: ${first}`;
+    return {
+      node: this.node,
+      pods: this.pods.flatMap((pod) => this.#pod(pod, undefined)),
+      ...(incomplete !== undefined && { incomplete }),
+    };
+  }
+
+  /** What there is so far, and what there was before for all that is not measured yet. */
+  unfinished(before: StatsSummary | undefined): StatsSummary {
+    const old = new Map(before?.pods.map((pod) => [pod.podRef.uid, pod]));
+    return {
+      node: this.node ?? before?.node,
+      pods: this.pods.flatMap((pod) => this.#pod(pod, old.get(pod.ref.uid))),
+      incomplete: "the measurement goes on",
+    };
+  }
+
+  #pod({ ref, createdAtMs }: HeldPod, before: PodStats | undefined): readonly PodStats[] {
+    const draft = this.#drafts.get(ref.uid);
+    if (!draft) return [];
+    const containers = draft.running.flatMap(
+      (name) => draft.containers.get(name) ?? before?.containers.find((container) => container.name === name) ?? [],
+    );
+    const network = draft.network ?? before?.network;
+    const volume = draft.volume ?? before?.volume;
+    return [
+      {
+        podRef: ref,
+        startTime: rfc3339(createdAtMs),
+        containers,
+        ...(network && { network }),
+        ...(volume?.length && { volume }),
+      },
+    ];
+  }
+}
