@@ -68,6 +68,47 @@ test("the node's processor time does not fall when a pod is gone or its containe
   expect(after.node.cpu?.usageCoreNanoSeconds).toBe(53);
 });
 
+test("a pod's processor time does not fall when a container of it starts anew, and goes on to rise with it", async () => {
+  const anew = "2026-01-02T04:00:00Z";
+  const reader = readerOf(
+    { pods: [pod({ uid: "a", cpu: 40 })] },
+    { pods: [pod({ uid: "a", cpu: 3, startTime: anew })] },
+    { pods: [pod({ uid: "a", cpu: 5, startTime: anew })] },
+  );
+  const used = async (): Promise<unknown> => (await reader.read(never)).pods[0]?.cpu?.usageCoreNanoSeconds;
+
+  expect([await used(), await used(), await used()]).toEqual([40, 43, 45]);
+});
+
+test("a pod's own counter counts, and does not fall where the provider cannot give it once", async () => {
+  const own = (cpu: number, usage: number): PodStats => ({ ...pod({ uid: "a", cpu }), cpu: { time, usageCoreNanoSeconds: usage } });
+  const reader = readerOf({ pods: [own(40, 50)] }, { pods: [pod({ uid: "a", cpu: 41 })] }, { pods: [own(60, 70)] });
+  const used = async (): Promise<unknown> => (await reader.read(never)).pods[0]?.cpu?.usageCoreNanoSeconds;
+
+  expect([await used(), await used(), await used()]).toEqual([50, 50, 70]);
+});
+
+test("a container or pod that was not measured once is counted only once", async () => {
+  const both = { pods: [pod({ uid: "a", cpu: 40 }), pod({ uid: "b", cpu: 10 })] };
+  const reader = readerOf(both, { pods: [] }, { pods: [{ ...pod({ uid: "a", cpu: 1 }), containers: [] }] }, both);
+  const used = async (): Promise<unknown> => (await reader.read(never)).node.cpu?.usageCoreNanoSeconds;
+
+  expect([await used(), await used(), await used(), await used()]).toEqual([50, 50, 50, 50]);
+});
+
+test("what a pod used stays in the node's processor time when the pod is long gone", async () => {
+  const clock = new FakeClock();
+  const summaries = [{ pods: [pod({ uid: "a", cpu: 40 })] }];
+  const reader = new NodeStatsReader({ nodeName: "n1", clock, getStatsSummary: async () => summaries.shift() ?? { pods: [] } });
+  await reader.read(never);
+  await clock.advance(600_000);
+
+  const used = [];
+  for (let turn = 0; turn < 2; turn++) used.push((await reader.read(never)).node.cpu?.usageCoreNanoSeconds);
+
+  expect(used).toEqual([40, 40]);
+});
+
 test("a counter that falls though its container did not start anew is held", async () => {
   const reader = readerOf({ pods: [pod({ uid: "a", cpu: 40 })] }, { pods: [pod({ uid: "a", cpu: 39 })] });
   await reader.read(never);

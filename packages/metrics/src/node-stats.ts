@@ -1,6 +1,7 @@
 import { rfc3339, SharedCalls, type Clock } from "@virtual-kubelet/kube-client";
 import type { ContainerStats, InterfaceStats, NodeStats, PodStats, StatsSummary } from "@virtual-kubelet/core";
-import { instanceKey, podUsage, totalUsage } from "./usage-total.ts";
+import { UsageCounters } from "./usage-counters.ts";
+import { podUsage, totalUsage } from "./usage-total.ts";
 
 /** A {@link StatsSummary} with nothing left to be made up: the node is there, and each pod has its totals. */
 export interface FullStatsSummary extends StatsSummary {
@@ -19,16 +20,13 @@ export interface NodeStatsReaderOptions {
  * Reads what a node's pods use, and makes up the totals that the provider leaves out. Those who ask at the same time
  * share one call to the provider.
  *
- * The node's processor time is that of all its containers since the reader was made, those that are gone included: who
- * scrapes counters takes one that falls for a restart. For the same reason a container's counter never falls.
+ * Processor time of the node and of each pod is that of all containers since the reader was made, those that are gone included:
+ * who scrapes counters takes one that falls for a restart. For the same reason a container's counter never falls.
  */
 export class NodeStatsReader {
   readonly #options: NodeStatsReaderOptions;
   readonly #startTime: string;
-  /** Core-nanoseconds by instance of a container, as last read. */
-  #counters: ReadonlyMap<string, number> = new Map();
-  /** Core-nanoseconds of the instances that are gone. */
-  #ended = 0;
+  readonly #counters = new UsageCounters();
   readonly #reads = new SharedCalls<FullStatsSummary>();
 
   constructor(options: NodeStatsReaderOptions) {
@@ -42,37 +40,29 @@ export class NodeStatsReader {
   }
 
   #complete(summary: StatsSummary): FullStatsSummary {
-    const counters = new Map<string, number>();
-    const pods = summary.pods.map((pod) => this.#completePod(pod, counters));
-    for (const [key, value] of this.#counters) if (!counters.has(key)) this.#ended += value;
-    this.#counters = counters;
+    const pods = summary.pods.map((pod) => this.#completePod(pod));
     return { ...summary, node: this.#completeNode(summary.node, pods), pods };
   }
 
-  #completePod(pod: PodStats, counters: Map<string, number>): PodStats {
-    const containers = pod.containers.map((container) => {
-      const usage = container.cpu?.usageCoreNanoSeconds;
-      if (container.cpu === undefined || usage === undefined) return container;
-      const key = instanceKey(pod, container);
-      const counter = Math.max(usage, this.#counters.get(key) ?? 0);
-      counters.set(key, counter);
-      return counter === usage ? container : { ...container, cpu: { ...container.cpu, usageCoreNanoSeconds: counter } };
-    });
-    const counted: PodStats = { ...pod, containers };
-    return { ...counted, ...podUsage(counted) };
+  #completePod(pod: PodStats): PodStats {
+    const counted = this.#counters.count(pod, this.#options.clock.monotonic());
+    const usage = podUsage(counted);
+    const used = this.#counters.ofPod(pod.podRef.uid);
+    const cpu = usage.cpu?.usageCoreNanoSeconds === undefined ? usage.cpu : { ...usage.cpu, usageCoreNanoSeconds: used };
+    return { ...counted, ...usage, cpu };
   }
 
   #completeNode(node: NodeStats | undefined, pods: readonly PodStats[]): NodeStats {
     const time = rfc3339(this.#options.clock.now());
     const total = totalUsage(pods);
-    const lived = [...this.#counters.values()].reduce((sum, value) => sum + value, this.#ended);
+    const used = this.#counters.total(this.#options.clock.monotonic());
     // Without pods nothing is used. With pods that nobody measures it is not known what is, and a figure would be invented.
     const isIdle = pods.length === 0;
-    const hasCpu = isIdle || this.#ended > 0 || this.#counters.size > 0;
+    const hasCpu = isIdle || used !== undefined;
     return {
       nodeName: this.#options.nodeName,
       startTime: this.#startTime,
-      ...(hasCpu && { cpu: { time, usageNanoCores: 0, ...total.cpu, usageCoreNanoSeconds: lived } }),
+      ...(hasCpu && { cpu: { time, usageNanoCores: 0, ...total.cpu, usageCoreNanoSeconds: used ?? 0 } }),
       ...((isIdle || total.memory) && { memory: { time, usageBytes: 0, workingSetBytes: 0, ...total.memory } }),
       ...(total.swap && { swap: total.swap }),
       ...node,

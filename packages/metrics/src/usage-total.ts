@@ -1,4 +1,4 @@
-import type { ContainerStats, CpuStats, MemoryStats, PodStats, SwapStats } from "@virtual-kubelet/core";
+import type { CpuStats, MemoryStats, PodStats, SwapStats } from "@virtual-kubelet/core";
 
 /** The figures that a total is made of. */
 export interface Usage {
@@ -38,11 +38,6 @@ export function totalUsage(parts: readonly Usage[]): Usage {
 export function podUsage(pod: PodStats): Usage {
   const total = totalUsage(pod.containers);
   return { cpu: pod.cpu ?? total.cpu, memory: pod.memory ?? total.memory, swap: pod.swap ?? total.swap };
-}
-
-/** Names one instance of a container: one that was started anew counts from zero. */
-export function instanceKey(pod: PodStats, container: ContainerStats): string {
-  return `${pod.podRef.uid}/${container.name}/${container.startTime}`;
 }
 
 function sum<T extends object>(parts: readonly T[], key: keyof T): number | undefined {

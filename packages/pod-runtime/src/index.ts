@@ -53,7 +53,7 @@ export { execCapture, type CapturedExec } from "./runtime/exec-capture.ts";
 export { hostNodeStats, type HostNodeStatsOptions } from "./provider/host-node-stats.ts";
 export { PodRuntimeProvider, type Eviction } from "./provider/pod-runtime-provider.ts";
 export { Turnstile } from "./provider/turnstile.ts";
-export type { CallDeadlines, PodRuntimeProviderOptions, PodRuntimeSettings } from "./provider/provider-options.ts";
+export type { CallDeadlines, PodCgroupMeter, PodRuntimeProviderOptions, PodRuntimeSettings } from "./provider/provider-options.ts";
 export type { PodStorage } from "./worker/pod-storage.ts";
 export type { ContainerStart, PodPreparation } from "./worker/preparation.ts";
 export type { PodEnding, PodStage, PodState } from "./pod/pod-state.ts";

@@ -152,7 +152,7 @@ export interface PodStats {
   readonly podRef: { readonly name: string; readonly namespace: string; readonly uid: string };
   readonly startTime: string;
   readonly containers: readonly ContainerStats[];
-  /** Default: the containers' sum. */
+  /** Default: the containers' sum, with those that have ended. */
   readonly cpu?: CpuStats | undefined;
   /** Default: the containers' sum. */
   readonly memory?: MemoryStats | undefined;

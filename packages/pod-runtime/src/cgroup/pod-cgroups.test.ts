@@ -306,3 +306,19 @@ test("without the enforcement of CPU limits pods have no quota", async () => {
 
   expect([await machine.read(path, "cpu.max"), await machine.read(path, "memory.max")]).toEqual([undefined, String(100 * Mi)]);
 });
+
+test("what a pod's cgroup has used is told, and nothing of a pod that has none", async () => {
+  await using machine = await FakeCgroups.open(2);
+  const pods = machine.pods();
+  await pods.prepare(podOf("u1", 400, 100), signal);
+  await machine.put(path, "cpu.stat", "usage_usec 7\n");
+  await machine.put(path, "memory.current", "4096\n");
+
+  expect(await pods.usage(podOf("u1", 400, 100), signal)).toMatchObject({
+    cpu: { usageCoreNanoSeconds: 7000 },
+    memory: { usageBytes: 4096, availableBytes: 100 * Mi - 4096 },
+    cgroup: { path },
+  });
+  expect(await pods.usage(podOf("u2", 400, 100), signal)).toBeUndefined();
+  expect(await machine.pods({ driver: async () => undefined }).usage(podOf("u1", 400, 100), signal)).toBeUndefined();
+});

@@ -5,6 +5,8 @@ import { cpuSharesOf } from "./cpu-amounts.ts";
 import { qosClass, type QosClass } from "../pod/qos-class.ts";
 import type { ResourceLimits } from "../runtime/runtime-spec.ts";
 import { hasFsCode } from "../volumes/fs-code.ts";
+import type { CgroupUsage } from "./cgroup-figures.ts";
+import { CgroupMeter } from "./cgroup-meter.ts";
 import type { RemoveFolder } from "./cgroup-folders.ts";
 import { CgroupNames, defaultCgroupPrefix, type CgroupDriver, type CgroupName } from "./cgroup-names.ts";
 import type { CgroupTree } from "./cgroup-tree.ts";
@@ -56,6 +58,7 @@ interface Opened {
  */
 export class PodCgroups {
   readonly #options: PodCgroupsOptions;
+  readonly #meter: CgroupMeter;
   #opened: Promise<Opened | undefined> | undefined;
   #isOff = false;
   /** Pods that the last sweep found nobody to know. */
@@ -63,6 +66,7 @@ export class PodCgroups {
 
   constructor(options: PodCgroupsOptions) {
     this.#options = options;
+    this.#meter = new CgroupMeter(options);
   }
 
   /**
@@ -115,6 +119,12 @@ export class PodCgroups {
       }
       return wanted;
     });
+  }
+
+  /** What all that has run in the pod's cgroup has used, also containers that are gone; `undefined`: the pod has no cgroup of its own. */
+  async usage(pod: DeepReadonly<Pod>, signal: AbortSignal): Promise<CgroupUsage | undefined> {
+    const opened = await this.#open(signal);
+    return opened && this.#meter.ofPath(opened.names.pod(podRef(pod).uid, qosClass(pod)).path);
   }
 
   /** Removes the pod's cgroup; idempotent. Processes that are still in it are not ended: then it is left to {@link sweep}. */

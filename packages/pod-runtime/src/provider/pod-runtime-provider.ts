@@ -111,6 +111,7 @@ export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNod
     this.#stats = new StatsReader({
       runtime,
       storage,
+      cgroups: options.cgroups,
       nodeStats: options.nodeStats,
       clock,
       logger,

@@ -1,4 +1,5 @@
 import type { DeepReadonly, NodeStats, Pod, ProviderHost } from "@virtual-kubelet/core";
+import type { PodCgroups } from "../cgroup/pod-cgroups.ts";
 import type { ContainerRuntime } from "../runtime/container-runtime.ts";
 import type { PodCgroupKeeper } from "../worker/pod-cgroup-keeper.ts";
 import type { PodStorage } from "../worker/pod-storage.ts";
@@ -15,6 +16,9 @@ export interface CallDeadlines {
   /** Stopping a container, besides the grace it is given; default 30,000. */
   readonly stopMs?: number | undefined;
 }
+
+/** Tells what the cgroup of a pod has used, as `PodCgroups` does. */
+export type PodCgroupMeter = Pick<PodCgroups, "usage">;
 
 /** What a node's administrator settles; all of it has a default. */
 export interface PodRuntimeSettings {
@@ -47,8 +51,11 @@ export interface PodRuntimeProviderOptions {
   readonly checkPod?: ((pod: DeepReadonly<Pod>) => void) | undefined;
   /** Default: pods have nothing on the disk, and write no termination messages. */
   readonly storage?: PodStorage | undefined;
-  /** A cgroup for each pod, as `PodCgroups` makes them. Default: pods have none, and no limits as a whole. */
-  readonly cgroups?: PodCgroupKeeper | undefined;
+  /**
+   * A cgroup for each pod, as `PodCgroups` makes them. Default: pods have none, and no limits as a whole. Where it tells what a
+   * pod uses, that is the pod's figure; else it is the sum of the containers'.
+   */
+  readonly cgroups?: (PodCgroupKeeper & Partial<PodCgroupMeter>) | undefined;
   /** What the node as a whole uses, as `hostNodeStats` measures it on this machine. Default: the pods' sum. */
   readonly nodeStats?: ((signal: AbortSignal) => Promise<NodeStats>) | undefined;
   readonly settings?: PodRuntimeSettings | undefined;

@@ -1,5 +1,6 @@
 import type { ContainerStats, NetworkStats, NodeStats, PodStats, StatsSummary, VolumeStats } from "@virtual-kubelet/core";
 import { rfc3339 } from "@virtual-kubelet/kube-client";
+import type { CgroupUsage } from "../cgroup/cgroup-figures.ts";
 import type { HeldPod } from "./held-pods.ts";
 
 /** What was measured of a pod so far. */
@@ -8,6 +9,8 @@ export interface PodDraft {
   readonly running: readonly string[];
   /** By name. */
   readonly containers: Map<string, ContainerStats>;
+  /** Of the pod's own cgroup. */
+  usage?: CgroupUsage | undefined;
   network?: NetworkStats | undefined;
   volume?: readonly VolumeStats[] | undefined;
 }
@@ -60,11 +63,19 @@ export class StatsDraft {
     );
     const network = draft.network ?? before?.network;
     const volume = draft.volume ?? before?.volume;
+    const { cpu, memory, swap, io, cgroup } = draft.usage ?? before ?? {};
+    const counts = containers.flatMap((container) => container.cgroup?.processes ?? []);
     return [
       {
         podRef: ref,
         startTime: rfc3339(createdAtMs),
         containers,
+        ...(cpu && { cpu }),
+        ...(memory && { memory }),
+        ...(swap && { swap }),
+        ...(io && { io }),
+        ...(cgroup && { cgroup }),
+        ...(counts.length > 0 && { process_stats: { process_count: counts.reduce((sum, count) => sum + count, 0) } }),
         ...(network && { network }),
         ...(volume?.length && { volume }),
       },

@@ -176,3 +176,35 @@ test("who has waited for five seconds gets what was measured so far, and else wh
   await rig.clock.advance(0);
   expect(await memoryOf("app")).toBe("2026-01-01T00:00:25Z");
 });
+
+test("a pod's figures are its own control group's, where it has one, and its processes are its containers'", async () => {
+  const rig = new NodeRig();
+  const time = "2026-01-01T00:00:00Z";
+  const cgroups = {
+    prepare: async () => "/pods/u1",
+    grow: async () => {},
+    fit: async () => {},
+    release: async () => {},
+    usage: async () => ({
+      cpu: { time, usageCoreNanoSeconds: rig.clock.monotonic() * 2_000_000 },
+      memory: { time, usageBytes: 9 },
+      cgroup: { time, path: "/pods/u1" },
+    }),
+  };
+  rig.start({ cgroups });
+  await rig.create(podWith({ containers: ["app", "log"].map((name) => ({ name, image: "app:1" })) }));
+  await rig.clock.advance(0);
+  await rig.provider.getStatsSummary(rig.signal);
+  await rig.clock.advance(10_000);
+
+  const { pods } = await rig.provider.getStatsSummary(rig.signal);
+
+  expect(pods).toMatchObject([
+    {
+      cpu: { usageCoreNanoSeconds: 2e10, usageNanoCores: 2e9 },
+      memory: { usageBytes: 9 },
+      cgroup: { path: "/pods/u1" },
+      process_stats: { process_count: 6 },
+    },
+  ]);
+});

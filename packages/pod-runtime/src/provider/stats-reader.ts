@@ -2,6 +2,7 @@ import type { Clock, Logger, NodeStats, StatsSummary } from "@virtual-kubelet/co
 import { isNotFound, messageOf } from "@virtual-kubelet/errdefs";
 import { untilAborted } from "@virtual-kubelet/kube-client";
 import type { HeldPod } from "./held-pods.ts";
+import type { PodCgroupMeter } from "./provider-options.ts";
 import { StatsDraft } from "./stats-draft.ts";
 import { Turnstile } from "./turnstile.ts";
 import { UsageRates } from "./usage-rates.ts";
@@ -16,6 +17,7 @@ const waitMs = 5_000;
 export interface StatsReaderOptions {
   readonly runtime: Pick<ContainerRuntime, "stats" | "network">;
   readonly storage?: Pick<PodStorage, "stats"> | undefined;
+  readonly cgroups?: Partial<PodCgroupMeter> | undefined;
   readonly nodeStats?: ((signal: AbortSignal) => Promise<NodeStats>) | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -78,10 +80,10 @@ export class StatsReader {
     return summary;
   }
 
-  /** @returns ids of the containers that were measured */
+  /** @returns what has a rate: the pod, and its containers */
   async #pod(draft: StatsDraft, { ref, worker }: HeldPod, limit: Turnstile): Promise<readonly string[]> {
-    const { runtime, storage, signal } = this.#options;
-    const { stage, containers: records } = worker.state;
+    const { runtime, storage, cgroups, clock, signal } = this.#options;
+    const { stage, containers: records, plan } = worker.state;
     if (stage.kind !== "up") return [];
     const running = [...records].flatMap(([name, { life }]) => {
       const id = instanceOf(life)?.id;
@@ -98,18 +100,23 @@ export class StatsReader {
     const volumes = async (): Promise<void> => {
       stats.volume = storage && (await this.#try(draft, what, () => storage.stats(ref, signal)));
     };
+    const whole = async (): Promise<void> => {
+      const usage = await this.#try(draft, what, async () => cgroups?.usage?.(plan.pod, signal));
+      stats.usage = usage && { ...usage, cpu: this.#rates.complete(ref.uid, usage.cpu, clock.monotonic()) };
+    };
     await Promise.all([
       ...running.map(({ name, id }) =>
         limit.pass(async () => {
           const container = await this.#try(draft, `container ${name} of ${what}`, () => runtime.stats(id, signal));
-          const cpu = this.#rates.complete(id, container?.cpu, this.#options.clock.monotonic());
+          const cpu = this.#rates.complete(id, container?.cpu, clock.monotonic());
           if (container) stats.containers.set(name, { ...container, name, cpu });
         }, signal),
       ),
       runtime.network && limit.pass(network, signal),
       volumes(),
+      whole(),
     ]);
-    return running.map(({ id }) => id);
+    return [ref.uid, ...running.map(({ id }) => id)];
   }
 
   /** What ends while it is measured is no news. */

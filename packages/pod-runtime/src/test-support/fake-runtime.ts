@@ -240,6 +240,7 @@ export class FakeRuntime implements ContainerRuntime {
       startTime: time,
       cpu: { time, usageCoreNanoSeconds: this.#clock.monotonic() * 500_000 },
       memory: { time, usageBytes: 1 },
+      cgroup: { time, path: `/${id}`, processes: 3 },
     };
   }
 
