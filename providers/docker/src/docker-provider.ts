@@ -111,7 +111,7 @@ class DockerProvider extends PodRuntimeProvider {
         podNetwork(pod, config);
       },
       settings: { sandboxesAtOnce: config.sandboxesAtOnce },
-      nodeStats: hostNodeStats({ nodeName, clock, directory: config.rootDirectory }),
+      nodeStats: hostNodeStats({ nodeName, clock, directory: config.rootDirectory, imageFs: () => runtime.imageFs() }),
     });
     this.#parts = parts;
     const { imageCollection: images } = config;

@@ -4,6 +4,7 @@ import type {
   ContainerLogs,
   ContainerStats,
   ExecResult,
+  FsStats,
   NetworkStats,
   RegistryCredentials,
 } from "@virtual-kubelet/core";
@@ -84,7 +85,7 @@ export class DockerRuntime implements ContainerRuntime, AsyncDisposable {
       facts: (signal) => this.facts(signal),
       gpus: new GpuAllocator({ gpus, taken: (signal) => this.#labelsWithGpus(signal) }),
     });
-    this.#streams = new ContainerStreams(engine);
+    this.#streams = new ContainerStreams(engine, ownerLabels);
   }
 
   /** What the engine is; asked once, and again after {@link forgetFacts}. */
@@ -207,6 +208,11 @@ export class DockerRuntime implements ContainerRuntime, AsyncDisposable {
   /** As `ContainerRuntime.network`. */
   network(sandboxId: string, signal: AbortSignal): Promise<NetworkStats> {
     return this.#streams.network(sandboxId, signal);
+  }
+
+  /** What the engine's images take up, and the disk they are on, as last measured; `undefined` until they were. */
+  imageFs(): FsStats | undefined {
+    return this.#streams.imageFs();
   }
 
   /** Removes what was kept of images for volumes that no container has any more. */

@@ -16,6 +16,15 @@ test("the machine is measured: time of its processors, memory, and the file syst
   expect(runtime?.imageFs).toEqual(fs);
 });
 
+test("what images take up is the runtime's to say, with the time that it was measured", async () => {
+  const images = { time: "2026-01-02T03:04:05Z", usedBytes: 7, capacityBytes: 10 };
+  const measure = (imageFs: () => typeof images | undefined): ReturnType<ReturnType<typeof hostNodeStats>> =>
+    hostNodeStats({ nodeName: "n", clock: systemClock, directory: tmpdir(), imageFs })(never);
+
+  expect((await measure(() => images)).runtime).toEqual({ imageFs: images, containerFs: images });
+  expect((await measure(() => undefined)).runtime).toEqual({});
+});
+
 test("a folder that is not there has no figures", async () => {
   const { fs } = await hostNodeStats({ nodeName: "n", clock: systemClock, directory: "/nowhere/at/all" })(never);
 
@@ -23,9 +32,7 @@ test("a folder that is not there has no figures", async () => {
 });
 
 test("memory and disks add up, and each has the same time", async () => {
-  const { cpu, memory, fs, runtime } = await hostNodeStats({ nodeName: "n", clock: systemClock, directory: tmpdir(), imageDirectory: "/" })(
-    never,
-  );
+  const { cpu, memory, fs, runtime } = await hostNodeStats({ nodeName: "n", clock: systemClock, directory: tmpdir() })(never);
 
   expect((memory?.availableBytes ?? 0) + (memory?.workingSetBytes ?? 0)).toBeGreaterThan(0);
   expect(memory?.availableBytes).toBeLessThanOrEqual(totalmem() * 1.01);

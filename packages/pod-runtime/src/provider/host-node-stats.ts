@@ -9,22 +9,20 @@ export interface HostNodeStatsOptions {
   readonly clock: Clock;
   /** A folder on the file system that pods' data is on. */
   readonly directory: string;
-  /** A folder on the file system that images are on; default: {@link directory}. */
-  readonly imageDirectory?: string | undefined;
+  /**
+   * What the runtime's images take up, and the file system that they and containers' layers are on; `undefined` while it is not
+   * known. Default: the file system of {@link directory}, as if all of it was images.
+   */
+  readonly imageFs?: (() => FsStats | undefined) | undefined;
 }
 
 /** Measures this machine, for a node whose containers run on it. */
-export function hostNodeStats({
-  nodeName,
-  clock,
-  directory,
-  imageDirectory,
-}: HostNodeStatsOptions): (signal: AbortSignal) => Promise<NodeStats> {
+export function hostNodeStats({ nodeName, clock, directory, imageFs }: HostNodeStatsOptions): (signal: AbortSignal) => Promise<NodeStats> {
   const startTime = rfc3339(clock.now() - uptime() * 1000);
   return async (signal) => {
     const time = rfc3339(clock.now());
     const [memory, fs] = await Promise.all([memoryOf(time), fsOf(directory, time)]);
-    const imageFs = imageDirectory === undefined ? fs : await fsOf(imageDirectory, time);
+    const images = imageFs ? imageFs() : fs;
     signal.throwIfAborted();
     return {
       nodeName,
@@ -32,7 +30,7 @@ export function hostNodeStats({
       cpu: { time, usageCoreNanoSeconds: usedCoreNanoSeconds() },
       memory,
       fs,
-      runtime: { imageFs, containerFs: fs },
+      runtime: { imageFs: images, containerFs: images },
     };
   };
 }

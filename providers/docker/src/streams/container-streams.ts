@@ -1,4 +1,12 @@
-import type { AttachIO, ContainerLogOptions, ContainerLogs, ContainerStats, ExecResult, NetworkStats } from "@virtual-kubelet/core";
+import type {
+  AttachIO,
+  ContainerLogOptions,
+  ContainerLogs,
+  ContainerStats,
+  ExecResult,
+  FsStats,
+  NetworkStats,
+} from "@virtual-kubelet/core";
 import { CgroupMeter, type ContainerRuntime } from "@virtual-kubelet/pod-runtime";
 import type { Duplex } from "node:stream";
 import type { DockerEngine } from "../engine/docker-engine.ts";
@@ -17,9 +25,10 @@ export class ContainerStreams
   readonly #stats: StatsReader;
   readonly #dialers = new NamespaceDialers();
 
-  constructor(engine: DockerEngine) {
+  /** @param labels - of the containers whose disk is measured; default: all containers */
+  constructor(engine: DockerEngine, labels?: Readonly<Record<string, string>>) {
     this.#engine = engine;
-    this.#stats = new StatsReader({ engine, meter: new CgroupMeter({ clock: engine.clock }) });
+    this.#stats = new StatsReader({ engine, meter: new CgroupMeter({ clock: engine.clock }), labels });
   }
 
   /** As {@link ContainerRuntime.exec}; see {@link execCommand}. */
@@ -50,6 +59,11 @@ export class ContainerStreams
   /** As {@link ContainerRuntime.network}. */
   network(sandboxId: string, signal: AbortSignal): Promise<NetworkStats> {
     return this.#stats.network(sandboxId, signal);
+  }
+
+  /** What the engine's images take up, and the disk they are on, as last measured; `undefined` until they were. */
+  imageFs(): FsStats | undefined {
+    return this.#stats.images();
   }
 
   /** Ends what is being measured aside, and the processes that dial into pods. */

@@ -12,8 +12,6 @@ export interface InspectedContainer {
   readonly networkMode: string;
   readonly startedAt: string;
   readonly labels: Readonly<Record<string, string>>;
-  /** Bytes of its writable layer; only if asked for. */
-  readonly layerBytes: number | undefined;
   /** File of its output on the engine's host; empty with some log drivers. */
   readonly logPath: string;
 }
@@ -27,25 +25,13 @@ const schema = z.object({
     Labels: z.record(z.string(), z.string()).nullish(),
   }),
   HostConfig: z.object({ NetworkMode: z.string().default("") }),
-  SizeRw: z.number().optional(),
   LogPath: z.string().default(""),
 });
 
-/**
- * Looks at a container.
- *
- * @param options - `size`: measures its writable layer, which takes the engine a walk over all its files
- * @throws NotFoundError, UnavailableError
- */
-export async function inspectForStreams(
-  engine: DockerEngine,
-  id: string,
-  signal: AbortSignal,
-  { size = false }: { readonly size?: boolean } = {},
-): Promise<InspectedContainer> {
-  const query = size ? { size: true } : undefined;
-  const answer = await engine.json({ method: "GET", path: `/containers/${encodeURIComponent(id)}/json`, query }, signal);
-  const { Id, State, Config, HostConfig, SizeRw, LogPath } = schema.parse(answer);
+/** Looks at a container. @throws NotFoundError, UnavailableError */
+export async function inspectForStreams(engine: DockerEngine, id: string, signal: AbortSignal): Promise<InspectedContainer> {
+  const answer = await engine.json({ method: "GET", path: `/containers/${encodeURIComponent(id)}/json` }, signal);
+  const { Id, State, Config, HostConfig, LogPath } = schema.parse(answer);
   return {
     id: Id,
     isRunning: State.Running,
@@ -55,7 +41,6 @@ export async function inspectForStreams(
     networkMode: HostConfig.NetworkMode,
     startedAt: State.StartedAt,
     labels: Config.Labels ?? {},
-    layerBytes: SizeRw,
     logPath: LogPath,
   };
 }

@@ -1,12 +1,12 @@
 import type { ContainerStats, FsStats, NetworkStats } from "@virtual-kubelet/core";
 import { isNotFound, NotFoundError } from "@virtual-kubelet/errdefs";
 import { labelNames, type CgroupMeter } from "@virtual-kubelet/pod-runtime";
-import { stat } from "node:fs/promises";
 import { z } from "zod";
 import type { DockerEngine } from "../engine/docker-engine.ts";
+import { DiskSizes } from "./disk-sizes.ts";
 import { networkStatsOf, tryParseStats, type EngineStats } from "./engine-stats.ts";
 import { inspectForStreams, type InspectedContainer } from "./inspected-container.ts";
-import { LayerSizes } from "./layer-sizes.ts";
+import { logStats } from "./log-sizes.ts";
 
 const infoSchema = z.object({ MemTotal: z.number().default(0) });
 
@@ -17,6 +17,8 @@ const maxKnown = 5000;
 export interface StatsReaderOptions {
   readonly engine: DockerEngine;
   readonly meter: Pick<CgroupMeter, "ofProcess" | "networkOf">;
+  /** Labels of the containers whose disk is measured. Default: all containers. */
+  readonly labels?: Readonly<Record<string, string>> | undefined;
 }
 
 /**
@@ -26,17 +28,17 @@ export interface StatsReaderOptions {
 export class StatsReader implements AsyncDisposable {
   readonly #engine: DockerEngine;
   readonly #meter: StatsReaderOptions["meter"];
-  readonly #layers: LayerSizes;
+  readonly #disk: DiskSizes;
   /** Containers that ran when they were inspected: none of them is ever started again with another process. */
   readonly #known = new Map<string, InspectedContainer>();
 
   /** The engine's whole memory, which is no limit of a container; undefined until it is known. */
   #memoryBytes: number | undefined;
 
-  constructor({ engine, meter }: StatsReaderOptions) {
+  constructor({ engine, meter, labels = {} }: StatsReaderOptions) {
     this.#engine = engine;
     this.#meter = meter;
-    this.#layers = new LayerSizes(engine);
+    this.#disk = new DiskSizes({ engine, labels });
   }
 
   /** What a container uses now. @throws NotFoundError if it does not run; UnavailableError */
@@ -48,8 +50,8 @@ export class StatsReader implements AsyncDisposable {
       name: inspected.labels[labelNames.container] ?? id,
       startTime: inspected.startedAt,
       ...counted,
-      rootfs: this.#layers.get(id, time),
-      logs: await logStats(inspected, time),
+      rootfs: this.#disk.layer(inspected.id),
+      logs: await logStats(inspected.logPath, time),
     };
   }
 
@@ -63,8 +65,13 @@ export class StatsReader implements AsyncDisposable {
     return network;
   }
 
+  /** What images take up, and the disk they are on, as last measured; `undefined` until they were. */
+  images(): FsStats | undefined {
+    return this.#disk.images();
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#layers[Symbol.asyncDispose]();
+    await this.#disk[Symbol.asyncDispose]();
   }
 
   /** @throws NotFoundError if it does not run */
@@ -98,15 +105,5 @@ export class StatsReader implements AsyncDisposable {
     }
     this.#known.delete(id);
     throw new NotFoundError(`measure container ${id}: it does not run`);
-  }
-}
-
-/** Size of the file that holds the output, where it can be seen. */
-async function logStats({ logPath }: InspectedContainer, time: string): Promise<FsStats | undefined> {
-  if (logPath === "") return undefined;
-  try {
-    return { time, usedBytes: (await stat(logPath)).size };
-  } catch {
-    return undefined;
   }
 }

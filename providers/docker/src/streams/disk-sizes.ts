@@ -1,0 +1,93 @@
+import type { FsStats } from "@virtual-kubelet/core";
+import { statfs } from "node:fs/promises";
+import { z } from "zod";
+import { isAtLeast } from "../engine/api-version.ts";
+import type { DockerEngine } from "../engine/docker-engine.ts";
+import { SlowMeasurement } from "./slow-measurement.ts";
+
+/** What {@link DiskSizes} needs. */
+export interface DiskSizesOptions {
+  readonly engine: DockerEngine;
+  /** Labels of the containers that are measured. */
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+const rootSchema = z.object({ DockerRootDir: z.string().default("") });
+const layersSchema = z.array(z.object({ Id: z.string(), SizeRw: z.number().default(0) }));
+const imagesSchema = z.object({ LayersSize: z.number().optional() });
+
+interface Layers {
+  readonly room: Room | undefined;
+  readonly bytesById: ReadonlyMap<string, number>;
+}
+
+/** What the file system of the engine's data has, and what is left of it. */
+type Room = Omit<FsStats, "time" | "usedBytes" | "inodesUsed">;
+
+/**
+ * What the engine's images and containers take up on its disk. The engine walks over all their files, so that is measured aside, for
+ * all containers at once, and each figure keeps the time it was measured.
+ */
+export class DiskSizes implements AsyncDisposable {
+  readonly #options: DiskSizesOptions;
+  readonly #layers: SlowMeasurement<Layers>;
+  readonly #images: SlowMeasurement<FsStats>;
+
+  constructor(options: DiskSizesOptions) {
+    const { clock } = options.engine;
+    this.#options = options;
+    this.#layers = new SlowMeasurement({ clock, measure: (signal) => this.#measureLayers(signal) });
+    this.#images = new SlowMeasurement({ clock, measure: (signal) => this.#measureImages(signal) });
+  }
+
+  /** The writable layer of a container and the disk it is on, as last measured; `undefined` until it was. */
+  layer(id: string): FsStats | undefined {
+    const known = this.#layers.get(({ bytesById }) => !bytesById.has(id));
+    const usedBytes = known?.value.bytesById.get(id);
+    return known && usedBytes !== undefined ? { time: known.time, ...known.value.room, usedBytes } : undefined;
+  }
+
+  /** The layers of all images, each counted once, and the disk they are on, as last measured. */
+  images(): FsStats | undefined {
+    const known = this.#images.get();
+    return known && { ...known.value, time: known.time };
+  }
+
+  /** Ends what is being measured. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#layers[Symbol.asyncDispose]();
+    await this.#images[Symbol.asyncDispose]();
+  }
+
+  async #measureLayers(signal: AbortSignal): Promise<Layers> {
+    const { engine, labels } = this.#options;
+    const filters = JSON.stringify({ label: Object.entries(labels).map(([name, value]) => `${name}=${value}`) });
+    const request = { method: "GET", path: "/containers/json", query: { size: true, filters } } as const;
+    const listed = layersSchema.parse(await engine.json(request, signal));
+    return { room: await this.#room(signal), bytesById: new Map(listed.map(({ Id, SizeRw }) => [Id, SizeRw])) };
+  }
+
+  async #measureImages(signal: AbortSignal): Promise<FsStats> {
+    const { engine } = this.#options;
+    // Older engines cannot leave out containers and volumes.
+    const query = isAtLeast(await engine.apiVersion(signal), "1.42") ? { type: "image" } : undefined;
+    const { LayersSize } = imagesSchema.parse(await engine.json({ method: "GET", path: "/system/df", query }, signal));
+    return { time: "", ...(await this.#room(signal)), usedBytes: LayersSize };
+  }
+
+  /** `undefined` where the engine's folder cannot be seen. */
+  async #room(signal: AbortSignal): Promise<Room | undefined> {
+    const { DockerRootDir } = rootSchema.parse(await this.#options.engine.json({ method: "GET", path: "/info" }, signal));
+    return fileSystemRoom(DockerRootDir);
+  }
+}
+
+/** Size of the file system that a folder is on, and what is left of it; `undefined` where it cannot be seen. */
+export async function fileSystemRoom(folder: string): Promise<Room | undefined> {
+  try {
+    const { bsize, blocks, bavail, files, ffree } = await statfs(folder);
+    return { availableBytes: bavail * bsize, capacityBytes: blocks * bsize, inodesFree: ffree, inodes: files };
+  } catch {
+    return undefined;
+  }
+}
