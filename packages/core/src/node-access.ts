@@ -104,6 +104,12 @@ export class NodeAccess implements ContainerAccess {
     return this.#call("getMetricsResource", "stats", undefined, (provider) => provider.getMetricsResource?.(signal));
   }
 
+  /** How the provider's probes have gone, for `/metrics/probes`; empty for one that makes none, or tells nothing of them. */
+  async getMetricsProbes(signal: AbortSignal): Promise<readonly MetricFamily[]> {
+    if (!this.#running?.provider.getMetricsProbes) return [];
+    return this.#call("getMetricsProbes", "stats", undefined, (provider) => provider.getMetricsProbes?.(signal));
+  }
+
   #live(): RunningNode {
     if (this.#running) return this.#running;
     throw new UnavailableError(`node ${this.nodeName} does not run yet, or not any more`);

@@ -27,7 +27,7 @@ function render(families: readonly MetricFamily[], firstLabels: (family: MetricF
 
 function renderFamily({ name, help, type, samples }: MetricFamily, first: readonly string[]): string {
   const head = `# HELP ${name} ${help.replaceAll("\\", "\\\\").replaceAll("\n", "\\n")}\n# TYPE ${name} ${type}\n`;
-  return head + samples.map((sample) => `${name}${renderSample(sample, first)}\n`).join("");
+  return head + samples.map((sample) => `${name}${sample.suffix ?? ""}${renderSample(sample, first)}\n`).join("");
 }
 
 function renderSample({ labels = {}, value, timestampMs }: MetricSample, first: readonly string[]): string {

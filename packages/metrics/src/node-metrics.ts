@@ -1,4 +1,4 @@
-import { isTerminalPhase, type DeepReadonly, type MetricFamily, type Pod } from "@virtual-kubelet/core";
+import { isTerminalPhase, type ContainerStatus, type DeepReadonly, type MetricFamily, type Pod } from "@virtual-kubelet/core";
 
 /** A node whose pods are counted, such as a `NodeAccess`. */
 export interface CountedNode {
@@ -41,13 +41,13 @@ export function nodeMetrics(nodes: readonly CountedNode[]): readonly MetricFamil
     ),
     family(
       "kubelet_running_pods",
-      "Number of pods that have a running container.",
+      "Number of pods that have a running pod sandbox",
       perNode((pods) => pods.filter(isRunning).length),
     ),
-    family("kubelet_running_containers", "Number of containers by state.", [
-      ...perNode((pods) => countContainers(pods, "waiting"), { container_state: "created" }),
-      ...perNode((pods) => countContainers(pods, "running"), { container_state: "running" }),
-      ...perNode((pods) => countContainers(pods, "terminated"), { container_state: "exited" }),
+    family("kubelet_running_containers", "Number of containers currently running", [
+      ...perNode((pods) => countContainers(pods, isCreated), { container_state: "created" }),
+      ...perNode((pods) => countContainers(pods, ({ state }) => state?.running !== undefined), { container_state: "running" }),
+      ...perNode((pods) => countContainers(pods, hasEnded), { container_state: "exited" }),
     ]),
   ];
 }
@@ -58,18 +58,31 @@ function stageOf({ metadata, status }: DeepReadonly<Pod>): "sync" | "terminating
   return metadata?.deletionTimestamp === undefined ? "sync" : "terminating";
 }
 
+/** Whether a pod has a sandbox that runs; a provider without sandboxes tells it by a container that does. */
 function isRunning(pod: DeepReadonly<Pod>): boolean {
-  return countContainers([pod], "running") > 0;
+  const sandbox = pod.status?.conditions?.find(({ type }) => type === "PodReadyToStartContainers");
+  const isEnded = isTerminalPhase(pod.status?.phase);
+  return sandbox ? sandbox.status === "True" && !isEnded : countContainers([pod], ({ state }) => state?.running !== undefined) > 0;
 }
 
-function countContainers(pods: readonly DeepReadonly<Pod>[], state: "waiting" | "running" | "terminated"): number {
+/** One that waits has been made if it has an id, and that is not the id of its last instance, which has ended. */
+function isCreated({ state, lastState, containerID }: DeepReadonly<ContainerStatus>): boolean {
+  return state?.waiting !== undefined && Boolean(containerID) && containerID !== lastState?.terminated?.containerID;
+}
+
+/** A runtime keeps the last instance that has ended, also while the next one runs or waits for its turn. */
+function hasEnded({ state, lastState }: DeepReadonly<ContainerStatus>): boolean {
+  return state?.terminated !== undefined || lastState?.terminated !== undefined;
+}
+
+function countContainers(pods: readonly DeepReadonly<Pod>[], isCounted: (status: DeepReadonly<ContainerStatus>) => boolean): number {
   return pods
     .flatMap(({ status }) => [
       ...(status?.containerStatuses ?? []),
       ...(status?.initContainerStatuses ?? []),
       ...(status?.ephemeralContainerStatuses ?? []),
     ])
-    .filter((container) => container.state?.[state] !== undefined).length;
+    .filter(isCounted).length;
 }
 
 function family(name: string, help: string, samples: MetricFamily["samples"]): MetricFamily {

@@ -146,7 +146,7 @@ class DockerProvider extends PodRuntimeProvider {
     const { engine, runtime, config, host, volumes } = this.#parts;
     runtime.forgetFacts();
     const { rootDirectory } = config;
-    await checkLocality({ engine, rootDirectory, openMounts: () => volumes.open(), random: host.random }, signal);
+    await checkLocality({ engine, rootDirectory, mountAnew: () => volumes.mountAnew(), random: host.random }, signal);
     const { id, isPodman, serverVersion } = await runtime.facts(signal);
     this.#localEngine = id;
     host.logger.info({ version: serverVersion, isPodman }, "pods run on the Docker engine of this machine");

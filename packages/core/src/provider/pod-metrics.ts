@@ -199,6 +199,8 @@ export interface StatsSummary {
 
 /** One figure of a {@link MetricFamily}. */
 export interface MetricSample {
+  /** Follows the family's name; of histograms alone. */
+  readonly suffix?: "_bucket" | "_sum" | "_count" | undefined;
   readonly labels?: Readonly<Record<string, string>> | undefined;
   readonly value: number;
   /** When it was measured, in milliseconds since 1970. */
@@ -209,7 +211,8 @@ export interface MetricSample {
 export interface MetricFamily {
   readonly name: string;
   readonly help: string;
-  readonly type: "counter" | "gauge" | "untyped";
+  readonly type: "counter" | "gauge" | "histogram" | "untyped";
+  /** Those of a histogram are its buckets, each with those below it, then its sum and its count, for each set of labels. */
   readonly samples: readonly MetricSample[];
 }
 
@@ -219,4 +222,6 @@ export interface PodMetricsProvider {
   getStatsSummary(signal: AbortSignal): Promise<StatsSummary>;
   /** Figures for `/metrics/resource`, in place of those made from {@link getStatsSummary}. */
   getMetricsResource?(signal: AbortSignal): Promise<readonly MetricFamily[]>;
+  /** Figures for `/metrics/probes`: how the probes that the provider makes have gone. */
+  getMetricsProbes?(signal: AbortSignal): Promise<readonly MetricFamily[]>;
 }

@@ -207,6 +207,8 @@ export interface Provider
   getStatsSummary?: PodMetricsProvider["getStatsSummary"];
   /** Figures of its own for `/metrics/resource`; see {@link PodMetricsProvider.getMetricsResource}. */
   getMetricsResource?: NonNullable<PodMetricsProvider["getMetricsResource"]>;
+  /** How its probes have gone; see {@link PodMetricsProvider.getMetricsProbes}. */
+  getMetricsProbes?: NonNullable<PodMetricsProvider["getMetricsProbes"]>;
 }
 
 /**

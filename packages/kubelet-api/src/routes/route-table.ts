@@ -13,6 +13,7 @@ import { configzRoute } from "./configuration.ts";
 import { containerLogsRoute } from "./container-logs.ts";
 import { HealthChecks, kubeletChecks, type HealthCheck } from "./health.ts";
 import { listPods, listRunningPods } from "./pods.ts";
+import { probeMetrics } from "./probe-metrics.ts";
 import type { Handler, Route } from "./route.ts";
 import type { NodeDirectory } from "./served-node.ts";
 import { StatsRoutes } from "./stats.ts";
@@ -74,7 +75,11 @@ export function routeTable(options: RouteTableOptions): readonly Route[] {
     { path: "/metrics", methods: ["GET"], handler: async () => metricsText(await renderOwnMetrics()) },
     { path: "/metrics/resource", methods: ["GET"], handler: stats.resource },
     { path: "/metrics/cadvisor", methods: ["GET"], handler: stats.cadvisor },
-    { path: "/metrics/probes", methods: ["GET"], handler: () => metricsText(probeMetrics(startedSeconds)) },
+    {
+      path: "/metrics/probes",
+      methods: ["GET"],
+      handler: async ({ signal }) => metricsText(renderMetrics(await probeMetrics(directory.nodes, startedSeconds, signal))),
+    },
     { path: "/metrics/slis", methods: ["GET"], handler: health.slis },
     { path: "/configz", methods: ["GET"], handler: configzRoute(options) },
     {
@@ -90,16 +95,4 @@ export function routeTable(options: RouteTableOptions): readonly Route[] {
 
 function off(status: 404 | 405, message: string): Handler {
   return () => text(message, status);
-}
-
-/** A kubelet's probes are its own business here: a provider's back end runs them, and tells nobody how they go. */
-function probeMetrics(startedSeconds: number): string {
-  return renderMetrics([
-    {
-      name: "process_start_time_seconds",
-      help: "[ALPHA] Start time of the process since unix epoch in seconds.",
-      type: "gauge",
-      samples: [{ value: startedSeconds }],
-    },
-  ]);
 }

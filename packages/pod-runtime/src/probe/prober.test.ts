@@ -18,6 +18,7 @@ function rig(answers: readonly (ProbeAttempt | Error | "hang")[]) {
   const clock = new FakeClock();
   const log: string[] = [];
   const presence = new RuntimePresence();
+  const attempts: string[] = [];
   let asked = 0;
   const prober = new Prober({
     clock,
@@ -28,11 +29,12 @@ function rig(answers: readonly (ProbeAttempt | Error | "hang")[]) {
       if (answer === "hang") return new Promise(() => {});
       return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer);
     },
+    onAttempt: (_, outcome, seconds) => attempts.push(`${outcome} ${seconds}`),
     onResult: ({ kind }, isSuccess) => log.push(`${kind} ${isSuccess}`),
     onFailure: (_, output) => log.push(output),
     onWarning: (_, output) => log.push(`warning ${output}`),
   });
-  return { clock, log, presence, prober, asked: () => asked };
+  return { clock, log, attempts, presence, prober, asked: () => asked };
 }
 
 test("Prober.want runs a probe until it is no longer wanted, and leaves no timer", async () => {
@@ -309,4 +311,14 @@ test("a failure that may be that of the way to the container counts for nothing,
   await clock.advance(5_000);
 
   expect(log).toEqual(["no", "false"]);
+});
+
+test("each attempt is told of with its outcome and its duration", async () => {
+  const { clock, attempts, prober } = rig([{ isSuccess: false, output: "" }, new Error("1"), new Error("2"), new Error("3"), "hang"]);
+
+  prober.want([readiness]);
+  await clock.advance(11_000);
+  prober[Symbol.dispose]();
+
+  expect(attempts).toEqual(["failure 0", "error 0", "failure 1"]);
 });

@@ -57,6 +57,8 @@ export interface ProberOptions {
    * is out of reach: then nothing is known. Default: every failure is the container's.
    */
   readonly confirm?: (probe: WantedProbe, signal: AbortSignal) => Promise<void>;
+  /** An attempt was made, or could not be made. */
+  onAttempt?(probe: WantedProbe, outcome: ProbeOutcome, seconds: number): void;
   /** A probe has another result now. */
   onResult(probe: WantedProbe, isSuccess: boolean): void;
   /** A single attempt has failed. */
@@ -96,15 +98,17 @@ export class Prober implements Disposable {
 
   /** Never rejects. */
   async #run(probe: WantedProbe, signal: AbortSignal): Promise<void> {
-    const { clock, onResult } = this.#options;
+    const { clock, onAttempt, onResult } = this.#options;
     const startedAtMs = clock.monotonic() - Math.max(0, clock.now() - probe.startedAtMs);
     const fresh = newProbe(probe.kind, probe.spec, startedAtMs, probe.isReady);
     let state = { ...fresh, dueMs: Math.max(fresh.dueMs, clock.monotonic()) };
     try {
       while (!state.isOver) {
         await clock.sleep(Math.max(0, state.dueMs - clock.monotonic()), signal);
+        const beganAtMs = clock.monotonic();
         const outcome = await this.#attempt(probe, signal);
         signal.throwIfAborted();
+        onAttempt?.(probe, outcome, (clock.monotonic() - beganAtMs) / 1000);
         const after = afterProbe(state, outcome, clock.monotonic());
         state = after.state;
         if (after.result !== undefined) onResult(probe, after.result);

@@ -13,6 +13,7 @@ import type { Instant } from "../pod/instant.ts";
 import { planPod } from "../pod/pod-plan.ts";
 import { podReport } from "../pod/pod-report.ts";
 import type { PodState } from "../pod/pod-state.ts";
+import type { ProbeCounts } from "../probe/probe-counts.ts";
 import type { ContainerRuntime, RuntimeInventory } from "../runtime/container-runtime.ts";
 import { labelNames, ownerLabels } from "../runtime/labels.ts";
 import { adoptPod, endedUnheard } from "../worker/adopt.ts";
@@ -44,6 +45,8 @@ export interface HeldPodsOptions {
   readonly preparation: PodPreparation;
   readonly storage?: PodStorage | undefined;
   readonly cgroups?: PodCgroupKeeper | undefined;
+  /** Counts attempts of probes. */
+  readonly probeCounts?: ProbeCounts | undefined;
   /** A pod has another status. */
   onReport(ref: PodRef, status: ProviderPodStatus): void;
   /** The runtime holds nothing of a pod any more. */
@@ -168,6 +171,7 @@ export class HeldPods implements AsyncDisposable {
       clock: host.clock,
       logger: host.logger.child({ pod: `${ref.namespace}/${ref.name}`, uid: ref.uid }),
       onReport: (status) => onReport(ref, status),
+      onProbe: (probe) => this.#options.probeCounts?.count(ref, probe),
       onNotice: ({ type, reason, message, container }) => host.recordEvent(ref, { type, reason, message, container }),
     });
     const held = { ref, worker, createdAtMs: found?.createdAtMs ?? host.clock.now() };
@@ -188,6 +192,7 @@ export class HeldPods implements AsyncDisposable {
     const { signal } = this.#end;
     try {
       await worker.run(signal);
+      this.#options.probeCounts?.forget(ref);
       for (const ended of this.#endedSince) ended.add(ref.uid);
       this.#pods.delete(ref.uid);
       this.#options.onGone(ref);

@@ -739,3 +739,17 @@ test("what the provider lists is its own: a reader who changes it changes nothin
   expect(listed?.status).not.toBe((await rig.provider.getPod(ref, rig.signal)).status);
   expect(listed?.status).toEqual((await rig.provider.getPod(ref, rig.signal)).status);
 });
+
+test("probes are counted as long as their pod is there", async () => {
+  const readinessProbe = { exec: { command: ["true"] }, periodSeconds: 5 };
+  const rig = await runningRig(podWith({ containers: [{ name: "app", image: "app:1", readinessProbe }] }));
+  await rig.clock.advance(6_000);
+
+  const [total] = await rig.provider.getMetricsProbes();
+  expect(total?.samples).toMatchObject([{ labels: { pod: "web", probe_type: "Readiness", result: "successful" }, value: 2 }]);
+  rig.markDeleted("u1", 0);
+  await rig.reconcile();
+  await rig.clock.advance(60_000);
+
+  expect(await rig.provider.getMetricsProbes()).toEqual([]);
+});

@@ -7,6 +7,7 @@ import {
   type DeepReadonly,
   type DeletePodOptions,
   type ExecResult,
+  type MetricFamily,
   type Pod,
   type PodRef,
   type PodUpdate,
@@ -33,6 +34,7 @@ import { RuntimeWatch } from "./runtime-watch.ts";
 import { StatsReader } from "./stats-reader.ts";
 import { checkImageVolumes } from "../pod/image-volumes.ts";
 import { holdsNetwork } from "../pod/pod-report.ts";
+import { ProbeCounts } from "../probe/probe-counts.ts";
 import { checkHostPorts, checkPortsAreFree } from "../prepare/host-ports.ts";
 import type { ContainerRuntime } from "../runtime/container-runtime.ts";
 
@@ -62,6 +64,7 @@ export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNod
   readonly #inventory: PodInventory;
   readonly #watch: RuntimeWatch;
   readonly #stats: StatsReader;
+  readonly #probeCounts = new ProbeCounts();
   readonly #end = new AbortController();
   readonly #configs: Disposable | undefined;
   #listener: ((update: PodUpdate) => void) | undefined;
@@ -78,6 +81,7 @@ export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNod
     this.#pods = new HeldPods({
       ...options,
       runtime,
+      probeCounts: this.#probeCounts,
       presence,
       preparation: checkedPreparation(
         preparation,
@@ -215,6 +219,11 @@ export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNod
   /** As `PodMetricsProvider.getStatsSummary`. */
   getStatsSummary(signal: AbortSignal): Promise<StatsSummary> {
     return this.#stats.summary(signal);
+  }
+
+  /** As `PodMetricsProvider.getMetricsProbes`. */
+  getMetricsProbes(): Promise<readonly MetricFamily[]> {
+    return Promise.resolve(this.#probeCounts.families());
   }
 
   /** Lets go of all pods, whose containers go on. */

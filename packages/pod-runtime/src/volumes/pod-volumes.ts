@@ -109,6 +109,10 @@ export class PodVolumes implements AsyncDisposable {
       });
     }
     const isMemory = medium === "Memory" && mounts !== undefined;
+    if (medium === "Memory" && !isMemory) {
+      const message = `volume "${name}" has medium Memory and is on the node's disk: the node cannot mount anything`;
+      this.#options.onEvent({ type: "Warning", reason: "VolumeOnDisk", message });
+    }
     if (isMemory) await makeMemoryDir({ path, sizeBytes: memoryDirBytes(sizeLimit, pod), fsGroup: fsGroupOf(pod) }, mounts);
     else await makeOpenDir(path, fsGroupOf(pod));
     return { source, path, isMemory, watchedLimitBytes: isMemory ? undefined : sizeLimitBytes(sizeLimit) };

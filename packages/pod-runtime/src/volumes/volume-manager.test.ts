@@ -5,8 +5,8 @@ import { payloadOf } from "../test-support/fake-resolved-pod.ts";
 import { podWith } from "../test-support/pod-rig.ts";
 import { tempFolder } from "../test-support/temp-folder.ts";
 import { containerOf, podOf, rigOf, soon } from "../test-support/volume-rig.ts";
-import { systemMounts } from "./host-mounts.ts";
-import { readMountTable } from "./mount-table.ts";
+import { systemMounts, type HostMounts } from "./host-mounts.ts";
+import { readMountTable, type MountPoint } from "./mount-table.ts";
 
 const never = new AbortController().signal;
 const ref = { namespace: "default", name: "web", uid: "u1" };
@@ -436,14 +436,29 @@ test("a sweep removes folders nobody knows, and leaves those that are known, in 
   expect(await readdir(join(rig.root, "memory"))).toEqual([]);
 });
 
-test("what a manager has mounted for all pods is told, so that the runtime can be asked whether it sees it", async () => {
-  const mounted: string[] = [];
-  const mounts = { ...systemMounts, list: async () => [], mountTmpfs: async (target: string) => void mounted.push(target) };
+test("something is mounted anew for the runtime to look at, also where an earlier program has mounted the folder for secrets", async () => {
+  const calls: string[] = [];
+  let table: MountPoint[] = [];
+  const mounts: HostMounts = {
+    ...systemMounts,
+    list: async () => table,
+    mountTmpfs: async (target) => void calls.push(`mount ${target}`),
+    unmount: async (target) => void calls.push(`unmount ${target}`),
+  };
   await using rig = await rigOf({ isMountSeen: true, mounts });
   await using unseen = await rigOf({ isMountSeen: false, mounts });
+  const folder = join(rig.root, "mount-check");
+  // Left by programs before this one.
+  table = ["memory", "mount-check"].map((name) => ({ path: join(rig.root, name), fileSystem: "tmpfs" }));
 
-  expect([await rig.manager.open(), await unseen.manager.open()]).toEqual([join(rig.root, "memory"), undefined]);
-  expect(mounted).toEqual([join(rig.root, "memory")]);
+  const mounted = await rig.manager.mountAnew();
+  expect(mounted?.path).toBe(folder);
+  expect(calls).toEqual([`unmount ${folder}`, `mount ${folder}`]);
+  await mounted?.[Symbol.asyncDispose]();
+
+  expect(calls.slice(2)).toEqual([`unmount ${folder}`]);
+  expect(await readdir(rig.root)).not.toContain("mount-check");
+  expect(await unseen.manager.mountAnew()).toBeUndefined();
 });
 
 test("where nothing can be mounted it is said once, and all goes on without", async () => {
@@ -455,5 +470,12 @@ test("where nothing can be mounted it is said once, and all goes on without", as
   await rig.manager.prepare(podWith({ ...pod.spec, volumes: [] }), never);
 
   expect(rig.warnings).toEqual([expect.stringContaining("nothing can be mounted")]);
+  expect(rig.events).toEqual([
+    {
+      type: "Warning",
+      reason: "VolumeOnDisk",
+      message: `volume "data" has medium Memory and is on the node's disk: the node cannot mount anything`,
+    },
+  ]);
   expect((await stat(join(rig.root, "pods/u1/volumes/kubernetes.io~empty-dir/data"))).mode & 0o7777).toBe(0o777);
 });

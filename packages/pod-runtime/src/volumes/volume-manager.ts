@@ -23,7 +23,7 @@ import { PodVolumes } from "./pod-volumes.ts";
 import { SizeWatch, type LimitedFolder } from "./size-watch.ts";
 import { createTerminationLog, readTerminationLog } from "./termination-log.ts";
 import { VolumeUse } from "./volume-use.ts";
-import { closeRoot, memoryFolder, openRoot, type VolumesRoot } from "./volumes-root.ts";
+import { closeRoot, mountAnew, openRoot, type MountedFolder, type VolumesRoot } from "./volumes-root.ts";
 import type { PodStorage } from "../worker/pod-storage.ts";
 
 /** A kubelet's eviction monitoring period, in milliseconds. */
@@ -42,7 +42,8 @@ export interface VolumeManagerOptions {
   readonly recursiveReadOnly?: boolean | undefined;
   /**
    * Whether the runtime sees what this program mounts, which it does in the same mount namespace, or where mounts are shared.
-   * Default `true`. Without, as without the right to mount, secrets and volumes with medium Memory are on the disk.
+   * Default `true`. Without, as without the right to mount, secrets and volumes with medium Memory are on the disk, and an event of
+   * the pod says so.
    */
   readonly isMountSeen?: boolean | undefined;
   /** How often the size of volumes with a `sizeLimit` is looked at, in milliseconds; default 10,000. */
@@ -81,15 +82,13 @@ export class VolumeManager implements PreparedVolumes, PodStorage, AsyncDisposab
   }
 
   /**
-   * Makes what all pods share on the disk; done by itself where it is needed.
+   * Makes what all pods share on the disk, which is else done by itself, and mounts something for the runtime to look at.
    *
-   * @returns the folder in which this program has mounted something, and which the runtime has to see in the same way; absent
-   * where nothing is mounted
+   * @returns the folder with the mount, which goes when it is disposed; `undefined` where this program mounts nothing
    * @throws an Error for a root that cannot be written
    */
-  async open(): Promise<string | undefined> {
-    const { path, mounts } = await this.#openRoot();
-    return mounts && memoryFolder(path);
+  async mountAnew(): Promise<MountedFolder | undefined> {
+    return mountAnew(await this.#openRoot());
   }
 
   /**

@@ -1,4 +1,4 @@
-import { readdir, realpath } from "node:fs/promises";
+import { readdir, realpath, rmdir } from "node:fs/promises";
 import { join } from "node:path";
 import { makeDirectory, type Logger } from "@virtual-kubelet/core";
 import { messageOf } from "@virtual-kubelet/errdefs";
@@ -56,4 +56,29 @@ export async function closeRoot({ path, mounts }: VolumesRoot): Promise<void> {
   const memory = memoryFolder(path);
   if (!mounts || !mountedAt(await mounts.list(), memory) || (await readdir(memory)).length > 0) return;
   await mounts.unmount(memory);
+}
+
+/** A folder on which something is mounted until it is disposed. */
+export interface MountedFolder extends AsyncDisposable {
+  readonly path: string;
+}
+
+/**
+ * Mounts an empty file system, for the runtime to look whether it sees it: it may see what an earlier program has mounted, and
+ * nothing that this one mounts in a mount namespace of its own. `undefined` where nothing is mounted.
+ */
+export async function mountAnew({ path, mounts }: VolumesRoot): Promise<MountedFolder | undefined> {
+  if (!mounts) return undefined;
+  const folder = join(path, "mount-check");
+  await makeDirectory(folder, 0o700);
+  // A program that was killed may have left one.
+  if (mountedAt(await mounts.list(), folder)) await mounts.unmount(folder);
+  await mounts.mountTmpfs(folder, ["mode=0700", "size=65536"]);
+  return {
+    path: folder,
+    async [Symbol.asyncDispose]() {
+      await mounts.unmount(folder);
+      await rmdir(folder);
+    },
+  };
 }

@@ -11,6 +11,7 @@ import { podReport } from "../pod/pod-report.ts";
 import type { PodState } from "../pod/pod-state.ts";
 import { podStep } from "../pod/pod-step.ts";
 import { nextDueMs } from "../pod/next-due.ts";
+import type { CountedProbe } from "../probe/probe-counts.ts";
 import { probeOnce } from "../probe/probe-action.ts";
 import { attemptMessage } from "../probe/probe-words.ts";
 import { Prober, type WantedProbe } from "../probe/prober.ts";
@@ -39,6 +40,8 @@ export interface PodWorkerOptions {
   /** Called with each report that differs from the one before, and returns at once. */
   onReport(status: ProviderPodStatus): void;
   onNotice(notice: PodNotice): void;
+  /** Called with each attempt of a probe. */
+  onProbe?(probe: CountedProbe): void;
 }
 
 /** Runs one pod on a runtime, from its first container, or from where an earlier program left it, to its end. */
@@ -86,6 +89,7 @@ export class PodWorker {
       logger,
       presence: this.#options.presence,
       attempt: (probe, attemptSignal) => this.#probe(probe, attemptSignal),
+      onAttempt: ({ container, kind }, outcome, seconds) => this.#options.onProbe?.({ container, kind, outcome, seconds }),
       onResult: ({ container, id, kind }, isSuccess) => this.send({ kind: "probed", container, id, probe: kind, isSuccess }),
       onFailure: (probe, output) => this.#noteProbe(probe, "Unhealthy", `failed: ${output}`),
       onWarning: (probe, output) => this.#noteProbe(probe, "ProbeWarning", `warning: ${output}`),

@@ -37,8 +37,9 @@ function engineThat(sees: (path: string) => boolean, info: object = {}): Promise
 
 /** @param mounted - a folder of ours on which something is mounted */
 function check({ engine }: FakeEngine, mounted?: string): Promise<void> {
+  const mount = mounted === undefined ? undefined : { path: mounted, [Symbol.asyncDispose]: async () => {} };
   return checkLocality(
-    { engine, rootDirectory: root, openMounts: async () => mounted, random: systemRandom, kernelVersion: "6.1" },
+    { engine, rootDirectory: root, mountAnew: async () => mount, random: systemRandom, kernelVersion: "6.1" },
     new AbortController().signal,
   );
 }

@@ -12,8 +12,8 @@ export interface LocalityOptions {
   readonly engine: DockerEngine;
   /** Folder that this program and the engine must both see. */
   readonly rootDirectory: string;
-  /** Makes the folder below {@link rootDirectory} in which we mount; gives none where we may not mount. */
-  readonly openMounts: () => Promise<string | undefined>;
+  /** Mounts something in a folder below {@link rootDirectory}, until it is disposed; gives none where we may not mount. */
+  readonly mountAnew: () => Promise<(AsyncDisposable & { readonly path: string }) | undefined>;
   readonly random: Random;
   /** This machine's kernel; default: what it says. */
   readonly kernelVersion?: string | undefined;
@@ -29,7 +29,7 @@ export interface LocalityOptions {
  * @throws UnavailableError that says what is wrong and what to do
  */
 export async function checkLocality(options: LocalityOptions, signal: AbortSignal): Promise<void> {
-  const { engine, rootDirectory, openMounts, random, kernelVersion = release() } = options;
+  const { engine, rootDirectory, mountAnew, random, kernelVersion = release() } = options;
   const facts = await readEngineFacts(engine, signal);
   const refuse = (reason: string, remedy: string): never => {
     throw new UnavailableError(`use the Docker engine at ${formatEndpoint(engine.endpoint)}: ${reason}; ${remedy}`);
@@ -54,10 +54,10 @@ export async function checkLocality(options: LocalityOptions, signal: AbortSigna
       "run virtual-kubelet on the same machine, and in a container mount that folder at the same path, with propagation rshared",
     );
   }
-  const mounted = await openMounts();
-  if (mounted !== undefined && !(await seesFolder(engine, mounted, name, signal))) {
+  await using mounted = await mountAnew();
+  if (mounted !== undefined && !(await seesFolder(engine, mounted.path, name, signal))) {
     refuse(
-      `it does not see what is mounted at ${mounted}, and pods would have no secrets`,
+      `it does not see what is mounted at ${mounted.path}, and pods would have no secrets and no volumes in memory`,
       `run virtual-kubelet in the engine's mount namespace, or in a container with ${rootDirectory} mounted with propagation rshared, from a folder of the machine that is shared there, too (mount --make-rshared)`,
     );
   }
