@@ -72,12 +72,13 @@ export class NodeStatsReader {
 
 /** The summary as a kubelet's `/stats/summary` has it: without what `/metrics/cadvisor` alone shows. */
 export function kubeletSummary({ node, pods }: FullStatsSummary): Pick<FullStatsSummary, "node" | "pods"> {
+  const { machine: _machine, cgroup: _nodeCgroup, systemContainers, ...shown } = node;
   return {
-    node: { ...node, ...withoutPackets(node) },
+    node: { ...shown, ...withoutPackets(node), ...(systemContainers && { systemContainers: systemContainers.map(withoutCgroup) }) },
     pods: pods.map(({ cgroup: _cgroup, ...pod }) => ({
       ...pod,
       ...withoutPackets(pod),
-      containers: pod.containers.map(({ cgroup: _containerCgroup, ...container }) => container),
+      containers: pod.containers.map(withoutCgroup),
     })),
   };
 }
@@ -98,6 +99,10 @@ export function cpuAndMemoryOnly({ node, pods }: FullStatsSummary): FullStatsSum
       ...usageOf(pod),
     })),
   };
+}
+
+function withoutCgroup({ cgroup: _cgroup, ...container }: ContainerStats): ContainerStats {
+  return container;
 }
 
 function withoutPackets({ network }: Pick<PodStats, "network">): Pick<PodStats, "network"> {

@@ -8,8 +8,11 @@ import {
   type ProviderPodList,
 } from "@virtual-kubelet/core";
 import {
+  CgroupMeter,
   createPodPreparation,
   GarbageCollector,
+  hostCgroups,
+  hostMachine,
   hostNodeStats,
   ownerLabels,
   PodCgroups,
@@ -36,6 +39,9 @@ const pingTimeoutMs = 5_000;
 
 /** How often files of images are looked for that no pod mounts any more, in milliseconds. */
 const imageVolumesMs = 60_000;
+
+/** How often it is looked whether the engine has other images, in milliseconds. Source: a kubelet's image cache and status updates. */
+const imageWatchMs = 60_000;
 
 /** What a {@link DockerProvider} is made of. */
 interface DockerProviderParts {
@@ -93,6 +99,9 @@ class DockerProvider extends PodRuntimeProvider {
   readonly #collector: GarbageCollector;
   readonly #end = new AbortController();
   #collecting: Promise<unknown> | undefined;
+  #watchingImages: Promise<void> | undefined;
+  /** Images as they were last described. */
+  #described: string | undefined;
   #isListed = false;
   /** Id of the engine that was found to be this machine's. */
   #localEngine: string | undefined;
@@ -111,7 +120,13 @@ class DockerProvider extends PodRuntimeProvider {
         podNetwork(pod, config);
       },
       settings: { sandboxesAtOnce: config.sandboxesAtOnce },
-      nodeStats: hostNodeStats({ nodeName, clock, directory: config.rootDirectory, imageFs: () => runtime.imageFs() }),
+      nodeStats: hostNodeStats({
+        nodeName,
+        clock,
+        directory: config.rootDirectory,
+        imageFs: () => runtime.imageFs(),
+        cgroups: hostCgroups({ clock, meter: new CgroupMeter({ clock }), pods: cgroups && ((signal) => cgroups.totalUsage(signal)) }),
+      }),
     });
     this.#parts = parts;
     const { imageCollection: images } = config;
@@ -156,7 +171,27 @@ class DockerProvider extends PodRuntimeProvider {
   async configureNode(signal: AbortSignal): Promise<NodeDescription> {
     const { runtime, config } = this.#parts;
     const facts = await runtime.facts(signal);
-    return describeNode({ facts, config, gpus: await gpusOf(config), diskBytes: await diskSize(facts.rootDirectory) });
+    const [gpus, diskBytes, machine] = await Promise.all([gpusOf(config), diskSize(facts.rootDirectory), hostMachine()]);
+    const images = await runtime.images.nodeImages(signal);
+    this.#described = JSON.stringify(images);
+    return describeNode({ facts, config, gpus, diskBytes, machine, images });
+  }
+
+  /** As `NodeProvider.notifyNodeStatus`: images come and go. */
+  notifyNodeStatus(listener: () => void): void {
+    this.#watchingImages ??= this.#watchImages(listener, this.#end.signal).catch(() => {});
+  }
+
+  /** @throws only by the signal */
+  async #watchImages(onChanged: () => void, signal: AbortSignal): Promise<void> {
+    const { runtime, host } = this.#parts;
+    for (;;) {
+      await host.clock.sleep(imageWatchMs, signal);
+      // While the engine is away nothing is known to have changed.
+      const images = await runtime.images.nodeImages(signal).catch(() => undefined);
+      signal.throwIfAborted();
+      if (images && this.#described !== undefined && JSON.stringify(images) !== this.#described) onChanged();
+    }
   }
 
   /** As `PodNotifier.notifyPods`. What pods have left behind is collected from then on. */
@@ -193,6 +228,7 @@ class DockerProvider extends PodRuntimeProvider {
     const { runtime, volumes, engine } = this.#parts;
     this.#end.abort(new Error("the provider was closed"));
     await this.#collecting;
+    await this.#watchingImages;
     await super[Symbol.asyncDispose]();
     await volumes[Symbol.asyncDispose]();
     await runtime[Symbol.asyncDispose]();

@@ -21,15 +21,21 @@ const facts: EngineFacts = {
   isPodman: false,
 };
 
+const machine = { machineID: "m", systemUUID: "s", bootID: "b", hugePages: { "hugepages-1Gi": 0, "hugepages-2Mi": 2 ** 22 } };
+
 test("a node is as large as its machine, with its GPUs, devices and runtimes", () => {
   const config = { capacity: { pods: "20" }, devices: { "example.com/fuse": { paths: ["/dev/fuse"] } } };
 
-  expect(describeNode({ facts, config, gpus: ["a", "b"], diskBytes: 10 * 1024 ** 3 })).toEqual({
+  const images = [{ names: ["app:1"], sizeBytes: 5 }];
+
+  expect(describeNode({ facts, config, gpus: ["a", "b"], diskBytes: 10 * 1024 ** 3, machine, images })).toEqual({
     capacity: {
       cpu: "4",
       memory: "8388608Ki",
       pods: "20",
       "ephemeral-storage": "10485760Ki",
+      "hugepages-1Gi": "0",
+      "hugepages-2Mi": "4096Ki",
       "nvidia.com/gpu": "2",
       "example.com/fuse": "100",
     },
@@ -40,15 +46,19 @@ test("a node is as large as its machine, with its GPUs, devices and runtimes", (
     containerRuntimeVersion: "docker://20.10.24",
     osImage: facts.operatingSystem,
     kernelVersion: facts.kernelVersion,
+    machineID: "m",
+    systemUUID: "s",
+    bootID: "b",
+    images,
   });
 });
 
+const none = { machineID: "", systemUUID: "", bootID: "", hugePages: {} };
+
 test("without GPUs, devices and a disk that can be seen the node has none", () => {
-  expect(Object.keys(describeNode({ facts, config: { capacity: {}, devices: {} }, gpus: [] }).capacity ?? {})).toEqual([
-    "cpu",
-    "memory",
-    "pods",
-  ]);
+  expect(
+    Object.keys(describeNode({ facts, config: { capacity: {}, devices: {} }, gpus: [], machine: none, images: [] }).capacity ?? {}),
+  ).toEqual(["cpu", "memory", "pods"]);
 });
 
 test("names tell pod and start, and only the same start of the same container is the same", () => {

@@ -1,5 +1,6 @@
 import { statfs } from "node:fs/promises";
-import type { NodeDescription } from "@virtual-kubelet/core";
+import type { NodeDescription, NodeImage } from "@virtual-kubelet/core";
+import type { HostMachine } from "@virtual-kubelet/pod-runtime";
 import type { DockerConfig } from "./config.ts";
 import { gpuResource } from "./container/gpu-allocator.ts";
 import type { EngineFacts } from "./engine/engine-facts.ts";
@@ -18,12 +19,14 @@ export interface NodeFacts {
   readonly facts: EngineFacts;
   readonly gpus: readonly string[];
   readonly config: Pick<DockerConfig, "capacity" | "devices">;
+  readonly machine: Pick<HostMachine, "machineID" | "systemUUID" | "bootID" | "hugePages">;
+  readonly images: readonly NodeImage[];
   /** Bytes of the file system that the engine's data is on; absent where it cannot be seen. */
   readonly diskBytes?: number | undefined;
 }
 
 /** The node of an engine: its size, its architecture, its runtimes. */
-export function describeNode({ facts, gpus, config, diskBytes }: NodeFacts): NodeDescription {
+export function describeNode({ facts, gpus, config, diskBytes, machine, images }: NodeFacts): NodeDescription {
   const devices = Object.entries(config.devices).map(([name, { count = defaultDeviceCount }]): [string, string] => [name, String(count)]);
   return {
     capacity: {
@@ -31,6 +34,7 @@ export function describeNode({ facts, gpus, config, diskBytes }: NodeFacts): Nod
       memory: `${Math.floor(facts.memoryBytes / 1024)}Ki`,
       pods: String(defaultPods),
       ...(diskBytes !== undefined && { "ephemeral-storage": `${Math.floor(diskBytes / 1024)}Ki` }),
+      ...Object.fromEntries(Object.entries(machine.hugePages).map(([name, bytes]) => [name, bytes === 0 ? "0" : `${bytes / 1024}Ki`])),
       ...(gpus.length > 0 && { [gpuResource]: String(gpus.length) }),
       ...Object.fromEntries(devices),
       ...config.capacity,
@@ -43,6 +47,10 @@ export function describeNode({ facts, gpus, config, diskBytes }: NodeFacts): Nod
     containerRuntimeVersion: `${facts.isPodman ? "podman" : "docker"}://${facts.serverVersion}`,
     osImage: facts.operatingSystem,
     kernelVersion: facts.kernelVersion,
+    machineID: machine.machineID,
+    systemUUID: machine.systemUUID,
+    bootID: machine.bootID,
+    images,
   };
 }
 

@@ -180,6 +180,11 @@ test.each<[unknown, string]>([
   [{ containerRuntimeVersion: 5 }, "containerRuntimeVersion is 5, expected a string"],
   [{ osImage: 5 }, "osImage is 5, expected a string"],
   [{ kernelVersion: {} }, "kernelVersion is an object, expected a string"],
+  [{ machineID: 5 }, "machineID is 5, expected a string"],
+  [{ systemUUID: 5 }, "systemUUID is 5, expected a string"],
+  [{ bootID: 5 }, "bootID is 5, expected a string"],
+  [{ images: [{ names: ["a", 5], sizeBytes: 1 }] }, "images[0] is an object, expected names and sizeBytes"],
+  [{ images: [{ names: [], sizeBytes: -1 }] }, "images[0] is an object, expected names and sizeBytes"],
   [{ declaredFeatures: "a b" }, 'declaredFeatures has "a b", expected names of features'],
   [{ labels: { a: "x".repeat(101) } }, `labels["a"] is "${"x".repeat(100)}…"`],
   [undefined, "the description is undefined, expected an object"],
@@ -204,6 +209,10 @@ test("what is absent or null is not said, and is no problem", () => {
     "containerRuntimeVersion",
     "osImage",
     "kernelVersion",
+    "machineID",
+    "systemUUID",
+    "bootID",
+    "images",
     "declaredFeatures",
   ];
   const absent = checkDescription(Object.fromEntries(fields.map((field) => [field, null])));

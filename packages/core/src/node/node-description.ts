@@ -1,7 +1,7 @@
 import type { DeepReadonly, Node } from "@virtual-kubelet/kube-client";
 import { defaultCapacity, providerAvailableCondition } from "./node-object.ts";
 import { ownedKeysAnnotation, parseOwnedKeys } from "./node-owned-keys.ts";
-import type { NodeDescription } from "../provider/provider.ts";
+import type { NodeDescription, NodeImage } from "../provider/provider.ts";
 import { tryParseQuantity } from "../kubernetes/quantity.ts";
 
 /** A description that the API server takes, and what had to be left out of it. */
@@ -53,6 +53,10 @@ export function checkDescription(value: unknown): CheckedDescription {
     containerRuntimeVersion: checkText("containerRuntimeVersion", value["containerRuntimeVersion"], problems),
     osImage: checkText("osImage", value["osImage"], problems),
     kernelVersion: checkText("kernelVersion", value["kernelVersion"], problems),
+    machineID: checkText("machineID", value["machineID"], problems),
+    systemUUID: checkText("systemUUID", value["systemUUID"], problems),
+    bootID: checkText("bootID", value["bootID"], problems),
+    images: checkList("images", value["images"], checkImage, "names and sizeBytes", problems),
     declaredFeatures: checkFeatures(value["declaredFeatures"], problems),
   };
   return { description, problems };
@@ -67,8 +71,8 @@ export function rememberedDescription(node: DeepReadonly<Node>): NodeDescription
   const owned = parseOwnedKeys(metadata?.annotations?.[ownedKeysAnnotation]);
   const resources = [...Object.keys(defaultCapacity), ...owned.resources];
   // The API server writes what nobody says as the empty text.
-  const told = (name: "architecture" | "containerRuntimeVersion" | "osImage" | "kernelVersion"): string | undefined =>
-    status?.nodeInfo?.[name] || undefined;
+  type Told = "architecture" | "containerRuntimeVersion" | "osImage" | "kernelVersion" | "machineID" | "systemUUID" | "bootID";
+  const told = (name: Told): string | undefined => status?.nodeInfo?.[name] || undefined;
   const remembered = {
     capacity: pick(status?.capacity, resources),
     allocatable: pick(status?.allocatable, resources),
@@ -82,6 +86,9 @@ export function rememberedDescription(node: DeepReadonly<Node>): NodeDescription
     containerRuntimeVersion: told("containerRuntimeVersion"),
     osImage: told("osImage"),
     kernelVersion: told("kernelVersion"),
+    machineID: told("machineID"),
+    systemUUID: told("systemUUID"),
+    bootID: told("bootID"),
   };
   return checkDescription(remembered).description;
 }
@@ -145,6 +152,11 @@ function checkCondition({ type, status, reason, message }: Record<string, unknow
   if (status !== "True" && status !== "False" && status !== "Unknown") return undefined;
   const text = (value: unknown): string => (typeof value === "string" ? value.slice(0, maxMessageLength) : "");
   return { type, status, reason: text(reason), message: text(message) };
+}
+
+function checkImage({ names, sizeBytes }: Record<string, unknown>): NodeImage | undefined {
+  if (!Array.isArray(names) || !names.every((name) => typeof name === "string")) return undefined;
+  return typeof sizeBytes === "number" && Number.isInteger(sizeBytes) && sizeBytes >= 0 ? { names, sizeBytes } : undefined;
 }
 
 function checkOperatingSystem(value: unknown, problems: string[]): NodeDescription["operatingSystem"] {

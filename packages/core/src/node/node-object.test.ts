@@ -85,6 +85,20 @@ describe("wantedNode", () => {
     expect(configured.nodeInfo["kubeletVersion"]).toBe("v1.40.0");
   });
 
+  test("shows ids of the machine, and its largest images with a few names of each", () => {
+    const images = Array.from({ length: 60 }, (_, index) => ({
+      names: Array.from({ length: 7 }, (__, name) => `app-${index}:${name}`),
+      sizeBytes: index,
+    }));
+
+    const { nodeInfo, images: shown } = wantedNode(options, { images, machineID: "m", systemUUID: "s", bootID: "b" }, running);
+
+    expect(nodeInfo).toMatchObject({ machineID: "m", systemUUID: "s", bootID: "b" });
+    expect(shown).toHaveLength(50);
+    expect(shown?.[0]).toEqual({ names: [0, 1, 2, 3, 4].map((name) => `app-59:${name}`), sizeBytes: 59 });
+    expect(wantedNode(options, {}, running).images).toBeUndefined();
+  });
+
   test("names an address once: the API server refuses it twice", () => {
     const address = { type: "InternalIP", address: "10.0.0.1" };
 

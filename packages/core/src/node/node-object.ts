@@ -1,7 +1,7 @@
 import type { DeepReadonly, Node, NodeAddress, Taint } from "@virtual-kubelet/kube-client";
 import { isIPv6 } from "node:net";
 import type { NodeOptions } from "../options.ts";
-import type { NodeDescription } from "../provider/provider.ts";
+import type { NodeDescription, NodeImage } from "../provider/provider.ts";
 
 /** Whether the back end answers, as far as the pings tell. */
 export type ProviderHealth =
@@ -42,6 +42,8 @@ export interface WantedNode {
   /** 0 where there is no server. */
   readonly kubeletPort: number;
   readonly nodeInfo: Readonly<Record<string, string>>;
+  /** The largest first. Absent: whatever is there stays. */
+  readonly images: readonly NodeImage[] | undefined;
   /** In order, each once. */
   readonly declaredFeatures: readonly string[];
   /** Ready is the last one. */
@@ -61,6 +63,10 @@ const defaultKubeletPort = 10250;
 
 /** The Kubernetes release whose API types and kubelet behaviour these packages follow; a node's default kubelet version. */
 export const kubernetesVersion = "v1.36.3";
+
+/** Images in a node's status, and names of each. */
+const maxImages = 50;
+const maxNames = 5;
 
 /** The longest value a label may have. */
 const maxLabelValueLength = 63;
@@ -96,18 +102,8 @@ export function wantedNode(options: NodeOptions, description: NodeDescription, s
     allocatable: { ...capacity, ...description.allocatable, ...options.capacity },
     addresses: wantedAddresses(options, description),
     kubeletPort: options.kubeletPort ?? defaultKubeletPort,
-    nodeInfo: {
-      machineID: "",
-      systemUUID: "",
-      bootID: "",
-      kernelVersion: description.kernelVersion ?? "",
-      osImage: description.osImage ?? "",
-      containerRuntimeVersion: description.containerRuntimeVersion ?? "",
-      kubeletVersion: options.kubeletVersion ?? options.kubeletVersionOf?.(kubernetesVersion) ?? kubernetesVersion,
-      kubeProxyVersion: "",
-      operatingSystem,
-      architecture,
-    },
+    nodeInfo: { ...infoOf(description), kubeletVersion: kubeletVersionOf(options), kubeProxyVersion: "", operatingSystem, architecture },
+    images: description.images && shownImages(description.images),
     declaredFeatures: [...new Set([...(options.declaredFeatures ?? []), ...(description.declaredFeatures ?? [])])].sort(),
     conditions: wantedConditions(options, description, state),
   };
@@ -124,6 +120,22 @@ export function hostIPsOf(addresses: readonly DeepReadonly<NodeAddress>[]): read
   if (first === undefined) return [];
   const second = candidates.find((address) => isIPv6(address) !== isIPv6(first));
   return second === undefined ? [first] : [first, second];
+}
+
+/** What the provider says of the machine; the API wants each as a text. */
+function infoOf(description: NodeDescription): Readonly<Record<string, string>> {
+  const { machineID = "", systemUUID = "", bootID = "", kernelVersion = "", osImage = "", containerRuntimeVersion = "" } = description;
+  return { machineID, systemUUID, bootID, kernelVersion, osImage, containerRuntimeVersion };
+}
+
+function kubeletVersionOf({ kubeletVersion, kubeletVersionOf: derive }: NodeOptions): string {
+  return kubeletVersion ?? derive?.(kubernetesVersion) ?? kubernetesVersion;
+}
+
+/** Source: nodeStatusMaxImages and maxNamesPerImageInNodeStatus of kubernetes v1.36.3 pkg/kubelet. */
+function shownImages(images: readonly NodeImage[]): readonly NodeImage[] {
+  const sorted = images.toSorted((a, b) => b.sizeBytes - a.sizeBytes || (String(a.names[0]) < String(b.names[0]) ? -1 : 1));
+  return sorted.slice(0, maxImages).map(({ names, sizeBytes }) => ({ names: names.slice(0, maxNames), sizeBytes }));
 }
 
 /** Whether the node's Ready condition is True. */

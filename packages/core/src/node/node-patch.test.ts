@@ -573,6 +573,17 @@ describe("planNode and planNodePatches", () => {
     expect(status["nodeInfo"]).toEqual({ osImage: "An OS" });
   });
 
+  test("write images as a whole where they differ, and leave them where the provider says nothing of them", () => {
+    const images = [{ names: ["app:1"], sizeBytes: 5 }];
+    const node = registered(want({}, { images }));
+    expect(node.status?.images).toEqual(images);
+
+    const changed = [{ names: ["app:2"], sizeBytes: 5 }];
+    expect(bodyOf(planNodePatches(want({}, { images: changed }), node, planOptions).status).status["images"]).toEqual(changed);
+    expect(bodyOf(planNodePatches(want({}, { images: [] }), node, planOptions).status).status["images"]).toEqual([]);
+    for (const same of [want({}, { images }), want()]) expect(planNodePatches(same, node, planOptions).status).toBeUndefined();
+  });
+
   test("write the kubelet's port only where it differs", () => {
     const node = registered(want());
 

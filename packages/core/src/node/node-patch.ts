@@ -145,6 +145,7 @@ function statusOnTheWire(wanted: WantedNode): object {
   return {
     nodeInfo: { ...wanted.nodeInfo },
     ...(wanted.kubeletPort !== 0 && { daemonEndpoints }),
+    ...(wanted.images && { images: wanted.images }),
     ...(wanted.declaredFeatures.length > 0 && { declaredFeatures: [...wanted.declaredFeatures] }),
   };
 }
@@ -155,11 +156,17 @@ function statusChanges(wanted: WantedNode, current: DeepReadonly<Node>): Body {
     | undefined;
   const nodeInfo = Object.fromEntries(Object.entries(wanted.nodeInfo).filter(([key, value]) => value !== (present?.nodeInfo?.[key] ?? "")));
   const port = present?.daemonEndpoints?.kubeletEndpoint?.Port ?? 0;
+  const hasSameImages = wanted.images === undefined || isDeepStrictEqual(wanted.images, imagesOf(current));
   return {
     nodeInfo,
+    images: hasSameImages ? undefined : wanted.images,
     daemonEndpoints:
       port === wanted.kubeletPort ? undefined : { kubeletEndpoint: wanted.kubeletPort === 0 ? null : { Port: wanted.kubeletPort } },
   };
+}
+
+function imagesOf({ status }: DeepReadonly<Node>): WantedNode["images"] {
+  return (status?.images ?? []).map(({ names = [], sizeBytes = 0 }) => ({ names, sizeBytes }));
 }
 
 /** An API server that knows no such field drops it: what is missing is written with a heartbeat, and causes none. */

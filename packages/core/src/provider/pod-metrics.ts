@@ -166,6 +166,25 @@ export interface PodStats {
   readonly cgroup?: CgroupStats | undefined;
 }
 
+/** What the node's machine is. */
+export interface MachineStats {
+  /** When it was looked at, RFC 3339. */
+  readonly time: string;
+  /** `/etc/machine-id`, the firmware's UUID and the kernel's id of this boot; empty where there is none. */
+  readonly machineID: string;
+  readonly systemUUID: string;
+  readonly bootID: string;
+  readonly kernelVersion: string;
+  /** Such as `Debian GNU/Linux 12 (bookworm)`. */
+  readonly osVersion: string;
+  /** Logical cores. */
+  readonly cores?: number | undefined;
+  readonly physicalCores?: number | undefined;
+  readonly sockets?: number | undefined;
+  readonly memoryBytes?: number | undefined;
+  readonly swapBytes?: number | undefined;
+}
+
 /** What the node uses. */
 export interface NodeStats {
   readonly nodeName: string;
@@ -177,7 +196,13 @@ export interface NodeStats {
   readonly network?: NetworkStats | undefined;
   readonly fs?: FsStats | undefined;
   readonly runtime?: { readonly imageFs?: FsStats | undefined; readonly containerFs?: FsStats | undefined } | undefined;
+  /** Processes on the node: at most, and now. */
+  readonly rlimit?: { readonly time: string; readonly maxpid?: number | undefined; readonly curproc?: number | undefined } | undefined;
+  /** Named `kubelet`, `runtime`, `misc` and `pods`. */
   readonly systemContainers?: readonly ContainerStats[] | undefined;
+  /** Shown by `/metrics/cadvisor` alone, as is the control group. */
+  readonly machine?: MachineStats | undefined;
+  readonly cgroup?: CgroupStats | undefined;
 }
 
 /**

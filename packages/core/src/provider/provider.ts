@@ -137,6 +137,12 @@ export interface PodNotifier {
   notifyPods(listener: (update: PodUpdate) => void): void;
 }
 
+/** An image on the node. */
+export interface NodeImage {
+  readonly names: readonly string[];
+  readonly sizeBytes: number;
+}
+
 /** What a provider says of the node; what is absent stays as configured. */
 export interface NodeDescription {
   /** Quantities by resource name: `cpu`, `memory`, `pods`, `ephemeral-storage`, `nvidia.com/gpu`, … */
@@ -160,6 +166,12 @@ export interface NodeDescription {
   readonly osImage?: string | undefined;
   /** Such as `6.1.0-18-amd64`. */
   readonly kernelVersion?: string | undefined;
+  /** Ids of the machine, of its firmware and of this boot; of the node's information. */
+  readonly machineID?: string | undefined;
+  readonly systemUUID?: string | undefined;
+  readonly bootID?: string | undefined;
+  /** Images on the node, by all their names; of the node's status. The largest 50 are shown, each with 5 names. */
+  readonly images?: readonly NodeImage[] | undefined;
   /** What the node can do that an API server asks for by name, besides what the node's options declare; of the node's status. */
   readonly declaredFeatures?: readonly string[] | undefined;
 }

@@ -149,3 +149,136 @@ test("an incomplete summary is an error of the scrape", () => {
 
   expect(families).toMatchObject([{ name: "container_scrape_error", samples: [{ value: 1 }] }]);
 });
+
+/** Figures of a control group, each with another value. */
+const cgroup = {
+  time,
+  path: "/vkpods/burstable/podu1/abc",
+  cpuUserNanoSeconds: 1e9,
+  cpuSystemNanoSeconds: 2e9,
+  cpuPeriods: 3,
+  cpuThrottledPeriods: 4,
+  cpuThrottledNanoSeconds: 5e9,
+  memoryCacheBytes: 6,
+  memoryMappedFileBytes: 7,
+  memoryKernelBytes: 8,
+  memoryMaxUsageBytes: 9,
+  memoryActiveFileBytes: 10,
+  memoryInactiveFileBytes: 11,
+  memoryLimitHits: 12,
+  oomKills: 13,
+  processes: 14,
+  threads: 15,
+  disks: [{ device: "/dev/sda", readBytes: 16, writtenBytes: 17, reads: 18, writes: 19 }],
+  cpuShares: 20,
+  cpuPeriodMicros: 100_000,
+  cpuQuotaMicros: 21,
+  memoryLimitBytes: 22,
+};
+const psi = { full: { total: 1e6, avg10: 0, avg60: 0, avg300: 0 }, some: { total: 2e6, avg10: 0, avg60: 0, avg300: 0 } };
+
+/** Values of the families that have samples, by name. */
+function valuesOf(summary: Parameters<typeof cadvisorMetrics>[0]): Readonly<Record<string, unknown>> {
+  const families = cadvisorMetrics(summary, [pod]);
+  return Object.fromEntries(families.map(({ name, samples }) => [name, samples.map(({ value }) => value)]));
+}
+
+test("what a control group counts is shown, its limits without a time, and its path is the id", () => {
+  const container = { name: "main", startTime: "", cpu: { time, psi }, memory: { time, psi }, io: { time, psi }, cgroup };
+  const summary = { node: { nodeName: "n1", startTime: "" }, pods: [{ podRef, startTime: "", containers: [container] }] };
+
+  expect(valuesOf(summary)).toEqual({
+    container_last_seen: [stamp / 1000],
+    container_cpu_user_seconds_total: [1],
+    container_cpu_system_seconds_total: [2],
+    container_cpu_cfs_periods_total: [3],
+    container_cpu_cfs_throttled_periods_total: [4],
+    container_cpu_cfs_throttled_seconds_total: [5],
+    container_memory_cache: [6],
+    container_memory_mapped_file: [7],
+    container_memory_kernel_usage: [8],
+    container_memory_max_usage_bytes: [9],
+    container_memory_total_active_file_bytes: [10],
+    container_memory_total_inactive_file_bytes: [11],
+    container_memory_failcnt: [12],
+    container_oom_events_total: [13],
+    container_processes: [14],
+    container_threads: [15],
+    container_threads_max: [0],
+    container_fs_reads_bytes_total: [16],
+    container_fs_writes_bytes_total: [17],
+    container_fs_reads_total: [18],
+    container_fs_writes_total: [19],
+    container_spec_cpu_shares: [20],
+    container_spec_cpu_period: [100_000],
+    container_spec_cpu_quota: [21],
+    container_spec_memory_limit_bytes: [22],
+    container_spec_memory_swap_limit_bytes: [0],
+    container_spec_memory_reservation_limit_bytes: [0],
+    container_pressure_cpu_stalled_seconds_total: [1],
+    container_pressure_cpu_waiting_seconds_total: [2],
+    container_pressure_memory_stalled_seconds_total: [1],
+    container_pressure_memory_waiting_seconds_total: [2],
+    container_pressure_io_stalled_seconds_total: [1],
+    container_pressure_io_waiting_seconds_total: [2],
+    container_scrape_error: [0],
+  });
+  const families = cadvisorMetrics(summary, [pod]);
+  const of = (name: string): unknown => families.find((family) => family.name === name)?.samples[0];
+  const labels = { ...mainLabels, id: cgroup.path };
+  expect(of("container_spec_cpu_quota")).toEqual({ labels, value: 21 });
+  expect(of("container_fs_reads_total")).toEqual({ labels: { ...labels, device: "/dev/sda" }, value: 18, timestampMs: stamp });
+});
+
+test("a container without a CPU quota is never throttled, and has no figures of that", () => {
+  const { cpuQuotaMicros: _, ...unlimited } = cgroup;
+  const names = Object.keys(
+    valuesOf({
+      node: { nodeName: "n1", startTime: "" },
+      pods: [{ podRef, startTime: "", containers: [{ name: "main", startTime: "", cgroup: unlimited }] }],
+    }),
+  );
+
+  expect(names.filter((name) => /cfs|quota/.test(name))).toEqual([]);
+  expect(names).toContain("container_spec_cpu_period");
+});
+
+test("packets are counted by interface", () => {
+  const network = { time, name: "eth0", rxBytes: 1, rxPackets: 2, rxDropped: 3, txPackets: 4, txDropped: 5 };
+
+  expect(valuesOf({ node: { nodeName: "n1", startTime: "", network }, pods: [] })).toMatchObject({
+    container_network_receive_packets_total: [2],
+    container_network_receive_packets_dropped_total: [3],
+    container_network_transmit_packets_total: [4],
+    container_network_transmit_packets_dropped_total: [5],
+  });
+});
+
+test("the machine is shown with its ids", () => {
+  const ids = { machineID: "m", systemUUID: "s", bootID: "b" };
+  const machine = {
+    time,
+    ...ids,
+    kernelVersion: "6.1",
+    osVersion: "Debian",
+    cores: 4,
+    physicalCores: 2,
+    sockets: 1,
+    memoryBytes: 7,
+    swapBytes: 0,
+  };
+
+  const families = cadvisorMetrics({ node: { nodeName: "n1", startTime: "", machine }, pods: [] }, []);
+
+  const labels = { machine_id: "m", system_uuid: "s", boot_id: "b" };
+  const version = { kernelVersion: "6.1", osVersion: "Debian", dockerVersion: "", cadvisorVersion: "", cadvisorRevision: "" };
+  expect(families.slice(1).map(({ name, samples }) => [name, samples])).toEqual([
+    ["machine_cpu_cores", [{ labels, value: 4, timestampMs: stamp }]],
+    ["machine_cpu_physical_cores", [{ labels, value: 2, timestampMs: stamp }]],
+    ["machine_cpu_sockets", [{ labels, value: 1, timestampMs: stamp }]],
+    ["machine_memory_bytes", [{ labels, value: 7, timestampMs: stamp }]],
+    ["machine_swap_bytes", [{ labels, value: 0, timestampMs: stamp }]],
+    ["machine_scrape_error", [{ value: 0 }]],
+    ["cadvisor_version_info", [{ labels: version, value: 1 }]],
+  ]);
+});

@@ -320,5 +320,8 @@ test("what a pod's cgroup has used is told, and nothing of a pod that has none",
     cgroup: { path },
   });
   expect(await pods.usage(podOf("u2", 400, 100), signal)).toBeUndefined();
+  await machine.put("/vkpods", "cpu.stat", "usage_usec 9\n");
+  await machine.put("/vkpods", "memory.current", "8192\n");
+  expect(await pods.totalUsage(signal)).toMatchObject({ cpu: { usageCoreNanoSeconds: 9000 }, cgroup: { path: "/vkpods" } });
   expect(await machine.pods({ driver: async () => undefined }).usage(podOf("u1", 400, 100), signal)).toBeUndefined();
 });

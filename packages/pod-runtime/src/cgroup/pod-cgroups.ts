@@ -127,6 +127,12 @@ export class PodCgroups {
     return opened && this.#meter.ofPath(opened.names.pod(podRef(pod).uid, qosClass(pod)).path);
   }
 
+  /** What all pods use together; `undefined`: they have no cgroups. */
+  async totalUsage(signal: AbortSignal): Promise<CgroupUsage | undefined> {
+    const opened = await this.#open(signal);
+    return opened && this.#meter.ofPath(opened.names.root.path);
+  }
+
   /** Removes the pod's cgroup; idempotent. Processes that are still in it are not ended: then it is left to {@link sweep}. */
   async release({ uid }: PodRef, signal: AbortSignal): Promise<void> {
     const opened = await this.#open(signal);

@@ -62,3 +62,17 @@ test("the machine began before the node did, and figures that are not wanted any
   expect(Math.abs(systemClock.now() - uptime() * 1000 - Date.parse(startTime))).toBeLessThan(600_000);
   await expect(measure(AbortSignal.abort(new Error("over")))).rejects.toThrow("over");
 });
+
+test("the machine's swap, traffic, page faults, processes and pressure are measured, and what it is", async () => {
+  const cgroup = { time: "2026-01-01T00:00:00Z", path: "/" };
+  const cgroups = { root: async () => cgroup, systemContainers: async () => [{ name: "pods", startTime: cgroup.time, cgroup }] };
+  const stats = await hostNodeStats({ nodeName: "n", clock: systemClock, directory: tmpdir(), cgroups })(never);
+
+  expect(stats.swap).toMatchObject({ swapUsageBytes: expect.any(Number), swapAvailableBytes: expect.any(Number) });
+  expect(stats.memory?.pageFaults).toBeGreaterThan(0);
+  expect(stats.rlimit?.curproc).toBeGreaterThan(0);
+  expect(stats.rlimit?.maxpid).toBeGreaterThan(stats.rlimit?.curproc ?? Infinity);
+  expect(stats.machine).toMatchObject({ cores: cpus().length, memoryBytes: totalmem() });
+  expect(stats.network?.interfaces?.map(({ name }) => name)).not.toContain("lo");
+  expect(stats).toMatchObject({ cgroup, systemContainers: [{ name: "pods" }] });
+});

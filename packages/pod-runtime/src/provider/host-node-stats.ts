@@ -1,7 +1,20 @@
 import { readFile, statfs } from "node:fs/promises";
 import { cpus, totalmem, uptime } from "node:os";
-import type { Clock, FsStats, MemoryStats, NodeStats } from "@virtual-kubelet/core";
+import type {
+  CgroupStats,
+  Clock,
+  ContainerStats,
+  FsStats,
+  MemoryStats,
+  NetworkStats,
+  NodeStats,
+  PsiStats,
+  SwapStats,
+} from "@virtual-kubelet/core";
 import { rfc3339 } from "@virtual-kubelet/kube-client";
+import { psiOf } from "../cgroup/cgroup-figures.ts";
+import { interfacesOf } from "../cgroup/network-devices.ts";
+import { hostMachine, kibibytes, type HostMachine } from "./host-machine.ts";
 
 /** What {@link hostNodeStats} measures. */
 export interface HostNodeStatsOptions {
@@ -14,23 +27,51 @@ export interface HostNodeStatsOptions {
    * known. Default: the file system of {@link directory}, as if all of it was images.
    */
   readonly imageFs?: (() => FsStats | undefined) | undefined;
+  /** What the machine's control group counts, and control groups beside the pods': `kubelet`, `runtime`, `misc` and `pods`. */
+  readonly cgroups?: HostCgroups | undefined;
+}
+
+/** Figures of control groups for {@link hostNodeStats}. */
+export interface HostCgroups {
+  root(signal: AbortSignal): Promise<CgroupStats | undefined>;
+  systemContainers(signal: AbortSignal): Promise<readonly ContainerStats[]>;
 }
 
 /** Measures this machine, for a node whose containers run on it. */
-export function hostNodeStats({ nodeName, clock, directory, imageFs }: HostNodeStatsOptions): (signal: AbortSignal) => Promise<NodeStats> {
+export function hostNodeStats(options: HostNodeStatsOptions): (signal: AbortSignal) => Promise<NodeStats> {
+  const { nodeName, clock, directory, imageFs, cgroups } = options;
   const startTime = rfc3339(clock.now() - uptime() * 1000);
+  let machine: Promise<HostMachine> | undefined;
   return async (signal) => {
     const time = rfc3339(clock.now());
-    const [memory, fs] = await Promise.all([memoryOf(time), fsOf(directory, time)]);
+    const [memory, fs, network, processes, pressure] = await Promise.all([
+      memoryOf(time),
+      fsOf(directory, time),
+      networkOf(time),
+      processesOf(time),
+      Promise.all(["cpu", "memory", "io"].map(pressureOf)),
+    ]);
+    const [cpuPsi, memoryPsi, ioPsi] = pressure;
     const images = imageFs ? imageFs() : fs;
+    machine ??= hostMachine();
+    const { hugePages: _, ...facts } = await machine;
+    const systemContainers = await cgroups?.systemContainers(signal);
+    const cgroup = await cgroups?.root(signal);
     signal.throwIfAborted();
     return {
       nodeName,
       startTime,
-      cpu: { time, usageCoreNanoSeconds: usedCoreNanoSeconds() },
-      memory,
+      cpu: { time, usageCoreNanoSeconds: usedCoreNanoSeconds(), ...(cpuPsi && { psi: cpuPsi }) },
+      memory: { ...memory.memory, ...(memoryPsi && { psi: memoryPsi }) },
+      ...(memory.swap && { swap: memory.swap }),
+      ...(ioPsi && { io: { time, psi: ioPsi } }),
+      ...(network && { network }),
       fs,
       runtime: { imageFs: images, containerFs: images },
+      ...(processes && { rlimit: processes }),
+      ...(systemContainers?.length && { systemContainers }),
+      machine: { time, ...facts },
+      ...(cgroup && { cgroup }),
     };
   };
 }
@@ -41,17 +82,58 @@ function usedCoreNanoSeconds(): number {
 }
 
 /** As a kubelet: the working set is all that is used but the inactive pages of files. */
-async function memoryOf(time: string): Promise<MemoryStats> {
-  const text = await readFile("/proc/meminfo", "utf8").catch(() => "");
-  const bytesOf = (field: string): number | undefined => {
-    const [, kib] = new RegExp(`^${field}:\\s+(\\d+) kB$`, "m").exec(text) ?? [];
-    return kib === undefined ? undefined : Number(kib) * 1024;
+async function memoryOf(time: string): Promise<{ readonly memory: MemoryStats; readonly swap?: SwapStats }> {
+  const [text, faults] = await Promise.all([readText("/proc/meminfo"), readText("/proc/vmstat")]);
+  const total = kibibytes(text, "MemTotal") ?? totalmem();
+  const free = kibibytes(text, "MemFree");
+  if (free === undefined) return { memory: { time } };
+  const workingSetBytes = Math.max(0, total - free - (kibibytes(text, "Inactive\\(file\\)") ?? 0));
+  const [swapTotal, swapFree] = [kibibytes(text, "SwapTotal"), kibibytes(text, "SwapFree")];
+  const hasSwap = swapTotal !== undefined && swapFree !== undefined;
+  return {
+    memory: {
+      time,
+      usageBytes: total - free,
+      workingSetBytes,
+      availableBytes: total - workingSetBytes,
+      rssBytes: kibibytes(text, "AnonPages"),
+      pageFaults: numberIn(faults, /^pgfault (\d+)$/m),
+      majorPageFaults: numberIn(faults, /^pgmajfault (\d+)$/m),
+    },
+    ...(hasSwap && { swap: { time, swapAvailableBytes: swapFree, swapUsageBytes: swapTotal - swapFree } }),
   };
-  const total = bytesOf("MemTotal") ?? totalmem();
-  const free = bytesOf("MemFree");
-  if (free === undefined) return { time };
-  const workingSetBytes = Math.max(0, total - free - (bytesOf("Inactive\\(file\\)") ?? 0));
-  return { time, usageBytes: total - free, workingSetBytes, availableBytes: total - workingSetBytes, rssBytes: bytesOf("AnonPages") };
+}
+
+/** Traffic of the machine's interfaces, without those of pods. The default one is that of the route with no destination. */
+async function networkOf(time: string): Promise<NetworkStats | undefined> {
+  const [devices, routes] = await Promise.all([readText("/proc/net/dev"), readText("/proc/net/route")]);
+  const interfaces = interfacesOf(devices);
+  const [, defaultName] = /^(\S+)\t00000000\t/m.exec(routes) ?? [];
+  const main = interfaces.find(({ name }) => name === (defaultName ?? "eth0"));
+  return interfaces.length > 0 ? { time, ...main, interfaces } : undefined;
+}
+
+/** Source: kubernetes v1.36.3 pkg/kubelet/stats/pidlimit/pidlimit_linux.go. */
+async function processesOf(time: string): Promise<NodeStats["rlimit"]> {
+  const [pids, threads, load] = await Promise.all(
+    ["kernel/pid_max", "kernel/threads-max"].map((name) => readText(`/proc/sys/${name}`)).concat(readText("/proc/loadavg")),
+  );
+  const limits = [pids, threads].map((text) => numberIn(text ?? "", /^(\d+)/)).filter((value) => value !== undefined);
+  const curproc = numberIn(load ?? "", /^\S+ \S+ \S+ \d+\/(\d+) /);
+  return curproc === undefined ? undefined : { time, ...(limits.length > 0 && { maxpid: Math.min(...limits) }), curproc };
+}
+
+async function pressureOf(resource: string): Promise<PsiStats | undefined> {
+  return psiOf(await readText(`/proc/pressure/${resource}`));
+}
+
+async function readText(path: string): Promise<string> {
+  return readFile(path, "utf8").catch(() => "");
+}
+
+function numberIn(text: string, pattern: RegExp): number | undefined {
+  const [, digits] = pattern.exec(text) ?? [];
+  return digits === undefined ? undefined : Number(digits);
 }
 
 async function fsOf(path: string, time: string): Promise<FsStats | undefined> {

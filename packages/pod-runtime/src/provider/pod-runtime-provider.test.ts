@@ -745,11 +745,11 @@ test("probes are counted as long as their pod is there", async () => {
   const rig = await runningRig(podWith({ containers: [{ name: "app", image: "app:1", readinessProbe }] }));
   await rig.clock.advance(6_000);
 
-  const [total] = await rig.provider.getMetricsProbes();
+  const [total] = await rig.provider.getMetricsProbes(rig.signal);
   expect(total?.samples).toMatchObject([{ labels: { pod: "web", probe_type: "Readiness", result: "successful" }, value: 2 }]);
   rig.markDeleted("u1", 0);
   await rig.reconcile();
   await rig.clock.advance(60_000);
 
-  expect(await rig.provider.getMetricsProbes()).toEqual([]);
+  expect(await rig.provider.getMetricsProbes(rig.signal)).toEqual([]);
 });

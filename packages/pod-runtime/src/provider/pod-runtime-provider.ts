@@ -222,8 +222,9 @@ export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNod
   }
 
   /** As `PodMetricsProvider.getMetricsProbes`. */
-  getMetricsProbes(): Promise<readonly MetricFamily[]> {
-    return Promise.resolve(this.#probeCounts.families());
+  async getMetricsProbes(signal: AbortSignal): Promise<readonly MetricFamily[]> {
+    signal.throwIfAborted();
+    return this.#probeCounts.families();
   }
 
   /** Lets go of all pods, whose containers go on. */

@@ -1,6 +1,7 @@
 import type { ContainerStats, NetworkStats, NodeStats, PodStats, StatsSummary, VolumeStats } from "@virtual-kubelet/core";
 import { rfc3339 } from "@virtual-kubelet/kube-client";
 import type { CgroupUsage } from "../cgroup/cgroup-figures.ts";
+import { ephemeralStorage } from "./ephemeral-storage.ts";
 import type { HeldPod } from "./held-pods.ts";
 
 /** What was measured of a pod so far. */
@@ -13,6 +14,12 @@ export interface PodDraft {
   usage?: CgroupUsage | undefined;
   network?: NetworkStats | undefined;
   volume?: readonly VolumeStats[] | undefined;
+}
+
+/** What was measured before. */
+interface Before {
+  readonly node?: NodeStats | undefined;
+  readonly pod?: PodStats | undefined;
 }
 
 /** A summary while it is being measured. */
@@ -40,7 +47,7 @@ export class StatsDraft {
     const incomplete = first === undefined ? undefined : `${this.failures.length} measurements failed, the first of them: ${first}`;
     return {
       node: this.node,
-      pods: this.pods.flatMap((pod) => this.#pod(pod, undefined)),
+      pods: this.pods.flatMap((pod) => this.#pod(pod, {})),
       ...(incomplete !== undefined && { incomplete }),
     };
   }
@@ -50,21 +57,22 @@ export class StatsDraft {
     const old = new Map(before?.pods.map((pod) => [pod.podRef.uid, pod]));
     return {
       node: this.node ?? before?.node,
-      pods: this.pods.flatMap((pod) => this.#pod(pod, old.get(pod.ref.uid))),
+      pods: this.pods.flatMap((pod) => this.#pod(pod, { node: before?.node, pod: old.get(pod.ref.uid) })),
       incomplete: "the measurement goes on",
     };
   }
 
-  #pod({ ref, createdAtMs }: HeldPod, before: PodStats | undefined): readonly PodStats[] {
+  #pod({ ref, createdAtMs, worker }: HeldPod, before: Before): readonly PodStats[] {
     const draft = this.#drafts.get(ref.uid);
     if (!draft) return [];
     const containers = draft.running.flatMap(
-      (name) => draft.containers.get(name) ?? before?.containers.find((container) => container.name === name) ?? [],
+      (name) => draft.containers.get(name) ?? before.pod?.containers.find((container) => container.name === name) ?? [],
     );
-    const network = draft.network ?? before?.network;
-    const volume = draft.volume ?? before?.volume;
-    const { cpu, memory, swap, io, cgroup } = draft.usage ?? before ?? {};
-    const counts = containers.flatMap((container) => container.cgroup?.processes ?? []);
+    const network = draft.network ?? before.pod?.network;
+    const volume = draft.volume ?? before.pod?.volume;
+    const { cpu, memory, swap, io, cgroup } = draft.usage ?? before.pod ?? {};
+    const nodeFs = (this.node ?? before.node)?.fs;
+    const storage = nodeFs && ephemeralStorage(worker.state.plan.pod, { containers, volumes: volume ?? [], nodeFs });
     return [
       {
         podRef: ref,
@@ -75,10 +83,16 @@ export class StatsDraft {
         ...(swap && { swap }),
         ...(io && { io }),
         ...(cgroup && { cgroup }),
-        ...(counts.length > 0 && { process_stats: { process_count: counts.reduce((sum, count) => sum + count, 0) } }),
+        ...processStats(containers),
         ...(network && { network }),
         ...(volume?.length && { volume }),
+        ...(storage && { "ephemeral-storage": storage }),
       },
     ];
   }
+}
+
+function processStats(containers: readonly ContainerStats[]): Pick<PodStats, "process_stats"> {
+  const counts = containers.flatMap(({ cgroup }) => cgroup?.processes ?? []);
+  return counts.length > 0 ? { process_stats: { process_count: counts.reduce((sum, count) => sum + count, 0) } } : {};
 }

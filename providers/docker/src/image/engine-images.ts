@@ -1,4 +1,4 @@
-import type { RegistryCredentials } from "@virtual-kubelet/core";
+import { type NodeImage, type RegistryCredentials } from "@virtual-kubelet/core";
 import { statfs } from "node:fs/promises";
 import { DeadlineExceededError, isForbidden, isNotFound } from "@virtual-kubelet/errdefs";
 import type { CollectedImage, ImageCollection, ImageFileSystem, RuntimeImage } from "@virtual-kubelet/pod-runtime";
@@ -58,6 +58,15 @@ export class EngineImages implements ImageCollection {
       if (!isNotFound(error)) throw error;
       return this.pullImage(image, credentials, signal);
     }
+  }
+
+  /** All images by their names, digests first as a kubelet shows them. */
+  async nodeImages(signal: AbortSignal): Promise<readonly NodeImage[]> {
+    const images = await this.#options.engine.client.listImages({ abortSignal: signal });
+    return images.flatMap(({ RepoTags, RepoDigests, Size }) => {
+      const names = [...(RepoDigests ?? []), ...(RepoTags ?? [])].filter((name) => !name.includes("<none>"));
+      return names.length > 0 ? [{ names, sizeBytes: Size }] : [];
+    });
   }
 
   /** As `ImageCollection.listImages`. */

@@ -1,0 +1,35 @@
+import type { ContainerStats, DeepReadonly, FsStats, Pod, VolumeStats } from "@virtual-kubelet/core";
+
+/** What {@link ephemeralStorage} adds up. */
+export interface StoredByPod {
+  readonly containers: readonly ContainerStats[];
+  readonly volumes: readonly VolumeStats[];
+  /** The file system of the node that pods' data is on. */
+  readonly nodeFs: FsStats;
+}
+
+/**
+ * What a pod takes up of its node's disk: writable layers, logs, and volumes of type emptyDir and configMap, with the room that the
+ * node's file system has.
+ *
+ * Source: calcEphemeralStorage of kubernetes v1.36.3 pkg/kubelet/stats, and IsLocalEphemeralVolume of pkg/volume/util.
+ */
+export function ephemeralStorage(pod: DeepReadonly<Pod>, { containers, volumes, nodeFs }: StoredByPod): FsStats {
+  const isLocal = (name: string): boolean => {
+    const source = pod.spec?.volumes?.find((volume) => volume.name === name);
+    return source?.configMap !== undefined || (source?.emptyDir !== undefined && (source.emptyDir.medium ?? "") === "");
+  };
+  const parts = [...containers.flatMap(({ rootfs, logs }) => [rootfs, logs]), ...volumes.filter(({ name }) => isLocal(name))].filter(
+    (part) => part !== undefined,
+  );
+  const { time, availableBytes, capacityBytes, inodesFree, inodes } = nodeFs;
+  return {
+    time: parts.reduce((latest, part) => (Date.parse(part.time) > Date.parse(latest) ? part.time : latest), time),
+    availableBytes,
+    capacityBytes,
+    usedBytes: parts.reduce((sum, { usedBytes = 0 }) => sum + usedBytes, 0),
+    inodesFree,
+    inodes,
+    inodesUsed: parts.reduce((sum, { inodesUsed = 0 }) => sum + inodesUsed, 0),
+  };
+}

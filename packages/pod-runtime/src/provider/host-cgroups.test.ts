@@ -1,0 +1,30 @@
+import { FakeClock } from "@virtual-kubelet/kube-client/testing";
+import { expect, test } from "vitest";
+import type { CgroupUsage } from "../cgroup/cgroup-figures.ts";
+import { hostCgroups } from "./host-cgroups.ts";
+
+const { signal } = new AbortController();
+const clock = new FakeClock();
+const usage = (path: string): CgroupUsage => ({ cgroup: { time: "2026-01-01T00:00:00Z", path } });
+
+test("all pods together and the program are system containers, and the machine has the first control group", async () => {
+  const meter = { ofPath: async (path: string) => usage(path), ofProcess: async () => usage("/system.slice/vk.service") };
+
+  const cgroups = hostCgroups({ clock, meter, pods: async () => usage("/vkpods") });
+
+  expect((await cgroups.root(signal))?.path).toBe("/");
+  const found = await cgroups.systemContainers(signal);
+  expect(found.map(({ name, cgroup }) => [name, cgroup?.path])).toEqual([
+    ["kubelet", "/system.slice/vk.service"],
+    ["pods", "/vkpods"],
+  ]);
+});
+
+test("a program in the first control group is not told apart, and without control groups there is nothing", async () => {
+  const first = { ofPath: async () => usage("/"), ofProcess: async () => usage("/") };
+  const none = { ofPath: async () => undefined, ofProcess: async () => undefined };
+
+  expect(await hostCgroups({ clock, meter: first }).systemContainers(signal)).toEqual([]);
+  const cgroups = hostCgroups({ clock, meter: none, pods: async () => undefined });
+  expect([await cgroups.root(signal), await cgroups.systemContainers(signal)]).toEqual([undefined, []]);
+});
