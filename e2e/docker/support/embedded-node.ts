@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { VirtualNode } from "@virtual-kubelet/core";
+import { VirtualNode, type NodeAccess } from "@virtual-kubelet/core";
 import { startApiServer, type ApiServer } from "@virtual-kubelet/embedded-apiserver";
 import {
   createKubeClient,
@@ -29,6 +29,8 @@ export const patienceMs = 180_000;
 export class EmbeddedNode implements AsyncDisposable {
   readonly name: string;
   readonly client: KubeClient;
+  /** What its server would serve. */
+  readonly access: NodeAccess;
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
   readonly #cleanup: AsyncDisposableStack;
@@ -36,6 +38,7 @@ export class EmbeddedNode implements AsyncDisposable {
   private constructor(name: string, { server, node, cleanup }: Made) {
     this.name = name;
     this.client = createKubeClient(server.transport());
+    this.access = node.access;
     this.#cleanup = cleanup;
     this.#running = node.run(this.#stop.signal);
   }

@@ -1,0 +1,109 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { systemClock } from "@virtual-kubelet/kube-client";
+import { NodeStatsReader, type FullStatsSummary } from "../../packages/metrics/src/index.ts";
+import { eventually } from "@virtual-kubelet/testing";
+import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { replaceRegion } from "../../tools/marked-region.ts";
+import { controlGroupOf } from "./support/control-groups.ts";
+import { sharedApi } from "./support/docker-engine.ts";
+import { EmbeddedNode, patienceMs } from "./support/embedded-node.ts";
+import { compareFigures, figureTable } from "./support/figure-table.ts";
+import { readFigures, type ReadPod } from "./support/kernel-figures.ts";
+
+const api = sharedApi();
+const { signal } = new AbortController();
+const page = join(import.meta.dirname, "../../docs/guides/docker.md");
+const cgroupParent = `${controlGroupOf(inject("dockerHost"))}/figures`;
+
+/** Figures may be off by this part: the kernel updates some of them in batches for each processor. */
+const tolerance = 0.05;
+
+let node: EmbeddedNode;
+
+beforeAll(async () => {
+  node = await EmbeddedNode.start("figures", api, { cgroupParent });
+});
+
+afterAll(async () => {
+  await node[Symbol.asyncDispose]();
+});
+
+/** Uses the processor beyond its limit, and has written to its layer, its log, its volume and the network. */
+const busy = `
+head -c 3000000 /dev/zero > /tmp/layer; head -c 5000000 /dev/zero > /data/volume
+seq 1 20000
+wget -q -O - http://127.0.0.1:8080/nothing
+while :; do :; done`;
+
+test("figures of a pod under load are what control groups, /proc and the engine say", async () => {
+  await node.create("web", {
+    volumes: [{ name: "data", emptyDir: {} }],
+    containers: [
+      {
+        name: "busy",
+        image: "busybox:1.37",
+        command: ["sh", "-c", busy],
+        resources: { limits: { cpu: "200m", memory: "64Mi" } },
+        volumeMounts: [{ name: "data", mountPath: "/data" }],
+      },
+      { name: "server", image: "busybox:1.37", command: ["httpd", "-f", "-p", "8080"] },
+    ],
+  });
+  await node.running("web");
+  const pod = await node.pod("web");
+  // From outside, so that there is traffic on the pod's interface.
+  await fetch(`http://${pod.status?.podIP}:8080/`).catch(() => undefined);
+  const read = await readPodOf(pod);
+  const reader = new NodeStatsReader({
+    nodeName: node.name,
+    clock: systemClock,
+    getStatsSummary: (inner) => node.access.getStatsSummary(inner),
+  });
+  // Sizes on the disk are measured aside.
+  const isComplete = ({ node: { runtime }, pods: [shown] }: FullStatsSummary): boolean =>
+    shown?.volume !== undefined &&
+    runtime?.imageFs?.usedBytes !== undefined &&
+    shown.containers.every(({ rootfs }) => rootfs !== undefined) &&
+    (shown.containers[0]?.rootfs?.usedBytes ?? 0) >= 3_000_000;
+
+  const { summary, before, after } = await eventually(
+    async () => {
+      const first = await readFigures(api, read);
+      const measured = await reader.read(signal);
+      const second = await readFigures(api, read);
+      expect(isComplete(measured)).toBe(true);
+      const ageMs = Date.now() - Date.parse(measured.pods[0]?.containers[0]?.cpu?.time ?? "");
+      expect(ageMs, "a measurement between the two readings, none that was kept").toBeLessThan(5_000);
+      expect(measured.pods[0]?.volume?.[0]?.usedBytes).toBeGreaterThan(4_000_000);
+      return { summary: measured, before: first, after: second };
+    },
+    { timeoutMs: patienceMs, intervalMs: 2_000, describe: "all figures of the pod" },
+  );
+
+  const figures = compareFigures(summary, before, after);
+  if (process.env["VK_TEST_WRITE_FIGURES"] === "1")
+    await writeFile(page, replaceRegion(await readFile(page, "utf8"), "figures", figureTable(figures)));
+  expect(figures.length).toBeGreaterThanOrEqual(40);
+  expect(
+    figures.filter(({ error }) => !(error <= tolerance)).map(({ name, before: low, value, after: high }) => ({ name, low, value, high })),
+  ).toEqual([]);
+});
+
+async function readPodOf(pod: Awaited<ReturnType<EmbeddedNode["pod"]>>): Promise<ReadPod> {
+  const idOf = (name: string): string =>
+    pod.status?.containerStatuses?.find((status) => status.name === name)?.containerID?.replace("docker://", "") ?? "";
+  const inspected = (await api.json("GET", `/containers/${idOf("busy")}/json`)) as {
+    readonly HostConfig: { readonly CgroupParent: string };
+    readonly Mounts: readonly { readonly Source: string; readonly Destination: string }[];
+  };
+  const volume = inspected.Mounts.find(({ Destination }) => Destination === "/data")?.Source ?? "";
+  return {
+    containerId: idOf("busy"),
+    otherId: idOf("server"),
+    path: inspected.HostConfig.CgroupParent,
+    prefix: cgroupParent,
+    volume,
+    rootDirectory: volume,
+  };
+}
