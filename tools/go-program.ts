@@ -64,6 +64,14 @@ export const metricsServer: GoProgram = new GoProgram({
   package: "sigs.k8s.io/metrics-server/cmd/metrics-server",
 });
 
+/** The parser with which Prometheus reads metrics. */
+export const prometheusParser: GoProgram = new GoProgram({
+  name: "prometheus-parser",
+  variable: "PROMETHEUS_PARSER",
+  command: ["build"],
+  package: ".",
+});
+
 /** The end-to-end suite of Virtual Kubelet in Go. */
 export const upstreamE2e: GoProgram = new GoProgram({
   name: "upstream-e2e",

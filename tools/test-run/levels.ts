@@ -12,7 +12,7 @@ import { removeReports, updateRecords } from "../conformance-records.ts";
 import { inDockerSurroundings, missingDocker } from "../docker-engine.ts";
 import { checkWorkflows, missingWorkflows } from "../check-workflows.ts";
 import { generate } from "../generate.ts";
-import { metricsServer, upstreamE2e } from "../go-program.ts";
+import { metricsServer, prometheusParser, upstreamE2e } from "../go-program.ts";
 import { inNetworkNamespace, missingNetworkNamespace, problemOf } from "../network-namespace.ts";
 import { run } from "../run.ts";
 import { asRoot, sudoHint } from "../superuser.ts";
@@ -98,6 +98,11 @@ const controlPlane = once(async (): Promise<Record<string, string>> => {
 /** As {@link controlPlane}, with metrics-server. */
 const controlPlaneAndMetrics = once(async (): Promise<Record<string, string>> => {
   return { ...(await controlPlane()), METRICS_SERVER: await metricsServer.ensure() };
+});
+
+/** As {@link controlPlaneAndMetrics}, with Prometheus' parser. */
+const dockerPrograms = once(async (): Promise<Record<string, string>> => {
+  return { ...(await controlPlaneAndMetrics()), PROMETHEUS_PARSER: await prometheusParser.ensure() };
 });
 
 /** As {@link controlPlaneAndMetrics}, with upstream's end-to-end suite. */
@@ -308,10 +313,10 @@ export const levels: readonly Level[] = [
     quick: false,
     kind: "wait",
     hasFiles: true,
-    missing: () => missingControlPlane() ?? missingDocker() ?? metricsServer.missing(),
-    prepare: controlPlaneAndMetrics,
+    missing: () => missingControlPlane() ?? missingDocker() ?? metricsServer.missing() ?? prometheusParser.missing(),
+    prepare: dockerPrograms,
     run: async (context) => {
-      const environment = await controlPlaneAndMetrics();
+      const environment = await dockerPrograms();
       return suite(context, isDocker, () => vitest("docker", context, environment, inDockerSurroundings));
     },
   },

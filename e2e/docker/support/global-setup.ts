@@ -15,6 +15,8 @@ declare module "vitest" {
     registry: string;
     /** Path of the program metrics-server. */
     metricsServer: string;
+    /** Path of Prometheus' parser. */
+    prometheusParser: string;
   }
 }
 
@@ -36,6 +38,7 @@ export async function setup(project: TestProject): Promise<void> {
   project.provide("nodeAddress", ofNamespace ?? (await gatewayOf(api)));
   project.provide("registry", registry);
   project.provide("metricsServer", process.env["METRICS_SERVER"] ?? "");
+  project.provide("prometheusParser", process.env["PROMETHEUS_PARSER"] ?? "");
 }
 
 /** Ends it all. */
