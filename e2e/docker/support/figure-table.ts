@@ -13,69 +13,69 @@ export interface ComparedFigure {
   readonly error: number;
 }
 
-/** The figures of a pod `web` with a container `busy`, by the names of a {@link Reading}, and where they are shown. */
-export function shownFigures({
-  node,
-  pods,
-}: FullStatsSummary): Readonly<Record<string, readonly [shown: string, value: number | undefined]>> {
+/** The figures of a pod `web` with a container `busy`: name as in a {@link Reading}, where they are shown, and where in a summary. */
+const figures: readonly (readonly [name: string, shown: string, path: string])[] = [
+  ["container: CPU time", "`cpu.usageCoreNanoSeconds`", "container.cpu.usageCoreNanoSeconds"],
+  ["container: CPU time in user space", "`container_cpu_user_seconds_total`", "container.cgroup.cpuUserNanoSeconds"],
+  ["container: CPU time in the kernel", "`container_cpu_system_seconds_total`", "container.cgroup.cpuSystemNanoSeconds"],
+  ["container: CPU periods", "`container_cpu_cfs_periods_total`", "container.cgroup.cpuPeriods"],
+  ["container: throttled periods", "`container_cpu_cfs_throttled_periods_total`", "container.cgroup.cpuThrottledPeriods"],
+  ["container: throttled time", "`container_cpu_cfs_throttled_seconds_total`", "container.cgroup.cpuThrottledNanoSeconds"],
+  ["container: CPU quota", "`container_spec_cpu_quota`", "container.cgroup.cpuQuotaMicros"],
+  ["container: pressure on CPU", "`cpu.psi.some.total`", "container.cpu.psi.some.total"],
+  ["container: memory", "`memory.usageBytes`", "container.memory.usageBytes"],
+  ["container: working set", "`memory.workingSetBytes`", "container.memory.workingSetBytes"],
+  ["container: memory left of the limit", "`memory.availableBytes`", "container.memory.availableBytes"],
+  ["container: memory limit", "`container_spec_memory_limit_bytes`", "container.cgroup.memoryLimitBytes"],
+  ["container: RSS", "`memory.rssBytes`", "container.memory.rssBytes"],
+  ["container: page cache", "`container_memory_cache`", "container.cgroup.memoryCacheBytes"],
+  ["container: mapped files", "`container_memory_mapped_file`", "container.cgroup.memoryMappedFileBytes"],
+  ["container: page faults", "`memory.pageFaults`", "container.memory.pageFaults"],
+  ["container: most memory", "`container_memory_max_usage_bytes`", "container.cgroup.memoryMaxUsageBytes"],
+  ["container: processes", "`container_processes`", "container.cgroup.processes"],
+  ["container: threads", "`container_threads`", "container.cgroup.threads"],
+  ["container: writable layer", "`rootfs.usedBytes`", "container.rootfs.usedBytes"],
+  ["container: log with rotated files", "`logs.usedBytes`", "container.logs.usedBytes"],
+  ["pod: CPU time", "`cpu.usageCoreNanoSeconds`", "pod.cpu.usageCoreNanoSeconds"],
+  ["pod: memory", "`memory.usageBytes`", "pod.memory.usageBytes"],
+  ["pod: working set", "`memory.workingSetBytes`", "pod.memory.workingSetBytes"],
+  ["pod: processes", "`process_stats.process_count`", "pod.process_stats.process_count"],
+  ["pod: bytes received", "`network.rxBytes`", "pod.network.rxBytes"],
+  ["pod: packets received", "`container_network_receive_packets_total`", "pod.network.rxPackets"],
+  ["pod: bytes sent", "`network.txBytes`", "pod.network.txBytes"],
+  ["pod: packets sent", "`container_network_transmit_packets_total`", "pod.network.txPackets"],
+  ["pod: volume", "`volume[].usedBytes`", "pod.volume.0.usedBytes"],
+  ["pod: ephemeral storage", "`ephemeral-storage.usedBytes`", "pod.ephemeral-storage.usedBytes"],
+  ["all pods: CPU time", "`systemContainers[pods].cpu`", "all.cpu.usageCoreNanoSeconds"],
+  ["all pods: memory", "`systemContainers[pods].memory`", "all.memory.usageBytes"],
+  ["node: CPU time", "`cpu.usageCoreNanoSeconds`", "node.cpu.usageCoreNanoSeconds"],
+  ["node: memory", "`memory.usageBytes`", "node.memory.usageBytes"],
+  ["node: working set", "`memory.workingSetBytes`", "node.memory.workingSetBytes"],
+  ["node: swap", "`swap.swapUsageBytes`", "node.swap.swapUsageBytes"],
+  ["node: pressure on CPU", "`cpu.psi.some.total`", "node.cpu.psi.some.total"],
+  ["node: processes and threads", "`rlimit.curproc`", "node.rlimit.curproc"],
+  ["node: disk in use", "`fs.usedBytes`", "node.fs.usedBytes"],
+  ["node: size of the disk", "`fs.capacityBytes`", "node.fs.capacityBytes"],
+  ["node: inodes left", "`fs.inodesFree`", "node.fs.inodesFree"],
+  ["images: in use", "`runtime.imageFs.usedBytes`", "node.runtime.imageFs.usedBytes"],
+  ["images: size of the disk", "`runtime.imageFs.capacityBytes`", "node.runtime.imageFs.capacityBytes"],
+];
+
+/** The value at a path such as `pod.memory.usageBytes`. */
+function valueAt({ node, pods }: FullStatsSummary, path: string): number | undefined {
   const pod = pods.find(({ podRef }) => podRef.name === "web");
   const container = pod?.containers.find(({ name }) => name === "busy");
   const all = node.systemContainers?.find(({ name }) => name === "pods");
-  const { cgroup, cpu, memory } = container ?? {};
-  return {
-    "container: CPU time": ["`cpu.usageCoreNanoSeconds`", cpu?.usageCoreNanoSeconds],
-    "container: CPU time in user space": ["`container_cpu_user_seconds_total`", cgroup?.cpuUserNanoSeconds],
-    "container: CPU time in the kernel": ["`container_cpu_system_seconds_total`", cgroup?.cpuSystemNanoSeconds],
-    "container: CPU periods": ["`container_cpu_cfs_periods_total`", cgroup?.cpuPeriods],
-    "container: throttled periods": ["`container_cpu_cfs_throttled_periods_total`", cgroup?.cpuThrottledPeriods],
-    "container: throttled time": ["`container_cpu_cfs_throttled_seconds_total`", cgroup?.cpuThrottledNanoSeconds],
-    "container: CPU quota": ["`container_spec_cpu_quota`", cgroup?.cpuQuotaMicros],
-    "container: pressure on CPU": ["`cpu.psi.some.total`", cpu?.psi?.some.total],
-    "container: memory": ["`memory.usageBytes`", memory?.usageBytes],
-    "container: working set": ["`memory.workingSetBytes`", memory?.workingSetBytes],
-    "container: memory left of the limit": ["`memory.availableBytes`", memory?.availableBytes],
-    "container: memory limit": ["`container_spec_memory_limit_bytes`", cgroup?.memoryLimitBytes],
-    "container: RSS": ["`memory.rssBytes`", memory?.rssBytes],
-    "container: page cache": ["`container_memory_cache`", cgroup?.memoryCacheBytes],
-    "container: mapped files": ["`container_memory_mapped_file`", cgroup?.memoryMappedFileBytes],
-    "container: page faults": ["`memory.pageFaults`", memory?.pageFaults],
-    "container: most memory": ["`container_memory_max_usage_bytes`", cgroup?.memoryMaxUsageBytes],
-    "container: processes": ["`container_processes`", cgroup?.processes],
-    "container: threads": ["`container_threads`", cgroup?.threads],
-    "container: writable layer": ["`rootfs.usedBytes`", container?.rootfs?.usedBytes],
-    "container: log with rotated files": ["`logs.usedBytes`", container?.logs?.usedBytes],
-    "pod: CPU time": ["`cpu.usageCoreNanoSeconds`", pod?.cpu?.usageCoreNanoSeconds],
-    "pod: memory": ["`memory.usageBytes`", pod?.memory?.usageBytes],
-    "pod: working set": ["`memory.workingSetBytes`", pod?.memory?.workingSetBytes],
-    "pod: processes": ["`process_stats.process_count`", pod?.process_stats?.process_count],
-    "pod: bytes received": ["`network.rxBytes`", pod?.network?.rxBytes],
-    "pod: packets received": ["`container_network_receive_packets_total`", pod?.network?.rxPackets],
-    "pod: bytes sent": ["`network.txBytes`", pod?.network?.txBytes],
-    "pod: packets sent": ["`container_network_transmit_packets_total`", pod?.network?.txPackets],
-    "pod: volume": ["`volume[].usedBytes`", pod?.volume?.[0]?.usedBytes],
-    "pod: ephemeral storage": ["`ephemeral-storage.usedBytes`", pod?.["ephemeral-storage"]?.usedBytes],
-    "all pods: CPU time": ["`systemContainers[pods].cpu`", all?.cpu?.usageCoreNanoSeconds],
-    "all pods: memory": ["`systemContainers[pods].memory`", all?.memory?.usageBytes],
-    "node: CPU time": ["`cpu.usageCoreNanoSeconds`", node.cpu?.usageCoreNanoSeconds],
-    "node: memory": ["`memory.usageBytes`", node.memory?.usageBytes],
-    "node: working set": ["`memory.workingSetBytes`", node.memory?.workingSetBytes],
-    "node: swap": ["`swap.swapUsageBytes`", node.swap?.swapUsageBytes],
-    "node: pressure on CPU": ["`cpu.psi.some.total`", node.cpu?.psi?.some.total],
-    "node: processes and threads": ["`rlimit.curproc`", node.rlimit?.curproc],
-    "node: disk in use": ["`fs.usedBytes`", node.fs?.usedBytes],
-    "node: size of the disk": ["`fs.capacityBytes`", node.fs?.capacityBytes],
-    "node: inodes left": ["`fs.inodesFree`", node.fs?.inodesFree],
-    "images: in use": ["`runtime.imageFs.usedBytes`", node.runtime?.imageFs?.usedBytes],
-    "images: size of the disk": ["`runtime.imageFs.capacityBytes`", node.runtime?.imageFs?.capacityBytes],
-  };
+  const found = path.split(".").reduce<unknown>((value, key) => Object(value)[key] as unknown, { node, pod, container, all });
+  return typeof found === "number" ? found : undefined;
 }
 
 /** Compares each figure that was read. @throws Error for one that the node does not show */
 export function compareFigures(summary: FullStatsSummary, before: Reading, after: Reading): readonly ComparedFigure[] {
-  const figures = shownFigures(summary);
   return Object.keys(before).map((name) => {
-    const [shown, value] = figures[name] ?? [];
-    if (shown === undefined || value === undefined) throw new Error(`the node does not show "${name}"`);
+    const [, shown = "", path = ""] = figures.find(([own]) => own === name) ?? [];
+    const value = valueAt(summary, path);
+    if (value === undefined) throw new Error(`the node does not show "${name}"`);
     const [first, second] = [before[name] ?? NaN, after[name] ?? NaN];
     const [least, most] = [Math.min(first, second), Math.max(first, second)];
     const off = value < least ? least - value : Math.max(0, value - most);

@@ -70,7 +70,6 @@ export class StatsDraft {
     );
     const network = draft.network ?? before.pod?.network;
     const volume = draft.volume ?? before.pod?.volume;
-    const { cpu, memory, swap, io, cgroup } = draft.usage ?? before.pod ?? {};
     const nodeFs = (this.node ?? before.node)?.fs;
     const storage = nodeFs && ephemeralStorage(worker.state.plan.pod, { containers, volumes: volume ?? [], nodeFs });
     return [
@@ -78,11 +77,7 @@ export class StatsDraft {
         podRef: ref,
         startTime: rfc3339(createdAtMs),
         containers,
-        ...(cpu && { cpu }),
-        ...(memory && { memory }),
-        ...(swap && { swap }),
-        ...(io && { io }),
-        ...(cgroup && { cgroup }),
+        ...usageOf(draft.usage ?? before.pod),
         ...processStats(containers),
         ...(network && { network }),
         ...(volume?.length && { volume }),
@@ -90,6 +85,13 @@ export class StatsDraft {
       },
     ];
   }
+}
+
+type Usage = Pick<PodStats, "cpu" | "memory" | "swap" | "io" | "cgroup">;
+
+function usageOf(measured: Usage | undefined): Usage {
+  const { cpu, memory, swap, io, cgroup } = measured ?? {};
+  return { ...(cpu && { cpu }), ...(memory && { memory }), ...(swap && { swap }), ...(io && { io }), ...(cgroup && { cgroup }) };
 }
 
 function processStats(containers: readonly ContainerStats[]): Pick<PodStats, "process_stats"> {

@@ -1,3 +1,4 @@
+import type { NodeStats } from "@virtual-kubelet/core";
 import { expect, test } from "vitest";
 import { FakeStorage } from "../test-support/fake-storage.ts";
 import { NodeRig } from "../test-support/node-rig.ts";
@@ -6,9 +7,12 @@ import { podWith } from "../test-support/pod-rig.ts";
 async function measuredRig(): Promise<NodeRig> {
   const rig = new NodeRig();
   const node = { nodeName: "n", startTime: "2026-01-01T00:00:00Z" };
-  const nodeStats = async (): Promise<typeof node & { cpu: { time: string; usageCoreNanoSeconds: number } }> => ({
+  const nodeStats = async (): Promise<NodeStats> => ({
     ...node,
     cpu: { time: node.startTime, usageCoreNanoSeconds: rig.clock.monotonic() * 1_000_000 },
+    systemContainers: [
+      { name: "pods", startTime: node.startTime, cpu: { time: node.startTime, usageCoreNanoSeconds: rig.clock.monotonic() * 250_000 } },
+    ],
   });
   rig.start({ storage: new FakeStorage(), nodeStats });
   await rig.create(
@@ -44,17 +48,17 @@ test("rates come with the second measurement, which is not made within ten secon
   const rig = await measuredRig();
   const coresOf = async (): Promise<readonly unknown[]> => {
     const { node, pods } = await rig.provider.getStatsSummary(rig.signal);
-    return [node?.cpu?.usageNanoCores, pods[0]?.containers[0]?.cpu?.usageNanoCores];
+    return [node, node?.systemContainers?.[0], pods[0]?.containers[0]].map((measured) => measured?.cpu?.usageNanoCores);
   };
-  expect(await coresOf()).toEqual([undefined, undefined]);
+  expect(await coresOf()).toEqual([undefined, undefined, undefined]);
   const calls = rig.runtime.calls.length;
   await rig.clock.advance(9_000);
-  expect(await coresOf()).toEqual([undefined, undefined]);
+  expect(await coresOf()).toEqual([undefined, undefined, undefined]);
   expect(rig.runtime.calls.length).toBe(calls);
 
   await rig.clock.advance(1_000);
 
-  expect(await coresOf()).toEqual([1e9, 5e8]);
+  expect(await coresOf()).toEqual([1e9, 2.5e8, 5e8]);
 });
 
 test("what cannot be measured is left out, and the rest is not", async () => {

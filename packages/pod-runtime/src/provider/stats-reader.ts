@@ -72,10 +72,15 @@ export class StatsReader {
     const measuring = draft.pods.map((pod) => this.#pod(draft, pod, limit));
     const figures = await node;
     const atMs = clock.monotonic();
-    if (figures) draft.node = { ...figures, cpu: this.#rates.complete("node", figures.cpu, atMs) };
+    const others = figures?.systemContainers?.map((container) => ({
+      ...container,
+      cpu: this.#rates.complete(`node/${container.name}`, container.cpu, atMs),
+    }));
+    if (figures)
+      draft.node = { ...figures, cpu: this.#rates.complete("node", figures.cpu, atMs), ...(others && { systemContainers: others }) };
     const ids = await Promise.all(measuring);
     const summary = draft.finished();
-    this.#rates.keep(new Set(["node", ...ids.flat()]));
+    this.#rates.keep(new Set(["node", ...(others ?? []).map(({ name }) => `node/${name}`), ...ids.flat()]));
     this.#kept = { atMs: clock.monotonic(), summary };
     return summary;
   }
