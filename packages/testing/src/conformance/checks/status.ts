@@ -64,10 +64,11 @@ export const statusChecks: readonly Check[] = [
     await rig.eventually(
       () => {
         const update = rig.told(ref).at(-1);
-        assert.ok(update && "status" in update, "nothing was told");
-        const { phase, containerStatuses } = update.status;
+        const status = update && "status" in update ? update.status : undefined;
+        const ended = status?.containerStatuses?.[0]?.state?.terminated;
+        assert.ok(ended, "its end was not told");
         // The phase may come after the container's end, when nothing of the pod is left.
-        assert.deepEqual([phase, containerStatuses?.[0]?.state?.terminated?.exitCode], ["Failed", 2]);
+        assert.deepEqual([status.phase, ended.exitCode], ["Failed", 2]);
       },
       { timeoutMs: rig.timeouts.startMs + rig.timeouts.endMs },
     );
