@@ -17,8 +17,8 @@ export interface DeletionWatchDeps {
   readonly invariants: Invariants;
   readonly instancesOf: (uid: string) => readonly Instance[];
   /**
-   * Since when nothing has stood in the program's way, in monotonic milliseconds: it runs and is ready, the API server and the
-   * back end answer, and no call for the pod is under way. `undefined` while something does.
+   * Since when nothing has stood in the program's way, in monotonic milliseconds: it runs, is ready and was not told to stop, the
+   * API server and the back end answer, and no call for the pod is under way. `undefined` while something does.
    */
   readonly freeSinceMs: (uid: string) => number | undefined;
   /** The program that runs and is ready, if one does that can know of the pod. */

@@ -82,6 +82,11 @@ export class Program {
     return this.#end;
   }
 
+  /** Whether it was told to stop: from then on it begins no new work. */
+  get isStopping(): boolean {
+    return this.#stop.signal.aborted;
+  }
+
   /** What it has not let go of: timers, requests and watches. */
   get held(): { readonly timers: number; readonly requests: number } {
     return { timers: this.#clock.pending, requests: this.#transport.underWay };

@@ -354,7 +354,7 @@ export class World implements AsyncDisposable {
   #freeSinceMs(uid: string): number | undefined {
     const nowMs = this.clock.monotonic();
     const program = this.#program;
-    if (!program || program.end || !program.node.health.ready || !this.reachability.isUp) return undefined;
+    if (!program || program.end || program.isStopping || !program.node.health.ready || !this.reachability.isUp) return undefined;
     if (this.#rival && !this.#rival.isStandby) return undefined;
     // The brake holds what may be no deletion.
     if (this.#suspected !== undefined) return undefined;
