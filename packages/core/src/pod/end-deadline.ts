@@ -1,6 +1,6 @@
 import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
 import type { EventTime } from "./pod-event.ts";
-import type { EndDeadline } from "./pod-state.ts";
+import type { EndDeadline, PodState, Verdict } from "./pod-state.ts";
 
 /** How long after its deadline a pod that still runs is told to end at once. */
 export const overdueMs = 10_000;
@@ -45,4 +45,19 @@ export function activeDeadlineMs(pod: DeepReadonly<Pod>, firstSeenMs: number, { 
   if (seconds === undefined) return undefined;
   const startMs = Date.parse(pod.status?.startTime ?? "");
   return seconds * 1000 - (Number.isNaN(startMs) ? nowMs - firstSeenMs : wallMs - startMs);
+}
+
+/**
+ * Verdict on a pod that has been active for longer than it may.
+ * Source: kubernetes v1.36.3 pkg/kubelet/active_deadline.go.
+ */
+export const deadlineExceeded: Verdict & { readonly kind: "expired" } = {
+  kind: "expired",
+  reason: "DeadlineExceeded",
+  message: "Pod was active on the node longer than the specified deadline",
+};
+
+/** Whether the pod has been active for longer than it may; see {@link activeDeadlineMs}. */
+export function isPastActiveDeadline(pod: DeepReadonly<Pod>, { firstSeenMs }: PodState, time: EventTime): boolean {
+  return (activeDeadlineMs(pod, firstSeenMs, time) ?? 1) <= 0;
 }

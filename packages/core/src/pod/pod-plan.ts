@@ -1,5 +1,5 @@
 import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
-import { activeDeadlineMs, overdueMs } from "./end-deadline.ts";
+import { isPastActiveDeadline, overdueMs } from "./end-deadline.ts";
 import { needsUpdate } from "./pod-changes.ts";
 import type { EventTime } from "./pod-event.ts";
 import { isTerminalPhase } from "./pod-phase.ts";
@@ -61,7 +61,7 @@ function planNext(pod: DeepReadonly<Pod> | undefined, state: PodState, time: Eve
   if (state.teardown) return planTeardown(pod, state, state.teardown, time.nowMs);
   if (isTerminalPhase(pod.status?.phase) || state.verdict?.kind === "rejected" || state.verdict?.kind === "lost")
     return { kind: "nothing" };
-  if ((activeDeadlineMs(pod, state.firstSeenMs, time) ?? 1) <= 0) return { kind: "expire" };
+  if (isPastActiveDeadline(pod, state, time)) return { kind: "expire" };
   return planLive(pod, state);
 }
 

@@ -34,7 +34,7 @@ import { unsupportedChanges } from "../provider/unsupported-changes.ts";
 import { mountWaitingReason } from "../volumes/mount-error.ts";
 import { CallsInTurn, type FailureKind } from "./calls-in-turn.ts";
 import type { CallSlots } from "./call-slots.ts";
-import { lookAfterMs, overdueMs } from "./end-deadline.ts";
+import { deadlineExceeded, lookAfterMs, overdueMs } from "./end-deadline.ts";
 import { changedParts } from "./pod-changes.ts";
 import type { EndTimes } from "./pod-event.ts";
 import { planPod, type PodPlan } from "./pod-plan.ts";
@@ -232,9 +232,7 @@ export class PodWorker {
   }
 
   #expire(state: PodState, pod: DeepReadonly<Pod>): void {
-    // Source: kubernetes v1.36.3 pkg/kubelet/active_deadline.go.
-    const message = "Pod was active on the node longer than the specified deadline";
-    this.#judge(state, pod, { kind: "expired", reason: "DeadlineExceeded", message });
+    this.#judge(state, pod, deadlineExceeded);
     this.#deps.onPlan(state.ref.uid);
   }
 

@@ -832,6 +832,28 @@ describe("a restart", () => {
     expect(second.pod("b")?.status?.phase).toBe("Running");
     expect(second.callsOf("createPod a")).toBe(0);
   });
+
+  test.each([
+    ["", undefined],
+    [" and has been deleted since", 30],
+  ] as const)("calls a pod Failed that was ended at its deadline%s, however its containers ended", async (_since, graceSeconds) => {
+    const first = await new NodeRig().start();
+    first.provider.reports = false;
+    const ref = await first.createPod("web", (pod) => {
+      pod.metadata = { ...pod.metadata, finalizers: ["example.com/held"] };
+      pod.spec = { containers: [], ...pod.spec, restartPolicy: "Never", activeDeadlineSeconds: 60 };
+    });
+    first.provider.report(ref, running(["main"]));
+    await first.settle(65_000);
+    expect(first.callsOf("deletePod web 30")).toBe(1);
+    if (graceSeconds !== undefined) await first.deletePod("web", graceSeconds);
+    await first[Symbol.asyncDispose]();
+    expect(first.pod("web")?.status?.phase).toBe("Running");
+    first.provider.report(ref, ended(running(["main"])));
+    await using second = await restarted(first);
+
+    expect(second.pod("web")?.status).toMatchObject({ phase: "Failed", reason: "DeadlineExceeded" });
+  });
 });
 
 describe("what an earlier refusal leaves", () => {
@@ -1052,6 +1074,26 @@ describe("a pod's object at the API server", () => {
     await rig.settle(20_000);
 
     expect(rig.provider.calls.filter((call) => call.startsWith("deletePod"))).toEqual(["deletePod web 30"]);
+  });
+
+  test("has failed for its deadline in one write, where that passed during the grace of a deletion", async () => {
+    await using rig = await new NodeRig().start();
+    const ref = await rig.createPod("web", (pod) => {
+      pod.metadata = { ...pod.metadata, finalizers: ["example.com/held"] };
+      pod.spec = { containers: [], ...pod.spec, activeDeadlineSeconds: 60 };
+    });
+    rig.provider.reports = false;
+    await rig.settle(50_000);
+    await rig.deletePod("web", 30);
+    await rig.settle(20_000);
+    const patches = patchesOf(rig);
+    rig.provider.lose(ref);
+    await rig.settle(60_000);
+
+    const [main] = rig.pod("web")?.status?.containerStatuses ?? [];
+    expect(rig.pod("web")?.status).toMatchObject({ phase: "Failed", reason: "DeadlineExceeded" });
+    expect(main?.state?.terminated).toMatchObject({ exitCode: 137, reason: "DeadlineExceeded" });
+    expect(patchesOf(rig)).toBe(patches + 1);
   });
 
   test("does not show that its time is up while a container is between two runs and the provider has not ended it", async () => {

@@ -1,5 +1,7 @@
 import type { DeepReadonly, Pod, PodCondition, PodStatus } from "@virtual-kubelet/kube-client";
 import type { ProviderPodStatus } from "../provider/provider.ts";
+import { deadlineExceeded, isPastActiveDeadline } from "./end-deadline.ts";
+import type { EventTime } from "./pod-event.ts";
 import { isTerminalPhase } from "./pod-phase.ts";
 import { hasEnded, isOver, lastGiven, mayRestart, type PodState } from "./pod-state.ts";
 import { resizeCondition, withRunningResources } from "./resize.ts";
@@ -17,7 +19,7 @@ export const slowStartMs = 1_000;
  */
 export function wantedStatus(pod: DeepReadonly<Pod>, state: PodState, context: StatusContext, monotonicMs: number): PodStatus | undefined {
   const { verdict, reported, call } = state;
-  const end = endOf(pod, state, context);
+  const end = endOf(pod, state, context, monotonicMs);
   if (end) return end;
   const observedGeneration = generationActedOn(pod, state);
   if (verdict?.kind === "waiting") return waitingStatus(pod, { ...verdict, ...context, observedGeneration });
@@ -27,15 +29,26 @@ export function wantedStatus(pod: DeepReadonly<Pod>, state: PodState, context: S
 }
 
 /** The status of a pod that core refuses, has lost or has ended; `undefined` where it is none of these. */
-function endOf(pod: DeepReadonly<Pod>, state: PodState, context: StatusContext): PodStatus | undefined {
+function endOf(pod: DeepReadonly<Pod>, state: PodState, context: StatusContext, monotonicMs: number): PodStatus | undefined {
   const { verdict, reported } = state;
   if (verdict?.kind === "rejected") return rejectedStatus(pod, { ...verdict, ...context });
   if (verdict?.kind === "lost") return endedStatus(pod, { ...verdict, ...context });
   const over = isEnded(state);
   const ended = reported !== undefined && hasEnded(reported, pod);
-  if (verdict?.kind === "expired" && (over || (ended && !mayRestart(pod, reported))))
-    return endedStatus(pod, { ...verdict, ...context, reported, phase: "Failed" });
+  const isThrough = over || (ended && !mayRestart(pod, reported));
+  if (isThrough && hasExpired(pod, state, { nowMs: monotonicMs, wallMs: context.nowMs }))
+    return endedStatus(pod, { ...deadlineExceeded, ...context, reported, phase: "Failed" });
   return over && !ended ? endedStatus(pod, { ...context, reported }) : undefined;
+}
+
+/**
+ * Whether the pod has Failed because it was active for longer than it may. After a restart its end can be known before the
+ * verdict. A final phase that is written stays.
+ * Source: generateAPIPodStatus in kubernetes v1.36.3 pkg/kubelet/kubelet_pods.go.
+ */
+function hasExpired(pod: DeepReadonly<Pod>, state: PodState, time: EventTime): boolean {
+  if (state.verdict?.kind === "expired") return true;
+  return !isTerminalPhase(pod.status?.phase) && isPastActiveDeadline(pod, state, time);
 }
 
 /** Whether the provider was told to end the pod, and has. */
