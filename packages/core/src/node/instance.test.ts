@@ -52,6 +52,17 @@ describe("decideClaim", () => {
     expect(decide(again, first.kind === "watch" ? first.observation : undefined, 10_000).kind).toBe("held");
   });
 
+  test("leaves the holder of a Lease that was deleted two renewals' time to make it again", () => {
+    const first = decide(lease("other"), undefined, 0);
+    const gone = decide(undefined, "observation" in first ? first.observation : undefined, 5_000);
+    const observation = "observation" in gone ? gone.observation : undefined;
+
+    expect(gone).toMatchObject({ kind: "watch", remainingMs: 20_000 });
+    expect(decide(undefined, observation, 24_999)).toMatchObject({ kind: "watch", remainingMs: 1 });
+    expect(decide(undefined, observation, 25_000)).toEqual({ kind: "create" });
+    expect(decide(lease("other"), observation, 15_000).kind).toBe("held");
+  });
+
   test("does not take the Lease of a kubelet without an identity for its own", () => {
     expect(decide(lease(undefined), undefined, 0).kind).toBe("watch");
   });

@@ -42,15 +42,15 @@ export class NodeHeldError extends ConflictError {
 
 /** What has been seen of another instance's Lease. */
 export interface Observation {
-  /** Changes with every renewal. */
-  readonly renewal: string;
+  /** Changes with every renewal; `undefined` when the Lease was deleted. */
+  readonly renewal: string | undefined;
   /** When it was first seen like this, on our own monotonic clock, in milliseconds. */
   readonly sinceMs: number;
 }
 
 /** What an instance that wants the node does next. */
 export type Claim =
-  /** There is no Lease. */
+  /** There is no Lease, and nobody who would make it again. */
   | { readonly kind: "create" }
   /** It is ours, or nobody renews it. */
   | { readonly kind: "take" }
@@ -67,7 +67,7 @@ export interface ClaimInput {
   readonly previous: Observation | undefined;
   /** On our own monotonic clock. */
   readonly nowMs: number;
-  /** How long the Lease must stand still, in milliseconds, if it does not say itself. */
+  /** How long the Lease must stand still, in milliseconds, if it does not say itself. A deleted one must be absent for half of that. */
   readonly durationMs: number;
 }
 
@@ -76,7 +76,7 @@ export interface ClaimInput {
  * and are looked at for whether they move.
  */
 export function decideClaim({ lease, instance, previous, nowMs, durationMs }: ClaimInput): Claim {
-  if (!lease) return { kind: "create" };
+  if (!lease) return previous ? decideOnAbsent(previous, nowMs, durationMs) : { kind: "create" };
   if (holderOf(lease) === instance.identity) return { kind: "take" };
   const renewal = `${lease.metadata?.uid} ${lease.spec?.renewTime}`;
   if (previous && previous.renewal !== renewal) return { kind: "held", observation: { renewal, sinceMs: nowMs } };
@@ -84,6 +84,17 @@ export function decideClaim({ lease, instance, previous, nowMs, durationMs }: Cl
   const neededMs = lease.spec?.leaseDurationSeconds ? lease.spec.leaseDurationSeconds * 1000 : durationMs;
   const remainingMs = observation.sinceMs + neededMs - nowMs;
   return remainingMs <= 0 ? { kind: "take" } : { kind: "watch", observation, remainingMs };
+}
+
+/**
+ * Decides about a Lease that was watched and has been deleted since: by its holder, which has ended, or by somebody else, alone or with
+ * its node. In the second case the holder creates it again with its next renewal, which is due within a quarter of the duration and may
+ * take another quarter.
+ */
+function decideOnAbsent(previous: Observation, nowMs: number, durationMs: number): Claim {
+  const observation = previous.renewal === undefined ? previous : { renewal: undefined, sinceMs: nowMs };
+  const remainingMs = observation.sinceMs + durationMs / 2 - nowMs;
+  return remainingMs <= 0 ? { kind: "create" } : { kind: "watch", observation, remainingMs };
 }
 
 /**

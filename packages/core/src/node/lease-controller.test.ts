@@ -154,7 +154,7 @@ describe("LeaseController.claim", () => {
     expect(await stateOf(second.claimed)).toBe("held");
   });
 
-  test("takes the node at once when the other instance deletes its Lease", async () => {
+  test("takes the node half a duration after the other instance has deleted its Lease", async () => {
     const cluster = new Cluster();
     const first = cluster.start("first");
     await cluster.clock.advance(0);
@@ -163,9 +163,25 @@ describe("LeaseController.claim", () => {
 
     first.abort.abort();
     await first.controller.release(new AbortController().signal);
-    await cluster.clock.advance(2_500);
+    await cluster.clock.advance(19_000);
+    expect(await stateOf(second.claimed)).toBe("pending");
+    await cluster.clock.advance(3_500);
 
     expect(await stateOf(second.claimed)).toBe("held");
+  });
+
+  test("leaves the node to the other instance where somebody deletes the Lease, alone or with its node", async () => {
+    const cluster = new Cluster();
+    const first = cluster.start("first");
+    await cluster.clock.advance(0);
+    const second = cluster.start("second", { standby: true });
+    await cluster.clock.advance(30_000);
+
+    cluster.client.remove(resources.leases, "vk", leaseNamespace);
+    await cluster.clock.advance(60_000);
+
+    expect(cluster.lease?.metadata?.annotations?.[instanceAnnotation]).toBe("first");
+    expect([await stateOf(first.ended), await stateOf(second.claimed)]).toEqual(["pending", "pending"]);
   });
 
   test("lets one of two instances win that want a dead Lease at the same time", async () => {
