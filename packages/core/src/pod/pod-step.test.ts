@@ -211,6 +211,12 @@ test("an update that is refused after its pod was lost does not make the pod pre
   expect(story.state.backend.kind).not.toBe("present");
 });
 
+test("a creation that is refused while the provider reports the pod leaves it to be asked for, because an earlier one has made it", () => {
+  const story = new Story().on(bound(podOf(), true), called("start"), held(report(runs)), { kind: "refused", pod: podOf(), message: "no" });
+
+  expect([story.state.backend.kind, story.plan]).toEqual(["unknown", "inspect"]);
+});
+
 test("the end of a pod that the API server has no more is over when the provider accepts it", () => {
   const story = running().on({ kind: "vanished" }, called("delete"), returned);
 

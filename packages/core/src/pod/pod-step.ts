@@ -299,7 +299,7 @@ function onDeleteAccepted(state: PodState, pod: DeepReadonly<Pod> | undefined, n
   return learn(state, { ...backend, accepted: true, lookAtMs: nowMs + confirmEndMs }, nowMs);
 }
 
-/** Of a creation that was refused nothing is left at the back end; of an earlier one there may be. */
+/** A creation that was refused leaves nothing at the back end. A pod that the provider reported during the call is an earlier creation's. */
 function onRefused(
   state: PodState,
   kind: ProviderCall["kind"] | undefined,
@@ -308,7 +308,11 @@ function onRefused(
 ): PodState {
   switch (kind) {
     case "start":
-      return learn({ ...state, unconfirmed: state.unconfirmed === pod ? undefined : state.unconfirmed }, { kind: "absent" }, nowMs);
+      return learn(
+        { ...state, unconfirmed: state.unconfirmed === pod ? undefined : state.unconfirmed },
+        { kind: state.seen ? "unknown" : "absent" },
+        nowMs,
+      );
     case "update":
       // What can never be applied is not tried again before the next change.
       return onUpdateRefused(state, pod, message, nowMs);

@@ -46,6 +46,7 @@ import {
   lastGiven,
   mayBeHeld,
   recreationDelayMs,
+  runsStill,
   wasStarted,
   type PodState,
   type Verdict,
@@ -330,7 +331,8 @@ export class PodWorker {
     }
     metrics.count("kubelet_started_pods_errors_total");
     const message = messageOf(error);
-    const configReason = waitingReasonOf(error);
+    // What the provider reported during the call as running goes on, whatever is missing for another creation.
+    const configReason = state.reported && runsStill(state.reported) ? undefined : waitingReasonOf(error);
     if (configReason) {
       // A kubelet shows containers that wait for their volumes like any that are made; an event has told why.
       const isOrdinary = configReason === mountWaitingReason;

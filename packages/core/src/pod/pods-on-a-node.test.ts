@@ -18,6 +18,7 @@ import {
   type Tracer,
 } from "@virtual-kubelet/kube-client";
 import { describe, expect, test } from "vitest";
+import { missingConfig, unreadableConfig } from "../env/config-error.ts";
 import type { PodRef } from "../provider/pod-ref.ts";
 import type { ProviderPodStatus } from "../provider/provider.ts";
 import { FakeKubeClient } from "../test-support/fake-kube-client.ts";
@@ -82,6 +83,26 @@ describe("a creation", () => {
     await rig.settle();
 
     expect([rig.pod("web")?.status?.phase, rig.waitingReason("web")]).toEqual(["Running", undefined]);
+  });
+
+  test.each([
+    ["is missing", missingConfig('secret "credentials" not found')],
+    ["cannot be read", unreadableConfig('failed to read secret "credentials"', new UnavailableError("too many requests"))],
+  ])("for which a secret %s leaves the pod alone that an earlier one has made", async (_what, error) => {
+    await using rig = await new NodeRig().start();
+    const gate = Promise.withResolvers<void>();
+    rig.provider.script("createPod", () => gate.promise);
+    const ref = await rig.createPod("web", (pod) => void (pod.spec = { containers: [], ...pod.spec, restartPolicy: "Never" }));
+    const status = running(["main"]);
+    rig.provider.held.set(ref.uid, { ref, owner: rig.owner, status });
+    rig.provider.report(ref, status);
+    await rig.settle();
+    gate.reject(error);
+    await rig.settle();
+
+    expect([rig.pod("web")?.status?.phase, rig.waitingReason("web")]).toEqual(["Running", undefined]);
+    await rig.settle(120_000);
+    expect([rig.pod("web")?.status?.phase, rig.callsOf("createPod web"), rig.callsOf("deletePod web")]).toEqual(["Running", 1, 0]);
   });
 
   test("is told by one event, and is counted and measured", async () => {
