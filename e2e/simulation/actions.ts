@@ -362,6 +362,9 @@ async function serverForgets(world: World): Promise<void> {
   }
   const uids = running();
   if (uids.length <= 12) return;
+  // The brake can only count what the program knows: after an earlier hiding it has to list the pods first.
+  const bound = world.pods.filter(({ spec }) => spec?.nodeName !== undefined).length;
+  if ((world.program?.node.health.knownPods ?? 0) < bound) return;
   const hidden = uids.slice(0, chance.whole(12, uids.length));
   trace.add("API server: does not show", hidden.length, "pods");
   network.hide(new Set(hidden));

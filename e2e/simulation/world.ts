@@ -209,7 +209,7 @@ export class World implements AsyncDisposable {
   startRival({ isCopy, isStandby }: { readonly isCopy: boolean; readonly isStandby: boolean }): void {
     if (this.#rival) return;
     this.#hadTwoInstances ||= isCopy;
-    this.#rival = this.#make(isCopy ? this.#identity : this.#nextIdentity(), isStandby);
+    this.#rival = this.#make(isCopy ? this.#identity : this.#nextIdentity(), isStandby, isCopy);
   }
 
   /** The operator does what a message about a suspected mass loss says, if there was one. @returns whether */
@@ -267,10 +267,12 @@ export class World implements AsyncDisposable {
     this.#silent.delete(uid);
   }
 
-  #make(identity: string, isStandby: boolean): Program {
+  #make(identity: string, isStandby: boolean, isCopy: boolean = false): Program {
+    // Two processes draw different random numbers, also those that start at the same time with one identity.
+    const start = `${this.clock.monotonic()} ${identity}${isCopy ? " copy" : ""}`;
     return new Program({
       clock: this.clock,
-      chance: new Chance(this.#seed, `program ${this.clock.monotonic()} ${identity}`),
+      chance: new Chance(this.#seed, `program ${start}`),
       trace: this.trace,
       network: this.network,
       invariants: this.invariants,
@@ -279,7 +281,7 @@ export class World implements AsyncDisposable {
         profile: this.profile.provider,
         reachability: this.reachability,
         cloudClock: this.#cloudClock,
-        chance: new Chance(this.#seed, `provider ${this.clock.monotonic()} ${identity}`),
+        chance: new Chance(this.#seed, `provider ${start}`),
         trace: this.trace,
       },
       pods: {
