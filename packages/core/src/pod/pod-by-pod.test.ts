@@ -1,4 +1,5 @@
 import { NotFoundError } from "@virtual-kubelet/errdefs";
+import { untilAborted } from "@virtual-kubelet/kube-client";
 import { describe, expect, test } from "vitest";
 import type { PodRef } from "../provider/pod-ref.ts";
 import type { ProviderPodStatus } from "../provider/provider.ts";
@@ -33,7 +34,7 @@ class Rig extends NodeRig {
     const refs: PodRef[] = [];
     for (const name of names) refs.push(await this.createPod(name));
     await this.settle(6_000);
-    this.provider.script("getPods", () => new Promise(() => {}));
+    this.provider.script("getPods", (_ref, signal) => untilAborted(new Promise(() => {}), signal));
     await this.settle(6_000);
     return refs;
   }
@@ -103,6 +104,19 @@ describe("while a provider that does not notify does not list its pods", () => {
 
     expect(rig.asked.filter((name) => name === "web")).toHaveLength(1);
     expect(rig.pod("db")?.status?.podIP).toBe("10.0.0.9");
+  });
+
+  test("a question whose deadline has just passed holds nothing when the node has stopped", async () => {
+    await using rig = await new Rig().start();
+    await rig.hang(["web"]);
+    rig.answer = () => new Promise(() => {});
+    while (rig.asked.length === 0) await rig.settle(1_000);
+    await rig.settle(10_000);
+
+    rig.abort.abort(new Error("stop"));
+    while ((await rig.stateOfRun()) === "pending") await rig.settle(1_000);
+
+    expect(rig.clock.pending).toBe(0);
   });
 
   test("a round asks about two hundred pods, eight at once, and the next about the others", async () => {

@@ -1,4 +1,4 @@
-import { withDeadline, type Clock, type DeepReadonly, type Pod, type Store } from "@virtual-kubelet/kube-client";
+import type { Clock, DeepReadonly, Pod, Store } from "@virtual-kubelet/kube-client";
 import { isPodNotFound } from "../provider/not-found.ts";
 import type { PodRef } from "../provider/pod-ref.ts";
 import type { ProviderCalls } from "../provider/provider-calls.ts";
@@ -25,7 +25,6 @@ export interface PodByPodDeps {
 /** Asks the provider about single pods while it does not list them. */
 export class PodByPod {
   readonly #deps: PodByPodDeps;
-  readonly #asked = new Set<string>();
   #offset = 0;
 
   constructor(deps: PodByPodDeps) {
@@ -48,7 +47,7 @@ export class PodByPod {
 
   #due(): readonly PodState[] {
     const { states, store } = this.#deps;
-    const due = [...states.values()].filter((state) => !this.#asked.has(state.ref.uid) && mayChange(store.get(state.ref.uid), state));
+    const due = [...states.values()].filter((state) => mayChange(store.get(state.ref.uid), state));
     const from = due.length > perRound ? this.#offset % due.length : 0;
     this.#offset = from + perRound;
     return [...due.slice(from), ...due.slice(0, from)].slice(0, perRound);
@@ -57,23 +56,11 @@ export class PodByPod {
   async #ask(ref: PodRef, signal: AbortSignal): Promise<void> {
     const { calls, clock, states } = this.#deps;
     const startedMs = clock.monotonic();
-    const deadline = { clock, timeoutMs: answerMs, what: `getPodStatus of pod ${ref.namespace}/${ref.name}` };
     try {
-      const status = await withDeadline(deadline, signal, (inner) => this.#once(ref, calls.getPodStatus(ref, inner)));
-      states.onAnswer(ref, status, startedMs);
+      states.onAnswer(ref, await calls.getPodStatus(ref, signal, answerMs), startedMs);
     } catch (error) {
       signal.throwIfAborted();
       if (isPodNotFound(error)) states.onNoStatus(ref, startedMs);
-    }
-  }
-
-  /** Remembers the question until its call has come back, so that no pod is asked about twice at once. */
-  async #once<T>({ uid }: PodRef, call: Promise<T>): Promise<T> {
-    this.#asked.add(uid);
-    try {
-      return await call;
-    } finally {
-      this.#asked.delete(uid);
     }
   }
 }

@@ -341,6 +341,21 @@ test("a deletion that was given up is not begun again before it has come back, w
   expect(begun).toBe(2);
 });
 
+test("a question may have a shorter deadline than other calls, and no longer one", async () => {
+  const { calls, clock } = callsOf({
+    getPodStatus: (_ref, signal) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
+  });
+  const short = calls.getPodStatus(ref, never, 10_000).catch((error: unknown) => error);
+  const long = calls.getPodStatus(ref, never, 90_000).catch((error: unknown) => error);
+
+  await clock.advance(10_000);
+  expect(await short).toMatchObject({ message: "getPodStatus of pod default/web: no answer within 10 s" });
+  await clock.advance(50_000);
+
+  expect(await long).toMatchObject({ message: "getPodStatus of pod default/web: no answer within 60 s" });
+  expect(clock.pending).toBe(0);
+});
+
 test("a question that was given up is not asked again before it has come back; another pod's, and another question, are", async () => {
   const status = { phase: "Running" as const };
   const gate = Promise.withResolvers<typeof status>();

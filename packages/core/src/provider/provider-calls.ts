@@ -23,6 +23,13 @@ const maxListMs = 60_000;
 /** Methods that change nothing: they may be under way beside any other call. */
 const asks: ReadonlySet<string> = new Set(["getPod", "getPodStatus"]);
 
+/** Of one call. */
+interface CallOptions {
+  readonly signal: AbortSignal;
+  /** Longest deadline in milliseconds, within {@link ProviderCallsDeps.timeoutMs}. */
+  readonly maxMs?: number | undefined;
+}
+
 /** What {@link ProviderCalls} needs. */
 export interface ProviderCallsDeps {
   readonly provider: PodLifecycleHandler;
@@ -56,31 +63,32 @@ export class ProviderCalls {
   }
 
   createPod(pod: DeepReadonly<Pod>, resolved: ResolvedPod, ref: PodRef, signal: AbortSignal): Promise<void> {
-    return this.#call("createPod", ref, signal, (inner) => this.#deps.provider.createPod(pod, resolved, inner));
+    return this.#call("createPod", ref, { signal }, (inner) => this.#deps.provider.createPod(pod, resolved, inner));
   }
 
   updatePod(pod: DeepReadonly<Pod>, resolved: ResolvedPod, ref: PodRef, signal: AbortSignal, changes: PodChanges): Promise<void> {
-    return this.#call("updatePod", ref, signal, (inner) => this.#deps.provider.updatePod(pod, resolved, inner, changes));
+    return this.#call("updatePod", ref, { signal }, (inner) => this.#deps.provider.updatePod(pod, resolved, inner, changes));
   }
 
   deletePod(ref: PodRef, options: DeletePodOptions, signal: AbortSignal): Promise<void> {
-    return this.#call("deletePod", ref, signal, (inner) => this.#deps.provider.deletePod(ref, options, inner));
+    return this.#call("deletePod", ref, { signal }, (inner) => this.#deps.provider.deletePod(ref, options, inner));
   }
 
   async getPod(ref: PodRef, signal: AbortSignal): Promise<ProviderPod> {
-    return checkPodOf(ref, await this.#call("getPod", ref, signal, (inner) => this.#deps.provider.getPod(ref, inner)), "getPod");
+    return checkPodOf(ref, await this.#call("getPod", ref, { signal }, (inner) => this.#deps.provider.getPod(ref, inner)), "getPod");
   }
 
-  async getPodStatus(ref: PodRef, signal: AbortSignal): Promise<ProviderPodStatus> {
+  /** @param maxMs - longest deadline in milliseconds; default: that of all calls */
+  async getPodStatus(ref: PodRef, signal: AbortSignal, maxMs?: number): Promise<ProviderPodStatus> {
     return checkStatus(
-      await this.#call("getPodStatus", ref, signal, (inner) => this.#deps.provider.getPodStatus(ref, inner)),
+      await this.#call("getPodStatus", ref, { signal, maxMs }, (inner) => this.#deps.provider.getPodStatus(ref, inner)),
       "getPodStatus",
     );
   }
 
   /** Never two at once: a second caller waits, within its own deadline, until the first call has come back. */
   async getPods(signal: AbortSignal): Promise<ProviderPodList> {
-    return checkPodList(await this.#call("getPods", undefined, signal, (inner) => this.#listAlone(inner)));
+    return checkPodList(await this.#call("getPods", undefined, { signal, maxMs: maxListMs }, (inner) => this.#listAlone(inner)));
   }
 
   async #listAlone(signal: AbortSignal): Promise<ProviderPodList> {
@@ -93,15 +101,16 @@ export class ProviderCalls {
     return work;
   }
 
-  async #call<T>(method: string, ref: PodRef | undefined, signal: AbortSignal, start: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  async #call<T>(method: string, ref: PodRef | undefined, options: CallOptions, start: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const { clock, metrics, tracer } = this.#deps;
+    const { signal } = options;
     signal.throwIfAborted();
     if (ref && this.#unanswered.has(`${method} ${ref.uid}`))
       throw new DeadlineExceededError(`${describe(method, ref)}: the last call has still not come back`);
     const startedMs = clock.monotonic();
     let code = "OK";
     try {
-      return await tracer.span(`provider.${method}`, ref ? podSpan(ref) : {}, () => this.#race(method, ref, signal, start));
+      return await tracer.span(`provider.${method}`, ref ? podSpan(ref) : {}, () => this.#race(method, ref, options, start));
     } catch (error) {
       code = codeOf(error) ?? "UNKNOWN";
       throw ref && this.#deps.redact && error !== signal.reason ? this.#deps.redact(ref.uid, error) : error;
@@ -111,9 +120,14 @@ export class ProviderCalls {
     }
   }
 
-  async #race<T>(method: string, ref: PodRef | undefined, outer: AbortSignal, start: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  async #race<T>(
+    method: string,
+    ref: PodRef | undefined,
+    { signal: outer, maxMs = Infinity }: CallOptions,
+    start: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
     const { clock, logger, metrics } = this.#deps;
-    const timeoutMs = method === "getPods" ? Math.min(this.#deps.timeoutMs, maxListMs) : this.#deps.timeoutMs;
+    const timeoutMs = Math.min(this.#deps.timeoutMs, maxMs);
     const what = describe(method, ref);
     const inner = new AbortController();
     const given = Promise.withResolvers<never>();
