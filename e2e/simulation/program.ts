@@ -28,6 +28,8 @@ export interface ProgramDeps {
   readonly isStandby: boolean;
   /** How far its wall clock is ahead of the cluster's, in milliseconds. */
   readonly skewMs: number;
+  /** Called each time it has written the node's Lease. */
+  readonly onHeld: () => void;
   /** Called with each log line. */
   readonly onLog: (fields: LogFields, message: string) => void;
 }
@@ -58,7 +60,13 @@ export class Program {
     this.calls = new ProgramCalls(deps.invariants, deps.clock, { startedMs: this.startedMs, skewMs: deps.skewMs });
     this.#clock = new ProcessClock(deps.clock, deps.skewMs);
     this.#libraryClock = new ProcessClock(deps.clock, deps.skewMs);
-    const lease = new LeaseWatch(deps.invariants, deps.clock, this.calls);
+    const lease = new LeaseWatch(deps.invariants, deps.clock, {
+      onHeld: () => {
+        this.calls.onHeld();
+        deps.onHeld();
+      },
+      onLostNode: () => this.calls.onLostNode(),
+    });
     this.#transport = new FaultTransport(deps.network, this.#clock, lease);
     this.node = new VirtualNode({
       client: createKubeClient(this.#transport, { clock: this.#clock }),
@@ -90,6 +98,11 @@ export class Program {
   /** What it has not let go of: timers, requests and watches. */
   get held(): { readonly timers: number; readonly requests: number } {
     return { timers: this.#clock.pending, requests: this.#transport.underWay };
+  }
+
+  /** Whether it has taken the node, and neither ended nor been told to. */
+  get holdsNode(): boolean {
+    return this.calls.heldSinceMs < Infinity && !this.#end && !this.#stop.signal.aborted;
   }
 
   /** Whether it ended because another instance holds its node. */

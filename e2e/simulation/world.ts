@@ -208,7 +208,6 @@ export class World implements AsyncDisposable {
    */
   startRival({ isCopy, isStandby }: { readonly isCopy: boolean; readonly isStandby: boolean }): void {
     if (this.#rival) return;
-    this.#hadTwoInstances ||= isCopy;
     this.#rival = this.#make(isCopy ? this.#identity : this.#nextIdentity(), isStandby, isCopy);
   }
 
@@ -291,6 +290,8 @@ export class World implements AsyncDisposable {
       identity,
       isStandby,
       skewMs: this.profile.skewMs,
+      // A copy takes the Lease from a living instance, and any other one takes one that was deleted.
+      onHeld: () => void (this.#hadTwoInstances ||= [this.#program, this.#rival].every((program) => program?.holdsNode)),
       onLog: (fields, message) => {
         const [, limit] = /raise orphans\.maxPerSweep to (\d+)/.exec(message) ?? [];
         if (limit !== undefined) this.#suspected = Number(limit);
