@@ -12,6 +12,8 @@ import {
   type Pod,
   type Resource,
   type EventRecorder,
+  type WatchEvent,
+  type WatchQuery,
 } from "@virtual-kubelet/kube-client";
 import { FakeClock, SeededRandom } from "@virtual-kubelet/kube-client/testing";
 import { describe, expect, test } from "vitest";
@@ -133,6 +135,23 @@ class Rig implements AsyncDisposable {
     this.#stop.abort();
     await this.pass(10_000);
     await this.#running;
+  }
+}
+
+/** Tells of no change once it is silent. */
+class SilentClient extends FakeKubeClient {
+  isSilent = false;
+
+  override async watch<T extends KubernetesObject>(
+    resource: Resource<T>,
+    query: WatchQuery,
+    options: CallOptions,
+  ): Promise<AsyncIterable<WatchEvent<T>>> {
+    const events = await super.watch(resource, query, options);
+    const isHeard = (): boolean => !this.isSilent;
+    return (async function* () {
+      for await (const event of events) if (isHeard()) yield event;
+    })();
   }
 }
 
@@ -755,6 +774,22 @@ describe("the status writer", () => {
 
     expect(isLate).toBe(false);
     expect(rig.pod("web")?.metadata?.resourceVersion).not.toBe(resourceVersion);
+    expect(rig.pod("web")?.status).toMatchObject({ phase: "Failed", reason: "Evicted" });
+    expect(rig.pod("web")?.status?.containerStatuses?.[0]?.state?.terminated).toBeDefined();
+  });
+
+  test("nor after a write of its own that met that one", async () => {
+    await using rig = await new Rig({}, everything, SilentClient).start();
+    const ref = await rig.createPod("web");
+    const { client } = rig;
+    if (client instanceof SilentClient) client.isSilent = true;
+    client.edit(resources.pods, "web", (pod) => void (pod.status = { ...pod.status, phase: "Failed", reason: "Evicted" }), "default");
+
+    rig.provider.report(ref, { ...ended(running(["main"])), phase: "Running", endsWhenGone: true });
+    await rig.pass(5_000);
+    rig.provider.report(ref, { ...ended(running(["main"])), phase: "Succeeded", endsWhenGone: true });
+    await rig.pass(5_000);
+
     expect(rig.pod("web")?.status).toMatchObject({ phase: "Failed", reason: "Evicted" });
     expect(rig.pod("web")?.status?.containerStatuses?.[0]?.state?.terminated).toBeDefined();
   });

@@ -6,6 +6,12 @@ import { isOwnedCondition, ownedStatusFields } from "./owned-status.ts";
 
 type JsonObject = Record<string, unknown>;
 
+/** A strategic merge patch of a pod's status; without a `resourceVersion` it is carried out whatever others have written. */
+export interface StatusPatch {
+  readonly metadata: { readonly uid: string | undefined; readonly resourceVersion?: string | undefined };
+  readonly status: Readonly<JsonObject>;
+}
+
 /**
  * The strategic merge patch that makes the stored status the wanted one, for the `status` subresource. It holds only
  * what differs in fields the core owns, `null` for those that vanished, and the pod's UID, so that the server refuses
@@ -17,7 +23,7 @@ type JsonObject = Record<string, unknown>;
  * @param wanted - as `derivePodStatus` and its siblings return it
  * @returns `undefined` when nothing differs
  */
-export function podStatusPatch(stored: DeepReadonly<Pod>, wanted: DeepReadonly<PodStatus>): Record<string, unknown> | undefined {
+export function podStatusPatch(stored: DeepReadonly<Pod>, wanted: DeepReadonly<PodStatus>): StatusPatch | undefined {
   const held = stored.status ?? {};
   const status: JsonObject = {};
   for (const field of ownedStatusFields) {

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { isSameJson } from "../kubernetes/json-equality.ts";
 import { ownedStatusFields } from "./owned-status.ts";
 import { isTerminalPhase } from "./pod-phase.ts";
-import { podStatusPatch } from "./pod-status-patch.ts";
+import { podStatusPatch, type StatusPatch } from "./pod-status-patch.ts";
 import { derivePodStatus, endedStatus, rejectedStatus, waitingStatus } from "./pod-status.ts";
 import { shouldRestart } from "../kubernetes/restart-policy.ts";
 import type { ProviderPodStatus } from "../provider/provider.ts";
@@ -57,9 +57,9 @@ function replay(pod: Pod, steps: readonly Step[], check: (before: Pod, wanted: P
 }
 
 /** A strategic merge, with the order of its lists. */
-function applyStatusPatch(pod: Pod, body: Record<string, unknown>): Pod {
+function applyStatusPatch(pod: Pod, body: StatusPatch): Pod {
   const after = applyPatch(pod, { type: "strategic", body });
-  const patch = body["status"] as Record<string, { ip?: string }[] | undefined>;
+  const patch = body.status as Record<string, { ip?: string }[] | undefined>;
   const status = after.status ?? {};
   for (const field of ["podIPs", "hostIPs"] as const) {
     const order = patch[`$setElementOrder/${field}`]?.map(({ ip }) => ip);

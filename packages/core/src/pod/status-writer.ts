@@ -21,7 +21,7 @@ import { podSpan } from "../provider/pod-span.ts";
 import { toEpochMs } from "../kubernetes/api-time.ts";
 import { isGoneObject } from "../kubernetes/gone-object.ts";
 import { isNewer } from "../kubernetes/resource-version.ts";
-import { isOtherPod, podStatusPatch } from "./pod-status-patch.ts";
+import { isOtherPod, podStatusPatch, type StatusPatch } from "./pod-status-patch.ts";
 
 /** Patches of one pod that may be sent at once; then one a second. A phase change and an end are never held back. */
 const burst = 10;
@@ -141,7 +141,7 @@ export class StatusWriter {
     state: PodState,
     pod: DeepReadonly<Pod>,
     wanted: PodStatus,
-    body: Record<string, unknown>,
+    body: StatusPatch,
     signal: AbortSignal,
   ): Promise<"written" | { requeueAfterMs: number }> {
     const { logger, metrics, clock } = this.#deps;
@@ -157,8 +157,8 @@ export class StatusWriter {
     if (delayMs > 0) return { requeueAfterMs: delayMs };
     const startedMs = clock.monotonic();
     try {
-      const { metadata } = await this.#patch(state.ref, body, signal);
-      if (this.#isKnown(uid)) this.#written.set(uid, { body: text, pod: { ...pod, metadata, status: wanted } });
+      const after = await this.#patch(state.ref, pod, { body, wanted }, signal);
+      if (this.#isKnown(uid)) this.#written.set(uid, { body: text, pod: after });
       metrics.observe("kubelet_pod_status_sync_duration_seconds", (clock.monotonic() - startedMs) / 1000);
       countContainers(metrics, pod.status, wanted);
       if (wanted.phase === "Running" && pod.status?.phase === "Pending") this.#measureStart(state, pod);
@@ -183,13 +183,24 @@ export class StatusWriter {
     }
   }
 
-  /** @returns the pod as the server has it then, its metadata alone */
-  #patch(ref: PodRef, body: Record<string, unknown>, signal: AbortSignal): Promise<Pick<Pod, "metadata">> {
+  /**
+   * @returns the pod as the server has it then. A patch that is bound to a version leaves what it was made for; any other one may have met
+   * what somebody else wrote, so the server is asked for the whole.
+   */
+  async #patch(
+    ref: PodRef,
+    pod: DeepReadonly<Pod>,
+    { body, wanted }: { readonly body: StatusPatch; readonly wanted: PodStatus },
+    signal: AbortSignal,
+  ): Promise<DeepReadonly<Pod>> {
     const { client, tracer } = this.#deps;
     const { namespace, name } = ref;
-    return tracer.span("status.patch", podSpan(ref), () =>
-      client.patch(resources.pods, { namespace, name }, { type: "strategic", body }, { subresource: "status", answer: "metadata", signal }),
+    const isBound = body.metadata.resourceVersion !== undefined;
+    const answer = isBound ? "metadata" : "object";
+    const answered = await tracer.span("status.patch", podSpan(ref), () =>
+      client.patch(resources.pods, { namespace, name }, { type: "strategic", body }, { subresource: "status", answer, signal }),
     );
+    return isBound ? { ...pod, metadata: answered.metadata, status: wanted } : answered;
   }
 
   /** Reads the pod as the server has it, for a write after a conflict. @returns what the queue is to do */
