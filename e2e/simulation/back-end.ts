@@ -11,6 +11,8 @@ export interface BackEndTimings {
   readonly restartMs: number;
   /** How long what has ended stays to be seen. */
   readonly keepEndedMs: number;
+  /** Longest time in which what a deleted pod used is released; a second deletion does not shorten it. Default: `keepEndedMs`. */
+  readonly releaseMs?: number | undefined;
 }
 
 /** What a {@link BackEnd} stands on. */
@@ -108,7 +110,7 @@ export class BackEnd {
     for (const instance of this.of(uid)) {
       const { state } = instance;
       if (state.kind === "ended") {
-        this.#remove(instance);
+        if (!this.#isReleasing(instance.id)) this.#remove(instance);
         continue;
       }
       const ownEndMs = state.kind === "stopping" ? state.endsMs : nowMs + chance.between(0, timings.stopMs);
@@ -221,11 +223,29 @@ export class BackEnd {
     const endedMs = clock.monotonic();
     const containers = instance.containers.map((run) => ended(run, endedMs));
     const failed = containers.some(({ role, state }) => role === "main" && state.kind === "ended" && state.exitCode !== 0);
-    const over: Instance = { ...instance, containers, state: { kind: "ended", endedMs, exitCode: failed ? 1 : 0 } };
+    const { releaseMs } = timings;
+    const hasAddress = isTold && releaseMs !== undefined;
+    const over: Instance = { ...instance, containers, state: { kind: "ended", endedMs, exitCode: failed ? 1 : 0, hasAddress } };
     this.#clear(id);
     this.#set(over, "changed");
     // What ended by itself stays until it is deleted.
-    if (isTold) this.#after(id, "remove", timings.keepEndedMs, () => this.#remove(over));
+    if (hasAddress) this.#release(over, releaseMs);
+    else if (isTold) this.#after(id, "remove", timings.keepEndedMs, () => this.#remove(over));
+  }
+
+  /** First the addresses are free, then the rest. */
+  #release(instance: Instance, longestMs: number): void {
+    const { chance } = this.#deps;
+    const { id, state } = instance;
+    if (state.kind !== "ended") return;
+    const releaseMs = chance.between(0, longestMs);
+    const free: Instance = { ...instance, state: { ...state, hasAddress: false } };
+    this.#schedule(id, "address", chance.between(0, releaseMs), () => this.#set(free, "changed"));
+    this.#schedule(id, "remove", releaseMs, () => this.#remove(instance));
+  }
+
+  #isReleasing(id: string): boolean {
+    return this.#deps.timings.releaseMs !== undefined && this.#timers.get(id)?.has("remove") === true;
   }
 
   #setContainer(instance: Instance, run: ContainerRun, state: ContainerState): void {

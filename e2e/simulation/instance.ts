@@ -30,7 +30,7 @@ export type InstanceState =
   | { readonly kind: "running" }
   /** Told to end, or its main containers are through; what still runs ends by itself or is killed, then. */
   | { readonly kind: "stopping"; readonly endsMs: number; readonly isTold: boolean }
-  | { readonly kind: "ended"; readonly endedMs: number; readonly exitCode: number };
+  | { readonly kind: "ended"; readonly endedMs: number; readonly exitCode: number; readonly hasAddress: boolean };
 
 /** What the back end runs for a pod. */
 export interface Instance {
@@ -56,6 +56,8 @@ export interface StatusStyle {
   readonly saysPhase: boolean;
   /** What a container between two runs is called. */
   readonly betweenRuns: "terminated" | "waiting";
+  /** Whether a deleted pod ends only when it is gone. Requires {@link saysPhase}: no containers tell that such a pod has ended. */
+  readonly endsWhenGone: boolean;
 }
 
 /** Whether anything of the pod may still run. */
@@ -85,6 +87,7 @@ export function statusOf(instance: Instance, clock: Clock, style: StatusStyle): 
   const initContainerStatuses = statuses((role) => role !== "main");
   return {
     ...(style.saysPhase && { phase: phaseOf(instance) }),
+    ...(style.endsWhenGone && { endsWhenGone: true }),
     podIP,
     podIPs: [{ ip: podIP }],
     ...(initContainerStatuses.length > 0 && { initContainerStatuses }),
@@ -93,7 +96,7 @@ export function statusOf(instance: Instance, clock: Clock, style: StatusStyle): 
 }
 
 function phaseOf({ state, containers }: Instance): "Pending" | "Running" | "Succeeded" | "Failed" {
-  if (state.kind === "ended") return state.exitCode === 0 ? "Succeeded" : "Failed";
+  if (state.kind === "ended" && !state.hasAddress) return state.exitCode === 0 ? "Succeeded" : "Failed";
   return containers.some((run) => run.role === "main" && run.state.kind === "waiting") ? "Pending" : "Running";
 }
 

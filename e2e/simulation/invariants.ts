@@ -50,6 +50,8 @@ export interface InvariantsDeps {
   readonly backEnd: () => BackEnd;
   /** Called when a pod was deleted, or began to be. */
   readonly onDeleted: (uid: string, name: string) => void;
+  /** Whether a deleted pod ends only when the back end has released all of it. */
+  readonly endsWhenGone: boolean;
   /** Whether two instances ran the node at one time: what they say of a pod may be of different age. */
   readonly hadTwoInstances: () => boolean;
   /** Since when the program has held the node, in monotonic milliseconds. */
@@ -291,6 +293,8 @@ export class Invariants implements Disposable {
     this.#removed.add(preconditions.uid);
     if (!pod.metadata.deletionTimestamp) this.report("I3", `the program deletes pod ${name}, which nobody else deleted`);
     if (this.#runs(preconditions.uid)) this.report("I4", `pod ${name} is removed from the API server while its instance runs`);
+    else if (this.#deps.endsWhenGone && this.#isHeld(preconditions.uid))
+      this.report("I4", `pod ${name} is removed from the API server before the back end has released it`);
     else if (!isTerminal(pod.status?.phase)) this.report("I4", `pod ${name} is removed from the API server before its end is written`);
   }
 
@@ -313,11 +317,16 @@ export class Invariants implements Disposable {
 
   /** Whether an instance runs that the program could know of. */
   #runs(uid: string): boolean {
+    return this.#isHeld(uid, isLive);
+  }
+
+  /** Whether the back end holds an instance that the program could know of. */
+  #isHeld(uid: string, where: (instance: Instance) => boolean = () => true): boolean {
     if (this.#deps.isContested()) return false;
     return this.#deps
       .backEnd()
       .of(uid)
-      .some((instance) => isLive(instance) && !instance.isLate);
+      .some((instance) => !instance.isLate && where(instance));
   }
 }
 

@@ -340,4 +340,11 @@ export const mutations: Readonly<Record<string, Mutation>> = {
       },
     ],
   },
+  "an end taken for a release": {
+    about: "a deleted pod is over with its containers, although its provider still holds what it used",
+    edits: [
+      { file: step, find: "  if (status.endsWhenGone) return false;\n", replace: "" },
+      { file: step, find: "reported.endsWhenGone || ", replace: "" },
+    ],
+  },
 };

@@ -55,8 +55,15 @@ export function drawProfile(chance: Chance, wished?: WorldKind): Profile {
     startsWithPartialList: false,
   };
   // Drawn last, so that the worlds without it stay as they are.
-  if (chance.happens(0.2) && kind === "mixed" && profile.provider.notifies) return withSlowLists(profile, chance);
-  return { ...profile, startsWithPartialList: chance.happens(0.5) };
+  const isSlow = chance.happens(0.2) && kind === "mixed" && profile.provider.notifies;
+  const whole = isSlow ? withSlowLists(profile, chance) : { ...profile, startsWithPartialList: chance.happens(0.5) };
+  return chance.happens(0.25) && kind !== "burst" && profile.provider.style.saysPhase ? withSlowReleases(whole, chance) : whole;
+}
+
+/** What a deleted pod used is released after its containers have ended, and the provider tells when it is. */
+function withSlowReleases(profile: Profile, chance: Chance): Profile {
+  const provider = { ...profile.provider, style: { ...profile.provider.style, endsWhenGone: true } };
+  return { ...profile, provider, backEnd: { ...profile.backEnd, releaseMs: chance.pick([2_000, 20_000, 90_000]) } };
 }
 
 /** A list is under way most of the time, and reports of what happens meanwhile overtake its answer. */
@@ -107,7 +114,7 @@ function drawProvider(
     strayNotFound: chance.pick([0, 0.02, 0.2]) * trouble,
     wrongAnswers: chance.pick([0, 0.02, 0.2]) * trouble,
     partialLists: 0.3 * trouble,
-    style: { saysPhase: chance.happens(0.6), betweenRuns: chance.pick(["terminated", "waiting"]) },
+    style: { saysPhase: chance.happens(0.6), betweenRuns: chance.pick(["terminated", "waiting"]), endsWhenGone: false },
   };
 }
 

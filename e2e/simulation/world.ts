@@ -94,6 +94,7 @@ export class World implements AsyncDisposable {
       trace: this.trace,
       backEnd: () => this.backEnd,
       onDeleted: (uid, name) => this.#deletions.onDeleted(uid, name),
+      endsWhenGone: this.profile.provider.style.endsWhenGone,
       hadTwoInstances: () => this.#hadTwoInstances,
       heldSinceMs: () => this.#program?.calls.heldSinceMs ?? Infinity,
       isContested: () => this.#isContested,
