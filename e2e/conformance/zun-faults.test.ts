@@ -127,6 +127,60 @@ test("while lists fail nothing is called gone, and a change is told when they ar
   });
 });
 
+const circle = { containers: [{ uuid: "1", status: "Running" }], next: "http://zun/v1/containers?marker=1" };
+
+test.each<[string, unknown, number?]>([
+  ["of a proxy, in HTML", "<html>Welcome</html>"],
+  ["without a list", {}],
+  ["whose list is none", { containers: null }],
+  ["whose list is an object", { containers: {} }],
+  ["with an entry that has no uuid", { containers: [{ status: "Running" }] }],
+  ["that goes in a circle", circle],
+  ["that leads elsewhere", "<html>Sign in</html>", 302],
+])("a list %s is not taken for one without the pods", async (_answer, body, status = 200) => {
+  const pod = podOf({ containers: [sleeping] });
+  watch();
+  await create(pod);
+  await eventually(async () => expect((await opened.provider.getPodStatus(refOf(pod), signal)).phase).toBe("Running"));
+  cloud.faults.answerWith = { method: "GET", path: /\/containers\/\?limit=500/, status, body };
+  const error: unknown = await opened.provider.getPods(signal).catch((caught: unknown) => caught);
+  await using fresh = await openProvider(cloud.config);
+  const first: unknown = await fresh.provider.getPods(signal).catch((caught: unknown) => caught);
+
+  expect([isUnavailable(error), isUnavailable(first)]).toEqual([true, true]);
+  expect(String(error)).toMatch(/list the containers/);
+  expect(updates.filter((update) => "gone" in update)).toEqual([]);
+});
+
+test.each<[string, unknown]>([
+  ["of a proxy, in HTML", "<html>Welcome</html>"],
+  ["without a body", undefined],
+  ["without a container", {}],
+  ["about another container", { uuid: "00000000-0000-4000-8000-000000000001", status: "Stopped", status_detail: "Exited(0) 1 min ago" }],
+])("a look at a container that is answered %s tells nothing of the pod", async (_answer, body) => {
+  const pod = podOf({ containers: [sleeping] });
+  await create(pod);
+  await eventually(async () => expect((await opened.provider.getPodStatus(refOf(pod), signal)).phase).toBe("Running"));
+  const before = await opened.provider.getPodStatus(refOf(pod), signal);
+  cloud.faults.answerWith = { method: "GET", path: /\/containers\/[^/?]+$/, body };
+  const error: unknown = await opened.provider.getPodStatus(refOf(pod), signal).catch((caught: unknown) => caught);
+  delete cloud.faults.answerWith;
+
+  expect(isUnavailable(error)).toBe(true);
+  expect(await opened.provider.getPodStatus(refOf(pod), signal)).toEqual(before);
+});
+
+test("a create that is answered with something else is not taken for one that came through", async () => {
+  const pod = podOf({ containers: [sleeping] });
+  cloud.faults.answerWith = { method: "POST", path: /\/containers\//, status: 202, body: {} };
+  const error: unknown = await create(pod).catch((caught: unknown) => caught);
+  expect(isUnavailable(error)).toBe(true);
+  delete cloud.faults.answerWith;
+
+  await create(pod);
+  expect(cloud.zun.containers.size).toBe(1);
+});
+
 test("many pods cost one list a round, and no look at any that stays as it was", async () => {
   watch();
   const pods = Array.from({ length: 5 }, () => podOf({ containers: [sleeping] }));

@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -77,6 +78,22 @@ test("a container whose liveness probe fails is restarted once, and counted", as
   expect(cloud.seen.filter(({ path }) => path.includes("/reboot"))).toHaveLength(1);
   const phases = opened.updates.flatMap((update) => ("status" in update ? [update.status.phase] : []));
   expect(phases).not.toContain("Succeeded");
+});
+
+test("a restart that Zun has answered and not made is asked for again, also where somebody looks at the pod meanwhile", async () => {
+  put("alive");
+  await create({ livenessProbe: { ...often, ...asks("alive"), failureThreshold: 1 } }, { restartPolicy: "Always" });
+  const reboots = (): number => cloud.seen.filter(({ path }) => path.includes("/reboot")).length;
+  cloud.faults.answerWith = { method: "POST", path: /\/reboot/, status: 202, body: undefined };
+  rmSync(join(folder, "alive"));
+  await eventually(() => expect(reboots()).toBe(1), soon);
+  const [pod] = pods;
+  assert.ok(pod);
+  const over = AbortSignal.timeout(4_000);
+  while (!over.aborted) await statusOf(pod);
+  delete cloud.faults.answerWith;
+
+  await eventually(() => expect(reboots()).toBeGreaterThan(1), soon);
 });
 
 test("a container that never restarts is stopped, and its pod has ended", async () => {

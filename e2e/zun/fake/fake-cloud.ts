@@ -23,6 +23,8 @@ export interface CloudFaults {
   away?: boolean;
   /** Lists of Zun's end in 503 after their first page, or at once. */
   listsFail?: boolean;
+  /** Requests of that method and path, query included, are answered so, and not carried out. */
+  answerWith?: { readonly method: string; readonly path: RegExp; readonly status?: number; readonly body: unknown };
   /** The next request of that method and path is carried out, and its answer lost. */
   loseAnswer?: { readonly method: string; readonly path: RegExp };
 }
@@ -121,11 +123,15 @@ export class FakeCloud implements AsyncDisposable {
     const body = method === "POST" || method === "PUT" ? await json(request).catch(() => undefined) : undefined;
     const version = request.headers["openstack-api-version"]?.toString();
     this.seen.push({ method, path: `${url.pathname}${url.search}`, version, body });
+    const { answerWith } = this.faults;
+    const isOdd = answerWith?.method === method && answerWith.path.test(`${url.pathname}${url.search}`);
     const {
       status,
       headers = {},
       body: answer,
-    } = await this.#answer(request, { method, path: url.pathname, query: Object.fromEntries(url.searchParams), body });
+    } = isOdd
+      ? { status: answerWith.status ?? 200, body: answerWith.body }
+      : await this.#answer(request, { method, path: url.pathname, query: Object.fromEntries(url.searchParams), body });
     if (this.#loses(method, url.pathname)) {
       request.socket.destroy();
       return;

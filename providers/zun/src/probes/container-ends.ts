@@ -41,10 +41,17 @@ export class ContainerEnds implements AsyncDisposable {
     return this.#running.has(uid);
   }
 
-  /** Has the container restarted, or stopped for good where its policy is never to restart. */
+  /**
+   * Has the container restarted, or stopped for good where its policy is never to restart. While one of the pod's is being ended, the next
+   * waits: what is told of a restart before it is made can make a new instance of the old one, whose probe fails again.
+   */
   end(uid: string, failed: FailedContainer): void {
-    if (this.#running.has(uid)) return;
-    const done = this.#run(uid, failed).finally(() => this.#running.delete(uid));
+    const before = this.#running.get(uid) ?? Promise.resolve();
+    const done = before
+      .then(() => this.#run(uid, failed))
+      .finally(() => {
+        if (this.#running.get(uid) === done) this.#running.delete(uid);
+      });
     this.#running.set(uid, done);
   }
 

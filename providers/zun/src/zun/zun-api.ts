@@ -1,4 +1,5 @@
-import { isNotFound } from "@virtual-kubelet/errdefs";
+import { isNotFound, UnavailableError } from "@virtual-kubelet/errdefs";
+import { z } from "zod";
 import type { HttpAnswer } from "../openstack/http-client.ts";
 import type { ServiceRequest, Session } from "../openstack/session.ts";
 import { chooseMinor, type Minor } from "./microversion.ts";
@@ -6,8 +7,17 @@ import type { ZunCapsule, ZunContainer, ZunExec, ZunQuota, ZunStats } from "./zu
 
 /** Entries of one page of a list; Zun's own limit is 1000. */
 const pageSize = 500;
-/** A list that goes on for longer is taken for one that goes in a circle. */
+/** A list that goes on for longer goes in a circle. */
 const maxPages = 200;
+/** Characters that an error shows of a text that is not Zun's answer. */
+const maxShown = 100;
+
+/** Enough of an answer to tell whose it is. What stands before a service may answer 200 as well, with something else. */
+const entry = z.looseObject({ uuid: z.string().min(1) });
+const pages = {
+  containers: z.object({ containers: z.array(entry), next: z.unknown() }),
+  capsules: z.object({ capsules: z.array(entry), next: z.unknown() }),
+};
 
 /** Which output is wanted. */
 export interface ZunLogQuery {
@@ -17,7 +27,7 @@ export interface ZunLogQuery {
   readonly tail?: number | undefined;
 }
 
-/** Zun's calls, each a method. All of them throw what {@link Session.send} throws. */
+/** Zun's calls, each a method. All of them throw what {@link Session.send} throws, and UnavailableError for an answer that is not Zun's. */
 export class ZunApi {
   readonly #session: Session;
   #minor: Minor | undefined;
@@ -38,12 +48,12 @@ export class ZunApi {
 
   /** Makes a container and starts it. */
   async createContainer(body: object, signal: AbortSignal): Promise<ZunContainer> {
-    return object(await this.#send("POST", "/containers/?run=true", "create a container", signal, body));
+    return this.#create<ZunContainer>("/containers/?run=true", { what: "create a container", body }, signal);
   }
 
   /** Makes a capsule, which starts by itself. */
   async createCapsule(body: object, signal: AbortSignal): Promise<ZunCapsule> {
-    return object(await this.#send("POST", "/capsules/", "create a capsule", signal, body));
+    return this.#create<ZunCapsule>("/capsules/", { what: "create a capsule", body }, signal);
   }
 
   /** All containers of the project. @throws also where a page is missing: what is returned is whole */
@@ -58,12 +68,12 @@ export class ZunApi {
 
   /** The container as its host says it is now. @throws NotFoundError */
   async showContainer(uuid: string, signal: AbortSignal): Promise<ZunContainer> {
-    return object(await this.#send("GET", `/containers/${uuid}`, "look at a container", signal));
+    return this.#show<ZunContainer>(`/containers/${uuid}`, { uuid, what: "look at a container" }, signal);
   }
 
   /** The capsule as Zun's database has it. @throws NotFoundError */
   async showCapsule(uuid: string, signal: AbortSignal): Promise<ZunCapsule> {
-    return object(await this.#send("GET", `/capsules/${uuid}`, "look at a capsule", signal));
+    return this.#show<ZunCapsule>(`/capsules/${uuid}`, { uuid, what: "look at a capsule" }, signal);
   }
 
   /** Asks the container to end, with its image's stop signal, and kills it after that many seconds. */
@@ -152,17 +162,33 @@ export class ZunApi {
 
   async #list<T extends { readonly uuid: string }>(kind: "containers" | "capsules", signal: AbortSignal): Promise<readonly T[]> {
     const found = new Map<string, T>();
+    const what = `list the ${kind}`;
     let marker: string | undefined;
     for (let page = 0; page < maxPages; page++) {
       const path = `/${kind}/?limit=${pageSize}${marker === undefined ? "" : `&marker=${marker}`}`;
-      const { body } = await this.#send("GET", path, `list the ${kind}`, signal);
-      const { [kind]: entries = [], next } = (body ?? {}) as Readonly<Record<string, readonly T[]>> & { readonly next?: unknown };
-      for (const entry of entries) found.set(entry.uuid, entry);
+      const { body } = await this.#send("GET", path, what, signal);
+      const parsed = pages[kind].safeParse(body);
+      if (!parsed.success) throw notZun(what, body);
+      const { [kind]: entries = [], next } = parsed.data as { readonly [Kind in typeof kind]?: readonly T[] } & { readonly next: unknown };
+      for (const each of entries) found.set(each.uuid, each);
       const last = entries.at(-1)?.uuid;
-      if (typeof next !== "string" || last === undefined || last === marker) break;
+      if (typeof next !== "string" || last === undefined) return [...found.values()];
+      if (last === marker) break;
       marker = last;
     }
-    return [...found.values()];
+    throw new UnavailableError(`${what}: Zun's list goes in a circle: after ${marker ?? ""} it has no end`);
+  }
+
+  async #create<T>(path: string, { what, body }: { readonly what: string; readonly body: object }, signal: AbortSignal): Promise<T> {
+    const { body: created } = await this.#send("POST", path, what, signal, body);
+    if (!entry.safeParse(created).success) throw notZun(what, created);
+    return created as T;
+  }
+
+  async #show<T>(path: string, { uuid, what }: { readonly uuid: string; readonly what: string }, signal: AbortSignal): Promise<T> {
+    const { body } = await this.#send("GET", path, what, signal);
+    if (entry.safeParse(body).data?.uuid !== uuid) throw notZun(`${what} (${uuid})`, body);
+    return body as T;
   }
 
   async #delete(path: string, what: string, signal: AbortSignal): Promise<boolean> {
@@ -189,4 +215,11 @@ export class ZunApi {
 
 function object<T extends object>({ body }: HttpAnswer): T {
   return (typeof body === "object" && body !== null ? body : {}) as T;
+}
+
+/** Names of fields alone are shown: values may be secrets of a container's. */
+function notZun(what: string, body: unknown): UnavailableError {
+  const shown =
+    typeof body === "string" ? body.slice(0, maxShown) : body === undefined ? "nothing" : JSON.stringify(Object.keys(Object(body)));
+  return new UnavailableError(`${what}: what answered does not answer as Zun does: ${shown}`);
 }
