@@ -26,6 +26,7 @@ const required: readonly Feature[] = [
   "init-containers",
   "multiple-containers",
   "restarts",
+  "probes",
   "logs",
   "logs-follow",
   "logs-previous",

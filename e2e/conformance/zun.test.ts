@@ -25,6 +25,7 @@ await describeProvider({
   lacksInSeveral: {
     ends: "Zun does not look at a capsule's containers again once they run",
     logs: "Zun gives no access to a capsule's containers",
+    probes: "Zun runs no commands in a capsule's containers",
     stats: "Zun does not measure a capsule's containers",
   },
   notRun: canOpenTerminals()

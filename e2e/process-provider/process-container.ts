@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import type { Writable } from "node:stream";
 import type { Clock, Container, ContainerStatus, DeepReadonly } from "@virtual-kubelet/core";
+import type { ProbeStanding } from "@virtual-kubelet/pod-runtime/probes";
 import type { Reaper } from "@virtual-kubelet/testing";
 import { groupUse, type GroupUse } from "./group-use.ts";
 import { LogFile } from "./log-file.ts";
@@ -61,7 +62,7 @@ export class ProcessContainer {
   }
 
   /** Its process; `undefined` if it does not run. */
-  get running(): { readonly group: ProcessGroup; readonly attached: Set<Writable>; readonly startedAt: string } | undefined {
+  get running(): Omit<Run, "log" | "ended"> | undefined {
     return this.#current && !this.#current.ended ? this.#current : undefined;
   }
 
@@ -92,7 +93,7 @@ export class ProcessContainer {
     this.#deps.onChange();
   }
 
-  /** Asks it to end, and kills it when the grace is over. */
+  /** Asks it to end, and kills it when the grace is over. It is not started again. */
   stop(graceMs: number): void {
     this.#stopping = true;
     if (this.#restartTimer) {
@@ -100,8 +101,14 @@ export class ProcessContainer {
       this.#restartTimer = undefined;
       this.#finish();
     }
+    if (!this.running) return void (this.hasStarted || this.#finish());
+    this.end(graceMs);
+  }
+
+  /** Asks its process to end, and kills it when the grace is over. Its policy says whether it is started again. */
+  end(graceMs: number): void {
     const run = this.running;
-    if (!run) return void (this.hasStarted || this.#finish());
+    if (!run) return;
     run.group.signal(graceMs > 0 ? "SIGTERM" : "SIGKILL");
     this.#killTimer?.[Symbol.dispose]();
     this.#killTimer = this.#deps.clock.setTimer(graceMs, () => run.group.signal("SIGKILL"));
@@ -117,7 +124,8 @@ export class ProcessContainer {
     return { ...use, cpuNanoSeconds: this.#spentNanoSeconds };
   }
 
-  status(waitingReason: string): ContainerStatus {
+  /** @param standing - what its probes have found; default: it has none */
+  status(waitingReason: string, { isReady, isStarted }: ProbeStanding = { isReady: true, isStarted: true }): ContainerStatus {
     const { name, image = "" } = this.plan.spec;
     const run = this.#current;
     const common = { name, image, imageID: image, restartCount: this.#restartCount };
@@ -128,8 +136,8 @@ export class ProcessContainer {
       return {
         ...common,
         containerID,
-        ready: true,
-        started: true,
+        ready: isReady,
+        started: isStarted,
         state: { running: { startedAt: run.startedAt } },
         lastState: before ?? {},
       };

@@ -2,6 +2,7 @@ import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock, DeepReadonly, Pod, PodRef, ProviderPodStatus, ResolvedPod } from "@virtual-kubelet/core";
 import { InvalidInputError, NotFoundError } from "@virtual-kubelet/errdefs";
+import type { ProbeStanding } from "@virtual-kubelet/pod-runtime/probes";
 import type { Reaper } from "@virtual-kubelet/testing";
 import { ProcessContainer, type ContainerPlan } from "./process-container.ts";
 
@@ -10,6 +11,8 @@ export interface PodDeps {
   readonly clock: Clock;
   readonly reaper: Reaper;
   readonly directory: string;
+  /** What the probes of its containers have found. */
+  readonly standingOf: (pod: ProcessPod, container: string) => ProbeStanding | undefined;
   /** Its status has changed. */
   readonly onChange: (pod: ProcessPod) => void;
 }
@@ -43,11 +46,13 @@ export class ProcessPod {
   readonly #directory: string;
   readonly #init: readonly ProcessContainer[];
   readonly #main: readonly ProcessContainer[];
+  readonly #standingOf: (container: string) => ProbeStanding | undefined;
   #stopped = false;
 
   constructor(ref: PodRef, plans: { readonly init: readonly ContainerPlan[]; readonly main: readonly ContainerPlan[] }, deps: PodDeps) {
     this.ref = ref;
     this.createdAt = new Date(deps.clock.now()).toISOString();
+    this.#standingOf = (container) => deps.standingOf(this, container);
     this.#directory = join(deps.directory, ref.uid);
     mkdirSync(this.#directory, { recursive: true });
     const own = { clock: deps.clock, reaper: deps.reaper, directory: this.#directory, onChange: () => deps.onChange(this) };
@@ -99,7 +104,7 @@ export class ProcessPod {
       phase: this.#phase(),
       podIP: "127.0.0.1",
       podIPs: [{ ip: "127.0.0.1" }],
-      containerStatuses: this.#main.map((container) => container.status(reason)),
+      containerStatuses: this.#main.map((container) => container.status(reason, this.#standingOf(container.plan.spec.name))),
       ...(this.#init.length > 0 && { initContainerStatuses: this.#init.map((container) => initStatus(container.status(reason))) }),
     };
   }

@@ -5,6 +5,7 @@ import { z } from "zod";
 import { attach, exec, forward, type RunningCommands } from "./process-access.ts";
 import type { ProcessContainer } from "./process-container.ts";
 import { planContainers, ProcessPod } from "./process-pod.ts";
+import { ProcessProbes } from "./process-probes.ts";
 
 /** Configuration of the process provider. */
 export interface ProcessProviderConfig {
@@ -22,6 +23,7 @@ export const provider: ProviderDefinition<ProcessProviderConfig> = {
     multipleContainers: true,
     env: true,
     restarts: true,
+    probes: true,
     volumes: ["emptyDir"],
     operatingSystems: ["linux"],
   },
@@ -49,10 +51,16 @@ function createProcessProvider(host: ProviderHost, { directory }: ProcessProvide
     createdAt: pod.createdAt,
     status: pod.status(),
   });
+  const tell = (pod: ProcessPod): void => listener?.({ ref: pod.ref, status: pod.status() });
   const onChange = (pod: ProcessPod): void => {
-    if (pod.deleted && pod.hasEnded && pods.delete(pod.ref.uid)) pod.removeFiles();
-    listener?.({ ref: pod.ref, status: pod.status() });
+    probes.watch(pod);
+    if (pod.deleted && pod.hasEnded && pods.delete(pod.ref.uid)) {
+      probes.remove(pod);
+      pod.removeFiles();
+    }
+    tell(pod);
   };
+  const probes = new ProcessProbes({ host, commands, reaper, onChange: tell });
 
   return {
     ping: async () => {},
@@ -64,8 +72,15 @@ function createProcessProvider(host: ProviderHost, { directory }: ProcessProvide
       if (pods.has(uid)) return;
       const plans = await planContainers(pod, resolved, signal);
       signal.throwIfAborted();
-      const created = new ProcessPod({ namespace, name, uid }, plans, { clock, reaper, directory, onChange });
+      const created = new ProcessPod({ namespace, name, uid }, plans, {
+        clock,
+        reaper,
+        directory,
+        standingOf: (each, container) => probes.standingOf(each, container),
+        onChange,
+      });
       pods.set(uid, created);
+      probes.add(pod, created);
       void created.start();
     },
     updatePod: async () => {},
@@ -110,6 +125,7 @@ function createProcessProvider(host: ProviderHost, { directory }: ProcessProvide
 
     async [Symbol.asyncDispose]() {
       listener = undefined;
+      probes[Symbol.dispose]();
       await Promise.all([...commands].map((command) => command.kill()));
       for (const pod of pods.values()) pod.stop(0);
       await Promise.all([...pods.values()].flatMap((pod) => pod.containers.map(async ({ running: run }) => run?.group.exited)));

@@ -78,12 +78,14 @@ export class ContainerProcess {
     }
   }
 
-  /** Runs a command without a terminal, to its end. */
+  /** Runs a command without a terminal, to its end, or that of the container. */
   run(command: readonly string[]): Promise<{ readonly output: string; readonly exitCode: number }> {
     const cpu = this.#ownControlGroup(command);
     if (cpu !== undefined) return Promise.resolve({ output: cpu, exitCode: 0 });
     const [program = "false", ...args] = command;
     const child = spawn(program, args, { cwd: this.#directory, env: this.#env(), stdio: ["ignore", "pipe", "pipe"] });
+    this.#commands.add(child);
+    child.once("close", () => this.#commands.delete(child));
     let output = "";
     for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk: Buffer) => (output += chunk.toString("utf8")));
     return new Promise((resolve) => {

@@ -1,4 +1,5 @@
 import { Readable } from "node:stream";
+import type { StatsSummary } from "@virtual-kubelet/core";
 import { type Change } from "../broken-provider.ts";
 import { forever, hangingMock, mock, never, processes, type Row } from "./bases.ts";
 
@@ -88,6 +89,17 @@ export const accessFaults: readonly Row[] = [
     })),
   ],
   [
+    "takes a command that was killed for one that ended well",
+    "a command's exit code is told",
+    /kill -9/,
+    mock((provider) => ({
+      async runInContainer(ref, container, command, io, signal) {
+        const { exitCode } = (await provider.runInContainer?.(ref, container, command, io, signal)) ?? { exitCode: 0 };
+        return { exitCode: exitCode > 128 && exitCode < 255 ? 0 : exitCode };
+      },
+    })),
+  ],
+  [
     "swallows a command's input",
     "a command reads its input to the end",
     /the command was sent 13 bytes, and read 0/,
@@ -170,6 +182,21 @@ export const accessFaults: readonly Row[] = [
             containers: pod.containers.map((each) => ({ ...each, cpu: { time: each.startTime, usageCoreNanoSeconds: (left -= 1e9) } })),
           }));
           return { ...summary, pods };
+        },
+      };
+    }),
+  ],
+  [
+    "measures once, and tells that for ever",
+    "a container's processor time never falls, and time goes on",
+    /the container to be measured again: .*nothing was measured after/,
+    mock((provider) => {
+      let first: StatsSummary | undefined;
+      return {
+        async getStatsSummary(signal) {
+          const now = await provider.getStatsSummary?.(signal);
+          if (now && now.pods.length > 0) first ??= now;
+          return first ?? { pods: [] };
         },
       };
     }),

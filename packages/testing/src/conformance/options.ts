@@ -62,9 +62,9 @@ export interface ConformanceOptions {
   readonly notRun?: Readonly<Partial<Record<Feature, string>>> | undefined;
   /**
    * What pods of several containers lack, though those of one have it, and why: to be told when a container ends, to be
-   * measured, to have logs. Its checks are then made with one container, or not at all, and the report says so.
+   * measured, to have logs, to be probed by commands. Its checks are then made with one container, or not at all, and the report says so.
    */
-  readonly lacksInSeveral?: Readonly<Partial<Record<"ends" | "logs" | "stats", string>>> | undefined;
+  readonly lacksInSeveral?: Readonly<Partial<Record<"ends" | "logs" | "probes" | "stats", string>>> | undefined;
   /** How its containers do what the suite asks of them; default: {@link shellPrograms}. */
   readonly programs?: Recipes | undefined;
   /** Whether pods outlive the program; default `true`. Without, there is nothing to adopt. */

@@ -125,10 +125,10 @@ export const lifecycleChecks: readonly Check[] = [
     "lifecycle",
     "a pod that ends when it is gone has left nothing by then",
     async (rig) => {
-      const ref = await rig.run();
+      const ref = await rig.runStubborn();
       const { endsWhenGone } = await rig.status(ref);
-      await rig.delete(ref, 5);
-      await rig.untilGone(ref);
+      await rig.delete(ref, 2);
+      await rig.untilGone(ref, 2000 + rig.timeouts.endMs);
       if (!endsWhenGone) return;
       const left = (await rig.options.backend?.leftovers?.()) ?? [];
       assert.equal(left.length, 0, `its status has endsWhenGone, it is gone, and the back end still holds ${left.join(", ")}`);

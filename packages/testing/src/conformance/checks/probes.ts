@@ -4,13 +4,14 @@ import type { PodRef, ProviderPodStatus } from "@virtual-kubelet/core";
 import { check, type Check } from "../check.ts";
 import type { Feature } from "../features.ts";
 import type { ConformanceOptions } from "../options.ts";
+import type { PlannedPod } from "../planned-pod.ts";
 import type { ProviderRig } from "../provider-rig.ts";
 import { capture } from "./capture.ts";
 
 /** How often probes are made, and how long a slow back end may take for one. */
 const often = { periodSeconds: 1, timeoutSeconds: 5 };
 /** A probe that holds others back is watched that long. */
-const heldMs = 3_000;
+const heldMs = 4_000;
 
 /** Probes ask for files, which commands make and remove. */
 function needsExec(_options: ConformanceOptions, has: (feature: Feature) => boolean): string | undefined {
@@ -38,10 +39,33 @@ async function remove(rig: ProviderRig, ref: PodRef, path: string): Promise<void
   });
 }
 
-const standing = ({ containerStatuses }: ProviderPodStatus): readonly unknown[] => {
-  const [status] = containerStatuses ?? [];
-  return [status?.started, status?.ready, status?.restartCount];
-};
+/** Fails unless a container that runs stands so. */
+function assertStanding(
+  { containerStatuses = [] }: ProviderPodStatus,
+  wanted: { readonly started: boolean; readonly ready: boolean },
+  index: number = 0,
+): void {
+  const { name, state, started, ready, restartCount } = containerStatuses[index] ?? {};
+  assert.deepEqual(
+    { running: state?.running !== undefined, started, ready, restartCount },
+    { running: true, ...wanted, restartCount: 0 },
+    `container ${name} must run, started ${wanted.started}, ready ${wanted.ready}, restartCount 0, and is told as ` +
+      `${Object.keys(state ?? {}).join()}, started ${started}, ready ${ready}, restartCount ${restartCount}`,
+  );
+}
+
+const [notReady, isReady, notStarted] = [
+  { started: true, ready: false },
+  { started: true, ready: true },
+  { started: false, ready: false },
+] as const;
+
+/** Containers of one pod that commands can be run in: the first has the probe. */
+function probedContainer(rig: ProviderRig, livenessProbe: object): NonNullable<PlannedPod["containers"]> {
+  const { provider, lacksInSeveral } = rig.options;
+  const hasSeveral = provider.capabilities.multipleContainers === true && lacksInSeveral?.probes === undefined;
+  return hasSeveral ? [{ livenessProbe }, { name: "sibling" }] : [{ livenessProbe }];
+}
 
 /** Startup, readiness and liveness probes. */
 export const probeChecks: readonly Check[] = [
@@ -51,11 +75,11 @@ export const probeChecks: readonly Check[] = [
     async (rig) => {
       const file = newFile();
       const ref = await rig.run({ containers: [{ readinessProbe: { ...asks(file), failureThreshold: 1 } }] });
-      assert.deepEqual(standing(await rig.status(ref)), [true, false, 0]);
+      assertStanding(await rig.status(ref), notReady);
       await put(rig, ref, file);
-      await rig.untilStatus(ref, "to be ready", (status) => assert.deepEqual(standing(status), [true, true, 0]));
+      await rig.untilStatus(ref, "to be ready", (status) => assertStanding(status, isReady));
       await remove(rig, ref, file);
-      await rig.untilStatus(ref, "to be ready no longer", (status) => assert.deepEqual(standing(status), [true, false, 0]));
+      await rig.untilStatus(ref, "to be ready no longer", (status) => assertStanding(status, notReady));
     },
     needsExec,
   ),
@@ -65,24 +89,30 @@ export const probeChecks: readonly Check[] = [
     async (rig) => {
       const file = newFile();
       const startupProbe = { ...asks(file), failureThreshold: 1_000 };
-      const ref = await rig.run({ containers: [{ startupProbe, livenessProbe: { ...asks(file), failureThreshold: 1 } }] });
+      const livenessProbe = { ...asks(file), failureThreshold: 1 };
+      // It would pass at once.
+      const readinessProbe = asks(newFile(), false);
+      const ref = await rig.run({ containers: [{ startupProbe, livenessProbe, readinessProbe }] });
       await rig.clock.sleep(heldMs, rig.signal);
-      assert.deepEqual(standing(await rig.status(ref)), [false, false, 0]);
+      assertStanding(await rig.status(ref), notStarted);
       await put(rig, ref, file);
-      await rig.untilStatus(ref, "to be started", (status) => assert.deepEqual(standing(status), [true, true, 0]));
+      await rig.untilStatus(ref, "to be started", (status) => assertStanding(status, isReady));
       await remove(rig, ref, file);
     },
     needsExec,
   ),
   check(
     "probes",
-    "a container whose liveness probe fails is started again, and counted",
+    "a container whose liveness probe fails is started again, and counted, and no other container of its pod",
     async (rig) => {
       const file = newFile();
-      const livenessProbe = { ...asks(file, false), failureThreshold: 1 };
-      const ref = await rig.run({ restartPolicy: "Always", containers: [{ livenessProbe }] });
+      // The delay is the time to mend what the probe finds, before it ends the container once more.
+      const livenessProbe = { ...asks(file, false), failureThreshold: 1, initialDelaySeconds: 3 };
+      const containers = probedContainer(rig, livenessProbe);
+      const ref = await rig.run({ restartPolicy: "Always", containers });
       await rig.clock.sleep(heldMs, rig.signal);
-      assert.deepEqual(standing(await rig.status(ref)), [true, true, 0]);
+      const before = await rig.status(ref);
+      for (const index of containers.keys()) assertStanding(before, isReady, index);
       await put(rig, ref, file);
       const { containerStatuses } = await rig.untilStatus(
         ref,
@@ -92,14 +122,34 @@ export const probeChecks: readonly Check[] = [
       );
       assert.ok(containerStatuses?.[0]?.lastState?.terminated, "lastState must say that it has ended");
       await remove(rig, ref, file);
-      await rig.untilStatus(ref, "to run again", (status) => assert.equal(status.containerStatuses?.[0]?.ready, true));
+      const after = await rig.untilStatus(ref, "to run again", (status) => assert.equal(status.containerStatuses?.[0]?.ready, true));
+      for (const index of [...containers.keys()].slice(1)) {
+        assertStanding(after, isReady, index);
+        assert.deepEqual(after.containerStatuses?.[index]?.state, before.containerStatuses?.[index]?.state);
+      }
     },
     needsExec,
   ),
-  check("probes", "a container that never restarts is ended by its liveness probe, and not started again", async (rig) => {
-    const livenessProbe = { ...asks(newFile()), failureThreshold: 1 };
+  check("probes", "a probe has failed only after as many failures in a row as its failureThreshold", async (rig) => {
+    const livenessProbe = { ...asks(newFile()), failureThreshold: 1_000 };
+    const ref = await rig.run({ containers: [{ livenessProbe }] });
+    await rig.clock.sleep(heldMs, rig.signal);
+    assertStanding(await rig.status(ref), isReady);
+  }),
+  check("probes", "a container that never restarts is ended by its liveness or startup probe, and not started again", async (rig) => {
+    for (const kind of ["livenessProbe", "startupProbe"] as const) {
+      const ref = await rig.create({ containers: [{ [kind]: { ...asks(newFile()), failureThreshold: 1 } }] });
+      const { containerStatuses } = await rig.untilEnded(ref);
+      assert.equal(
+        containerStatuses?.[0]?.restartCount,
+        0,
+        `its ${kind} has failed, it never restarts, and it is counted as started again`,
+      );
+    }
+  }),
+  check("probes", "a probe that does not answer within its time has failed", async (rig) => {
+    const livenessProbe = { periodSeconds: 1, timeoutSeconds: 1, failureThreshold: 1, exec: { command: ["sleep", "600"] } };
     const ref = await rig.create({ containers: [{ livenessProbe }] });
-    const { containerStatuses } = await rig.untilEnded(ref);
-    assert.equal(containerStatuses?.[0]?.restartCount, 0);
+    await rig.untilEnded(ref);
   }),
 ];

@@ -18,6 +18,11 @@ async function statsOf(rig: ProviderRig, uid: string): Promise<PodStats> {
   );
 }
 
+/** When the first container was measured last; its figures may be of different times. */
+function measuredMs({ containers: [container] }: PodStats): number {
+  return Math.max(...[container?.cpu, container?.memory].map((figures) => Date.parse(String(figures?.time))));
+}
+
 /** A container's figures: times, and whole numbers. */
 function checkContainer({ name, startTime, cpu, memory }: ContainerStats): void {
   assert.ok(isTime(startTime) && isTime(cpu?.time) && isTime(memory?.time), `container ${name}: times must be of RFC 3339`);
@@ -89,6 +94,11 @@ export const statsChecks: readonly Check[] = [
       assert.equal(after.containers[0]?.startTime, before.containers[0]?.startTime);
       before = after;
     }
+    const first = measuredMs(before);
+    await rig.eventually(
+      async () => assert.ok(measuredMs(await statsOf(rig, ref.uid)) > first, `nothing was measured after ${new Date(first).toISOString()}`),
+      { timeoutMs: rig.timeouts.startMs, intervalMs: 200, describe: "the container to be measured again" },
+    );
   }),
   check("stats", "the node's processor time does not fall with a pod that goes, and the pod is not measured any more", async (rig) => {
     const ref = await rig.run();
