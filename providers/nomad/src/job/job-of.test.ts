@@ -62,6 +62,32 @@ test.for([
   await expect(`${JSON.stringify({ job, variables }, undefined, 2)}\n`).toMatchFileSnapshot(`golden/${name}.snap`);
 });
 
+test("the folders of volumes are mounted read-only over themselves, so that no container can put a link in a volume's place", () => {
+  const mounts = ["keys", "settings", "shared"].map((name) => ({ name, mountPath: `/${name}` }));
+  const pod = podWith({
+    containers: [containerWith({ volumeMounts: mounts }), containerWith({ name: "other" })],
+    volumes: [secretVolume, { name: "settings", configMap: { name: "app" } }, { name: "shared", emptyDir: {} }],
+  });
+  const plan = planOf(pod, {}, { files: { keys: { key: "k" }, settings: { conf: "c" } } });
+
+  expect(taskOf(plan).Config["volumes"]).toEqual([
+    "secrets/volumes/keys:/keys:ro",
+    "local/volumes/settings:/settings:ro",
+    "../alloc/data:/shared",
+    "secrets/volumes:/secrets/volumes:ro",
+    "local/volumes:/local/volumes:ro",
+    "../alloc/data:/alloc/data:ro",
+  ]);
+  expect(taskOf(plan, "other").Config["volumes"]).toEqual(["../alloc/data:/alloc/data:ro"]);
+});
+
+test("a folder in memory that a container mounts twice is one folder", () => {
+  const volumeMounts = ["/a", "/b"].map((mountPath) => ({ name: "m", mountPath }));
+  const pod = podWith({ containers: [containerWith({ volumeMounts })], volumes: [{ name: "m", emptyDir: { medium: "Memory" } }] });
+
+  expect(taskOf(planOf(pod)).Config).toMatchObject({ volumes: ["../alloc/data:/a", "../alloc/data:/b", "../alloc/data:/alloc/data:ro"] });
+});
+
 test("nothing that comes from a secret or config map stands in the job", () => {
   const pod = podWith({
     containers: [

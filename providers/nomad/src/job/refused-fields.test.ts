@@ -35,6 +35,58 @@ test.each<[string, Spec, object]>([
     { containers: [containerWith({ volumeMounts: [{ name: "w", mountPath: "/w", subPathExpr: "$(A)" }] })] },
     {},
   ],
+  [
+    "spec.containers[0].volumeMounts[0].mountPath",
+    { volumes: [{ name: "e", emptyDir: {} }], containers: [containerWith({ volumeMounts: [{ name: "e", mountPath: "/e:rshared" }] })] },
+    {},
+  ],
+  [
+    "spec.containers[0].volumeMounts[0].mountPath",
+    {
+      volumes: [{ name: "e", emptyDir: { medium: "Memory" } }],
+      containers: [containerWith({ volumeMounts: [{ name: "e", mountPath: "/${attr.unique.hostname}" }] })],
+    },
+    {},
+  ],
+  [
+    "spec.containers[0].volumeMounts[0].subPath",
+    {
+      volumes: [{ name: "d", persistentVolumeClaim: { claimName: "data" } }],
+      containers: [containerWith({ volumeMounts: [{ name: "d", mountPath: "/d", subPath: "mine" }] })],
+    },
+    { volumes: { data: { type: "host", source: "disk" } } },
+  ],
+  [
+    "spec.containers[0].volumeMounts[0].subPath",
+    {
+      volumes: [{ name: "e", emptyDir: {} }],
+      initContainers: [containerWith({ name: "first", volumeMounts: [{ name: "e", mountPath: "/e" }] })],
+      containers: [containerWith({ volumeMounts: [{ name: "e", mountPath: "/e", subPath: "link" }] })],
+    },
+    {},
+  ],
+  [
+    "spec.containers[0].volumeMounts[1].subPath",
+    {
+      volumes: [{ name: "e", emptyDir: {} }],
+      containers: [
+        containerWith({
+          volumeMounts: [
+            { name: "e", mountPath: "/a", subPath: "./a" },
+            { name: "e", mountPath: "/b", subPath: "a//link" },
+          ],
+        }),
+      ],
+    },
+    {},
+  ],
+  [
+    "spec.volumes[0]",
+    {
+      volumes: [{ name: "c", projected: { sources: [{ configMap: { name: "c", items: [{ key: "k", path: "${node.unique.name}" }] } }] } }],
+    },
+    {},
+  ],
   ["spec.volumes[0].hostPath.path", { volumes: [{ name: "h", hostPath: { path: "/srv:/etc" } }] }, { policy: { hostPaths: ["/srv:"] } }],
   ["spec.volumes[0].persistentVolumeClaim.claimName", { volumes: [{ name: "d", persistentVolumeClaim: { claimName: "data" } }] }, {}],
   ["spec.volumes[0].emptyDir", { volumes: [{ name: "e", emptyDir: {} }], containers: [containerWith({ command: ["x"] })] }, rawExec],
@@ -92,6 +144,23 @@ test.each<[string, Spec, object, Record<string, string>?]>([
     "a claim that the configuration knows",
     { volumes: [{ name: "d", persistentVolumeClaim: { claimName: "data" } }] },
     { volumes: { "shop/data": { type: "host", source: "disk" } } },
+  ],
+  [
+    "a sub-path whose folder nobody can write to",
+    {
+      volumes: [{ name: "e", emptyDir: {} }],
+      initContainers: [containerWith({ name: "first", volumeMounts: [{ name: "e", mountPath: "/e", subPath: "b/" }] })],
+      containers: [
+        containerWith({
+          volumeMounts: [
+            { name: "e", mountPath: "/all", readOnly: true },
+            { name: "e", mountPath: "/a", subPath: "a" },
+            { name: "e", mountPath: "/b", subPath: "b" },
+          ],
+        }),
+      ],
+    },
+    {},
   ],
   ["a folder of the client", { volumes: [{ name: "h", hostPath: { path: "/srv/data" } }] }, { policy: { hostPaths: ["/srv"] } }],
   ["a hook that runs a command", { containers: [containerWith({ lifecycle: { postStart: { exec: { command: ["true"] } } } })] }, {}],

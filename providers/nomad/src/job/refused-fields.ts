@@ -2,7 +2,9 @@ import { isSidecar, type Container, type DeepReadonly, type Pod } from "@virtual
 import { UnsupportedError } from "@virtual-kubelet/errdefs";
 import { probeFields } from "./probed-ports.ts";
 import { annotationDomain, type JobSettings } from "./settings.ts";
-import { isEmptyDir, sharedEmptyDirs, volumeOfClaim } from "./task-volumes.ts";
+import { isEmptyDir, isReplaceable, sharedEmptyDirs, volumeOfClaim } from "./task-volumes.ts";
+
+type PodVolume = DeepReadonly<NonNullable<NonNullable<Pod["spec"]>["volumes"]>[number]>;
 
 /** A field that asks for what cannot be had, and why. */
 export interface RefusedField {
@@ -29,6 +31,7 @@ export function refusedFields(pod: DeepReadonly<Pod>, settings: JobSettings): Re
   return [
     ...refusedInSpec(pod, settings),
     ...containers.flatMap(({ container, path }) => [...refusedHooks(container, path), ...refusedInContainer(container, path, settings)]),
+    ...containers.flatMap(({ container, path }) => refusedMounts(pod, container, path)),
     ...containers.flatMap(({ container, path }) => refusedProbes(container, path, { settings, graceSeconds })),
     ...refusedVolumes(pod, settings),
   ];
@@ -100,15 +103,6 @@ function refusedInContainer(container: DeepReadonly<Container>, path: string, { 
   add(securityContext.appArmorProfile, "securityContext.appArmorProfile", "AppArmor profiles");
   add(securityContext.seccompProfile?.type === "Localhost", "securityContext.seccompProfile", "seccomp profiles of the host");
   add(securityContext.procMount !== undefined && securityContext.procMount !== "Default", "securityContext.procMount", "unmasked /proc");
-  for (const [index, mount] of (container.volumeMounts ?? []).entries()) {
-    add(mount.subPathExpr, `volumeMounts[${index}].subPathExpr`, "sub-paths made of variables");
-    add(/:/.test(mount.subPath ?? ""), `volumeMounts[${index}].subPath`, "a colon in a path");
-    add(
-      mount.mountPropagation !== undefined && mount.mountPropagation !== "None",
-      `volumeMounts[${index}].mountPropagation`,
-      "mounts that spread",
-    );
-  }
   if (driver === "docker") return fields;
   add(
     (container.command ?? []).length + (container.args ?? []).length === 0,
@@ -122,6 +116,28 @@ function refusedInContainer(container: DeepReadonly<Container>, path: string, { 
   }
   add(container.tty, "tty", `driver ${driver} gives a task no terminal`);
   return fields;
+}
+
+function refusedMounts(pod: DeepReadonly<Pod>, { volumeMounts = [] }: DeepReadonly<Container>, path: string): RefusedField[] {
+  return volumeMounts.flatMap((mount, index): RefusedField[] => {
+    const { name, mountPath, subPath = "", mountPropagation = "None" } = mount;
+    const refusedIf = (isAsked: unknown, field: string, message: string): RefusedField[] =>
+      isAsked ? [{ fieldPath: `${path}.volumeMounts[${index}].${field}`, message }] : [];
+    const isClaim = pod.spec?.volumes?.some((volume) => volume.name === name && volume.persistentVolumeClaim);
+    return [
+      ...refusedIf(mount.subPathExpr, "subPathExpr", "sub-paths made of variables"),
+      ...refusedIf(mountPath.includes(":"), "mountPath", "a colon in a path"),
+      ...refusedIf(mountPath.includes("${"), "mountPath", "${ in a path, where Nomad puts its own variables in"),
+      ...refusedIf(subPath.includes(":"), "subPath", "a colon in a path"),
+      ...refusedIf(subPath !== "" && isClaim, "subPath", "sub-paths of a claim: Nomad mounts the whole of a volume"),
+      ...refusedIf(
+        isReplaceable(pod, mount),
+        "subPath",
+        "a container that may write to the folder around it could put a link to the client's files in its place; mount the others by sub-paths, too, or readOnly",
+      ),
+      ...refusedIf(mountPropagation !== "None", "mountPropagation", "mounts that spread"),
+    ];
+  });
 }
 
 function refusedProbes(
@@ -183,6 +199,8 @@ function refusedVolumes(pod: DeepReadonly<Pod>, settings: JobSettings): RefusedF
         ];
       return [];
     }
+    if (filePaths(volume).some((path) => path.includes("${")))
+      return [{ fieldPath, message: "${ in the path of a file, where Nomad puts its own variables in" }];
     if (volume.hostPath) {
       if (driver !== "docker") return [{ fieldPath: `${fieldPath}.hostPath`, message: `driver ${driver} mounts nothing` }];
       if (volume.hostPath.path.includes(":")) return [{ fieldPath: `${fieldPath}.hostPath.path`, message: "a colon in a path" }];
@@ -197,4 +215,16 @@ function refusedVolumes(pod: DeepReadonly<Pod>, settings: JobSettings): RefusedF
       ];
     return [];
   });
+}
+
+/** Paths that a volume gives to its files. */
+function filePaths({ configMap, secret, downwardAPI, projected }: PodVolume): readonly string[] {
+  const tokens = (projected?.sources ?? []).flatMap(({ serviceAccountToken }) => (serviceAccountToken ? [serviceAccountToken.path] : []));
+  const lists = [{ configMap, secret, downwardAPI }, ...(projected?.sources ?? [])];
+  return [
+    ...tokens,
+    ...lists.flatMap((each) =>
+      [each.configMap, each.secret, each.downwardAPI].flatMap((source) => (source?.items ?? []).map(({ path }) => path)),
+    ),
+  ];
 }

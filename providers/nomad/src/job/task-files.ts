@@ -21,9 +21,14 @@ export function filePlace(volume: string, path: string): string {
   return `file/${volume}/${path}`;
 }
 
+/** Folder below a task's that holds the folders of its volumes of one kind. */
+export function volumesFolder({ confidential }: Pick<FileVolume, "confidential">): string {
+  return `${confidential ? "secrets" : "local"}/volumes`;
+}
+
 /** Folder of a volume's files below a task's. */
-export function volumeFolder({ name, confidential }: Pick<FileVolume, "name" | "confidential">): string {
-  return `${confidential ? "secrets" : "local"}/volumes/${name}`;
+export function volumeFolder(volume: Pick<FileVolume, "name" | "confidential">): string {
+  return `${volumesFolder(volume)}/${volume.name}`;
 }
 
 /** Where a task's files are written, and for whom. */

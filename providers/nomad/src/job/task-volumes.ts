@@ -2,7 +2,8 @@ import { parseQuantity, wholeUnits, type Container, type DeepReadonly, type Pod 
 import type { NomadTask, NomadTemplate, NomadVolume } from "../api/types.ts";
 import type { NomadVolumeConfig } from "../config.ts";
 import type { JobSettings } from "./settings.ts";
-import { fileTemplates, mountedFileTemplates, volumeFolder, type FileVolume } from "./task-files.ts";
+import { containersOf } from "./pod-content.ts";
+import { fileTemplates, mountedFileTemplates, volumeFolder, volumesFolder, type FileVolume } from "./task-files.ts";
 import { userIdOf } from "./task-user.ts";
 import type { ItemBook } from "./variable-items.ts";
 
@@ -27,7 +28,13 @@ export interface VolumeDeps {
   readonly book: ItemBook;
 }
 
-/** The volumes of a container. What cannot be had was refused before. */
+/**
+ * The volumes of a container. What cannot be had was refused before.
+ *
+ * Nomad mounts its folders `/alloc`, `/local` and `/secrets` writable into each container, and an engine follows links in the source of a bind. A
+ * container could put a link to anywhere on its client in the place of a volume, and would have that at its next start. So the folders in which
+ * volumes lie are mounted read-only over themselves, in every container that could write there: what a mount covers cannot be moved away.
+ */
 export function taskVolumes(container: DeepReadonly<Container>, deps: VolumeDeps): TaskVolumes {
   const { pod, settings, fileVolumes, book } = deps;
   const target = { book, user: userIdOf(pod, container, settings.driver) };
@@ -37,11 +44,13 @@ export function taskVolumes(container: DeepReadonly<Container>, deps: VolumeDeps
   const volumeMounts: { Volume: string; Destination: string; ReadOnly: boolean }[] = [];
   const add = (more: readonly NomadTemplate[]): void => more.forEach((template) => templates.set(template.DestPath, template));
 
+  const held = new Set<string>();
   for (const mount of container.volumeMounts ?? []) {
     const files = fileVolumes.get(mount.name);
     const volume = pod.spec?.volumes?.find(({ name }) => name === mount.name);
     if (files && settings.driver === "docker") {
       add(fileTemplates(files, target));
+      held.add(volumesFolder(files));
       binds.push(bind(`${volumeFolder(files)}${suffix(mount)}`, mount, true));
     } // Other drivers mount nothing: their root, or working directory, is the task's folder.
     else if (files) add(mountedFileTemplates(files, mount, target));
@@ -51,7 +60,9 @@ export function taskVolumes(container: DeepReadonly<Container>, deps: VolumeDeps
     else if (volume && isOwnMemory(pod, volume)) tmpfs.push({ target: mount.mountPath, sizeBytes: sizeLimit(volume) });
     else binds.push(bind(`${sharedFolder(pod, mount.name)}${suffix(mount)}`, mount, mount.readOnly ?? false));
   }
-  return { templates: [...templates.values()], binds, tmpfs, volumeMounts };
+  const shared = settings.driver === "docker" && sharedEmptyDirs(pod).length > 0 ? [`../${sharedData}:/${sharedData}:ro`] : [];
+  const own = [...held].map((folder) => `${folder}:/${folder}:ro`);
+  return { templates: [...templates.values()], binds: [...binds, ...own, ...shared], tmpfs, volumeMounts };
 }
 
 /** The volumes of Nomad that the pod's claims stand for. */
@@ -87,16 +98,40 @@ export function isEmptyDir(volume: PodVolume): boolean {
   return Boolean(volume.emptyDir) || Object.keys(volume).length === 1;
 }
 
-/** Nomad makes `alloc/data` writable for everybody, and what is below it only for root. */
+/** Nomad makes it writable for everybody, and what is below it only for root. */
+const sharedData = "alloc/data";
+
 function sharedFolder(pod: DeepReadonly<Pod>, name: string): string {
-  return sharedEmptyDirs(pod).length === 1 ? "../alloc/data" : `../alloc/data/${name}`;
+  return sharedEmptyDirs(pod).length === 1 ? `../${sharedData}` : `../${sharedData}/${name}`;
 }
 
-/** A folder in memory belongs to one task; one that several containers mount is on the disk. */
+/** A folder in memory belongs to one mount of one task; one that is mounted more than once is on the disk. */
 function isOwnMemory(pod: DeepReadonly<Pod>, volume: PodVolume): boolean {
-  if (volume.emptyDir?.medium !== "Memory") return false;
-  const containers = [...(pod.spec?.initContainers ?? []), ...(pod.spec?.containers ?? [])];
-  return containers.filter(({ volumeMounts = [] }) => volumeMounts.some(({ name }) => name === volume.name)).length === 1;
+  return volume.emptyDir?.medium === "Memory" && mountsOf(pod, volume).length === 1;
+}
+
+function mountsOf(pod: DeepReadonly<Pod>, { name }: PodVolume): readonly Mount[] {
+  return containersOf(pod).flatMap(({ volumeMounts = [] }) => volumeMounts.filter((mount) => mount.name === name));
+}
+
+/**
+ * Whether a container could put a link to anywhere on its client in the place of a mount's sub-path, because the folder that holds it is
+ * mounted, too, and can be written.
+ */
+export function isReplaceable(pod: DeepReadonly<Pod>, mount: Mount): boolean {
+  const volume = sharedEmptyDirs(pod).find(({ name }) => name === mount.name);
+  const place = pathParts(mount.subPath);
+  return (
+    volume !== undefined &&
+    mountsOf(pod, volume).some(({ subPath, readOnly }) => {
+      const parent = pathParts(subPath);
+      return readOnly !== true && parent.length < place.length && parent.every((part, index) => part === place[index]);
+    })
+  );
+}
+
+function pathParts(path = ""): readonly string[] {
+  return path.split("/").filter((part) => part !== "" && part !== ".");
 }
 
 function bind(source: string, { mountPath }: Mount, readOnly: boolean): string {
