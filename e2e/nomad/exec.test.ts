@@ -113,6 +113,24 @@ describe("output", () => {
     input.destroy();
   });
 
+  test("comes though the image's shell is none, and is not kept", async () => {
+    const command = JSON.stringify(["sh", "-c", "head -c 100000 /dev/zero; sleep 3; exit 5"]);
+    const lying: Pick<NomadClient, "exec"> = { exec: (allocation, call) => client.exec(allocation, { ...call, command }) };
+    const sizes: number[] = [];
+    const stdout = new Writable({ write: (chunk: Buffer, _, done) => (sizes.push(chunk.byteLength), done()) });
+    const io: AttachIO = { stdin: undefined, stdout, stderr: new PassThrough(), tty: false, resizes: noSizes() };
+    let isOver = false;
+    const running = execInTask(
+      { client: lying, clock: systemClock, random: systemRandom, entry, container: "main", command: ["true"], io },
+      signal,
+    ).finally(() => (isOver = true));
+    const sum = (): number => sizes.reduce((all, each) => all + each, 0);
+
+    await eventually(() => expect([sum() > 16 * 1024, isOver]).toEqual([true, false]));
+    expect(await running).toEqual({ exitCode: 5 });
+    expect(sum()).toBe(100_000);
+  });
+
   test("has nothing of the shell that runs the command", async () => {
     expect(await sh("kill -9 $$")).toMatchObject({ exitCode: 137, out: "", err: "" });
     expect(await sh("exec >&- 2>&-; exit 4")).toMatchObject({ exitCode: 4, out: "", err: "" });
@@ -125,6 +143,14 @@ describe("words", () => {
     expect(await run(["printf", "%s|", "a  b", "$HOME;", "é", `'"`, "\\n", ""])).toMatchObject({ out: `a  b|$HOME;|é|'"|\\n||` });
     expect(await run(["env", "echo", "-n", "\\t"])).toMatchObject({ out: "\\t" });
     expect((await run(["exit", "3"])).exitCode).toBe(127);
+  });
+
+  test("that write their own mark without an end hold nothing back", async () => {
+    const script =
+      "printf '\\000%s 5' \"$(tr '\\000' '\\n' </proc/$PPID/cmdline | grep '^vk-')\" >&2; head -c 100000 /dev/zero >&2; exit 3";
+    const { exitCode, err } = await sh(script);
+
+    expect([exitCode, err.length > 100_000]).toEqual([3, true]);
   });
 
   test("that name no program fail, and the next command runs", async () => {

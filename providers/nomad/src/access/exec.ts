@@ -36,6 +36,8 @@ const maxBufferedBytes = 1024 * 1024;
 const drainPauseMs = 10;
 /** How long an aborted call may take to end its command. */
 const leaveMs = 10_000;
+/** More than an engine says of a shell that is not there: a shell that writes it is there, if not what it is taken for. */
+const maxEarlyBytes = 16 * 1024;
 const ctrlC = 3;
 const ctrlD = 4;
 
@@ -179,7 +181,7 @@ function readOutput(socket: WebSocket, { io, what, marked }: Call, signal: Abort
       if (stream === "stderr") write(stream, marked?.take(data) ?? data);
       else if (early) early.push(data);
       else write(stream, data);
-      if (marked?.hasBegun) flush();
+      if (marked?.hasBegun || sizeOf(early) > maxEarlyBytes) flush();
     };
     const flush = (): void => {
       if (early) write("stdout", Buffer.concat(early));
@@ -215,6 +217,10 @@ function readOutput(socket: WebSocket, { io, what, marked }: Call, signal: Abort
       });
     });
   });
+}
+
+function sizeOf(chunks: readonly Buffer[] = []): number {
+  return chunks.reduce((sum, { byteLength }) => sum + byteLength, 0);
 }
 
 /** Nomad accepts the connection first, and says then why it does not want it. */

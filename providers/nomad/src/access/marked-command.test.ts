@@ -38,6 +38,18 @@ test("what is no mark is not held back", () => {
   expect(marked.hasBegun).toBe(false);
 });
 
+test.each([" ", " 7", "", " seven\n", " 7 8 9\n", ` ${"7".repeat(100)}\n`])(
+  "a mark that goes on with %j ends nothing, and holds nothing back",
+  (words) => {
+    const marked = new MarkedCommand(["true"], systemRandom);
+    const forged = Buffer.from(`\0${marked.words[4] ?? ""}${words}`);
+    const rest = Buffer.alloc(1024, "x");
+
+    expect(Buffer.concat([marked.take(forged), marked.take(rest)]).toString()).toBe(`${forged.toString()}${rest.toString()}`);
+    expect([marked.hasBegun, marked.exitCode]).toEqual([false, undefined]);
+  },
+);
+
 test("a command that writes the mark of another one ends nothing", () => {
   const { words } = new MarkedCommand(["true"], systemRandom);
   const { marked, err } = runIn(100_000, ["sh", "-c", `printf '\\000%s 0\\n' ${words[4] ?? ""} >&2; exit 3`]);

@@ -8,6 +8,10 @@ import type { Random } from "@virtual-kubelet/core";
 /** The shell that commands are run by. */
 export const shellPath = "/bin/sh";
 
+/** What follows the word of a mark, and how long it may be: a command can read its mark from its shell's arguments, and write it without an end. */
+const markWords = /^ (\d+)(?: (\d*))?$/;
+const maxWordsBytes = 64;
+
 /** Process of a command; together the two numbers are no other's. */
 export interface CommandProcess {
   readonly id: number;
@@ -75,15 +79,18 @@ export class MarkedCommand {
     const own: Buffer[] = [];
     for (;;) {
       const start = bytes.indexOf(this.#markBytes);
-      const end = start < 0 ? -1 : bytes.indexOf("\n", start);
-      if (end < 0) {
+      const after = start + this.#markBytes.byteLength;
+      const line = start < 0 ? "" : bytes.toString("latin1", after, after + maxWordsBytes);
+      const end = line.indexOf("\n");
+      if (start < 0 || (end < 0 && line.length < maxWordsBytes)) {
         const heldFrom = start < 0 ? this.#beginningOfMark(bytes) : start;
         this.#held = bytes.subarray(heldFrom);
         return Buffer.concat([...own, bytes.subarray(0, heldFrom)]);
       }
-      own.push(bytes.subarray(0, start));
-      this.#note(bytes.subarray(start + this.#markBytes.byteLength, end).toString());
-      bytes = bytes.subarray(end + 1);
+      const words = markWords.exec(line.slice(0, Math.max(end, 0)));
+      own.push(bytes.subarray(0, words ? start : after));
+      if (words) this.#note(Number(words[1]), words[2] ? Number(words[2]) : Number.NaN);
+      bytes = bytes.subarray(words ? after + end + 1 : after);
     }
   }
 
@@ -102,14 +109,13 @@ export class MarkedCommand {
     return this.#markBytes.subarray(0, tail.byteLength).equals(tail) ? zero : bytes.byteLength;
   }
 
-  #note(words: string): void {
-    const [first, second] = words.trim().split(" ").map(Number);
+  #note(first: number, second: number): void {
     if (this.#process) {
       this.#exitCode ??= first;
       return this.#over.abort();
     }
     // It is written before the command runs.
-    this.#process = { id: first ?? Number.NaN, startTicks: second ?? Number.NaN };
+    this.#process = { id: first, startTicks: second };
     this.#begun.resolve(this.#process);
   }
 }
