@@ -14,6 +14,8 @@ export interface HttpCheck {
   readonly url: URL;
   /** Names and values in order; a name may come more than once, `Host` among them. */
   readonly headers: readonly { readonly name: string; readonly value: string }[];
+  /** Whether other ports of the host are not the pod's, so that no redirect to them is followed. Default: `false` */
+  readonly isOnePort?: boolean | undefined;
 }
 
 /** What a container answered last. */
@@ -40,7 +42,7 @@ export async function httpCheck(check: HttpCheck, signal: AbortSignal): Promise<
 }
 
 /**
- * Asks by GET, for a probe or a hook, and follows redirects on the same host. Certificates are not verified, as a kubelet
+ * Asks by GET, for a probe or a hook, and follows redirects on the same host, or the same port of it. Certificates are not verified, as a kubelet
  * does not.
  *
  * @throws Error if nothing answers, with the transport's as its cause; `signal.reason` when aborted
@@ -52,7 +54,7 @@ export async function httpGet(check: HttpCheck, purpose: "probe" | "lifecycle", 
     for (let redirects = 0; redirects <= maxRedirects; redirects++) {
       const { status, location, body } = await get(url, headers, signal);
       const next = followed.includes(status) && location !== undefined ? URL.parse(location, url.href) : null;
-      if (next?.hostname !== url.hostname) return { status, body };
+      if (next?.hostname !== url.hostname || (check.isOnePort && next.port !== url.port)) return { status, body };
       url = next;
     }
     throw new Error(`stopped after ${maxRedirects} redirects`);

@@ -31,6 +31,20 @@ function targetOf({ exec, podIP, ports }: { exec?: ProbeTarget["runtime"]["exec"
 
 describe("probeOnce", () => {
   test.for([
+    ["at the pod's own address is followed to another port of it", {}, { isSuccess: true, output: "other" }],
+    [
+      "at a port of a machine is not followed to another one of it",
+      { endpointOf: (port: number) => ({ host: "127.0.0.1", port }) },
+      { isSuccess: true, isWarning: true, output: "Probe terminated redirects, Response body: own" },
+    ],
+  ] as const)("a redirect %s", async ([, way, found]) => {
+    const other = await web((_, response) => response.end("other"));
+    const port = await web((_, response) => response.writeHead(302, { location: `http://127.0.0.1:${other}/` }).end("own"));
+
+    expect(await probeOnce({ httpGet: { port } }, { ...targetOf({ podIP: "127.0.0.1" }), ...way }, never)).toEqual(found);
+  });
+
+  test.for([
     [0, true],
     [1, false],
   ] as const)("a command that ends with %d is a success: %s, and what it wrote is told", async ([exitCode, isSuccess]) => {

@@ -16,7 +16,10 @@ export interface ProbeTarget {
   readonly container: DeepReadonly<Container>;
   /** The pod's address, for checks that name no host. */
   readonly podIP: string | undefined;
-  /** Where a port of the pod is reached; `undefined` while that is not known. Default: at the pod's address. */
+  /**
+   * Where a port of the pod is reached; `undefined` while that is not known. Other ports of that host may be others': no redirect to them is
+   * followed. Default: at the pod's address
+   */
   readonly endpointOf?: ((port: number) => Endpoint | undefined) | undefined;
 }
 
@@ -37,7 +40,10 @@ export async function probeOnce(spec: ProbeSpec, target: ProbeTarget, signal: Ab
     const { exitCode, output } = await execCapture(target.runtime, target.id, { command: exec.command ?? [], signal });
     return { isSuccess: exitCode === 0, output };
   }
-  if (httpGet) return httpCheck({ url: httpUrl(httpGet, target), headers: httpGet.httpHeaders ?? [] }, signal);
+  if (httpGet) {
+    const isOnePort = Boolean(target.endpointOf) && !httpGet.host;
+    return httpCheck({ url: httpUrl(httpGet, target), headers: httpGet.httpHeaders ?? [], isOnePort }, signal);
+  }
   if (tcpSocket) return tcpCheck(endpointOf(tcpSocket, target), signal);
   if (grpc) return grpcCheck({ ...endpointOf({ port: grpc.port }, target), service: grpc.service ?? "" }, signal);
   throw new InvalidInputError(`probe container ${target.container.name}: it names none of exec, httpGet, tcpSocket and grpc`);
