@@ -33,3 +33,23 @@ test("only so many work at once, the others in the order they came, also after o
 
   expect([begun, await results[0]]).toEqual([["a", "b", "d", "e"], new Error("failed")]);
 });
+
+test("a group whose work never ends leaves a quarter of the places to others, and has its turn when one of its own has ended", async () => {
+  const turnstile = new Turnstile(4);
+  const begun: string[] = [];
+  const ends: (() => void)[] = [];
+  const pass = (group: string): void =>
+    void turnstile.pass(() => (begun.push(group), new Promise<void>((resolve) => ends.push(resolve))), never, group);
+  for (const group of ["a", "a", "a", "a", "a", "b", "b"]) pass(group);
+  await turn();
+  expect(begun).toEqual(["a", "a", "a", "b"]);
+
+  ends[3]?.();
+  await turn();
+  expect(begun).toEqual(["a", "a", "a", "b", "b"]);
+  ends[4]?.();
+  await turn();
+  ends[0]?.();
+  await turn();
+  expect(begun).toEqual(["a", "a", "a", "b", "b", "a"]);
+});

@@ -96,7 +96,7 @@ export class PodProbing implements Disposable {
       clock,
       logger,
       attempt: (probe, container, signal) => this.#attempt(entry, probe, container, signal),
-      admit: (probe, attempt, signal) => (probe.spec.exec ? this.#commands.pass(attempt, signal) : attempt()),
+      admit: (probe, attempt, signal) => (probe.spec.exec ? this.#commands.pass(attempt, signal, ref.namespace) : attempt()),
       confirm: async (_, signal) => {
         if (entry.allocation) await this.#reach.check(this.#deps.clientOf(ref), entry.allocation, signal);
       },

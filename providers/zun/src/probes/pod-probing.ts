@@ -85,7 +85,7 @@ export class PodProbing implements Disposable {
       clock,
       logger,
       attempt: (probe, container, signal) => this.#attempt(ref.uid, probe, container, signal),
-      admit: (probe, attempt, signal) => (probe.spec.exec ? this.#commands.pass(attempt, signal) : attempt()),
+      admit: (probe, attempt, signal) => (probe.spec.exec ? this.#commands.pass(attempt, signal, ref.namespace) : attempt()),
       confirm: (probe, signal) => this.#confirm(ref.uid, probe, signal),
       onChange: () => onChange(ref.uid),
       onFailed: (container) => onFailed(ref.uid, container),
