@@ -89,6 +89,18 @@ test("a container is not ready while its postStart hook runs, and nobody else wa
   await clock.advance(5000);
 });
 
+test("a container that has started anew while its postStart hook ran waits for its own, and is not killed for that of the one before", async () => {
+  hooks.begin("u-1");
+  run(1);
+  await clock.advance(2000);
+  run(2);
+  await clock.advance(3000);
+  expect([readyNames(), changes]).toEqual([["other"], 0]);
+  await clock.advance(2000);
+
+  expect([readyNames(), changes]).toEqual([["main", "other"], 1]);
+});
+
 test("of a pod that is found, what runs already has run its hook, and what starts later has not", async () => {
   run(1);
   expect(readyNames()).toEqual(["main", "other"]);

@@ -78,7 +78,9 @@ export class ContainerHooks {
       if (State !== "running" || !StartedAt || started?.get(name) === instance) continue;
       started?.set(name, instance);
       const hook = isFound || entry.ending ? undefined : this.#hookOf(ref, name, "postStart");
-      if (hook) this.#runPostStart(entry, name, hook);
+      if (hook) this.#runPostStart(entry, { name, instance, hook });
+      // The hook of the instance before may still run.
+      else this.#running.get(ref.uid)?.delete(name);
     }
   }
 
@@ -147,14 +149,19 @@ export class ContainerHooks {
     return [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])].find((each) => each.name === name)?.lifecycle?.[kind];
   }
 
-  #runPostStart(entry: PodEntry, name: string, hook: Hook): void {
+  #runPostStart(
+    entry: PodEntry,
+    { name, instance, hook }: { readonly name: string; readonly instance: string; readonly hook: Hook },
+  ): void {
     const { background, clientOf, onChange } = this.#deps;
     const { ref } = entry.shape;
     const running = this.#running.get(ref.uid) ?? new Set();
     this.#running.set(ref.uid, running.add(name));
-    background.run(`postStart ${entry.allocation?.ID}/${name}`, async (signal) => {
+    background.run(`postStart ${instance}/${name}`, async (signal) => {
       const allocation = entry.allocation?.ID ?? "";
       const isGood = await this.#run(entry, { name, hook, kind: "postStart" }, signal);
+      // What came after it has a hook of its own, and is not to be killed.
+      if (this.#started.get(ref.uid)?.get(name) !== instance) return;
       running.delete(name);
       onChange(entry);
       // It is started again by its restart policy, as with a kubelet. It may have ended meanwhile.
