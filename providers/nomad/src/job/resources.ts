@@ -27,10 +27,8 @@ export function taskResources({ resources }: DeepReadonly<Container>, settings: 
 }
 
 /** The quantity of CPU that is reserved for a container; `undefined` where it names none. */
-export function reservedCpu(
-  { requests = {}, limits = {} }: NonNullable<DeepReadonly<Container>["resources"]> = {},
-  { config }: Pick<JobSettings, "config">,
-): string | undefined {
+export function reservedCpu(resources: DeepReadonly<Container>["resources"], { config }: Pick<JobSettings, "config">): string | undefined {
+  const { requests = {}, limits = {} } = resources ?? {};
   const [first, second] = config.reserve.cpu === "limit" ? [limits["cpu"], requests["cpu"]] : [requests["cpu"], limits["cpu"]];
   return first ?? second;
 }
