@@ -1,3 +1,4 @@
+import { isConflict } from "@virtual-kubelet/errdefs";
 import { createHttpTransport, createKubeClient, resources, type KubeClient, type Pod, type PodStatus } from "@virtual-kubelet/kube-client";
 import { openControlPlane } from "@virtual-kubelet/testing";
 import fc from "fast-check";
@@ -101,7 +102,8 @@ describe("a pod's status on a real API server", () => {
   });
 
   test("leaves conditions of others alone, and drops its own when they are asserted no more", async () => {
-    const pod = await createPod();
+    const created = await createPod();
+    const pod = await write(created, derive(created, { containerStatuses: [running] }));
     const body = { status: { conditions: [{ type: "example.com/theirs", status: "True", lastTransitionTime: "2026-05-01T10:00:00Z" }] } };
     const theirs = await client.patch(
       resources.pods,
@@ -128,6 +130,18 @@ describe("a pod's status on a real API server", () => {
       "ContainersReady",
       "PodScheduled",
     ]);
+  });
+
+  test("is refused where it changes the phase of a pod that somebody else has changed since", async () => {
+    const pod = await createPod();
+    const body = { status: { phase: "Failed", reason: "Evicted" } };
+    const name = { namespace: "pod-status", name: pod.metadata?.name ?? "" };
+    await client.patch(resources.pods, name, { type: "strategic", body }, { subresource: "status", signal });
+
+    const refused: unknown = await write(pod, derive(pod, { containerStatuses: [running] })).catch((error: unknown) => error);
+
+    expect(isConflict(refused)).toBe(true);
+    expect((await client.get(resources.pods, name, { signal })).status).toMatchObject({ phase: "Failed", reason: "Evicted" });
   });
 
   test("is refused for a pod that was created again under the name", async () => {

@@ -1,7 +1,6 @@
 import type { Clock, Logger } from "@virtual-kubelet/core";
 import { messageOf } from "@virtual-kubelet/errdefs";
 import { afterProbe, newProbe, timeoutMs, type ProbeKind, type ProbeOutcome, type ProbeSpec } from "./probe-schedule.ts";
-import type { RuntimePresence } from "../provider/runtime-presence.ts";
 
 /** How often an attempt that cannot be made is made again at once. Source: maxProbeRetries of kubernetes v1.36.3 prober. */
 const maxTries = 3;
@@ -43,8 +42,11 @@ export type ProbeAction = (probe: WantedProbe, signal: AbortSignal) => Promise<P
 export interface ProberOptions {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** While the runtime is away a command in a container comes to nothing. Default: it never is. */
-  readonly presence?: RuntimePresence | undefined;
+  /**
+   * Tells whether the runtime is away, or was at any time since `watch` was called: then a command in a container comes to nothing.
+   * Default: it never is.
+   */
+  readonly presence?: { watch(): () => boolean } | undefined;
   readonly attempt: ProbeAction;
   /**
    * Runs an attempt when there is room for one more. The time it waits for that does not count as the probe's. Default: at once.
