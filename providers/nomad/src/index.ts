@@ -10,6 +10,7 @@ export {
   type NomadConstraintConfig,
   type NomadDriver,
   type NomadLogsConfig,
+  type NomadReserveConfig,
   type NomadRestartConfig,
   type NomadTlsConfig,
   type NomadVolumeConfig,

@@ -22,7 +22,7 @@ function rig(answers: readonly (ProbeAttempt | Error | "hang")[]) {
   let asked = 0;
   const prober = new Prober({
     clock,
-    presence,
+    watchPresence: () => presence.watch(),
     logger: silentLogger,
     attempt: () => {
       const answer = answers[asked++] ?? { isSuccess: true, output: "" };

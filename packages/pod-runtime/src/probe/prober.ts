@@ -38,15 +38,15 @@ interface TimedAttempt extends ProbeAttempt {
 /** Makes one attempt; ends with `signal` when the time is over. Rejects if it cannot be made at all. */
 export type ProbeAction = (probe: WantedProbe, signal: AbortSignal) => Promise<ProbeAttempt>;
 
-/** What {@link Prober} needs. */
+/** What a prober needs. */
 export interface ProberOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   /**
-   * Tells whether the runtime is away, or was at any time since `watch` was called: then a command in a container comes to nothing.
-   * Default: it never is.
+   * Begins to watch the runtime. What it returns tells whether the runtime is away, or was at any time since: then a command in a
+   * container comes to nothing. Default: the runtime never is away.
    */
-  readonly presence?: { watch(): () => boolean } | undefined;
+  readonly watchPresence?: (() => () => boolean) | undefined;
   readonly attempt: ProbeAction;
   /**
    * Runs an attempt when there is room for one more. The time it waits for that does not count as the probe's. Default: at once.
@@ -121,8 +121,8 @@ export class Prober implements Disposable {
   }
 
   async #attempt(probe: WantedProbe, signal: AbortSignal): Promise<ProbeOutcome> {
-    const { clock, logger, presence, onFailure, onWarning, admit, confirm } = this.#options;
-    const wasAway = probe.spec.exec && presence?.watch();
+    const { clock, logger, watchPresence, onFailure, onWarning, admit, confirm } = this.#options;
+    const wasAway = probe.spec.exec && watchPresence?.();
     const once = (): Promise<TimedAttempt> => this.#inTime(probe, signal);
     for (let tries = 0; tries < maxTries; tries++) {
       try {

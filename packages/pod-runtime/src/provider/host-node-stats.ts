@@ -33,7 +33,9 @@ export interface HostNodeStatsOptions {
 
 /** Figures of control groups for {@link hostNodeStats}. */
 export interface HostCgroups {
+  /** Figures of the whole machine; `undefined` where its root control group has none. */
   root(signal: AbortSignal): Promise<CgroupStats | undefined>;
+  /** Figures of the groups that are no pod's, such as those of the kubelet and of all pods. */
   systemContainers(signal: AbortSignal): Promise<readonly ContainerStats[]>;
 }
 

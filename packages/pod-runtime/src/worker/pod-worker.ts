@@ -87,7 +87,7 @@ export class PodWorker {
     using prober = new Prober({
       clock,
       logger,
-      presence: this.#options.presence,
+      watchPresence: () => this.#options.presence?.watch() ?? (() => false),
       attempt: (probe, attemptSignal) => this.#probe(probe, attemptSignal),
       onAttempt: ({ container, kind }, outcome, seconds) => this.#options.onProbe?.({ container, kind, outcome, seconds }),
       onResult: ({ container, id, kind }, isSuccess) => this.send({ kind: "probed", container, id, probe: kind, isSuccess }),
