@@ -3,6 +3,8 @@ import { request, type IncomingMessage } from "node:http";
 import { env } from "node:process";
 import { text } from "node:stream/consumers";
 import type { PodRef } from "@virtual-kubelet/core";
+import { NomadHttp } from "../../providers/nomad/src/api/nomad-http.ts";
+import { TokenSource } from "../../providers/nomad/src/api/token-source.ts";
 import { jobIdOf } from "../../providers/nomad/src/job/job-id.ts";
 import { startFakeNomad, type FakeNomad } from "./fake/start-fake-nomad.ts";
 
@@ -59,6 +61,12 @@ export async function openNomad(): Promise<NomadBackend> {
       await fake?.[Symbol.asyncDispose]();
     },
   };
+}
+
+/** Connections of the provider's own kind to it. */
+export function httpTo({ address, token }: NomadBackend): NomadHttp {
+  const tokens = new TokenSource({ token });
+  return new NomadHttp({ address, tokens, tls: { rejectUnauthorized: true }, maxSockets: 8, maxStreams: 8 });
 }
 
 /** The job of a pod of the conformance suite's node. */

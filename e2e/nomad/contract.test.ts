@@ -11,12 +11,11 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { heartbeatFrame, inputEndFrame, inputFrames, readExecFrame } from "../../providers/nomad/src/api/exec-frames.ts";
 import { jsonObjects } from "../../providers/nomad/src/api/json-objects.ts";
 import { NomadClient } from "../../providers/nomad/src/api/nomad-client.ts";
-import { NomadHttp } from "../../providers/nomad/src/api/nomad-http.ts";
+import type { NomadHttp } from "../../providers/nomad/src/api/nomad-http.ts";
 import { ObjectReader } from "../../providers/nomad/src/api/object-reader.ts";
-import { TokenSource } from "../../providers/nomad/src/api/token-source.ts";
 import type { Allocation, NomadEvent, NomadJob } from "../../providers/nomad/src/api/types.ts";
 import type { WebSocket } from "ws";
-import { openNomad, type NomadBackend } from "./backend.ts";
+import { httpTo, openNomad, type NomadBackend } from "./backend.ts";
 import { jobWith as newJob, taskWith, wait } from "./test-jobs.ts";
 
 // What the provider takes for granted of Nomad. It runs on the fake and, with E2E_NOMAD=real, on a real agent.
@@ -31,13 +30,7 @@ const skipped: object[] = [];
 
 beforeAll(async () => {
   nomad = await openNomad();
-  http = new NomadHttp({
-    address: nomad.address,
-    tokens: new TokenSource({ token: nomad.token }),
-    tls: { rejectUnauthorized: true },
-    maxSockets: 8,
-    maxStreams: 8,
-  });
+  http = httpTo(nomad);
   const warn = (fields: object): void => void skipped.push(fields);
   client = new NomadClient(http, new ObjectReader({ logger: { ...silentLogger, warn }, metrics: noMetrics }), "default");
 });

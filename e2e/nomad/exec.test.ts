@@ -9,12 +9,11 @@ import { eventually } from "@virtual-kubelet/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { execInTask } from "../../providers/nomad/src/access/exec.ts";
 import { NomadClient } from "../../providers/nomad/src/api/nomad-client.ts";
-import { NomadHttp } from "../../providers/nomad/src/api/nomad-http.ts";
+import type { NomadHttp } from "../../providers/nomad/src/api/nomad-http.ts";
 import { ObjectReader } from "../../providers/nomad/src/api/object-reader.ts";
-import { TokenSource } from "../../providers/nomad/src/api/token-source.ts";
 import { newPodEntry, type PodEntry } from "../../providers/nomad/src/pods/pod-entry.ts";
 import { canOpenTerminals } from "../process-provider/spawn-command.ts";
-import { openNomad, type NomadBackend } from "./backend.ts";
+import { httpTo, openNomad, type NomadBackend } from "./backend.ts";
 import { jobWith, taskWith, wait } from "./test-jobs.ts";
 
 // Commands in tasks of raw_exec, on the fake and, with E2E_NOMAD=real, on a real agent.
@@ -28,13 +27,7 @@ let entry: PodEntry;
 
 beforeAll(async () => {
   nomad = await openNomad();
-  http = new NomadHttp({
-    address: nomad.address,
-    tokens: new TokenSource({ token: nomad.token }),
-    tls: { rejectUnauthorized: true },
-    maxSockets: 8,
-    maxStreams: 8,
-  });
+  http = httpTo(nomad);
   client = new NomadClient(http, new ObjectReader({ logger: silentLogger, metrics: noMetrics }), "default");
   await client.registerJob(job, 0, signal);
   entry = newPodEntry(job.ID, {

@@ -40,7 +40,11 @@ export async function diskUse(
   return used;
 }
 
-/** What a file system has and what is left of it, without what is used of it by whom. */
+/**
+ * What the file system of a folder has and what is left of it; `usedBytes` is what everybody uses of it.
+ *
+ * @throws what `statfs` throws where the folder cannot be seen
+ */
 export async function fileSystemRoom(path: string): Promise<Omit<FsStats, "time"> & { readonly usedBytes: number }> {
   const { bsize, blocks, bfree, bavail, files, ffree } = await statfs(path);
   return {

@@ -1,5 +1,5 @@
 import type { FsStats } from "@virtual-kubelet/core";
-import { statfs } from "node:fs/promises";
+import { fileSystemRoom } from "@virtual-kubelet/pod-runtime";
 import { z } from "zod";
 import { isAtLeast } from "../engine/api-version.ts";
 import type { DockerEngine } from "../engine/docker-engine.ts";
@@ -78,16 +78,6 @@ export class DiskSizes implements AsyncDisposable {
   /** `undefined` where the engine's folder cannot be seen. */
   async #room(signal: AbortSignal): Promise<Room | undefined> {
     const { DockerRootDir } = rootSchema.parse(await this.#options.engine.json({ method: "GET", path: "/info" }, signal));
-    return fileSystemRoom(DockerRootDir);
-  }
-}
-
-/** Size of the file system that a folder is on, and what is left of it; `undefined` where it cannot be seen. */
-export async function fileSystemRoom(folder: string): Promise<Room | undefined> {
-  try {
-    const { bsize, blocks, bavail, files, ffree } = await statfs(folder);
-    return { availableBytes: bavail * bsize, capacityBytes: blocks * bsize, inodesFree: ffree, inodes: files };
-  } catch {
-    return undefined;
+    return fileSystemRoom(DockerRootDir).catch(() => undefined);
   }
 }

@@ -1,7 +1,7 @@
 import type { FsStats } from "@virtual-kubelet/core";
+import { fileSystemRoom } from "@virtual-kubelet/pod-runtime";
 import { readdir, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { fileSystemRoom } from "./disk-sizes.ts";
 
 /**
  * What a container's output takes up: the file that is written to, and those before it that the engine has kept, such as
@@ -19,7 +19,7 @@ export async function logStats(logPath: string, time: string): Promise<FsStats |
     const sizes = files.map(async (file) => (await stat(join(folder, file)).catch(() => undefined))?.size ?? 0);
     if (files.length === 0) return undefined;
     const usedBytes = (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
-    return { time, ...(await fileSystemRoom(folder)), usedBytes, inodesUsed: files.length };
+    return { time, ...(await fileSystemRoom(folder).catch(() => undefined)), usedBytes, inodesUsed: files.length };
   } catch {
     return undefined;
   }
