@@ -136,7 +136,7 @@ export class Network implements Disposable {
   /** The API server is there again. @param forgets - whether it lost what watches could resume from */
   comeUp(forgets: boolean): void {
     this.#isUp = true;
-    this.#leaseTroubleMs = this.deps.clock.monotonic();
+    this.#troubleMs = this.#leaseTroubleMs = this.deps.clock.monotonic();
     if (forgets) this.expireVersions();
   }
 

@@ -42,6 +42,11 @@ export class ProgramCalls implements CallWatch {
     return this.#calls.has(uid) ? this.#clock.monotonic() : (this.#endedMs.get(uid) ?? 0);
   }
 
+  /** The calls that have not come back, a sentence for each. */
+  get underWay(): string[] {
+    return [...this.#calls].map(([uid, method]) => `${method} of UID ${uid} is under way`);
+  }
+
   /** When deletePod was last called for the pod. */
   deleteCalledMs(uid: string): number | undefined {
     return this.#deleteCalledMs.get(uid);

@@ -115,7 +115,9 @@ async function rest(world: World): Promise<number> {
   const startMs = world.clock.monotonic();
   let raisedMs = startMs;
   for (;;) {
-    const { pods, orphans } = unrestOf(world);
+    const { pods: problems, orphans } = unrestOf(world);
+    // What looks at rest while a call is under way may be about to change.
+    const pods = [...problems, ...world.callsUnderWay];
     const nowMs = world.clock.monotonic();
     const tookMs = nowMs - startMs;
     if (pods.length + orphans.length === 0) {

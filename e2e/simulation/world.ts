@@ -169,6 +169,11 @@ export class World implements AsyncDisposable {
     return this.server.cluster.list(podKind).map(toPod);
   }
 
+  /** The provider's calls that have not come back, a sentence for each. */
+  get callsUnderWay(): string[] {
+    return [this.#program, this.#rival].flatMap((program) => (program && !program.end ? program.calls.underWay : []));
+  }
+
   /** Another instance that wants the same node, if there is one. */
   get rival(): Program | undefined {
     return this.#rival;
