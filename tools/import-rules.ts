@@ -3,27 +3,41 @@ import ts from "typescript";
 import { scope } from "./scope.ts";
 import type { WorkspacePackage } from "./workspace.ts";
 
+/** Leaf packages, which every package above errdefs may import. */
+const leaves: readonly string[] = ["clock"];
+
 /**
  * Which workspace packages each package may import, by folder. A package that is not listed may import all of them:
  * private ones, which nobody can import in turn.
  */
 const allowedImports: Readonly<Record<string, readonly string[]>> = {
   "packages/errdefs": [],
-  "packages/kube-client": ["errdefs"],
-  "packages/core": ["errdefs", "kube-client"],
-  "packages/streaming": ["errdefs"],
-  "packages/metrics": ["errdefs", "kube-client", "core"],
-  "packages/kubelet-api": ["errdefs", "kube-client", "core", "streaming", "metrics"],
-  "packages/pod-runtime": ["errdefs", "kube-client", "core"],
-  "packages/embedded-apiserver": ["errdefs", "streaming"],
+  "packages/clock": ["errdefs"],
+  "packages/kube-client": ["errdefs", ...leaves],
+  "packages/core": ["errdefs", ...leaves, "kube-client"],
+  "packages/streaming": ["errdefs", ...leaves],
+  "packages/metrics": ["errdefs", ...leaves, "kube-client", "core"],
+  "packages/kubelet-api": ["errdefs", ...leaves, "kube-client", "core", "streaming", "metrics"],
+  "packages/pod-runtime": ["errdefs", ...leaves, "kube-client", "core"],
+  "packages/embedded-apiserver": ["errdefs", ...leaves, "streaming"],
   "packages/create-provider": [],
-  "packages/testing": ["errdefs", "kube-client", "core", "streaming", "metrics", "kubelet-api", "pod-runtime", "embedded-apiserver"],
+  "packages/testing": [
+    "errdefs",
+    ...leaves,
+    "kube-client",
+    "core",
+    "streaming",
+    "metrics",
+    "kubelet-api",
+    "pod-runtime",
+    "embedded-apiserver",
+  ],
 };
 
-/** What a provider may import; the Kubernetes types and `Clock` and `Logger` come through core. */
-const providerImports: readonly string[] = ["errdefs", "core", "pod-runtime", "streaming"];
+/** Workspace packages that a provider may import; the Kubernetes types and `Logger` come through core. */
+const providerImports: readonly string[] = ["errdefs", ...leaves, "core", "pod-runtime", "streaming"];
 
-/** What a provider's unit tests may import besides: fake time. */
+/** Workspace packages that a provider's unit tests may import besides: a scripted transport. */
 const providerTestImports: readonly string[] = ["kube-client"];
 
 /** A source file, with its path relative to the top. */

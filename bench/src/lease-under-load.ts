@@ -4,13 +4,13 @@
  *
  * Usage: lease-under-load.ts KUBECONFIG
  */
+import { systemClock } from "@virtual-kubelet/clock";
 import {
   createHttpTransport,
   createKubeClient,
   loadCredentials,
   microTime,
   resources,
-  systemClock,
   type KubeClient,
   type Lease,
 } from "@virtual-kubelet/kube-client";

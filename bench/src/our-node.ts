@@ -4,8 +4,9 @@
  *
  * Usage: our-node.ts KUBECONFIG NODE [--http2]
  */
+import { systemClock } from "@virtual-kubelet/clock";
 import { VirtualNode } from "@virtual-kubelet/core";
-import { createHttpTransport, createKubeClient, loadCredentials, systemClock } from "@virtual-kubelet/kube-client";
+import { createHttpTransport, createKubeClient, loadCredentials } from "@virtual-kubelet/kube-client";
 import { provider } from "@virtual-kubelet/provider-mock";
 
 const [kubeconfig = "", name = "", ...flags] = process.argv.slice(2);

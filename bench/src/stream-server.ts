@@ -4,6 +4,7 @@
  *
  * Usage: fork("stream-server.ts", ["node" | "direct"]); it sends where it is, and answers `figures` with its memory.
  */
+import { systemClock as clock, systemRandom as random } from "@virtual-kubelet/clock";
 import { once } from "node:events";
 import { readdirSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -13,7 +14,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { NodeAccess, type AttachIO, type ContainerLogOptions, type ContainerLogs, type ExecResult } from "@virtual-kubelet/core";
-import { noMetrics, systemClock as clock, systemRandom as random, type KubeClient, type Pod } from "@virtual-kubelet/kube-client";
+import { noMetrics, type KubeClient, type Pod } from "@virtual-kubelet/kube-client";
 import { createAccessControl, startKubeletServer, type ClientCa } from "@virtual-kubelet/kubelet-api";
 import { acceptRemoteCommand } from "@virtual-kubelet/streaming";
 import { createCertificateAuthority } from "@virtual-kubelet/testing";

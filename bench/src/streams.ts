@@ -4,6 +4,7 @@
  *
  * By itself: streams.ts [--rounds 3] [--megabytes 100] [--no-guide]
  */
+import { systemClock as clock } from "@virtual-kubelet/clock";
 import { fork, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
@@ -12,7 +13,6 @@ import { join } from "node:path";
 import { PassThrough, Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { systemClock as clock } from "@virtual-kubelet/kube-client";
 import { runRemoteCommand } from "@virtual-kubelet/streaming";
 import { circumstances } from "./circumstances.ts";
 import type { StreamFigures, StreamReport, Transport } from "./figures.ts";

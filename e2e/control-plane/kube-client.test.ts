@@ -1,3 +1,4 @@
+import { systemClock, systemRandom } from "@virtual-kubelet/clock";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isConflict, isForbidden, isInvalidInput, isNotFound, isUnauthorized, isUnavailable } from "@virtual-kubelet/errdefs";
@@ -12,8 +13,6 @@ import {
   resources,
   silentLogger,
   statusOf,
-  systemClock,
-  systemRandom,
   type ConfigMap,
   type KubeClient,
   type Lease,

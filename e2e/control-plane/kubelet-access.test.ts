@@ -1,4 +1,5 @@
-import { resources, systemClock, type KubeClient } from "@virtual-kubelet/kube-client";
+import { systemClock } from "@virtual-kubelet/clock";
+import { resources, type KubeClient } from "@virtual-kubelet/kube-client";
 import {
   createCertificateAuthority,
   eventually,

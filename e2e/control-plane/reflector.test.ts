@@ -1,16 +1,8 @@
+import { systemClock, systemRandom, type Clock } from "@virtual-kubelet/clock";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import {
-  Reflector,
-  resources,
-  silentLogger,
-  systemClock,
-  systemRandom,
-  type Clock,
-  type ConfigMap,
-  type KubeClient,
-} from "@virtual-kubelet/kube-client";
-import { eventually, FakeClock, leakCheck, startControlPlane, startFaultProxy, type KubeconfigFile } from "@virtual-kubelet/testing";
+import { Reflector, resources, silentLogger, type ConfigMap, type KubeClient } from "@virtual-kubelet/kube-client";
+import { eventually, leakCheck, startControlPlane, startFaultProxy, VirtualClock, type KubeconfigFile } from "@virtual-kubelet/testing";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { createNamespace, openClient, sharedControlPlane, untilAllowed, type OpenClient } from "./support/cluster.ts";
 import { CountingMetrics } from "./support/counting-metrics.ts";
@@ -187,7 +179,7 @@ test("a token that is rotated in its file does not end the watching", async () =
 
 test("a half-open watch is given up when its time is over", async () => {
   await using proxy = await startFaultProxy({ target: controlPlane.target });
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   await using reflector = await follow(proxy.kubeconfig, { clock });
   proxy.disrupt({ watch: true }, { kind: "silence" });
   await write("after", "1");

@@ -1,3 +1,4 @@
+import { systemClock, systemRandom } from "@virtual-kubelet/clock";
 import { isUnauthorized } from "@virtual-kubelet/errdefs";
 import {
   createKubeClient,
@@ -8,8 +9,6 @@ import {
   resource,
   resources,
   silentLogger,
-  systemClock,
-  systemRandom,
   type ConfigMap,
   type KubeClient,
   type KubernetesObject,

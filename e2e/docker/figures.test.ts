@@ -1,6 +1,6 @@
+import { systemClock } from "@virtual-kubelet/clock";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { systemClock } from "@virtual-kubelet/kube-client";
 import { NodeStatsReader, type FullStatsSummary } from "../../packages/metrics/src/index.ts";
 import { eventually } from "@virtual-kubelet/testing";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";

@@ -1,4 +1,5 @@
-import { silentLogger, systemClock } from "@virtual-kubelet/kube-client";
+import { systemClock } from "@virtual-kubelet/clock";
+import { silentLogger } from "@virtual-kubelet/kube-client";
 import { ImageCollector } from "@virtual-kubelet/pod-runtime";
 import { expect, test } from "vitest";
 import { connectEngine } from "../../providers/docker/src/engine/connect-engine.ts";

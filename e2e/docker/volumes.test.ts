@@ -1,8 +1,9 @@
+import { systemClock, systemRandom } from "@virtual-kubelet/clock";
 import { mkdir, mkdtemp, readdir, realpath, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { podRef, type Container, type Pod, type PodSpec } from "@virtual-kubelet/core";
-import { silentLogger, systemClock, systemRandom } from "@virtual-kubelet/kube-client";
+import { silentLogger } from "@virtual-kubelet/kube-client";
 import { execCapture, VolumeManager } from "@virtual-kubelet/pod-runtime";
 import { eventually } from "@virtual-kubelet/testing";
 import { expect, test } from "vitest";

@@ -1,5 +1,6 @@
+import { systemClock } from "@virtual-kubelet/clock";
 import { startApiServer } from "@virtual-kubelet/embedded-apiserver";
-import { createHttpTransport, createKubeClient, loadCredentials, resources, systemClock } from "@virtual-kubelet/kube-client";
+import { createHttpTransport, createKubeClient, loadCredentials, resources } from "@virtual-kubelet/kube-client";
 import { createCertificateAuthority, eventually, freePort } from "@virtual-kubelet/testing";
 import { X509Certificate } from "node:crypto";
 import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";

@@ -1,5 +1,6 @@
+import { systemClock, systemRandom } from "@virtual-kubelet/clock";
 import { NodeAccess } from "@virtual-kubelet/core";
-import { noMetrics, systemClock, systemRandom, type KubeClient } from "@virtual-kubelet/kube-client";
+import { noMetrics, type KubeClient } from "@virtual-kubelet/kube-client";
 import { createAccessControl, createServingCertificate, startKubeletServer, type ClientCa } from "@virtual-kubelet/kubelet-api";
 import { createCertificateAuthority, type CertificateAndKey } from "@virtual-kubelet/testing";
 import { once } from "node:events";

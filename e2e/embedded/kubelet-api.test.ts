@@ -1,3 +1,4 @@
+import { systemClock } from "@virtual-kubelet/clock";
 import {
   runRemoteCommand,
   openPortForward,
@@ -6,7 +7,6 @@ import {
   type RemoteCommandResult,
 } from "@virtual-kubelet/streaming";
 import { isInvalidInput } from "@virtual-kubelet/errdefs";
-import { systemClock } from "@virtual-kubelet/kube-client";
 import { startKubeletServer } from "@virtual-kubelet/kubelet-api";
 import { eventually } from "@virtual-kubelet/testing";
 import { once } from "node:events";

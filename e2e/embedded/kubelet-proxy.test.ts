@@ -1,3 +1,4 @@
+import { systemClock } from "@virtual-kubelet/clock";
 import { once } from "node:events";
 import type { IncomingMessage, RequestListener } from "node:http";
 import { connect as connectHttp2 } from "node:http2";
@@ -8,7 +9,6 @@ import { pipeline } from "node:stream/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import type { TLSSocket } from "node:tls";
 import { startApiServer, type ApiServer } from "@virtual-kubelet/embedded-apiserver";
-import { systemClock } from "@virtual-kubelet/kube-client";
 import { runRemoteCommand, UpgradeRefusedError } from "@virtual-kubelet/streaming";
 import { createCertificateAuthority, eventually } from "@virtual-kubelet/testing";
 import { describe, expect, test } from "vitest";

@@ -1,6 +1,6 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { readdirSync } from "node:fs";
 import { basename, join } from "node:path";
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { expect, test } from "vitest";
 import { runProgram } from "../../packages/cli/src/cli.ts";
 import { testContext } from "../../packages/cli/src/test-support/test-context.ts";
@@ -13,7 +13,7 @@ const pods = readdirSync(join(folder, "pods")).map((file) => basename(file, ".ya
 const plans = ["docker", "mock", "nomad", "zun"].flatMap((provider) => pods.map((pod) => ({ provider, pod })));
 
 test.each(plans)("$provider plans $pod as it did", async ({ provider, pod }) => {
-  const context = testContext(new FakeClock(), { cwd: join(folder, "pods") });
+  const context = testContext(new VirtualClock(), { cwd: join(folder, "pods") });
   const code = await runProgram(
     ["plan", "-f", `${pod}.yaml`, "--provider", provider, "--nodename", "node-1", "--cluster-id", "cluster-1"],
     context,

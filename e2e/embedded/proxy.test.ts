@@ -1,3 +1,4 @@
+import { systemClock, systemRandom } from "@virtual-kubelet/clock";
 import {
   createHttpTransport,
   createKubeClient,
@@ -7,8 +8,6 @@ import {
   resource,
   resources,
   silentLogger,
-  systemClock,
-  systemRandom,
   type KubernetesObject,
   type Pod,
 } from "@virtual-kubelet/kube-client";

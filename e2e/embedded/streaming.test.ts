@@ -1,3 +1,4 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { PassThrough, Readable, Writable } from "node:stream";
@@ -17,7 +18,6 @@ import {
 import { eventually } from "@virtual-kubelet/testing";
 import { describe, expect, test } from "vitest";
 import { dialSpdy } from "../../packages/streaming/src/upgrade/dial-spdy.ts";
-import { ManualClock } from "../../packages/streaming/src/test-support/manual-clock.ts";
 import { clock, digestOf, megabytes, serveUpgrades, type UpgradeServer } from "./support/streaming-rig.ts";
 
 const all = { stdin: true, stdout: true, stderr: true, tty: false };
@@ -442,7 +442,7 @@ test("a command that has begun is not run again over SPDY, whatever its result l
 });
 
 test.each(["spdy", "websocket"] as const)("a server that never answers is given up after thirty seconds over %s", async (transport) => {
-  const manual = new ManualClock();
+  const manual = new VirtualClock();
   await using server = await serveUpgrades(({ socket }) => {
     socket.resume().once("end", () => void socket.end());
     return Promise.resolve();
@@ -451,7 +451,7 @@ test.each(["spdy", "websocket"] as const)("a server that never answers is given 
   running.catch(() => undefined);
   await eventually(() => expect(server.sockets.size).toBe(1));
 
-  manual.advance(30_000);
+  await manual.advance(30_000);
 
   await expect(running).rejects.toMatchObject({ code: "VK_UNAVAILABLE", message: expect.stringContaining("no answer") });
   expect(manual.pending).toBe(0);

@@ -1,6 +1,6 @@
+import { systemClock } from "@virtual-kubelet/clock";
 import { readFile, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { systemClock } from "@virtual-kubelet/kube-client";
 import { runRemoteCommand } from "@virtual-kubelet/streaming";
 import { eventually } from "@virtual-kubelet/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

@@ -1,8 +1,8 @@
+import { systemClock } from "@virtual-kubelet/clock";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { systemClock } from "@virtual-kubelet/kube-client";
 import { createCertificateAuthority } from "@virtual-kubelet/testing";
 import { busyboxFileSystem, type ImageFile } from "../docker/support/busybox-image.ts";
 

@@ -1,8 +1,8 @@
+import { systemClock } from "@virtual-kubelet/clock";
 import { writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { systemClock } from "@virtual-kubelet/kube-client";
 import { controlGroupOf } from "../docker/support/control-groups.ts";
 import { unmountAll } from "../docker/support/mounts.ts";
 import { eventually, startProcess, startReaper, type ControlPlaneAccess } from "@virtual-kubelet/testing";

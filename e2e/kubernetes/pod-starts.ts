@@ -1,3 +1,4 @@
+import { systemClock, systemRandom } from "@virtual-kubelet/clock";
 import {
   createHttpTransport,
   createKubeClient,
@@ -6,8 +7,6 @@ import {
   Reflector,
   resources,
   silentLogger,
-  systemClock,
-  systemRandom,
   type DeepReadonly,
   type Pod,
 } from "@virtual-kubelet/kube-client";

@@ -1,3 +1,4 @@
+import { systemClock } from "@virtual-kubelet/clock";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
@@ -6,7 +7,6 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isUnavailable } from "@virtual-kubelet/errdefs";
-import { systemClock } from "@virtual-kubelet/kube-client";
 import { createCertificateAuthority } from "@virtual-kubelet/testing";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { NomadRig } from "./nomad-rig.ts";

@@ -1,10 +1,11 @@
+import { systemClock, systemRandom } from "@virtual-kubelet/clock";
 import { createHash, randomUUID } from "node:crypto";
 import { existsSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough, Readable, Writable } from "node:stream";
 import type { AttachIO } from "@virtual-kubelet/core";
-import { noMetrics, silentLogger, systemClock, systemRandom } from "@virtual-kubelet/kube-client";
+import { noMetrics, silentLogger } from "@virtual-kubelet/kube-client";
 import { eventually } from "@virtual-kubelet/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { execInTask } from "../../providers/nomad/src/access/exec.ts";

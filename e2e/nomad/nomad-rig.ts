@@ -1,3 +1,4 @@
+import { systemClock, systemRandom } from "@virtual-kubelet/clock";
 import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,7 +17,7 @@ import type {
   VolumePayload,
 } from "@virtual-kubelet/core";
 import { NotFoundError } from "@virtual-kubelet/errdefs";
-import { noMetrics, silentLogger, systemClock, systemRandom, type LogFields } from "@virtual-kubelet/kube-client";
+import { noMetrics, silentLogger, type LogFields } from "@virtual-kubelet/kube-client";
 import { provider as definition } from "@virtual-kubelet/provider-nomad";
 import { eventually } from "@virtual-kubelet/testing";
 import { expect } from "vitest";

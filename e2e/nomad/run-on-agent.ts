@@ -1,9 +1,9 @@
+import { systemClock } from "@virtual-kubelet/clock";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { systemClock } from "@virtual-kubelet/kube-client";
 import { freePort, startProcess, startReaper } from "@virtual-kubelet/testing";
 
 // Runs the contract tests, commands, the walk with kubectl and the conformance suite on a real agent: the one that NOMAD_ADDR names, whose

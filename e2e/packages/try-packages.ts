@@ -1,3 +1,4 @@
+import { systemClock as clock, systemRandom as random } from "@virtual-kubelet/clock";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,8 +11,6 @@ import {
   noMetrics as metrics,
   resources,
   silentLogger as logger,
-  systemClock as clock,
-  systemRandom as random,
   type Pod,
   type Transport,
 } from "@virtual-kubelet/kube-client";

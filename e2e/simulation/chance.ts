@@ -1,4 +1,4 @@
-import { SeededRandom } from "@virtual-kubelet/kube-client/testing";
+import { SeededRandom } from "@virtual-kubelet/clock";
 
 /** What a simulation draws from. Each part has its own, so that a draw more in one changes none of the others. */
 export class Chance extends SeededRandom {

@@ -1,6 +1,7 @@
+import type { VirtualClock } from "@virtual-kubelet/clock";
 import type { Invariants } from "./invariants.ts";
 import { isLive, type Instance } from "./instance.ts";
-import { ProcessClock, type SimulatedClock } from "./simulated-clock.ts";
+import { ProcessClock } from "./process-clock.ts";
 
 /** How long the provider may not be told of a deletion, in milliseconds, where nothing stands in the way. */
 const boundMs = 20_000;
@@ -13,7 +14,7 @@ const lookMs = 5_000;
 
 /** What a {@link DeletionWatch} stands on. */
 export interface DeletionWatchDeps {
-  readonly clock: SimulatedClock;
+  readonly clock: VirtualClock;
   readonly invariants: Invariants;
   readonly instancesOf: (uid: string) => readonly Instance[];
   /**

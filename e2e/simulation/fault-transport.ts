@@ -1,5 +1,6 @@
+import type { Clock } from "@virtual-kubelet/clock";
 import { UnavailableError } from "@virtual-kubelet/errdefs";
-import type { Clock, Transport, TransportRequest, TransportResponse } from "@virtual-kubelet/kube-client";
+import type { Transport, TransportRequest, TransportResponse } from "@virtual-kubelet/kube-client";
 import type { Chance } from "./chance.ts";
 import { podOfPath, withoutHiddenEvents, withoutItems } from "./hidden-pods.ts";
 import type { LeaseWatch } from "./lease-watch.ts";

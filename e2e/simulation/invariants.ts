@@ -1,9 +1,9 @@
+import type { VirtualClock } from "@virtual-kubelet/clock";
 import type { PodRef } from "@virtual-kubelet/core";
 import { kindFor, type ApiObject, type ApiServer, type Kind } from "@virtual-kubelet/embedded-apiserver";
 import type { LogFields, Pod, TransportRequest } from "@virtual-kubelet/kube-client";
 import type { BackEnd } from "./back-end.ts";
 import { isLive, type Instance } from "./instance.ts";
-import type { SimulatedClock } from "./simulated-clock.ts";
 import type { Trace } from "./trace.ts";
 
 /** What must hold in every world; the numbers are those of the reliability anchors. */
@@ -45,7 +45,7 @@ const leaseMs = 40_000;
 /** What {@link Invariants} look at. */
 export interface InvariantsDeps {
   readonly server: ApiServer;
-  readonly clock: SimulatedClock;
+  readonly clock: VirtualClock;
   readonly trace: Trace;
   readonly backEnd: () => BackEnd;
   /** Called when a pod was deleted, or began to be. */

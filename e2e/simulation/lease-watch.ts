@@ -1,7 +1,7 @@
+import type { VirtualClock } from "@virtual-kubelet/clock";
 import type { Lease, TransportRequest, TransportResponse } from "@virtual-kubelet/kube-client";
 import type { Invariants } from "./invariants.ts";
 import type { ProgramCalls } from "./program-calls.ts";
-import type { SimulatedClock } from "./simulated-clock.ts";
 
 /** Annotation of a node's Lease: the random id of the start that holds it. */
 const startIdAnnotation = "virtual-kubelet.io/start-id";
@@ -18,7 +18,7 @@ const roundingMs = 50;
 /** Watches over what one program does with its node's Lease. */
 export class LeaseWatch {
   readonly #invariants: Invariants;
-  readonly #clock: SimulatedClock;
+  readonly #clock: VirtualClock;
   readonly #calls: Pick<ProgramCalls, "onHeld" | "onLostNode">;
   #startId: string | undefined;
   #notBeforeMs = 0;
@@ -26,7 +26,7 @@ export class LeaseWatch {
   #isLost = false;
 
   /** @param calls - told when the program holds the node, and when it has read that another instance does */
-  constructor(invariants: Invariants, clock: SimulatedClock, calls: Pick<ProgramCalls, "onHeld" | "onLostNode">) {
+  constructor(invariants: Invariants, clock: VirtualClock, calls: Pick<ProgramCalls, "onHeld" | "onLostNode">) {
     this.#invariants = invariants;
     this.#clock = clock;
     this.#calls = calls;

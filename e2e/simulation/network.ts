@@ -1,8 +1,8 @@
+import type { VirtualClock } from "@virtual-kubelet/clock";
 import { kinds, type ApiServer, type InProcessTransport } from "@virtual-kubelet/embedded-apiserver";
 import { UnavailableError } from "@virtual-kubelet/errdefs";
 import type { TransportRequest } from "@virtual-kubelet/kube-client";
 import type { Chance } from "./chance.ts";
-import type { SimulatedClock } from "./simulated-clock.ts";
 import type { Trace } from "./trace.ts";
 
 /** How requests to the API server go. `latencyMs` is in milliseconds; what is not said to be otherwise is a share of the requests. */
@@ -47,7 +47,7 @@ export type RequestFault = "none" | "error" | "lost" | "tooMany" | "unavailable"
 /** What a {@link Network} stands on. */
 export interface NetworkDeps {
   readonly server: ApiServer;
-  readonly clock: SimulatedClock;
+  readonly clock: VirtualClock;
   readonly chance: Chance;
   readonly trace: Trace;
   readonly profile: NetworkProfile;

@@ -1,8 +1,8 @@
+import type { VirtualClock } from "@virtual-kubelet/clock";
 import type { PodRef } from "@virtual-kubelet/core";
 import type { Pod } from "@virtual-kubelet/kube-client";
 import type { Invariants } from "./invariants.ts";
 import type { CallWatch, ChangeMethod } from "./model-provider.ts";
-import type { SimulatedClock } from "./simulated-clock.ts";
 
 /** What is known of the program whose calls are watched. */
 export interface ProgramFacts {
@@ -20,7 +20,7 @@ const seenMs = 3_000;
 /** Watches over the calls that one program makes to its provider. */
 export class ProgramCalls implements CallWatch {
   readonly #invariants: Invariants;
-  readonly #clock: SimulatedClock;
+  readonly #clock: VirtualClock;
   readonly #facts: ProgramFacts;
   readonly #calls = new Map<string, ChangeMethod>();
   readonly #endedMs = new Map<string, number>();
@@ -31,7 +31,7 @@ export class ProgramCalls implements CallWatch {
   #lostNode = false;
   #heldSinceMs = Infinity;
 
-  constructor(invariants: Invariants, clock: SimulatedClock, facts: ProgramFacts) {
+  constructor(invariants: Invariants, clock: VirtualClock, facts: ProgramFacts) {
     this.#invariants = invariants;
     this.#clock = clock;
     this.#facts = facts;

@@ -1,3 +1,4 @@
+import type { VirtualClock } from "@virtual-kubelet/clock";
 import { NodeHeldError, VirtualNode, type PodOptions, type ProviderDefinition } from "@virtual-kubelet/core";
 import { createKubeClient, type LogFields, type Logger } from "@virtual-kubelet/kube-client";
 import type { Chance } from "./chance.ts";
@@ -7,7 +8,7 @@ import type { Invariants } from "./invariants.ts";
 import { LeaseWatch } from "./lease-watch.ts";
 import type { Network } from "./network.ts";
 import { ProgramCalls } from "./program-calls.ts";
-import { ProcessClock, type SimulatedClock } from "./simulated-clock.ts";
+import { ProcessClock } from "./process-clock.ts";
 import type { Trace } from "./trace.ts";
 
 /** The node that is simulated. */
@@ -15,7 +16,7 @@ export const nodeName = "sim";
 
 /** What a {@link Program} stands on. */
 export interface ProgramDeps {
-  readonly clock: SimulatedClock;
+  readonly clock: VirtualClock;
   readonly chance: Chance;
   readonly trace: Trace;
   readonly network: Network;

@@ -1,3 +1,4 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { startApiServer, type ApiServer } from "@virtual-kubelet/embedded-apiserver";
 import { createKubeClient, resources, type KubeClient, type Pod } from "@virtual-kubelet/kube-client";
 import { BackEnd } from "./back-end.ts";
@@ -8,7 +9,7 @@ import type { Reachability } from "./model-provider.ts";
 import { Network } from "./network.ts";
 import { drawProfile, type Profile, type WorldKind } from "./profile.ts";
 import { nodeName, Program } from "./program.ts";
-import { ProcessClock, SimulatedClock } from "./simulated-clock.ts";
+import { ProcessClock, settle } from "./process-clock.ts";
 import { Trace } from "./trace.ts";
 
 /** Where the pods of a world are. */
@@ -38,7 +39,7 @@ export interface WorldOptions {
 export class World implements AsyncDisposable {
   readonly profile: Profile;
   readonly chance: Chance;
-  readonly clock: SimulatedClock;
+  readonly clock: VirtualClock;
   readonly trace: Trace;
   readonly server: ApiServer;
   /** The users' way to the API server; nothing goes wrong on it. */
@@ -78,7 +79,7 @@ export class World implements AsyncDisposable {
 
   private constructor(
     seed: number,
-    { clock, server, traceLimit, kind }: WorldOptions & { readonly clock: SimulatedClock; readonly server: ApiServer },
+    { clock, server, traceLimit, kind }: WorldOptions & { readonly clock: VirtualClock; readonly server: ApiServer },
   ) {
     this.#seed = seed;
     this.users = this.#end.signal;
@@ -133,7 +134,7 @@ export class World implements AsyncDisposable {
 
   /** Makes the world of a seed; its program is not started. */
   static async create(seed: number, { traceLimit, kind }: WorldOptions = {}): Promise<World> {
-    const clock = new SimulatedClock();
+    const clock = new VirtualClock(undefined, { settled: settle });
     const server = await startApiServer({ listen: false, clock, random: new Chance(seed, "api server"), token: "simulation" });
     const world = new World(seed, { clock, server, traceLimit, kind });
     await world.client.create(
@@ -249,7 +250,7 @@ export class World implements AsyncDisposable {
 
   /** Lets time pass, and looks at what holds at any time. */
   async pass(ms: number): Promise<void> {
-    await this.clock.run(ms);
+    await this.clock.advance(ms);
     if (!this.reachability.isUp) this.reachability.downMs = this.clock.monotonic();
     this.#reap();
     const program = this.#program;
@@ -313,7 +314,7 @@ export class World implements AsyncDisposable {
   async #stop(program: Program): Promise<void> {
     program.stop();
     // What a shutdown may take by default, and the last events' time.
-    for (let seconds = 0; seconds < 40 && !program.end; seconds++) await this.clock.run(1_000);
+    for (let seconds = 0; seconds < 40 && !program.end; seconds++) await this.clock.advance(1_000);
     if (!program.end) this.invariants.report("I9", "the program has not stopped within 40 s");
     else if (program.end !== "stopped" && !program.hasLostNode)
       this.invariants.report("I9", `the program ended with ${String(describeEnd(program.end))}`);
@@ -322,7 +323,7 @@ export class World implements AsyncDisposable {
 
   /** Sees that a program that has ended lets go of everything. */
   async #bury(program: Program): Promise<void> {
-    await this.clock.run(0);
+    await this.clock.advance(0);
     this.#checkHeld(program);
     program.kill();
   }
@@ -380,7 +381,7 @@ export class World implements AsyncDisposable {
     this.network[Symbol.dispose]();
     this.invariants[Symbol.dispose]();
     await this.server.close();
-    await this.clock.run(0);
+    await this.clock.advance(0);
     const timers = this.clock.pending - this.#cloudClock.pending;
     if (timers > 0) this.invariants.report("I9", `the API server is closed and holds ${timers} timers`);
   }

@@ -1,6 +1,6 @@
+import { systemClock, systemRandom } from "@virtual-kubelet/clock";
 import type { Pod, PodRef, PodUpdate, Provider, ProviderHost, ResolvedPod } from "@virtual-kubelet/core";
 import { NotFoundError } from "@virtual-kubelet/errdefs";
-import { systemClock, systemRandom } from "@virtual-kubelet/kube-client";
 import { provider as definition } from "@virtual-kubelet/provider-zun";
 
 /** A provider on a cloud, and what it told. */

@@ -1,10 +1,10 @@
+import { systemClock } from "@virtual-kubelet/clock";
 import {
   createHttpTransport,
   createKubeClient,
   loadCredentials,
   resource,
   resources,
-  systemClock,
   type KubeClient,
   type KubernetesObject,
 } from "@virtual-kubelet/kube-client";

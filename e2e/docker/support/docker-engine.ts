@@ -1,4 +1,5 @@
-import { silentLogger, systemClock } from "@virtual-kubelet/kube-client";
+import { systemClock } from "@virtual-kubelet/clock";
+import { silentLogger } from "@virtual-kubelet/kube-client";
 import { inject } from "vitest";
 import { connectEngine } from "../../../providers/docker/src/engine/connect-engine.ts";
 import type { DockerEngine } from "../../../providers/docker/src/engine/docker-engine.ts";

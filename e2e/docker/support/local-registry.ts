@@ -1,7 +1,7 @@
+import { systemClock } from "@virtual-kubelet/clock";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { systemClock } from "@virtual-kubelet/kube-client";
 import { eventually, freePort, logTail, startProcess, startReaper } from "@virtual-kubelet/testing";
 
 /** Who may use the registry. Its password is in no way secret. */

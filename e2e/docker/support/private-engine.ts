@@ -1,7 +1,7 @@
+import { systemClock } from "@virtual-kubelet/clock";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { systemClock } from "@virtual-kubelet/kube-client";
 import { eventually, logTail, startProcess, startReaper, type ManagedProcess, type Reaper } from "@virtual-kubelet/testing";
 import { controlGroupOf, removeControlGroups } from "./control-groups.ts";
 import { EngineApi } from "./engine-api.ts";

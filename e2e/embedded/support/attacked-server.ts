@@ -3,9 +3,10 @@
  * runs there. Callers are who they say they are in the header `x-user`. Tells its parent where it listens, and answers each message
  * of the parent with what it uses.
  */
+import { systemClock } from "@virtual-kubelet/clock";
 import { once } from "node:events";
 import { NodeAccess, type ContainerAccess } from "@virtual-kubelet/core";
-import { noMetrics, systemClock, type LogFields, type Logger } from "@virtual-kubelet/kube-client";
+import { noMetrics, type LogFields, type Logger } from "@virtual-kubelet/kube-client";
 import { startKubeletServer, type AccessControl, type ServerLimits } from "@virtual-kubelet/kubelet-api";
 import { createCertificateAuthority } from "@virtual-kubelet/testing";
 

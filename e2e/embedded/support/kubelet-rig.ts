@@ -1,3 +1,4 @@
+import { systemClock } from "@virtual-kubelet/clock";
 import {
   VirtualNode,
   type AttachIO,
@@ -8,7 +9,7 @@ import {
 } from "@virtual-kubelet/core";
 import { startApiServer, type ApiServer } from "@virtual-kubelet/embedded-apiserver";
 import { NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
-import { createKubeClient, resources, systemClock, type LogFields, type Logger, type Pod } from "@virtual-kubelet/kube-client";
+import { createKubeClient, resources, type LogFields, type Logger, type Pod } from "@virtual-kubelet/kube-client";
 import {
   startKubeletServer,
   type AccessAttributes,

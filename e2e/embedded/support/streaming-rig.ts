@@ -1,9 +1,9 @@
+import { systemClock, type Clock } from "@virtual-kubelet/clock";
 import { createHash } from "node:crypto";
 import { createServer } from "node:http";
 import { once } from "node:events";
 import { createServer as createTcpServer, type AddressInfo, type Socket } from "node:net";
 import type { Duplex, Readable } from "node:stream";
-import { systemClock, type Clock } from "@virtual-kubelet/kube-client";
 import type { IncomingUpgrade } from "@virtual-kubelet/streaming";
 
 export const clock: Clock = systemClock;

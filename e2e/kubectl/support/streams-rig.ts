@@ -1,3 +1,4 @@
+import { systemClock as clock, systemRandom as random } from "@virtual-kubelet/clock";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,8 +8,6 @@ import {
   createKubeClient,
   resources,
   silentLogger as logger,
-  systemClock as clock,
-  systemRandom as random,
   type KubeClient,
   type Metrics,
   type PodSpec,

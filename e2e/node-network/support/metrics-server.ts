@@ -1,6 +1,6 @@
+import { systemClock } from "@virtual-kubelet/clock";
 import { mkdtemp } from "node:fs/promises";
 import { join } from "node:path";
-import { systemClock } from "@virtual-kubelet/kube-client";
 import { eventually, logTail, startProcess, startReaper, type ControlPlaneAccess } from "@virtual-kubelet/testing";
 import { expect, inject } from "vitest";
 import { freePort } from "../../../packages/testing/src/processes/free-port.ts";

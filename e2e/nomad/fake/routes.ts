@@ -1,10 +1,10 @@
+import { systemClock } from "@virtual-kubelet/clock";
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fits } from "./bexpr.ts";
 import { fakeNode, type FakeCluster } from "./cluster.ts";
 import { groupUse } from "../../process-provider/group-use.ts";
-import { systemClock } from "@virtual-kubelet/kube-client";
 import type { FakeRequest } from "./fake-request.ts";
 import { defaultNamespace, keyOf, type Json } from "./state.ts";
 import { jobProblem } from "./validate-job.ts";

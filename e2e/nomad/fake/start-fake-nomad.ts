@@ -1,10 +1,10 @@
+import { systemClock } from "@virtual-kubelet/clock";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { systemClock } from "@virtual-kubelet/kube-client";
 import { startReaper } from "@virtual-kubelet/testing";
 import { WebSocketServer } from "ws";
 import { FakeCluster } from "./cluster.ts";

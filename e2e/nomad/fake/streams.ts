@@ -1,5 +1,5 @@
+import { systemClock } from "@virtual-kubelet/clock";
 import type { ServerResponse } from "node:http";
-import { systemClock } from "@virtual-kubelet/kube-client";
 import type { FakeCluster } from "./cluster.ts";
 import type { FakeRequest } from "./fake-request.ts";
 import { defaultNamespace } from "./state.ts";

@@ -1,5 +1,6 @@
+import { systemClock } from "@virtual-kubelet/clock";
 import { VirtualNode } from "@virtual-kubelet/core";
-import { createHttpTransport, createKubeClient, loadCredentials, systemClock } from "@virtual-kubelet/kube-client";
+import { createHttpTransport, createKubeClient, loadCredentials } from "@virtual-kubelet/kube-client";
 import { provider } from "@virtual-kubelet/provider-mock";
 
 const stop = new AbortController();

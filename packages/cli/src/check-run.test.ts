@@ -1,5 +1,5 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { silentLogger } from "@virtual-kubelet/kube-client";
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { once } from "node:events";
 import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
@@ -33,7 +33,7 @@ async function writeKubeconfig(name: string, user: object): Promise<void> {
 }
 
 async function program(words: string, env: Readonly<Record<string, string>> = {}): Promise<{ code: number; out: string; err: string }> {
-  const context = testContext(new FakeClock(), { env, cwd: folder, homeDir: folder });
+  const context = testContext(new VirtualClock(), { env, cwd: folder, homeDir: folder });
   const code = await runProgram(words.split(" "), context);
   return { code, out: context.stdout.text, err: context.stderr.text };
 }
@@ -151,7 +151,7 @@ test.for(["127.0.0.1:1", "0.0.0.0:1", ":1"])("a health address %s that the kubel
 test("validate tells of a program on this host that runs the node already", async () => {
   const words = `${mock} --kubelet-port 0 --cert-dir pki`;
   const lock = { nodeName: "virtual-kubelet", directory: join(folder, "pki"), pid: 4711, standby: false };
-  await using _held = await lockNode({ ...lock, clock: new FakeClock(), logger: silentLogger, signal: new AbortController().signal });
+  await using _held = await lockNode({ ...lock, clock: new VirtualClock(), logger: silentLogger, signal: new AbortController().signal });
 
   expect(await program(`config validate ${words}`)).toMatchObject({
     code: 0,

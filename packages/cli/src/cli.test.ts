@@ -1,5 +1,5 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { kubernetesVersion } from "@virtual-kubelet/core";
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -24,7 +24,7 @@ afterEach(async () => {
 });
 
 async function program(line: string, env: Readonly<Record<string, string>> = {}): Promise<{ code: number; out: string; err: string }> {
-  const context = testContext(new FakeClock(), { env, cwd: folder, homeDir: folder });
+  const context = testContext(new VirtualClock(), { env, cwd: folder, homeDir: folder });
   const code = await runProgram(line.split(" ").filter(Boolean), context);
   return { code, out: context.stdout.text, err: context.stderr.text };
 }

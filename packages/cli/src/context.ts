@@ -1,4 +1,4 @@
-import type { Clock, Random } from "@virtual-kubelet/kube-client";
+import type { Clock, Random } from "@virtual-kubelet/clock";
 
 /** Where text goes. */
 export interface Output {

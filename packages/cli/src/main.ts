@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { systemClock, systemRandom } from "@virtual-kubelet/kube-client/system-clock";
+import { systemClock, systemRandom } from "@virtual-kubelet/clock";
 import { homedir, hostname, networkInterfaces } from "node:os";
 import { runProgram } from "./cli.ts";
 import { exitCodes } from "./exit-codes.ts";

@@ -1,4 +1,4 @@
-import type { Clock } from "@virtual-kubelet/kube-client";
+import type { Clock } from "@virtual-kubelet/clock";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { existsSync } from "node:fs";

@@ -1,5 +1,5 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { silentLogger, type Logger } from "@virtual-kubelet/kube-client";
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { unlinkSync, watch } from "node:fs";
@@ -20,7 +20,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-const clock = new FakeClock();
+const clock = new VirtualClock();
 const { signal } = new AbortController();
 
 function lock(given: Partial<NodeLockOptions> = {}): Promise<AsyncDisposable> {
@@ -155,7 +155,7 @@ async function claimUndecided(): Promise<AsyncDisposable & { readonly asked: Pro
 }
 
 test("a program that is slow to decide is waited for, and leaves the node to who came at the same time", async () => {
-  const ownClock = new FakeClock();
+  const ownClock = new VirtualClock();
   const slow = await claimUndecided();
   const first = lock({ clock: ownClock });
   await slow.asked;
@@ -169,7 +169,7 @@ test("a program that is slow to decide is waited for, and leaves the node to who
 });
 
 test("a program that does not decide for ten seconds counts as one that holds the node", async () => {
-  const ownClock = new FakeClock();
+  const ownClock = new VirtualClock();
   await using slow = await claimUndecided();
   const second = lock({ clock: ownClock });
   second.catch(() => undefined);
@@ -240,7 +240,7 @@ test.each(["file/pki", "/proc/x/y"])("where no lock can be made the program goes
 });
 
 test("one that stands by has the lock once the first has gone", async () => {
-  const ownClock = new FakeClock();
+  const ownClock = new VirtualClock();
   const infos: string[] = [];
   const logger: Logger = { ...silentLogger, info: (_fields, message) => void infos.push(message) };
   const first = await lock();
@@ -266,7 +266,7 @@ test("one that stands by has the lock once the first has gone", async () => {
 test("one that stands by ends with the signal", async () => {
   await using _first = await lock();
   const stop = new AbortController();
-  const ownClock = new FakeClock();
+  const ownClock = new VirtualClock();
   const second = lock({ standby: true, clock: ownClock, signal: stop.signal });
   await expect.poll(() => ownClock.pending).toBe(1);
 

@@ -1,6 +1,7 @@
+import type { Clock } from "@virtual-kubelet/clock";
 import { makeDirectory } from "@virtual-kubelet/core";
 import { messageOf } from "@virtual-kubelet/errdefs";
-import type { Clock, Logger } from "@virtual-kubelet/kube-client";
+import type { Logger } from "@virtual-kubelet/kube-client";
 import { createHash } from "node:crypto";
 import { open } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,6 +1,6 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { NodeHeldError } from "@virtual-kubelet/core";
 import { silentLogger } from "@virtual-kubelet/kube-client";
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { expect, test } from "vitest";
 import { runNodes, type RunnableNode } from "./run-nodes.ts";
 
@@ -36,7 +36,7 @@ class FakeNode implements RunnableNode {
 }
 
 function rig(names: readonly string[] = ["a"], startupTimeoutMs: number = 0) {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const stop = new AbortController();
   const nodes = names.map((name) => ({ name, node: new FakeNode() }));
   const code = runNodes({ nodes, signal: stop.signal, startupTimeoutMs, shutdownTimeoutMs: 30_000, clock, logger: silentLogger });

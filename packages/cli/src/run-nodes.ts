@@ -1,6 +1,7 @@
+import type { Clock } from "@virtual-kubelet/clock";
 import { NodeHeldError } from "@virtual-kubelet/core";
 import { messageOf } from "@virtual-kubelet/errdefs";
-import type { Clock, Logger } from "@virtual-kubelet/kube-client";
+import type { Logger } from "@virtual-kubelet/kube-client";
 import { exitCodes } from "./exit-codes.ts";
 import { ConfigError } from "./program-error.ts";
 

@@ -3,6 +3,7 @@
  *
  * @packageDocumentation
  */
+export type { Clock, Random } from "@virtual-kubelet/clock";
 export type { Capabilities } from "./provider/capabilities.ts";
 export type {
   AppliedLogOption,
@@ -102,7 +103,6 @@ export { VirtualNode, type RunOptions, type VirtualNodeHealth } from "./virtual-
 export {
   SharedCalls,
   untilAborted,
-  type Clock,
   type ConfigMap,
   type Container,
   type ContainerState,
@@ -117,6 +117,5 @@ export {
   type PodCondition,
   type PodSpec,
   type PodStatus,
-  type Random,
   type Secret,
 } from "@virtual-kubelet/kube-client";

@@ -1,4 +1,5 @@
-import type { Clock, DeepReadonly, KubeClient, Logger, Metrics, Node, Random, Taint, Tracer } from "@virtual-kubelet/kube-client";
+import type { Clock, Random } from "@virtual-kubelet/clock";
+import type { DeepReadonly, KubeClient, Logger, Metrics, Node, Taint, Tracer } from "@virtual-kubelet/kube-client";
 import type { ProviderDefinition } from "./provider/provider.ts";
 
 /** What the node object looks like; the provider's own description goes over the defaults, and these go over both. */

@@ -1,3 +1,4 @@
+import { systemClock, systemRandom, type Clock, type Random } from "@virtual-kubelet/clock";
 import { InvalidInputError, messageOf } from "@virtual-kubelet/errdefs";
 import {
   createEventRecorder,
@@ -5,16 +6,12 @@ import {
   Reflector,
   resources,
   silentLogger,
-  systemClock,
-  systemRandom,
   untilAborted,
-  type Clock,
   type DeepReadonly,
   type EventRecorder,
   type Logger,
   type Metrics,
   type Pod,
-  type Random,
 } from "@virtual-kubelet/kube-client";
 import { readApiServerVersion } from "./kubernetes/api-server-version.ts";
 import { readClusterId } from "./kubernetes/cluster-id.ts";

@@ -3,9 +3,9 @@
  *
  * @packageDocumentation
  */
+export { VirtualClock, type Clock, type Random } from "@virtual-kubelet/clock";
 export { ApiStatusError, type ApiStatus, type StatusDetails } from "./api-status-error.ts";
 export type { AuthorizationMode } from "./authorization/authorizer.ts";
-export type { Clock, Random } from "./clock.ts";
 export type { Cluster, ClusterEvent, DeletionOptions } from "./cluster.ts";
 export type { CutOff, Fault, FaultRule, Faults, RequestFault, RequestMatch, RequestVerb, RuleMatch, WatchFault } from "./faults/fault.ts";
 export type { InProcessRequest, InProcessResponse, InProcessTransport } from "./in-process.ts";
@@ -17,4 +17,3 @@ export { kinds, kindFor } from "./kinds/index.ts";
 export type { Decoded } from "./kinds/schema/decode.ts";
 export type { OpenApiSchema } from "./kinds/schema/schema.ts";
 export { startApiServer, type ApiServer, type ApiServerOptions } from "./start-api-server.ts";
-export { VirtualClock } from "./virtual-clock.ts";

@@ -1,4 +1,4 @@
-import type { Clock, Random } from "./clock.ts";
+import type { Clock, Random } from "@virtual-kubelet/clock";
 import type { JsonValue } from "./json-value.ts";
 import type { Decoded } from "./kinds/schema/decode.ts";
 import type { OpenApiSchema } from "./kinds/schema/schema.ts";

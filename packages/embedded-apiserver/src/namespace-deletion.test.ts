@@ -14,7 +14,7 @@ test("a namespace that is deleted is Terminating first, then gone with all that 
   await server.request("POST", `${path}/configmaps`, { metadata: { name: "c" } });
 
   const { body } = await server.request("DELETE", path);
-  server.clock.advance(0);
+  await server.clock.advance(0);
 
   expect(body).toMatchObject({
     kind: "Namespace",
@@ -29,7 +29,7 @@ test("a namespace waits for a pod's grace period", async () => {
   await using server = await startWithNamespace(true);
   await server.request("POST", `${path}/pods`, boundPod("a"));
   await server.request("DELETE", path);
-  server.clock.advance(0);
+  await server.clock.advance(0);
 
   const waiting = await server.request("GET", path);
   const pod = await server.request("GET", `${path}/pods/a`);
@@ -49,7 +49,7 @@ test("a namespace waits for a pod's grace period", async () => {
 test("without controllers a namespace stays until somebody finalizes it", async () => {
   await using server = await startWithNamespace(false);
   await server.request("DELETE", path);
-  server.clock.advance(60_000);
+  await server.clock.advance(60_000);
   const { body } = await server.request("GET", path);
 
   const { status } = await server.request("PUT", `${path}/finalize`, { ...body, spec: {} });

@@ -1,6 +1,6 @@
 import { ApiStatusError } from "./api-status-error.ts";
 import { requireKind } from "./bootstrap.ts";
-import { toTimestamp } from "./clock.ts";
+import { toTimestamp } from "./timestamp.ts";
 import type { Cluster } from "./cluster.ts";
 import { Disposables } from "./disposables.ts";
 import type { ApiObject, Kind } from "./kind.ts";

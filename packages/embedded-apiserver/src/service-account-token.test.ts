@@ -56,7 +56,7 @@ test("a token ends with its time, and with the pod it is bound to", async () => 
   await server.request("DELETE", podPath("a"), { gracePeriodSeconds: 0 });
   const afterDeletion = await statusWith(server, token);
   const before = await statusWith(server, body.status.token);
-  server.clock.advance(600_000);
+  await server.clock.advance(600_000);
 
   expect([afterDeletion, before, await statusWith(server, body.status.token)]).toEqual([401, 200, 401]);
   expect(body.status.expirationTimestamp).toBe("2026-01-01T00:10:00Z");

@@ -1,5 +1,5 @@
+import type { Clock, Random } from "@virtual-kubelet/clock";
 import { createPrivateKey, createPublicKey, generateKeyPairSync, sign, verify, type KeyObject } from "node:crypto";
-import type { Clock, Random } from "./clock.ts";
 
 /** The claims of a token the server issued. */
 export interface TokenClaims {

@@ -1,8 +1,8 @@
+import { backgroundClock, systemRandom, type Clock, type Random } from "@virtual-kubelet/clock";
 import { type AuthorizationMode, createAuthorizer } from "./authorization/authorizer.ts";
 import { createBootstrapPolicy } from "./authorization/bootstrap-policy.ts";
 import { bootstrap, maintainNamespaceDefaults } from "./bootstrap.ts";
 import { createServerCredentials } from "./certificates/server-credentials.ts";
-import type { Clock, Random } from "./clock.ts";
 import type { Cluster } from "./cluster.ts";
 import { startControllers } from "./controllers/index.ts";
 import { serveCustomResources } from "./custom-resources/custom-resources.ts";
@@ -25,7 +25,6 @@ import { Registry } from "./rest/registry.ts";
 import { seedObjects } from "./seed.ts";
 import { ServiceAccountTokens } from "./service-account-token.ts";
 import { Storage } from "./storage.ts";
-import { systemClock, systemRandom } from "./system-clock.ts";
 import type { WatchStream } from "./watch.ts";
 
 /** How the server is started. Everything has a default that fits a test. */
@@ -120,10 +119,10 @@ const gitVersion = "v1.36.3-embedded";
  * @throws Error of node if it cannot listen, such as EADDRINUSE
  */
 export async function startApiServer(options: ApiServerOptions = {}): Promise<ApiServer> {
-  const { clock = systemClock, random = systemRandom, host = "127.0.0.1" } = options;
+  const { clock = backgroundClock, random = systemRandom, host = "127.0.0.1" } = options;
   const credentials = createServerCredentials({
     // Whoever checks a certificate does so by the machine's time.
-    clock: systemClock,
+    clock: backgroundClock,
     random: systemRandom,
     hosts: [
       ...new Set([
@@ -196,7 +195,7 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
         clock,
         random,
         authorizer,
-        signer: { authority: credentials.authority, random: systemRandom, clock: systemClock },
+        signer: { authority: credentials.authority, random: systemRandom, clock: backgroundClock },
         ...(options.onControllerError === undefined ? {} : { onError: options.onControllerError }),
       }),
     );

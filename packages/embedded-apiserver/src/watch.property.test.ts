@@ -41,7 +41,7 @@ async function follow(
   const world = new Map(held);
   let latest = version;
   const watch = await server.watch(`${path}?watch=1&resourceVersion=${version}&timeoutSeconds=1&${selector}`);
-  server.clock.advance(1_000);
+  await server.clock.advance(1_000);
   for (let event = await watch.next(); event !== undefined; event = await watch.next()) {
     const { name, resourceVersion } = event.object.metadata;
     expect(event.type).toBe(event.type === "DELETED" ? "DELETED" : world.has(name) ? "MODIFIED" : "ADDED");

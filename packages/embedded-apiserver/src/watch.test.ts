@@ -1,4 +1,5 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
+import { startApiServer } from "./start-api-server.ts";
 import { boundPod, patches, podPath, podsPath, startTestServer, type TestServer } from "./test-support/test-server.ts";
 
 async function createPod(server: TestServer, name: string, spec: object = {}, metadata: object = {}): Promise<string> {
@@ -158,8 +159,8 @@ test("a bookmark comes every minute, with the latest resourceVersion of all kind
   );
   const { body: node } = await server.request("POST", "/api/v1/nodes", { metadata: { name: "n" } });
 
-  server.clock.advance(60_000);
-  server.clock.advance(60_000);
+  await server.clock.advance(60_000);
+  await server.clock.advance(60_000);
 
   expect(await watch.next()).toMatchObject({
     type: "BOOKMARK",
@@ -172,9 +173,9 @@ test("a watch ends at its time-out, two seconds after a last bookmark", async ()
   await using server = await startTestServer();
   const watch = await server.watch(`${podsPath}?watch=1&timeoutSeconds=10&allowWatchBookmarks=true`);
 
-  server.clock.advance(8_000);
+  await server.clock.advance(8_000);
   const last = await watch.take(1);
-  server.clock.advance(2_000);
+  await server.clock.advance(2_000);
 
   expect(last).toEqual(["BOOKMARK"]);
   expect(await watch.next()).toBeUndefined();
@@ -186,9 +187,9 @@ test("a watch without a time-out lasts 30 to 60 minutes", async () => {
   const watch = await server.watch(`${podsPath}?watch=1`);
   const ended = watch.next();
 
-  server.clock.advance(30 * 60_000 - 1);
+  await server.clock.advance(30 * 60_000 - 1);
   const stillOpen = server.clock.pending;
-  server.clock.advance(30 * 60_000 + 1);
+  await server.clock.advance(30 * 60_000 + 1);
 
   expect(stillOpen).toBe(1);
   expect(await ended).toBeUndefined();
@@ -237,6 +238,30 @@ test.each([
   expect(body.message).toContain(message);
 });
 
+test("a watch may last longer than the 24 days that Node.js sets a timer to", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  try {
+    await using server = await startApiServer({ listen: false, controllers: false });
+    const path = `${podsPath}?watch=1&timeoutSeconds=3000000`;
+    const { body } = await server.transport().request({ method: "GET", path, pool: "long", signal: new AbortController().signal });
+    let hasEnded = false;
+    const ended = (async () => {
+      for await (const _chunk of body);
+      hasEnded = true;
+    })();
+
+    await vi.advanceTimersByTimeAsync(2_999_999_000);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(hasEnded).toBe(false);
+    await vi.advanceTimersByTimeAsync(1_000);
+
+    await ended;
+    expect(hasEnded).toBe(true);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
 test("a watch as tables describes the columns once", async () => {
   await using server = await startTestServer();
   await createPod(server, "a");
@@ -249,7 +274,7 @@ test("a watch as tables describes the columns once", async () => {
     pool: "long",
     signal: new AbortController().signal,
   });
-  server.clock.advance(5_000);
+  await server.clock.advance(5_000);
 
   const chunks: Uint8Array[] = [];
   for await (const chunk of response.body) chunks.push(chunk);

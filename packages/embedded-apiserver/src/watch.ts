@@ -1,5 +1,5 @@
+import type { Clock } from "@virtual-kubelet/clock";
 import { ApiStatusError, tooLargeResourceVersion } from "./api-status-error.ts";
-import type { Clock } from "./clock.ts";
 import { Disposables } from "./disposables.ts";
 import type { ApiObject, Kind } from "./kind.ts";
 import { StoredObject, type ObjectCollection, type StorageEvent } from "./storage.ts";

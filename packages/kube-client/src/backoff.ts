@@ -1,4 +1,4 @@
-import type { Random } from "./clock.ts";
+import type { Random } from "@virtual-kubelet/clock";
 
 /** An exponential back-off. */
 export interface Backoff {

@@ -1,17 +1,17 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { isDeadlineExceeded } from "@virtual-kubelet/errdefs";
 import { getEventListeners } from "node:events";
 import { expect, test } from "vitest";
 import { withDeadline } from "./deadline.ts";
-import { FakeClock } from "./fake-clock.ts";
 
 const never = (): Promise<never> => Promise.withResolvers<never>().promise;
 
-function deadline(clock: FakeClock): Parameters<typeof withDeadline>[0] {
+function deadline(clock: VirtualClock): Parameters<typeof withDeadline>[0] {
   return { clock, timeoutMs: 5_000, what: "ping the provider" };
 }
 
 test("a call that ends in time is handed on, and leaves neither a timer nor a listener", async () => {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const { signal } = new AbortController();
 
   expect(await withDeadline(deadline(clock), signal, () => Promise.resolve(7))).toBe(7);
@@ -20,7 +20,7 @@ test("a call that ends in time is handed on, and leaves neither a timer nor a li
 });
 
 test("a call that does not heed its signal is left at the deadline, and the error names what was attempted", async () => {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const signals: AbortSignal[] = [];
   const call = withDeadline(deadline(clock), new AbortController().signal, (inner) => {
     signals.push(inner);
@@ -36,7 +36,7 @@ test("a call that does not heed its signal is left at the deadline, and the erro
 });
 
 test("an abort from outside ends the wait with its own reason, and a call is not begun after it", async () => {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const reason = new Error("enough");
   const abort = new AbortController();
   const call = withDeadline(deadline(clock), abort.signal, never);
@@ -49,7 +49,7 @@ test("an abort from outside ends the wait with its own reason, and a call is not
 });
 
 test("a call that fails in time fails with its own error, and leaves neither a timer nor a listener", async () => {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const { signal } = new AbortController();
 
   await expect(withDeadline(deadline(clock), signal, () => Promise.reject(new Error("refused")))).rejects.toThrow("refused");
@@ -58,7 +58,7 @@ test("a call that fails in time fails with its own error, and leaves neither a t
 });
 
 test("the call's own signal has the reason why it is given up, and not a millisecond before the deadline", async () => {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const abort = new AbortController();
   const signals: AbortSignal[] = [];
   const call = (inner: AbortSignal): Promise<never> => {

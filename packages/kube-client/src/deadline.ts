@@ -1,5 +1,5 @@
+import type { Clock } from "@virtual-kubelet/clock";
 import { DeadlineExceededError } from "@virtual-kubelet/errdefs";
-import type { Clock } from "./clock.ts";
 
 /** How long a call may take. */
 export interface Deadline {

@@ -1,10 +1,10 @@
+import { SeededRandom, VirtualClock } from "@virtual-kubelet/clock";
 import { ForbiddenError, NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
 import { getEventListeners } from "node:events";
 import { expect, test } from "vitest";
 import { apiError } from "./api-error.ts";
 import type { KubeClient, ObjectName, Patch } from "./client.ts";
 import { createEventRecorder, type EventRecorder } from "./event-recorder.ts";
-import { FakeClock, SeededRandom } from "./fake-clock.ts";
 import { silentLogger } from "./logger.ts";
 import { noMetrics } from "./metrics.ts";
 import type { CoreEvent, ObjectReference } from "./objects.ts";
@@ -20,7 +20,7 @@ function podOf(index: number): ObjectReference {
 
 /** A recorder that runs on an API that keeps what it is sent. */
 class Rig implements AsyncDisposable {
-  readonly clock = new FakeClock();
+  readonly clock = new VirtualClock();
   readonly created: CoreEvent[] = [];
   readonly patches: unknown[] = [];
   /** What was patched, and how. */
@@ -611,12 +611,12 @@ test("a hard end breaks off what is being sent, and sends nothing more", async (
 
 /** A recorder that does not run yet, on an API that keeps what it is sent once `answer` lets it. */
 function rigWithoutRun(answer: (signal: AbortSignal) => Promise<void> = () => Promise.resolve()): {
-  readonly clock: FakeClock;
+  readonly clock: VirtualClock;
   readonly recorder: EventRecorder;
   readonly created: CoreEvent[];
   readonly counts: Map<string, number>;
 } {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const created: CoreEvent[] = [];
   const counts = new Map<string, number>();
   const client = {

@@ -1,8 +1,8 @@
+import type { Clock, Random } from "@virtual-kubelet/clock";
 import { isNotFound, isUnavailable, messageOf } from "@virtual-kubelet/errdefs";
 import { statusOf } from "./api-error.ts";
 import { retryAfterMsOf } from "./backoff.ts";
 import type { KubeClient } from "./client.ts";
-import type { Clock, Random } from "./clock.ts";
 import { EventCorrelator, type EventSeries } from "./event-correlator.ts";
 import type { Logger } from "./logger.ts";
 import type { Metrics } from "./metrics.ts";

@@ -1,19 +1,19 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isInvalidInput, isUnauthorized } from "@virtual-kubelet/errdefs";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ExecCredential, type ExecCredentialOptions } from "./exec-credential.ts";
-import { FakeClock } from "./fake-clock.ts";
 
 const apiVersion = "client.authentication.k8s.io/v1";
 
 let folder: string;
-let clock: FakeClock;
+let clock: VirtualClock;
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "exec-credential-"));
-  clock = new FakeClock();
+  clock = new VirtualClock();
 });
 
 afterEach(() => rm(folder, { recursive: true }));

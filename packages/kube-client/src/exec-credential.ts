@@ -1,6 +1,6 @@
+import type { Clock } from "@virtual-kubelet/clock";
 import { execFile } from "node:child_process";
 import { InvalidInputError, messageOf, UnauthorizedError } from "@virtual-kubelet/errdefs";
-import type { Clock } from "./clock.ts";
 
 const timeoutMs = 60_000;
 const maxOutputBytes = 1024 * 1024;

@@ -1,20 +1,20 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isInvalidInput } from "@virtual-kubelet/errdefs";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { ExecCredential } from "./exec-credential.ts";
-import { FakeClock } from "./fake-clock.ts";
 import { FileCredentials, type FileCredentialsOptions } from "./file-credentials.ts";
 
 const idle = new AbortController().signal;
 
 let folder: string;
-let clock: FakeClock;
+let clock: VirtualClock;
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "file-credentials-"));
-  clock = new FakeClock();
+  clock = new VirtualClock();
 });
 
 afterEach(() => rm(folder, { recursive: true }));

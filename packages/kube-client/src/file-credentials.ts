@@ -1,6 +1,6 @@
+import type { Clock } from "@virtual-kubelet/clock";
 import { readFile } from "node:fs/promises";
 import { InvalidInputError, messageOf } from "@virtual-kubelet/errdefs";
-import type { Clock } from "./clock.ts";
 import type { Credentials, Identity, TlsMaterial } from "./credentials.ts";
 import type { ExecCredential } from "./exec-credential.ts";
 import type { Headers } from "./impersonation.ts";

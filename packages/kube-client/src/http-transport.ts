@@ -1,10 +1,10 @@
+import { systemClock } from "@virtual-kubelet/clock";
 import { messageOf, UnavailableError } from "@virtual-kubelet/errdefs";
 import type { TLSSocket } from "node:tls";
 import { buildConnector, errors, Pool, type Dispatcher } from "undici";
 import { CredentialsError } from "./credentials-error.ts";
 import type { Credentials, Identity, TlsMaterial } from "./credentials.ts";
 import { throughProxy } from "./proxy-tunnel.ts";
-import { systemClock } from "./system-clock.ts";
 import type { Transport, TransportPool, TransportRequest, TransportResponse } from "./transport.ts";
 import { untilAborted } from "./until-aborted.ts";
 

@@ -6,7 +6,6 @@
 export { ApiError, isGone, statusOf } from "./api-error.ts";
 export { backoffMs, retryAfterMsOf, type Backoff } from "./backoff.ts";
 export type { CallOptions, DeleteQuery, KubeClient, ListQuery, ObjectList, ObjectName, Patch, WatchEvent, WatchQuery } from "./client.ts";
-export type { Clock, Random } from "./clock.ts";
 export type { Credentials, Identity, TlsMaterial } from "./credentials.ts";
 export { CredentialsError, isCredentialsError } from "./credentials-error.ts";
 export { withDeadline, type Deadline } from "./deadline.ts";
@@ -56,7 +55,6 @@ export { Reflector, type ReflectorOptions } from "./reflector.ts";
 export { resource, resources, type Resource } from "./resources.ts";
 export { createKubeClient, type KubeClientOptions } from "./rest-client.ts";
 export type { Store, StoreChange } from "./store.ts";
-export { systemClock, systemRandom } from "./system-clock.ts";
 export { SharedCalls } from "./shared-calls.ts";
 export { noTracer, type SpanAttributes, type Tracer } from "./tracer.ts";
 export type { Transport, TransportPool, TransportRequest, TransportResponse } from "./transport.ts";

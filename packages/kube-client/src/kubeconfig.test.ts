@@ -1,3 +1,4 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { createPrivateKey, generateKeyPairSync } from "node:crypto";
 import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -6,7 +7,6 @@ import { inspect } from "node:util";
 import { isInvalidInput } from "@virtual-kubelet/errdefs";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Identity } from "./credentials.ts";
-import { FakeClock } from "./fake-clock.ts";
 import { readKubeconfig } from "./kubeconfig.ts";
 import { certificate, key } from "./test-support/api-server-certificate.ts";
 
@@ -59,7 +59,7 @@ const plain: Config = {
 };
 
 function read(files: readonly string[], context?: string): ReturnType<typeof readKubeconfig> {
-  return readKubeconfig({ files, context, env: { PATH: process.env["PATH"] }, clock: new FakeClock() });
+  return readKubeconfig({ files, context, env: { PATH: process.env["PATH"] }, clock: new VirtualClock() });
 }
 
 async function identityOf(changes: Config, name = "config"): Promise<Identity> {
@@ -163,13 +163,13 @@ describe("a kubeconfig's cluster", () => {
     const env = { HTTPS_PROXY: "http://environment:1", NO_PROXY: "*" };
     const files = [await writeConfig("config", { ...plain, clusters: proxied })];
 
-    expect((await readKubeconfig({ files, env, clock: new FakeClock() })).proxy).toBe("http://user:password@proxy:3128/");
+    expect((await readKubeconfig({ files, env, clock: new VirtualClock() })).proxy).toBe("http://user:password@proxy:3128/");
   });
 
   test("is behind the environment's proxy if it names none", async () => {
     const files = [await writeConfig("config", { ...plain, clusters: { k: { server: "https://k", "proxy-url": "" } } })];
     const proxyOf = async (env: Record<string, string>): Promise<string | undefined> =>
-      (await readKubeconfig({ files, env, clock: new FakeClock() })).proxy;
+      (await readKubeconfig({ files, env, clock: new VirtualClock() })).proxy;
 
     expect(await proxyOf({ HTTPS_PROXY: "http://environment:1" })).toBe("http://environment:1/");
     expect(await proxyOf({ HTTPS_PROXY: "http://environment:1", NO_PROXY: "k" })).toBeUndefined();

@@ -1,8 +1,8 @@
+import type { Clock } from "@virtual-kubelet/clock";
 import { readFile } from "node:fs/promises";
 import { dirname, isAbsolute, resolve } from "node:path";
 import type { Cluster, Context, User } from "@kubernetes/client-node/dist/config_types.js";
 import { InvalidInputError, messageOf } from "@virtual-kubelet/errdefs";
-import type { Clock } from "./clock.ts";
 import { environmentProxy } from "./environment-proxy.ts";
 import { ExecCredential, type ExecCredentialOptions } from "./exec-credential.ts";
 import { FileCredentials, type TextSource } from "./file-credentials.ts";

@@ -1,3 +1,4 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { chmod, cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
@@ -5,7 +6,6 @@ import { inspect } from "node:util";
 import { isInvalidInput } from "@virtual-kubelet/errdefs";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Credentials, Identity } from "./credentials.ts";
-import { FakeClock } from "./fake-clock.ts";
 import { inClusterCredentials, loadCredentials } from "./load-credentials.ts";
 import { certificate, key } from "./test-support/api-server-certificate.ts";
 import { proxyCertificate } from "./test-support/loopback-proxy.ts";
@@ -14,11 +14,11 @@ const idle = new AbortController().signal;
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
 let folder: string;
-let clock: FakeClock;
+let clock: VirtualClock;
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "kubeconfig-"));
-  clock = new FakeClock();
+  clock = new VirtualClock();
 });
 
 afterEach(() => rm(folder, { recursive: true }));

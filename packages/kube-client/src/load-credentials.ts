@@ -1,7 +1,7 @@
+import type { Clock } from "@virtual-kubelet/clock";
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { InvalidInputError } from "@virtual-kubelet/errdefs";
-import type { Clock } from "./clock.ts";
 import type { Credentials } from "./credentials.ts";
 import { environmentProxy } from "./environment-proxy.ts";
 import { FileCredentials } from "./file-credentials.ts";

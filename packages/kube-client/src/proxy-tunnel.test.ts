@@ -1,7 +1,7 @@
+import { systemClock } from "@virtual-kubelet/clock";
 import { createServer, type AddressInfo, type Socket } from "node:net";
 import { expect, test } from "vitest";
 import { throughProxy } from "./proxy-tunnel.ts";
-import { systemClock } from "./system-clock.ts";
 
 /** A proxy that says what it is asked, and answers what it is told to. */
 async function proxyThat(answer: (socket: Socket) => void): Promise<AsyncDisposable & { readonly url: URL; readonly asked: string[] }> {

@@ -1,10 +1,10 @@
+import type { Clock } from "@virtual-kubelet/clock";
 import { maxHeaderSize, request as httpRequest, type ClientRequest, type RequestOptions } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { isIP, type Socket } from "node:net";
 import { getCACertificates } from "node:tls";
 import { messageOf } from "@virtual-kubelet/errdefs";
 import type { buildConnector } from "undici";
-import type { Clock } from "./clock.ts";
 import type { TlsMaterial } from "./credentials.ts";
 import { shownProxy } from "./proxy-url.ts";
 

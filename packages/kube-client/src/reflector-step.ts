@@ -1,7 +1,7 @@
+import type { Random } from "@virtual-kubelet/clock";
 import { apiError } from "./api-error.ts";
 import { backoffMs, type Backoff } from "./backoff.ts";
 import type { WatchEvent } from "./client.ts";
-import type { Random } from "./clock.ts";
 import type { KubernetesObject } from "./objects.ts";
 import {
   failureOf,

@@ -1,5 +1,5 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { FakeClock } from "./fake-clock.ts";
 import { silentLogger, type Logger } from "./logger.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Pod } from "./objects.ts";
@@ -700,7 +700,7 @@ interface Started {
   readonly reflector: Reflector<Pod>;
   readonly running: Promise<void>;
   readonly abort: AbortController;
-  readonly clock: FakeClock;
+  readonly clock: VirtualClock;
   readonly watches: OpenBody[];
   readonly requests: readonly TransportRequest[];
   readonly changes: StoreChange<Pod>[];
@@ -723,7 +723,7 @@ function start({
   resource: watched = resources.pods,
   ...options
 }: StartOptions = {}): Started {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const watches: OpenBody[] = [];
   const watch = (): ScriptedAnswer => {
     const body = new OpenBody();

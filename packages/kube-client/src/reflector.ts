@@ -1,5 +1,5 @@
+import type { Clock, Random } from "@virtual-kubelet/clock";
 import type { KubeClient, ListQuery } from "./client.ts";
-import type { Clock, Random } from "./clock.ts";
 import { DecodeError } from "./decode-error.ts";
 import { deepFreeze } from "./deep-freeze.ts";
 import { pageSize } from "./list-all.ts";

@@ -1,8 +1,8 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { isInvalidInput, isNotFound, isUnavailable } from "@virtual-kubelet/errdefs";
 import { describe, expect, test } from "vitest";
 import type { CallOptions, WatchEvent } from "./client.ts";
 import { isDecodeError } from "./decode-error.ts";
-import { FakeClock } from "./fake-clock.ts";
 import { noMetrics, type Metrics } from "./metrics.ts";
 import type { Pod } from "./objects.ts";
 import { resources } from "./resources.ts";
@@ -162,7 +162,7 @@ describe("KubeClient", () => {
       gauge() {},
       observe: (name, value, labels) => void counted.push(`${name} ${labels?.["method"]} ${value}`),
     };
-    const clock = new FakeClock();
+    const clock = new VirtualClock();
     const transport = new ScriptedTransport(async (_, index) => {
       if (index === 1) throw new Error("refused");
       await clock.sleep(250);

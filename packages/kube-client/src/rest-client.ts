@@ -1,14 +1,13 @@
+import { systemClock, type Clock } from "@virtual-kubelet/clock";
 import { InvalidInputError, UnavailableError } from "@virtual-kubelet/errdefs";
 import { apiError } from "./api-error.ts";
 import { checkDeleted, checkedEvent, checkedList, checkedObject, type SelectionExpectation } from "./checked-answer.ts";
 import type { CallOptions, DeleteQuery, KubeClient, ListQuery, ObjectList, ObjectName, Patch, WatchEvent, WatchQuery } from "./client.ts";
-import type { Clock } from "./clock.ts";
 import { DecodeError } from "./decode-error.ts";
 import { decodeLines } from "./line-decoder.ts";
 import { noMetrics, type Metrics } from "./metrics.ts";
 import type { KubernetesObject } from "./objects.ts";
 import type { Resource } from "./resources.ts";
-import { systemClock } from "./system-clock.ts";
 import type { Transport, TransportRequest, TransportResponse } from "./transport.ts";
 import { listQueryString, resourcePath } from "./url.ts";
 

@@ -1,7 +1,6 @@
 /**
- * Fakes for tests: time and randomness that obey, and a transport without a server.
+ * A transport without a server, for tests.
  *
  * @packageDocumentation
  */
-export { FakeClock, SeededRandom } from "./fake-clock.ts";
 export { OpenBody, ScriptedTransport, type ScriptedAnswer } from "./scripted-transport.ts";

@@ -1,7 +1,7 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { isDeadlineExceeded } from "@virtual-kubelet/errdefs";
 import { getEventListeners } from "node:events";
 import { expect, onTestFinished, test } from "vitest";
-import { FakeClock } from "./fake-clock.ts";
 import { resources } from "./resources.ts";
 import { createKubeClient } from "./rest-client.ts";
 import { OpenBody, ScriptedTransport, type ScriptedAnswer } from "./scripted-transport.ts";
@@ -11,15 +11,15 @@ import { openWatch, type WatchConnection } from "./watch-connection.ts";
 const secondMs = 1_000;
 
 interface Rig {
-  readonly clock: FakeClock;
+  readonly clock: VirtualClock;
   readonly body: OpenBody;
   readonly requests: readonly TransportRequest[];
   readonly abort: AbortController;
   open(how?: { readonly pool?: TransportPool; readonly timeoutSeconds?: number }): Promise<WatchConnection<object>>;
 }
 
-function rig(answer?: (clock: FakeClock) => Promise<ScriptedAnswer>): Rig {
-  const clock = new FakeClock();
+function rig(answer?: (clock: VirtualClock) => Promise<ScriptedAnswer>): Rig {
+  const clock = new VirtualClock();
   const body = new OpenBody();
   const transport = new ScriptedTransport(() => answer?.(clock) ?? { body });
   const abort = new AbortController();

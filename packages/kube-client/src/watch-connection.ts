@@ -1,6 +1,6 @@
+import type { Clock } from "@virtual-kubelet/clock";
 import { DeadlineExceededError } from "@virtual-kubelet/errdefs";
 import type { KubeClient, WatchEvent, WatchQuery } from "./client.ts";
-import type { Clock } from "./clock.ts";
 import type { KubernetesObject } from "./objects.ts";
 import type { Resource } from "./resources.ts";
 import type { TransportPool } from "./transport.ts";

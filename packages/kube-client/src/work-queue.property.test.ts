@@ -1,7 +1,7 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { UnavailableError } from "@virtual-kubelet/errdefs";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { FakeClock } from "./fake-clock.ts";
 import { WorkQueue, type WorkResult } from "./work-queue.ts";
 
 const keys = ["a", "b", "c"] as const;
@@ -147,7 +147,7 @@ class Model {
 test("WorkQueue does what a plain model does, in the same order and at the same times", async () => {
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 1, max: 3 }), fc.array(action, { maxLength: 60 }), async (concurrency, actions) => {
-      const clock = new FakeClock();
+      const clock = new VirtualClock();
       const queue = new WorkQueue({ name: "test", clock, random: { next: () => 0, uuid: () => "" }, backoff });
       const model = new Model(concurrency);
       const started: string[] = [];

@@ -1,6 +1,6 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { UnavailableError } from "@virtual-kubelet/errdefs";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { FakeClock } from "./fake-clock.ts";
 import { silentLogger } from "./logger.ts";
 import { noMetrics, type Metrics } from "./metrics.ts";
 import { WorkQueue, type WorkFailure, type WorkQueueOptions, type WorkQueueRun, type WorkResult } from "./work-queue.ts";
@@ -49,7 +49,7 @@ describe("WorkQueue", () => {
   });
 
   test("starts 10,000 first adds without any wait", async () => {
-    const clock = new FakeClock();
+    const clock = new VirtualClock();
     const { queue, started, settle } = start({ clock, concurrency: 10_000 });
 
     for (let index = 0; index < 10_000; index++) queue.add(`pod-${index}`);
@@ -60,7 +60,7 @@ describe("WorkQueue", () => {
   });
 
   test("begins so many keys before the event loop has a turn, and the others right after, without a wait", async () => {
-    const clock = new FakeClock();
+    const clock = new VirtualClock();
     const { queue, started, settle } = start({ clock, concurrency: 100, startsPerTurn: 2 });
 
     for (const key of ["a", "b", "c", "d", "e"]) queue.add(key);
@@ -73,7 +73,7 @@ describe("WorkQueue", () => {
   });
 
   test("that is stopped in the midst of a flood begins no more, and leaves no timer", async () => {
-    const clock = new FakeClock();
+    const clock = new VirtualClock();
     const { queue, started, settle, finish, abort } = start({ clock, concurrency: 100, startsPerTurn: 1 });
     for (const key of ["a", "b"]) queue.add(key);
     await settle();
@@ -338,7 +338,7 @@ describe("WorkQueue.run", () => {
 
   test("hands its signal to the handler, and a handler cut short by it is no failure", async () => {
     const abort = new AbortController();
-    const queue = new WorkQueue({ name: "test", clock: new FakeClock(), random: lowestJitter });
+    const queue = new WorkQueue({ name: "test", clock: new VirtualClock(), random: lowestJitter });
     const failures: unknown[] = [];
     queue.add("a");
 
@@ -357,7 +357,7 @@ describe("WorkQueue.run", () => {
   });
 
   test("can follow an earlier run, and takes up what was left", async () => {
-    const clock = new FakeClock();
+    const clock = new VirtualClock();
     const queue = new WorkQueue({ name: "test", clock, random: lowestJitter });
     queue.add("a");
     queue.addAfter("b", 10);
@@ -384,7 +384,7 @@ test("WorkQueue counts under client-go's names", async () => {
     gauge: (name: string, value: number) => void seen.set(name, value),
     observe: (name: string, value: number) => void seen.set(name, (seen.get(name) ?? 0) + value),
   };
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const queue = new WorkQueue({ name: "test", clock, random: lowestJitter, metrics });
   expect(seen.get("workqueue_retries_total")).toBe(0);
   const { finish, fail } = runOn(queue, { concurrency: 1 });
@@ -416,7 +416,7 @@ test("WorkQueue tells how long work under way has taken so far, while it runs", 
       return { [Symbol.dispose]: () => void gauges.delete(name) };
     },
   };
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const queue = new WorkQueue({ name: "test", clock, random: lowestJitter, metrics });
   expect(gauges.size).toBe(0);
   const { finish, abort, running } = runOn(queue, { concurrency: 2 });
@@ -440,10 +440,10 @@ test("WorkQueue tells how long work under way has taken so far, while it runs", 
 });
 
 type StartOptions = Partial<Pick<WorkQueueOptions, "backoff" | "throttlesAdds">> &
-  Partial<Pick<WorkQueueRun, "concurrency" | "logger" | "startsPerTurn">> & { clock?: FakeClock };
+  Partial<Pick<WorkQueueRun, "concurrency" | "logger" | "startsPerTurn">> & { clock?: VirtualClock };
 
-function start(options: StartOptions = {}): ReturnType<typeof runOn> & { queue: WorkQueue; clock: FakeClock } {
-  const clock = options.clock ?? new FakeClock();
+function start(options: StartOptions = {}): ReturnType<typeof runOn> & { queue: WorkQueue; clock: VirtualClock } {
+  const clock = options.clock ?? new VirtualClock();
   const { backoff, throttlesAdds } = options;
   const queue = new WorkQueue({ name: "test", clock, random: lowestJitter, backoff, throttlesAdds });
   return { queue, clock, ...runOn(queue, options) };
@@ -505,7 +505,7 @@ function runOn(
 
 describe("WorkQueue's timing", () => {
   test("a key whose time came before the run is worked at once", async () => {
-    const clock = new FakeClock();
+    const clock = new VirtualClock();
     const queue = new WorkQueue({ name: "test", clock, random: lowestJitter });
     queue.addAfter("a", 10);
     await clock.advance(20);
@@ -583,7 +583,7 @@ describe("WorkQueue's timing", () => {
 
 describe("WorkQueue's runs", () => {
   test("follow one another: the next takes up what is queued, what waits, and what was cut short", async () => {
-    const clock = new FakeClock();
+    const clock = new VirtualClock();
     const queue = new WorkQueue({ name: "test", clock, random: lowestJitter });
     const first = runOn(queue, { concurrency: 1 });
     queue.add("cut short");
@@ -618,7 +618,7 @@ describe("WorkQueue's runs", () => {
   });
 
   test("tell the one who asked of failures, and then log nothing", async () => {
-    const queue = new WorkQueue({ name: "test", clock: new FakeClock(), random: lowestJitter });
+    const queue = new WorkQueue({ name: "test", clock: new VirtualClock(), random: lowestJitter });
     const records: unknown[] = [];
     const told: unknown[] = [];
     const warn = (fields: object): void => void records.push(fields);
@@ -641,7 +641,7 @@ describe("WorkQueue's runs", () => {
   });
 
   test("take a handler that throws at once for one that fails", async () => {
-    const queue = new WorkQueue({ name: "test", clock: new FakeClock(), random: lowestJitter });
+    const queue = new WorkQueue({ name: "test", clock: new VirtualClock(), random: lowestJitter });
     const told: unknown[] = [];
     const abort = new AbortController();
     const running = queue.run({
@@ -672,7 +672,7 @@ test("WorkQueue says how many keys wait whenever that changes, and counts what i
     observe: (name, value, labels) => note("observe", name, labels, value),
   };
   const label = '{"name":"pods"}';
-  const queue = new WorkQueue({ name: "pods", clock: new FakeClock(), random: lowestJitter, metrics });
+  const queue = new WorkQueue({ name: "pods", clock: new VirtualClock(), random: lowestJitter, metrics });
   expect(told.splice(0)).toEqual([
     `count workqueue_adds_total ${label} 0`,
     `count workqueue_retries_total ${label} 0`,

@@ -1,6 +1,5 @@
+import { byDueTime, DelayHeap, type Clock, type Delayed, type Random } from "@virtual-kubelet/clock";
 import { backoffMs, retryAfterMsOf, type Backoff } from "./backoff.ts";
-import type { Clock, Random } from "./clock.ts";
-import { byDueTime, DelayHeap, type Delayed } from "./delay-heap.ts";
 import type { Logger } from "./logger.ts";
 import { noMetrics, type MetricLabels, type Metrics } from "./metrics.ts";
 

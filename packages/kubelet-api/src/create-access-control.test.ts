@@ -1,5 +1,5 @@
+import { SeededRandom, VirtualClock } from "@virtual-kubelet/clock";
 import { noMetrics } from "@virtual-kubelet/kube-client";
-import { FakeClock, SeededRandom } from "@virtual-kubelet/kube-client/testing";
 import { expect, test } from "vitest";
 import { noClientCa } from "./authentication/client-ca.ts";
 import { createAccessControl, type AccessControlOptions } from "./create-access-control.ts";
@@ -16,7 +16,7 @@ function rig(options: Partial<AccessControlOptions> = {}) {
     return Promise.resolve({ ...object, status });
   };
   const client = { create } as unknown as AccessControlOptions["client"];
-  const common = { client, clock: new FakeClock(), random: new SeededRandom(1), metrics: noMetrics, lifetime: signal };
+  const common = { client, clock: new VirtualClock(), random: new SeededRandom(1), metrics: noMetrics, lifetime: signal };
   return { asked, control: createAccessControl({ clientCa: noClientCa, ...common, ...options }) };
 }
 
@@ -56,7 +56,7 @@ test("who shows no credentials is nobody in particular, where that is allowed", 
 });
 
 test("verdicts count for as long as they are said to", async () => {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const { asked, control } = rig({ clock, tokenTtlMs: 1_000, deniedTtlMs: 2_000 });
   const user = { name: "bob", groups: [] };
   const ask = async (): Promise<void> => {

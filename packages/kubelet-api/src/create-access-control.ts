@@ -1,4 +1,5 @@
-import type { Clock, KubeClient, Metrics, Random } from "@virtual-kubelet/kube-client";
+import type { Clock, Random } from "@virtual-kubelet/clock";
+import type { KubeClient, Metrics } from "@virtual-kubelet/kube-client";
 import type { AccessControl } from "./access-control.ts";
 import { Authenticator } from "./authentication/authenticator.ts";
 import { ClientCertificates } from "./authentication/client-certificate.ts";

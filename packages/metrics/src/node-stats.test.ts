@@ -1,5 +1,5 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import type { PodStats, StatsSummary } from "@virtual-kubelet/core";
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { expect, test } from "vitest";
 import { cpuAndMemoryOnly, kubeletSummary, NodeStatsReader } from "./node-stats.ts";
 
@@ -31,7 +31,7 @@ function pod({ uid, cpu, memory = 1_000, startTime = time }: PodFigures): PodSta
 
 /** A reader whose provider gives these summaries one after the other. */
 function readerOf(...summaries: StatsSummary[]): NodeStatsReader {
-  return new NodeStatsReader({ nodeName: "n1", clock: new FakeClock(), getStatsSummary: async () => summaries.shift() ?? { pods: [] } });
+  return new NodeStatsReader({ nodeName: "n1", clock: new VirtualClock(), getStatsSummary: async () => summaries.shift() ?? { pods: [] } });
 }
 
 test("a pod's figures are its containers' sum unless the provider gives them", async () => {
@@ -97,7 +97,7 @@ test("a container or pod that was not measured once is counted only once", async
 });
 
 test("what a pod used stays in the node's processor time when the pod is long gone", async () => {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const summaries = [{ pods: [pod({ uid: "a", cpu: 40 })] }];
   const reader = new NodeStatsReader({ nodeName: "n1", clock, getStatsSummary: async () => summaries.shift() ?? { pods: [] } });
   await reader.read(never);
@@ -125,7 +125,7 @@ test("those who ask at the same time share a call, and one who goes away does no
     signals.push(signal);
     return gate.promise;
   };
-  const reader = new NodeStatsReader({ nodeName: "n1", clock: new FakeClock(), getStatsSummary });
+  const reader = new NodeStatsReader({ nodeName: "n1", clock: new VirtualClock(), getStatsSummary });
   const leaving = new AbortController();
   const first = reader.read(leaving.signal);
   const second = reader.read(never);
@@ -144,7 +144,7 @@ test("the call is ended when the last one has gone away, and the next one makes 
     signals.push(signal);
     return signals.length === 1 ? new Promise(() => {}) : Promise.resolve({ pods: [] });
   };
-  const reader = new NodeStatsReader({ nodeName: "n1", clock: new FakeClock(), getStatsSummary });
+  const reader = new NodeStatsReader({ nodeName: "n1", clock: new VirtualClock(), getStatsSummary });
   const leaving = new AbortController();
   const first = reader.read(leaving.signal);
   leaving.abort(new Error("gone"));
@@ -156,7 +156,7 @@ test("the call is ended when the last one has gone away, and the next one makes 
 });
 
 test("the provider's error is passed on", async () => {
-  const failing = { nodeName: "n1", clock: new FakeClock(), getStatsSummary: () => Promise.reject(new Error("away")) };
+  const failing = { nodeName: "n1", clock: new VirtualClock(), getStatsSummary: () => Promise.reject(new Error("away")) };
 
   await expect(new NodeStatsReader(failing).read(never)).rejects.toThrow("away");
 });

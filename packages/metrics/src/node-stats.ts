@@ -1,4 +1,5 @@
-import { rfc3339, SharedCalls, type Clock } from "@virtual-kubelet/kube-client";
+import type { Clock } from "@virtual-kubelet/clock";
+import { rfc3339, SharedCalls } from "@virtual-kubelet/kube-client";
 import type { ContainerStats, InterfaceStats, NodeStats, PodStats, StatsSummary } from "@virtual-kubelet/core";
 import { UsageCounters } from "./usage-counters.ts";
 import { podUsage, totalUsage } from "./usage-total.ts";

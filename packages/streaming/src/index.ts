@@ -5,7 +5,6 @@
  */
 export type { StreamingShare } from "./budget/connection-budget.ts";
 export { SharedBudget, type BudgetShare } from "./budget/shared-budget.ts";
-export type { Clock } from "./clock.ts";
 export { resolveStreamIdleMs, type StreamingLimits } from "./limits.ts";
 export { openPortForward, openPortForwardOver, type PortForwardClient, type PortForwardClientOptions } from "./port-forward/client.ts";
 export { portForwardPorts } from "./port-forward/ports.ts";

@@ -1,10 +1,10 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { isDeadlineExceeded } from "@virtual-kubelet/errdefs";
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { expect, test } from "vitest";
 import { eventually } from "./eventually.ts";
 
 test("eventually returns what the check returns once it stops throwing", async () => {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   let tries = 0;
 
   const waiting = eventually(
@@ -20,7 +20,7 @@ test("eventually returns what the check returns once it stops throwing", async (
 });
 
 test("eventually says what it waited for, how long, and what the last check said", async () => {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
 
   const waiting = eventually(() => Promise.reject(new Error("2 of 3 pods run")), {
     clock,
@@ -37,7 +37,7 @@ test("eventually says what it waited for, how long, and what the last check said
 });
 
 test("eventually aborts a check that hangs at the deadline, and still reports the failure seen before", async () => {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   let tries = 0;
 
   const waiting = eventually(
@@ -53,7 +53,7 @@ test("eventually aborts a check that hangs at the deadline, and still reports th
 });
 
 test("eventually throws the caller's reason when aborted", async () => {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const controller = new AbortController();
 
   const waiting = eventually(() => Promise.reject(new Error("never")), { clock, signal: controller.signal }).catch(

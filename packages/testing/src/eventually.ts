@@ -1,5 +1,5 @@
+import { systemClock, type Clock } from "@virtual-kubelet/clock";
 import { DeadlineExceededError, messageOf } from "@virtual-kubelet/errdefs";
-import { systemClock, type Clock } from "@virtual-kubelet/kube-client";
 
 /** How long {@link eventually} tries, and how often. */
 export interface EventuallyOptions {

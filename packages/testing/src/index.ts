@@ -4,7 +4,7 @@
  *
  * @packageDocumentation
  */
-export { FakeClock, SeededRandom } from "@virtual-kubelet/kube-client/testing";
+export { SeededRandom, VirtualClock } from "@virtual-kubelet/clock";
 export {
   createCertificateAuthority,
   openCertificateAuthority,

@@ -1,4 +1,4 @@
-import { systemClock } from "@virtual-kubelet/kube-client";
+import { systemClock } from "@virtual-kubelet/clock";
 
 /** Kinds that come and go without anybody's doing. */
 const transient: ReadonlySet<string> = new Set([

@@ -1,10 +1,10 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { isNotFound } from "@virtual-kubelet/errdefs";
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { expect, test } from "vitest";
 import { MockRig, podOf, refOf } from "./test-support/mock-rig.ts";
 
 test("a pod without a script runs and is ready when createPod returns, reported once, with no timer left", async () => {
-  const rig = new MockRig(new FakeClock());
+  const rig = new MockRig(new VirtualClock());
 
   await rig.create(
     podOf({
@@ -32,7 +32,7 @@ test("a pod without a script runs and is ready when createPod returns, reported 
 });
 
 test("a second createPod of one UID changes nothing", async () => {
-  const rig = new MockRig(new FakeClock());
+  const rig = new MockRig(new VirtualClock());
 
   await rig.create(podOf());
   await rig.create(podOf());
@@ -42,7 +42,7 @@ test("a second createPod of one UID changes nothing", async () => {
 });
 
 test("two pods of one name are two pods", async () => {
-  const rig = new MockRig(new FakeClock());
+  const rig = new MockRig(new VirtualClock());
 
   await rig.create(podOf({ uid: "old" }));
   await rig.create(podOf({ uid: "new" }));
@@ -54,7 +54,7 @@ test("two pods of one name are two pods", async () => {
 });
 
 test("a deleted pod ends at once, in upstream's words, and is forgotten", async () => {
-  const rig = new MockRig(new FakeClock());
+  const rig = new MockRig(new VirtualClock());
   const ref = await rig.create(podOf());
 
   await rig.provider.deletePod(ref, { gracePeriodSeconds: 30 });
@@ -71,7 +71,7 @@ test("a deleted pod ends at once, in upstream's words, and is forgotten", async 
 });
 
 test("every pod has an address of its own, which is the last to be used again", async () => {
-  const rig = new MockRig(new FakeClock(), { podCIDR: "10.1.2.0/29" });
+  const rig = new MockRig(new VirtualClock(), { podCIDR: "10.1.2.0/29" });
   const ips: (string | undefined)[] = [];
 
   for (const name of ["a", "b", "c"]) {
@@ -89,7 +89,7 @@ test("every pod has an address of its own, which is the last to be used again", 
 });
 
 test("a pod on the host's network has the node's address", async () => {
-  const rig = new MockRig(new FakeClock());
+  const rig = new MockRig(new VirtualClock());
 
   await rig.create(podOf({ hostNetwork: true }));
 
@@ -97,7 +97,7 @@ test("a pod on the host's network has the node's address", async () => {
 });
 
 test("only containers that name secrets or config maps have their environment resolved", async () => {
-  const rig = new MockRig(new FakeClock());
+  const rig = new MockRig(new VirtualClock());
 
   await rig.create(
     podOf({
@@ -113,7 +113,7 @@ test("only containers that name secrets or config maps have their environment re
 });
 
 test("init containers have ended and sidecars run when the pod runs", async () => {
-  const rig = new MockRig(new FakeClock());
+  const rig = new MockRig(new VirtualClock());
 
   await rig.create(
     podOf({
@@ -128,7 +128,7 @@ test("init containers have ended and sidecars run when the pod runs", async () =
 });
 
 test("a changed image restarts its container, a new ephemeral container runs", async () => {
-  const rig = new MockRig(new FakeClock());
+  const rig = new MockRig(new VirtualClock());
   const pod = podOf();
   await rig.create(pod);
 
@@ -142,7 +142,7 @@ test("a changed image restarts its container, a new ephemeral container runs", a
 });
 
 test("an update that changes nothing here is not reported", async () => {
-  const rig = new MockRig(new FakeClock());
+  const rig = new MockRig(new VirtualClock());
   const pod = podOf();
   await rig.create(pod);
 
@@ -152,7 +152,7 @@ test("an update that changes nothing here is not reported", async () => {
 });
 
 test("the node's description comes from the configuration", async () => {
-  const rig = new MockRig(new FakeClock(), { cpu: 8, pods: "500", others: { "nvidia.com/gpu": 2 }, providerID: "mock://vk" });
+  const rig = new MockRig(new VirtualClock(), { cpu: 8, pods: "500", others: { "nvidia.com/gpu": 2 }, providerID: "mock://vk" });
 
   expect(await rig.provider.configureNode()).toMatchObject({
     capacity: { cpu: "8", memory: "100Gi", pods: "500", "ephemeral-storage": "100Gi", "nvidia.com/gpu": "2" },
@@ -161,7 +161,7 @@ test("the node's description comes from the configuration", async () => {
 });
 
 test("disposing of it frees every timer", async () => {
-  const rig = new MockRig(new FakeClock());
+  const rig = new MockRig(new VirtualClock());
   await rig.create(podOf({ script: { "exit-after": "1h" } }));
   expect(rig.clock.pending).toBe(1);
 

@@ -1,6 +1,5 @@
+import { systemClock, VirtualClock } from "@virtual-kubelet/clock";
 import { isNotFound, isUnavailable } from "@virtual-kubelet/errdefs";
-import { systemClock } from "@virtual-kubelet/kube-client";
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import type { ContainerLogOptions, PodRef } from "@virtual-kubelet/core";
 import { once } from "node:events";
 import { duplexPair, PassThrough, Readable } from "node:stream";
@@ -10,11 +9,11 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { captureIO, MockRig, podOf } from "./test-support/mock-rig.ts";
 
 const plain: ContainerLogOptions = { follow: false, previous: false, timestamps: false };
-let clock: FakeClock;
-let rig: MockRig<FakeClock>;
+let clock: VirtualClock;
+let rig: MockRig<VirtualClock>;
 
 beforeEach(() => {
-  clock = new FakeClock(Date.UTC(2026, 0, 1));
+  clock = new VirtualClock(Date.UTC(2026, 0, 1));
   rig = new MockRig(clock);
 });
 

@@ -1,5 +1,5 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { isInvalidInput } from "@virtual-kubelet/errdefs";
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { expect, test } from "vitest";
 import { MockRig, podOf, refOf, type PodShape } from "./test-support/mock-rig.ts";
 
@@ -143,7 +143,7 @@ const scripts: readonly {
 ];
 
 test.for(scripts)("$name", async ({ pod, shown }) => {
-  const rig = new MockRig(new FakeClock());
+  const rig = new MockRig(new VirtualClock());
   await rig.create(podOf(pod));
 
   const seen: string[] = [];
@@ -156,7 +156,7 @@ test.for(scripts)("$name", async ({ pod, shown }) => {
 });
 
 test("an address is reported once there is a sandbox to have it", async () => {
-  const rig = new MockRig(new FakeClock());
+  const rig = new MockRig(new VirtualClock());
 
   await rig.create(podOf({ script: { "start-delay": "1s" } }));
   expect(rig.last.podIP).toBeUndefined();
@@ -166,7 +166,7 @@ test("an address is reported once there is a sandbox to have it", async () => {
 });
 
 test("the last state of a restarted container is the run before it", async () => {
-  const rig = new MockRig(new FakeClock());
+  const rig = new MockRig(new VirtualClock());
   await rig.create(podOf({ script: { "crash-loop": "true" } }));
 
   await rig.clock.advance(1_000);
@@ -181,7 +181,7 @@ test.for([
   ["stop-delay ends a deleted container when it is over", "2s", 30, 2_000, "Succeeded: exit 0"],
   ["a container that takes longer than its grace is killed", "1m", 5, 5_000, "Failed: exit 137"],
 ] as const)("%s", async ([, stopDelay, gracePeriodSeconds, endsAfterMs, shown]) => {
-  const rig = new MockRig(new FakeClock());
+  const rig = new MockRig(new VirtualClock());
   const ref = await rig.create(podOf({ script: { "stop-delay": stopDelay } }));
 
   await rig.provider.deletePod(ref, { gracePeriodSeconds });
@@ -194,7 +194,7 @@ test.for([
 });
 
 test("a second deletion with less grace shortens what is left, one with more does not lengthen it", async () => {
-  const rig = new MockRig(new FakeClock());
+  const rig = new MockRig(new VirtualClock());
   const ref = await rig.create(podOf({ script: { "stop-delay": "1m" } }));
 
   await rig.provider.deletePod(ref, { gracePeriodSeconds: 30 });
@@ -206,7 +206,7 @@ test("a second deletion with less grace shortens what is left, one with more doe
 });
 
 test("a pod deleted before it started has not succeeded", async () => {
-  const rig = new MockRig(new FakeClock());
+  const rig = new MockRig(new VirtualClock());
   const ref = await rig.create(podOf({ script: { "start-delay": "1m" } }));
 
   await rig.provider.deletePod(ref, { gracePeriodSeconds: 30 });
@@ -216,7 +216,7 @@ test("a pod deleted before it started has not succeeded", async () => {
 });
 
 test("a pod that had ended keeps its end when it is deleted", async () => {
-  const rig = new MockRig(new FakeClock());
+  const rig = new MockRig(new VirtualClock());
   const ref = await rig.create(podOf({ script: { "exit-after": "1s", "exit-code": "7" }, restartPolicy: "Never" }));
   await rig.clock.advance(1_000);
 
@@ -226,7 +226,7 @@ test("a pod that had ended keeps its end when it is deleted", async () => {
 });
 
 test("annotations changed on a running pod apply from its start on", async () => {
-  const rig = new MockRig(new FakeClock());
+  const rig = new MockRig(new VirtualClock());
   await rig.create(podOf({ restartPolicy: "Never" }));
   await rig.clock.advance(5_000);
 
@@ -236,7 +236,7 @@ test("annotations changed on a running pod apply from its start on", async () =>
 });
 
 test("taking a failure away lets the container start", async () => {
-  const rig = new MockRig(new FakeClock());
+  const rig = new MockRig(new VirtualClock());
   await rig.create(podOf({ script: { fail: "create-error" } }));
 
   await rig.provider.updatePod(podOf());
@@ -248,7 +248,7 @@ test.for([
   ["provider-error", "VK_UNAVAILABLE"],
   ["terminal-error", "VK_TERMINAL"],
 ] as const)("fail: %s makes createPod itself fail with %s", async ([fail, code]) => {
-  const rig = new MockRig(new FakeClock());
+  const rig = new MockRig(new VirtualClock());
 
   await expect(rig.create(podOf({ script: { fail } }))).rejects.toMatchObject({ code });
   expect((await rig.provider.getPods()).pods).toEqual([]);
@@ -276,7 +276,7 @@ test.for([
   ],
   ["side.exit-after", "1s", 'annotation side.mock.virtual-kubelet.io/exit-after: the pod has no container "side", it has main'],
 ] as const)("the annotation %s: %s is refused in one line", async ([field, value, message]) => {
-  const rig = new MockRig(new FakeClock());
+  const rig = new MockRig(new VirtualClock());
 
   const error: unknown = await rig.create(podOf({ script: { [field]: value } })).catch((caught: unknown) => caught);
 
@@ -285,7 +285,7 @@ test.for([
 });
 
 test("annotations of other domains are left alone", async () => {
-  const rig = new MockRig(new FakeClock());
+  const rig = new MockRig(new VirtualClock());
   const pod = podOf();
 
   await rig.create({
@@ -297,7 +297,7 @@ test("annotations of other domains are left alone", async () => {
 });
 
 test("the first stage that matches scripts a pod, and annotations go over it", async () => {
-  const rig = new MockRig(new FakeClock(), {
+  const rig = new MockRig(new VirtualClock(), {
     stages: [
       { match: { namespace: "jobs", labels: { app: "batch" } }, exitAfter: "1s", exitCode: 2 },
       { match: { name: "slow" }, startDelay: "5s", containers: { main: { exitAfter: "1s" } } },

@@ -1,4 +1,4 @@
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -57,7 +57,7 @@ const password = { env: [{ name: "PASSWORD", valueFrom: { secretKeyRef: { name: 
 /** Plans what a file of these documents holds. */
 async function plan(documents: readonly string[], flags: readonly string[] = []): Promise<{ code: number; out: string; err: string }> {
   await writeFile(join(folder, "pod.yaml"), documents.join("\n---\n"));
-  const context = testContext(new FakeClock(), { cwd: folder });
+  const context = testContext(new VirtualClock(), { cwd: folder });
   const words = ["plan", "-f", "pod.yaml", "--provider", "./provider.mjs", "--nodename", "n1", ...flags];
   const code = await runProgram(words, context);
   return { code, out: context.stdout.text, err: context.stderr.text };

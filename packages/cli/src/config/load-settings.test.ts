@@ -1,4 +1,4 @@
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -29,7 +29,7 @@ const head = "apiVersion: virtual-kubelet.io/v1alpha1\nkind: VirtualKubelet\n";
 async function load({ file, env = {}, words = [] }: Given): Promise<LoadedSettings> {
   if (file !== undefined) await writeFile(join(folder, "vk.yaml"), file);
   const line = parseFlags("run", [...(file === undefined ? [] : ["--config", "vk.yaml"]), ...words]);
-  return loadSettings(line, testContext(new FakeClock(), { env, cwd: folder }));
+  return loadSettings(line, testContext(new VirtualClock(), { env, cwd: folder }));
 }
 
 test("without a word said there is one node with upstream's name, and no provider", async () => {

@@ -1,5 +1,5 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import type { NodeOptions, ProviderDefinition } from "@virtual-kubelet/core";
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { expect, test } from "vitest";
 import { parseFlags } from "../flag-parser.ts";
 import { testContext } from "../test-support/test-context.ts";
@@ -10,7 +10,7 @@ import type { NodeSettings } from "./settings.ts";
 const provider = { name: "mock" } as ProviderDefinition;
 
 async function optionsOf(nodes: readonly Partial<NodeSettings>[], words: readonly string[] = []): Promise<NodeOptions[]> {
-  const { settings } = await loadSettings(parseFlags("run", ["--provider", "mock", ...words]), testContext(new FakeClock()));
+  const { settings } = await loadSettings(parseFlags("run", ["--provider", "mock", ...words]), testContext(new VirtualClock()));
   const [first] = settings.nodes;
   if (!first) throw new Error("no node");
   const all = { ...settings, nodes: nodes.map((node) => ({ ...first, ...node })) };

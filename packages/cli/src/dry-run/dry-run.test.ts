@@ -1,5 +1,6 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { createKubeClient, silentLogger } from "@virtual-kubelet/kube-client";
-import { FakeClock, ScriptedTransport } from "@virtual-kubelet/kube-client/testing";
+import { ScriptedTransport } from "@virtual-kubelet/kube-client/testing";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -22,7 +23,7 @@ afterEach(async () => {
 
 /** A dry run of node vk as a user, on an API server that has the objects by their paths. */
 async function dryRunAs(username: string, objects: Readonly<Record<string, object>> = {}, words = ""): Promise<DryRun> {
-  const context = testContext(new FakeClock(), { cwd: folder, homeDir: folder });
+  const context = testContext(new VirtualClock(), { cwd: folder, homeDir: folder });
   const line = `--provider mock --nodename vk --identity one --cert-dir pki ${words}`.trim();
   const loaded = await loadSettings(parseFlags("run", line.split(" ")), context);
   const review = { apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview", status: { userInfo: { username } } };
@@ -80,7 +81,7 @@ test("another node's user is in the way", async () => {
 
 test("a program on this host that runs the node is in the way, also where the lease is this instance's", async () => {
   const signal = new AbortController().signal;
-  const options = { nodeName: "vk", directory: join(folder, "pki"), pid: 4711, standby: false, clock: new FakeClock() };
+  const options = { nodeName: "vk", directory: join(folder, "pki"), pid: 4711, standby: false, clock: new VirtualClock() };
   await using _held = await lockNode({ ...options, logger: silentLogger, signal });
 
   const refused = await dryRunAs("admin", { [leasePath]: lease });

@@ -1,6 +1,6 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import type { KubeClient, Logger } from "@virtual-kubelet/kube-client";
 import { noMetrics, noTracer, silentLogger } from "@virtual-kubelet/kube-client";
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -21,7 +21,7 @@ afterEach(async () => {
 });
 
 async function open(words: readonly string[], port = 1, logger: Logger = silentLogger): Promise<AsyncDisposable> {
-  const context = testContext(new FakeClock(), { cwd: folder, homeDir: folder });
+  const context = testContext(new VirtualClock(), { cwd: folder, homeDir: folder });
   const loaded = await loadSettings(parseFlags("run", ["--provider", "mock", ...words]), context);
   const nodes: ServableNode[] = [{ name: "vk", node: { node: undefined } as ServableNode["node"], port }];
   const client = {} as KubeClient;

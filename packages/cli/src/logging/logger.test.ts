@@ -1,5 +1,5 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { UnavailableError } from "@virtual-kubelet/errdefs";
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { expect, test } from "vitest";
 import type { LogLevel } from "../config/settings.ts";
 import { TextOutput } from "../test-support/test-context.ts";
@@ -11,7 +11,7 @@ function rig(
   format: typeof formatJson = formatJson,
 ): { readonly output: TextOutput; readonly logger: ReturnType<typeof createLogger> } {
   const output = new TextOutput();
-  return { output, logger: createLogger({ level, output, clock: new FakeClock(), format }) };
+  return { output, logger: createLogger({ level, output, clock: new VirtualClock(), format }) };
 }
 
 test("a record is one JSON line with time, level, message and fields, those of its logger too", () => {

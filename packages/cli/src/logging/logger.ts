@@ -1,5 +1,6 @@
+import type { Clock } from "@virtual-kubelet/clock";
 import { codeOf, messageOf } from "@virtual-kubelet/errdefs";
-import type { Clock, LogFields, Logger } from "@virtual-kubelet/kube-client";
+import type { LogFields, Logger } from "@virtual-kubelet/kube-client";
 import { redact } from "../config/redact.ts";
 import type { LogLevel } from "../config/settings.ts";
 import type { Output } from "../context.ts";

@@ -1,6 +1,7 @@
+import type { Clock, Random } from "@virtual-kubelet/clock";
 import { startApiServer } from "@virtual-kubelet/embedded-apiserver";
 import { messageOf } from "@virtual-kubelet/errdefs";
-import { createKubeClient, resources, type Clock, type Pod, type Random } from "@virtual-kubelet/kube-client";
+import { createKubeClient, resources, type Pod } from "@virtual-kubelet/kube-client";
 import { exitCodes } from "../exit-codes.ts";
 import { ProgramError } from "../program-error.ts";
 

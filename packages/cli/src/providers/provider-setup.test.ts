@@ -1,4 +1,4 @@
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ test("a provider's setup names the fields that the environment has filled in, an
   try {
     await writeFile(join(folder, "nomad.json"), JSON.stringify({ tls: { serverName: "mine" }, tokenFile: "/run/token" }));
     const env = { NOMAD_TOKEN: "t", NOMAD_CACERT: "/ca.pem", NOMAD_TLS_SERVER_NAME: "theirs" };
-    const context = testContext(new FakeClock(), { env, cwd: folder });
+    const context = testContext(new VirtualClock(), { env, cwd: folder });
     const loaded = await loadSettings(parseFlags("run", ["--provider", "nomad", "--provider-config", "nomad.json"]), context);
 
     const { config, filledIn } = await setUpProvider(loaded, 0, context);

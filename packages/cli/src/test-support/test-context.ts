@@ -1,4 +1,4 @@
-import { systemRandom, type Clock } from "@virtual-kubelet/kube-client";
+import { systemRandom, type Clock } from "@virtual-kubelet/clock";
 import type { Context, Output } from "../context.ts";
 
 /** Keeps what is written. */

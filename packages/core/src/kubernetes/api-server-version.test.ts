@@ -1,6 +1,6 @@
+import { SeededRandom, VirtualClock } from "@virtual-kubelet/clock";
 import { ForbiddenError, NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
 import { silentLogger } from "@virtual-kubelet/kube-client";
-import { FakeClock, SeededRandom } from "@virtual-kubelet/kube-client/testing";
 import { expect, test } from "vitest";
 import { FakeKubeClient } from "../test-support/fake-kube-client.ts";
 import { readApiServerVersion } from "./api-server-version.ts";
@@ -8,7 +8,7 @@ import { readApiServerVersion } from "./api-server-version.ts";
 const { signal } = new AbortController();
 
 async function read(answer: () => unknown): Promise<string | undefined> {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const client = new FakeKubeClient(clock);
   using _version = client.onRaw(({ resource }) => (resource === "GET /version" ? answer() : undefined));
   const reading = readApiServerVersion(client, { clock, random: new SeededRandom(1), logger: silentLogger }, signal);

@@ -1,5 +1,6 @@
+import type { Clock, Random } from "@virtual-kubelet/clock";
 import { isUnauthorized, isUnavailable, messageOf } from "@virtual-kubelet/errdefs";
-import type { Clock, KubeClient, Logger, Random } from "@virtual-kubelet/kube-client";
+import type { KubeClient, Logger } from "@virtual-kubelet/kube-client";
 import { askUntilAnswered } from "./ask-until-answered.ts";
 
 /**

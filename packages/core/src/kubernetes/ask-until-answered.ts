@@ -1,5 +1,6 @@
+import type { Clock, Random } from "@virtual-kubelet/clock";
 import { isUnauthorized, messageOf } from "@virtual-kubelet/errdefs";
-import { backoffMs, isCredentialsError, type Clock, type Logger, type Random } from "@virtual-kubelet/kube-client";
+import { backoffMs, isCredentialsError, type Logger } from "@virtual-kubelet/kube-client";
 import { kubeletBackoff } from "./kubelet-backoff.ts";
 
 /**

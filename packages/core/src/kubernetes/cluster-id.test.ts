@@ -1,6 +1,6 @@
+import { SeededRandom, VirtualClock } from "@virtual-kubelet/clock";
 import { ForbiddenError, NotFoundError, UnauthorizedError, UnavailableError } from "@virtual-kubelet/errdefs";
 import { CredentialsError, resources, silentLogger } from "@virtual-kubelet/kube-client";
-import { FakeClock, SeededRandom } from "@virtual-kubelet/kube-client/testing";
 import { expect, test } from "vitest";
 import { FakeKubeClient, notFound } from "../test-support/fake-kube-client.ts";
 import { readClusterId } from "./cluster-id.ts";
@@ -15,7 +15,7 @@ class AbsentServer extends FakeKubeClient {
 }
 
 test("the cluster's id is known within seven seconds of the API server's return, however long it was away", async () => {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const client = new AbsentServer(clock);
   const { metadata } = client.put(resources.namespaces, { metadata: { name: "kube-system" } });
 
@@ -30,7 +30,7 @@ test("the cluster's id is known within seven seconds of the API server's return,
 });
 
 test("credentials that do not count are told as such, and not as an API server that is away", async () => {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const client = new AbsentServer(clock);
   client.get = () => Promise.reject(new UnauthorizedError("get namespaces kube-system: Unauthorized"));
   const warnings: string[] = [];
@@ -46,7 +46,7 @@ test("credentials that do not count are told as such, and not as an API server t
 });
 
 test("credentials that cannot be read are told as such, and not as an API server that refuses them", async () => {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const client = new AbsentServer(clock);
   const cause = new UnauthorizedError("credential command aws: not found");
   client.get = () => Promise.reject(new CredentialsError("GET /: no credentials for the API server", { cause }));
@@ -63,7 +63,7 @@ test("credentials that cannot be read are told as such, and not as an API server
 });
 
 test("an API server that is away is told as such, and not as credentials that do not count", async () => {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const warnings: string[] = [];
   const logger = { ...silentLogger, warn: (_fields: object, message: string) => void warnings.push(message) };
   const stop = new AbortController();
@@ -79,7 +79,7 @@ test("an API server that is away is told as such, and not as credentials that do
 test.each([new ForbiddenError("not for you"), notFound(resources.namespaces, "kube-system")])(
   "a cluster whose namespace kube-system may not be read has no id, and the user is told what that means: %s",
   async (error) => {
-    const clock = new FakeClock();
+    const clock = new VirtualClock();
     const client = new AbsentServer(clock);
     client.get = () => Promise.reject(error);
     const warnings: string[] = [];
@@ -93,7 +93,7 @@ test.each([new ForbiddenError("not for you"), notFound(resources.namespaces, "ku
 );
 
 test("a 404 of something that answers in the API server's place is waited out", async () => {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const client = new FakeKubeClient(clock);
   const { metadata } = client.put(resources.namespaces, { metadata: { name: "kube-system" } });
   const impostor = client.intercept(() => {

@@ -1,5 +1,6 @@
+import type { Clock, Random } from "@virtual-kubelet/clock";
 import { isForbidden, messageOf } from "@virtual-kubelet/errdefs";
-import { resources, type Clock, type KubeClient, type Logger, type Random } from "@virtual-kubelet/kube-client";
+import { resources, type KubeClient, type Logger } from "@virtual-kubelet/kube-client";
 import { askUntilAnswered } from "./ask-until-answered.ts";
 import { isGoneObject } from "./gone-object.ts";
 

@@ -1,13 +1,13 @@
+import { SeededRandom, VirtualClock } from "@virtual-kubelet/clock";
 import { noMetrics, resources, silentLogger } from "@virtual-kubelet/kube-client";
-import { FakeClock, SeededRandom } from "@virtual-kubelet/kube-client/testing";
 import { expect, test } from "vitest";
 import { FakeKubeClient } from "../test-support/fake-kube-client.ts";
 import { ServiceLister } from "./service-lister.ts";
 
 const { signal } = new AbortController();
 
-function lister(): { services: ServiceLister; client: FakeKubeClient; clock: FakeClock } {
-  const clock = new FakeClock();
+function lister(): { services: ServiceLister; client: FakeKubeClient; clock: VirtualClock } {
+  const clock = new VirtualClock();
   const client = new FakeKubeClient(clock);
   const services = new ServiceLister({ client, clock, random: new SeededRandom(1), logger: silentLogger, metrics: noMetrics });
   return { services, client, clock };

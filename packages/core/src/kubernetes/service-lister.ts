@@ -1,13 +1,12 @@
+import type { Clock, Random } from "@virtual-kubelet/clock";
 import {
   Reflector,
   resources,
   untilAborted,
-  type Clock,
   type DeepReadonly,
   type KubeClient,
   type Logger,
   type Metrics,
-  type Random,
   type Service,
 } from "@virtual-kubelet/kube-client";
 

@@ -1,6 +1,6 @@
+import { SeededRandom, VirtualClock } from "@virtual-kubelet/clock";
 import { ConflictError, UnavailableError } from "@virtual-kubelet/errdefs";
 import { ApiError, resources, silentLogger, type Lease, type Metrics } from "@virtual-kubelet/kube-client";
-import { FakeClock, SeededRandom } from "@virtual-kubelet/kube-client/testing";
 import { describe, expect, test } from "vitest";
 import { instanceAnnotation, leaseNamespace, NodeHeldError, startIdAnnotation } from "./instance.ts";
 import { LeaseController } from "./lease-controller.ts";
@@ -16,7 +16,7 @@ interface Starter {
 }
 
 class Cluster {
-  readonly clock: FakeClock = new FakeClock();
+  readonly clock: VirtualClock = new VirtualClock();
   readonly client: FakeKubeClient = new FakeKubeClient(this.clock);
   readonly lateness: number[] = [];
   readonly counted: string[] = [];

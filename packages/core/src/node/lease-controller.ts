@@ -1,3 +1,4 @@
+import type { Clock, Random } from "@virtual-kubelet/clock";
 import { ConflictError, isConflict, isNotFound, messageOf } from "@virtual-kubelet/errdefs";
 import {
   backoffMs,
@@ -6,13 +7,11 @@ import {
   retryAfterMsOf,
   statusOf,
   withDeadline,
-  type Clock,
   type KubeClient,
   type Lease,
   type Logger,
   type Metrics,
   type OwnerReference,
-  type Random,
 } from "@virtual-kubelet/kube-client";
 import {
   decideClaim,

@@ -1,6 +1,6 @@
+import { SeededRandom, VirtualClock } from "@virtual-kubelet/clock";
 import { ConflictError, ForbiddenError, InvalidInputError, NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
 import { ApiError, resources, type Logger, type Node, type ObjectReference, type Pod } from "@virtual-kubelet/kube-client";
-import { FakeClock, SeededRandom } from "@virtual-kubelet/kube-client/testing";
 import { describe, expect, test } from "vitest";
 import { instanceAnnotation, leaseNamespace, NodeHeldError, startIdAnnotation } from "./instance.ts";
 import { NodeController, type NodeRunOptions } from "./node-controller.ts";
@@ -45,7 +45,7 @@ interface Running {
 }
 
 class Cluster {
-  readonly clock: FakeClock = new FakeClock();
+  readonly clock: VirtualClock = new VirtualClock();
   readonly client: FakeKubeClient = new FakeKubeClient(this.clock);
   readonly provider: FakeProvider = new FakeProvider();
   readonly events: { readonly ref: ObjectReference; readonly reason: string; readonly message: string }[] = [];

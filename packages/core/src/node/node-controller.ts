@@ -1,14 +1,6 @@
+import type { Clock, Random } from "@virtual-kubelet/clock";
 import { messageOf } from "@virtual-kubelet/errdefs";
-import {
-  Reflector,
-  resources,
-  type Clock,
-  type KubeClient,
-  type Logger,
-  type Metrics,
-  type Node,
-  type Random,
-} from "@virtual-kubelet/kube-client";
+import { Reflector, resources, type KubeClient, type Logger, type Metrics, type Node } from "@virtual-kubelet/kube-client";
 import { isDeepStrictEqual } from "node:util";
 import { NodeHeldError } from "./instance.ts";
 import { LeaseController } from "./lease-controller.ts";

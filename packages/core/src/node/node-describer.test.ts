@@ -1,11 +1,11 @@
+import { SeededRandom, VirtualClock } from "@virtual-kubelet/clock";
 import { noMetrics, silentLogger } from "@virtual-kubelet/kube-client";
-import { FakeClock, SeededRandom } from "@virtual-kubelet/kube-client/testing";
 import { describe, expect, test } from "vitest";
 import type { NodeProvider } from "../provider/provider.ts";
 import { NodeDescriber } from "./node-describer.ts";
 
 interface Rig {
-  readonly clock: FakeClock;
+  readonly clock: VirtualClock;
   readonly describer: NodeDescriber;
   readonly warnings: string[];
   readonly counted: string[];
@@ -14,7 +14,7 @@ interface Rig {
 }
 
 function rig(provider: Partial<NodeProvider>): Rig {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const [warnings, counted]: [string[], string[]] = [[], []];
   const describer = new NodeDescriber({
     provider: { ping: async () => {}, ...provider },

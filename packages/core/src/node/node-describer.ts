@@ -1,4 +1,5 @@
-import { backoffMs, type Clock, type Logger, type Metrics, type Random } from "@virtual-kubelet/kube-client";
+import type { Clock, Random } from "@virtual-kubelet/clock";
+import { backoffMs, type Logger, type Metrics } from "@virtual-kubelet/kube-client";
 import { isDeepStrictEqual } from "node:util";
 import { checkDescription } from "./node-description.ts";
 import { providerMessage } from "../provider/provider-message.ts";

@@ -1,14 +1,13 @@
+import type { Clock, Random } from "@virtual-kubelet/clock";
 import { isConflict, isInvalidInput, isNotFound, messageOf } from "@virtual-kubelet/errdefs";
 import {
   backoffMs,
   retryAfterMsOf,
-  type Clock,
   type KubeClient,
   type Logger,
   type Metrics,
   type Node,
   type ObjectReference,
-  type Random,
   type Store,
 } from "@virtual-kubelet/kube-client";
 import { kubeletBackoff } from "../kubernetes/kubelet-backoff.ts";

@@ -1,5 +1,6 @@
+import type { Clock } from "@virtual-kubelet/clock";
 import { isConflict, isNotFound, messageOf } from "@virtual-kubelet/errdefs";
-import { listAll, resources, type Clock, type DeepReadonly, type KubeClient, type Logger, type Pod } from "@virtual-kubelet/kube-client";
+import { listAll, resources, type DeepReadonly, type KubeClient, type Logger, type Pod } from "@virtual-kubelet/kube-client";
 import { cordonedAnnotation } from "./node-patch.ts";
 import type { NodeOptions, RegisteredNode } from "../options.ts";
 

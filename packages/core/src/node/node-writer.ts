@@ -1,15 +1,14 @@
+import type { Clock, Random } from "@virtual-kubelet/clock";
 import { isForbidden, isNotFound, messageOf } from "@virtual-kubelet/errdefs";
 import {
   resources,
   withDeadline,
-  type Clock,
   type DeepReadonly,
   type KubeClient,
   type Logger,
   type Metrics,
   type Node,
   type Patch,
-  type Random,
 } from "@virtual-kubelet/kube-client";
 import type { WantedNode } from "./node-object.ts";
 import { joinKeys, ownedKeys, ownedKeysAnnotation, parseOwnedKeys, type OwnedKeys } from "./node-owned-keys.ts";

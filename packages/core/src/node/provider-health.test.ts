@@ -1,12 +1,12 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { DeadlineExceededError, NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
 import { silentLogger, type Metrics } from "@virtual-kubelet/kube-client";
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { describe, expect, test } from "vitest";
 import type { ProviderHealth } from "./node-object.ts";
 import { HealthMonitor } from "./provider-health.ts";
 
-function monitor(ping: (signal: AbortSignal, clock: FakeClock) => Promise<void>, toleranceMs = 0) {
-  const clock = new FakeClock();
+function monitor(ping: (signal: AbortSignal, clock: VirtualClock) => Promise<void>, toleranceMs = 0) {
+  const clock = new VirtualClock();
   const changes: ProviderHealth[] = [];
   const gauges: number[] = [];
   const [metered, warnings]: [string[], string[]] = [[], []];

@@ -1,5 +1,6 @@
+import type { Clock } from "@virtual-kubelet/clock";
 import { isDeadlineExceeded, isUnavailable, messageOf } from "@virtual-kubelet/errdefs";
-import type { Clock, Logger, Metrics } from "@virtual-kubelet/kube-client";
+import type { Logger, Metrics } from "@virtual-kubelet/kube-client";
 import type { ProviderHealth } from "./node-object.ts";
 import { providerMessage } from "../provider/provider-message.ts";
 import type { NodeProvider } from "../provider/provider.ts";

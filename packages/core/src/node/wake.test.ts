@@ -1,11 +1,11 @@
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { expect, test } from "vitest";
 import { Wake } from "./wake.ts";
 
 const never = new AbortController().signal;
 
 test("Wake.wait ends by itself after the time, and says that nobody called", async () => {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const waiting = new Wake().wait(1_000, clock, never);
 
   await clock.advance(1_000);
@@ -14,7 +14,7 @@ test("Wake.wait ends by itself after the time, and says that nobody called", asy
 });
 
 test("Wake.wait ends when called, and leaves no timer", async () => {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const wake = new Wake();
   const waiting = wake.wait(1_000, clock, never);
 
@@ -25,7 +25,7 @@ test("Wake.wait ends when called, and leaves no timer", async () => {
 });
 
 test("Wake.wait ends at once, and only once, for calls made while nobody waited", async () => {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const wake = new Wake();
   wake.call();
   wake.call();
@@ -38,7 +38,7 @@ test("Wake.wait ends at once, and only once, for calls made while nobody waited"
 });
 
 test("Wake.wait throws the signal's reason, and leaves no timer", async () => {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const abort = new AbortController();
   const waiting = new Wake().wait(1_000, clock, abort.signal);
 

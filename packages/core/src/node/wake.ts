@@ -1,4 +1,4 @@
-import type { Clock } from "@virtual-kubelet/kube-client";
+import type { Clock } from "@virtual-kubelet/clock";
 
 /** Wakes a loop that waits: a call while the loop is busy makes its next wait end at once, and no call is counted twice. */
 export class Wake {

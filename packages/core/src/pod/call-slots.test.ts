@@ -1,11 +1,11 @@
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { expect, test } from "vitest";
 import { CallSlots } from "./call-slots.ts";
 
 const never = new AbortController().signal;
 
-function rig(size = 1): { readonly clock: FakeClock; readonly slots: CallSlots; readonly order: string[]; take(name: string): void } {
-  const clock = new FakeClock();
+function rig(size = 1): { readonly clock: VirtualClock; readonly slots: CallSlots; readonly order: string[]; take(name: string): void } {
+  const clock = new VirtualClock();
   const slots = new CallSlots({ size, holdMs: 5_000, clock });
   const order: string[] = [];
   return { clock, slots, order, take: (name) => void slots.acquire(never).then(() => order.push(name)) };

@@ -1,4 +1,4 @@
-import type { Clock } from "@virtual-kubelet/kube-client";
+import type { Clock } from "@virtual-kubelet/clock";
 
 /** What {@link CallSlots} needs. */
 export interface CallSlotsOptions {

@@ -1,5 +1,6 @@
+import type { Clock } from "@virtual-kubelet/clock";
 import { messageOf } from "@virtual-kubelet/errdefs";
-import { LinkedSignal, type Clock, type DeepReadonly, type Pod } from "@virtual-kubelet/kube-client";
+import { LinkedSignal, type DeepReadonly, type Pod } from "@virtual-kubelet/kube-client";
 import type { CallSlots } from "./call-slots.ts";
 import type { EndTimes, PodEvent } from "./pod-event.ts";
 import type { ProviderCall } from "./pod-state.ts";

@@ -1,12 +1,12 @@
+import { SeededRandom, VirtualClock, type Random } from "@virtual-kubelet/clock";
 import { UnavailableError } from "@virtual-kubelet/errdefs";
-import { silentLogger, type Random } from "@virtual-kubelet/kube-client";
-import { FakeClock, SeededRandom } from "@virtual-kubelet/kube-client/testing";
+import { silentLogger } from "@virtual-kubelet/kube-client";
 import { describe, expect, test } from "vitest";
 import type { ProviderPodList } from "../provider/provider.ts";
 import { Inventory } from "./inventory.ts";
 
 test("the first inventory is in within ten seconds of the back end's return, however long it was away", async () => {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   let isUp = false;
   const loaded: number[] = [];
   const inventory = new Inventory({
@@ -34,7 +34,7 @@ describe("later inventories", () => {
   const list: ProviderPodList = { pods: [], complete: true };
 
   function inventory(getPods: () => Promise<ProviderPodList>, random: Random = new SeededRandom(1)) {
-    const clock = new FakeClock();
+    const clock = new VirtualClock();
     const startedMs: number[] = [];
     const warnings: string[] = [];
     const logger = { ...silentLogger, warn: (_fields: object, message: string) => void warnings.push(message) };
@@ -104,7 +104,7 @@ describe("later inventories", () => {
 });
 
 test("the wait for the first inventory ends with the signal's reason, and each failure is told", async () => {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const warnings: string[] = [];
   const stop = new AbortController();
   const inventory = new Inventory({
@@ -126,7 +126,7 @@ test("the wait for the first inventory ends with the signal's reason, and each f
 });
 
 test("the first retry comes within a second, the next within two", async () => {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const times: number[] = [];
   const inventory = new Inventory({
     getPods: () => {
@@ -153,7 +153,7 @@ describe("an inventory that is not answered", () => {
 
   /** One inventory after 5 s, whose answer the test gives. */
   async function slowInventory(askSingly: (signal: AbortSignal) => Promise<void>) {
-    const clock = new FakeClock();
+    const clock = new VirtualClock();
     const answer = Promise.withResolvers<ProviderPodList>();
     const stop = new AbortController();
     const subject = new Inventory({

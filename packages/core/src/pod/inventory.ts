@@ -1,5 +1,6 @@
+import type { Clock, Random } from "@virtual-kubelet/clock";
 import { messageOf } from "@virtual-kubelet/errdefs";
-import { backoffMs, type Backoff, type Clock, type Logger, type Random } from "@virtual-kubelet/kube-client";
+import { backoffMs, type Backoff, type Logger } from "@virtual-kubelet/kube-client";
 import type { ProviderPodList } from "../provider/provider.ts";
 
 /** Nothing goes on before the first inventory, so a back end that is back is not left waiting. */

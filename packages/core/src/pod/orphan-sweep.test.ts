@@ -1,6 +1,6 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { InvalidInputError, NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
 import { noMetrics, resources, silentLogger } from "@virtual-kubelet/kube-client";
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { describe, expect, test } from "vitest";
 import type { OrphanOptions } from "../options.ts";
 import { MassLossBrake } from "./mass-loss-brake.ts";
@@ -17,7 +17,7 @@ function backEndPod(uid: string, changes: Partial<ProviderPod> = {}): ProviderPo
 }
 
 interface Rig {
-  readonly clock: FakeClock;
+  readonly clock: VirtualClock;
   readonly client: FakeKubeClient;
   readonly sweep: OrphanSweep;
   readonly deleted: PodRef[];
@@ -35,7 +35,7 @@ interface Rig {
 }
 
 function rig(options: OrphanOptions = {}, changes: { owner?: Owner } = {}): Rig {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const client = new FakeKubeClient(clock);
   const deleted: PodRef[] = [];
   const events: string[] = [];

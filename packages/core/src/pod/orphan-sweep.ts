@@ -1,5 +1,6 @@
+import type { Clock } from "@virtual-kubelet/clock";
 import { messageOf } from "@virtual-kubelet/errdefs";
-import type { Clock, KubeClient, Logger, Metrics } from "@virtual-kubelet/kube-client";
+import type { KubeClient, Logger, Metrics } from "@virtual-kubelet/kube-client";
 import type { OrphanOptions } from "../options.ts";
 import type { MassLossBrake } from "./mass-loss-brake.ts";
 import { isPodGone } from "./pod-presence.ts";

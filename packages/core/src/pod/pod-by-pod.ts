@@ -1,4 +1,5 @@
-import type { Clock, DeepReadonly, Pod, Store } from "@virtual-kubelet/kube-client";
+import type { Clock } from "@virtual-kubelet/clock";
+import type { DeepReadonly, Pod, Store } from "@virtual-kubelet/kube-client";
 import { isPodNotFound } from "../provider/not-found.ts";
 import type { PodRef } from "../provider/pod-ref.ts";
 import type { ProviderCalls } from "../provider/provider-calls.ts";

@@ -1,3 +1,4 @@
+import { SeededRandom, VirtualClock } from "@virtual-kubelet/clock";
 import { InvalidInputError, TerminalError, UnavailableError, UnsupportedError } from "@virtual-kubelet/errdefs";
 import {
   noMetrics,
@@ -15,7 +16,6 @@ import {
   type WatchEvent,
   type WatchQuery,
 } from "@virtual-kubelet/kube-client";
-import { FakeClock, SeededRandom } from "@virtual-kubelet/kube-client/testing";
 import { describe, expect, test } from "vitest";
 import type { Capabilities } from "../provider/capabilities.ts";
 import type { PodOptions } from "../options.ts";
@@ -32,7 +32,7 @@ const idle = new AbortController().signal;
 
 /** A pod controller on a Kubernetes API in memory and a scripted provider, on a clock that stands still. */
 class Rig implements AsyncDisposable {
-  readonly clock = new FakeClock();
+  readonly clock = new VirtualClock();
   readonly client: FakeKubeClient;
   readonly provider = new ScriptedProvider(owner);
   readonly events: string[] = [];

@@ -1,7 +1,7 @@
+import type { Clock, Random } from "@virtual-kubelet/clock";
 import {
   noTracer,
   WorkQueue,
-  type Clock,
   type DeepReadonly,
   type EventRecorder,
   type KubeClient,
@@ -9,7 +9,6 @@ import {
   type Metrics,
   type Pod,
   type PodStatus,
-  type Random,
   type Store,
   type Tracer,
   type WorkResult,

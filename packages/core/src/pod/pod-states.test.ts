@@ -1,5 +1,5 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { noMetrics, silentLogger, type Pod, type Store, type StoreChange } from "@virtual-kubelet/kube-client";
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { beforeEach, describe, expect, test } from "vitest";
 import { podRef } from "../provider/pod-ref.ts";
 import type { Owner } from "../provider/provider.ts";
@@ -14,7 +14,7 @@ const ref = podRef(pod);
 const everything = { pods: [{ ref, owner, status: running(["main"]) }], complete: true };
 const nothing = { pods: [], complete: true };
 
-let clock: FakeClock;
+let clock: VirtualClock;
 let planned: string[];
 /** Those of them that no longer wait for what they waited for. */
 let hurried: string[];
@@ -23,7 +23,7 @@ let change: (change: StoreChange<Pod>) => void;
 let states: PodStates;
 
 beforeEach(() => {
-  clock = new FakeClock();
+  clock = new VirtualClock();
   planned = [];
   hurried = [];
   pods = new Map([["u1", pod]]);

@@ -1,5 +1,6 @@
+import type { Clock } from "@virtual-kubelet/clock";
 import { messageOf } from "@virtual-kubelet/errdefs";
-import type { Clock, DeepReadonly, Logger, Metrics, Pod, Store, StoreChange } from "@virtual-kubelet/kube-client";
+import type { DeepReadonly, Logger, Metrics, Pod, Store, StoreChange } from "@virtual-kubelet/kube-client";
 import { podRef, type PodRef } from "../provider/pod-ref.ts";
 import { checkFits, checkReport } from "../provider/provider-output.ts";
 import type { Owner, ProviderPod, ProviderPodList, ProviderPodStatus } from "../provider/provider.ts";

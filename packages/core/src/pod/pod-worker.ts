@@ -1,3 +1,4 @@
+import type { Clock } from "@virtual-kubelet/clock";
 import {
   isDeadlineExceeded,
   isInvalidInput,
@@ -11,7 +12,6 @@ import {
 import {
   defaultMaxRetryAfterMs,
   retryAfterMsOf,
-  type Clock,
   type DeepReadonly,
   type EventRecorder,
   type KubeClient,

@@ -1,9 +1,9 @@
+import type { Clock } from "@virtual-kubelet/clock";
 import { InvalidInputError, NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
 import {
   ApiError,
   resources,
   type CallOptions,
-  type Clock,
   type KubernetesObject,
   type Resource,
   type WatchEvent,

@@ -1,15 +1,14 @@
+import type { Clock, Random } from "@virtual-kubelet/clock";
 import { isConflict, isInvalidInput, isNotFound, messageOf } from "@virtual-kubelet/errdefs";
 import {
   resources,
   WorkQueue,
-  type Clock,
   type DeepReadonly,
   type KubeClient,
   type Logger,
   type Metrics,
   type Pod,
   type PodStatus,
-  type Random,
   type Store,
   type Tracer,
 } from "@virtual-kubelet/kube-client";

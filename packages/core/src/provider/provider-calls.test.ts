@@ -1,6 +1,6 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { isDeadlineExceeded, NotFoundError } from "@virtual-kubelet/errdefs";
 import { noMetrics, noTracer, silentLogger, type MetricLabels } from "@virtual-kubelet/kube-client";
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { describe, expect, test } from "vitest";
 import type { PodRef } from "./pod-ref.ts";
 import type { PodLifecycleHandler } from "./provider.ts";
@@ -10,12 +10,12 @@ import type { ResolvedPod } from "./resolved-pod.ts";
 const ref: PodRef = { namespace: "default", name: "web", uid: "u1" };
 const never = new AbortController().signal;
 
-function callsTo(deletePod: PodLifecycleHandler["deletePod"]): { calls: ProviderCalls; clock: FakeClock; late: PodRef[] } {
+function callsTo(deletePod: PodLifecycleHandler["deletePod"]): { calls: ProviderCalls; clock: VirtualClock; late: PodRef[] } {
   return callsOf({ deletePod });
 }
 
-function callsOf(methods: Partial<PodLifecycleHandler>): { calls: ProviderCalls; clock: FakeClock; late: PodRef[] } {
-  const clock = new FakeClock();
+function callsOf(methods: Partial<PodLifecycleHandler>): { calls: ProviderCalls; clock: VirtualClock; late: PodRef[] } {
+  const clock = new VirtualClock();
   const late: PodRef[] = [];
   const unused = (): never => {
     throw new Error("not called in this test");
@@ -116,7 +116,7 @@ describe("each method", () => {
 
   /** A provider that notes its calls and answers, with what is counted and measured of it. */
   function recorded(change: Partial<PodLifecycleHandler> = {}) {
-    const clock = new FakeClock();
+    const clock = new VirtualClock();
     const made: unknown[][] = [];
     const metered: string[] = [];
     const labelled = (name: string, labels: MetricLabels = {}): string => [name, ...Object.values(labels)].join(" ");
@@ -222,7 +222,7 @@ describe("each method", () => {
 });
 
 test("a provider that ignores its signal is told to the operator and counted, and only then", async () => {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const [warnings, counted]: [string[], string[]] = [[], []];
   const gate = Promise.withResolvers<void>();
   const unused = (): never => {

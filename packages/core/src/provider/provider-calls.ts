@@ -1,13 +1,6 @@
+import type { Clock } from "@virtual-kubelet/clock";
 import { codeOf, DeadlineExceededError } from "@virtual-kubelet/errdefs";
-import {
-  untilAborted,
-  type Clock,
-  type DeepReadonly,
-  type Logger,
-  type Metrics,
-  type Pod,
-  type Tracer,
-} from "@virtual-kubelet/kube-client";
+import { untilAborted, type DeepReadonly, type Logger, type Metrics, type Pod, type Tracer } from "@virtual-kubelet/kube-client";
 import type { PodRef } from "./pod-ref.ts";
 import type { DeletePodOptions, PodChanges, PodLifecycleHandler, ProviderPod, ProviderPodList, ProviderPodStatus } from "./provider.ts";
 import { podSpan } from "./pod-span.ts";

@@ -1,4 +1,5 @@
-import type { Clock, ConfigMap, DeepReadonly, Logger, Metrics, Pod, Random, Secret } from "@virtual-kubelet/kube-client";
+import type { Clock, Random } from "@virtual-kubelet/clock";
+import type { ConfigMap, DeepReadonly, Logger, Metrics, Pod, Secret } from "@virtual-kubelet/kube-client";
 import type { PodRef } from "./pod-ref.ts";
 import type { ResolvedPod } from "./resolved-pod.ts";
 

@@ -1,12 +1,12 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { isDeadlineExceeded } from "@virtual-kubelet/errdefs";
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { expect, test } from "vitest";
 import { SoloCall } from "./solo-call.ts";
 
 const never = new AbortController().signal;
 
 test("SoloCall.run returns what the call returns, and leaves no timer", async () => {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const call = new SoloCall({ clock, timeoutMs: 1_000, what: "ask" }, () => Promise.resolve(5));
 
   await expect(call.run(never)).resolves.toBe(5);
@@ -14,7 +14,7 @@ test("SoloCall.run returns what the call returns, and leaves no timer", async ()
 });
 
 test("SoloCall.run aborts the call at its deadline, and does not wait for one that ignores that", async () => {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const signals: AbortSignal[] = [];
   const call = new SoloCall({ clock, timeoutMs: 1_000, what: "ask" }, (signal) => {
     signals.push(signal);
@@ -31,7 +31,7 @@ test("SoloCall.run aborts the call at its deadline, and does not wait for one th
 });
 
 test("SoloCall.run begins no second call while one has not come back", async () => {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const held = Promise.withResolvers<number>();
   let calls = 0;
   const call = new SoloCall({ clock, timeoutMs: 1_000, what: "ask" }, () => (calls++ === 0 ? held.promise : Promise.resolve(2)));
@@ -48,7 +48,7 @@ test("SoloCall.run begins no second call while one has not come back", async () 
 });
 
 test("SoloCall.run ends with the signal's reason, and with what the call throws, also at once", async () => {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const abort = new AbortController();
   const hanging = new SoloCall({ clock, timeoutMs: 1_000, what: "ask" }, () => new Promise<never>(() => {}));
   const throwing = new SoloCall({ clock, timeoutMs: 1_000, what: "ask" }, () => {

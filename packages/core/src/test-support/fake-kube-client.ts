@@ -1,9 +1,9 @@
+import { SeededRandom, type Clock, type Random } from "@virtual-kubelet/clock";
 import { ConflictError, InvalidInputError, NotFoundError } from "@virtual-kubelet/errdefs";
 import {
   ApiError,
   untilAborted,
   type CallOptions,
-  type Clock,
   type DeleteQuery,
   type KubeClient,
   type KubernetesObject,
@@ -12,12 +12,10 @@ import {
   type ObjectMeta,
   type ObjectName,
   type Patch,
-  type Random,
   type Resource,
   type WatchEvent,
   type WatchQuery,
 } from "@virtual-kubelet/kube-client";
-import { SeededRandom } from "@virtual-kubelet/kube-client/testing";
 import { applyPatch } from "./apply-patch.ts";
 
 /** One request as the fake saw it. */

@@ -1,5 +1,5 @@
+import { SeededRandom, VirtualClock } from "@virtual-kubelet/clock";
 import { resources, type LogFields, type Logger, type MetricLabels, type Metrics, type Pod } from "@virtual-kubelet/kube-client";
-import { FakeClock, SeededRandom } from "@virtual-kubelet/kube-client/testing";
 import type { NodeOptions, VirtualNodeOptions } from "../options.ts";
 import type { Capabilities } from "../provider/capabilities.ts";
 import { podRef, type PodRef } from "../provider/pod-ref.ts";
@@ -12,7 +12,7 @@ import { ScriptedProvider } from "./scripted-provider.ts";
 /** What a rig's node is, besides what it has of itself. */
 export interface NodeRigOptions extends Partial<Omit<VirtualNodeOptions, "node" | "provider" | "client">> {
   /** Makes the API server; default: the plain one. */
-  readonly client?: (clock: FakeClock) => FakeKubeClient;
+  readonly client?: (clock: VirtualClock) => FakeKubeClient;
   readonly node?: Partial<NodeOptions>;
   readonly capabilities?: Capabilities;
   /** Changes what the provider's definition says. */
@@ -30,7 +30,7 @@ const everything: Capabilities = { env: true, multipleContainers: true, initCont
 
 /** A whole node on a Kubernetes API in memory and a clock that stands still, with a provider that does what the test says. */
 export class NodeRig implements AsyncDisposable {
-  readonly clock: FakeClock;
+  readonly clock: VirtualClock;
   readonly client: FakeKubeClient;
   readonly owner: Owner = { clusterId: "cluster-1", nodeName: "node-1" };
   readonly provider: ScriptedProvider;
@@ -50,7 +50,7 @@ export class NodeRig implements AsyncDisposable {
 
   constructor(options: NodeRigOptions = {}) {
     const { after, client, capabilities = everything, definition, node, provider: providerChanges, ...rest } = options;
-    this.clock = after?.clock ?? new FakeClock();
+    this.clock = after?.clock ?? new VirtualClock();
     this.client = after?.client ?? client?.(this.clock) ?? new FakeKubeClient(this.clock);
     this.provider = after?.provider ?? new ScriptedProvider(this.owner);
     if (!after) this.client.put(resources.namespaces, { metadata: { name: "kube-system", uid: this.owner.clusterId } });

@@ -1,6 +1,6 @@
+import { SeededRandom, VirtualClock } from "@virtual-kubelet/clock";
 import { NotFoundError } from "@virtual-kubelet/errdefs";
 import { resources, type DeepReadonly, type LogFields, type Logger, type Pod, type PodSpec } from "@virtual-kubelet/kube-client";
-import { FakeClock, SeededRandom } from "@virtual-kubelet/kube-client/testing";
 import { inspect } from "node:util";
 import type { VirtualNodeOptions } from "../options.ts";
 import type { PodPolicy } from "../policy/pod-policy.ts";
@@ -26,7 +26,7 @@ const capabilities: Capabilities = { env: true, restarts: true, volumes: ["secre
 
 /** A whole node on a Kubernetes API in memory and a clock that stands still, with a provider that does what the test says. */
 export class PayloadRig implements AsyncDisposable {
-  readonly clock: FakeClock = new FakeClock();
+  readonly clock: VirtualClock = new VirtualClock();
   readonly client: FakeKubeClient = new FakeKubeClient(this.clock);
   /** All that was logged, as text. */
   readonly logged: string[] = [];

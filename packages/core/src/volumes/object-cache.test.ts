@@ -1,6 +1,6 @@
+import { SeededRandom, VirtualClock } from "@virtual-kubelet/clock";
 import { ForbiddenError, isForbidden, isNotFound, isUnavailable, NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
 import { noMetrics, resources, silentLogger, type Secret } from "@virtual-kubelet/kube-client";
-import { FakeClock, SeededRandom } from "@virtual-kubelet/kube-client/testing";
 import { describe, expect, test } from "vitest";
 import { FakeKubeClient } from "../test-support/fake-kube-client.ts";
 import { ObjectCache } from "./object-cache.ts";
@@ -10,7 +10,7 @@ const key = { namespace: "shop", name: "keys" };
 
 /** A cache of secrets on a Kubernetes API in memory, on a clock that stands still. */
 class Rig implements AsyncDisposable {
-  readonly clock = new FakeClock();
+  readonly clock = new VirtualClock();
   readonly client = new FakeKubeClient(this.clock);
   /** Who was told of a change, in order. */
   readonly told: string[] = [];

@@ -1,14 +1,13 @@
+import type { Clock, Random } from "@virtual-kubelet/clock";
 import { isForbidden, isNotFound, messageOf, NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
 import {
   SharedCalls,
   Reflector,
-  type Clock,
   type DeepReadonly,
   type KubeClient,
   type KubernetesObject,
   type Logger,
   type Metrics,
-  type Random,
   type Resource,
 } from "@virtual-kubelet/kube-client";
 import { isGoneObject } from "../kubernetes/gone-object.ts";

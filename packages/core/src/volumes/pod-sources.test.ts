@@ -1,6 +1,6 @@
+import { SeededRandom, VirtualClock } from "@virtual-kubelet/clock";
 import { isNotFound } from "@virtual-kubelet/errdefs";
 import { noMetrics, Reflector, resource, resources, silentLogger, type KubernetesObject, type Pod } from "@virtual-kubelet/kube-client";
-import { FakeClock, SeededRandom } from "@virtual-kubelet/kube-client/testing";
 import { describe, expect, test } from "vitest";
 import { FakeKubeClient } from "../test-support/fake-kube-client.ts";
 import { PodSources } from "./pod-sources.ts";
@@ -17,7 +17,7 @@ const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
 /** The sources of a node's pods on a Kubernetes API in memory, on a clock that stands still. */
 class Rig implements AsyncDisposable {
-  readonly clock = new FakeClock();
+  readonly clock = new VirtualClock();
   readonly client = new FakeKubeClient(this.clock);
   readonly sources: PodSources;
   readonly #stop = new AbortController();

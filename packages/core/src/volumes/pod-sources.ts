@@ -1,14 +1,13 @@
+import type { Clock, Random } from "@virtual-kubelet/clock";
 import { NotFoundError } from "@virtual-kubelet/errdefs";
 import {
   resources,
-  type Clock,
   type ConfigMap,
   type DeepReadonly,
   type KubeClient,
   type Logger,
   type Metrics,
   type Pod,
-  type Random,
   type Secret,
   type Store,
   type StoreChange,

@@ -1,3 +1,4 @@
+import { SeededRandom, VirtualClock } from "@virtual-kubelet/clock";
 import { isInvalidInput, isUnsupported } from "@virtual-kubelet/errdefs";
 import {
   noMetrics,
@@ -10,7 +11,6 @@ import {
   type Pod,
   type PodSpec,
 } from "@virtual-kubelet/kube-client";
-import { FakeClock, SeededRandom } from "@virtual-kubelet/kube-client/testing";
 import { describe, expect, test } from "vitest";
 import { waitingReasonOf } from "../env/pod-resolver.ts";
 import { FakeKubeClient } from "../test-support/fake-kube-client.ts";
@@ -40,7 +40,7 @@ const volumes: NonNullable<PodSpec["volumes"]> = [
 
 /** The volumes of a pod on a Kubernetes API in memory, on a clock that stands still. */
 class Rig implements AsyncDisposable {
-  readonly clock = new FakeClock();
+  readonly clock = new VirtualClock();
   readonly client = new FakeKubeClient(this.clock);
   readonly events: string[] = [];
   node: Node | undefined;

@@ -1,5 +1,6 @@
+import type { Clock, Random } from "@virtual-kubelet/clock";
 import { InvalidInputError, isUnsupported, messageOf } from "@virtual-kubelet/errdefs";
-import type { Clock, DeepReadonly, EventRecorder, Node, Pod, Random } from "@virtual-kubelet/kube-client";
+import type { DeepReadonly, EventRecorder, Node, Pod } from "@virtual-kubelet/kube-client";
 import { Memo } from "../env/memo.ts";
 import { Wake } from "../node/wake.ts";
 import type { ResolvedPod } from "../provider/resolved-pod.ts";

@@ -1,6 +1,6 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { isForbidden, isUnavailable, ForbiddenError, UnavailableError } from "@virtual-kubelet/errdefs";
 import type { LogFields, Logger, Pod } from "@virtual-kubelet/kube-client";
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { describe, expect, test } from "vitest";
 import { FakeKubeClient } from "../test-support/fake-kube-client.ts";
 import { ServiceAccountTokens } from "./service-account-tokens.ts";
@@ -11,7 +11,7 @@ const hour = { audience: undefined, expirationSeconds: 3_600 };
 
 /** Tokens from a Kubernetes API in memory, without any chance. */
 class Rig {
-  readonly clock = new FakeClock();
+  readonly clock = new VirtualClock();
   readonly client = new FakeKubeClient(this.clock);
   readonly logged: string[] = [];
   chance = 0;

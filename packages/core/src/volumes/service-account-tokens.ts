@@ -1,15 +1,14 @@
+import type { Clock, Random } from "@virtual-kubelet/clock";
 import { ForbiddenError, isForbidden, messageOf, UnavailableError } from "@virtual-kubelet/errdefs";
 import {
   SharedCalls,
   backoffMs,
   statusOf,
   type Backoff,
-  type Clock,
   type DeepReadonly,
   type KubeClient,
   type Logger,
   type Pod,
-  type Random,
 } from "@virtual-kubelet/kube-client";
 import { requestToken, type IssuedToken, type TokenWish } from "./token-request.ts";
 

@@ -1,6 +1,6 @@
+import { SeededRandom, VirtualClock } from "@virtual-kubelet/clock";
 import { isInvalidInput, isNotFound, isUnavailable, UnavailableError } from "@virtual-kubelet/errdefs";
 import { noMetrics, resource, silentLogger, type KubernetesObject } from "@virtual-kubelet/kube-client";
-import { FakeClock, SeededRandom } from "@virtual-kubelet/kube-client/testing";
 import { expect, test } from "vitest";
 import { FakeKubeClient } from "../test-support/fake-kube-client.ts";
 import { TrustBundles, type TrustAnchorsQuery } from "./trust-bundles.ts";
@@ -17,7 +17,7 @@ const kind = resource<KubernetesObject & { spec: object }>({
 
 /** Trust bundles of a Kubernetes API in memory, which has them or has not. */
 class Rig implements AsyncDisposable {
-  readonly clock = new FakeClock();
+  readonly clock = new VirtualClock();
   readonly client = new FakeKubeClient(this.clock);
   changes = 0;
   hasApi = true;

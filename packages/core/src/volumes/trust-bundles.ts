@@ -1,14 +1,13 @@
+import type { Clock, Random } from "@virtual-kubelet/clock";
 import { InvalidInputError, isNotFound, NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
 import {
   Reflector,
   resource,
   withDeadline,
-  type Clock,
   type KubeClient,
   type KubernetesObject,
   type Logger,
   type Metrics,
-  type Random,
   type Resource,
 } from "@virtual-kubelet/kube-client";
 import { selectsLabels, type LabelSelector } from "./label-selector.ts";

@@ -3,7 +3,7 @@ import type { Access } from "../authorization/access-request.ts";
 import type { Authorizer } from "../authorization/authorizer.ts";
 import { nodeNameOf } from "../authorization/node-identity.ts";
 import { parseCertificateRequest } from "../certificates/certificate-request.ts";
-import { toTimestamp } from "../clock.ts";
+import { toTimestamp } from "../timestamp.ts";
 import type { UserInfo } from "../http/api-request.ts";
 import { equalJson } from "../json-value.ts";
 import type { ApiObject, FieldError, Kind } from "../kind.ts";

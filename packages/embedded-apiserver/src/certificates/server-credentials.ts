@@ -1,4 +1,4 @@
-import type { Clock, Random } from "../clock.ts";
+import type { Clock, Random } from "@virtual-kubelet/clock";
 import { issueCertificate, type CertifiedKey } from "./certificate.ts";
 
 /** The certificates of one server: an authority of its own, and what it signs. */

@@ -1,7 +1,7 @@
+import type { Clock, Random } from "@virtual-kubelet/clock";
 import type { CertifiedKey } from "../certificates/certificate.ts";
 import { parseCertificateRequest } from "../certificates/certificate-request.ts";
 import { signRequest } from "../certificates/sign-request.ts";
-import type { Clock, Random } from "../clock.ts";
 import { type CsrSpec, hasCondition, requestPem } from "../kinds/certificates/csr-fields.ts";
 import { hasSigner, signerProblem } from "./certificate-signers.ts";
 import type { ControllerDeps } from "./controller-deps.ts";

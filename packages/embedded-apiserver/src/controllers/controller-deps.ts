@@ -1,4 +1,4 @@
-import type { Clock, Random } from "../clock.ts";
+import type { Clock, Random } from "@virtual-kubelet/clock";
 import type { Cluster } from "../cluster.ts";
 import type { EventRecorder } from "./event-recorder.ts";
 

@@ -20,16 +20,16 @@ describe("events", () => {
   test("go an hour after they were last written", async () => {
     await using world = await startWorld();
     createEvent(world, "a");
-    world.clock.advance(10 * 60_000);
+    await world.clock.advance(10 * 60_000);
     createEvent(world, "b");
-    world.clock.advance(40 * 60_000);
+    await world.clock.advance(40 * 60_000);
     world.cluster.update(eventKind, "default", "a", (event) => ({ ...event, count: 2 }));
 
-    world.clock.advance(20 * 60_000 - 1);
+    await world.clock.advance(20 * 60_000 - 1);
     const before = names(world);
-    world.clock.advance(1);
+    await world.clock.advance(1);
     const after = names(world);
-    world.clock.advance(40 * 60_000);
+    await world.clock.advance(40 * 60_000);
 
     expect(before).toEqual(["a", "b"]);
     expect(after).toEqual(["a"]);

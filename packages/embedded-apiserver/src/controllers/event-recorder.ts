@@ -1,4 +1,5 @@
-import { toTimestamp, type Clock } from "../clock.ts";
+import type { Clock } from "@virtual-kubelet/clock";
+import { toTimestamp } from "../timestamp.ts";
 import type { Cluster } from "../cluster.ts";
 import type { ApiObject } from "../kind.ts";
 import { eventKind } from "../kinds/event.ts";

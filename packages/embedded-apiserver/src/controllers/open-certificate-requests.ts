@@ -1,7 +1,7 @@
 import { Disposables } from "../disposables.ts";
 import { certificateSigningRequestKind } from "../kinds/certificates/certificate-signing-request.ts";
 import { type CsrCondition, type CsrSpec, type CsrStatus, hasCondition } from "../kinds/certificates/csr-fields.ts";
-import { toTimestamp } from "../clock.ts";
+import { toTimestamp } from "../timestamp.ts";
 import type { ControllerDeps } from "./controller-deps.ts";
 import { createWorkLoop } from "./work-loop.ts";
 

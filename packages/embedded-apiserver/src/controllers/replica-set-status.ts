@@ -1,4 +1,4 @@
-import { toTimestamp } from "../clock.ts";
+import { toTimestamp } from "../timestamp.ts";
 import type { ApiObject } from "../kind.ts";
 import type { ReplicaSetSpec, ReplicaSetStatus, WorkloadCondition } from "../kinds/workload/workload-fields.ts";
 import { availableInMs, isReady } from "./pod-facts.ts";

@@ -1,4 +1,4 @@
-import { toTimestamp } from "../clock.ts";
+import { toTimestamp } from "../timestamp.ts";
 import { Disposables } from "../disposables.ts";
 import { equalJson } from "../json-value.ts";
 import type { ApiObject } from "../kind.ts";

@@ -1,4 +1,4 @@
-import type { Clock } from "../clock.ts";
+import type { Clock } from "@virtual-kubelet/clock";
 
 /** Work by key: a key that is added many times before its turn is worked once. */
 export interface WorkLoop extends Disposable {
@@ -23,8 +23,6 @@ const batchSize = 50;
 const mostInOneTurn = 500;
 const firstRetryMs = 100;
 const longestRetryMs = 30_000;
-/** Timers of the machine cannot wait for a month; who looks too early looks again. */
-const longestWaitMs = 24 * 3_600_000;
 
 /** Starts a loop that is idle until a key is added. */
 export function createWorkLoop({ clock, process, onError }: WorkLoopOptions): WorkLoop {
@@ -78,9 +76,8 @@ export function createWorkLoop({ clock, process, onError }: WorkLoopOptions): Wo
     }
   }
 
-  function addAfter(key: string, wantedMs: number): void {
+  function addAfter(key: string, delayMs: number): void {
     if (isDisposed) return;
-    const delayMs = Math.min(wantedMs, longestWaitMs);
     const dueMs = clock.monotonic() + delayMs;
     const pending = timers.get(key);
     if (pending !== undefined && pending.dueMs <= dueMs) return;

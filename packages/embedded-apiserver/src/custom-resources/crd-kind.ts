@@ -1,4 +1,4 @@
-import { toTimestamp } from "../clock.ts";
+import { toTimestamp } from "../timestamp.ts";
 import type { ApiObject, Kind } from "../kind.ts";
 import { nameColumn } from "../kinds/columns.ts";
 import { apiExtensionsGroup, cleanupFinalizer, type CrdSpec, type CrdStatus } from "./crd-fields.ts";

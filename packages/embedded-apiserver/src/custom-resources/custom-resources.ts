@@ -1,4 +1,5 @@
-import { type Clock, toTimestamp } from "../clock.ts";
+import { toTimestamp } from "../timestamp.ts";
+import type { Clock } from "@virtual-kubelet/clock";
 import type { Cluster } from "../cluster.ts";
 import { Disposables } from "../disposables.ts";
 import type { ApiObject, Kind } from "../kind.ts";

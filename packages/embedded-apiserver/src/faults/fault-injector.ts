@@ -1,5 +1,5 @@
+import type { Clock, Random } from "@virtual-kubelet/clock";
 import { UnavailableError } from "@virtual-kubelet/errdefs";
-import type { Clock, Random } from "../clock.ts";
 import { abandon, type Answer, type ApiRequest, type ApiResponse } from "../http/api-request.ts";
 import { failure } from "../http/respond.ts";
 import { WatchStream } from "../watch.ts";

@@ -1,5 +1,5 @@
+import type { Random } from "@virtual-kubelet/clock";
 import { accessOf, isResourceAccess, type Access } from "../authorization/access-request.ts";
-import type { Random } from "../clock.ts";
 import type { ApiRequest, UserInfo } from "../http/api-request.ts";
 import { parseResourcePath } from "../http/request-target.ts";
 import type { Fault, FaultRule, RequestMatch, RuleMatch } from "./fault.ts";

@@ -89,9 +89,9 @@ test("a delayed request is acted on later, by the server's clock", async () => {
   world.server.faults.inject({ verb: "create", times: 1 }, { kind: "delay", ms: 5_000 });
 
   const creating = create(world, "slow");
-  world.clock.advance(4_999);
+  await world.clock.advance(4_999);
   expect(world.server.cluster.get(configMapKind, "default", "slow")).toBeUndefined();
-  world.clock.advance(1);
+  await world.clock.advance(1);
 
   expect(await creating).toBe(201);
 });
@@ -221,14 +221,14 @@ test("what a watch says comes late, in its order, and what is late comes at once
 
   await create(world, "a");
   await turn();
-  clock.advance(600);
+  await clock.advance(600);
   await create(world, "b");
   await turn();
   expect(seen).toEqual([]);
-  clock.advance(400);
+  await clock.advance(400);
   await turn();
   expect(seen).toEqual(["ADDED a"]);
-  clock.advance(600);
+  await clock.advance(600);
   await turn();
   expect(seen).toEqual(["ADDED a", "ADDED b"]);
   await create(world, "c");

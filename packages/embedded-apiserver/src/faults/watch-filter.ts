@@ -1,5 +1,5 @@
+import type { Clock } from "@virtual-kubelet/clock";
 import { UnavailableError } from "@virtual-kubelet/errdefs";
-import type { Clock } from "../clock.ts";
 import type { LineFilter, WatchStream } from "../watch.ts";
 import { injectedStatus } from "./injected-status.ts";
 import type { CutOff, WatchFault } from "./fault.ts";

@@ -1,6 +1,6 @@
+import type { Clock, Random } from "@virtual-kubelet/clock";
 import type { RequestAdmission } from "../admission/request-admission.ts";
 import type { Authorizer } from "../authorization/authorizer.ts";
-import type { Clock, Random } from "../clock.ts";
 import type { ApiObject, Kind } from "../kind.ts";
 import type { Kubelets } from "../kubelet-proxy/kubelet-client.ts";
 import type { ObjectAddress, RestContext } from "../rest/rest-context.ts";

@@ -1,6 +1,6 @@
 import { badRequest, methodNotAllowed, noSuchResource } from "../api-status-error.ts";
 import type { Authorizer } from "../authorization/authorizer.ts";
-import { toTimestamp } from "../clock.ts";
+import { toTimestamp } from "../timestamp.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json-value.ts";
 import { decode, DecodeError } from "../kinds/schema/decode.ts";
 import { checkBodyType, unhandled } from "../rest/type-mismatch.ts";

@@ -1,4 +1,4 @@
-import type { Random } from "../clock.ts";
+import type { Random } from "@virtual-kubelet/clock";
 
 /** No vowels, so that no words come about. Source: k8s.io/apimachinery v0.36.3 pkg/util/rand/rand.go. */
 const alphabet = "bcdfghjklmnpqrstvwxz2456789";

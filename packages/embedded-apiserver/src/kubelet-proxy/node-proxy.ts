@@ -1,10 +1,10 @@
+import { backgroundClock } from "@virtual-kubelet/clock";
 import { messageOf } from "@virtual-kubelet/errdefs";
 import type { IncomingHttpHeaders } from "node:http";
 import type { ConnectionOptions } from "node:tls";
 import { ApiStatusError, badRequest } from "../api-status-error.ts";
 import { takenOver, type ApiRequest, type ApiResponse, type UpgradeHandover } from "../http/api-request.ts";
 import type { ResourceCall, ResourceDeps } from "../http/resource-call.ts";
-import { systemClock } from "../system-clock.ts";
 import { dialRefusal } from "./dial-refusal.ts";
 import { anonymousTls, bodyOf } from "./kubelet-client.ts";
 import { kubeletEndpoint } from "./kubelet-endpoint.ts";
@@ -56,7 +56,7 @@ export async function nodeProxyVerb(deps: ResourceDeps, call: ResourceCall): Pro
 /** Who starts a server and streams nothing pays nothing for it. */
 async function proxied(upgrade: UpgradeHandover, target: { readonly url: URL; readonly tls: ConnectionOptions }): Promise<void> {
   const { proxyUpgrade } = await import("@virtual-kubelet/streaming");
-  await proxyUpgrade(upgrade, target, { clock: systemClock, refusal: dialRefusal });
+  await proxyUpgrade(upgrade, target, { clock: backgroundClock, refusal: dialRefusal });
 }
 
 /** Where a request goes. Only kubelets know this server. */

@@ -1,9 +1,9 @@
+import { backgroundClock } from "@virtual-kubelet/clock";
 import { badRequest } from "../api-status-error.ts";
 import { accessDenied } from "../authorization/access-request.ts";
 import { takenOver, type ApiResponse, type UpgradeHandover } from "../http/api-request.ts";
 import { booleanOf } from "../http/query-options.ts";
 import type { ResourceCall, ResourceDeps } from "../http/resource-call.ts";
-import { systemClock } from "../system-clock.ts";
 import { dialRefusal } from "./dial-refusal.ts";
 import { kubeletEndpoint } from "./kubelet-endpoint.ts";
 import { containerOf, pathOf, podOf } from "./pod-location.ts";
@@ -72,13 +72,13 @@ async function join(upgrade: UpgradeHandover, { target, stream, query, translate
   const { proxyUpgrade, relayPortForward, relayRemoteCommand } = await import("@virtual-kubelet/streaming");
   const offers = upgrade.request.headers["sec-websocket-protocol"] ?? "";
   // Network time is the machine's, whatever clock the cluster has.
-  const options = { clock: systemClock, refusal: dialRefusal };
+  const options = { clock: backgroundClock, refusal: dialRefusal };
   if (translates && stream === "portforward" && offers.includes("SPDY/3.1+portforward.k8s.io"))
     return relayPortForward(upgrade, target, options);
   if (translates && stream !== "portforward" && offers.includes("v5.channel.k8s.io")) {
     const wants = (flag: keyof typeof flags): boolean => booleanOf(query, flag) === true;
     const streams = { stdin: wants("stdin"), stdout: wants("stdout"), stderr: wants("stderr"), tty: wants("tty") };
-    return relayRemoteCommand(upgrade, target, { ...streams, clock: systemClock });
+    return relayRemoteCommand(upgrade, target, { ...streams, clock: backgroundClock });
   }
   return proxyUpgrade(upgrade, target, options);
 }

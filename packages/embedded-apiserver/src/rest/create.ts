@@ -1,5 +1,5 @@
 import { alreadyExists, ApiStatusError, forbidden, generateNameConflict, invalid, notFound } from "../api-status-error.ts";
-import { toTimestamp } from "../clock.ts";
+import { toTimestamp } from "../timestamp.ts";
 import type { ApiMetadata, ApiObject, Kind } from "../kind.ts";
 import { StoredObject } from "../storage.ts";
 import { decodeObject } from "./decode-object.ts";

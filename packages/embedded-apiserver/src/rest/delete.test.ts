@@ -71,7 +71,7 @@ test("a second deletion can shorten the grace period, and only that", async () =
   await using server = await startTestServer();
   await createPod(server);
   await server.request("DELETE", podPath("a"), { gracePeriodSeconds: 30 });
-  server.clock.advance(4_000);
+  await server.clock.advance(4_000);
 
   const longer = await server.request("DELETE", podPath("a"), { gracePeriodSeconds: 60 });
   const same = await server.request("DELETE", podPath("a"));
@@ -87,7 +87,7 @@ test("a shortened grace period that is over already leaves one second, for someb
   await using server = await startTestServer();
   await createPod(server);
   await server.request("DELETE", podPath("a"), { gracePeriodSeconds: 30 });
-  server.clock.advance(20_000);
+  await server.clock.advance(20_000);
 
   const { body } = await server.request("DELETE", podPath("a"), { gracePeriodSeconds: 10 });
 

@@ -1,5 +1,5 @@
 import { conflict, forbidden, invalid, notFound, uidConflict } from "../api-status-error.ts";
-import { toTimestamp } from "../clock.ts";
+import { toTimestamp } from "../timestamp.ts";
 import { equalJson } from "../json-value.ts";
 import type { ApiObject, Kind } from "../kind.ts";
 import { StoredObject } from "../storage.ts";

@@ -1,5 +1,5 @@
 import { forbidden, tooManyRequests, ApiStatusError } from "../api-status-error.ts";
-import { toTimestamp } from "../clock.ts";
+import { toTimestamp } from "../timestamp.ts";
 import type { ApiObject } from "../kind.ts";
 import type { PodStatus } from "../kinds/pod/pod-fields.ts";
 import { podDisruptionBudgetKind } from "../kinds/policy/disruption-budget.ts";

@@ -1,5 +1,5 @@
 import { ApiStatusError, badRequest, conflict, modifiedConflict, notFound, uidConflictOnUpdate } from "../api-status-error.ts";
-import { toTimestamp } from "../clock.ts";
+import { toTimestamp } from "../timestamp.ts";
 import { isJsonObject, type JsonValue } from "../json-value.ts";
 import type { ApiObject, Kind } from "../kind.ts";
 import { withCondition } from "./pod-conditions.ts";

@@ -1,5 +1,5 @@
 import { ApiStatusError, badRequest, notFound } from "../api-status-error.ts";
-import { toTimestamp } from "../clock.ts";
+import { toTimestamp } from "../timestamp.ts";
 import type { ApiObject } from "../kind.ts";
 import { deleteObject, type DeleteOptions } from "./delete.ts";
 import { withCondition } from "./pod-conditions.ts";

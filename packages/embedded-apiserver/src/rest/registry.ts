@@ -1,5 +1,5 @@
+import type { Clock, Random } from "@virtual-kubelet/clock";
 import { ApiStatusError } from "../api-status-error.ts";
-import type { Clock, Random } from "../clock.ts";
 import type { Cluster, ClusterEvent, DeletionOptions } from "../cluster.ts";
 import { cloneJson } from "../json-value.ts";
 import type { ApiObject, Kind } from "../kind.ts";

@@ -1,4 +1,4 @@
-import type { Clock, Random } from "../clock.ts";
+import type { Clock, Random } from "@virtual-kubelet/clock";
 import type { Cluster } from "../cluster.ts";
 import type { ApiObject, Kind } from "../kind.ts";
 import type { KindTable } from "../kind-table.ts";

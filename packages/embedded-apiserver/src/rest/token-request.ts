@@ -1,5 +1,5 @@
 import { badRequest, conflict, invalid, notFound } from "../api-status-error.ts";
-import { toTimestamp } from "../clock.ts";
+import { toTimestamp } from "../timestamp.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json-value.ts";
 import type { ApiObject, FieldError } from "../kind.ts";
 import { tokenIssuer, type BoundObject, type ServiceAccountTokens, type TokenSpec } from "../service-account-token.ts";

@@ -1,17 +1,17 @@
+import type { VirtualClock } from "@virtual-kubelet/clock";
 import type { Cluster } from "../cluster.ts";
-import { toMicroTimestamp, toTimestamp } from "../clock.ts";
+import { toMicroTimestamp, toTimestamp } from "../timestamp.ts";
 import type { ApiObject } from "../kind.ts";
 import { eventKind } from "../kinds/event.ts";
 import { leaseKind } from "../kinds/lease.ts";
 import { nodeKind } from "../kinds/node/node.ts";
 import { podKind } from "../kinds/pod/pod.ts";
-import type { ManualClock } from "./manual-clock.ts";
 import { startTestServer } from "./test-server.ts";
 
 /** A cluster with controllers, on a clock that is moved by hand, and a kubelet that does what a test tells it. */
 export interface World extends AsyncDisposable {
   readonly cluster: Cluster;
-  readonly clock: ManualClock;
+  readonly clock: VirtualClock;
   /** Lets everything happen that needs no time. */
   settle(): Promise<void>;
   /** Lets time pass, second by second. */
@@ -66,7 +66,7 @@ export async function startWorld(): Promise<World> {
     async pass(seconds) {
       await settle();
       for (let second = 0; second < seconds; second++) {
-        clock.advance(1000);
+        await clock.advance(1000);
         await settle();
       }
     },

@@ -1,3 +1,4 @@
+import { SeededRandom, VirtualClock } from "@virtual-kubelet/clock";
 import { IncomingMessage, type IncomingHttpHeaders } from "node:http";
 import { Socket } from "node:net";
 import { ApiStatusError, type ApiStatus } from "../api-status-error.ts";
@@ -12,7 +13,6 @@ import { Registry } from "../rest/registry.ts";
 import { seedObjects } from "../seed.ts";
 import { ServiceAccountTokens } from "../service-account-token.ts";
 import { Storage } from "../storage.ts";
-import { ManualClock, seededRandom } from "./manual-clock.ts";
 
 /** What a kubelet answers. */
 export interface KubeletAnswer {
@@ -51,8 +51,8 @@ const user = { username: "admin", groups: ["system:masters"] };
  * @param objects - nodes and pods
  */
 export function startKubeletWorld(objects: readonly object[]): KubeletWorld {
-  const clock = new ManualClock();
-  const random = seededRandom();
+  const clock = new VirtualClock();
+  const random = new SeededRandom(1);
   const { context } = new Registry({ clock, random, storage: new Storage({ historyLimit: 100 }), kindTable: new KindTable(kinds) });
   seedObjects(context, [...basics, ...objects]);
   const messages: IncomingMessage[] = [];

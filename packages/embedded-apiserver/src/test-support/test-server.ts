@@ -1,6 +1,6 @@
+import { SeededRandom, VirtualClock } from "@virtual-kubelet/clock";
 import type { InProcessResponse } from "../in-process.ts";
 import { startApiServer, type ApiServer, type ApiServerOptions } from "../start-api-server.ts";
-import { ManualClock, seededRandom } from "./manual-clock.ts";
 
 /** An answer of the server under test; `body` is its JSON, or its text. */
 export interface TestResponse {
@@ -13,7 +13,7 @@ export interface TestResponse {
 /** A server under test, on a clock of its own, without sockets. */
 export interface TestServer extends AsyncDisposable {
   readonly server: ApiServer;
-  readonly clock: ManualClock;
+  readonly clock: VirtualClock;
   /** @param contentType - default: `application/json` */
   request(method: Method, path: string, body?: unknown, contentType?: string): Promise<TestResponse>;
   /** A GET with an `Accept` header. */
@@ -43,10 +43,10 @@ export const patches = {
 
 /** Starts a server for a test. Its controllers do not run unless asked for. */
 export async function startTestServer(options: ApiServerOptions = {}): Promise<TestServer> {
-  const clock = new ManualClock();
+  const clock = new VirtualClock();
   const server = await startApiServer({
     clock,
-    random: seededRandom(),
+    random: new SeededRandom(1),
     listen: false,
     controllers: false,
     token: "admin-token",

@@ -1,5 +1,5 @@
+import { SeededRandom, VirtualClock } from "@virtual-kubelet/clock";
 import { noMetrics } from "@virtual-kubelet/kube-client";
-import { FakeClock, SeededRandom } from "@virtual-kubelet/kube-client/testing";
 import { expect, test } from "vitest";
 import { FakeApi } from "../test-support/fake-api.ts";
 import { RecordingLogger } from "../test-support/recording-logger.ts";
@@ -11,7 +11,7 @@ const path = `${collection}/extension-apiserver-authentication`;
 const [first, second] = [new TestAuthority("first").certificate, new TestAuthority("second").certificate];
 
 function rig() {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const api = new FakeApi();
   const logger = new RecordingLogger();
   const ca = new ClientCaConfigMap({ client: api.client, clock, random: new SeededRandom(1), logger, metrics: noMetrics });

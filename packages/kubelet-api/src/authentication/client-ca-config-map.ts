@@ -1,14 +1,13 @@
+import type { Clock, Random } from "@virtual-kubelet/clock";
 import { isForbidden, isNotFound, messageOf } from "@virtual-kubelet/errdefs";
 import {
   Reflector,
   resources,
-  type Clock,
   type ConfigMap,
   type DeepReadonly,
   type KubeClient,
   type Logger,
   type Metrics,
-  type Random,
 } from "@virtual-kubelet/kube-client";
 import { Listeners } from "../listeners.ts";
 import { parseCaBundle } from "./ca-bundle.ts";

@@ -1,7 +1,7 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { RecordingLogger } from "../test-support/recording-logger.ts";
 import { TestAuthority } from "../test-support/test-authority.ts";
@@ -24,7 +24,7 @@ test("a file's authority counts, and another one that takes its place; what is n
   const path = join(directory, "ca.crt");
   const [first, second] = [new TestAuthority("first").certificate, new TestAuthority("second").certificate];
   await writeFile(path, first);
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const logger = new RecordingLogger();
   const ca = await openClientCaFile({ path, clock, logger });
   let changes = 0;
@@ -54,7 +54,7 @@ test.each([
   const path = join(directory, "ca.crt");
   if (content !== undefined) await writeFile(path, content);
 
-  await expect(openClientCaFile({ path, clock: new FakeClock(), logger: new RecordingLogger() })).rejects.toThrow(message);
+  await expect(openClientCaFile({ path, clock: new VirtualClock(), logger: new RecordingLogger() })).rejects.toThrow(message);
 });
 
 test("why a bundle cannot be used is told with the number of the certificate", async () => {
@@ -62,14 +62,16 @@ test("why a bundle cannot be used is told with the number of the certificate", a
   const { certificate } = new TestAuthority("first");
   await writeFile(path, `${certificate}-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n`);
 
-  await expect(openClientCaFile({ path, clock: new FakeClock(), logger: new RecordingLogger() })).rejects.toThrow("certificate 2 of 2: ");
+  await expect(openClientCaFile({ path, clock: new VirtualClock(), logger: new RecordingLogger() })).rejects.toThrow(
+    "certificate 2 of 2: ",
+  );
 });
 
 test("it is searched for once it is opened", async () => {
   const path = join(directory, "ca.crt");
   await writeFile(path, new TestAuthority("first").certificate);
 
-  const ca = await openClientCaFile({ path, clock: new FakeClock(), logger: new RecordingLogger() });
+  const ca = await openClientCaFile({ path, clock: new VirtualClock(), logger: new RecordingLogger() });
 
   expect(await ca.searched).toBeUndefined();
 });

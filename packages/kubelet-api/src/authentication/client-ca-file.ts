@@ -1,5 +1,6 @@
+import type { Clock } from "@virtual-kubelet/clock";
 import { messageOf } from "@virtual-kubelet/errdefs";
-import type { Clock, Logger } from "@virtual-kubelet/kube-client";
+import type { Logger } from "@virtual-kubelet/kube-client";
 import { WatchedFiles } from "../certificates/watched-files.ts";
 import { Listeners } from "../listeners.ts";
 import { parseCaBundle } from "./ca-bundle.ts";

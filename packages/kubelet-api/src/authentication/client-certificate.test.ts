@@ -1,5 +1,5 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { createHash, X509Certificate } from "node:crypto";
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { expect, test } from "vitest";
 import { RecordingMetrics } from "../test-support/recording-metrics.ts";
 import { connectionWith, TestAuthority, usages, type Subject, type Wish } from "../test-support/test-authority.ts";
@@ -12,7 +12,7 @@ const uid = (value: string) => ["1.3.6.1.4.1.57683.2", value] as const;
 const authority = new TestAuthority();
 
 function rig() {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const ca: { pem: string | undefined } = { pem: authority.certificate };
   const clientCa = { current: () => ca.pem, onChange: () => ({ [Symbol.dispose]() {} }), searched: Promise.resolve(), run: async () => {} };
   const metrics = new RecordingMetrics();

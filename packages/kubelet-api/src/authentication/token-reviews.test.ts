@@ -1,6 +1,6 @@
+import { SeededRandom, VirtualClock } from "@virtual-kubelet/clock";
 import { UnavailableError } from "@virtual-kubelet/errdefs";
 import type { KubeClient, TokenReview } from "@virtual-kubelet/kube-client";
-import { FakeClock, SeededRandom } from "@virtual-kubelet/kube-client/testing";
 import { expect, test } from "vitest";
 import { RecordingMetrics } from "../test-support/recording-metrics.ts";
 import { TokenReviews } from "./token-reviews.ts";
@@ -8,7 +8,7 @@ import { TokenReviews } from "./token-reviews.ts";
 const { signal } = new AbortController();
 
 function rig(answer: (token: string) => TokenReview["status"], ttlMs?: number) {
-  const [clock, metrics] = [new FakeClock(), new RecordingMetrics()];
+  const [clock, metrics] = [new VirtualClock(), new RecordingMetrics()];
   const lifetime = new AbortController();
   let given: AbortSignal | undefined;
   const asked: string[] = [];

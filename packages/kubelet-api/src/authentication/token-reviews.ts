@@ -1,5 +1,6 @@
+import type { Clock, Random } from "@virtual-kubelet/clock";
 import { createHmac, randomBytes } from "node:crypto";
-import { resources, type Clock, type KubeClient, type Metrics, type Random, type TokenReview } from "@virtual-kubelet/kube-client";
+import { resources, type KubeClient, type Metrics, type TokenReview } from "@virtual-kubelet/kube-client";
 import type { User } from "../access-control.ts";
 import { ReviewCache, type Review } from "../reviews/review-cache.ts";
 import { callReview } from "../reviews/review-call.ts";

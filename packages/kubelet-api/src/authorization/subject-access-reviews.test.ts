@@ -1,6 +1,6 @@
+import { SeededRandom, VirtualClock } from "@virtual-kubelet/clock";
 import { UnavailableError } from "@virtual-kubelet/errdefs";
 import type { KubeClient, SubjectAccessReview } from "@virtual-kubelet/kube-client";
-import { FakeClock, SeededRandom } from "@virtual-kubelet/kube-client/testing";
 import { expect, test } from "vitest";
 import type { User } from "../access-control.ts";
 import { RecordingMetrics } from "../test-support/recording-metrics.ts";
@@ -10,7 +10,7 @@ const { signal } = new AbortController();
 const ann: User = { name: "ann", uid: "u-1", groups: ["dev"], extra: { a: ["b"] } };
 
 function rig(answer: (subresource: string) => SubjectAccessReview["status"], ttl: { allowedTtlMs?: number; deniedTtlMs?: number } = {}) {
-  const [clock, metrics] = [new FakeClock(), new RecordingMetrics()];
+  const [clock, metrics] = [new VirtualClock(), new RecordingMetrics()];
   const lifetime = new AbortController();
   let given: AbortSignal | undefined;
   const asked: SubjectAccessReview["spec"][] = [];

@@ -1,8 +1,8 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { generateKeyPairSync } from "node:crypto";
 import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { RecordingMetrics } from "../test-support/recording-metrics.ts";
 import { RecordingLogger } from "../test-support/recording-logger.ts";
@@ -34,7 +34,7 @@ async function rig(pair: KeyPair, keyMode = 0o600) {
     await chmod(keyFile, keyMode);
   };
   await write(pair);
-  const clock = new FakeClock(0);
+  const clock = new VirtualClock(0);
   const logger = new RecordingLogger();
   const metrics = new RecordingMetrics();
   const source = await openCertificateFiles({ certificateFile, keyFile, clock, logger, metrics });
@@ -63,7 +63,7 @@ test("new files are taken up while it runs", async () => {
 });
 
 test("files that stay as they are change nothing, and who stops it ends it", async () => {
-  const clock = new FakeClock(0);
+  const clock = new VirtualClock(0);
   const [certificateFile, keyFile] = [join(directory, "a.crt"), join(directory, "a.key")];
   await writeFile(certificateFile, first.certificate);
   await writeFile(keyFile, first.key, { mode: 0o600 });
@@ -155,7 +155,7 @@ test.each([
   const [pair, logger, metrics] = [await makeSelfSigned("vk", undefined, 0), new RecordingLogger(), new RecordingMetrics()];
   await writeFile(certificateFile, pair.certificate);
   await writeFile(keyFile, pair.key, { mode: 0o600 });
-  const clock = new FakeClock(nowMs);
+  const clock = new VirtualClock(nowMs);
 
   await openCertificateFiles({ certificateFile, keyFile, clock, logger, metrics });
 
@@ -170,7 +170,7 @@ test("a certificate that becomes older is warned of while the program runs, once
   const [pair, logger] = [await makeSelfSigned("vk", undefined, 0), new RecordingLogger()];
   await writeFile(certificateFile, pair.certificate);
   await writeFile(keyFile, pair.key, { mode: 0o600 });
-  const clock = new FakeClock(certificateOf(pair).validToDate.getTime() - 7 * dayMs - 30_000);
+  const clock = new VirtualClock(certificateOf(pair).validToDate.getTime() - 7 * dayMs - 30_000);
   const source = await openCertificateFiles({ certificateFile, keyFile, clock, logger });
   const ended = new AbortController();
   const running = source.run(ended.signal);

@@ -1,5 +1,6 @@
+import type { Clock } from "@virtual-kubelet/clock";
 import { messageOf } from "@virtual-kubelet/errdefs";
-import { noMetrics, type Clock, type Logger, type Metrics } from "@virtual-kubelet/kube-client";
+import { noMetrics, type Logger, type Metrics } from "@virtual-kubelet/kube-client";
 import { Listeners } from "../listeners.ts";
 import { ValidityWatch } from "./certificate-validity.ts";
 import { certificateOf, type KeyPair, type KeyPairSource } from "./key-pair.ts";

@@ -1,5 +1,5 @@
+import { SeededRandom, VirtualClock } from "@virtual-kubelet/clock";
 import type { CertificateSigningRequest } from "@virtual-kubelet/kube-client";
-import { FakeClock, SeededRandom } from "@virtual-kubelet/kube-client/testing";
 import { createPublicKey } from "node:crypto";
 import { CertificationRequest } from "@peculiar/asn1-csr";
 import { AsnConvert } from "@peculiar/asn1-schema";
@@ -38,13 +38,13 @@ interface Given {
   readonly names?: ServingNames | undefined;
   readonly store?: MemoryStore;
   readonly api?: FakeApi;
-  readonly clock?: FakeClock;
+  readonly clock?: VirtualClock;
   /** Takes the place of the node's names. */
   readonly failing?: () => ServingNames | undefined;
 }
 
 async function rig(given: Given = {}) {
-  const { bootstrap = true, store = new MemoryStore(), api = new FakeApi(), clock = new FakeClock() } = given;
+  const { bootstrap = true, store = new MemoryStore(), api = new FakeApi(), clock = new VirtualClock() } = given;
   const node = { names: "names" in given ? given.names : home };
   const logger = new RecordingLogger();
   const metrics = new RecordingMetrics();
@@ -284,7 +284,7 @@ test("who is not the node is told once that approvers may refuse, and gets the c
 
 test("without the right to ask it stays with its own certificate, tells of it once, and asks ever more rarely", async () => {
   const api = new FakeApi();
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const askedMs: number[] = [];
   api.override = (method) => {
     if (method === "POST") askedMs.push(clock.monotonic());
@@ -326,7 +326,7 @@ test("a wall clock that is set back does not keep it from asking again", async (
     if (method === "POST") attempts++;
     return { status: 403, body: { kind: "Status", code: 403, message: "no" } };
   };
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   clock.jump(20_000 * day);
   await rig({ api, clock });
   await soon(() => expect(attempts).toBe(1));
@@ -487,7 +487,7 @@ test("who is not the node is told of once, however often it asks", async () => {
 });
 
 test("requests that could not be made are counted and told of, the first one aloud", async () => {
-  const [api, clock] = [new FakeApi(), new FakeClock()];
+  const [api, clock] = [new FakeApi(), new VirtualClock()];
   api.override = () => ({ status: 403, body: { kind: "Status", code: 403, message: "no" } });
   const { logger, metrics } = await rig({ api, clock });
 
@@ -504,7 +504,7 @@ test("requests that could not be made are counted and told of, the first one alo
 });
 
 test("after a request that was made the waits are short again", async () => {
-  const [api, clock] = [new FakeApi(), new FakeClock()];
+  const [api, clock] = [new FakeApi(), new VirtualClock()];
   let failures = 6;
   api.override = (method) =>
     method === "POST" && failures-- > 0 ? { status: 403, body: { kind: "Status", code: 403, message: "no" } } : undefined;

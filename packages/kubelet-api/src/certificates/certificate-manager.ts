@@ -1,6 +1,7 @@
+import type { Clock, Random } from "@virtual-kubelet/clock";
 import type { X509Certificate } from "node:crypto";
 import { messageOf } from "@virtual-kubelet/errdefs";
-import { backoffMs, type Clock, type KubeClient, type Logger, type Metrics, type Random } from "@virtual-kubelet/kube-client";
+import { backoffMs, type KubeClient, type Logger, type Metrics } from "@virtual-kubelet/kube-client";
 import { Listeners } from "../listeners.ts";
 import { isValidAt, planCertificate, rotationTimeMs, type DatedCertificate } from "./certificate-plan.ts";
 import type { CertificateStore, PendingRequest, StoredCertificates } from "./certificate-store.ts";

@@ -1,5 +1,5 @@
+import type { Random } from "@virtual-kubelet/clock";
 import type { X509Certificate } from "node:crypto";
-import type { Random } from "@virtual-kubelet/kube-client";
 import { covers, sameNames, type ServingNames } from "./serving-names.ts";
 
 /** A certificate, and when its successor is to be asked for. Times are in milliseconds since the epoch. */

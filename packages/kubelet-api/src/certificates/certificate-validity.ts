@@ -1,5 +1,6 @@
+import type { Clock } from "@virtual-kubelet/clock";
 import type { X509Certificate } from "node:crypto";
-import type { Clock, Logger, Metrics } from "@virtual-kubelet/kube-client";
+import type { Logger, Metrics } from "@virtual-kubelet/kube-client";
 
 const dayMs = 24 * 3_600_000;
 

@@ -1,6 +1,6 @@
+import { SeededRandom, VirtualClock } from "@virtual-kubelet/clock";
 import { createHash } from "node:crypto";
 import { noMetrics, type CertificateSigningRequest } from "@virtual-kubelet/kube-client";
-import { FakeClock, SeededRandom } from "@virtual-kubelet/kube-client/testing";
 import { expect, test } from "vitest";
 import { FakeApi } from "../test-support/fake-api.ts";
 import { RecordingLogger } from "../test-support/recording-logger.ts";
@@ -12,7 +12,7 @@ const idle = new AbortController().signal;
 const name = `node-csr-${createHash("sha256").update("pem").digest("hex").slice(0, 40)}`;
 
 function rig() {
-  const [api, clock] = [new FakeApi(), new FakeClock()];
+  const [api, clock] = [new FakeApi(), new VirtualClock()];
   const deps = { client: api.client, clock, random: new SeededRandom(1), logger: new RecordingLogger(), metrics: noMetrics };
   return { api, clock, deps };
 }

@@ -1,15 +1,14 @@
+import type { Clock, Random } from "@virtual-kubelet/clock";
 import { createHash } from "node:crypto";
 import { isConflict } from "@virtual-kubelet/errdefs";
 import {
   Reflector,
   resources,
   type CertificateSigningRequest,
-  type Clock,
   type DeepReadonly,
   type KubeClient,
   type Logger,
   type Metrics,
-  type Random,
 } from "@virtual-kubelet/kube-client";
 
 /** Who signs kubelets' serving certificates. */

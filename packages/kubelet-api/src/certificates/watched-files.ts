@@ -1,6 +1,6 @@
+import type { Clock } from "@virtual-kubelet/clock";
 import { readFile } from "node:fs/promises";
 import { InvalidInputError, messageOf } from "@virtual-kubelet/errdefs";
-import type { Clock } from "@virtual-kubelet/kube-client";
 
 /**
  * How often files are looked at. They are read, not watched: a mounted secret is a link that is put in the place of

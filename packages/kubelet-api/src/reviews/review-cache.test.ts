@@ -1,11 +1,11 @@
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { expect, test } from "vitest";
 import { ReviewCache } from "./review-cache.ts";
 
 const { signal } = new AbortController();
 
 function rig({ capacity = 10, maxPending = 10 } = {}) {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const asked: string[] = [];
   const cache = new ReviewCache<string>({ capacity, maxPending, clock });
   const ask = (key: string, ttlMs = 1000) => {

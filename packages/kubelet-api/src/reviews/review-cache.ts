@@ -1,5 +1,6 @@
+import type { Clock } from "@virtual-kubelet/clock";
 import { UnavailableError } from "@virtual-kubelet/errdefs";
-import { untilAborted, type Clock } from "@virtual-kubelet/kube-client";
+import { untilAborted } from "@virtual-kubelet/kube-client";
 
 /** An answer, and for how long it counts. */
 export interface Review<T> {

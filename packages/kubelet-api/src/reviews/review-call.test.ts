@@ -1,12 +1,11 @@
+import { SeededRandom, VirtualClock, type Random } from "@virtual-kubelet/clock";
 import { codeOf, ForbiddenError, UnavailableError } from "@virtual-kubelet/errdefs";
-import { FakeClock, SeededRandom } from "@virtual-kubelet/kube-client/testing";
 import { expect, test } from "vitest";
-import type { Random } from "@virtual-kubelet/kube-client";
 import { RecordingMetrics } from "../test-support/recording-metrics.ts";
 import { callReview } from "./review-call.ts";
 
 function rig(call: (signal: AbortSignal) => Promise<string>, random: Random = new SeededRandom(1)) {
-  const [clock, metrics] = [new FakeClock(), new RecordingMetrics()];
+  const [clock, metrics] = [new VirtualClock(), new RecordingMetrics()];
   const stop = new AbortController();
   const times: number[] = [];
   const options = { clock, random, metrics, what: "ask", metric: "authz" as const, signal: stop.signal };

@@ -1,5 +1,6 @@
+import type { Clock, Random } from "@virtual-kubelet/clock";
 import { DeadlineExceededError, isDeadlineExceeded, isUnavailable, messageOf, UnavailableError } from "@virtual-kubelet/errdefs";
-import { statusOf, type Clock, type Metrics, type Random } from "@virtual-kubelet/kube-client";
+import { statusOf, type Metrics } from "@virtual-kubelet/kube-client";
 
 /** Tries of one review, and the wait before the second. Source: apiserver DefaultAuthWebhookRetryBackoff, which a kubelet has. */
 const maxTries = 5;

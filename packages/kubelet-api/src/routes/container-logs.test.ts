@@ -1,6 +1,6 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import type { ContainerLogOptions, ContainerLogs } from "@virtual-kubelet/core";
 import { InvalidInputError, NotFoundError, QuotaExceededError, UnavailableError, UnsupportedError } from "@virtual-kubelet/errdefs";
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { expect, test } from "vitest";
 import type { Answer, ContentAnswer } from "../server/answer.ts";
 import { Refusal } from "../server/refusal.ts";
@@ -16,7 +16,7 @@ function route(getContainerLogs: (options: ContainerLogOptions, signal: AbortSig
       getContainerLogs(options, signal),
   };
   const directory = new NodeDirectory([fakeNode({ pods: [fakePod()], provider })]);
-  return containerLogsRoute({ directory, clock: new FakeClock(), slots });
+  return containerLogsRoute({ directory, clock: new VirtualClock(), slots });
 }
 
 async function* lines(...parts: string[]): AsyncGenerator<string> {
@@ -110,7 +110,7 @@ test.each([
 
 test("a pod that has no UID yet is not there", async () => {
   const directory = new NodeDirectory([fakeNode({ pods: [fakePod({ metadata: { namespace: "default", name: "web" } })] })]);
-  const handler = containerLogsRoute({ directory, clock: new FakeClock(), slots: testSlots(1) });
+  const handler = containerLogsRoute({ directory, clock: new VirtualClock(), slots: testSlots(1) });
 
   await expect(Promise.resolve(handler(fakeRequest()))).rejects.toMatchObject({ status: 404 });
 });
@@ -162,7 +162,7 @@ test("a tail that is too large to be held is asked for once more", async () => {
     },
   };
   const directory = new NodeDirectory([fakeNode({ pods: [fakePod()], provider })]);
-  const handler = containerLogsRoute({ directory, clock: new FakeClock(), slots: testSlots(1), maxTailBytes: 1 });
+  const handler = containerLogsRoute({ directory, clock: new VirtualClock(), slots: testSlots(1), maxTailBytes: 1 });
 
   const answer = content(await handler(fakeRequest({ query: "tailLines=2" })));
 

@@ -1,4 +1,4 @@
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { fakeNode, fakePod } from "../test-support/fake-node.ts";
 import { TestServer } from "../test-support/test-server.ts";
@@ -34,7 +34,7 @@ beforeAll(async () => {
     renderMetrics: () => "own 1\n",
     logProblem: () => undefined,
     healthChecks: [{ name: "disk", problem: () => "full" }],
-    clock: new FakeClock(Date.parse("2026-03-01T10:00:00Z")),
+    clock: new VirtualClock(Date.parse("2026-03-01T10:00:00Z")),
   });
 });
 

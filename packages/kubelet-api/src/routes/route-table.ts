@@ -1,5 +1,6 @@
+import type { Clock } from "@virtual-kubelet/clock";
 import { renderMetrics } from "@virtual-kubelet/metrics";
-import type { Clock, Logger } from "@virtual-kubelet/kube-client";
+import type { Logger } from "@virtual-kubelet/kube-client";
 import type { StreamingLimits } from "@virtual-kubelet/streaming";
 import { metricsText, text } from "../server/answer.ts";
 import type { TlsSettings } from "../server/tls-options.ts";

@@ -1,6 +1,6 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import type { StatsSummary } from "@virtual-kubelet/core";
 import { NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { expect, test } from "vitest";
 import { fakeNode, fakeRequest } from "../test-support/fake-node.ts";
 import { RecordingLogger } from "../test-support/recording-logger.ts";
@@ -22,7 +22,7 @@ const summary: StatsSummary = {
 function rig(provider: NonNullable<Parameters<typeof fakeNode>[0]>["provider"]) {
   const logger = new RecordingLogger();
   const node = fakeNode({ provider: provider ?? {} });
-  const routes = new StatsRoutes({ nodes: [node], clock: new FakeClock(), logger });
+  const routes = new StatsRoutes({ nodes: [node], clock: new VirtualClock(), logger });
   return { routes, logger, ask: (query = "") => fakeRequest({ node, query }) };
 }
 

@@ -1,5 +1,6 @@
+import type { Clock } from "@virtual-kubelet/clock";
 import { isUnsupported, messageOf } from "@virtual-kubelet/errdefs";
-import type { Clock, Logger } from "@virtual-kubelet/kube-client";
+import type { Logger } from "@virtual-kubelet/kube-client";
 import {
   cpuAndMemoryOnly,
   kubeletSummary,

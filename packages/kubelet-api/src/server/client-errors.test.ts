@@ -1,4 +1,4 @@
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
 import { ClientErrors } from "./client-errors.ts";
@@ -11,7 +11,7 @@ async function answerTo(code: string): Promise<string> {
   const socket = new PassThrough();
   let written = "";
   socket.end = ((chunk: Buffer) => void (written += chunk.toString())) as unknown as typeof socket.end;
-  new ClientErrors(new FakeClock(), new OpenRequests()).handle(failure(code), socket);
+  new ClientErrors(new VirtualClock(), new OpenRequests()).handle(failure(code), socket);
   await settled();
   return written;
 }
@@ -31,7 +31,7 @@ test.each([
 test.each(["ECONNRESET", "EPIPE", "ERR_TLS_HANDSHAKE_TIMEOUT"])("%s leaves nothing to answer on: the connection ends at once", (code) => {
   const socket = new PassThrough();
 
-  new ClientErrors(new FakeClock(), new OpenRequests()).handle(failure(code), socket);
+  new ClientErrors(new VirtualClock(), new OpenRequests()).handle(failure(code), socket);
 
   expect([socket.destroyed, socket.read()]).toEqual([true, null]);
 });
@@ -40,13 +40,13 @@ test("a connection that takes nothing more ends at once", () => {
   const socket = new PassThrough({ autoDestroy: false });
   socket.end();
 
-  new ClientErrors(new FakeClock(), new OpenRequests()).handle(failure("HPE_INVALID_METHOD"), socket);
+  new ClientErrors(new VirtualClock(), new OpenRequests()).handle(failure("HPE_INVALID_METHOD"), socket);
 
   expect(socket.destroyed).toBe(true);
 });
 
 test("one answer is enough, whatever else the connection brings", () => {
-  const errors = new ClientErrors(new FakeClock(), new OpenRequests());
+  const errors = new ClientErrors(new VirtualClock(), new OpenRequests());
   const socket = new PassThrough();
 
   errors.handle(failure("HPE_INVALID_METHOD"), socket);
@@ -65,13 +65,13 @@ test("nothing is written into an answer that is under way", () => {
   const socket = new PassThrough();
   requests.add(socket, () => {});
 
-  new ClientErrors(new FakeClock(), requests).handle(failure("HPE_INVALID_METHOD"), socket);
+  new ClientErrors(new VirtualClock(), requests).handle(failure("HPE_INVALID_METHOD"), socket);
 
   expect([socket.destroyed, socket.read()]).toEqual([true, null]);
 });
 
 test("who does not close after the answer is closed", async () => {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const socket = new PassThrough({ allowHalfOpen: true, autoDestroy: false });
   new ClientErrors(clock, new OpenRequests()).handle(failure("HPE_INVALID_METHOD"), socket);
 
@@ -83,7 +83,7 @@ test("who does not close after the answer is closed", async () => {
 });
 
 test("who closes after the answer is waited for no longer", async () => {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const socket = new PassThrough();
   new ClientErrors(clock, new OpenRequests()).handle(failure("HPE_INVALID_METHOD"), socket);
   expect(clock.pending).toBe(1);

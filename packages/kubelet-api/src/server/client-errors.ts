@@ -1,5 +1,5 @@
+import type { Clock } from "@virtual-kubelet/clock";
 import type { Duplex } from "node:stream";
-import type { Clock } from "@virtual-kubelet/kube-client";
 import { text } from "./answer.ts";
 import type { OpenRequests } from "./open-requests.ts";
 import { refuseOnSocket } from "./send-answer.ts";

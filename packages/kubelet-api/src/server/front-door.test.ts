@@ -1,6 +1,6 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { UnavailableError, UnsupportedError } from "@virtual-kubelet/errdefs";
 import { noMetrics, noTracer, type MetricLabels, type Pod, type SpanAttributes, type Tracer } from "@virtual-kubelet/kube-client";
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { PassThrough } from "node:stream";
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -52,10 +52,10 @@ function setUp(
     ]),
     metrics: new RequestMetrics({
       metrics: { ...noMetrics, count: (name, labels) => void counted.push({ ...labels, name }) },
-      clock: new FakeClock(),
+      clock: new VirtualClock(),
     }),
     logger,
-    sparseLog: new SparseLog({ clock: new FakeClock(), logger }),
+    sparseLog: new SparseLog({ clock: new VirtualClock(), logger }),
     tracer,
   });
   const ask = async (

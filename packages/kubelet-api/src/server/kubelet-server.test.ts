@@ -1,3 +1,4 @@
+import { systemClock, VirtualClock } from "@virtual-kubelet/clock";
 import { once } from "node:events";
 import { request as httpsRequest } from "node:https";
 import { connect as connectPlain, createServer, type AddressInfo, type Socket } from "node:net";
@@ -5,8 +6,6 @@ import type { TLSSocket } from "node:tls";
 import { gunzipSync } from "node:zlib";
 import { isInvalidInput, messageOf } from "@virtual-kubelet/errdefs";
 import type { Provider } from "@virtual-kubelet/core";
-import { systemClock } from "@virtual-kubelet/kube-client";
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { openPortForward, runRemoteCommand } from "@virtual-kubelet/streaming";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { fakeNode, fakePod } from "../test-support/fake-node.ts";
@@ -718,7 +717,7 @@ describe("gzip", () => {
 
 describe("stopping", () => {
   test("ends idle connections, those that never became any, and what is worked on, with the reason", async () => {
-    const stopped = await TestServer.open({ nodes: [waitingNode()], clock: new FakeClock() });
+    const stopped = await TestServer.open({ nodes: [waitingNode()], clock: new VirtualClock() });
     const silent = connectPlain(stopped.port, "127.0.0.1");
     await once(silent, "connect");
     const idle = await stopped.connect();
@@ -735,7 +734,7 @@ describe("stopping", () => {
   });
 
   test("does not wait any longer than it is to for what does not end", async () => {
-    const clock = new FakeClock();
+    const clock = new VirtualClock();
     const stopped = await TestServer.open({ renderMetrics: () => new Promise(() => {}), clock, limits: { shutdownMs: 5_000 } });
     const asked = stopped.get("/metrics").catch((error: unknown) => messageOf(error));
     await vi.waitFor(() => expect(stopped.access.asked).toHaveLength(1));

@@ -1,3 +1,4 @@
+import { systemClock, type Clock } from "@virtual-kubelet/clock";
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
@@ -5,16 +6,7 @@ import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { createSecureContext, type SecureContextOptions, type TLSSocket } from "node:tls";
 import { InvalidInputError, messageOf, UnavailableError } from "@virtual-kubelet/errdefs";
-import {
-  noMetrics,
-  noTracer,
-  silentLogger,
-  systemClock,
-  type Clock,
-  type Logger,
-  type Metrics,
-  type Tracer,
-} from "@virtual-kubelet/kube-client";
+import { noMetrics, noTracer, silentLogger, type Logger, type Metrics, type Tracer } from "@virtual-kubelet/kube-client";
 import { isSpdyRequest, isWebSocketRequest, type IncomingUpgrade } from "@virtual-kubelet/streaming";
 import type { AccessControl, ServingCertificate } from "../access-control.ts";
 import type { HealthCheck } from "../routes/health.ts";

@@ -1,10 +1,10 @@
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { expect, test } from "vitest";
 import { RecordingMetrics } from "../test-support/recording-metrics.ts";
 import { RequestMetrics } from "./request-metrics.ts";
 
 function rig() {
-  const [clock, metrics] = [new FakeClock(), new RecordingMetrics()];
+  const [clock, metrics] = [new VirtualClock(), new RecordingMetrics()];
   return { clock, samples: metrics.samples, requests: new RequestMetrics({ metrics, clock }) };
 }
 

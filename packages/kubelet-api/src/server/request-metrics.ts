@@ -1,4 +1,5 @@
-import type { Clock, MetricLabels, Metrics } from "@virtual-kubelet/kube-client";
+import type { Clock } from "@virtual-kubelet/clock";
+import type { MetricLabels, Metrics } from "@virtual-kubelet/kube-client";
 
 /** First parts of paths that have a name of their own in the metrics. */
 const roots: ReadonlySet<string> = new Set([

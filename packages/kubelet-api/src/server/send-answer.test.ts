@@ -1,6 +1,6 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { once } from "node:events";
 import { duplexPair } from "node:stream";
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { fakeNode, fakePod } from "../test-support/fake-node.ts";
 import { readToEnd, TestServer } from "../test-support/test-server.ts";
@@ -94,7 +94,7 @@ test("a connection whose answer is over takes the next request", async () => {
 });
 
 test("a refused connection that is closed leaves no timer behind", async () => {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const [, connection] = duplexPair();
   refuseOnSocket(connection, { status: 400, body: "no" }, clock);
   expect(clock.pending).toBe(1);

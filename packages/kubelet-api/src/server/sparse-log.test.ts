@@ -1,10 +1,10 @@
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { expect, test } from "vitest";
 import { RecordingLogger } from "../test-support/recording-logger.ts";
 import { SparseLog } from "./sparse-log.ts";
 
 test("a kind is told of once a minute, with how often it came between", async () => {
-  const [clock, logger] = [new FakeClock(), new RecordingLogger()];
+  const [clock, logger] = [new VirtualClock(), new RecordingLogger()];
   const log = new SparseLog({ clock, logger });
   const tell = (kind: string, address: string): void => log.tell("info", kind, { kind, address }, "it happened");
 
@@ -22,7 +22,7 @@ test("a kind is told of once a minute, with how often it came between", async ()
 
 test("who makes up new kinds does not fill the log either", () => {
   const logger = new RecordingLogger();
-  const log = new SparseLog({ clock: new FakeClock(), logger });
+  const log = new SparseLog({ clock: new VirtualClock(), logger });
 
   for (let index = 0; index < 1_000; index++) log.tell("warn", `KIND_${index}`, {}, "it happened");
 
@@ -30,7 +30,7 @@ test("who makes up new kinds does not fill the log either", () => {
 });
 
 test("how often it came between is told from then on, and only if it did", async () => {
-  const [clock, logger] = [new FakeClock(), new RecordingLogger()];
+  const [clock, logger] = [new VirtualClock(), new RecordingLogger()];
   const log = new SparseLog({ clock, logger });
   const tell = (): void => log.tell("warn", "KIND", {}, "it happened");
 

@@ -1,4 +1,5 @@
-import type { Clock, LogFields, Logger } from "@virtual-kubelet/kube-client";
+import type { Clock } from "@virtual-kubelet/clock";
+import type { LogFields, Logger } from "@virtual-kubelet/kube-client";
 
 /** How often one kind is told of. */
 const intervalMs = 60_000;

@@ -1,4 +1,4 @@
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { expect, test } from "vitest";
 import { Refusal } from "../server/refusal.ts";
 import { fakeRequest } from "../test-support/fake-node.ts";
@@ -6,7 +6,7 @@ import { RecordingLogger } from "../test-support/recording-logger.ts";
 import { audited, beginAudit } from "./audit.ts";
 
 test("a line says who ran what where, and how it went", async () => {
-  const [clock, logger] = [new FakeClock(), new RecordingLogger()];
+  const [clock, logger] = [new VirtualClock(), new RecordingLogger()];
   const record = beginAudit(
     fakeRequest({ user: { name: "alice", groups: ["admins"] } }),
     { verb: "exec", command: ["sh", "-c", "ls"] },
@@ -36,7 +36,7 @@ test("a line says who ran what where, and how it went", async () => {
 });
 
 test("a refusal is told of, too", async () => {
-  const [clock, logger] = [new FakeClock(), new RecordingLogger()];
+  const [clock, logger] = [new VirtualClock(), new RecordingLogger()];
   const request = fakeRequest({ params: { namespace: "default", pod: "web" } });
 
   const refused = audited(beginAudit(request, { verb: "port-forward" }, { clock, logger }), () =>
@@ -51,7 +51,7 @@ test("a command's arguments, which may be passwords, are counted and not told un
   const logger = new RecordingLogger();
   const command = ["mysql", "-psecret", "-e", "select 1"];
   for (const audit of [undefined, {}, { commands: "program" }, { commands: "full" }] as const)
-    beginAudit(fakeRequest(), { verb: "exec", command }, { clock: new FakeClock(), logger, audit }).end("exit code 0");
+    beginAudit(fakeRequest(), { verb: "exec", command }, { clock: new VirtualClock(), logger, audit }).end("exit code 0");
 
   const told = logger.fields.map(({ program, arguments: count, command: whole }) => [program, count, whole]);
   expect(told).toEqual([...Array.from({ length: 3 }, () => ["mysql", 3, undefined]), [undefined, undefined, "mysql -psecret -e select 1"]]);
@@ -60,7 +60,7 @@ test("a command's arguments, which may be passwords, are counted and not told un
 test("of a program's name and of a whole command 1,024 characters are told", () => {
   const logger = new RecordingLogger();
   const tell = (length: number, commands: "program" | "full"): unknown => {
-    const options = { clock: new FakeClock(), logger, audit: { commands } };
+    const options = { clock: new VirtualClock(), logger, audit: { commands } };
     beginAudit(fakeRequest(), { verb: "run", command: ["x".repeat(length)] }, options).end("");
     return logger.fields.at(-1)?.[commands === "full" ? "command" : "program"];
   };
@@ -75,7 +75,7 @@ test("the user whom a proxy names is told as claimed, beside the caller, if the 
   const logger = new RecordingLogger();
   const request = fakeRequest({ headers: { "x-remote-user": "bob", "audit-id": "4711" }, user: { name: "proxy", groups: [] } });
   for (const audit of [{ userHeader: "X-Remote-User" }, { userHeader: "X-Other" }, {}])
-    beginAudit(request, { verb: "attach" }, { clock: new FakeClock(), logger, audit }).end("");
+    beginAudit(request, { verb: "attach" }, { clock: new VirtualClock(), logger, audit }).end("");
 
   expect(logger.fields.map(({ user, claimedUser, claimedAuditId }) => [user, claimedUser, claimedAuditId])).toEqual([
     ["proxy", "bob", "4711"],
@@ -88,13 +88,13 @@ test("who is in no group, and what has neither container nor command, has none i
   const logger = new RecordingLogger();
   const request = fakeRequest({ params: { namespace: "default", pod: "web" } });
 
-  beginAudit(request, { verb: "port-forward" }, { clock: new FakeClock(), logger }).end("ports 80");
+  beginAudit(request, { verb: "port-forward" }, { clock: new VirtualClock(), logger }).end("ports 80");
 
   expect(logger.fields).toEqual([{ user: "alice", verb: "port-forward", pod: "default/web", result: "ports 80", durationMs: 0 }]);
 });
 
 test("how long it took is told in whole milliseconds since it began", async () => {
-  const [clock, logger] = [new FakeClock(), new RecordingLogger()];
+  const [clock, logger] = [new VirtualClock(), new RecordingLogger()];
   await clock.advance(1_000);
   const record = beginAudit(fakeRequest(), { verb: "attach" }, { clock, logger });
   await clock.advance(10.6);

@@ -1,4 +1,5 @@
-import type { Clock, Logger } from "@virtual-kubelet/kube-client";
+import type { Clock } from "@virtual-kubelet/clock";
+import type { Logger } from "@virtual-kubelet/kube-client";
 import { messageOf } from "@virtual-kubelet/errdefs";
 import type { KubeletRequest } from "../routes/route.ts";
 

@@ -1,8 +1,8 @@
+import { systemClock } from "@virtual-kubelet/clock";
 import { once } from "node:events";
 import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { UnavailableError } from "@virtual-kubelet/errdefs";
-import { systemClock } from "@virtual-kubelet/kube-client";
 import { openPortForward, type PortForwardClient } from "@virtual-kubelet/streaming";
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { fakeNode, fakePod } from "../test-support/fake-node.ts";

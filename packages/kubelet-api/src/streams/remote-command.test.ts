@@ -1,9 +1,10 @@
+import { systemClock } from "@virtual-kubelet/clock";
 import { once } from "node:events";
 import { PassThrough, Readable, type Writable } from "node:stream";
 import { text } from "node:stream/consumers";
 import type { AttachIO, ContainerLogs, PodRef } from "@virtual-kubelet/core";
 import { messageOf, UnavailableError } from "@virtual-kubelet/errdefs";
-import { systemClock, type LogFields, type Pod } from "@virtual-kubelet/kube-client";
+import type { LogFields, Pod } from "@virtual-kubelet/kube-client";
 import { runRemoteCommand, type RemoteCommandIO, type RemoteCommandResult } from "@virtual-kubelet/streaming";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { fakeNode, fakePod } from "../test-support/fake-node.ts";

@@ -1,5 +1,5 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import type { AttachIO } from "@virtual-kubelet/core";
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { expect, test } from "vitest";
 import { NodeDirectory } from "../routes/served-node.ts";
 import { fakeNode, fakePod, fakeRequest } from "../test-support/fake-node.ts";
@@ -13,7 +13,7 @@ function route(run: (command: readonly string[], io: AttachIO) => number, logger
     runInContainer: async (_pod: unknown, _container: string, command: readonly string[], io: AttachIO) => ({ exitCode: run(command, io) }),
   };
   const directory = new NodeDirectory([fakeNode({ pods: [fakePod()], provider })]);
-  return runRoute({ directory, clock: new FakeClock(), logger, slots: testSlots(1), budgets: testBudgets(), limits: {} });
+  return runRoute({ directory, clock: new VirtualClock(), logger, slots: testSlots(1), budgets: testBudgets(), limits: {} });
 }
 
 test("the command is split at single spaces, and its output is the answer, in the order it came", async () => {
@@ -114,7 +114,7 @@ test("commands have their places, which are free when they are over", async () =
   const directory = new NodeDirectory([fakeNode({ pods: [fakePod()], provider })]);
   const options = {
     directory,
-    clock: new FakeClock(),
+    clock: new VirtualClock(),
     logger: new RecordingLogger(),
     slots: testSlots(1),
     budgets: testBudgets(),

@@ -1,4 +1,4 @@
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
+import { VirtualClock } from "@virtual-kubelet/clock";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { RecordingLogger } from "../test-support/recording-logger.ts";
@@ -83,7 +83,7 @@ test("many pods of one namespace count as one against another namespace", () => 
 });
 
 test("the idlest is ended, with words for its client and a line for the log", async () => {
-  const [clock, logger] = [new FakeClock(), new RecordingLogger()];
+  const [clock, logger] = [new VirtualClock(), new RecordingLogger()];
   const slots = testSlots(3, { reservedForLogs: 0, clock, sparseLog: new SparseLog({ clock, logger }) });
   const [first, second, third] = [0, 1, 2].map(() => slots.take(owner("api", "tenant"), others));
   await clock.advance(10);
@@ -99,7 +99,7 @@ test("the idlest is ended, with words for its client and a line for the log", as
 });
 
 test("who holds most themselves are refused, unless one of theirs has carried nothing for a minute", async () => {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const slots = testSlots(2, { reservedForLogs: 0, clock });
   const [first] = [slots.take(owner("a"), others), slots.take(owner("a"), others)];
   await clock.advance(59_999);

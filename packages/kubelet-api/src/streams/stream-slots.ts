@@ -1,5 +1,5 @@
+import type { Clock } from "@virtual-kubelet/clock";
 import { UnavailableError } from "@virtual-kubelet/errdefs";
-import type { Clock } from "@virtual-kubelet/kube-client";
 import type { KubeletRequest } from "../routes/route.ts";
 import { Refusal } from "../server/refusal.ts";
 import type { SparseLog } from "../server/sparse-log.ts";

@@ -1,5 +1,5 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import type { Logger } from "@virtual-kubelet/kube-client";
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { resolveServerLimits, type ServerLimits } from "../server/server-limits.ts";
 import { SparseLog } from "../server/sparse-log.ts";
 import { StreamSlots, type StreamSlotsOptions } from "../streams/stream-slots.ts";
@@ -8,11 +8,11 @@ import { RecordingLogger } from "./recording-logger.ts";
 
 /** The server's budgets, as large as they are by default unless said otherwise. */
 export function testBudgets(limits: ServerLimits = {}, logger: Logger = new RecordingLogger()): StreamBudgets {
-  return new StreamBudgets({ ...resolveServerLimits(limits), sparseLog: new SparseLog({ clock: new FakeClock(), logger }) });
+  return new StreamBudgets({ ...resolveServerLimits(limits), sparseLog: new SparseLog({ clock: new VirtualClock(), logger }) });
 }
 
 /** Slots for so many streams. */
 export function testSlots(max: number, options: Partial<StreamSlotsOptions> = {}): StreamSlots {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   return new StreamSlots({ max, clock, sparseLog: new SparseLog({ clock, logger: new RecordingLogger() }), ...options });
 }

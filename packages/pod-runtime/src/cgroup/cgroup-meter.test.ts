@@ -1,6 +1,6 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { expect, test } from "vitest";
 import { tempFolder } from "../test-support/temp-folder.ts";
 import { CgroupMeter } from "./cgroup-meter.ts";
@@ -95,7 +95,7 @@ async function machine(files: Readonly<Record<string, string>>, process: readonl
     await mkdir(dirname(join(folder.path, path)), { recursive: true });
     await writeFile(join(folder.path, path), text);
   }
-  const meter = new CgroupMeter({ clock: new FakeClock(), root: join(folder.path, "cgroup"), proc: join(folder.path, "proc") });
+  const meter = new CgroupMeter({ clock: new VirtualClock(), root: join(folder.path, "cgroup"), proc: join(folder.path, "proc") });
   return { meter, [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose]() };
 }
 

@@ -1,5 +1,5 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { silentLogger } from "@virtual-kubelet/kube-client";
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { expect, test } from "vitest";
 import { ownerLabels, podLabels } from "../runtime/labels.ts";
 import { FakeRuntime } from "../test-support/fake-runtime.ts";
@@ -30,7 +30,7 @@ function rigOf(
   folders = new FakeFolders("known", "running", "gone"),
   info: typeof silentLogger.info = silentLogger.info,
 ) {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const runtime = new FakeRuntime(clock);
   const cgroups = new FakeFolders("known", "running", "gone");
   const rig = { clock, runtime, folders, cgroups, known };

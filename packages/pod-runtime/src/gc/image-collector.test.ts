@@ -1,5 +1,5 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { silentLogger } from "@virtual-kubelet/kube-client";
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { ConflictError } from "@virtual-kubelet/errdefs";
 import { expect, test } from "vitest";
 import type { CollectedImage, ImageCollection } from "../runtime/image-collection.ts";
@@ -37,8 +37,8 @@ class FakeImages implements ImageCollection {
   }
 }
 
-function rigOf(policy: ImagePolicy = {}): { images: FakeImages; clock: FakeClock; collector: ImageCollector } {
-  const [images, clock] = [new FakeImages(), new FakeClock()];
+function rigOf(policy: ImagePolicy = {}): { images: FakeImages; clock: VirtualClock; collector: ImageCollector } {
+  const [images, clock] = [new FakeImages(), new VirtualClock()];
   return { images, clock, collector: new ImageCollector({ images, clock, policy, logger: silentLogger }) };
 }
 
@@ -182,7 +182,7 @@ test("what keeps the disk full is said, and an image that could not be removed f
   const said: string[] = [];
   const logger = { ...silentLogger, warn: (_: unknown, message: string) => void said.push(message) };
   const images = new FakeImages();
-  const collector = new ImageCollector({ images, clock: new FakeClock(), policy: { minAgeMs: 0 }, logger });
+  const collector = new ImageCollector({ images, clock: new VirtualClock(), policy: { minAgeMs: 0 }, logger });
   images.add("a", "b");
   images.otherBytes = 80;
   images.removeImage = async (id) => {
@@ -230,7 +230,7 @@ test("a disk that is as free as it was to be afterwards is not complained of", a
   const said: string[] = [];
   const logger = { ...silentLogger, warn: (_: unknown, message: string) => void said.push(message) };
   const images = new FakeImages();
-  const collector = new ImageCollector({ images, clock: new FakeClock(), policy: { minAgeMs: 0 }, logger });
+  const collector = new ImageCollector({ images, clock: new VirtualClock(), policy: { minAgeMs: 0 }, logger });
   images.add("a", "b");
   images.otherBytes = 70;
 

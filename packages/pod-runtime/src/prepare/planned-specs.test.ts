@@ -1,6 +1,6 @@
+import { SeededRandom, VirtualClock } from "@virtual-kubelet/clock";
 import type { PodSpec, ResolvedPod } from "@virtual-kubelet/core";
 import { silentLogger } from "@virtual-kubelet/kube-client";
-import { FakeClock, SeededRandom } from "@virtual-kubelet/kube-client/testing";
 import { expect, test } from "vitest";
 import type { ContainerSpec } from "../runtime/runtime-spec.ts";
 import { FakeResolvedPod, payloadOf } from "../test-support/fake-resolved-pod.ts";
@@ -58,7 +58,7 @@ test("a plan is what the preparation comes to on a node, labels and the image's 
   const host = {
     clusterDomain: "cluster.local",
     logger: silentLogger,
-    clock: new FakeClock(),
+    clock: new VirtualClock(),
     getSecret: () => Promise.reject(new Error("not asked for")),
     resolvePod: () => resolved,
     recordEvent: () => {},

@@ -1,10 +1,10 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { chmod, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Pod, PodEvent, PodRef, PodSpec, ResolvedPod } from "@virtual-kubelet/core";
 import { NotFoundError } from "@virtual-kubelet/errdefs";
 import { silentLogger } from "@virtual-kubelet/kube-client";
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { PodRig, podWith } from "../test-support/pod-rig.ts";
 import type { ContainerMount, ContainerSpec, SandboxSpec } from "../runtime/runtime-spec.ts";
@@ -60,7 +60,7 @@ class PreparationRig {
     const host: PreparationHost = {
       clusterDomain: "cluster.local",
       logger: silentLogger,
-      clock: new FakeClock(),
+      clock: new VirtualClock(),
       getSecret: () => Promise.reject(new NotFoundError("no secret")),
       resolvePod: (ref) => this.#resolver(ref),
       recordEvent: (_, event) => void this.events.push(event),

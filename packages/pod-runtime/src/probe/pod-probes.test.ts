@@ -1,6 +1,6 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import type { Container, Pod, PodEvent } from "@virtual-kubelet/core";
 import { silentLogger } from "@virtual-kubelet/kube-client";
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { expect, test } from "vitest";
 import { hasProbes, PodProbes, type FailedContainer, type RunningContainer } from "./pod-probes.ts";
 import type { ProbeAttempt } from "./prober.ts";
@@ -12,7 +12,7 @@ function podOf(container: Partial<Container>, more: Partial<Pod> = {}): Pod {
 }
 
 function rigOf(pod: Pod) {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const asked: string[] = [];
   const answers = new Map<string, ProbeAttempt>();
   const events: PodEvent[] = [];

@@ -1,10 +1,10 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { silentLogger } from "@virtual-kubelet/kube-client";
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { expect, test } from "vitest";
 import { Prober, type ProbeAttempt, type WantedProbe } from "./prober.ts";
 import { RuntimePresence } from "../provider/runtime-presence.ts";
 
-const startedAtMs = new FakeClock().now();
+const startedAtMs = new VirtualClock().now();
 const readiness: WantedProbe = {
   container: "app",
   id: "c1",
@@ -15,7 +15,7 @@ const readiness: WantedProbe = {
 };
 
 function rig(answers: readonly (ProbeAttempt | Error | "hang")[]) {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const log: string[] = [];
   const presence = new RuntimePresence();
   const attempts: string[] = [];
@@ -191,7 +191,7 @@ test("a liveness probe that has failed is over, and is not asked again", async (
 });
 
 test("an attempt has the time that its probe gives it, and is given up after that", async () => {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const signals: AbortSignal[] = [];
   const log: string[] = [];
   const prober = new Prober({
@@ -216,7 +216,7 @@ test("an attempt has the time that its probe gives it, and is given up after tha
 });
 
 test("an attempt of a probe that is not wanted any more is given up, and says nothing", async () => {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const log: string[] = [];
   let given: AbortSignal | undefined;
   const prober = new Prober({
@@ -265,7 +265,7 @@ test("a container that began in the future, by a clock that was wrong, is asked 
 });
 
 test("the time in which an attempt waits for its turn is not the probe's", async () => {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const log: string[] = [];
   const turn = Promise.withResolvers<void>();
   using prober = new Prober({
@@ -291,7 +291,7 @@ test("the time in which an attempt waits for its turn is not the probe's", async
 });
 
 test("a failure that may be that of the way to the container counts for nothing, and nobody is told of it", async () => {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const log: string[] = [];
   let isThere = false;
   using prober = new Prober({

@@ -1,6 +1,6 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { Duplex } from "node:stream";
 import type { AttachIO } from "@virtual-kubelet/core";
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { describe, expect, test } from "vitest";
 import type { ContainerRuntime } from "../runtime/container-runtime.ts";
 import { FakeRuntime } from "../test-support/fake-runtime.ts";
@@ -49,8 +49,8 @@ const unlimited: readonly (readonly [string, Call])[] = [
 function stuckRig(
   method: string,
   deadlines?: Parameters<typeof withDeadlines>[2],
-): { clock: FakeClock; runtime: ContainerRuntime; fake: FakeRuntime } {
-  const clock = new FakeClock();
+): { clock: VirtualClock; runtime: ContainerRuntime; fake: FakeRuntime } {
+  const clock = new VirtualClock();
   const fake = new FakeRuntime(clock);
   fake.stuck.add(method);
   return { clock, fake, runtime: withDeadlines(fake, clock, deadlines) };
@@ -105,7 +105,7 @@ describe("withDeadlines", () => {
   });
 
   test("answers come through, and leave no timer", async () => {
-    const clock = new FakeClock();
+    const clock = new VirtualClock();
     const fake = new FakeRuntime(clock);
     const runtime = withDeadlines(fake, clock);
 
@@ -116,7 +116,7 @@ describe("withDeadlines", () => {
   });
 
   test("a runtime that cannot measure traffic still cannot", () => {
-    const clock = new FakeClock();
+    const clock = new VirtualClock();
     const fake = new FakeRuntime(clock);
     const withoutNetwork: ContainerRuntime = Object.assign(fake, { network: undefined });
 

@@ -1,10 +1,10 @@
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { expect, test } from "vitest";
 import type { CgroupUsage } from "../cgroup/cgroup-figures.ts";
 import { hostCgroups } from "./host-cgroups.ts";
 
 const { signal } = new AbortController();
-const clock = new FakeClock();
+const clock = new VirtualClock();
 const usage = (path: string): CgroupUsage => ({ cgroup: { time: "2026-01-01T00:00:00Z", path } });
 
 test("all pods together and the program are system containers, and the machine has the first control group", async () => {

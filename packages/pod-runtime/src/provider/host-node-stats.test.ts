@@ -1,4 +1,4 @@
-import { systemClock } from "@virtual-kubelet/kube-client";
+import { systemClock } from "@virtual-kubelet/clock";
 import { cpus, tmpdir, totalmem, uptime } from "node:os";
 import { expect, test } from "vitest";
 import { hostNodeStats } from "./host-node-stats.ts";

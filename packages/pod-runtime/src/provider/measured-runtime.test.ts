@@ -1,4 +1,4 @@
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { expect, test } from "vitest";
 import { withDeadlines } from "./deadline-runtime.ts";
 import { withMeasurements } from "./measured-runtime.ts";
@@ -13,10 +13,10 @@ const signal = new AbortController().signal;
 function setUp(): {
   readonly fake: FakeRuntime;
   readonly runtime: ContainerRuntime;
-  readonly clock: FakeClock;
+  readonly clock: VirtualClock;
   readonly counted: string[];
 } {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const fake = new FakeRuntime(clock);
   const counted: string[] = [];
   const note = (name: string, labels: Readonly<Record<string, string>> = {}, value = 1): void =>
@@ -119,7 +119,7 @@ test("calls that make something have the names of CRI's, too, and give what the 
 });
 
 test("a runtime that cannot measure traffic still cannot", () => {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const fake: ContainerRuntime = Object.assign(new FakeRuntime(clock), { network: undefined });
   const metrics = { count() {}, gauge() {}, observe() {} };
 

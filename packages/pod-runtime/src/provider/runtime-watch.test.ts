@@ -1,13 +1,13 @@
+import { SeededRandom, VirtualClock } from "@virtual-kubelet/clock";
 import { UnavailableError } from "@virtual-kubelet/errdefs";
 import { silentLogger } from "@virtual-kubelet/kube-client";
-import { FakeClock, SeededRandom } from "@virtual-kubelet/kube-client/testing";
 import { expect, test } from "vitest";
 import { RuntimePresence } from "./runtime-presence.ts";
 import { RuntimeWatch } from "./runtime-watch.ts";
 import type { RuntimeEvent } from "../runtime/container-runtime.ts";
 
 class WatchRig {
-  readonly clock = new FakeClock();
+  readonly clock = new VirtualClock();
   readonly end = new AbortController();
   readonly presence = new RuntimePresence();
   readonly heard: string[] = [];
@@ -139,7 +139,7 @@ test("an end while everything is looked at, or while the next try is waited for,
 
 test("what could not be looked at is said once, and again only after it went well", async () => {
   const said: string[] = [];
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const end = new AbortController();
   let failures = 3;
   const watch = new RuntimeWatch({

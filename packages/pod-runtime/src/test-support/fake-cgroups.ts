@@ -1,14 +1,14 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { mkdir, readdir, readFile, rm, rmdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { silentLogger } from "@virtual-kubelet/kube-client";
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { PodCgroups, type PodCgroupsOptions } from "../cgroup/pod-cgroups.ts";
 import { tempFolder, type TempFolder } from "./temp-folder.ts";
 
 /** A machine's cgroups as plain folders. What the kernel does besides, a test says. */
 export class FakeCgroups implements AsyncDisposable {
   readonly version: 1 | 2;
-  readonly clock: FakeClock = new FakeClock();
+  readonly clock: VirtualClock = new VirtualClock();
   /** Said in the log. */
   readonly warnings: string[] = [];
   /** Folders in which a process is, by their ends, and for how many more tries. */

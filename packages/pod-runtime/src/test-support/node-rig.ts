@@ -1,3 +1,4 @@
+import { SeededRandom, VirtualClock } from "@virtual-kubelet/clock";
 import {
   isTerminalPhase,
   podRef,
@@ -11,7 +12,6 @@ import {
 } from "@virtual-kubelet/core";
 import { isNotFound, NotFoundError } from "@virtual-kubelet/errdefs";
 import { silentLogger } from "@virtual-kubelet/kube-client";
-import { FakeClock, SeededRandom } from "@virtual-kubelet/kube-client/testing";
 import { FakeRuntime } from "./fake-runtime.ts";
 import { FakeResolvedPod } from "./fake-resolved-pod.ts";
 import { MortalRuntime, type Moment } from "./mortal-runtime.ts";
@@ -37,7 +37,7 @@ export interface Program {
  * provider for them. Programs come and go; the runtime, the pods and the time go on.
  */
 export class NodeRig {
-  readonly clock: FakeClock = new FakeClock();
+  readonly clock: VirtualClock = new VirtualClock();
   readonly runtime: FakeRuntime = new FakeRuntime(this.clock);
   /** The API server's pods, by UID. */
   readonly pods: Map<string, Pod> = new Map<string, Pod>();

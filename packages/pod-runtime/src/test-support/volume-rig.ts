@@ -1,6 +1,6 @@
+import { SeededRandom, VirtualClock } from "@virtual-kubelet/clock";
 import type { Container, Pod, PodEvent, PodSpec } from "@virtual-kubelet/core";
 import { silentLogger } from "@virtual-kubelet/kube-client";
-import { FakeClock, SeededRandom } from "@virtual-kubelet/kube-client/testing";
 import { vi } from "vitest";
 import { VolumeManager, type VolumeManagerOptions } from "../volumes/volume-manager.ts";
 import { FakeResolvedPod } from "./fake-resolved-pod.ts";
@@ -13,7 +13,7 @@ export const soon = (check: () => void | Promise<void>): Promise<void> => vi.wai
 /** A manager of the volumes of pods, in a folder of its own. */
 export interface VolumeRig extends AsyncDisposable {
   readonly root: string;
-  readonly clock: FakeClock;
+  readonly clock: VirtualClock;
   readonly resolved: FakeResolvedPod;
   readonly events: PodEvent[];
   readonly evicted: string[];
@@ -28,7 +28,7 @@ export async function rigOf(options: Partial<VolumeManagerOptions> = {}): Promis
   const folder: TempFolder = await tempFolder();
   const resolved = new FakeResolvedPod();
   const [events, evicted, warnings]: [PodEvent[], string[], string[]] = [[], [], []];
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const logger = { ...silentLogger, warn: (_: unknown, message: string) => void warnings.push(message), child: () => logger };
   let seed = 0;
   const start = (): VolumeManager =>

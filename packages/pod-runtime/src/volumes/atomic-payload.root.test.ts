@@ -1,13 +1,13 @@
+import { SeededRandom, VirtualClock } from "@virtual-kubelet/clock";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
-import { FakeClock, SeededRandom } from "@virtual-kubelet/kube-client/testing";
 import { expect, test } from "vitest";
 import { payloadOf } from "../test-support/fake-resolved-pod.ts";
 import { tempFolder } from "../test-support/temp-folder.ts";
 import { writePayload, type PayloadTarget } from "./atomic-payload.ts";
 
 function targetAt(path: string, options: Partial<PayloadTarget> = {}): PayloadTarget {
-  return { path, clock: new FakeClock(), random: new SeededRandom(1), ...options };
+  return { path, clock: new VirtualClock(), random: new SeededRandom(1), ...options };
 }
 
 test("fsGroup owns all files and may read them; a file may have a user of its own", async () => {

@@ -1,13 +1,13 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { expect, test } from "vitest";
 import { tempFolder } from "../test-support/temp-folder.ts";
 import { diskUse, fileSystemRoom } from "./disk-use.ts";
 import type { runTool } from "./run-tool.ts";
 
 test("a folder whose files have no end does not keep the others from being measured", async () => {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const runs: string[][] = [];
   const run: typeof runTool = async (_name, { args, until }) => {
     const paths = args.slice(args.indexOf("--") + 1);
@@ -33,7 +33,7 @@ test("folders are measured in one go, without what is mounted within, in bytes",
     calls.push([name, args, given === signal]);
     return { exitCode: 1, stdout: "2\t/a\nnonsense\n7\t/with\ttab\n\n1 /b\nx3\t/c\n", stderr: "du: cannot access" };
   };
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
 
   expect(await diskUse(["/a", "/b", "/with\ttab"], { clock, signal, run })).toEqual(
     new Map([
@@ -47,7 +47,7 @@ test("folders are measured in one go, without what is mounted within, in bytes",
 test("nothing is run where there is nothing to measure", async () => {
   const run: typeof runTool = () => Promise.reject(new Error("not asked for"));
 
-  expect(await diskUse([], { clock: new FakeClock(), signal: new AbortController().signal, run })).toEqual(new Map());
+  expect(await diskUse([], { clock: new VirtualClock(), signal: new AbortController().signal, run })).toEqual(new Map());
 });
 
 test("real folders take up what is in them, and those that are not there are left out", async () => {
@@ -57,7 +57,7 @@ test("real folders take up what is in them, and those that are not there are lef
   await writeFile(join(folder.path, "full/file"), Buffer.alloc(64 * 1024, 1));
   const [full, empty, gone] = ["full", "-empty", "gone"].map((name) => join(folder.path, name));
 
-  const used = await diskUse([full ?? "", gone ?? "", empty ?? ""], { clock: new FakeClock(), signal: new AbortController().signal });
+  const used = await diskUse([full ?? "", gone ?? "", empty ?? ""], { clock: new VirtualClock(), signal: new AbortController().signal });
 
   expect([...used.keys()]).toEqual([full, empty]);
   expect((used.get(full ?? "") ?? 0) - (used.get(empty ?? "") ?? 0)).toBeGreaterThanOrEqual(64 * 1024);

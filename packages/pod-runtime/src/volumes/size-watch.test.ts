@@ -1,14 +1,14 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { silentLogger } from "@virtual-kubelet/kube-client";
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { expect, test, vi } from "vitest";
 import { tempFolder } from "../test-support/temp-folder.ts";
 import { SizeWatch, type LimitedFolder } from "./size-watch.ts";
 
 /** A watch of what a test names, that looks every second. */
-function watchRig(): { clock: FakeClock; folders: LimitedFolder[]; watch: SizeWatch; look: () => Promise<void> } {
-  const clock = new FakeClock();
+function watchRig(): { clock: VirtualClock; folders: LimitedFolder[]; watch: SizeWatch; look: () => Promise<void> } {
+  const clock = new VirtualClock();
   const folders: LimitedFolder[] = [];
   const watch = new SizeWatch({ clock, logger: silentLogger, intervalMs: 1_000, folders: () => folders });
   const looks = vi.spyOn(clock, "setTimer");

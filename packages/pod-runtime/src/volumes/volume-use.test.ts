@@ -1,4 +1,4 @@
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { expect, test } from "vitest";
 import { tempFolder } from "../test-support/temp-folder.ts";
 import type { ReadyVolume } from "./pod-volumes.ts";
@@ -9,7 +9,7 @@ const never = new AbortController().signal;
 
 test("who asks does not wait for a long measurement, and gets it when it is there", async () => {
   await using folder = await tempFolder();
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const finish = Promise.withResolvers<void>();
   const run: typeof runTool = async () => {
     await finish.promise;
@@ -38,7 +38,7 @@ test("what cannot be measured is told to those who ask, and is tried again", asy
     isMemory: false,
     watchedLimitBytes: undefined,
   };
-  await using use = new VolumeUse({ clock: new FakeClock(), volumes: () => [volume], run });
+  await using use = new VolumeUse({ clock: new VirtualClock(), volumes: () => [volume], run });
 
   await expect(use.of(new Map(), never)).rejects.toThrow("du is not there");
   await expect(use.of(new Map(), never)).rejects.toThrow("du is not there");
@@ -46,7 +46,7 @@ test("what cannot be measured is told to those who ask, and is tried again", asy
 
 test("volumes in memory have what their file system says, paths of the node have nothing, and the others what du says", async () => {
   await using folder = await tempFolder();
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const measured: string[] = [];
   const run: typeof runTool = async (_, { args }) => {
     const paths = args.slice(args.indexOf("--") + 1);
@@ -74,7 +74,7 @@ test("volumes in memory have what their file system says, paths of the node have
 
 test("a measurement counts for a minute, and is made once for all who ask meanwhile", async () => {
   await using folder = await tempFolder();
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   let runs = 0;
   const run: typeof runTool = async () => ({ exitCode: 0, stdout: `${++runs}\t${folder.path}\n`, stderr: "" });
   const source = { kind: "emptyDir", medium: "", sizeLimit: undefined } as const;
@@ -103,7 +103,7 @@ test("who gives up does not end the measurement for the others", async () => {
   };
   const source = { kind: "emptyDir", medium: "", sizeLimit: undefined } as const;
   const volume: ReadyVolume = { source, path: folder.path, isMemory: false, watchedLimitBytes: undefined };
-  await using use = new VolumeUse({ clock: new FakeClock(), volumes: () => [volume], run });
+  await using use = new VolumeUse({ clock: new VirtualClock(), volumes: () => [volume], run });
   const asked = new Map([["data", volume]]);
   const abort = new AbortController();
   const [impatient, patient] = [use.of(asked, abort.signal), use.of(asked, never)];

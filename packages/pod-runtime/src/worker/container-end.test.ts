@@ -1,6 +1,6 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import type { ContainerLogOptions, ContainerLogs } from "@virtual-kubelet/core";
 import { silentLogger } from "@virtual-kubelet/kube-client";
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { expect, test } from "vitest";
 import { planPod } from "../pod/pod-plan.ts";
 import type { RuntimeExit } from "../runtime/container-runtime.ts";
@@ -12,7 +12,7 @@ const failed: RuntimeExit = { kind: "exited", exitCode: 1, startedAtMs: 1, finis
 const ref = { namespace: "default", name: "web", uid: "u1" };
 
 class EndRig {
-  readonly clock = new FakeClock();
+  readonly clock = new VirtualClock();
   readonly warnings: unknown[] = [];
   readonly asked: unknown[] = [];
   /** What the container has written to its termination message; `undefined`: pods have nothing on the disk. */

@@ -1,10 +1,10 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Container, Pod, PodSpec, ProviderPodStatus } from "@virtual-kubelet/core";
 import { ConflictError, InvalidInputError, NotFoundError, UnavailableError, UnsupportedError } from "@virtual-kubelet/errdefs";
 import { silentLogger } from "@virtual-kubelet/kube-client";
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { describe, expect, test } from "vitest";
 import type { PodNotice } from "../pod/pod-effect.ts";
 import type { RuntimeContainerState } from "../runtime/container-runtime.ts";
@@ -58,7 +58,7 @@ class FakeKeeper implements PodCgroupKeeper {
 
 /** A pod's worker on a fake runtime. */
 class EffectRig {
-  readonly clock = new FakeClock();
+  readonly clock = new VirtualClock();
   readonly runtime = new FakeRuntime(this.clock);
   readonly notices: PodNotice[] = [];
   readonly errors: string[] = [];

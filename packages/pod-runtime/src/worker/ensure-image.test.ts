@@ -1,5 +1,5 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { InvalidInputError, NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { expect, test } from "vitest";
 import { ensureImage } from "./ensure-image.ts";
 
@@ -15,7 +15,7 @@ interface Given {
 
 /** What came of it, what people were told, and how often an image was pulled. */
 async function ensured({ policy = "IfNotPresent", image = "app:1", inspect, pull }: Given): Promise<{ outcome: string; told: string[] }> {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const told: string[] = [];
   const runtime = {
     inspectImage: async () => (inspect ? Promise.reject(inspect) : held),
@@ -102,7 +102,7 @@ test("who gives up ends a look and a pull with the reason", async () => {
       throw new UnavailableError("away");
     };
     const runtime = { inspectImage: step === "inspect" ? give : async () => held, pullImage: give };
-    const options = { runtime, clock: new FakeClock(), credentials: async () => [], tell: () => {} };
+    const options = { runtime, clock: new VirtualClock(), credentials: async () => [], tell: () => {} };
 
     await expect(ensureImage({ image: "app:1", pullPolicy: step === "pull" ? "Always" : "Never" }, options, abort.signal)).rejects.toThrow(
       "over",

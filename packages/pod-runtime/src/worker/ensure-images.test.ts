@@ -1,5 +1,5 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { NotFoundError } from "@virtual-kubelet/errdefs";
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { expect, test } from "vitest";
 import { podWith } from "../test-support/pod-rig.ts";
 import { ImageError } from "./ensure-image.ts";
@@ -45,7 +45,7 @@ async function ensured({
     container,
     {
       runtime: { inspectImage: (image) => find(image, held), pullImage: (image) => find(image, registry) },
-      clock: new FakeClock(),
+      clock: new VirtualClock(),
       credentials: async () => [],
       tell: ({ type, reason, message, container: about = "pod" }) => void told.push(`${about} ${type} ${reason}: ${message}`),
     },
@@ -106,7 +106,7 @@ test("a container without an image, or without volumes, asks for its own alone, 
     },
     pullImage: () => Promise.reject(new Error("not asked for")),
   };
-  const options = { runtime, clock: new FakeClock(), credentials: async () => [], tell: () => {} };
+  const options = { runtime, clock: new VirtualClock(), credentials: async () => [], tell: () => {} };
 
   expect(await ensureImages(podWith({}), { name: "app", image: "app:1" }, options, never)).toEqual({
     imageId: "app:1@1",
@@ -125,7 +125,7 @@ test("who gives up hears of no volume that is missing", async () => {
   };
   const options = {
     runtime: { inspectImage: give, pullImage: give },
-    clock: new FakeClock(),
+    clock: new VirtualClock(),
     credentials: async () => [],
     tell: (notice: unknown) => void told.push(notice),
   };
@@ -146,7 +146,7 @@ test("what is no failure of an image is not taken for one", async () => {
     throw new TypeError("a fault of ours");
   };
 
-  await expect(ensureImages(pod, container, { runtime, clock: new FakeClock(), credentials, tell }, never)).rejects.toThrow(
+  await expect(ensureImages(pod, container, { runtime, clock: new VirtualClock(), credentials, tell }, never)).rejects.toThrow(
     "a fault of ours",
   );
 });

@@ -1,9 +1,9 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Pod, ProviderPodStatus } from "@virtual-kubelet/core";
 import { silentLogger } from "@virtual-kubelet/kube-client";
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { expect, test, vi } from "vitest";
 import { adoptPod } from "./adopt.ts";
 import { PodWorker, type PodWorkerOptions } from "./pod-worker.ts";
@@ -17,7 +17,7 @@ const ref = { namespace: "default", name: "web", uid: "u1" };
 const never = new AbortController().signal;
 
 class WorkerRig {
-  readonly clock = new FakeClock();
+  readonly clock = new VirtualClock();
   readonly runtime = new FakeRuntime(this.clock);
   readonly notices: string[] = [];
   report: ProviderPodStatus | undefined;

@@ -1,8 +1,8 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Clock, Container } from "@virtual-kubelet/core";
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { afterEach, describe, expect, test } from "vitest";
 import type { PodNotice } from "../pod/pod-effect.ts";
 import { runHook, type HookSpec } from "./run-hook.ts";
@@ -24,7 +24,7 @@ const runtime: Pick<ContainerRuntime, "exec"> = {
 };
 
 /** Runs a hook of a container at 127.0.0.1; what was told meanwhile. */
-async function run(hook: HookSpec, ports: Container["ports"] = [], clock: Clock = new FakeClock()): Promise<readonly PodNotice[]> {
+async function run(hook: HookSpec, ports: Container["ports"] = [], clock: Clock = new VirtualClock()): Promise<readonly PodNotice[]> {
   const told: PodNotice[] = [];
   const tell = (notice: PodNotice): void => void told.push(notice);
   await runHook(hook, { runtime, id: "c1", container: { name: "app", ports }, podIP: "127.0.0.1", clock, tell }, never);
@@ -57,7 +57,7 @@ describe("a hook", () => {
   });
 
   test("may be a time to wait for", async () => {
-    const clock = new FakeClock();
+    const clock = new VirtualClock();
     const order: string[] = [];
     const waited = run({ sleep: { seconds: 5 } }, [], clock).then(() => order.push("over"));
 
@@ -157,7 +157,7 @@ test("a hook that is a command without words is run as it is, and one that fails
 
 test("a hook that is given up ends with its reason", async () => {
   const abort = new AbortController();
-  const target = { runtime, id: "c1", container: { name: "app" }, podIP: "127.0.0.1", clock: new FakeClock(), tell: () => {} };
+  const target = { runtime, id: "c1", container: { name: "app" }, podIP: "127.0.0.1", clock: new VirtualClock(), tell: () => {} };
   const asked = runHook({ sleep: { seconds: 5 } }, target, abort.signal);
   abort.abort(new Error("over"));
 

@@ -1,4 +1,4 @@
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { ConflictError, DeadlineExceededError, InvalidInputError, UnavailableError } from "@virtual-kubelet/errdefs";
 import { expect, test } from "vitest";
 import type { RuntimeContainerState } from "../runtime/container-runtime.ts";
@@ -9,7 +9,7 @@ const never = new AbortController().signal;
 
 /** A runtime that holds one container, in its sandbox. */
 function runtimeWith(state: RuntimeContainerState): FakeRuntime {
-  const runtime = new FakeRuntime(new FakeClock());
+  const runtime = new FakeRuntime(new VirtualClock());
   runtime.sandboxes.set("s1", { id: "s1", labels: {}, isReady: true, ips: [], createdAtMs: 0 });
   runtime.containers.set("c1", { id: "c1", sandboxId: "s1", labels: {}, image: "app:1", imageId: "i", state });
   return runtime;

@@ -1,4 +1,4 @@
-import type { Clock } from "../clock.ts";
+import type { Clock } from "@virtual-kubelet/clock";
 
 /** How a connection is watched. */
 export interface ConnectionWatchOptions {

@@ -1,4 +1,4 @@
-import type { Clock } from "../clock.ts";
+import type { Clock } from "@virtual-kubelet/clock";
 
 /** How long a peer may give no sign of life after our last words. */
 const silenceMs = 60_000;

@@ -1,7 +1,7 @@
+import type { Clock } from "@virtual-kubelet/clock";
 import { InvalidInputError, UnavailableError } from "@virtual-kubelet/errdefs";
 import type { Duplex } from "node:stream";
 import { duplexOf } from "../channel/channel-streams.ts";
-import type { Clock } from "../clock.ts";
 import { resolveLimits, type StreamingLimits } from "../limits.ts";
 import { SpdyConnection } from "../spdy/connection.ts";
 import type { SpdyStream } from "../spdy/stream.ts";

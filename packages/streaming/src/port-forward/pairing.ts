@@ -1,4 +1,4 @@
-import type { Clock } from "../clock.ts";
+import type { Clock } from "@virtual-kubelet/clock";
 import { duplexOf } from "../channel/channel-streams.ts";
 import type { SpdyHeaders } from "../spdy/header-block.ts";
 import type { SpdyStream } from "../spdy/stream.ts";

@@ -1,5 +1,5 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { expect, test } from "vitest";
-import { ManualClock } from "../test-support/manual-clock.ts";
 import { type SpdyPeer, spdyPeer } from "../test-support/spdy-peer.ts";
 import { quiet, until } from "../test-support/until.ts";
 import type { PortForwardConnection, PortForwardSession } from "./session.ts";
@@ -7,14 +7,14 @@ import { createSpdySession } from "./spdy-session.ts";
 
 interface Forwards {
   readonly peer: SpdyPeer;
-  readonly clock: ManualClock;
+  readonly clock: VirtualClock;
   readonly session: PortForwardSession;
   readonly connections: PortForwardConnection[];
 }
 
 function serve(): Forwards {
   const peer = spdyPeer();
-  const clock = new ManualClock();
+  const clock = new VirtualClock();
   const session = createSpdySession({ transport: "spdy", socket: peer.socket }, { clock });
   const connections: PortForwardConnection[] = [];
   void (async () => {
@@ -108,7 +108,7 @@ test("a pair that is not complete within thirty seconds is told of, and forgotte
   peer.open(1, { streamtype: "error", port: "80", requestid: "0" });
   await until(() => peer.received.length === 1);
 
-  clock.advance(30_000);
+  await clock.advance(30_000);
   peer.open(3, { streamtype: "data", port: "80", requestid: "0" });
   await quiet();
 

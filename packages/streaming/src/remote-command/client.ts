@@ -1,4 +1,4 @@
-import type { Clock } from "../clock.ts";
+import type { Clock } from "@virtual-kubelet/clock";
 import { resolveLimits, type StreamingLimits } from "../limits.ts";
 import { SpdyConnection } from "../spdy/connection.ts";
 import { dialSpdy } from "../upgrade/dial-spdy.ts";

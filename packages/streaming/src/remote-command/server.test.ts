@@ -1,6 +1,6 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { expect, test } from "vitest";
 import { encodePing, encodeRstStream } from "../spdy/frames.ts";
-import { ManualClock } from "../test-support/manual-clock.ts";
 import { type SpdyPeer, spdyPeer } from "../test-support/spdy-peer.ts";
 import { quiet, until } from "../test-support/until.ts";
 import { acceptRemoteCommand } from "./server.ts";
@@ -10,14 +10,14 @@ const spdyHeaders = { connection: "Upgrade", upgrade: "SPDY/3.1", "x-stream-prot
 
 interface Accepted {
   readonly peer: SpdyPeer;
-  readonly clock: ManualClock;
+  readonly clock: VirtualClock;
   readonly session: Promise<RemoteCommandSession>;
 }
 
 /** Accepts a request; its answer is read first, and the frames behind it are the peer's. */
 function accept(headers: Readonly<Record<string, string>> = spdyHeaders, options: Partial<RemoteCommandServerOptions> = {}): Accepted {
   const peer = spdyPeer();
-  const clock = new ManualClock();
+  const clock = new VirtualClock();
   const wanted = { stdin: false, stdout: true, stderr: true, tty: false, clock, ...options };
   const session = acceptRemoteCommand(
     { request: { method: "POST", url: "/exec", headers }, socket: peer.socket, head: Buffer.alloc(0) },
@@ -150,7 +150,7 @@ test("a client that does not open its streams within thirty seconds is given up"
   peer.open(1, { streamtype: "error" });
   await until(() => peer.received.length === 1);
 
-  clock.advance(30_000);
+  await clock.advance(30_000);
 
   await expect(session).rejects.toMatchObject({
     code: "VK_DEADLINE_EXCEEDED",
@@ -158,7 +158,7 @@ test("a client that does not open its streams within thirty seconds is given up"
   });
   await until(() => peer.received.at(-1)?.kind === "goAway");
   expect(clock.pending).toBe(1);
-  clock.advance(10_000);
+  await clock.advance(10_000);
   expect(peer.socket.destroyed).toBe(true);
 });
 
@@ -199,7 +199,7 @@ test("a client that is busy for minutes when the command ends gets all of its ou
     await quiet(5);
     peer.raw.write(encodePing(2 * count + 1));
     await quiet(5);
-    clock.advance(30_000);
+    await clock.advance(30_000);
   }
   peer.raw.resume();
   await until(() => peer.received.at(-1)?.kind === "goAway" || peer.socket.destroyed);

@@ -1,6 +1,6 @@
+import type { Clock } from "@virtual-kubelet/clock";
 import type { Readable, Writable } from "node:stream";
 import type { StreamingShare } from "../budget/connection-budget.ts";
-import type { Clock } from "../clock.ts";
 import type { StreamingLimits } from "../limits.ts";
 import type { RemoteCommandResult } from "./result.ts";
 import type { TerminalSize } from "./terminal-size.ts";

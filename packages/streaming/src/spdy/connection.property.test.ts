@@ -1,7 +1,7 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { resolveLimits } from "../limits.ts";
-import { ManualClock } from "../test-support/manual-clock.ts";
 import { spdyPeer } from "../test-support/spdy-peer.ts";
 import { SpdyConnection } from "./connection.ts";
 import { encodeDataHead, encodeGoAway, encodePing, encodeRstStream, encodeSynReply, encodeSynStream } from "./frames.ts";
@@ -64,7 +64,7 @@ test.each(["server", "client"] as const)("a %s survives whatever its peer says, 
   await fc.assert(
     fc.asyncProperty(conversation, async (chunks) => {
       const { socket, raw } = spdyPeer();
-      const clock = new ManualClock();
+      const clock = new VirtualClock();
       let held = 0;
       const connection = new SpdyConnection(socket, {
         role,

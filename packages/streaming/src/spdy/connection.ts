@@ -1,3 +1,4 @@
+import type { Clock } from "@virtual-kubelet/clock";
 import { InvalidInputError, UnavailableError } from "@virtual-kubelet/errdefs";
 import type { Duplex } from "node:stream";
 import { ConnectionWatch } from "../channel/connection-watch.ts";
@@ -5,7 +6,6 @@ import { Linger } from "../channel/linger.ts";
 import { ReadGate } from "../channel/read-gate.ts";
 import { tuneSocket } from "../channel/tune-socket.ts";
 import { HeldBytes, type StreamingShare } from "../budget/connection-budget.ts";
-import type { Clock } from "../clock.ts";
 import type { ResolvedLimits } from "../limits.ts";
 import { FrameDecoder } from "./frame-decoder.ts";
 import { FrameWriter } from "./frame-writer.ts";

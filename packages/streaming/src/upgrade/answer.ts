@@ -1,6 +1,6 @@
+import type { Clock } from "@virtual-kubelet/clock";
 import { STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
-import type { Clock } from "../clock.ts";
 
 /** How long a client may take to read a refusal and close. */
 const lingerMs = 10_000;

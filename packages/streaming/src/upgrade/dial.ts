@@ -1,8 +1,8 @@
+import type { Clock } from "@virtual-kubelet/clock";
 import { UnavailableError } from "@virtual-kubelet/errdefs";
 import { type ClientRequest, type IncomingMessage, type OutgoingHttpHeaders, request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import type { Duplex } from "node:stream";
-import type { Clock } from "../clock.ts";
 import type { UpgradeTarget } from "./target.ts";
 import { UpgradeRefusedError } from "./upgrade-refused-error.ts";
 

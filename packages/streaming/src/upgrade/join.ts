@@ -1,7 +1,7 @@
+import type { Clock } from "@virtual-kubelet/clock";
 import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { tuneSocket } from "../channel/tune-socket.ts";
-import type { Clock } from "../clock.ts";
 
 /** How long one direction may go on when the other has ended. An API server gives it no time at all. */
 const lingerMs = 10_000;

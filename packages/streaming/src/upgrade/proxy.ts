@@ -1,7 +1,7 @@
+import type { Clock } from "@virtual-kubelet/clock";
 import { messageOf } from "@virtual-kubelet/errdefs";
 import type { IncomingMessage, OutgoingHttpHeaders } from "node:http";
 import type { Duplex } from "node:stream";
-import type { Clock } from "../clock.ts";
 import { endWith, type Refusal, refuseUpgrade } from "./answer.ts";
 import { refusalOf, sendUpgrade, type UpgradeAnswer } from "./dial.ts";
 import type { IncomingUpgrade, UpgradeRequest } from "./incoming-upgrade.ts";

@@ -1,5 +1,5 @@
+import type { Clock } from "@virtual-kubelet/clock";
 import { ForbiddenError, InvalidInputError } from "@virtual-kubelet/errdefs";
-import type { Clock } from "../clock.ts";
 import { acceptUpgrade, refuseUpgrade } from "./answer.ts";
 import { type IncomingUpgrade, isSpdyRequest } from "./incoming-upgrade.ts";
 

@@ -1,3 +1,4 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import fc from "fast-check";
 import { once } from "node:events";
 import { type Duplex, duplexPair } from "node:stream";
@@ -5,7 +6,6 @@ import { expect, test } from "vitest";
 import type { WebSocket } from "ws";
 import { readableOf } from "../channel/channel-streams.ts";
 import { resolveLimits } from "../limits.ts";
-import { ManualClock } from "../test-support/manual-clock.ts";
 import { quiet } from "../test-support/until.ts";
 import { WebSocketChannels } from "./web-socket-channels.ts";
 import { webSocketDuplex } from "./web-socket-duplex.ts";
@@ -15,13 +15,13 @@ interface Accepted {
   readonly webSocket: WebSocket;
   /** The client's end. */
   readonly raw: Duplex;
-  readonly clock: ManualClock;
+  readonly clock: VirtualClock;
 }
 
 async function accept(protocol: string): Promise<Accepted> {
   const [socket, raw] = duplexPair();
   raw.on("error", () => undefined).resume();
-  const clock = new ManualClock();
+  const clock = new VirtualClock();
   const headers = {
     connection: "Upgrade",
     upgrade: "websocket",

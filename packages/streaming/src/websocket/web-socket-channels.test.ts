@@ -1,10 +1,10 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { duplexPair } from "node:stream";
 import { expect, test } from "vitest";
 import { SharedBudget } from "../budget/shared-budget.ts";
 import type { StreamingShare } from "../budget/connection-budget.ts";
 import { readableOf } from "../channel/channel-streams.ts";
 import { resolveLimits } from "../limits.ts";
-import { ManualClock } from "../test-support/manual-clock.ts";
 import { quiet, until } from "../test-support/until.ts";
 import { WebSocketChannels } from "./web-socket-channels.ts";
 import { acceptWebSocket } from "./web-socket-handshake.ts";
@@ -18,7 +18,7 @@ function message(payload: Buffer, opcode = 2): Buffer {
 
 async function accepted(protocol: string, limits = {}, share?: StreamingShare) {
   const [socket, raw] = duplexPair();
-  const clock = new ManualClock();
+  const clock = new VirtualClock();
   const bytes: Buffer[] = [];
   raw.on("data", (chunk: Buffer) => void bytes.push(chunk));
   raw.on("error", () => undefined);
@@ -116,7 +116,7 @@ test("a client that reads slowly is waited for while it pings, until it answers 
   for (let count = 0; count < 20; count++) {
     raw.write(message(Buffer.from("hi"), 9));
     await quiet(5);
-    clock.advance(30_000);
+    await clock.advance(30_000);
   }
   expect(socket.destroyed).toBe(false);
   raw.resume();
@@ -132,14 +132,14 @@ test("a client that does not answer the close is cut off when it has been silent
   const [silent, pinging] = await Promise.all([accepted("v4.channel.k8s.io"), accepted("v4.channel.k8s.io")]);
   const closed = Promise.all([silent.channels.closeWhenRead(1000), pinging.channels.closeWhenRead(1000)]);
 
-  silent.clock.advance(59_999);
+  await silent.clock.advance(59_999);
   expect(silent.socket.destroyed).toBe(false);
-  silent.clock.advance(1);
+  await silent.clock.advance(1);
   for (let count = 0; count < 480; count++) {
     pinging.raw.write(message(Buffer.from("hi"), 9));
     await quiet(2);
     expect(pinging.socket.destroyed).toBe(false);
-    pinging.clock.advance(30_000);
+    await pinging.clock.advance(30_000);
   }
 
   await closed;
@@ -152,7 +152,7 @@ test("what is no WebSocket ends the connection, and throws nothing", async () =>
 
   await until(() => channels.signal.aborted);
   expect(channels.signal.reason).toMatchObject({ code: "VK_UNAVAILABLE", cause: { code: expect.stringMatching(/^WS_ERR_/) } });
-  clock.advance(10_000);
+  await clock.advance(10_000);
   await until(() => socket.destroyed);
   expect(clock.pending).toBe(0);
 });
@@ -173,7 +173,7 @@ test("a reader that stalls pauses the WebSocket, which is pinged meanwhile", asy
   const before = answer().length;
   await quiet();
 
-  clock.advance(2_000);
+  await clock.advance(2_000);
   await quiet();
 
   expect(answer().slice(before)).toBe("\x89\x00");
@@ -182,7 +182,7 @@ test("a reader that stalls pauses the WebSocket, which is pinged meanwhile", asy
 test("a connection that carries nothing for four hours is closed", async () => {
   const { clock, channels } = await accepted("v4.channel.k8s.io");
 
-  clock.advance(4 * 3_600_000);
+  await clock.advance(4 * 3_600_000);
 
   await channels.closed;
   expect(clock.pending).toBe(0);

@@ -1,3 +1,4 @@
+import type { Clock } from "@virtual-kubelet/clock";
 import { UnavailableError } from "@virtual-kubelet/errdefs";
 import type { RawData, WebSocket } from "ws";
 import { HeldBytes, type StreamingShare } from "../budget/connection-budget.ts";
@@ -6,7 +7,6 @@ import { ConnectionWatch } from "../channel/connection-watch.ts";
 import { Linger } from "../channel/linger.ts";
 import { ReadGate } from "../channel/read-gate.ts";
 import { Inbox } from "../channel/inbox.ts";
-import type { Clock } from "../clock.ts";
 import type { ResolvedLimits } from "../limits.ts";
 
 /** Tells that no more is sent on a channel; the channel's number follows. Version 5 only. */

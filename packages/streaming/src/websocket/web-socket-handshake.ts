@@ -1,9 +1,9 @@
+import type { Clock } from "@virtual-kubelet/clock";
 import { ForbiddenError, InvalidInputError, UnavailableError } from "@virtual-kubelet/errdefs";
 import type { IncomingMessage } from "node:http";
 import { WebSocketServer, type WebSocket } from "ws";
 import type { StreamingShare } from "../budget/connection-budget.ts";
 import { tuneSocket } from "../channel/tune-socket.ts";
-import type { Clock } from "../clock.ts";
 import { refuseUpgrade } from "../upgrade/answer.ts";
 import type { IncomingUpgrade } from "../upgrade/incoming-upgrade.ts";
 import { offeredProtocols } from "./offered-protocols.ts";

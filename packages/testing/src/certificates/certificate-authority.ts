@@ -1,3 +1,4 @@
+import type { Clock } from "@virtual-kubelet/clock";
 import {
   createHash,
   createPrivateKey,
@@ -9,7 +10,6 @@ import {
   type KeyObject,
 } from "node:crypto";
 import { isIPv4, isIPv6 } from "node:net";
-import type { Clock } from "@virtual-kubelet/kube-client";
 import { bitString, boolean, integer, objectIdentifier, octetString, sequence, set, tagged, time, utf8String } from "./der.ts";
 
 /** A certificate and its private key, both PEM. */

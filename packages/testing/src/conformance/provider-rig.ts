@@ -1,3 +1,4 @@
+import { systemClock, systemRandom } from "@virtual-kubelet/clock";
 import assert from "node:assert/strict";
 import { finished } from "node:stream/promises";
 import {
@@ -14,7 +15,6 @@ import {
   type ProviderPodStatus,
 } from "@virtual-kubelet/core";
 import { isNotFound } from "@virtual-kubelet/errdefs";
-import { systemClock, systemRandom } from "@virtual-kubelet/kube-client";
 import { eventually, type EventuallyOptions } from "../eventually.ts";
 import { changedField } from "./changed-field.ts";
 import { CallWatch, overdue } from "./call-watch.ts";

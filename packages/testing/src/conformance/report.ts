@@ -1,6 +1,6 @@
+import { systemClock } from "@virtual-kubelet/clock";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
-import { systemClock } from "@virtual-kubelet/kube-client";
 import type { Check } from "./check.ts";
 import { featureNames, features, type Feature } from "./features.ts";
 import type { ConformanceOptions, ReportedBackEnd } from "./options.ts";

@@ -1,6 +1,6 @@
+import { systemRandom } from "@virtual-kubelet/clock";
 import type { Clock, DeepReadonly, LogFields, Logger, Metrics, Pod, PodRef, ProviderHost, ResolvedPod } from "@virtual-kubelet/core";
 import { messageOf, NotFoundError } from "@virtual-kubelet/errdefs";
-import { systemRandom } from "@virtual-kubelet/kube-client";
 import type { Fixtures } from "./fixtures.ts";
 import { resolveForSuite } from "./suite-resolver.ts";
 

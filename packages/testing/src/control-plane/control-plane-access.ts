@@ -1,7 +1,7 @@
+import { systemClock } from "@virtual-kubelet/clock";
 import { randomBytes } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { systemClock } from "@virtual-kubelet/kube-client";
 import { openCertificateAuthority } from "../certificates/certificate-authority.ts";
 import type { ApiServerTarget } from "./api-request.ts";
 import { controlPlaneFiles } from "./component-flags.ts";

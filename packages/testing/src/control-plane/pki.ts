@@ -1,7 +1,7 @@
+import type { Clock } from "@virtual-kubelet/clock";
 import { createPublicKey, generateKeyPairSync } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Clock } from "@virtual-kubelet/kube-client";
 import { createCertificateAuthority, type CertificateAndKey, type CertificateAuthority } from "../certificates/certificate-authority.ts";
 
 /** What the launcher itself needs of the keys it wrote. */

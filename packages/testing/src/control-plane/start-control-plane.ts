@@ -1,8 +1,8 @@
+import { systemClock, type Clock } from "@virtual-kubelet/clock";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { InvalidInputError, UnavailableError } from "@virtual-kubelet/errdefs";
-import { systemClock, type Clock } from "@virtual-kubelet/kube-client";
 import { eventually } from "../eventually.ts";
 import { freePort } from "../processes/free-port.ts";
 import { logTail, startProcess, type ManagedProcess } from "../processes/managed-process.ts";

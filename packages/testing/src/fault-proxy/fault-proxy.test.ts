@@ -1,9 +1,9 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { once } from "node:events";
 import { createServer, request as httpRequest, type IncomingMessage, type Server } from "node:http";
 import { request as httpsRequest } from "node:https";
 import type { AddressInfo } from "node:net";
 import { isUnavailable } from "@virtual-kubelet/errdefs";
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { apiRequest, type ApiServerTarget } from "../control-plane/api-request.ts";
 import { eventually } from "../eventually.ts";
@@ -100,7 +100,7 @@ test("expired credentials are refused until a request comes with others", async 
 });
 
 test("a delayed request is answered later, and others are not held up", async () => {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   await using slow = await startFaultProxy({ target: upstream.target, tls: false, clock });
   slow.inject({ path: /^\/whoami/ }, { kind: "delay", ms: 150 });
 
@@ -224,7 +224,7 @@ test("garbage comes between two good lines", async () => {
 });
 
 test("a dripping body arrives whole, in pieces", async () => {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   await using slow = await startFaultProxy({ target: upstream.target, tls: false, clock });
   slow.inject({}, { kind: "drip", bytes: 4, everyMs: 5 });
   const pieces: string[] = [];

@@ -1,5 +1,5 @@
+import type { Clock } from "@virtual-kubelet/clock";
 import type { ServerResponse } from "node:http";
-import type { Clock } from "@virtual-kubelet/kube-client";
 import { statusObject, type BodyFault, type CutOff } from "./faults.ts";
 
 const newline = 0x0a;

@@ -1,3 +1,4 @@
+import type { Clock } from "@virtual-kubelet/clock";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import {
@@ -11,7 +12,6 @@ import {
 } from "node:http";
 import { Agent as HttpsAgent, createServer as createHttpsServer, request as httpsRequest } from "node:https";
 import type { Socket } from "node:net";
-import type { Clock } from "@virtual-kubelet/kube-client";
 import type { CertificateAuthority } from "../certificates/certificate-authority.ts";
 import { bearerOf, type ApiServerTarget } from "../control-plane/api-request.ts";
 import { FaultRules } from "./fault-rules.ts";

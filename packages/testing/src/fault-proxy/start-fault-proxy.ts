@@ -1,8 +1,8 @@
+import { systemClock, type Clock } from "@virtual-kubelet/clock";
 import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { systemClock, type Clock } from "@virtual-kubelet/kube-client";
 import { createCertificateAuthority } from "../certificates/certificate-authority.ts";
 import type { ApiServerTarget } from "../control-plane/api-request.ts";
 import { writeKubeconfig, type KubeconfigFile } from "../control-plane/control-plane-access.ts";

@@ -1,4 +1,4 @@
-import { systemClock, systemRandom } from "@virtual-kubelet/kube-client";
+import { systemClock, systemRandom } from "@virtual-kubelet/clock";
 import { serveFileBackend } from "./file-backend-server.ts";
 
 // The program that `startFileBackend` runs: its one argument is the folder.

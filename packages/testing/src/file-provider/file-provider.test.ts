@@ -1,6 +1,6 @@
+import { systemClock, systemRandom, VirtualClock } from "@virtual-kubelet/clock";
 import { isNotFound, isQuotaExceeded, isUnavailable } from "@virtual-kubelet/errdefs";
-import { noMetrics, silentLogger, systemClock, systemRandom } from "@virtual-kubelet/kube-client";
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
+import { noMetrics, silentLogger } from "@virtual-kubelet/kube-client";
 import type { Pod, PodRef, PodUpdate, Provider, ProviderHost, ResolvedPod } from "@virtual-kubelet/core";
 import type { Server } from "node:http";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -107,7 +107,7 @@ test("a polled provider does not notify", async () => {
 
 test("a slow create is answered late, but its instance is there at once", async () => {
   const slow = openFileBackend(join(backend.directory, "slow"));
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const slowServer = await serveFileBackend(slow.directory, { clock, random: systemRandom });
   using _server = { [Symbol.dispose]: () => void slowServer.close() };
   slow.control({ createDelayMs: 400, startDelayMs: 60_000 });

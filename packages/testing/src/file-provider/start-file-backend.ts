@@ -1,8 +1,8 @@
+import { systemClock } from "@virtual-kubelet/clock";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { extname, join } from "node:path";
 import { InvalidInputError, UnavailableError } from "@virtual-kubelet/errdefs";
-import { systemClock } from "@virtual-kubelet/kube-client";
 import { eventually } from "../eventually.ts";
 import { logTail, startProcess, type ManagedProcess } from "../processes/managed-process.ts";
 import { startReaper } from "../processes/reaper.ts";

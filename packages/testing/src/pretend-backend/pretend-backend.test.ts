@@ -1,16 +1,16 @@
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { beforeEach, expect, test } from "vitest";
 import type { Instance, InstanceRequest } from "./instance.ts";
 import { toProviderPodStatus } from "./instance-status.ts";
 import { PretendBackend, type BackendTimings } from "./pretend-backend.ts";
 
-let clock: FakeClock;
+let clock: VirtualClock;
 let changes: string[];
 let timings: BackendTimings;
 let backend: PretendBackend;
 
 beforeEach(() => {
-  clock = new FakeClock(Date.UTC(2026, 0, 1));
+  clock = new VirtualClock(Date.UTC(2026, 0, 1));
   changes = [];
   timings = {};
   backend = open();

@@ -1,8 +1,8 @@
+import { systemClock } from "@virtual-kubelet/clock";
 import { spawn } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { systemClock } from "@virtual-kubelet/kube-client";
 import { isUnavailable } from "@virtual-kubelet/errdefs";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { eventually } from "../eventually.ts";
@@ -69,7 +69,7 @@ test("a program that does not exist is named in the error", async () => {
 test("when the process that started them is killed, the reaper kills its children and removes their folder", async () => {
   const program = `
     import { mkdirSync } from "node:fs";
-    import { systemClock } from "@virtual-kubelet/kube-client";
+    import { systemClock } from "@virtual-kubelet/clock";
     import { startReaper } from ${JSON.stringify(join(import.meta.dirname, "reaper.ts"))};
     import { startProcess } from ${JSON.stringify(join(import.meta.dirname, "managed-process.ts"))};
     const work = ${JSON.stringify(join(directory, "work"))};

@@ -1,8 +1,8 @@
+import type { Clock } from "@virtual-kubelet/clock";
 import { spawn } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { UnavailableError } from "@virtual-kubelet/errdefs";
-import type { Clock } from "@virtual-kubelet/kube-client";
 import type { Reaper } from "./reaper.ts";
 
 /** What to run, and where its output goes. */

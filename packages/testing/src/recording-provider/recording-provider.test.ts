@@ -1,15 +1,15 @@
+import { systemRandom, VirtualClock } from "@virtual-kubelet/clock";
 import { QuotaExceededError, isNotFound } from "@virtual-kubelet/errdefs";
-import { noMetrics, silentLogger, systemRandom } from "@virtual-kubelet/kube-client";
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
+import { noMetrics, silentLogger } from "@virtual-kubelet/kube-client";
 import type { Pod, PodRef, PodUpdate, Provider, ResolvedPod } from "@virtual-kubelet/core";
 import { beforeEach, expect, test } from "vitest";
 import { RecordingProvider, type RecordingProviderOptions } from "./recording-provider.ts";
 
 const { signal } = new AbortController();
-let clock: FakeClock;
+let clock: VirtualClock;
 
 beforeEach(() => {
-  clock = new FakeClock();
+  clock = new VirtualClock();
 });
 
 test("calls are recorded with their virtual times and how they ended", async () => {

@@ -1,3 +1,4 @@
+import { systemClock } from "@virtual-kubelet/clock";
 import { NotFoundError } from "@virtual-kubelet/errdefs";
 import type {
   Capabilities,
@@ -11,7 +12,6 @@ import type {
   ProviderDefinition,
   ProviderHost,
 } from "@virtual-kubelet/core";
-import { systemClock } from "@virtual-kubelet/kube-client";
 import { toInstanceRequest, type Instance } from "../pretend-backend/instance.ts";
 import { toProviderPod, toProviderPodStatus } from "../pretend-backend/instance-status.ts";
 import { PretendBackend, toPodUpdate, type BackendTimings, type InstanceChange } from "../pretend-backend/pretend-backend.ts";

@@ -1,5 +1,6 @@
+import { systemClock } from "@virtual-kubelet/clock";
 import { codeOf } from "@virtual-kubelet/errdefs";
-import { silentLogger, systemClock } from "@virtual-kubelet/kube-client";
+import { silentLogger } from "@virtual-kubelet/kube-client";
 import { expect, test } from "vitest";
 import { startFakeEngine, type FakeAnswer } from "../test-support/fake-engine-server.ts";
 import { agreedVersion, isAtLeast } from "./api-version.ts";

@@ -1,5 +1,5 @@
+import { systemRandom } from "@virtual-kubelet/clock";
 import { isUnavailable } from "@virtual-kubelet/errdefs";
-import { systemRandom } from "@virtual-kubelet/kube-client";
 import { existsSync } from "node:fs";
 import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,5 +1,5 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { silentLogger } from "@virtual-kubelet/kube-client";
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import type { RuntimeEvent } from "@virtual-kubelet/pod-runtime";
 import { Readable } from "node:stream";
 import { expect, test, vi } from "vitest";
@@ -16,7 +16,7 @@ function event(Action: string, ID: string, Attributes: object): string {
 
 /** Listens to an engine whose connections are these, one after another; an error is one that fails. */
 function listen(connections: readonly (readonly string[] | Error)[]) {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const left = [...connections];
   const requests: EngineRequest[] = [];
   const stream: DockerEngine["stream"] = (request, signal) => {

@@ -1,5 +1,4 @@
-import { systemClock } from "@virtual-kubelet/kube-client";
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
+import { systemClock, VirtualClock } from "@virtual-kubelet/clock";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
@@ -12,7 +11,7 @@ const time = "2026-01-01T00:00:00.000Z";
 
 test("writable layers of all containers are measured by one call, and keep the time at which they were", async () => {
   await using folder = await tempFolder();
-  const fakeTime = new FakeClock();
+  const fakeTime = new VirtualClock();
   // Answers come in real time.
   const clock = { ...systemClock, now: () => fakeTime.now(), monotonic: () => fakeTime.monotonic() };
   await using fake = await startFakeEngine({

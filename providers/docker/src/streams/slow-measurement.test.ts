@@ -1,14 +1,14 @@
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { expect, test } from "vitest";
 import { SlowMeasurement } from "./slow-measurement.ts";
 
 /** Counts from 1; each measurement takes as long as the rig says. */
 function setUp(): {
-  readonly clock: FakeClock;
+  readonly clock: VirtualClock;
   readonly rig: { tookMs: number; fails: boolean; made: number };
   slow: SlowMeasurement<number>;
 } {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const rig = { tookMs: 1_000, fails: false, made: 0 };
   const measure = async (signal: AbortSignal): Promise<number> => {
     rig.made++;

@@ -1,5 +1,5 @@
+import { systemClock } from "@virtual-kubelet/clock";
 import { isNotFound } from "@virtual-kubelet/errdefs";
-import { systemClock } from "@virtual-kubelet/kube-client";
 import { CgroupMeter } from "@virtual-kubelet/pod-runtime";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";

@@ -1,6 +1,6 @@
+import { systemClock } from "@virtual-kubelet/clock";
 import type { AttachIO } from "@virtual-kubelet/core";
 import { isNotFound } from "@virtual-kubelet/errdefs";
-import { systemClock } from "@virtual-kubelet/kube-client";
 import { PassThrough, Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { setTimeout } from "node:timers/promises";

@@ -1,4 +1,5 @@
-import { silentLogger, systemClock, type Clock } from "@virtual-kubelet/kube-client";
+import { systemClock, type Clock } from "@virtual-kubelet/clock";
+import { silentLogger } from "@virtual-kubelet/kube-client";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";

@@ -1,4 +1,4 @@
-import { systemClock } from "@virtual-kubelet/kube-client";
+import { systemClock } from "@virtual-kubelet/clock";
 import { PassThrough } from "node:stream";
 import { beforeEach, expect, test } from "vitest";
 import type { PodRef } from "@virtual-kubelet/core";

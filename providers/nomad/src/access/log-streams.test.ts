@@ -1,5 +1,5 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { NotFoundError, QuotaExceededError, UnavailableError } from "@virtual-kubelet/errdefs";
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { beforeEach, expect, test } from "vitest";
 import { ArrivalTimes } from "./arrival-times.ts";
 import { LogStreams, type FollowedLog, type LogFollower } from "./log-streams.ts";
@@ -9,7 +9,7 @@ const { signal } = new AbortController();
 /** Text, an empty text for a heartbeat, or how the connection ends. */
 type Frame = string | Error | undefined;
 
-let clock: FakeClock;
+let clock: VirtualClock;
 let isOver: boolean;
 /** What each connection gives, one behind the other. */
 let connections: Frame[][];
@@ -18,7 +18,7 @@ let streams: LogStreams;
 let log: FollowedLog;
 
 beforeEach(() => {
-  [clock, isOver, connections, opened] = [new FakeClock(), false, [], []];
+  [clock, isOver, connections, opened] = [new VirtualClock(), false, [], []];
   log = { allocation: "a", task: "main", type: "stdout", times: new ArrivalTimes(), isOver: () => isOver };
   streams = new LogStreams({
     clock,

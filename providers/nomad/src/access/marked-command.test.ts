@@ -1,6 +1,6 @@
+import { systemRandom } from "@virtual-kubelet/clock";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { systemRandom } from "@virtual-kubelet/kube-client";
 import { describe, expect, test } from "vitest";
 import { MarkedCommand, shellWords } from "./marked-command.ts";
 

@@ -1,6 +1,6 @@
+import { systemRandom, VirtualClock } from "@virtual-kubelet/clock";
 import type { Pod, PodEvent } from "@virtual-kubelet/core";
-import { silentLogger, systemRandom } from "@virtual-kubelet/kube-client";
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
+import { silentLogger } from "@virtual-kubelet/kube-client";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { NomadClient } from "../api/nomad-client.ts";
 import type { TaskState } from "../api/types.ts";
@@ -15,7 +15,7 @@ const pod: Pod = podWith({
 });
 const { job, shape } = planOf(pod);
 
-let clock: FakeClock;
+let clock: VirtualClock;
 let background: Background;
 let hooks: ContainerHooks;
 let entry: PodEntry;
@@ -23,7 +23,7 @@ let events: PodEvent[];
 let changes: number;
 
 beforeEach(() => {
-  [clock, events, changes] = [new FakeClock(), [], 0];
+  [clock, events, changes] = [new VirtualClock(), [], 0];
   background = new Background({ clock, logger: silentLogger });
   hooks = new ContainerHooks({
     clientOf: () => ({}) as unknown as NomadClient,

@@ -1,4 +1,4 @@
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { NotFoundError } from "@virtual-kubelet/errdefs";
 import { expect, test } from "vitest";
 import type { NomadClient } from "../api/nomad-client.ts";
@@ -42,8 +42,8 @@ function entryWith(tasks: readonly string[]): PodEntry {
   };
 }
 
-function meterOf(stats: () => Promise<AllocationStats>): { readonly meter: PodMeter; readonly clock: FakeClock } {
-  const clock = new FakeClock();
+function meterOf(stats: () => Promise<AllocationStats>): { readonly meter: PodMeter; readonly clock: VirtualClock } {
+  const clock = new VirtualClock();
   const client = { stats } as unknown as NomadClient;
   return { meter: new PodMeter({ client, clock, nodeName: "n1", mhzPerCore: () => 2596 }), clock };
 }

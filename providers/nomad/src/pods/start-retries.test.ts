@@ -1,6 +1,6 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import type { PodEvent } from "@virtual-kubelet/core";
 import { silentLogger } from "@virtual-kubelet/kube-client";
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { NomadClient } from "../api/nomad-client.ts";
 import type { Allocation, TaskState } from "../api/types.ts";
@@ -13,7 +13,7 @@ import { StartRetries } from "./start-retries.ts";
 
 const { job } = planOf(podWith());
 
-let clock: FakeClock;
+let clock: VirtualClock;
 let background: Background;
 let retries: StartRetries;
 let entry: PodEntry;
@@ -23,7 +23,7 @@ let registered: number;
 let events: PodEvent[];
 
 beforeEach(() => {
-  [clock, stopped, meta, registered, events] = [new FakeClock(), false, job.Meta, 0, []];
+  [clock, stopped, meta, registered, events] = [new VirtualClock(), false, job.Meta, 0, []];
   background = new Background({ clock, logger: silentLogger });
   const table = new PodTable({ owner, namespaceOf, reader: { skip() {} } });
   const stub = (): object => ({ ID: job.ID, Namespace: "default", Meta: meta, Stop: stopped, CreateIndex: 10, JobModifyIndex: 10 });

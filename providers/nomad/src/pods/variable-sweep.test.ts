@@ -1,6 +1,6 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { ConflictError, UnauthorizedError } from "@virtual-kubelet/errdefs";
 import { silentLogger } from "@virtual-kubelet/kube-client";
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { JobStub } from "../api/types.ts";
 import { jobIdOf } from "../job/job-id.ts";
@@ -9,7 +9,7 @@ import { VariableSweep } from "./variable-sweep.ts";
 
 const [gone, there, other] = [jobIdOf(owner, "gone"), jobIdOf(owner, "there"), jobIdOf({ ...owner, nodeName: "n2" }, "gone")];
 
-let clock: FakeClock;
+let clock: VirtualClock;
 let variables: Map<string, number>;
 let lists: number;
 let refusal: Error | undefined;
@@ -20,7 +20,7 @@ let stop: AbortController;
 let running: Promise<void>;
 
 beforeEach(() => {
-  [clock, lists, refusal, changesBeforeDelete, stop] = [new FakeClock(), 0, undefined, false, new AbortController()];
+  [clock, lists, refusal, changesBeforeDelete, stop] = [new VirtualClock(), 0, undefined, false, new AbortController()];
   variables = new Map([`nomad/jobs/${gone}`, `nomad/jobs/${gone}/pod/main`, `nomad/jobs/${there}/pod`].map((path) => [path, 5]));
   skipped = [];
   running = new VariableSweep({

@@ -1,6 +1,6 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import type { Container, Pod, PodEvent } from "@virtual-kubelet/core";
 import { silentLogger } from "@virtual-kubelet/kube-client";
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { UnavailableError } from "@virtual-kubelet/errdefs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -13,7 +13,7 @@ import { newPodEntry, type PodEntry } from "../pods/pod-entry.ts";
 import { containerWith, planOf, podWith } from "../test-support/pods.ts";
 import { PodProbing } from "./pod-probing.ts";
 
-let clock: FakeClock;
+let clock: VirtualClock;
 let background: Background;
 let probing: PodProbing;
 let pod: Pod | undefined;
@@ -28,7 +28,7 @@ let port: number;
 let startedAt: string;
 
 beforeEach(async () => {
-  [clock, events, restarted, changes, isReachable, isHealthy] = [new FakeClock(), [], [], 0, true, true];
+  [clock, events, restarted, changes, isReachable, isHealthy] = [new VirtualClock(), [], [], 0, true, true];
   startedAt = new Date(clock.now()).toISOString();
   server = createServer((_, response) => {
     response.statusCode = isHealthy ? 200 : 503;

@@ -1,5 +1,5 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { silentLogger } from "@virtual-kubelet/kube-client";
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
 import type { FailedContainer } from "@virtual-kubelet/pod-runtime/probes";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -12,7 +12,7 @@ import { TaskEnds } from "./task-ends.ts";
 
 const startedAt = "2026-11-21T10:00:00.5Z";
 
-let clock: FakeClock;
+let clock: VirtualClock;
 let background: Background;
 let ends: TaskEnds;
 let entry: PodEntry;
@@ -24,7 +24,7 @@ let state: "running" | "dead";
 let killTimeMs: number;
 
 beforeEach(() => {
-  [clock, calls, failures, startedNow, state, killTimeMs] = [new FakeClock(), [], [], startedAt, "running", 0];
+  [clock, calls, failures, startedNow, state, killTimeMs] = [new VirtualClock(), [], [], startedAt, "running", 0];
   background = new Background({ clock, logger: silentLogger });
   ends = new TaskEnds({
     clock,

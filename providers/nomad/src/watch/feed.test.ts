@@ -1,5 +1,5 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { silentLogger } from "@virtual-kubelet/kube-client";
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { UnauthorizedError, UnavailableError } from "@virtual-kubelet/errdefs";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { NomadClient } from "../api/nomad-client.ts";
@@ -34,7 +34,7 @@ class FakeStream implements AsyncIterable<readonly NomadEvent[]> {
   }
 }
 
-let clock: FakeClock;
+let clock: VirtualClock;
 let calls: string[];
 let streams: FakeStream[];
 let heard: NomadEvent[];
@@ -79,7 +79,7 @@ function start(stream = true, namespaces = 1): void {
 }
 
 beforeEach(() => {
-  [clock, calls, streams, heard, index] = [new FakeClock(), [], [], [], 7];
+  [clock, calls, streams, heard, index] = [new VirtualClock(), [], [], [], 7];
   [refuseStream, refuseList] = [undefined, undefined];
   idle = 0;
   stop = new AbortController();

@@ -1,5 +1,5 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { ConflictError } from "@virtual-kubelet/errdefs";
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { expect, test } from "vitest";
 import type { ZunLogQuery } from "../zun/zun-api.ts";
 import { openLogs } from "./container-logs.ts";
@@ -12,7 +12,7 @@ test("whole seconds and a count of lines are Zun's to apply; anything else is le
   const asked: ZunLogQuery[] = [];
   const source = {
     api: { logs: async (_uuid: string, query: ZunLogQuery) => (asked.push(query), "") },
-    clock: new FakeClock(),
+    clock: new VirtualClock(),
     status: async () => "Running",
   };
   const applied: unknown[] = [];
@@ -30,7 +30,7 @@ test("whole seconds and a count of lines are Zun's to apply; anything else is le
 });
 
 test("a followed log has each line once, also those of one time, and ends with the container", async () => {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const states = ["Running", "Restarting", "Stopped"];
   const texts = [
     line(1, "a"),

@@ -1,4 +1,4 @@
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { silentLogger } from "@virtual-kubelet/kube-client";
 import { expect, test } from "vitest";
 import { ProcessorTimes, tryProcessorTime } from "./processor-times.ts";
@@ -6,7 +6,7 @@ import { ProcessorTimes, tryProcessorTime } from "./processor-times.ts";
 const signal = new AbortController().signal;
 
 class Rig {
-  readonly clock = new FakeClock();
+  readonly clock = new VirtualClock();
   /** What each command answers; an error is thrown. */
   answer: string | Error = "usage_usec 5\n";
   commands = 0;

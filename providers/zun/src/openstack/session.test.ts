@@ -1,4 +1,4 @@
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { expect, test } from "vitest";
 import { toCredentials } from "../config/credentials.ts";
 import { ZunApi } from "../zun/zun-api.ts";
@@ -50,9 +50,9 @@ class ScriptedCloud implements HttpClient {
 
 const { signal } = new AbortController();
 
-function open(): { cloud: ScriptedCloud; clock: FakeClock; session: Session; api: ZunApi } {
+function open(): { cloud: ScriptedCloud; clock: VirtualClock; session: Session; api: ZunApi } {
   const cloud = new ScriptedCloud();
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const credentials = toCredentials({ authUrl: "http://key", username: "u", password: "p", projectName: "p" });
   const session = new Session({ http: cloud, clock, logger: silent, credentials, choice: {}, endpoints: {} });
   return { cloud, clock, session, api: new ZunApi(session) };

@@ -1,4 +1,4 @@
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { describe, expect, test } from "vitest";
 import type { PodLabels } from "../pod/pod-labels.ts";
 import { observeCapsule, observeContainer } from "./observation.ts";
@@ -16,7 +16,7 @@ const labels: PodLabels = {
 
 /** A book that was told what Zun said, one word after the other, a second apart. */
 async function bookAfter(changes: readonly Record<string, string>[], given: Partial<PodLabels> = {}): Promise<PodBook> {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const book = new PodBook(clock);
   for (const change of changes) {
     book.note(observeContainer({ uuid: "z1", image: "nginx", created_at: "2026-01-01 00:00:00.5", ...change }, { ...labels, ...given }));
@@ -115,7 +115,7 @@ describe("a container's status", () => {
 });
 
 test("a capsule's containers have the names of the spec, in its order, and the pod says that they are not looked at again", () => {
-  const book = new PodBook(new FakeClock());
+  const book = new PodBook(new VirtualClock());
   const several = { ...labels, containers: ["web", "side"], initContainers: ["setup"], restartPolicy: "Always" } as const;
   const member = (uuid: string, status: string): { uuid: string; status: string; image: string } => ({ uuid, status, image: "i" });
   book.note(
@@ -148,7 +148,7 @@ test("a capsule's containers have the names of the spec, in its order, and the p
 });
 
 test("a capsule that Zun has made no containers of yet waits with all of them", () => {
-  const book = new PodBook(new FakeClock());
+  const book = new PodBook(new VirtualClock());
   book.note(observeCapsule({ uuid: "k1", status: "Creating" }, { ...labels, containers: ["a", "b"] }));
 
   expect(book.status("u1")?.containerStatuses?.map(({ state }) => state?.waiting?.reason)).toEqual([

@@ -1,5 +1,5 @@
 import { ApiStatusError } from "../../api-status-error.ts";
-import { toTimestamp } from "../../clock.ts";
+import { toTimestamp } from "../../timestamp.ts";
 import { Disposables } from "../../disposables.ts";
 import type { ApiObject } from "../../kind.ts";
 import { type CronJobSpec, type CronJobStatus, isJobConditionTrue, isJobFinished, type JobStatus } from "../../kinds/batch/batch-fields.ts";

@@ -1,4 +1,4 @@
-import { toTimestamp } from "../../clock.ts";
+import { toTimestamp } from "../../timestamp.ts";
 import { Disposables } from "../../disposables.ts";
 import type { ApiObject } from "../../kind.ts";
 import { isJobFinished, type JobCondition, type JobSpec, type JobStatus } from "../../kinds/batch/batch-fields.ts";

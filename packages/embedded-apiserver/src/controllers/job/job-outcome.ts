@@ -1,4 +1,4 @@
-import { toTimestamp } from "../../clock.ts";
+import { toTimestamp } from "../../timestamp.ts";
 import type { JobCondition } from "../../kinds/batch/batch-fields.ts";
 import { parseIndexes } from "../../kinds/batch/job-indexes.ts";
 import type { PodStatus } from "../../kinds/pod/pod-fields.ts";

@@ -1,4 +1,4 @@
-import { toTimestamp } from "../../clock.ts";
+import { toTimestamp } from "../../timestamp.ts";
 import type { JobCondition, JobStatus } from "../../kinds/batch/batch-fields.ts";
 import { formatIndexes } from "../../kinds/batch/job-indexes.ts";
 import { judgeFailure } from "./job-failure-policy.ts";

@@ -1,4 +1,4 @@
-import { toTimestamp } from "../../clock.ts";
+import { toTimestamp } from "../../timestamp.ts";
 import type { ApiObject, Kind } from "../../kind.ts";
 import { volumeColumns } from "./volume-columns.ts";
 import { volumeErrors } from "./validate-volume.ts";

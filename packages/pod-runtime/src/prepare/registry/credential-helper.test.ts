@@ -1,8 +1,8 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { messageOf } from "@virtual-kubelet/errdefs";
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { askCredentialHelper } from "./credential-helper.ts";
 
@@ -19,7 +19,7 @@ async function program(script: string): Promise<string> {
   return path;
 }
 
-const ask = async (script: string, signal = new AbortController().signal, clock = new FakeClock()): Promise<unknown> =>
+const ask = async (script: string, signal = new AbortController().signal, clock = new VirtualClock()): Promise<unknown> =>
   askCredentialHelper(await program(script), "registry.example.com", { clock, signal });
 
 describe("askCredentialHelper", () => {
@@ -43,7 +43,10 @@ describe("askCredentialHelper", () => {
   });
 
   test("says so if there is no such program", async () => {
-    const asked = askCredentialHelper("docker-credential-that-is-not-there", "x", { clock: new FakeClock(), signal: AbortSignal.any([]) });
+    const asked = askCredentialHelper("docker-credential-that-is-not-there", "x", {
+      clock: new VirtualClock(),
+      signal: AbortSignal.any([]),
+    });
     await expect(asked).rejects.toThrow(/there is no such program on the path$/);
   });
 
@@ -56,7 +59,7 @@ describe("askCredentialHelper", () => {
 });
 
 test("a helper that is stuck is ended after half a minute", async () => {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const asked = ask("exec sleep 600", undefined, clock).catch((error: unknown) => error);
   let ended: unknown;
   void asked.then((error) => (ended = error));
@@ -92,7 +95,7 @@ test("a helper that may not be run says so", async () => {
   const path = await program("true");
   await chmod(path, 0o600);
 
-  await expect(askCredentialHelper(path, "x", { clock: new FakeClock(), signal: new AbortController().signal })).rejects.toThrow(
+  await expect(askCredentialHelper(path, "x", { clock: new VirtualClock(), signal: new AbortController().signal })).rejects.toThrow(
     /it did not start \(EACCES\)$/,
   );
 });
@@ -107,7 +110,7 @@ test("a helper that failed is not taken at its word", async () => {
 });
 
 test("nothing is begun for who has given up already, and no timer is left of what has ended", async () => {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const marker = join(folder, "marker");
 
   await expect(ask(`touch ${marker}`, AbortSignal.abort(new Error("over")), clock)).rejects.toThrow("over");

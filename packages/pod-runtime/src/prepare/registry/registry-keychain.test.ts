@@ -1,10 +1,10 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Pod, PodEvent, Secret } from "@virtual-kubelet/core";
 import { NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
 import { silentLogger } from "@virtual-kubelet/kube-client";
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { askCredentialHelper } from "./credential-helper.ts";
 import { RegistryKeychain } from "./registry-keychain.ts";
@@ -41,7 +41,7 @@ class KeychainRig {
   async users(image: string, imagePullSecrets: string[] = [], abort: AbortSignal = signal): Promise<readonly string[]> {
     const keychain = new RegistryKeychain({
       host: {
-        clock: new FakeClock(),
+        clock: new VirtualClock(),
         logger: { ...silentLogger, warn: (fields, message) => void this.logged.push({ ...fields, message }) },
         getSecret: (namespace, name) => {
           const found = namespace === "shop" ? this.secrets[name] : undefined;

@@ -1,5 +1,5 @@
+import { systemRandom } from "@virtual-kubelet/clock";
 import assert from "node:assert/strict";
-import { systemRandom } from "@virtual-kubelet/kube-client";
 import type { PodRef, ProviderPodStatus } from "@virtual-kubelet/core";
 import { check, type Check } from "../check.ts";
 import type { Feature } from "../features.ts";

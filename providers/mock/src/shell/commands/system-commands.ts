@@ -48,8 +48,7 @@ export const sleep: Command = async ({ args, machine, signal }) => {
     totalMs += match ? Number(match[1]) * (units[match[2] ?? ""] ?? 1000) : 100 * 365 * 86_400_000;
   }
   if (args.length < 2) throw new UsageError("missing operand");
-  // A timer holds no more than 24 days.
-  for (let leftMs = totalMs; leftMs > 0; leftMs -= 86_400_000) await machine.sleep(Math.min(leftMs, 86_400_000), signal);
+  if (totalMs > 0) await machine.sleep(totalMs, signal);
   return 0;
 };
 

@@ -1,4 +1,4 @@
-import { isDeadlineExceeded } from "@virtual-kubelet/errdefs";
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { expect, test } from "vitest";
 import type { ApiObject } from "./kind.ts";
 import { eventKind } from "./kinds/event.ts";
@@ -7,65 +7,6 @@ import { nodeKind } from "./kinds/node/node.ts";
 import { podKind } from "./kinds/pod/pod.ts";
 import { startApiServer } from "./start-api-server.ts";
 import { boundPod, startTestServer } from "./test-support/test-server.ts";
-import { VirtualClock } from "./virtual-clock.ts";
-
-test("time stands still until it is moved, and timers fire in the order of their due times", async () => {
-  const clock = new VirtualClock(1_000);
-  const fired: string[] = [];
-  clock.setTimer(20, () => fired.push(`late at ${clock.now()}`));
-  clock.setTimer(10, () => fired.push(`early at ${clock.now()}`));
-  clock.setTimer(10, () => fired.push("second of its instant"));
-  clock.setTimer(10, () => fired.push("cancelled"))[Symbol.dispose]();
-
-  await clock.settle();
-  expect(fired).toEqual([]);
-  await clock.advance(25);
-
-  expect(fired).toEqual(["early at 1010", "second of its instant", "late at 1020"]);
-  expect([clock.now(), clock.monotonic(), clock.pending]).toEqual([1_025, 25, 0]);
-});
-
-test("what a timer sets off has its turn before the next one fires", async () => {
-  const clock = new VirtualClock();
-  const seen: number[] = [];
-  void (async () => {
-    for (let step = 0; step < 3; step++) {
-      await clock.sleep(10);
-      await Promise.resolve();
-      seen.push(clock.monotonic());
-    }
-  })();
-
-  await clock.advance(100);
-
-  expect(seen).toEqual([10, 20, 30]);
-});
-
-test("a sleep ends with the signal's reason, and leaves no timer", async () => {
-  const clock = new VirtualClock();
-  const stop = new AbortController();
-  const sleeping = clock.sleep(10, stop.signal);
-
-  stop.abort("enough");
-
-  await expect(sleeping).rejects.toBe("enough");
-  await expect(clock.sleep(10, stop.signal)).rejects.toBe("enough");
-  expect(clock.pending).toBe(0);
-});
-
-test("runUntil lets as much time pass as the condition needs, and no more than it may", async () => {
-  const clock = new VirtualClock();
-  let isDone = false;
-  clock.setTimer(300_000, () => (isDone = true));
-  clock.setTimer(400_000, () => expect.unreachable());
-
-  expect(await clock.runUntil(() => isDone)).toBe(300_000);
-  expect(await clock.runUntil(() => isDone)).toBe(0);
-  const refusal = await clock.runUntil(() => false, { withinMs: 1_000 }).catch((error: unknown) => error);
-
-  expect(isDeadlineExceeded(refusal)).toBe(true);
-  expect(clock.monotonic()).toBe(301_000);
-});
 
 test("a server follows it: a node that says nothing is tainted after 50 s, and loses its pods 300 s later", async () => {
   const clock = new VirtualClock();

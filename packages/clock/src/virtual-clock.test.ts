@@ -1,10 +1,11 @@
+import { isDeadlineExceeded } from "@virtual-kubelet/errdefs";
 import { getEventListeners } from "node:events";
 import { describe, expect, test } from "vitest";
-import { FakeClock, SeededRandom } from "./fake-clock.ts";
+import { VirtualClock } from "./virtual-clock.ts";
 
-describe("FakeClock", () => {
+describe("VirtualClock", () => {
   test("stands still until it is told to move, and begins with the year 2026", async () => {
-    const clock = new FakeClock();
+    const clock = new VirtualClock();
     expect(new Date(clock.now()).toISOString()).toBe("2026-01-01T00:00:00.000Z");
     expect(clock.monotonic()).toBe(0);
 
@@ -15,11 +16,11 @@ describe("FakeClock", () => {
   });
 
   test("begins when it is told to", () => {
-    expect(new FakeClock(Date.UTC(1999, 11, 31)).now()).toBe(Date.UTC(1999, 11, 31));
+    expect(new VirtualClock(Date.UTC(1999, 11, 31)).now()).toBe(Date.UTC(1999, 11, 31));
   });
 
   test("jumps on the wall and nowhere else", async () => {
-    const clock = new FakeClock(0);
+    const clock = new VirtualClock(0);
     let rings = 0;
     clock.setTimer(100, () => rings++);
 
@@ -33,7 +34,7 @@ describe("FakeClock", () => {
   });
 
   test("fires timers in order of their due time, those of one instant in the order they were set, each at its time", async () => {
-    const clock = new FakeClock(0);
+    const clock = new VirtualClock(0);
     const fired: string[] = [];
     for (const [name, ms] of [
       ["c", 30],
@@ -55,7 +56,7 @@ describe("FakeClock", () => {
   });
 
   test("lets everything go on that a timer set off before the next one fires", async () => {
-    const clock = new FakeClock();
+    const clock = new VirtualClock();
     const seen: string[] = [];
     clock.setTimer(10, () => {
       void (async () => {
@@ -73,7 +74,7 @@ describe("FakeClock", () => {
   });
 
   test("fires a timer of the past at once, and does not go back for it", async () => {
-    const clock = new FakeClock();
+    const clock = new VirtualClock();
     await clock.advance(10);
     let atMs: number | undefined;
     clock.setTimer(-5, () => (atMs = clock.monotonic()));
@@ -84,7 +85,7 @@ describe("FakeClock", () => {
   });
 
   test("does not fire a timer that was disposed", async () => {
-    const clock = new FakeClock();
+    const clock = new VirtualClock();
     let rings = 0;
     const timer = clock.setTimer(10, () => rings++);
 
@@ -96,7 +97,7 @@ describe("FakeClock", () => {
   });
 
   test("a sleep ends at its time, and lets go of its signal", async () => {
-    const clock = new FakeClock();
+    const clock = new VirtualClock();
     const { signal } = new AbortController();
     let slept = false;
     void clock.sleep(10, signal).then(() => (slept = true));
@@ -111,7 +112,7 @@ describe("FakeClock", () => {
   });
 
   test("a sleep that is aborted rejects with the reason and leaves no timer; one whose signal has aborted sets none", async () => {
-    const clock = new FakeClock();
+    const clock = new VirtualClock();
     const abort = new AbortController();
     const sleep = clock.sleep(10, abort.signal);
 
@@ -123,45 +124,33 @@ describe("FakeClock", () => {
     expect(clock.pending).toBe(0);
     await expect(late).rejects.toThrow("enough");
   });
-});
 
-describe("SeededRandom", () => {
-  test("gives mulberry32's numbers", () => {
-    // By the generator's published form, in plain BigInt.
-    const reference = (seed: number, count: number): number[] => {
-      const mask = 0xffff_ffffn;
-      let state = BigInt(seed);
-      return Array.from({ length: count }, () => {
-        state = (state + 0x6d2b79f5n) & mask;
-        let mixed = ((state ^ (state >> 15n)) * (state | 1n)) & mask;
-        mixed ^= (mixed + (((mixed ^ (mixed >> 7n)) * (mixed | 61n)) & mask)) & mask;
-        return Number(mixed ^ (mixed >> 14n)) / 4_294_967_296;
-      });
-    };
-    const random = new SeededRandom(1);
+  test("runUntil lets as much time pass as the condition needs, and no more than it may", async () => {
+    const clock = new VirtualClock();
+    let isDone = false;
+    clock.setTimer(300_000, () => (isDone = true));
+    clock.setTimer(400_000, () => expect.unreachable());
 
-    const numbers = Array.from({ length: 50 }, () => random.next());
+    expect(await clock.runUntil(() => isDone)).toBe(300_000);
+    expect(await clock.runUntil(() => isDone)).toBe(0);
+    const refusal = await clock.runUntil(() => false, { withinMs: 1_000 }).catch((error: unknown) => error);
 
-    expect(numbers).toEqual(reference(1, 50));
-    expect(numbers[0]).toBe(0.627_073_940_588_161_3);
+    expect(isDeadlineExceeded(refusal)).toBe(true);
+    expect(clock.monotonic()).toBe(301_000);
   });
 
-  test("gives the same for the same seed, a negative one too, and other numbers for another", () => {
-    const first = (seed: number): number => new SeededRandom(seed).next();
+  test("waits after each timer until the given function says that all has settled", async () => {
+    const log: string[] = [];
+    const clock = new VirtualClock(0, {
+      settled: async () => {
+        log.push("settled");
+      },
+    });
+    clock.setTimer(1, () => log.push("first"));
+    clock.setTimer(2, () => log.push("second"));
 
-    expect(first(7)).toBe(first(7));
-    expect(first(-1)).toBe(first(0xffff_ffff));
-    expect(first(8)).not.toBe(first(7));
-  });
+    await clock.advance(2);
 
-  test("gives UUIDs of version 4, all variants of them, with every digit", () => {
-    const random = new SeededRandom(1);
-
-    const uuids = Array.from({ length: 200 }, () => random.uuid());
-
-    for (const uuid of uuids) expect(uuid).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
-    expect(new Set(uuids).size).toBe(200);
-    expect(new Set(uuids.map((uuid) => uuid[19]))).toEqual(new Set("89ab"));
-    expect(new Set(uuids.map((uuid) => uuid[0]))).toEqual(new Set("0123456789abcdef"));
+    expect(log).toEqual(["settled", "first", "settled", "second", "settled"]);
   });
 });

@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { getEventListeners } from "node:events";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { systemClock, systemRandom } from "./system-clock.ts";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { backgroundClock, systemClock, systemRandom } from "./system-clock.ts";
 
 const dayMs = 24 * 60 * 60 * 1000;
 
@@ -43,11 +43,32 @@ test("a sleep lasts as long as it was asked for, and ends with the reason of its
   expect(ends).toEqual(["slept"]);
 });
 
-test("a program that has nothing but a sleep to wait for lives until it is over", () => {
-  const clock = new URL("system-clock.ts", import.meta.url).href;
-  const program = `const { systemClock } = await import(${JSON.stringify(clock)}); await systemClock.sleep(20); console.log("slept");`;
+describe("a program that has nothing but a sleep to wait for", () => {
+  const run = (program: string): string => {
+    const clock = JSON.stringify(new URL("system-clock.ts", import.meta.url).href);
+    const script = `const { backgroundClock, systemClock } = await import(${clock}); ${program}`;
+    return execFileSync(process.execPath, ["--conditions=@virtual-kubelet/source", "--input-type=module", "--eval", script], {
+      encoding: "utf8",
+    });
+  };
 
-  expect(execFileSync(process.execPath, ["--input-type=module", "--eval", program], { encoding: "utf8" })).toBe("slept\n");
+  test("lives until it is over", () => {
+    expect(run(`await systemClock.sleep(20); console.log("slept");`)).toBe("slept\n");
+  });
+
+  test("ends before it on the background clock", () => {
+    expect(run(`void backgroundClock.sleep(60_000).then(() => console.log("slept")); console.log("end");`)).toBe("end\n");
+  });
+});
+
+test("each timer of Node.js that the background clock sets for a long wait lets the process end", async () => {
+  const set = vi.spyOn(globalThis, "setTimeout");
+  using _timer = backgroundClock.setTimer(60 * dayMs, () => {});
+
+  await vi.advanceTimersByTimeAsync(50 * dayMs);
+
+  expect(set.mock.results.map(({ value }) => value.hasRef())).toEqual([false, false, false]);
+  set.mockRestore();
 });
 
 test("the wall's time and the monotonic one are the machine's", async () => {
