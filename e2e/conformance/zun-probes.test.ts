@@ -64,6 +64,12 @@ test("a command that Zun runs tells whether a container has started and is ready
 
   await eventually(async () => expect(await statusOf(pod)).toMatchObject({ started: true, ready: true }), soon);
   await eventually(() => expect(opened.updates.some((each) => "status" in each && each.status.containerStatuses?.[0]?.ready)).toBe(true));
+  const counted = (await opened.provider.getMetricsProbes?.(signal)) ?? [];
+  const { namespace, name, uid } = refOf(pod);
+  const labels = { container: "main", namespace, pod: name, pod_uid: uid, result: "successful" };
+  expect(counted.map((family) => family.name)).toEqual(["prober_probe_total", "prober_probe_duration_seconds"]);
+  for (const type of ["Startup", "Readiness"])
+    expect(counted[0]?.samples).toContainEqual({ labels: { ...labels, probe_type: type }, value: expect.any(Number) as number });
 });
 
 test("a container whose liveness probe fails is restarted once, and counted", async () => {

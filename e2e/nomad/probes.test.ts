@@ -63,6 +63,9 @@ test("a command in the container tells whether it is ready, and statuses say so 
   rmSync(join(folder, "ready"));
   await expect.poll(async () => (await statusOf(ref))?.ready).toBe(false);
   expect(rig.events).toContainEqual({ type: "Warning", reason: "Unhealthy", message: "Readiness probe failed: ", container: "main" });
+  const [total] = (await rig.provider.getMetricsProbes?.(signal)) ?? [];
+  expect(total?.name).toBe("prober_probe_total");
+  expect(new Set(total?.samples.map(({ labels }) => labels?.["result"]))).toEqual(new Set(["successful", "failed"]));
 });
 
 test("a failed liveness probe at the client's port restarts the container, which is counted and told of", async () => {

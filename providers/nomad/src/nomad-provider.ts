@@ -7,6 +7,7 @@ import {
   type DeepReadonly,
   type DeletePodOptions,
   type ExecResult,
+  type MetricFamily,
   type NodeDescription,
   type Owner,
   type Pod,
@@ -292,6 +293,11 @@ export class NomadProvider implements Provider, AsyncDisposable {
 
   async getStatsSummary(signal: AbortSignal): Promise<StatsSummary> {
     return this.#meter.summary(this.#table.entries, signal);
+  }
+
+  async getMetricsProbes(signal: AbortSignal): Promise<readonly MetricFamily[]> {
+    signal.throwIfAborted();
+    return this.#probing.metrics();
   }
 
   /** Asks for a leader, and whether the token is good for each namespace; until all are known, too, whether they are there. */

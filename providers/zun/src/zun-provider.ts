@@ -6,6 +6,7 @@ import {
   type DeepReadonly,
   type DeletePodOptions,
   type ExecResult,
+  type MetricFamily,
   type NodeDescription,
   type Owner,
   type Pod,
@@ -237,6 +238,12 @@ export class ZunProvider implements Provider {
   /** What the pods use that are containers. */
   getStatsSummary(signal: AbortSignal): Promise<StatsSummary> {
     return this.#stats.read(signal);
+  }
+
+  /** How the pods' probes have gone. */
+  async getMetricsProbes(signal: AbortSignal): Promise<readonly MetricFamily[]> {
+    signal.throwIfAborted();
+    return this.#probing.metrics();
   }
 
   /** Ends what runs here; the pods run on. */

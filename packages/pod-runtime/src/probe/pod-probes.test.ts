@@ -3,6 +3,7 @@ import type { Container, Pod, PodEvent } from "@virtual-kubelet/core";
 import { silentLogger } from "@virtual-kubelet/kube-client";
 import { expect, test } from "vitest";
 import { hasProbes, PodProbes, type FailedContainer, type RunningContainer } from "./pod-probes.ts";
+import { ProbeCounts } from "./probe-counts.ts";
 import type { ProbeAttempt } from "./prober.ts";
 
 const exec = { command: ["check"] };
@@ -17,10 +18,12 @@ function rigOf(pod: Pod) {
   const answers = new Map<string, ProbeAttempt>();
   const events: PodEvent[] = [];
   const failed: FailedContainer[] = [];
+  const counts = new ProbeCounts();
   let changes = 0;
   const probes = new PodProbes(pod, {
     clock,
     logger: silentLogger,
+    counts,
     attempt: async ({ kind }) => {
       asked.push(kind);
       return answers.get(kind) ?? { isSuccess: true, output: "" };
@@ -30,7 +33,7 @@ function rigOf(pod: Pod) {
     recordEvent: (event) => events.push(event),
   });
   const running: RunningContainer = { name: "app", id: "1", containerID: "x://1", startedAtMs: clock.now(), isStopping: false };
-  return { clock, asked, answers, events, failed, probes, running, changes: () => changes };
+  return { clock, asked, answers, events, failed, counts, probes, running, changes: () => changes };
 }
 
 test("a startup probe holds the others back, and the container is ready when readiness has passed after it", async () => {
@@ -144,4 +147,22 @@ test("sidecars have probes, and their words; init containers have none", async (
   expect(events.at(-1)?.message).toBe("Init container proxy failed liveness probe");
   expect([hasProbes(pod), hasProbes(podOf({})), hasProbes({})]).toEqual([true, false, false]);
   probes[Symbol.dispose]();
+});
+
+test("attempts are counted with their pod's name by result, those that could not be made left out, until the probes end", async () => {
+  const pod = podOf({ readinessProbe: { exec, periodSeconds: 10 } }, { metadata: { namespace: "shop", name: "web", uid: "u-1" } });
+  const { clock, answers, counts, probes, running } = rigOf(pod);
+
+  probes.watch([running]);
+  await clock.advance(10_000);
+  answers.set("readiness", { isSuccess: false, output: "no" });
+  await clock.advance(10_000);
+
+  const labels = { container: "app", namespace: "shop", pod: "web", pod_uid: "u-1", probe_type: "Readiness" };
+  expect(counts.families()[0]?.samples).toEqual([
+    { labels: { ...labels, result: "successful" }, value: 2 },
+    { labels: { ...labels, result: "failed" }, value: 1 },
+  ]);
+  probes[Symbol.dispose]();
+  expect(counts.families()).toEqual([]);
 });

@@ -1,4 +1,14 @@
-import { isSidecar, type Clock, type Container, type DeepReadonly, type Logger, type Pod, type PodEvent } from "@virtual-kubelet/core";
+import {
+  isSidecar,
+  podRef,
+  type Clock,
+  type Container,
+  type DeepReadonly,
+  type Logger,
+  type Pod,
+  type PodEvent,
+} from "@virtual-kubelet/core";
+import type { ProbeCounts } from "./probe-counts.ts";
 import { dueProbes, freshStanding, standingAfter, type ProbeStanding } from "./probe-standing.ts";
 import { attemptMessage, killMessage } from "./probe-words.ts";
 import { Prober, type ProbeAttempt, type ProberOptions, type WantedProbe } from "./prober.ts";
@@ -31,6 +41,8 @@ export interface FailedContainer {
 export interface PodProbesOptions extends Pick<ProberOptions, "admit" | "confirm"> {
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Counts the attempts until the probes are disposed, for `/metrics/probes`. Default: nothing is counted. */
+  readonly counts?: ProbeCounts | undefined;
   /** Makes one attempt; ends with `signal` when the time is over. Rejects if it cannot be made at all. */
   attempt(probe: WantedProbe, container: DeepReadonly<Container>, signal: AbortSignal): Promise<ProbeAttempt>;
   /** The standing of a container has changed. */
@@ -79,6 +91,7 @@ export class PodProbes implements Disposable {
           ? options.attempt(probe, container, signal)
           : Promise.reject(new Error(`there is no container ${probe.container}`));
       },
+      onAttempt: ({ container, kind }, outcome, seconds) => options.counts?.count(podRef(pod), { container, kind, outcome, seconds }),
       onResult: (probe, isSuccess) => this.#onResult(probe, isSuccess),
       onFailure: (probe, output) => this.#tell(probe, "Unhealthy", `failed: ${output}`),
       onWarning: (probe, output) => this.#tell(probe, "ProbeWarning", `warning: ${output}`),
@@ -106,9 +119,10 @@ export class PodProbes implements Disposable {
     return this.#probed?.get(name)?.standing;
   }
 
-  /** Ends all probes. */
+  /** Ends all probes, and forgets what was counted of them. */
   [Symbol.dispose](): void {
     this.#prober[Symbol.dispose]();
+    this.#options.counts?.forget(podRef(this.#pod));
   }
 
   /** What the pod's status says of the container, if it is of the same instance. */

@@ -59,7 +59,11 @@ export interface ProberOptions {
    * is out of reach: then nothing is known. Default: every failure is the container's.
    */
   readonly confirm?: (probe: WantedProbe, signal: AbortSignal) => Promise<void>;
-  /** An attempt was made, or could not be made. */
+  /**
+   * An attempt was made, or could not be made.
+   *
+   * @param seconds - how long it took, without the time that it waited for room
+   */
   onAttempt?(probe: WantedProbe, outcome: ProbeOutcome, seconds: number): void;
   /** A probe has another result now. */
   onResult(probe: WantedProbe, isSuccess: boolean): void;
@@ -107,10 +111,11 @@ export class Prober implements Disposable {
     try {
       while (!state.isOver) {
         await clock.sleep(Math.max(0, state.dueMs - clock.monotonic()), signal);
-        const beganAtMs = clock.monotonic();
-        const outcome = await this.#attempt(probe, signal);
+        let beganAtMs: number | undefined;
+        const outcome = await this.#attempt(probe, () => (beganAtMs ??= clock.monotonic()), signal);
         signal.throwIfAborted();
-        onAttempt?.(probe, outcome, (clock.monotonic() - beganAtMs) / 1000);
+        const endedAtMs = clock.monotonic();
+        onAttempt?.(probe, outcome, (endedAtMs - (beganAtMs ?? endedAtMs)) / 1000);
         const after = afterProbe(state, outcome, clock.monotonic());
         state = after.state;
         if (after.result !== undefined) onResult(probe, after.result);
@@ -120,10 +125,14 @@ export class Prober implements Disposable {
     }
   }
 
-  async #attempt(probe: WantedProbe, signal: AbortSignal): Promise<ProbeOutcome> {
+  /** @param onBegin - called when there is room for the attempt; again for each repetition */
+  async #attempt(probe: WantedProbe, onBegin: () => void, signal: AbortSignal): Promise<ProbeOutcome> {
     const { clock, logger, watchPresence, onFailure, onWarning, admit, confirm } = this.#options;
     const wasAway = probe.spec.exec && watchPresence?.();
-    const once = (): Promise<TimedAttempt> => this.#inTime(probe, signal);
+    const once = (): Promise<TimedAttempt> => {
+      onBegin();
+      return this.#inTime(probe, signal);
+    };
     for (let tries = 0; tries < maxTries; tries++) {
       try {
         const { isSuccess, output, isWarning, isLate }: TimedAttempt = await (admit ? admit(probe, once, signal) : once());

@@ -167,3 +167,14 @@ test("a pod without probes is not looked after, and one that has ended is not pr
 
   expect(clock.pending).toBe(0);
 });
+
+test("attempts are counted for /metrics/probes until the pod is of no more interest", async () => {
+  const entry = entryOf({ readinessProbe: { httpGet: { port } } });
+  probing.watch(entry);
+  await settled(() => expect(isReady(entry)).toBe(true));
+
+  const [total] = probing.metrics();
+  expect(total).toMatchObject({ name: "prober_probe_total", samples: [{ labels: { container: "main", result: "successful" }, value: 1 }] });
+  probing.stop(entry.shape.ref.uid);
+  expect(probing.metrics()).toEqual([]);
+});

@@ -1,7 +1,20 @@
-import type { AttachIO, Clock, Container, DeepReadonly, ExecResult, Logger, Pod, PodEvent, PodRef, Random } from "@virtual-kubelet/core";
+import type {
+  AttachIO,
+  Clock,
+  Container,
+  DeepReadonly,
+  ExecResult,
+  Logger,
+  MetricFamily,
+  Pod,
+  PodEvent,
+  PodRef,
+  Random,
+} from "@virtual-kubelet/core";
 import { UnavailableError } from "@virtual-kubelet/errdefs";
 import {
   hasProbes,
+  ProbeCounts,
   PodProbes,
   probeOnce,
   Turnstile,
@@ -40,6 +53,7 @@ export interface PodProbingDeps {
 export class PodProbing implements Disposable {
   readonly #deps: PodProbingDeps;
   readonly #pods = new Map<string, PodProbes>();
+  readonly #counts = new ProbeCounts();
   readonly #commands: Turnstile;
   readonly #reach: ClientReach;
   readonly #ends: TaskEnds;
@@ -82,6 +96,11 @@ export class PodProbing implements Disposable {
     this.#pods.delete(uid);
   }
 
+  /** How the probes of all pods have gone, as a kubelet serves it at `/metrics/probes`. */
+  metrics(): readonly MetricFamily[] {
+    return this.#counts.families();
+  }
+
   [Symbol.dispose](): void {
     for (const uid of this.#pods.keys()) this.stop(uid);
   }
@@ -95,6 +114,7 @@ export class PodProbing implements Disposable {
     const probes = new PodProbes(pod, {
       clock,
       logger,
+      counts: this.#counts,
       attempt: (probe, container, signal) => this.#attempt(entry, probe, container, signal),
       admit: (probe, attempt, signal) => (probe.spec.exec ? this.#commands.pass(attempt, signal, ref.namespace) : attempt()),
       confirm: async (_, signal) => {

@@ -1,8 +1,20 @@
 import { addressesOf, type Observation } from "../status/observation.ts";
-import type { AttachIO, Clock, Container, DeepReadonly, ExecResult, Logger, Pod, PodEvent, PodRef } from "@virtual-kubelet/core";
+import type {
+  AttachIO,
+  Clock,
+  Container,
+  DeepReadonly,
+  ExecResult,
+  Logger,
+  MetricFamily,
+  Pod,
+  PodEvent,
+  PodRef,
+} from "@virtual-kubelet/core";
 import { isConflict, messageOf, UnavailableError } from "@virtual-kubelet/errdefs";
 import {
   hasProbes,
+  ProbeCounts,
   PodProbes,
   probeOnce,
   timeoutMs,
@@ -44,6 +56,7 @@ export interface ProbedPod {
 export class PodProbing implements Disposable {
   readonly #deps: PodProbingDeps;
   readonly #pods = new Map<string, { readonly probes: PodProbes; observed: Observation }>();
+  readonly #counts = new ProbeCounts();
   readonly #commands = new Turnstile(maxCommands);
 
   constructor(deps: PodProbingDeps) {
@@ -71,6 +84,11 @@ export class PodProbing implements Disposable {
     this.#pods.delete(uid);
   }
 
+  /** How the probes of all pods have gone, as a kubelet serves it at `/metrics/probes`. */
+  metrics(): readonly MetricFamily[] {
+    return this.#counts.families();
+  }
+
   [Symbol.dispose](): void {
     for (const uid of this.#pods.keys()) this.stop(uid);
   }
@@ -84,6 +102,7 @@ export class PodProbing implements Disposable {
     const probes = new PodProbes(pod, {
       clock,
       logger,
+      counts: this.#counts,
       attempt: (probe, container, signal) => this.#attempt(ref.uid, probe, container, signal),
       admit: (probe, attempt, signal) => (probe.spec.exec ? this.#commands.pass(attempt, signal, ref.namespace) : attempt()),
       confirm: (probe, signal) => this.#confirm(ref.uid, probe, signal),
