@@ -1,5 +1,5 @@
 import type { Clock, Logger } from "@virtual-kubelet/core";
-import { messageOf } from "@virtual-kubelet/errdefs";
+import { messageOf, UnavailableError } from "@virtual-kubelet/errdefs";
 import type { FailedContainer } from "@virtual-kubelet/pod-runtime/probes";
 import { longestStopSeconds } from "../lifecycle/end-step.ts";
 import type { PodFinder } from "../lifecycle/pod-finder.ts";
@@ -25,6 +25,8 @@ const maxPauseMs = 30_000;
 const lookMs = 500;
 /** How often a container that is restarted is looked at before the restart itself was seen: it is under way within a second. */
 const looksBefore = 6;
+/** Zun's words for an instance that has ended by itself, or is about to be another: what comes next is probed anew. */
+const hasEnded: ReadonlySet<string> = new Set(["Stopped", "Restarting", "Rebuilding", "Error", "Dead", "Deleting"]);
 
 /** Ends containers whose probes have failed, each instance once, also over failures of Zun's. */
 export class ContainerEnds implements AsyncDisposable {
@@ -84,10 +86,17 @@ export class ContainerEnds implements AsyncDisposable {
     const known = book.observed(uid);
     if (!known || isEnding(uid)) return;
     const observed = await finder.look(known, signal);
-    if (observed?.status !== "Running" || instanceId(observed, failed.name, book.record(uid, failed.name)) !== failed.id) return;
+    if (!observed || !this.#isHeld(observed) || instanceId(observed, failed.name, book.record(uid, failed.name)) !== failed.id) return;
+    if (hasEnded.has(observed.status)) return;
+    if (observed.status !== "Running") {
+      book.note(observed);
+      onChange(uid);
+      throw new UnavailableError(`end container ${failed.name}: Zun says ${observed.status}, and ends only what is Running`);
+    }
     const graceSeconds = Math.min(failed.graceSeconds, longestStopSeconds);
     if (!failed.isRestarted) return api.stopContainer(observed.uuid, graceSeconds, signal);
     await api.rebootContainer(observed.uuid, graceSeconds, signal);
+    if (!this.#isHeld(observed)) return;
     // Zun calls it so at once, and a list may come after it.
     book.note({ ...observed, status: "Restarting", members: observed.members.map((member) => ({ ...member, status: "Restarting" })) });
     onChange(uid);
@@ -100,7 +109,7 @@ export class ContainerEnds implements AsyncDisposable {
     const { uid } = start.labels.ref;
     let isUnderWay = false;
     for (let looks = 0; !isEnding(uid); looks++) {
-      await clock.sleep(lookMs, signal);
+      await clock.sleep(Math.min(maxPauseMs, lookMs * 2 ** Math.max(0, looks - looksBefore)), signal);
       let observed: Observation | undefined;
       try {
         observed = await finder.look(start, signal);
@@ -114,8 +123,14 @@ export class ContainerEnds implements AsyncDisposable {
       const isBusy = observed.status === "Restarting" || observed.taskState !== "";
       isUnderWay ||= isBusy;
       if (isBusy || (!isUnderWay && looks < looksBefore)) continue;
+      if (!this.#isHeld(observed)) return;
       book.note(observed);
       return onChange(uid);
     }
+  }
+
+  /** Whether the pod still is this container's, and is not being deleted: who deletes it notes how it ends. */
+  #isHeld({ uuid, labels: { ref } }: Observation): boolean {
+    return this.#deps.book.observed(ref.uid)?.uuid === uuid && !this.#deps.isEnding(ref.uid);
   }
 }

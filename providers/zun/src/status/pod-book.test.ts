@@ -95,6 +95,24 @@ describe("a container's status", () => {
     ]);
   });
 
+  test.each<[string, string, number]>([
+    ["has run since before it", "Up 9 mins", 0],
+    ["began after it", "Up 1 seconds", 1],
+    ["began at a time that Zun does not tell", "", 1],
+  ])("a restart that was asked for is one if what runs did not run before: it %s", async (_when, detail, restarts) => {
+    const changes = [{ status: "Running" }, { status: "Restarting" }, { status: "Running", status_detail: detail }];
+    const [, state, count] = (await stateAfter(changes, { restartPolicy: "Always" })) as [unknown, { readonly running: object }, number];
+    expect([count, state.running !== undefined]).toEqual([restarts, true]);
+  });
+
+  test("an end with an exit code has been, whatever the age of what runs", async () => {
+    const changes = [
+      { status: "Stopped", status_detail: "Exited(1) 1 seconds ago " },
+      { status: "Running", status_detail: "Up 9 mins" },
+    ];
+    expect(await stateAfter(changes, { restartPolicy: "Always" })).toMatchObject(["Running", {}, 1]);
+  });
+
   test("fails for good in Error, with Zun's reason, whatever the restart policy", async () => {
     const book = await bookAfter([{ status: "Error", status_reason: "There are not enough hosts available." }], {
       restartPolicy: "Always",

@@ -1,5 +1,5 @@
 import type { ObservedMember } from "./observation.ts";
-import { tryEndDetail } from "./status-detail.ts";
+import { tryEndDetail, tryUpMs } from "./status-detail.ts";
 
 /** How a container's run ended. */
 export interface RunEnd {
@@ -37,9 +37,8 @@ export function nextRecord(
   switch (member.status) {
     case "Running":
     case "Paused":
-      return isBetweenRuns(record)
-        ? { startedAt: now, restarts: record.restarts + 1, hasRun: true, lastEnd: record.end }
-        : { ...record, hasRun: true };
+      if (!record.end || isSameRun(member, record.end, now)) return { ...record, hasRun: true, end: undefined };
+      return { startedAt: now, restarts: record.restarts + 1, hasRun: true, lastEnd: record.end };
     case "Restarting":
       return record.end ? record : { ...record, hasRun: true, end: unseenEnd(now, record) };
     case "Stopped":
@@ -54,8 +53,16 @@ export function nextRecord(
 
 const unseen = "ContainerStatusUnknown";
 
-function isBetweenRuns({ end }: RunRecord): boolean {
-  return end !== undefined;
+/** How much later than it did a run may seem to have begun: the times here are whole seconds, and so are Zun's. */
+const roundingMs = 2_000;
+
+/**
+ * Whether what runs has run since before an end that was announced: Zun calls a container Restarting, or Stopped, once it has taken the
+ * request, and may lose the request then. An end with an exit code has been.
+ */
+function isSameRun({ detail }: ObservedMember, { reason, finishedAt }: RunEnd, now: string): boolean {
+  const upMs = reason === unseen ? tryUpMs(detail) : undefined;
+  return upMs !== undefined && upMs > Date.parse(now) - Date.parse(finishedAt) + roundingMs;
 }
 
 function unseenEnd(now: string, { startedAt }: RunRecord): RunEnd {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { tryEndDetail } from "./status-detail.ts";
+import { tryEndDetail, tryUpMs } from "./status-detail.ts";
 
 test.for([
   ["Exited(0) 3 seconds ago ", { exitCode: 0, agoMs: 3_000 }],
@@ -14,4 +14,18 @@ test.for([
 
 test.for(["Up 5 mins", "Created", "Restarting", "", null, undefined])("the status detail %j tells of no end", (detail) => {
   expect(tryEndDetail(detail)).toBeUndefined();
+});
+
+test.for<[string, number | undefined]>([
+  ["Up 5 seconds", 5_000],
+  ["Up 3 mins", 180_000],
+  ["Up 3 mins (paused)", 180_000],
+  ["Up 2 hours", 7_200_000],
+  ["Up 1 days", 86_400_000],
+  ["Up None", undefined],
+  ["Up", undefined],
+  ["Exited(1) 2 mins ago ", undefined],
+  ["", undefined],
+])("the status detail %j tells for how long a container has run at least: %j ms", ([detail, upMs]) => {
+  expect(tryUpMs(detail)).toBe(upMs);
 });

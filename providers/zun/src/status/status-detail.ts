@@ -19,3 +19,12 @@ export function tryEndDetail(detail: string | null | undefined): EndDetail | und
   const agoMs = /\)\s*None ago/.test(detail ?? "") ? 0 : amount === undefined ? undefined : Number(amount) * (unitMs[unit ?? ""] ?? 0);
   return { exitCode: Number(code), agoMs };
 }
+
+/**
+ * For how long a container has run at least, in milliseconds, as Zun's `Up 5 mins` says it: whole units, rounded down. `undefined` where
+ * nothing is told, as in the first second.
+ */
+export function tryUpMs(detail: string): number | undefined {
+  const [, amount, unit] = /^Up (\d+) (second|min|hour|day)s?\b/.exec(detail) ?? [];
+  return amount === undefined ? undefined : Number(amount) * (unitMs[unit ?? ""] ?? 0);
+}

@@ -120,7 +120,8 @@ export class PodWatch {
     const isKnownEnd = known?.uuid === observed.uuid && known.status === observed.status;
     if (needsLook(observed) && isKnownEnd) return;
     // The list is behind what a closer look has shown.
-    if (known?.status === "Stopped" && observed.status === "Running") return this.#note(await finder.look(observed, signal));
+    if (observed.status === "Running" && (known?.status === "Stopped" || known?.status === "Restarting"))
+      return this.#note(await finder.look(observed, signal));
     this.#note(needsLook(observed) ? await finder.look(observed, signal) : observed);
   }
 
