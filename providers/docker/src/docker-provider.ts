@@ -2,11 +2,13 @@ import { join } from "node:path";
 import {
   checkPolicy,
   type NodeDescription,
+  type NodeImage,
   type PodUpdate,
   type Provider,
   type ProviderHost,
   type ProviderPodList,
 } from "@virtual-kubelet/core";
+import { messageOf } from "@virtual-kubelet/errdefs";
 import {
   CgroupMeter,
   createPodPreparation,
@@ -31,8 +33,9 @@ import { resolveEndpoint } from "./engine/engine-endpoint.ts";
 import { checkLocality } from "./engine/engine-locality.ts";
 import { describeNode, diskSize } from "./node-description.ts";
 import type { DockerRuntimeSettings } from "./runtime-settings.ts";
-import { checkNetwork } from "./sandbox/network-readiness.ts";
+import { findNetwork, type NetworkToFind } from "./sandbox/network-readiness.ts";
 import { podNetwork, policyAnnotations } from "./sandbox/pod-network.ts";
+import { serviceRouting, serviceRoutingCondition, type NodeCondition } from "./sandbox/service-routing.ts";
 
 /** How long an engine may take to answer a ping, in milliseconds. */
 const pingTimeoutMs = 5_000;
@@ -40,8 +43,11 @@ const pingTimeoutMs = 5_000;
 /** How often files of images are looked for that no pod mounts any more, in milliseconds. */
 const imageVolumesMs = 60_000;
 
-/** How often it is looked whether the engine has other images, in milliseconds. Source: a kubelet's image cache and status updates. */
-const imageWatchMs = 60_000;
+/**
+ * How often it is looked whether the engine has other images, or the kernel other settings for networks, in milliseconds.
+ * Source: a kubelet's image cache and status updates.
+ */
+const nodeWatchMs = 60_000;
 
 /** What a {@link DockerProvider} is made of. */
 interface DockerProviderParts {
@@ -99,9 +105,11 @@ class DockerProvider extends PodRuntimeProvider {
   readonly #collector: GarbageCollector;
   readonly #end = new AbortController();
   #collecting: Promise<unknown> | undefined;
-  #watchingImages: Promise<void> | undefined;
-  /** Images as they were last described. */
+  #watchingNode: Promise<void> | undefined;
+  /** Images and conditions as they were last described. */
   #described: string | undefined;
+  /** What was last logged of the kernel's settings for networks. */
+  #loggedRouting: string | undefined;
   #isListed = false;
   /** Id of the engine that was found to be this machine's. */
   #localEngine: string | undefined;
@@ -153,7 +161,7 @@ class DockerProvider extends PodRuntimeProvider {
     await engine.json({ method: "GET", path: "/_ping", what: "ping the Docker engine", timeoutMs: pingTimeoutMs }, signal);
     await this.#checkLocality(signal);
     const facts = await runtime.facts(signal);
-    await checkNetwork({ engine, facts, network: config.network, timeoutMs: pingTimeoutMs }, signal);
+    await findNetwork({ engine, facts, network: config.network, timeoutMs: pingTimeoutMs }, signal);
   }
 
   async #checkLocality(signal: AbortSignal): Promise<void> {
@@ -169,28 +177,48 @@ class DockerProvider extends PodRuntimeProvider {
 
   /** As `NodeProvider.configureNode`. */
   async configureNode(signal: AbortSignal): Promise<NodeDescription> {
-    const { runtime, config } = this.#parts;
+    const { runtime, config, host } = this.#parts;
     const facts = await runtime.facts(signal);
     const [gpus, diskBytes, machine] = await Promise.all([gpusOf(config), diskSize(facts.rootDirectory), hostMachine()]);
-    const images = await runtime.images.nodeImages(signal);
-    this.#described = JSON.stringify(images);
-    return describeNode({ facts, config, gpus, diskBytes, machine, images });
+    const watched = await this.#watched(signal);
+    this.#described = JSON.stringify(watched);
+    const [{ status, message }] = watched.conditions;
+    if (status === "False" && message !== this.#loggedRouting) host.logger.warn({ network: config.network }, message);
+    this.#loggedRouting = message;
+    return describeNode({ facts, config, gpus, diskBytes, machine, ...watched });
   }
 
-  /** As `NodeProvider.notifyNodeStatus`: images come and go. */
+  /** What of the node's description changes while it runs. */
+  async #watched(signal: AbortSignal): Promise<{ readonly images: readonly NodeImage[]; readonly conditions: readonly [NodeCondition] }> {
+    const { engine, runtime, config } = this.#parts;
+    const images = await runtime.images.nodeImages(signal);
+    const facts = await runtime.facts(signal);
+    return { images, conditions: [await this.#routing({ engine, facts, network: config.network, timeoutMs: pingTimeoutMs }, signal)] };
+  }
+
+  /** A network that is not there keeps the node from being Ready, and is no reason not to describe it. */
+  async #routing(look: NetworkToFind, signal: AbortSignal): Promise<NodeCondition> {
+    try {
+      return await serviceRouting(await findNetwork(look, signal));
+    } catch (error) {
+      signal.throwIfAborted();
+      return { type: serviceRoutingCondition, status: "Unknown", reason: "NetworkUnknown", message: messageOf(error) };
+    }
+  }
+
+  /** As `NodeProvider.notifyNodeStatus`: images come and go, and settings of the kernel change. */
   notifyNodeStatus(listener: () => void): void {
-    this.#watchingImages ??= this.#watchImages(listener, this.#end.signal).catch(() => {});
+    this.#watchingNode ??= this.#watchNode(listener, this.#end.signal).catch(() => {});
   }
 
   /** @throws only by the signal */
-  async #watchImages(onChanged: () => void, signal: AbortSignal): Promise<void> {
-    const { runtime, host } = this.#parts;
+  async #watchNode(onChanged: () => void, signal: AbortSignal): Promise<void> {
     for (;;) {
-      await host.clock.sleep(imageWatchMs, signal);
+      await this.#parts.host.clock.sleep(nodeWatchMs, signal);
       // While the engine is away nothing is known to have changed.
-      const images = await runtime.images.nodeImages(signal).catch(() => undefined);
+      const watched = await this.#watched(signal).catch(() => undefined);
       signal.throwIfAborted();
-      if (images && this.#described !== undefined && JSON.stringify(images) !== this.#described) onChanged();
+      if (watched && this.#described !== undefined && JSON.stringify(watched) !== this.#described) onChanged();
     }
   }
 
@@ -228,7 +256,7 @@ class DockerProvider extends PodRuntimeProvider {
     const { runtime, volumes, engine } = this.#parts;
     this.#end.abort(new Error("the provider was closed"));
     await this.#collecting;
-    await this.#watchingImages;
+    await this.#watchingNode;
     await super[Symbol.asyncDispose]();
     await volumes[Symbol.asyncDispose]();
     await runtime[Symbol.asyncDispose]();

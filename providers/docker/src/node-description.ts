@@ -21,12 +21,13 @@ export interface NodeFacts {
   readonly config: Pick<DockerConfig, "capacity" | "devices">;
   readonly machine: Pick<HostMachine, "machineID" | "systemUUID" | "bootID" | "hugePages">;
   readonly images: readonly NodeImage[];
+  readonly conditions?: NodeDescription["conditions"];
   /** Bytes of the file system that the engine's data is on; absent where it cannot be seen. */
   readonly diskBytes?: number | undefined;
 }
 
 /** The node of an engine: its size, its architecture, its runtimes. */
-export function describeNode({ facts, gpus, config, diskBytes, machine, images }: NodeFacts): NodeDescription {
+export function describeNode({ facts, gpus, config, diskBytes, machine, images, conditions }: NodeFacts): NodeDescription {
   const devices = Object.entries(config.devices).map(([name, { count = defaultDeviceCount }]): [string, string] => [name, String(count)]);
   return {
     capacity: {
@@ -51,6 +52,7 @@ export function describeNode({ facts, gpus, config, diskBytes, machine, images }
     systemUUID: machine.systemUUID,
     bootID: machine.bootID,
     images,
+    conditions,
   };
 }
 
