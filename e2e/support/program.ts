@@ -18,6 +18,8 @@ export interface ProgramOptions {
    * no server for the kubelet's API: the programs of several tests would all want its port.
    */
   readonly env?: Readonly<Record<string, string>>;
+  /** What stands before its command line, such as `nsenter` with its flags; it has to end in the program itself. Default: nothing. */
+  readonly prefix?: readonly string[];
 }
 
 /**
@@ -31,9 +33,10 @@ export class Program implements AsyncDisposable {
   stdout = "";
   stderr = "";
 
-  constructor(words: readonly string[], { cwd, main = virtualKubelet, env = {} }: ProgramOptions) {
+  constructor(words: readonly string[], { cwd, main = virtualKubelet, env = {}, prefix = [] }: ProgramOptions) {
     const flags = ["--conditions=@virtual-kubelet/source", "--disable-warning=ExperimentalWarning"];
-    this.#child = spawn(process.execPath, [...flags, main, ...words], {
+    const [command = process.execPath, ...args] = [...prefix, process.execPath, ...flags, main, ...words];
+    this.#child = spawn(command, args, {
       cwd,
       env: { HOME: cwd, STATE_DIRECTORY: join(cwd, "state"), PATH: process.env["PATH"], KUBELET_PORT: "0", ...env },
       stdio: ["ignore", "pipe", "pipe"],

@@ -78,7 +78,7 @@ function once<T>(work: () => Promise<T>): () => Promise<T> {
 }
 
 /** The environment in which tests find these programs, built first if they have to be; default: the whole control plane's. */
-async function controlPlanePrograms(programs?: readonly ControlPlaneProgram[]): Promise<Record<string, string>> {
+async function controlPlanePrograms(programs?: readonly ControlPlaneProgram[]): Promise<{ readonly KUBEBUILDER_ASSETS: string }> {
   return { KUBEBUILDER_ASSETS: await ensureControlPlane({ programs, onBuild: (how) => console.log(how) }) };
 }
 
@@ -100,10 +100,16 @@ const controlPlaneAndMetrics = once(async (): Promise<Record<string, string>> =>
   return { ...(await controlPlane()), METRICS_SERVER: await metricsServer.ensure() };
 });
 
-/** As {@link controlPlaneAndMetrics}, with Prometheus' parser. */
+/** As {@link controlPlaneAndMetrics}, with Prometheus' parser and kube-proxy. */
 const dockerPrograms = once(async (): Promise<Record<string, string>> => {
-  return { ...(await controlPlaneAndMetrics()), PROMETHEUS_PARSER: await prometheusParser.ensure() };
+  const programs = await controlPlaneAndMetrics();
+  return { ...programs, PROMETHEUS_PARSER: await prometheusParser.ensure(), KUBE_PROXY: await kubeProxy() };
 });
+
+/** Path of kube-proxy, which `KUBE_PROXY` may name. */
+async function kubeProxy(): Promise<string> {
+  return process.env["KUBE_PROXY"] || join((await controlPlanePrograms(["kube-proxy"])).KUBEBUILDER_ASSETS, "kube-proxy");
+}
 
 /** As {@link controlPlaneAndMetrics}, with upstream's end-to-end suite. */
 const nodeNetwork = once(async (): Promise<Record<string, string>> => {
@@ -137,6 +143,13 @@ const isDocker = (tag: string): boolean => tag === "docker";
 function missingControlPlane(): string | undefined {
   const lookup = findControlPlane();
   return lookup.status === "missing" ? lookup.how : undefined;
+}
+
+/** Why there is no kube-proxy, if there is none. */
+function missingKubeProxy(): string | undefined {
+  if (process.env["KUBE_PROXY"]) return undefined;
+  const lookup = findControlPlane({ programs: ["kube-proxy"] });
+  return lookup.status === "missing" ? `${lookup.how}; or name kube-proxy in KUBE_PROXY` : undefined;
 }
 
 /** Why there is no kubectl, if there is none. */
@@ -313,7 +326,7 @@ export const levels: readonly Level[] = [
     quick: false,
     kind: "wait",
     hasFiles: true,
-    missing: () => missingControlPlane() ?? missingDocker() ?? metricsServer.missing() ?? prometheusParser.missing(),
+    missing: () => missingControlPlane() ?? missingDocker() ?? metricsServer.missing() ?? prometheusParser.missing() ?? missingKubeProxy(),
     prepare: dockerPrograms,
     run: async (context) => {
       const environment = await dockerPrograms();

@@ -17,6 +17,8 @@ declare module "vitest" {
     metricsServer: string;
     /** Path of Prometheus' parser. */
     prometheusParser: string;
+    /** Path of kube-proxy. */
+    kubeProxy: string;
   }
 }
 
@@ -39,6 +41,7 @@ export async function setup(project: TestProject): Promise<void> {
   project.provide("registry", registry);
   project.provide("metricsServer", process.env["METRICS_SERVER"] ?? "");
   project.provide("prometheusParser", process.env["PROMETHEUS_PARSER"] ?? "");
+  project.provide("kubeProxy", process.env["KUBE_PROXY"] ?? "");
 }
 
 /** Ends it all. */

@@ -5,12 +5,17 @@ import { join } from "node:path";
 import { eventually, logTail, startProcess, startReaper, type ManagedProcess, type Reaper } from "@virtual-kubelet/testing";
 import { controlGroupOf, removeControlGroups } from "./control-groups.ts";
 import { EngineApi } from "./engine-api.ts";
+import { systemEnvironment, type NetworkNamespace } from "./lan.ts";
 import { unmountAll } from "./mounts.ts";
 
 /** How an engine of the tests' own differs. */
 export interface PrivateEngineOptions {
   /** In a network of its own, beside other engines: nothing outside of it reaches its pods. */
   readonly hasOwnNetwork?: boolean | undefined;
+  /** Network namespace that it runs in; default: the level's. */
+  readonly namespace?: NetworkNamespace | undefined;
+  /** Flags of dockerd besides. */
+  readonly flags?: readonly string[] | undefined;
   /** Containers outlive the daemon. */
   readonly isLiveRestore?: boolean | undefined;
 }
@@ -65,15 +70,17 @@ export class PrivateEngine implements AsyncDisposable {
       `--cgroup-parent=${this.#controlGroup}`,
       "--shutdown-timeout=5",
       ...(this.#options.isLiveRestore === true ? ["--live-restore"] : []),
+      ...(this.#options.flags ?? []),
     ];
     const apart = ["unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh"];
-    const [program = "", ...args] = this.#options.hasOwnNetwork === true ? [...apart, ...words] : words;
+    const command = this.#options.hasOwnNetwork === true ? [...apart, ...words] : words;
+    const [program = "", ...args] = this.#options.namespace?.inside(command) ?? command;
     const daemon = await startProcess(
       {
         name: "dockerd",
         program,
         args,
-        environment: { ...process.env, PATH: `${process.env["PATH"] ?? ""}:/usr/sbin:/sbin` },
+        environment: systemEnvironment,
         logFile,
       },
       { reaper: this.#reaper, clock: systemClock },

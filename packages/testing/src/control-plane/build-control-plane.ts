@@ -12,6 +12,7 @@ const mainPackages: Readonly<Record<ControlPlaneProgram, string>> = {
   "kube-controller-manager": "k8s.io/kubernetes/cmd/kube-controller-manager",
   "kube-scheduler": "k8s.io/kubernetes/cmd/kube-scheduler",
   kubectl: "k8s.io/kubernetes/cmd/kubectl",
+  "kube-proxy": "k8s.io/kubernetes/cmd/kube-proxy",
 };
 
 /** How {@link ensureControlPlane} works. */

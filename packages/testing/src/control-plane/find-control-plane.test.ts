@@ -34,6 +34,7 @@ test("KUBEBUILDER_ASSETS as envtest fills it is enough where no controllers are 
 
   expect(findControlPlane({ environment, programs: ["etcd", "kube-apiserver", "kubectl"] }).status).toBe("found");
   expect(findControlPlane({ environment }).how).toContain("has no kube-controller-manager, kube-scheduler");
+  expect(findControlPlane({ environment, programs: ["kube-proxy"] }).how).toContain("has no kube-proxy");
 });
 
 test("with Go and the repository they can be built, into a folder named after go.mod and go.sum", async () => {

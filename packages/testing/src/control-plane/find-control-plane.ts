@@ -4,8 +4,8 @@ import { homedir } from "node:os";
 import { delimiter, join, resolve } from "node:path";
 import { chosenKubernetes } from "./kubernetes-version.ts";
 
-/** A program of the control plane, or kubectl of its version. */
-export type ControlPlaneProgram = "etcd" | "kube-apiserver" | "kube-controller-manager" | "kube-scheduler" | "kubectl";
+/** A program of the control plane, or kubectl or kube-proxy of its version. */
+export type ControlPlaneProgram = "etcd" | "kube-apiserver" | "kube-controller-manager" | "kube-scheduler" | "kubectl" | "kube-proxy";
 
 /** The Go module that the programs are built from. */
 export interface ControlPlaneSource {

@@ -1,0 +1,220 @@
+import { eventually } from "@virtual-kubelet/testing";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { podTimeout } from "./support/docker-node.ts";
+import { ServiceCluster, type ServiceNode } from "./support/service-cluster.ts";
+
+const patience = { timeoutMs: 300_000, intervalMs: 500 };
+const bridged = "/proc/sys/net/bridge/bridge-nf-call-iptables";
+let cluster: ServiceCluster;
+let node: ServiceNode;
+
+/** Serves its pod's name and the address of its caller. */
+const whoScript = [
+  "mkdir -p /tmp/www/cgi-bin",
+  `printf '#!/bin/sh\\necho "Content-Type: text/plain"\\necho\\necho "$(hostname) $REMOTE_ADDR"\\n' >/tmp/www/cgi-bin/who`,
+  "chmod 755 /tmp/www/cgi-bin/who",
+  "exec httpd -f -p 8080 -h /tmp/www",
+].join("; ");
+
+/** Pods that answer, as a Deployment. */
+function servers(name: string, replicas: number): object {
+  const containers = [
+    {
+      name: "web",
+      image: "busybox:1.37",
+      command: ["sh", "-c", whoScript],
+      ports: [{ name: "http", containerPort: 8080 }],
+      readinessProbe: { tcpSocket: { port: "http" }, periodSeconds: 1, timeoutSeconds: 10 },
+    },
+  ];
+  const spec = { containers, terminationGracePeriodSeconds: 1 };
+  const template = { metadata: { labels: { app: name } }, spec };
+  return {
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: { name },
+    spec: { replicas, selector: { matchLabels: { app: name } }, template },
+  };
+}
+
+/** A Service of those pods, on port 80. */
+function service(name: string, app: string, spec: object = {}): object {
+  const ports = [{ name: "http", port: 80, targetPort: "http" }];
+  return { apiVersion: "v1", kind: "Service", metadata: { name }, spec: { selector: { app }, ports, ...spec } };
+}
+
+/** A pod that calls. */
+function caller(name: string, spec: object = {}): object {
+  const containers = [{ name: "shell", image: "busybox:1.37", command: ["sleep", "infinity"] }];
+  return { apiVersion: "v1", kind: "Pod", metadata: { name }, spec: { containers, terminationGracePeriodSeconds: 1, ...spec } };
+}
+
+interface PodView {
+  readonly metadata: { readonly name: string };
+  readonly spec: { readonly nodeName: string };
+  readonly status: { readonly podIP: string; readonly podIPs: readonly { readonly ip: string }[] };
+}
+
+async function podsOf(app: string): Promise<PodView[]> {
+  return (JSON.parse(await cluster.say("get", "pods", "-l", `app=${app}`, "-o", "json")) as { items: PodView[] }).items;
+}
+
+async function podNamed(name: string): Promise<PodView> {
+  return JSON.parse(await cluster.say("get", "pod", name, "-o", "json")) as PodView;
+}
+
+async function field(kind: string, name: string, path: string): Promise<string> {
+  return await cluster.say("get", kind, name, "-o", `jsonpath={${path}}`);
+}
+
+/**
+ * Asks a server over nc, since Debian's static wget cannot look up addresses in an image that holds nothing else.
+ * @returns how it answered, or nothing within 5 seconds
+ */
+const request = (host: string, port: number): string => `printf 'GET /cgi-bin/who HTTP/1.0\\r\\n\\r\\n' | busybox nc -w 5 ${host} ${port}`;
+
+interface Answer {
+  /** Name of the pod that answered. */
+  readonly server: string;
+  /** The caller's address, as that pod saw it. */
+  readonly caller: string;
+}
+
+function answerIn(text: string): Answer | undefined {
+  const [, server, caller] = /^HTTP\/1\.1 200 OK\r?\n[^]*?\n\r?\n(\S+) \[?(?:::ffff:)?([0-9a-f.:]+?)\]?\n$/.exec(text) ?? [];
+  return server === undefined || caller === undefined ? undefined : { server, caller };
+}
+
+/** What answers when a pod calls; `undefined` where nothing does. */
+async function call(pod: string, host: string, port = 80): Promise<Answer | undefined> {
+  const { code, stdout, stderr } = await cluster.kubectl.run(["exec", pod, "--", "sh", "-c", `${request(host, port)}; true`]);
+  expect(code, stderr).toBe(0);
+  return answerIn(stdout);
+}
+
+/** The same of a process that is no pod's, on a machine. */
+function callFrom(machine: ServiceNode["machine"], host: string, port: number): Answer | undefined {
+  return answerIn(machine.run(`${request(host, port)} || true`));
+}
+
+beforeAll(async () => {
+  cluster = await ServiceCluster.start(1);
+  node = await cluster.addNode("services-1", { number: 2, prepare: (machine) => void machine.run(`echo 0 >${bridged}`) });
+  await cluster.apply(servers("web", 2), service("web", "web"), caller("caller"));
+  await cluster.say("rollout", "status", "deployment/web", `--timeout=${podTimeout}`);
+  await cluster.say("wait", "pod/caller", "--for=condition=Ready", `--timeout=${podTimeout}`);
+});
+
+afterAll(async () => {
+  await cluster?.[Symbol.asyncDispose]();
+});
+
+// Each test goes on where the one before ended.
+
+test("while the kernel hides bridged packets from iptables, calls to a Service hang, and the node says why", async () => {
+  const path = '.status.conditions[?(@.type=="ServiceRouting")]';
+  const condition = JSON.parse(await field("node", node.name, path)) as object;
+  expect(condition).toMatchObject({
+    status: "False",
+    reason: "BridgeNetfilterOff",
+    message: expect.stringContaining("sysctl -w net.bridge.bridge-nf-call-iptables=1"),
+  });
+  const clusterIP = await field("service", "web", ".spec.clusterIP");
+  const [pod] = await podsOf("web");
+  // The bridge itself connects them.
+  expect(await call("caller", pod?.status.podIP ?? "", 8080)).toMatchObject({ server: pod?.metadata.name });
+  for (let count = 0; count < 3; count++) expect(await call("caller", clusterIP)).toBeUndefined();
+
+  node.machine.run(`echo 1 >${bridged}`);
+
+  await eventually(async () => expect(await call("caller", clusterIP)).toBeDefined(), patience);
+  await eventually(async () => expect(await field("node", node.name, `${path}.status`)).toBe("True"), patience);
+});
+
+test("a pod reaches pods through their Service's address, and they see the caller's own", async () => {
+  const clusterIP = await field("service", "web", ".spec.clusterIP");
+  const { status } = await podNamed("caller");
+  const expected = new Set((await podsOf("web")).map(({ metadata }) => metadata.name));
+  const seen = new Set<string>();
+
+  await eventually(async () => {
+    const answer = await call("caller", clusterIP);
+    expect(answer?.caller).toBe(status.podIP);
+    seen.add(answer?.server ?? "");
+    expect(seen).toEqual(expected);
+  }, patience);
+});
+
+test("a pod reaches the API server by the variables it is given", async () => {
+  const ask = "printf 'GET / HTTP/1.0\\r\\n\\r\\n' | nc -w 10 $KUBERNETES_SERVICE_HOST $KUBERNETES_SERVICE_PORT";
+  const stdout = await cluster.say("exec", "caller", "--", "sh", "-c", `echo $KUBERNETES_SERVICE_HOST; ${ask}`);
+
+  expect(stdout).toMatch(/^10\.96\.0\.1\n/);
+  expect(stdout).toContain("Client sent an HTTP request to an HTTPS server");
+});
+
+test("a pod that is its Service's only one reaches itself through it", async () => {
+  await cluster.apply(servers("alone", 1), service("alone", "alone"));
+  await cluster.say("rollout", "status", "deployment/alone", `--timeout=${podTimeout}`);
+  const [pod] = await podsOf("alone");
+  const clusterIP = await field("service", "alone", ".spec.clusterIP");
+
+  const name = pod?.metadata.name ?? "";
+  await eventually(async () => expect(await call(name, clusterIP)).toMatchObject({ server: name }), patience);
+});
+
+test("a headless Service has no address, and its pods are reached by their own", async () => {
+  await cluster.apply(service("headless", "web", { clusterIP: "None" }));
+  const pods = await podsOf("web");
+  const own = pods.map(({ status }) => status.podIP).toSorted();
+  const slices = async (): Promise<string[]> =>
+    (
+      await cluster.say(
+        "get",
+        "endpointslices",
+        "-l",
+        "kubernetes.io/service-name=headless",
+        "-o",
+        "jsonpath={.items[*].endpoints[*].addresses[*]}",
+      )
+    )
+      .split(" ")
+      .toSorted();
+  await eventually(async () => expect(await slices()).toEqual(own), patience);
+
+  for (const { metadata, status } of pods) expect(await call("caller", status.podIP, 8080)).toMatchObject({ server: metadata.name });
+});
+
+test("a NodePort is reached from outside, from the machine itself and from its pods", async () => {
+  await cluster.apply(service("outside", "web", { type: "NodePort" }));
+  const port = Number(await field("service", "outside", ".spec.ports[0].nodePort"));
+  const names = (await podsOf("web")).map(({ metadata }) => metadata.name);
+
+  await eventually(() => expect(names).toContain(callFrom(cluster.outside, node.address, port)?.server), patience);
+  expect(names).toContain(callFrom(node.machine, node.address, port)?.server);
+  expect(names).toContain((await call("caller", node.address, port))?.server);
+});
+
+test("a Service with ClientIP affinity sends a caller to one pod", async () => {
+  await cluster.say("patch", "service", "web", "-p", JSON.stringify({ spec: { sessionAffinity: "ClientIP" } }));
+  await eventually(() => expect(node.machine.run("iptables-save -t nat")).toContain("--rcheck"), patience);
+  const clusterIP = await field("service", "web", ".spec.clusterIP");
+  const servers = new Set<string | undefined>();
+  for (let count = 0; count < 12; count++) servers.add((await call("caller", clusterIP))?.server);
+
+  expect(servers.size).toBe(1);
+  expect([...servers][0]).toBeDefined();
+  await cluster.say("patch", "service", "web", "-p", JSON.stringify({ spec: { sessionAffinity: "None" } }));
+});
+
+test("a pod that goes is no longer called, and one that comes is", async () => {
+  const clusterIP = await field("service", "web", ".spec.clusterIP");
+  const before = (await podsOf("web")).map(({ metadata }) => metadata.name);
+  await cluster.say("rollout", "restart", "deployment/web");
+  await cluster.say("rollout", "status", "deployment/web", `--timeout=${podTimeout}`);
+
+  await eventually(async () => {
+    const answers = await Promise.all(Array.from({ length: 4 }, () => call("caller", clusterIP)));
+    for (const answer of answers) expect([undefined, ...before]).not.toContain(answer?.server);
+  }, patience);
+});

@@ -1,0 +1,215 @@
+import { writeFileSync } from "node:fs";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { systemClock } from "@virtual-kubelet/kube-client";
+import { eventually, startControlPlane, startProcess, startReaper, type ControlPlane, type Reaper } from "@virtual-kubelet/testing";
+import { expect, inject } from "vitest";
+import { KubectlRunner } from "../../interop/support/kubectl-runner.ts";
+import { Program } from "../../support/program.ts";
+import { importImages } from "./busybox-image.ts";
+import { controlGroupOf } from "./control-groups.ts";
+import { podTimeout } from "./docker-node.ts";
+import { Lan, NetworkNamespace, systemEnvironment } from "./lan.ts";
+import { unmountAll } from "./mounts.ts";
+import { PrivateEngine } from "./private-engine.ts";
+
+/** The cluster's ranges of Services. */
+const serviceRange = "10.96.0.0/16,fd00:96::/112";
+
+/** A machine with an engine, the program as its node, and kube-proxy. */
+export interface ServiceNode {
+  readonly name: string;
+  /** Its addresses on the {@link Lan}. */
+  readonly address: string;
+  readonly addressV6: string;
+  /** Ranges of its pods. */
+  readonly podRange: string;
+  readonly podRangeV6: string;
+  readonly machine: NetworkNamespace;
+  readonly engine: PrivateEngine;
+  readonly program: Program;
+}
+
+/** How a {@link ServiceNode} is made. */
+export interface ServiceNodeOptions {
+  /** Its number on the {@link Lan}, from 2 on. */
+  readonly number: number;
+  /** Fields of the provider's configuration. */
+  readonly providerConfig?: object | undefined;
+  /** Flags of dockerd besides those of its bridge. */
+  readonly engineFlags?: readonly string[] | undefined;
+  /** Run before the program is started. */
+  readonly prepare?: ((machine: NetworkNamespace, engine: PrivateEngine) => Promise<void> | void) | undefined;
+}
+
+/** A real control plane in the level's network, and nodes on machines of their own, where kube-proxy runs under its own rights. */
+export class ServiceCluster implements AsyncDisposable {
+  readonly controlPlane: ControlPlane;
+  readonly kubectl: KubectlRunner;
+  readonly #id: number;
+  readonly #lan: Lan;
+  readonly #directory: string;
+  readonly #reaper: Reaper;
+  readonly #resources: AsyncDisposableStack;
+
+  private constructor({ id, lan, controlPlane, kubectl, directory, reaper, resources }: Made) {
+    this.#id = id;
+    this.#lan = lan;
+    this.controlPlane = controlPlane;
+    this.kubectl = kubectl;
+    this.#directory = directory;
+    this.#reaper = reaper;
+    this.#resources = resources;
+  }
+
+  /** @param id - 1 to 99; of files that run at once each needs another */
+  static async start(id: number): Promise<ServiceCluster> {
+    await using resources = new AsyncDisposableStack();
+    const directory = await mkdtemp(join(tmpdir(), "vk-services-"));
+    resources.defer(async () => {
+      unmountAll(directory);
+      await rm(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+    });
+    const reaper = resources.use(startReaper());
+    const lan = resources.use(await Lan.start(id));
+    const controlPlane = resources.use(
+      await startControlPlane({
+        flags: {
+          "kube-apiserver": {
+            // Nodes, and pods through the Service `kubernetes`, come from the machines.
+            "bind-address": "0.0.0.0",
+            "advertise-address": inject("nodeAddress"),
+            "endpoint-reconciler-type": "lease",
+            "service-cluster-ip-range": serviceRange,
+          },
+        },
+      }),
+    );
+    const { programs } = JSON.parse(await readFile(join(controlPlane.directory, "control-plane.json"), "utf8")) as { programs: string };
+    const kubectl = new KubectlRunner({
+      program: join(programs, "kubectl"),
+      kubeconfig: controlPlane.kubeconfig.path,
+      namespace: "default",
+      directory,
+    });
+    return new ServiceCluster({ id, lan, controlPlane, kubectl, directory, reaper, resources: resources.move() });
+  }
+
+  /** Ranges of all nodes' pods, as kube-proxy takes them. */
+  get clusterCidr(): string {
+    return `${this.#range(0).replace(/\.0\/24$/, ".0/16")},${this.#rangeV6(0).replace("/64", "/48")}`;
+  }
+
+  /** The level's namespace: a client that is neither a pod nor a node. */
+  readonly outside = new NetworkNamespace(process.pid);
+
+  /** A machine with an engine, the program and kube-proxy; returns when the node is ready and kube-proxy has written its rules. */
+  async addNode(name: string, options: ServiceNodeOptions): Promise<ServiceNode> {
+    const { number, engineFlags = [], providerConfig = {} } = options;
+    const machine = await this.#lan.join(number);
+    const [podRange, podRangeV6] = [this.#range(number), this.#rangeV6(number)];
+    const [address, addressV6] = [this.#lan.address(number), this.#lan.addressV6(number)];
+    const bridge = [
+      `--bip=${podRange.replace(".0/24", ".1/24")}`,
+      "--ipv6",
+      `--fixed-cidr-v6=${podRangeV6}`,
+      "--ip-masq=false",
+      "--userland-proxy=false",
+    ];
+    const engine = this.#resources.use(await PrivateEngine.start({ namespace: machine, flags: [...bridge, ...engineFlags] }));
+    this.#resources.use(await importImages(engine.api));
+    // So that pods reach the API server, and it them.
+    this.outside.run(`ip route replace ${podRange} via ${address}; ip -6 route replace ${podRangeV6} via ${addressV6}`);
+    await options.prepare?.(machine, engine);
+    const directory = await mkdtemp(join(this.#directory, `${name}-`));
+    const config = join(directory, "docker.json");
+    const { host } = engine.api;
+    writeFileSync(
+      config,
+      JSON.stringify({ host, rootDirectory: join(directory, "root"), cgroupParent: controlGroupOf(host), ...providerConfig }),
+    );
+    const words = ["--kubeconfig", this.#kubeconfig(directory, "node", this.controlPlane.kubeconfig.text), "--nodename", name];
+    const more = ["--provider", "docker", "--provider-config", config, "--node-ip", address, "--kubelet-port", "10250"];
+    const program = this.#resources.use(
+      new Program([...words, ...more, "--disable-taint", "--health-addr", "off", "--identity", "test"], {
+        cwd: directory,
+        prefix: machine.inside([]),
+      }),
+    );
+    await this.say("wait", `node/${name}`, "--for=create", `--timeout=${podTimeout}`);
+    await this.say("wait", `node/${name}`, "--for=condition=Ready", `--timeout=${podTimeout}`);
+    await this.#startProxy(name, machine, directory);
+    return { name, address, addressV6, podRange, podRangeV6, machine, engine, program };
+  }
+
+  /** Under the rights that a cluster gives to kube-proxy; its limits of connections are the kernel's of the whole machine. */
+  async #startProxy(name: string, machine: NetworkNamespace, directory: string): Promise<void> {
+    const kubeconfig = this.#kubeconfig(directory, "kube-proxy", this.controlPlane.kubeconfigFor("system:kube-proxy").text);
+    const [program, ...args] = machine.inside([
+      inject("kubeProxy"),
+      `--kubeconfig=${kubeconfig}`,
+      `--hostname-override=${name}`,
+      `--cluster-cidr=${this.clusterCidr}`,
+      "--proxy-mode=iptables",
+      "--conntrack-max-per-core=0",
+      "--conntrack-tcp-timeout-established=0s",
+      "--conntrack-tcp-timeout-close-wait=0s",
+    ]);
+    const logFile = join(directory, "kube-proxy.log");
+    const command = { name: "kube-proxy", program, args, environment: systemEnvironment, logFile };
+    const proxy = this.#resources.use(await startProcess(command, { reaper: this.#reaper, clock: systemClock }));
+    const hasRules = async (): Promise<void> => {
+      expect(proxy.exit, await readFile(logFile, "utf8")).toBeUndefined();
+      // The Service `kubernetes` is always there.
+      expect(machine.run("iptables-save -t nat"), await readFile(logFile, "utf8")).toContain("-d 10.96.0.1/32");
+    };
+    await eventually(hasRules, { timeoutMs: 180_000, intervalMs: 500, describe: `kube-proxy of ${name} to write its rules` });
+  }
+
+  /** A kubeconfig for a machine: it reaches the API server by the level's address, which the server's certificate does not have. */
+  #kubeconfig(directory: string, name: string, text: string): string {
+    const kubeconfig = JSON.parse(text) as { clusters: [{ cluster: Record<string, string> }] };
+    const { cluster } = kubeconfig.clusters[0];
+    const { port } = new URL(this.controlPlane.server);
+    Object.assign(cluster, { server: `https://${this.#lan.address()}:${port}`, "tls-server-name": "kubernetes" });
+    const path = join(directory, `${name}.kubeconfig`);
+    writeFileSync(path, JSON.stringify(kubeconfig), { mode: 0o600 });
+    return path;
+  }
+
+  /** Runs kubectl, which has to succeed. @returns what it printed */
+  async say(...args: readonly string[]): Promise<string> {
+    const { code, stdout, stderr } = await this.kubectl.run(args);
+    expect(code, `kubectl ${args.join(" ")}: ${stderr}${stdout}`).toBe(0);
+    return stdout;
+  }
+
+  /** Applies objects. */
+  async apply(...objects: readonly object[]): Promise<void> {
+    const manifest = objects.map((each) => JSON.stringify(each)).join("\n---\n");
+    expect(await this.kubectl.run(["apply", "-f", "-"], manifest)).toMatchObject({ code: 0 });
+  }
+
+  #range(number: number): string {
+    return `10.${100 + this.#id}.${number}.0/24`;
+  }
+
+  #rangeV6(number: number): string {
+    return `fd00:${100 + this.#id}:0:${number}::/64`;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#resources.disposeAsync();
+  }
+}
+
+interface Made {
+  readonly id: number;
+  readonly lan: Lan;
+  readonly controlPlane: ControlPlane;
+  readonly kubectl: KubectlRunner;
+  readonly directory: string;
+  readonly reaper: Reaper;
+  readonly resources: AsyncDisposableStack;
+}
