@@ -1,7 +1,10 @@
 import { systemRandom } from "@virtual-kubelet/clock";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { describe, expect, test } from "vitest";
+import { mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, test, vi } from "vitest";
 import { MarkedCommand, shellWords } from "./marked-command.ts";
 
 /** Runs it, and gives its standard error to it in pieces. */
@@ -78,6 +81,26 @@ test("its process is known from its begin, and can be killed until its end", asy
   spawnSync(killer, words);
   await once(child, "close");
   expect(sleeping.exitCode).toBe(137);
+});
+
+test("a process whose name has parentheses, line ends and stars in it can be killed, and no other one", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "vk-marked-"));
+  const program = join(folder, ") 1 2\n)*\n(3");
+  symlinkSync("/bin/sleep", program);
+  const marked = new MarkedCommand([program, "60"], systemRandom);
+  const child = spawn(marked.words[0] ?? "", marked.words.slice(1), { stdio: ["ignore", "ignore", "pipe"] });
+  child.stderr.on("data", (chunk: Buffer) => void marked.take(chunk));
+  const { id } = await marked.begun;
+  // Its name is the program's once its shell has become the program.
+  await vi.waitFor(() => expect(readFileSync(`/proc/${id}/stat`, "latin1")).toContain("(3)"));
+  const words = marked.killWords ?? [];
+  spawnSync(words[0] ?? "", [...words.slice(1, -1), "17"]);
+  expect(readFileSync(`/proc/${id}/stat`, "latin1")).toContain("(3)");
+  spawnSync(words[0] ?? "", words.slice(1));
+  await once(child, "close");
+  rmSync(folder, { recursive: true });
+
+  expect(marked.exitCode).toBe(137);
 });
 
 test("a process whose id is another's by now is not killed", async () => {

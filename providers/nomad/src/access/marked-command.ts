@@ -1,4 +1,4 @@
-import type { Random } from "@virtual-kubelet/core";
+import type { Random } from "@virtual-kubelet/clock";
 
 // Nomad does not end a command whose connection has gone, and loses the exit code of one that leaves input unread. With exec and raw_exec it
 // also waits for the end of the input before it tells that a command has ended. So a shell around the command tells when it has begun, as
@@ -19,11 +19,17 @@ export interface CommandProcess {
   readonly startTicks: number;
 }
 
+/**
+ * Reads when a process began into `t`: the 20th word behind its name, which may have any character in it, parentheses and line ends too. All
+ * other words are numbers but one letter, so the last parenthesis ends the name.
+ */
+const readStart = (file: string): string =>
+  `s=; while IFS= read -r l; do s="$s $l"; done <"${file}"; f() { t=\${20}; }; set -f; f \${s##*)}`;
 /** Begins the command in its own process. `exec` runs no builtin of the shell's, and what the shell itself says goes to /dev/null. */
-const begin = `m=$1; shift; read -r s </proc/$$/stat; printf '\\000%s %s %s\\n' "$m" $$ "$(set -- \${s##*) }; echo \${20})" >&3; exec 2>&3 3>&-; exec "$@"`;
+const begin = `m=$1; shift; ${readStart("/proc/$$/stat")}; set +f; printf '\\000%s %s %s\\n' "$m" $$ "$t" >&3; exec 2>&3 3>&-; exec "$@"`;
 const around = `m=$1 b=$2; shift 2; exec 3>&2 2>/dev/null; ${shellPath} -c "$b" sh "$m" "$@"; printf '\\000%s %s\\n' "$m" $? >&3; exec cat >/dev/null 3>&-`;
 /** Kills the process, unless its id is another's by now. */
-const kill = `read -r s <"/proc/$1/stat"; set -- "$1" "$2" \${s##*) }; [ "\${22}" = "$2" ] && kill -KILL "$1"`;
+const kill = `${readStart("/proc/$1/stat")}; [ "$t" = "$2" ] && kill -KILL "$1"`;
 
 /** The words that run a command by a shell and nothing more. */
 export function shellWords(command: readonly string[]): readonly string[] {
