@@ -3,7 +3,7 @@ import type { TaskLogin } from "./pull-credentials.ts";
 import { reservedCpu } from "./resources.ts";
 import { setFields } from "./set-fields.ts";
 import type { JobSettings } from "./settings.ts";
-import { escapeInterpolation, type TaskEnvironment } from "./task-environment.ts";
+import { escapeAll, escapeInterpolation, type TaskEnvironment } from "./task-environment.ts";
 import type { TaskVolumes } from "./task-volumes.ts";
 
 /** What a driver's configuration is made of. */
@@ -32,8 +32,7 @@ function execConfig({ container, environment, fieldPath }: DriverInput): Record<
 }
 
 function dockerConfig(input: DriverInput): Record<string, unknown> {
-  const { pod, container, environment, volumes, settings, ports, login, fieldPath } = input;
-  const isHost = settings.network === "host";
+  const { container, environment, login, fieldPath } = input;
   return {
     image: escapeInterpolation(container.image ?? ""),
     ...setFields({
@@ -41,21 +40,29 @@ function dockerConfig(input: DriverInput): Record<string, unknown> {
       args: environment.words(container.args ?? [], fieldPath),
       work_dir: container.workingDir && escapeInterpolation(container.workingDir),
       auth: login && [login.auth],
-      force_pull: container.imagePullPolicy === "Always",
-      interactive: container.stdin,
-      tty: container.tty,
-      network_mode: isHost ? "host" : undefined,
-      ports: isHost ? [] : ports,
-      extra_hosts: (pod.spec?.hostAliases ?? []).flatMap(({ ip, hostnames = [] }) => hostnames.map((name) => `${name}:${ip}`)),
-      volumes: volumes.binds.map(escapeInterpolation),
-      mount: volumes.tmpfs.map(({ target, sizeBytes }) => ({
-        type: "tmpfs",
-        target,
-        ...(sizeBytes !== undefined && { tmpfs_options: [{ size: sizeBytes }] }),
-      })),
-      ...dockerSecurity(pod, container),
-      ...dockerLimits(container, settings),
+      ...escapeAll(dockerSettings(input)),
     }),
+  };
+}
+
+/** What stands in a docker task's configuration as it is said here. */
+function dockerSettings({ pod, container, volumes, settings, ports }: DriverInput): Record<string, unknown> {
+  const isHost = settings.network === "host";
+  return setFields({
+    force_pull: container.imagePullPolicy === "Always",
+    interactive: container.stdin,
+    tty: container.tty,
+    network_mode: isHost ? "host" : undefined,
+    ports: isHost ? [] : ports,
+    extra_hosts: (pod.spec?.hostAliases ?? []).flatMap(({ ip, hostnames = [] }) => hostnames.map((name) => `${name}:${ip}`)),
+    volumes: volumes.binds,
+    mount: volumes.tmpfs.map(({ target, sizeBytes }) => ({
+      type: "tmpfs",
+      target,
+      ...(sizeBytes !== undefined && { tmpfs_options: [{ size: sizeBytes }] }),
+    })),
+    ...dockerSecurity(pod, container),
+    ...dockerLimits(container, settings),
     labels: [
       {
         "io.kubernetes.pod.namespace": pod.metadata?.namespace ?? "default",
@@ -64,7 +71,7 @@ function dockerConfig(input: DriverInput): Record<string, unknown> {
         "io.kubernetes.container.name": container.name,
       },
     ],
-  };
+  });
 }
 
 function dockerSecurity({ spec }: DeepReadonly<Pod>, { securityContext = {} }: DeepReadonly<Container>): Record<string, unknown> {

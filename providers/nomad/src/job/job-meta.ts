@@ -63,8 +63,13 @@ export function metaOf({ ref, owner, ...rest }: PodShape): Readonly<Record<strin
     "vk.namespace": ref.namespace,
     "vk.pod": ref.name,
     "vk.uid": ref.uid,
-    "vk.shape": JSON.stringify({ version: metaVersion, ...rest }),
+    "vk.shape": withoutInterpolation(JSON.stringify({ version: metaVersion, ...rest })),
   };
+}
+
+/** JSON in which Nomad finds no variable of its own to put in, as it does before it hands the meta to the job's tasks. An image may be named `${…}`. */
+function withoutInterpolation(json: string): string {
+  return json.replaceAll("${", String.raw`\u0024{`);
 }
 
 /** The entry of the job's meta that tells of a later start than the first. With another one, Nomad starts the pod anew. */

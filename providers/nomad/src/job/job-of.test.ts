@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { configWith, containerWith, contentOf, owner, planOf, podWith, taskOf } from "../test-support/pods.ts";
+import { configWith, containerWith, contentOf, namespaceOf, owner, planOf, podWith, taskOf } from "../test-support/pods.ts";
+import { readJobMeta } from "./job-meta.ts";
 import { jobOf } from "./job-of.ts";
 import { jobSettingsOf } from "./settings.ts";
 
@@ -206,6 +207,53 @@ test("a value that Nomad would put variables into comes through a template", () 
 
   expect(taskOf(plan).Env).toEqual({});
   expect(taskOf(plan).Templates?.[0]).toMatchObject({ DestPath: "secrets/vk-literal.env", Envvars: true });
+});
+
+const own = "${attr.unique.hostname}%{ if true }";
+
+test("nothing that a pod may say has Nomad's own variables put into it", () => {
+  const pod = podWith({
+    hostAliases: [{ ip: "10.0.0.1", hostnames: [own] }],
+    imagePullSecrets: [{ name: "registry" }],
+    containers: [
+      containerWith({
+        image: `${own}/app`,
+        command: [own],
+        args: [`$$${own}`],
+        workingDir: own,
+        env: [{ name: "A", value: own }],
+        securityContext: { capabilities: { drop: [own] } },
+        volumeMounts: [
+          { name: "host", mountPath: "/host" },
+          { name: "memory", mountPath: "/%{ if true }" },
+        ],
+      }),
+    ],
+    volumes: [
+      { name: "host", hostPath: { path: own } },
+      { name: "memory", emptyDir: { medium: "Memory" } },
+    ],
+  });
+  const plan = planOf(pod, { imagePullSecrets: "use" }, { logins: new Map([["main", { username: "u", password: "p" }]]) });
+  const escaped = "$${attr.unique.hostname}%%{ if true }";
+
+  expect(taskOf(plan).Config).toMatchObject({
+    image: `${escaped}/app`,
+    entrypoint: [escaped],
+    args: [`$${escaped}`],
+    work_dir: escaped,
+    extra_hosts: [`${escaped}:10.0.0.1`],
+    cap_drop: [escaped],
+    volumes: [`${escaped}:/host`],
+    mount: [{ type: "tmpfs", target: "/%%{ if true }" }],
+    auth: [{ server_address: escaped }],
+  });
+  expect(taskOf(plan).Env).toEqual({});
+  expect(JSON.stringify(plan.job.Meta)).not.toContain("${");
+  expect(readJobMeta({ ID: plan.job.ID, Namespace: "default", Meta: plan.job.Meta }, owner, namespaceOf)).toMatchObject({
+    kind: "pod",
+    shape: { containers: [{ image: `${own}/app` }] },
+  });
 });
 
 test("a variable whose name Nomad would put its own into is refused", () => {

@@ -1,6 +1,7 @@
 import { credentialsFor, imageRepository, type DeepReadonly, type Pod, type RegistryEntry } from "@virtual-kubelet/core";
 import { UnsupportedError } from "@virtual-kubelet/errdefs";
 import type { NomadTemplate } from "../api/types.ts";
+import { escapeInterpolation } from "./task-environment.ts";
 import type { ItemBook } from "./variable-items.ts";
 
 /** Name and password for the registry of a container's image. It is a secret. */
@@ -65,7 +66,7 @@ export function taskLogin(
     auth: {
       username: `\${env["${variables.username}"]}`,
       password: `\${env["${variables.password}"]}`,
-      server_address: registry === "docker.io" ? "https://index.docker.io/v1/" : registry,
+      server_address: registry === "docker.io" ? "https://index.docker.io/v1/" : escapeInterpolation(registry),
     },
   };
 }

@@ -57,6 +57,7 @@ function refusedInSpec(pod: DeepReadonly<Pod>, settings: JobSettings): RefusedFi
     "initContainers[1]",
     "the order of init containers needs Nomad Variables, which secrets: inline does without",
   );
+  for (const [field, text] of dnsTexts(spec)) add(text.includes("${"), `dnsConfig.${field}`, "${, where Nomad puts its own variables in");
   add(
     spec.activeDeadlineSeconds !== undefined,
     "activeDeadlineSeconds",
@@ -75,6 +76,17 @@ function refusedInSpec(pod: DeepReadonly<Pod>, settings: JobSettings): RefusedFi
   add(spec.hostUsers === false, "hostUsers", "user namespaces");
   add(spec.resourceClaims?.length, "resourceClaims", "resource claims");
   return fields;
+}
+
+/** All texts of a pod's `dnsConfig`, by their fields. Nomad has no way to write a `${` there that stays. */
+function dnsTexts({ dnsConfig = {} }: DeepReadonly<NonNullable<Pod["spec"]>>): readonly (readonly [field: string, text: string])[] {
+  const { nameservers = [], searches = [], options = [] } = dnsConfig;
+  return [
+    ...nameservers.map((text, index) => [`nameservers[${index}]`, text] as const),
+    ...searches.map((text, index) => [`searches[${index}]`, text] as const),
+    ...options.map(({ name = "" }, index) => [`options[${index}].name`, name] as const),
+    ...options.map(({ value = "" }, index) => [`options[${index}].value`, value] as const),
+  ];
 }
 
 function refusedHooks({ lifecycle = {} }: DeepReadonly<Container>, path: string): RefusedField[] {

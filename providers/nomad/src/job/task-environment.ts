@@ -65,6 +65,14 @@ export function escapeInterpolation(text: string): string {
   return text.replaceAll("${", () => "$${").replaceAll("%{", () => "%%{");
 }
 
+/** The same for every text in a driver's configuration. Keys are never a pod's to choose. */
+export function escapeAll<T>(value: T): T {
+  if (typeof value === "string") return escapeInterpolation(value) as T;
+  if (Array.isArray(value)) return value.map((each: unknown) => escapeAll(each)) as T;
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, escapeAll<unknown>(each)])) as T;
+}
+
 /** Stands for a confidential value until the rest is escaped; no word holds it. */
 const mark = "\u0000";
 
