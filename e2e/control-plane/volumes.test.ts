@@ -61,7 +61,7 @@ function forbidden(): string[] {
     code: event.responseStatus?.code,
   }));
   return requests
-    .filter(({ what, code }) => code === 403 && /secrets|configmaps|serviceaccounts/.test(what))
+    .filter(({ what, code }) => code === 403 && /secrets|configmaps|serviceaccounts|persistentvolume/.test(what))
     .filter(({ what }, index, all) => all.findIndex((other) => other.what === what) === index)
     .filter(({ what }) => requests.findLast((request) => request.what === what)?.code === 403)
     .map(({ what }) => what);
@@ -81,6 +81,11 @@ async function createPod(
     spec: { nodeName: on.node.name, containers: [{ name: "main", image: "nginx" }], ...spec },
   };
   return on.client.create(resources.pods, pod, { signal });
+}
+
+function affinityTo(nodeName: string): object {
+  const hostname = { key: "kubernetes.io/hostname", operator: "In", values: [nodeName] };
+  return { required: { nodeSelectorTerms: [{ matchExpressions: [hostname] }] } };
 }
 
 async function untilRunning(name: string, on: { client: KubeClient; namespace: string } = { client, namespace }): Promise<void> {
@@ -127,6 +132,48 @@ describe("as system:node:NAME under the Node authorizer", () => {
 
   test("a node starts", async () => {
     node = await startAsNode(controlPlane, provider);
+  });
+
+  test("a pod waits for its claim to be bound, and is given the volume behind it", async () => {
+    const name = `claimed-${namespace}`;
+    const common = { accessModes: ["ReadWriteOnce"], storageClassName: "" };
+    await createPod("claims", {
+      volumes: [
+        { name: "data", persistentVolumeClaim: { claimName: "data", readOnly: true } },
+        {
+          name: "scratch",
+          ephemeral: { volumeClaimTemplate: { spec: { ...common, resources: { requests: { storage: "1Mi" } }, volumeName: `${name}-2` } } },
+        },
+      ],
+    });
+    await eventually(async () => {
+      const { items } = await client.list(resources.events, { namespace, fieldSelector: "involvedObject.name=claims" }, { signal });
+      expect(items.map(({ reason, message }) => `${reason}: ${message}`)).toContainEqual(
+        expect.stringMatching(/^FailedMount: .*failed to fetch PVC from API server: persistentvolumeclaims "data" not found$/),
+      );
+    });
+
+    const capacity = { storage: "1Mi" };
+    for (const [index, volume] of [
+      { local: { path: "/mnt/1" }, nodeAffinity: affinityTo(node.name) },
+      { hostPath: { path: "/mnt/2" } },
+    ].entries())
+      await client.create(
+        resources.persistentVolumes,
+        { metadata: { name: `${name}-${index + 1}` }, spec: { ...common, capacity, persistentVolumeReclaimPolicy: "Retain", ...volume } },
+        { signal },
+      );
+    await client.create(
+      resources.persistentVolumeClaims,
+      { metadata: { namespace, name: "data" }, spec: { ...common, resources: { requests: capacity }, volumeName: `${name}-1` } },
+      { signal },
+    );
+    await untilRunning("claims");
+
+    expect(Object.fromEntries(provider.seen("claims").claimed)).toMatchObject({
+      data: { name: `${name}-1`, source: { kind: "local", path: "/mnt/1" }, isReadOnly: true, claim: { namespace, name: "data" } },
+      scratch: { name: `${name}-2`, source: { kind: "hostPath", path: "/mnt/2" }, isReadOnly: false, claim: { name: "claims-scratch" } },
+    });
   });
 
   test("a pod has its files and variables", async () => {

@@ -1,5 +1,6 @@
 import type {
   Capabilities,
+  ClaimedVolume,
   ContainerStatus,
   DeepReadonly,
   Owner,
@@ -25,6 +26,8 @@ export interface SeenPod {
   readonly files: Map<string, string>;
   /** Permission bits, likewise. */
   readonly modes: Map<string, string>;
+  /** What the claims are bound to, by the volumes' names. */
+  readonly claimed: Map<string, ClaimedVolume>;
   /** How often a volume was written, the first time included. */
   writes: number;
   readonly stop: AbortController;
@@ -33,7 +36,7 @@ export interface SeenPod {
 const capabilities: Capabilities = {
   env: true,
   restarts: true,
-  volumes: ["configMap", "secret", "downwardAPI", "projected", "emptyDir"],
+  volumes: ["configMap", "secret", "downwardAPI", "projected", "emptyDir", "persistentVolumeClaim", "ephemeral"],
 };
 
 /** A provider whose pods are what they are given: it reads environments, files and tokens, and follows the files. */
@@ -95,8 +98,15 @@ export class PayloadProvider {
   async #fill(pod: DeepReadonly<Pod>, resolved: ResolvedPod, signal: AbortSignal): Promise<SeenPod> {
     const variables = await resolved.environment(pod.spec?.containers[0]?.name ?? "", signal);
     const env = Object.fromEntries(variables.map(({ name, value }) => [name, value]));
-    const seen: SeenPod = { pod, env, files: new Map(), modes: new Map(), writes: 0, stop: new AbortController() };
-    const names = (pod.spec?.volumes ?? []).filter(({ emptyDir }) => !emptyDir).map(({ name }) => name);
+    const seen: SeenPod = { pod, env, files: new Map(), modes: new Map(), claimed: new Map(), writes: 0, stop: new AbortController() };
+    const volumes = (pod.spec?.volumes ?? []).filter(({ emptyDir }) => !emptyDir);
+    const isClaim = ({ persistentVolumeClaim, ephemeral }: (typeof volumes)[number]): boolean =>
+      Boolean(persistentVolumeClaim ?? ephemeral);
+    for (const { name } of volumes.filter(isClaim)) {
+      const claimed = await resolved.claimedVolume?.(name, signal);
+      if (claimed) seen.claimed.set(name, claimed);
+    }
+    const names = volumes.filter((volume) => !isClaim(volume)).map(({ name }) => name);
     for (const name of names) write(seen, name, await resolved.volume(name, signal));
     for (const name of names) void this.#follow(seen, name, resolved);
     return seen;

@@ -95,6 +95,7 @@ export { isSidecar, shouldRestart } from "./kubernetes/restart-policy.ts";
 export { formatQuantity, milliUnits, parseQuantity, wholeUnits, type Quantity, type QuantityFormat } from "./kubernetes/quantity.ts";
 export type { KnownOfPod, ResolvedEnvVar, ResolvedPod } from "./provider/resolved-pod.ts";
 export { volumeFilePath } from "./volumes/file-path.ts";
+export type { ClaimedVolume, ClaimedVolumeSource } from "./volumes/claimed-volume.ts";
 export type { VolumeFile, VolumePayload } from "./volumes/volume-payload.ts";
 export { waitingReasonOf } from "./env/config-error.ts";
 export { VirtualNode, type RunOptions, type VirtualNodeHealth } from "./virtual-node.ts";

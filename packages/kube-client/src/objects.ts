@@ -61,6 +61,9 @@ export interface Service extends Wire<k8s.V1Service> {}
 export interface Namespace extends Wire<k8s.V1Namespace> {}
 export interface CoreEvent extends Wire<k8s.CoreV1Event> {}
 export interface Deployment extends Wire<k8s.V1Deployment> {}
+export interface PersistentVolume extends Wire<k8s.V1PersistentVolume> {}
+export interface PersistentVolumeClaim extends Wire<k8s.V1PersistentVolumeClaim> {}
+export interface StorageClass extends Wire<k8s.V1StorageClass> {}
 
 export interface TokenReview extends Wire<k8s.V1TokenReview> {}
 export interface SubjectAccessReview extends Wire<k8s.V1SubjectAccessReview> {}

@@ -7,9 +7,12 @@ import type {
   Lease,
   Namespace,
   Node,
+  PersistentVolume,
+  PersistentVolumeClaim,
   Pod,
   Secret,
   Service,
+  StorageClass,
   SubjectAccessReview,
   TokenReview,
 } from "./objects.ts";
@@ -43,6 +46,9 @@ export const resources: {
   readonly events: Resource<CoreEvent>;
   readonly leases: Resource<Lease>;
   readonly deployments: Resource<Deployment>;
+  readonly persistentVolumes: Resource<PersistentVolume>;
+  readonly persistentVolumeClaims: Resource<PersistentVolumeClaim>;
+  readonly storageClasses: Resource<StorageClass>;
   readonly tokenReviews: Resource<TokenReview>;
   readonly subjectAccessReviews: Resource<SubjectAccessReview>;
   readonly certificateSigningRequests: Resource<CertificateSigningRequest>;
@@ -56,6 +62,9 @@ export const resources: {
   events: { group: "", version: "v1", plural: "events", kind: "Event", namespaced: true },
   leases: { group: "coordination.k8s.io", version: "v1", plural: "leases", kind: "Lease", namespaced: true },
   deployments: { group: "apps", version: "v1", plural: "deployments", kind: "Deployment", namespaced: true },
+  persistentVolumes: { group: "", version: "v1", plural: "persistentvolumes", kind: "PersistentVolume", namespaced: false },
+  persistentVolumeClaims: { group: "", version: "v1", plural: "persistentvolumeclaims", kind: "PersistentVolumeClaim", namespaced: true },
+  storageClasses: { group: "storage.k8s.io", version: "v1", plural: "storageclasses", kind: "StorageClass", namespaced: false },
   tokenReviews: { group: "authentication.k8s.io", version: "v1", plural: "tokenreviews", kind: "TokenReview", namespaced: false },
   subjectAccessReviews: {
     group: "authorization.k8s.io",

@@ -136,6 +136,7 @@ function clusterRules({ nodes, readsClusterId, kubeletApi }: AccessNeeds): Rule[
     ...deleteNodeRules(nodes),
     { apiGroups: [""], resources: ["pods"], verbs: ["get", "list", "watch"] },
     { apiGroups: [""], resources: ["services"], verbs: ["list", "watch"] },
+    { apiGroups: [""], resources: ["persistentvolumes"], verbs: ["get"] },
     ...kubeletApiRules(kubeletApi),
     ...clusterIdRules(readsClusterId),
   ];
@@ -149,6 +150,7 @@ function podRules({ nodes }: AccessNeeds): Rule[] {
     ...(drains ? [{ apiGroups: [""], resources: ["pods/eviction"], verbs: ["create"] }] : []),
     // The program reads each by its name only. A rule cannot say so, the Node authorizer does.
     { apiGroups: [""], resources: ["secrets", "configmaps"], verbs: ["get", "list", "watch"] },
+    { apiGroups: [""], resources: ["persistentvolumeclaims"], verbs: ["get"] },
     { apiGroups: [""], resources: ["serviceaccounts/token"], verbs: ["create"] },
   ];
 }

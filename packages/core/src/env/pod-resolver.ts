@@ -1,14 +1,15 @@
 import { InvalidInputError } from "@virtual-kubelet/errdefs";
 import type { ConfigMap, Container, DeepReadonly, Node, Pod, Secret, Service } from "@virtual-kubelet/kube-client";
+import type { ApiServerForPods } from "../options.ts";
 import type { KnownOfPod, ResolvedEnvVar, ResolvedPod } from "../provider/resolved-pod.ts";
+import type { ResolvedVolumes } from "../volumes/pod-volumes.ts";
+import type { VolumePayload } from "../volumes/volume-payload.ts";
 import { resolveCommandLine } from "./command-line.ts";
 import { unreadableConfig, waitingReasonOf } from "./config-error.ts";
 import { ConfigSources } from "./config-sources.ts";
 import { resolveEnvironment } from "./environment.ts";
 import { Memo } from "./memo.ts";
 import { serviceVariables } from "./service-variables.ts";
-import type { ApiServerForPods } from "../options.ts";
-import type { VolumePayload } from "../volumes/volume-payload.ts";
 
 export { waitingReasonOf } from "./config-error.ts";
 
@@ -25,7 +26,7 @@ export interface PodResolverDeps {
   /** The node's addresses, its main one first. */
   hostIPs(): readonly string[];
   /** What resolves the pod's volumes. */
-  volumesOf(pod: DeepReadonly<Pod>): Pick<ResolvedPod, "volume" | "watchVolume">;
+  volumesOf(pod: DeepReadonly<Pod>): ResolvedVolumes;
   /** Where pods reach the API server; default: at the cluster IP of its service. */
   readonly apiServerForPods?: ApiServerForPods | undefined;
   /** Where events on pods go. */
@@ -57,7 +58,8 @@ class LazyResolvedPod implements ResolvedPod {
   readonly #pod: DeepReadonly<Pod>;
   readonly #deps: PodResolverDeps;
   readonly #config: ConfigSources;
-  readonly #volumes: Pick<ResolvedPod, "volume" | "watchVolume">;
+  readonly #volumes: ResolvedVolumes;
+  readonly claimedVolume?: NonNullable<ResolvedPod["claimedVolume"]>;
   readonly #services = new Memo<readonly ResolvedEnvVar[]>();
   readonly #environments = new Memo<readonly ResolvedEnvVar[]>();
 
@@ -66,6 +68,7 @@ class LazyResolvedPod implements ResolvedPod {
     this.#pod = pod;
     this.#deps = deps;
     this.#volumes = deps.volumesOf(pod);
+    if (this.#volumes.claimedVolume) this.claimedVolume = this.#volumes.claimedVolume.bind(this.#volumes);
     this.#config = new ConfigSources({
       namespace,
       getSecret: (...call) => deps.getSecret(...call, uid),

@@ -16,7 +16,15 @@ export function matchesNodeAffinity(pod: DeepReadonly<Pod>, node: DeepReadonly<N
   const selector: Values = pod.spec?.nodeSelector ?? {};
   if (!Object.entries(selector).every(([key, value]) => ownValue(labels, key) === value)) return false;
   const required = pod.spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
-  return !required || required.nodeSelectorTerms.some((term) => matchesTerm(term, node));
+  return !required || matchesNodeSelector(required, node);
+}
+
+/** Whether a node is one that a selector's terms allow: one of them is enough. */
+export function matchesNodeSelector(
+  { nodeSelectorTerms }: { readonly nodeSelectorTerms: readonly Term[] },
+  node: DeepReadonly<Node>,
+): boolean {
+  return nodeSelectorTerms.some((term) => matchesTerm(term, node));
 }
 
 function matchesTerm({ matchExpressions = [], matchFields = [] }: Term, node: DeepReadonly<Node>): boolean {

@@ -1,3 +1,4 @@
+import type { ClaimedVolume } from "../volumes/claimed-volume.ts";
 import type { VolumePayload } from "../volumes/volume-payload.ts";
 
 /** One environment variable, resolved. */
@@ -59,4 +60,15 @@ export interface ResolvedPod {
    * @throws as {@link volume} for a volume that can never be read; `signal.reason` when aborted
    */
   watchVolume(name: string, signal: AbortSignal): AsyncIterable<VolumePayload>;
+  /**
+   * The PersistentVolume behind a volume of type persistentVolumeClaim or ephemeral, read anew each time. While the claim is missing or not
+   * bound, or the volume cannot be reached from the node, it throws and an event on the pod says why, as a kubelet does; ask again
+   * later. Nothing tells when it can be had: a node may not watch claims.
+   *
+   * Absent where there is no cluster to ask, such as in a plan.
+   *
+   * @param name - of the volume in the pod's spec
+   * @throws InvalidInputError also for a name that is none of such a volume
+   */
+  claimedVolume?(name: string, signal: AbortSignal): Promise<ClaimedVolume>;
 }

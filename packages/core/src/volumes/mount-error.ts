@@ -13,6 +13,10 @@ export const mountEventReason = "FailedMount";
  * Source: GenerateError in kubernetes v1.36.3 pkg/volume/util/operationexecutor/operation_executor.go.
  */
 export function mountError(volumeName: string, cause: unknown): Error {
-  const error = withCodeOf(cause, `MountVolume.SetUp failed for volume "${volumeName}" : ${messageOf(cause)}`);
+  return waitingForVolumes(withCodeOf(cause, `MountVolume.SetUp failed for volume "${volumeName}" : ${messageOf(cause)}`));
+}
+
+/** The error, with the reason of containers that wait for their volumes. */
+export function waitingForVolumes(error: Error): Error {
   return Object.assign(error, { waitingReason: mountWaitingReason });
 }

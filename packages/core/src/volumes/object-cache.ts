@@ -1,5 +1,5 @@
 import type { Clock, Random } from "@virtual-kubelet/clock";
-import { isForbidden, isNotFound, messageOf, NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
+import { NotFoundError } from "@virtual-kubelet/errdefs";
 import {
   SharedCalls,
   Reflector,
@@ -10,16 +10,13 @@ import {
   type Metrics,
   type Resource,
 } from "@virtual-kubelet/kube-client";
-import { isGoneObject } from "../kubernetes/gone-object.ts";
+import { readObject } from "../kubernetes/read-object.ts";
 
 /** How long what was read counts while the watch is being opened: the watch tells of whatever changed meanwhile. */
 const freshMs = 1_000;
 
 /** How long an object is watched that nobody reads. Source: five resyncs in kubernetes v1.36.3 watch_based_manager.go. */
 const idleMs = 300_000;
-
-/** The Node authorizer learns of a pod no sooner than we do: its first refusals are not believed. */
-const forbiddenRetriesMs: readonly number[] = [100, 200, 400, 800];
 
 /** Names one object. */
 export interface ObjectKey {
@@ -151,32 +148,14 @@ export class ObjectCache<T extends KubernetesObject & { immutable?: boolean | un
 
   async #fetch(key: ObjectKey, signal: AbortSignal): Promise<DeepReadonly<T> | undefined> {
     try {
-      const object = await this.#get(key, signal);
+      const isKnown = this.#entries.get(idOf(key))?.watch !== undefined;
+      const object = await readObject(this.#deps, key, signal, isKnown);
       const entry = this.#entries.get(idOf(key));
       if (entry && !entry.watch?.isSynced) entry.known = { object, atMs: this.#deps.clock.monotonic() };
       return object;
     } finally {
       const entry = this.#entries.get(idOf(key));
       if (entry) this.#follow(entry);
-    }
-  }
-
-  async #get(key: ObjectKey, signal: AbortSignal): Promise<DeepReadonly<T> | undefined> {
-    const { client, resource, clock } = this.#deps;
-    const isFirst = !this.#entries.get(idOf(key))?.watch;
-    for (let attempt = 0; ; attempt++) {
-      try {
-        const object = await client.get(resource, key, { signal });
-        if (object.metadata?.managedFields) object.metadata.managedFields = undefined;
-        return object;
-      } catch (error) {
-        if (isGoneObject(error, resource, key.name)) return undefined;
-        // Without its optional secret a pod would run otherwise than it is meant to.
-        if (isNotFound(error)) throw new UnavailableError(`${messageOf(error)}: this is not the API server's own answer`, { cause: error });
-        const retryMs = forbiddenRetriesMs[attempt];
-        if (!isForbidden(error) || !isFirst || retryMs === undefined) throw error;
-        await clock.sleep(retryMs, signal);
-      }
     }
   }
 

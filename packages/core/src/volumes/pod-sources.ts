@@ -7,11 +7,14 @@ import {
   type KubeClient,
   type Logger,
   type Metrics,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
   type Pod,
   type Secret,
   type Store,
   type StoreChange,
 } from "@virtual-kubelet/kube-client";
+import { readObject } from "../kubernetes/read-object.ts";
 import { needsUpdate } from "../pod/pod-changes.ts";
 import { isTerminalPhase } from "../pod/pod-phase.ts";
 import { ObjectCache } from "./object-cache.ts";
@@ -86,6 +89,20 @@ export class PodSources {
     if (!pod) throw new NotFoundError(`request a service account token: no pod of UID ${uid} runs on this node`);
     this.#tokens.hold(uid);
     return this.#tokens.get(pod, wish, signal);
+  }
+
+  /** A claim as it is now: nothing is kept, and a node's own user may watch none. @throws NotFoundError */
+  async getClaim(namespace: string, name: string, signal: AbortSignal): Promise<DeepReadonly<PersistentVolumeClaim>> {
+    const claim = await readObject({ ...this.#deps, resource: resources.persistentVolumeClaims }, { namespace, name }, signal);
+    if (claim) return claim;
+    throw new NotFoundError(`persistentvolumeclaims "${name}" not found`);
+  }
+
+  /** A volume as it is now, as {@link getClaim}. @throws NotFoundError */
+  async getPersistentVolume(name: string, signal: AbortSignal): Promise<DeepReadonly<PersistentVolume>> {
+    const volume = await readObject({ ...this.#deps, resource: resources.persistentVolumes }, { name }, signal);
+    if (volume) return volume;
+    throw new NotFoundError(`persistentvolumes "${name}" not found`);
   }
 
   /** Certificates in PEM. @throws NotFoundError */

@@ -1,5 +1,5 @@
 import { SeededRandom, VirtualClock } from "@virtual-kubelet/clock";
-import { isInvalidInput, isUnsupported } from "@virtual-kubelet/errdefs";
+import { isInvalidInput, isUnsupported, ForbiddenError, isUnavailable, NotFoundError } from "@virtual-kubelet/errdefs";
 import {
   noMetrics,
   Reflector,
@@ -8,6 +8,8 @@ import {
   silentLogger,
   type KubernetesObject,
   type Node,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
   type Pod,
   type PodSpec,
 } from "@virtual-kubelet/kube-client";
@@ -36,7 +38,20 @@ const volumes: NonNullable<PodSpec["volumes"]> = [
   { name: "size", downwardAPI: { items: [{ path: "cpus", resourceFieldRef: { containerName: "app", resource: "limits.cpu" } }] } },
   { name: "settings", configMap: { name: "settings" } },
   { name: "scratch", emptyDir: {} },
+  { name: "data", persistentVolumeClaim: { claimName: "data-web" } },
+  { name: "extra", ephemeral: { volumeClaimTemplate: { spec: { accessModes: ["ReadWriteOnce"] } } } },
 ];
+
+const boundClaim = (name: string): PersistentVolumeClaim => ({
+  metadata: { namespace: "shop", name, uid: `uid-${name}` },
+  spec: { volumeName: "pv-1" },
+  status: { phase: "Bound" },
+});
+
+const volumeOf = (claim: string, spec: PersistentVolume["spec"] = {}): PersistentVolume => ({
+  metadata: { name: "pv-1" },
+  spec: { accessModes: ["ReadWriteOnce"], claimRef: { uid: `uid-${claim}` }, local: { path: "/mnt/1" }, ...spec },
+});
 
 /** The volumes of a pod on a Kubernetes API in memory, on a clock that stands still. */
 class Rig implements AsyncDisposable {
@@ -341,4 +356,183 @@ test("a pod without volumes of the API server's is told which would be", async (
   await expect(bare.volume("v", signal)).rejects.toThrow(
     'read volume "v" of pod bare: there is none, expected a pod with configMap, secret, downwardAPI or projected volumes',
   );
+});
+
+describe("a claimed volume", () => {
+  /** A pod with a claim and a volume, each as it was changed. */
+  async function claiming(
+    change: { readonly claim?: Partial<PersistentVolumeClaim>; readonly volume?: PersistentVolume["spec"] } = {},
+    name = "data-web",
+  ): Promise<Rig> {
+    const rig = await new Rig().start();
+    const claim = boundClaim(name);
+    rig.client.put(resources.persistentVolumeClaims, {
+      ...claim,
+      ...change.claim,
+      metadata: { ...claim.metadata, ...change.claim?.metadata },
+    });
+    rig.client.put(resources.persistentVolumes, volumeOf(name, change.volume));
+    return rig;
+  }
+
+  const unmounted = (volume: string): string =>
+    `Unable to attach or mount volumes: unmounted volumes=[${volume}], unattached volumes=[], failed to process volumes=[${volume}]: `;
+
+  test("is what its claim is bound to, read by name and not kept", async () => {
+    await using rig = await claiming({ volume: { mountOptions: ["noatime", "", "noatime"], accessModes: ["ReadWriteOncePod"] } });
+
+    expect(await rig.volumes.claimedVolume("data", signal)).toEqual({
+      name: "pv-1",
+      claim: { namespace: "shop", name: "data-web", uid: "uid-data-web" },
+      source: { kind: "local", path: "/mnt/1" },
+      accessModes: ["ReadWriteOncePod"],
+      isReadOnly: false,
+      mountOptions: ["noatime"],
+    });
+    await rig.volumes.claimedVolume("data", signal);
+    const verbs = rig.client.calls
+      .filter(({ resource: of }) => of.startsWith("persistentvolume"))
+      .map(({ verb, resource: of }) => `${verb} ${of}`);
+    expect(verbs).toEqual(["get persistentvolumeclaims", "get persistentvolumes", "get persistentvolumeclaims", "get persistentvolumes"]);
+    expect(rig.events).toEqual([]);
+  });
+
+  const none = { local: undefined };
+  test.for<[PersistentVolume["spec"], object]>([
+    [
+      { ...none, hostPath: { path: "/srv", type: "Directory" } },
+      { kind: "hostPath", path: "/srv", type: "Directory" },
+    ],
+    [
+      { ...none, nfs: { server: "nfs.example.com", path: "/exports", readOnly: true } },
+      { kind: "nfs", server: "nfs.example.com", path: "/exports" },
+    ],
+    [
+      { ...none, flexVolume: { driver: "example.com/disk", options: { size: "1" } } },
+      { kind: "flexVolume", driver: "example.com/disk", options: { size: "1" } },
+    ],
+    [
+      { ...none, csi: { driver: "ebs.csi.aws.com", volumeHandle: "vol-1" } },
+      { kind: "other", type: "csi", driver: "ebs.csi.aws.com" },
+    ],
+    [
+      { ...none, iscsi: { iqn: "iqn", lun: 1, targetPortal: "" } },
+      { kind: "other", type: "iscsi", driver: undefined },
+    ],
+    [none, { kind: "other", type: "none", driver: undefined }],
+  ])("of %j is %j", async ([spec, source]) => {
+    await using rig = await claiming({ volume: { storageClassName: "fast", capacity: { storage: "1Gi" }, ...spec } });
+
+    expect(await rig.volumes.claimedVolume("data", signal)).toMatchObject({ source, isReadOnly: spec?.nfs?.readOnly ?? false });
+  });
+
+  test.for<[string, { claim?: Partial<PersistentVolumeClaim>; volume?: PersistentVolume["spec"] }, string]>([
+    ["is not bound", { claim: { status: { phase: "Pending" } } }, "error processing PVC shop/data-web: PVC is not bound"],
+    ["names no volume", { claim: { spec: {} } }, "error processing PVC shop/data-web: PVC has empty pvc.Spec.VolumeName"],
+    [
+      "is going",
+      { claim: { metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } } },
+      "error processing PVC shop/data-web: PVC is being deleted",
+    ],
+    [
+      "is bound to a volume that has no claim",
+      { volume: { claimRef: undefined } },
+      "error processing PVC shop/data-web: found PV object pv-1 but it has a nil pv.Spec.ClaimRef indicating it is not yet bound to the claim",
+    ],
+    [
+      "is bound to the volume of an earlier claim",
+      { volume: { claimRef: { uid: "uid-other" } } },
+      "error processing PVC shop/data-web: found PV object pv-1 but its pv.Spec.ClaimRef.UID uid-other does not point to claim.UID uid-data-web",
+    ],
+    ["is of a block device", { volume: { volumeMode: "Block" } }, "volume data has volumeMode Block, but is specified in volumeMounts"],
+    [
+      "names a volume that is gone",
+      { claim: { spec: { volumeName: "pv-2" } } },
+      'error processing PVC shop/data-web: failed to fetch PV pv-2 from API server: persistentvolumes "pv-2" not found',
+    ],
+  ])("whose claim %s makes the pod wait, and an event says why", async ([, change, problem]) => {
+    await using rig = await claiming(change);
+
+    const error: unknown = await rig.volumes.claimedVolume("data", signal).catch((thrown: unknown) => thrown);
+
+    expect(error).toMatchObject({ message: `${unmounted("data")}${problem}` });
+    expect([isInvalidInput(error) || isUnavailable(error), waitingReasonOf(error)]).toEqual([true, "ContainerCreating"]);
+    expect(rig.events).toEqual([`${rig.pod.metadata?.uid} Warning FailedMount ${unmounted("data")}${problem}`]);
+  });
+
+  test("whose claim is missing comes once there is one", async () => {
+    await using rig = await new Rig().start();
+
+    await expect(rig.volumes.claimedVolume("data", signal)).rejects.toThrow(
+      `${unmounted("data")}error processing PVC shop/data-web: failed to fetch PVC from API server: persistentvolumeclaims "data-web" not found`,
+    );
+    rig.client.put(resources.persistentVolumeClaims, boundClaim("data-web"));
+    rig.client.put(resources.persistentVolumes, volumeOf("data-web"));
+
+    expect(await rig.volumes.claimedVolume("data", signal)).toMatchObject({ name: "pv-1" });
+  });
+
+  test("is kept while a claim that is deleted is protected", async () => {
+    const metadata = { deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: ["kubernetes.io/pvc-protection"] };
+    await using rig = await claiming({ claim: { metadata } });
+
+    expect(await rig.volumes.claimedVolume("data", signal)).toMatchObject({ name: "pv-1" });
+  });
+
+  test("that other nodes have is refused by the node's labels, not by its name", async () => {
+    const term = (key: string, value: string): object => ({ key, operator: "In", values: [value] });
+    const required = { nodeSelectorTerms: [{ matchExpressions: [term("kubernetes.io/hostname", "vk")] }] } as never;
+    await using rig = await claiming({ volume: { nodeAffinity: { required } } });
+    const refusal = 'MountVolume.NodeAffinity check failed for volume "pv-1" : no matching NodeSelectorTerms';
+
+    await expect(rig.volumes.claimedVolume("data", signal)).rejects.toThrow(refusal);
+    rig.node = { metadata: { name: "vk", labels: { "kubernetes.io/hostname": "other" } } };
+    await expect(rig.volumes.claimedVolume("data", signal)).rejects.toThrow(refusal);
+    rig.node = { metadata: { name: "vk", labels: { "kubernetes.io/hostname": "vk" } } };
+    expect(await rig.volumes.claimedVolume("data", signal)).toMatchObject({ name: "pv-1" });
+  });
+
+  test("of a generic ephemeral volume is the pod's own, or none", async () => {
+    await using rig = await claiming({}, "web-extra");
+
+    await expect(rig.volumes.claimedVolume("extra", signal)).rejects.toThrow(
+      `${unmounted("extra")}PVC shop/web-extra was not created for pod shop/web (pod is not owner)`,
+    );
+    const owner = { apiVersion: "v1", kind: "Pod", name: "web", controller: true, uid: rig.pod.metadata?.uid ?? "" };
+    rig.client.edit(
+      resources.persistentVolumeClaims,
+      "web-extra",
+      (claim) => (claim.metadata = { ...claim.metadata, ownerReferences: [owner] }),
+      "shop",
+    );
+
+    expect(await rig.volumes.claimedVolume("extra", signal)).toMatchObject({ name: "pv-1", claim: { name: "web-extra" } });
+  });
+
+  test("is not concluded from a 404 that is not the API server's own, nor from a first refusal", async () => {
+    await using rig = await claiming();
+    const reading = (): Promise<unknown> => rig.volumes.claimedVolume("data", signal).catch((thrown: unknown) => thrown);
+    {
+      using _proxy = rig.client.intercept(({ verb, resource: of }) => {
+        if (verb === "get" && of === "persistentvolumes") throw new NotFoundError("404 page not found");
+      });
+      expect(await reading()).toSatisfy(isUnavailable);
+    }
+    let refusals = 2;
+    using _authorizer = rig.client.intercept(({ verb, resource: of }) => {
+      if (verb === "get" && of === "persistentvolumeclaims" && refusals-- > 0) throw new ForbiddenError("not yet");
+    });
+    const read = reading();
+    await rig.settle(1_500);
+
+    expect(await read).toMatchObject({ name: "pv-1" });
+  });
+
+  test("is asked for by the name of a claim's volume", async () => {
+    await using rig = await new Rig().start();
+
+    await expect(rig.volumes.claimedVolume("scratch", signal)).rejects.toThrow('volume "scratch" of pod web: it is no claim');
+    await expect(rig.volumes.claimedVolume("nope", signal)).rejects.toThrow('volume "nope" of pod web: there is none');
+    expect(rig.events).toEqual([]);
+  });
 });

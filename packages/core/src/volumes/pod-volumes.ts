@@ -4,7 +4,8 @@ import type { DeepReadonly, EventRecorder, Node, Pod } from "@virtual-kubelet/ku
 import { Memo } from "../env/memo.ts";
 import { Wake } from "../node/wake.ts";
 import type { ResolvedPod } from "../provider/resolved-pod.ts";
-import { mountError, mountEventReason } from "./mount-error.ts";
+import { claimNameOf, readClaimedVolume, type ClaimedVolume, type ClaimReader } from "./claimed-volume.ts";
+import { mountError, mountEventReason, waitingForVolumes } from "./mount-error.ts";
 import type { PodSources } from "./pod-sources.ts";
 import { hasPayload, readVolume, type Volume, type VolumeContent } from "./volume-content.ts";
 import { isSamePayload, type VolumePayload } from "./volume-payload.ts";
@@ -26,8 +27,11 @@ export interface PodVolumesDeps {
   readonly random: Random;
 }
 
+/** What {@link ResolvedPod} tells of volumes. */
+export type ResolvedVolumes = Pick<ResolvedPod, "volume" | "watchVolume" | "claimedVolume">;
+
 /** The contents of one pod's volumes. See {@link ResolvedPod}. */
-export class PodVolumes implements Pick<ResolvedPod, "volume" | "watchVolume"> {
+export class PodVolumes implements ResolvedVolumes {
   readonly #pod: DeepReadonly<Pod>;
   readonly #deps: PodVolumesDeps;
   readonly #payloads = new Memo<VolumePayload>();
@@ -59,6 +63,34 @@ export class PodVolumes implements Pick<ResolvedPod, "volume" | "watchVolume"> {
     }
   }
 
+  /** Not kept: what a pod waits for shows the next time it is asked for. */
+  async claimedVolume(name: string, signal: AbortSignal): Promise<ClaimedVolume> {
+    const pod = this.#pod;
+    const volume = pod.spec?.volumes?.find((candidate) => candidate.name === name);
+    const claimName = volume && claimNameOf({ pod, volume });
+    if (!volume || claimName === undefined) {
+      const problem = volume ? "it is no claim" : "there is none";
+      throw new InvalidInputError(
+        `find the claim of volume "${name}" of pod ${pod.metadata?.name}: ${problem}, expected a volume of type persistentVolumeClaim or ephemeral`,
+      );
+    }
+    const { sources, node } = this.#deps;
+    const reader: ClaimReader = {
+      node,
+      getClaim: (...claim) => sources.getClaim(...claim),
+      getPersistentVolume: (...of) => sources.getPersistentVolume(...of),
+    };
+    try {
+      return await readClaimedVolume({ pod, volume }, claimName, reader, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      // All that it throws is its own.
+      const failure = waitingForVolumes(error as Error);
+      this.#tell(pod, failure);
+      throw failure;
+    }
+  }
+
   /** The content; `undefined` where it cannot be had now: what was written before stays then. */
   async #tryRead(pod: DeepReadonly<Pod>, name: string, signal: AbortSignal): Promise<VolumeContent | undefined> {
     this.#volume(pod, name);
@@ -73,8 +105,8 @@ export class PodVolumes implements Pick<ResolvedPod, "volume" | "watchVolume"> {
 
   async #read(pod: DeepReadonly<Pod>, name: string, signal: AbortSignal): Promise<VolumeContent> {
     const volume = this.#volume(pod, name);
-    const { sources, node, recorder } = this.#deps;
-    const { namespace = "default", name: podName = "", uid = "" } = pod.metadata ?? {};
+    const { sources, node } = this.#deps;
+    const { namespace = "default", uid = "" } = pod.metadata ?? {};
     try {
       return await readVolume(
         volume,
@@ -92,10 +124,15 @@ export class PodVolumes implements Pick<ResolvedPod, "volume" | "watchVolume"> {
       signal.throwIfAborted();
       if (isUnsupported(error)) throw error;
       const failure = mountError(name, error);
-      const regarding = { apiVersion: "v1", kind: "Pod", namespace, name: podName, uid };
-      recorder.event(regarding, "Warning", mountEventReason, messageOf(failure));
+      this.#tell(pod, failure);
       throw failure;
     }
+  }
+
+  #tell({ metadata }: DeepReadonly<Pod>, failure: Error): void {
+    const { namespace = "default", name = "", uid = "" } = metadata ?? {};
+    const regarding = { apiVersion: "v1", kind: "Pod", namespace, name, uid };
+    this.#deps.recorder.event(regarding, "Warning", mountEventReason, messageOf(failure));
   }
 
   #volume({ metadata, spec }: DeepReadonly<Pod>, name: string): Volume {
