@@ -1,13 +1,15 @@
 import { systemClock, systemRandom } from "@virtual-kubelet/clock";
-import { mkdir, mkdtemp, readdir, realpath, rm, symlink, writeFile } from "node:fs/promises";
+import { podRef, type Container, type Pod, type PodSpec, type ClaimedVolume } from "@virtual-kubelet/core";
+import { silentLogger } from "@virtual-kubelet/kube-client";
+import { execCapture, VolumeManager, type HostMounts } from "@virtual-kubelet/pod-runtime";
+import { eventually } from "@virtual-kubelet/testing";
+import { execFileSync } from "node:child_process";
+import { mkdir, mkdtemp, readdir, realpath, rm, symlink, writeFile, readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { podRef, type Container, type Pod, type PodSpec } from "@virtual-kubelet/core";
-import { silentLogger } from "@virtual-kubelet/kube-client";
-import { execCapture, VolumeManager } from "@virtual-kubelet/pod-runtime";
-import { eventually } from "@virtual-kubelet/testing";
 import { expect, test } from "vitest";
 import { FakeResolvedPod, payloadOf } from "../../packages/pod-runtime/src/test-support/fake-resolved-pod.ts";
+import { systemMounts } from "../../packages/pod-runtime/src/volumes/host-mounts.ts";
 import { unmountAll } from "./support/mounts.ts";
 import { RuntimeRig } from "./support/runtime-rig.ts";
 
@@ -21,7 +23,7 @@ class VolumesRig implements AsyncDisposable {
   readonly root: string;
   readonly #pods: Pod[] = [];
 
-  private constructor(runtime: RuntimeRig, root: string) {
+  private constructor(runtime: RuntimeRig, root: string, mounts: HostMounts | undefined) {
     this.runtime = runtime;
     this.root = root;
     this.manager = new VolumeManager({
@@ -33,13 +35,14 @@ class VolumesRig implements AsyncDisposable {
       resolvePod: () => this.resolved,
       recordEvent: () => {},
       evict: () => {},
+      mounts,
     });
   }
 
-  static async open(name: string): Promise<VolumesRig> {
+  static async open(name: string, mounts?: HostMounts): Promise<VolumesRig> {
     const root = await realpath(await mkdtemp(join(tmpdir(), "vk-volumes-")));
     await mkdir(join(root, "shared"));
-    return new VolumesRig(await RuntimeRig.open(`volumes-${name}`), root);
+    return new VolumesRig(await RuntimeRig.open(`volumes-${name}`), root, mounts);
   }
 
   /** Starts the pod's containers; gives what runs a command in one. */
@@ -57,6 +60,12 @@ class VolumesRig implements AsyncDisposable {
     };
   }
 
+  /** Removes all containers. */
+  async endAll(): Promise<void> {
+    const { sandboxes } = await this.runtime.runtime.list(this.runtime.ownerLabels, never);
+    for (const { id } of sandboxes) await this.runtime.runtime.removeSandbox(id, never);
+  }
+
   pod(name: string, volumes: NonNullable<PodSpec["volumes"]>, containers: readonly Container[], spec: Partial<PodSpec> = {}): Pod {
     const pod = this.runtime.pod(name, { volumes, containers: [...containers], ...spec });
     this.#pods.push(pod);
@@ -70,6 +79,11 @@ class VolumesRig implements AsyncDisposable {
     unmountAll(this.root);
     await rm(this.root, { recursive: true, force: true });
   }
+}
+
+function claimOn(source: ClaimedVolume["source"]): ClaimedVolume {
+  const claim = { namespace: "default", name: "data", uid: "c1" };
+  return { name: "pv-1", claim, source, accessModes: ["ReadWriteOnce"], isReadOnly: false, mountOptions: [] };
 }
 
 function container(name: string, mounts: Readonly<Record<string, string>>, more: Partial<Container> = {}): Container {
@@ -162,6 +176,66 @@ test("a folder of the node is shared below an allowed one, and links out of it a
   await expect(rig.manager.prepare(rig.pod("link", link, [container("app", { "/data": "data" })]), never)).rejects.toThrow("leads to /etc");
 });
 
+test("a claimed folder of the node has its first pod's group, keeps what is in it when pods go, and gives nothing of the node by a link", async () => {
+  await using rig = await VolumesRig.open("claimed");
+  const path = join(rig.root, "disk");
+  await mkdir(path);
+  rig.resolved.bind("data", claimOn({ kind: "local", path }));
+  const volumes = [{ name: "data", persistentVolumeClaim: { claimName: "data" } }];
+  const user = { securityContext: { runAsUser: 1000, runAsGroup: 1000, fsGroup: 2000 } };
+  const claimant = (name: string): Pod => {
+    const app = container("app", { "/all": "data" });
+    app.volumeMounts?.push({ name: "data", mountPath: "/mine", subPath: "own/part" }, { name: "data", mountPath: "/read", readOnly: true });
+    return rig.pod(name, volumes, [app], user);
+  };
+  const first = claimant("first");
+  const run = await rig.start(first);
+
+  expect(
+    await run("app", "echo kept > /mine/file; cat /read/own/part/file; stat -c %a:%g /all /all/own/part/file; touch /read/no"),
+  ).toMatch(/^kept\n2775:2000\n644:2000\n.*Read-only file system/);
+  await run("app", "ln -s /etc /all/link");
+  const escape = container("escape", {});
+  escape.volumeMounts?.push({ name: "data", mountPath: "/mine", subPath: "link" });
+  await expect(
+    rig.manager.mounts({ ...first, spec: { containers: [escape], volumes } }, escape, { environment: [] }, never),
+  ).rejects.toThrow('failed to prepare subPath for volumeMount "data" of container "escape"');
+
+  await rig.endAll();
+  await rig.manager.release(podRef(first), never);
+  expect(await readdir(join(rig.root, "kubelet/pods"))).toEqual([]);
+  expect((await readdir(path)).sort()).toEqual(["link", "own"]);
+  const again = await rig.start(claimant("second"));
+  expect(await again("app", "cat /mine/file; id -G")).toBe("kept\n1000 2000");
+});
+
+test("what a server exports is mounted for each of its pods, with what the engine is to see, and unmounted with its data left", async () => {
+  const server = await realpath(await mkdtemp(join(tmpdir(), "vk-server-")));
+  await using _server = { [Symbol.asyncDispose]: () => rm(server, { recursive: true, force: true }) };
+  const mounted: string[] = [];
+  // No kernel of a test machine is an NFS server: another folder stands for what it exports.
+  const mountNfs: HostMounts["mountNfs"] = async (source, target, options) => {
+    mounted.push(`${source} ${options.join(",")}`);
+    execFileSync("mount", ["--bind", server, target]);
+  };
+  await using rig = await VolumesRig.open("server", { ...systemMounts, mountNfs });
+  rig.resolved.bind("data", { ...claimOn({ kind: "nfs", server: "nfs.example.com", path: "/x" }), mountOptions: ["hard"] });
+  const volumes = [{ name: "data", persistentVolumeClaim: { claimName: "data" } }];
+  const app = container("app", { "/all": "data" });
+  app.volumeMounts?.push({ name: "data", mountPath: "/mine", subPath: "own" });
+  const [one, two] = ["one", "two"].map((name) => rig.pod(name, volumes, [app])) as [Pod, Pod];
+  const [first, second] = [await rig.start(one), await rig.start(two)];
+
+  await first("app", "echo shared > /mine/file");
+  expect(await second("app", "cat /all/own/file")).toBe("shared");
+  expect(mounted).toEqual(["nfs.example.com:/x hard", "nfs.example.com:/x hard"]);
+  await rig.endAll();
+  for (const pod of [one, two]) await rig.manager.release(podRef(pod), never);
+
+  expect(await readdir(join(rig.root, "kubelet/pods"))).toEqual([]);
+  expect(await readFile(join(server, "own/file"), "utf8")).toBe("shared\n");
+});
+
 test("a container writes its termination message to a file, though it may write nothing else", async () => {
   await using rig = await VolumesRig.open("termination");
   const pod = rig.pod("termination", [], [container("app", {}, { securityContext: { runAsUser: 1000, readOnlyRootFilesystem: true } })]);
@@ -194,8 +268,7 @@ test("what a pod has on the disk goes when its containers have ended, whatever t
     "app",
     "cd /disk; mkdir -m 0 locked; ln -s / root; mkfifo pipe; touch \"$(printf 'a\\nb')\" \"$(printf '\\377')\"; chmod 0 sub",
   );
-  const { sandboxes } = await rig.runtime.runtime.list(rig.runtime.ownerLabels, never);
-  for (const { id } of sandboxes) await rig.runtime.runtime.removeSandbox(id, never);
+  await rig.endAll();
 
   await rig.manager.release(podRef(pod), never);
 

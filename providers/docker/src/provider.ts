@@ -18,7 +18,7 @@ const capabilities: Capabilities = {
   securityContext: true,
   privileged: true,
   gpus: true,
-  volumes: ["configMap", "downwardAPI", "emptyDir", "hostPath", "image", "projected", "secret"],
+  volumes: ["configMap", "downwardAPI", "emptyDir", "ephemeral", "hostPath", "image", "persistentVolumeClaim", "projected", "secret"],
   operatingSystems: ["linux"],
   resize: true,
 };

@@ -1,4 +1,3 @@
-import { join, posix } from "node:path";
 import {
   podRef,
   type Container,
@@ -9,6 +8,7 @@ import {
   type ResolvedPod,
 } from "@virtual-kubelet/core";
 import { InvalidInputError } from "@virtual-kubelet/errdefs";
+import { join, posix } from "node:path";
 import type { CgroupNames } from "../cgroup/cgroup-names.ts";
 import { planPod, type ContainerRole, type PlannedContainer } from "../pod/pod-plan.ts";
 import { qosClass } from "../pod/qos-class.ts";
@@ -125,7 +125,7 @@ function planMount(mount: VolumeMount, { pod, container, environment, directory,
   return {
     ...shape,
     hostPath: subPath !== "" ? directory.subPath(mount.name, container.name, index) : folderOf(mount.name, source, directory),
-    isReadOnly: mount.readOnly === true || source.kind === "payload",
+    isReadOnly: mount.readOnly === true || volume.persistentVolumeClaim?.readOnly === true || source.kind === "payload",
   };
 }
 
@@ -137,6 +137,8 @@ function folderOf(name: string, source: VolumeSource, directory: PodDirectory): 
       return source.isSecret ? directory.secretVolume(source.folder, name) : directory.volume(source.folder, name);
     case "hostPath":
       return source.path;
+    case "claim":
+      return source.claimName === undefined ? "[volume of the pod's own claim]" : `[volume of claim ${source.claimName}]`;
     default:
       return source satisfies never;
   }

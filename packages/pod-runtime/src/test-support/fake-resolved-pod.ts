@@ -1,4 +1,4 @@
-import type { ResolvedEnvVar, ResolvedPod, VolumeFile, VolumePayload } from "@virtual-kubelet/core";
+import type { ClaimedVolume, ResolvedEnvVar, ResolvedPod, VolumeFile, VolumePayload } from "@virtual-kubelet/core";
 import { InvalidInputError } from "@virtual-kubelet/errdefs";
 
 /** A payload of files by path: text, or all of a file. */
@@ -13,6 +13,7 @@ export function payloadOf(files: Readonly<Record<string, string | Partial<Volume
 /** The volumes of one pod, as the test sets them. Those that were not set cannot be read. */
 export class FakeResolvedPod implements ResolvedPod {
   readonly #payloads = new Map<string, VolumePayload>();
+  readonly #claimed = new Map<string, ClaimedVolume>();
   readonly #wakes = new Set<() => void>();
   /** Who follows a volume now. */
   followers = 0;
@@ -39,6 +40,16 @@ export class FakeResolvedPod implements ResolvedPod {
     } finally {
       this.followers--;
     }
+  }
+
+  /** Has a volume's claim bound to this. */
+  bind(volume: string, claimed: ClaimedVolume): void {
+    this.#claimed.set(volume, claimed);
+  }
+
+  claimedVolume(name: string): Promise<ClaimedVolume> {
+    const claimed = this.#claimed.get(name);
+    return claimed ? Promise.resolve(claimed) : Promise.reject(new InvalidInputError(`persistentvolumeclaims of "${name}" not found`));
   }
 
   environment(): Promise<readonly ResolvedEnvVar[]> {

@@ -1,7 +1,7 @@
-import { mkdir, readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import type { Container } from "@virtual-kubelet/core";
 import { silentLogger } from "@virtual-kubelet/kube-client";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { podWith } from "../test-support/pod-rig.ts";
 import { tempFolder } from "../test-support/temp-folder.ts";
@@ -25,7 +25,6 @@ async function mountsOf(
     volumes: new Map(),
     directory: new PodDirectory(root, "u1"),
     mounts: undefined,
-    policy: {},
     recursiveReadOnly: false,
     logger: silentLogger,
     ...more,
@@ -68,7 +67,8 @@ test.for([
 });
 
 test("what comes from the API server is read-only, whatever the mount says", async () => {
-  const volumes = new Map([["data", volumeAt("/v", { kind: "payload", folder: "f", isSecret: true })]]);
+  const payload = { kind: "payload", folder: "f", isSecret: true } as const;
+  const volumes = new Map([["data", { ...volumeAt("/v", payload), isReadOnly: true }]]);
 
   expect(await mountsOf([{ name: "data", mountPath: "/data", readOnly: false }], { root: "/root", volumes })).toMatchObject([
     { isReadOnly: true },
@@ -97,22 +97,23 @@ test("an image may be recursively read-only and propagated as any other", async 
 test("a path of the node that is allowed is mounted as it is, and one below it by what was opened", async () => {
   await using folder = await tempFolder();
   await mkdir(join(folder.path, "below"));
-  const policy = { hostPaths: [folder.path] };
-  const hostPath = (path: string): Map<string, ReadyVolume> => new Map([["data", volumeAt(path, { kind: "hostPath", path, type: "" })]]);
+  const nodePaths = [folder.path];
+  const hostPath = (path: string): Map<string, ReadyVolume> =>
+    new Map([["data", { ...volumeAt(path, { kind: "hostPath", path, type: "" }), nodePaths }]]);
   const mounts = fakeMounts();
   const root = join(folder.path, "root");
   const mount = { name: "data", mountPath: "/data" };
 
-  expect(await mountsOf([mount], { root, policy, volumes: hostPath(folder.path), mounts })).toMatchObject([{ hostPath: folder.path }]);
+  expect(await mountsOf([mount], { root, volumes: hostPath(folder.path), mounts })).toMatchObject([{ hostPath: folder.path }]);
   expect(mounts.said).toEqual([]);
   const target = join(root, "pods/u1/volume-subpaths/data/app/0");
   const below = hostPath(join(folder.path, "below"));
-  expect(await mountsOf([mount], { root, policy, volumes: below, mounts })).toMatchObject([{ hostPath: target }]);
+  expect(await mountsOf([mount], { root, volumes: below, mounts })).toMatchObject([{ hostPath: target }]);
   expect(mounts.said).toEqual([`${target} whole`]);
 
   const propagated = { ...mount, mountPropagation: "Bidirectional" };
-  expect(await mountsOf([propagated], { root, policy, volumes: below, mounts })).toMatchObject([{ hostPath: join(folder.path, "below") }]);
-  await expect(mountsOf([mount], { root, policy, volumes: below })).rejects.toMatchObject({
+  expect(await mountsOf([propagated], { root, volumes: below, mounts })).toMatchObject([{ hostPath: join(folder.path, "below") }]);
+  await expect(mountsOf([mount], { root, volumes: below })).rejects.toMatchObject({
     code: "VK_UNSUPPORTED",
     fieldPath: "spec.containers[*].volumeMounts[*].subPath",
     message: expect.stringContaining("is below a folder that other pods may write to"),
@@ -122,16 +123,16 @@ test("a path of the node that is allowed is mounted as it is, and one below it b
 test("a subPath of a path of the node is mounted by what was opened, and refused where nothing can be mounted", async () => {
   await using folder = await tempFolder();
   await mkdir(join(folder.path, "sub"));
-  const policy = { hostPaths: [folder.path] };
-  const volumes = new Map([["data", volumeAt(folder.path, { kind: "hostPath", path: folder.path, type: "" })]]);
+  const source = { kind: "hostPath", path: folder.path, type: "" } as const;
+  const volumes = new Map([["data", { ...volumeAt(folder.path, source), nodePaths: [folder.path] }]]);
   const mounts = fakeMounts();
   const root = join(folder.path, "root");
   const mount = { name: "data", mountPath: "/data", subPath: "sub" };
 
   const target = join(root, "pods/u1/volume-subpaths/data/app/0");
-  expect(await mountsOf([mount], { root, policy, volumes, mounts })).toMatchObject([{ hostPath: target }]);
+  expect(await mountsOf([mount], { root, volumes, mounts })).toMatchObject([{ hostPath: target }]);
   expect(mounts.said).toEqual([target]);
-  await expect(mountsOf([mount], { root, policy, volumes })).rejects.toMatchObject({
+  await expect(mountsOf([mount], { root, volumes })).rejects.toMatchObject({
     code: "VK_UNSUPPORTED",
     message: expect.stringContaining("a container may write to a folder above its subPath"),
   });

@@ -1,11 +1,11 @@
+import type { Container, DeepReadonly, Logger, Pod, ResolvedEnvVar } from "@virtual-kubelet/core";
+import { InvalidInputError, isInvalidInput, UnsupportedError } from "@virtual-kubelet/errdefs";
 import { realpath } from "node:fs/promises";
 import { posix } from "node:path";
-import type { Container, DeepReadonly, Logger, Pod, PodPolicy, ResolvedEnvVar } from "@virtual-kubelet/core";
-import { InvalidInputError, isInvalidInput, UnsupportedError } from "@virtual-kubelet/errdefs";
 import type { ContainerMount } from "../runtime/runtime-spec.ts";
 import { bindMount } from "./bind-mount.ts";
-import { findHostPath, openHostPath } from "./host-path.ts";
 import type { HostMounts } from "./host-mounts.ts";
+import { findHostPath, openHostPath } from "./host-path.ts";
 import type { PodDirectory } from "./pod-directory.ts";
 import type { ReadyVolume } from "./pod-volumes.ts";
 import { isRecursivelyReadOnly } from "./recursive-read-only.ts";
@@ -29,7 +29,6 @@ export interface ContainerMountsOptions {
   readonly directory: PodDirectory;
   /** Absent where nothing can be mounted. */
   readonly mounts: HostMounts | undefined;
-  readonly policy: Pick<PodPolicy, "hostPaths">;
   readonly recursiveReadOnly: boolean;
   readonly logger: Logger;
 }
@@ -53,8 +52,7 @@ export async function containerMounts(options: ContainerMountsOptions): Promise<
     mounts.push({
       hostPath: await hostPathOf(mount, { ...options, volume, index }),
       containerPath: posix.join("/", mount.mountPath),
-      // As with a kubelet, what comes from the API server is written by nobody else.
-      isReadOnly: mount.readOnly === true || volume.source.kind === "payload",
+      isReadOnly: mount.readOnly === true || volume.isReadOnly === true,
       isRecursivelyReadOnly: isRecursivelyReadOnly(mount, options.recursiveReadOnly),
       propagation: propagationOf(mount),
     });
@@ -89,13 +87,16 @@ type Place = ContainerMountsOptions & { readonly volume: ReadyVolume; readonly i
 /** What the runtime is to mount: nobody but us can put another thing in its place. */
 async function hostPathOf(mount: VolumeMount, place: Place): Promise<string> {
   const subPath = subPathOf(mount, place.facts.environment);
-  const { kind } = place.volume.source;
   if (subPath !== "") return placeSubPath(mount, subPath, place);
-  return kind === "hostPath" ? placeHostPath(mount, place) : place.volume.path;
+  return place.volume.nodePaths ? placeHostPath(mount, place.volume.nodePaths, place) : place.volume.path;
 }
 
-async function placeHostPath(mount: VolumeMount, { volume, policy, directory, container, index, mounts }: Place): Promise<string> {
-  const found = await findHostPath({ path: volume.path, type: "", policy });
+async function placeHostPath(
+  mount: VolumeMount,
+  hostPaths: readonly string[],
+  { volume, directory, container, index, mounts }: Place,
+): Promise<string> {
+  const found = await findHostPath({ path: volume.path, type: "", policy: { hostPaths } });
   // What a privileged container mounts for the node has to come out of a mount of the node's own.
   if (found.isFixed || mount.mountPropagation === "Bidirectional") return found.path;
   if (!mounts) throw notSafe(mount, `${volume.path} is below a folder that other pods may write to`);
@@ -106,15 +107,16 @@ async function placeHostPath(mount: VolumeMount, { volume, policy, directory, co
 }
 
 async function placeSubPath(mount: VolumeMount, subPath: string, place: Place): Promise<string> {
-  const { pod, container, volume, policy, directory, mounts, index, logger } = place;
-  const { kind } = volume.source;
-  const isHostPath = kind === "hostPath";
-  const folder = isHostPath ? (await findHostPath({ path: volume.path, type: "", policy })).path : await realpath(volume.path);
-  if (!mounts && (isHostPath || (kind === "emptyDir" && canBeReplaced(pod, mount, subPath)))) {
+  const { pod, container, volume, directory, mounts, index, logger } = place;
+  const { nodePaths: hostPaths } = volume;
+  const folder = hostPaths
+    ? (await findHostPath({ path: volume.path, type: "", policy: { hostPaths } })).path
+    : await realpath(volume.path);
+  if (!mounts && (hostPaths || (volume.source.kind === "emptyDir" && canBeReplaced(pod, mount, subPath)))) {
     throw notSafe(mount, "a container may write to a folder above its subPath");
   }
   try {
-    await using opened = await openSubPath(folder, subPath, isHostPath ? "/" : folder);
+    await using opened = await openSubPath(folder, subPath, hostPaths ? "/" : folder);
     if (!mounts) return opened.path;
     const target = directory.subPath(mount.name, container.name, index);
     await bindMount(opened.handle, target, mounts);

@@ -8,6 +8,8 @@ export interface HostMounts {
   list(): Promise<readonly MountPoint[]>;
   /** Mounts a file system in memory. @param options - as of mount(8), such as `size=1048576` */
   mountTmpfs(target: string, options: readonly string[]): Promise<void>;
+  /** Mounts what an NFS server exports. @param source - such as `nfs.example.com:/exports` @param options - as of nfs(5) */
+  mountNfs(source: string, target: string, options: readonly string[]): Promise<void>;
   /**
    * Mounts what a handle has open at a target of its kind, so that nobody can put another thing in its place on the way.
    *
@@ -25,6 +27,9 @@ export const systemMounts: HostMounts = {
 
   mountTmpfs: (target, options) =>
     mount(`mount a file system in memory at ${target}`, ["-t", "tmpfs", "-o", options.join(","), "tmpfs", target]),
+
+  mountNfs: (source, target, options) =>
+    mount(`mount ${source} at ${target}`, ["-t", "nfs", ...(options.length > 0 ? ["-o", options.join(",")] : []), "--", source, target]),
 
   bind: (source, target, { isWhole = false } = {}) => {
     const how = isWhole ? ["--rbind", "--make-rslave"] : ["--bind"];

@@ -6,6 +6,17 @@ export const waitingReason = "ContainerCreating";
 /** The reason of the event that tells why a volume is not there. */
 export const mountEventReason = "FailedMount";
 
+/** Why a volume is not there, where another step than setting it up has failed. */
+export class MountStepError extends Error {
+  /** In a kubelet's words, such as `MountVolume.NewMounter initialization failed`. */
+  readonly step: string;
+
+  constructor(step: string, message: string) {
+    super(message);
+    this.step = step;
+  }
+}
+
 /**
  * Why a volume is not there, in a kubelet's words; its code is its cause's. The pod's containers wait as `ContainerCreating`.
  * What is not supported stays as it is: it names its field.
@@ -13,6 +24,7 @@ export const mountEventReason = "FailedMount";
  */
 export function mountError(volume: string, cause: unknown): unknown {
   if (isUnsupported(cause)) return cause;
-  const error = new Error(`MountVolume.SetUp failed for volume "${volume}" : ${messageOf(cause)}`, { cause });
+  const step = cause instanceof MountStepError ? cause.step : "MountVolume.SetUp failed";
+  const error = new Error(`${step} for volume "${volume}" : ${messageOf(cause)}`, { cause });
   return Object.assign(error, { waitingReason });
 }

@@ -1,8 +1,10 @@
+import type { Clock, Random } from "@virtual-kubelet/clock";
+import type { ClaimedVolume, DeepReadonly, Logger, Pod, PodEvent, PodPolicy, ResolvedPod, VolumePayload } from "@virtual-kubelet/core";
+import { messageOf, UnsupportedError } from "@virtual-kubelet/errdefs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { Clock, DeepReadonly, Logger, Pod, PodEvent, PodPolicy, Random, ResolvedPod, VolumePayload } from "@virtual-kubelet/core";
-import { messageOf, UnsupportedError } from "@virtual-kubelet/errdefs";
 import { writePayload } from "./atomic-payload.ts";
+import type { ClaimedVolumes } from "./claimed/claimed-volumes.ts";
 import { makeMemoryDir, makeOpenDir, memoryDirBytes, sizeLimitBytes } from "./empty-dir.ts";
 import { makeHostPath } from "./host-path.ts";
 import { mountError, mountEventReason, waitingReason } from "./mount-error.ts";
@@ -14,15 +16,24 @@ import type { VolumesRoot } from "./volumes-root.ts";
 /** How long after files could not be written they are written again, in milliseconds, and what it grows to. */
 const rewriteMs = { first: 500, most: 60_000 };
 
+/** What a volume that is there was made of. */
+export type ReadySource =
+  | Exclude<VolumeSource, { readonly kind: "claim" }>
+  | { readonly kind: "claim"; readonly of: ClaimedVolume["source"]["kind"]; readonly claim: ClaimedVolume["claim"] };
+
 /** A volume that is there. */
 export interface ReadyVolume {
-  readonly source: VolumeSource;
+  readonly source: ReadySource;
   /** Its folder, or the path of the node. */
   readonly path: string;
   /** Whether it is a file system of its own, in memory. */
   readonly isMemory: boolean;
   /** Bytes it must not exceed, which somebody has to look at. */
   readonly watchedLimitBytes: number | undefined;
+  /** Folders of the node that it may be in; absent: it is in the pod's own folder. */
+  readonly nodePaths?: readonly string[] | undefined;
+  /** Whether no container may write to it. Default: `false`. */
+  readonly isReadOnly?: boolean | undefined;
 }
 
 /** What {@link PodVolumes} needs. */
@@ -33,6 +44,8 @@ export interface PodVolumesOptions {
   readonly random: Random;
   readonly logger: Logger;
   readonly policy: Pick<PodPolicy, "hostPaths">;
+  /** Those of all pods. */
+  readonly claims: ClaimedVolumes;
   resolve(): ResolvedPod;
   onEvent(event: PodEvent): void;
 }
@@ -84,6 +97,7 @@ export class PodVolumes implements AsyncDisposable {
     signal: AbortSignal,
   ): Promise<void> {
     const source = volumeSource(volume);
+    if (source.kind === "claim") return this.#makeClaimed(volume.name, { pod, resolved }, signal);
     // What cannot be read of it, core tells by an event of its own.
     const payload = source.kind === "payload" ? await resolved.volume(volume.name, signal) : undefined;
     try {
@@ -91,7 +105,8 @@ export class PodVolumes implements AsyncDisposable {
       else if (source.kind === "hostPath") this.#ready.set(volume.name, await this.#makeHostPath(source));
       else if (payload) {
         const path = await this.#makePayload(volume.name, { source, pod, payload });
-        this.#ready.set(volume.name, { source, path, isMemory: false, watchedLimitBytes: undefined });
+        // As with a kubelet, what comes from the API server is written by nobody else.
+        this.#ready.set(volume.name, { source, path, isMemory: false, watchedLimitBytes: undefined, isReadOnly: true });
         this.#follow(volume.name, { resolved, path, fsGroup: fsGroupOf(pod) });
       }
     } catch (error) {
@@ -120,7 +135,25 @@ export class PodVolumes implements AsyncDisposable {
 
   async #makeHostPath(source: VolumeSource & { kind: "hostPath" }): Promise<ReadyVolume> {
     await makeHostPath({ path: source.path, type: source.type, policy: this.#options.policy });
-    return { source, path: source.path, isMemory: false, watchedLimitBytes: undefined };
+    const nodePaths = this.#options.policy.hostPaths ?? [];
+    return { source, path: source.path, isMemory: false, watchedLimitBytes: undefined, nodePaths };
+  }
+
+  /** What cannot be found out of a claim, core tells by an event of its own. */
+  async #makeClaimed(
+    name: string,
+    { pod, resolved }: { readonly pod: DeepReadonly<Pod>; readonly resolved: ResolvedPod },
+    signal: AbortSignal,
+  ): Promise<void> {
+    const claimed = await resolved.claimedVolume?.(name, signal);
+    if (!claimed) throw new UnsupportedError(`mount volume "${name}": there is no cluster to ask for its claim`);
+    const { claims, onEvent } = this.#options;
+    try {
+      this.#ready.set(name, await claims.make(name, claimed, { pod, directory: this.directory, onEvent }, signal));
+    } catch (error) {
+      signal.throwIfAborted();
+      throw this.#failed(claimed.name, error);
+    }
   }
 
   async #makePayload(

@@ -199,7 +199,7 @@ test("a release that is given up before its turn leaves the pod as it is", async
 });
 
 test.each([
-  [{ persistentVolumeClaim: { claimName: "c" } }, "spec.volumes[*].persistentVolumeClaim"],
+  [{ csi: { driver: "example.com" } }, "spec.volumes[*].csi"],
   [{ emptyDir: { medium: "HugePages-2Mi" } }, "spec.volumes[*].emptyDir.medium"],
   [{ hostPath: { path: "/etc" } }, "spec.volumes[*].hostPath.path"],
 ])("a volume of %j is not supported, and its field is named", async (source, fieldPath) => {
@@ -463,7 +463,10 @@ test("something is mounted anew for the runtime to look at, also where an earlie
 
 test("where nothing can be mounted it is said once, and all goes on without", async () => {
   const refuse = (): Promise<never> => Promise.reject(new Error("must be superuser to use mount"));
-  await using rig = await rigOf({ isMountSeen: true, mounts: { list: readMountTable, mountTmpfs: refuse, bind: refuse, unmount: refuse } });
+  await using rig = await rigOf({
+    isMountSeen: true,
+    mounts: { list: readMountTable, mountTmpfs: refuse, mountNfs: refuse, bind: refuse, unmount: refuse },
+  });
   const pod = podOf([{ name: "data", emptyDir: { medium: "Memory" } }]);
 
   await rig.manager.prepare(pod, never);

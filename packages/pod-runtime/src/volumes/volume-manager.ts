@@ -1,6 +1,6 @@
+import type { Clock, Random } from "@virtual-kubelet/clock";
 import {
   podRef,
-  type Clock,
   type Container,
   type DeepReadonly,
   type Logger,
@@ -8,23 +8,23 @@ import {
   type PodEvent,
   type PodPolicy,
   type PodRef,
-  type Random,
   type ResolvedPod,
   type VolumeStats,
 } from "@virtual-kubelet/core";
-import type { PreparedVolumes } from "./prepared-volumes.ts";
 import type { ContainerMount } from "../runtime/runtime-spec.ts";
+import type { PodStorage } from "../worker/pod-storage.ts";
+import { ClaimedVolumes } from "./claimed/claimed-volumes.ts";
 import { containerMounts, type MountFacts } from "./container-mounts.ts";
 import { systemMounts, type HostMounts } from "./host-mounts.ts";
 import { InTurn } from "./in-turn.ts";
 import { PodDirectory } from "./pod-directory.ts";
 import { listPodFolders, removePodFolder } from "./pod-folders.ts";
 import { PodVolumes } from "./pod-volumes.ts";
+import type { PreparedVolumes } from "./prepared-volumes.ts";
 import { SizeWatch, type LimitedFolder } from "./size-watch.ts";
 import { createTerminationLog, readTerminationLog } from "./termination-log.ts";
 import { VolumeUse } from "./volume-use.ts";
 import { closeRoot, mountAnew, openRoot, type MountedFolder, type VolumesRoot } from "./volumes-root.ts";
-import type { PodStorage } from "../worker/pod-storage.ts";
 
 /** A kubelet's eviction monitoring period, in milliseconds. */
 const defaultSizeCheckMs = 10_000;
@@ -62,9 +62,9 @@ export interface VolumeManagerOptions {
  * The volumes of a node's pods on its disk, and all else a pod has there. Everything is idempotent, and survives the
  * program: the next one takes over what it finds, and changes nothing that is as it should be.
  *
- * Volumes of type emptyDir, configMap, secret, downwardAPI, projected and hostPath; those of type image
- * are the runtime's. `fsGroupChangePolicy` has no say in any
- * of them, as with a kubelet: they are new with each pod, or not the pod's own.
+ * Volumes of type emptyDir, configMap, secret, downwardAPI, projected and hostPath, and claims to PersistentVolumes of type
+ * hostPath, local and nfs; those of type image are the runtime's. `fsGroupChangePolicy` has a say in local PersistentVolumes alone, as with a
+ * kubelet: the others are new with each pod, or not the pod's own.
  */
 export class VolumeManager implements PreparedVolumes, PodStorage, AsyncDisposable {
   readonly #options: VolumeManagerOptions;
@@ -73,6 +73,7 @@ export class VolumeManager implements PreparedVolumes, PodStorage, AsyncDisposab
   readonly #sizes: SizeWatch;
   readonly #use: VolumeUse;
   #root: Promise<VolumesRoot> | undefined;
+  #claims: ClaimedVolumes | undefined;
 
   constructor(options: VolumeManagerOptions) {
     const { clock, logger, sizeCheckMs: intervalMs = defaultSizeCheckMs } = options;
@@ -121,13 +122,13 @@ export class VolumeManager implements PreparedVolumes, PodStorage, AsyncDisposab
     signal: AbortSignal,
   ): Promise<readonly ContainerMount[]> {
     await this.prepare(pod, signal);
-    const { policy, recursiveReadOnly = false, logger } = this.#options;
+    const { recursiveReadOnly = false, logger } = this.#options;
     const { mounts } = await this.#openRoot();
     const ref = podRef(pod);
     return this.#inTurn.run(ref.uid, async () => {
       signal.throwIfAborted();
       const { ready: volumes, directory } = await this.#volumesOf(ref);
-      return containerMounts({ pod, container, facts, volumes, directory, mounts, policy, recursiveReadOnly, logger });
+      return containerMounts({ pod, container, facts, volumes, directory, mounts, recursiveReadOnly, logger });
     });
   }
 
@@ -215,9 +216,12 @@ export class VolumeManager implements PreparedVolumes, PodStorage, AsyncDisposab
     const held = this.#pods.get(ref.uid);
     if (held) return held.volumes;
     const { clock, random, policy, logger, resolvePod, recordEvent } = this.#options;
+    const root = await this.#openRoot();
+    this.#claims ??= new ClaimedVolumes(root, clock);
     const volumes = new PodVolumes({
       uid: ref.uid,
-      root: await this.#openRoot(),
+      root,
+      claims: this.#claims,
       clock,
       random,
       policy,

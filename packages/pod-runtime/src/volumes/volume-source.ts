@@ -9,7 +9,9 @@ export type VolumeSource =
   | { readonly kind: "emptyDir"; readonly medium: string; readonly sizeLimit: string | undefined }
   /** Files from the API server; `folder` is a kubelet's name for the kind. */
   | { readonly kind: "payload"; readonly folder: string; readonly isSecret: boolean }
-  | { readonly kind: "hostPath"; readonly path: string; readonly type: string };
+  | { readonly kind: "hostPath"; readonly path: string; readonly type: string }
+  /** What a claim is bound to; absent: the claim of a generic ephemeral volume. */
+  | { readonly kind: "claim"; readonly claimName: string | undefined };
 
 /**
  * Reads what a volume is made of. As with a kubelet, all that has files from the API server but a config map counts as secret.
@@ -17,15 +19,17 @@ export type VolumeSource =
  * @throws UnsupportedError for every other type
  */
 export function volumeSource(volume: Volume): VolumeSource {
-  const { emptyDir, configMap, secret, downwardAPI, projected, hostPath } = volume;
+  const { emptyDir, configMap, secret, downwardAPI, projected, hostPath, persistentVolumeClaim, ephemeral } = volume;
   if (emptyDir) return { kind: "emptyDir", medium: emptyDir.medium ?? "", sizeLimit: emptyDir.sizeLimit };
   if (configMap) return { kind: "payload", folder: "kubernetes.io~configmap", isSecret: false };
   if (secret) return { kind: "payload", folder: "kubernetes.io~secret", isSecret: true };
   if (downwardAPI) return { kind: "payload", folder: "kubernetes.io~downward-api", isSecret: true };
   if (projected) return { kind: "payload", folder: "kubernetes.io~projected", isSecret: true };
   if (hostPath) return { kind: "hostPath", path: hostPath.path, type: hostPath.type ?? "" };
+  if (persistentVolumeClaim) return { kind: "claim", claimName: persistentVolumeClaim.claimName };
+  if (ephemeral) return { kind: "claim", claimName: undefined };
   const [type = "none"] = Object.keys(volume).filter((field) => field !== "name");
-  const expected = "emptyDir, configMap, secret, downwardAPI, projected, hostPath or image";
+  const expected = "emptyDir, configMap, secret, downwardAPI, projected, hostPath, persistentVolumeClaim, ephemeral or image";
   throw new UnsupportedError(`mount volume "${volume.name}": type ${type} is not supported, expected ${expected}`, {
     fieldPath: `spec.volumes[*].${type}`,
   });

@@ -2,8 +2,8 @@ import { VirtualClock } from "@virtual-kubelet/clock";
 import { expect, test } from "vitest";
 import { tempFolder } from "../test-support/temp-folder.ts";
 import type { ReadyVolume } from "./pod-volumes.ts";
-import { VolumeUse } from "./volume-use.ts";
 import type { runTool } from "./run-tool.ts";
+import { VolumeUse } from "./volume-use.ts";
 
 const never = new AbortController().signal;
 
@@ -54,10 +54,18 @@ test("volumes in memory have what their file system says, paths of the node have
     return { exitCode: 0, stdout: paths.map((path) => `3\t${path}\n`).join(""), stderr: "" };
   };
   const emptyDir = { kind: "emptyDir", medium: "", sizeLimit: undefined } as const;
+  const claim = { namespace: "shop", name: "data", uid: "c1" };
+  const claimed = (of: "local" | "nfs"): Omit<ReadyVolume, "path"> => ({
+    source: { kind: "claim", of, claim },
+    isMemory: false,
+    watchedLimitBytes: undefined,
+  });
   const volumes = new Map<string, ReadyVolume>([
     ["disk", { source: emptyDir, path: folder.path, isMemory: false, watchedLimitBytes: undefined }],
     ["memory", { source: emptyDir, path: "/", isMemory: true, watchedLimitBytes: undefined }],
     ["node", { source: { kind: "hostPath", path: "/etc", type: "" }, path: "/etc", isMemory: false, watchedLimitBytes: undefined }],
+    ["claimed", { ...claimed("local"), path: folder.path.slice(0, folder.path.lastIndexOf("/")) }],
+    ["server", { ...claimed("nfs"), path: "/usr" }],
     ["gone", { source: emptyDir, path: "/nowhere/at/all", isMemory: true, watchedLimitBytes: undefined }],
   ]);
   await using use = new VolumeUse({ clock, volumes: () => [...volumes.values()], run });
@@ -68,7 +76,9 @@ test("volumes in memory have what their file system says, paths of the node have
   expect(stats.map(({ name, time }) => [name, time])).toEqual([
     ["disk", "2026-01-01T00:00:00.000Z"],
     ["memory", "2026-01-01T00:00:00.000Z"],
+    ["claimed", "2026-01-01T00:00:00.000Z"],
   ]);
+  expect(stats.map(({ pvcRef }) => pvcRef)).toEqual([undefined, undefined, { name: "data", namespace: "shop" }]);
   expect([stats[0]?.usedBytes, stats[1]?.usedBytes === 3072]).toEqual([3072, false]);
 });
 

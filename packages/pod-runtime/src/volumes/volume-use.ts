@@ -1,4 +1,5 @@
-import type { Clock, FsStats, VolumeStats } from "@virtual-kubelet/core";
+import type { Clock } from "@virtual-kubelet/clock";
+import type { FsStats, VolumeStats } from "@virtual-kubelet/core";
 import { diskUse, fileSystemRoom } from "./disk-use.ts";
 import type { ReadyVolume } from "./pod-volumes.ts";
 import type { runTool } from "./run-tool.ts";
@@ -19,7 +20,8 @@ export interface VolumeUseOptions {
 }
 
 /**
- * What volumes use, by what was measured last. It is measured aside: a pod with a great many files must not keep the figures
+ * What volumes use, by what was measured last. Of a claim that is what its file system has, as with a kubelet; those of NFS are left out, as a
+ * server that is away would hold the measurement up. It is measured aside: a pod with a great many files must not keep the figures
  * of the whole node from those who ask.
  */
 export class VolumeUse implements AsyncDisposable {
@@ -35,9 +37,10 @@ export class VolumeUse implements AsyncDisposable {
   /** Figures of these volumes, by name; without those that have come since the last measurement, and those that are the node's own. */
   async of(volumes: ReadonlyMap<string, ReadyVolume>, signal: AbortSignal): Promise<readonly VolumeStats[]> {
     const byPath = await this.#measured(signal);
-    return [...volumes].flatMap(([name, { path }]) => {
+    return [...volumes].flatMap(([name, { path, source }]) => {
       const stats = byPath.get(path);
-      return stats ? [{ name, ...stats }] : [];
+      const pvcRef = source.kind === "claim" ? { name: source.claim.name, namespace: source.claim.namespace } : undefined;
+      return stats ? [{ name, ...(pvcRef && { pvcRef }), ...stats }] : [];
     });
   }
 
@@ -64,16 +67,18 @@ export class VolumeUse implements AsyncDisposable {
 
   async #measure(signal: AbortSignal): Promise<void> {
     const { clock, volumes, run } = this.#options;
-    const own = volumes().filter(({ source }) => source.kind !== "hostPath");
+    const own = volumes().filter(({ source }) => source.kind !== "hostPath" && (source.kind !== "claim" || source.of === "local"));
+    const counted = own.filter(({ isMemory, source }) => !isMemory && source.kind !== "claim");
     const used = await diskUse(
-      own.filter(({ isMemory }) => !isMemory).map(({ path }) => path),
+      counted.map(({ path }) => path),
       { clock, signal, run },
     );
     const time = new Date(clock.now()).toISOString();
     const byPath = new Map<string, FsStats>();
-    for (const { path, isMemory } of own) {
+    for (const volume of own) {
+      const { path } = volume;
       const usedBytes = used.get(path);
-      if (!isMemory && usedBytes === undefined) continue;
+      if (usedBytes === undefined && counted.includes(volume)) continue;
       // A pod may go meanwhile.
       const room = await fileSystemRoom(path).catch(() => undefined);
       if (room) byPath.set(path, { time, ...room, ...(usedBytes !== undefined && { usedBytes }) });

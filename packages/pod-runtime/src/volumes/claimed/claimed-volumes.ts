@@ -1,0 +1,168 @@
+import type { Clock } from "@virtual-kubelet/clock";
+import type { ClaimedVolume, DeepReadonly, Pod, PodEvent } from "@virtual-kubelet/core";
+import { UnsupportedError } from "@virtual-kubelet/errdefs";
+import { mkdir, readdir, stat } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { hasFsCode } from "../fs-code.ts";
+import { makeHostPath } from "../host-path.ts";
+import { InTurn } from "../in-turn.ts";
+import { MountStepError } from "../mount-error.ts";
+import type { PodDirectory } from "../pod-directory.ts";
+import type { ReadyVolume } from "../pod-volumes.ts";
+import type { VolumesRoot } from "../volumes-root.ts";
+import { ensureNfsMount } from "./nfs-mount.ts";
+import { giveToGroup, needsGroup } from "./volume-group.ts";
+
+/** Who wants a claimed volume. */
+export interface ClaimUser {
+  readonly pod: DeepReadonly<Pod>;
+  readonly directory: PodDirectory;
+  onEvent(event: PodEvent): void;
+}
+
+type MountedSource = Exclude<ClaimedVolume["source"], { readonly kind: "other" | "flexVolume" }>;
+
+/** A kubelet's names for the kinds of volumes, as folders. */
+const folders: Readonly<Record<MountedSource["kind"], string>> = {
+  hostPath: "kubernetes.io~host-path",
+  local: "kubernetes.io~local-volume",
+  nfs: "kubernetes.io~nfs",
+};
+
+/** How long it may take to give a volume to a group before people are told, in milliseconds. Source: as {@link giveToGroup}. */
+const slowGroupMs = 30_000;
+
+/**
+ * The persistent volumes of all pods of a node. Which pods use one is on the disk: each has a folder named after it among its volumes, which
+ * is made when all else is done, and goes with the pod.
+ */
+export class ClaimedVolumes {
+  readonly #root: VolumesRoot;
+  readonly #clock: Clock;
+  readonly #inTurn = new InTurn();
+
+  constructor(root: VolumesRoot, clock: Clock) {
+    this.#root = root;
+    this.#clock = clock;
+  }
+
+  /**
+   * Makes a volume ready for a pod; idempotent.
+   * Source: GenerateMountVolumeFunc of kubernetes v1.36.3 pkg/volume/util/operationexecutor/operation_generator.go, and SetUpAt of
+   * pkg/volume/{local,nfs,hostpath}.
+   *
+   * @param name - of the volume in the pod's spec
+   * @throws UnsupportedError for a type that cannot be mounted; an Error in a kubelet's words
+   */
+  async make(name: string, claimed: ClaimedVolume, user: ClaimUser, signal: AbortSignal): Promise<ReadyVolume> {
+    const { source } = claimed;
+    if (source.kind === "other" || source.kind === "flexVolume") throw notSupported(name, claimed);
+    return this.#inTurn.run(claimed.name, async () => {
+      signal.throwIfAborted();
+      const folder = user.directory.volume(folders[source.kind], claimed.name);
+      const isNew = !(await isListed(folder));
+      const others = isNew ? await this.#others(folder, user) : [];
+      const [mode, ...otherModes] = claimed.accessModes;
+      // With several modes nobody knows which one the pod means.
+      if (mode === "ReadWriteOncePod" && otherModes.length === 0 && others.length > 0)
+        throw new Error("volume uses the ReadWriteOncePod access mode and is already in use by another pod");
+      const ready = await this.#setUp(claimed, source, { user, folder, isFirst: isNew && others.length === 0, isNew }, signal);
+      await mkdir(folder, { recursive: true, mode: 0o750 });
+      return ready;
+    });
+  }
+
+  async #setUp(claimed: ClaimedVolume, source: MountedSource, use: Use, signal: AbortSignal): Promise<ReadyVolume> {
+    const { isReadOnly, mountOptions, claim } = claimed;
+    const ready = { source: { kind: "claim", of: source.kind, claim }, isMemory: false, watchedLimitBytes: undefined, isReadOnly } as const;
+    if (source.kind === "nfs") {
+      await ensureNfsMount({ ...source, options: mountOptions, isReadOnly, target: use.folder }, this.#root.mounts);
+      return { ...ready, path: use.folder };
+    }
+    // Its path is an administrator's: that it is allowed follows from who may make PersistentVolumes.
+    const nodePaths = [source.path];
+    if (source.kind === "hostPath") {
+      if (mountOptions.length > 0)
+        throw new MountStepError("MountVolume.MountOptionSupport check failed", "mount options are not supported for this volume type");
+      await makeHostPath({ path: source.path, type: source.type, policy: { hostPaths: nodePaths } });
+    } else {
+      if (mountOptions.length > 0) {
+        throw new UnsupportedError(
+          `mount PersistentVolume ${claimed.name}: mount options of local volumes are not supported, got ${mountOptions.join(", ")}; mount the folder with them on the node`,
+        );
+      }
+      await checkLocalFolder(source.path);
+      await this.#shareWithGroup(claimed, source.path, use, signal);
+    }
+    return { ...ready, path: source.path, nodePaths };
+  }
+
+  /** Once, for the first pod that uses the volume; a kubelet does so for local volumes, and for none of the other types here. */
+  async #shareWithGroup(claimed: ClaimedVolume, path: string, { user, isFirst, isNew }: Use, signal: AbortSignal): Promise<void> {
+    const { fsGroup, fsGroupChangePolicy } = user.pod.spec?.securityContext ?? {};
+    if (fsGroup === undefined || !isNew) return;
+    if (!isFirst) {
+      const { gid } = await stat(path);
+      if (gid === fsGroup) return;
+      const message = `The requested fsGroup is ${fsGroup}, but the volume ${claimed.name} has GID ${gid}. The volume may not be shareable.`;
+      user.onEvent({ type: "Warning", reason: "AlreadyMountedVolume", message });
+      return;
+    }
+    if (claimed.isReadOnly || (fsGroupChangePolicy === "OnRootMismatch" && !(await needsGroup(path, fsGroup)))) return;
+    using _slow = this.#clock.setTimer(slowGroupMs, () => {
+      const message = `Setting volume ownership for ${claimed.name} is taking longer than expected, consider using OnRootMismatch - https://kubernetes.io/docs/tasks/configure-pod-container/security-context/#configure-volume-permission-and-ownership-change-policy-for-pods`;
+      user.onEvent({ type: "Warning", reason: "VolumePermissionChangeInProgress", message });
+    });
+    await giveToGroup(path, fsGroup, signal);
+  }
+
+  /** UIDs of the other pods that use the volume, by the folder that one that does has. */
+  async #others(folder: string, { directory }: ClaimUser): Promise<readonly string[]> {
+    const pods = join(this.#root.path, "pods");
+    const place = folder.slice(directory.path.length + 1);
+    const uids = (await readdir(pods)).filter((uid) => join(pods, uid) !== directory.path && !uid.startsWith("."));
+    const uses = await Promise.all(uids.map((uid) => isListed(join(pods, uid, place))));
+    return uids.filter((_, index) => uses[index]);
+  }
+}
+
+/** One pod's use of a volume. */
+interface Use {
+  readonly user: ClaimUser;
+  /** The folder that says so. */
+  readonly folder: string;
+  /** Whether the pod does not use it yet. */
+  readonly isNew: boolean;
+  /** Whether, besides, no other pod does. */
+  readonly isFirst: boolean;
+}
+
+/** Source: getGlobalLocalPath of kubernetes v1.36.3 pkg/volume/local/local.go. */
+async function checkLocalFolder(path: string): Promise<void> {
+  const step = "MountVolume.NewMounter initialization failed";
+  if (path.split("/").includes("..")) throw new Error(`invalid path: ${path} must not contain '..'`);
+  const found = await stat(path).catch((error: unknown) => {
+    if (hasFsCode(error, "ENOENT")) throw new MountStepError(step, `path "${path}" does not exist`);
+    throw error;
+  });
+  if (!found.isDirectory()) throw new MountStepError(step, `path "${path}" is no directory: this node mounts no local block devices`);
+}
+
+function notSupported(volume: string, { name, source }: ClaimedVolume): UnsupportedError {
+  const type = source.kind === "other" ? source.type : source.kind;
+  const driver = "driver" in source && source.driver !== undefined ? ` with driver ${source.driver}` : "";
+  return new UnsupportedError(
+    `mount volume "${volume}": its PersistentVolume ${name} is of type ${type}${driver}, which is not supported, expected hostPath, local or nfs`,
+    { fieldPath: "spec.volumes[*].persistentVolumeClaim" },
+  );
+}
+
+/** Whether its folder has an entry of that name; the entry itself, which may be mounted from a server that is away, is not looked at. */
+async function isListed(path: string): Promise<boolean> {
+  try {
+    return (await readdir(dirname(path))).includes(basename(path));
+  } catch (error) {
+    if (hasFsCode(error, "ENOENT")) return false;
+    throw error;
+  }
+}
