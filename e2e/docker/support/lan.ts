@@ -1,10 +1,10 @@
+import { systemClock } from "@virtual-kubelet/clock";
+import { eventually, startProcess, startReaper, type Reaper } from "@virtual-kubelet/testing";
 import { execFileSync } from "node:child_process";
 import { readlinkSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { systemClock } from "@virtual-kubelet/kube-client";
-import { eventually, startProcess, startReaper, type Reaper } from "@virtual-kubelet/testing";
 
 /** A command and its arguments. */
 export type Words = readonly [string, ...string[]];

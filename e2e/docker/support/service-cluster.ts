@@ -1,9 +1,9 @@
+import { systemClock } from "@virtual-kubelet/clock";
+import { eventually, startControlPlane, startProcess, startReaper, type ControlPlane, type Reaper } from "@virtual-kubelet/testing";
 import { writeFileSync } from "node:fs";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { systemClock } from "@virtual-kubelet/kube-client";
-import { eventually, startControlPlane, startProcess, startReaper, type ControlPlane, type Reaper } from "@virtual-kubelet/testing";
 import { expect, inject } from "vitest";
 import { KubectlRunner } from "../../interop/support/kubectl-runner.ts";
 import { Program } from "../../support/program.ts";

@@ -1,6 +1,6 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { UnavailableError } from "@virtual-kubelet/errdefs";
 import { silentLogger } from "@virtual-kubelet/kube-client";
-import { FakeClock } from "@virtual-kubelet/kube-client/testing";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { PodLabels } from "../pod/pod-labels.ts";
 import { observeContainer, type Observation } from "../status/observation.ts";
@@ -17,7 +17,7 @@ const labels: PodLabels = {
   securityGroups: [],
 };
 
-let clock: FakeClock;
+let clock: VirtualClock;
 let book: PodBook;
 let ends: ContainerEnds;
 let asked: string[];
@@ -28,7 +28,7 @@ let now: Observation | undefined;
 let onReboot: () => void;
 
 beforeEach(() => {
-  [clock, asked, isEnding] = [new FakeClock(), [], false];
+  [clock, asked, isEnding] = [new VirtualClock(), [], false];
   book = new PodBook(clock);
   onReboot = () => {};
   ends = new ContainerEnds({
