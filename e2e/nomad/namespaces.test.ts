@@ -105,6 +105,30 @@ describe("of two teams", () => {
     );
   });
 
+  test("jobs of the node in a namespace that is no longer named are told once, without those that are stopped or another's", async () => {
+    const [left, moved] = [await rig.run(podIn("team-a")), await rig.run(podIn("team-b"))];
+    const gone = await rig.run(podIn("team-a"));
+    rig.nomad.cluster.deregister(rig.jobId(gone), false, "tenant-a");
+    const copy = structuredClone(rig.nomad.cluster.state.jobs.get(`tenant-a:${rig.jobId(left)}`) ?? {});
+    rig.nomad.cluster.register({ ...copy, ID: "vk-copy" });
+    await rig.stop();
+    await rig.start({ namespaces: { "team-b": "tenant-b" } });
+    for (let time = 0; time < 2; time++) await rig.provider.ping?.(signal);
+
+    const told = rig.warnings.filter(({ text }) => text.startsWith("jobs of this node's pods run in a namespace of Nomad"));
+    expect(told.map(({ namespace, namespaces, jobs, pods }) => ({ namespace, namespaces, jobs, pods }))).toEqual([
+      { namespace: "tenant-a", namespaces: ["default", "tenant-b"], jobs: [rig.jobId(left)], pods: [`team-a/${left.name}`] },
+    ]);
+    expect((await rig.provider.getPods(signal)).pods.map(({ ref }) => ref)).toEqual([moved]);
+  });
+
+  test("a token that may not list all namespaces is no reason not to be ready", async () => {
+    rig.nomad.fault = ({ query }) => (query.get("namespace") === "*" ? { status: 403, text: "Permission denied" } : undefined);
+
+    await rig.provider.ping?.(signal);
+    expect(rig.warnings).toEqual([]);
+  });
+
   test("a registration in a namespace that is gone is refused for good", async () => {
     rig.nomad.cluster.state.namespaces.delete("tenant-a");
     await expect(rig.create(podIn("team-a"))).rejects.toThrow(/nonexistent namespace "tenant-a"/);

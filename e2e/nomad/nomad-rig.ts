@@ -65,13 +65,14 @@ export class NomadRig implements AsyncDisposable {
     return rig;
   }
 
-  /** Makes a provider, as the program does when it starts. */
-  async start(): Promise<void> {
+  /** Makes a provider, as the program does when it starts. @param changes - of the configuration, for this one */
+  async start(changes: object = {}): Promise<void> {
     const config = definition.configSchema.safeParse({
       address: this.nomad.address,
       purgeAfter: "0",
       restart: { delay: "1s" },
       ...this.#config,
+      ...changes,
     });
     if (!config.success) throw new Error(JSON.stringify(config.error.issues));
     const host: ProviderHost = {

@@ -32,7 +32,7 @@ import type { NomadClient } from "./api/nomad-client.ts";
 import type { ObjectReader } from "./api/object-reader.ts";
 import { nomadNamespaceOf, nomadNamespacesOf, streamShares, type NomadConfig } from "./config.ts";
 import { ContainerHooks } from "./hooks/container-hooks.ts";
-import { jobIdOf } from "./job/job-id.ts";
+import { jobIdOf, ownerFilter } from "./job/job-id.ts";
 import { jobOf } from "./job/job-of.ts";
 import { readPodContent } from "./job/pod-content.ts";
 import { refuseChange } from "./job/refused-changes.ts";
@@ -48,6 +48,7 @@ import { PodTable } from "./pods/pod-table.ts";
 import { VariableSweep } from "./pods/variable-sweep.ts";
 import { PodProbing } from "./probes/pod-probing.ts";
 import { PodWatch } from "./watch/pod-watch.ts";
+import { strayJobs } from "./watch/stray-jobs.ts";
 
 /** The parts of {@link ProviderHost} that the provider uses. */
 export type NomadHost = Pick<
@@ -300,10 +301,40 @@ export class NomadProvider implements Provider, AsyncDisposable {
     return this.#probing.metrics();
   }
 
-  /** Asks for a leader, and whether the token is good for each namespace; until all are known, too, whether they are there. */
+  /**
+   * Asks for a leader, and whether the token is good for each namespace. The first time it also asks whether they are there, and warns of the
+   * node's jobs in others.
+   */
   async ping(signal: AbortSignal): Promise<void> {
     await Promise.all(this.#clients.map((client) => this.#checkNamespace(client, signal)));
+    if (!this.#areNamespacesKnown) await this.#warnOfStrayJobs(signal);
     this.#areNamespacesKnown = true;
+  }
+
+  /** Whoever may submit jobs to some namespace can put one there that looks like a pod's, so this must not stop the node. */
+  async #warnOfStrayJobs(signal: AbortSignal): Promise<void> {
+    const { logger } = this.#host;
+    const namespaces = nomadNamespacesOf(this.#config);
+    try {
+      // Nomad leaves out what the token may not read.
+      const { items } = await this.#client.in("*").listJobs(ownerFilter(this.#owner), signal);
+      for (const [namespace, jobs] of strayJobs(items, { owner: this.#owner, namespaces }))
+        logger.warn(
+          {
+            namespace,
+            namespaces,
+            jobs: jobs.map(({ ID }) => ID),
+            pods: jobs.map(({ Meta }) => `${Meta?.["vk.namespace"]}/${Meta?.["vk.pod"]}`),
+          },
+          "jobs of this node's pods run in a namespace of Nomad that the configuration does not name; name it in namespaces again until their pods are deleted, or stop the jobs",
+        );
+    } catch (error) {
+      signal.throwIfAborted();
+      logger.debug(
+        { err: error },
+        "Nomad does not list the jobs of all namespaces: those of this node in namespaces that the configuration does not name are not seen",
+      );
+    }
   }
 
   async #checkNamespace(client: NomadClient, signal: AbortSignal): Promise<void> {
