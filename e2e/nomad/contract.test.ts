@@ -1,20 +1,20 @@
+import { isConflict, isInvalidInput, isNotFound, isUnavailable } from "@virtual-kubelet/errdefs";
+import { noMetrics, silentLogger } from "@virtual-kubelet/kube-client";
+import { eventually } from "@virtual-kubelet/testing";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { existsSync, rmSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { isConflict, isInvalidInput, isNotFound, isUnavailable } from "@virtual-kubelet/errdefs";
-import { noMetrics, silentLogger } from "@virtual-kubelet/kube-client";
-import { eventually } from "@virtual-kubelet/testing";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import type { WebSocket } from "ws";
 import { heartbeatFrame, inputEndFrame, inputFrames, readExecFrame } from "../../providers/nomad/src/api/exec-frames.ts";
 import { jsonObjects } from "../../providers/nomad/src/api/json-objects.ts";
 import { NomadClient } from "../../providers/nomad/src/api/nomad-client.ts";
 import type { NomadHttp } from "../../providers/nomad/src/api/nomad-http.ts";
 import { ObjectReader } from "../../providers/nomad/src/api/object-reader.ts";
 import type { Allocation, NomadEvent, NomadJob } from "../../providers/nomad/src/api/types.ts";
-import type { WebSocket } from "ws";
 import { httpTo, openNomad, type NomadBackend } from "./backend.ts";
 import { jobWith as newJob, taskWith, wait } from "./test-jobs.ts";
 
@@ -469,7 +469,8 @@ describe("tasks", () => {
 
 async function readLog(allocation: string): Promise<string> {
   const chunks: Uint8Array[] = [];
-  for await (const chunk of await client.log(allocation, { task: "main", type: "stdout", offset: 0 }, signal)) chunks.push(chunk);
+  for await (const chunk of await client.log(allocation, { task: "main", tenant: "default", type: "stdout", offset: 0 }, signal))
+    chunks.push(chunk);
   return Buffer.concat(chunks).toString();
 }
 
@@ -563,17 +564,19 @@ describe("logs and commands", () => {
     const { ID } = await run(job, ({ ClientStatus }) => expect(ClientStatus).toBe("complete"));
     let text = "";
     let heartbeats = 0;
-    for await (const frame of client.followLog(ID, { task: "main", type: "stdout", offset: 4 }, signal)) {
+    for await (const frame of client.followLog(ID, { task: "main", tenant: "default", type: "stdout", offset: 4 }, signal)) {
       const { Data } = frame as { readonly Data?: string };
       if (Data) text += Buffer.from(Data, "base64").toString();
       else if (++heartbeats === 2) break;
     }
 
     expect(text).toBe("two\n");
-    await expect(client.log(ID, { task: "zz", type: "stdout", offset: 0 }, signal)).rejects.toSatisfy(
+    await expect(client.log(ID, { task: "zz", tenant: "default", type: "stdout", offset: 0 }, signal)).rejects.toSatisfy(
       (error) => isInvalidInput(error) || isNotFound(error),
     );
-    await expect(client.log(randomUUID(), { task: "main", type: "stdout", offset: 0 }, signal)).rejects.toSatisfy(isNotFound);
+    await expect(client.log(randomUUID(), { task: "main", tenant: "default", type: "stdout", offset: 0 }, signal)).rejects.toSatisfy(
+      isNotFound,
+    );
   });
 
   /** A command on a connection of its own. */
@@ -590,7 +593,7 @@ describe("logs and commands", () => {
 
   async function exec(words: readonly string[], { tty = false } = {}): Promise<Exec> {
     const { ID } = await run(jobWith([taskWith(wait)]), isRunning);
-    const socket = await client.exec(ID, { task: "main", tty, command: JSON.stringify(words) });
+    const socket = await client.exec(ID, { task: "main", tty, command: JSON.stringify(words) }, "default");
     const frames: string[] = [];
     let text = "";
     const { promise: exitCode, resolve: onExit } = Promise.withResolvers<number>();
@@ -678,7 +681,7 @@ describe("logs and commands", () => {
     const job = jobWith([taskWith(wait)]);
     const { ID } = await run(job, isRunning);
     const closed = async (allocation: string, task: string): Promise<string> => {
-      const socket = await client.exec(allocation, { task, tty: false, command: '["true"]' });
+      const socket = await client.exec(allocation, { task, tty: false, command: '["true"]' }, "default");
       socket.on("error", () => {});
       return new Promise((resolve) => socket.on("close", (_code, reason) => resolve(String(reason))));
     };

@@ -1,6 +1,7 @@
 import type { ContainerLogOptions, PodRef } from "@virtual-kubelet/core";
 import { isQuotaExceeded } from "@virtual-kubelet/errdefs";
 import { eventually } from "@virtual-kubelet/testing";
+import { Writable } from "node:stream";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { container, forever, NomadRig } from "./nomad-rig.ts";
 
@@ -127,23 +128,41 @@ test("a follower outlives an agent that is away, and misses and repeats nothing"
   await reader.done;
 });
 
-test("followers have the connections that are left for them, and the node's own requests go on", async () => {
+test("followers have the connections that are left for them, no namespace has them all, and the node's own requests go on", async () => {
   await rig[Symbol.asyncDispose]();
-  // Four are the node's own, and one is for commands of probes.
+  // Four are the node's own, and one is for commands of probes: eight are left, of which a namespace may have six.
   rig = await NomadRig.open({ maxSockets: 4, maxConnections: 17 });
   rig.nomad.maxConnections = 17;
-  const names = ["a", "b", "c", "d", "e"];
-  const ref = await rig.create(rig.pod({ containers: names.map((name) => container(`echo ${name}; ${rig.held(0)}`, { name })) }));
+  const names = ["a", "b", "c", "d"];
+  const containers = names.map((name) => container(`echo ${name}; ${rig.held(0)}`, { name }));
+  const pod = rig.pod({ containers });
+  const ref = await rig.create(pod);
+  const other = rig.pod({ containers });
+  const neighbour = await rig.create({ ...other, metadata: { ...other.metadata, namespace: "neighbour" } });
   await untilPhase(ref, "Running");
-  const readers = names.slice(0, 4).map((name) => following(ref, {}, name));
-  await eventually(() => expect(readers.map(({ text }) => text)).toEqual(["a\n", "b\n", "c\n", "d\n"]));
-  await eventually(() => expect(followed()).toBe(8));
+  await untilPhase(neighbour, "Running");
+  const readers = names.slice(0, 3).map((name) => following(ref, {}, name));
+  await eventually(() => expect(readers.map(({ text }) => text)).toEqual(["a\n", "b\n", "c\n"]));
+  await eventually(() => expect(followed()).toBe(6));
 
-  await expect(following(ref, {}, "e").done).rejects.toSatisfy(isQuotaExceeded);
+  await expect(following(ref, {}, "d").done).rejects.toSatisfy(isQuotaExceeded);
+  await expect(shell(ref, "a")).rejects.toThrow(/there are 8, of which namespace default may have three quarters/);
+  expect(await shell(neighbour, "a")).toEqual({ exitCode: 7 });
+  readers.push(following(neighbour, {}, "a"));
+  await eventually(() => expect(followed()).toBe(8));
+  await expect(following(neighbour, {}, "b").done).rejects.toSatisfy(isQuotaExceeded);
   await Promise.all(Array.from({ length: 10 }, async () => rig.provider.ping?.(signal)));
   await rig.run();
   rig.release();
   await Promise.all(readers.map(({ done }) => done));
-  await eventually(async () => expect(await textOf(ref, {}, "e")).toBe("e\n"));
+  await eventually(async () => expect(await textOf(ref, {}, "d")).toBe("d\n"));
   expect(rig.nomad.refusedConnections).toBe(0);
 });
+
+/** Runs a command that ends with 7. */
+async function shell(ref: PodRef, name: string): Promise<unknown> {
+  const sink = (): Writable => new Writable({ write: (_chunk, _encoding, done) => done() });
+  const resizes = (async function* (): AsyncGenerator<never> {})();
+  const io = { stdin: undefined, stdout: sink(), stderr: sink(), tty: false, resizes };
+  return rig.provider.runInContainer?.(ref, name, ["sh", "-c", "exit 7"], io, signal);
+}

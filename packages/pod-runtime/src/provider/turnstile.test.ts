@@ -34,6 +34,33 @@ test("only so many work at once, the others in the order they came, also after o
   expect([begun, await results[0]]).toEqual([["a", "b", "d", "e"], new Error("failed")]);
 });
 
+test("a place can be had without waiting, or not at all, and is free once, for whoever waits", async () => {
+  const turnstile = new Turnstile(2);
+  const [first, second] = [turnstile.tryTake("a"), turnstile.tryTake("a")];
+  let hasBegun = false;
+  const passed = turnstile.pass(async () => (hasBegun = true), never);
+  await turn();
+  expect([turnstile.tryTake("b"), hasBegun]).toEqual([undefined, false]);
+
+  first?.();
+  expect(await passed).toBe(true);
+  first?.();
+  const third = turnstile.tryTake("b");
+  expect([third, turnstile.tryTake("b")]).toEqual([expect.any(Function), undefined]);
+  second?.();
+  expect(turnstile.tryTake("c")).toEqual(expect.any(Function));
+});
+
+test("of places that are had without waiting, a group has three quarters", () => {
+  const turnstile = new Turnstile(4);
+  const taken = Array.from({ length: 4 }, () => turnstile.tryTake("a"));
+
+  expect(taken.map(Boolean)).toEqual([true, true, true, false]);
+  expect(turnstile.tryTake("b")).toBeDefined();
+  taken[0]?.();
+  expect(turnstile.tryTake("a")).toBeDefined();
+});
+
 test("a group whose work never ends leaves a quarter of the places to others, and has its turn when one of its own has ended", async () => {
   const turnstile = new Turnstile(4);
   const begun: string[] = [];

@@ -36,6 +36,22 @@ export class Turnstile {
     }
   }
 
+  /**
+   * Takes a place now, without waiting.
+   *
+   * @param group - as in {@link pass}
+   * @returns frees the place, once; `undefined` when there is none
+   */
+  tryTake(group?: string): (() => void) | undefined {
+    if (!this.#hasPlaceFor(group)) return undefined;
+    this.#take(group);
+    let isTaken = true;
+    return () => {
+      if (isTaken) this.#leave(group);
+      isTaken = false;
+    };
+  }
+
   #hasPlaceFor(group: string | undefined): boolean {
     return this.#free > 0 && (group === undefined || this.#workingOf(group) < this.#maxOfGroup);
   }

@@ -1,7 +1,8 @@
+import type { Clock, Random } from "@virtual-kubelet/clock";
+import type { AttachIO, ExecResult, TerminalSize } from "@virtual-kubelet/core";
+import { messageOf, NotFoundError, UnauthorizedError, UnavailableError } from "@virtual-kubelet/errdefs";
 import { once } from "node:events";
 import type { Writable } from "node:stream";
-import type { AttachIO, Clock, ExecResult, Random, TerminalSize } from "@virtual-kubelet/core";
-import { messageOf, NotFoundError, UnauthorizedError, UnavailableError } from "@virtual-kubelet/errdefs";
 import type { RawData, WebSocket } from "ws";
 import { heartbeatFrame, inputEndFrame, inputFrames, readExecFrame, sizeFrame } from "../api/exec-frames.ts";
 import type { NomadClient } from "../api/nomad-client.ts";
@@ -58,7 +59,7 @@ export async function execInTask(
     io,
     words: command,
     what: `run a command in container ${container} of pod ${ref.namespace}/${ref.name}`,
-    open: (words, tty) => client.exec(allocation, { task: container, tty, command: JSON.stringify(words) }),
+    open: (words, tty) => client.exec(allocation, { task: container, tty, command: JSON.stringify(words) }, ref.namespace),
   };
   // The exec driver does nothing more for a task once a command of it could not be started; a shell can always be.
   if (io.tty) return run(driver === "exec" ? { ...call, words: shellWords(command) } : call, signal);

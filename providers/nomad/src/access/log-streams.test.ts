@@ -19,7 +19,7 @@ let log: FollowedLog;
 
 beforeEach(() => {
   [clock, isOver, connections, opened] = [new VirtualClock(), false, [], []];
-  log = { allocation: "a", task: "main", type: "stdout", times: new ArrivalTimes(), isOver: () => isOver };
+  log = { allocation: "a", task: "main", tenant: "default", type: "stdout", times: new ArrivalTimes(), isOver: () => isOver };
   streams = new LogStreams({
     clock,
     client: {

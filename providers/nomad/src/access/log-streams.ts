@@ -1,4 +1,4 @@
-import type { Clock } from "@virtual-kubelet/core";
+import type { Clock } from "@virtual-kubelet/clock";
 import { isInvalidInput, isNotFound, isQuotaExceeded, isUnauthorized } from "@virtual-kubelet/errdefs";
 import type { NomadClient } from "../api/nomad-client.ts";
 import type { ArrivalTimes, LogType } from "./arrival-times.ts";
@@ -8,6 +8,8 @@ import type { LogChunk } from "./log-lines.ts";
 export interface FollowedLog {
   readonly allocation: string;
   readonly task: string;
+  /** Namespace of the task's pod, whose connection it is. */
+  readonly tenant: string;
   readonly type: LogType;
   readonly times: ArrivalTimes;
   /** Whether the task has ended. */
@@ -188,9 +190,9 @@ class SharedStream {
   /** Reads one connection to its end. A followed log never ends by itself: it is over when the task is, and a second has brought nothing more. @returns whether it is over */
   async #read(signal: AbortSignal): Promise<boolean> {
     const { client, clock, log } = this.#deps;
-    const { allocation, task, type, times, isOver } = log;
+    const { allocation, task, tenant, type, times, isOver } = log;
     let isQuiet = false;
-    for await (const frame of client.followLog(allocation, { task, type, offset: this.#position }, signal)) {
+    for await (const frame of client.followLog(allocation, { task, tenant, type, offset: this.#position }, signal)) {
       const { Data } = frame as { readonly Data?: string | null };
       if (Data) {
         const bytes = Buffer.from(Data, "base64");

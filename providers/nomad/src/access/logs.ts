@@ -1,4 +1,5 @@
-import type { Clock, ContainerLogOptions, ContainerLogs } from "@virtual-kubelet/core";
+import type { Clock } from "@virtual-kubelet/clock";
+import type { ContainerLogOptions, ContainerLogs } from "@virtual-kubelet/core";
 import { isInvalidInput, isNotFound, NotFoundError, UnsupportedError } from "@virtual-kubelet/errdefs";
 import type { NomadClient } from "../api/nomad-client.ts";
 import type { PodEntry } from "../pods/pod-entry.ts";
@@ -122,7 +123,11 @@ async function* chunksOf(
   const { type, times } = output;
   let body: Awaited<ReturnType<NomadClient["log"]>>;
   try {
-    body = await client.log(entry.allocation.ID, { task: container, type, offset: output.offset }, signal);
+    body = await client.log(
+      entry.allocation.ID,
+      { task: container, tenant: entry.shape.ref.namespace, type, offset: output.offset },
+      signal,
+    );
   } catch (error) {
     // A task that has just been started has no log yet.
     if (isNotFound(error) || isInvalidInput(error)) return;
@@ -169,10 +174,11 @@ async function* followOutput(
   output: Output,
   signal: AbortSignal,
 ): AsyncGenerator<LogBlock, void, undefined> {
-  const { streams, container, clock } = input;
+  const { streams, container, clock, entry } = input;
+  const tenant = entry.shape.ref.namespace;
   const { type, times, cutter } = output;
   for (;;) {
-    using follower = streams.follow({ allocation, task: container, type, times, isOver: () => isOver(input) }, output.offset);
+    using follower = streams.follow({ allocation, task: container, tenant, type, times, isOver: () => isOver(input) }, output.offset);
     // Others may have got further, or this one may have been left behind.
     if (follower.position > output.offset)
       for await (const chunk of chunksOf(input, output, { nowMs: clock.now(), signal })) yield* cutter.push(chunk);

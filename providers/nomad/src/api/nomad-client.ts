@@ -46,6 +46,8 @@ export type JobSpec = Readonly<Record<string, unknown>> & { readonly ID: string 
 /** Which part of a log is wanted. */
 export interface LogRequest {
   readonly task: string;
+  /** Namespace of Kubernetes whose user reads it. */
+  readonly tenant: string;
   readonly type: "stdout" | "stderr";
   /** Bytes from the beginning. */
   readonly offset: number;
@@ -291,18 +293,22 @@ export class NomadClient {
   /** What a task has written until now. */
   async log(
     allocation: string,
-    { task, type, offset }: LogRequest,
+    { task, tenant, type, offset }: LogRequest,
     signal: AbortSignal,
   ): Promise<AsyncIterable<Uint8Array> & { destroy(): unknown }> {
     const query = { task, type, origin: "start", offset, plain: true };
-    const request = { path: `/client/fs/logs/${allocation}`, query, what: `read the ${type} of task ${task}`, isUsers: true };
+    const request = { path: `/client/fs/logs/${allocation}`, query, what: `read the ${type} of task ${task}`, tenant };
     return this.#stream(request, signal);
   }
 
   /** Frames of what a task has written and writes: `{Data, File, Offset}`, and a `{}` each second. */
-  async *followLog(allocation: string, { task, type, offset }: LogRequest, signal: AbortSignal): AsyncGenerator<unknown, void, undefined> {
+  async *followLog(
+    allocation: string,
+    { task, tenant, type, offset }: LogRequest,
+    signal: AbortSignal,
+  ): AsyncGenerator<unknown, void, undefined> {
     const query = { task, type, origin: "start", offset, follow: true };
-    const request = { path: `/client/fs/logs/${allocation}`, query, what: `follow the ${type} of task ${task}`, isUsers: true };
+    const request = { path: `/client/fs/logs/${allocation}`, query, what: `follow the ${type} of task ${task}`, tenant };
     const body = await this.#stream(request, signal);
     try {
       yield* jsonObjects(body);
@@ -321,9 +327,13 @@ export class NomadClient {
     return { [Symbol.asyncIterator]: () => this.#eventsOf(jsonObjects(body)), destroy: () => body.destroy() };
   }
 
-  /** The socket of a command in a task; see `exec-frames`. */
-  exec(allocation: string, query: ExecQuery): Promise<WebSocket> {
-    return this.#http.webSocket({ ...this.#execRequest(allocation, query), isUsers: true });
+  /**
+   * The socket of a command in a task; see `exec-frames`.
+   *
+   * @param tenant - namespace of Kubernetes whose user, or whose pod's hook, runs it
+   */
+  exec(allocation: string, query: ExecQuery, tenant: string): Promise<WebSocket> {
+    return this.#http.webSocket({ ...this.#execRequest(allocation, query), tenant });
   }
 
   /** The same for a probe, whose connection is none of users'. */

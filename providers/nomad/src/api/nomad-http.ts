@@ -1,4 +1,5 @@
 import { InvalidInputError, QuotaExceededError, UnavailableError, messageOf } from "@virtual-kubelet/errdefs";
+import { Turnstile } from "@virtual-kubelet/pod-runtime/probes";
 import { errors, Pool, type Dispatcher } from "undici";
 import { WebSocket } from "ws";
 import { nomadError } from "./errors.ts";
@@ -21,7 +22,7 @@ export interface NomadHttpOptions {
   readonly tls: NomadTls;
   /** Most connections for short requests at once; those that last come on top. */
   readonly maxSockets: number;
-  /** Most connections for users' logs and commands at once. */
+  /** Most connections for users' logs and commands at once, of which one tenant has three quarters at most. */
   readonly maxStreams: number;
 }
 
@@ -41,8 +42,11 @@ export interface NomadRequest {
   readonly what: string;
   /** How long the answer may take, in milliseconds; 0 is for ever. Default 30,000. */
   readonly timeoutMs?: number | undefined;
-  /** Whether a user has asked for it: its connection counts as one of {@link NomadHttpOptions.maxStreams}. Default `false`. */
-  readonly isUsers?: boolean | undefined;
+  /**
+   * Namespace of Kubernetes whose user has asked for it: its connection counts as one of {@link NomadHttpOptions.maxStreams}. Default: none,
+   * for what the node itself asks for.
+   */
+  readonly tenant?: string | undefined;
 }
 
 /** Nomad's answer. */
@@ -64,13 +68,14 @@ export class NomadHttp implements AsyncDisposable {
   readonly #socketPath: string | undefined;
   readonly #short: Pool;
   readonly #long: Pool;
-  #streams = 0;
+  readonly #streams: Turnstile;
 
   constructor(options: NomadHttpOptions) {
     this.#options = options;
     const url = parseAddress(options.address);
     this.#socketPath = url.protocol === "unix:" ? decodeURIComponent(url.pathname) : undefined;
     this.#origin = this.#socketPath === undefined ? url.origin : "http://localhost";
+    this.#streams = new Turnstile(options.maxStreams);
     this.#short = this.#open(options.maxSockets, answerTimeoutMs);
     this.#long = this.#open(null, 0);
   }
@@ -100,10 +105,10 @@ export class NomadHttp implements AsyncDisposable {
   /**
    * Sends a request and hands out the answer as it comes. What is not read to its end is to be destroyed.
    *
-   * @throws QuotaExceededError if all connections for users are in use
+   * @throws QuotaExceededError if all connections for users, or all that one tenant may have, are in use
    */
   async stream(request: NomadRequest, signal: AbortSignal): Promise<Dispatcher.ResponseData["body"]> {
-    const free = request.isUsers ? this.#take(request.what) : undefined;
+    const free = this.#take(request);
     try {
       const { body } = await this.#send(request, this.#long, signal);
       // Destroying it is how it ends, and no news.
@@ -116,14 +121,14 @@ export class NomadHttp implements AsyncDisposable {
     }
   }
 
-  /** Opens a WebSocket; it may not have connected yet. @throws QuotaExceededError if it is for a user, and all connections for users are in use */
-  async webSocket({ path, what, isUsers, ...rest }: NomadRequest): Promise<WebSocket> {
+  /** Opens a WebSocket; it may not have connected yet. @throws QuotaExceededError as {@link stream} does */
+  async webSocket(request: NomadRequest): Promise<WebSocket> {
     const { tls } = this.#options;
     const headers = await this.#headers();
     const base = this.#origin.replace(/^http/, "ws");
-    const target = `/v1${path}${this.#search(rest)}`;
+    const target = `/v1${request.path}${this.#search(request)}`;
     const url = this.#socketPath === undefined ? `${base}${target}` : `ws+unix:${this.#socketPath}:${target}`;
-    const free = isUsers ? this.#take(what) : undefined;
+    const free = this.#take(request);
     const socket = new WebSocket(url, { ...tls, headers, perMessageDeflate: false, handshakeTimeout: connectTimeoutMs });
     if (free) socket.once("close", free);
     return socket;
@@ -133,19 +138,15 @@ export class NomadHttp implements AsyncDisposable {
     await Promise.all([this.#short.destroy(), this.#long.destroy()]);
   }
 
-  /** Counts a connection for a user. @returns frees it, once */
-  #take(what: string): () => void {
+  /** Counts a connection for a user. @returns frees it, once; `undefined` for a connection of the node's own */
+  #take({ what, tenant }: NomadRequest): (() => void) | undefined {
+    if (tenant === undefined) return undefined;
+    const free = this.#streams.tryTake(tenant);
+    if (free) return free;
     const { maxStreams, address } = this.#options;
-    if (this.#streams >= maxStreams)
-      throw new QuotaExceededError(
-        `${what}: all ${maxStreams} connections to Nomad at ${address} for logs and commands are in use; maxConnections and maxSockets say how many there are`,
-      );
-    this.#streams++;
-    let isTaken = true;
-    return () => {
-      if (isTaken) this.#streams--;
-      isTaken = false;
-    };
+    throw new QuotaExceededError(
+      `${what}: the connections to Nomad at ${address} for logs and commands are in use: there are ${maxStreams}, of which namespace ${tenant} may have three quarters; maxConnections and maxSockets say how many there are`,
+    );
   }
 
   async #send(request: NomadRequest, pool: Pool, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
@@ -168,7 +169,7 @@ export class NomadHttp implements AsyncDisposable {
       headers: await this.#headers(),
       body: body === undefined ? null : JSON.stringify(body),
       // A connection that is kept after its log would be one too many beside those of commands.
-      reset: request.isUsers ?? false,
+      reset: request.tenant !== undefined,
       signal,
       ...(request.timeoutMs !== undefined && { headersTimeout: request.timeoutMs }),
     };
