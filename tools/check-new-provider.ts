@@ -1,3 +1,4 @@
+import { kinds, type Kind } from "@virtual-kubelet/create-provider";
 import { execFileSync } from "node:child_process";
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -20,20 +21,26 @@ function copyRepository(destination: string): void {
   for (const file of list.split("\0")) if (file !== "" && existsSync(join(root, file))) cpSync(join(root, file), join(destination, file));
 }
 
-/** Adds a provider to a copy of the repository, and does there with it what `make test` does. */
+/** Adds a provider of each kind to a copy of the repository, and does there with it what `make test` does. */
 export async function checkNewProvider(): Promise<CheckResult[]> {
+  const results: CheckResult[] = [];
+  for (const kind of kinds) results.push(...(await checkKind(kind)));
+  return results;
+}
+
+async function checkKind(kind: Kind): Promise<CheckResult[]> {
   const copy = mkdtempSync(join(tmpdir(), "vk-new-provider-"));
   const results: CheckResult[] = [];
   const pnpm = await findPnpm();
   const step = async (what: string, work: () => Promise<{ readonly code: number; readonly output: string }>): Promise<boolean> => {
     const { code, output } = await work();
-    results.push({ name: `pnpm new-provider: ${what}`, problems: code === 0 ? [] : [output] });
+    results.push({ name: `pnpm new-provider --kind ${kind}: ${what}`, problems: code === 0 ? [] : [output] });
     return code === 0;
   };
   const tool = (what: string, program: string, ...args: string[]): Promise<boolean> => step(what, () => run(program, args, { cwd: copy }));
   try {
     copyRepository(copy);
-    newProvider(copy, { name, description: "A provider that is there for this check alone" });
+    newProvider(copy, { name, description: "A provider that is there for this check alone", kind });
     if (!(await step("install", () => pnpm(["install", "--prefer-offline", "--ignore-scripts", "--no-frozen-lockfile"], copy))))
       return results;
     const source = "--conditions=@virtual-kubelet/source";
@@ -48,14 +55,15 @@ export async function checkNewProvider(): Promise<CheckResult[]> {
       await tool("links", "node", "tools/check-links.ts");
       await tool("lint", "oxlint", "--quiet", ...own);
       await tool("format", "oxfmt", "--check", ...own, "provider.yaml");
-      const config = { extends: "./tsconfig.json", include: [`providers/${name}/src`, own[1]] };
+      const config = { extends: "./tsconfig.json", include: [`providers/${name}/src`, `providers/${name}/test`, own[1]] };
       writeFileSync(join(copy, "tsconfig.extra.json"), JSON.stringify(config));
       await tool("types", "tsc", "-p", "tsconfig.extra.json", "--pretty", "false");
       // What is as in the repository was built there.
       const cache = `--cache-dir=${join(root, ".turbo/cache")}`;
       await step("build", () => pnpm(["exec", "turbo", "run", "build", cache, `--filter=./providers/${name}`], copy));
-      results.push({ name: "pnpm new-provider: manifest", problems: manifestOf(copy) });
-      await tool("unit tests", "vitest", "run", "--project", "unit", `providers/${name}`);
+      results.push({ name: `pnpm new-provider --kind ${kind}: manifest`, problems: manifestOf(copy) });
+      // Those of a provider of an API run on Node's own runner, with its suite.
+      if (kind === "process") await tool("unit tests", "vitest", "run", "--project", "unit", `providers/${name}`);
       const print = ["packages/cli/src/main.ts", "config", "print", "--provider", `./providers/${name}`];
       await tool("--provider finds it", "node", source, ...print);
     };

@@ -17,13 +17,18 @@ interface RecordedProvider {
   readonly folder: string;
 }
 
-/** The providers of provider.yaml that live here, and the one that new providers start from. */
+/** What new providers start from. */
+const templates: readonly RecordedProvider[] = [
+  { tag: "template", folder: "templates/provider" },
+  { tag: "remote-template", folder: "templates/remote-provider" },
+];
+
+/** The providers of provider.yaml that live here, and those that new providers start from. */
 function recordedProviders(): RecordedProvider[] {
   const listed = readProviderList().filter(({ external }) => !external);
-  const template = { tag: "template", folder: "templates/provider" };
   return [
     ...listed.map(({ tag }) => ({ tag, folder: `providers/${tag}` })),
-    ...(existsSync(join(root, template.folder)) ? [template] : []),
+    ...templates.filter(({ folder }) => existsSync(join(root, folder))),
   ];
 }
 

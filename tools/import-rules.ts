@@ -1,7 +1,7 @@
 import { posix } from "node:path";
-import ts from "typescript";
 import { scope } from "./scope.ts";
 import type { WorkspacePackage } from "./workspace.ts";
+import ts from "typescript";
 
 /** Leaf packages, which every package above errdefs may import. */
 const leaves: readonly string[] = ["clock"];
@@ -115,7 +115,7 @@ function mayReadClock(path: string): boolean {
 /** Short names of the workspace packages that the file may import; `undefined` for all. */
 function allowedFor(folder: string, path: string): readonly string[] | undefined {
   // The suite is a package of its own, and what new providers start from shows how to run it.
-  if (/^templates\/[^/]+\/test\//.test(path)) return undefined;
+  if (/^(templates|providers)\/[^/]+\/test\//.test(path)) return undefined;
   if (/^(providers\/|templates\/|examples\/.+-provider$)/.test(folder))
     return isTest(path) ? [...providerImports, ...providerTestImports] : providerImports;
   return allowedImports[folder];

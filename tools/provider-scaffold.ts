@@ -1,4 +1,4 @@
-import { descriptionProblem, fillTemplate, nameProblem } from "@virtual-kubelet/create-provider";
+import { descriptionProblem, fillTemplate, nameProblem, type Kind } from "@virtual-kubelet/create-provider";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseProviderList } from "./provider-list.ts";
@@ -6,8 +6,14 @@ import { scope } from "./scope.ts";
 import { readTemplateSource, templateFolders } from "./template-files.ts";
 import type { Manifest } from "./workspace.ts";
 
-/** What providers here begin with. */
-const templateFolder = templateFolders.process;
+/** Runs of the suite on the templates, which providers here begin with, and the files of their reports. */
+const templateSuites: Readonly<Record<Kind, { readonly path: string; readonly report: string }>> = {
+  process: { path: "e2e/conformance/template.test.ts", report: "template" },
+  remote: { path: "e2e/conformance/remote-template.test.ts", report: "remote-template" },
+};
+
+/** A project outside runs the suite by this; here it is run with all others. */
+const outsideSuite = "test/conformance.test.ts";
 
 /** A provider to be added to this repository. */
 export interface NewProvider {
@@ -15,6 +21,8 @@ export interface NewProvider {
   readonly name: string;
   /** One line. */
   readonly description: string;
+  /** What it begins with. */
+  readonly kind: Kind;
 }
 
 /**
@@ -24,7 +32,7 @@ export interface NewProvider {
  * @returns texts by path, relative to the top
  * @throws Error with one line, for a name that cannot be, or is there already
  */
-export function scaffoldProvider(top: string, { name, description }: NewProvider): Record<string, string> {
+export function scaffoldProvider(top: string, { name, description, kind }: NewProvider): Record<string, string> {
   const read = (path: string): string => readFileSync(join(top, path), "utf8");
   const list = read("provider.yaml");
   const problem =
@@ -39,22 +47,23 @@ export function scaffoldProvider(top: string, { name, description }: NewProvider
   if (there !== undefined) throw new Error(`${there} is there already; choose another NAME, or remove it`);
 
   const packageName = `${scope}/provider-${name}`;
-  const filled = fillTemplate(readTemplateSource(top, "process"), { name, description, packageName });
-  const own = Object.entries(filled).filter(([path]) => !path.startsWith("test/"));
+  const filled = fillTemplate(readTemplateSource(top, kind), { name, description, packageName });
+  const own = Object.entries(filled).filter(([path]) => path !== outsideSuite);
+  const template = templateFolders[kind];
   return {
     ...Object.fromEntries(own.map(([path, text]) => [`${folder}/${path}`, text])),
-    [`${folder}/package.json`]: `${JSON.stringify(manifestFor(top, { name, description }, packageName), undefined, 2)}\n`,
-    [`${folder}/tsconfig.build.json`]: read(`${templateFolder}/tsconfig.build.json`),
-    [`${folder}/conformance.json`]: read(`${templateFolder}/conformance.json`),
-    [suite]: suiteFor(read("e2e/conformance/template.test.ts"), name),
+    [`${folder}/package.json`]: `${JSON.stringify(manifestFor(top, { name, description, kind }, packageName), undefined, 2)}\n`,
+    [`${folder}/tsconfig.build.json`]: read(`${template}/tsconfig.build.json`),
+    [`${folder}/conformance.json`]: read(`${template}/conformance.json`),
+    [suite]: suiteFor(read(templateSuites[kind].path), { name, kind }),
     [`.changeset/provider-${name}.md`]: `---\n"${packageName}": minor\n---\n\n${description.replace(/\.$/, "")}.\n`,
     "provider.yaml": `${list.trimEnd()}\n- name: ${JSON.stringify(`**${titleOf(name)}**: ${description}`)}\n  tag: ${name}\n`,
   };
 }
 
 /** A manifest as all published packages have it. */
-function manifestFor(top: string, { name, description }: NewProvider, packageName: string): object {
-  const { dependencies } = JSON.parse(readFileSync(join(top, templateFolder, "package.json"), "utf8")) as Manifest;
+function manifestFor(top: string, { name, description, kind }: NewProvider, packageName: string): object {
+  const { dependencies, devDependencies } = JSON.parse(readFileSync(join(top, templateFolders[kind], "package.json"), "utf8")) as Manifest;
   const { license, repository, engines, publishConfig, exports } = JSON.parse(
     readFileSync(join(top, "packages/errdefs/package.json"), "utf8"),
   ) as Manifest;
@@ -72,15 +81,16 @@ function manifestFor(top: string, { name, description }: NewProvider, packageNam
     exports,
     scripts: { build: "tsc -p tsconfig.build.json" },
     dependencies,
+    ...(kind === "remote" && { devDependencies }),
     publishConfig,
   };
 }
 
 /** The template's run of the suite, for the provider. */
-function suiteFor(text: string, name: string): string {
+function suiteFor(text: string, { name, kind }: Pick<NewProvider, "name" | "kind">): string {
   return text
-    .replaceAll("templates/provider", `providers/${name}`)
-    .replace('reportFile("template")', `reportFile("${name}")`)
+    .replaceAll(templateFolders[kind], `providers/${name}`)
+    .replace(`reportFile("${templateSuites[kind].report}")`, `reportFile("${name}")`)
     .replace(/^\/\/.*\n/m, "");
 }
 

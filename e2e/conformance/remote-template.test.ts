@@ -4,7 +4,7 @@ import { afterAll, expect, test } from "vitest";
 import { provider } from "../../templates/remote-provider/src/index.ts";
 import { FakeApi, type Fault } from "../../templates/remote-provider/test/fake-api.ts";
 import { run } from "../../tools/run.ts";
-import { root } from "./support/paths.ts";
+import { reportFile, root } from "./support/paths.ts";
 
 const api = await FakeApi.start();
 afterAll(() => api[Symbol.asyncDispose]());
@@ -27,9 +27,11 @@ await describeProvider({
     breakLists: () => fault("partial"),
   },
   readme: join(root, "templates/remote-provider/README.md"),
+  against: { kind: "fake", name: "the API of its tests, whose jobs are processes of the machine" },
+  report: reportFile("remote-template"),
 });
 
-test("the template's other tests pass on Node's own runner", async () => {
+test("the provider's other tests pass on Node's own runner", async () => {
   const files = ["outages", "translate"].map((name) => `test/${name}.test.ts`);
   const { code, output } = await run("node", ["--conditions=@virtual-kubelet/source", "--test", ...files], {
     cwd: join(root, "templates/remote-provider"),

@@ -26,8 +26,8 @@ export async function findTestFiles(): Promise<TestFiles> {
   }
 }
 
-/** Tests that run elsewhere: the level `projects` runs those of projects outside the workspace, and `SEED=n` one simulated world. */
-const elsewhere = [/^examples\/test-an-operator\//, /^templates\/[^/]+\/test\//, /^e2e\/simulation\/replay\.test\.ts$/];
+/** Tests that run elsewhere: those beside a provider's sources run with its suite, the level `projects` runs those of projects outside the workspace, and `SEED=n` one simulated world. */
+const elsewhere = [/^examples\/test-an-operator\//, /^(templates|providers)\/[^/]+\/test\//, /^e2e\/simulation\/replay\.test\.ts$/];
 
 const isTest = /\.(test|spec)\.[cm]?[jt]sx?$/;
 

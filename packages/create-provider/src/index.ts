@@ -4,7 +4,7 @@
  * @packageDocumentation
  */
 export { CreateError } from "./create-error.ts";
-export { nameProblem, packageProblem, descriptionProblem } from "./names.ts";
+export { nameProblem, packageProblem, descriptionProblem, kindProblem } from "./names.ts";
 export { defaultsFor, type Project } from "./project.ts";
 export { projectFiles } from "./project-files.ts";
 export { kinds, type Kind } from "./kind.ts";
