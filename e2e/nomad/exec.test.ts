@@ -135,6 +135,7 @@ describe("output", () => {
 describe("words", () => {
   test("are those of a program, never of a shell", async () => {
     expect(await run(["printf", "%s|", "a  b", "$HOME;", "é", `'"`, "\\n", ""])).toMatchObject({ out: `a  b|$HOME;|é|'"|\\n||` });
+    expect(await run(["printf", "%s|", "${attr.kernel.name}", "%{ if true }"])).toMatchObject({ out: "${attr.kernel.name}|%{ if true }|" });
     expect(await run(["env", "echo", "-n", "\\t"])).toMatchObject({ out: "\\t" });
     expect((await run(["exit", "3"])).exitCode).toBe(127);
   });

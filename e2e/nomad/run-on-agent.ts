@@ -1,10 +1,10 @@
 import { systemClock } from "@virtual-kubelet/clock";
+import { freePort, startProcess, startReaper } from "@virtual-kubelet/testing";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { freePort, startProcess, startReaper } from "@virtual-kubelet/testing";
 
 // Runs the contract tests, commands, the walk with kubectl and the conformance suite on a real agent: the one that NOMAD_ADDR names, whose
 // raw_exec driver has to be on, or one that `nomad` on the PATH starts.
@@ -91,7 +91,9 @@ async function vitest(project: string, files: readonly string[], address: string
 const given = process.env["NOMAD_ADDR"];
 await using agent = given === undefined ? await startAgent() : undefined;
 const address = given ?? agent?.address ?? "";
-const codes = [await vitest("embedded", ["e2e/nomad/contract.test.ts", "e2e/nomad/exec.test.ts"], address)];
+const codes = [
+  await vitest("embedded", ["e2e/nomad/contract.test.ts", "e2e/nomad/exec.test.ts", "e2e/nomad/interpolation.test.ts"], address),
+];
 codes.push(await vitest("kubectl", ["e2e/kubectl/nomad.test.ts"], address));
 codes.push(await vitest("conformance", ["e2e/conformance/nomad.test.ts"], address));
 process.exitCode = codes.find((code) => code !== 0) ?? 0;

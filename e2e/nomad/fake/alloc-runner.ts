@@ -1,7 +1,8 @@
+import type { Clock } from "@virtual-kubelet/clock";
+import type { Reaper } from "@virtual-kubelet/testing";
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import type { Clock } from "@virtual-kubelet/core";
-import type { Reaper } from "@virtual-kubelet/testing";
+import { metaVariables } from "./interpolate.ts";
 import type { Json } from "./state.ts";
 import { TaskRunner, type FakeTask, type RestartPolicy } from "./task-runner.ts";
 
@@ -36,7 +37,8 @@ export class AllocRunner {
     this.#directory = join(deps.directory, id);
     const [group] = job["TaskGroups"] as readonly { RestartPolicy: RestartPolicy; Tasks: readonly FakeTask[] }[];
     mkdirSync(join(this.#directory, "alloc", "data"), { recursive: true });
-    const env = { NOMAD_ALLOC_ID: id, NOMAD_JOB_ID: String(job["ID"]), NOMAD_ALLOC_DIR: join(this.#directory, "alloc") };
+    const variables = { NOMAD_ALLOC_ID: id, NOMAD_JOB_ID: String(job["ID"]), NOMAD_ALLOC_DIR: join(this.#directory, "alloc") };
+    const env = { ...variables, ...metaVariables((job["Meta"] ?? {}) as Record<string, string>, variables) };
     this.tasks = (group?.Tasks ?? []).map(
       (task) =>
         new TaskRunner(task, {

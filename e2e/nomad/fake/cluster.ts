@@ -1,7 +1,8 @@
-import { randomUUID } from "node:crypto";
-import type { Clock } from "@virtual-kubelet/core";
+import type { Clock } from "@virtual-kubelet/clock";
 import type { Reaper } from "@virtual-kubelet/testing";
+import { randomUUID } from "node:crypto";
 import { AllocRunner } from "./alloc-runner.ts";
+import { clientAttributes, replaceVariables } from "./interpolate.ts";
 import { allocationEvent, defaultNamespace, evaluationEvent, FakeState, jobEvent, keyOf, type Json } from "./state.ts";
 
 /** What the one client of the fake has. */
@@ -12,9 +13,6 @@ export const fakeNode = {
   mhz: 5192,
   memoryMB: 24_105,
 } as const;
-
-/** Attributes of the client, as constraints name them. */
-const fakeAttributes: Readonly<Record<string, string>> = { "${attr.cpu.arch}": "amd64", "${attr.kernel.name}": "linux" };
 
 /** How long the scheduler and the client take. */
 const scheduleMs = 5;
@@ -290,7 +288,7 @@ function whyNot(job: Json): Json | undefined {
   const sum = (field: "CPU" | "MemoryMB"): number => (group?.Tasks ?? []).reduce((total, { Resources }) => total + Resources[field], 0);
   const common = { NodesEvaluated: 1, NodesFiltered: 0, NodesExhausted: 0, ConstraintFiltered: null, DimensionExhausted: null };
   const lacking = ((job["Constraints"] ?? []) as readonly { LTarget: string; RTarget: string }[]).find(
-    ({ LTarget, RTarget }) => fakeAttributes[LTarget] !== RTarget,
+    ({ LTarget, RTarget }) => replaceVariables(LTarget, clientAttributes) !== RTarget,
   );
   if (lacking) return { ...common, NodesFiltered: 1, ConstraintFiltered: { [`${lacking.LTarget} = ${lacking.RTarget}`]: 1 } };
   const unknown = group?.Tasks.find(({ Driver }) => Driver !== "docker" && Driver !== "raw_exec")?.Driver;

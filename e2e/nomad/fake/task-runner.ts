@@ -1,8 +1,9 @@
+import type { Clock } from "@virtual-kubelet/clock";
+import type { Reaper } from "@virtual-kubelet/testing";
 import { existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, isAbsolute, join } from "node:path";
-import type { Clock } from "@virtual-kubelet/core";
-import type { Reaper } from "@virtual-kubelet/testing";
 import { spawnCommand, type ProcessGroup } from "../../process-provider/spawn-command.ts";
+import { clientAttributes, evaluateText, replaceVariables } from "./interpolate.ts";
 import { renderTemplate } from "./render-template.ts";
 import type { Json } from "./state.ts";
 import { TaskLog } from "./task-log.ts";
@@ -82,7 +83,9 @@ export class TaskRunner {
   }
 
   get env(): Readonly<Record<string, string>> {
-    return { ...this.#deps.env, ...this.task.Env, ...this.#env, NOMAD_TASK_NAME: this.task.Name };
+    const ours = this.#deps.env;
+    const own = Object.entries(this.task.Env ?? {}).map(([name, value]) => [name, replaceVariables(value, clientAttributes, ours)]);
+    return { ...ours, ...(Object.fromEntries(own) as Record<string, string>), ...this.#env, NOMAD_TASK_NAME: this.task.Name };
   }
 
   set killTimeout(nanoseconds: number) {
@@ -247,11 +250,7 @@ export class TaskRunner {
       return "recoverable";
     }
     const { Config } = this.task;
-    const interpolate = (text: string): string =>
-      text
-        .replaceAll(/\$\{env\["([^"]+)"\]\}/g, (_, name: string) => this.env[name] ?? "")
-        .replaceAll("$${", "${")
-        .replaceAll("%%{", "%{");
+    const interpolate = (text: string): string => evaluateText(text, this.env);
     const list = (key: string): string[] => ((Config[key] ?? []) as string[]).map(interpolate);
     const command = typeof Config["command"] === "string" ? [interpolate(Config["command"])] : [];
     const words = this.words([...list("entrypoint"), ...command, ...list("args")]);

@@ -1,0 +1,26 @@
+/** What jobs can name of the client, besides the variables of their tasks. */
+export const clientAttributes: Readonly<Record<string, string>> = { "attr.cpu.arch": "amd64", "attr.kernel.name": "linux" };
+
+type Values = Readonly<Record<string, string>>;
+
+/** Puts values in for `${NAME}`; there is no way to escape one, and an unknown one stays. Source: Nomad, `ReplaceEnv` in helper/args. */
+export function replaceVariables(text: string, ...sources: readonly Values[]): string {
+  return text.replaceAll(/\$\{([\w.-]+)\}/g, (whole, name: string) => sources.find((each) => name in each)?.[name] ?? whole);
+}
+
+/** A text of a driver's configuration, as far as jobs of the tests have HCL in it. */
+export function evaluateText(text: string, env: Values): string {
+  return text.replaceAll(/\$\$\{|%%\{|\$\{(?:env\["([^"]+)"\]|([\w.-]+))\}/g, (whole, variable?: string, name = "") => {
+    if (whole === "$${" || whole === "%%{") return whole.slice(1);
+    return (variable === undefined ? (env[name as string] ?? clientAttributes[name as string]) : env[variable]) ?? "";
+  });
+}
+
+/** The variables of a task that tell its job's meta. Source: Nomad, `buildEnv` in client/taskenv. */
+export function metaVariables(meta: Values, env: Values): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(meta).flatMap(([key, value]) =>
+      [key, key.toUpperCase()].map((name) => [`NOMAD_META_${name}`, replaceVariables(value, clientAttributes, env)]),
+    ),
+  );
+}
