@@ -102,7 +102,7 @@ export class ServiceCluster implements AsyncDisposable {
   }
 
   /** The level's namespace: a client that is neither a pod nor a node. */
-  readonly outside = new NetworkNamespace(process.pid);
+  readonly outside: NetworkNamespace = new NetworkNamespace(process.pid);
 
   /** A machine with an engine, the program and kube-proxy; returns when the node is ready and kube-proxy has written its rules. */
   async addNode(name: string, options: ServiceNodeOptions): Promise<ServiceNode> {
