@@ -1,5 +1,5 @@
+import { untilAborted } from "@virtual-kubelet/async";
 import { appendFileSync, closeSync, openSync, readSync, writeFileSync } from "node:fs";
-import { untilAborted } from "@virtual-kubelet/core";
 
 /** How much is read at once. */
 const pieceBytes = 65_536;

@@ -3,9 +3,9 @@ import { commandNames, findCommand, type Command } from "./commands.ts";
 import type { Context } from "./context.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { isOn, parseFlags } from "./flag-parser.ts";
+import { loadCommand } from "./load-command.ts";
 import { didYouMean } from "./nearest.ts";
 import { ProgramError, UsageError } from "./program-error.ts";
-import { loadCommand } from "./load-command.ts";
 
 /**
  * Runs the program.
@@ -26,7 +26,7 @@ export async function runProgram(words: readonly string[], context: Context): Pr
     const module = await loadCommand(command.name);
     const work = module.execute(line, context);
     if (!isEndedBySignal(command)) return await work;
-    const { untilAborted } = await import("@virtual-kubelet/kube-client");
+    const { untilAborted } = await import("@virtual-kubelet/async");
     return await untilAborted(work, context.signal);
   } catch (error) {
     return report(error, context);

@@ -101,22 +101,20 @@ export { waitingReasonOf } from "./env/config-error.ts";
 export { VirtualNode, type RunOptions, type VirtualNodeHealth } from "./virtual-node.ts";
 
 // What a provider needs of the client, so that it depends on core alone.
-export {
-  SharedCalls,
-  untilAborted,
-  type ConfigMap,
-  type Container,
-  type ContainerState,
-  type ContainerStatus,
-  type DeepReadonly,
-  type EnvVar,
-  type LogFields,
-  type Logger,
-  type MetricLabels,
-  type Metrics,
-  type Pod,
-  type PodCondition,
-  type PodSpec,
-  type PodStatus,
-  type Secret,
+export type {
+  ConfigMap,
+  Container,
+  ContainerState,
+  ContainerStatus,
+  DeepReadonly,
+  EnvVar,
+  LogFields,
+  Logger,
+  MetricLabels,
+  Metrics,
+  Pod,
+  PodCondition,
+  PodSpec,
+  PodStatus,
+  Secret,
 } from "@virtual-kubelet/kube-client";

@@ -1,3 +1,4 @@
+import { untilAborted } from "@virtual-kubelet/async";
 import { systemClock, systemRandom, type Clock, type Random } from "@virtual-kubelet/clock";
 import { InvalidInputError, messageOf } from "@virtual-kubelet/errdefs";
 import {
@@ -6,32 +7,31 @@ import {
   Reflector,
   resources,
   silentLogger,
-  untilAborted,
   type DeepReadonly,
   type EventRecorder,
   type Logger,
   type Metrics,
   type Pod,
 } from "@virtual-kubelet/kube-client";
+import { createPodResolver } from "./env/pod-resolver.ts";
 import { readApiServerVersion } from "./kubernetes/api-server-version.ts";
 import { readClusterId } from "./kubernetes/cluster-id.ts";
-import { createPodResolver } from "./env/pod-resolver.ts";
-import { Inventory } from "./pod/inventory.ts";
+import { ServiceLister } from "./kubernetes/service-lister.ts";
 import { NodeAccess } from "./node-access.ts";
 import { NodeController } from "./node/node-controller.ts";
 import { kubernetesVersion } from "./node/node-object.ts";
 import type { NodeOptions, RegisteredNode, VirtualNodeOptions } from "./options.ts";
+import { Inventory } from "./pod/inventory.ts";
 import { MassLossBrake } from "./pod/mass-loss-brake.ts";
 import { OrphanSweep } from "./pod/orphan-sweep.ts";
 import { PodController } from "./pod/pod-controller.ts";
-import type { ProviderHost } from "./provider/provider-host.ts";
-import type { NodeProvider, Owner, Provider, ProviderPodList } from "./provider/provider.ts";
-import type { ResolvedPod } from "./provider/resolved-pod.ts";
 import { GivenPods } from "./provider/given-pod.ts";
-import { limitsOf, type ProviderLimits } from "./provider/provider-limits.ts";
 import { podAccess } from "./provider/pod-access.ts";
+import type { ProviderHost } from "./provider/provider-host.ts";
+import { limitsOf, type ProviderLimits } from "./provider/provider-limits.ts";
+import type { NodeProvider, Owner, Provider, ProviderPodList } from "./provider/provider.ts";
 import { redactError } from "./provider/redact-error.ts";
-import { ServiceLister } from "./kubernetes/service-lister.ts";
+import type { ResolvedPod } from "./provider/resolved-pod.ts";
 import { PodSources } from "./volumes/pod-sources.ts";
 import { PodVolumes } from "./volumes/pod-volumes.ts";
 

@@ -1,3 +1,4 @@
+import { untilAborted } from "@virtual-kubelet/async";
 import { SeededRandom, VirtualClock } from "@virtual-kubelet/clock";
 import { ForbiddenError, NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
 import { getEventListeners } from "node:events";
@@ -9,7 +10,6 @@ import { silentLogger } from "./logger.ts";
 import { noMetrics } from "./metrics.ts";
 import type { CoreEvent, ObjectReference } from "./objects.ts";
 import type { Resource } from "./resources.ts";
-import { untilAborted } from "./until-aborted.ts";
 
 const pod = { apiVersion: "v1", kind: "Pod", namespace: "apps", name: "web", uid: "u1" };
 

@@ -1,10 +1,10 @@
+import { untilAborted } from "@virtual-kubelet/async";
 import type { Clock } from "@virtual-kubelet/clock";
-import { readFile } from "node:fs/promises";
 import { InvalidInputError, messageOf } from "@virtual-kubelet/errdefs";
+import { readFile } from "node:fs/promises";
 import type { Credentials, Identity, TlsMaterial } from "./credentials.ts";
 import type { ExecCredential } from "./exec-credential.ts";
 import type { Headers } from "./impersonation.ts";
-import { untilAborted } from "./until-aborted.ts";
 
 /** How old what was read may be. Source: client-go re-reads a token file every minute. */
 const maxAgeMs = 60_000;

@@ -1,3 +1,4 @@
+import { untilAborted } from "@virtual-kubelet/async";
 import { systemClock } from "@virtual-kubelet/clock";
 import { messageOf, UnavailableError } from "@virtual-kubelet/errdefs";
 import type { TLSSocket } from "node:tls";
@@ -6,7 +7,6 @@ import { CredentialsError } from "./credentials-error.ts";
 import type { Credentials, Identity, TlsMaterial } from "./credentials.ts";
 import { throughProxy } from "./proxy-tunnel.ts";
 import type { Transport, TransportPool, TransportRequest, TransportResponse } from "./transport.ts";
-import { untilAborted } from "./until-aborted.ts";
 
 const connectTimeoutMs = 10_000;
 /** Below the API server's own 90 s, so that it is we who close an idle connection. Source: apiserver `server/secure_serving.go`. */

@@ -8,11 +8,9 @@ export { backoffMs, retryAfterMsOf, type Backoff } from "./backoff.ts";
 export type { CallOptions, DeleteQuery, KubeClient, ListQuery, ObjectList, ObjectName, Patch, WatchEvent, WatchQuery } from "./client.ts";
 export type { Credentials, Identity, TlsMaterial } from "./credentials.ts";
 export { CredentialsError, isCredentialsError } from "./credentials-error.ts";
-export { withDeadline, type Deadline } from "./deadline.ts";
 export { DecodeError, isDecodeError } from "./decode-error.ts";
 export { createEventRecorder, type EventRecorder, type EventRecorderOptions } from "./event-recorder.ts";
 export { createHttpTransport, defaultHttpPools, type HttpPoolOptions, type HttpTransportOptions } from "./http-transport.ts";
-export { LinkedSignal } from "./linked-signal.ts";
 export { listAll } from "./list-all.ts";
 export { inClusterCredentials, loadCredentials, type LoadCredentialsOptions } from "./load-credentials.ts";
 export { silentLogger, type LogFields, type Logger } from "./logger.ts";
@@ -58,10 +56,8 @@ export { Reflector, type ReflectorOptions } from "./reflector.ts";
 export { resource, resources, type Resource } from "./resources.ts";
 export { createKubeClient, type KubeClientOptions } from "./rest-client.ts";
 export type { Store, StoreChange } from "./store.ts";
-export { SharedCalls } from "./shared-calls.ts";
 export { noTracer, type SpanAttributes, type Tracer } from "./tracer.ts";
 export type { Transport, TransportPool, TransportRequest, TransportResponse } from "./transport.ts";
-export { untilAborted } from "./until-aborted.ts";
 export {
   defaultMaxRetryAfterMs,
   WorkQueue,

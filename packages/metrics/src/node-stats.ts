@@ -1,6 +1,7 @@
+import { SingleFlight } from "@virtual-kubelet/async";
 import type { Clock } from "@virtual-kubelet/clock";
-import { rfc3339, SharedCalls } from "@virtual-kubelet/kube-client";
 import type { ContainerStats, InterfaceStats, NodeStats, PodStats, StatsSummary } from "@virtual-kubelet/core";
+import { rfc3339 } from "@virtual-kubelet/kube-client";
 import { UsageCounters } from "./usage-counters.ts";
 import { podUsage, totalUsage } from "./usage-total.ts";
 
@@ -28,7 +29,7 @@ export class NodeStatsReader {
   readonly #options: NodeStatsReaderOptions;
   readonly #startTime: string;
   readonly #counters = new UsageCounters();
-  readonly #reads = new SharedCalls<FullStatsSummary>();
+  readonly #reads = new SingleFlight<FullStatsSummary>();
 
   constructor(options: NodeStatsReaderOptions) {
     this.#options = options;

@@ -56,7 +56,6 @@ export { hostCgroups, type HostCgroupsOptions } from "./provider/host-cgroups.ts
 export { hostMachine, type HostMachine } from "./provider/host-machine.ts";
 export { hostNodeStats, type HostCgroups, type HostNodeStatsOptions } from "./provider/host-node-stats.ts";
 export { PodRuntimeProvider, type Eviction } from "./provider/pod-runtime-provider.ts";
-export { Turnstile } from "./provider/turnstile.ts";
 export type { CallDeadlines, PodCgroupMeter, PodRuntimeProviderOptions, PodRuntimeSettings } from "./provider/provider-options.ts";
 export type { PodStorage } from "./worker/pod-storage.ts";
 export type { ContainerStart, PodPreparation } from "./worker/preparation.ts";

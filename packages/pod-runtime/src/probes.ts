@@ -10,4 +10,3 @@ export { timeoutMs, type ProbeKind, type ProbeOutcome, type ProbeSpec } from "./
 export { ProbeCounts, type CountedProbe } from "./probe/probe-counts.ts";
 export type { ProbeStanding } from "./probe/probe-standing.ts";
 export type { ProbeAttempt, ProberOptions, ProbeAction, WantedProbe } from "./probe/prober.ts";
-export { Turnstile } from "./provider/turnstile.ts";

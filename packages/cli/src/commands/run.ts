@@ -1,11 +1,12 @@
+import { untilAborted } from "@virtual-kubelet/async";
 import { kubernetesVersion, VirtualNode } from "@virtual-kubelet/core";
 import { messageOf } from "@virtual-kubelet/errdefs";
-import { untilAborted, type Logger } from "@virtual-kubelet/kube-client";
+import type { Logger } from "@virtual-kubelet/kube-client";
 import { nodeMetrics, openTelemetryTracer, PrometheusMetrics, renderMetrics } from "@virtual-kubelet/metrics";
+import { checkRun } from "../check-run.ts";
 import { loadSettings, type LoadedSettings } from "../config/load-settings.ts";
 import { ms } from "../config/node-options.ts";
 import { parseHostPort } from "../config/schema.ts";
-import { checkRun } from "../check-run.ts";
 import { connect } from "../connect.ts";
 import type { Context } from "../context.ts";
 import { dryRun } from "../dry-run/dry-run.ts";
@@ -14,13 +15,13 @@ import { isOn, type CommandLine } from "../flag-parser.ts";
 import { startHealthServer, type HealthCheck } from "../health/health-server.ts";
 import { defaultNodeAddress } from "../kubelet-server/node-address.ts";
 import { openKubeletServers } from "../kubelet-server/open-kubelet-servers.ts";
-import { lockNode } from "../node-lock.ts";
-import { certDirectoryOf } from "../state-directory.ts";
 import { createProgramLogger } from "../logging/program-logger.ts";
-import { ConfigError } from "../program-error.ts";
+import { lockNode } from "../node-lock.ts";
 import { planNodes, type PlannedNode } from "../plan-nodes.ts";
+import { ConfigError } from "../program-error.ts";
 import { refusingDefinition } from "../providers/try-provider.ts";
 import { runNodes } from "../run-nodes.ts";
+import { certDirectoryOf } from "../state-directory.ts";
 import { versionInfo } from "../version-info.ts";
 
 /** As in `NodeOptions.leaseDurationSeconds`. */

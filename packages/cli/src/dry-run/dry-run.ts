@@ -1,8 +1,9 @@
+import { withDeadline } from "@virtual-kubelet/async";
 import { instanceAnnotation, previewNode, releaseOf, type NodeOptions, type NodePreview } from "@virtual-kubelet/core";
 import { isForbidden, isNotFound, messageOf } from "@virtual-kubelet/errdefs";
-import { resources, withDeadline, type KubeClient, type Lease, type Node } from "@virtual-kubelet/kube-client";
-import type { Connection } from "../connect.ts";
+import { resources, type KubeClient, type Lease, type Node } from "@virtual-kubelet/kube-client";
 import type { LoadedSettings } from "../config/load-settings.ts";
+import type { Connection } from "../connect.ts";
 import type { Context } from "../context.ts";
 import { lockHolder } from "../node-lock.ts";
 import { tryDescription, type TriedNode } from "../providers/try-provider.ts";

@@ -1,10 +1,9 @@
+import { untilAborted } from "@virtual-kubelet/async";
 import type { NodeDescription, NodeOptions, Provider, ProviderDefinition } from "@virtual-kubelet/core";
 import { isInvalidInput, messageOf, UnavailableError } from "@virtual-kubelet/errdefs";
-import { untilAborted } from "@virtual-kubelet/kube-client";
 import type { Settings } from "../config/settings.ts";
 import type { Context } from "../context.ts";
 import { ConfigError } from "../program-error.ts";
-
 import { offlineHost } from "./offline-host.ts";
 import type { ProviderSetup } from "./provider-setup.ts";
 

@@ -1,4 +1,4 @@
-import { SharedCalls } from "@virtual-kubelet/kube-client";
+import { SingleFlight } from "@virtual-kubelet/async";
 
 /**
  * Values by key, each loaded once: who asks while it is being loaded waits for the same load. The load is aborted when
@@ -6,7 +6,7 @@ import { SharedCalls } from "@virtual-kubelet/kube-client";
  */
 export class Memo<T> {
   readonly #values = new Map<string, { readonly value: T }>();
-  readonly #loads = new SharedCalls<T>();
+  readonly #loads = new SingleFlight<T>();
 
   /** The value of the key. @throws what `load` throws, and `signal.reason` when aborted */
   async get(key: string, load: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {

@@ -1,8 +1,8 @@
+import { untilAborted } from "@virtual-kubelet/async";
 import type { Clock, Random } from "@virtual-kubelet/clock";
 import {
   Reflector,
   resources,
-  untilAborted,
   type DeepReadonly,
   type KubeClient,
   type Logger,

@@ -1,3 +1,4 @@
+import { Signal, withDeadline } from "@virtual-kubelet/async";
 import type { Clock, Random } from "@virtual-kubelet/clock";
 import { ConflictError, isConflict, isNotFound, messageOf } from "@virtual-kubelet/errdefs";
 import {
@@ -6,13 +7,13 @@ import {
   resources,
   retryAfterMsOf,
   statusOf,
-  withDeadline,
   type KubeClient,
   type Lease,
   type Logger,
   type Metrics,
   type OwnerReference,
 } from "@virtual-kubelet/kube-client";
+import { kubeletBackoff } from "../kubernetes/kubelet-backoff.ts";
 import {
   decideClaim,
   holderOf,
@@ -25,8 +26,6 @@ import {
   type Instance,
   type Observation,
 } from "./instance.ts";
-import { Wake } from "./wake.ts";
-import { kubeletBackoff } from "../kubernetes/kubelet-backoff.ts";
 
 /** Tries that follow each other at once before the back-off sets in. Source: component-helpers v0.36.3 apimachinery/lease. */
 const immediateTries = 5;
@@ -73,7 +72,7 @@ export class LeaseController {
   readonly #deps: LeaseControllerDeps;
   readonly #durationMs: number;
   readonly #intervalMs: number;
-  readonly #wake = new Wake();
+  readonly #wake = new Signal();
   #lease: Lease | undefined;
   #nodeUid: string | undefined;
   #renewedMs: number | undefined;
@@ -93,7 +92,7 @@ export class LeaseController {
   setNodeUid(uid: string | undefined): void {
     if (uid === this.#nodeUid) return;
     this.#nodeUid = uid;
-    if (uid !== undefined) this.#wake.call();
+    if (uid !== undefined) this.#wake.notify();
   }
 
   /**

@@ -1,11 +1,11 @@
+import { Signal } from "@virtual-kubelet/async";
 import type { Clock, Random } from "@virtual-kubelet/clock";
 import { backoffMs, type Logger, type Metrics } from "@virtual-kubelet/kube-client";
 import { isDeepStrictEqual } from "node:util";
-import { checkDescription } from "./node-description.ts";
 import { providerMessage } from "../provider/provider-message.ts";
 import type { NodeDescription, NodeProvider } from "../provider/provider.ts";
 import { SoloCall } from "../provider/solo-call.ts";
-import { Wake } from "./wake.ts";
+import { checkDescription } from "./node-description.ts";
 
 /** A provider that asks all the time to be asked is asked this often. */
 const minIntervalMs = 1_000;
@@ -30,7 +30,7 @@ export interface NodeDescriberDeps {
 export class NodeDescriber {
   readonly #deps: NodeDescriberDeps;
   readonly #configure: SoloCall<unknown> | undefined;
-  readonly #wake = new Wake();
+  readonly #wake = new Signal();
   #description: NodeDescription | undefined;
   #problems = "";
   #failures = 0;
@@ -51,7 +51,7 @@ export class NodeDescriber {
 
   /** Asks for a new description soon. */
   refresh(): void {
-    this.#wake.call();
+    this.#wake.notify();
   }
 
   /** Subscribes to the provider and asks it once, for as long as the deadline allows; a failure is logged and tried again by {@link run}. */

@@ -1,3 +1,4 @@
+import { Signal } from "@virtual-kubelet/async";
 import type { Clock, Random } from "@virtual-kubelet/clock";
 import { isConflict, isInvalidInput, isNotFound, messageOf } from "@virtual-kubelet/errdefs";
 import {
@@ -12,10 +13,9 @@ import {
 } from "@virtual-kubelet/kube-client";
 import { kubeletBackoff } from "../kubernetes/kubelet-backoff.ts";
 import { isNewer } from "../kubernetes/resource-version.ts";
+import type { RegisteredNode } from "../options.ts";
 import { isNodeReady, type WantedNode } from "./node-object.ts";
 import { NodeWriter } from "./node-writer.ts";
-import type { RegisteredNode } from "../options.ts";
-import { Wake } from "./wake.ts";
 
 /** How often the node is looked at where nothing gives cause to. Source: kubelet's nodeStatusUpdateFrequency. */
 const syncIntervalMs = 10_000;
@@ -89,7 +89,7 @@ export interface NodeKeeperDeps {
 export class NodeKeeper {
   readonly #deps: NodeKeeperDeps;
   readonly #writer: NodeWriter;
-  readonly #wake = new Wake();
+  readonly #wake = new Signal();
   #node: RegisteredNode | undefined;
   #uncordons = true;
   #isWatching = false;
@@ -116,13 +116,13 @@ export class NodeKeeper {
 
   /** Says that something else may be wanted now. */
   refresh(): void {
-    this.#wake.call();
+    this.#wake.notify();
   }
 
   /** Says that the API server was away: for a minute the node is read, and not only followed. */
   distrustWatch(): void {
     this.#distrustUntilMs = this.#deps.clock.monotonic() + distrustMs;
-    this.#wake.call();
+    this.#wake.notify();
   }
 
   /** From now on a cordon of ours stays. */
@@ -248,9 +248,9 @@ export class NodeKeeper {
     this.#accept(seen);
     const { clock } = this.#deps;
     const waitMs = this.#writtenMs + contestedIntervalMs - clock.monotonic();
-    if (waitMs <= 0) return this.#wake.call();
+    if (waitMs <= 0) return this.#wake.notify();
     this.#contested?.[Symbol.dispose]();
-    this.#contested = clock.setTimer(waitMs, () => this.#wake.call());
+    this.#contested = clock.setTimer(waitMs, () => this.#wake.notify());
   }
 
   #onGone(uid: string): void {
@@ -259,7 +259,7 @@ export class NodeKeeper {
     this.#deps.logger.warn({ uid }, "node was deleted; registering it again");
     this.#node = undefined;
     this.#deps.onNode(undefined, previous);
-    this.#wake.call();
+    this.#wake.notify();
   }
 
   /** Takes a newer state of the node; answers and watch events may overtake each other. */

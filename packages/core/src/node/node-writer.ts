@@ -1,8 +1,8 @@
+import { withDeadline } from "@virtual-kubelet/async";
 import type { Clock, Random } from "@virtual-kubelet/clock";
 import { isForbidden, isNotFound, messageOf } from "@virtual-kubelet/errdefs";
 import {
   resources,
-  withDeadline,
   type DeepReadonly,
   type KubeClient,
   type Logger,
@@ -10,12 +10,12 @@ import {
   type Node,
   type Patch,
 } from "@virtual-kubelet/kube-client";
+import { isMissingRight } from "../kubernetes/missing-right.ts";
+import { isOtherObject } from "../kubernetes/other-object.ts";
+import type { RegisteredNode } from "../options.ts";
 import type { WantedNode } from "./node-object.ts";
 import { joinKeys, ownedKeys, ownedKeysAnnotation, parseOwnedKeys, type OwnedKeys } from "./node-owned-keys.ts";
 import { isKubeletsLabel, planNode, planNodePatches } from "./node-patch.ts";
-import { isMissingRight } from "../kubernetes/missing-right.ts";
-import type { RegisteredNode } from "../options.ts";
-import { isOtherObject } from "../kubernetes/other-object.ts";
 
 /** Deadline of one request. Source: kubelet, whose heartbeat client has its nodeStatusUpdateFrequency. */
 const requestTimeoutMs = 10_000;

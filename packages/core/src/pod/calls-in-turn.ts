@@ -1,6 +1,7 @@
+import { LinkedSignal } from "@virtual-kubelet/async";
 import type { Clock } from "@virtual-kubelet/clock";
 import { messageOf } from "@virtual-kubelet/errdefs";
-import { LinkedSignal, type DeepReadonly, type Pod } from "@virtual-kubelet/kube-client";
+import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
 import type { CallSlots } from "./call-slots.ts";
 import type { EndTimes, PodEvent } from "./pod-event.ts";
 import type { ProviderCall } from "./pod-state.ts";

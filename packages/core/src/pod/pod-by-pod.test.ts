@@ -1,5 +1,5 @@
+import { untilAborted } from "@virtual-kubelet/async";
 import { NotFoundError } from "@virtual-kubelet/errdefs";
-import { untilAborted } from "@virtual-kubelet/kube-client";
 import { describe, expect, test } from "vitest";
 import type { PodRef } from "../provider/pod-ref.ts";
 import type { ProviderPodStatus } from "../provider/provider.ts";

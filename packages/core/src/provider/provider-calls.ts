@@ -1,10 +1,11 @@
+import { untilAborted } from "@virtual-kubelet/async";
 import type { Clock } from "@virtual-kubelet/clock";
 import { codeOf, DeadlineExceededError } from "@virtual-kubelet/errdefs";
-import { untilAborted, type DeepReadonly, type Logger, type Metrics, type Pod, type Tracer } from "@virtual-kubelet/kube-client";
+import type { DeepReadonly, Logger, Metrics, Pod, Tracer } from "@virtual-kubelet/kube-client";
 import type { PodRef } from "./pod-ref.ts";
-import type { DeletePodOptions, PodChanges, PodLifecycleHandler, ProviderPod, ProviderPodList, ProviderPodStatus } from "./provider.ts";
 import { podSpan } from "./pod-span.ts";
 import { checkPodList, checkPodOf, checkStatus } from "./provider-output.ts";
+import type { DeletePodOptions, PodChanges, PodLifecycleHandler, ProviderPod, ProviderPodList, ProviderPodStatus } from "./provider.ts";
 import type { ResolvedPod } from "./resolved-pod.ts";
 
 /** How long an aborted call may take to come back before it is left to itself. */

@@ -1,5 +1,5 @@
+import { withDeadline, type Deadline } from "@virtual-kubelet/async";
 import { DeadlineExceededError } from "@virtual-kubelet/errdefs";
-import { withDeadline, type Deadline } from "@virtual-kubelet/kube-client";
 
 /**
  * Calls something that may not keep to its signal: each call has a deadline, and while one has not come back no other

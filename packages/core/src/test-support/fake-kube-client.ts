@@ -1,8 +1,8 @@
+import { untilAborted } from "@virtual-kubelet/async";
 import { SeededRandom, type Clock, type Random } from "@virtual-kubelet/clock";
 import { ConflictError, InvalidInputError, NotFoundError } from "@virtual-kubelet/errdefs";
 import {
   ApiError,
-  untilAborted,
   type CallOptions,
   type DeleteQuery,
   type KubeClient,

@@ -1,7 +1,7 @@
+import { SingleFlight } from "@virtual-kubelet/async";
 import type { Clock, Random } from "@virtual-kubelet/clock";
 import { NotFoundError } from "@virtual-kubelet/errdefs";
 import {
-  SharedCalls,
   Reflector,
   type DeepReadonly,
   type KubeClient,
@@ -64,7 +64,7 @@ export class ObjectCache<T extends KubernetesObject & { immutable?: boolean | un
   readonly #entries = new Map<string, Entry<T>>();
   /** The keys of the entries each holder holds. */
   readonly #held = new Map<string, Set<string>>();
-  readonly #fetches = new SharedCalls<DeepReadonly<T> | undefined>();
+  readonly #fetches = new SingleFlight<DeepReadonly<T> | undefined>();
   readonly #running = new Set<Promise<void>>();
   #isClosed = false;
 

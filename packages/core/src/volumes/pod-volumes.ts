@@ -1,8 +1,8 @@
+import { Signal } from "@virtual-kubelet/async";
 import type { Clock, Random } from "@virtual-kubelet/clock";
 import { InvalidInputError, isUnsupported, messageOf } from "@virtual-kubelet/errdefs";
 import type { DeepReadonly, EventRecorder, Node, Pod } from "@virtual-kubelet/kube-client";
 import { Memo } from "../env/memo.ts";
-import { Wake } from "../node/wake.ts";
 import type { ResolvedPod } from "../provider/resolved-pod.ts";
 import { claimNameOf, readClaimedVolume, type ClaimedVolume, type ClaimReader } from "./claimed-volume.ts";
 import { mountError, mountEventReason, waitingForVolumes } from "./mount-error.ts";
@@ -48,8 +48,8 @@ export class PodVolumes implements ResolvedVolumes {
   async *watchVolume(name: string, signal: AbortSignal): AsyncGenerator<VolumePayload, void> {
     const { sources, clock, random } = this.#deps;
     const uid = this.#pod.metadata?.uid ?? "";
-    const wake = new Wake();
-    using _changes = sources.onPodChange(uid, () => wake.call());
+    const wake = new Signal();
+    using _changes = sources.onPodChange(uid, () => wake.notify());
     let last: VolumePayload | undefined;
     for (let pod = sources.livePod(uid); pod; pod = sources.livePod(uid)) {
       const content = await this.#tryRead(pod, name, signal);

@@ -1,15 +1,7 @@
+import { SingleFlight } from "@virtual-kubelet/async";
 import type { Clock, Random } from "@virtual-kubelet/clock";
 import { ForbiddenError, isForbidden, messageOf, UnavailableError } from "@virtual-kubelet/errdefs";
-import {
-  SharedCalls,
-  backoffMs,
-  statusOf,
-  type Backoff,
-  type DeepReadonly,
-  type KubeClient,
-  type Logger,
-  type Pod,
-} from "@virtual-kubelet/kube-client";
+import { backoffMs, statusOf, type Backoff, type DeepReadonly, type KubeClient, type Logger, type Pod } from "@virtual-kubelet/kube-client";
 import { requestToken, type IssuedToken, type TokenWish } from "./token-request.ts";
 
 /** Source: maxTTL and maxJitter in kubernetes v1.36.3 pkg/kubelet/token/token_manager.go. */
@@ -53,7 +45,7 @@ export class ServiceAccountTokens {
   readonly #deps: ServiceAccountTokensDeps;
   /** By pod UID, then by what was asked for. */
   readonly #pods = new Map<string, Map<string, Held>>();
-  readonly #requests = new SharedCalls<Held>();
+  readonly #requests = new SingleFlight<Held>();
 
   constructor(deps: ServiceAccountTokensDeps) {
     this.#deps = deps;

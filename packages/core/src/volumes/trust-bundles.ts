@@ -1,9 +1,9 @@
+import { withDeadline } from "@virtual-kubelet/async";
 import type { Clock, Random } from "@virtual-kubelet/clock";
 import { InvalidInputError, isNotFound, NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
 import {
   Reflector,
   resource,
-  withDeadline,
   type KubeClient,
   type KubernetesObject,
   type Logger,

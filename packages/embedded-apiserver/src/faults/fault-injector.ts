@@ -1,10 +1,11 @@
+import { untilAborted } from "@virtual-kubelet/async";
 import type { Clock, Random } from "@virtual-kubelet/clock";
 import { UnavailableError } from "@virtual-kubelet/errdefs";
 import { abandon, type Answer, type ApiRequest, type ApiResponse } from "../http/api-request.ts";
 import { failure } from "../http/respond.ts";
 import { WatchStream } from "../watch.ts";
-import type { Fault, FaultRule, Faults, RequestFault, RequestMatch, RuleMatch, WatchFault } from "./fault.ts";
 import { FaultRules, type ActiveRule, type WhoIs } from "./fault-rules.ts";
+import type { Fault, FaultRule, Faults, RequestFault, RequestMatch, RuleMatch, WatchFault } from "./fault.ts";
 import { injectedStatus } from "./injected-status.ts";
 import { WatchFilter } from "./watch-filter.ts";
 
@@ -85,7 +86,7 @@ export class FaultInjector implements Faults, Disposable {
       case "reset":
         throw new UnavailableError(`${request.method} ${request.url}: the connection was reset by an injected fault`);
       case "drop":
-        return await untilAborted(this.#closed.signal);
+        return await untilAborted(new Promise<never>(() => {}), this.#closed.signal);
       default:
         return fault satisfies never;
     }
@@ -101,9 +102,4 @@ export class FaultInjector implements Faults, Disposable {
 
 function isWatchFault(fault: Fault): fault is WatchFault {
   return fault.kind === "cut" || fault.kind === "cut-line" || fault.kind === "error-event" || fault.kind === "hold";
-}
-
-async function untilAborted(signal: AbortSignal): Promise<never> {
-  if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
-  throw signal.reason;
 }

@@ -1,6 +1,6 @@
+import { untilAborted } from "@virtual-kubelet/async";
 import type { Clock } from "@virtual-kubelet/clock";
 import { UnavailableError } from "@virtual-kubelet/errdefs";
-import { untilAborted } from "@virtual-kubelet/kube-client";
 
 /** An answer, and for how long it counts. */
 export interface Review<T> {

@@ -1,7 +1,7 @@
+import { LinkedSignal } from "@virtual-kubelet/async";
 import type { Clock } from "@virtual-kubelet/clock";
 import type { ContainerLogs } from "@virtual-kubelet/core";
 import { codeOf, messageOf } from "@virtual-kubelet/errdefs";
-import { LinkedSignal } from "@virtual-kubelet/kube-client";
 import { SharedBudget } from "@virtual-kubelet/streaming";
 import { logProblem } from "../logs/log-availability.ts";
 import { applyLogOptions, missingTimes } from "../logs/log-body.ts";

@@ -1,8 +1,8 @@
+import { LinkedSignal } from "@virtual-kubelet/async";
 import type { Clock } from "@virtual-kubelet/clock";
 import { once } from "node:events";
 import { STATUS_CODES, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
-import { LinkedSignal } from "@virtual-kubelet/kube-client";
 import type { Answer, ContentAnswer } from "./answer.ts";
 import { encodedFor } from "./compression.ts";
 import type { AnswerHeaders } from "./refusal.ts";

@@ -1,4 +1,4 @@
-import { LinkedSignal } from "@virtual-kubelet/kube-client";
+import { LinkedSignal } from "@virtual-kubelet/async";
 import { isInvalidInput, messageOf } from "@virtual-kubelet/errdefs";
 import { acceptPortForward, portForwardPorts, type PortForwardConnection, type PortForwardSession } from "@virtual-kubelet/streaming";
 import { requirePod, type FoundPod } from "../routes/pod-lookup.ts";

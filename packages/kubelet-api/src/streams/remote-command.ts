@@ -1,9 +1,10 @@
+import { LinkedSignal } from "@virtual-kubelet/async";
 import type { Clock } from "@virtual-kubelet/clock";
-import type { Duplex } from "node:stream";
 import { isTerminalPhase, type AttachIO } from "@virtual-kubelet/core";
 import { messageOf } from "@virtual-kubelet/errdefs";
-import { type DeepReadonly, LinkedSignal, type Logger, type Pod } from "@virtual-kubelet/kube-client";
+import type { DeepReadonly, Logger, Pod } from "@virtual-kubelet/kube-client";
 import { acceptRemoteCommand, type RemoteCommandResult, type RemoteCommandSession, type StreamingLimits } from "@virtual-kubelet/streaming";
+import type { Duplex } from "node:stream";
 import { containerStatus } from "../logs/log-availability.ts";
 import { findContainer, requirePod, type FoundPod, type SpecContainer } from "../routes/pod-lookup.ts";
 import type { Handler, KubeletRequest } from "../routes/route.ts";

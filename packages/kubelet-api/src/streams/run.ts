@@ -1,6 +1,6 @@
-import { LinkedSignal } from "@virtual-kubelet/kube-client";
-import { Writable } from "node:stream";
+import { LinkedSignal } from "@virtual-kubelet/async";
 import type { AttachIO } from "@virtual-kubelet/core";
+import { Writable } from "node:stream";
 import { requirePod } from "../routes/pod-lookup.ts";
 import type { Handler } from "../routes/route.ts";
 import { text } from "../server/answer.ts";

@@ -1,14 +1,14 @@
+import { KeyedMutex } from "@virtual-kubelet/async";
 import { chmod, mkdir, open, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { hasFsCode } from "../volumes/fs-code.ts";
-import { InTurn } from "../volumes/in-turn.ts";
 
 /** Most that is read back, in bytes: containers may write to these files. */
 const maxBytes = 1024 * 1024;
 
 /** Files that the containers of a pod share, in its folder; everybody may read them. */
 export class PodFiles {
-  readonly #turns = new InTurn();
+  readonly #mutex = new KeyedMutex();
 
   /**
    * Makes a file say this. One that does already is left alone, so that containers go on sharing it; who has mounted another
@@ -18,7 +18,7 @@ export class PodFiles {
    */
   write(folder: string, name: string, content: string): Promise<string> {
     const path = join(folder, name);
-    return this.#turns.run(path, async () => {
+    return this.#mutex.run(path, async () => {
       if ((await this.tryRead(folder, name)) === content) return path;
       const unfinished = `${path}.unfinished`;
       await mkdir(folder, { recursive: true, mode: 0o750 });

@@ -1,7 +1,7 @@
-import type { Clock } from "@virtual-kubelet/core";
-import { withDeadline } from "@virtual-kubelet/kube-client";
-import type { CallDeadlines } from "./provider-options.ts";
+import { withDeadline } from "@virtual-kubelet/async";
+import type { Clock } from "@virtual-kubelet/clock";
 import type { ContainerRuntime } from "../runtime/container-runtime.ts";
+import type { CallDeadlines } from "./provider-options.ts";
 
 /**
  * A runtime whose calls end in time, with DeadlineExceededError, also where it does not heed its signal. What such a call

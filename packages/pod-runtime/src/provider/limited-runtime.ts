@@ -1,4 +1,4 @@
-import { Turnstile } from "./turnstile.ts";
+import { Semaphore } from "@virtual-kubelet/async";
 import type { ContainerRuntime } from "../runtime/container-runtime.ts";
 
 /**
@@ -6,6 +6,6 @@ import type { ContainerRuntime } from "../runtime/container-runtime.ts";
  * are up sooner where few are begun at once, and the containers of the first need not wait for the sandbox of the last.
  */
 export function withSandboxesAtOnce(runtime: ContainerRuntime, atOnce: number): ContainerRuntime {
-  const turnstile = new Turnstile(atOnce);
-  return { ...runtime, createSandbox: (spec, signal) => turnstile.pass(() => runtime.createSandbox(spec, signal), signal) };
+  const semaphore = new Semaphore(atOnce);
+  return { ...runtime, createSandbox: (spec, signal) => semaphore.run(() => runtime.createSandbox(spec, signal), signal) };
 }

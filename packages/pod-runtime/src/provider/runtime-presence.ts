@@ -1,3 +1,4 @@
+import { untilAborted } from "@virtual-kubelet/async";
 /** Whether the runtime tells what happens on it. While it does not, it may be restarting, and what fails says nothing of containers. */
 export class RuntimePresence {
   #absences = 0;
@@ -24,16 +25,6 @@ export class RuntimePresence {
 
   /** Waits while the runtime is away. @throws `signal.reason` when aborted */
   async untilBack(signal: AbortSignal): Promise<void> {
-    while (this.#back) {
-      const aborted = Promise.withResolvers<never>();
-      const onAbort = (): void => aborted.reject(signal.reason);
-      signal.addEventListener("abort", onAbort, { once: true });
-      try {
-        signal.throwIfAborted();
-        await Promise.race([this.#back.promise, aborted.promise]);
-      } finally {
-        signal.removeEventListener("abort", onAbort);
-      }
-    }
+    while (this.#back) await untilAborted(this.#back.promise, signal);
   }
 }

@@ -1,14 +1,14 @@
-import type { Clock, Logger, NodeStats, StatsSummary } from "@virtual-kubelet/core";
+import { Semaphore, untilAborted } from "@virtual-kubelet/async";
+import type { Clock } from "@virtual-kubelet/clock";
+import type { Logger, NodeStats, StatsSummary } from "@virtual-kubelet/core";
 import { isNotFound, messageOf } from "@virtual-kubelet/errdefs";
-import { untilAborted } from "@virtual-kubelet/kube-client";
-import type { HeldPod } from "./held-pods.ts";
-import type { PodCgroupMeter } from "./provider-options.ts";
-import { StatsDraft } from "./stats-draft.ts";
-import { Turnstile } from "./turnstile.ts";
-import { UsageRates } from "./usage-rates.ts";
 import { instanceOf } from "../pod/container-life.ts";
 import type { ContainerRuntime } from "../runtime/container-runtime.ts";
 import type { PodStorage } from "../worker/pod-storage.ts";
+import type { HeldPod } from "./held-pods.ts";
+import type { PodCgroupMeter } from "./provider-options.ts";
+import { StatsDraft } from "./stats-draft.ts";
+import { UsageRates } from "./usage-rates.ts";
 
 /** How long somebody who asks waits for a measurement, in milliseconds. metrics-server waits for ten seconds. */
 const waitMs = 5_000;
@@ -67,7 +67,7 @@ export class StatsReader {
 
   async #measure(draft: StatsDraft): Promise<StatsSummary> {
     const { clock, nodeStats, concurrency, signal } = this.#options;
-    const limit = new Turnstile(concurrency);
+    const limit = new Semaphore(concurrency);
     const node = nodeStats && this.#try(draft, "the node", () => nodeStats(signal));
     const measuring = draft.pods.map((pod) => this.#pod(draft, pod, limit));
     const figures = await node;
@@ -86,7 +86,7 @@ export class StatsReader {
   }
 
   /** @returns what has a rate: the pod, and its containers */
-  async #pod(draft: StatsDraft, { ref, worker }: HeldPod, limit: Turnstile): Promise<readonly string[]> {
+  async #pod(draft: StatsDraft, { ref, worker }: HeldPod, limit: Semaphore): Promise<readonly string[]> {
     const { runtime, storage, cgroups, clock, signal } = this.#options;
     const { stage, containers: records, plan } = worker.state;
     if (stage.kind !== "up") return [];
@@ -111,13 +111,13 @@ export class StatsReader {
     };
     await Promise.all([
       ...running.map(({ name, id }) =>
-        limit.pass(async () => {
+        limit.run(async () => {
           const container = await this.#try(draft, `container ${name} of ${what}`, () => runtime.stats(id, signal));
           const cpu = this.#rates.complete(id, container?.cpu, clock.monotonic());
           if (container) stats.containers.set(name, { ...container, name, cpu });
         }, signal),
       ),
-      runtime.network && limit.pass(network, signal),
+      runtime.network && limit.run(network, signal),
       volumes(),
       whole(),
     ]);

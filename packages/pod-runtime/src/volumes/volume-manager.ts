@@ -1,3 +1,4 @@
+import { KeyedMutex } from "@virtual-kubelet/async";
 import type { Clock, Random } from "@virtual-kubelet/clock";
 import {
   podRef,
@@ -16,7 +17,6 @@ import type { PodStorage } from "../worker/pod-storage.ts";
 import { ClaimedVolumes } from "./claimed/claimed-volumes.ts";
 import { containerMounts, type MountFacts } from "./container-mounts.ts";
 import { systemMounts, type HostMounts } from "./host-mounts.ts";
-import { InTurn } from "./in-turn.ts";
 import { PodDirectory } from "./pod-directory.ts";
 import { listPodFolders, removePodFolder } from "./pod-folders.ts";
 import { PodVolumes } from "./pod-volumes.ts";
@@ -69,7 +69,7 @@ export interface VolumeManagerOptions {
 export class VolumeManager implements PreparedVolumes, PodStorage, AsyncDisposable {
   readonly #options: VolumeManagerOptions;
   readonly #pods = new Map<string, { readonly ref: PodRef; readonly volumes: PodVolumes }>();
-  readonly #inTurn = new InTurn();
+  readonly #mutex = new KeyedMutex();
   readonly #sizes: SizeWatch;
   readonly #use: VolumeUse;
   #root: Promise<VolumesRoot> | undefined;
@@ -101,7 +101,7 @@ export class VolumeManager implements PreparedVolumes, PodStorage, AsyncDisposab
    */
   async prepare(pod: DeepReadonly<Pod>, signal: AbortSignal): Promise<void> {
     const ref = podRef(pod);
-    await this.#inTurn.run(ref.uid, async () => {
+    await this.#mutex.run(ref.uid, async () => {
       signal.throwIfAborted();
       const volumes = await this.#volumesOf(ref);
       await volumes.prepare(pod, signal);
@@ -125,7 +125,7 @@ export class VolumeManager implements PreparedVolumes, PodStorage, AsyncDisposab
     const { recursiveReadOnly = false, logger } = this.#options;
     const { mounts } = await this.#openRoot();
     const ref = podRef(pod);
-    return this.#inTurn.run(ref.uid, async () => {
+    return this.#mutex.run(ref.uid, async () => {
       signal.throwIfAborted();
       const { ready: volumes, directory } = await this.#volumesOf(ref);
       return containerMounts({ pod, container, facts, volumes, directory, mounts, recursiveReadOnly, logger });
@@ -163,7 +163,7 @@ export class VolumeManager implements PreparedVolumes, PodStorage, AsyncDisposab
    */
   async release({ uid }: PodRef, signal: AbortSignal): Promise<void> {
     const root = await this.#openRoot();
-    await this.#inTurn.run(uid, async () => {
+    await this.#mutex.run(uid, async () => {
       signal.throwIfAborted();
       await this.#pods.get(uid)?.volumes[Symbol.asyncDispose]();
       this.#pods.delete(uid);

@@ -1,10 +1,11 @@
-import type { Clock, ContainerLogs, Logger, PodRef } from "@virtual-kubelet/core";
-import { withDeadline } from "@virtual-kubelet/kube-client";
-import type { PodStorage } from "./pod-storage.ts";
+import { withDeadline } from "@virtual-kubelet/async";
+import type { Clock } from "@virtual-kubelet/clock";
+import type { ContainerLogs, Logger, PodRef } from "@virtual-kubelet/core";
 import type { Termination } from "../pod/container-life.ts";
 import type { PlannedContainer } from "../pod/pod-plan.ts";
 import { toTermination } from "../pod/termination.ts";
 import type { ContainerRuntime, RuntimeExit } from "../runtime/container-runtime.ts";
+import type { PodStorage } from "./pod-storage.ts";
 
 /** Most that is taken of a container's log for its termination message. Source: kubernetes v1.36.3 pkg/kubelet/container/runtime.go. */
 const maxLogLines = 80;

@@ -1,5 +1,5 @@
-import type { Clock } from "@virtual-kubelet/core";
-import { untilAborted } from "@virtual-kubelet/kube-client";
+import { untilAborted } from "@virtual-kubelet/async";
+import type { Clock } from "@virtual-kubelet/clock";
 import type { CallSubject, ProviderMethod } from "./call-log.ts";
 
 /** How calls of a method are to go. Without a script a call succeeds at once. */

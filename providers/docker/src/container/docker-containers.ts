@@ -1,13 +1,13 @@
-import { untilAborted } from "@virtual-kubelet/core";
+import { untilAborted } from "@virtual-kubelet/async";
 import { ConflictError, isConflict, isInvalidInput, isNotFound, UnsupportedError } from "@virtual-kubelet/errdefs";
 import { labelNames, type ContainerSpec, type ResourceLimits, type StopContainerOptions } from "@virtual-kubelet/pod-runtime";
 import type { ContainerInspectInfo } from "dockerode";
 import type { DockerEngine } from "../engine/docker-engine.ts";
-import type { EngineFacts } from "../engine/engine-facts.ts";
 import { engineMessageOf, engineStatusOf } from "../engine/engine-error.ts";
+import type { EngineFacts } from "../engine/engine-facts.ts";
 import type { EngineObjects } from "../engine/engine-objects.ts";
-import type { EngineImages } from "../image/engine-images.ts";
 import type { ImageVolumes } from "../image-volume/image-volumes.ts";
+import type { EngineImages } from "../image/engine-images.ts";
 import { readState } from "../inventory/container-reading.ts";
 import type { EngineInventory } from "../inventory/engine-inventory.ts";
 import { isSameObject, objectName } from "../object-names.ts";

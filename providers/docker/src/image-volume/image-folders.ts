@@ -1,7 +1,8 @@
+import { untilAborted } from "@virtual-kubelet/async";
+import type { Logger } from "@virtual-kubelet/core";
+import { InvalidInputError } from "@virtual-kubelet/errdefs";
 import { chmod, lstat, mkdir, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { untilAborted, type Logger } from "@virtual-kubelet/core";
-import { InvalidInputError } from "@virtual-kubelet/errdefs";
 
 /** What {@link ImageFolders} needs. */
 export interface ImageFoldersOptions {

@@ -1,4 +1,5 @@
-import { untilAborted, type AttachIO, type TerminalSize } from "@virtual-kubelet/core";
+import { untilAborted } from "@virtual-kubelet/async";
+import type { AttachIO, TerminalSize } from "@virtual-kubelet/core";
 import type { Duplex } from "node:stream";
 import { copyInput } from "./client-input.ts";
 import { ClientOutput } from "./client-output.ts";

@@ -1,4 +1,6 @@
-import { untilAborted, type Clock, type Logger, type NodeDescription } from "@virtual-kubelet/core";
+import { untilAborted } from "@virtual-kubelet/async";
+import type { Clock } from "@virtual-kubelet/clock";
+import type { Logger, NodeDescription } from "@virtual-kubelet/core";
 import { messageOf } from "@virtual-kubelet/errdefs";
 import type { NomadClient } from "../api/nomad-client.ts";
 import type { NomadNode } from "../api/types.ts";

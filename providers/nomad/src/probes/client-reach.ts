@@ -1,4 +1,5 @@
-import { SharedCalls, type Clock } from "@virtual-kubelet/core";
+import { SingleFlight } from "@virtual-kubelet/async";
+import type { Clock } from "@virtual-kubelet/clock";
 import { UnavailableError } from "@virtual-kubelet/errdefs";
 import type { NomadClient } from "../api/nomad-client.ts";
 import type { Allocation } from "../api/types.ts";
@@ -9,7 +10,7 @@ const answerMs = 5_000;
 /** Tells a container that fails from a client that is away: nothing is known of a container whose client Nomad does not reach. */
 export class ClientReach {
   readonly #clock: Clock;
-  readonly #calls = new SharedCalls<void>();
+  readonly #calls = new SingleFlight<void>();
 
   constructor({ clock }: { readonly clock: Clock }) {
     this.#clock = clock;

@@ -1,23 +1,12 @@
-import type {
-  AttachIO,
-  Clock,
-  Container,
-  DeepReadonly,
-  ExecResult,
-  Logger,
-  MetricFamily,
-  Pod,
-  PodEvent,
-  PodRef,
-  Random,
-} from "@virtual-kubelet/core";
+import { Semaphore } from "@virtual-kubelet/async";
+import type { Clock, Random } from "@virtual-kubelet/clock";
+import type { AttachIO, Container, DeepReadonly, ExecResult, Logger, MetricFamily, Pod, PodEvent, PodRef } from "@virtual-kubelet/core";
 import { UnavailableError } from "@virtual-kubelet/errdefs";
 import {
   hasProbes,
   ProbeCounts,
   PodProbes,
   probeOnce,
-  Turnstile,
   type ProbeAttempt,
   type ProbeStanding,
   type WantedProbe,
@@ -54,13 +43,13 @@ export class PodProbing implements Disposable {
   readonly #deps: PodProbingDeps;
   readonly #pods = new Map<string, PodProbes>();
   readonly #counts = new ProbeCounts();
-  readonly #commands: Turnstile;
+  readonly #commands: Semaphore;
   readonly #reach: ClientReach;
   readonly #ends: TaskEnds;
 
   constructor(deps: PodProbingDeps) {
     this.#deps = deps;
-    this.#commands = new Turnstile(deps.maxCommands);
+    this.#commands = new Semaphore(deps.maxCommands);
     this.#reach = new ClientReach(deps);
     this.#ends = new TaskEnds(deps);
   }
@@ -116,7 +105,7 @@ export class PodProbing implements Disposable {
       logger,
       counts: this.#counts,
       attempt: (probe, container, signal) => this.#attempt(entry, probe, container, signal),
-      admit: (probe, attempt, signal) => (probe.spec.exec ? this.#commands.pass(attempt, signal, ref.namespace) : attempt()),
+      admit: (probe, attempt, signal) => (probe.spec.exec ? this.#commands.run(attempt, signal, ref.namespace) : attempt()),
       confirm: async (_, signal) => {
         if (entry.allocation) await this.#reach.check(this.#deps.clientOf(ref), entry.allocation, signal);
       },

@@ -1,5 +1,5 @@
+import { untilAborted } from "@virtual-kubelet/async";
 import type { Duplex } from "node:stream";
-import { untilAborted } from "@virtual-kubelet/core";
 import { MarkedStream, type Piece } from "./marked-stream.ts";
 
 /** A script that runs on a terminal of Zun's, and what comes of it, piece by piece. */

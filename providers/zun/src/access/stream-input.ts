@@ -1,6 +1,6 @@
+import { untilAborted } from "@virtual-kubelet/async";
 import { once } from "node:events";
 import type { Readable, Writable } from "node:stream";
-import { untilAborted } from "@virtual-kubelet/core";
 
 /** A client's input until it ends or the signal aborts. The stream stays open: it is the caller's. */
 export async function* chunksOf(input: Readable, signal: AbortSignal): AsyncGenerator<Buffer, void, undefined> {

@@ -1,4 +1,5 @@
-import { untilAborted, type Logger } from "@virtual-kubelet/core";
+import { untilAborted } from "@virtual-kubelet/async";
+import type { Logger } from "@virtual-kubelet/core";
 import {
   isForbidden,
   isInvalidInput,

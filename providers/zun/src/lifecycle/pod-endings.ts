@@ -1,4 +1,6 @@
-import { untilAborted, type Clock, type DeletePodOptions, type Logger, type PodRef } from "@virtual-kubelet/core";
+import { untilAborted } from "@virtual-kubelet/async";
+import type { Clock } from "@virtual-kubelet/clock";
+import type { DeletePodOptions, Logger, PodRef } from "@virtual-kubelet/core";
 import { isConflict, isNotFound } from "@virtual-kubelet/errdefs";
 import type { Observation } from "../status/observation.ts";
 import type { PodBook } from "../status/pod-book.ts";

@@ -1,4 +1,6 @@
-import { untilAborted, type Clock, type Logger } from "@virtual-kubelet/core";
+import { untilAborted } from "@virtual-kubelet/async";
+import type { Clock } from "@virtual-kubelet/clock";
+import type { Logger } from "@virtual-kubelet/core";
 import { UnauthorizedError } from "@virtual-kubelet/errdefs";
 import type { Credentials } from "../config/credentials.ts";
 import { toApiError } from "./api-error.ts";

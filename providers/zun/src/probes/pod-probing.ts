@@ -1,16 +1,6 @@
-import { addressesOf, type Observation } from "../status/observation.ts";
-import type {
-  AttachIO,
-  Clock,
-  Container,
-  DeepReadonly,
-  ExecResult,
-  Logger,
-  MetricFamily,
-  Pod,
-  PodEvent,
-  PodRef,
-} from "@virtual-kubelet/core";
+import { Semaphore } from "@virtual-kubelet/async";
+import type { Clock } from "@virtual-kubelet/clock";
+import type { AttachIO, Container, DeepReadonly, ExecResult, Logger, MetricFamily, Pod, PodEvent, PodRef } from "@virtual-kubelet/core";
 import { isConflict, messageOf, UnavailableError } from "@virtual-kubelet/errdefs";
 import {
   hasProbes,
@@ -18,7 +8,6 @@ import {
   PodProbes,
   probeOnce,
   timeoutMs,
-  Turnstile,
   type FailedContainer,
   type ProbeAttempt,
   type ProbeStanding,
@@ -26,6 +15,7 @@ import {
   type WantedProbe,
 } from "@virtual-kubelet/pod-runtime/probes";
 import { toCommandLine } from "../access/shell-words.ts";
+import { addressesOf, type Observation } from "../status/observation.ts";
 import type { ZunApi } from "../zun/zun-api.ts";
 
 /** Commands of probes that run at once: each is a request of some hundred milliseconds. */
@@ -57,7 +47,7 @@ export class PodProbing implements Disposable {
   readonly #deps: PodProbingDeps;
   readonly #pods = new Map<string, { readonly probes: PodProbes; observed: Observation }>();
   readonly #counts = new ProbeCounts();
-  readonly #commands = new Turnstile(maxCommands);
+  readonly #commands = new Semaphore(maxCommands);
 
   constructor(deps: PodProbingDeps) {
     this.#deps = deps;
@@ -104,7 +94,7 @@ export class PodProbing implements Disposable {
       logger,
       counts: this.#counts,
       attempt: (probe, container, signal) => this.#attempt(ref.uid, probe, container, signal),
-      admit: (probe, attempt, signal) => (probe.spec.exec ? this.#commands.pass(attempt, signal, ref.namespace) : attempt()),
+      admit: (probe, attempt, signal) => (probe.spec.exec ? this.#commands.run(attempt, signal, ref.namespace) : attempt()),
       confirm: (probe, signal) => this.#confirm(ref.uid, probe, signal),
       onChange: () => onChange(ref.uid),
       onFailed: (container) => onFailed(ref.uid, container),

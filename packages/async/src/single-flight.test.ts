@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { SharedCalls } from "./shared-calls.ts";
+import { SingleFlight } from "./single-flight.ts";
 
 const never = new AbortController().signal;
 
@@ -7,7 +7,7 @@ const never = new AbortController().signal;
 class Calls {
   readonly signals: AbortSignal[] = [];
   readonly gates: PromiseWithResolvers<string>[] = [];
-  readonly shared: SharedCalls<string> = new SharedCalls();
+  readonly shared: SingleFlight<string> = new SingleFlight();
 
   run(key: string, signal = never): Promise<string> {
     const call = (inner: AbortSignal): Promise<string> => {

@@ -1,16 +1,16 @@
 import { expect, test } from "vitest";
-import { Turnstile } from "./turnstile.ts";
+import { Semaphore } from "./semaphore.ts";
 
 const never = new AbortController().signal;
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-test("only so many work at once, the others in the order they came, also after one that failed or was aborted", async () => {
-  const turnstile = new Turnstile(2);
+test("as many works as there are permits run at once, the others in the order they came, also after one that failed or was aborted", async () => {
+  const semaphore = new Semaphore(2);
   const begun: string[] = [];
   const ends = new Map<string, PromiseWithResolvers<void>>();
-  const pass = (name: string, signal = never): Promise<unknown> =>
-    turnstile
-      .pass(() => {
+  const run = (name: string, signal = never): Promise<unknown> =>
+    semaphore
+      .run(() => {
         begun.push(name);
         const end = Promise.withResolvers<void>();
         ends.set(name, end);
@@ -18,7 +18,7 @@ test("only so many work at once, the others in the order they came, also after o
       }, signal)
       .catch((error: unknown) => error);
   const abort = new AbortController();
-  const results = [pass("a"), pass("b"), pass("c", abort.signal), pass("d"), pass("e")];
+  const results = [run("a"), run("b"), run("c", abort.signal), run("d"), run("e")];
   await turn();
   expect(begun).toEqual(["a", "b"]);
 
@@ -34,6 +34,7 @@ test("only so many work at once, the others in the order they came, also after o
   expect([begun, await results[0]]).toEqual([["a", "b", "d", "e"], new Error("failed")]);
 });
 
+<<<<<<< HEAD:packages/pod-runtime/src/provider/turnstile.test.ts
 test("a place can be had without waiting, or not at all, and is free once, for whoever waits", async () => {
   const turnstile = new Turnstile(2);
   const [first, second] = [turnstile.tryTake("a"), turnstile.tryTake("a")];
@@ -63,11 +64,15 @@ test("of places that are had without waiting, a group has three quarters", () =>
 
 test("a group whose work never ends leaves a quarter of the places to others, and has its turn when one of its own has ended", async () => {
   const turnstile = new Turnstile(4);
+=======
+test("a group whose work never ends leaves a quarter of the permits to others, and has its turn when one of its own has ended", async () => {
+  const semaphore = new Semaphore(4);
+>>>>>>> 9b68e78 (Single flight, keyed mutex, semaphore and signals are a leaf package, @virtual-kubelet/async, that providers may import):packages/async/src/semaphore.test.ts
   const begun: string[] = [];
   const ends: (() => void)[] = [];
-  const pass = (group: string): void =>
-    void turnstile.pass(() => (begun.push(group), new Promise<void>((resolve) => ends.push(resolve))), never, group);
-  for (const group of ["a", "a", "a", "a", "a", "b", "b"]) pass(group);
+  const run = (group: string): void =>
+    void semaphore.run(() => (begun.push(group), new Promise<void>((resolve) => ends.push(resolve))), never, group);
+  for (const group of ["a", "a", "a", "a", "a", "b", "b"]) run(group);
   await turn();
   expect(begun).toEqual(["a", "a", "a", "b"]);
 

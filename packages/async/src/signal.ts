@@ -1,25 +1,28 @@
 import type { Clock } from "@virtual-kubelet/clock";
 
-/** Wakes a loop that waits: a call while the loop is busy makes its next wait end at once, and no call is counted twice. */
-export class Wake {
-  #called = false;
+/**
+ * Wakes a loop that waits. A notification that comes while the loop is busy ends its next wait at once; several of them count as
+ * one.
+ */
+export class Signal {
+  #isNotified = false;
   #end: (() => void) | undefined;
 
   /** Ends the wait under way, or else the next one. */
-  call(): void {
-    this.#called = true;
+  notify(): void {
+    this.#isNotified = true;
     this.#end?.();
   }
 
   /**
-   * Waits until called, for at most `ms` milliseconds.
+   * Waits until notified, for at most `ms` milliseconds.
    *
-   * @returns whether it was called
+   * @returns whether it was notified
    * @throws `signal.reason` when aborted
    */
   async wait(ms: number, clock: Clock, signal: AbortSignal): Promise<boolean> {
     signal.throwIfAborted();
-    if (!this.#called) {
+    if (!this.#isNotified) {
       await new Promise<void>((resolve, reject) => {
         const timer = clock.setTimer(ms, () => end(resolve));
         const onAbort = (): void => end(() => reject(signal.reason));
@@ -33,8 +36,8 @@ export class Wake {
         signal.addEventListener("abort", onAbort, { once: true });
       });
     }
-    const wasCalled = this.#called;
-    this.#called = false;
-    return wasCalled;
+    const wasNotified = this.#isNotified;
+    this.#isNotified = false;
+    return wasNotified;
   }
 }

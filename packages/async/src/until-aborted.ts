@@ -1,6 +1,5 @@
 /**
- * What the work comes to, waited for no longer than the signal lets. The work itself goes on, for others or by itself;
- * then nobody hears of its failure.
+ * Waits for the work until the signal aborts. The work itself goes on after that, and its failure is ignored.
  *
  * @throws `signal.reason` as soon as it aborts; else what the work throws
  */

@@ -7,10 +7,10 @@ interface Flight<T> {
 }
 
 /**
- * Calls by key, one at a time: who asks while one is under way waits for the same. It is aborted when nobody waits for
- * it any more.
+ * Calls by key of which one at a time is under way: callers that come meanwhile wait for the same call. It is aborted when nobody
+ * waits for it any more.
  */
-export class SharedCalls<T> {
+export class SingleFlight<T> {
   readonly #flights = new Map<string, Flight<T>>();
 
   /** Calls, or joins the call under way. @throws what `call` throws, and `signal.reason` when aborted */

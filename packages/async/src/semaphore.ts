@@ -1,0 +1,79 @@
+/** Work that waits for a permit. */
+interface Waiting {
+  readonly group: string | undefined;
+  readonly begin: () => void;
+}
+
+/**
+ * Limits how much work runs at once; the rest waits in the order it came. The work of one group holds at most three quarters of the
+ * permits, so that a group whose work never ends does not stop the others.
+ */
+export class Semaphore {
+  readonly #waiting: Waiting[] = [];
+  readonly #held = new Map<string, number>();
+  readonly #maxOfGroup: number;
+  #free: number;
+
+  /** @param permits - maximum number of works at once, 1 or more */
+  constructor(permits: number) {
+    this.#free = permits;
+    this.#maxOfGroup = Math.ceil((permits * 3) / 4);
+  }
+
+  /**
+   * Runs the work as soon as there is a permit for it.
+   *
+   * @param group - the group that the work counts for, such as a namespace. Default: none, which may hold all permits
+   * @throws `signal.reason` when aborted before the work begins; else what the work throws
+   */
+  async run<T>(work: () => Promise<T>, signal: AbortSignal, group?: string): Promise<T> {
+    if (this.#hasPermitFor(group)) this.#take(group);
+    else await this.#wait(signal, group);
+    try {
+      return await work();
+    } finally {
+      this.#release(group);
+    }
+  }
+
+  #hasPermitFor(group: string | undefined): boolean {
+    return this.#free > 0 && (group === undefined || this.#heldBy(group) < this.#maxOfGroup);
+  }
+
+  #take(group: string | undefined): void {
+    this.#free--;
+    if (group !== undefined) this.#held.set(group, this.#heldBy(group) + 1);
+  }
+
+  #release(group: string | undefined): void {
+    this.#free++;
+    if (group !== undefined) {
+      const left = this.#heldBy(group) - 1;
+      if (left > 0) this.#held.set(group, left);
+      else this.#held.delete(group);
+    }
+    const index = this.#waiting.findIndex((each) => this.#hasPermitFor(each.group));
+    const [next] = index < 0 ? [] : this.#waiting.splice(index, 1);
+    if (!next) return;
+    this.#take(next.group);
+    next.begin();
+  }
+
+  #heldBy(group: string): number {
+    return this.#held.get(group) ?? 0;
+  }
+
+  async #wait(signal: AbortSignal, group: string | undefined): Promise<void> {
+    signal.throwIfAborted();
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const waiting: Waiting = { group, begin: resolve };
+    const onAbort = (): void => {
+      this.#waiting.splice(this.#waiting.indexOf(waiting), 1);
+      reject(signal.reason);
+    };
+    this.#waiting.push(waiting);
+    signal.addEventListener("abort", onAbort, { once: true });
+    // Work that has its permit is in the queue no more.
+    await promise.finally(() => signal.removeEventListener("abort", onAbort));
+  }
+}
