@@ -1,8 +1,8 @@
+import { freePort } from "@virtual-kubelet/testing";
 import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { freePort } from "@virtual-kubelet/testing";
 import type { EmbeddedProcess } from "./embedded-process.ts";
 import { waitUntilReady } from "./node-ready.ts";
 
@@ -16,7 +16,7 @@ export async function startNode(
 ): Promise<AsyncDisposable & { readonly pid: number }> {
   const directory = mkdtempSync(join(tmpdir(), "bench-node-"));
   const configFile = join(directory, "provider.json");
-  writeFileSync(configFile, JSON.stringify(provider === "docker" ? { ...config, rootDirectory: join(directory, "pods") } : config));
+  writeFileSync(configFile, JSON.stringify(provider === "docker" ? { ...config, ...folders(directory) } : config));
   const flags = ["--kubeconfig", kubeconfig, "--nodename", provider, "--provider", provider, "--provider-config", configFile];
   const log = openSync(join(directory, "log"), "a");
   const child = spawn(
@@ -38,4 +38,9 @@ export async function startNode(
       rmSync(directory, { recursive: true, force: true });
     },
   };
+}
+
+/** The Docker provider's folders. */
+function folders(directory: string): object {
+  return { rootDirectory: join(directory, "pods"), log: { folder: join(directory, "logs") } };
 }

@@ -1,9 +1,9 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { labelNames } from "@virtual-kubelet/pod-runtime";
 import { provider } from "@virtual-kubelet/provider-docker";
 import { describeProvider, requiredFeatures } from "@virtual-kubelet/testing/conformance";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll } from "vitest";
 import { reportFile, root } from "../conformance/support/paths.ts";
 import { controlGroupOf } from "./support/control-groups.ts";
@@ -24,7 +24,7 @@ const { Version: engineVersion } = (await api.json("GET", "/version")) as { read
 
 await describeProvider({
   provider,
-  config: { host: proxy.host, rootDirectory, cgroupParent: controlGroupOf(api.host) },
+  config: { host: proxy.host, rootDirectory, cgroupParent: controlGroupOf(api.host), log: { folder: join(rootDirectory, "logs") } },
   required: requiredFeatures.docker,
   backend: {
     leftovers: () => api.containers({ [labelNames.cluster]: "conformance-cluster" }),

@@ -1,10 +1,10 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { startApiServer, type ApiServer } from "@virtual-kubelet/embedded-apiserver";
 import { createKubeClient, resources, type KubeClient, type Pod, type PodSpec } from "@virtual-kubelet/kube-client";
 import { labelNames } from "@virtual-kubelet/pod-runtime";
 import { eventually } from "@virtual-kubelet/testing";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { Program } from "../support/program.ts";
 import { controlGroupOf } from "./support/control-groups.ts";
@@ -44,7 +44,13 @@ class Rig implements AsyncDisposable {
     await writeFile(join(folder, "kubeconfig"), server.kubeconfig());
     await mkdir(join(folder, "root"));
     const cgroupParent = controlGroupOf(engine.host);
-    const providerConfig = { host: proxy.host, rootDirectory: join(folder, "root"), namePrefix: "vkcrash", cgroupParent };
+    const providerConfig = {
+      host: proxy.host,
+      rootDirectory: join(folder, "root"),
+      namePrefix: "vkcrash",
+      cgroupParent,
+      log: { links: false },
+    };
     const config = {
       apiVersion: "virtual-kubelet.io/v1alpha1",
       kind: "VirtualKubelet",

@@ -1,11 +1,11 @@
 import { systemClock } from "@virtual-kubelet/clock";
+import { eventually, startProcess, startReaper, type ControlPlaneAccess } from "@virtual-kubelet/testing";
 import { writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { controlGroupOf } from "../docker/support/control-groups.ts";
 import { unmountAll } from "../docker/support/mounts.ts";
-import { eventually, startProcess, startReaper, type ControlPlaneAccess } from "@virtual-kubelet/testing";
 
 const main = join(import.meta.dirname, "../../packages/cli/src/main.ts");
 
@@ -32,6 +32,7 @@ export async function startNode({ controlPlane, dockerHost, address, directory }
     host: dockerHost,
     sandboxImage: "registry.k8s.io/pause:3.10.2",
     rootDirectory: join(home, "pods"),
+    log: { folder: join(home, "logs") },
     cgroupParent: controlGroupOf(dockerHost),
     policy: {
       privileged: true,

@@ -1,7 +1,4 @@
 import { systemClock as clock, systemRandom as random } from "@virtual-kubelet/clock";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { VirtualNode, type ProviderDefinition, type ProviderHost } from "@virtual-kubelet/core";
 import { startApiServer, type ApiServer } from "@virtual-kubelet/embedded-apiserver";
 import {
@@ -27,6 +24,9 @@ import { provider as mockProvider, type MockConfig } from "@virtual-kubelet/prov
 import { provider as nomadProvider } from "@virtual-kubelet/provider-nomad";
 import { provider as zunProvider } from "@virtual-kubelet/provider-zun";
 import { freePort, startFileBackend } from "@virtual-kubelet/testing";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 
 // Tries the packages as their users have them: `make test` runs it in a project that has nothing else, with each Node.js that
 // they support. Node.js 22 runs these lines as they are, without `using`.
@@ -116,7 +116,11 @@ try {
   } finally {
     await transport[Symbol.asyncDispose]();
   }
-  await createAndEnd(dockerProvider, { host: `unix://${folder}/docker.sock`, rootDirectory: join(folder, "docker") }, host);
+  await createAndEnd(
+    dockerProvider,
+    { host: `unix://${folder}/docker.sock`, rootDirectory: join(folder, "docker"), log: { links: false } },
+    host,
+  );
   await createAndEnd(nomadProvider, { address: "http://127.0.0.1:1" }, host);
   await createAndEnd(zunProvider, { authUrl: "http://127.0.0.1:1/v3", token: "none", projectId: "p1" }, host);
   await (await startFileBackend())[Symbol.asyncDispose]();

@@ -1,8 +1,8 @@
+import { freePort, startControlPlane, type ControlPlane } from "@virtual-kubelet/testing";
 import { writeFileSync } from "node:fs";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { freePort, startControlPlane, type ControlPlane } from "@virtual-kubelet/testing";
 import { expect, inject } from "vitest";
 import { KubectlRunner } from "../../interop/support/kubectl-runner.ts";
 import { startMetricsServer } from "../../node-network/support/metrics-server.ts";
@@ -67,6 +67,11 @@ export class DockerNode implements AsyncDisposable {
     }
   }
 
+  /** Folder in which it links the logs. */
+  get logFolder(): string {
+    return join(this.#directory, "logs");
+  }
+
   /** Starts the program again. */
   run(): void {
     this.program = this.#start();
@@ -75,7 +80,8 @@ export class DockerNode implements AsyncDisposable {
   #start(): Program {
     const config = join(this.#directory, "docker.json");
     const host = inject("dockerHost");
-    writeFileSync(config, JSON.stringify({ host, rootDirectory: join(this.#directory, "root"), cgroupParent: controlGroupOf(host) }));
+    const [rootDirectory, folder] = [join(this.#directory, "root"), this.logFolder];
+    writeFileSync(config, JSON.stringify({ host, rootDirectory, cgroupParent: controlGroupOf(host), log: { folder } }));
     const words = ["--kubeconfig", this.controlPlane.kubeconfig.path, "--nodename", this.name, "--provider", "docker"];
     const more = [
       "--provider-config",

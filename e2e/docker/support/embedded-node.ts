@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { VirtualNode, type NodeAccess } from "@virtual-kubelet/core";
 import { startApiServer, type ApiServer } from "@virtual-kubelet/embedded-apiserver";
 import {
@@ -15,6 +12,9 @@ import {
 import { labelNames } from "@virtual-kubelet/pod-runtime";
 import { provider } from "@virtual-kubelet/provider-docker";
 import { eventually } from "@virtual-kubelet/testing";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect } from "vitest";
 import { controlGroupOf } from "./control-groups.ts";
 import type { EngineApi } from "./engine-api.ts";
@@ -64,7 +64,13 @@ export class EmbeddedNode implements AsyncDisposable {
     const node = new VirtualNode({
       client: createKubeClient(server.transport()),
       provider,
-      providerConfig: { host: api.host, rootDirectory: join(directory, "root"), cgroupParent: controlGroupOf(api.host), ...more },
+      providerConfig: {
+        host: api.host,
+        rootDirectory: join(directory, "root"),
+        cgroupParent: controlGroupOf(api.host),
+        log: { folder: join(directory, "logs") },
+        ...more,
+      },
       node: { name, pingIntervalMs: 500, instance: { identity: name } },
     });
     const made = new EmbeddedNode(name, { server, node, cleanup: cleanup.move() });

@@ -49,11 +49,15 @@ export interface DockerConfig {
   readonly capacity: Readonly<Record<string, string>>;
 }
 
-/** How much of containers' output is kept. */
+/** How much of containers' output is kept, and where it is found. */
 export interface DockerLogConfig {
   /** Such as `10m`. */
   readonly maxSize: string;
   readonly maxFiles: number;
+  /** Whether logs are linked in {@link folder}; absent: where it can be written. */
+  readonly links?: boolean | undefined;
+  /** Folder in which log shippers look, as `pods/` and `containers/`. */
+  readonly folder: string;
 }
 
 /** How images are pulled. */
@@ -153,9 +157,14 @@ const schema: z.ZodType<DockerConfig> = z.strictObject({
         .default("10m")
         .describe("Size at which a container's log is rotated"),
       maxFiles: z.int().positive().default(5).describe("Rotated files kept of a container"),
+      links: z
+        .boolean()
+        .optional()
+        .describe("Links logs where log shippers look, in pods/ and containers/ of log.folder; default: if that folder can be written"),
+      folder: absolutePath.default("/var/log").describe("Folder in which log shippers look for pods/ and containers/"),
     })
     .prefault({})
-    .describe("How much of containers' output is kept"),
+    .describe("How much of containers' output is kept, and where it is found"),
   runtimeClasses: z
     .record(z.string(), z.string())
     .default({})

@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import {
   checkPolicy,
   type NodeDescription,
@@ -23,6 +22,7 @@ import {
   type CgroupDriver,
   type PodPreparation,
 } from "@virtual-kubelet/pod-runtime";
+import { join } from "node:path";
 import type { DockerConfig } from "./config.ts";
 import { hostGpus } from "./container/host-gpus.ts";
 import { DockerRuntime } from "./docker-runtime.ts";
@@ -31,6 +31,7 @@ import { connectEngine } from "./engine/connect-engine.ts";
 import type { DockerEngine } from "./engine/docker-engine.ts";
 import { resolveEndpoint } from "./engine/engine-endpoint.ts";
 import { checkLocality } from "./engine/engine-locality.ts";
+import { LogLinks } from "./log-links/log-links.ts";
 import { describeNode, diskSize } from "./node-description.ts";
 import type { DockerRuntimeSettings } from "./runtime-settings.ts";
 import { findNetwork, type NetworkToFind } from "./sandbox/network-readiness.ts";
@@ -40,8 +41,8 @@ import { serviceRouting, serviceRoutingCondition, type NodeCondition } from "./s
 /** How long an engine may take to answer a ping, in milliseconds. */
 const pingTimeoutMs = 5_000;
 
-/** How often files of images are looked for that no pod mounts any more, in milliseconds. */
-const imageVolumesMs = 60_000;
+/** How often files of images are looked for that no pod mounts any more, and links to logs that are gone, in milliseconds. */
+const sweepMs = 60_000;
 
 /**
  * How often it is looked whether the engine has other images, or the kernel other settings for networks, in milliseconds.
@@ -55,6 +56,8 @@ interface DockerProviderParts {
   readonly config: DockerConfig;
   readonly engine: DockerEngine & Disposable;
   readonly runtime: DockerRuntime;
+  /** Absent where none are wanted. */
+  readonly logLinks: LogLinks | undefined;
   readonly preparation: PodPreparation;
   readonly volumes: VolumeManager;
   readonly cgroups: PodCgroups | undefined;
@@ -70,8 +73,11 @@ export async function openDockerProvider(host: ProviderHost, config: DockerConfi
   const engine = await connectEngine({ endpoint: await resolveEndpoint(config), clock, logger });
   // Parts that need each other find each other when they are asked.
   const late: { provider?: DockerProvider; preparation?: PodPreparation } = {};
+  const { links: wantsLinks, folder } = config.log;
+  const logLinks = wantsLinks === false ? undefined : new LogLinks({ folder, isRequired: wantsLinks === true, clock, logger });
   const runtime = new DockerRuntime({
     engine,
+    logLinks,
     settings: runtimeSettings(config),
     ownerLabels: ownerLabels(host),
     gpus: () => gpusOf(config),
@@ -95,7 +101,7 @@ export async function openDockerProvider(host: ProviderHost, config: DockerConfi
   const preparation = createPodPreparation({ host, runtime, volumes, settings: { clusterDNS, resolvConf, registryConfig } });
   late.preparation = preparation;
   const cgroups = openCgroups(host, config, runtime);
-  late.provider = new DockerProvider({ host, config, engine, runtime, preparation, volumes, cgroups });
+  late.provider = new DockerProvider({ host, config, engine, runtime, logLinks, preparation, volumes, cgroups });
   return late.provider;
 }
 
@@ -166,8 +172,9 @@ class DockerProvider extends PodRuntimeProvider {
 
   async #checkLocality(signal: AbortSignal): Promise<void> {
     if (this.#localEngine !== undefined) return;
-    const { engine, runtime, config, host, volumes } = this.#parts;
+    const { engine, runtime, config, host, volumes, logLinks } = this.#parts;
     runtime.forgetFacts();
+    await logLinks?.check();
     const { rootDirectory } = config;
     await checkLocality({ engine, rootDirectory, mountAnew: () => volumes.mountAnew(), random: host.random }, signal);
     const { id, isPodman, serverVersion } = await runtime.facts(signal);
@@ -227,20 +234,27 @@ class DockerProvider extends PodRuntimeProvider {
     super.notifyPods(listener);
     // It ends only by our signal.
     const { signal } = this.#end;
-    this.#collecting ??= Promise.allSettled([this.#collector.run(signal), this.#collectImageVolumes(signal)]);
+    this.#collecting ??= Promise.allSettled([this.#collector.run(signal), this.#sweepAgain(signal)]);
   }
 
   /** At once, for what a program that was killed has left, and then from time to time. @throws only by the signal */
-  async #collectImageVolumes(signal: AbortSignal): Promise<void> {
-    const { runtime, host } = this.#parts;
+  async #sweepAgain(signal: AbortSignal): Promise<void> {
+    const { runtime, host, logLinks } = this.#parts;
     for (;;) {
+      try {
+        const removed = (await logLinks?.sweep(signal)) ?? 0;
+        if (removed > 0) host.logger.info({ removed }, "links to logs of containers that are gone were removed");
+      } catch (error) {
+        signal.throwIfAborted();
+        host.logger.warn({ err: error }, "links to logs of containers that are gone could not be removed");
+      }
       try {
         await runtime.collectImageVolumes(signal);
       } catch (error) {
         signal.throwIfAborted();
         host.logger.warn({ err: error }, "files of images that were volumes could not be collected");
       }
-      await host.clock.sleep(imageVolumesMs, signal);
+      await host.clock.sleep(sweepMs, signal);
     }
   }
 

@@ -10,9 +10,14 @@ const { signal: never } = new AbortController();
 const spec = containerSpec();
 const name = "vk_app_web_shop_u1_0";
 
-function runtimeOf({ engine }: FakeEngine, more: Partial<DockerRuntimeSettings> = {}): DockerRuntime {
+function runtimeOf(
+  { engine }: FakeEngine,
+  more: Partial<DockerRuntimeSettings> = {},
+  logLinks?: ConstructorParameters<typeof DockerRuntime>[0]["logLinks"],
+): DockerRuntime {
   return new DockerRuntime({
     engine,
+    logLinks,
     ownerLabels: {},
     gpus: () => Promise.resolve([]),
     settings: {
@@ -300,4 +305,33 @@ test("a stop that is given up while its signal is on the way has sent it: the ne
   await again;
 
   expect(fake.requests.flatMap(({ query }) => query.get("signal") ?? [])).toEqual(["SIGTERM"]);
+});
+
+test("a container's log is linked when it is first seen begun, and let go of when the engine has removed it", async () => {
+  const statuses = ["created", "running"];
+  const told: string[] = [];
+  await using fake = await startFakeEngine({
+    answers: {
+      "GET /containers/c1/json": () => ({
+        status: 200,
+        json: { ...inspected({ id: "c1", labels: spec.labels, status: statuses.shift() ?? "exited" }), LogPath: "/engine/c1.log" },
+      }),
+      "DELETE /containers/c1": () => (told.push("removed"), done),
+    },
+  });
+  const runtime = runtimeOf(
+    fake,
+    {},
+    {
+      link: ({ id, logPath }) => Promise.resolve(void told.push(`link ${id} to ${logPath}`)),
+      unlink: (id) => Promise.resolve(void told.push(`unlink ${id}`)),
+    },
+  );
+
+  await runtime.inspectContainer("c1", never);
+  expect(told).toEqual([]);
+  await runtime.inspectContainer("c1", never);
+  await runtime.removeContainer("c1", never);
+
+  expect(told).toEqual(["link c1 to /engine/c1.log", "removed", "unlink c1"]);
 });

@@ -26,10 +26,11 @@ import { GpuAllocator } from "./container/gpu-allocator.ts";
 import type { DockerEngine } from "./engine/docker-engine.ts";
 import { readEngineFacts, type EngineFacts } from "./engine/engine-facts.ts";
 import { EngineObjects } from "./engine/engine-objects.ts";
-import { EngineImages } from "./image/engine-images.ts";
 import { ImageVolumes } from "./image-volume/image-volumes.ts";
+import { EngineImages } from "./image/engine-images.ts";
 import { engineEvents } from "./inventory/engine-events.ts";
 import { EngineInventory } from "./inventory/engine-inventory.ts";
+import type { LogLinks } from "./log-links/log-links.ts";
 import { dockerLabels } from "./object-names.ts";
 import type { DockerRuntimeSettings } from "./runtime-settings.ts";
 import { DockerSandboxes, type SandboxCredentials } from "./sandbox/docker-sandboxes.ts";
@@ -43,6 +44,8 @@ export interface DockerRuntimeOptions {
   readonly ownerLabels: Readonly<Record<string, string>>;
   /** Ids of the GPUs that may be handed out. */
   readonly gpus: (signal: AbortSignal) => Promise<readonly string[]>;
+  /** Links to containers' logs; default: none are made. */
+  readonly logLinks?: Pick<LogLinks, "link" | "unlink"> | undefined;
   /** Credentials of the sandbox image's registry; default: none. */
   readonly credentials?: SandboxCredentials | undefined;
 }
@@ -64,10 +67,10 @@ export class DockerRuntime implements ContainerRuntime, AsyncDisposable {
   #facts: EngineFacts | undefined;
 
   constructor(options: DockerRuntimeOptions) {
-    const { engine, settings, ownerLabels, gpus, credentials = () => Promise.resolve([]) } = options;
+    const { engine, settings, ownerLabels, gpus, logLinks, credentials = () => Promise.resolve([]) } = options;
     this.#options = options;
-    this.#inventory = new EngineInventory(engine);
-    const objects = new EngineObjects(engine);
+    this.#inventory = new EngineInventory(engine, logLinks && ((log) => logLinks.link(log)));
+    const objects = new EngineObjects(engine, logLinks && ((id) => logLinks.unlink(id)));
     const images = new EngineImages({
       engine,
       parallelPulls: settings.parallelPulls,

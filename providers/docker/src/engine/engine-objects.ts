@@ -14,10 +14,13 @@ const maxWarnings = 100;
 /** The steps of a container's life at the engine. All are idempotent as pod-runtime wants them. */
 export class EngineObjects {
   readonly #engine: DockerEngine;
+  readonly #onRemoved: ((id: string) => Promise<void>) | undefined;
   readonly #warned = new Set<string>();
 
-  constructor(engine: DockerEngine) {
+  /** @param onRemoved - called with the id of each container that was removed, before the removal counts as done; must not reject */
+  constructor(engine: DockerEngine, onRemoved?: (id: string) => Promise<void>) {
     this.#engine = engine;
+    this.#onRemoved = onRemoved;
   }
 
   /** Makes it; without a name the engine gives it one. @returns its id. @throws ConflictError if the name is taken */
@@ -78,6 +81,11 @@ export class EngineObjects {
 
   /** Removes it with its logs and nameless volumes, and kills what still runs. */
   async remove(id: string, signal: AbortSignal): Promise<void> {
+    await this.#remove(id, signal);
+    await this.#onRemoved?.(id);
+  }
+
+  async #remove(id: string, signal: AbortSignal): Promise<void> {
     const request = {
       method: "DELETE",
       path: `/containers/${id}`,

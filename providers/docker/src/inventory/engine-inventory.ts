@@ -2,6 +2,7 @@ import { isNotFound } from "@virtual-kubelet/errdefs";
 import type { RuntimeContainer, RuntimeInventory, RuntimeSandbox } from "@virtual-kubelet/pod-runtime";
 import type { ContainerInfo, ContainerInspectInfo } from "dockerode";
 import type { DockerEngine } from "../engine/docker-engine.ts";
+import type { EngineLog } from "../log-links/log-links.ts";
 import { isContainer, readContainer, readInspectedSandbox, readListedSandbox } from "./container-reading.ts";
 
 /** Containers asked about at once. */
@@ -16,10 +17,13 @@ const maxRemembered = 10_000;
  */
 export class EngineInventory {
   readonly #engine: DockerEngine;
+  readonly #onLog: ((log: EngineLog) => Promise<void>) | undefined;
   readonly #known = new Map<string, RuntimeContainer>();
 
-  constructor(engine: DockerEngine) {
+  /** @param onLog - called with the log of each container that was asked about and has been started, before it is told of; must not reject */
+  constructor(engine: DockerEngine, onLog?: (log: EngineLog) => Promise<void>) {
     this.#engine = engine;
+    this.#onLog = onLog;
   }
 
   /** As `ContainerRuntime.list`. */
@@ -40,7 +44,10 @@ export class EngineInventory {
 
   /** As `ContainerRuntime.inspectContainer`. */
   async container(id: string, signal: AbortSignal): Promise<RuntimeContainer> {
-    return this.#remember(readContainer(await this.inspect(id, signal)));
+    const inspected = await this.inspect(id, signal);
+    const container = readContainer(inspected);
+    if (container.state.kind !== "created") await this.#onLog?.({ id: container.id, labels: container.labels, logPath: inspected.LogPath });
+    return this.#remember(container);
   }
 
   /** As `ContainerRuntime.inspectSandbox`. */

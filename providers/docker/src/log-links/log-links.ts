@@ -1,0 +1,241 @@
+import type { Clock } from "@virtual-kubelet/clock";
+import { makeDirectory, type Logger } from "@virtual-kubelet/core";
+import { messageOf, UnavailableError } from "@virtual-kubelet/errdefs";
+import { hasFsCode } from "@virtual-kubelet/pod-runtime";
+import type { Dirent } from "node:fs";
+import { access, constants, lstat, readdir, readlink, rmdir, stat, symlink, unlink } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { containersFolder, logLinkPaths, pathsOf, podsFolder, readEngineLog, readPodFolder, type LogLinkPaths } from "./log-link-paths.ts";
+
+/** What {@link LogLinks} needs. */
+export interface LogLinksOptions {
+  /** Folder in which shippers look, such as `/var/log`. */
+  readonly folder: string;
+  /** Whether links have to be made; else they are where the folder can be written. */
+  readonly isRequired: boolean;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** A container and its log at the engine. */
+export interface EngineLog {
+  readonly id: string;
+  readonly labels: Readonly<Record<string, string>>;
+  /** The engine's file; empty where it has none. */
+  readonly logPath: string;
+}
+
+/** How long an empty folder of a pod stays, in milliseconds: a kubelet on the same machine makes folders before it fills them. */
+const emptyFolderMs = 3_600_000;
+
+/** How often a link is tried whose folder somebody removes at the same time. */
+const maxTries = 3;
+
+/**
+ * Links to containers' logs where a kubelet has the logs themselves, so that log shippers find them with their stock configuration.
+ *
+ * Nothing is kept of who made a link. One is removed with its container, or by {@link sweep} once its target's container is gone from the
+ * engine's disk: that is true for every program that looks, so several nodes, and a kubelet, share the folder.
+ */
+export class LogLinks {
+  readonly #options: LogLinksOptions;
+  /** The links of containers, by id. */
+  readonly #made = new Map<string, { readonly paths: LogLinkPaths; readonly logPath: string }>();
+  readonly #told = new Set<string>();
+  #opening: Promise<string | undefined> | undefined;
+
+  constructor(options: LogLinksOptions) {
+    this.#options = options;
+  }
+
+  /** Makes sure that links can be made, where they have to. @throws UnavailableError naming the folder */
+  async check(): Promise<void> {
+    const reason = await this.#open();
+    if (reason === undefined || !this.#options.isRequired) return;
+    this.#opening = undefined;
+    const { folder } = this.#options;
+    throw new UnavailableError(`link containers' logs in ${folder}: ${reason}; make it writable, or set log.links to false`);
+  }
+
+  /** Makes a container's links, where they are not there. What goes wrong is logged: a container runs without them, too. */
+  async link(log: EngineLog): Promise<void> {
+    const { id, labels, logPath } = log;
+    if (logPath === "" || this.#made.has(id) || (await this.#open()) !== undefined) return;
+    const paths = logLinkPaths(this.#options.folder, id, labels);
+    const target = readEngineLog(logPath);
+    if (paths === undefined || target === undefined) return this.#tellOnce(log, "its names or its log's path are not as expected");
+    try {
+      if (!(await exists(target.folder))) return;
+      await makeLinks(paths, logPath);
+      this.#made.set(id, { paths, logPath });
+    } catch (error) {
+      this.#tellOnce(log, messageOf(error));
+    }
+  }
+
+  /** Removes the links of a container that was removed. */
+  async unlink(id: string): Promise<void> {
+    const made = this.#made.get(id);
+    if (made === undefined) return;
+    this.#made.delete(id);
+    await this.#remove(made.paths, made.logPath);
+  }
+
+  /**
+   * Removes links to logs whose containers are gone, and pods' folders that have been empty for an hour.
+   *
+   * @returns how many links were removed
+   * @throws only by the signal
+   */
+  async sweep(signal: AbortSignal): Promise<number> {
+    if ((await this.#open()) !== undefined) return 0;
+    let removed = 0;
+    for (const entry of await foldersIn(podsFolder(this.#options.folder))) {
+      signal.throwIfAborted();
+      const pod = readPodFolder(entry);
+      if (pod === undefined) continue;
+      const podFolder = join(podsFolder(this.#options.folder), entry);
+      for (const container of await foldersIn(podFolder)) {
+        removed += await this.#sweepContainer({ ...pod, container }, join(podFolder, container));
+        await this.#removeOldEmpty(join(podFolder, container));
+      }
+      await this.#removeOldEmpty(podFolder);
+    }
+    return removed;
+  }
+
+  async #sweepContainer(
+    owner: { readonly namespace: string; readonly name: string; readonly uid: string; readonly container: string },
+    folder: string,
+  ): Promise<number> {
+    let removed = 0;
+    for (const entry of await entriesIn(folder)) {
+      const [, attempt] = /^(\d{1,9})\.log$/.exec(entry.name) ?? [];
+      if (attempt === undefined || !entry.isSymbolicLink()) continue;
+      const logPath = await targetOf(join(folder, entry.name));
+      const log = logPath === undefined ? undefined : readEngineLog(logPath);
+      // Where the folder of all containers is not there, the engine's disk is away, and nothing is known.
+      if (logPath === undefined || log === undefined || (await exists(log.folder)) || !(await exists(log.parent))) continue;
+      const paths = pathsOf(this.#options.folder, { ...owner, attempt: Number(attempt), id: log.id });
+      if (paths === undefined) continue;
+      this.#made.delete(log.id);
+      await this.#remove(paths, logPath);
+      removed++;
+    }
+    return removed;
+  }
+
+  /** The container's link first: while the pod's is there, the next sweep finds both. */
+  async #remove({ podFolder, containerFolder, podLink, containerLink }: LogLinkPaths, logPath: string): Promise<void> {
+    try {
+      await removeLink(containerLink, podLink);
+      await removeLink(podLink, logPath);
+      await removeIfEmpty(containerFolder);
+      await removeIfEmpty(podFolder);
+    } catch (error) {
+      this.#options.logger.warn({ err: error, link: podLink }, "links to a container's log could not be removed");
+    }
+  }
+
+  async #removeOldEmpty(folder: string): Promise<void> {
+    try {
+      const { mtimeMs } = await lstat(folder);
+      if (this.#options.clock.now() - mtimeMs > emptyFolderMs) await removeIfEmpty(folder);
+    } catch (error) {
+      if (!hasFsCode(error, "ENOENT")) this.#options.logger.warn({ err: error, folder }, "an empty folder of logs could not be removed");
+    }
+  }
+
+  /** @returns why no links can be made; `undefined` if they can */
+  #open(): Promise<string | undefined> {
+    return (this.#opening ??= this.#prepare());
+  }
+
+  async #prepare(): Promise<string | undefined> {
+    const { folder, logger, isRequired } = this.#options;
+    try {
+      for (const path of [podsFolder(folder), containersFolder(folder)]) {
+        await makeDirectory(path, 0o755);
+        await access(path, constants.W_OK | constants.X_OK);
+      }
+      logger.info({ folder }, "containers' logs are linked where log shippers look for them");
+      return undefined;
+    } catch (error) {
+      const reason = messageOf(error);
+      if (!isRequired) logger.info({ folder, reason }, "log shippers find no logs: their folder cannot be written");
+      return reason;
+    }
+  }
+
+  #tellOnce({ id, logPath }: EngineLog, reason: string): void {
+    if (this.#told.has(reason) || this.#told.size >= 100) return;
+    this.#told.add(reason);
+    this.#options.logger.warn({ container: id, logPath, reason }, "a container's log is not linked for log shippers; said once");
+  }
+}
+
+async function makeLinks({ podFolder, containerFolder, podLink, containerLink }: LogLinkPaths, logPath: string): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      await makeDirectory(containerFolder, 0o755);
+      // A pod that may write here could have put a link in a folder's place.
+      for (const path of [podFolder, containerFolder]) if (!(await lstat(path)).isDirectory()) throw new Error(`${path} is no folder`);
+      await makeLink(podLink, logPath);
+      await makeLink(containerLink, podLink);
+      return;
+    } catch (error) {
+      // The last container of the folder was removed just now.
+      if (tries >= maxTries || !hasFsCode(error, "ENOENT")) throw error;
+    }
+  }
+}
+
+/** Makes a link, in place of one that leads elsewhere. @throws Error where something else is there */
+async function makeLink(path: string, target: string): Promise<void> {
+  try {
+    return await symlink(target, path);
+  } catch (error) {
+    if (!hasFsCode(error, "EEXIST")) throw error;
+  }
+  const held = await targetOf(path);
+  if (held === target) return;
+  if (held === undefined) throw new Error(`${basename(path)} is there and is no link`);
+  await unlink(path);
+  await symlink(target, path);
+}
+
+async function removeLink(path: string, target: string): Promise<void> {
+  if ((await targetOf(path)) === target) await unlink(path).catch(ignoring("ENOENT"));
+}
+
+async function removeIfEmpty(folder: string): Promise<void> {
+  await rmdir(folder).catch(ignoring("ENOENT", "ENOTEMPTY", "EEXIST", "ENOTDIR"));
+}
+
+/** Where a link leads; `undefined` for what is none. */
+async function targetOf(path: string): Promise<string | undefined> {
+  return readlink(path).catch(ignoring("ENOENT", "EINVAL", "ENOTDIR"));
+}
+
+/** Whether something is there. What may not be looked at counts as there. */
+async function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    (error: unknown) => !hasFsCode(error, "ENOENT", "ENOTDIR"),
+  );
+}
+
+async function foldersIn(folder: string): Promise<string[]> {
+  return (await entriesIn(folder)).filter((entry) => entry.isDirectory()).map(({ name }) => name);
+}
+
+async function entriesIn(folder: string): Promise<Dirent[]> {
+  return (await readdir(folder, { withFileTypes: true }).catch(ignoring("ENOENT", "ENOTDIR", "EACCES"))) ?? [];
+}
+
+/** Passes over errors of the file system with these codes. */
+function ignoring(...codes: readonly string[]): (error: unknown) => undefined {
+  return (error) => {
+    if (!hasFsCode(error, ...codes)) throw error;
+  };
+}
