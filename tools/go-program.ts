@@ -72,6 +72,14 @@ export const prometheusParser: GoProgram = new GoProgram({
   package: ".",
 });
 
+/** A collector of logs with its stock configuration for Kubernetes. */
+export const logShipper: GoProgram = new GoProgram({
+  name: "log-shipper",
+  variable: "LOG_SHIPPER",
+  command: ["build"],
+  package: ".",
+});
+
 /** The end-to-end suite of Virtual Kubelet in Go. */
 export const upstreamE2e: GoProgram = new GoProgram({
   name: "upstream-e2e",

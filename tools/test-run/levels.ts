@@ -3,16 +3,16 @@ import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onPath } from "../../packages/testing/src/control-plane/find-control-plane.ts";
-import { printChecks, type CheckResult } from "../check.ts";
 import { checkImports } from "../check-imports.ts";
 import { checkLinks } from "../check-links.ts";
 import { checkPackages } from "../check-packages.ts";
 import { checkProjects } from "../check-projects.ts";
+import { checkWorkflows, missingWorkflows } from "../check-workflows.ts";
+import { printChecks, type CheckResult } from "../check.ts";
 import { removeReports, updateRecords } from "../conformance-records.ts";
 import { inDockerSurroundings, missingDocker } from "../docker-engine.ts";
-import { checkWorkflows, missingWorkflows } from "../check-workflows.ts";
 import { generate } from "../generate.ts";
-import { metricsServer, prometheusParser, upstreamE2e } from "../go-program.ts";
+import { logShipper, metricsServer, prometheusParser, upstreamE2e } from "../go-program.ts";
 import { inNetworkNamespace, missingNetworkNamespace, problemOf } from "../network-namespace.ts";
 import { run } from "../run.ts";
 import { asRoot, sudoHint } from "../superuser.ts";
@@ -100,10 +100,16 @@ const controlPlaneAndMetrics = once(async (): Promise<Record<string, string>> =>
   return { ...(await controlPlane()), METRICS_SERVER: await metricsServer.ensure() };
 });
 
-/** As {@link controlPlaneAndMetrics}, with Prometheus' parser and kube-proxy. */
+/** As {@link controlPlaneAndMetrics}, with Prometheus' parser, a log shipper and kube-proxy. */
 const dockerPrograms = once(async (): Promise<Record<string, string>> => {
   const programs = await controlPlaneAndMetrics();
-  return { ...programs, PROMETHEUS_PARSER: await prometheusParser.ensure(), KUBE_PROXY: await kubeProxy() };
+  // One after the other: each takes all processors.
+  return {
+    ...programs,
+    PROMETHEUS_PARSER: await prometheusParser.ensure(),
+    LOG_SHIPPER: await logShipper.ensure(),
+    KUBE_PROXY: await kubeProxy(),
+  };
 });
 
 /** Path of kube-proxy, which `KUBE_PROXY` may name. */
@@ -326,7 +332,13 @@ export const levels: readonly Level[] = [
     quick: false,
     kind: "wait",
     hasFiles: true,
-    missing: () => missingControlPlane() ?? missingDocker() ?? metricsServer.missing() ?? prometheusParser.missing() ?? missingKubeProxy(),
+    missing: () =>
+      missingControlPlane() ??
+      missingDocker() ??
+      metricsServer.missing() ??
+      prometheusParser.missing() ??
+      logShipper.missing() ??
+      missingKubeProxy(),
     prepare: dockerPrograms,
     run: async (context) => {
       const environment = await dockerPrograms();

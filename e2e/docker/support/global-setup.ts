@@ -19,6 +19,8 @@ declare module "vitest" {
     prometheusParser: string;
     /** Path of kube-proxy. */
     kubeProxy: string;
+    /** Path of a log shipper. */
+    logShipper: string;
   }
 }
 
@@ -42,6 +44,7 @@ export async function setup(project: TestProject): Promise<void> {
   project.provide("metricsServer", process.env["METRICS_SERVER"] ?? "");
   project.provide("prometheusParser", process.env["PROMETHEUS_PARSER"] ?? "");
   project.provide("kubeProxy", process.env["KUBE_PROXY"] ?? "");
+  project.provide("logShipper", process.env["LOG_SHIPPER"] ?? "");
 }
 
 /** Ends it all. */

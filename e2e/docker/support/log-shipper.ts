@@ -1,0 +1,131 @@
+import { systemClock } from "@virtual-kubelet/clock";
+import { eventually, logTail, startProcess, startReaper } from "@virtual-kubelet/testing";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, inject } from "vitest";
+import { z } from "zod";
+
+/**
+ * What the Collector's chart configures with `presets.logsCollection.enabled`; only the exporter is the test's.
+ * Source: opentelemetry-collector.logsCollectionConfig of opentelemetry-helm-charts charts/opentelemetry-collector/templates/_config.tpl.
+ */
+const configuration = (output: string): string => `
+receivers:
+  filelog:
+    include: [/var/log/pods/*/*/*.log]
+    exclude: []
+    start_at: end
+    retry_on_failure: { enabled: true }
+    include_file_path: true
+    include_file_name: false
+    operators:
+      - type: container
+        id: container-parser
+        max_log_size: 102400
+exporters:
+  file: { path: ${output}, flush_interval: 100ms }
+service:
+  pipelines: { logs: { receivers: [filelog], exporters: [file] } }
+`;
+
+/** A line as the shipper has understood it. */
+export interface ShippedLine {
+  readonly namespace: string;
+  readonly pod: string;
+  readonly uid: string;
+  readonly container: string;
+  /** The container's restart count. */
+  readonly restarts: string;
+  /** `stdout` or `stderr`. */
+  readonly stream: string;
+  readonly text: string;
+  /** Nanoseconds since the epoch. */
+  readonly time: string;
+}
+
+const attribute = z.object({ key: z.string(), value: z.object({ stringValue: z.string().optional() }) });
+const record = z.object({
+  timeUnixNano: z.string(),
+  body: z.object({ stringValue: z.string() }),
+  attributes: z.array(attribute).default([]),
+});
+const batch = z.object({
+  resourceLogs: z.array(
+    z.object({
+      resource: z.object({ attributes: z.array(attribute).default([]) }),
+      scopeLogs: z.array(z.object({ logRecords: z.array(record) })),
+    }),
+  ),
+});
+
+/** A log shipper with its stock configuration, that takes a folder for `/var/log`. Disposing ends it. */
+export class LogShipper implements AsyncDisposable {
+  readonly #output: string;
+  readonly #cleanup: AsyncDisposableStack;
+
+  private constructor(output: string, cleanup: AsyncDisposableStack) {
+    this.#output = output;
+    this.#cleanup = cleanup;
+  }
+
+  /** Starts it; returns when it looks for files. */
+  static async start(logFolder: string): Promise<LogShipper> {
+    await using cleanup = new AsyncDisposableStack();
+    const directory = await mkdtemp(join(tmpdir(), "vk-log-shipper-"));
+    cleanup.defer(() => rm(directory, { recursive: true, force: true }));
+    const [config, output, logFile] = ["config.yaml", "shipped", "log"].map((name) => join(directory, name)) as [string, string, string];
+    await writeFile(config, configuration(output));
+    const reaper = cleanup.use(startReaper());
+    const script = 'mount --bind "$1" /var/log && exec "$2" --config="$3"';
+    const args = ["--mount", "sh", "-c", script, "sh", logFolder, inject("logShipper"), config];
+    const process = cleanup.use(
+      await startProcess({ name: "log-shipper", program: "unshare", args, environment: {}, logFile }, { reaper, clock: systemClock }),
+    );
+    await eventually(
+      async () => {
+        expect(process.exit, await logTail(logFile)).toBeUndefined();
+        expect(await readFile(logFile, "utf8")).toContain("Everything is ready");
+      },
+      { timeoutMs: 60_000, intervalMs: 100, describe: "the log shipper runs" },
+    );
+    return new LogShipper(output, cleanup.move());
+  }
+
+  /** What it has shipped up to now, in its order. */
+  async lines(): Promise<readonly ShippedLine[]> {
+    const text = await readFile(this.#output, "utf8");
+    // The last line may be half written.
+    return text.split("\n").slice(0, -1).flatMap(readBatch);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#cleanup.disposeAsync();
+  }
+}
+
+function readBatch(json: string): ShippedLine[] {
+  return batch.parse(JSON.parse(json)).resourceLogs.flatMap(({ resource, scopeLogs }) => {
+    const of = (name: string): string => valueOf(resource.attributes, `k8s.${name}`);
+    const source = {
+      namespace: of("namespace.name"),
+      pod: of("pod.name"),
+      uid: of("pod.uid"),
+      container: of("container.name"),
+      restarts: of("container.restart_count"),
+    };
+    return scopeLogs
+      .flatMap(({ logRecords }) => logRecords)
+      .map(({ timeUnixNano, body, attributes }) => ({
+        ...source,
+        stream: valueOf(attributes, "log.iostream"),
+        // Docker's format has each line with its end.
+        text: body.stringValue.replace(/\n$/, ""),
+        time: timeUnixNano,
+      }));
+  });
+}
+
+function valueOf(attributes: readonly z.infer<typeof attribute>[], name: string): string {
+  return attributes.find(({ key }) => key === name)?.value.stringValue ?? "";
+}
