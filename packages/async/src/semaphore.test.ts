@@ -34,40 +34,35 @@ test("as many works as there are permits run at once, the others in the order th
   expect([begun, await results[0]]).toEqual([["a", "b", "d", "e"], new Error("failed")]);
 });
 
-<<<<<<< HEAD:packages/pod-runtime/src/provider/turnstile.test.ts
 test("a place can be had without waiting, or not at all, and is free once, for whoever waits", async () => {
-  const turnstile = new Turnstile(2);
-  const [first, second] = [turnstile.tryTake("a"), turnstile.tryTake("a")];
+  const semaphore = new Semaphore(2);
+  const [first, second] = [semaphore.tryAcquire("a"), semaphore.tryAcquire("a")];
   let hasBegun = false;
-  const passed = turnstile.pass(async () => (hasBegun = true), never);
+  const passed = semaphore.run(async () => (hasBegun = true), never);
   await turn();
-  expect([turnstile.tryTake("b"), hasBegun]).toEqual([undefined, false]);
+  expect([semaphore.tryAcquire("b"), hasBegun]).toEqual([undefined, false]);
 
   first?.();
   expect(await passed).toBe(true);
   first?.();
-  const third = turnstile.tryTake("b");
-  expect([third, turnstile.tryTake("b")]).toEqual([expect.any(Function), undefined]);
+  const third = semaphore.tryAcquire("b");
+  expect([third, semaphore.tryAcquire("b")]).toEqual([expect.any(Function), undefined]);
   second?.();
-  expect(turnstile.tryTake("c")).toEqual(expect.any(Function));
+  expect(semaphore.tryAcquire("c")).toEqual(expect.any(Function));
 });
 
 test("of places that are had without waiting, a group has three quarters", () => {
-  const turnstile = new Turnstile(4);
-  const taken = Array.from({ length: 4 }, () => turnstile.tryTake("a"));
+  const semaphore = new Semaphore(4);
+  const taken = Array.from({ length: 4 }, () => semaphore.tryAcquire("a"));
 
   expect(taken.map(Boolean)).toEqual([true, true, true, false]);
-  expect(turnstile.tryTake("b")).toBeDefined();
+  expect(semaphore.tryAcquire("b")).toBeDefined();
   taken[0]?.();
-  expect(turnstile.tryTake("a")).toBeDefined();
+  expect(semaphore.tryAcquire("a")).toBeDefined();
 });
 
-test("a group whose work never ends leaves a quarter of the places to others, and has its turn when one of its own has ended", async () => {
-  const turnstile = new Turnstile(4);
-=======
 test("a group whose work never ends leaves a quarter of the permits to others, and has its turn when one of its own has ended", async () => {
   const semaphore = new Semaphore(4);
->>>>>>> 9b68e78 (Single flight, keyed mutex, semaphore and signals are a leaf package, @virtual-kubelet/async, that providers may import):packages/async/src/semaphore.test.ts
   const begun: string[] = [];
   const ends: (() => void)[] = [];
   const run = (group: string): void =>

@@ -36,6 +36,22 @@ export class Semaphore {
     }
   }
 
+  /**
+   * Takes a permit now, without waiting.
+   *
+   * @param group - as in {@link run}
+   * @returns gives the permit back, once; `undefined` when there is none
+   */
+  tryAcquire(group?: string): (() => void) | undefined {
+    if (!this.#hasPermitFor(group)) return undefined;
+    this.#take(group);
+    let isHeld = true;
+    return () => {
+      if (isHeld) this.#release(group);
+      isHeld = false;
+    };
+  }
+
   #hasPermitFor(group: string | undefined): boolean {
     return this.#free > 0 && (group === undefined || this.#heldBy(group) < this.#maxOfGroup);
   }

@@ -1,5 +1,5 @@
+import { Semaphore } from "@virtual-kubelet/async";
 import { InvalidInputError, QuotaExceededError, UnavailableError, messageOf } from "@virtual-kubelet/errdefs";
-import { Turnstile } from "@virtual-kubelet/pod-runtime/probes";
 import { errors, Pool, type Dispatcher } from "undici";
 import { WebSocket } from "ws";
 import { nomadError } from "./errors.ts";
@@ -68,14 +68,14 @@ export class NomadHttp implements AsyncDisposable {
   readonly #socketPath: string | undefined;
   readonly #short: Pool;
   readonly #long: Pool;
-  readonly #streams: Turnstile;
+  readonly #streams: Semaphore;
 
   constructor(options: NomadHttpOptions) {
     this.#options = options;
     const url = parseAddress(options.address);
     this.#socketPath = url.protocol === "unix:" ? decodeURIComponent(url.pathname) : undefined;
     this.#origin = this.#socketPath === undefined ? url.origin : "http://localhost";
-    this.#streams = new Turnstile(options.maxStreams);
+    this.#streams = new Semaphore(options.maxStreams);
     this.#short = this.#open(options.maxSockets, answerTimeoutMs);
     this.#long = this.#open(null, 0);
   }
@@ -141,7 +141,7 @@ export class NomadHttp implements AsyncDisposable {
   /** Counts a connection for a user. @returns frees it, once; `undefined` for a connection of the node's own */
   #take({ what, tenant }: NomadRequest): (() => void) | undefined {
     if (tenant === undefined) return undefined;
-    const free = this.#streams.tryTake(tenant);
+    const free = this.#streams.tryAcquire(tenant);
     if (free) return free;
     const { maxStreams, address } = this.#options;
     throw new QuotaExceededError(
