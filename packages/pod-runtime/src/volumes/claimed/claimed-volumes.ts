@@ -1,3 +1,4 @@
+import { KeyedMutex } from "@virtual-kubelet/async";
 import type { Clock } from "@virtual-kubelet/clock";
 import type { ClaimedVolume, DeepReadonly, Pod, PodEvent } from "@virtual-kubelet/core";
 import { UnsupportedError } from "@virtual-kubelet/errdefs";
@@ -5,7 +6,6 @@ import { mkdir, readdir, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { hasFsCode } from "../fs-code.ts";
 import { makeHostPath } from "../host-path.ts";
-import { InTurn } from "../in-turn.ts";
 import { MountStepError } from "../mount-error.ts";
 import type { PodDirectory } from "../pod-directory.ts";
 import type { ReadyVolume } from "../pod-volumes.ts";
@@ -39,7 +39,7 @@ const slowGroupMs = 30_000;
 export class ClaimedVolumes {
   readonly #root: VolumesRoot;
   readonly #clock: Clock;
-  readonly #inTurn = new InTurn();
+  readonly #inTurn = new KeyedMutex();
 
   constructor(root: VolumesRoot, clock: Clock) {
     this.#root = root;
