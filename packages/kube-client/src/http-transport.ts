@@ -1,10 +1,10 @@
-import { untilAborted } from "@virtual-kubelet/async";
 import { systemClock } from "@virtual-kubelet/clock";
 import { messageOf, UnavailableError } from "@virtual-kubelet/errdefs";
 import type { TLSSocket } from "node:tls";
 import { buildConnector, errors, Pool, type Dispatcher } from "undici";
 import { CredentialsError } from "./credentials-error.ts";
 import type { Credentials, Identity, TlsMaterial } from "./credentials.ts";
+import { sendRequest, type HttpAnswer } from "./http-exchange.ts";
 import { throughProxy } from "./proxy-tunnel.ts";
 import type { Transport, TransportPool, TransportRequest, TransportResponse } from "./transport.ts";
 
@@ -92,7 +92,7 @@ class HttpTransport implements Transport {
     const identity = await this.#identify(request, () => this.#credentials.current(signal));
     const response = await this.#send(request, identity);
     if (response.statusCode !== 401) return answerOf(response, request);
-    await response.body.dump();
+    await response.body.drain();
     const renewed = await this.#identify(request, async () => {
       // Of many who are refused at once, the first reads the identity anew for all.
       if ((await this.#credentials.current(signal)) === identity) await this.#credentials.refresh(signal);
@@ -116,24 +116,22 @@ class HttpTransport implements Transport {
     await Promise.all(pools.map((pool) => pool.destroy()));
   }
 
-  async #send(request: TransportRequest, identity: Identity): Promise<Dispatcher.ResponseData> {
+  async #send(request: TransportRequest, identity: Identity): Promise<HttpAnswer> {
     const { method, path, headers, body, signal } = request;
     const pools = this.#pools(identity.tls);
-    const options: Dispatcher.RequestOptions = {
+    const options: Dispatcher.DispatchOptions = {
       method,
       path: this.#pathPrefix + path,
       headers: { ...headers, ...this.#headers, ...(identity.authorization !== undefined && { authorization: identity.authorization }) },
       body: body ?? null,
       // undici gives up the connection after a DELETE with a body, unless told that the server keeps it.
       reset: false,
-      signal,
     };
     for (let attempt = 1; ; attempt++) {
       const isQuiet = request.pool === "quiet" && !this.#hasNoHttp2;
       const pool = request.pool === "quiet" && !isQuiet ? pools.long : pools[request.pool];
       try {
-        // undici itself heeds the signal only once there is a connection.
-        return await untilAborted(pool.request(options), signal);
+        return await sendRequest(pool, options, signal);
       } catch (error) {
         signal.throwIfAborted();
         if (isQuiet && isWithoutHttp2(error)) {
@@ -229,37 +227,26 @@ function isConnectionLost(error: unknown): boolean {
   return error instanceof Error && "code" in error && (error.code === "ECONNRESET" || error.code === "EPIPE");
 }
 
-function answerOf(response: Dispatcher.ResponseData, request: TransportRequest): TransportResponse {
+function answerOf(answer: HttpAnswer, request: TransportRequest): TransportResponse {
   const headers: Record<string, string> = {};
-  for (const [name, value] of Object.entries(response.headers)) {
+  for (const [name, value] of Object.entries(answer.headers)) {
     if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(", ") : value;
   }
-  return { status: response.statusCode, headers, body: bodyOf(response, request) };
+  return { status: answer.statusCode, headers, body: bodyOf(answer, request) };
 }
 
-/** The body's chunks. Leaving early destroys the stream, and with it the connection; also before the first chunk. */
-function bodyOf({ body }: Dispatcher.ResponseData, request: TransportRequest): AsyncIterable<Uint8Array> {
-  const chunks = chunksOf(body, request);
-  // A destroyed stream says so in an event as well.
-  body.on("error", () => {});
-  return {
-    [Symbol.asyncIterator]: () => ({
-      next: () => chunks.next(),
-      return: () => {
-        body.destroy();
-        return chunks.return();
-      },
-    }),
+/** The body's chunks; errors say which request was answered. */
+function bodyOf({ body }: HttpAnswer, { method, path, signal }: TransportRequest): AsyncIterable<Uint8Array> {
+  const chunks = body[Symbol.asyncIterator]();
+  const onError = (error: unknown): never => {
+    signal.throwIfAborted();
+    throw new UnavailableError(`${method} ${path}: the answer broke off: ${messageOf(error)}`, { cause: error });
   };
-}
-
-async function* chunksOf(body: AsyncIterable<Uint8Array>, request: TransportRequest): AsyncGenerator<Uint8Array, void> {
-  try {
-    for await (const chunk of body) yield chunk;
-  } catch (error) {
-    request.signal.throwIfAborted();
-    throw new UnavailableError(`${request.method} ${request.path}: the answer broke off: ${messageOf(error)}`, { cause: error });
-  }
+  const iterator: AsyncIterator<Uint8Array, void> = {
+    next: () => chunks.next().catch(onError),
+    ...(chunks.return && { return: chunks.return.bind(chunks) }),
+  };
+  return { [Symbol.asyncIterator]: () => iterator };
 }
 
 function unreachable({ method, path }: TransportRequest, server: string, error: unknown): UnavailableError {

@@ -1,0 +1,150 @@
+import type { Dispatcher } from "undici";
+
+/** What may arrive of an answer before its reader asks for it, in bytes; beyond that the connection is not read. */
+const maxWaitingBytes = 64 * 1024;
+
+/** Most of an answer that is read only to keep its connection, in bytes. */
+const maxDrainedBytes = 128 * 1024;
+
+/** The head of an answer, and its body as it arrives. */
+export interface HttpAnswer {
+  readonly statusCode: number;
+  /** Header names in lower case. */
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: HttpBody;
+}
+
+/** The chunks of a body. To be read once, to its end, or left early. */
+export interface HttpBody extends AsyncIterable<Uint8Array> {
+  /** Reads what is left so that the connection can be used again; a long rest is left, with its connection. */
+  drain(): Promise<void>;
+}
+
+/**
+ * Sends a request over a pool's connections. `Pool.request` would make a stream of every answer, which costs more than a short answer's
+ * own bytes; it also heeds a signal only once there is a connection.
+ *
+ * @throws `signal.reason` as soon as the signal aborts, and undici's error when there is no answer; so does the reading of the body
+ */
+export function sendRequest(pool: Dispatcher, options: Dispatcher.DispatchOptions, signal: AbortSignal): Promise<HttpAnswer> {
+  if (signal.aborted) return Promise.reject(signal.reason as Error);
+  const exchange = new HttpExchange(signal);
+  pool.dispatch(options, exchange);
+  return exchange.answer;
+}
+
+/** A reader that waits for the next chunk, or for the end. */
+interface Reader {
+  readonly resolve: (result: IteratorResult<Uint8Array, void>) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+const end: IteratorResult<Uint8Array, void> = { done: true, value: undefined };
+
+class HttpExchange implements Dispatcher.DispatchHandler, HttpBody, AsyncIterator<Uint8Array, void> {
+  readonly #answer = Promise.withResolvers<HttpAnswer>();
+  readonly #signal: AbortSignal;
+  readonly #onAbort = (): void => this.#breakOff(this.#signal.reason);
+  #controller: Dispatcher.DispatchController | undefined;
+  #waiting: Uint8Array[] = [];
+  #waitingBytes = 0;
+  #reader: Reader | undefined;
+  #state: "open" | "ended" | "failed" = "open";
+  #error: unknown;
+
+  constructor(signal: AbortSignal) {
+    this.#signal = signal;
+    signal.addEventListener("abort", this.#onAbort, { once: true });
+  }
+
+  get answer(): Promise<HttpAnswer> {
+    return this.#answer.promise;
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    // It was given up before there was a connection for it.
+    if (this.#state === "failed") controller.abort(this.#error as Error);
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, statusCode: number, headers: HttpAnswer["headers"]): void {
+    if (statusCode >= 200) this.#answer.resolve({ statusCode, headers, body: this });
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Uint8Array): void {
+    if (this.#state !== "open") return;
+    const reader = this.#reader;
+    if (reader) {
+      this.#reader = undefined;
+      return reader.resolve({ done: false, value: chunk });
+    }
+    this.#waiting.push(chunk);
+    this.#waitingBytes += chunk.byteLength;
+    if (this.#waitingBytes > maxWaitingBytes) controller.pause();
+  }
+
+  onResponseEnd(): void {
+    if (this.#state !== "open") return;
+    this.#settle("ended");
+    this.#reader?.resolve(end);
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
+    if (this.#state === "open") this.#fail(error);
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<Uint8Array, void> {
+    return this;
+  }
+
+  async next(): Promise<IteratorResult<Uint8Array, void>> {
+    if (this.#state === "failed") throw this.#error;
+    const value = this.#waiting.shift();
+    if (value) {
+      this.#waitingBytes -= value.byteLength;
+      if (this.#controller?.paused && this.#waitingBytes <= maxWaitingBytes) this.#controller.resume();
+      return { done: false, value };
+    }
+    if (this.#state === "ended") return end;
+    return new Promise((resolve, reject) => (this.#reader = { resolve, reject }));
+  }
+
+  /** Leaves the rest of the body, and its connection with it unless all has arrived. */
+  async return(): Promise<IteratorResult<Uint8Array, void>> {
+    this.#waiting = [];
+    this.#waitingBytes = 0;
+    if (this.#state === "open") {
+      this.#settle("ended");
+      this.#controller?.abort(new Error("the rest of the answer was left"));
+      this.#reader?.resolve(end);
+    }
+    return end;
+  }
+
+  async drain(): Promise<void> {
+    let bytes = 0;
+    for await (const chunk of this) {
+      bytes += chunk.byteLength;
+      if (bytes > maxDrainedBytes) return;
+    }
+  }
+
+  #breakOff(reason: unknown): void {
+    this.#fail(reason);
+    this.#controller?.abort(reason as Error);
+  }
+
+  #fail(error: unknown): void {
+    this.#settle("failed");
+    this.#error = error;
+    this.#waiting = [];
+    this.#answer.reject(error);
+    // Nobody may be reading: then the next read says it.
+    this.#reader?.reject(error);
+  }
+
+  #settle(state: "ended" | "failed"): void {
+    this.#state = state;
+    this.#signal.removeEventListener("abort", this.#onAbort);
+  }
+}
