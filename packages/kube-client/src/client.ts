@@ -21,6 +21,8 @@ export interface CallOptions {
    * the rest. A server may send the whole all the same.
    */
   readonly answer?: "object" | "metadata" | undefined;
+  /** `drop`: a watch's objects and a write's answer come without `metadata.managedFields`, unread. Default: `keep`. */
+  readonly managedFields?: "keep" | "drop" | undefined;
 }
 
 /** What a list or watch selects. */

@@ -199,7 +199,12 @@ class ApiEventRecorder implements EventRecorder {
     const count = stored.count + occurrences;
     const body = { count, lastTimestamp: rfc3339(atMs), ...(isCombined && { message }) };
     try {
-      await this.#options.client.patch(resources.events, stored, { type: "merge", body }, { answer: "metadata", signal });
+      await this.#options.client.patch(
+        resources.events,
+        stored,
+        { type: "merge", body },
+        { answer: "metadata", managedFields: "drop", signal },
+      );
     } catch (error) {
       if (isNotFound(error)) return false;
       throw error;
@@ -227,7 +232,7 @@ class ApiEventRecorder implements EventRecorder {
       lastTimestamp: time,
       count: occurrences,
     };
-    await client.create(resources.events, event, { answer: "metadata", signal });
+    await client.create(resources.events, event, { answer: "metadata", managedFields: "drop", signal });
     series.stored = { namespace, name, count: occurrences };
   }
 }

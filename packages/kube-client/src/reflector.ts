@@ -5,8 +5,8 @@ import { deepFreeze } from "./deep-freeze.ts";
 import { pageSize } from "./list-all.ts";
 import type { Logger } from "./logger.ts";
 import type { MetricLabels, Metrics } from "./metrics.ts";
-import type { KubernetesObject } from "./objects.ts";
 import { ObjectStore } from "./object-store.ts";
+import type { KubernetesObject } from "./objects.ts";
 import { PageTokens } from "./page-tokens.ts";
 import { failureOf, initialReflectorState, type ReflectorEffect, type ReflectorInput, type ReflectorPhase } from "./reflector-state.ts";
 import { step } from "./reflector-step.ts";
@@ -163,7 +163,7 @@ export class Reflector<T extends KubernetesObject> {
     const { client, resource, query, pool, clock, random } = this.#options;
     const timeoutSeconds = watchSeconds + Math.floor(random.next() * (watchSeconds + 1));
     const watch = { ...query, ...how, allowWatchBookmarks: true, timeoutSeconds };
-    this.#connection = await openWatch({ client, resource, query: watch, pool, clock, signal });
+    this.#connection = await openWatch({ client, resource, query: watch, pool, managedFields: "drop", clock, signal });
     if (how.sendInitialEvents) {
       this.#initialLimit = this.#connection.limit(initialEventsMs, `no k8s.io/initial-events-end in ${initialEventsMs / 1000} s`);
     }
@@ -196,7 +196,7 @@ export class Reflector<T extends KubernetesObject> {
     const { metadata } = object;
     if (!metadata?.uid || !metadata.resourceVersion)
       throw new DecodeError(`watch ${resource.plural}: an object without UID or resourceVersion`);
-    // Deleting the field would make the object slower and larger than leaving it empty.
+    // A list has them, and so may a watch whose server writes them elsewhere. Deleting the field would make the object slower and larger than leaving it empty.
     if (metadata.managedFields) metadata.managedFields = undefined;
     object.apiVersion ??= resource.group === "" ? resource.version : `${resource.group}/${resource.version}`;
     object.kind ??= resource.kind;

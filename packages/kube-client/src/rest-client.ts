@@ -5,6 +5,7 @@ import { checkDeleted, checkedEvent, checkedList, checkedObject, type SelectionE
 import type { CallOptions, DeleteQuery, KubeClient, ListQuery, ObjectList, ObjectName, Patch, WatchEvent, WatchQuery } from "./client.ts";
 import { DecodeError } from "./decode-error.ts";
 import { decodeLines } from "./line-decoder.ts";
+import { withoutManagedFields } from "./managed-fields.ts";
 import { noMetrics, type Metrics } from "./metrics.ts";
 import type { KubernetesObject } from "./objects.ts";
 import type { Resource } from "./resources.ts";
@@ -104,7 +105,8 @@ class RestClient implements KubeClient {
     const body = { apiVersion: "v1", kind: "DeleteOptions", ...query };
     const call: Call = { method: "DELETE", ...target("delete", resource, name, options), body };
     // What is gone is of no interest beyond its name, and a pod is many times its metadata.
-    checkDeleted(await this.#json(call, { ...options, answer: "metadata" }), { resource, operation: call.operation, name });
+    const answer = await this.#json(call, { ...options, answer: "metadata", managedFields: "drop" });
+    checkDeleted(answer, { resource, operation: call.operation, name });
   }
 
   async watch<T extends KubernetesObject>(
@@ -115,7 +117,8 @@ class RestClient implements KubeClient {
     const { path, operation } = target("watch", resource, { namespace: query.namespace }, options);
     const call: Call = { method: "GET", path: path + listQueryString(query, { watch: "true" }), operation };
     const response = await this.#send(call, { pool: "long", ...options });
-    return watchEvents(response.body, { resource, operation, namespace: query.namespace });
+    const read = options.managedFields === "drop" ? readPruned : tryJson;
+    return watchEvents(response.body, read, { resource, operation, namespace: query.namespace });
   }
 
   async raw(method: "GET" | "POST" | "PUT" | "DELETE", path: string, body: unknown, options: CallOptions): Promise<unknown> {
@@ -138,7 +141,8 @@ class RestClient implements KubeClient {
 
   async #json(call: Call, options: CallOptions): Promise<unknown> {
     const response = await this.#send(call, options);
-    return parseJson(call.operation, await readAll(call.operation, response.body));
+    const text = await readAll(call.operation, response.body);
+    return parseJson(call.operation, options.managedFields === "drop" ? withoutManagedFields(text) : text);
   }
 
   /** Sends the request; an answer of 300 and above is thrown. */
@@ -191,9 +195,14 @@ function named(resource: Resource<object>, object: KubernetesObject): string {
 
 async function* watchEvents<T extends KubernetesObject>(
   body: AsyncIterable<Uint8Array>,
+  read: (line: string) => unknown,
   expectation: SelectionExpectation<T>,
 ): AsyncGenerator<WatchEvent<T>, void> {
-  for await (const line of decodeLines(body)) yield checkedEvent(tryJson(line), line.length, expectation);
+  for await (const line of decodeLines(body)) yield checkedEvent(read(line), line.length, expectation);
+}
+
+function readPruned(line: string): unknown {
+  return tryJson(withoutManagedFields(line));
 }
 
 function parseJson(operation: string, text: string): unknown {
@@ -226,7 +235,9 @@ async function readAll(operation: string, body: AsyncIterable<Uint8Array>): Prom
     if (bytes > maxAnswerBytes) throw tooLong(operation);
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks).toString("utf8");
+  const [first] = chunks;
+  const whole = chunks.length === 1 && first ? first : Buffer.concat(chunks, bytes);
+  return Buffer.from(whole.buffer, whole.byteOffset, whole.byteLength).toString("utf8");
 }
 
 function tooLong(operation: string): UnavailableError {

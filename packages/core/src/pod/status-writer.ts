@@ -12,14 +12,14 @@ import {
   type Store,
   type Tracer,
 } from "@virtual-kubelet/kube-client";
-import { countContainers } from "./container-counts.ts";
-import { isTerminalPhase } from "./pod-phase.ts";
-import { isOver, type PodState } from "./pod-state.ts";
-import type { PodRef } from "../provider/pod-ref.ts";
-import { podSpan } from "../provider/pod-span.ts";
 import { toEpochMs } from "../kubernetes/api-time.ts";
 import { isGoneObject } from "../kubernetes/gone-object.ts";
 import { isNewer } from "../kubernetes/resource-version.ts";
+import type { PodRef } from "../provider/pod-ref.ts";
+import { podSpan } from "../provider/pod-span.ts";
+import { countContainers } from "./container-counts.ts";
+import { isTerminalPhase } from "./pod-phase.ts";
+import { isOver, type PodState } from "./pod-state.ts";
 import { isOtherPod, podStatusPatch, type StatusPatch } from "./pod-status-patch.ts";
 
 /** Patches of one pod that may be sent at once; then one a second. A phase change and an end are never held back. */
@@ -52,7 +52,8 @@ export interface StatusWriterDeps {
 
 /** What was last sent for a pod. */
 interface Written {
-  readonly body: string;
+  /** `undefined`: the pod was only read. */
+  readonly body: StatusPatch | undefined;
   /** The pod as it should be at the server now; newer than the store's object until the watch catches up. */
   readonly pod: DeepReadonly<Pod>;
 }
@@ -145,9 +146,9 @@ export class StatusWriter {
   ): Promise<"written" | { requeueAfterMs: number }> {
     const { logger, metrics, clock } = this.#deps;
     const { uid } = state.ref;
-    const text = JSON.stringify(body);
     const last = this.#written.get(uid);
-    if (last?.body === text && last.pod.metadata?.resourceVersion === pod.metadata?.resourceVersion) {
+    const isUnchanged = last !== undefined && last.pod.metadata?.resourceVersion === pod.metadata?.resourceVersion;
+    if (isUnchanged && JSON.stringify(last.body) === JSON.stringify(body)) {
       // The server took the patch and left the object as it was: it does not know a field, or refuses the change.
       metrics.count("vk_status_patches_ignored_total");
       return "written";
@@ -157,7 +158,7 @@ export class StatusWriter {
     const startedMs = clock.monotonic();
     try {
       const after = await this.#patch(state.ref, pod, { body, wanted }, signal);
-      if (this.#isKnown(uid)) this.#written.set(uid, { body: text, pod: after });
+      if (this.#isKnown(uid)) this.#written.set(uid, { body, pod: after });
       metrics.observe("kubelet_pod_status_sync_duration_seconds", (clock.monotonic() - startedMs) / 1000);
       countContainers(metrics, pod.status, wanted);
       if (wanted.phase === "Running" && pod.status?.phase === "Pending") this.#measureStart(state, pod);
@@ -197,7 +198,12 @@ export class StatusWriter {
     const isBound = body.metadata.resourceVersion !== undefined;
     const answer = isBound ? "metadata" : "object";
     const answered = await tracer.span("status.patch", podSpan(ref), () =>
-      client.patch(resources.pods, { namespace, name }, { type: "strategic", body }, { subresource: "status", answer, signal }),
+      client.patch(
+        resources.pods,
+        { namespace, name },
+        { type: "strategic", body },
+        { subresource: "status", answer, managedFields: "drop", signal },
+      ),
     );
     return isBound ? { ...pod, metadata: answered.metadata, status: wanted } : answered;
   }
@@ -207,7 +213,7 @@ export class StatusWriter {
     const pod = await this.#deps.client.get(resources.pods, { namespace, name }, { signal }).catch((error: unknown) => {
       if (!isNotFound(error)) throw error;
     });
-    if (pod?.metadata?.uid === uid && this.#isKnown(uid)) this.#written.set(uid, { body: "", pod });
+    if (pod?.metadata?.uid === uid && this.#isKnown(uid)) this.#written.set(uid, { body: undefined, pod });
     return { requeueAfterMs: replacedRetryMs };
   }
 

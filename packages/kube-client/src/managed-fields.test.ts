@@ -1,0 +1,54 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { withoutManagedFields } from "./managed-fields.ts";
+
+const managed = [
+  { manager: "kubectl", fieldsV1: { "f:metadata": { "f:labels": { ".": {} } }, 'k:{"name":"a]}\\"b"}': { "f:image": {} } } },
+  { manager: "node", subresource: "status", fieldsV1: {} },
+];
+
+test("what is left is the object without them", () => {
+  const pod = { kind: "Pod", metadata: { name: "web", labels: { app: "a" }, managedFields: managed }, spec: { containers: [] } };
+  const { managedFields: _dropped, ...metadata } = pod.metadata;
+  expect(JSON.parse(withoutManagedFields(JSON.stringify({ type: "ADDED", object: pod })))).toEqual({
+    type: "ADDED",
+    object: { ...pod, metadata },
+  });
+});
+
+test("what is left is the same, whatever the object holds", () => {
+  const entry = fc.oneof(fc.jsonValue(), fc.constantFrom('"metadata":{', ',"managedFields":[', '\\",', "}]", '"'));
+  const fields = fc.dictionary(fc.oneof(fc.string(), fc.constantFrom('a"', "\\", ',"managedFields":[')), entry, { maxKeys: 4 });
+  fc.assert(
+    fc.property(fields, fields, fc.array(fields, { maxLength: 3 }), (first, rest, entries) => {
+      const { managedFields: _first, ...own } = first;
+      const { metadata: _metadata, managedFields: _rest, ...others } = rest;
+      const whole = { kind: "Pod", metadata: { name: "web", ...own, managedFields: entries }, ...others };
+      const parsed: unknown = JSON.parse(withoutManagedFields(JSON.stringify(whole)));
+      const { metadata } = parsed as { metadata: Record<string, unknown> };
+      const bare = { ...whole, metadata: { name: "web", ...own } };
+      // Where the metadata holds text like the key's own, the fields may stay; they are dropped once they are parsed.
+      expect(JSON.stringify(parsed)).toBe(JSON.stringify("managedFields" in metadata ? whole : bare));
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+describe("nothing is taken out of", () => {
+  test.for([
+    ["an object that has none", { metadata: { name: "web" }, spec: {} }],
+    ["a field of that name elsewhere", { metadata: { name: "web" }, spec: { size: 1, managedFields: [1] } }],
+    ["a field of that name deeper in the metadata", { metadata: { annotations: { a: "1", managedFields: [1] } } }],
+    ["a text that looks like it", { metadata: { name: "web", note: ',"managedFields":[1]' } }],
+    ["a field of that name before the metadata", { spec: { size: 1, managedFields: [1] }, metadata: { name: "web" } }],
+  ] as const)("%s", ([, object]) => {
+    const json = JSON.stringify(object);
+    expect(withoutManagedFields(json)).toBe(json);
+  });
+
+  test("JSON that is cut off", () => {
+    const json = JSON.stringify({ metadata: { name: "web", managedFields: managed } });
+    for (let length = 0; length < json.length - 2; length++)
+      expect(withoutManagedFields(json.slice(0, length))).toBe(json.slice(0, length));
+  });
+});
