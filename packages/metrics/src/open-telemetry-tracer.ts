@@ -1,4 +1,4 @@
-import { SpanStatusCode, trace, type Span } from "@opentelemetry/api";
+import { context, INVALID_TRACEID, SpanStatusCode, trace, type Span } from "@opentelemetry/api";
 import { codeOf, messageOf } from "@virtual-kubelet/errdefs";
 import type { Tracer } from "@virtual-kubelet/kube-client";
 
@@ -9,7 +9,12 @@ import type { Tracer } from "@virtual-kubelet/kube-client";
 export function openTelemetryTracer(): Tracer {
   const tracer = trace.getTracer("virtual-kubelet");
   return {
-    span: (name, attributes, work) => tracer.startActiveSpan(name, { attributes: { ...attributes } }, (span) => run(span, work)),
+    span: (name, attributes, work) => {
+      const span = tracer.startSpan(name, { attributes: { ...attributes } });
+      // Without an SDK there is no trace that the work could be part of.
+      if (span.spanContext().traceId === INVALID_TRACEID) return work();
+      return context.with(trace.setSpan(context.active(), span), () => run(span, work));
+    },
   };
 }
 
