@@ -1,5 +1,6 @@
 import type { MetricLabels, Metrics } from "@virtual-kubelet/kube-client";
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
+import { collectDefaultMetrics, Counter, Gauge, Registry, type Metric } from "prom-client";
+import { HistogramCells } from "./histogram-cells.ts";
 import { metricCatalogue, type MetricDefinition } from "./metric-catalogue.ts";
 
 /** How a {@link PrometheusMetrics} is made. */
@@ -8,7 +9,15 @@ export interface PrometheusMetricsOptions {
   readonly process?: boolean | undefined;
 }
 
-type Collector = Counter | Gauge | Histogram;
+type Collector = Counter | Gauge | HistogramCells;
+
+/** What every metric says of itself. */
+interface MetricHead {
+  readonly name: string;
+  readonly help: string;
+  readonly labelNames: string[];
+  readonly registers: Registry[];
+}
 
 /** A part of a gauge that is read when somebody looks. */
 interface Sample {
@@ -50,7 +59,7 @@ export class PrometheusMetrics implements Metrics, Disposable {
 
   observe(name: string, value: number, labels: MetricLabels = {}): void {
     this.#update(name, "histogram", labels, (collector) => {
-      if (collector instanceof Histogram) collector.observe(labels, value);
+      if (collector instanceof HistogramCells) collector.observe(labels, value);
     });
   }
 
@@ -111,14 +120,21 @@ export class PrometheusMetrics implements Metrics, Disposable {
       case "gauge":
         return new Gauge(options);
       case "histogram":
-        return new Histogram({ ...options, ...(buckets && { buckets: [...buckets] }) });
+        return this.#createHistogram(options, buckets);
       default:
         return type satisfies never;
     }
   }
 
-  /** What every collector says of itself. */
-  #describe(name: string, labelNames: readonly string[]): { name: string; help: string; labelNames: string[]; registers: Registry[] } {
+  #createHistogram({ name, help, labelNames }: MetricHead, buckets: readonly number[] | undefined): HistogramCells {
+    const cells = new HistogramCells(name, labelNames, buckets);
+    // The registry asks its metrics for nothing but this.
+    const metric = { name, help, type: "histogram", get: async () => ({ name, help, type: "histogram", values: cells.lines() }) };
+    this.#registry.registerMetric(metric as unknown as Metric);
+    return cells;
+  }
+
+  #describe(name: string, labelNames: readonly string[]): MetricHead {
     const help = metricCatalogue[name]?.help ?? name.replaceAll("_", " ");
     return { name, help, labelNames: [...labelNames], registers: [this.#registry] };
   }
