@@ -39,7 +39,7 @@ const slowGroupMs = 30_000;
 export class ClaimedVolumes {
   readonly #root: VolumesRoot;
   readonly #clock: Clock;
-  readonly #inTurn = new KeyedMutex();
+  readonly #mutex = new KeyedMutex();
 
   constructor(root: VolumesRoot, clock: Clock) {
     this.#root = root;
@@ -57,7 +57,7 @@ export class ClaimedVolumes {
   async make(name: string, claimed: ClaimedVolume, user: ClaimUser, signal: AbortSignal): Promise<ReadyVolume> {
     const { source } = claimed;
     if (source.kind === "other" || source.kind === "flexVolume") throw notSupported(name, claimed);
-    return this.#inTurn.run(claimed.name, async () => {
+    return this.#mutex.run(claimed.name, async () => {
       signal.throwIfAborted();
       const folder = user.directory.volume(folders[source.kind], claimed.name);
       const isNew = !(await isListed(folder));
