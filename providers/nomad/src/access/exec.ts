@@ -179,9 +179,9 @@ function readOutput(socket: WebSocket, { io, what, marked }: Call, signal: Abort
       if (event.kind === "output") take(event.stream, event.data);
     });
     const take = (stream: "stdout" | "stderr", data: Buffer): void => {
-      if (stream === "stderr") write(stream, marked?.take(data) ?? data);
-      else if (early) early.push(data);
-      else write(stream, data);
+      const own = (stream === "stderr" ? marked?.take(data) : marked?.takeOutput(data)) ?? data;
+      if (early && stream === "stdout") early.push(own);
+      else write(stream, own);
       if (marked?.hasBegun || sizeOf(early) > maxEarlyBytes) flush();
     };
     const flush = (): void => {
@@ -211,7 +211,8 @@ function readOutput(socket: WebSocket, { io, what, marked }: Call, signal: Abort
       const said = marked?.hasBegun === false && noShell.exec(`${String(reason)}${Buffer.concat(early ?? []).toString()}`);
       if (said) return reject(new NoShellError(said[0]));
       flush();
-      if (marked) write("stderr", marked.rest());
+      const rest = marked?.rest();
+      if (rest) for (const stream of ["stdout", "stderr"] as const) write(stream, rest[stream]);
       void Promise.resolve(blocked).then(() => {
         if (exitCode !== undefined) resolve(exitCode);
         else reject(failure ?? refused(what, String(reason) || `the connection broke off with code ${code}`));

@@ -12,9 +12,15 @@ function runIn(pieceBytes: number, command: readonly string[], input = ""): { ma
   const marked = new MarkedCommand(command, systemRandom);
   const [program = "", ...args] = marked.words;
   const { stdout, stderr } = spawnSync(program, args, { input });
-  const own: Buffer[] = [];
-  for (let at = 0; at < stderr.byteLength; at += pieceBytes) own.push(marked.take(stderr.subarray(at, at + pieceBytes)));
-  return { marked, out: stdout.toString(), err: Buffer.concat([...own, marked.rest()]).toString() };
+  const piecesOf = (bytes: Buffer, take: (piece: Buffer) => Buffer): Buffer[] => {
+    const own: Buffer[] = [];
+    for (let at = 0; at < bytes.byteLength; at += pieceBytes) own.push(take(bytes.subarray(at, at + pieceBytes)));
+    return own;
+  };
+  const out = piecesOf(stdout, (piece) => marked.takeOutput(piece));
+  const err = piecesOf(stderr, (piece) => marked.take(piece));
+  const rest = marked.rest();
+  return { marked, out: Buffer.concat([...out, rest.stdout]).toString(), err: Buffer.concat([...err, rest.stderr]).toString() };
 }
 
 const script = "printf 'a\\000b\\000vk-' >&2; echo out; printf '\\000' >&2; exit 7";
@@ -30,6 +36,20 @@ describe.each([1, 2, 7, 100_000])("with standard error in pieces of %i bytes", (
       isOver: true,
     });
   });
+});
+
+test("a command is over when its output is whole, whatever comes first of its end and of its output's", () => {
+  for (const order of [0, 1]) {
+    const marked = new MarkedCommand(["true"], systemRandom);
+    const mark = marked.words[4] ?? "";
+    marked.take(Buffer.from(`\0${mark} 12 17\n`));
+    const ends = [() => marked.take(Buffer.from(`\0${mark} 7\n`)), () => marked.takeOutput(Buffer.from(`last\0${mark} 0\n`))];
+    if (order === 1) ends.reverse();
+    ends[0]?.();
+    expect(marked.over.aborted).toBe(false);
+    ends[1]?.();
+    expect([marked.over.aborted, marked.exitCode]).toEqual([true, 7]);
+  }
 });
 
 test("what is no mark is not held back", () => {
