@@ -1,10 +1,7 @@
-import { systemClock, systemRandom } from "@virtual-kubelet/clock";
-import assert from "node:assert/strict";
-import { finished } from "node:stream/promises";
+import { systemClock, systemRandom, type Clock } from "@virtual-kubelet/clock";
 import {
   changedParts,
   type AttachIO,
-  type Clock,
   type ContainerLogOptions,
   type ContainerLogs,
   type DeepReadonly,
@@ -15,15 +12,17 @@ import {
   type ProviderPodStatus,
 } from "@virtual-kubelet/core";
 import { isNotFound } from "@virtual-kubelet/errdefs";
+import { finished } from "node:stream/promises";
 import { eventually, type EventuallyOptions } from "../eventually.ts";
-import { changedField } from "./changed-field.ts";
 import { CallWatch, overdue } from "./call-watch.ts";
+import { changedField } from "./changed-field.ts";
+import type { Fixtures } from "./fixtures.ts";
 import type { ConformanceOptions, ConformanceTimeouts } from "./options.ts";
 import { planPod, refOf, type PlannedPod } from "./planned-pod.ts";
 import { shellPrograms } from "./programs.ts";
 import { StatusWatch } from "./status-watch.ts";
 import { SuiteHost, textOf } from "./suite-host.ts";
-import type { Fixtures } from "./fixtures.ts";
+import assert from "node:assert/strict";
 
 /** What a check works with: a provider, the pods it makes there, and all it hears of them. Disposing deletes the pods. */
 export class ProviderRig implements AsyncDisposable {
@@ -208,16 +207,22 @@ export class ProviderRig implements AsyncDisposable {
 
   /** Waits until the back end holds no such pod. */
   untilGone(ref: PodRef, timeoutMs: number = this.timeouts.endMs): Promise<void> {
-    return this.#untilGone(this.provider, ref, timeoutMs, this.signal);
+    return this.#untilGone(this.provider, ref, { timeoutMs, signal: this.signal });
   }
 
-  async #untilGone(provider: Provider, ref: PodRef, timeoutMs: number, signal: AbortSignal): Promise<void> {
+  async #untilGone(
+    provider: Provider,
+    ref: PodRef,
+    { timeoutMs, signal, onFound }: { readonly timeoutMs: number; readonly signal: AbortSignal; readonly onFound?: () => Promise<void> },
+  ): Promise<void> {
+    let looks = 0;
     await eventually(
       async () => {
         const found = await this.#limited("getPod", provider.getPod(ref, signal)).catch((error: unknown) => {
           if (isNotFound(error)) return undefined;
           throw error;
         });
+        if (found && ++looks % looksBetweenDeletions === 0) await onFound?.();
         assert.equal(found, undefined, `the back end still holds it: ${JSON.stringify(found?.status.phase)}`);
       },
       { timeoutMs, describe: `pod ${ref.name} to be gone`, clock: this.clock, signal },
@@ -317,8 +322,11 @@ export class ProviderRig implements AsyncDisposable {
     const refs = [...this.#pods.values()].map(refOf);
     const { signal } = new AbortController();
     try {
-      await Promise.all(refs.map((ref) => this.#delete(this.#bare, ref, 0, signal)));
-      await Promise.all(refs.map((ref) => this.#untilGone(this.#bare, ref, this.timeouts.endMs, signal)));
+      const remove = (ref: PodRef): Promise<void> => this.#delete(this.#bare, ref, 0, signal);
+      await Promise.all(refs.map(remove));
+      // A creation that was aborted may take effect after its pod's deletion: what the core finds then it deletes, and so does this.
+      const deadline = { timeoutMs: this.timeouts.endMs, signal };
+      await Promise.all(refs.map((ref) => this.#untilGone(this.#bare, ref, { ...deadline, onFound: () => remove(ref) })));
     } finally {
       await this.#limited("[Symbol.asyncDispose]", Promise.resolve(this.#bare[Symbol.asyncDispose]?.()));
     }
@@ -344,6 +352,9 @@ export class ProviderRig implements AsyncDisposable {
     if ("status" in copy) this.#statuses.note(this.#pods.get(copy.ref.uid), copy.status, "told");
   }
 }
+
+/** How often a pod that is to be gone is looked at before it is deleted again. */
+const looksBetweenDeletions = 20;
 
 /** A shell needs a moment after its start until it ignores a signal, and on a busy machine more than one. */
 const stubbornAfterMs = 2000;
