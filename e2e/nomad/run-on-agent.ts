@@ -5,15 +5,20 @@ import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { inDockerSurroundings, missingDocker } from "../../tools/docker-engine.ts";
+import { importImages } from "../docker/support/busybox-image.ts";
+import { EngineApi } from "../docker/support/engine-api.ts";
+import { PrivateEngine } from "../docker/support/private-engine.ts";
 
 // Runs the contract tests, commands, the walk with kubectl and the conformance suite on a real agent: the one that NOMAD_ADDR names, whose
-// raw_exec driver has to be on, or one that `nomad` on the PATH starts.
+// raw_exec driver has to be on, or one that `nomad` on the PATH starts. The latter is started a second time, with a Docker engine of the
+// tests' own, where the machine can have one: the suite runs there on the docker driver.
 
 const startTimeoutMs = 60_000;
 const stopTimeoutMs = 60_000;
 
-/** What an agent for tests needs: the machine's own processes, and nothing of a cloud. */
-function agentConfig(ports: readonly [http: number, rpc: number, serf: number], folder: string): string {
+/** What an agent for tests needs: the machine's own processes, or an engine's containers, and nothing of a cloud. */
+function agentConfig(ports: readonly [http: number, rpc: number, serf: number], folder: string, dockerHost: string | undefined): string {
   const [http, rpc, serf] = ports;
   return `
 data_dir = "${join(folder, "data")}"
@@ -21,17 +26,31 @@ disable_update_check = true
 ports { http = ${http} rpc = ${rpc} serf = ${serf} }
 client { options = { "fingerprint.denylist" = "env_aws,env_gce,env_azure,env_digitalocean" } }
 plugin "raw_exec" { config { enabled = true } }
+${dockerHost === undefined ? "" : dockerPlugin(dockerHost)}`;
+}
+
+/** No image can be pulled, so that none may be removed. */
+function dockerPlugin(endpoint: string): string {
+  return `
+plugin "docker" {
+  config {
+    endpoint = "${endpoint}"
+    infra_image = "registry.k8s.io/pause:3.10"
+    gc { image = false }
+  }
+}
 `;
 }
 
-async function startAgent(): Promise<AsyncDisposable & { readonly address: string }> {
+/** @param dockerHost - engine of the docker driver; default: the machine's, if there is any */
+async function startAgent(dockerHost?: string): Promise<AsyncDisposable & { readonly address: string }> {
   if (spawnSync("nomad", ["version"]).status !== 0) {
     console.error("no agent: set NOMAD_ADDR (and NOMAD_TOKEN) to one with the raw_exec driver, or put nomad on the PATH");
     process.exit(2);
   }
   const folder = mkdtempSync(join(tmpdir(), "vk-nomad-agent-"));
   const [http, rpc, serf] = [await freePort(), await freePort(), await freePort()];
-  writeFileSync(join(folder, "agent.hcl"), agentConfig([http, rpc, serf], folder));
+  writeFileSync(join(folder, "agent.hcl"), agentConfig([http, rpc, serf], folder, dockerHost));
   // With this in its environment the agent looks for a certificate that is not there.
   const { AWS_CA_BUNDLE: _, ...env } = process.env;
   const reaper = startReaper();
@@ -79,21 +98,65 @@ async function untilReady(address: string): Promise<void> {
   }
 }
 
-async function vitest(project: string, files: readonly string[], address: string): Promise<number> {
+async function vitest(
+  project: string,
+  files: readonly string[],
+  address: string,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<number> {
   const child = spawn("vitest", ["run", "--project", project, ...files], {
     stdio: "inherit",
-    env: { ...process.env, E2E_NOMAD: "real", NOMAD_ADDR: address },
+    env: { ...process.env, ...environment, E2E_NOMAD: "real", NOMAD_ADDR: address },
   });
   const [code] = (await once(child, "exit")) as [number | null];
   return code ?? 1;
 }
 
-const given = process.env["NOMAD_ADDR"];
-await using agent = given === undefined ? await startAgent() : undefined;
-const address = given ?? agent?.address ?? "";
-const codes = [
-  await vitest("embedded", ["e2e/nomad/contract.test.ts", "e2e/nomad/exec.test.ts", "e2e/nomad/interpolation.test.ts"], address),
-];
-codes.push(await vitest("kubectl", ["e2e/kubectl/nomad.test.ts"], address));
-codes.push(await vitest("conformance", ["e2e/conformance/nomad.test.ts"], address));
+/** On an agent whose tasks are processes of the machine, or whatever the environment says. */
+async function runHere(address: string): Promise<readonly number[]> {
+  const contract = ["contract", "exec", "interpolation", "volumes"].map((name) => `e2e/nomad/${name}.test.ts`);
+  return [
+    await vitest("embedded", contract, address),
+    await vitest("kubectl", ["e2e/kubectl/nomad.test.ts"], address),
+    await vitest("conformance", ["e2e/conformance/nomad.test.ts"], address),
+  ];
+}
+
+/** On an agent with a Docker engine, in namespaces of their own. */
+async function runOnDocker(): Promise<readonly number[]> {
+  const named = process.env["VK_TEST_DOCKER_HOST"];
+  await using own = named === undefined ? await PrivateEngine.start() : undefined;
+  const engine = own?.api ?? new EngineApi(named ?? "");
+  await using _images = await importImages(engine);
+  await using agent = await startAgent(engine.host);
+  const environment = { E2E_NOMAD_DRIVER: "docker", E2E_NOMAD_NETWORK: "host", E2E_NOMAD_IMAGE: "busybox:1.37" };
+  return [
+    await vitest("embedded", ["e2e/nomad/interpolation.test.ts", "e2e/nomad/volumes.test.ts"], agent.address, environment),
+    await vitest("conformance", ["e2e/conformance/nomad.test.ts"], agent.address, environment),
+  ];
+}
+
+/** The same as this program, in the surroundings of an engine. */
+async function inSurroundings(): Promise<readonly number[]> {
+  const why = missingDocker();
+  if (why !== undefined) {
+    console.error(`not run on the docker driver: ${why}`);
+    return process.env["REQUIRE_ALL"] === "1" ? [1] : [];
+  }
+  const [program, ...args] = inDockerSurroundings([process.execPath, ...process.execArgv, import.meta.filename, "docker"]);
+  const [code] = (await once(spawn(program, args, { stdio: "inherit" }), "exit")) as [number | null];
+  return [code ?? 1];
+}
+
+async function runAll(): Promise<readonly number[]> {
+  const given = process.env["NOMAD_ADDR"];
+  if (given !== undefined) return runHere(given);
+  const codes = await (async () => {
+    await using agent = await startAgent();
+    return runHere(agent.address);
+  })();
+  return [...codes, ...(await inSurroundings())];
+}
+
+const codes = process.argv[2] === "docker" ? await runOnDocker() : await runAll();
 process.exitCode = codes.find((code) => code !== 0) ?? 0;
