@@ -1,14 +1,14 @@
-import { readdirSync } from "node:fs";
 import { resources, type Pod } from "@virtual-kubelet/kube-client";
 import { labelNames } from "@virtual-kubelet/pod-runtime";
 import { eventually } from "@virtual-kubelet/testing";
+import { readdirSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { importImages } from "./support/busybox-image.ts";
 import { controlGroupFolders, controlGroupOf } from "./support/control-groups.ts";
 import { sharedApi } from "./support/docker-engine.ts";
 import { EmbeddedNode, patienceMs } from "./support/embedded-node.ts";
 import type { EngineApi } from "./support/engine-api.ts";
 import { EngineProxy } from "./support/engine-proxy.ts";
-import { importImages } from "./support/busybox-image.ts";
 import { PrivateEngine } from "./support/private-engine.ts";
 
 const { signal } = new AbortController();
@@ -205,8 +205,14 @@ describe("the engine", () => {
     await using node = await EmbeddedNode.start("networkless", api, { network });
     await eventually(async () => expect(await node.ready()).toBe("True"), { timeoutMs: patienceMs });
 
+    const unavailable = (): Promise<unknown> => node.condition("NetworkUnavailable");
+    expect(await unavailable()).toMatchObject({ status: "False", reason: "NetworkFound" });
+
     await api.json("DELETE", `/networks/${network}`);
 
+    await eventually(async () => expect(await unavailable()).toMatchObject({ status: "True", reason: "NetworkNotFound" }), {
+      timeoutMs: patienceMs,
+    });
     await eventually(
       async () =>
         expect(await node.readyCondition()).toMatchObject({
@@ -217,6 +223,7 @@ describe("the engine", () => {
     );
     await make();
     await eventually(async () => expect(await node.ready()).toBe("True"), { timeoutMs: patienceMs });
+    await eventually(async () => expect(await unavailable()).toMatchObject({ status: "False" }), { timeoutMs: patienceMs });
   });
 
   test("is started again: its containers have ended, and pods run anew once, in sandboxes of their own, on a node that stays Ready", async () => {

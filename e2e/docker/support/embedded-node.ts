@@ -128,9 +128,14 @@ export class EmbeddedNode implements AsyncDisposable {
   }
 
   /** The node's Ready condition. */
-  async readyCondition(): Promise<NodeCondition | undefined> {
+  readyCondition(): Promise<NodeCondition | undefined> {
+    return this.condition("Ready");
+  }
+
+  /** A condition of the node. */
+  async condition(type: string): Promise<NodeCondition | undefined> {
     const { status } = await this.client.get(resources.nodes, { name: this.name }, { signal });
-    return status?.conditions?.find(({ type }) => type === "Ready");
+    return status?.conditions?.find((condition) => condition.type === type);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

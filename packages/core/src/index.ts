@@ -91,6 +91,7 @@ export type { RegistryCredentials } from "./registry/registry-credentials.ts";
 export { podRef, type PodRef } from "./provider/pod-ref.ts";
 export { computePhase, isTerminalPhase, type PodPhase, type StatusByName } from "./pod/pod-phase.ts";
 export { podLimits, podRequests, readAmounts, type ResourceAmounts } from "./pod/pod-requests.ts";
+export { toleratesTaint } from "./pod/tolerations.ts";
 export { isSidecar, shouldRestart } from "./kubernetes/restart-policy.ts";
 export { formatQuantity, milliUnits, parseQuantity, wholeUnits, type Quantity, type QuantityFormat } from "./kubernetes/quantity.ts";
 export type { KnownOfPod, ResolvedEnvVar, ResolvedPod } from "./provider/resolved-pod.ts";

@@ -33,6 +33,7 @@ export const metricCatalogue: Readonly<Record<string, MetricDefinition>> = {
   kubelet_runtime_operations_total: counter("Calls of a container runtime, by CRI's name for them"),
   kubelet_runtime_operations_errors_total: counter("Calls of a container runtime that failed"),
   kubelet_runtime_operations_duration_seconds: histogram("How long a call of a container runtime takes", runtimeBuckets),
+  kubelet_evictions: counter("Pods that were evicted, by the signal or limit that was exceeded"),
   kubelet_orphaned_runtime_pods_total: counter("Pods found at the back end that nobody wants any more, and removed"),
   kubelet_http_requests_total: counter("HTTP requests received"),
   kubelet_http_requests_duration_seconds: histogram("Serving one HTTP request", defaultBuckets),

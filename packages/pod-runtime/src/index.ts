@@ -50,6 +50,18 @@ export type { ToolResult } from "./volumes/run-tool.ts";
 export { qosClass, type QosClass } from "./pod/qos-class.ts";
 export type { WholeChange, WholePod } from "./pod/whole-pod.ts";
 export type { PodCgroupKeeper } from "./worker/pod-cgroup-keeper.ts";
+export {
+  defaultEvictionHard,
+  evictionRules,
+  type EvictionRules,
+  type EvictionSettings,
+  type SignalAmounts,
+  type Threshold,
+  type ThresholdValue,
+} from "./eviction/eviction-thresholds.ts";
+export { evictionSignals, type ConfiguredSignal, type EvictionSignal, type PressureCondition } from "./eviction/eviction-signals.ts";
+export { cgroupLimits, nodeAllocatable, type Allocatable, type Reservations, type ResourceList } from "./eviction/node-allocatable.ts";
+export type { PressureStatus } from "./eviction/eviction-manager.ts";
 export { GarbageCollector, type GarbageCollectorOptions } from "./gc/garbage-collector.ts";
 export { ImageCollector, type ImageCollectorOptions, type ImagePolicy } from "./gc/image-collector.ts";
 export { execCapture, type CapturedExec } from "./runtime/exec-capture.ts";
@@ -57,7 +69,13 @@ export { hostCgroups, type HostCgroupsOptions } from "./provider/host-cgroups.ts
 export { hostMachine, type HostMachine } from "./provider/host-machine.ts";
 export { hostNodeStats, type HostCgroups, type HostNodeStatsOptions } from "./provider/host-node-stats.ts";
 export { PodRuntimeProvider, type Eviction } from "./provider/pod-runtime-provider.ts";
-export type { CallDeadlines, PodCgroupMeter, PodRuntimeProviderOptions, PodRuntimeSettings } from "./provider/provider-options.ts";
+export type {
+  CallDeadlines,
+  EvictionOptions,
+  PodCgroupMeter,
+  PodRuntimeProviderOptions,
+  PodRuntimeSettings,
+} from "./provider/provider-options.ts";
 export type { PodStorage } from "./worker/pod-storage.ts";
 export type { ContainerStart, PodPreparation } from "./worker/preparation.ts";
 export type { PodEnding, PodStage, PodState } from "./pod/pod-state.ts";

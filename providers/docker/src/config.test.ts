@@ -36,6 +36,14 @@ test.for<[what: string, config: object, path: string]>([
   ["an address that is none", { clusterDNS: ["dns.example"] }, "clusterDNS.0"],
   ["devices without a resource's name", { devices: { fuse: { paths: ["/dev/fuse"] } } }, "devices.fuse"],
   ["thresholds the wrong way round", { imageCollection: { highThresholdPercent: 70 } }, "imageCollection.lowThresholdPercent"],
+  ["a signal that a kubelet does not have", { evictionHard: { "disk.available": "10%" } }, "evictionHard"],
+  ["a threshold that is no amount", { evictionSoft: { "memory.available": "much" } }, "evictionSoft.memory.available"],
+  [
+    "a grace period that is no duration",
+    { evictionSoftGracePeriod: { "memory.available": "90" } },
+    "evictionSoftGracePeriod.memory.available",
+  ],
+  ["an enforcement that this node does not have", { enforceNodeAllocatable: ["system-reserved"] }, "enforceNodeAllocatable.0"],
   ["what is not a setting", { polcy: {} }, ""],
 ])("%s is refused, and named", ([, config, path]) => {
   const parsed = dockerConfigSchema.safeParse(config);

@@ -1,4 +1,5 @@
-import { podPolicySchema, type ConfigSchema, type PodPolicy } from "@virtual-kubelet/core";
+import { podPolicySchema, tryDurationMs, type ConfigSchema, type PodPolicy } from "@virtual-kubelet/core";
+import { defaultEvictionHard, evictionRules, evictionSignals, type EvictionRules, type SignalAmounts } from "@virtual-kubelet/pod-runtime";
 import { z } from "zod";
 import type { DeviceSettings } from "./runtime-settings.ts";
 import { isNetworkName, networkAnnotation, policyAnnotations } from "./sandbox/pod-network.ts";
@@ -45,6 +46,21 @@ export interface DockerConfig {
   readonly registryConfig?: string | undefined;
   /** When images that nobody uses are removed; absent: never. */
   readonly imageCollection?: DockerImageCollectionConfig | undefined;
+  /** What pods cannot ask for, because this program and the engine need it; quantities by resource. */
+  readonly kubeReserved: Readonly<Record<string, string>>;
+  /** The same for all else that the machine runs. */
+  readonly systemReserved: Readonly<Record<string, string>>;
+  /** Whose use is limited to what is allocatable: `pods`, or nobody's. */
+  readonly enforceNodeAllocatable: readonly "pods"[];
+  readonly evictionHard: SignalAmounts;
+  readonly evictionSoft: SignalAmounts;
+  /** Durations by signal. */
+  readonly evictionSoftGracePeriod: SignalAmounts;
+  readonly evictionMinimumReclaim: SignalAmounts;
+  /** A duration. */
+  readonly evictionPressureTransitionPeriod: string;
+  /** Seconds. */
+  readonly evictionMaxPodGracePeriod: number;
   /** What the node has, in place of what the engine says; quantities by resource. */
   readonly capacity: Readonly<Record<string, string>>;
 }
@@ -85,6 +101,11 @@ const quantity = z
     z.number().nonnegative(),
   ])
   .transform(String);
+const signal = z.enum(evictionSignals);
+const amountOfSignal = z
+  .string()
+  .regex(/^(\d+(\.\d+)?%|(\d+\.?\d*|\.\d+)(m|k|[MGTPE]|[KMGTPE]i)?)$/, "expected a quantity such as 100Mi, or a percentage such as 10%");
+const duration = z.string().refine((text) => tryDurationMs(text) !== undefined, { error: "expected a duration such as 1m30s" });
 const notANetwork = "expected the name of a network of the engine, and neither host nor none";
 const networkName = z.string().refine(isNetworkName, { error: notANetwork });
 
@@ -213,8 +234,45 @@ const schema: z.ZodType<DockerConfig> = z.strictObject({
     .describe(
       "Removes images that nobody uses, others' too, when the engine's disk is full; {} takes a kubelet's thresholds; default: images stay",
     ),
+  kubeReserved: z
+    .record(z.string(), quantity)
+    .default({})
+    .describe("What of the node's resources this program and the engine need, and pods cannot ask for"),
+  systemReserved: z.record(z.string(), quantity).default({}).describe("The same for all else that the machine runs"),
+  enforceNodeAllocatable: z
+    .array(z.enum(["pods"]))
+    .default(["pods"])
+    .describe("Limits all pods together to capacity less what is reserved, where cgroupsPerQOS is on; []: no limit"),
+  evictionHard: z
+    .partialRecord(signal, amountOfSignal)
+    .default(defaultEvictionHard)
+    .describe("A pod is evicted at once when less than this is available: a quantity, or a percentage; {}: never. Default: a kubelet's"),
+  evictionSoft: z
+    .partialRecord(signal, amountOfSignal)
+    .default({})
+    .describe("A pod is evicted when less than this has been available for evictionSoftGracePeriod"),
+  evictionSoftGracePeriod: z
+    .partialRecord(signal, duration)
+    .default({})
+    .describe("For each signal of evictionSoft how long it must last, such as 1m30s"),
+  evictionMinimumReclaim: z
+    .partialRecord(signal, amountOfSignal)
+    .default({})
+    .describe("How much more than the threshold must be available before eviction ends"),
+  evictionPressureTransitionPeriod: duration.default("5m").describe("How long a condition such as MemoryPressure outlasts its cause"),
+  evictionMaxPodGracePeriod: z
+    .int()
+    .nonnegative()
+    .default(0)
+    .describe("Seconds that a pod evicted for evictionSoft has to end, if its own grace is longer"),
   capacity: z.record(z.string(), quantity).default({}).describe("What the node has, by resource, in place of what the engine says"),
 });
+
+/** When pods are evicted. @throws InvalidInputError for settings that contradict each other */
+export function dockerEvictionRules(config: DockerConfig): EvictionRules {
+  const isAllocatableEnforced = config.cgroupsPerQOS && config.enforceNodeAllocatable.includes("pods");
+  return evictionRules(config, { isAllocatableEnforced });
+}
 
 /** Schema of the provider's configuration. */
 export const dockerConfigSchema: ConfigSchema<DockerConfig> = {

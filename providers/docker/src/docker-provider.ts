@@ -1,5 +1,6 @@
 import {
   checkPolicy,
+  type FsStats,
   type NodeDescription,
   type NodeImage,
   type PodUpdate,
@@ -7,10 +8,12 @@ import {
   type ProviderHost,
   type ProviderPodList,
 } from "@virtual-kubelet/core";
-import { messageOf } from "@virtual-kubelet/errdefs";
+import { isNotFound, messageOf } from "@virtual-kubelet/errdefs";
 import {
   CgroupMeter,
+  cgroupLimits,
   createPodPreparation,
+  fileSystemRoom,
   GarbageCollector,
   hostCgroups,
   hostMachine,
@@ -20,10 +23,12 @@ import {
   PodRuntimeProvider,
   VolumeManager,
   type CgroupDriver,
+  type EvictionRules,
   type PodPreparation,
 } from "@virtual-kubelet/pod-runtime";
+import { stat } from "node:fs/promises";
 import { join } from "node:path";
-import type { DockerConfig } from "./config.ts";
+import { type DockerConfig, dockerEvictionRules } from "./config.ts";
 import { hostGpus } from "./container/host-gpus.ts";
 import { DockerRuntime } from "./docker-runtime.ts";
 import { isAtLeast, oldestApiVersion } from "./engine/api-version.ts";
@@ -32,11 +37,14 @@ import type { DockerEngine } from "./engine/docker-engine.ts";
 import { resolveEndpoint } from "./engine/engine-endpoint.ts";
 import { checkLocality } from "./engine/engine-locality.ts";
 import { LogLinks } from "./log-links/log-links.ts";
-import { describeNode, diskSize } from "./node-description.ts";
+import { describeNode, diskSize, nodeResources, type NodeFacts } from "./node-description.ts";
 import type { DockerRuntimeSettings } from "./runtime-settings.ts";
 import { findNetwork, type NetworkToFind } from "./sandbox/network-readiness.ts";
 import { podNetwork, policyAnnotations } from "./sandbox/pod-network.ts";
 import { serviceRouting, serviceRoutingCondition, type NodeCondition } from "./sandbox/service-routing.ts";
+
+/** How long after a failure the limit of all pods is written again, in milliseconds. Source: a kubelet. */
+const limitAgainMs = 60_000;
 
 /** How long an engine may take to answer a ping, in milliseconds. */
 const pingTimeoutMs = 5_000;
@@ -61,15 +69,17 @@ interface DockerProviderParts {
   readonly preparation: PodPreparation;
   readonly volumes: VolumeManager;
   readonly cgroups: PodCgroups | undefined;
+  readonly rules: EvictionRules;
 }
 
 /**
  * Makes the provider of one node on a Docker engine. Nothing is sent to the engine yet.
  *
- * @throws InvalidInputError for an endpoint that is none, or a context that is not there
+ * @throws InvalidInputError for an endpoint that is none, a context that is not there, or settings of eviction that contradict each other
  */
 export async function openDockerProvider(host: ProviderHost, config: DockerConfig): Promise<Provider> {
   const { clock, logger, random } = host;
+  const rules = dockerEvictionRules(config);
   const engine = await connectEngine({ endpoint: await resolveEndpoint(config), clock, logger });
   // Parts that need each other find each other when they are asked.
   const late: { provider?: DockerProvider; preparation?: PodPreparation } = {};
@@ -95,13 +105,13 @@ export async function openDockerProvider(host: ProviderHost, config: DockerConfi
     },
     resolvePod: (ref) => host.resolvePod(ref),
     recordEvent: (ref, event) => host.recordEvent(ref, event),
-    evict: (ref, message) => late.provider?.evictPod(ref, { message }),
+    evict: (ref, message) => void late.provider?.evictPod(ref, { message }),
   });
   const { clusterDNS, resolvConf, registryConfig } = config;
   const preparation = createPodPreparation({ host, runtime, volumes, settings: { clusterDNS, resolvConf, registryConfig } });
   late.preparation = preparation;
   const cgroups = openCgroups(host, config, runtime);
-  late.provider = new DockerProvider({ host, config, engine, runtime, logLinks, preparation, volumes, cgroups });
+  late.provider = new DockerProvider({ host, config, engine, runtime, logLinks, preparation, volumes, cgroups, rules });
   return late.provider;
 }
 
@@ -117,12 +127,16 @@ class DockerProvider extends PodRuntimeProvider {
   /** What was last logged of the kernel's settings for networks. */
   #loggedRouting: string | undefined;
   #isListed = false;
+  /** Why pods have no network; `undefined` while there is one, as far as anybody knows. */
+  #networkProblem: string | undefined;
+  #onNodeChanged: (() => void) | undefined;
   /** Id of the engine that was found to be this machine's. */
   #localEngine: string | undefined;
 
   constructor(parts: DockerProviderParts) {
-    const { host, config, runtime, preparation, volumes, cgroups } = parts;
+    const { host, config, runtime, preparation, volumes, cgroups, rules } = parts;
     const { clock, logger, nodeName } = host;
+    const late: { collector?: GarbageCollector } = {};
     super({
       host,
       runtime,
@@ -138,9 +152,14 @@ class DockerProvider extends PodRuntimeProvider {
         nodeName,
         clock,
         directory: config.rootDirectory,
-        imageFs: () => runtime.imageFs(),
+        imageFs: () => imageFsNow(parts),
         cgroups: hostCgroups({ clock, meter: new CgroupMeter({ clock }), pods: cgroups && ((signal) => cgroups.totalUsage(signal)) }),
       }),
+      eviction: {
+        rules,
+        hasImageFs: () => hasImageFs(parts),
+        ...(config.imageCollection && { reclaimImages: async (signal) => late.collector?.removeUnusedImages?.(signal) }),
+      },
     });
     this.#parts = parts;
     const { imageCollection: images } = config;
@@ -155,6 +174,7 @@ class DockerProvider extends PodRuntimeProvider {
       isKnown: (uid) => this.isKnown(uid),
       images: images && { ...images, minAgeMs: images.minAgeSeconds * 1000, keep: [config.sandboxImage] },
     });
+    late.collector = this.#collector;
   }
 
   /**
@@ -167,7 +187,19 @@ class DockerProvider extends PodRuntimeProvider {
     await engine.json({ method: "GET", path: "/_ping", what: "ping the Docker engine", timeoutMs: pingTimeoutMs }, signal);
     await this.#checkLocality(signal);
     const facts = await runtime.facts(signal);
-    await findNetwork({ engine, facts, network: config.network, timeoutMs: pingTimeoutMs }, signal);
+    try {
+      await findNetwork({ engine, facts, network: config.network, timeoutMs: pingTimeoutMs }, signal);
+      this.#noteNetwork(undefined);
+    } catch (error) {
+      if (isNotFound(error)) this.#noteNetwork(messageOf(error));
+      throw error;
+    }
+  }
+
+  #noteNetwork(problem: string | undefined): void {
+    if (problem === this.#networkProblem) return;
+    this.#networkProblem = problem;
+    this.#onNodeChanged?.();
   }
 
   async #checkLocality(signal: AbortSignal): Promise<void> {
@@ -184,15 +216,29 @@ class DockerProvider extends PodRuntimeProvider {
 
   /** As `NodeProvider.configureNode`. */
   async configureNode(signal: AbortSignal): Promise<NodeDescription> {
-    const { runtime, config, host } = this.#parts;
-    const facts = await runtime.facts(signal);
-    const [gpus, diskBytes, machine] = await Promise.all([gpusOf(config), diskSize(facts.rootDirectory), hostMachine()]);
+    const { config, host } = this.#parts;
+    const measured = await this.#measureNode(signal);
     const watched = await this.#watched(signal);
     this.#described = JSON.stringify(watched);
     const [{ status, message }] = watched.conditions;
     if (status === "False" && message !== this.#loggedRouting) host.logger.warn({ network: config.network }, message);
     this.#loggedRouting = message;
-    return describeNode({ facts, config, gpus, diskBytes, machine, ...watched });
+    const conditions = [...this.pressureConditions, this.#networkCondition(), ...watched.conditions];
+    return describeNode({ ...measured, images: watched.images, conditions });
+  }
+
+  async #measureNode(signal: AbortSignal): Promise<Omit<NodeFacts, "images" | "conditions">> {
+    const { runtime, config, rules } = this.#parts;
+    const facts = await runtime.facts(signal);
+    const [gpus, diskBytes, machine] = await Promise.all([gpusOf(config), diskSize(facts.rootDirectory), hostMachine()]);
+    return { facts, config, gpus, diskBytes, machine, thresholds: rules.thresholds };
+  }
+
+  #networkCondition(): NodeCondition {
+    const type = "NetworkUnavailable";
+    const problem = this.#networkProblem;
+    if (problem !== undefined) return { type, status: "True", reason: "NetworkNotFound", message: problem };
+    return { type, status: "False", reason: "NetworkFound", message: `the engine has the pods' network "${this.#parts.config.network}"` };
   }
 
   /** What of the node's description changes while it runs. */
@@ -213,8 +259,10 @@ class DockerProvider extends PodRuntimeProvider {
     }
   }
 
-  /** As `NodeProvider.notifyNodeStatus`: images come and go, and settings of the kernel change. */
-  notifyNodeStatus(listener: () => void): void {
+  /** As `NodeProvider.notifyNodeStatus`: images come and go, settings of the kernel change, and so do the conditions of the node. */
+  override notifyNodeStatus(listener: () => void): void {
+    super.notifyNodeStatus(listener);
+    this.#onNodeChanged = listener;
     this.#watchingNode ??= this.#watchNode(listener, this.#end.signal).catch(() => {});
   }
 
@@ -234,7 +282,30 @@ class DockerProvider extends PodRuntimeProvider {
     super.notifyPods(listener);
     // It ends only by our signal.
     const { signal } = this.#end;
-    this.#collecting ??= Promise.allSettled([this.#collector.run(signal), this.#sweepAgain(signal)]);
+    this.#collecting ??= Promise.allSettled([this.#collector.run(signal), this.#sweepAgain(signal), this.#limitPods(signal)]);
+  }
+
+  /**
+   * Limits all pods together to what is allocatable, until the kernel has taken that.
+   *
+   * Source: enforceNodeAllocatableCgroups in kubernetes v1.36.3 pkg/kubelet/cm/node_container_manager_linux.go.
+   *
+   * @throws only by the signal
+   */
+  async #limitPods(signal: AbortSignal): Promise<void> {
+    const { cgroups, config, host } = this.#parts;
+    if (!cgroups || !config.enforceNodeAllocatable.includes("pods")) return;
+    for (;;) {
+      try {
+        const limits = cgroupLimits(nodeResources(await this.#measureNode(signal)).enforced);
+        if (await cgroups.limit(limits, signal)) host.logger.info({ ...limits }, "all pods together are limited to what is allocatable");
+        return;
+      } catch (error) {
+        signal.throwIfAborted();
+        host.logger.warn({ err: error }, "all pods together are not limited to what is allocatable; tried again");
+      }
+      await host.clock.sleep(limitAgainMs, signal);
+    }
   }
 
   /** At once, for what a program that was killed has left, and then from time to time. @throws only by the signal */
@@ -276,6 +347,22 @@ class DockerProvider extends PodRuntimeProvider {
     await runtime[Symbol.asyncDispose]();
     engine[Symbol.dispose]();
   }
+}
+
+/** The images' file system as it is now, with what images took up when that was last measured. */
+async function imageFsNow({ runtime, host }: Pick<DockerProviderParts, "runtime" | "host">): Promise<FsStats | undefined> {
+  const [known, folder] = [runtime.imageFs(), runtime.knownFacts?.rootDirectory];
+  const room = folder === undefined ? undefined : await fileSystemRoom(folder).catch(() => undefined);
+  if (!room) return known;
+  const { usedBytes: _, ...free } = room;
+  return { time: new Date(host.clock.now()).toISOString(), ...known, ...free };
+}
+
+/** Whether the engine's data is on another file system than pods' volumes. */
+async function hasImageFs({ runtime, config }: Pick<DockerProviderParts, "runtime" | "config">): Promise<boolean> {
+  const folders = [config.rootDirectory, runtime.knownFacts?.rootDirectory];
+  const [own, engine] = await Promise.all(folders.map((folder) => stat(folder ?? "").catch(() => undefined)));
+  return own !== undefined && engine !== undefined && own.dev !== engine.dev;
 }
 
 function openCgroups({ clock, logger }: ProviderHost, config: DockerConfig, runtime: DockerRuntime): PodCgroups | undefined {

@@ -1,6 +1,6 @@
-import { statfs } from "node:fs/promises";
 import type { NodeDescription, NodeImage } from "@virtual-kubelet/core";
-import type { HostMachine } from "@virtual-kubelet/pod-runtime";
+import { nodeAllocatable, type Allocatable, type HostMachine, type Threshold } from "@virtual-kubelet/pod-runtime";
+import { statfs } from "node:fs/promises";
 import type { DockerConfig } from "./config.ts";
 import { gpuResource } from "./container/gpu-allocator.ts";
 import type { EngineFacts } from "./engine/engine-facts.ts";
@@ -18,28 +18,46 @@ const defaultDeviceCount = 100;
 export interface NodeFacts {
   readonly facts: EngineFacts;
   readonly gpus: readonly string[];
-  readonly config: Pick<DockerConfig, "capacity" | "devices">;
+  readonly config: Pick<DockerConfig, "capacity" | "devices" | "kubeReserved" | "systemReserved">;
   readonly machine: Pick<HostMachine, "machineID" | "systemUUID" | "bootID" | "hugePages">;
   readonly images: readonly NodeImage[];
-  readonly conditions?: NodeDescription["conditions"];
   /** Bytes of the file system that the engine's data is on; absent where it cannot be seen. */
   readonly diskBytes?: number | undefined;
+  /** Thresholds of eviction: what hard ones keep free is not allocatable. */
+  readonly thresholds: readonly Threshold[];
+  readonly conditions: NonNullable<NodeDescription["conditions"]>;
 }
 
-/** The node of an engine: its size, its architecture, its runtimes. */
-export function describeNode({ facts, gpus, config, diskBytes, machine, images, conditions }: NodeFacts): NodeDescription {
+/** What {@link nodeResources} is given. */
+export type NodeResourceFacts = Pick<NodeFacts, "facts" | "gpus" | "config" | "diskBytes" | "thresholds"> & {
+  readonly machine: Pick<HostMachine, "hugePages">;
+};
+
+/** What the node has, and what of it is for pods. @throws InvalidInputError if more is reserved than there is */
+export function nodeResources(options: NodeResourceFacts): Allocatable & { readonly capacity: Readonly<Record<string, string>> } {
+  const { facts, gpus, config, diskBytes, machine, thresholds } = options;
   const devices = Object.entries(config.devices).map(([name, { count = defaultDeviceCount }]): [string, string] => [name, String(count)]);
+  const capacity = {
+    cpu: String(facts.cpus),
+    memory: `${Math.floor(facts.memoryBytes / 1024)}Ki`,
+    pods: String(defaultPods),
+    ...(diskBytes !== undefined && { "ephemeral-storage": `${Math.floor(diskBytes / 1024)}Ki` }),
+    ...Object.fromEntries(Object.entries(machine.hugePages).map(([name, bytes]) => [name, bytes === 0 ? "0" : `${bytes / 1024}Ki`])),
+    ...(gpus.length > 0 && { [gpuResource]: String(gpus.length) }),
+    ...Object.fromEntries(devices),
+    ...config.capacity,
+  };
+  return { capacity, ...nodeAllocatable(capacity, { ...config, thresholds }) };
+}
+
+/** The node of an engine: its size, its architecture, its runtimes. @throws InvalidInputError if more is reserved than there is */
+export function describeNode(options: NodeFacts): NodeDescription {
+  const { facts, machine, images, conditions } = options;
+  const { capacity, allocatable } = nodeResources(options);
   return {
-    capacity: {
-      cpu: String(facts.cpus),
-      memory: `${Math.floor(facts.memoryBytes / 1024)}Ki`,
-      pods: String(defaultPods),
-      ...(diskBytes !== undefined && { "ephemeral-storage": `${Math.floor(diskBytes / 1024)}Ki` }),
-      ...Object.fromEntries(Object.entries(machine.hugePages).map(([name, bytes]) => [name, bytes === 0 ? "0" : `${bytes / 1024}Ki`])),
-      ...(gpus.length > 0 && { [gpuResource]: String(gpus.length) }),
-      ...Object.fromEntries(devices),
-      ...config.capacity,
-    },
+    capacity,
+    allocatable,
+    conditions,
     operatingSystem: "linux",
     architecture: facts.architecture,
     labels: Object.fromEntries(facts.runtimes.filter(isLabelName).map((name) => [`${runtimeLabelPrefix}${name}`, "true"])),
@@ -52,7 +70,6 @@ export function describeNode({ facts, gpus, config, diskBytes, machine, images, 
     systemUUID: machine.systemUUID,
     bootID: machine.bootID,
     images,
-    conditions,
   };
 }
 

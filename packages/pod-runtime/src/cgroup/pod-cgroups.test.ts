@@ -1,6 +1,6 @@
+import type { Pod } from "@virtual-kubelet/core";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Pod } from "@virtual-kubelet/core";
 import { describe, expect, test } from "vitest";
 import { FakeCgroups } from "../test-support/fake-cgroups.ts";
 import { podWith } from "../test-support/pod-rig.ts";
@@ -26,7 +26,7 @@ describe.for([
     made: ["204", "40000", String(100 * Mi)],
     grown: ["409", "80000", String(100 * Mi)],
     fitted: ["409", "80000", String(50 * Mi)],
-    weights: { root: "4096", burstable: "613", bestEffort: "2" },
+    weights: { root: "4096", limited: "2048", burstable: "613", bestEffort: "2" },
   },
   {
     version: 2 as const,
@@ -35,7 +35,7 @@ describe.for([
     made: ["8", "40000 100000", String(100 * Mi)],
     grown: ["16", "80000 100000", String(100 * Mi)],
     fitted: ["16", "80000 100000", String(50 * Mi)],
-    weights: { root: "157", burstable: "23", bestEffort: "1" },
+    weights: { root: "157", limited: "79", burstable: "23", bestEffort: "1" },
   },
 ])("on version $version", ({ version, files, usage, made, grown, fitted, weights }) => {
   test("a pod has a cgroup with its limits, which follows it, and goes with it", async () => {
@@ -74,6 +74,35 @@ describe.for([
     ]);
     await pods.release({ ...ref, uid: "u2" }, signal);
     expect(await weight("/vkpods/burstable")).toBe(made[0]);
+  });
+
+  test("all pods together are limited, before and after the first of them, and what pods ask for stays as it is", async () => {
+    await using machine = await FakeCgroups.open(version);
+    const pods = machine.pods();
+    const [shares = "", , memory = ""] = files;
+    const held = async (): Promise<unknown> => [await machine.read("/vkpods", shares), await machine.read("/vkpods", memory)];
+
+    expect(await pods.limit({ cpuShares: 2048, memoryBytes: 500 * Mi }, signal)).toBe(true);
+    await pods.prepare(podOf("u1", 400, 100), signal);
+    await pods.prepare({ ...podWith({ containers: [{ name: "app" }] }) }, signal);
+    expect(await held()).toEqual([weights.limited, String(500 * Mi)]);
+
+    expect(await machine.pods().limit({ cpuShares: 4096, memoryBytes: 300 * Mi }, signal)).toBe(true);
+    expect(await held()).toEqual([weights.root, String(300 * Mi)]);
+    expect(await machine.read(path, memory)).toBe(String(100 * Mi));
+  });
+
+  test("nothing is limited together with what is no pod's", async () => {
+    await using machine = await FakeCgroups.open(version);
+    const pods = machine.pods({ prefix: "/shared" });
+    await machine.put("/shared/database", "pids.max", "1");
+
+    const limiting = pods.limit({ memoryBytes: 500 * Mi }, signal);
+
+    await expect(limiting).rejects.toThrow(
+      'limit what pods use together: cgroup /shared holds "database", which is no pod\'s; cgroupParent names another for pods',
+    );
+    expect(await machine.read("/shared", files[2] ?? "")).toBeUndefined();
   });
 
   test("the next program finds it as it is, and a pod that has none stays without", async () => {

@@ -1,15 +1,17 @@
+import type { Clock } from "@virtual-kubelet/clock";
+import { podRef, type DeepReadonly, type Logger, type Pod, type PodRef } from "@virtual-kubelet/core";
+import { ConflictError, messageOf } from "@virtual-kubelet/errdefs";
 import { availableParallelism } from "node:os";
-import { podRef, type Clock, type DeepReadonly, type Logger, type Pod, type PodRef } from "@virtual-kubelet/core";
-import { messageOf } from "@virtual-kubelet/errdefs";
-import { cpuSharesOf } from "./cpu-amounts.ts";
+import { basename } from "node:path";
 import { qosClass, type QosClass } from "../pod/qos-class.ts";
 import type { ResourceLimits } from "../runtime/runtime-spec.ts";
 import { hasFsCode } from "../volumes/fs-code.ts";
 import type { CgroupUsage } from "./cgroup-figures.ts";
-import { CgroupMeter } from "./cgroup-meter.ts";
 import type { RemoveFolder } from "./cgroup-folders.ts";
+import { CgroupMeter } from "./cgroup-meter.ts";
 import { CgroupNames, defaultCgroupPrefix, type CgroupDriver, type CgroupName } from "./cgroup-names.ts";
 import type { CgroupTree } from "./cgroup-tree.ts";
+import { cpuSharesOf } from "./cpu-amounts.ts";
 import { openTree } from "./open-tree.ts";
 import { podCgroupLimits } from "./pod-cgroup-limits.ts";
 import type { Systemctl } from "./systemd-slices.ts";
@@ -119,6 +121,31 @@ export class PodCgroups {
       }
       return wanted;
     });
+  }
+
+  /**
+   * Limits what all pods use together. The cgroup that pods' are in has to be ours: nothing is limited if something else is in it.
+   *
+   * @returns whether pods have cgroups of their own
+   * @throws ConflictError if there is something else in it; an Error if the kernel does not take the limit, as version 1 of cgroups does not
+   * where more memory is in use
+   */
+  async limit(limits: ResourceLimits, signal: AbortSignal): Promise<boolean> {
+    const opened = await this.#open(signal);
+    if (!opened) return false;
+    const { names, tree } = opened;
+    const tiers = new Set(qualities.map((quality) => basename(names.tier(quality).path)));
+    const stranger = (await tree.children(names.root)).find(
+      (folder) => !tiers.has(folder) && names.tryUid(folder, "Guaranteed") === undefined,
+    );
+    if (stranger !== undefined) {
+      throw new ConflictError(
+        `limit what pods use together: cgroup ${names.root.path} holds ${JSON.stringify(stranger)}, which is no pod's; cgroupParent names another for pods`,
+      );
+    }
+    await tree.make(names.root);
+    await tree.write(names.root, limits);
+    return true;
   }
 
   /** What all that has run in the pod's cgroup has used, also containers that are gone; `undefined`: the pod has no cgroup of its own. */

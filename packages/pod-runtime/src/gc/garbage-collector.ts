@@ -1,7 +1,8 @@
-import type { Clock, Logger } from "@virtual-kubelet/core";
+import type { Clock } from "@virtual-kubelet/clock";
+import type { Logger } from "@virtual-kubelet/core";
+import type { PodCgroups } from "../cgroup/pod-cgroups.ts";
 import type { ContainerRuntime } from "../runtime/container-runtime.ts";
 import { labelNames } from "../runtime/labels.ts";
-import type { PodCgroups } from "../cgroup/pod-cgroups.ts";
 import type { VolumeManager } from "../volumes/volume-manager.ts";
 import { ImageCollector, type ImagePolicy } from "./image-collector.ts";
 
@@ -49,6 +50,12 @@ export class GarbageCollector {
       this.#repeat(foldersMs, "the folders of pods that are gone could not be looked for", () => this.sweepFolders(signal), signal),
       this.#images && this.#repeat(imagesMs, "images could not be collected", () => this.#images?.collect(signal), signal),
     ]);
+  }
+
+  /** Removes the images that nobody uses, as {@link ImageCollector.removeUnused}; `undefined` if images are not collected. */
+  get removeUnusedImages(): ((signal: AbortSignal) => Promise<number>) | undefined {
+    const images = this.#images;
+    return images && ((signal) => images.removeUnused(signal));
   }
 
   /** Looks for folders once. @returns UIDs of the pods whose folders were removed */

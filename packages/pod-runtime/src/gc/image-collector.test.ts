@@ -1,6 +1,6 @@
 import { VirtualClock } from "@virtual-kubelet/clock";
-import { silentLogger } from "@virtual-kubelet/kube-client";
 import { ConflictError } from "@virtual-kubelet/errdefs";
+import { silentLogger } from "@virtual-kubelet/kube-client";
 import { expect, test } from "vitest";
 import type { CollectedImage, ImageCollection } from "../runtime/image-collection.ts";
 import { ImageCollector, type ImagePolicy } from "./image-collector.ts";
@@ -41,6 +41,18 @@ function rigOf(policy: ImagePolicy = {}): { images: FakeImages; clock: VirtualCl
   const [images, clock] = [new FakeImages(), new VirtualClock()];
   return { images, clock, collector: new ImageCollector({ images, clock, policy, logger: silentLogger }) };
 }
+
+test("when the node runs out of something all go that nobody uses and that are old enough, however much room there is", async () => {
+  const { images, clock, collector } = rigOf({ keep: ["kept:1"] });
+  images.add("a", "kept", "used", "b");
+  images.use("used", true);
+  await collector.collect(never);
+  await clock.advance(120_000);
+  images.add("new");
+
+  expect(await collector.removeUnused(never)).toBe(20);
+  expect(images.removed).toEqual(["a", "b"]);
+});
 
 test("below the high threshold nothing goes; above it, as much as leads to the low one, longest unused first", async () => {
   const { images, clock, collector } = rigOf();

@@ -1,4 +1,5 @@
-import type { Clock, Logger } from "@virtual-kubelet/core";
+import type { Clock } from "@virtual-kubelet/clock";
+import type { Logger } from "@virtual-kubelet/core";
 import { InvalidInputError, isConflict } from "@virtual-kubelet/errdefs";
 import type { CollectedImage, ImageCollection } from "../runtime/image-collection.ts";
 
@@ -69,6 +70,18 @@ export class ImageCollector {
       );
     }
     return freedBytes;
+  }
+
+  /**
+   * Removes all images that nobody uses and that are old enough, however full the disk is.
+   * Source: DeleteUnusedImages in kubernetes v1.36.3 pkg/kubelet/images/image_gc_manager.go.
+   *
+   * @returns bytes that were freed, by the images' own sizes
+   */
+  async removeUnused(signal: AbortSignal): Promise<number> {
+    const listed = await this.#options.images.listImages(signal);
+    this.#note(listed);
+    return this.#free(Infinity, listed, signal);
   }
 
   /** Remembers what was seen when, and forgets what is gone. */

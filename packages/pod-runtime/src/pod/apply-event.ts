@@ -1,3 +1,6 @@
+import { standingAfter } from "../probe/probe-standing.ts";
+import { killMessage } from "../probe/probe-words.ts";
+import { withFreedPorts, withNewConfig, withPod } from "./changed-pod.ts";
 import { instanceOf, isLive, type ContainerRecord } from "./container-life.ts";
 import {
   afterEnd,
@@ -9,7 +12,6 @@ import {
   warning,
   type ContainerContext,
 } from "./container-step.ts";
-import { withFreedPorts, withNewConfig, withPod } from "./changed-pod.ts";
 import { hookFailure } from "./hook-failure.ts";
 import { imageFailureEvent } from "./image-failure.ts";
 import type { Instant } from "./instant.ts";
@@ -17,8 +19,6 @@ import type { Step } from "./pod-effect.ts";
 import type { PodEvent } from "./pod-event.ts";
 import { terminationGraceMs, type PlannedContainer } from "./pod-plan.ts";
 import type { PodEnding, PodState } from "./pod-state.ts";
-import { standingAfter } from "../probe/probe-standing.ts";
-import { killMessage } from "../probe/probe-words.ts";
 import { resizeEnded } from "./resize.ts";
 import { kubeletBackoff } from "./restart-backoff.ts";
 import { sandboxStep } from "./sandbox-step.ts";
@@ -42,8 +42,9 @@ export function applyEvent(state: PodState, event: PodEvent, now: Instant): Step
       return unchanged({ ...state, isDeleted: true, ending });
     }
     case "failed": {
-      const { reason, message } = event;
-      const ending = sooner(state.ending, { why: "failed", deadlineMs: now.monotonicMs + event.graceMs, reason, message });
+      const { reason, message, isDisruption } = event;
+      const deadlineMs = now.monotonicMs + event.graceMs;
+      const ending = sooner(state.ending, { why: "failed", deadlineMs, reason, message, ...(isDisruption && { isDisruption }) });
       return unchanged({ ...state, ending });
     }
     case "podGrown":

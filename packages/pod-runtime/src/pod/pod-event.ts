@@ -1,6 +1,6 @@
 import type { DeepReadonly, Pod } from "@virtual-kubelet/core";
-import type { Termination } from "./container-life.ts";
 import type { RuntimeContainer } from "../runtime/container-runtime.ts";
+import type { Termination } from "./container-life.ts";
 
 /** Which start of which container something is about. */
 export interface AttemptRef {
@@ -19,7 +19,14 @@ export type PodEvent =
   /** The pod is to end; again with less grace to shorten it. */
   | { readonly kind: "deleted"; readonly graceMs: number }
   /** The pod is made to fail, as by eviction. */
-  | { readonly kind: "failed"; readonly graceMs: number; readonly reason: string; readonly message: string }
+  | {
+      readonly kind: "failed";
+      readonly graceMs: number;
+      readonly reason: string;
+      readonly message: string;
+      /** Whether the node ends it for its own sake; default `false`. */
+      readonly isDisruption?: boolean | undefined;
+    }
   | {
       readonly kind: "sandboxCreated";
       readonly attempt: number;

@@ -75,6 +75,10 @@ function conditions({ stage, containers, whole, ending }: PodState): PodConditio
     ...(resizes.length === 0
       ? []
       : [{ type: "PodResizeInProgress", status: "True", ...(failed && { reason: "Error", message: failed.message }) }]),
+    // Source: synchronize in kubernetes v1.36.3 pkg/kubelet/eviction/eviction_manager.go.
+    ...(ending?.isDisruption
+      ? [{ type: "DisruptionTarget", status: "True", reason: "TerminationByKubelet", message: ending.message }]
+      : []),
   ];
 }
 

@@ -35,6 +35,8 @@ export interface PodEnding {
   /** With `failed`: reason and message of the pod, such as `DeadlineExceeded`. */
   readonly reason?: string | undefined;
   readonly message?: string | undefined;
+  /** With `failed`: whether the node ends it for its own sake, which the condition `DisruptionTarget` tells. */
+  readonly isDisruption?: boolean | undefined;
 }
 
 /** All that is known of a pod. Never changed in place. */

@@ -15,11 +15,8 @@ export interface StoredByPod {
  * Source: calcEphemeralStorage of kubernetes v1.36.3 pkg/kubelet/stats, and IsLocalEphemeralVolume of pkg/volume/util.
  */
 export function ephemeralStorage(pod: DeepReadonly<Pod>, { containers, volumes, nodeFs }: StoredByPod): FsStats {
-  const isLocal = (name: string): boolean => {
-    const source = pod.spec?.volumes?.find((volume) => volume.name === name);
-    return source?.configMap !== undefined || (source?.emptyDir !== undefined && (source.emptyDir.medium ?? "") === "");
-  };
-  const parts = [...containers.flatMap(({ rootfs, logs }) => [rootfs, logs]), ...volumes.filter(({ name }) => isLocal(name))].filter(
+  const local = localVolumeNames(pod);
+  const parts = [...containers.flatMap(({ rootfs, logs }) => [rootfs, logs]), ...volumes.filter(({ name }) => local.has(name))].filter(
     (part) => part !== undefined,
   );
   const { time, availableBytes, capacityBytes, inodesFree, inodes } = nodeFs;
@@ -32,4 +29,12 @@ export function ephemeralStorage(pod: DeepReadonly<Pod>, { containers, volumes, 
     inodes,
     inodesUsed: parts.reduce((sum, { inodesUsed = 0 }) => sum + inodesUsed, 0),
   };
+}
+
+/** Names of a pod's volumes whose files are on the node's own disk. */
+export function localVolumeNames({ spec }: DeepReadonly<Pod>): ReadonlySet<string> {
+  const local = (spec?.volumes ?? []).filter(
+    ({ configMap, emptyDir }) => configMap !== undefined || (emptyDir !== undefined && (emptyDir.medium ?? "") === ""),
+  );
+  return new Set(local.map(({ name }) => name));
 }

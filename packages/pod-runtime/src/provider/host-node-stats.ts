@@ -1,8 +1,6 @@
-import { readFile, statfs } from "node:fs/promises";
-import { cpus, totalmem, uptime } from "node:os";
+import type { Clock } from "@virtual-kubelet/clock";
 import type {
   CgroupStats,
-  Clock,
   ContainerStats,
   FsStats,
   MemoryStats,
@@ -12,6 +10,8 @@ import type {
   SwapStats,
 } from "@virtual-kubelet/core";
 import { rfc3339 } from "@virtual-kubelet/kube-client";
+import { readFile, statfs } from "node:fs/promises";
+import { cpus, totalmem, uptime } from "node:os";
 import { psiOf } from "../cgroup/cgroup-figures.ts";
 import { interfacesOf } from "../cgroup/network-devices.ts";
 import { hostMachine, kibibytes, type HostMachine } from "./host-machine.ts";
@@ -26,7 +26,7 @@ export interface HostNodeStatsOptions {
    * What the runtime's images take up, and the file system that they and containers' layers are on; `undefined` while it is not
    * known. Default: the file system of {@link directory}, as if all of it was images.
    */
-  readonly imageFs?: (() => FsStats | undefined) | undefined;
+  readonly imageFs?: (() => FsStats | undefined | Promise<FsStats | undefined>) | undefined;
   /** What the machine's control group counts, and control groups beside the pods': `kubelet`, `runtime`, `misc` and `pods`. */
   readonly cgroups?: HostCgroups | undefined;
 }
@@ -54,7 +54,7 @@ export function hostNodeStats(options: HostNodeStatsOptions): (signal: AbortSign
       Promise.all(["cpu", "memory", "io"].map(pressureOf)),
     ]);
     const [cpuPsi, memoryPsi, ioPsi] = pressure;
-    const images = imageFs ? imageFs() : fs;
+    const images = imageFs ? await imageFs() : fs;
     machine ??= hostMachine();
     const { hugePages: _, ...facts } = await machine;
     const systemContainers = await cgroups?.systemContainers(signal);

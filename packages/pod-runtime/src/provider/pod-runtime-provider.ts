@@ -19,6 +19,14 @@ import {
   type StatsSummary,
 } from "@virtual-kubelet/core";
 import type { Duplex } from "node:stream";
+import { isCriticalPod } from "../eviction/critical-pod.ts";
+import { EvictionManager, type PressureStatus } from "../eviction/eviction-manager.ts";
+import { checkImageVolumes } from "../pod/image-volumes.ts";
+import { holdsNetwork } from "../pod/pod-report.ts";
+import type { PodState } from "../pod/pod-state.ts";
+import { checkHostPorts, checkPortsAreFree } from "../prepare/host-ports.ts";
+import { ProbeCounts } from "../probe/probe-counts.ts";
+import type { ContainerRuntime } from "../runtime/container-runtime.ts";
 import { checkedPreparation } from "./checked-preparation.ts";
 import { withDeadlines } from "./deadline-runtime.ts";
 import { HeldPods, type HeldPod } from "./held-pods.ts";
@@ -32,11 +40,6 @@ import type { RuntimePod } from "./runtime-pods.ts";
 import { RuntimePresence } from "./runtime-presence.ts";
 import { RuntimeWatch } from "./runtime-watch.ts";
 import { StatsReader } from "./stats-reader.ts";
-import { checkImageVolumes } from "../pod/image-volumes.ts";
-import { holdsNetwork } from "../pod/pod-report.ts";
-import { ProbeCounts } from "../probe/probe-counts.ts";
-import { checkHostPorts, checkPortsAreFree } from "../prepare/host-ports.ts";
-import type { ContainerRuntime } from "../runtime/container-runtime.ts";
 
 /** Why and how a pod is made to fail; see {@link PodRuntimeProvider.evictPod}. */
 export interface Eviction {
@@ -46,6 +49,8 @@ export interface Eviction {
   readonly message: string;
   /** Milliseconds its containers have to end by themselves; default 0. */
   readonly graceMs?: number | undefined;
+  /** Whether the pod's status gets the condition `DisruptionTarget`, as for a pod that is ended for the node's sake. Default `false`. */
+  readonly isDisruption?: boolean | undefined;
 }
 
 /**
@@ -54,7 +59,7 @@ export interface Eviction {
  *
  * What runs goes on when it is disposed.
  */
-export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNode" | "notifyNodeStatus"> {
+export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNode"> {
   /** Milliseconds that the runtime may be away without the node being called down. Source: maxWaitForContainerRuntime of kubernetes v1.36.3 pkg/kubelet/kubelet.go. */
   readonly pingToleranceMs: number = 30_000;
   /** What it was made with. */
@@ -65,10 +70,12 @@ export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNod
   readonly #watch: RuntimeWatch;
   readonly #stats: StatsReader;
   readonly #probeCounts = new ProbeCounts();
+  readonly #eviction: EvictionManager | undefined;
   readonly #end = new AbortController();
   readonly #configs: Disposable | undefined;
   #listener: ((update: PodUpdate) => void) | undefined;
-  #watching: Promise<void> | undefined;
+  #onNodeChanged: (() => void) | undefined;
+  #watching: Promise<unknown> | undefined;
 
   constructor(options: PodRuntimeProviderOptions) {
     const { host, storage, preparation, checkPod, settings = {} } = options;
@@ -91,6 +98,7 @@ export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNod
       onReport: (ref, status) => {
         this.#listener?.({ ref, status });
         if (isTerminalPhase(status.phase)) this.#tellPortsFreed();
+        if (status.phase === "Failed" && status.reason === "Evicted") this.#freeStorage(ref);
       },
       onGone: (ref) => {
         this.#listener?.({ ref, gone: true });
@@ -124,12 +132,44 @@ export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNod
       signal: this.#end.signal,
       pods: () => this.#pods.values(),
     });
+    this.#eviction = this.#evictionManager();
+  }
+
+  #evictionManager(): EvictionManager | undefined {
+    const { host, eviction, nodeStats } = this.options;
+    if (!eviction || !nodeStats) return undefined;
+    return new EvictionManager({
+      ...eviction,
+      clock: host.clock,
+      logger: host.logger,
+      metrics: host.metrics,
+      nodeStats,
+      podStats: async (signal) => (await this.#stats.measured(signal)).pods,
+      pods: () => this.#pods.values().flatMap(({ worker: { state } }) => (isActive(state) ? [state.plan.pod] : [])),
+      evict: (ref, how) => this.evictPod(ref, how),
+      hasEnded: ({ uid }) => {
+        const state = this.#pods.get(uid)?.worker.state;
+        return !state || !holdsNetwork(state);
+      },
+      onConditions: () => this.#onNodeChanged?.(),
+    });
+  }
+
+  /** MemoryPressure, DiskPressure and PIDPressure, for `configureNode`; none without the option `eviction`. */
+  get pressureConditions(): readonly PressureStatus[] {
+    return this.#eviction?.conditions ?? [];
+  }
+
+  /** As `NodeProvider.notifyNodeStatus`: {@link pressureConditions} change. */
+  notifyNodeStatus(listener: () => void): void {
+    this.#onNodeChanged = listener;
   }
 
   /** As `PodNotifier.notifyPods`. From then on the runtime is listened to. */
   notifyPods(listener: (update: PodUpdate) => void): void {
     this.#listener = listener;
-    this.#watching ??= this.#watch.run(this.#end.signal);
+    const { signal } = this.#end;
+    this.#watching ??= Promise.allSettled([this.#watch.run(signal), this.#eviction?.run(signal)]);
   }
 
   /**
@@ -137,7 +177,8 @@ export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNod
    *
    * A new pod that asks for a port of the node which a pod that is ending has is accepted, and waits for its sandbox.
    *
-   * @throws TerminalError with the reason `NodePorts` for a new pod that asks for a port of the node which another pod has
+   * @throws TerminalError with the reason `NodePorts` for a new pod that asks for a port of the node which another pod has, and with the reason
+   * `Evicted` for one that the node does not take while it runs out of something
    */
   async createPod(pod: DeepReadonly<Pod>, _resolved: ResolvedPod, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
@@ -182,12 +223,21 @@ export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNod
     return this.#inventory.list(signal);
   }
 
-  /** Ends a pod against its will: it becomes Failed, and stays for its status and its logs until it is deleted. */
-  evictPod(ref: PodRef, { reason = "Evicted", message, graceMs = 0 }: Eviction): void {
+  /**
+   * Ends a pod against its will: it becomes Failed, and stays for its status and its logs until it is deleted. A critical pod goes on.
+   *
+   * @returns whether the pod is ending now, and was not before
+   */
+  evictPod(ref: PodRef, { reason = "Evicted", message, graceMs = 0, isDisruption }: Eviction): boolean {
     const worker = this.#pods.get(ref.uid)?.worker;
-    if (!worker || worker.state.ending) return;
+    if (!worker || worker.state.ending) return false;
+    if (isCriticalPod(worker.state.plan.pod)) {
+      this.options.host.logger.error({ pod: `${ref.namespace}/${ref.name}`, message }, "a critical pod cannot be evicted");
+      return false;
+    }
     this.options.host.recordEvent(ref, { type: "Warning", reason, message });
-    worker.send({ kind: "failed", graceMs, reason, message });
+    worker.send({ kind: "failed", graceMs, reason, message, isDisruption });
+    return true;
   }
 
   /** Whether the runtime may hold something of a pod of that UID; before the first list that is so of every UID. */
@@ -237,6 +287,7 @@ export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNod
   }
 
   #checkNew(pod: DeepReadonly<Pod>): void {
+    this.#eviction?.admit(pod);
     checkRestartRules(pod);
     checkImageVolumes(pod, this.#runtime);
     this.options.checkPod?.(pod);
@@ -252,6 +303,15 @@ export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNod
       // The API server may have let go of it before we are told to end it.
       const isGoing = state.ending !== undefined || !wanted || wanted.metadata?.deletionTimestamp !== undefined;
       return isGoing === isEnding ? [state.plan.pod] : [];
+    });
+  }
+
+  /** What an evicted pod has on the node's disk and in its memory is what the node lacks. A kubelet, too, removes its volumes at its end. */
+  #freeStorage(ref: PodRef): void {
+    const { storage, host } = this.options;
+    storage?.release(ref, this.#end.signal).catch((error: unknown) => {
+      if (!this.#end.signal.aborted)
+        host.logger.warn({ pod: `${ref.namespace}/${ref.name}`, err: error }, "volumes of an evicted pod stay until it is deleted");
     });
   }
 
@@ -279,6 +339,11 @@ export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNod
     await Promise.all([this.options.storage?.release(ref, signal), this.options.cgroups?.release(ref, signal)]);
     throw unknownPod(ref);
   }
+}
+
+/** Whether a pod may be evicted: it runs, and is not ending. */
+function isActive(state: PodState): boolean {
+  return !state.ending && state.stage.kind === "up" && holdsNetwork(state);
 }
 
 /** The pod as if it was being deleted: nothing of it is begun any more. */

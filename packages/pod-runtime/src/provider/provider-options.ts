@@ -1,5 +1,7 @@
 import type { DeepReadonly, NodeStats, Pod, ProviderHost } from "@virtual-kubelet/core";
 import type { PodCgroups } from "../cgroup/pod-cgroups.ts";
+import type { EvictionManagerOptions } from "../eviction/eviction-manager.ts";
+import type { EvictionRules } from "../eviction/eviction-thresholds.ts";
 import type { ContainerRuntime } from "../runtime/container-runtime.ts";
 import type { PodCgroupKeeper } from "../worker/pod-cgroup-keeper.ts";
 import type { PodStorage } from "../worker/pod-storage.ts";
@@ -58,5 +60,15 @@ export interface PodRuntimeProviderOptions {
   readonly cgroups?: (PodCgroupKeeper & Partial<PodCgroupMeter>) | undefined;
   /** What the node as a whole uses, as `hostNodeStats` measures it on this machine. Default: the pods' sum. */
   readonly nodeStats?: ((signal: AbortSignal) => Promise<NodeStats>) | undefined;
+  /**
+   * When pods are evicted because the node runs out of something, by what {@link nodeStats} measures. Default: never, and the node tells
+   * no pressure.
+   */
+  readonly eviction?: EvictionOptions | undefined;
   readonly settings?: PodRuntimeSettings | undefined;
+}
+
+/** How a provider's node evicts pods. */
+export interface EvictionOptions extends Partial<Pick<EvictionManagerOptions, "reclaimImages" | "hasImageFs">> {
+  readonly rules: EvictionRules;
 }

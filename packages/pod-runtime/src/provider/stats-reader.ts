@@ -57,6 +57,12 @@ export class StatsReader {
     return await untilAborted(Promise.race([done, late.promise]), signal);
   }
 
+  /** What is measured now, however long that takes. @throws `signal.reason` when aborted */
+  async measured(signal: AbortSignal): Promise<StatsSummary> {
+    signal.throwIfAborted();
+    return untilAborted((this.#measuring ??= this.#begin()).done, signal);
+  }
+
   #begin(): { readonly draft: StatsDraft; readonly done: Promise<StatsSummary> } {
     const draft = new StatsDraft(this.#options.pods());
     const done = this.#measure(draft).finally(() => (this.#measuring = undefined));

@@ -1,0 +1,247 @@
+import type { Clock } from "@virtual-kubelet/clock";
+import {
+  podRef,
+  toleratesTaint,
+  type DeepReadonly,
+  type Logger,
+  type Metrics,
+  type NodeStats,
+  type Pod,
+  type PodRef,
+  type PodStats,
+} from "@virtual-kubelet/core";
+import { TerminalError } from "@virtual-kubelet/errdefs";
+import { qosClass } from "../pod/qos-class.ts";
+import { isCriticalPod } from "./critical-pod.ts";
+import { evictionMessage } from "./eviction-message.ts";
+import { rankForEviction, type Candidate } from "./eviction-rank.ts";
+import { observationsOf, signalFacts, type Observations, type PressureCondition } from "./eviction-signals.ts";
+import { calmState, evictionStep, isHard, metThresholds, type EvictionState } from "./eviction-step.ts";
+import type { EvictionRules, Threshold } from "./eviction-thresholds.ts";
+import { exceededStorageLimit, hasStorageLimit } from "./storage-limits.ts";
+
+// Source of all: kubernetes v1.36.3 pkg/kubelet/eviction/eviction_manager.go, and evictionMonitoringPeriod of pkg/kubelet/kubelet.go.
+
+/** How often the node is looked at, in milliseconds. */
+const lookMs = 10_000;
+
+/** How long the end of an evicted pod is waited for, and how often it is looked for, in milliseconds. */
+const cleanupMs = 30_000;
+const cleanupPollMs = 1_000;
+
+/** Grace of a pod that is evicted at once, in milliseconds. */
+const immediateGraceMs = 1_000;
+
+/** A condition of a node, as a provider describes it. */
+export interface PressureStatus {
+  readonly type: PressureCondition;
+  readonly status: "True" | "False";
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** How a pod is evicted. */
+export interface PodEviction {
+  readonly message: string;
+  readonly graceMs: number;
+  /** Whether the pod's status gets the condition `DisruptionTarget`. */
+  readonly isDisruption: boolean;
+}
+
+/** What {@link EvictionManager} needs. */
+export interface EvictionManagerOptions {
+  readonly rules: EvictionRules;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  /** What the node uses now. */
+  nodeStats(signal: AbortSignal): Promise<NodeStats>;
+  /** What its pods use, as last measured. */
+  podStats(signal: AbortSignal): Promise<readonly PodStats[]>;
+  /** Pods that run and are not ending. */
+  pods(): readonly DeepReadonly<Pod>[];
+  /** @returns whether the pod is ending now */
+  evict(pod: PodRef, eviction: PodEviction): boolean;
+  /** Whether all of an evicted pod has ended. */
+  hasEnded(pod: PodRef): boolean;
+  /** Removes images that nobody uses. Default: they stay, and pods are evicted at once. */
+  readonly reclaimImages?: ((signal: AbortSignal) => Promise<unknown>) | undefined;
+  /** Whether images and writable layers are on a file system of their own. Default: they are on the node's. */
+  readonly hasImageFs?: ((signal: AbortSignal) => Promise<boolean>) | undefined;
+  /** The conditions have changed. Returns at once. */
+  onConditions(): void;
+}
+
+/** Measures the node, tells its conditions, and evicts pods when something runs out. */
+export class EvictionManager {
+  readonly #options: EvictionManagerOptions;
+  #state: EvictionState = calmState;
+
+  constructor(options: EvictionManagerOptions) {
+    this.#options = options;
+  }
+
+  /** MemoryPressure, DiskPressure and PIDPressure; all are `False` before the first look. Source of the words: pkg/kubelet/nodestatus/setters.go. */
+  get conditions(): readonly PressureStatus[] {
+    return conditionWords.map(({ type, isMet, isNot }) => {
+      const holds = this.#state.conditions.includes(type);
+      const [reason, message] = holds ? isMet : isNot;
+      return { type, status: holds ? "True" : "False", reason, message };
+    });
+  }
+
+  /**
+   * Refuses a new pod while the node is short of something: with a shortage of memory those of the class BestEffort that do not tolerate it, else all.
+   * Critical pods are always taken.
+   *
+   * @throws TerminalError with the reason `Evicted`
+   */
+  admit(pod: DeepReadonly<Pod>): void {
+    const { conditions } = this.#state;
+    if (conditions.length === 0 || isCriticalPod(pod)) return;
+    const isOnlyMemory = conditions.length === 1 && conditions[0] === "MemoryPressure";
+    const toleratesMemory = toleratesTaint(pod, { key: "node.kubernetes.io/memory-pressure", effect: "NoSchedule" });
+    if (isOnlyMemory && (qosClass(pod) !== "BestEffort" || toleratesMemory)) return;
+    throw new TerminalError(`Pod was rejected: The node had condition: [${conditions.join(" ")}]. `, { reason: "Evicted" });
+  }
+
+  /** Looks from time to time. @throws `signal.reason` when aborted, and nothing else */
+  async run(signal: AbortSignal): Promise<never> {
+    const { clock, logger } = this.#options;
+    for (;;) {
+      try {
+        const evicted = await this.look(signal);
+        if (evicted.length > 0) await this.#waitForEnds(evicted, signal);
+        else await clock.sleep(lookMs, signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        logger.warn({ err: error }, "it could not be measured whether the node runs out of something; tried again");
+        await clock.sleep(lookMs, signal);
+      }
+    }
+  }
+
+  /** Looks once. @returns pods that were evicted: all that exceed a limit of their own, else one at most */
+  async look(signal: AbortSignal): Promise<readonly PodRef[]> {
+    const { rules, clock, metrics, nodeStats } = this.#options;
+    const observations = observationsOf(await nodeStats(signal));
+    this.#advance(evictionStep(this.#state, observations, { rules, nowMs: clock.monotonic() }), observations);
+    const overLimit = await this.#evictOverLimit(signal);
+    if (overLimit.length > 0) return overLimit;
+    const { due } = this.#state;
+    // One that is kept by its minimum reclaim alone may have lost its measurement.
+    const threshold = due.find(({ signal: name }) => observations.has(name));
+    if (!threshold) return [];
+    if (await this.#reclaim(threshold, signal)) return [];
+    const evicted = await this.#evictOne(threshold, observations, signal);
+    if (!evicted) return [];
+    metrics.count("kubelet_evictions", { eviction_signal: threshold.signal });
+    return [evicted];
+  }
+
+  #advance(next: EvictionState, observations: Observations): void {
+    const before = this.#state;
+    this.#state = next;
+    const added = next.conditions.filter((condition) => !before.conditions.includes(condition));
+    if (added.length > 0) {
+      const thresholds = [...next.metSinceMs.keys()].map((threshold) => this.#told(threshold, observations));
+      this.#options.logger.warn(
+        { conditions: next.conditions, thresholds },
+        "the node runs out of something; evictionHard and evictionSoft set the thresholds",
+      );
+    }
+    if (next.conditions.toSorted().join() !== before.conditions.toSorted().join()) this.#options.onConditions();
+  }
+
+  #told({ signal, value }: Threshold, observations: Observations): object {
+    const amount = "share" in value ? `${value.share * 100}%` : value.quantity.nano / 1_000_000_000n;
+    return { signal, threshold: String(amount), ...observations.get(signal) };
+  }
+
+  async #evictOverLimit(signal: AbortSignal): Promise<readonly PodRef[]> {
+    const { metrics, hasImageFs } = this.#options;
+    const limited = this.#candidatePods().filter(hasStorageLimit);
+    if (limited.length === 0) return [];
+    const where = { hasImageFs: (await hasImageFs?.(signal)) ?? false };
+    const candidates = await this.#measured(limited, signal);
+    return candidates.flatMap(({ pod, stats }) => {
+      const exceeded = stats && exceededStorageLimit(pod, stats, where);
+      if (!exceeded || !this.#evict(pod, { message: exceeded.message, graceMs: immediateGraceMs, isDisruption: false })) return [];
+      metrics.count("kubelet_evictions", { eviction_signal: exceeded.signal });
+      return [podRef(pod)];
+    });
+  }
+
+  /** @returns whether that was enough */
+  async #reclaim({ signal: name }: Threshold, signal: AbortSignal): Promise<boolean> {
+    const { reclaimImages, hasImageFs, nodeStats, rules, logger } = this.#options;
+    if (!reclaimImages || signalFacts[name].condition !== "DiskPressure") return false;
+    if (name.startsWith("nodefs") && (await hasImageFs?.(signal))) return false;
+    logger.info({ signal: name }, "images that nobody uses are removed before pods are evicted");
+    await reclaimImages(signal);
+    return metThresholds(rules.thresholds, observationsOf(await nodeStats(signal)), { withReclaim: true }).length === 0;
+  }
+
+  async #evictOne(threshold: Threshold, observations: Observations, signal: AbortSignal): Promise<PodRef | undefined> {
+    const { rules, hasImageFs, logger } = this.#options;
+    const { resource } = signalFacts[threshold.signal];
+    const candidates = await this.#measured(this.#candidatePods(), signal);
+    const where = { hasImageFs: (await hasImageFs?.(signal)) ?? false };
+    for (const candidate of rankForEviction(candidates, threshold.signal, where)) {
+      const { pod } = candidate;
+      const ownMs = (pod.spec?.terminationGracePeriodSeconds ?? Infinity) * 1000;
+      const graceMs = isHard(threshold) ? immediateGraceMs : Math.min(rules.maxPodGraceMs, ownMs);
+      const message = evictionMessage(candidate, { resource, thresholds: this.#state.due, observations });
+      if (this.#evict(pod, { message, graceMs, isDisruption: true })) return podRef(pod);
+    }
+    logger.warn({ resource }, "the node runs out of something, and has no pod that may be evicted");
+    return undefined;
+  }
+
+  #evict(pod: DeepReadonly<Pod>, eviction: PodEviction): boolean {
+    const isEvicted = this.#options.evict(podRef(pod), eviction);
+    if (isEvicted)
+      this.#options.logger.warn({ pod: `${pod.metadata?.namespace}/${pod.metadata?.name}`, why: eviction.message }, "a pod is evicted");
+    return isEvicted;
+  }
+
+  #candidatePods(): readonly DeepReadonly<Pod>[] {
+    return this.#options.pods().filter((pod) => !isCriticalPod(pod));
+  }
+
+  async #measured(pods: readonly DeepReadonly<Pod>[], signal: AbortSignal): Promise<readonly Candidate[]> {
+    const stats = new Map((await this.#options.podStats(signal)).map((each) => [each.podRef.uid, each]));
+    return pods.map((pod) => ({ pod, stats: stats.get(podRef(pod).uid) }));
+  }
+
+  async #waitForEnds(pods: readonly PodRef[], signal: AbortSignal): Promise<void> {
+    const { clock, hasEnded, logger } = this.#options;
+    const untilMs = clock.monotonic() + cleanupMs;
+    while (!pods.every((pod) => hasEnded(pod))) {
+      if (clock.monotonic() >= untilMs) return logger.warn({ pods }, "evicted pods have not ended in time");
+      await clock.sleep(cleanupPollMs, signal);
+    }
+    // What they used is counted a moment longer.
+    await clock.sleep(cleanupPollMs, signal);
+  }
+}
+
+type Words = readonly [reason: string, message: string];
+
+const conditionWords: readonly { readonly type: PressureCondition; readonly isMet: Words; readonly isNot: Words }[] = [
+  {
+    type: "MemoryPressure",
+    isMet: ["KubeletHasInsufficientMemory", "kubelet has insufficient memory available"],
+    isNot: ["KubeletHasSufficientMemory", "kubelet has sufficient memory available"],
+  },
+  {
+    type: "DiskPressure",
+    isMet: ["KubeletHasDiskPressure", "kubelet has disk pressure"],
+    isNot: ["KubeletHasNoDiskPressure", "kubelet has no disk pressure"],
+  },
+  {
+    type: "PIDPressure",
+    isMet: ["KubeletHasInsufficientPID", "kubelet has insufficient PID available"],
+    isNot: ["KubeletHasSufficientPID", "kubelet has sufficient PID available"],
+  },
+];

@@ -1,0 +1,105 @@
+import { podRequests, type ContainerStats, type DeepReadonly, type FsStats, type Pod, type PodStats } from "@virtual-kubelet/core";
+import { localVolumeNames } from "../provider/ephemeral-storage.ts";
+import { signalFacts, type EvictionSignal } from "./eviction-signals.ts";
+
+/** A pod that may be evicted, and what it uses; `undefined`: it was not measured. */
+export interface Candidate {
+  readonly pod: DeepReadonly<Pod>;
+  readonly stats: PodStats | undefined;
+}
+
+/** Parts of a pod's use of disks. */
+type DiskPart = "rootfs" | "logs" | "volumes";
+
+/** Less than zero: the first pod is evicted first. */
+type Compare = (one: Candidate, other: Candidate) => number;
+
+/**
+ * The pods in the order in which they are evicted for a signal: those first that use more than they asked for, then by priority, then by
+ * how much more they use. A pod that was not measured comes before the others.
+ *
+ * Source: rankMemoryPressure, rankPIDPressure and rankDiskPressureFunc in kubernetes v1.36.3 pkg/kubelet/eviction/helpers.go.
+ *
+ * @param options - `hasImageFs`: images and writable layers are on a file system of their own
+ */
+export function rankForEviction(
+  candidates: readonly Candidate[],
+  signal: EvictionSignal,
+  { hasImageFs }: { readonly hasImageFs: boolean },
+): readonly Candidate[] {
+  const compares = comparesFor(signal, hasImageFs);
+  return candidates.toSorted((one, other) => {
+    for (const compare of compares) {
+      const order = compare(one, other);
+      if (order !== 0) return order;
+    }
+    return 0;
+  });
+}
+
+/** What counts as a pod's memory: its working set. */
+export function memoryOf(stats: PodStats): number {
+  return stats.memory?.workingSetBytes ?? sum(stats.containers, ({ memory }) => memory?.workingSetBytes);
+}
+
+function comparesFor(signal: EvictionSignal, hasImageFs: boolean): readonly Compare[] {
+  const { resource } = signalFacts[signal];
+  if (resource === "pids") return [byPriority, measuredBy(({ stats }) => stats?.process_stats?.process_count ?? 0)];
+  if (resource === "memory")
+    return comparesOf(
+      ({ stats }) => (stats ? memoryOf(stats) : 0),
+      ({ pod }) => requestOf(pod, "memory"),
+    );
+  const parts = diskParts(signal, hasImageFs);
+  const field = resource === "inodes" ? "inodesUsed" : "usedBytes";
+  return comparesOf(
+    ({ pod, stats }) => (stats ? diskUsage(pod, stats, { parts, field }) : 0),
+    ({ pod }) => (resource === "inodes" ? 0 : requestOf(pod, "ephemeral-storage")),
+  );
+}
+
+function comparesOf(usageOf: (candidate: Candidate) => number, requested: (candidate: Candidate) => number): readonly Compare[] {
+  return [
+    measuredBy((candidate) => Number(usageOf(candidate) > requested(candidate))),
+    byPriority,
+    measuredBy((candidate) => usageOf(candidate) - requested(candidate)),
+  ];
+}
+
+/** The larger figure first, and before all what has no figures. */
+function measuredBy(figure: (candidate: Candidate) => number): Compare {
+  return (one, other) => {
+    if (!one.stats || !other.stats) return Number(one.stats !== undefined) - Number(other.stats !== undefined);
+    return figure(other) - figure(one);
+  };
+}
+
+const byPriority: Compare = (one, other) => (one.pod.spec?.priority ?? 0) - (other.pod.spec?.priority ?? 0);
+
+/** Source: buildSignalToRankFunc in kubernetes v1.36.3 pkg/kubelet/eviction/helpers.go. */
+function diskParts(signal: EvictionSignal, hasImageFs: boolean): readonly DiskPart[] {
+  if (!hasImageFs) return ["rootfs", "logs", "volumes"];
+  return signal.startsWith("imagefs") ? ["rootfs"] : ["logs", "volumes"];
+}
+
+function diskUsage(
+  pod: DeepReadonly<Pod>,
+  stats: PodStats,
+  { parts, field }: { readonly parts: readonly DiskPart[]; readonly field: "usedBytes" | "inodesUsed" },
+): number {
+  const local = localVolumeNames(pod);
+  const volumes = (stats.volume ?? []).filter(({ name }) => local.has(name));
+  const used = (fs: FsStats | undefined): number => fs?.[field] ?? 0;
+  return (
+    sum(stats.containers, ({ rootfs, logs }) => (parts.includes("rootfs") ? used(rootfs) : 0) + (parts.includes("logs") ? used(logs) : 0)) +
+    (parts.includes("volumes") ? sum(volumes, used) : 0)
+  );
+}
+
+function requestOf(pod: DeepReadonly<Pod>, resource: string): number {
+  return Number(podRequests(pod).get(resource) ?? 0n);
+}
+
+function sum<T extends ContainerStats | FsStats>(all: readonly T[], figure: (each: T) => number | undefined): number {
+  return all.reduce((total, each) => total + (figure(each) ?? 0), 0);
+}

@@ -1,0 +1,66 @@
+import { formatQuantity } from "@virtual-kubelet/core";
+import { expect, test } from "vitest";
+import { evictionRules, thresholdQuantity, type EvictionSettings, type Threshold } from "./eviction-thresholds.ts";
+
+function told({ signal, value, graceMs, minReclaim }: Threshold): string {
+  const amount = formatQuantity(thresholdQuantity(value, 2000, signal));
+  const reclaim = minReclaim ? ` +${formatQuantity(thresholdQuantity(minReclaim, 2000, signal))}` : "";
+  return `${signal} ${amount} ${graceMs}${reclaim}`;
+}
+
+test("without settings the thresholds are a kubelet's, for what pods have left as well where they are limited", () => {
+  const { thresholds, transitionMs, maxPodGraceMs } = evictionRules({}, { isAllocatableEnforced: true });
+
+  expect(thresholds.map(told)).toEqual([
+    "memory.available 100Mi 0",
+    "nodefs.available 200 0",
+    "nodefs.inodesFree 100 0",
+    "imagefs.available 300 0",
+    "imagefs.inodesFree 100 0",
+    "allocatableMemory.available 100Mi 0",
+  ]);
+  expect({ transitionMs, maxPodGraceMs }).toEqual({ transitionMs: 300_000, maxPodGraceMs: 0 });
+});
+
+test("what is set takes the place of the hard thresholds, and each soft one has its grace", () => {
+  const settings: EvictionSettings = {
+    evictionHard: { "memory.available": "1Gi", "nodefs.available": "0%", "pid.available": "50%" },
+    evictionSoft: { "memory.available": "25%" },
+    evictionSoftGracePeriod: { "memory.available": "1m30s" },
+    evictionMinimumReclaim: { "memory.available": "0", "pid.available": "10%" },
+    evictionPressureTransitionPeriod: "30s",
+    evictionMaxPodGracePeriod: 20,
+  };
+
+  const { thresholds, transitionMs, maxPodGraceMs } = evictionRules(settings, { isAllocatableEnforced: false });
+
+  expect(thresholds.map(told)).toEqual(["memory.available 1Gi 0 +0", "pid.available 1k 0 +200", "memory.available 500 90000 +0"]);
+  expect({ transitionMs, maxPodGraceMs }).toEqual({ transitionMs: 30_000, maxPodGraceMs: 20_000 });
+});
+
+test("no threshold at all is no eviction", () => {
+  expect(evictionRules({ evictionHard: {} }, { isAllocatableEnforced: true }).thresholds).toEqual([]);
+});
+
+test.for<[what: string, settings: object, message: string]>([
+  [
+    "a signal that is none",
+    { evictionHard: { "disk.available": "1" } },
+    'evictionHard has "disk.available": expected one of memory.available, ',
+  ],
+  [
+    "an amount that is none",
+    { evictionHard: { "pid.available": "x" } },
+    'evictionHard["pid.available"] is "x": expected a quantity such as 100Mi',
+  ],
+  ["nothing", { evictionSoft: { "pid.available": "0" } }, 'evictionSoft["pid.available"] is 0: expected a quantity'],
+  ["more than all", { evictionHard: { "pid.available": "101%" } }, 'evictionHard["pid.available"] is 101%: expected a quantity'],
+  [
+    "a soft threshold without its grace",
+    { evictionSoft: { "memory.available": "1Gi" } },
+    'evictionSoftGracePeriod["memory.available"] is not set: expected a duration such as 1m30s',
+  ],
+  ["a time that is none", { evictionPressureTransitionPeriod: "soon" }, 'evictionPressureTransitionPeriod is "soon": expected a duration'],
+])("%s is refused, and named", ([, settings, message]) => {
+  expect(() => evictionRules(settings, { isAllocatableEnforced: false })).toThrow(message);
+});

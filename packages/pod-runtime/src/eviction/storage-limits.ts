@@ -1,0 +1,59 @@
+import { formatQuantity, isSidecar, parseQuantity, podLimits, type DeepReadonly, type Pod, type PodStats } from "@virtual-kubelet/core";
+
+const resource = "ephemeral-storage";
+
+/** Whether a pod, or a container of it, has a limit of ephemeral storage. */
+export function hasStorageLimit({ spec }: DeepReadonly<Pod>): boolean {
+  return [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])].some(
+    ({ resources }) => resources?.limits?.[resource] !== undefined,
+  );
+}
+
+/** A limit that a pod exceeds. */
+export interface ExceededLimit {
+  /** Label `eviction_signal` of the metric `kubelet_evictions`. */
+  readonly signal: "ephemeralpodfs.limit" | "ephemeralcontainerfs.limit";
+  /** In a kubelet's words. */
+  readonly message: string;
+}
+
+/**
+ * The limit of ephemeral storage that a pod exceeds: of all its containers together (writable layers, logs and volumes on the node's disk), or of one
+ * container (writable layer and logs). `undefined`: none.
+ *
+ * Source: podEphemeralStorageLimitEviction and containerEphemeralStorageLimitEviction in kubernetes v1.36.3
+ * pkg/kubelet/eviction/eviction_manager.go. The limit of an emptyDir is watched where it is made.
+ *
+ * @param options - `hasImageFs`: writable layers are on a file system of their own, and do not count for a container
+ */
+export function exceededStorageLimit(
+  pod: DeepReadonly<Pod>,
+  stats: PodStats,
+  { hasImageFs }: { readonly hasImageFs: boolean },
+): ExceededLimit | undefined {
+  const limit = podLimits(pod).get(resource);
+  const used = stats[resource]?.usedBytes ?? 0;
+  if (limit !== undefined && BigInt(used) > limit) {
+    const amount = formatQuantity({ nano: limit * 1_000_000_000n, format: formatOfLimit(pod) });
+    const message = `Pod ephemeral local storage usage exceeds the total limit of containers ${amount}. `;
+    return { signal: "ephemeralpodfs.limit", message };
+  }
+  for (const { name, resources } of pod.spec?.containers ?? []) {
+    const text = resources?.limits?.[resource];
+    const measured = stats.containers.find((container) => container.name === name);
+    if (text === undefined || !measured) continue;
+    const own = parseQuantity(text);
+    const usedBytes = (measured.logs?.usedBytes ?? 0) + (hasImageFs ? 0 : (measured.rootfs?.usedBytes ?? 0));
+    if (own.nano === 0n || BigInt(usedBytes) * 1_000_000_000n <= own.nano) continue;
+    const message = `Container ${name} exceeded its local ephemeral storage limit "${formatQuantity(own)}". `;
+    return { signal: "ephemeralcontainerfs.limit", message };
+  }
+  return undefined;
+}
+
+/** A sum is written like its first summand. */
+function formatOfLimit({ spec }: DeepReadonly<Pod>): ReturnType<typeof parseQuantity>["format"] {
+  const all = [...(spec?.containers ?? []), ...(spec?.initContainers ?? []).filter(isSidecar)];
+  const [first = "0Ki"] = all.flatMap(({ resources }) => resources?.limits?.[resource] ?? []);
+  return parseQuantity(first).format;
+}
