@@ -5,6 +5,7 @@ import { ServiceCluster, type ServiceNode } from "./support/service-cluster.ts";
 
 const patience = { timeoutMs: 300_000, intervalMs: 500 };
 const bridged = "/proc/sys/net/bridge/bridge-nf-call-iptables";
+const near = "services-1";
 let cluster: ServiceCluster;
 let node: ServiceNode;
 
@@ -17,7 +18,7 @@ const whoScript = [
 ].join("; ");
 
 /** Pods that answer, as a Deployment. */
-function servers(name: string, replicas: number): object {
+function servers(name: string, replicas: number, more: object = {}): object {
   const containers = [
     {
       name: "web",
@@ -27,7 +28,7 @@ function servers(name: string, replicas: number): object {
       readinessProbe: { tcpSocket: { port: "http" }, periodSeconds: 1, timeoutSeconds: 10 },
     },
   ];
-  const spec = { containers, terminationGracePeriodSeconds: 1 };
+  const spec = { containers, terminationGracePeriodSeconds: 1, nodeSelector: { "kubernetes.io/hostname": near }, ...more };
   const template = { metadata: { labels: { app: name } }, spec };
   return {
     apiVersion: "apps/v1",
@@ -46,13 +47,18 @@ function service(name: string, app: string, spec: object = {}): object {
 /** A pod that calls. */
 function caller(name: string, spec: object = {}): object {
   const containers = [{ name: "shell", image: "busybox:1.37", command: ["sleep", "infinity"] }];
-  return { apiVersion: "v1", kind: "Pod", metadata: { name }, spec: { containers, terminationGracePeriodSeconds: 1, ...spec } };
+  const own = { containers, terminationGracePeriodSeconds: 1, nodeSelector: { "kubernetes.io/hostname": near } };
+  return { apiVersion: "v1", kind: "Pod", metadata: { name }, spec: { ...own, ...spec } };
 }
 
 interface PodView {
   readonly metadata: { readonly name: string };
   readonly spec: { readonly nodeName: string };
-  readonly status: { readonly podIP: string; readonly podIPs: readonly { readonly ip: string }[] };
+  readonly status: {
+    readonly podIP: string;
+    readonly podIPs: readonly { readonly ip: string }[];
+    readonly hostIPs: readonly { readonly ip: string }[];
+  };
 }
 
 async function podsOf(app: string): Promise<PodView[]> {
@@ -99,7 +105,11 @@ function callFrom(machine: ServiceNode["machine"], host: string, port: number): 
 
 beforeAll(async () => {
   cluster = await ServiceCluster.start(1);
-  node = await cluster.addNode("services-1", { number: 2, prepare: (machine) => void machine.run(`echo 0 >${bridged}`) });
+  node = await cluster.addNode(near, {
+    number: 2,
+    engineFlags: ["--userland-proxy=false"],
+    prepare: (machine) => void machine.run(`echo 0 >${bridged}`),
+  });
   await cluster.apply(servers("web", 2), service("web", "web"), caller("caller"));
   await cluster.say("rollout", "status", "deployment/web", `--timeout=${podTimeout}`);
   await cluster.say("wait", "pod/caller", "--for=condition=Ready", `--timeout=${podTimeout}`);
@@ -217,4 +227,28 @@ test("a pod that goes is no longer called, and one that comes is", async () => {
     const answers = await Promise.all(Array.from({ length: 4 }, () => call("caller", clusterIP)));
     for (const answer of answers) expect([undefined, ...before]).not.toContain(answer?.server);
   }, patience);
+});
+
+test("pods, their host and their own files have an address of each family", async () => {
+  const { status } = await podNamed("caller");
+  const [first, second] = status.podIPs.map(({ ip }) => ip);
+
+  expect(first).toBe(status.podIP);
+  expect(first?.startsWith(node.podRange.replace("0/24", ""))).toBe(true);
+  expect(second?.startsWith(node.podRangeV6.replace("::/64", ":"))).toBe(true);
+  expect(status.hostIPs.map(({ ip }) => ip)).toEqual([node.address, node.addressV6]);
+  const hosts = await cluster.say("exec", "caller", "--", "cat", "/etc/hosts");
+  for (const ip of [first, second]) expect(hosts).toContain(`${ip}\tcaller\n`);
+});
+
+test("a Service of both families is reached by either of its addresses", async () => {
+  await cluster.apply(service("both", "web", { type: "NodePort", ipFamilyPolicy: "RequireDualStack" }));
+  const clusterIPs = JSON.parse(await field("service", "both", ".spec.clusterIPs")) as string[];
+  const nodePort = Number(await field("service", "both", ".spec.ports[0].nodePort"));
+  const { status } = await podNamed("caller");
+  expect(clusterIPs.map((ip) => ip.includes(":"))).toEqual([false, true]);
+
+  for (const [index, ip] of clusterIPs.entries())
+    await eventually(async () => expect(await call("caller", ip)).toMatchObject({ caller: status.podIPs[index]?.ip }), patience);
+  expect(callFrom(cluster.outside, node.addressV6, nodePort)).toBeDefined();
 });

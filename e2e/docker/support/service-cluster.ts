@@ -37,6 +37,8 @@ export interface ServiceNodeOptions {
   readonly number: number;
   /** Fields of the provider's configuration. */
   readonly providerConfig?: object | undefined;
+  /** Whether its main address, and that of its pods, is IPv6. */
+  readonly isIPv6First?: boolean | undefined;
   /** Flags of dockerd besides those of its bridge. */
   readonly engineFlags?: readonly string[] | undefined;
   /** Run before the program is started. */
@@ -110,13 +112,7 @@ export class ServiceCluster implements AsyncDisposable {
     const machine = await this.#lan.join(number);
     const [podRange, podRangeV6] = [this.#range(number), this.#rangeV6(number)];
     const [address, addressV6] = [this.#lan.address(number), this.#lan.addressV6(number)];
-    const bridge = [
-      `--bip=${podRange.replace(".0/24", ".1/24")}`,
-      "--ipv6",
-      `--fixed-cidr-v6=${podRangeV6}`,
-      "--ip-masq=false",
-      "--userland-proxy=false",
-    ];
+    const bridge = [`--bip=${podRange.replace(".0/24", ".1/24")}`, "--ipv6", `--fixed-cidr-v6=${podRangeV6}`, "--ip-masq=false"];
     const engine = this.#resources.use(await PrivateEngine.start({ namespace: machine, flags: [...bridge, ...engineFlags] }));
     this.#resources.use(await importImages(engine.api));
     // So that pods reach the API server, and it them.
@@ -130,7 +126,8 @@ export class ServiceCluster implements AsyncDisposable {
       JSON.stringify({ host, rootDirectory: join(directory, "root"), cgroupParent: controlGroupOf(host), ...providerConfig }),
     );
     const words = ["--kubeconfig", this.#kubeconfig(directory, "node", this.controlPlane.kubeconfig.text), "--nodename", name];
-    const more = ["--provider", "docker", "--provider-config", config, "--node-ip", address, "--kubelet-port", "10250"];
+    const addresses = options.isIPv6First === true ? [addressV6, address] : [address, addressV6];
+    const more = ["--provider", "docker", "--provider-config", config, "--node-ip", addresses.join(","), "--kubelet-port", "10250"];
     const program = this.#resources.use(
       new Program([...words, ...more, "--disable-taint", "--health-addr", "off", "--identity", "test"], {
         cwd: directory,

@@ -92,7 +92,7 @@ const live: readonly Flag[] = [
     path: "nodes[].address",
     env: ["VKUBELET_POD_IP"],
     default: "the provider's, else POD_IP, else the host's first",
-    help: "the node's internal address, where the API server reaches it",
+    help: "the node's internal address, where the API server reaches it; for a node with both families an IPv4 and an IPv6 address, with a comma between",
   },
   ...kubeletFlags,
   {

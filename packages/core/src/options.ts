@@ -12,6 +12,8 @@ export interface NodeOptions {
   readonly taints?: readonly DeepReadonly<Taint>[] | undefined;
   /** Reported as InternalIP. Default: the provider's addresses, else none. */
   readonly address?: string | undefined;
+  /** Reported as InternalIP besides {@link address}, and of the other IP family: a node with IPv4 and IPv6. Default: none. */
+  readonly secondaryAddress?: string | undefined;
   /** Reported as InternalIP where neither {@link address} nor the provider says any. Default: none. */
   readonly defaultAddress?: string | undefined;
   /** Port of the kubelet's HTTPS server; 0 where there is none. Default 10250. */

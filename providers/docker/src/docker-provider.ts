@@ -90,6 +90,7 @@ export async function openDockerProvider(host: ProviderHost, config: DockerConfi
     logLinks,
     settings: runtimeSettings(config),
     ownerLabels: ownerLabels(host),
+    nodeAddress: host.nodeAddress,
     gpus: () => gpusOf(config),
     credentials: async (pod, image, signal) => (await late.preparation?.credentials(pod, image, signal)) ?? [],
   });

@@ -20,6 +20,7 @@ import type {
   SandboxSpec,
   StopContainerOptions,
 } from "@virtual-kubelet/pod-runtime";
+import { isIPv6 } from "node:net";
 import type { Duplex } from "node:stream";
 import { DockerContainers } from "./container/docker-containers.ts";
 import { GpuAllocator } from "./container/gpu-allocator.ts";
@@ -46,6 +47,8 @@ export interface DockerRuntimeOptions {
   readonly gpus: (signal: AbortSignal) => Promise<readonly string[]>;
   /** Links to containers' logs; default: none are made. */
   readonly logLinks?: Pick<LogLinks, "link" | "unlink"> | undefined;
+  /** The node's main address: a pod with addresses of both families has that family's as its main one. Default: IPv4. */
+  readonly nodeAddress?: string | undefined;
   /** Credentials of the sandbox image's registry; default: none. */
   readonly credentials?: SandboxCredentials | undefined;
 }
@@ -69,7 +72,10 @@ export class DockerRuntime implements ContainerRuntime, AsyncDisposable {
   constructor(options: DockerRuntimeOptions) {
     const { engine, settings, ownerLabels, gpus, logLinks, credentials = () => Promise.resolve([]) } = options;
     this.#options = options;
-    this.#inventory = new EngineInventory(engine, logLinks && ((log) => logLinks.link(log)));
+    this.#inventory = new EngineInventory(engine, {
+      mainFamily: isIPv6(options.nodeAddress ?? "") ? 6 : 4,
+      onLog: logLinks && ((log) => logLinks.link(log)),
+    });
     const objects = new EngineObjects(engine, logLinks && ((id) => logLinks.unlink(id)));
     const images = new EngineImages({
       engine,

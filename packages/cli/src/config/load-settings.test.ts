@@ -227,7 +227,7 @@ test.for<[string, Given, string]>([
   [
     "an address",
     { words: ["--provider", "mock"], env: { VKUBELET_POD_IP: "localhost" } },
-    'VKUBELET_POD_IP: "localhost": expected an IP address',
+    'VKUBELET_POD_IP: "localhost": expected an IP address, or an IPv4 and an IPv6 address with a comma between',
   ],
   [
     "a health address",

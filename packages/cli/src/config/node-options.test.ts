@@ -30,6 +30,22 @@ test("a node without a server declares nothing, and needs no address", async () 
   expect(node).toMatchObject({ kubeletPort: 0, declaredFeatures: [], defaultAddress: undefined });
 });
 
+test("a node has an address of each family where two are given, the first one as its main one", async () => {
+  const [main, dual] = await optionsOf([
+    { name: "a", address: "192.0.2.7" },
+    { name: "b", address: "2001:db8::7,192.0.2.7" },
+  ]);
+
+  expect(main).toMatchObject({ address: "192.0.2.7", secondaryAddress: undefined });
+  expect(dual).toMatchObject({ address: "2001:db8::7", secondaryAddress: "192.0.2.7" });
+});
+
+test.each(["192.0.2.7,192.0.2.8", "192.0.2.7,", "192.0.2.7,2001:db8::7,2001:db8::8", "host"])("--node-ip=%s is refused", async (value) => {
+  await expect(optionsOf([{ name: "a" }], [`--node-ip=${value}`])).rejects.toThrow(
+    "expected an IP address, or an IPv4 and an IPv6 address",
+  );
+});
+
 test("nodes that share a port say where the metrics of each are; a node's own word goes over it", async () => {
   const path = "metrics.k8s.io/resource-metrics-path";
   const nodes = await optionsOf([

@@ -13,7 +13,7 @@ export function toNodeOptions(
     labels: node.labels,
     annotations: { ...metricsPathAnnotation(node, settings), ...node.annotations },
     taints: [...ownTaint(node, instance.provider), ...(node.taints ?? [])],
-    address: node.address,
+    ...addressesOf(node),
     defaultAddress: node.kubeletPort === 0 ? undefined : instance.defaultAddress,
     kubeletPort: node.kubeletPort,
     declaredFeatures: node.kubeletPort !== 0 && settings.kubelet.extendWebSockets ? ["ExtendWebSocketsToKubelet"] : [],
@@ -49,6 +49,12 @@ export function toPodOptions(node: NodeSettings): PodOptions {
       maxPerSweep: orphans?.maxPerSweep,
     },
   };
+}
+
+/** One address of each family, as `nodes[].address` and `--node-ip` give them: with a comma between. */
+function addressesOf({ address }: NodeSettings): Pick<NodeOptions, "address" | "secondaryAddress"> {
+  const [first, second] = address?.split(",").map((each) => each.trim()) ?? [];
+  return { address: first, secondaryAddress: second };
 }
 
 /** Milliseconds of a duration that the schema has passed. */

@@ -120,7 +120,7 @@ const nodeSchema = z
       .describe("further taints"),
     address: z
       .string()
-      .refine((value) => isIP(value) !== 0, { error: "expected an IP address" })
+      .refine(isNodeAddress, { error: "expected an IP address, or an IPv4 and an IPv6 address with a comma between" })
       .optional()
       .describe(helpOf("nodes[].address")),
     kubeletPort: z.int().min(0).max(65_535).default(defaults.kubeletPort).describe(helpOf("nodes[].kubeletPort")),
@@ -305,6 +305,12 @@ export function parseHostPort(address: string): { host: string; port: number } |
   const port = Number(match?.[3]);
   if (!match || port > 65_535) return undefined;
   return { host: match[1] ?? match[2] ?? "", port };
+}
+
+/** Source: ParseNodeIPArgument in k8s.io/component-helpers v0.36.3 node/util/ips.go. */
+function isNodeAddress(value: string): boolean {
+  const families = value.split(",").map((address) => isIP(address.trim()));
+  return families.length <= 2 && !families.includes(0) && new Set(families).size === families.length;
 }
 
 function isHealthAddress(address: string): boolean {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { hostIPsOf, isNodeReady, kubernetesVersion, wantedNode, type NodeState } from "./node-object.ts";
 import type { NodeOptions } from "../options.ts";
 import type { NodeDescription } from "../provider/provider.ts";
+import { hostIPsOf, isNodeReady, kubernetesVersion, wantedNode, type NodeState } from "./node-object.ts";
 
 const options: NodeOptions = { name: "vk", instance: { identity: "a" } };
 const running: NodeState = { health: { kind: "up" }, answered: true, inventoryLoaded: true };
@@ -118,6 +118,10 @@ describe("wantedNode", () => {
     expect(addressesOf({})).toEqual([{ type: "InternalIP", address: "10.0.0.1" }]);
     expect(addressesOf({}, { addresses: [] })).toEqual([{ type: "InternalIP", address: "10.0.0.1" }]);
     expect(addressesOf({ address: "10.0.0.2" })).toEqual([{ type: "InternalIP", address: "10.0.0.2" }]);
+    expect(addressesOf({ address: "10.0.0.2", secondaryAddress: "fd00::2" })).toEqual([
+      { type: "InternalIP", address: "10.0.0.2" },
+      { type: "InternalIP", address: "fd00::2" },
+    ]);
     expect(addressesOf({}, { addresses: [{ type: "ExternalIP", address: "10.0.0.3" }] })).toEqual([
       { type: "ExternalIP", address: "10.0.0.3" },
     ]);

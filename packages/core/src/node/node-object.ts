@@ -155,9 +155,10 @@ function defaultLabels(name: string, operatingSystem: string, architecture: stri
 }
 
 function wantedAddresses(options: NodeOptions, description: NodeDescription): WantedNode["addresses"] {
-  const { address, defaultAddress } = options;
+  const { address, secondaryAddress, defaultAddress } = options;
   const described = description.addresses?.length || defaultAddress === undefined ? description.addresses : internal(defaultAddress);
-  const addresses = address === undefined ? described : internal(address);
+  const own = [address, secondaryAddress].filter((each) => each !== undefined).flatMap(internal);
+  const addresses = address === undefined ? described : own;
   // The API server refuses an address given twice.
   return addresses?.filter(
     (entry, index) => index === addresses.findIndex(({ type, address }) => type === entry.type && address === entry.address),

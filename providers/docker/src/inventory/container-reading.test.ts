@@ -92,6 +92,18 @@ test.for<[what: string, container: Partial<FakeContainer>, sandbox: object]>([
 ])("a sandbox %s, listed or inspected", ([, container, sandbox]) => {
   const held = { id: "s", labels: sandboxSpec().labels, ...container };
 
-  expect(readListedSandbox(listed(held))).toMatchObject(sandbox);
-  expect(readInspectedSandbox(inspected(held))).toMatchObject(sandbox);
+  expect(readListedSandbox(listed(held), 4)).toMatchObject(sandbox);
+  expect(readInspectedSandbox(inspected(held), 4)).toMatchObject(sandbox);
+});
+
+test("of two addresses that of the node's family is a sandbox's main one", () => {
+  const held = { id: "s", labels: sandboxSpec().labels, ipv6: "fd00::2" };
+
+  for (const [family, ips] of [
+    [4, ["172.17.0.2", "fd00::2"]],
+    [6, ["fd00::2", "172.17.0.2"]],
+  ] as const) {
+    expect(readListedSandbox(listed(held), family).ips).toEqual(ips);
+    expect(readInspectedSandbox(inspected(held), family).ips).toEqual(ips);
+  }
 });

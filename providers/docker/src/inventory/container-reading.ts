@@ -1,5 +1,6 @@
 import { labelNames, type RuntimeContainer, type RuntimeContainerState, type RuntimeSandbox } from "@virtual-kubelet/pod-runtime";
 import type { ContainerInfo, ContainerInspectInfo } from "dockerode";
+import { isIP } from "node:net";
 import { dockerLabels } from "../object-names.ts";
 
 /** Whether labels are those of one of our containers, and not of a sandbox. */
@@ -59,9 +60,12 @@ export function readState({ State: state, Created }: ContainerInspectInfo): Runt
 const sandboxGone =
   /cannot join (network|ipc|pid)( namespace)? of a non.?running container|joining (network|ipc|pid) namespace of container|^container \S+ is not running/i;
 
+/** The IP family of a pod's main address, where it has both. */
+export type MainFamily = 4 | 6;
+
 /** A sandbox from the engine's list: nothing else has to be asked of it. */
-export function readListedSandbox(listed: ContainerInfo): RuntimeSandbox {
-  return readSandbox({
+export function readListedSandbox(listed: ContainerInfo, family: MainFamily): RuntimeSandbox {
+  return readSandbox(family, {
     id: listed.Id,
     labels: listed.Labels,
     isRunning: listed.State === "running",
@@ -72,8 +76,8 @@ export function readListedSandbox(listed: ContainerInfo): RuntimeSandbox {
 }
 
 /** A sandbox from what the engine says of it. */
-export function readInspectedSandbox(inspected: ContainerInspectInfo): RuntimeSandbox {
-  return readSandbox({
+export function readInspectedSandbox(inspected: ContainerInspectInfo, family: MainFamily): RuntimeSandbox {
+  return readSandbox(family, {
     id: inspected.Id,
     labels: inspected.Config.Labels,
     isRunning: inspected.State.Running,
@@ -92,10 +96,12 @@ interface SandboxFacts {
   readonly createdAtMs: number;
 }
 
-function readSandbox({ id, labels, isRunning, isOnHost, networks, createdAtMs }: SandboxFacts): RuntimeSandbox {
+function readSandbox(family: MainFamily, { id, labels, isRunning, isOnHost, networks, createdAtMs }: SandboxFacts): RuntimeSandbox {
   // The addresses at the top are the first network's on old engines, and nobody's on new ones.
   const found = isOnHost ? [] : Object.values(networks ?? {}).flatMap((network) => [network?.IPAddress, network?.GlobalIPv6Address]);
-  const ips = found.filter((ip): ip is string => ip !== undefined && ip !== "");
+  const given = found.filter((ip): ip is string => ip !== undefined && ip !== "");
+  // Source: sortPodIPs in kubernetes v1.36.3 pkg/kubelet/kubelet_pods.go.
+  const ips = given.toSorted((a, b) => Number(isIP(a) !== family) - Number(isIP(b) !== family));
   return { id, labels, isReady: isRunning && (isOnHost || ips.length > 0), ips, createdAtMs };
 }
 

@@ -3,7 +3,7 @@ import type { RuntimeContainer, RuntimeInventory, RuntimeSandbox } from "@virtua
 import type { ContainerInfo, ContainerInspectInfo } from "dockerode";
 import type { DockerEngine } from "../engine/docker-engine.ts";
 import type { EngineLog } from "../log-links/log-links.ts";
-import { isContainer, readContainer, readInspectedSandbox, readListedSandbox } from "./container-reading.ts";
+import { isContainer, readContainer, readInspectedSandbox, readListedSandbox, type MainFamily } from "./container-reading.ts";
 
 /** Containers asked about at once. */
 const inspectConcurrency = 8;
@@ -11,18 +11,27 @@ const inspectConcurrency = 8;
 /** How many containers are remembered; far above what one engine runs. */
 const maxRemembered = 10_000;
 
+/** Options of {@link EngineInventory}. */
+export interface EngineInventoryOptions {
+  /** Family of the main address of pods that have addresses of both. Default: IPv4. */
+  readonly mainFamily?: MainFamily | undefined;
+  /** Called with the log of each container that was asked about and has been started, before it is told of; must not reject. */
+  readonly onLog?: ((log: EngineLog) => Promise<void>) | undefined;
+}
+
 /**
  * What an engine holds of ours. Its list leaves out when a container was started and how it ended, so each container
  * is asked about once it runs and once it has ended, and remembered.
  */
 export class EngineInventory {
   readonly #engine: DockerEngine;
-  readonly #onLog: ((log: EngineLog) => Promise<void>) | undefined;
+  readonly #mainFamily: MainFamily;
+  readonly #onLog: EngineInventoryOptions["onLog"];
   readonly #known = new Map<string, RuntimeContainer>();
 
-  /** @param onLog - called with the log of each container that was asked about and has been started, before it is told of; must not reject */
-  constructor(engine: DockerEngine, onLog?: (log: EngineLog) => Promise<void>) {
+  constructor(engine: DockerEngine, { mainFamily = 4, onLog }: EngineInventoryOptions = {}) {
     this.#engine = engine;
+    this.#mainFamily = mainFamily;
     this.#onLog = onLog;
   }
 
@@ -33,7 +42,8 @@ export class EngineInventory {
       listed.filter(({ Labels }) => isContainer(Labels)),
       signal,
     );
-    return { sandboxes: listed.filter(({ Labels }) => !isContainer(Labels)).map(readListedSandbox), containers };
+    const sandboxes = listed.filter(({ Labels }) => !isContainer(Labels));
+    return { sandboxes: sandboxes.map((sandbox) => readListedSandbox(sandbox, this.#mainFamily)), containers };
   }
 
   /** What the engine lists with these labels, running or not. */
@@ -52,7 +62,12 @@ export class EngineInventory {
 
   /** As `ContainerRuntime.inspectSandbox`. */
   async sandbox(id: string, signal: AbortSignal): Promise<RuntimeSandbox> {
-    return readInspectedSandbox(await this.inspect(id, signal));
+    return this.sandboxIn(await this.inspect(id, signal));
+  }
+
+  /** A sandbox, from all that the engine says of it. */
+  sandboxIn(inspected: ContainerInspectInfo): RuntimeSandbox {
+    return readInspectedSandbox(inspected, this.#mainFamily);
   }
 
   /** All the engine says of a container, by id or name. @throws NotFoundError */

@@ -6,7 +6,6 @@ import type { DockerEngine } from "../engine/docker-engine.ts";
 import { engineMessageOf } from "../engine/engine-error.ts";
 import type { EngineObjects } from "../engine/engine-objects.ts";
 import type { EngineImages } from "../image/engine-images.ts";
-import { readInspectedSandbox } from "../inventory/container-reading.ts";
 import type { EngineInventory } from "../inventory/engine-inventory.ts";
 import { isSameObject, objectName } from "../object-names.ts";
 import type { DockerRuntimeSettings } from "../runtime-settings.ts";
@@ -167,7 +166,7 @@ export class DockerSandboxes {
   async #settle(id: string, what: string, signal: AbortSignal): Promise<RuntimeSandbox> {
     const inspected = await this.#options.inventory.inspect(id, signal);
     this.#noteCgroup(inspected);
-    const sandbox = readInspectedSandbox(inspected);
+    const sandbox = this.#options.inventory.sandboxIn(inspected);
     if (!sandbox.isReady) {
       const said =
         inspected.State.Error || (inspected.State.Running ? "it has no address" : `it ended at once with ${inspected.State.ExitCode}`);

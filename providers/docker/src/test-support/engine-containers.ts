@@ -13,6 +13,7 @@ export interface FakeContainer {
   readonly user?: string;
   readonly networkMode?: string;
   readonly ip?: string;
+  readonly ipv6?: string;
   readonly oomScore?: number;
   readonly stopSignal?: string;
 }
@@ -21,7 +22,7 @@ const year1 = "0001-01-01T00:00:00Z";
 
 /** What the engine says of it when asked. */
 export function inspected(container: FakeContainer): ContainerInspectInfo {
-  const { id, labels, status = "running", networkMode = "bridge", ip = "172.17.0.2" } = container;
+  const { id, labels, status = "running", networkMode = "bridge", ip = "172.17.0.2", ipv6 = "" } = container;
   const text = {
     Id: id,
     Created: "2026-01-01T00:00:00.123456789Z",
@@ -37,21 +38,21 @@ export function inspected(container: FakeContainer): ContainerInspectInfo {
     },
     Config: { Labels: labels, Image: "app:1", User: container.user ?? "", StopSignal: container.stopSignal },
     HostConfig: { NetworkMode: networkMode, GroupAdd: ["3000"], OomScoreAdj: container.oomScore ?? 0 },
-    NetworkSettings: { Networks: { [networkMode]: { IPAddress: ip, GlobalIPv6Address: "" } } },
+    NetworkSettings: { Networks: { [networkMode]: { IPAddress: ip, GlobalIPv6Address: ipv6 } } },
   };
   return text as unknown as ContainerInspectInfo;
 }
 
 /** What the engine's list says of it. */
 export function listed(container: FakeContainer): ContainerInfo {
-  const { id, labels, status = "running", networkMode = "bridge", ip = "172.17.0.2" } = container;
+  const { id, labels, status = "running", networkMode = "bridge", ip = "172.17.0.2", ipv6 = "" } = container;
   const text = {
     Id: id,
     Labels: labels,
     State: status,
     Created: 1_767_225_600,
     HostConfig: { NetworkMode: networkMode },
-    NetworkSettings: { Networks: { [networkMode]: { IPAddress: ip } } },
+    NetworkSettings: { Networks: { [networkMode]: { IPAddress: ip, GlobalIPv6Address: ipv6 } } },
   };
   return text as unknown as ContainerInfo;
 }
