@@ -35,6 +35,7 @@ import { isAtLeast, oldestApiVersion } from "./engine/api-version.ts";
 import { connectEngine } from "./engine/connect-engine.ts";
 import type { DockerEngine } from "./engine/docker-engine.ts";
 import { resolveEndpoint } from "./engine/engine-endpoint.ts";
+import { engineLimits } from "./engine/engine-limits.ts";
 import { checkLocality } from "./engine/engine-locality.ts";
 import { LogLinks } from "./log-links/log-links.ts";
 import { describeNode, diskSize, nodeResources, type NodeFacts } from "./node-description.ts";
@@ -205,14 +206,22 @@ class DockerProvider extends PodRuntimeProvider {
 
   async #checkLocality(signal: AbortSignal): Promise<void> {
     if (this.#localEngine !== undefined) return;
-    const { engine, runtime, config, host, volumes, logLinks } = this.#parts;
+    const { runtime, config, host, volumes, logLinks } = this.#parts;
     runtime.forgetFacts();
     await logLinks?.check();
-    const { rootDirectory } = config;
-    await checkLocality({ engine, rootDirectory, mountAnew: () => volumes.mountAnew(), random: host.random }, signal);
-    const { id, isPodman, serverVersion } = await runtime.facts(signal);
-    this.#localEngine = id;
-    host.logger.info({ version: serverVersion, isPodman }, "pods run on the Docker engine of this machine");
+    const { rootDirectory, network } = config;
+    await checkLocality(
+      { engine: this.#parts.engine, rootDirectory, network, mountAnew: () => volumes.mountAnew(), random: host.random },
+      signal,
+    );
+    const facts = await runtime.facts(signal);
+    this.#localEngine = facts.id;
+    const { serverVersion: version, isPodman, isRootless, cgroupVersion, cgroupDriver } = facts;
+    const engine = `${isRootless ? "rootless " : ""}${isPodman ? "podman" : "docker"}`;
+    const limits = engineLimits(facts);
+    const message = "pods run on the Docker engine of this machine";
+    if (limits.length > 0) host.logger.warn({ engine, version, cgroupVersion, cgroupDriver, limits }, `${message}, within its limits`);
+    else host.logger.info({ engine, version, cgroupVersion, cgroupDriver }, message);
   }
 
   /** As `NodeProvider.configureNode`. */
@@ -370,9 +379,7 @@ function openCgroups({ clock, logger }: ProviderHost, config: DockerConfig, runt
   if (!config.cgroupsPerQOS) return undefined;
   const driver = async (signal: AbortSignal): Promise<CgroupDriver | undefined> => {
     const { cgroupDriver, isPodman } = await runtime.facts(signal);
-    if (!isPodman && (cgroupDriver === "cgroupfs" || cgroupDriver === "systemd")) return cgroupDriver;
-    logger.warn({ cgroupDriver, isPodman }, "pods have no cgroups of their own on this engine, and no limits as a whole");
-    return undefined;
+    return !isPodman && (cgroupDriver === "cgroupfs" || cgroupDriver === "systemd") ? cgroupDriver : undefined;
   };
   return new PodCgroups({ driver, prefix: config.cgroupParent, clock, logger });
 }

@@ -17,7 +17,10 @@ const facts: EngineFacts = {
   rootDirectory: "/var/lib/docker",
   runtimes: ["runc", "io.containerd.runc.v2", "not a label/"],
   cgroupDriver: "systemd",
+  cgroupVersion: "2",
+  controls: { memory: true, swap: true, cpuQuota: true, cpuShares: true, pids: true },
   hasAppArmor: true,
+  hasSeccomp: true,
   isRootless: false,
   isPodman: false,
 };

@@ -20,9 +20,23 @@ export interface EngineFacts {
   readonly runtimes: readonly string[];
   /** `cgroupfs`, `systemd` or `none`. */
   readonly cgroupDriver: string;
+  /** `1` or `2`. */
+  readonly cgroupVersion: string;
+  /** What it can bound and weigh here: it takes a kernel's controllers, and for a rootless engine that they are delegated. */
+  readonly controls: EngineControls;
   readonly hasAppArmor: boolean;
+  readonly hasSeccomp: boolean;
   readonly isRootless: boolean;
   readonly isPodman: boolean;
+}
+
+/** Resources of containers that an engine controls. */
+export interface EngineControls {
+  readonly memory: boolean;
+  readonly swap: boolean;
+  readonly cpuQuota: boolean;
+  readonly cpuShares: boolean;
+  readonly pids: boolean;
 }
 
 /** `uname -m` in Go's words. */
@@ -51,6 +65,16 @@ export async function readEngineFacts(engine: DockerEngine, signal: AbortSignal)
     rootDirectory: info.DockerRootDir ?? "",
     runtimes: Object.keys(info.Runtimes ?? {}),
     cgroupDriver: info.CgroupDriver ?? "",
+    cgroupVersion: info.CgroupVersion ?? "",
+    // An engine that does not say is taken to have them: it warns when a container is made.
+    controls: {
+      memory: info.MemoryLimit ?? true,
+      swap: info.SwapLimit ?? true,
+      cpuQuota: info.CpuCfsQuota ?? true,
+      cpuShares: info.CPUShares ?? true,
+      pids: info.PidsLimit ?? true,
+    },
+    hasSeccomp: info.SecurityOptions === undefined || security.some((option) => option.startsWith("name=seccomp")),
     hasAppArmor: security.some((option) => option.startsWith("name=apparmor")),
     isRootless: security.some((option) => option.startsWith("name=rootless")),
     isPodman: "BuildahVersion" in info || /podman|libpod/i.test(info.InitBinary ?? ""),
@@ -68,6 +92,12 @@ interface EngineInfo {
   readonly DockerRootDir?: string;
   readonly Runtimes?: Readonly<Record<string, unknown>>;
   readonly CgroupDriver?: string;
+  readonly CgroupVersion?: string;
+  readonly MemoryLimit?: boolean;
+  readonly SwapLimit?: boolean;
+  readonly CpuCfsQuota?: boolean;
+  readonly CPUShares?: boolean;
+  readonly PidsLimit?: boolean;
   readonly SecurityOptions?: readonly string[] | null;
   readonly InitBinary?: string;
 }

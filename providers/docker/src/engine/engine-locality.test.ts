@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { startFakeEngine, type FakeAnswer, type FakeEngine } from "../test-support/fake-engine-server.ts";
-import { checkLocality } from "./engine-locality.ts";
+import { checkLocality, type LocalityOptions } from "./engine-locality.ts";
 
 let root: string;
 
@@ -22,6 +22,7 @@ function engineThat(sees: (path: string) => boolean, info: object = {}): Promise
   return startFakeEngine({
     answers: {
       "GET /info": () => ({ status: 200, json: { KernelVersion: "6.1", OperatingSystem: "Debian", SecurityOptions: [], ...info } }),
+      "GET /networks/bridge": () => ({ status: 200, json: { IPAM: { Config: [{ Subnet: "172.17.0.0/16", Gateway: "172.17.0.1" }] } } }),
       "POST /containers/create": ({ body }): FakeAnswer => {
         const [mount] = (body as { HostConfig: { Mounts: { Source: string }[] } }).HostConfig.Mounts;
         return sees(mount?.Source ?? "")
@@ -36,10 +37,10 @@ function engineThat(sees: (path: string) => boolean, info: object = {}): Promise
 }
 
 /** @param mounted - a folder of ours on which something is mounted */
-function check({ engine }: FakeEngine, mounted?: string): Promise<void> {
+function check({ engine }: FakeEngine, mounted?: string, more: Partial<LocalityOptions> = {}): Promise<void> {
   const mount = mounted === undefined ? undefined : { path: mounted, [Symbol.asyncDispose]: async () => {} };
   return checkLocality(
-    { engine, rootDirectory: root, mountAnew: async () => mount, random: systemRandom, kernelVersion: "6.1" },
+    { engine, rootDirectory: root, network: "bridge", mountAnew: async () => mount, random: systemRandom, kernelVersion: "6.1", ...more },
     new AbortController().signal,
   );
 }
@@ -97,4 +98,23 @@ test("an engine that fails for another reason is not called remote", async () =>
   await using fake = await startFakeEngine({ answers: { "GET /info": () => ({ status: 500, json: { message: "out of order" } }) } });
 
   await expect(check(fake)).rejects.toThrow("out of order");
+});
+
+const rootless = { SecurityOptions: ["name=rootless"] };
+const inside = { uidMap: "0 1000 1\n1 100000 65536\n", ownAddresses: ["127.0.0.1", "172.17.0.1"] };
+
+test("a rootless engine is used from within its namespaces", async () => {
+  await using fake = await engineThat(existsSync, rootless);
+
+  await expect(check(fake, undefined, inside)).resolves.toBeUndefined();
+});
+
+test.for<[what: string, info: object, more: Partial<LocalityOptions>]>([
+  ["on a machine whose own engine has the same addresses", rootless, { ...inside, uidMap: "         0          0 4294967295\n" }],
+  ["from another user namespace", rootless, { ...inside, ownAddresses: ["127.0.0.1", "192.0.2.7"] }],
+  ["of podman", { ...rootless, BuildahVersion: "1.28" }, inside],
+])("a rootless engine %s is refused", async ([, info, more]) => {
+  await using fake = await engineThat(existsSync, info);
+
+  await expect(check(fake, undefined, more)).rejects.toThrow(/rootless.*nsenter -U/);
 });

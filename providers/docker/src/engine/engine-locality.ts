@@ -1,8 +1,9 @@
-import { rm, writeFile } from "node:fs/promises";
-import { release } from "node:os";
-import { join } from "node:path";
-import { makeDirectory, type Random } from "@virtual-kubelet/core";
+import type { Random } from "@virtual-kubelet/clock";
+import { makeDirectory } from "@virtual-kubelet/core";
 import { UnavailableError } from "@virtual-kubelet/errdefs";
+import { readFile, rm, writeFile } from "node:fs/promises";
+import { networkInterfaces, release } from "node:os";
+import { join } from "node:path";
 import type { DockerEngine } from "./docker-engine.ts";
 import { engineMessageOf, formatEndpoint } from "./engine-error.ts";
 import { readEngineFacts } from "./engine-facts.ts";
@@ -15,8 +16,14 @@ export interface LocalityOptions {
   /** Mounts something in a folder below {@link rootDirectory}, until it is disposed; gives none where we may not mount. */
   readonly mountAnew: () => Promise<(AsyncDisposable & { readonly path: string }) | undefined>;
   readonly random: Random;
+  /** The engine's network that pods are on. */
+  readonly network: string;
   /** This machine's kernel; default: what it says. */
   readonly kernelVersion?: string | undefined;
+  /** Text of `/proc/self/uid_map`, which tells whether this program is in a user namespace; default: read. */
+  readonly uidMap?: string | undefined;
+  /** Addresses of this program's network interfaces; default: what the system says. */
+  readonly ownAddresses?: readonly string[] | undefined;
 }
 
 /**
@@ -34,8 +41,12 @@ export async function checkLocality(options: LocalityOptions, signal: AbortSigna
   const refuse = (reason: string, remedy: string): never => {
     throw new UnavailableError(`use the Docker engine at ${formatEndpoint(engine.endpoint)}: ${reason}; ${remedy}`);
   };
-  if (facts.isRootless) {
-    refuse("it is rootless, and its pods' addresses cannot be reached from here", "use an engine that runs as root");
+  // Rootless podman has namespaces for each user's network, which nothing else can be run in.
+  if (facts.isRootless && (facts.isPodman || !(await sharesNamespaces(options, signal)))) {
+    refuse(
+      "it is rootless, and its pods' addresses cannot be reached from here",
+      'use an engine that runs as root, or run virtual-kubelet in its namespaces: nsenter -U --preserve-credentials -n -m -t "$(cat "$XDG_RUNTIME_DIR/docker.pid")"',
+    );
   }
   if (facts.kernelVersion !== kernelVersion) {
     refuse(
@@ -61,6 +72,21 @@ export async function checkLocality(options: LocalityOptions, signal: AbortSigna
       `run virtual-kubelet in the engine's mount namespace, or in a container with ${rootDirectory} mounted with propagation rshared, from a folder of the machine that is shared there, too (mount --make-rshared)`,
     );
   }
+}
+
+/**
+ * Whether this program is in the namespaces of a rootless engine: in a user namespace, as no engine of the machine's is, and with the address of
+ * the pods' network on an interface of its own.
+ */
+async function sharesNamespaces({ engine, network, uidMap, ownAddresses }: LocalityOptions, signal: AbortSignal): Promise<boolean> {
+  const [first, second, count] = (uidMap ?? (await readFile("/proc/self/uid_map", "utf8").catch(() => ""))).trim().split(/\s+/);
+  // The machine's own namespace maps all ids to themselves.
+  if (count === undefined || (first === "0" && second === "0" && count === "4294967295")) return false;
+  const what = `look for the pods' network ${JSON.stringify(network)}`;
+  const found = await engine.json({ method: "GET", path: `/networks/${encodeURIComponent(network)}`, what }, signal);
+  const { IPAM } = Object(found) as { readonly IPAM?: { readonly Config?: readonly { readonly Gateway?: string }[] | null } };
+  const own = ownAddresses ?? Object.values(networkInterfaces()).flatMap((entries = []) => entries.map(({ address }) => address));
+  return (IPAM?.Config ?? []).some(({ Gateway = "" }) => own.includes(Gateway.split("/")[0] ?? ""));
 }
 
 /** Whether the engine sees a file that we write to a folder. */

@@ -1,0 +1,24 @@
+import type { EngineFacts } from "./engine-facts.ts";
+
+/** What {@link engineLimits} looks at. */
+export type LimitFacts = Pick<EngineFacts, "cgroupDriver" | "controls" | "hasSeccomp" | "isPodman" | "isRootless">;
+
+/**
+ * What this engine leaves out of a pod's spec, one part of a sentence for each field that is not kept; empty for a Docker engine that runs
+ * as root with all controllers. Engines leave it out with a warning, so that such pods run all the same.
+ */
+export function engineLimits({ cgroupDriver, controls, hasSeccomp, isPodman, isRootless }: LimitFacts): readonly string[] {
+  const hasGroups = cgroupDriver === "cgroupfs" || cgroupDriver === "systemd";
+  const limits: readonly (readonly [isMissing: boolean, what: string])[] = [
+    [!controls.memory, "resources.limits.memory is not kept"],
+    [controls.memory && !controls.swap, "resources.limits.memory does not bound swap"],
+    [!controls.cpuQuota, "resources.limits.cpu is not kept"],
+    [!controls.cpuShares, "resources.requests.cpu has no weight"],
+    [!controls.pids, "pidsLimit is not kept"],
+    [!hasSeccomp, "securityContext.seccompProfile is not kept"],
+    [isPodman || !hasGroups, "pods have no cgroup of their own"],
+    [isPodman, "resources of a running container cannot be changed"],
+    [isRootless, "hostNetwork, hostPorts and privileges are those of the engine's user, not the machine's"],
+  ];
+  return limits.filter(([isMissing]) => isMissing).map(([, what]) => what);
+}
