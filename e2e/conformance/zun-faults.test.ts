@@ -134,7 +134,6 @@ test.each<[string, unknown, number?]>([
   ["without a list", {}],
   ["whose list is none", { containers: null }],
   ["whose list is an object", { containers: {} }],
-  ["with an entry that has no uuid", { containers: [{ status: "Running" }] }],
   ["that goes in a circle", circle],
   ["that leads elsewhere", "<html>Sign in</html>", 302],
 ])("a list %s is not taken for one without the pods", async (_answer, body, status = 200) => {

@@ -8,6 +8,8 @@ export interface OpenedProvider extends AsyncDisposable {
   readonly provider: Provider;
   readonly updates: PodUpdate[];
   readonly events: string[];
+  /** What was wrong with objects that were skipped. */
+  readonly skipped: string[];
 }
 
 const silent = { debug() {}, info() {}, warn() {}, error() {}, child: () => silent };
@@ -15,6 +17,10 @@ const silent = { debug() {}, info() {}, warn() {}, error() {}, child: () => sile
 /** Makes a provider of a configuration. @param pods - those that the API server has */
 export async function openProvider(config: object, pods: readonly Pod[] = []): Promise<OpenedProvider> {
   const events: string[] = [];
+  const skipped: string[] = [];
+  const warn = (fields: object, message: string): void => {
+    if (message === "an object of Zun is skipped" && "why" in fields) skipped.push(String(fields.why));
+  };
   const updates: PodUpdate[] = [];
   const nothing = (): never => {
     throw new NotFoundError("there is nothing of the kind here");
@@ -24,7 +30,7 @@ export async function openProvider(config: object, pods: readonly Pod[] = []): P
     clusterId: "cluster-e2e",
     nodeAddress: undefined,
     clusterDomain: "cluster.local",
-    logger: silent,
+    logger: { ...silent, warn },
     metrics: { count() {}, gauge() {}, observe() {} },
     clock: systemClock,
     random: systemRandom,
@@ -43,6 +49,7 @@ export async function openProvider(config: object, pods: readonly Pod[] = []): P
     provider,
     updates,
     events,
+    skipped,
     [Symbol.asyncDispose]: async () => {
       await provider[Symbol.asyncDispose]?.();
     },

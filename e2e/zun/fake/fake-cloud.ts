@@ -1,7 +1,7 @@
+import { startReaper } from "@virtual-kubelet/testing";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
-import { startReaper } from "@virtual-kubelet/testing";
 import { ApiFault } from "./api-fault.ts";
 import { serveExecProxy } from "./exec-proxy.ts";
 import { FakeCinder } from "./fake-cinder.ts";
@@ -25,6 +25,8 @@ export interface CloudFaults {
   listsFail?: boolean;
   /** Requests of that method and path, query included, are answered so, and not carried out. */
   answerWith?: { readonly method: string; readonly path: RegExp; readonly status?: number; readonly body: unknown };
+  /** What answers to requests of that method and path, query included, hold in the end. */
+  alter?: { readonly method: string; readonly path: RegExp; readonly body: (answer: unknown) => unknown };
   /** The next request of that method and path is carried out, and its answer lost. */
   loseAnswer?: { readonly method: string; readonly path: RegExp };
 }
@@ -123,15 +125,17 @@ export class FakeCloud implements AsyncDisposable {
     const body = method === "POST" || method === "PUT" ? await json(request).catch(() => undefined) : undefined;
     const version = request.headers["openstack-api-version"]?.toString();
     this.seen.push({ method, path: `${url.pathname}${url.search}`, version, body });
-    const { answerWith } = this.faults;
-    const isOdd = answerWith?.method === method && answerWith.path.test(`${url.pathname}${url.search}`);
+    const { answerWith, alter } = this.faults;
+    const pathAndQuery = `${url.pathname}${url.search}`;
+    const isOdd = answerWith?.method === method && answerWith.path.test(pathAndQuery);
     const {
       status,
       headers = {},
-      body: answer,
+      body: plain,
     } = isOdd
       ? { status: answerWith.status ?? 200, body: answerWith.body }
       : await this.#answer(request, { method, path: url.pathname, query: Object.fromEntries(url.searchParams), body });
+    const answer = alter?.method === method && alter.path.test(pathAndQuery) ? alter.body(plain) : plain;
     if (this.#loses(method, url.pathname)) {
       request.socket.destroy();
       return;

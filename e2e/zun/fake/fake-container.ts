@@ -1,5 +1,5 @@
-import { randomBytes, randomUUID } from "node:crypto";
 import type { Reaper } from "@virtual-kubelet/testing";
+import { randomBytes, randomUUID } from "node:crypto";
 import { ApiFault } from "./api-fault.ts";
 import { ContainerProcess, type ProcessPlan } from "./container-process.ts";
 
@@ -91,8 +91,7 @@ export class FakeContainer {
       this.statusDetail = `Exited(${process.ended.exitCode}) ${since(process.ended.atMs)} ago `;
     } else {
       this.status = "Running";
-      const up = since(process.startedMs);
-      this.statusDetail = up === "None" ? null : `Up ${up}`;
+      this.statusDetail = `Up ${since(process.startedMs)}`;
     }
   }
 

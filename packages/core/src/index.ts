@@ -84,6 +84,7 @@ export {
   type ProviderPodStatus,
 } from "./provider/provider.ts";
 export type { PodEvent, ProviderHost, ServiceAccountToken, ServiceAccountTokenOptions } from "./provider/provider-host.ts";
+export { ObjectReader, problemOf, type ObjectReaderOptions } from "./provider/object-reader.ts";
 export { credentialsFor, pullSecretEntries } from "./registry/pull-secrets.ts";
 export { parseDockerConfig, type DockerConfig, type RegistryEntry } from "./registry/docker-config.ts";
 export { imageRepository } from "./registry/image-repository.ts";

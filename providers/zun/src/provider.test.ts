@@ -94,6 +94,7 @@ test("a pod of one container is one request, with all that Zun can keep", async 
           ClusterName: "c1",
           CreationTimestamp: "2026-11-21T10:00:00Z",
           "virtual-kubelet.io/managed-by": "virtual-kubelet-provider-zun",
+          "virtual-kubelet.io/version": "1",
           "virtual-kubelet.io/containers": "main",
           "virtual-kubelet.io/restart-policy": "OnFailure",
         },

@@ -1,4 +1,5 @@
 import {
+  ObjectReader,
   podRef,
   type AttachIO,
   type ContainerLogOptions,
@@ -29,7 +30,7 @@ import { keptLimits } from "./lifecycle/kept-limits.ts";
 import { NetworkUpkeep } from "./lifecycle/network-upkeep.ts";
 import { PodCreator } from "./lifecycle/pod-creator.ts";
 import { PodEndings } from "./lifecycle/pod-endings.ts";
-import { oldestFirst, PodFinder } from "./lifecycle/pod-finder.ts";
+import { needsLook, oldestFirst, PodFinder, type UnreadObject } from "./lifecycle/pod-finder.ts";
 import { PodNetwork } from "./lifecycle/pod-network.ts";
 import { planPod } from "./lifecycle/pod-plan.ts";
 import { NeutronApi } from "./neutron/neutron-api.ts";
@@ -42,8 +43,8 @@ import { PodProbing } from "./probes/pod-probing.ts";
 import type { Observation } from "./status/observation.ts";
 import { PodBook } from "./status/pod-book.ts";
 import { PodWatch } from "./watch/pod-watch.ts";
+import { uuidOf, ZunApi, type ZunObjectKind } from "./zun/zun-api.ts";
 import type { ZunQuota } from "./zun/zun-objects.ts";
-import { ZunApi } from "./zun/zun-api.ts";
 
 /** What {@link ZunProvider} needs. */
 export interface ZunProviderDeps {
@@ -73,9 +74,10 @@ export class ZunProvider implements Provider {
   #listener: ((update: PodUpdate) => void) | undefined;
 
   constructor({ host, config, session, socket }: ZunProviderDeps) {
-    const { clock, logger, nodeName, clusterId } = host;
+    const { clock, logger, metrics, nodeName, clusterId } = host;
     const owner: Owner = { clusterId, nodeName };
-    const api = new ZunApi(session);
+    const reader = new ObjectReader<ZunObjectKind>({ logger, metrics, backEnd: "Zun", idOf: uuidOf });
+    const api = new ZunApi(session, reader);
     const probing = new PodProbing({
       api,
       clock,
@@ -86,7 +88,7 @@ export class ZunProvider implements Provider {
       onFailed: (uid, container) => this.#ends.end(uid, container),
     });
     const book = new PodBook(clock, probing);
-    const finder = new PodFinder({ api, book, owner });
+    const finder = new PodFinder({ api, book, owner, reader });
     const network = new PodNetwork({
       neutron: new NeutronApi(session),
       owner,
@@ -112,6 +114,7 @@ export class ZunProvider implements Provider {
       network,
       clock,
       logger,
+      reader,
       onChange: (uid) => this.#watch.tell(uid),
       onGone: (ref) => this.#watch.tellGone(ref),
     });
@@ -138,7 +141,7 @@ export class ZunProvider implements Provider {
       onUpdate: (update) => this.#listener?.(update),
       onSeen: (observed, signal) => this.#upkeep.settle(observed, signal),
       onDuplicate: (observed, signal) => this.#endings.removeDuplicate(observed, signal),
-      onListed: (signal) => this.#noteListed(signal),
+      onListed: (unread, signal) => this.#noteListed(unread, signal),
     });
     this.#access = new PodAccess({ api, finder, book, socket, clock, random: host.random, logger });
     this.#stats = new StatsReader({ api, book, clock, logger, cpuIntervalMs: config.cpuIntervalMs });
@@ -180,21 +183,23 @@ export class ZunProvider implements Provider {
     return (await this.getPod(ref, signal)).status;
   }
 
-  /** All pods of this node, from Zun's lists; one that cannot be read to its end throws. */
+  /**
+   * All pods of this node, from Zun's lists; a list that cannot be read to its end throws. A pod that cannot be read is there as it was
+   * known last; what may be a pod of this node, and does not tell which, makes the list incomplete.
+   */
   async getPods(signal: AbortSignal): Promise<ProviderPodList> {
-    const listed = await this.#finder.list(signal, { withCapsules: true });
+    const { pods: listed, unread } = await this.#finder.list(signal, { withCapsules: true });
     const pods = new Map<string, ProviderPod>();
     for (const observed of oldestFirst(listed)) {
-      const { uid } = observed.labels.ref;
-      if (pods.has(uid)) continue;
-      // What is known is no older than the list.
-      if (!this.#book.observed(uid))
-        this.#book.note(observed.status === "Stopped" ? ((await this.#finder.look(observed, signal)) ?? observed) : observed);
-      const pod = this.#book.pod(uid);
-      if (pod) pods.set(uid, pod);
+      const { ref } = observed.labels;
+      if (pods.has(ref.uid)) continue;
+      const pod = await this.#podOf(observed, signal);
+      if (pod) pods.set(ref.uid, pod);
     }
-    this.#creator.noteListed();
-    return { pods: [...pods.values()], complete: true };
+    for (const { ref } of unread) if (ref && !pods.has(ref.uid)) pods.set(ref.uid, this.#lastKnown(ref));
+    const complete = areKnown(unread);
+    if (complete) this.#creator.noteListed();
+    return { pods: [...pods.values()], complete };
   }
 
   /** Begins to look after the pods. */
@@ -256,6 +261,33 @@ export class ZunProvider implements Provider {
     await this.#session[Symbol.asyncDispose]();
   }
 
+  /** A pod of the list; `undefined` if it is gone by now. */
+  async #podOf(observed: Observation, signal: AbortSignal): Promise<ProviderPod | undefined> {
+    const { ref } = observed.labels;
+    // What is known is no older than the list.
+    const known = this.#book.pod(ref.uid);
+    if (known) return known;
+    if (!needsLook(observed)) this.#book.note(observed);
+    else
+      try {
+        const looked = await this.#finder.look(observed, signal);
+        if (!looked) return undefined;
+        this.#book.note(looked);
+      } catch (error) {
+        signal.throwIfAborted();
+        this.#host.logger.debug({ err: error, pod: `${ref.namespace}/${ref.name}` }, "looking at a pod failed; the next list tries again");
+        return this.#lastKnown(ref);
+      }
+    return this.#book.pod(ref.uid);
+  }
+
+  /** A pod that is there, and of which Zun tells nothing that can be read: as the book, or else Kubernetes, was told last. */
+  #lastKnown(ref: PodRef): ProviderPod {
+    const { phase, reason, message, podIP, podIPs, containerStatuses, initContainerStatuses } = this.#host.findPod(ref)?.status ?? {};
+    const status = { phase, reason, message, podIP, podIPs, containerStatuses, initContainerStatuses };
+    return this.#book.pod(ref.uid) ?? { ref, owner: this.#owner, status };
+  }
+
   async #lookAt(ref: PodRef, signal: AbortSignal): Promise<Observation> {
     const { uid } = ref;
     try {
@@ -272,11 +304,19 @@ export class ZunProvider implements Provider {
     }
   }
 
-  async #noteListed(signal: AbortSignal): Promise<void> {
+  async #noteListed(unread: readonly UnreadObject[], signal: AbortSignal): Promise<void> {
+    // Ports of a pod that nothing names may be anybody's.
+    if (!areKnown(unread)) return;
     this.#creator.noteListed();
-    const uids = new Set([...this.#book.all().map(({ labels }) => labels.ref.uid), ...this.#creator.underWay]);
+    const unreadUids = unread.flatMap(({ ref }) => ref?.uid ?? []);
+    const uids = new Set([...this.#book.all().map(({ labels }) => labels.ref.uid), ...unreadUids, ...this.#creator.underWay]);
     await this.#upkeep.sweep(uids, signal);
   }
+}
+
+/** Whether all that cannot be read is known to be pods of the node. */
+function areKnown(unread: readonly UnreadObject[]): boolean {
+  return unread.every(({ ref }) => ref !== undefined);
 }
 
 function gone({ namespace, name, uid }: PodRef): NotFoundError {

@@ -1,7 +1,7 @@
+import { problemOf } from "@virtual-kubelet/core";
 import { expect, test } from "vitest";
 import type { z } from "zod";
 import { readFixture } from "../test-support/fixtures.ts";
-import { problemOf } from "./object-reader.ts";
 import { allocationSchema, eventSchema, jobSchema, nodeSchema, statsSchema } from "./object-schemas.ts";
 
 /** The first thing that is wrong with an object; `undefined` if it can be read. */

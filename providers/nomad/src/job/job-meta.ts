@@ -1,7 +1,6 @@
-import type { Owner, PodRef } from "@virtual-kubelet/core";
+import { problemOf, type Owner, type PodRef } from "@virtual-kubelet/core";
 import { InvalidInputError, messageOf } from "@virtual-kubelet/errdefs";
 import { z } from "zod";
-import { problemOf } from "../api/object-reader.ts";
 import type { JobStub } from "../api/types.ts";
 import { jobIdOf } from "./job-id.ts";
 import type { PodShape } from "./pod-shape.ts";

@@ -1,6 +1,8 @@
-import type { AttachIO, Clock, ExecResult, Logger, Random } from "@virtual-kubelet/core";
+import type { Clock, Random } from "@virtual-kubelet/clock";
+import type { AttachIO, ExecResult, Logger } from "@virtual-kubelet/core";
 import { InvalidInputError, UnavailableError, UnsupportedError } from "@virtual-kubelet/errdefs";
 import type { ZunApi } from "../zun/zun-api.ts";
+import { socketUrlSchema } from "../zun/zun-schemas.ts";
 import { ErrorTerminal } from "./error-terminal.ts";
 import { endOfInput, errorScript, go, inputFrame, killCommand, maxFrameBytes, pipedScript, terminalScript } from "./exec-script.ts";
 import { ScriptSession } from "./script-session.ts";
@@ -133,9 +135,10 @@ export class ExecRunner implements AsyncDisposable {
       throw new InvalidInputError(
         `run a command of ${command.length} characters: Zun takes it as part of a URL, so put a long one into a file or into the input`,
       );
-    const { exec_id: execId, proxy_url: url } = await api.execute(uuid, { command, run: false }, signal);
-    const session = new ScriptSession({ terminal: await openTerminal(url ?? "", socket, signal), execId: execId ?? "", nonce });
-    return session;
+    const { exec_id: execId, proxy_url } = await api.execute(uuid, { command, run: false }, signal);
+    const url = socketUrlSchema.safeParse(proxy_url).data;
+    if (url === undefined || !execId) throw new UnavailableError("run a command: Zun does not tell where its streams are");
+    return new ScriptSession({ terminal: await openTerminal(url, socket, signal), execId, nonce });
   }
 
   /** Its client is gone, and neither Zun nor Docker end a command with its stream. */

@@ -1,4 +1,5 @@
-import type { Clock, ContainerStats, Logger, PodStats, StatsSummary } from "@virtual-kubelet/core";
+import type { Clock } from "@virtual-kubelet/clock";
+import type { ContainerStats, Logger, PodStats, StatsSummary } from "@virtual-kubelet/core";
 import { messageOf } from "@virtual-kubelet/errdefs";
 import type { Observation } from "../status/observation.ts";
 import type { PodBook } from "../status/pod-book.ts";
@@ -94,5 +95,7 @@ function toContainerStats(
 
 function networkOf(time: string, stats: ZunStats): PodStats["network"] {
   const [, received, sent] = /^(\d+)\/(\d+)$/.exec(stats["NET I/O(B)"] ?? "") ?? [];
-  return received === undefined ? undefined : { time, name: "eth0", rxBytes: Number(received), txBytes: Number(sent) };
+  return received === undefined || Number(received) + Number(sent) > Number.MAX_SAFE_INTEGER
+    ? undefined
+    : { time, name: "eth0", rxBytes: Number(received), txBytes: Number(sent) };
 }

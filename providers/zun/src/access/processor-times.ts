@@ -1,4 +1,5 @@
-import type { Clock, Logger } from "@virtual-kubelet/core";
+import type { Clock } from "@virtual-kubelet/clock";
+import type { Logger } from "@virtual-kubelet/core";
 import { messageOf } from "@virtual-kubelet/errdefs";
 import type { ZunApi } from "../zun/zun-api.ts";
 import { toCommandLine } from "./shell-words.ts";
@@ -76,7 +77,7 @@ export class ProcessorTimes {
 /** Core-nanoseconds out of a control group's `cpu.stat` (version 2) or `cpuacct.usage` (version 1). */
 export function tryProcessorTime(output: string): number | undefined {
   const [, microSeconds] = /^usage_usec (\d+)$/m.exec(output) ?? [];
-  if (microSeconds !== undefined) return Number(microSeconds) * 1000;
   const [, nanoSeconds] = /^(\d+)$/m.exec(output) ?? [];
-  return nanoSeconds === undefined ? undefined : Number(nanoSeconds);
+  const found = microSeconds === undefined ? Number(nanoSeconds) : Number(microSeconds) * 1000;
+  return found <= Number.MAX_SAFE_INTEGER ? found : undefined;
 }

@@ -25,6 +25,9 @@ test.for<[string, Partial<EndSituation>, object]>([
   ["what is paused goes on first, for Zun deletes nothing that is paused", { status: "Paused" }, { kind: "unpause" }],
   ["what is being made cannot be deleted yet", { status: "Creating", graceLeftMs: 0 }, { kind: "wait" }],
   ["what Zun restarts cannot be deleted yet", { status: "Restarting", graceLeftMs: 0 }, { kind: "wait" }],
+  ["what cannot be read is asked to end, for it may run", { status: "Unread" }, { kind: "stop", timeoutSeconds: 30 }],
+  ["and is deleted when the grace is over", { status: "Unread", asked: true, graceLeftMs: 0 }, { kind: "delete" }],
+  ["once, too", { status: "Unread", deleted: true, graceLeftMs: 0 }, { kind: "wait" }],
   ["a capsule is deleted in any state", { kind: "capsule", status: "Creating" }, { kind: "delete" }],
   ["once as well", { kind: "capsule", status: "Deleting", deleted: true }, { kind: "wait" }],
 ])("ending a pod: %s", ([, change, step]) => {

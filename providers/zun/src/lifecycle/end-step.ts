@@ -1,3 +1,5 @@
+import { unreadStatus } from "../status/observation.ts";
+
 /** What is to be done next with a pod that is to end. */
 export type EndStep =
   /** Ask Zun to stop it, with this many seconds. */
@@ -46,6 +48,10 @@ export function endStep({ kind, status, asked, killedAgoMs, deleted, graceLeftMs
       const timeoutSeconds = Math.ceil(graceLeftMs / 1000);
       return timeoutSeconds <= longestStopSeconds ? { kind: "stop", timeoutSeconds } : { kind: "terminate" };
     }
+    // It may run. Zun's delete stops it first, and Zun knows its state.
+    case unreadStatus:
+      if (graceLeftMs <= 0) return { kind: deleted ? "wait" : "delete" };
+      return asked ? { kind: "wait" } : { kind: "stop", timeoutSeconds: Math.min(longestStopSeconds, Math.ceil(graceLeftMs / 1000)) };
     case "Paused":
       return { kind: "unpause" };
     case "Stopped":

@@ -1,5 +1,5 @@
 import { untilAborted } from "@virtual-kubelet/async";
-import type { Logger } from "@virtual-kubelet/core";
+import type { Logger, PodRef } from "@virtual-kubelet/core";
 import {
   isForbidden,
   isInvalidInput,
@@ -12,8 +12,9 @@ import {
 import type { ZunConfig } from "../config/schema.ts";
 import { observeCapsule, observeContainer, type Observation } from "../status/observation.ts";
 import type { PodBook } from "../status/pod-book.ts";
+import { UnreadableError } from "../zun/unreadable-error.ts";
 import type { ZunApi } from "../zun/zun-api.ts";
-import { oldestFirst, type PodFinder } from "./pod-finder.ts";
+import { oldestFirst, unreadMessage, type PodFinder } from "./pod-finder.ts";
 import type { PodNetwork } from "./pod-network.ts";
 import { requestOf, type PodPlan } from "./pod-plan.ts";
 
@@ -65,7 +66,7 @@ export class PodCreator {
     const { uid } = plan.labels.ref;
     signal.throwIfAborted();
     await untilAborted(this.settled(uid), signal);
-    if (await this.#adopt(uid, signal)) return;
+    if (await this.#adopt(plan.labels.ref, signal)) return;
     signal.throwIfAborted();
     const work = this.#make(plan).finally(() => this.#underWay.delete(uid));
     this.#underWay.set(uid, work);
@@ -96,12 +97,16 @@ export class PodCreator {
     }
   }
 
-  async #adopt(uid: string, signal: AbortSignal): Promise<boolean> {
+  /** @throws UnreadableError where Zun holds the pod, and what it says of it cannot be read: another one would run twice */
+  async #adopt(ref: PodRef, signal: AbortSignal): Promise<boolean> {
     const { book, finder } = this.#deps;
+    const { uid } = ref;
     if (book.observed(uid)) return true;
-    if (this.#hasListed && !this.#attempted.has(uid)) return false;
-    const all = await finder.list(signal, { withCapsules: true });
-    const [oldest] = oldestFirst(all.filter(({ labels }) => labels.ref.uid === uid));
+    if (this.#hasListed && !this.#attempted.has(uid) && !finder.unreadOf(ref)) return false;
+    const { pods } = await finder.list(signal, { withCapsules: true });
+    const [oldest] = oldestFirst(pods.filter(({ labels }) => labels.ref.uid === uid));
+    const unread = oldest ? undefined : finder.unreadOf(ref);
+    if (unread) throw new UnreadableError(unreadMessage(ref, unread));
     if (!oldest) return false;
     if (await this.#removeHalfMade(oldest, signal)) return false;
     book.note(oldest);
@@ -109,8 +114,13 @@ export class PodCreator {
   }
 
   /** A template that Zun trips over leaves a capsule without containers, which it never finishes. */
-  async #removeHalfMade({ kind, uuid, members, labels }: Observation, signal: AbortSignal): Promise<boolean> {
-    if (kind !== "capsule" || members.length > 0) return false;
+  async #removeHalfMade(listed: Observation, signal: AbortSignal): Promise<boolean> {
+    const { kind, uuid, labels } = listed;
+    if (kind !== "capsule" || !isHalfMade(listed)) return false;
+    // One answer without containers is too little to delete a pod for.
+    const observed = await this.#deps.finder.look(listed, signal);
+    if (!observed) return true;
+    if (!isHalfMade(observed)) return false;
     await this.#deps.api.deleteCapsule(uuid, signal);
     this.#deps.logger.warn({ pod: `${labels.ref.namespace}/${labels.ref.name}`, capsule: uuid }, "deleted a half-made capsule");
     return true;
@@ -128,4 +138,8 @@ export class PodCreator {
     // A pod whose network is missing is not itself missing.
     return isNotFound(error) ? new InvalidInputError(messageOf(error), { cause: error }) : error;
   }
+}
+
+function isHalfMade({ members, status }: Observation): boolean {
+  return members.length === 0 && (status === "Creating" || status === "Error");
 }

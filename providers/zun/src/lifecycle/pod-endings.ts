@@ -2,9 +2,11 @@ import { untilAborted } from "@virtual-kubelet/async";
 import type { Clock } from "@virtual-kubelet/clock";
 import type { DeletePodOptions, Logger, PodRef } from "@virtual-kubelet/core";
 import { isConflict, isNotFound } from "@virtual-kubelet/errdefs";
-import type { Observation } from "../status/observation.ts";
+import { objectName, type PodLabels } from "../pod/pod-labels.ts";
+import { observeUnread, unreadStatus, type Observation } from "../status/observation.ts";
 import type { PodBook } from "../status/pod-book.ts";
-import type { ZunApi } from "../zun/zun-api.ts";
+import { UnreadableError } from "../zun/unreadable-error.ts";
+import type { ZunApi, ZunObjectReader } from "../zun/zun-api.ts";
 import { endStep, type EndStep } from "./end-step.ts";
 import type { PodFinder } from "./pod-finder.ts";
 import type { PodNetwork } from "./pod-network.ts";
@@ -21,6 +23,8 @@ export interface PodEndingsDeps {
   readonly network: PodNetwork;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Names what is left alone. */
+  readonly reader: Pick<ZunObjectReader, "skip">;
   /** Told of every change on the way. */
   readonly onChange: (uid: string) => void;
   /** Told when the pod is gone. */
@@ -43,6 +47,8 @@ export class PodEndings {
   readonly #deps: PodEndingsDeps;
   readonly #endings = new Map<string, Ending>();
   readonly #disposal = new AbortController();
+  /** Objects that were named as copies. */
+  readonly #copies = new Set<string>();
 
   constructor(deps: PodEndingsDeps) {
     this.#deps = deps;
@@ -59,7 +65,7 @@ export class PodEndings {
    * @throws NotFoundError when Zun holds no such pod; `signal.reason`
    */
   async end(ref: PodRef, { gracePeriodSeconds }: DeletePodOptions, signal: AbortSignal): Promise<void> {
-    const { clock, finder, book } = this.#deps;
+    const { clock, book } = this.#deps;
     const deadlineMs = clock.monotonic() + gracePeriodSeconds * 1000;
     const running = this.#endings.get(ref.uid);
     if (running) {
@@ -67,7 +73,7 @@ export class PodEndings {
       running.wake.abort();
       return;
     }
-    const observed = await finder.find(ref, signal);
+    const observed = await this.#find(ref, signal);
     if (this.#endings.has(ref.uid)) return this.end(ref, { gracePeriodSeconds }, signal);
     book.noteEnding(ref.uid);
     const first = Promise.withResolvers<void>();
@@ -83,9 +89,16 @@ export class PodEndings {
     await untilAborted(first.promise, signal);
   }
 
-  /** Two creates of one pod came through: the later is no pod of ours. */
-  async removeDuplicate({ kind, uuid, labels }: Observation, signal: AbortSignal): Promise<void> {
-    const { api, logger } = this.#deps;
+  /** Two creates of one pod came through: the later is no pod of ours. What another than we has made with a pod's labels is left alone. */
+  async removeDuplicate({ kind, uuid, labels, name }: Observation, signal: AbortSignal): Promise<void> {
+    const { api, logger, reader } = this.#deps;
+    if (name !== objectName(labels.ref)) {
+      const pod = `${labels.ref.namespace}/${labels.ref.name}`;
+      if (this.#copies.has(uuid)) return;
+      this.#copies.add(uuid);
+      reader.skip(kind, uuid, `its labels are those of pod ${pod}, which runs in another ${kind}: it is a copy; delete it, or its labels`);
+      return;
+    }
     logger.warn({ pod: `${labels.ref.namespace}/${labels.ref.name}`, uuid }, "deleting a second container of one pod");
     try {
       if (kind === "container") await api.deleteContainer(uuid, signal);
@@ -156,8 +169,24 @@ export class PodEndings {
         }
       } catch (error) {
         signal.throwIfAborted();
+        if (error instanceof UnreadableError && observed) observed = { ...observed, status: unreadStatus };
         logger.debug({ err: error }, "looking at a pod that ends failed; it is tried again");
       }
+    }
+  }
+
+  /** The pod as Zun has it, or no more than that it is there. @throws NotFoundError; UnreadableError where nothing is known to end */
+  async #find(ref: PodRef, signal: AbortSignal): Promise<Observation> {
+    const { finder, book } = this.#deps;
+    try {
+      return await finder.find(ref, signal);
+    } catch (error) {
+      if (!(error instanceof UnreadableError)) throw error;
+      const known = book.observed(ref.uid);
+      if (known) return { ...known, status: unreadStatus };
+      const { kind, uuid, labels = unreadLabels(ref) } = finder.unreadOf(ref) ?? {};
+      if (kind === undefined || uuid === undefined) throw error;
+      return observeUnread(kind, uuid, labels);
     }
   }
 
@@ -220,4 +249,10 @@ export class PodEndings {
       }
     }
   }
+}
+
+/** What stands for labels that cannot be read. Ports and floating IPs of such a pod are found by the next sweep. */
+function unreadLabels(ref: PodRef): PodLabels {
+  const owner = { clusterId: "", nodeName: "" };
+  return { ref, owner, containers: [], initContainers: [], restartPolicy: "Always", ownsPorts: false, securityGroups: [] };
 }

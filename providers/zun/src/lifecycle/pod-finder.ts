@@ -1,20 +1,46 @@
-import type { Owner, PodRef } from "@virtual-kubelet/core";
+import { problemOf, type Owner, type PodRef } from "@virtual-kubelet/core";
 import { isNotFound, NotFoundError } from "@virtual-kubelet/errdefs";
-import { readLabels } from "../pod/pod-labels.ts";
+import type { z } from "zod";
+import { objectName, readLabels, type PodLabels } from "../pod/pod-labels.ts";
 import { observeCapsule, observeContainer, type Observation } from "../status/observation.ts";
 import type { PodBook } from "../status/pod-book.ts";
-import type { ZunApi } from "../zun/zun-api.ts";
+import { UnreadableError } from "../zun/unreadable-error.ts";
+import { uuidOf, type ZunApi, type ZunObjectKind, type ZunObjectReader } from "../zun/zun-api.ts";
+import { capsuleSchema, containerSchema, identitySchema } from "../zun/zun-schemas.ts";
 
 /** What {@link PodFinder} needs. */
 export interface PodFinderDeps {
   readonly api: Pick<ZunApi, "listContainers" | "listCapsules" | "showContainer" | "showCapsule">;
   readonly book: PodBook;
   readonly owner: Owner;
+  /** Names what is skipped. */
+  readonly reader: Pick<ZunObjectReader, "skip" | "accept">;
+}
+
+/** An object in a list that is a pod of the node, or may be one, and that cannot be read. */
+export interface UnreadObject {
+  readonly kind: ZunObjectKind;
+  /** `undefined` where not even that can be read. */
+  readonly uuid: string | undefined;
+  /** The pod; `undefined` where nothing tells which it is, nor whether it is the node's. */
+  readonly ref: PodRef | undefined;
+  /** As they were read; `undefined` where they are what cannot be. */
+  readonly labels: PodLabels | undefined;
+  readonly name: string | undefined;
+  readonly why: string;
+}
+
+/** All that Zun holds of the node. */
+export interface Listing {
+  readonly pods: readonly Observation[];
+  readonly unread: readonly UnreadObject[];
 }
 
 /** Finds pods in Zun: by label in its lists, by uuid once they are known. What it finds is noted. */
 export class PodFinder {
   readonly #deps: PodFinderDeps;
+  /** What the last lists held that cannot be read. */
+  readonly #unread = new Map<ZunObjectKind, readonly UnreadObject[]>();
 
   constructor(deps: PodFinderDeps) {
     this.#deps = deps;
@@ -25,26 +51,23 @@ export class PodFinder {
    *
    * @param withCapsules - one more request
    */
-  async list(signal: AbortSignal, { withCapsules }: { readonly withCapsules: boolean }): Promise<readonly Observation[]> {
+  async list(signal: AbortSignal, { withCapsules }: { readonly withCapsules: boolean }): Promise<Listing> {
     const { api } = this.#deps;
-    const [containers, capsules] = await Promise.all([api.listContainers(signal), withCapsules ? api.listCapsules(signal) : []]);
-    return [
-      ...containers.flatMap((container) => {
-        const labels = readLabels(container.labels);
-        return labels ? [observeContainer(container, labels)] : [];
-      }),
-      ...capsules.flatMap((capsule) => {
-        const labels = readLabels(capsule.labels);
-        return labels ? [observeCapsule(capsule, labels)] : [];
-      }),
-    ].filter((observed) => this.#isOurs(observed) && observed.status !== "Deleted");
+    const [containers, capsules] = await Promise.all([api.listContainers(signal), withCapsules ? api.listCapsules(signal) : undefined]);
+    const listings = [this.#read("container", containers), ...(capsules ? [this.#read("capsule", capsules)] : [])];
+    return { pods: listings.flatMap(({ pods }) => pods), unread: listings.flatMap(({ unread }) => unread) };
   }
 
-  /** The pod as it is now. @throws NotFoundError when Zun holds none of that UID for this node */
+  /** What the last list held of the pod and could not be read. A pod that is among this is there. */
+  unreadOf(ref: PodRef): UnreadObject | undefined {
+    return [...this.#unread.values()].flat().find((each) => (each.ref ? each.ref.uid === ref.uid : each.name === objectName(ref)));
+  }
+
+  /** The pod as it is now. @throws NotFoundError when Zun holds none of that UID for this node; UnreadableError */
   async find(ref: PodRef, signal: AbortSignal): Promise<Observation> {
     const { book } = this.#deps;
     const known = book.observed(ref.uid);
-    const fresh = (known && (await this.look(known, signal))) ?? (await this.#findByLabel(ref.uid, signal));
+    const fresh = (known && (await this.look(known, signal))) ?? (await this.#findByLabel(ref, signal));
     if (!fresh) {
       throw new NotFoundError(`find pod ${ref.namespace}/${ref.name}: Zun holds no container and no capsule labelled with UID ${ref.uid}`);
     }
@@ -52,9 +75,10 @@ export class PodFinder {
     return fresh;
   }
 
-  /** Looks at one container or capsule. @returns `undefined` if it is gone */
-  async look({ kind, uuid, labels }: Observation, signal: AbortSignal): Promise<Observation | undefined> {
+  /** Looks at one container or capsule. @returns `undefined` if it is gone. @throws UnreadableError */
+  async look(known: Pick<Observation, "kind" | "uuid" | "labels">, signal: AbortSignal): Promise<Observation | undefined> {
     const { api } = this.#deps;
+    const { kind, uuid, labels } = known;
     try {
       const observed =
         kind === "container"
@@ -67,16 +91,64 @@ export class PodFinder {
     }
   }
 
-  async #findByLabel(uid: string, signal: AbortSignal): Promise<Observation | undefined> {
-    const all = await this.list(signal, { withCapsules: true });
-    const [oldest] = oldestFirst(all.filter(({ labels }) => labels.ref.uid === uid));
-    return oldest && (needsLook(oldest) ? await this.look(oldest, signal) : oldest);
+  async #findByLabel(ref: PodRef, signal: AbortSignal): Promise<Observation | undefined> {
+    const { pods } = await this.list(signal, { withCapsules: true });
+    const [oldest] = oldestFirst(pods.filter(({ labels }) => labels.ref.uid === ref.uid));
+    if (oldest) return needsLook(oldest) ? this.look(oldest, signal) : oldest;
+    const unread = this.unreadOf(ref);
+    if (unread) throw new UnreadableError(unreadMessage(ref, unread));
+    return undefined;
   }
 
-  #isOurs({ labels }: Observation): boolean {
-    const { owner } = this.#deps;
-    return labels.owner.clusterId === owner.clusterId && labels.owner.nodeName === owner.nodeName;
+  #read(kind: ZunObjectKind, objects: readonly unknown[]): Listing {
+    const { reader, book } = this.#deps;
+    const known = new Map(book.all().map((each) => [each.uuid, each.labels]));
+    const pods: Observation[] = [];
+    const unread: UnreadObject[] = [];
+    for (const value of objects) {
+      const found = this.#meaningOf(kind, value, known);
+      if (!found) continue;
+      if ("status" in found) {
+        reader.accept(kind, found.uuid);
+        if (found.status !== "Deleted") pods.push(found);
+        continue;
+      }
+      reader.skip(kind, found.uuid ?? "without a UUID", found.why);
+      unread.push(found);
+    }
+    this.#unread.set(kind, unread);
+    return { pods, unread };
   }
+
+  /** @returns `undefined` for what is no pod of the node */
+  #meaningOf(kind: ZunObjectKind, value: unknown, all: ReadonlyMap<string, PodLabels>): Observation | UnreadObject | undefined {
+    const uuid = uuidOf(value);
+    const known = all.get(uuid ?? "");
+    const { name, labels } = identitySchema.safeParse(value).data ?? {};
+    const unread = { kind, uuid, ref: known?.ref, labels: known, name: typeof name === "string" ? name : undefined };
+    if (typeof value !== "object" || value === null) return { ...unread, why: "it is no object" };
+    const meaning = readLabels(labels, this.#deps.owner);
+    if (meaning.kind === "foreign") return undefined;
+    if (meaning.kind === "unreadable") return { ...unread, ref: unread.ref ?? meaning.ref, why: meaning.why };
+    const ours = { ...unread, ref: meaning.labels.ref, labels: meaning.labels };
+    if (uuid === undefined) return { ...ours, why: "uuid: expected a UUID" };
+    const observed =
+      kind === "container"
+        ? readWith(containerSchema, value, (container) => observeContainer(container, meaning.labels))
+        : readWith(capsuleSchema, value, (capsule) => observeCapsule(capsule, meaning.labels));
+    return typeof observed === "string" ? { ...ours, why: observed } : observed;
+  }
+}
+
+/** @returns what is wrong with the object, or what it says */
+function readWith<T>(schema: z.ZodType<T>, value: unknown, observe: (object: T) => Observation): Observation | string {
+  const { success, data, error } = schema.safeParse(value);
+  return success ? observe(data) : problemOf(error);
+}
+
+/** What an error says of a pod that is there and cannot be read. */
+export function unreadMessage({ namespace, name }: PodRef, { kind, uuid = "without a UUID", why }: UnreadObject): string {
+  return `find pod ${namespace}/${name}: its ${kind} ${uuid} is in Zun and cannot be read: ${why}`;
 }
 
 /** In a list a container that has ended has no exit code, or that of an earlier end. */
@@ -84,8 +156,8 @@ export function needsLook({ kind, status }: Observation): boolean {
   return kind === "container" && status === "Stopped";
 }
 
-/** The first stays where one pod has several: a create whose answer was lost may have come through. */
+/** The first stays where one pod has several: a create whose answer was lost may have come through. What Zun tells no age of comes last. */
 export function oldestFirst(observations: readonly Observation[]): readonly Observation[] {
-  const key = ({ createdAt = "", uuid }: Observation): string => `${createdAt} ${uuid}`;
+  const key = ({ createdAt = "unknown", uuid }: Observation): string => `${createdAt} ${uuid}`;
   return observations.toSorted((a, b) => (key(a) < key(b) ? -1 : 1));
 }

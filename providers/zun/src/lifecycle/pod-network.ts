@@ -79,13 +79,14 @@ export class PodNetwork {
     const { neutron, owner, logger } = this.#deps;
     const description = ownerDescription(owner);
     try {
-      for (const { id, name = "" } of await neutron.portsBy({ description }, signal)) {
-        if (uids.has(name.replace(/^vk-/, ""))) continue;
+      for (const { id, name } of await neutron.portsBy({ description }, signal)) {
+        const [, uid] = /^vk-(\S+)$/.exec(name ?? "") ?? [];
+        if (uid === undefined || uids.has(uid)) continue;
         await neutron.deletePort(id, signal);
         logger.info({ port: id }, "deleted a port whose pod is gone");
       }
-      for (const { id, description: text = "" } of await neutron.floatingIpsBy({}, signal)) {
-        const [, uid] = text.startsWith(`${description} pod=`) ? (/ pod=(\S+)$/.exec(text) ?? []) : [];
+      for (const { id, description: text } of await neutron.floatingIpsBy({}, signal)) {
+        const [, uid] = text?.startsWith(`${description} pod=`) ? (/ pod=(\S+)$/.exec(text) ?? []) : [];
         if (uid === undefined || uids.has(uid)) continue;
         await neutron.deleteFloatingIp(id, signal);
         logger.info({ floatingIp: id }, "deleted a floating IP whose pod is gone");

@@ -1,20 +1,21 @@
-import { InvalidInputError, isNotFound } from "@virtual-kubelet/errdefs";
+import { problemOf } from "@virtual-kubelet/core";
+import { InvalidInputError, isNotFound, UnavailableError } from "@virtual-kubelet/errdefs";
+import { z } from "zod";
 import type { ServiceRequest, Session } from "../openstack/session.ts";
 
 /** A port, as far as it is read here. */
 export interface NeutronPort {
   readonly id: string;
-  readonly name?: string;
-  readonly description?: string;
-  readonly created_at?: string;
+  readonly name?: string | null | undefined;
+  readonly description?: string | null | undefined;
 }
 
 /** A floating IP, as far as it is read here. */
 export interface FloatingIp {
   readonly id: string;
-  readonly floating_ip_address?: string;
-  readonly port_id?: string | null;
-  readonly description?: string;
+  readonly floating_ip_address?: string | null | undefined;
+  readonly port_id?: string | null | undefined;
+  readonly description?: string | null | undefined;
 }
 
 /** What is wanted of a new port. */
@@ -32,8 +33,20 @@ type Collection = "networks" | "subnets" | "security-groups";
 
 interface Named {
   readonly id: string;
-  readonly network_id?: string;
+  readonly name?: string | null | undefined;
+  readonly network_id?: string | undefined;
 }
+
+/** It becomes part of a URL's path. */
+const id = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9-]{0,63}$/);
+const portSchema: z.ZodType<NeutronPort> = z.object({ id, name: z.string().nullish(), description: z.string().nullish() });
+const floatingIpSchema: z.ZodType<FloatingIp> = z.object({
+  id,
+  floating_ip_address: z.string().nullish(),
+  port_id: z.string().nullish(),
+  description: z.string().nullish(),
+});
+const namedSchema: z.ZodType<Named> = z.object({ id, name: z.string().nullish(), network_id: z.string().optional() });
 
 const uuidPattern = /^[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}$/i;
 
@@ -63,7 +76,7 @@ export class NeutronApi {
 
   /** Id of the network that floating IPs come from. @throws InvalidInputError unless there is exactly one */
   async externalNetworkId(signal: AbortSignal): Promise<string> {
-    const networks = await this.#list<Named>("networks", new URLSearchParams({ "router:external": "true" }), signal);
+    const networks = await this.#list("networks", namedSchema, { "router:external": "true" }, signal);
     const [only] = networks;
     if (only && networks.length === 1) return only.id;
     throw new InvalidInputError(`find the external network: there are ${networks.length}, so set floatingNetwork (ZUN_FLOATING_NETWORK)`);
@@ -72,7 +85,7 @@ export class NeutronApi {
   /** Makes a port. */
   async createPort(port: PortRequest, signal: AbortSignal): Promise<NeutronPort> {
     const { body } = await this.#send("POST", "/ports", "create a port", signal, { port });
-    return (body as { port: NeutronPort }).port;
+    return read("create a port", z.object({ port: portSchema }), body).port;
   }
 
   /** Puts a port into security groups, and no others. */
@@ -80,9 +93,9 @@ export class NeutronApi {
     await this.#send("PUT", `/ports/${portId}`, "put a port into security groups", signal, { port: { security_groups: ids } });
   }
 
-  /** Ports with exactly that description. */
-  portsBy(filter: Readonly<Record<string, string>>, signal: AbortSignal): Promise<readonly NeutronPort[]> {
-    return this.#list("ports", new URLSearchParams(filter), signal);
+  /** Ports that have these values. */
+  async portsBy(filter: Readonly<Partial<Record<"name" | "description", string>>>, signal: AbortSignal): Promise<readonly NeutronPort[]> {
+    return matching(filter, await this.#list("ports", portSchema, filter, signal));
   }
 
   /** Deletes a port; one that is not there is deleted. */
@@ -97,7 +110,7 @@ export class NeutronApi {
   ): Promise<FloatingIp> {
     const floatingip = { floating_network_id: request.networkId, port_id: request.portId, description: request.description };
     const { body } = await this.#send("POST", "/floatingips", "create a floating IP", signal, { floatingip });
-    return (body as { floatingip: FloatingIp }).floatingip;
+    return read("create a floating IP", z.object({ floatingip: floatingIpSchema }), body).floatingip;
   }
 
   /** Gives a floating IP that the project has to a port; `null` takes it away. */
@@ -106,8 +119,11 @@ export class NeutronApi {
   }
 
   /** Floating IPs that have these values. */
-  floatingIpsBy(filter: Readonly<Record<string, string>>, signal: AbortSignal): Promise<readonly FloatingIp[]> {
-    return this.#list("floatingips", new URLSearchParams(filter), signal);
+  async floatingIpsBy(
+    filter: Readonly<Partial<Record<"description" | "floating_ip_address", string>>>,
+    signal: AbortSignal,
+  ): Promise<readonly FloatingIp[]> {
+    return matching(filter, await this.#list("floatingips", floatingIpSchema, filter, signal));
   }
 
   /** Gives a floating IP back to the pool. */
@@ -117,7 +133,7 @@ export class NeutronApi {
 
   async #find(collection: Collection, nameOrId: string, signal: AbortSignal): Promise<Named> {
     const key = uuidPattern.test(nameOrId) ? "id" : "name";
-    const found = await this.#list<Named>(collection, new URLSearchParams({ [key]: nameOrId }), signal);
+    const found = matching({ [key]: nameOrId }, await this.#list(collection, namedSchema, { [key]: nameOrId }, signal));
     const [only] = found;
     if (only && found.length === 1) return only;
     const what = collection.replace("-", " ").replace(/s$/, "");
@@ -126,10 +142,18 @@ export class NeutronApi {
     );
   }
 
-  async #list<T>(collection: string, query: URLSearchParams, signal: AbortSignal): Promise<readonly T[]> {
-    const { body } = await this.#send("GET", `/${collection}?${query.toString()}`, `list ${collection.replace("-", " ")}`, signal);
-    const entries = (body as Readonly<Record<string, unknown>> | undefined)?.[collection.replace("-", "_")];
-    return Array.isArray(entries) ? (entries as readonly T[]) : [];
+  /** @throws UnavailableError for an answer that is no list: nothing is known then. What cannot be read in one is left out */
+  async #list<T>(
+    collection: string,
+    schema: z.ZodType<T>,
+    filter: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): Promise<readonly T[]> {
+    const query = new URLSearchParams(filter);
+    const what = `list ${collection.replace("-", " ")}`;
+    const { body } = await this.#send("GET", `/${collection}?${query.toString()}`, what, signal);
+    const entries = read(what, z.record(z.string(), z.unknown()), body)[collection.replace("-", "_")];
+    return read(what, z.array(z.unknown()), entries).flatMap((entry) => schema.safeParse(entry).data ?? []);
   }
 
   async #delete(path: string, what: string, signal: AbortSignal): Promise<void> {
@@ -143,4 +167,16 @@ export class NeutronApi {
   #send(method: ServiceRequest["method"], path: string, what: string, signal: AbortSignal, body?: unknown): ReturnType<Session["send"]> {
     return this.#session.send({ service: "network", method, path, what, signal, body });
   }
+}
+
+/** A Neutron that knows no filter of a name answers with everything, other people's too. */
+function matching<T extends object>(filter: Readonly<Record<string, string>>, found: readonly T[]): readonly T[] {
+  return found.filter((each) => Object.entries(filter).every(([key, value]) => (each as Readonly<Record<string, unknown>>)[key] === value));
+}
+
+/** @throws UnavailableError naming the field */
+function read<T>(what: string, schema: z.ZodType<T>, value: unknown): T {
+  const { success, data, error } = schema.safeParse(value);
+  if (success) return data;
+  throw new UnavailableError(`${what}: what answered does not answer as Neutron does: ${problemOf(error)}`);
 }

@@ -38,6 +38,9 @@ export function toApiError(what: string, answer: HttpAnswer): VirtualKubeletErro
       return new UnauthorizedError(text);
     case status === 403:
       return new ForbiddenError(`${text}; the project's role does not allow it`);
+    // What stands before a service has a 404 of its own, which tells nothing of what was asked for.
+    case status === 404 && code === "":
+      return new UnavailableError(`${text}; that is not the service's own word on it`);
     case status === 404:
       return new NotFoundError(text);
     case status === 406:

@@ -1,16 +1,16 @@
-import { NotFoundError } from "@virtual-kubelet/errdefs";
+import { UnavailableError } from "@virtual-kubelet/errdefs";
 
 /** A service of the cloud that is used here. */
 export type Service = "container" | "network";
 
 /** One service in a token's catalogue, as Keystone writes it. */
 export interface CatalogueEntry {
-  readonly type?: string;
+  readonly type?: string | undefined;
   readonly endpoints?: readonly {
-    readonly interface?: string;
-    readonly region?: string;
-    readonly region_id?: string;
-    readonly url?: string;
+    readonly interface?: string | undefined;
+    readonly region?: string | undefined;
+    readonly region_id?: string | undefined;
+    readonly url?: string | undefined;
   }[];
 }
 
@@ -30,7 +30,7 @@ export interface EndpointChoice {
 /**
  * URL of a service, without a slash at its end.
  *
- * @throws NotFoundError naming what the catalogue does have
+ * @throws UnavailableError naming what the catalogue does have: nothing is known then of what the service holds
  */
 export function endpointOf(catalogue: readonly CatalogueEntry[], service: Service, choice: EndpointChoice): string {
   // OS_ENDPOINT_TYPE has long been publicURL.
@@ -45,7 +45,7 @@ export function endpointOf(catalogue: readonly CatalogueEntry[], service: Servic
   const had = endpoints.map((endpoint) => `${endpoint.interface} in ${endpoint.region_id ?? endpoint.region}`).join(", ");
   const types = [...new Set(catalogue.map(({ type }) => type))].join(", ");
   const where = choice.region === undefined ? "" : ` in region ${choice.region}`;
-  throw new NotFoundError(
+  throw new UnavailableError(
     `find the ${wanted} endpoint of service ${service}${where} in the catalogue: ${had === "" ? `there is no such service among ${types || "none"}` : `it is there as ${had}`}`,
   );
 }

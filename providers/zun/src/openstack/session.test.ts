@@ -1,7 +1,7 @@
 import { VirtualClock } from "@virtual-kubelet/clock";
 import { expect, test } from "vitest";
 import { toCredentials } from "../config/credentials.ts";
-import { ZunApi } from "../zun/zun-api.ts";
+import { uuidOf, ZunApi } from "../zun/zun-api.ts";
 import { faultOf, toApiError } from "./api-error.ts";
 import { endpointOf } from "./catalogue.ts";
 import type { HttpAnswer, HttpClient, HttpRequest } from "./http-client.ts";
@@ -55,7 +55,7 @@ function open(): { cloud: ScriptedCloud; clock: VirtualClock; session: Session; 
   const clock = new VirtualClock();
   const credentials = toCredentials({ authUrl: "http://key", username: "u", password: "p", projectName: "p" });
   const session = new Session({ http: cloud, clock, logger: silent, credentials, choice: {}, endpoints: {} });
-  return { cloud, clock, session, api: new ZunApi(session) };
+  return { cloud, clock, session, api: new ZunApi(session, { read: (_, schema, value) => schema.parse(value), skip() {}, accept() {} }) };
 }
 
 test("many requests at once ask for one token", async () => {
@@ -115,7 +115,7 @@ test("a list goes on to its last page, and is none where a page fails", async ()
     body: { containers: names.map((uuid) => ({ uuid })), next },
   });
   cloud.answer = ({ url }) => (url.includes("marker=b") ? page(["c"], null) : page(["a", "b"], "http://next"));
-  expect((await api.listContainers(signal)).map(({ uuid }) => uuid)).toEqual(["a", "b", "c"]);
+  expect((await api.listContainers(signal)).map(uuidOf)).toEqual(["a", "b", "c"]);
 
   cloud.answer = ({ url }) =>
     url.includes("marker=b") ? { status: 503, headers: { "retry-after": "7" } } : page(["a", "b"], "http://next");
@@ -154,6 +154,8 @@ test.for<[number, unknown, string, RegExp]>([
   [409, { errors: [{ code: "container.conflict", detail: "There is no neutron network available" }] }, "VK_CONFLICT", /no neutron network/],
   [404, { error: { code: 404, message: "gone", title: "Not Found" } }, "VK_NOT_FOUND", /create a pod: gone$/],
   [400, { errors: [{ title: "Bad", code: "x" }] }, "VK_INVALID_INPUT", /Bad/],
+  [404, "<html>404 page not found</html>", "VK_UNAVAILABLE", /404 page not found; that is not the service's own word/],
+  [404, { errors: [{ code: "container.container-not-found", detail: "gone" }] }, "VK_NOT_FOUND", /gone$/],
   [406, undefined, "VK_UNSUPPORTED", /the answer is 406/],
   [503, "<html><h1>No server</h1> is available</html>", "VK_UNAVAILABLE", /No server is available/],
   [500, undefined, "VK_UNAVAILABLE", /the answer is 500/],

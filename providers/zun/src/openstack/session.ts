@@ -60,16 +60,16 @@ export class Session implements AsyncDisposable {
   /** Sends a request. @throws the error that an answer of 400 or more stands for; UnavailableError; `signal.reason` */
   async send(request: ServiceRequest): Promise<HttpAnswer> {
     const first = await this.#token(request.signal);
-    const answer = await this.#sendWith(first.token, request);
+    const answer = await this.#sendWith(first, request);
     if (answer.status !== 401) return ok(request, answer);
     if (this.#held === first) this.#held = undefined;
     const second = await this.#token(request.signal);
-    return ok(request, await this.#sendWith(second.token, request));
+    return ok(request, await this.#sendWith(second, request));
   }
 
-  /** URL of the service, version included. @throws NotFoundError if the catalogue has none */
+  /** URL of the service, version included. @throws UnavailableError if the catalogue has none */
   async endpoint(service: Service, signal: AbortSignal): Promise<string> {
-    return this.#url(service, (await this.#token(signal)).token);
+    return this.#urlOf(service, await this.#token(signal));
   }
 
   /** Id of the project that the token is of. */
@@ -100,9 +100,20 @@ export class Session implements AsyncDisposable {
     await this.#deps.http[Symbol.asyncDispose]();
   }
 
-  #sendWith(token: Token, { service, method, path, headers = {}, body, signal }: ServiceRequest): Promise<HttpAnswer> {
-    const url = `${this.#url(service, token)}${path}`;
+  async #sendWith(held: HeldToken, { service, method, path, headers = {}, body, signal }: ServiceRequest): Promise<HttpAnswer> {
+    const { token } = held;
+    const url = `${this.#urlOf(service, held)}${path}`;
     return this.#deps.http.send({ method, url, headers: { ...headers, "x-auth-token": token.value }, body, signal });
+  }
+
+  /** A token whose catalogue lacks the service is given up: the next may know it. @throws UnavailableError */
+  #urlOf(service: Service, held: HeldToken): string {
+    try {
+      return this.#url(service, held.token);
+    } catch (error) {
+      if (this.#held === held) this.#held = undefined;
+      throw error;
+    }
   }
 
   #url(service: Service, token: Token): string {

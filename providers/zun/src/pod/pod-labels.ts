@@ -1,6 +1,8 @@
-import type { DeepReadonly, Owner, Pod, PodRef } from "@virtual-kubelet/core";
+import { problemOf, type DeepReadonly, type Owner, type Pod, type PodRef } from "@virtual-kubelet/core";
 import { InvalidInputError } from "@virtual-kubelet/errdefs";
 import type { ProbeKind } from "@virtual-kubelet/pod-runtime/probes";
+import { isIP } from "node:net";
+import { z } from "zod";
 
 /** What the labels of a container or capsule say of its pod. They cannot be changed later. */
 export interface PodLabels {
@@ -23,6 +25,9 @@ export interface PodLabels {
 const domain = "virtual-kubelet.io";
 const managedBy = "virtual-kubelet-provider-zun";
 
+/** Version of the labels that this release writes, and the only one that it reads. Labels without one are of version 1, too. */
+const labelsVersion = "1";
+
 /**
  * The labels. The first six are those of the original provider, whose pods a cloud's tools may know.
  * Source: virtual-kubelet/openstack-zun zun.go (`getPodFromCapsule`).
@@ -38,6 +43,7 @@ export function toLabels(labels: PodLabels, createdAt: string): Record<string, s
     ClusterName: owner.clusterId,
     CreationTimestamp: createdAt,
     [`${domain}/managed-by`]: managedBy,
+    [`${domain}/version`]: labelsVersion,
     [`${domain}/containers`]: containers.join(","),
     ...(initContainers.length > 0 && { [`${domain}/init-containers`]: initContainers.join(",") }),
     [`${domain}/restart-policy`]: restartPolicy,
@@ -48,22 +54,86 @@ export function toLabels(labels: PodLabels, createdAt: string): Record<string, s
   };
 }
 
-/** Reads the labels; `undefined` for what is none of ours. */
-export function readLabels(labels: Readonly<Record<string, string>> | null | undefined): PodLabels | undefined {
-  if (labels?.[`${domain}/managed-by`] !== managedBy) return undefined;
-  const { PodName: name, Namespace: namespace, UID: uid, NodeName: nodeName, ClusterName: clusterId = "" } = labels;
-  if (!name || !namespace || !uid || !nodeName) return undefined;
-  const policy = labels[`${domain}/restart-policy`];
+/** What an object is to a node, by its labels. */
+export type LabelsMeaning =
+  | { readonly kind: "pod"; readonly labels: PodLabels }
+  /** It is no pod of the node. */
+  | { readonly kind: "foreign" }
+  /** It is a pod of the node, or may be one. `ref`: the pod, where that can be read. */
+  | { readonly kind: "unreadable"; readonly why: string; readonly ref?: PodRef };
+
+const name = z.string().min(1).max(253);
+const names = z
+  .string()
+  .regex(/^[a-z0-9.-]+(,[a-z0-9.-]+)*$/, "expected names of containers")
+  .transform((text) => text.split(","));
+const refSchema = z.object({ Namespace: name, PodName: name, UID: name.regex(/^\S+$/, "expected a UID") });
+const probeKinds: readonly ProbeKind[] = ["startup", "readiness", "liveness"];
+const probes = z
+  .string()
+  .regex(/^([a-z0-9.-]+:(startup|readiness|liveness)(\+(startup|readiness|liveness))*(,|$))+$/, "expected probes of containers")
+  .transform((text) =>
+    Object.fromEntries(
+      text.split(",").map((entry): [string, ProbeKind[]] => {
+        const [container = "", kinds = ""] = entry.split(":");
+        return [container, probeKinds.filter((kind) => kinds.split("+").includes(kind))];
+      }),
+    ),
+  );
+
+/** The labels below our domain, without it. */
+const ownSchema = z.object({
+  version: z.literal(labelsVersion, `this release reads version ${labelsVersion}; run the release that wrote it`).optional(),
+  containers: names,
+  "init-containers": names.optional(),
+  "restart-policy": z.enum(["Always", "OnFailure", "Never"]),
+  "owns-ports": z.literal("true").optional(),
+  "security-groups": z.string().optional(),
+  "floating-ip": z
+    .string()
+    .refine((text) => text === "new" || isIP(text) !== 0, "expected new, or an IP address")
+    .optional(),
+  probes: probes.optional(),
+});
+
+/** Reads an object's labels, whatever they are. Of those of other nodes and other people no more is looked at than whose they are. */
+export function readLabels(value: unknown, owner: Owner): LabelsMeaning {
+  if (value === null) return { kind: "foreign" };
+  const parsed = z.record(z.string(), z.unknown()).safeParse(value);
+  if (!parsed.success) return { kind: "unreadable", why: "labels: expected an object; whose it is cannot be told" };
+  const labels = parsed.data;
+  const manager = labels[`${domain}/managed-by`];
+  if (manager === undefined || (typeof manager === "string" && manager !== managedBy)) return { kind: "foreign" };
+  const { NodeName: nodeName, ClusterName: clusterId = "" } = labels;
+  const isOthers = (own: string, told: unknown): boolean => typeof told === "string" && told !== "" && told !== own;
+  if (isOthers(owner.nodeName, nodeName) || (typeof clusterId === "string" && clusterId !== owner.clusterId)) return { kind: "foreign" };
+  const ref = refSchema.safeParse(labels);
+  const known = ref.success && {
+    ref: { namespace: ref.data.Namespace, name: ref.data.PodName, uid: ref.data.UID },
+  };
+  const unreadable = (why: string): LabelsMeaning => ({ kind: "unreadable", why: `labels: ${why}`, ...known });
+  if (manager !== managedBy || typeof nodeName !== "string" || nodeName === "" || typeof clusterId !== "string")
+    return unreadable("managed-by, NodeName and ClusterName: expected texts; whose it is cannot be told");
+  if (!known) return unreadable(problemOf(ref.error as z.ZodError));
+  const prefix = `${domain}/`;
+  const rest = ownSchema.safeParse(
+    Object.fromEntries(Object.entries(labels).flatMap(([key, each]) => (key.startsWith(prefix) ? [[key.slice(prefix.length), each]] : []))),
+  );
+  if (!rest.success) return unreadable(`${prefix}${problemOf(rest.error)}`);
+  const { containers, probes: probed } = rest.data;
   return {
-    ref: { namespace, name, uid },
-    owner: { clusterId, nodeName },
-    containers: split(labels[`${domain}/containers`]),
-    initContainers: split(labels[`${domain}/init-containers`]),
-    restartPolicy: policy === "OnFailure" || policy === "Never" ? policy : "Always",
-    ownsPorts: labels[`${domain}/owns-ports`] === "true",
-    securityGroups: split(labels[`${domain}/security-groups`]),
-    floatingIp: labels[`${domain}/floating-ip`],
-    probes: readProbes(labels[`${domain}/probes`]),
+    kind: "pod",
+    labels: {
+      ...known,
+      owner: { clusterId, nodeName },
+      containers,
+      initContainers: rest.data["init-containers"] ?? [],
+      restartPolicy: rest.data["restart-policy"],
+      ownsPorts: rest.data["owns-ports"] === "true",
+      securityGroups: split(rest.data["security-groups"]),
+      floatingIp: rest.data["floating-ip"],
+      probes: probed,
+    },
   };
 }
 
@@ -75,15 +145,6 @@ export function probesOf({ spec }: DeepReadonly<Pod>): Pick<PodLabels, "probes">
     return asked.length > 0 ? [[name, asked]] : [];
   });
   return probes.length > 0 ? { probes: Object.fromEntries(probes) } : {};
-}
-
-function readProbes(text: string | undefined): PodLabels["probes"] {
-  const kinds: readonly ProbeKind[] = ["startup", "readiness", "liveness"];
-  const entries = split(text).map((entry): [string, ProbeKind[]] => {
-    const [name = "", list = ""] = entry.split(":");
-    return [name, kinds.filter((kind) => list.split("+").includes(kind))];
-  });
-  return entries.length > 0 ? Object.fromEntries(entries) : undefined;
 }
 
 /** What names a pod. @throws InvalidInputError for one without a UID: the API server gives every pod one */

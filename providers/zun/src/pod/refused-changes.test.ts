@@ -1,7 +1,7 @@
 import type { Pod } from "@virtual-kubelet/core";
 import { expect, test } from "vitest";
-import { refuseChange } from "./refused-changes.ts";
 import type { Observation, ObservedMember } from "../status/observation.ts";
+import { refuseChange } from "./refused-changes.ts";
 
 function memberOf(image: string): ObservedMember {
   return { uuid: image, image, status: "Running", reason: "", detail: "", taskState: "" };
@@ -10,6 +10,7 @@ function memberOf(image: string): ObservedMember {
 const observed: Observation = {
   kind: "capsule",
   uuid: "u",
+  name: "web",
   labels: {
     ref: { namespace: "shop", name: "web", uid: "1" },
     owner: { clusterId: "c1", nodeName: "n1" },

@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import type { PodLabels } from "../pod/pod-labels.ts";
 import type { ObjectKind } from "../pod/pod-mode.ts";
 import type { ZunAddresses, ZunCapsule, ZunContainer } from "../zun/zun-objects.ts";
@@ -18,7 +19,12 @@ export interface Observation {
   readonly members: readonly ObservedMember[];
   readonly initMembers: readonly ObservedMember[];
   readonly interactive: boolean;
+  /** Zun's name of the object. Zun does not hold names unique. */
+  readonly name: string;
 }
+
+/** Stands in place of Zun's word for the state of an object that cannot be read. */
+export const unreadStatus = "Unread";
 
 /** One container of a pod, as Zun said it last. */
 export interface ObservedMember {
@@ -46,7 +52,14 @@ export function observeContainer(container: ZunContainer, labels: PodLabels): Ob
     members: [member],
     initMembers: [],
     interactive: container.interactive === true,
+    name: container.name ?? "",
   };
+}
+
+/** An object of which no more is known than which pod it is. */
+export function observeUnread(kind: ObjectKind, uuid: string, labels: PodLabels): Observation {
+  const nothing = { reason: "", taskState: "", detail: "", addresses: {}, createdAt: undefined, interactive: false, name: "" };
+  return { kind, uuid, labels, status: unreadStatus, ...nothing, members: [], initMembers: [] };
 }
 
 /** What Zun said of a capsule. */
@@ -64,6 +77,7 @@ export function observeCapsule(capsule: ZunCapsule, labels: PodLabels): Observat
     members: (capsule.containers ?? []).map(toMember),
     initMembers: (capsule.init_containers ?? []).map(toMember),
     interactive: false,
+    name: capsule.name ?? "",
   };
 }
 
@@ -81,11 +95,11 @@ function toMember(container: ZunContainer): ObservedMember {
 /** Addresses of a pod: IPv4 first, as Kubernetes has its main one. */
 export function addressesOf({ addresses }: Observation): readonly string[] {
   const all = Object.values(addresses).flat();
-  const of = (version: number): string[] => all.flatMap(({ addr, version: is }) => (addr !== undefined && is === version ? [addr] : []));
+  const of = (version: number): string[] => all.flatMap(({ addr, version: is }) => (addr && (is ?? isIP(addr)) === version ? [addr] : []));
   return [...new Set([...of(4), ...of(6)])];
 }
 
 /** Ids of a pod's ports in Neutron. */
 export function portsOf({ addresses }: Observation): readonly string[] {
-  return [...new Set(Object.values(addresses).flatMap((list) => list.flatMap(({ port }) => (port === undefined ? [] : [port]))))];
+  return [...new Set(Object.values(addresses).flatMap((list) => list.flatMap(({ port }) => port ?? [])))];
 }

@@ -1,6 +1,8 @@
-import type { Clock, Logger, PodRef, PodUpdate, Random } from "@virtual-kubelet/core";
+import type { Clock, Random } from "@virtual-kubelet/clock";
+import type { Logger, PodRef, PodUpdate } from "@virtual-kubelet/core";
+import { messageOf } from "@virtual-kubelet/errdefs";
 import { isDeepStrictEqual } from "node:util";
-import { needsLook, oldestFirst, type PodFinder } from "../lifecycle/pod-finder.ts";
+import { needsLook, oldestFirst, type Listing, type PodFinder } from "../lifecycle/pod-finder.ts";
 import type { Observation } from "../status/observation.ts";
 import type { PodBook } from "../status/pod-book.ts";
 import { pollDelayMs } from "./poll-delay.ts";
@@ -22,8 +24,8 @@ export interface PodWatchDeps {
   readonly onSeen: (observed: Observation, signal: AbortSignal) => Promise<void>;
   /** Told of a second object of one pod's. */
   readonly onDuplicate: (observed: Observation, signal: AbortSignal) => Promise<void>;
-  /** Told when a whole list has been read. */
-  readonly onListed: (signal: AbortSignal) => Promise<void>;
+  /** Told when a whole list has been read, with what in it could not be. */
+  readonly onListed: (unread: Listing["unread"], signal: AbortSignal) => Promise<void>;
 }
 
 /** Looks after the pods with one list for all of them, and tells what has changed. */
@@ -36,6 +38,8 @@ export class PodWatch {
   #quiet = 0;
   #failures = 0;
   #hasListed = false;
+  /** Pods that have been told to be gone since the list was asked for: it may still hold them. */
+  #goneSince = new Set<string>();
 
   constructor(deps: PodWatchDeps) {
     this.#deps = deps;
@@ -66,6 +70,7 @@ export class PodWatch {
   /** Tells that a pod is gone. */
   tellGone(ref: PodRef): void {
     this.#told.delete(ref.uid);
+    this.#goneSince.add(ref.uid);
     if (!this.#disposal.signal.aborted) this.#deps.onUpdate({ ref, gone: true });
   }
 
@@ -99,15 +104,34 @@ export class PodWatch {
     const { finder, book, onListed, onSeen } = this.#deps;
     const before = new Set(book.all().map(({ labels }) => labels.ref.uid));
     const withCapsules = !this.#hasListed || book.all().some(({ kind }) => kind === "capsule");
-    const listed = await this.#withoutDuplicates(await finder.list(signal, { withCapsules }), signal);
+    this.#goneSince = new Set();
+    const { pods, unread } = await finder.list(signal, { withCapsules });
+    const listed = await this.#withoutDuplicates(pods, signal);
     this.#hasListed = true;
-    for (const observed of listed) await this.#see(observed, signal);
-    const there = new Set(listed.map(({ labels }) => labels.ref.uid));
-    for (const uid of before) if (!there.has(uid)) await this.#checkGone(uid, signal);
-    await onListed(signal);
+    for (const observed of listed) await this.#alone(observed.labels.ref, () => this.#see(observed, signal), signal);
+    // What cannot be read is there, and stays as it was known last.
+    const there = new Set([...listed.map(({ labels }) => labels.ref.uid), ...unread.flatMap(({ ref }) => ref?.uid ?? [])]);
+    for (const uid of before) {
+      const known = there.has(uid) ? undefined : book.observed(uid);
+      if (known) await this.#alone(known.labels.ref, () => this.#checkGone(uid, signal), signal);
+    }
+    await onListed(unread, signal);
     for (const { labels } of listed) {
       const known = book.observed(labels.ref.uid);
       if (known && !this.#deps.isBusy(labels.ref.uid)) await onSeen(known, signal);
+    }
+  }
+
+  /** One pod that cannot be looked at does not keep the others. */
+  async #alone({ namespace, name }: PodRef, work: () => Promise<void>, signal: AbortSignal): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      signal.throwIfAborted();
+      this.#deps.logger.debug(
+        { pod: `${namespace}/${name}`, err: messageOf(error) },
+        "looking at a pod in Zun failed; it stays as it was known",
+      );
     }
   }
 
@@ -115,7 +139,7 @@ export class PodWatch {
     const { book, finder, isBusy } = this.#deps;
     const { uid } = observed.labels.ref;
     // Who makes or ends a pod looks at it more closely than a list does.
-    if (isBusy(uid)) return;
+    if (isBusy(uid) || this.#goneSince.has(uid)) return;
     const known = book.observed(uid);
     const isKnownEnd = known?.uuid === observed.uuid && known.status === observed.status;
     if (needsLook(observed) && isKnownEnd) return;
@@ -126,7 +150,7 @@ export class PodWatch {
   }
 
   #note(observed: Observation | undefined): void {
-    if (!observed) return;
+    if (!observed || this.#deps.isBusy(observed.labels.ref.uid) || this.#goneSince.has(observed.labels.ref.uid)) return;
     this.#deps.book.note(observed);
     this.tell(observed.labels.ref.uid);
   }
@@ -137,16 +161,20 @@ export class PodWatch {
     if (!known || isBusy(uid)) return;
     const observed = await finder.look(known, signal);
     if (observed) return this.#note(observed);
+    if (isBusy(uid) || book.observed(uid)?.uuid !== known.uuid) return;
     book.forget(uid);
     this.tellGone(known.labels.ref);
   }
 
+  /** The one that is known stays where a pod has several, else the oldest. */
   async #withoutDuplicates(listed: readonly Observation[], signal: AbortSignal): Promise<readonly Observation[]> {
+    const { book, onDuplicate } = this.#deps;
     const first = new Map<string, Observation>();
-    for (const observed of oldestFirst(listed)) {
-      const { uid } = observed.labels.ref;
-      if (first.has(uid)) await this.#deps.onDuplicate(observed, signal);
-      else first.set(uid, observed);
+    const isKnown = ({ uuid, labels }: Observation): boolean => book.observed(labels.ref.uid)?.uuid === uuid;
+    for (const observed of oldestFirst(listed).toSorted((a, b) => Number(isKnown(b)) - Number(isKnown(a)))) {
+      const { ref } = observed.labels;
+      if (first.has(ref.uid)) await this.#alone(ref, () => onDuplicate(observed, signal), signal);
+      else first.set(ref.uid, observed);
     }
     return [...first.values()];
   }

@@ -1,4 +1,5 @@
 import { UnsupportedError } from "@virtual-kubelet/errdefs";
+import { versionSchema } from "./zun-schemas.ts";
 
 /** A version of Zun's API: the number after `1.`. */
 export type Minor = number;
@@ -12,19 +13,14 @@ export const initContainersMinor: Minor = 34;
 /** A container's `entrypoint`, which Kubernetes calls command. */
 export const entrypointMinor: Minor = 40;
 
-/** What the version document says of v1. Source: zun 18.0.0 zun/api/controllers/versions.py. */
-interface VersionDocument {
-  readonly versions?: readonly { readonly id?: string; readonly max_version?: string; readonly min_version?: string }[];
-}
-
 /**
  * The version to ask for: the newest that both know.
  *
  * @throws UnsupportedError for a release of Zun that is too old, or something that is no Zun
  */
 export function chooseMinor(document: unknown): Minor {
-  const { versions } = (document ?? {}) as VersionDocument;
-  const max = versions?.find(({ id }) => id === "v1")?.max_version;
+  const { versions = [] } = versionSchema.safeParse(document).data ?? {};
+  const max = versions.find(({ id }) => id === "v1")?.max_version;
   const [, minor] = /^1\.(\d+)$/.exec(max ?? "") ?? [];
   if (minor === undefined) throw new UnsupportedError("read Zun's versions: the answer names no v1; is this the container service (Zun)?");
   if (Number(minor) < oldestMinor) throw new UnsupportedError(`Zun's newest API version is ${max}; 1.${oldestMinor} or newer is needed`);

@@ -1,9 +1,21 @@
-import { isNotFound, UnavailableError } from "@virtual-kubelet/errdefs";
-import { z } from "zod";
+import { problemOf, type ObjectReader } from "@virtual-kubelet/core";
+import { isNotFound, isUnsupported, messageOf, UnavailableError } from "@virtual-kubelet/errdefs";
+import type { z } from "zod";
 import type { HttpAnswer } from "../openstack/http-client.ts";
 import type { ServiceRequest, Session } from "../openstack/session.ts";
 import { chooseMinor, type Minor } from "./microversion.ts";
+import { UnreadableError } from "./unreadable-error.ts";
 import type { ZunCapsule, ZunContainer, ZunExec, ZunQuota, ZunStats } from "./zun-objects.ts";
+import {
+  capsuleSchema,
+  containerSchema,
+  execSchema,
+  pageSchemas,
+  quotaSchema,
+  socketUrlSchema,
+  statsSchema,
+  uuidSchema,
+} from "./zun-schemas.ts";
 
 /** Entries of one page of a list; Zun's own limit is 1000. */
 const pageSize = 500;
@@ -12,12 +24,16 @@ const maxPages = 200;
 /** Characters that an error shows of a text that is not Zun's answer. */
 const maxShown = 100;
 
-/** Enough of an answer to tell whose it is. What stands before a service may answer 200 as well, with something else. */
-const entry = z.looseObject({ uuid: z.string().min(1) });
-const pages = {
-  containers: z.object({ containers: z.array(entry), next: z.unknown() }),
-  capsules: z.object({ capsules: z.array(entry), next: z.unknown() }),
-};
+/** Kinds of Zun's objects that the provider reads. */
+export type ZunObjectKind = "container" | "capsule";
+
+/** Reads Zun's objects; those that are skipped are counted in `vk_zun_skipped_objects_total`. */
+export type ZunObjectReader = Pick<ObjectReader<ZunObjectKind>, "read" | "skip" | "accept">;
+
+/** The uuid of an object of which nothing else may be readable. */
+export function uuidOf(value: unknown): string | undefined {
+  return uuidSchema.safeParse(value).data?.uuid;
+}
 
 /** Which output is wanted. */
 export interface ZunLogQuery {
@@ -30,10 +46,12 @@ export interface ZunLogQuery {
 /** Zun's calls, each a method. All of them throw what {@link Session.send} throws, and UnavailableError for an answer that is not Zun's. */
 export class ZunApi {
   readonly #session: Session;
+  readonly #reader: ZunObjectReader;
   #minor: Minor | undefined;
 
-  constructor(session: Session) {
+  constructor(session: Session, reader: ZunObjectReader) {
     this.#session = session;
+    this.#reader = reader;
   }
 
   /** The version that is asked for, read once from the version document. @throws UnsupportedError for a Zun that is too old */
@@ -48,32 +66,32 @@ export class ZunApi {
 
   /** Makes a container and starts it. */
   async createContainer(body: object, signal: AbortSignal): Promise<ZunContainer> {
-    return this.#create<ZunContainer>("/containers/?run=true", { what: "create a container", body }, signal);
+    return this.#create("container", "/containers/?run=true", { schema: containerSchema, body }, signal);
   }
 
   /** Makes a capsule, which starts by itself. */
   async createCapsule(body: object, signal: AbortSignal): Promise<ZunCapsule> {
-    return this.#create<ZunCapsule>("/capsules/", { what: "create a capsule", body }, signal);
+    return this.#create("capsule", "/capsules/", { schema: capsuleSchema, body }, signal);
   }
 
-  /** All containers of the project. @throws also where a page is missing: what is returned is whole */
-  listContainers(signal: AbortSignal): Promise<readonly ZunContainer[]> {
-    return this.#list<ZunContainer>("containers", signal);
+  /** All containers of the project, as they came: each is to be read by itself. @throws also where a page is missing: what is returned is whole */
+  listContainers(signal: AbortSignal): Promise<readonly unknown[]> {
+    return this.#list("containers", signal);
   }
 
-  /** All capsules of the project. */
-  listCapsules(signal: AbortSignal): Promise<readonly ZunCapsule[]> {
-    return this.#list<ZunCapsule>("capsules", signal);
+  /** All capsules of the project, in the same way. */
+  listCapsules(signal: AbortSignal): Promise<readonly unknown[]> {
+    return this.#list("capsules", signal);
   }
 
-  /** The container as its host says it is now. @throws NotFoundError */
+  /** The container as its host says it is now. @throws NotFoundError; UnreadableError */
   async showContainer(uuid: string, signal: AbortSignal): Promise<ZunContainer> {
-    return this.#show<ZunContainer>(`/containers/${uuid}`, { uuid, what: "look at a container" }, signal);
+    return this.#show("container", `/containers/${uuid}`, { schema: containerSchema, uuid }, signal);
   }
 
-  /** The capsule as Zun's database has it. @throws NotFoundError */
+  /** The capsule as Zun's database has it. @throws NotFoundError; UnreadableError */
   async showCapsule(uuid: string, signal: AbortSignal): Promise<ZunCapsule> {
-    return this.#show<ZunCapsule>(`/capsules/${uuid}`, { uuid, what: "look at a capsule" }, signal);
+    return this.#show("capsule", `/capsules/${uuid}`, { schema: capsuleSchema, uuid }, signal);
   }
 
   /** Asks the container to end, with its image's stop signal, and kills it after that many seconds. */
@@ -111,8 +129,10 @@ export class ZunApi {
     const query = new URLSearchParams({ stdout: "true", stderr: "true", timestamps: String(timestamps) });
     if (sinceSeconds !== undefined) query.set("since", String(sinceSeconds));
     if (tail !== undefined) query.set("tail", String(tail));
-    const { body } = await this.#send("GET", `/containers/${uuid}/logs?${query.toString()}`, "read a container's logs", signal);
-    return typeof body === "string" ? body : "";
+    const what = "read a container's logs";
+    const { body = "" } = await this.#send("GET", `/containers/${uuid}/logs?${query.toString()}`, what, signal);
+    if (typeof body !== "string") throw notZun(what, body);
+    return body;
   }
 
   /** Prepares a command: with `run` it is run to its end, at most five seconds; else it begins when its websocket is opened. */
@@ -122,7 +142,8 @@ export class ZunApi {
     signal: AbortSignal,
   ): Promise<ZunExec> {
     const query = new URLSearchParams({ command, run: String(run), interactive: String(!run) });
-    return object(await this.#send("POST", `/containers/${uuid}/execute?${query.toString()}`, "run a command in a container", signal));
+    const what = "run a command in a container";
+    return parsed(what, execSchema, await this.#send("POST", `/containers/${uuid}/execute?${query.toString()}`, what, signal));
   }
 
   /** Gives a command's terminal a size. */
@@ -145,50 +166,72 @@ export class ZunApi {
 
   /** URL of a websocket with the streams of the container's main process: a secret. */
   async attach(uuid: string, signal: AbortSignal): Promise<string> {
-    const { body } = await this.#send("GET", `/containers/${uuid}/attach`, "attach to a container", signal);
-    return typeof body === "string" ? body : "";
+    const what = "attach to a container";
+    return parsed(what, socketUrlSchema, await this.#send("GET", `/containers/${uuid}/attach`, what, signal));
   }
 
   /** What the container uses. */
   async stats(uuid: string, signal: AbortSignal): Promise<ZunStats> {
-    return object(await this.#send("GET", `/containers/${uuid}/stats`, "measure a container", signal));
+    const what = "measure a container";
+    return parsed(what, statsSchema, await this.#send("GET", `/containers/${uuid}/stats`, what, signal));
   }
 
   /** The project's limits. */
   async quota(signal: AbortSignal): Promise<ZunQuota> {
     const project = await this.#session.projectId(signal);
-    return object(await this.#send("GET", `/quotas/${project}`, "read the project's quota", signal));
+    const what = "read the project's quota";
+    return parsed(what, quotaSchema, await this.#send("GET", `/quotas/${project}`, what, signal));
   }
 
-  async #list<T extends { readonly uuid: string }>(kind: "containers" | "capsules", signal: AbortSignal): Promise<readonly T[]> {
-    const found = new Map<string, T>();
+  async #list(kind: "containers" | "capsules", signal: AbortSignal): Promise<readonly unknown[]> {
+    /** By uuid; what has none stands for itself. */
+    const found = new Map<unknown, unknown>();
     const what = `list the ${kind}`;
     let marker: string | undefined;
     for (let page = 0; page < maxPages; page++) {
       const path = `/${kind}/?limit=${pageSize}${marker === undefined ? "" : `&marker=${marker}`}`;
-      const { body } = await this.#send("GET", path, what, signal);
-      const parsed = pages[kind].safeParse(body);
-      if (!parsed.success) throw notZun(what, body);
-      const { [kind]: entries = [], next } = parsed.data as { readonly [Kind in typeof kind]?: readonly T[] } & { readonly next: unknown };
-      for (const each of entries) found.set(each.uuid, each);
-      const last = entries.at(-1)?.uuid;
-      if (typeof next !== "string" || last === undefined) return [...found.values()];
+      const { body } = await this.#sendForAny("GET", path, what, signal);
+      const { data } = pageSchemas[kind].safeParse(body);
+      if (!data) throw notZun(what, body);
+      const entries = data[kind] ?? [];
+      for (const each of entries) found.set(uuidOf(each) ?? {}, each);
+      if (typeof data.next !== "string") return [...found.values()];
+      const last = uuidOf(entries.at(-1)) ?? markerOf(data.next);
+      if (last === undefined) throw new UnavailableError(`${what}: Zun's list goes on, and does not tell after what`);
       if (last === marker) break;
       marker = last;
     }
     throw new UnavailableError(`${what}: Zun's list goes in a circle: after ${marker ?? ""} it has no end`);
   }
 
-  async #create<T>(path: string, { what, body }: { readonly what: string; readonly body: object }, signal: AbortSignal): Promise<T> {
+  async #create<T>(
+    kind: ZunObjectKind,
+    path: string,
+    { schema, body }: { readonly schema: z.ZodType<T>; readonly body: object },
+    signal: AbortSignal,
+  ): Promise<T> {
+    const what = `create a ${kind}`;
     const { body: created } = await this.#send("POST", path, what, signal, body);
-    if (!entry.safeParse(created).success) throw notZun(what, created);
-    return created as T;
+    if (uuidOf(created) === undefined) throw notZun(what, created);
+    return this.#read(kind, schema, created, what);
   }
 
-  async #show<T>(path: string, { uuid, what }: { readonly uuid: string; readonly what: string }, signal: AbortSignal): Promise<T> {
+  async #show<T>(
+    kind: ZunObjectKind,
+    path: string,
+    { schema, uuid }: { readonly schema: z.ZodType<T>; readonly uuid: string },
+    signal: AbortSignal,
+  ): Promise<T> {
+    const what = `look at a ${kind} (${uuid})`;
     const { body } = await this.#send("GET", path, what, signal);
-    if (entry.safeParse(body).data?.uuid !== uuid) throw notZun(`${what} (${uuid})`, body);
-    return body as T;
+    if (uuidOf(body) !== uuid) throw notZun(what, body);
+    return this.#read(kind, schema, body, what);
+  }
+
+  #read<T>(kind: ZunObjectKind, schema: z.ZodType<T>, value: unknown, what: string): T {
+    const read = this.#reader.read(kind, schema, value);
+    if (read === undefined) throw new UnreadableError(`${what}: Zun's answer cannot be read; the log tells its field`);
+    return read;
   }
 
   async #delete(path: string, what: string, signal: AbortSignal): Promise<boolean> {
@@ -203,7 +246,23 @@ export class ZunApi {
 
   async #send(method: ServiceRequest["method"], path: string, what: string, signal: AbortSignal, body?: unknown): Promise<HttpAnswer> {
     const headers = { "openstack-api-version": `container 1.${await this.minor(signal)}` };
-    return this.#session.send({ service: "container", method, path, headers, body, what, signal });
+    try {
+      return await this.#session.send({ service: "container", method, path, headers, body, what, signal });
+    } catch (error) {
+      // Another release of Zun answers now.
+      if (isUnsupported(error)) this.#minor = undefined;
+      throw error;
+    }
+  }
+
+  /** As {@link ZunApi.#send}, for what is not about one object: a 404 is then no word on any. */
+  async #sendForAny(method: ServiceRequest["method"], path: string, what: string, signal: AbortSignal): Promise<HttpAnswer> {
+    try {
+      return await this.#send(method, path, what, signal);
+    } catch (error) {
+      if (isNotFound(error)) throw new UnavailableError(messageOf(error), { cause: error });
+      throw error;
+    }
   }
 
   async #readMinor(signal: AbortSignal): Promise<Minor> {
@@ -213,8 +272,17 @@ export class ZunApi {
   }
 }
 
-function object<T extends object>({ body }: HttpAnswer): T {
-  return (typeof body === "object" && body !== null ? body : {}) as T;
+/** The marker in the URL of a list's next page. */
+function markerOf(next: string): string | undefined {
+  const marker = URL.parse(next, "http://zun")?.searchParams.get("marker");
+  return uuidOf({ uuid: marker });
+}
+
+/** @throws UnavailableError naming the field */
+function parsed<T>(what: string, schema: z.ZodType<T>, { body }: HttpAnswer): T {
+  const { success, data, error } = schema.safeParse(body);
+  if (success) return data;
+  throw new UnavailableError(`${what}: what answered does not answer as Zun does: ${problemOf(error)}`);
 }
 
 /** Names of fields alone are shown: values may be secrets of a container's. */
